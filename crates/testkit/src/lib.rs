@@ -1,0 +1,28 @@
+//! What the tests of several crates share. Used by tests only, never by shipped code.
+#![forbid(unsafe_code)]
+
+use std::time::{Duration, Instant};
+
+/// How long a test waits for something that is bound to happen, unless it says otherwise.
+///
+/// Generous, because a shared machine can stall for many seconds; a passing test never waits it out.
+pub const PATIENCE: Duration = Duration::from_secs(120);
+
+/// How often [`wait_until`] looks. Short enough not to be felt, long enough not to load the machine.
+const LOOK_EVERY: Duration = Duration::from_millis(10);
+
+/// Returns what `condition` gives as soon as it gives something.
+///
+/// # Panics
+/// With `what` in the message, when `limit` has passed and the condition still gives nothing.
+#[track_caller]
+pub fn wait_until<T>(what: &str, limit: Duration, mut condition: impl FnMut() -> Option<T>) -> T {
+    let start = Instant::now();
+    loop {
+        if let Some(found) = condition() {
+            return found;
+        }
+        assert!(start.elapsed() < limit, "waited {limit:?} in vain until {what}");
+        std::thread::sleep(LOOK_EVERY);
+    }
+}

@@ -1,0 +1,13 @@
+//! Quantities and their text form: wall time, durations as people write them, confidence.
+//!
+//! Floor 0: no I/O, no clock, no dependence on any other crate of the house. A quantity that reaches
+//! a public signature anywhere in Foretop has its type here, so that a confidence cannot be passed
+//! for a share, nor nanoseconds for milliseconds.
+#![forbid(unsafe_code)]
+
+mod confidence;
+pub mod span;
+mod timestamp;
+
+pub use confidence::{Confidence, ConfidenceError};
+pub use timestamp::{Timestamp, TimestampError};
