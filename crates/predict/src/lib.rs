@@ -1,1 +1,41 @@
-//! predict
+//! From samples to forecasts: model specifications, fits, predictors and their evaluation.
+//!
+//! The parts are those of RPS's time series prediction library (Dinda and O'Hallaron 1999, section 5.1).
+//! A [`Spec`] is what is asked for, as a value and as text. [`fit`] makes a [`Model`] of it from a slice
+//! of samples. The model makes a [`Predictor`], a filter that takes one sample at a time and can be
+//! asked at any moment for the means and standard errors of any number of steps ahead. An
+//! [`Evaluator`] is independent of any predictor: fed with samples and forecasts it says, per lead
+//! time, how well they agreed.
+//!
+//! # Gaps and non-finite samples
+//!
+//! Samples are evenly spaced, so a missing one still takes its place: it is a NaN.
+//!
+//! - [`fit`] takes NaN as a gap, uses what is there, and counts only known samples against the least
+//!   number that it needs. An infinite sample is refused with [`FitError::Infinite`]: it is no
+//!   measurement, and no marker either.
+//! - [`Predictor::step`] takes every non-finite sample as a gap. While a gap lasts, the forecast for lead
+//!   `h` after `g` missing samples is the one for lead `g + h` from the last known sample, its standard error
+//!   included. When samples return, the forecasts that stood in for the missing ones remain as history.
+//! - The [`Evaluator`] scores nothing against a gap; such forecasts are counted as unscored.
+//!
+//! Floor 2: no I/O, no clock, no threads.
+#![forbid(unsafe_code)]
+
+mod error_growth;
+mod evaluator;
+mod fit;
+mod forecast;
+mod model;
+mod predictor;
+mod refit;
+mod spec;
+mod state;
+
+pub use evaluator::{Coverage, Errors, Evaluator, LeadScore};
+pub use fit::{FitError, fit};
+pub use forecast::{Forecast, Interval, half_width};
+pub use model::Model;
+pub use predictor::Predictor;
+pub use spec::{ArMethod, Spec, SpecError};
+pub use state::RestoreError;

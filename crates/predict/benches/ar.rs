@@ -1,0 +1,3 @@
+//! What AR costs: a fit, and a step with thirty forecasts.
+
+fn main() {}

@@ -1,0 +1,90 @@
+//! Fitting: from a specification and samples to a model, or to the reason why not.
+
+use crate::model::{Fitted, Model, ar, mean, window};
+use crate::spec::Spec;
+
+/// Why samples do not yield the model that was asked for.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum FitError {
+    /// Fewer known samples than the model needs.
+    #[error("{spec} needs at least {need} samples that are not gaps, and has {have}")]
+    TooShort {
+        /// What was to be fitted.
+        spec: Spec,
+        /// Known samples given.
+        have: usize,
+        /// Known samples needed.
+        need: usize,
+    },
+    /// All known samples are the same number, so there is nothing to estimate coefficients from.
+    #[error("{spec} cannot be fitted to a constant series (every sample is {value}); LAST predicts it without error")]
+    Constant {
+        /// What was to be fitted.
+        spec: Spec,
+        /// The value of every sample.
+        value: f64,
+    },
+    /// A sample is infinite.
+    #[error("sample {idx} is {value}, which is no measurement; mark a missing sample as NaN")]
+    Infinite {
+        /// Its position in the slice, from 0.
+        idx: usize,
+        /// The sample.
+        value: f64,
+    },
+    /// Samples whose squares overflow.
+    #[error(
+        "samples up to {largest:e} are too large to fit {spec}: their variance overflows; divide them by a constant"
+    )]
+    TooLarge {
+        /// What was to be fitted.
+        spec: Spec,
+        /// The largest magnitude among the samples.
+        largest: f64,
+    },
+}
+
+/// Fits `spec` to `samples`, evenly spaced, oldest first, gaps as NaN.
+///
+/// The model's predictor goes on where the samples end. A `REFIT` is fitted to the last `window` samples.
+///
+/// # Errors
+/// See [`FitError`]; nothing else goes wrong, and nothing panics, whatever the samples are.
+pub fn fit(spec: &Spec, samples: &[f64]) -> Result<Model, FitError> {
+    let samples = match spec {
+        Spec::Refit { window, .. } => &samples[samples.len().saturating_sub(*window)..],
+        _ => samples,
+    };
+    let n_known = count_known(spec.inner(), samples)?;
+    let fitted = match spec.inner() {
+        Spec::Mean => Fitted::Mean(mean::fit(samples)),
+        Spec::Last => Fitted::Window(window::fit(samples, 1)),
+        Spec::BestMean { window_max } => Fitted::Window(window::fit(samples, *window_max)),
+        Spec::Ar { order, method } => Fitted::Ar(ar::fit(spec.inner(), samples, n_known, *order, *method)?),
+        Spec::Refit { .. } => unreachable!("the inner model of a REFIT is never a REFIT"),
+    };
+    if !fitted.is_sound() {
+        return Err(too_large(spec.inner(), samples));
+    }
+    let n_missing = samples.iter().rev().take_while(|sample| sample.is_nan()).count();
+    let recent = if matches!(spec, Spec::Refit { .. }) { samples.to_vec() } else { Vec::new() };
+    Ok(Model { spec: spec.clone(), fitted, n_samples: n_known, n_missing, recent })
+}
+
+pub(crate) fn too_large(spec: &Spec, samples: &[f64]) -> FitError {
+    let largest = samples.iter().filter(|sample| !sample.is_nan()).fold(0.0_f64, |most, sample| most.max(sample.abs()));
+    FitError::TooLarge { spec: spec.clone(), largest }
+}
+
+fn count_known(spec: &Spec, samples: &[f64]) -> Result<usize, FitError> {
+    if let Some(idx) = samples.iter().position(|sample| sample.is_infinite()) {
+        return Err(FitError::Infinite { idx, value: samples[idx] });
+    }
+    let have = samples.iter().filter(|sample| !sample.is_nan()).count();
+    let need = spec.n_samples_min();
+    if have < need {
+        return Err(FitError::TooShort { spec: spec.clone(), have, need });
+    }
+    Ok(have)
+}

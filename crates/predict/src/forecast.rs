@@ -1,0 +1,92 @@
+//! What is to come: a mean and a standard error for each lead time.
+
+use statrs::distribution::{ContinuousCDF, Normal};
+use units::Confidence;
+
+/// Means and standard errors for leads 1, 2, …, m, in the unit of the series.
+///
+/// The standard error of lead `h` is the square root of the expected squared error of the mean, as the
+/// model that made the forecast sees it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Forecast {
+    pub(crate) means: Vec<f64>,
+    pub(crate) standard_errors: Vec<f64>,
+}
+
+/// A range that is meant to hold the value to come.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Interval {
+    /// Lower end, included.
+    pub lower: f64,
+    /// Upper end, included.
+    pub upper: f64,
+}
+
+impl Forecast {
+    /// How many steps ahead this looks.
+    #[must_use]
+    pub fn n_leads(&self) -> usize {
+        self.means.len()
+    }
+
+    /// The expected values; element `i` is for lead `i + 1`.
+    #[must_use]
+    pub fn means(&self) -> &[f64] {
+        &self.means
+    }
+
+    /// The standard errors of the means; element `i` is for lead `i + 1`.
+    #[must_use]
+    pub fn standard_errors(&self) -> &[f64] {
+        &self.standard_errors
+    }
+
+    /// The central interval for `lead` (1 is the next sample) if errors are normal.
+    ///
+    /// # Panics
+    /// When `lead` is 0 or beyond [`Forecast::n_leads`].
+    #[must_use]
+    pub fn interval(&self, lead: usize, confidence: Confidence) -> Interval {
+        let reach = half_width(confidence) * self.standard_errors[lead - 1];
+        Interval { lower: self.means[lead - 1] - reach, upper: self.means[lead - 1] + reach }
+    }
+}
+
+impl Interval {
+    /// Whether `value` lies inside, ends included.
+    #[must_use]
+    pub fn contains(&self, value: f64) -> bool {
+        (self.lower..=self.upper).contains(&value)
+    }
+}
+
+/// Half the width of the central normal interval of this confidence, in standard errors: 1.96 for 0.95.
+#[must_use]
+pub fn half_width(confidence: Confidence) -> f64 {
+    Normal::standard().inverse_cdf(0.5 + 0.5 * confidence.probability())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn half_widths_are_those_of_the_normal_distribution() {
+        for (confidence, expected) in [
+            (Confidence::P50, 0.674_489_750_196_081_7),
+            (Confidence::P80, 1.281_551_565_544_600_4),
+            (Confidence::P95, 1.959_963_984_540_054),
+        ] {
+            // Tabulated to 16 digits; the inverse is good to a few units in the last place.
+            assert!((half_width(confidence) - expected).abs() < 1e-12, "{confidence}");
+        }
+    }
+
+    #[test]
+    fn an_interval_is_centred_on_the_mean() {
+        let forecast = Forecast { means: vec![3.0], standard_errors: vec![0.5] };
+        let interval = forecast.interval(1, Confidence::P95);
+        assert!((interval.lower + interval.upper - 6.0).abs() < 1e-12);
+        assert!(interval.contains(3.0) && !interval.contains(4.0));
+    }
+}

@@ -1,0 +1,123 @@
+//! A fitted model: its coefficients, and how it came about.
+
+pub(crate) mod ar;
+pub(crate) mod mean;
+pub(crate) mod window;
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::predictor::Predictor;
+use crate::spec::Spec;
+
+/// What a fit found. Prints as a line: text, coefficients, mean, innovation variance, samples.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Model {
+    pub(crate) spec: Spec,
+    pub(crate) fitted: Fitted,
+    pub(crate) n_samples: usize,
+    /// Gaps at the end of the samples.
+    pub(crate) n_missing: usize,
+    /// The samples themselves, for a `REFIT` only, whose predictor goes on from them.
+    pub(crate) recent: Vec<f64>,
+}
+
+/// The estimates of each kind of model, and the end of the samples that they came from.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) enum Fitted {
+    Mean(mean::Mean),
+    Window(window::Window),
+    Ar(ar::Ar),
+}
+
+impl Model {
+    /// What was asked for.
+    #[must_use]
+    pub fn spec(&self) -> &Spec {
+        &self.spec
+    }
+
+    /// The weights of past deviations from the mean, newest first; empty for MEAN, `N` times `1/N` for a window.
+    #[must_use]
+    pub fn coefficients(&self) -> Vec<f64> {
+        match &self.fitted {
+            Fitted::Mean(_) => Vec::new(),
+            Fitted::Window(window) => vec![1.0 / window.length() as f64; window.length()],
+            Fitted::Ar(ar) => ar.coefficients().collect(),
+        }
+    }
+
+    /// The mean of the samples fitted to, in their unit.
+    #[must_use]
+    pub fn mean(&self) -> f64 {
+        match &self.fitted {
+            Fitted::Mean(mean) => mean.mean(),
+            Fitted::Window(window) => window.mean(),
+            Fitted::Ar(ar) => ar.mean(),
+        }
+    }
+
+    /// The variance of one-step errors as the fit estimates it, in squared units of the series.
+    #[must_use]
+    pub fn innovation_variance(&self) -> f64 {
+        match &self.fitted {
+            Fitted::Mean(mean) => mean.variance(),
+            Fitted::Window(window) => window.innovation_variance(),
+            Fitted::Ar(ar) => ar.innovation_variance(),
+        }
+    }
+
+    /// How many known samples the fit used.
+    #[must_use]
+    pub fn n_samples(&self) -> usize {
+        self.n_samples
+    }
+
+    /// A predictor that goes on where the samples of the fit end.
+    #[must_use]
+    pub fn predictor(&self) -> Predictor {
+        Predictor::new(self.clone())
+    }
+}
+
+impl Model {
+    /// Whether the parts fit together, as a decoder must check.
+    pub(crate) fn is_sound(&self) -> bool {
+        let spec_and_fit_agree = match (self.spec.inner(), &self.fitted) {
+            (Spec::Mean, Fitted::Mean(_)) => true,
+            (Spec::Last, Fitted::Window(window)) => window.length() == 1,
+            (Spec::BestMean { window_max }, Fitted::Window(window)) => window.length() <= *window_max,
+            (Spec::Ar { order, .. }, Fitted::Ar(ar)) => ar.coefficients().count() == *order,
+            _ => false,
+        };
+        spec_and_fit_agree && self.fitted.is_sound()
+    }
+}
+
+impl Fitted {
+    /// Whether every estimate is a finite number, and the parts fit together.
+    pub(crate) fn is_sound(&self) -> bool {
+        match self {
+            Self::Mean(mean) => mean.is_sound(),
+            Self::Window(window) => window.is_sound(),
+            Self::Ar(ar) => ar.is_sound(),
+        }
+    }
+}
+
+impl fmt::Display for Model {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.spec)?;
+        match &self.fitted {
+            Fitted::Mean(_) => {}
+            Fitted::Window(window) => write!(f, "  window {}", window.length())?,
+            Fitted::Ar(ar) => {
+                f.write_str("  phi")?;
+                ar.coefficients().try_for_each(|coefficient| write!(f, " {coefficient:.6}"))?;
+            }
+        }
+        let (mean, variance, n_samples) = (self.mean(), self.innovation_variance(), self.n_samples);
+        write!(f, "  mean {mean:.6}  innovation variance {variance:.6}  from {n_samples} samples")
+    }
+}

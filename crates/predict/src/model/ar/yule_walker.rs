@@ -1,0 +1,50 @@
+//! Autoregressive coefficients from the autocovariances: Yule-Walker equations, solved by Levinson's recursion.
+
+use super::Estimates;
+
+/// Biased autocovariances (divided by the number of known samples), so that the equations are positive
+/// definite and the result is stationary. A product with a gap in it counts as 0, which keeps it so and
+/// draws the coefficients toward 0 the more is missing.
+pub(super) fn estimate(deviations: &[f64], n_known: usize, order: usize) -> Estimates {
+    let filled: Vec<f64>;
+    let known = if n_known == deviations.len() {
+        deviations
+    } else {
+        filled = deviations.iter().map(|deviation| if deviation.is_nan() { 0.0 } else { *deviation }).collect();
+        &filled
+    };
+    let autocovariances = autocovariances(known, n_known, order);
+    levinson(&autocovariances)
+}
+
+/// Lags 0 to `order`.
+fn autocovariances(deviations: &[f64], n_known: usize, order: usize) -> Vec<f64> {
+    let scale = 1.0 / n_known as f64;
+    (0..=order).map(|lag| scale * super::dot(&deviations[..deviations.len() - lag], &deviations[lag..])).collect()
+}
+
+/// Levinson-Durbin (Brockwell and Davis 1991, proposition 5.2.1).
+///
+/// Stops early when the errors vanish to rounding: then the series is a sum of few sinusoids, and further
+/// coefficients are 0.
+fn levinson(autocovariances: &[f64]) -> Estimates {
+    let order = autocovariances.len() - 1;
+    let mut coefficients = vec![0.0; order];
+    let mut previous = vec![0.0; order];
+    let mut variance = autocovariances[0];
+    let least = variance * f64::EPSILON;
+    for k in 0..order {
+        if variance <= least {
+            break;
+        }
+        let known: f64 = (0..k).map(|i| coefficients[i] * autocovariances[k - i]).sum();
+        let reflection = (autocovariances[k + 1] - known) / variance;
+        previous[..k].copy_from_slice(&coefficients[..k]);
+        for i in 0..k {
+            coefficients[i] = previous[i] - reflection * previous[k - 1 - i];
+        }
+        coefficients[k] = reflection;
+        variance *= 1.0 - reflection * reflection;
+    }
+    Estimates { coefficients, innovation_variance: variance.max(0.0) }
+}

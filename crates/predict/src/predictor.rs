@@ -1,0 +1,123 @@
+//! The filter that turns a stream of samples into forecasts.
+
+use serde::{Deserialize, Serialize};
+
+use crate::fit::fit;
+use crate::forecast::Forecast;
+use crate::model::{Fitted, Model};
+use crate::refit::Schedule;
+use crate::spec::Spec;
+
+/// Gaps longer than this no longer widen the errors. By then a stationary model has returned to its mean and its
+/// whole variance, and the work of a forecast after a gap stays bounded.
+const N_MISSING_MAX: usize = 4096;
+
+/// A model in motion: takes one sample at a time, and forecasts any number of steps from where it stands.
+///
+/// ```
+/// use predict::{Spec, fit};
+/// let samples: Vec<f64> = (0..200).map(|t| (f64::from(t) * 0.3).sin() + f64::from(t * 7919 % 13) / 50.0).collect();
+/// let mut predictor = fit(&"AR(4)".parse()?, &samples)?.predictor();
+/// predictor.step(0.5);
+/// let forecast = predictor.forecast(30);
+/// assert_eq!(forecast.n_leads(), 30);
+/// assert!(forecast.standard_errors()[29] >= forecast.standard_errors()[0]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Predictor {
+    model: Model,
+    n_missing: usize,
+    schedule: Option<Schedule>,
+}
+
+impl Predictor {
+    pub(crate) fn new(mut model: Model) -> Self {
+        let schedule = match model.spec {
+            Spec::Refit { every, window, .. } => Some(Schedule::new(every, window, std::mem::take(&mut model.recent))),
+            _ => None,
+        };
+        Self { n_missing: model.n_missing.min(N_MISSING_MAX), model, schedule }
+    }
+
+    /// Takes the next sample. One that is not finite is a gap (see the crate's documentation).
+    ///
+    /// A `REFIT` that is due happens in here. When its fit fails, the model in use stays, and
+    /// [`Predictor::n_failed_refits`] counts it.
+    pub fn step(&mut self, sample: f64) {
+        let sample = if sample.is_finite() { sample } else { f64::NAN };
+        self.advance(sample);
+        if let Some(schedule) = &mut self.schedule
+            && schedule.step(sample)
+        {
+            match fit(self.model.spec.inner(), schedule.samples()) {
+                Ok(fitted) => {
+                    schedule.n_refits += 1;
+                    self.model.fitted = fitted.fitted;
+                    self.model.n_samples = fitted.n_samples;
+                }
+                Err(_) => schedule.n_failures += 1,
+            }
+        }
+    }
+
+    fn advance(&mut self, sample: f64) {
+        self.n_missing = if sample.is_nan() { (self.n_missing + 1).min(N_MISSING_MAX) } else { 0 };
+        match &mut self.model.fitted {
+            Fitted::Ar(ar) => ar.step(sample),
+            Fitted::Mean(mean) if !sample.is_nan() => mean.step(sample),
+            Fitted::Window(window) => window.step(sample),
+            Fitted::Mean(_) => {}
+        }
+    }
+
+    /// Means and standard errors for leads 1 to `n_leads`; empty for 0.
+    #[must_use]
+    pub fn forecast(&self, n_leads: usize) -> Forecast {
+        let mut forecast = Forecast::default();
+        self.forecast_into(n_leads, &mut forecast);
+        forecast
+    }
+
+    /// As [`Predictor::forecast`], into memory that is already there.
+    pub fn forecast_into(&self, n_leads: usize, forecast: &mut Forecast) {
+        let Forecast { means, standard_errors } = forecast;
+        standard_errors.resize(n_leads, 0.0);
+        if !matches!(self.model.fitted, Fitted::Ar(_)) {
+            means.resize(n_leads, 0.0);
+        }
+        match &self.model.fitted {
+            Fitted::Mean(mean) => mean.forecast_into(means, standard_errors),
+            Fitted::Window(window) => window.forecast_into(self.n_missing, means, standard_errors),
+            Fitted::Ar(ar) => ar.forecast_into(self.n_missing, means, standard_errors),
+        }
+    }
+
+    /// The model in use: with `REFIT`, the one fitted last.
+    #[must_use]
+    pub fn model(&self) -> &Model {
+        &self.model
+    }
+
+    /// How many times a `REFIT` has replaced the model.
+    #[must_use]
+    pub fn n_refits(&self) -> u64 {
+        self.schedule.as_ref().map_or(0, |schedule| schedule.n_refits)
+    }
+
+    /// How many times a `REFIT` was due and its fit failed.
+    #[must_use]
+    pub fn n_failed_refits(&self) -> u64 {
+        self.schedule.as_ref().map_or(0, |schedule| schedule.n_failures)
+    }
+
+    /// Whether the parts fit together, as a decoder must check.
+    pub(crate) fn is_sound(&self) -> bool {
+        let spec_and_schedule_agree = match (&self.model.spec, &self.schedule) {
+            (Spec::Refit { every, window, .. }, Some(schedule)) => schedule.is_sound(*every, *window),
+            (Spec::Refit { .. }, None) | (_, Some(_)) => false,
+            (_, None) => true,
+        };
+        spec_and_schedule_agree && self.n_missing <= N_MISSING_MAX && self.model.is_sound()
+    }
+}

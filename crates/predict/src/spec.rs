@@ -1,0 +1,414 @@
+//! Model specifications: what is asked for, as a value and as text that round-trips.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+/// The highest autoregressive order that is taken. RPS timed AR(512); a Levinson recursion of this order
+/// still takes about a millisecond.
+pub const ORDER_MAX: usize = 1024;
+
+/// The longest window of samples that BM looks back on or REFIT fits to: 8 MB of samples.
+pub const WINDOW_MAX: usize = 1_000_000;
+
+/// A model to be fitted, by the names of RPS (Figure 3) where it has them.
+///
+/// Its text is what people type and what is shown: `AR(16)`, `REFIT(AR(16),every=100,window=600)`. It is
+/// read without regard to case and space, and written in one way only, so that equal specifications
+/// have equal texts.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub enum Spec {
+    /// `MEAN`: the running mean of all that was seen.
+    Mean,
+    /// `LAST`: the last value; the same as `BM(1)`.
+    Last,
+    /// `BM(p)`: the mean over the window of at most `p` samples that fits best.
+    BestMean {
+        /// The longest window tried, at least 1.
+        window_max: usize,
+    },
+    /// `AR(p)`: autoregressive of order `p`.
+    Ar {
+        /// The order, at least 1.
+        order: usize,
+        /// How the coefficients are estimated.
+        method: ArMethod,
+    },
+    /// `REFIT(model,every=,window=)`: the model, fitted anew as samples arrive.
+    Refit {
+        /// The model that is refitted; not itself a `REFIT`.
+        model: Box<Spec>,
+        /// Steps between two fits, at least 1.
+        every: usize,
+        /// How many of the latest samples a fit uses.
+        window: usize,
+    },
+}
+
+/// How autoregressive coefficients are estimated.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum ArMethod {
+    /// From the autocorrelations (Yule-Walker), as RPS does; always stationary.
+    #[default]
+    YuleWalker,
+    /// From forward and backward errors (Burg 1975); always stationary, sharper on short or nearly periodic series.
+    Burg,
+}
+
+/// A text that is no model specification.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum SpecError {
+    /// No model has this name.
+    #[error("unknown model `{given}`; known are {known}", known = KNOWN)]
+    UnknownModel {
+        /// The name as given.
+        given: String,
+    },
+    /// The text does not have the shape of a specification.
+    #[error(
+        "cannot read `{text}` as a model: {problem}; it should look like AR(16) or REFIT(AR(16),every=100,window=600)"
+    )]
+    Malformed {
+        /// The whole text.
+        text: String,
+        /// What is wrong with it.
+        problem: &'static str,
+    },
+    /// An argument is absent.
+    #[error("`{model}` needs {argument}, as in {example}")]
+    Missing {
+        /// The model's name.
+        model: &'static str,
+        /// The argument's name.
+        argument: &'static str,
+        /// A complete specification.
+        example: &'static str,
+    },
+    /// An argument that the model does not have.
+    #[error("`{model}` does not take `{given}`; it is written {example}")]
+    UnknownArgument {
+        /// The model's name.
+        model: &'static str,
+        /// The argument as given.
+        given: String,
+        /// A complete specification.
+        example: &'static str,
+    },
+    /// A number outside what is allowed.
+    #[error("{argument} of `{model}` is `{given}`; it has to be a whole number from {min} to {max}")]
+    OutOfRange {
+        /// The model's name.
+        model: &'static str,
+        /// The argument's name.
+        argument: &'static str,
+        /// The value as given.
+        given: String,
+        /// The least that is taken.
+        min: usize,
+        /// The most that is taken.
+        max: usize,
+    },
+    /// A word where one of a few was expected.
+    #[error("method of `AR` is `{given}`; it has to be yw (Yule-Walker) or burg")]
+    UnknownMethod {
+        /// The word as given.
+        given: String,
+    },
+    /// A REFIT within a REFIT.
+    #[error("REFIT within REFIT: one of them is enough")]
+    NestedRefit,
+}
+
+const KNOWN: &str = "MEAN, LAST, BM(p), AR(p), AR(p,method=burg), REFIT(model,every=n,window=n)";
+const BM_EXAMPLE: &str = "BM(32)";
+const AR_EXAMPLE: &str = "AR(16) or AR(16,method=burg)";
+const REFIT_EXAMPLE: &str = "REFIT(AR(16),every=100,window=600)";
+
+impl Spec {
+    /// Autoregressive of `order` by Yule-Walker.
+    #[must_use]
+    pub fn ar(order: usize) -> Self {
+        Self::Ar { order, method: ArMethod::YuleWalker }
+    }
+
+    /// The same model, fitted anew every `every` steps to the last `window` samples.
+    #[must_use]
+    pub fn refit(self, every: usize, window: usize) -> Self {
+        Self::Refit { model: Box::new(self), every, window }
+    }
+
+    /// The model itself, without the REFIT around it if there is one.
+    #[must_use]
+    pub fn inner(&self) -> &Self {
+        match self {
+            Self::Refit { model, .. } => model,
+            plain => plain,
+        }
+    }
+
+    /// The least number of known samples that a fit takes.
+    ///
+    /// This is what the arithmetic needs, not what a good fit needs.
+    #[must_use]
+    pub fn n_samples_min(&self) -> usize {
+        match self {
+            Self::Mean | Self::Last | Self::BestMean { .. } => 2,
+            Self::Ar { order, .. } => 2 * order + 1,
+            Self::Refit { model, .. } => model.n_samples_min(),
+        }
+    }
+
+    /// Every model there is, as `(text, sentence)`, simplest first.
+    #[must_use]
+    pub fn catalogue() -> &'static [(&'static str, &'static str)] {
+        &[
+            ("MEAN", "the running mean of the series; right when there is no correlation over time"),
+            ("LAST", "the last value; right for a random walk, and what everything else has to beat"),
+            ("BM(p)", "the mean over the last N <= p samples, N chosen by the fit for the least one-step error"),
+            ("AR(p)", "autoregressive of order p by Yule-Walker; AR(16) is the choice of RPS for host load"),
+            ("AR(p,method=burg)", "the same by Burg's method: sharper on short or nearly periodic series"),
+            ("REFIT(model,every=n,window=n)", "any of these, fitted anew every n samples to the last n"),
+        ]
+    }
+}
+
+impl fmt::Display for Spec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Mean => f.write_str("MEAN"),
+            Self::Last => f.write_str("LAST"),
+            Self::BestMean { window_max } => write!(f, "BM({window_max})"),
+            Self::Ar { order, method: ArMethod::YuleWalker } => write!(f, "AR({order})"),
+            Self::Ar { order, method: ArMethod::Burg } => write!(f, "AR({order},method=burg)"),
+            Self::Refit { model, every, window } => write!(f, "REFIT({model},every={every},window={window})"),
+        }
+    }
+}
+
+impl FromStr for Spec {
+    type Err = SpecError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let compact: String = text.chars().filter(|c| !c.is_whitespace()).collect();
+        let call = Call::parse(&compact).map_err(|problem| SpecError::Malformed { text: text.to_owned(), problem })?;
+        match call.name.to_ascii_uppercase().as_str() {
+            "MEAN" => call.finish("MEAN", "MEAN", 0).map(|()| Self::Mean),
+            "LAST" => call.finish("LAST", "LAST", 0).map(|()| Self::Last),
+            "BM" => parse_best_mean(call),
+            "AR" => parse_ar(call),
+            "REFIT" => parse_refit(call),
+            _ => Err(SpecError::UnknownModel { given: call.name.to_owned() }),
+        }
+    }
+}
+
+impl TryFrom<String> for Spec {
+    type Error = SpecError;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        text.parse()
+    }
+}
+
+impl From<Spec> for String {
+    fn from(spec: Spec) -> Self {
+        spec.to_string()
+    }
+}
+
+fn parse_best_mean(mut call: Call<'_>) -> Result<Spec, SpecError> {
+    let window = call.positional(0).ok_or(missing("BM", "its longest window", BM_EXAMPLE))?;
+    let window_max = whole("BM", "the window", window, 1, WINDOW_MAX)?;
+    call.finish("BM", BM_EXAMPLE, 1)?;
+    Ok(Spec::BestMean { window_max })
+}
+
+fn parse_ar(mut call: Call<'_>) -> Result<Spec, SpecError> {
+    let order = call.positional(0).ok_or(missing("AR", "its order", AR_EXAMPLE))?;
+    let order = whole("AR", "the order", order, 1, ORDER_MAX)?;
+    let method = match call.named("method").map(str::to_ascii_lowercase).as_deref() {
+        None | Some("yw") => ArMethod::YuleWalker,
+        Some("burg") => ArMethod::Burg,
+        Some(given) => return Err(SpecError::UnknownMethod { given: given.to_owned() }),
+    };
+    call.finish("AR", AR_EXAMPLE, 1)?;
+    Ok(Spec::Ar { order, method })
+}
+
+fn parse_refit(mut call: Call<'_>) -> Result<Spec, SpecError> {
+    let model: Spec = call.positional(0).ok_or(missing("REFIT", "a model", REFIT_EXAMPLE))?.parse()?;
+    if matches!(model, Spec::Refit { .. }) {
+        return Err(SpecError::NestedRefit);
+    }
+    let every = call.named("every").ok_or(missing("REFIT", "every=", REFIT_EXAMPLE))?;
+    let every = whole("REFIT", "every", every, 1, WINDOW_MAX)?;
+    let window = call.named("window").ok_or(missing("REFIT", "window=", REFIT_EXAMPLE))?;
+    let window = whole("REFIT", "window", window, model.n_samples_min(), WINDOW_MAX)?;
+    call.finish("REFIT", REFIT_EXAMPLE, 1)?;
+    Ok(model.refit(every, window))
+}
+
+fn missing(model: &'static str, argument: &'static str, example: &'static str) -> SpecError {
+    SpecError::Missing { model, argument, example }
+}
+
+fn whole(model: &'static str, argument: &'static str, given: &str, min: usize, max: usize) -> Result<usize, SpecError> {
+    let is_plain = given.bytes().all(|byte| byte.is_ascii_digit());
+    given.parse().ok().filter(|number| is_plain && (min..=max).contains(number)).ok_or_else(|| SpecError::OutOfRange {
+        model,
+        argument,
+        given: given.to_owned(),
+        min,
+        max,
+    })
+}
+
+/// `NAME` or `NAME(argument,key=value,…)`, taken apart; an argument may itself be a call.
+struct Call<'a> {
+    name: &'a str,
+    arguments: Vec<(Option<&'a str>, &'a str)>,
+}
+
+impl<'a> Call<'a> {
+    fn parse(text: &'a str) -> Result<Self, &'static str> {
+        if text.len() > 200 {
+            return Err("it is longer than 200 bytes");
+        }
+        let (name, arguments) = match text.split_once('(') {
+            None => (text, Vec::new()),
+            Some((name, rest)) => {
+                let inside = rest.strip_suffix(')').ok_or("the closing parenthesis is missing")?;
+                (name, split_at_commas(inside)?.into_iter().map(key_and_value).collect())
+            }
+        };
+        if name.is_empty() || !name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_') {
+            return Err("there is no name at its start");
+        }
+        Ok(Self { name, arguments })
+    }
+
+    fn positional(&mut self, idx: usize) -> Option<&'a str> {
+        self.arguments.get(idx).filter(|(key, _)| key.is_none()).map(|(_, value)| *value)
+    }
+
+    /// Takes the argument out, so that [`Call::finish`] sees what nobody asked for.
+    fn named(&mut self, wanted: &str) -> Option<&'a str> {
+        let matches = |(key, _): &(Option<&str>, &str)| key.is_some_and(|key| key.eq_ignore_ascii_case(wanted));
+        let idx = self.arguments.iter().position(matches)?;
+        Some(self.arguments.remove(idx).1)
+    }
+
+    fn finish(self, model: &'static str, example: &'static str, n_positional: usize) -> Result<(), SpecError> {
+        match self.arguments.get(n_positional) {
+            None => Ok(()),
+            Some((key, value)) => {
+                let given = key.map_or_else(|| (*value).to_owned(), |key| format!("{key}={value}"));
+                Err(SpecError::UnknownArgument { model, given, example })
+            }
+        }
+    }
+}
+
+fn split_at_commas(text: &str) -> Result<Vec<&str>, &'static str> {
+    let mut parts = Vec::new();
+    let (mut depth, mut start) = (0_usize, 0);
+    for (idx, byte) in text.bytes().enumerate() {
+        match byte {
+            b'(' => depth += 1,
+            b')' => depth = depth.checked_sub(1).ok_or("a closing parenthesis too many")?,
+            b',' if depth == 0 => {
+                parts.push(&text[start..idx]);
+                start = idx + 1;
+            }
+            _ => {}
+        }
+    }
+    parts.push(&text[start..]);
+    match (depth, parts.iter().any(|part| part.is_empty())) {
+        (0, false) => Ok(parts),
+        (0, true) => Err("an argument is empty"),
+        _ => Err("the closing parenthesis is missing"),
+    }
+}
+
+fn key_and_value(argument: &str) -> (Option<&str>, &str) {
+    match argument.split_once('=') {
+        Some((key, value)) if !key.contains('(') => (Some(key), value),
+        _ => (None, argument),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check_canonical(given: &str, canonical: &str) {
+        let spec: Spec = given.parse().unwrap();
+        assert_eq!(spec.to_string(), canonical);
+        assert_eq!(canonical.parse(), Ok(spec));
+    }
+
+    #[track_caller]
+    fn check_refused(given: &str, message: &str) {
+        assert_eq!(given.parse::<Spec>().unwrap_err().to_string(), message);
+    }
+
+    #[test]
+    fn text_round_trips_in_one_spelling() {
+        check_canonical("MEAN", "MEAN");
+        check_canonical(" last ", "LAST");
+        check_canonical("bm( 32 )", "BM(32)");
+        check_canonical("ar(16)", "AR(16)");
+        check_canonical("AR(16, method=yw)", "AR(16)");
+        check_canonical("AR(8,METHOD=Burg)", "AR(8,method=burg)");
+        check_canonical(
+            "refit(ar(16,method=burg), window=600, every=100)",
+            "REFIT(AR(16,method=burg),every=100,window=600)",
+        );
+    }
+
+    #[test]
+    fn unknown_model_lists_the_known_ones() {
+        check_refused(
+            "PROPHET",
+            "unknown model `PROPHET`; known are MEAN, LAST, BM(p), AR(p), AR(p,method=burg), REFIT(model,every=n,window=n)",
+        );
+    }
+
+    #[test]
+    fn orders_have_a_range() {
+        check_refused("AR(0)", "the order of `AR` is `0`; it has to be a whole number from 1 to 1024");
+        check_refused("AR(+5)", "the order of `AR` is `+5`; it has to be a whole number from 1 to 1024");
+        check_refused("AR(1e9)", "the order of `AR` is `1e9`; it has to be a whole number from 1 to 1024");
+        check_refused("BM(-1)", "the window of `BM` is `-1`; it has to be a whole number from 1 to 1000000");
+        check_refused(
+            "REFIT(AR(16),every=1,window=20)",
+            "window of `REFIT` is `20`; it has to be a whole number from 33 to 1000000",
+        );
+    }
+
+    #[test]
+    fn what_is_missing_or_too_much_is_named() {
+        check_refused("AR", "`AR` needs its order, as in AR(16) or AR(16,method=burg)");
+        check_refused("REFIT(LAST,window=9)", "`REFIT` needs every=, as in REFIT(AR(16),every=100,window=600)");
+        check_refused("AR(4,4)", "`AR` does not take `4`; it is written AR(16) or AR(16,method=burg)");
+        check_refused("LAST(colour=red)", "`LAST` does not take `colour=red`; it is written LAST");
+        check_refused("AR(4,method=mle)", "method of `AR` is `mle`; it has to be yw (Yule-Walker) or burg");
+        check_refused(
+            "REFIT(REFIT(LAST,every=1,window=2),every=1,window=2)",
+            "REFIT within REFIT: one of them is enough",
+        );
+    }
+
+    #[test]
+    fn broken_shapes_are_refused() {
+        for broken in ["", "(", ")", "AR(", "AR(4", "AR(4))", "AR((4)", "AR(4,)", "AR()", "A R(=", "AR(4)x", "é(1)"] {
+            assert!(broken.parse::<Spec>().is_err(), "{broken} was taken");
+        }
+        assert!("x".repeat(10_000).parse::<Spec>().is_err());
+    }
+}
