@@ -19,6 +19,7 @@ fn fits(criterion: &mut Criterion) {
         ("ar16/fit_2000", "AR(16)", 2000),
         ("ar16_burg/fit_600", "AR(16,method=burg)", 600),
         ("ar512/fit_2000", "AR(512)", 2000),
+        ("last/fit_600", "LAST", 600),
         ("bm32/fit_600", "BM(32)", 600),
     ] {
         let spec: Spec = text.parse().expect("a specification");
