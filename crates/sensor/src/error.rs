@@ -1,0 +1,47 @@
+//! What can go wrong on opening a host and on reading one of its files.
+
+use std::{io, path::PathBuf};
+
+/// Why a host cannot be read at all.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum OpenError {
+    /// There is no `proc` directory under the root.
+    #[error("`{}` is no directory: the root of a host has its kernel's files under `proc`", path.display())]
+    NoProc {
+        /// Where it was looked for.
+        path: PathBuf,
+    },
+}
+
+/// Why a file gave no readings at one tick.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ReadError {
+    /// The file cannot be opened or read.
+    #[error("cannot read `{}`", path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The file is longer than any that the kernel writes.
+    #[error("`{}` is longer than {limit_bytes} bytes", path.display())]
+    TooLong {
+        /// The file.
+        path: PathBuf,
+        /// How long it may be.
+        limit_bytes: u64,
+    },
+    /// The file says something else than it should.
+    #[error("`{}` cannot be understood: needs {needed}, says `{given}`", path.display())]
+    Malformed {
+        /// The file.
+        path: PathBuf,
+        /// What would be right.
+        needed: &'static str,
+        /// The line in question, or its beginning.
+        given: String,
+    },
+}
