@@ -8,6 +8,7 @@ use std::{path::Path, sync::Arc, time::Duration};
 use crate::{
     Family, ReadError, Readings, Signal,
     availability::{self, Running, Split},
+    error::Absence,
     family::row,
     file::{KernelFile, fields, lines, number},
     host::{Sensor, Tick},
@@ -60,7 +61,7 @@ pub(crate) struct Cpu {
 }
 
 impl Cpu {
-    pub(crate) fn open(root: &Path) -> std::io::Result<Cpu> {
+    pub(crate) fn open(root: &Path) -> Result<Cpu, Absence> {
         Ok(Cpu {
             file: KernelFile::open(root, "proc/stat")?,
             all: Meter::new(ALL.map(Signal::only)),

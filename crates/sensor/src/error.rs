@@ -45,3 +45,26 @@ pub enum ReadError {
         given: String,
     },
 }
+
+/// Why signals are not offered by this host. Its text is the reason in [`Absent`](crate::Absent).
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Absence {
+    #[error("the kernel has no `/{file}`")]
+    NoFile { file: &'static str },
+    #[error("`/{file}` may not be read by this user")]
+    Denied { file: &'static str },
+    #[error("`/{file}` is not supported by this kernel")]
+    Unsupported { file: &'static str },
+    #[error("the kernel has pressure stall information off")]
+    PressureOff,
+    #[error("the kernel does not account for time in interrupts")]
+    NoInterruptTime,
+    #[error("the kernel is built without swap")]
+    NoSwap,
+    #[error("this host has no cgroup of version 2 that this process is in")]
+    NoCgroup,
+    #[error("this process is in no container: its cgroup is the root")]
+    RootCgroup,
+    #[error("the cgroup of this process, `{path}`, is not among those that it can see")]
+    UnseenCgroup { path: String },
+}

@@ -9,7 +9,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::ReadError;
+use crate::{ReadError, error::Absence};
 
 /// No file of the kernel's that is read here comes near: `/proc/stat` of a host with 8,192 cores has about 2 MiB.
 const LIMIT_BYTES: u64 = 16 << 20;
@@ -24,16 +24,27 @@ pub(crate) struct KernelFile {
 }
 
 impl KernelFile {
-    /// The file `relative` under `root`, if it is there and may be read.
+    /// The file called `file` under `root`, if it is there and may be read.
     ///
     /// # Errors
-    /// What the system said, when it will say the same at every tick. Any other failure is left to the ticks.
-    pub(crate) fn open(root: &Path, relative: &str) -> Result<KernelFile, io::Error> {
-        let path = root.join(relative);
-        match File::open(&path).and_then(|mut file| file.read(&mut [0])) {
-            Err(error) if is_final(&error) => Err(error),
+    /// When the system refuses and will refuse at every tick. Any other failure is left to the ticks.
+    pub(crate) fn open(root: &Path, file: &'static str) -> Result<KernelFile, Absence> {
+        let path = root.join(file);
+        // Pressure files can be opened and then refuse to be read when the kernel has pressure off.
+        let Err(error) = File::open(&path).and_then(|mut opened| opened.read(&mut [0])) else {
+            return Ok(KernelFile { path });
+        };
+        match error.kind() {
+            io::ErrorKind::NotFound => Err(Absence::NoFile { file }),
+            io::ErrorKind::PermissionDenied => Err(Absence::Denied { file }),
+            io::ErrorKind::Unsupported => Err(Absence::Unsupported { file }),
             _ => Ok(KernelFile { path }),
         }
+    }
+
+    /// The file at `path`, known to be there.
+    pub(crate) fn at(path: PathBuf) -> KernelFile {
+        KernelFile { path }
     }
 
     /// Reads the whole file into `text`, in place of what was there.
@@ -59,11 +70,6 @@ impl KernelFile {
     }
 }
 
-/// Whether `error` is one that trying again does not mend: not there, not allowed, not supported.
-fn is_final(error: &io::Error) -> bool {
-    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied | io::ErrorKind::Unsupported)
-}
-
 /// The lines of `text`, without their ends and without empty ones.
 pub(crate) fn lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {
     text.split(|&byte| byte == b'\n').filter(|line| !line.is_empty())
@@ -77,4 +83,36 @@ pub(crate) fn fields(line: &[u8]) -> impl Iterator<Item = &[u8]> {
 /// The whole number that `field` is.
 pub(crate) fn number(field: &[u8]) -> Option<u64> {
     std::str::from_utf8(field).ok()?.parse().ok()
+}
+
+/// The whole number on the line of `text` that starts with the field `key`.
+pub(crate) fn value_of(text: &[u8], key: &str) -> Option<u64> {
+    let mut found = lines(text).map(fields).filter_map(|mut line| (line.next()? == key.as_bytes()).then_some(line));
+    number(found.next()?.next()?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_is_found_by_its_whole_key() {
+        let text = b"pswpin 3\npswpin_thp 9\nMemTotal:   24 kB\nodd\n";
+        assert_eq!(value_of(text, "pswpin"), Some(3));
+        assert_eq!(value_of(text, "MemTotal:"), Some(24));
+        assert_eq!(value_of(text, "pswp"), None);
+        assert_eq!(value_of(text, "odd"), None);
+    }
+
+    #[test]
+    fn the_system_s_refusals_are_told_apart_by_their_kind() {
+        // EOPNOTSUPP, which a kernel with pressure off answers.
+        assert_eq!(io::Error::from_raw_os_error(95).kind(), io::ErrorKind::Unsupported);
+    }
+
+    #[test]
+    fn a_file_without_end_is_not_read_to_its_end() {
+        let read = KernelFile::at("/dev/zero".into()).read(&mut Vec::new()).map(<[u8]>::len);
+        assert!(matches!(read, Err(ReadError::TooLong { limit_bytes: LIMIT_BYTES, .. })), "{read:?}");
+    }
 }

@@ -1,8 +1,11 @@
 //! The host: all its sensors, read tick by tick.
 
-use std::{fmt, io, path::Path, time::Duration};
+use std::{fmt, path::Path, time::Duration};
 
-use crate::{OpenError, ReadError, Readings, cpu::Cpu, load::Load};
+use crate::{
+    OpenError, ReadError, Readings, cgroup::Cgroup, cpu::Cpu, disk::Disks, error::Absence, load::Load, memory::Memory,
+    net::Net, pressure, swap::Swap,
+};
 
 /// A host, seen through the files of its kernel.
 pub struct Host {
@@ -59,6 +62,14 @@ impl Host {
             Host { sensors: Vec::new(), absent: Vec::new(), n_errors: 0, last_error: None, text: Vec::new() };
         host.add("cpu.*", Cpu::open(root));
         host.add("load.*", Load::open(root));
+        for (signal, opened) in pressure::open(root) {
+            host.add(signal, opened);
+        }
+        host.add("memory.*", Memory::open(root));
+        host.add("swap.*", Swap::open(root));
+        host.add("net.*", Net::open(root));
+        host.add("disk.*", Disks::open(root));
+        host.add("cgroup.*", Cgroup::open(root));
         Ok(host)
     }
 
@@ -98,10 +109,10 @@ impl Host {
         self.last_error.as_ref()
     }
 
-    fn add<S: Sensor + Send + 'static>(&mut self, signal: &'static str, opened: io::Result<S>) {
+    fn add<S: Sensor + Send + 'static>(&mut self, signal: &'static str, opened: Result<S, Absence>) {
         match opened {
             Ok(sensor) => self.sensors.push(Box::new(sensor)),
-            Err(error) => self.absent.push(Absent { signal, reason: error.to_string() }),
+            Err(absence) => self.absent.push(Absent { signal, reason: absence.to_string() }),
         }
     }
 }

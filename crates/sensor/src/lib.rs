@@ -24,18 +24,27 @@
 #![forbid(unsafe_code)]
 
 mod availability;
+mod cgroup;
+mod counter;
 mod cpu;
+mod disk;
 mod error;
 mod family;
 mod file;
 mod host;
 mod load;
+mod markdown;
+mod memory;
+mod net;
+mod pressure;
 mod readings;
 mod roster;
 mod signal;
+mod swap;
 
 pub use error::{OpenError, ReadError};
 pub use family::{FAMILIES, Family, Kind, Range, Unit};
 pub use host::{Absent, Host};
+pub use markdown::signals_markdown;
 pub use readings::Readings;
 pub use signal::Signal;

@@ -6,6 +6,7 @@ use procfs::{FromRead, LoadAverage};
 
 use crate::{
     Family, ReadError, Signal, availability,
+    error::Absence,
     family::row,
     file::KernelFile,
     host::{Sensor, Tick},
@@ -22,7 +23,7 @@ pub(crate) struct Load {
 }
 
 impl Load {
-    pub(crate) fn open(root: &Path) -> std::io::Result<Load> {
+    pub(crate) fn open(root: &Path) -> Result<Load, Absence> {
         Ok(Load {
             file: KernelFile::open(root, "proc/loadavg")?,
             averages: AVERAGES.map(Signal::only),
