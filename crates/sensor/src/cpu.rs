@@ -1,6 +1,7 @@
 //! How the cores spend their time, and how many tasks run, from `/proc/stat`.
 //!
-//! Not parsed by the `procfs` crate, which numbers the cores one after the other and so takes one for another when a core is offline.
+//! Not parsed by the `procfs` crate, which numbers the cores one after the other and so takes one for another when a
+//! core is offline.
 //! Fields: `Documentation/filesystems/proc.rst`, section 1.7.
 
 use std::{path::Path, sync::Arc, time::Duration};

@@ -84,7 +84,8 @@ fn check_cgroup_absent(files: &[(&str, &[u8])], reason: &str) {
 fn a_host_s_root_cgroup_is_no_container() {
     let files: [(&str, &[u8]); 2] =
         [("proc/self/cgroup", b"2:cpu:/\n0::/\n"), ("sys/fs/cgroup/unified/cpu.stat", b"usage_usec 1\n")];
-    check_cgroup_absent(&files, "this process is in no container: its cgroup is the root");
+    let reason = "this process is in no container that limits its CPU: its cgroup is a root without `cpu.max`";
+    check_cgroup_absent(&files, reason);
 }
 
 #[test]
