@@ -1,5 +1,6 @@
 //! A node in a process of its own, for tests that need the real binary; it ends with the test that started it.
 
+use std::env;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -19,12 +20,13 @@ pub struct NodeProcess {
 impl NodeProcess {
     /// Starts a node on a free port and returns as soon as it has printed its address.
     pub fn start(data_dir: &Path, every: &str) -> Self {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_foretop"))
-            .args(["up", "--listen", "127.0.0.1:0", "--every", every, "--data-dir"])
-            .arg(data_dir)
-            .stdout(Stdio::piped())
-            .spawn()
-            .expect("foretop starts");
+        let mut command = Command::new(env!("CARGO_BIN_EXE_foretop"));
+        command.args(["up", "--listen", "127.0.0.1:0", "--every", every, "--data-dir"]).arg(data_dir);
+        // The configuration of whoever runs the tests is not that of the node.
+        for (name, _) in env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("FORETOP_")) {
+            command.env_remove(name);
+        }
+        let mut child = command.stdout(Stdio::piped()).spawn().expect("foretop starts");
         let stdout = child.stdout.take().expect("stdout is piped");
         let (send, receive) = mpsc::channel();
         // Reads on to the end, so that the node never finds its pipe full or closed.
