@@ -8,6 +8,7 @@ set -euo pipefail
 declare -A package_of=(
     [cc]="gcc libc6-dev"
     [chromium]="chromium fonts-dejavu-core"
+    [kill]="procps"
     [shellcheck]="shellcheck"
     [tmux]="tmux"
     [unshare]="util-linux"
@@ -24,7 +25,8 @@ is_there() {
     if [ "$1" = venv ]; then
         python3 -c 'import ensurepip, venv' 2>/dev/null
     else
-        command -v "$1" >/dev/null
+        # A program, that is: a builtin of this shell is of no use to others.
+        type -P "$1" >/dev/null
     fi
 }
 

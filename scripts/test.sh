@@ -37,9 +37,10 @@ find_root() {
 }
 
 part "what the tests need"
-scripts/install-system-packages.sh cargo npm cc chromium unshare
+scripts/install-system-packages.sh cargo npm cc chromium kill unshare
 FORETOP_PROMETHEUS=$(scripts/unpack-prometheus.sh)
 export FORETOP_PROMETHEUS
+export CHROMIUM="${CHROMIUM:-$(command -v chromium)}"
 every_ignored_test_has_a_part
 
 part "the page"
