@@ -1,1 +1,4 @@
-//! node
+//! The service of one host: collect, store, forecast, serve.
+#![forbid(unsafe_code)]
+
+pub mod api;
