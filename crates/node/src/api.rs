@@ -1,8 +1,8 @@
 //! The types of the HTTP interface, as `docs/formats/http.md` specifies them.
 //!
 //! Clients in Rust read answers into the same types that the node writes. Requests refuse unknown fields;
-//! answers do not, so that an older client understands a newer node. Numbers in answers are finite, and
-//! a gap is `None`. Only types are here, so the file is longer than most.
+//! answers do not, so that an older client understands a newer node. Numbers in answers are finite; a gap, and
+//! whatever else is not there, is `None` here and `null` on the wire. Only types are here, so the file is longer than most.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -57,7 +57,7 @@ pub struct Series {
     pub step_seconds: f64,
     /// What the quantity can be.
     pub range: Range,
-    /// The last sample; `None` before the first.
+    /// The last sample; `null` before the first.
     pub last: Option<LastSample>,
     /// Samples since the node started, gaps not counted.
     pub n_samples: u64,
@@ -87,7 +87,7 @@ pub enum Source {
     Pushed,
 }
 
-/// What a quantity can be; an end that is `None` is open.
+/// What a quantity can be; an end that is `null` is open.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Range {
     /// Least value.
@@ -102,7 +102,7 @@ pub struct LastSample {
     /// The moment it is for.
     #[schema(value_type = String, format = DateTime)]
     pub time: Timestamp,
-    /// Its value; `None` in a gap.
+    /// Its value; `null` in a gap.
     pub value: Option<f64>,
 }
 
@@ -112,9 +112,9 @@ pub struct SeriesDetail {
     /// What the list says of it.
     #[serde(flatten)]
     pub series: Series,
-    /// What the last fit found; `None` before the first.
+    /// What the last fit found; `null` before the first.
     pub fitted: Option<Fitted>,
-    /// What the configured model waits for; `None` when it is the one in use.
+    /// What the configured model waits for; `null` when it is the one in use.
     pub waiting: Option<Waiting>,
 }
 
@@ -147,9 +147,9 @@ pub struct Waiting {
     pub model: String,
     /// Why it waits.
     pub reason: WaitingReason,
-    /// Samples there are; `None` when it is not their number that is missing.
+    /// Samples there are; `null` when it is not their number that is missing.
     pub have: Option<usize>,
-    /// Samples needed; `None` when it is not their number that is missing.
+    /// Samples needed; `null` when it is not their number that is missing.
     pub need: Option<usize>,
 }
 
@@ -175,7 +175,7 @@ pub struct Samples {
     pub start: Timestamp,
     /// Time from one value to the next.
     pub step_seconds: f64,
-    /// Value `i` belongs to `start + i * step`; a gap is `None`.
+    /// Value `i` belongs to `start + i * step`; a gap is `null`.
     pub values: Vec<Option<f64>>,
 }
 
@@ -241,11 +241,11 @@ pub struct LeadAccuracy {
     pub lead_seconds: f64,
     /// Forecasts that came due and are counted here.
     pub n: usize,
-    /// Of the model in use; `None` before any came due.
+    /// Of the model in use; `null` before any came due.
     pub model: Option<ErrorStatistics>,
-    /// Of LAST at the same moments; `None` before any came due.
+    /// Of LAST at the same moments; `null` before any came due.
     pub last: Option<ErrorStatistics>,
-    /// Of MEAN at the same moments; `None` before any came due.
+    /// Of MEAN at the same moments; `null` before any came due.
     pub mean: Option<ErrorStatistics>,
 }
 
@@ -288,7 +288,7 @@ pub struct Coverage {
 pub struct OneOff {
     /// A model specification: `AR(16)`.
     pub model: String,
-    /// Evenly spaced samples, oldest first; a gap is `None`. At most 100,000.
+    /// Evenly spaced samples, oldest first; a gap is `null`. At most 100,000.
     pub samples: Vec<Option<f64>>,
     /// Steps to look ahead, 1 to 100,000.
     pub horizon: usize,
@@ -351,7 +351,7 @@ pub struct PushedSample {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>, format = DateTime)]
     pub time: Option<Timestamp>,
-    /// Its value; a gap is `None`, which has to be written.
+    /// Its value; a gap is `null`, which has to be written.
     #[serde(deserialize_with = "Option::deserialize")]
     #[schema(required)]
     pub value: Option<f64>,
@@ -379,7 +379,7 @@ pub struct TickEvent {
     pub time: Timestamp,
     /// Time from one sample of these series to the next.
     pub step_seconds: f64,
-    /// A value for each series; a gap is `None`.
+    /// A value for each series; a gap is `null`.
     #[schema(value_type = BTreeMap<String, Option<f64>>)]
     pub values: BTreeMap<Arc<str>, Option<f64>>,
     /// Forecasts of those series that have one.

@@ -62,7 +62,7 @@ pub enum StartError {
 /// Why a question about a series has no answer.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum QueryError {
+pub(crate) enum QueryError {
     /// There is no series of this name.
     #[error("there is no series `{id}`")]
     UnknownSeries {

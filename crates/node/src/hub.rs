@@ -16,7 +16,7 @@ use sensor::Readings;
 use tokio::sync::broadcast;
 use units::Timestamp;
 
-pub(crate) use self::forecasts::{Bounds, Gauge, Metric};
+pub(crate) use self::forecasts::Gauge;
 pub(crate) use self::health::Counters;
 pub(crate) use self::history::TimeRange;
 pub(crate) use crate::error::QueryError;

@@ -1,4 +1,7 @@
 //! The service of one host: collect, store, forecast, serve.
+//!
+//! [`Node::start`] runs all of it. What it serves is specified in `docs/formats/http.md`, with the types of [`api`],
+//! and what it stores in `docs/formats/store.md`.
 #![forbid(unsafe_code)]
 
 pub mod api;
@@ -6,7 +9,11 @@ mod clock;
 mod config;
 mod engine;
 mod error;
+mod http;
 mod hub;
+mod listen;
+mod node;
+mod page;
 mod restore;
 mod sampler;
 mod schedule;
@@ -15,7 +22,8 @@ mod store;
 mod token;
 
 pub use config::Config;
-pub use error::{QueryError, StartError};
+pub use error::StartError;
+pub use node::Node;
 pub use select::{Selection, SelectionError};
 pub use store::StoreError;
 pub use token::{Token, TokenError};

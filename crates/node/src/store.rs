@@ -27,7 +27,7 @@ use self::schema::{Place, message};
 pub(crate) const MINUTE: Duration = Duration::from_secs(60);
 
 /// The longest that history in memory is kept.
-const MEMORY_RETENTION_MAX: Duration = Duration::from_secs(3600);
+pub(crate) const MEMORY_RETENTION_MAX: Duration = Duration::from_secs(3600);
 
 /// Transactions are this far apart at least, so that 100 ticks a second do not make 100 transactions.
 const COMMIT_EVERY: Duration = Duration::from_millis(100);
