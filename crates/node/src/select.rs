@@ -54,11 +54,10 @@ fn compile<S: AsRef<str>>(globs: &[S]) -> Result<GlobSet, SelectionError> {
 fn escape(glob: &str) -> String {
     let mut escaped = String::with_capacity(glob.len());
     for letter in glob.chars() {
-        match letter {
-            '[' | ']' | '{' | '}' | '!' => escaped.extend(['[', letter, ']']),
-            '\\' => escaped.push_str("\\\\"),
-            plain => escaped.push(plain),
+        if matches!(letter, '[' | ']' | '{' | '}' | '!' | '\\') {
+            escaped.push('\\');
         }
+        escaped.push(letter);
     }
     escaped
 }

@@ -126,6 +126,12 @@ impl Store {
         self.inbox.flush(FLUSH_TIME_MAX)
     }
 
+    /// Lets the file grow to so many pages only, as a full disk does; 0 takes the limit away.
+    #[cfg(test)]
+    pub(crate) fn limit_pages(&self, n_pages: u32) {
+        self.pages_max.store(n_pages, std::sync::atomic::Ordering::Relaxed);
+    }
+
     pub(crate) fn status(&self) -> Status {
         self.inbox.status()
     }

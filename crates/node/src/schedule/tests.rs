@@ -29,12 +29,14 @@ impl World {
         self.schedule.poll(self.clock.monotonic(), self.clock.wall())
     }
 
-    /// Waits as told, oversleeps by `late`, and takes the sample.
+    /// Waits as told, oversleeps by `late`, and takes the sample; takes one that is due already at once.
     #[track_caller]
     fn sample_late(&mut self, late: Duration) -> Due {
-        if let Wake::Wait(span) = self.poll() {
-            self.clock.pass(span + late);
-        }
+        let span = match self.poll() {
+            Wake::Sample(due) => return due,
+            Wake::Wait(span) => span,
+        };
+        self.clock.pass(span + late);
         match self.poll() {
             Wake::Sample(due) => due,
             Wake::Wait(span) => panic!("told to wait {span:?} more at the deadline"),
