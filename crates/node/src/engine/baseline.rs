@@ -9,8 +9,8 @@ use predict::{Predictor, Spec, fit};
 const EVERY: usize = 100;
 const WINDOW: usize = 600;
 
-/// While there are fewer samples than a window, fit again when there are this share more than at the last fit.
-const GROWTH: usize = 8;
+/// While there are fewer samples than a window, fit again when they have grown by one part in this many.
+const GROWTH: usize = 3;
 
 /// A model so simple that two samples suffice.
 #[derive(Clone, Debug)]

@@ -57,7 +57,7 @@ async fn a_data_directory_serves_one_node_at_a_time() {
 async fn a_damaged_store_is_named_and_left_alone() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("foretop.db");
-    let noise: Vec<u8> = (0..8192_u32).map(|i| (i * 7919 >> 3) as u8).collect();
+    let noise: Vec<u8> = (0..8192_u32).map(|i| ((i * 7919) >> 3) as u8).collect();
     for contents in [&b"not a database"[..], &noise] {
         fs::write(&path, contents).unwrap();
         let error = refusal(config(directory.path())).await;
