@@ -5,7 +5,7 @@ import "uplot/dist/uPlot.min.css";
 
 import type { SeriesInfo } from "./wire.ts";
 import type { Sample } from "./history.ts";
-import { clockText, dateText, quantityText } from "./format.ts";
+import { clockText, dateText, tickText } from "./format.ts";
 import { extentOf, tickDistances, TIME_DISTANCES_MS } from "./scale.ts";
 import { palette } from "./theme.ts";
 
@@ -96,19 +96,19 @@ export class Chart {
         y: { range: () => this.#extent() },
       },
       axes: [
-        { ...axis, space: 72, incrs: TIME_DISTANCES_MS, values: timeLabels },
+        { ...axis, size: 26, space: 72, incrs: TIME_DISTANCES_MS, values: timeLabels },
         {
           ...axis,
           size: (_, labels) => 14 + 6.2 * Math.max(4, ...(labels ?? []).map((label) => label.length)),
           space: 36,
           incrs: tickDistances(unit),
-          values: (_, splits) => splits.map((split) => quantityText(split, unit)),
+          values: (_, splits) => splits.map((split) => tickText(split, unit)),
         },
       ],
       series: [
         {},
         { ...hidden, stroke: colours.ink, width: 1.25 },
-        { ...hidden, stroke: colours.accent, width: 1, dash: [2, 3], alpha: 0.75 },
+        { ...hidden, stroke: colours.accent, width: 1.25, dash: [5, 4], alpha: 0.85 },
         { ...hidden, stroke: colours.accent, width: 1.75 },
         { ...hidden, stroke: colours.band, width: 1 },
         { ...hidden, stroke: colours.band, width: 1 },
@@ -160,12 +160,11 @@ export class Chart {
 
 /** One row of moments for all lines; where a line has no value at a moment it goes on, where it has a gap it breaks. */
 function tableOf({ history, forecast, remembered }: ChartData): uPlot.AlignedData {
-  const table = uPlot.join([
+  return uPlot.join([
     [history.times, history.values],
     [remembered.times, remembered.mean],
     [forecast.times, forecast.mean, forecast.upper, forecast.lower],
   ]);
-  return table;
 }
 
 function timeLabels(_: uPlot, splits: number[], _axis: number, _space: number, distanceMs: number): string[] {
@@ -174,6 +173,6 @@ function timeLabels(_: uPlot, splits: number[], _axis: number, _space: number, d
     const day = dateText(ms).slice(5);
     const isOtherDay = idx > 0 && day !== dateText(splits[idx - 1] ?? ms).slice(5);
     const clock = distanceMs < 60_000 ? clockText(ms) : clockText(ms).slice(0, 5);
-    return isOtherDay ? `${day}\n${clock}` : clock;
+    return isOtherDay ? day : clock;
   });
 }

@@ -37,6 +37,7 @@ export class Detail {
   readonly #unit = make("small");
   readonly #since = make("span", { class: "since", role: "status" });
   readonly #reading = make("p", { class: "reading" });
+  readonly #key = make("ul", { class: "key", "aria-label": "lines" });
   readonly #note = make("p", { class: "note", role: "status" });
   readonly #plot = make("div", { class: "chart", role: "img" });
   readonly #choiceRow = make("div", { class: "choices" });
@@ -129,7 +130,7 @@ export class Detail {
       ),
       this.#choiceRow,
       this.#plot,
-      this.#reading,
+      make("div", { class: "under" }, this.#reading, this.#key),
       this.#note,
       make("div", { class: "panels" }, this.#model, this.#accuracy),
     );
@@ -148,6 +149,7 @@ export class Detail {
       }),
       choice("confidence", "confidence", shares, choices.confidence, (share) => {
         choices.confidence = share;
+        this.#drawKey();
         this.#fast.run();
       }),
       choice("span", "history", lengths(spansMs(stepMs)), this.#spanMs(), (ms) => {
@@ -158,11 +160,13 @@ export class Detail {
       choice("lead", "said before", leads, this.#leadMs(), (ms) => {
         choices.leadMs = ms;
         this.#remembered = null;
+        this.#drawKey();
         this.#slow.run();
         this.draw();
       }),
     ];
     this.#choiceRow.replaceChildren(...rows);
+    this.#drawKey();
   }
 
   async #try(what: "forecast" | "rest", ask: () => Promise<void>): Promise<void> {
@@ -249,6 +253,16 @@ export class Detail {
       fromMs: originMs - this.#spanMs(),
       toMs: originMs + this.#horizonMs(),
     };
+  }
+
+  #drawKey(): void {
+    const leadMs = this.#leadMs();
+    const lines = [
+      ["measured", "measured"],
+      ["forecast", `forecast, ${Math.round(this.#choices.confidence * 100)} % interval`],
+      ...(leadMs === null ? [] : [["said", `said ${lengthText(leadMs)} before`]]),
+    ];
+    this.#key.replaceChildren(...lines.map(([kind, text]) => make("li", { class: kind ?? null }, text ?? "")));
   }
 
   /** The forecast, begun at the sample it was made from, which is known for certain. */

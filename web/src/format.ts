@@ -24,6 +24,9 @@ export function quantity(value: number | null | undefined, unit: string): Quanti
     case "bytes":
     case "bytes/s":
       return bytes(value, unit);
+    case "packets/s":
+    case "operations/s":
+      return { figure: Math.abs(value) < 10 ? decimals(value, 2) : plain(value), unit };
     default:
       return { figure: plain(value), unit };
   }
@@ -35,11 +38,28 @@ export function quantityText(value: number | null | undefined, unit: string): st
   return shown === "" ? figure : `${figure} ${shown}`;
 }
 
-/** Two ends of a range, the unit said once where both have the same: `0.28 – 0.36 tasks`. */
+/** Two ends of a range, the unit said once where both have the same: `0.28 – 0.36 tasks`. Equal ends are one value. */
 export function rangeText(low: number, high: number, unit: string): string {
   const [from, to] = [quantity(low, unit), quantity(high, unit)];
+  if (from.figure === to.figure && from.unit === to.unit) return quantityText(high, unit);
   const first = from.unit === to.unit ? from.figure : `${from.figure} ${from.unit}`;
   return `${first} – ${to.figure} ${to.unit}`.trimEnd();
+}
+
+/** `rangeText` without the zeros that an axis does not need: `0 – 100 %`. */
+export function axisRangeText(low: number, high: number, unit: string): string {
+  return rangeText(low, high, unit).replace(/\d[\d.]*/g, withoutZeros);
+}
+
+/** The label of a tick: a quantity without the zeros that an axis does not need. */
+export function tickText(value: number, unit: string): string {
+  const { figure, unit: shown } = quantity(value, unit);
+  return `${withoutZeros(figure)} ${shown}`.trimEnd();
+}
+
+/** A number of things: `1 200`. */
+export function countText(value: number): string {
+  return grouped(Math.round(value));
 }
 
 /** A length of time in the largest unit that divides it: `10 s`, `5 min`, `1 h`, `250 ms`. */
@@ -53,7 +73,7 @@ export function lengthText(ms: number): string {
   for (const [size, name] of units) {
     if (ms >= size && ms % size === 0) return `${ms / size} ${name}`;
   }
-  return ms >= 1_000 ? `${plain(ms / 1_000)} s` : `${plain(ms)} ms`;
+  return ms >= 1_000 ? `${withoutZeros(plain(ms / 1_000))} s` : `${withoutZeros(plain(ms))} ms`;
 }
 
 /** A length of time as a query of the HTTP interface takes it: `30s`, `250ms`. */
@@ -84,7 +104,7 @@ export function plain(value: number): string {
   const size = Math.abs(value);
   if (size !== 0 && (size >= 1e9 || size < 1e-3)) return minus(value.toExponential(2));
   if (size >= 1000) return minus(grouped(Math.round(value)));
-  return decimals(value, size >= 100 ? 1 : size >= 10 ? 2 : size >= 1 || size === 0 ? 2 : 4);
+  return decimals(value, size >= 100 ? 1 : size >= 1 || size === 0 ? 2 : 4);
 }
 
 function bytes(value: number, unit: string): Quantity {
@@ -105,6 +125,10 @@ function decimals(value: number, digits: number): string {
   const text = value.toFixed(digits);
   // A value that rounds to nothing has no sign.
   return Number(text) === 0 ? text.replace("-", "") : minus(text);
+}
+
+function withoutZeros(figure: string): string {
+  return figure.includes(".") ? figure.replace(/\.?0+$/, "") : figure;
 }
 
 function minus(text: string): string {

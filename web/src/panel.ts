@@ -1,7 +1,7 @@
 // What stands under the large drawing: the model with its coefficients, and how its forecasts did.
 
 import { make } from "./dom.ts";
-import { lengthText, momentText, NOTHING, plain, quantityText } from "./format.ts";
+import { countText, lengthText, momentText, NOTHING, plain, quantityText } from "./format.ts";
 import type { Accuracy, LeadAccuracy, Score, SeriesDetail, Waiting } from "./wire.ts";
 
 type Fact = [term: string, value: string];
@@ -14,15 +14,16 @@ export function modelPanel(detail: SeriesDetail): Node[] {
   if (fitted !== null) {
     facts.push(
       ["fitted", `${fitted.model}, ${momentText(Date.parse(fitted.fitted_at))}`],
-      ["samples", plain(fitted.n_samples)],
-      ["refits", String(fitted.n_refits)],
+      ["samples", countText(fitted.n_samples)],
+      ["refits", countText(fitted.n_refits)],
       ["mean", quantityText(fitted.mean, detail.unit)],
       // The step's own error, in the unit of the signal.
       ["innovation", `± ${quantityText(Math.sqrt(fitted.innovation_variance), detail.unit)}`],
     );
   }
-  facts.push(["seen", `${plain(detail.n_samples)} samples, ${plain(detail.n_gaps)} gaps since the node started`]);
-  const list = make("dl", { class: "facts" }, ...facts.flatMap(([term, value]) => [make("dt", {}, term), make("dd", {}, value)]));
+  facts.push(["seen", `${countText(detail.n_samples)} samples, ${countText(detail.n_gaps)} gaps since the node started`]);
+  const entries = facts.flatMap(([term, value]) => [make("dt", {}, term), make("dd", {}, value)]);
+  const list = make("dl", { class: "facts" }, ...entries);
   return fitted === null || fitted.coefficients.length === 0 ? [list] : [list, coefficientList(fitted.coefficients)];
 }
 
@@ -35,11 +36,21 @@ export function waitingText(waiting: Waiting): string {
 /** Rows per lead time: the mean absolute error of the model, LAST and MEAN, and how often the intervals held. */
 export function accuracyTable(accuracy: Accuracy): HTMLElement {
   const columns = ["lead", "n", "model", "LAST", "MEAN", "root mean square", "bias", "50 %", "80 %", "95 %"];
-  const spans = [make("th", { colspan: "2" }), heading("mean absolute error", 3), heading("of the model", 2), heading("coverage of the intervals", 3)];
+  const spans = [
+    make("th", { colspan: "2" }),
+    heading("mean absolute error", 3),
+    heading("of the model", 2),
+    heading("held by intervals", 3),
+  ];
   return make(
     "table",
     {},
-    make("thead", {}, make("tr", { class: "spans" }, ...spans), make("tr", {}, ...columns.map((text) => make("th", { scope: "col" }, text)))),
+    make(
+      "thead",
+      {},
+      make("tr", { class: "spans" }, ...spans),
+      make("tr", {}, ...columns.map((text) => make("th", { scope: "col" }, text))),
+    ),
     make("tbody", {}, ...accuracy.leads.map((lead) => accuracyRow(lead, accuracy.unit))),
   );
 }
@@ -57,7 +68,7 @@ function accuracyRow(lead: LeadAccuracy, unit: string): HTMLElement {
     "tr",
     {},
     make("th", { scope: "row" }, lengthText(Math.round(lead.lead_seconds * 1_000))),
-    make("td", {}, lead.n === 0 ? NOTHING : String(lead.n)),
+    make("td", {}, lead.n === 0 ? NOTHING : countText(lead.n)),
     ...cells,
     make("td", {}, quantityText(square === null ? null : Math.sqrt(square), unit)),
     make("td", {}, quantityText(model?.mean ?? null, unit)),

@@ -51,7 +51,7 @@ type Axis = (value: number) => number;
 function drawHistory(context: CanvasRenderingContext2D, signal: Signal, colours: Palette, x: Axis, y: Axis): void {
   const { values } = signal.history;
   context.strokeStyle = colours.ink;
-  context.lineWidth = 1.25;
+  context.lineWidth = 1;
   context.lineJoin = "round";
   context.beginPath();
   values.forEach((value, idx) => {

@@ -22,7 +22,7 @@ export function themeToggle(onChange: () => void): HTMLElement {
   const apply = () => {
     if (choice === "auto") delete document.documentElement.dataset["theme"];
     else document.documentElement.dataset["theme"] = choice;
-    setText(button, choice);
+    setText(button, `◐ ${choice}`);
     button.setAttribute("aria-label", `colours: ${choice}`);
     onChange();
   };

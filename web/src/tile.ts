@@ -2,7 +2,7 @@
 
 import type { Signal } from "./board.ts";
 import { make, setAttribute, setText } from "./dom.ts";
-import { lengthText, momentText, quantity, quantityText, rangeText } from "./format.ts";
+import { axisRangeText, lengthText, momentText, quantity, quantityText, rangeText } from "./format.ts";
 import { nameInGroup } from "./group.ts";
 import { hashOf } from "./route.ts";
 import { drawSpark, sparkExtent } from "./spark.ts";
@@ -63,8 +63,8 @@ export class Tile {
     const since = stale === null ? null : `no sample since ${momentText(stale, frame.nodeNowMs)}`;
     setText(this.#figure, shown.figure);
     setText(this.#unit, shown.unit);
-    setText(this.#scale, since ?? rangeText(extent.low, extent.high, unit));
-    setText(this.#ahead, since === null ? this.#aheadText() : "");
+    setText(this.#scale, since ?? axisRangeText(extent.low, extent.high, unit));
+    setText(this.#ahead, since === null ? this.#aheadText("+") : "");
     this.element.classList.toggle("stale", stale !== null);
     this.#describe(since);
     if (this.#context !== null && this.#width > 0) {
@@ -72,11 +72,12 @@ export class Tile {
     }
   }
 
-  #aheadText(): string {
+  /** How the forecast ends, after `prefix` and its lead time; empty without one. */
+  #aheadText(prefix: string): string {
     const { forecast, info, stepMs } = this.signal;
     const [lead, lower, upper] = [forecast?.leads.at(-1), forecast?.lower.at(-1), forecast?.upper.at(-1)];
     if (lead === undefined || lower === undefined || upper === undefined) return "";
-    return `${lengthText(lead * stepMs)} ${rangeText(lower, upper, info.unit)}`;
+    return `${prefix}${lengthText(lead * stepMs)} ${rangeText(lower, upper, info.unit)}`;
   }
 
   #describe(since: string | null): void {
@@ -93,8 +94,7 @@ export class Tile {
     for (const [name, entry] of Object.entries(data)) {
       setAttribute(this.element, `data-${name}`, entry === null || entry === undefined ? null : String(entry));
     }
-    const ahead = this.#aheadText();
-    const words = [quantityText(value, info.unit), since, ahead === "" ? null : `forecast in ${ahead}`];
-    setAttribute(this.element, "aria-label", `${info.id}: ${words.filter((word) => word !== null).join("; ")}`);
+    const words = [quantityText(value, info.unit), since ?? "", this.#aheadText("forecast in ")];
+    setAttribute(this.element, "aria-label", `${info.id}: ${words.filter((word) => word !== "").join("; ")}`);
   }
 }

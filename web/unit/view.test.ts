@@ -1,0 +1,84 @@
+import { expect, test } from "vitest";
+
+import { csvName, toCsv } from "../src/csv.ts";
+import { downState, retryDelayMs } from "../src/link.ts";
+import { neighbour } from "../src/neighbour.ts";
+import { waitingText } from "../src/panel.ts";
+import { bucketMs, horizonsMs, nearest, spansMs } from "../src/reach.ts";
+import { hashOf, idIn } from "../src/route.ts";
+
+const T0 = Date.parse("2026-11-21T09:00:00Z");
+
+test("the usual horizons are offered as the step allows", () => {
+  expect(horizonsMs(1_000)).toEqual([10_000, 30_000, 60_000, 300_000, 600_000]);
+  expect(horizonsMs(60_000)).toEqual([60_000, 300_000, 600_000]);
+  expect(horizonsMs(100_000)).toEqual([300_000, 600_000]);
+  expect(horizonsMs(3_600_000)).toEqual([1, 10, 30, 60].map((steps) => steps * 3_600_000));
+  expect(nearest(horizonsMs(60_000), 10_000)).toBe(60_000);
+});
+
+test("no history is asked for in more than 3,600 values, each a whole number of steps", () => {
+  for (const stepMs of [10, 100, 1_000, 1_500, 7_000, 60_000]) {
+    for (const spanMs of spansMs(stepMs)) {
+      const bucket = bucketMs(spanMs, stepMs);
+      expect(spanMs / bucket).toBeLessThanOrEqual(3_600);
+      expect(bucket % stepMs).toBe(0);
+    }
+  }
+  expect(bucketMs(600_000, 1_000)).toBe(1_000);
+  expect(bucketMs(86_400_000, 1_000)).toBe(60_000);
+});
+
+test("arrow keys move in reading order and to the nearest tile of the next row", () => {
+  const row = (top: number, ...lefts: number[]) => lefts.map((left) => ({ left, top }));
+  const places = [...row(0, 0, 100, 200), ...row(50, 0), ...row(90, 0, 100)];
+  const keys = ["ArrowLeft", "ArrowRight", "ArrowUp", "ArrowDown", "Home", "End"] as const;
+  expect(keys.map((key) => neighbour(places, 2, key))).toEqual([1, 3, 2, 3, 0, 5]);
+  expect(neighbour(places, 5, "ArrowUp")).toBe(3);
+  expect(neighbour(places, 5, "ArrowDown")).toBe(5);
+});
+
+test("a hash holds any id", () => {
+  for (const id of ["load.1m", "<img src=x onerror=1>", "a/b?c#d%", "ü"]) expect(idIn(hashOf(id))).toBe(id);
+  expect([idIn(""), idIn("#/other"), idIn("#/signal/%E0")]).toEqual([null, null, null]);
+});
+
+test("the pause between attempts doubles up to eight seconds", () => {
+  expect([0, 1, 2, 5, 1_000].map(retryDelayMs)).toEqual([250, 500, 1_000, 8_000, 8_000]);
+});
+
+test("a node is called gone after ten seconds", () => {
+  expect(downState(T0, T0 + 9_999, "no answer")).toEqual({ kind: "reconnecting", sinceMs: T0 });
+  expect(downState(T0, T0 + 10_000, "no answer")).toEqual({ kind: "gone", sinceMs: T0, why: "no answer" });
+});
+
+test("the CSV has the samples, gaps empty, and then the forecast", () => {
+  const forecast = {
+    id: "a",
+    unit: "tasks",
+    origin: "2026-11-21T09:00:01Z",
+    step_seconds: 1,
+    confidence: 0.8,
+    model: "LAST",
+    mean: [2],
+    standard_error: [0.5],
+    lower: [1],
+    upper: [3],
+  };
+  expect(toCsv(T0, 1_000, [1, null], forecast).split("\n")).toEqual([
+    "time,measured,forecast,standard_error,lower,upper,confidence",
+    "2026-11-21T09:00:00.000Z,1,,,,,",
+    "2026-11-21T09:00:01.000Z,,,,,,",
+    "2026-11-21T09:00:02.000Z,,2,0.5,1,3,0.8",
+    "",
+  ]);
+});
+
+test("a file name holds nothing that a file system refuses", () => {
+  expect(csvName("db1", "<a>/../b", "2026-11-21T09:00:00Z")).toBe("db1_-a-..-b_2026-11-21T09-00-00Z.csv");
+});
+
+test("what a model waits for is a sentence", () => {
+  expect(waitingText({ for: "AR(16)", reason: "too_short", have: 40, need: 80 })).toBe("AR(16) needs 80 samples and has 40");
+  expect(waitingText({ for: "AR(16)", reason: "constant", have: null, need: null })).toContain("do not vary");
+});
