@@ -67,13 +67,14 @@ export class History {
    * Lays fetched samples under and over those here, on the grid of the fetched ones.
    *
    * A fetched sample replaces the one here; a fetched gap does not, for the stream may have brought what the store had
-   * not yet written.
+   * not yet written. Gaps at the end say only that the range asked for went on.
    */
   merge(startMs: number, values: readonly Sample[]): void {
-    if (values.length === 0) return;
+    const fetched = values.slice(0, values.findLastIndex((value) => value !== null) + 1);
+    if (fetched.length === 0) return;
     const before = { startMs: this.#startMs, values: this.#values };
     this.#startMs = startMs;
-    this.#values = [...values];
+    this.#values = fetched;
     before.values.forEach((value, idx) => {
       if (value !== null) this.#fill(before.startMs + idx * this.stepMs, value);
     });

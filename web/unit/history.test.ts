@@ -65,8 +65,15 @@ test("fetched samples come before the ticks that came meanwhile", () => {
 
 test("a fetched gap does not erase a sample that the stream brought", () => {
   const history = historyOf(5_000, [1, 2, 3]);
-  history.merge(5_000, [1, null, 3, null]);
-  expect(history.values).toEqual([1, 2, 3, null]);
+  history.merge(5_000, [1, null, 3]);
+  expect(history.values).toEqual([1, 2, 3]);
+});
+
+test("fetched gaps at the end are not samples that failed", () => {
+  const history = historyOf(5_000, [1, 2, null, null]);
+  expect(history.endMs).toBe(6_000);
+  history.merge(5_000, [null, null]);
+  expect(history.values).toEqual([1, 2]);
 });
 
 test("what is older than the fetched samples is kept", () => {
@@ -77,6 +84,8 @@ test("what is older than the fetched samples is kept", () => {
 });
 
 test("the last sample is found behind a gap", () => {
-  expect(historyOf(5_000, [1, 2, null]).lastSample()).toEqual({ timeMs: 6_000, value: 2 });
-  expect(historyOf(5_000, [null]).lastSample()).toBeNull();
+  const history = historyOf(5_000, [1, 2]);
+  history.put(7_000, null);
+  expect(history.lastSample()).toEqual({ timeMs: 6_000, value: 2 });
+  expect(new History(1_000, 10).lastSample()).toBeNull();
 });
