@@ -1,10 +1,13 @@
 // All that the page knows of a node's signals, kept up to date from lists and ticks. Pure: `now` is passed in.
 
 import { History } from "./history.ts";
-import type { NodeInfo, SeriesInfo, SeriesList, Tick } from "./wire.ts";
+import type { Forecast, NodeInfo, SeriesInfo, SeriesList, Tick } from "./wire.ts";
 
 /** The leads, in steps, at which the small multiples draw the forecast. */
 export const TILE_LEADS = [1, 2, 5, 10, 20, 30, 60, 120];
+
+/** How many steps ahead a small multiple reaches. */
+export const TILE_STEPS_AHEAD = Math.max(...TILE_LEADS);
 
 /** A forecast at some leads, as a tick brings it. */
 export interface TileForecast {
@@ -45,6 +48,20 @@ export class Signal {
     this.history.put(timeMs, value);
     this.forecast = forecast;
     if (value !== null) this.#arrivedMs = nowMs;
+  }
+
+  /** Takes a fetched forecast of every step, unless a tick brought one. */
+  takeForecast({ origin, mean, lower, upper }: Forecast): void {
+    if (this.forecast !== null) return;
+    const leads = TILE_LEADS.filter((lead) => lead <= mean.length);
+    const pick = (values: number[]) => leads.flatMap((lead) => values[lead - 1] ?? []);
+    this.forecast = {
+      originMs: Date.parse(origin),
+      leads,
+      mean: pick(mean),
+      lower: pick(lower),
+      upper: pick(upper),
+    };
   }
 
   /**

@@ -5,7 +5,7 @@ import "uplot/dist/uPlot.min.css";
 
 import type { SeriesInfo } from "./wire.ts";
 import type { Sample } from "./history.ts";
-import { clockText, dateText, tickText } from "./format.ts";
+import { dateText, momentTickText, tickText } from "./format.ts";
 import { extentOf, tickDistances, TIME_DISTANCES_MS } from "./scale.ts";
 import { palette } from "./theme.ts";
 
@@ -169,10 +169,8 @@ function tableOf({ history, forecast, remembered }: ChartData): uPlot.AlignedDat
 
 function timeLabels(_: uPlot, splits: number[], _axis: number, _space: number, distanceMs: number): string[] {
   return splits.map((ms, idx) => {
-    if (distanceMs >= 86_400_000) return dateText(ms).slice(5);
-    const day = dateText(ms).slice(5);
-    const isOtherDay = idx > 0 && day !== dateText(splits[idx - 1] ?? ms).slice(5);
-    const clock = distanceMs < 60_000 ? clockText(ms) : clockText(ms).slice(0, 5);
-    return isOtherDay ? day : clock;
+    const day = dateText(ms);
+    const isOtherDay = idx > 0 && day !== dateText(splits[idx - 1] ?? ms);
+    return isOtherDay ? day.slice(5) : momentTickText(ms, distanceMs);
   });
 }

@@ -22,8 +22,17 @@ export interface Choices {
   leadMs: number | null;
 }
 
+/** What the view wants of the page. */
+export interface DetailEvents {
+  close(): void;
+  /** Something differs from what is drawn. */
+  stale(): void;
+}
+
 /** How often model, accuracy, remembered forecasts and bucketed history are asked for. */
 const SLOW_MS = 10_000;
+/** The least time between two requests of a kind, for a node that samples many times a second. */
+const REST_MS = 150;
 
 /** The view of `signal`. Lives until `close`. */
 export class Detail {
@@ -32,6 +41,7 @@ export class Detail {
   readonly #api: Api;
   readonly #board: Board;
   readonly #choices: Choices;
+  readonly #on: DetailEvents;
   readonly #abort = new AbortController();
   readonly #figure = make("b");
   readonly #unit = make("small");
@@ -44,8 +54,8 @@ export class Detail {
   readonly #model = make("section", { class: "model", "aria-label": "model" });
   readonly #accuracy = make("section", { class: "accuracy", "aria-label": "accuracy" });
   readonly #chart: Chart;
-  readonly #fast = new Repeater(() => this.#try("forecast", () => this.#askForecast()));
-  readonly #slow = new Repeater(() => this.#try("rest", () => this.#askRest()));
+  readonly #fast = new Repeater(() => this.#try("forecast", () => this.#askForecast()), REST_MS);
+  readonly #slow = new Repeater(() => this.#try("rest", () => this.#askRest()), REST_MS);
   readonly #timer: ReturnType<typeof setInterval>;
   #history: History;
   #forecast: Forecast | null = null;
@@ -57,13 +67,14 @@ export class Detail {
   /** Whether samples may be missing because the node could not be asked. */
   #hasMissed = false;
 
-  constructor(api: Api, board: Board, signal: Signal, choices: Choices, onClose: () => void) {
+  constructor(api: Api, board: Board, signal: Signal, choices: Choices, on: DetailEvents) {
     this.#api = api;
     this.#board = board;
+    this.#on = on;
     this.signal = signal;
     this.#choices = choices;
     this.#history = this.#emptyHistory();
-    this.element = this.#layOut(onClose);
+    this.element = this.#layOut();
     this.#chart = new Chart(this.#plot, signal.info, (reading) => this.#point(reading));
     this.#showChoices();
     this.refresh();
@@ -75,7 +86,6 @@ export class Detail {
     const { endMs } = this.signal.history;
     if (this.#isRaw() && endMs !== null) this.#history.put(endMs, this.signal.value);
     this.#fast.run();
-    this.draw();
   }
 
   /** Asks for everything. */
@@ -110,10 +120,10 @@ export class Detail {
     this.element.remove();
   }
 
-  #layOut(onClose: () => void): HTMLElement {
+  #layOut(): HTMLElement {
     const { info } = this.signal;
     const close = make("button", { type: "button", class: "plain close", "aria-keyshortcuts": "Escape" }, "← all signals");
-    close.addEventListener("click", onClose);
+    close.addEventListener("click", this.#on.close);
     const csv = make("a", { href: "#", class: "csv" }, "CSV");
     csv.title = "the samples and the forecast shown, as CSV";
     csv.addEventListener("click", () => this.#fillCsv(csv));
@@ -162,7 +172,7 @@ export class Detail {
         this.#remembered = null;
         this.#drawKey();
         this.#slow.run();
-        this.draw();
+        this.#on.stale();
       }),
     ];
     this.#choiceRow.replaceChildren(...rows);
@@ -180,7 +190,7 @@ export class Detail {
     }
     if (this.#abort.signal.aborted) return;
     setText(this.#note, [...new Set(this.#refusals.values())].join("; "));
-    this.draw();
+    this.#on.stale();
   }
 
   async #askForecast(): Promise<void> {

@@ -93,6 +93,13 @@ export function clockText(ms: number): string {
   return [date.getHours(), date.getMinutes(), date.getSeconds()].map(twoDigits).join(":");
 }
 
+/** The label of a moment on an axis whose ticks are `distanceMs` apart. */
+export function momentTickText(ms: number, distanceMs: number): string {
+  if (distanceMs >= 86_400_000) return dateText(ms).slice(5);
+  if (distanceMs >= 60_000) return clockText(ms).slice(0, 5);
+  return distanceMs >= 1_000 ? clockText(ms) : `${clockText(ms)}.${String(ms % 1_000).padStart(3, "0")}`;
+}
+
 /** The local date: `2026-11-21`. */
 export function dateText(ms: number): string {
   const date = new Date(ms);

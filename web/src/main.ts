@@ -18,6 +18,8 @@ import type { Health, Hello, SeriesList, Tick } from "./wire.ts";
 
 /** How often the list of series is fetched again, for models and counts that no event brings. */
 const LIST_MS = 30_000;
+/** The least time between two such requests, for a program that makes many signals one after the other. */
+const LIST_REST_MS = 250;
 /** How often the page looks whether signals have become stale while nothing comes. */
 const CLOCK_MS = 1_000;
 
@@ -28,7 +30,7 @@ const health = new HealthNotes();
 const choices: Choices = { horizonMs: 60_000, confidence: 0.95, spanMs: 600_000, leadMs: null };
 const status = new StatusBar(overview.filter, themeToggle(() => onTheme()));
 const missing = make("main", { class: "missing", role: "status" });
-const list = new Repeater(fetchList);
+const list = new Repeater(fetchList, LIST_REST_MS);
 const link = new Link({
   open: (abort) => api.stream("events", { leads: TILE_LEADS.join(",") }, abort),
   onEvent,
@@ -105,7 +107,7 @@ function showRoute(): void {
   if (detail !== null && detail.signal !== signal) closeDetail();
   if (signal !== null && detail === null) {
     scrollTop = window.scrollY;
-    detail = new Detail(api, board, signal, choices, goBack);
+    detail = new Detail(api, board, signal, choices, { close: goBack, stale: scheduleDraw });
     status.element.after(detail.element);
     window.scrollTo(0, 0);
     detail.element.querySelector("h2")?.focus();

@@ -1,18 +1,21 @@
 // All signals as small multiples in groups, with a filter. Draws only what is in view.
 
-import type { Api } from "./api.ts";
-import { seriesPath } from "./api.ts";
-import type { Board, Signal } from "./board.ts";
+import { ApiError, seriesPath, type Api } from "./api.ts";
+import { TILE_STEPS_AHEAD, type Board, type Signal } from "./board.ts";
 import { make, setText } from "./dom.ts";
 import { lengthParameter } from "./format.ts";
 import { groupsOf, isMatch, type Group } from "./group.ts";
 import { isDirection, neighbour } from "./neighbour.ts";
 import { Queue } from "./queue.ts";
 import { Tile, type Frame } from "./tile.ts";
-import type { Samples } from "./wire.ts";
+import type { Forecast, Samples } from "./wire.ts";
 
 /** How many histories are fetched at the same time. */
 const N_FETCHES = 4;
+/** How long after a refusal the samples of a series are asked for again. */
+const REFUSED_MS = 5_000;
+/** Up to this step the first forecast is worth waiting for. */
+const FAST_STEP_MS = 2_000;
 
 /** A group's element with what the filter hides and shows in it. */
 interface Section {
@@ -26,7 +29,7 @@ export class Overview {
   readonly element = make("main", { class: "overview", "aria-label": "signals" });
   readonly filter = make("input", {
     type: "search",
-    placeholder: "filter",
+    placeholder: "filter  /",
     "aria-label": "filter signals",
     "aria-keyshortcuts": "/",
     autocomplete: "off",
@@ -206,20 +209,36 @@ export class Overview {
     if (signal.isLoaded || this.#fetching.has(signal)) return;
     this.#fetching.add(signal);
     this.#fetches.add(async () => {
-      const from = `-${lengthParameter(signal.history.capacity * signal.stepMs)}`;
       try {
-        const samples = await this.#api.json<Samples>(seriesPath(signal.info.id, "/samples"), { from });
-        if (samples.values.length > 0) signal.history.merge(Date.parse(samples.start), samples.values);
+        await this.#askHistory(signal);
         signal.isLoaded = true;
         this.#fetching.delete(signal);
         this.#onStale();
       } catch {
         // The connection says that the node is gone; when it is back everything is fetched again. A node that refuses
         // this series alone is asked again later, not at every redraw.
-        setTimeout(() => this.#fetching.delete(signal), 5_000);
+        setTimeout(() => this.#fetching.delete(signal), REFUSED_MS);
       }
     });
   }
+
+  async #askHistory(signal: Signal): Promise<void> {
+    const { id } = signal.info;
+    const from = `-${lengthParameter(signal.history.capacity * signal.stepMs)}`;
+    const samples = await this.#api.json<Samples>(seriesPath(id, "/samples"), { from });
+    signal.history.merge(Date.parse(samples.start), samples.values);
+    // A tick brings the forecast of most signals sooner than it could be asked for.
+    const isFast = signal.info.source === "sensor" && signal.stepMs <= FAST_STEP_MS;
+    if (isFast || signal.forecast !== null) return;
+    const horizon = lengthParameter(TILE_STEPS_AHEAD * signal.stepMs);
+    const forecast = await this.#api.json<Forecast>(seriesPath(id, "/forecast"), { horizon }).catch(noForecastYet);
+    if (forecast !== null) signal.takeForecast(forecast);
+  }
+}
+
+function noForecastYet(error: unknown): null {
+  if (error instanceof ApiError && error.code === "not_ready") return null;
+  throw error;
 }
 
 function coresOf(tiles: HTMLElement[], isOpen: boolean, onToggle: () => void): HTMLDetailsElement {

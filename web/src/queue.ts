@@ -31,12 +31,14 @@ export class Queue {
 /** Runs `work` again and again as asked, never twice at once; wishes during a run become one run after it. */
 export class Repeater {
   readonly #work: () => Promise<void>;
+  readonly #restMs: number;
   #isRunning = false;
   #isWanted = false;
 
-  /** `work` must not throw. */
-  constructor(work: () => Promise<void>) {
+  /** `work` must not throw. `restMs` is left between two runs. */
+  constructor(work: () => Promise<void>, restMs: number) {
     this.#work = work;
+    this.#restMs = restMs;
   }
 
   /** Runs at once, or as soon as the present run is over. */
@@ -50,6 +52,7 @@ export class Repeater {
     while (this.#isWanted) {
       this.#isWanted = false;
       await this.#work();
+      await new Promise((resolve) => setTimeout(resolve, this.#restMs));
     }
     this.#isRunning = false;
   }

@@ -1,11 +1,8 @@
 // The drawing in a small multiple: history, the mark where it ends, and the forecast with its band.
 
-import { TILE_LEADS, type Signal, type TileForecast } from "./board.ts";
+import { TILE_STEPS_AHEAD, type Signal, type TileForecast } from "./board.ts";
 import { extentOf, fixedExtent, minMax, type Extent } from "./scale.ts";
 import type { Palette } from "./theme.ts";
-
-/** How many steps ahead a small multiple reaches. */
-const STEPS_AHEAD = TILE_LEADS.at(-1) ?? 1;
 
 /** The scale of a small multiple: that of the history, stretched by the band to at most three times its height. */
 export function sparkExtent(signal: Signal): Extent {
@@ -33,7 +30,7 @@ export function drawSpark(
   const endMs = signal.history.endMs;
   if (endMs === null) return;
   const historyMs = signal.history.capacity * signal.stepMs;
-  const spanMs = historyMs + STEPS_AHEAD * signal.stepMs;
+  const spanMs = historyMs + TILE_STEPS_AHEAD * signal.stepMs;
   const x = (timeMs: number) => ((timeMs - endMs + historyMs) / spanMs) * width;
   // Half a line's width stays free at either end.
   const y = (value: number) => height - 1 - ((value - extent.low) / (extent.high - extent.low)) * (height - 2);

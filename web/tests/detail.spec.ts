@@ -113,7 +113,7 @@ test("the keyboard alone filters, opens, changes the horizon and closes", async 
   await page.keyboard.press("ArrowLeft");
   await expect(first).toBeFocused();
   await page.keyboard.press("Enter");
-  await expect(page.getByRole("heading", { level: 2 })).toBeFocused();
+  await expect(page.locator(".detail h2")).toBeFocused();
   await expect.poll(() => figure(chart(page), "forecast-points")).toBe(60);
   await page.keyboard.press("Tab");
   await expect(radio(page, "horizon", "1 min")).toBeFocused();
