@@ -89,7 +89,7 @@ export class Chart {
       ...this.#size(),
       ms: 1,
       legend: { show: false },
-      padding: [16, 8, 0, 0],
+      padding: [16, 18, 0, 0],
       cursor: { y: false, drag: { x: false, y: false }, points: { size: 5 } },
       scales: {
         x: { range: () => [this.#data?.fromMs ?? 0, this.#data?.toMs ?? 1] },

@@ -42,7 +42,8 @@ export function quantityText(value: number | null | undefined, unit: string): st
 export function rangeText(low: number, high: number, unit: string): string {
   const [from, to] = [quantity(low, unit), quantity(high, unit)];
   if (from.figure === to.figure && from.unit === to.unit) return quantityText(high, unit);
-  const first = from.unit === to.unit ? from.figure : `${from.figure} ${from.unit}`;
+  // Nothing is nothing in every unit.
+  const first = from.unit === to.unit ? from.figure : low === 0 ? "0" : `${from.figure} ${from.unit}`;
   return `${first} – ${to.figure} ${to.unit}`.trimEnd();
 }
 

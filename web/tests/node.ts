@@ -1,12 +1,16 @@
 // A real node for the tests: starts the binary on a free port, feeds it, kills it.
 
-import { spawn, type ChildProcess } from "node:child_process";
+import { execFile, spawn, type ChildProcess } from "node:child_process";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { promisify } from "node:util";
 
 const BINARY = process.env["FORETOP_BIN"] ?? join(import.meta.dirname, "../../target/release/foretop");
 const ADDRESS = /http:\/\/(127\.0\.0\.1:\d+)\//;
+
+/** A write beyond the limit on the size of files shall fail, as on a full disk, and not end the process. */
+const IGNORING_XFSZ = ["-c", 'trap "" XFSZ; exec "$@"', "sh"];
 
 /** A running `foretop up` with a data directory of its own. */
 export class Node {
@@ -34,8 +38,8 @@ export class Node {
 
   /** Starts the binary where it was before, and waits until it says where it listens. */
   async run(): Promise<void> {
-    const args = ["up", "--listen", this.address, "--data-dir", this.#folder, ...this.#extra];
-    const child = spawn(BINARY, args, { stdio: ["ignore", "pipe", "pipe"] });
+    const command = [BINARY, "up", "--listen", this.address, "--data-dir", this.#folder, ...this.#extra];
+    const child = spawn("sh", [...IGNORING_XFSZ, ...command], { stdio: ["ignore", "pipe", "pipe"] });
     this.#process = child;
     this.address = await new Promise<string>((resolve, reject) => {
       let said = "";
@@ -59,6 +63,12 @@ export class Node {
     child.kill("SIGKILL");
     await ended;
     this.#process = null;
+  }
+
+  /** Has every write to a file fail from here on, or succeed again. */
+  async setDisk(state: "full" | "free"): Promise<void> {
+    const limit = state === "full" ? "1:unlimited" : "unlimited:unlimited";
+    await promisify(execFile)("prlimit", ["--pid", String(this.#process?.pid), `--fsize=${limit}`]);
   }
 
   /** Ends it and removes its data. */

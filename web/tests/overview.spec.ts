@@ -91,15 +91,6 @@ test("the filter finds what is folded away, and hides the rest", async ({ page, 
   await expect(page.getByText("no signal matches")).toBeVisible();
 });
 
-test("absent sensors are named as the node names them", async ({ page, node }) => {
-  const response = await fetch(`${node.url}healthz`);
-  const { absent } = (await response.json()) as { absent: { signal: string; reason: string }[] };
-  await page.goto(node.url);
-  await expectLink(page, /^live$/);
-  await expect(page.locator(".absent dt")).toHaveText(absent.map(({ signal }) => signal));
-  await expect(page.locator(".absent dd")).toHaveText(absent.map(({ reason }) => reason));
-});
-
 test("a phone has no horizontal scroll", async ({ page, node }) => {
   await node.push(`trial.${"long".repeat(20)}`, wave(5), "bottles/fortnight");
   await page.setViewportSize({ width: 360, height: 760 });

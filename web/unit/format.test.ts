@@ -32,6 +32,7 @@ test.each(cases)("a value is written %s", (text, value, unit) => {
 test("a range says its unit once where both ends have the same", () => {
   expect(rangeText(0.28, 0.36, "tasks")).toBe("0.28 – 0.36 tasks");
   expect(rangeText(512 * 1024, 3 * 2 ** 20, "bytes")).toBe("512 KiB – 3.00 MiB");
+  expect(rangeText(0, 3 * 2 ** 20, "bytes/s")).toBe("0 – 3.00 MiB/s");
 });
 
 test("a range of nothing is one value", () => {
