@@ -32,7 +32,11 @@ export class Api {
     this.#tokens = tokens;
   }
 
-  /** The JSON under `api/v1/`, whose shape the caller vouches for. Throws `ApiError`, or `TypeError` when no node answers. */
+  /**
+   * The JSON under `api/v1/`, whose shape the caller vouches for.
+   *
+   * Throws `ApiError`, or `TypeError` when no node answers.
+   */
   async json<T>(path: string, query: Query = {}, abort?: AbortSignal): Promise<T> {
     const response = await this.#request(path, query, "application/json", abort);
     return (await response.json()) as T;

@@ -3,30 +3,21 @@
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 
-import type { SeriesInfo } from "./wire.ts";
-import type { Sample } from "./history.ts";
 import { dateText, momentTickText, tickText } from "./format.ts";
+import type { Sample } from "./history.ts";
+import type { ForecastLine, Reading, RememberedLine } from "./lines.ts";
 import { extentOf, tickDistances, TIME_DISTANCES_MS } from "./scale.ts";
 import { palette } from "./theme.ts";
+import type { SeriesInfo } from "./wire.ts";
 
 /** What to draw. Moments are milliseconds; arrays of one part have the same length. */
 export interface ChartData {
   history: { times: number[]; values: Sample[] };
-  forecast: { times: number[]; mean: number[]; lower: number[]; upper: number[] };
-  remembered: { times: number[]; mean: Sample[] };
+  forecast: ForecastLine;
+  remembered: RememberedLine;
   originMs: number;
   fromMs: number;
   toMs: number;
-}
-
-/** What is drawn at the moment under the pointer. */
-export interface Reading {
-  timeMs: number;
-  measured: Sample;
-  mean: Sample;
-  lower: Sample;
-  upper: Sample;
-  remembered: Sample;
 }
 
 const HEIGHT_PX = 380;
@@ -125,7 +116,10 @@ export class Chart {
     const { history, forecast, remembered, fromMs } = this.#data ?? {};
     const past = history?.values.filter((_, idx) => (history.times[idx] ?? 0) >= (fromMs ?? 0));
     const values = [past, forecast?.mean, forecast?.lower, forecast?.upper, remembered?.mean];
-    const { low, high } = extentOf(this.#info, values.flatMap((part) => part ?? []));
+    const { low, high } = extentOf(
+      this.#info,
+      values.flatMap((part) => part ?? []),
+    );
     return [low, high];
   }
 

@@ -38,7 +38,7 @@ export function quantityText(value: number | null | undefined, unit: string): st
   return shown === "" ? figure : `${figure} ${shown}`;
 }
 
-/** Two ends of a range, the unit said once where both have the same: `0.28 – 0.36 tasks`. Equal ends are one value. */
+/** Two ends of a range, a common unit said once: `0.28 – 0.36 tasks`. Equal ends are one value. */
 export function rangeText(low: number, high: number, unit: string): string {
   const [from, to] = [quantity(low, unit), quantity(high, unit)];
   if (from.figure === to.figure && from.unit === to.unit) return quantityText(high, unit);

@@ -33,7 +33,10 @@ export function nameInGroup(info: SeriesInfo): string {
 /** Whether every word of `filter` is in the id, a short name, the sentence or the group of a signal. */
 export function isMatch(info: SeriesInfo, filter: string): boolean {
   const text = [info.id, ...info.aliases, info.sentence, groupName(info)].join("\n").toLowerCase();
-  return filter.toLowerCase().split(/\s+/).every((word) => text.includes(word));
+  return filter
+    .toLowerCase()
+    .split(/\s+/)
+    .every((word) => text.includes(word));
 }
 
 /** The groups that have signals: the known ones in a fixed order, then others, then what programs pushed. */

@@ -68,11 +68,13 @@ export class Link {
     try {
       const stream = await this.#options.open(abort.signal);
       const parser = new EventParser();
-      for await (const text of stream.pipeThrough(new TextDecoderStream() as ReadableWritablePair<string, Uint8Array>)) {
+      const decoder = new TextDecoder();
+      const reader = stream.getReader();
+      for (let read = await reader.read(); !read.done; read = await reader.read()) {
         clearTimeout(silence);
         silence = setTimeout(() => abort.abort(), SILENCE_MS);
         this.#heardMs = Date.now();
-        parser.push(text).forEach((event) => this.#take(event));
+        parser.push(decoder.decode(read.value, { stream: true })).forEach((event) => this.#take(event));
       }
       return "the node closed the connection";
     } catch (error) {

@@ -4,8 +4,9 @@ import "./style.css";
 
 import { Api } from "./api.ts";
 import { Board, TILE_LEADS } from "./board.ts";
-import { Detail, type Choices } from "./detail.ts";
+import { Detail } from "./detail.ts";
 import { make } from "./dom.ts";
+import type { Choices } from "./inquiry.ts";
 import { Link, type LinkState } from "./link.ts";
 import { Overview } from "./overview.ts";
 import { Repeater } from "./queue.ts";
@@ -28,7 +29,10 @@ const board = new Board();
 const overview = new Overview(api, board, () => scheduleDraw());
 const health = new HealthNotes();
 const choices: Choices = { horizonMs: 60_000, confidence: 0.95, spanMs: 600_000, leadMs: null };
-const status = new StatusBar(overview.filter, themeToggle(() => onTheme()));
+const status = new StatusBar(
+  overview.filter,
+  themeToggle(() => onTheme()),
+);
 const missing = make("main", { class: "missing", role: "status" });
 const list = new Repeater(fetchList, LIST_REST_MS);
 const link = new Link({
@@ -178,4 +182,3 @@ function scheduleDraw(): void {
     overview.draw({ nowMs, nodeNowMs: board.nodeNowMs(nowMs), colours: palette() });
   });
 }
-

@@ -63,7 +63,8 @@ export class Overview {
   /** Builds the groups anew from the board. Focus and opened groups stay. */
   rebuild(): void {
     const focused = document.activeElement instanceof HTMLElement ? document.activeElement.dataset["signal"] : null;
-    const open = new Set(this.#sections.filter(({ cores }) => cores?.open).map(({ element }) => element.dataset["group"]));
+    const openSections = this.#sections.filter(({ cores }) => cores?.open);
+    const open = new Set(openSections.map(({ element }) => element.dataset["group"]));
     this.#views.disconnect();
     this.#sizes.disconnect();
     this.#inView.clear();

@@ -21,7 +21,8 @@ export function modelPanel(detail: SeriesDetail): Node[] {
       ["innovation", `± ${quantityText(Math.sqrt(fitted.innovation_variance), detail.unit)}`],
     );
   }
-  facts.push(["seen", `${countText(detail.n_samples)} samples, ${countText(detail.n_gaps)} gaps since the node started`]);
+  const seen = `${countText(detail.n_samples)} samples, ${countText(detail.n_gaps)} gaps since the node started`;
+  facts.push(["seen", seen]);
   const entries = facts.flatMap(([term, value]) => [make("dt", {}, term), make("dd", {}, value)]);
   const list = make("dl", { class: "facts" }, ...entries);
   return fitted === null || fitted.coefficients.length === 0 ? [list] : [list, coefficientList(fitted.coefficients)];

@@ -44,7 +44,11 @@ test("a link to a signal that is not there says so", async ({ page, node }) => {
 
 test("the horizon decides how many steps are forecast", async ({ page, node }) => {
   await openPushed(page, node, "trial.horizon");
-  for (const [option, nSteps] of [["10 s", 10], ["5 min", 300], ["30 s", 30]] as const) {
+  for (const [option, nSteps] of [
+    ["10 s", 10],
+    ["5 min", 300],
+    ["30 s", 30],
+  ] as const) {
     await radio(page, "horizon", option).check();
     await expect.poll(() => figure(chart(page), "forecast-points")).toBe(nSteps);
   }

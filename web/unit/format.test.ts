@@ -1,6 +1,16 @@
 import { expect, test } from "vitest";
 
-import { axisRangeText, countText, lengthParameter, lengthText, momentTickText, plain, quantityText, rangeText, tickText } from "../src/format.ts";
+import {
+  axisRangeText,
+  countText,
+  lengthParameter,
+  lengthText,
+  momentTickText,
+  plain,
+  quantityText,
+  rangeText,
+  tickText,
+} from "../src/format.ts";
 
 const cases: [string, number | null, string][] = [
   ["97.2 %", 0.972, "ratio"],
@@ -77,5 +87,10 @@ test("a plain number keeps about four digits at any size", () => {
 test("ticks of time are as fine as their distance", () => {
   const ms = new Date(2026, 10, 21, 9, 5, 7, 40).getTime();
   const distances = [10, 1_000, 60_000, 86_400_000];
-  expect(distances.map((distance) => momentTickText(ms, distance))).toEqual(["09:05:07.040", "09:05:07", "09:05", "11-21"]);
+  expect(distances.map((distance) => momentTickText(ms, distance))).toEqual([
+    "09:05:07.040",
+    "09:05:07",
+    "09:05",
+    "11-21",
+  ]);
 });

@@ -28,6 +28,11 @@ test("a name does not repeat its group", () => {
 
 test("a filter matches where every word does", () => {
   const { info } = signal("net.eth0.sent", { sentence: "Bytes sent per second on an interface." });
-  expect(["", "ETH0", "sent net", "interface"].map((filter) => isMatch(info, filter))).toEqual([true, true, true, true]);
+  expect(["", "ETH0", "sent net", "interface"].map((filter) => isMatch(info, filter))).toEqual([
+    true,
+    true,
+    true,
+    true,
+  ]);
   expect(isMatch(info, "net disk")).toBe(false);
 });

@@ -47,6 +47,9 @@ test("bytes have ticks at powers of two, other units at 1, 2 and 5", () => {
   expect(tickDistances("tasks")).toContain(2e6);
 });
 
-test.each([tickDistances("bytes"), tickDistances("tasks"), TIME_DISTANCES_MS])("tick distances ascend", (...distances) => {
-  expect(distances.flat()).toEqual([...new Set(distances.flat())].sort((left, right) => left - right));
-});
+test.each([tickDistances("bytes"), tickDistances("tasks"), TIME_DISTANCES_MS])(
+  "tick distances ascend",
+  (...distances) => {
+    expect(distances.flat()).toEqual([...new Set(distances.flat())].sort((left, right) => left - right));
+  },
+);

@@ -2,12 +2,26 @@ import { expect, test } from "vitest";
 
 import { csvName, toCsv } from "../src/csv.ts";
 import { downState, retryDelayMs } from "../src/link.ts";
+import { aheadText, forecastLine, readingText, rememberedLine } from "../src/lines.ts";
 import { neighbour } from "../src/neighbour.ts";
 import { waitingText } from "../src/panel.ts";
 import { bucketMs, horizonsMs, nearest, spansMs } from "../src/reach.ts";
 import { hashOf, idIn } from "../src/route.ts";
 
 const T0 = Date.parse("2026-11-21T09:00:00Z");
+
+const FORECAST = {
+  id: "a",
+  unit: "tasks",
+  origin: "2026-11-21T09:00:01Z",
+  step_seconds: 1,
+  confidence: 0.8,
+  model: "LAST",
+  mean: [2],
+  standard_error: [0.5],
+  lower: [1],
+  upper: [3],
+};
 
 test("the usual horizons are offered as the step allows", () => {
   expect(horizonsMs(1_000)).toEqual([10_000, 30_000, 60_000, 300_000, 600_000]);
@@ -53,19 +67,7 @@ test("a node is called gone after ten seconds", () => {
 });
 
 test("the CSV has the samples, gaps empty, and then the forecast", () => {
-  const forecast = {
-    id: "a",
-    unit: "tasks",
-    origin: "2026-11-21T09:00:01Z",
-    step_seconds: 1,
-    confidence: 0.8,
-    model: "LAST",
-    mean: [2],
-    standard_error: [0.5],
-    lower: [1],
-    upper: [3],
-  };
-  expect(toCsv(T0, 1_000, [1, null], forecast).split("\n")).toEqual([
+  expect(toCsv(T0, 1_000, [1, null], FORECAST).split("\n")).toEqual([
     "time,measured,forecast,standard_error,lower,upper,confidence",
     "2026-11-21T09:00:00.000Z,1,,,,,",
     "2026-11-21T09:00:01.000Z,,,,,,",
@@ -79,6 +81,33 @@ test("a file name holds nothing that a file system refuses", () => {
 });
 
 test("what a model waits for is a sentence", () => {
-  expect(waitingText({ for: "AR(16)", reason: "too_short", have: 40, need: 80 })).toBe("AR(16) needs 80 samples and has 40");
+  expect(waitingText({ for: "AR(16)", reason: "too_short", have: 40, need: 80 })).toBe(
+    "AR(16) needs 80 samples and has 40",
+  );
   expect(waitingText({ for: "AR(16)", reason: "constant", have: null, need: null })).toContain("do not vary");
+});
+
+test("a forecast begins at the sample it was made from", () => {
+  const begun = { times: [T0 + 1_000, T0 + 2_000], mean: [5, 2], lower: [5, 1], upper: [5, 3] };
+  expect(forecastLine(FORECAST, 5)).toEqual(begun);
+  expect(forecastLine(FORECAST, null).times).toEqual([T0 + 2_000]);
+});
+
+test("the line of remembered forecasts breaks where some are missing", () => {
+  const time = [0, 10, 20, 50, 60].map((second) => new Date(T0 + second * 1_000).toISOString());
+  const remembered = { id: "a", lead_seconds: 60, time, mean: [1, 2, 3, 4, 5], standard_error: [0, 0, 0, 0, 0] };
+  expect(rememberedLine(remembered).mean).toEqual([1, 2, 3, null, 4, 5]);
+  expect(rememberedLine(null).times).toEqual([]);
+});
+
+test("the end of the forecast is a sentence", () => {
+  expect(aheadText(FORECAST, "tasks")).toBe("in 1 s: 2.00 tasks, with 80 % confidence 1.00 – 3.00 tasks");
+  expect(aheadText(null, "tasks")).toBe("no forecast yet");
+});
+
+test("the pointer reads samples before the origin and the forecast after it", () => {
+  const reading = { timeMs: T0, measured: 1, mean: null, lower: null, upper: null, remembered: 2 };
+  expect(readingText(reading, "tasks", T0, 60_000)).toMatch(/ · measured 1\.00 tasks · said 1 min before 2\.00 tasks$/);
+  const ahead = { ...reading, measured: null, mean: 2, lower: 1, upper: 3, remembered: null };
+  expect(readingText(ahead, "tasks", T0 - 1_000, null)).toMatch(/ · forecast 2\.00 tasks \(1\.00 – 3\.00 tasks\)$/);
 });
