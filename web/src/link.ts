@@ -12,6 +12,8 @@ export type LinkState =
 
 export interface LinkOptions {
   open(abort: AbortSignal): Promise<ReadableStream<Uint8Array>>;
+  /** Whether a person is being asked for the token; then silence is no sign of a dead connection. */
+  isAsking(): boolean;
   onEvent(event: ServerEvent): void;
   onState(state: LinkState): void;
 }
@@ -64,23 +66,26 @@ export class Link {
 
   async #readUntilEnd(): Promise<string> {
     const abort = new AbortController();
-    let silence = setTimeout(() => abort.abort(), SILENCE_MS);
+    let heardMs = Date.now();
+    const silence = setInterval(() => {
+      if (this.#options.isAsking()) heardMs = Date.now();
+      else if (Date.now() - heardMs > SILENCE_MS) abort.abort();
+    }, SILENCE_MS / 9);
     try {
       const stream = await this.#options.open(abort.signal);
       const parser = new EventParser();
       const decoder = new TextDecoder();
       const reader = stream.getReader();
       for (let read = await reader.read(); !read.done; read = await reader.read()) {
-        clearTimeout(silence);
-        silence = setTimeout(() => abort.abort(), SILENCE_MS);
-        this.#heardMs = Date.now();
+        heardMs = Date.now();
+        this.#heardMs = heardMs;
         parser.push(decoder.decode(read.value, { stream: true })).forEach((event) => this.#take(event));
       }
       return "the node closed the connection";
     } catch (error) {
       return error instanceof ApiError ? error.message : "no answer";
     } finally {
-      clearTimeout(silence);
+      clearInterval(silence);
       abort.abort();
     }
   }

@@ -24,7 +24,8 @@ const LIST_REST_MS = 250;
 /** How often the page looks whether signals have become stale while nothing comes. */
 const CLOCK_MS = 1_000;
 
-const api = new Api(new SessionToken());
+const token = new SessionToken();
+const api = new Api(token);
 const board = new Board();
 const overview = new Overview(api, board, () => scheduleDraw());
 const health = new HealthNotes();
@@ -37,6 +38,7 @@ const missing = make("main", { class: "missing", role: "status" });
 const list = new Repeater(fetchList, LIST_REST_MS);
 const link = new Link({
   open: (abort) => api.stream("events", { leads: TILE_LEADS.join(",") }, abort),
+  isAsking: () => token.isAsking,
   onEvent,
   onState,
 });

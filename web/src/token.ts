@@ -9,6 +9,11 @@ const KEY = "foretop.token";
 export class SessionToken implements TokenKeeper {
   #asking: Promise<string> | null = null;
 
+  /** Whether a dialog is open. */
+  get isAsking(): boolean {
+    return this.#asking !== null;
+  }
+
   current(): string | null {
     return sessionStorage.getItem(KEY);
   }
