@@ -78,7 +78,7 @@ function accuracyRow(lead: LeadAccuracy, unit: string): HTMLElement {
 }
 
 function coverage(score: Score | null, share: string): number | null {
-  return score?.coverage?.[share] ?? null;
+  return score?.coverage[share] ?? null;
 }
 
 function heading(text: string, nColumns: number): HTMLElement {

@@ -87,13 +87,14 @@ export interface Remembered {
 }
 
 export interface Score {
-  min: number | null;
-  median: number | null;
-  max: number | null;
-  mean: number | null;
-  mean_absolute: number | null;
-  mean_squared: number | null;
-  coverage: Record<string, number | null> | null;
+  min: number;
+  median: number;
+  max: number;
+  mean: number;
+  mean_absolute: number;
+  mean_squared: number;
+  /** By confidence: `"0.5"`, `"0.8"`, `"0.95"`. */
+  coverage: Record<string, number>;
 }
 
 export interface LeadAccuracy {
