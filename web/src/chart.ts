@@ -5,14 +5,14 @@ import "uplot/dist/uPlot.min.css";
 
 import { dateText, momentTickText, tickText } from "./format.ts";
 import type { Sample } from "./history.ts";
-import type { ForecastLine, Reading, RememberedLine } from "./lines.ts";
+import type { ForecastLine, HistoryLine, Reading, RememberedLine } from "./lines.ts";
 import { extentOf, tickDistances, TIME_DISTANCES_MS } from "./scale.ts";
 import { palette } from "./theme.ts";
 import type { SeriesInfo } from "./wire.ts";
 
 /** What to draw. Moments are milliseconds; arrays of one part have the same length. */
 export interface ChartData {
-  history: { times: number[]; values: Sample[] };
+  history: HistoryLine;
   forecast: ForecastLine;
   remembered: RememberedLine;
   originMs: number;

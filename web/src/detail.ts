@@ -8,7 +8,7 @@ import { csvName, toCsv } from "./csv.ts";
 import { make, setAttribute, setText } from "./dom.ts";
 import { lengthText, momentText, quantity } from "./format.ts";
 import { Inquiry, type Choices } from "./inquiry.ts";
-import { aheadText, forecastLine, readingText, rememberedLine, type Reading } from "./lines.ts";
+import { aheadText, forecastLine, historyLine, readingText, rememberedLine, type Reading } from "./lines.ts";
 import { accuracyTable, modelPanel } from "./panel.ts";
 import { CONFIDENCES, horizonsMs, spansMs } from "./reach.ts";
 
@@ -163,12 +163,13 @@ export class Detail {
   #drawChart(): void {
     const endMs = this.signal.history.endMs;
     if (endMs === null) return;
-    const { forecast, history, horizonMs, spanMs } = this.#inquiry;
+    const { forecast, horizonMs, spanMs } = this.#inquiry;
+    const history = historyLine(this.#inquiry.history, this.signal.history);
     const originMs = forecast === null ? endMs : Date.parse(forecast.origin);
     const line = forecastLine(forecast, endMs === originMs ? this.signal.value : null);
     const remembered = rememberedLine(this.#inquiry.remembered);
     this.#chart.show({
-      history: { times: history.values.map((_, idx) => history.timeOf(idx)), values: [...history.values] },
+      history,
       forecast: line,
       remembered,
       originMs,

@@ -1,8 +1,14 @@
 // From the node's answers to lines and sentences of the large view. Pure.
 
 import { lengthText, momentText, quantityText, rangeText } from "./format.ts";
-import type { Sample } from "./history.ts";
+import type { History, Sample } from "./history.ts";
 import type { Forecast, Remembered } from "./wire.ts";
+
+/** Samples by their moments; `null` breaks the line. */
+export interface HistoryLine {
+  times: number[];
+  values: Sample[];
+}
 
 /** A forecast with its band; all arrays have the same length. */
 export interface ForecastLine {
@@ -26,6 +32,28 @@ export interface Reading {
   lower: Sample;
   upper: Sample;
   remembered: Sample;
+}
+
+/**
+ * Samples for drawing. Where `history` has means over buckets, it ends with the single samples of `recent`, so that the
+ * line reaches the last tick.
+ */
+export function historyLine(history: History, recent: History): HistoryLine {
+  const times = history.values.map((_, idx) => history.timeOf(idx));
+  const values = [...history.values];
+  const endMs = history.endMs;
+  if (endMs === null || recent.stepMs === history.stepMs) return { times, values };
+  // The last bucket was not complete when it was fetched.
+  if (recent.startMs <= endMs) {
+    times.pop();
+    values.pop();
+  }
+  recent.values.forEach((value, idx) => {
+    if (recent.timeOf(idx) < endMs) return;
+    times.push(recent.timeOf(idx));
+    values.push(value);
+  });
+  return { times, values };
 }
 
 /** The forecast, begun at `known`, the sample it was made from, unless that was a gap. */

@@ -49,11 +49,15 @@ export class Repeater {
 
   async #loop(): Promise<void> {
     this.#isRunning = true;
-    while (this.#isWanted) {
-      this.#isWanted = false;
-      await this.#work();
-      await new Promise((resolve) => setTimeout(resolve, this.#restMs));
+    try {
+      while (this.#isWanted) {
+        this.#isWanted = false;
+        await this.#work();
+        await new Promise((resolve) => setTimeout(resolve, this.#restMs));
+      }
+    } finally {
+      // Should the work throw after all, the next wish finds it startable.
+      this.#isRunning = false;
     }
-    this.#isRunning = false;
   }
 }

@@ -1,8 +1,9 @@
 import { expect, test } from "vitest";
 
 import { csvName, toCsv } from "../src/csv.ts";
+import { History } from "../src/history.ts";
 import { downState, retryDelayMs } from "../src/link.ts";
-import { aheadText, forecastLine, readingText, rememberedLine } from "../src/lines.ts";
+import { aheadText, forecastLine, historyLine, readingText, rememberedLine } from "../src/lines.ts";
 import { neighbour } from "../src/neighbour.ts";
 import { waitingText } from "../src/panel.ts";
 import { bucketMs, horizonsMs, nearest, spansMs } from "../src/reach.ts";
@@ -110,4 +111,16 @@ test("the pointer reads samples before the origin and the forecast after it", ()
   expect(readingText(reading, "tasks", T0, 60_000)).toMatch(/ · measured 1\.00 tasks · said 1 min before 2\.00 tasks$/);
   const ahead = { ...reading, measured: null, mean: 2, lower: 1, upper: 3, remembered: null };
   expect(readingText(ahead, "tasks", T0 - 1_000, null)).toMatch(/ · forecast 2\.00 tasks \(1\.00 – 3\.00 tasks\)$/);
+});
+
+test("means over buckets end with the samples of the last ticks", () => {
+  const buckets = new History(10_000, 100);
+  buckets.merge(T0, [1, 2, 3]);
+  const recent = new History(1_000, 100);
+  recent.merge(T0 + 19_000, [20, 30, 31, 32]);
+  expect(historyLine(buckets, recent)).toEqual({
+    times: [0, 10, 20, 21, 22].map((second) => T0 + second * 1_000),
+    values: [1, 2, 30, 31, 32],
+  });
+  expect(historyLine(recent, recent).values).toEqual([20, 30, 31, 32]);
 });
