@@ -1,8 +1,9 @@
 //! How much of a core a process that started at this moment would get: the formulas of the Network Weather Service.
 //!
-//! R. Wolski, N. Spring, C. Peterson and J. Hayes measure it on one processor in two ways, from what `uptime` and
+//! R. Wolski, N. Spring and J. Hayes measure it on one processor in two ways, from what `uptime` and
 //! `vmstat` say ("Predicting the CPU availability of time-shared Unix systems", section 2.1). Both count on every task
-//! getting the same share. Here both are carried over to any number of cores, where a process with one thread can get at most one core.
+//! getting the same share. Here both are carried over to any number of cores, where a process with one thread can get
+//! at most one core.
 
 use std::time::Duration;
 
@@ -37,8 +38,9 @@ pub(crate) fn by_load(load: f64, n_cores: u32) -> f64 {
 /// Equation (2): the share of one core for a new process, by how the cores' time was spent.
 ///
 /// The paper has `idle + user / (rp + 1) + W * system / (rp + 1)`, where `rp` is a smoothed number of running
-/// processes and `W` is the share of user time: the new process gets all that is idle, its fair part of what programs have, and of what the
-/// kernel has as much as is shared fairly, which the authors found to be in proportion to user time.
+/// processes and `W` is the share of user time: the new process gets all that is idle, its fair part of what programs
+/// have, and of what the kernel has as much as is shared fairly, which the authors found to be in proportion to user
+/// time.
 ///
 /// On `n` cores there are `n` times each share to give away, in cores, to the same `rp + 1` processes, and one
 /// process cannot use more than one core: `min(1, n * (…))`. At `n = 1` the sum is at most
@@ -61,7 +63,8 @@ pub(crate) struct Running {
 impl Running {
     /// The smoothed number once `n_running` tasks were counted `at` this moment.
     ///
-    /// Exponential in the elapsed time: a count weighs `1 / e` of what it did [`SMOOTHING`] earlier. The first count stands for all before it.
+    /// Exponential in the elapsed time: a count weighs `1 / e` of what it did [`SMOOTHING`] earlier. The first count
+    /// stands for all before it.
     pub(crate) fn smooth(&mut self, at: Duration, n_running: f64) -> f64 {
         let smoothed = match self.last {
             None => n_running,

@@ -99,11 +99,8 @@ fn find(root: &Path, own: &Path) -> Result<PathBuf, Absence> {
     let mounts = MOUNTS.map(|mount| root.join(mount));
     let below = mounts.iter().map(|mount| mount.join(own)).find(|path| !is_root && path.join("cpu.stat").is_file());
     let mounted = || mounts.iter().find(|mount| mount.join("cpu.max").is_file()).cloned();
-    let missing = || match is_root {
-        true => Absence::RootCgroup,
-        false => Absence::UnseenCgroup { path: format!("/{}", own.display()) },
-    };
-    below.or_else(mounted).ok_or_else(missing)
+    let unseen = || Absence::UnseenCgroup { path: format!("/{}", own.display()) };
+    below.or_else(mounted).ok_or_else(|| if is_root { Absence::RootCgroup } else { unseen() })
 }
 
 /// The limit in cores; none inside while there is no limit.

@@ -1,6 +1,7 @@
 //! How the cores spend their time, and how many tasks run, from `/proc/stat`.
 //!
-//! Not parsed by the `procfs` crate, which numbers the cores one after the other and so takes one for another when a core is offline.
+//! Not parsed by the `procfs` crate, which numbers the cores one after the other and so takes one for another when a
+//! core is offline.
 //! Fields: `Documentation/filesystems/proc.rst`, section 1.7.
 
 use std::{path::Path, sync::Arc, time::Duration};
@@ -103,13 +104,13 @@ impl Sensor for Cpu {
             let times = || Times::parse(line).ok_or_else(|| self.file.malformed("ten counts of time", line));
             let count = || fields(line).nth(1).and_then(number).ok_or_else(|| self.file.malformed("a count", line));
             match fields(line).next() {
-                Some(b"cpu") => (has_all, stat.shares) = (true, self.all.step(times()?, tick.readings)),
+                Some(b"cpu") => (has_all, stat.shares) = (true, self.all.step(tick.at, times()?, tick.readings)),
                 Some(b"procs_running") => (has_running, stat.n_running) = (true, count()?),
                 Some(b"procs_blocked") => stat.n_blocked = count()?,
                 Some(name) => {
                     if let Some(core) = name.strip_prefix(b"cpu").filter(|core| number(core).is_some()) {
                         let meter = self.cores.call(core, || Meter::of_core(core));
-                        meter.step(times()?, tick.readings);
+                        meter.step(tick.at, times()?, tick.readings);
                         stat.n_cores += 1;
                     }
                 }
@@ -129,7 +130,7 @@ impl Sensor for Cpu {
 /// The time of one core, or of all of them, from one read to the next.
 struct Meter {
     signals: [Arc<Signal>; 11],
-    last: Option<Times>,
+    last: Option<(Duration, Times)>,
 }
 
 impl Meter {
@@ -141,16 +142,16 @@ impl Meter {
         Meter::new(CORE.map(|family| Signal::labelled(family, core)))
     }
 
-    /// Hands out how the time since the last read was spent, if any passed.
+    /// Hands out how the time from the last read to `at` was spent, if any passed.
     ///
     /// When the kernel has counted nothing since, as happens at high rates because it counts in steps of 10 ms, the
     /// last read stays the one to compare with.
-    fn step(&mut self, times: Times, readings: &mut Readings) -> Option<Shares> {
-        let last = *self.last.get_or_insert(times);
-        if times.total() == last.total() {
+    fn step(&mut self, at: Duration, times: Times, readings: &mut Readings) -> Option<Shares> {
+        let (last_at, last) = *self.last.get_or_insert((at, times));
+        if at <= last_at || times.total() == last.total() {
             return None;
         }
-        self.last = Some(times);
+        self.last = Some((at, times));
         let shares = times.shares_since(last)?;
         for (signal, share) in self.signals.iter().zip(shares.values()) {
             readings.push(signal, share);

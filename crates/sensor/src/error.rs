@@ -63,7 +63,7 @@ pub(crate) enum Absence {
     NoSwap,
     #[error("this host has no cgroup of version 2 that this process is in")]
     NoCgroup,
-    #[error("this process is in no container: its cgroup is the root")]
+    #[error("this process is in no container that limits its CPU: its cgroup is a root without `cpu.max`")]
     RootCgroup,
     #[error("the cgroup of this process, `{path}`, is not among those that it can see")]
     UnseenCgroup { path: String },

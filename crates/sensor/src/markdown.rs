@@ -9,9 +9,10 @@ const HEAD: &str = "\
 
 What a host says of itself. Made from the table in `crates/sensor/src/family.rs`; a test compares the two.
 
-A name in braces stands for each core, interface or disk. *Kind* is `gauge` for a value that is read as it is and `rate` for the
-difference of a counter over the time between two reads, which has no value at the first read, after a reset of the counter,
-or after the thing was gone. In a name, bytes that are no text, control characters and the backslash are written as `\\xNN`.
+A name in braces stands for each core, interface or disk. *Kind* is `gauge` for a value that is read as it is and `rate`
+for the difference of a counter over the time between two reads, which has no value at the first read, after a reset of
+the counter, or after the thing was gone. In a name, bytes that are no text, control characters and the backslash are
+written as `\\xNN`.
 
 | signal | unit | kind | range | metric | what it says |
 |---|---|---|---|---|---|

@@ -1,7 +1,7 @@
 //! Traffic of the network interfaces, from `/proc/net/dev`.
 //!
-//! Not parsed by the `procfs` crate: it gives the whole file up when one interface has a name that is no UTF-8 or has a blank
-//! beyond ASCII in it, and whoever may make an interface chooses its name.
+//! Not parsed by the `procfs` crate: it gives the whole file up when one interface has a name that is no UTF-8 or has a
+//! blank beyond ASCII in it, and whoever may make an interface chooses its name.
 
 use std::path::Path;
 

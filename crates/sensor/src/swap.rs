@@ -26,7 +26,8 @@ pub(crate) struct Swap {
 impl Swap {
     pub(crate) fn open(root: &Path) -> Result<Swap, Absence> {
         let file = KernelFile::open(root, "proc/vmstat")?;
-        // Whether there are such lines is settled when the kernel is built. A file that cannot be read is left to the ticks.
+        // Whether there are such lines is settled when the kernel is built. A file that cannot be read is left to the
+        // ticks.
         if file.read(&mut Vec::new()).is_ok_and(|text| value_of(text, "pswpin").is_none()) {
             return Err(Absence::NoSwap);
         }

@@ -82,8 +82,9 @@ impl Ar {
             ready: vec![0.0; N_LEADS_READY],
         };
         // Gaps among the last samples are filled by the predictions in their place. The run-in before the
-        // last p lets those predictions rest on real samples.
-        let tail = deviations.len().saturating_sub(2 * order);
+        // last p known ones lets those predictions rest on real samples.
+        let n_until_gap = deviations.iter().rposition(|deviation| !deviation.is_nan()).map_or(0, |last| last + 1);
+        let tail = n_until_gap.saturating_sub(2 * order);
         deviations[tail..].iter().for_each(|deviation| ar.push(*deviation));
         let mut ready = std::mem::take(&mut ar.ready);
         ar.standard_errors_into(0, &mut ready);

@@ -1,1 +1,9 @@
 //! What users of the crate rely on.
+
+mod bad_input;
+mod gaps;
+mod intervals;
+mod predictor;
+mod reference;
+mod state;
+mod testdata;

@@ -10,7 +10,15 @@ struct Segment {
 
 /// `power` is the mean square of the known deviations. With gaps the sums run over the stretches between
 /// them (segment Burg, de Waele and Broersen 2000); a stretch no longer than the order reached has nothing left to say.
+///
+/// The innovation variance is Burg's: the power times (1 - reflection^2) of each order, as in R's `ar.burg`.
+/// statsmodels reports the mean square of the last errors instead, which is a few percent away.
 pub(super) fn estimate(deviations: &[f64], power: f64, order: usize) -> Estimates {
+    recurse(deviations, power, order).0
+}
+
+/// The estimates, and the errors that are left.
+fn recurse(deviations: &[f64], power: f64, order: usize) -> (Estimates, Vec<Segment>) {
     let stretches = deviations.split(|deviation| deviation.is_nan()).filter(|stretch| !stretch.is_empty());
     let mut segments: Vec<Segment> =
         stretches.map(|stretch| Segment { forward: stretch.to_vec(), backward: stretch.to_vec() }).collect();
@@ -27,7 +35,7 @@ pub(super) fn estimate(deviations: &[f64], power: f64, order: usize) -> Estimate
         segments.iter_mut().for_each(|segment| segment.advance(k, reflection));
     }
     coefficients.resize(order, 0.0);
-    Estimates { coefficients, innovation_variance: variance.max(0.0) }
+    (Estimates { coefficients, innovation_variance: variance.max(0.0) }, segments)
 }
 
 /// `None` when no stretch is long enough, or the errors have vanished to rounding.
@@ -57,5 +65,63 @@ impl Segment {
             self.forward[t] = forward - reflection * backward;
             self.backward[t] = backward - reflection * forward;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `deviations` have no gap. The mean square of what is left is statsmodels' innovation variance.
+    #[track_caller]
+    fn check_left_over(deviations: &[f64], coefficients: &[f64], mean_square: f64) {
+        let power = deviations.iter().map(|deviation| deviation * deviation).sum::<f64>() / deviations.len() as f64;
+        let order = coefficients.len();
+        let (estimates, segments) = recurse(deviations, power, order);
+        for (ours, theirs) in estimates.coefficients.iter().zip(coefficients) {
+            // They print ten digits.
+            assert!((ours - theirs).abs() < 1e-10, "{ours} is not {theirs}");
+        }
+        let ours = left_over(&segments[0], order);
+        assert!((ours - mean_square).abs() < 1e-11, "{ours} is not {mean_square}");
+    }
+
+    fn left_over(segment: &Segment, order: usize) -> f64 {
+        let errors = segment.forward[order..].iter().chain(&segment.backward[order..]);
+        let n = 2 * (segment.forward.len() - order);
+        errors.map(|error| error * error).sum::<f64>() / n as f64
+    }
+
+    #[test]
+    fn a_ramp_gives_the_numbers_of_statsmodels() {
+        let ramp: Vec<f64> = (1..=11).map(f64::from).collect();
+        check_left_over(&ramp, &[1.966_933_154_7, -0.989_284_667_9], 0.021_430_664_27);
+    }
+
+    #[test]
+    fn a_recorded_trace_gives_the_numbers_of_statsmodels() {
+        let text = include_str!("../../../../../testdata/nab/ec2_cpu_utilization_5f5533.csv");
+        let values =
+            text.lines().skip(1).take(600).map(|line| line.rsplit(',').next().unwrap().parse::<f64>().unwrap());
+        let samples: Vec<f64> = values.collect();
+        let mean = samples.iter().sum::<f64>() / 600.0;
+        let deviations: Vec<f64> = samples.iter().map(|sample| sample - mean).collect();
+        let power = deviations.iter().map(|deviation| deviation * deviation).sum::<f64>() / 600.0;
+        let (estimates, segments) = recurse(&deviations, power, 16);
+        let expected = [-0.393_464_900_64, -0.054_057_745_337, 0.057_670_575_883, 0.016_884_285_019];
+        for (ours, theirs) in estimates.coefficients.iter().zip(expected) {
+            assert!((ours - theirs).abs() < 1e-10, "{ours} is not {theirs}");
+        }
+        assert!((left_over(&segments[0], 16) - 3.650_922_044_771_325_3).abs() < 1e-11);
+    }
+
+    #[test]
+    fn a_gap_leaves_two_stretches_that_agree() {
+        let wave = |from: i32| (from..from + 400).map(|t| (f64::from(t) * 0.7).cos());
+        let gappy: Vec<f64> = wave(0).chain([f64::NAN]).chain(wave(401)).collect();
+        let estimates = estimate(&gappy, 0.5, 2);
+        // A wave of frequency w follows 2 cos(w) and -1.
+        assert!((estimates.coefficients[0] - 2.0 * 0.7_f64.cos()).abs() < 0.01, "{:?}", estimates.coefficients);
+        assert!((estimates.coefficients[1] + 1.0).abs() < 0.01);
     }
 }

@@ -48,3 +48,35 @@ fn levinson(autocovariances: &[f64]) -> Estimates {
     }
     Estimates { coefficients, innovation_variance: variance.max(0.0) }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_ramp_about_zero_gives_the_numbers_of_statsmodels() {
+        let ramp: Vec<f64> = (1..=11).map(f64::from).collect();
+        let estimates = estimate(&ramp, ramp.len(), 2);
+        // They print eleven digits.
+        assert!((estimates.coefficients[0] - 0.923_185_341_79).abs() < 1e-11);
+        assert!((estimates.coefficients[1] + 0.061_663_143_06).abs() < 1e-11);
+    }
+
+    #[test]
+    fn autocovariances_of_the_dow_jones_are_those_of_brockwell_and_davis() {
+        let text = include_str!("../../../../../testdata/predict/ar/dow_jones.csv");
+        let samples: Vec<f64> = text.lines().skip(1).map(|line| line.parse().unwrap()).collect();
+        let mean = samples.iter().sum::<f64>() / samples.len() as f64;
+        let deviations: Vec<f64> = samples.iter().map(|sample| sample - mean).collect();
+        for (ours, theirs) in autocovariances(&deviations, 77, 2).iter().zip([0.17992, 0.07590, 0.04885]) {
+            // They print five digits.
+            assert!((ours - theirs).abs() < 5e-6, "{ours} is not {theirs}");
+        }
+    }
+
+    #[test]
+    fn equations_without_a_solution_stop_at_the_order_that_explains_all() {
+        let estimates = levinson(&[1.0, 1.0, 1.0]);
+        assert_eq!((estimates.coefficients, estimates.innovation_variance), (vec![1.0, 0.0], 0.0));
+    }
+}
