@@ -7,13 +7,13 @@ use anyhow::Context;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::client::{Client, NodeUrl};
-use crate::command::{ask, completions, export, forget, man, models, predict, replay, signals, up};
+use crate::command::{ask, completions, export, forget, man, models, predict, replay, signals, top, up};
 use crate::failure::OrUsage;
 
 /// A `top` that looks ahead: measures this host, forecasts what it will deliver next, with an error bar.
 #[derive(Parser)]
 #[command(name = "foretop", version, max_term_width = 100, arg_required_else_help = true)]
-#[command(after_help = examples(&["foretop up", "foretop ask cpu.availability --horizon 30s"]))]
+#[command(after_help = examples(&["foretop up", "foretop top", "foretop ask cpu.availability --horizon 30s"]))]
 pub struct Cli {
     #[command(subcommand)]
     pub command: Command,
@@ -22,6 +22,7 @@ pub struct Cli {
 #[derive(Subcommand)]
 pub enum Command {
     Up(up::Up),
+    Top(top::Top),
     Ask(ask::Ask),
     Predict(predict::Predict),
     Replay(replay::Replay),
@@ -41,6 +42,7 @@ impl Command {
     pub fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
         match self {
             Self::Up(command) => command.run(out),
+            Self::Top(command) => command.run(out),
             Self::Ask(command) => command.run(out),
             Self::Predict(command) => command.run(out),
             Self::Replay(command) => command.run(),

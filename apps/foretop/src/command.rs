@@ -9,4 +9,5 @@ pub mod models;
 pub mod predict;
 pub mod replay;
 pub mod signals;
+pub mod top;
 pub mod up;
