@@ -22,7 +22,9 @@ use axum::Json;
 use axum::http::Uri;
 use axum::middleware::from_fn_with_state;
 use axum::routing::get;
-use utoipa::OpenApi;
+use utoipa::openapi::Components;
+use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityRequirement, SecurityScheme};
+use utoipa::{Modify, OpenApi};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -50,9 +52,21 @@ struct App {
 #[derive(OpenApi)]
 #[openapi(
     info(title = "Foretop", description = "What this host delivers, and what it will deliver next."),
+    modifiers(&TokenScheme),
     tags((name = "series"), (name = "pushed"), (name = "forecast"), (name = "live"), (name = "health"))
 )]
 struct Description;
+
+/// Says in the description how a token is shown, where there is one.
+struct TokenScheme;
+
+impl Modify for TokenScheme {
+    fn modify(&self, description: &mut utoipa::openapi::OpenApi) {
+        let scheme = SecurityScheme::Http(Http::new(HttpAuthScheme::Bearer));
+        description.components.get_or_insert_with(Components::new).add_security_scheme("token", scheme);
+        description.security = Some(vec![SecurityRequirement::default(), SecurityRequirement::new("token", [""; 0])]);
+    }
+}
 
 /// Every path of the node, ready to be served.
 pub(crate) fn router(hub: Arc<Hub>, access: Access) -> axum::Router {

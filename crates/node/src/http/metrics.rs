@@ -155,3 +155,33 @@ fn label(name: &str, value: &str) -> LabelPair {
     pair.set_value(value.to_owned());
     pair
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(values: &[(&str, f64)]) -> String {
+        let mut families = Families::default();
+        for (interface, value) in values {
+            let labels = vec![label("interface", interface)];
+            families.add("foretop_net", "Line\nbreak \\.", MetricType::GAUGE, labels, *value);
+        }
+        TextEncoder::new().encode_to_string(&families.finish()).unwrap()
+    }
+
+    #[test]
+    fn labels_and_help_cannot_break_out_of_their_line() {
+        let expected = [
+            r"# HELP foretop_net Line\nbreak \\.",
+            "# TYPE foretop_net gauge",
+            r#"foretop_net{interface="a\"} 1\nb\\"} 5"#,
+        ];
+        assert_eq!(text(&[("a\"} 1\nb\\", 5.0)]).lines().collect::<Vec<_>>(), expected);
+    }
+
+    #[test]
+    fn a_gap_is_left_out() {
+        let text = text(&[("a", f64::NAN), ("b", 1.0)]);
+        assert!(!text.contains("\"a\"") && text.contains("foretop_net{interface=\"b\"} 1\n"), "{text}");
+    }
+}

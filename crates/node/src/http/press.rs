@@ -110,17 +110,21 @@ impl Press {
         let mut health = self.hub.health();
         let mut look = tokio::time::interval(HEALTH_EVERY);
         look.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
-        while let Some(rings) = self.read_rings() {
-            tokio::select! {
-                tick = ticks.recv() => match tick {
-                    Ok(tick) => self.print_tick(&tick, rings).await,
-                    Err(RecvError::Lagged(missed)) => send_to_all(&event("lagged", &Lagged { missed }), &rings),
-                    Err(RecvError::Closed) => break,
-                },
-                _ = look.tick() => self.print_health(&mut health, &rings),
+        loop {
+            let tick = tokio::select! {
+                tick = ticks.recv() => Some(tick),
+                _ = look.tick() => None,
+            };
+            // Looked up after the wait, so that whoever came during it gets what it was for.
+            let Some(rings) = self.read_rings() else { return };
+            match tick {
+                Some(Ok(tick)) => self.print_tick(&tick, rings).await,
+                Some(Err(RecvError::Lagged(missed))) => send_to_all(&event("lagged", &Lagged { missed }), &rings),
+                Some(Err(RecvError::Closed)) => break,
+                None => self.print_health(&mut health, &rings),
             }
         }
-        // Dropping what is left ends the readers' streams.
+        // Dropping them ends the readers' streams.
         *self.lock() = Rings::default();
     }
 

@@ -164,7 +164,7 @@ fn what_is_not_there_is_not_found() {
 
 #[test]
 fn a_sensor_is_neither_fed_nor_removed_and_a_series_made_once() {
-    let host = Host::start().with_pushed("trace");
+    let host = Host::start().with_pushed("trace").ready();
     host.post("/api/v1/series", r#"{"id":"trace","step":"1s"}"#).check_refused(409, Conflict, Some("id"));
     host.post("/api/v1/series", r#"{"id":"b","step":"1"}"#).check_refused(400, BadParameter, Some("step"));
     host.post("/api/v1/series/load.1m/samples", r#"{"samples":[{"value":1}]}"#).check_refused(409, Conflict, None);
