@@ -72,7 +72,7 @@ impl Interval {
 /// Half the width of the central normal interval of this confidence, in standard errors: 1.96 for 0.95.
 #[must_use]
 pub fn half_width(confidence: Confidence) -> f64 {
-    Normal::standard().inverse_cdf(0.5 + 0.5 * confidence.probability())
+    -Normal::standard().inverse_cdf(0.5 * (1.0 - confidence.probability()))
 }
 
 #[cfg(test)]
