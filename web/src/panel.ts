@@ -1,7 +1,7 @@
 // What stands under the large drawing: the model with its coefficients, and how its forecasts did.
 
 import { make } from "./dom.ts";
-import { countText, lengthText, momentText, NOTHING, plain, quantityText } from "./format.ts";
+import { countText, lengthText, momentText, NOTHING, quantityText } from "./format.ts";
 import type { Accuracy, LeadAccuracy, Score, SeriesDetail, Waiting } from "./wire.ts";
 
 type Fact = [term: string, value: string];
@@ -36,7 +36,7 @@ export function waitingText(waiting: Waiting): string {
 
 /** Rows per lead time: the mean absolute error of the model, LAST and MEAN, and how often the intervals held. */
 export function accuracyTable(accuracy: Accuracy): HTMLElement {
-  const columns = ["lead", "n", "model", "LAST", "MEAN", "root mean square", "bias", "50 %", "80 %", "95 %"];
+  const columns = ["lead", "n", "model", "LAST", "MEAN", "RMSE", "bias", "50 %", "80 %", "95 %"];
   const spans = [
     make("th", { colspan: "2" }),
     heading("mean absolute error", 3),
@@ -87,7 +87,7 @@ function heading(text: string, nColumns: number): HTMLElement {
 
 function coefficientList(coefficients: number[]): HTMLElement {
   const items = coefficients.map((value, idx) => {
-    const item = make("li", {}, make("small", {}, String(idx + 1)), " ", plain(value));
+    const item = make("li", {}, make("small", {}, String(idx + 1)), " ", value.toFixed(4).replace("-", "−"));
     item.title = String(value);
     return item;
   });

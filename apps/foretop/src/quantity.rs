@@ -14,9 +14,10 @@ pub fn format(value: f64, unit: &str) -> String {
     }
 }
 
-/// As [`format()`], without the unit where it would only repeat the line's.
+/// As [`format()`] for a column: shares in percent, and no unit where it would only repeat the line's.
 pub fn format_short(value: f64, unit: &str) -> String {
     match unit {
+        "ratio" => format!("{:.1} %", 100.0 * value),
         "bytes" | "bytes/s" => format(value, unit),
         _ if value.abs() < 10_000.0 => number(value),
         _ => scaled(value, 1000.0, &DECIMAL, ""),

@@ -113,8 +113,8 @@ impl Family {
     /// The name of the metric: `foretop_net_received_bytes_per_second`.
     ///
     /// The label is left out of the name, unless that is how another family is called: `cpu.{core}.busy` is
-    /// `foretop_cpu_core_busy_ratio` because `cpu.busy` is `foretop_cpu_busy_ratio`. A unit that the name ends with
-    /// anyway is not said twice: `received_packets_per_second`.
+    /// `foretop_cpu_core_busy_ratio` because `cpu.busy` is `foretop_cpu_busy_ratio`. A unit that the name has anyway
+    /// is not said twice: `received_packets_per_second`, `tasks_runnable`.
     #[must_use]
     pub fn metric_name(&self) -> String {
         let mut words = self.words(false);
@@ -123,6 +123,9 @@ impl Family {
         }
         let name = words.join("_");
         let suffix = self.unit.metric_suffix();
+        if words.contains(&suffix) {
+            return format!("foretop_{name}");
+        }
         let counted = suffix.split('_').next().unwrap_or_default();
         let stem = name.strip_suffix(counted).and_then(|stem| stem.strip_suffix('_')).unwrap_or(&name);
         format!("foretop_{stem}_{suffix}")
@@ -303,6 +306,7 @@ mod tests {
     #[test]
     fn a_metric_does_not_say_its_unit_twice() {
         check_metric("net.{interface}.sent_packets", "foretop_net_sent_packets_per_second", Some("interface"));
+        check_metric("tasks.runnable", "foretop_tasks_runnable", None);
     }
 
     #[test]

@@ -48,7 +48,7 @@ pub struct Top {
     node: NodeArgs,
 
     /// What to sort by at the start
-    #[arg(long, value_enum, default_value = "name")]
+    #[arg(long, value_enum, default_value = "table")]
     sort: Sort,
 
     /// Show only signals with this in their names

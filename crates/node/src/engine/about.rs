@@ -103,15 +103,68 @@ impl About {
         }
     }
 
-    /// Sorts the sensors' table first, in its own order and `cpu.2` before `cpu.10`, and pushed series after it.
-    pub(crate) fn place(&self) -> (usize, u64, Arc<str>) {
-        match &self.origin {
-            Origin::Sensor { family, label } => {
-                let row = FAMILIES.iter().position(|other| std::ptr::eq(other, *family)).unwrap_or(FAMILIES.len());
-                let number = label.as_ref().and_then(|label| label.parse().ok()).unwrap_or(u64::MAX);
-                (row, number, Arc::clone(&self.id))
-            }
-            Origin::Pushed { .. } => (usize::MAX, u64::MAX, Arc::clone(&self.id)),
-        }
+    /// Sorts by the sensors' table, and pushed series after it. What has the same label stays together: all of
+    /// `net.eth0` before all of `net.lo`, and `cpu.2` before `cpu.10`.
+    pub(crate) fn place(&self) -> Place {
+        let Origin::Sensor { family, label } = &self.origin else {
+            return Place { block: usize::MAX, number: None, label: None, row: usize::MAX, id: Arc::clone(&self.id) };
+        };
+        let row_of = |matches: &dyn Fn(&Family) -> bool| FAMILIES.iter().position(matches).unwrap_or(FAMILIES.len());
+        let row = row_of(&|other| other.pattern == family.pattern);
+        let stem = |family: &Family| family.pattern.split('{').next();
+        let block = match label {
+            Some(_) => row_of(&|other| other.label_name().is_some() && stem(other) == stem(family)),
+            None => row,
+        };
+        let number = label.as_ref().and_then(|label| label.parse().ok());
+        Place { block, number, label: label.clone(), row, id: Arc::clone(&self.id) }
+    }
+}
+
+/// Where a series stands among all of them; fields in the order in which they count.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Place {
+    block: usize,
+    number: Option<u64>,
+    label: Option<Arc<str>>,
+    row: usize,
+    id: Arc<str>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn place(pattern: &str, label: Option<&str>) -> Place {
+        let family = FAMILIES.iter().find(|family| family.pattern == pattern).expect("the pattern is in the table");
+        let label: Option<Arc<str>> = label.map(Into::into);
+        let id = label.as_ref().map_or(pattern.into(), |label| format!("{pattern} {label}").into());
+        let origin = Origin::Sensor { family, label };
+        About { key: 0, id, origin, step: Duration::from_secs(1), created: Timestamp::from_nanos(0) }.place()
+    }
+
+    #[test]
+    fn series_stand_in_the_order_of_the_table() {
+        let in_order = [
+            place("cpu.availability.vmstat", None),
+            place("load.1m", None),
+            place("load.15m", None),
+            place("cpu.busy", None),
+            place("memory.available", None),
+        ];
+        assert!(in_order.is_sorted());
+    }
+
+    #[test]
+    fn what_has_the_same_label_stays_together() {
+        let in_order = [
+            place("cpu.{core}.busy", Some("2")),
+            place("cpu.{core}.user", Some("2")),
+            place("cpu.{core}.busy", Some("10")),
+            place("net.{interface}.received", Some("eth0")),
+            place("net.{interface}.sent", Some("eth0")),
+            place("net.{interface}.received", Some("lo")),
+        ];
+        assert!(in_order.is_sorted());
     }
 }

@@ -38,6 +38,7 @@ impl State {
             KeyCode::Char('?' | 'h') | KeyCode::F(1) => self.mode = Mode::Help,
             KeyCode::Char('/') => self.mode = Mode::Filter,
             KeyCode::Esc => self.filter.clear(),
+            KeyCode::Char('t') => self.sort_by(Sort::Table),
             KeyCode::Char('n') => self.sort_by(Sort::Name),
             KeyCode::Char('v') => self.sort_by(Sort::Value),
             KeyCode::Char('u') => self.sort_by(Sort::Uncertainty),

@@ -14,6 +14,8 @@ pub const HORIZONS: [usize; 7] = [10, 30, 60, 120, 300, 600, 1800];
 /// What the signals are sorted by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Sort {
+    /// As the node lists them: what says most of the host first.
+    Table,
     /// A to Z.
     Name,
     /// The value now, greatest first.
@@ -171,17 +173,13 @@ impl State {
     /// The signals that pass the filter, in order.
     pub fn visible(&self) -> Vec<&Row> {
         let mut rows: Vec<&Row> = self.rows.iter().filter(|row| self.shows(row)).collect();
-        let key = |row: &Row| match self.sort {
-            Sort::Name => None,
-            Sort::Value => row.value(),
-            Sort::Uncertainty => row.uncertainty(self.lead()),
-            Sort::Change => row.change(self.lead()),
-        };
-        // Greatest first; what has no figure comes last; equals by name, so that rows do not dance.
-        rows.sort_by(|a, b| match (key(a), key(b)) {
-            (Some(a_key), Some(b_key)) => b_key.total_cmp(&a_key).then_with(|| a.name.cmp(&b.name)),
-            (a_key, b_key) => b_key.is_some().cmp(&a_key.is_some()).then_with(|| a.name.cmp(&b.name)),
-        });
+        match self.sort {
+            Sort::Table => {}
+            Sort::Name => rows.sort_by(|a, b| a.name.cmp(&b.name)),
+            Sort::Value => sort_by_figure(&mut rows, Row::value),
+            Sort::Uncertainty => sort_by_figure(&mut rows, |row| row.uncertainty(self.lead())),
+            Sort::Change => sort_by_figure(&mut rows, |row| row.change(self.lead())),
+        }
         if self.is_reversed {
             rows.reverse();
         }
@@ -214,6 +212,14 @@ impl State {
             _ => self.visible().get(self.selected_idx()).copied(),
         }
     }
+}
+
+/// Greatest first; what has no figure comes last; equals by name, so that rows do not dance.
+fn sort_by_figure(rows: &mut [&Row], figure: impl Fn(&Row) -> Option<f64>) {
+    rows.sort_by(|a, b| match (figure(a), figure(b)) {
+        (Some(a_figure), Some(b_figure)) => b_figure.total_cmp(&a_figure).then_with(|| a.name.cmp(&b.name)),
+        (a_figure, b_figure) => b_figure.is_some().cmp(&a_figure.is_some()).then_with(|| a.name.cmp(&b.name)),
+    });
 }
 
 #[cfg(test)]

@@ -73,7 +73,7 @@ fn draw_footer(frame: &mut Frame<'_>, area: Rect, state: &State, palette: &Palet
         Mode::Help => Line::styled("any key goes back", palette.dim),
         Mode::Detail => Line::styled("Esc list   + - horizon   ↑ ↓ signal   ? help   q quit", palette.dim),
         Mode::List => Line::styled(
-            "/ filter   n v u c sort   r reverse   + - horizon   Enter detail   ? help   q quit",
+            "/ filter   t n v u c sort   r reverse   + - horizon   Enter detail   ? help   q quit",
             palette.dim,
         ),
     };
@@ -100,15 +100,15 @@ mod tests {
             &sample::state(),
             (96, 8),
             &expect![[r#"
-            foretop  db1  every 1 s  http://127.0.0.1:7311  live
-            SIGNAL↓                          NOW                                AHEAD                 IN 30s
-            cpu.availability.vmstat         0.70  ▆▆▇▇▇▇▇▇▇▇▆▆▆▆▆▆▆▇▇▇▇▇▇▇▇▇▆▆▆▆⠚⠛⠛⠛⠛⠛⠛⠛⠛⠛⠛⠛⠛⠛⠛         0.85
-            load.1m                         1.97  ▂▂▂▂▂▂▂▂▂▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃⠤⠤⠤⠤⠤⠤⠤⠤⠶⠶⠶⠶⠶⠶⠶         3.00
-            memory.available            11.2 GiB  ▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇⠉⠉⠉⠉⠉⠉⠉⠉⠉⠉⠉⠉⠉⠉⠉     11.2 GiB
-            swap.used                          -  ▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁
+                foretop  db1  every 1 s  http://127.0.0.1:7311  live
+                SIGNAL↓                          NOW                                AHEAD                 IN 30s
+                cpu.availability.vmstat       70.0 %  ▆▆▇▇▇▇▇▇▇▇▆▆▆▆▆▆▆▇▇▇▇▇▇▇▇▇▆▆▆▆⠚⠛⠛⠛⠛⠛⠛⠛⠛⠛⠛⠛⠛⠛⠛       85.0 %
+                load.1m                         1.97  ▂▂▂▂▂▂▂▂▂▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃⠤⠤⠤⠤⠤⠤⠤⠤⠶⠶⠶⠶⠶⠶⠶         3.00
+                memory.available            11.2 GiB  ▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇⠉⠉⠉⠉⠉⠉⠉⠉⠉⠉⠉⠉⠉⠉⠉     11.2 GiB
+                swap.used                          -  ▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁
 
-            / filter   n v u c sort   r reverse   + - horizon   Enter detail   ? help   q quit
-        "#]],
+                / filter   t n v u c sort   r reverse   + - horizon   Enter detail   ? help   q quit
+            "#]],
         );
     }
 
@@ -118,14 +118,14 @@ mod tests {
             &sample::state(),
             (40, 7),
             &expect![[r#"
-            foretop  db1  every 1 s  http://127.0.0.
-            SIGNAL↓                          NOW
-            cpu.availability.vmstat         0.70  ▆▆
-            load.1m                         1.97  ▃▃
-            memory.available            11.2 GiB  ▇▇
-            swap.used                          -  ▁
-            / filter   n v u c sort   r reverse   +
-        "#]],
+                foretop  db1  every 1 s  http://127.0.0.
+                SIGNAL↓                          NOW
+                cpu.availability.vmstat       70.0 %  ▆▆
+                load.1m                         1.97  ▃▃
+                memory.available            11.2 GiB  ▇▇
+                swap.used                          -  ▁
+                / filter   t n v u c sort   r reverse
+            "#]],
         );
     }
 
@@ -198,27 +198,27 @@ mod tests {
             &state,
             (72, 20),
             &expect![[r#"
-            foretop  db1  every 1 s  http://127.0.0.1:7311  live
-            ↑ ↓  j k  select a signal; PageUp, PageDown, Home, End go further
-            Enter     the signal large: chart, model, accuracy
-            Esc       back; in the list, clear the filter
-            /         show only signals with a text in their names
-            n         sort by name
-            v         sort by value
-            u         sort by relative uncertainty: width of the interval over value
-            c         sort by change expected, as a share of the value
-            r         reverse the order; so does the same sort again
-            + -  → ←  look further ahead, or less far
-            q         quit
+                foretop  db1  every 1 s  http://127.0.0.1:7311  live
+                ↑ ↓  j k  select a signal; PageUp, PageDown, Home, End go further
+                Enter     the signal large: chart, model, accuracy
+                Esc       back; in the list, clear the filter
+                /         show only signals with a text in their names
+                t         as the node lists them
+                n         sort by name
+                v         sort by value
+                u         sort by relative uncertainty: width of the interval over value
+                c         sort by change expected, as a share of the value
+                r         reverse the order; so does the same sort again
+                + -  → ←  look further ahead, or less far
+                q         quit
 
-            Blocks are samples, one each; a blank is a gap. Dots are the 95 %
-            interval of each of the next steps. Shares are drawn from 0 to 1,
-            everything else from 0 to the greatest value in sight.
+                Blocks are samples, one each; a blank is a gap. Dots are the 95 %
+                interval of each of the next steps. Shares are drawn from 0 to 1,
+                everything else from 0 to the greatest value in sight.
 
 
-
-            any key goes back
-        "#]],
+                any key goes back
+            "#]],
         );
     }
 
