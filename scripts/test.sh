@@ -16,10 +16,10 @@ part() {
     printf '\n==== %s\n' "$current"
 }
 
-# An ignored test outside these two binaries would be run by nobody.
+# An ignored test outside these two files would be run by nobody.
 every_ignored_test_has_a_part() {
     local stray
-    stray=$(grep -rn --include='*.rs' '#\[ignore' crates apps | grep -v '/tests/\(root\|prometheus\)\.rs:' || true)
+    stray=$(grep -rn --include='*.rs' '#\[ignore' crates apps | grep -v '/tests/it/\(root\|prometheus\)\.rs:' || true)
     if [ -n "$stray" ]; then
         printf 'ignored tests that no part of scripts/test.sh runs:\n%s\n' "$stray" >&2
         return 1
@@ -49,22 +49,22 @@ scripts/build-web.sh --tools
 part "Rust tests"
 cargo test --workspace --locked
 
+part "a real Prometheus reads the metrics"
+cargo test --workspace --locked --test it -- --ignored prometheus::
+
+part "as root"
+if find_root; then
+    runner=$(printf '"%s",' "${as_root[@]}")
+    cargo test --workspace --locked --config "target.'cfg(unix)'.runner=[${runner%,}]" --test it -- --ignored root::
+else
+    skipped+=("$current: needs root without a password and the right to mount; run \`make test\` as root")
+fi
+
 part "page, unit tests"
 npm --prefix web test
 
 part "page in a browser"
 FORETOP_BIN="$CARGO_TARGET_DIR/debug/foretop" npm --prefix web run test:browser
-
-part "a real Prometheus reads the metrics"
-cargo test --workspace --locked --test prometheus -- --ignored
-
-part "as root"
-if find_root; then
-    runner=$(printf '"%s",' "${as_root[@]}")
-    cargo test --workspace --locked --config "target.'cfg(unix)'.runner=[${runner%,}]" --test root -- --ignored
-else
-    skipped+=("$current: needs root without a password and the right to mount; run \`make test\` as root")
-fi
 
 current="the closing lines"
 echo

@@ -2,16 +2,15 @@
 //!
 //! The server is the one that `FORETOP_PROMETHEUS` names, or else `prometheus` in `PATH`.
 
-mod running;
-
 use std::fs::{self, File};
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-use running::NodeProcess;
 use serde_json::Value;
 use testkit::{PATIENCE, wait_until};
+
+use crate::node::Running;
 
 /// How often to look for another port when somebody took the one that was free a moment ago.
 const N_PORT_ATTEMPTS: usize = 5;
@@ -24,9 +23,8 @@ const UPPER: &str = r#"foretop_cpu_busy_ratio_forecast_upper{horizon="10s",confi
 #[ignore = "needs prometheus; run by make test"]
 fn a_real_prometheus_reads_values_forecasts_and_bounds_without_complaint() {
     let folder = tempfile::tempdir().unwrap();
-    let node = NodeProcess::start(&folder.path().join("data"), "100ms");
-    wait_until("the node is ready", PATIENCE, || node.get("/readyz"));
-    let prometheus = Prometheus::start(folder.path(), node.authority());
+    let node = Running::start(&["--in-memory", "--every", "100ms"]);
+    let prometheus = Prometheus::start(folder.path(), node.url.trim_start_matches("http://"));
 
     let busy = prometheus.wait_for("foretop_cpu_busy_ratio");
     assert!(busy.iter().all(|point| (0.0..=1.0).contains(&point.value)), "{busy:?}");

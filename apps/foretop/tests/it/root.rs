@@ -1,16 +1,15 @@
 //! What only root can bring about: a disk that is really full.
 
-mod running;
-
 use std::fs::{self, File};
 use std::io::{ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use running::NodeProcess;
 use serde_json::Value;
 use tempfile::TempDir;
 use testkit::{PATIENCE, wait_until};
+
+use crate::node::Running;
 
 /// Room for SQLite's log to reach its usual 4 MiB and be folded into the database a few times.
 const DISK_SIZE: &str = "16m";
@@ -22,8 +21,7 @@ const SIGNAL: &str = "load.1m";
 #[ignore = "needs root; run by make test"]
 fn a_full_disk_is_said_and_what_was_measured_meanwhile_is_written_when_there_is_room() {
     let disk = SmallDisk::mount();
-    let node = NodeProcess::start(disk.path(), "20ms");
-    wait_until("the node is ready", PATIENCE, || node.get("/readyz"));
+    let node = start_on(&disk);
 
     disk.fill();
     let problem = wait_until("the node says that it cannot write", PATIENCE, || store_problem(&node));
@@ -31,7 +29,8 @@ fn a_full_disk_is_said_and_what_was_measured_meanwhile_is_written_when_there_is_
     let full_at = last_time(&node);
     let still_full_at =
         wait_until("it goes on measuring", PATIENCE, || Some(last_time(&node)).filter(|t| *t > full_at));
-    assert!(node.get(&format!("/api/v1/series/{SIGNAL}/forecast")).is_some(), "it goes on forecasting");
+    let forecast = node.get(&format!("/api/v1/series/{SIGNAL}/forecast?horizon=1s"));
+    assert_eq!(forecast["mean"].as_array().map(Vec::len), Some(50), "it goes on forecasting: {forecast}");
 
     disk.free();
     wait_until("the store has caught up", PATIENCE, || has_caught_up(&node).then_some(()));
@@ -39,31 +38,34 @@ fn a_full_disk_is_said_and_what_was_measured_meanwhile_is_written_when_there_is_
 
     drop(node);
     check_integrity(disk.path());
-    let node = NodeProcess::start(disk.path(), "20ms");
-    wait_until("the node is ready again", PATIENCE, || node.get("/readyz"));
+    let node = start_on(&disk);
     let path = format!("/api/v1/series/{SIGNAL}/samples?from={full_at}&to={still_full_at}");
-    let samples = node.get(&path).expect("the samples of the time without room");
+    let samples = node.get(&path);
     let values = samples["values"].as_array().expect("an array of values");
     assert!(values.iter().any(Value::is_number), "what was measured on a full disk is on the disk: {samples}");
 }
 
+fn start_on(disk: &SmallDisk) -> Running {
+    Running::start(&["--data-dir", disk.path().to_str().unwrap(), "--every", "20ms"])
+}
+
 /// The sentence of `/healthz` about the store, while there is one.
-fn store_problem(node: &NodeProcess) -> Option<String> {
-    let health = node.get("/healthz").expect("the node serves");
+fn store_problem(node: &Running) -> Option<String> {
+    let health = node.get("/healthz");
     let problems = health["problems"].as_array().expect("an array of problems");
     let problem = problems.iter().filter_map(Value::as_str).find(|text| text.contains("store cannot be written"))?;
     assert_eq!(health["status"], "degraded");
     Some(problem.to_owned())
 }
 
-fn has_caught_up(node: &NodeProcess) -> bool {
-    let health = node.get("/healthz").expect("the node serves");
+fn has_caught_up(node: &Running) -> bool {
+    let health = node.get("/healthz");
     health["status"] == "ok" && health["store"]["ok"] == true && health["store"]["backlog_samples"] == 0
 }
 
 /// When the last sample was taken; RFC 3339 in UTC, so that later is greater.
-fn last_time(node: &NodeProcess) -> String {
-    let series = node.get(&format!("/api/v1/series/{SIGNAL}")).expect("the signal is there");
+fn last_time(node: &Running) -> String {
+    let series = node.get(&format!("/api/v1/series/{SIGNAL}"));
     series["last"]["time"].as_str().expect("a time").to_owned()
 }
 
