@@ -1,1 +1,29 @@
-//! node
+//! The service of one host: collect, store, forecast, serve.
+//!
+//! [`Node::start`] runs all of it. What it serves is specified in `docs/formats/http.md`, with the types of [`api`],
+//! and what it stores in `docs/formats/store.md`.
+#![forbid(unsafe_code)]
+
+pub mod api;
+mod clock;
+mod config;
+mod engine;
+mod error;
+mod http;
+mod hub;
+mod listen;
+mod node;
+mod page;
+mod restore;
+mod sampler;
+mod schedule;
+mod select;
+mod store;
+mod token;
+
+pub use config::Config;
+pub use error::StartError;
+pub use node::Node;
+pub use select::{Selection, SelectionError};
+pub use store::StoreError;
+pub use token::{Token, TokenError};

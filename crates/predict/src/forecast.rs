@@ -41,6 +41,15 @@ impl Forecast {
         &self.standard_errors
     }
 
+    /// Moves every mean that lies outside of `[min, max]` to the nearer end, for quantities that cannot be there, such
+    /// as a share above 1. Standard errors stay: they tell how unsure the model is, wherever its mean went.
+    ///
+    /// # Panics
+    /// When `min` is above `max`, or either is NaN.
+    pub fn cut(&mut self, min: f64, max: f64) {
+        self.means.iter_mut().for_each(|mean| *mean = mean.clamp(min, max));
+    }
+
     /// The central interval for `lead` (1 is the next sample) if errors are normal.
     ///
     /// # Panics
@@ -63,7 +72,7 @@ impl Interval {
 /// Half the width of the central normal interval of this confidence, in standard errors: 1.96 for 0.95.
 #[must_use]
 pub fn half_width(confidence: Confidence) -> f64 {
-    Normal::standard().inverse_cdf(0.5 + 0.5 * confidence.probability())
+    -Normal::standard().inverse_cdf(0.5 * (1.0 - confidence.probability()))
 }
 
 #[cfg(test)]
@@ -80,6 +89,15 @@ mod tests {
             // Tabulated to 16 digits; the inverse is good to a few units in the last place.
             assert!((half_width(confidence) - expected).abs() < 1e-12, "{confidence}");
         }
+    }
+
+    #[test]
+    fn a_cut_moves_means_to_the_nearer_end() {
+        let mut forecast = Forecast { means: vec![-0.5, 0.5, 1.5], standard_errors: vec![0.25; 3] };
+        forecast.cut(0.0, f64::INFINITY);
+        assert_eq!(forecast.means(), [0.0, 0.5, 1.5]);
+        forecast.cut(0.0, 1.0);
+        assert_eq!((forecast.means(), forecast.standard_errors()), (&[0.0, 0.5, 1.0][..], &[0.25; 3][..]));
     }
 
     #[test]

@@ -1,1 +1,50 @@
-//! sensor
+//! What the host says of itself: `/proc`, `/sys` and cgroup files, read from a root path, as signals.
+//!
+//! [`FAMILIES`] is the table of everything that can be measured; metrics, the HTTP interface and `docs/signals.md`
+//! are made from it. [`Host::open`] finds out which of it this host offers, and [`Host::read`] reads each file once
+//! and hands out every signal that comes from it. The crate reads no clock and starts no thread: the caller says what
+//! time it is.
+//!
+//! Counters become rates over the time between two reads, so the first read of a counter gives nothing, and neither
+//! does one that went backwards.
+//!
+//! # Examples
+//!
+//! ```
+//! use std::{path::Path, time::Duration};
+//!
+//! let mut host = sensor::Host::open(Path::new("/"))?;
+//! let mut readings = sensor::Readings::default();
+//! host.read(Duration::ZERO, &mut readings);
+//! for (signal, value) in &readings {
+//!     assert!(!signal.id().is_empty() && value.is_finite());
+//! }
+//! # Ok::<(), sensor::OpenError>(())
+//! ```
+#![forbid(unsafe_code)]
+
+mod availability;
+mod cgroup;
+mod counter;
+mod cpu;
+mod disk;
+mod error;
+mod family;
+mod file;
+mod host;
+mod load;
+mod markdown;
+mod memory;
+mod net;
+mod pressure;
+mod readings;
+mod roster;
+mod signal;
+mod swap;
+
+pub use error::{OpenError, ReadError};
+pub use family::{FAMILIES, Family, Kind, Range, Unit};
+pub use host::{Absent, Host};
+pub use markdown::signals_markdown;
+pub use readings::Readings;
+pub use signal::Signal;

@@ -1,0 +1,38 @@
+# The front door. What is longer than a line is a script in scripts/; what a program measures is in bench/.
+
+TARGET_DIR := $(or $(CARGO_TARGET_DIR),target)
+export CARGO_TARGET_DIR := $(abspath $(TARGET_DIR))
+
+.DEFAULT_GOAL := help
+.PHONY: help run test lint bench web build screenshots clean
+
+help: ## Lists the targets.
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	@echo
+	@echo "  make run ARGS='--listen 127.0.0.1:0' hands arguments to \`foretop up\`; its page is at the address that it prints."
+
+run: build ## Installs what is missing, builds, and measures this host until Ctrl-C.
+	@exec "$$CARGO_TARGET_DIR/release/foretop" up $(ARGS)
+
+test: ## Installs what is missing and runs every test.
+	@scripts/test.sh
+
+lint: ## Checks form and habits of all code: rustfmt, clippy, ruff, tsc, shellcheck.
+	@scripts/lint.sh
+
+bench: build ## Measures Foretop beside its peers and prints the tables of the README (about 13 minutes).
+	@scripts/bench.sh
+
+web: ## Builds the page into web/dist, unless it is there and newer than its sources.
+	@scripts/build-web.sh
+
+build: web ## Builds the release binary with the page in it.
+	@scripts/install-system-packages.sh cargo cc
+	@cargo build --release -p foretop --locked
+
+screenshots: build ## Makes the README's pictures of the page and the terminal view.
+	@scripts/screenshots.sh
+
+clean: ## Removes everything that was built or fetched into this folder.
+	@cargo clean
+	@rm -rf web/dist web/node_modules web/test-results web/playwright-report .venv

@@ -1,0 +1,140 @@
+//! What can be typed: the commands, and the arguments that several of them share.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use anyhow::Context;
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+use crate::client::{Client, NodeUrl};
+use crate::command::{ask, completions, export, forget, man, models, predict, replay, signals, top, up};
+use crate::failure::OrUsage;
+
+/// A `top` that looks ahead: measures this host, forecasts what it will deliver next, with an error bar.
+#[derive(Parser)]
+#[command(name = "foretop", version, max_term_width = 100, arg_required_else_help = true)]
+#[command(after_help = examples(&["foretop up", "foretop top", "foretop ask cpu.availability --horizon 30s"]))]
+pub struct Cli {
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+#[derive(Subcommand)]
+pub enum Command {
+    Up(up::Up),
+    Top(top::Top),
+    Ask(ask::Ask),
+    Predict(predict::Predict),
+    Replay(replay::Replay),
+    Signals(signals::Signals),
+    Export(export::Export),
+    Forget(forget::Forget),
+    Models(models::Models),
+    Completions(completions::Completions),
+    Man(man::Man),
+}
+
+impl Command {
+    /// Does what was asked, writing results to `out`.
+    ///
+    /// # Errors
+    /// With the whole chain of reasons, for `main` to print.
+    pub fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
+        match self {
+            Self::Up(command) => command.run(out),
+            Self::Top(command) => command.run(out),
+            Self::Ask(command) => command.run(out),
+            Self::Predict(command) => command.run(out),
+            Self::Replay(command) => command.run(),
+            Self::Signals(command) => command.run(out),
+            Self::Export(command) => command.run(out),
+            Self::Forget(command) => command.run(),
+            Self::Models(command) => command.run(out),
+            Self::Completions(command) => command.run(out),
+            Self::Man(command) => command.run(out),
+        }
+    }
+}
+
+/// The end of a command's help: what it looks like in use, and how it exits.
+pub fn examples(lines: &[&str]) -> String {
+    let heading = if lines.len() == 1 { "Example" } else { "Examples" };
+    let shown: String = lines.iter().map(|line| format!("  {line}\n")).collect();
+    format!(
+        "{heading}:\n{shown}\nExit status:\n  0 done, 1 the work failed, 2 the command or the configuration makes no sense"
+    )
+}
+
+/// For results that are a line or a picture.
+#[derive(Clone, Copy, Debug, PartialEq, ValueEnum)]
+pub enum TextOrJson {
+    /// For people.
+    Text,
+    /// For programs; see docs/formats/cli.md.
+    Json,
+}
+
+/// For listings.
+#[derive(Clone, Copy, Debug, PartialEq, ValueEnum)]
+pub enum TableOrJson {
+    /// For people.
+    Table,
+    /// For programs; see docs/formats/cli.md.
+    Json,
+}
+
+/// Which node to speak to.
+#[derive(Args, Clone, Debug)]
+pub struct NodeArgs {
+    /// The node to speak to [default: http://127.0.0.1:7311]
+    #[arg(long, value_name = "URL", env = "FORETOP_NODE")]
+    pub node: Option<NodeUrl>,
+
+    /// File that holds the node's token
+    #[arg(long, value_name = "PATH", env = "FORETOP_TOKEN_FILE")]
+    pub token_file: Option<PathBuf>,
+}
+
+impl NodeArgs {
+    /// A client of that node; nothing is sent yet.
+    ///
+    /// # Errors
+    /// When the token's file cannot be read or holds no token.
+    pub fn client(&self) -> anyhow::Result<Client> {
+        let token = self.token_file.as_deref().map(read_token).transpose().or_usage()?;
+        Ok(Client::new(self.node.clone().unwrap_or_default(), token))
+    }
+}
+
+/// The token in a file, line ends and spaces around it left out.
+pub fn read_token(path: &std::path::Path) -> anyhow::Result<String> {
+    let text =
+        std::fs::read_to_string(path).with_context(|| format!("cannot read the token in `{}`", path.display()))?;
+    let token = text.trim();
+    anyhow::ensure!(
+        !token.is_empty() && token.bytes().all(|byte| byte.is_ascii_graphic()),
+        "`{}` holds no token: one line of visible ASCII characters is needed",
+        path.display()
+    );
+    Ok(token.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_definition_is_sound() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn every_command_shows_an_example_and_its_exit_status() {
+        for mut command in Cli::command().get_subcommands().cloned() {
+            let help = command.render_long_help().to_string();
+            assert!(help.contains("Example") && help.contains("Exit status:"), "{help}");
+        }
+    }
+}

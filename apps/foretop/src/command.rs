@@ -1,0 +1,13 @@
+//! One module for each command: its arguments, and what it does with them.
+
+pub mod ask;
+pub mod completions;
+pub mod export;
+pub mod forget;
+pub mod man;
+pub mod models;
+pub mod predict;
+pub mod replay;
+pub mod signals;
+pub mod top;
+pub mod up;

@@ -1,0 +1,202 @@
+//! `foretop ask`: what a signal will be, in one line.
+
+use std::io::Write;
+use std::time::Duration;
+
+use clap::Args;
+use node::api;
+use serde::Serialize;
+use units::{Confidence, Timestamp, span};
+
+use crate::cli::{NodeArgs, TextOrJson, examples};
+use crate::client::{Client, ClientError, moment};
+use crate::quantity;
+use crate::text::{printable, write_json};
+
+/// How alike two names have to be for the one to be offered for the other (1 is equal).
+const LIKENESS_MIN: f64 = 0.8;
+/// More than this is a list, not a hint.
+const N_NEAR_MAX: usize = 3;
+
+/// Ask a node what a signal will be
+#[derive(Args)]
+#[command(after_help = examples(&[
+    "foretop ask cpu.availability --horizon 30s",
+    "foretop ask load.1m --horizon 5min --confidence 0.8 --format json",
+]))]
+pub struct Ask {
+    /// The signal; `foretop signals` lists them
+    signal: String,
+
+    /// How far ahead
+    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = positive_span)]
+    horizon: Duration,
+
+    /// Share of cases in which the interval is to hold the value, between 0 and 1
+    #[arg(long, value_name = "SHARE", default_value = "0.95")]
+    confidence: Confidence,
+
+    /// How to print the answer
+    #[arg(long, value_enum, default_value = "text")]
+    format: TextOrJson,
+
+    #[command(flatten)]
+    node: NodeArgs,
+}
+
+/// The answer: one lead of a forecast, and where it starts from. Specified in docs/formats/cli.md.
+#[derive(Debug, PartialEq, Serialize)]
+struct Answer {
+    id: String,
+    unit: String,
+    origin: Timestamp,
+    time: Timestamp,
+    lead_seconds: f64,
+    confidence: f64,
+    model: String,
+    mean: f64,
+    standard_error: f64,
+    lower: f64,
+    upper: f64,
+    last: Option<f64>,
+}
+
+impl Ask {
+    pub fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
+        let client = self.node.client()?;
+        let answer = self.answer(&client).map_err(|error| with_near_names(&client, &self.signal, error))?;
+        match self.format {
+            TextOrJson::Json => write_json(out, &answer)?,
+            TextOrJson::Text => writeln!(out, "{}", sentence(&self.signal, &answer))?,
+        }
+        Ok(())
+    }
+
+    fn answer(&self, client: &Client) -> Result<Answer, ClientError> {
+        let forecast = client.forecast(&self.signal, self.horizon, self.confidence)?;
+        let detail = client.detail(&self.signal)?;
+        answer(forecast, detail.series.last).ok_or_else(|| ClientError::NotANode {
+            url: client.url().clone(),
+            reason: "its forecast is empty".to_owned(),
+        })
+    }
+}
+
+/// `None` when the forecast has no lead at all, or lists of different lengths.
+fn answer(forecast: api::Forecast, last: Option<api::LastSample>) -> Option<Answer> {
+    let n_leads = forecast.mean.len();
+    let idx = n_leads.checked_sub(1)?;
+    Some(Answer {
+        time: moment(forecast.origin, forecast.step_seconds, n_leads),
+        lead_seconds: forecast.step_seconds * n_leads as f64,
+        mean: forecast.mean[idx],
+        standard_error: *forecast.standard_error.get(idx)?,
+        lower: *forecast.lower.get(idx)?,
+        upper: *forecast.upper.get(idx)?,
+        last: last.and_then(|sample| sample.value),
+        id: forecast.id,
+        unit: forecast.unit,
+        origin: forecast.origin,
+        confidence: forecast.confidence,
+        model: forecast.model,
+    })
+}
+
+/// `cpu.availability in 30s: 0.93 (95 %: 0.81 to 1.00), 0.97 now, by AR(16)`.
+fn sentence(signal: &str, answer: &Answer) -> String {
+    let show = |value| quantity::format(value, &answer.unit);
+    // Shares such as 0.95 times 100 are a rounding error away from a whole number.
+    let percent = (answer.confidence * 1e8).round() / 1e6;
+    let lead = span::format(Duration::try_from_secs_f64(answer.lead_seconds).unwrap_or_default());
+    let last = answer.last.map_or_else(|| "no value".to_owned(), show);
+    printable(&format!(
+        "{signal} in {lead}: {} ({percent} %: {} to {}), {last} now, by {}",
+        show(answer.mean),
+        show(answer.lower),
+        show(answer.upper),
+        answer.model
+    ))
+}
+
+/// `error`, and where it is that the signal is unknown, the names it may be a slip of.
+pub fn with_near_names(client: &Client, signal: &str, error: ClientError) -> anyhow::Error {
+    if error.code() != Some(api::ErrorCode::UnknownSeries) {
+        return error.into();
+    }
+    let Ok(list) = client.list() else { return error.into() };
+    let names = list.series.iter().flat_map(|series| series.aliases.iter().chain([&series.id]));
+    match &near(signal, names.map(String::as_str))[..] {
+        [] => anyhow::anyhow!("there is no signal `{signal}`; `foretop signals --node {}` lists them", client.url()),
+        near => anyhow::anyhow!("there is no signal `{signal}`; did you mean {}?", near.join(", ")),
+    }
+}
+
+/// The names most like `wanted`, or that it is a part of, best first.
+fn near<'a>(wanted: &str, names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
+    let likeness = |name: &str| {
+        let part = if !wanted.is_empty() && name.contains(wanted) { 0.9 } else { 0.0 };
+        strsim::jaro_winkler(wanted, name).max(part)
+    };
+    let mut scored: Vec<(f64, &str)> =
+        names.map(|name| (likeness(name), name)).filter(|(score, _)| *score >= LIKENESS_MIN).collect();
+    scored.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(b.1)));
+    scored.into_iter().map(|(_, name)| name).take(N_NEAR_MAX).collect()
+}
+
+/// A length of time that is not empty.
+pub fn positive_span(text: &str) -> anyhow::Result<Duration> {
+    let span = span::parse(text)?;
+    anyhow::ensure!(!span.is_zero(), "`{text}` is no time ahead; ask for at least one step, as in 30s");
+    Ok(span)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn forecast() -> api::Forecast {
+        api::Forecast {
+            id: "cpu.availability.vmstat".into(),
+            unit: "ratio".into(),
+            origin: Timestamp::from_nanos(0),
+            step_seconds: 15.0,
+            confidence: 0.95,
+            model: "AR(16)".into(),
+            mean: vec![0.9, 0.931],
+            standard_error: vec![0.05, 0.06],
+            lower: vec![0.8, 0.812],
+            upper: vec![1.0, 1.0],
+        }
+    }
+
+    #[test]
+    fn the_answer_is_the_last_lead() {
+        let last = api::LastSample { time: Timestamp::from_nanos(0), value: Some(0.97) };
+        let answer = answer(forecast(), Some(last)).unwrap();
+        assert_eq!(answer.time.to_string(), "1970-01-01T00:00:30Z");
+        assert_eq!(
+            sentence("cpu.availability", &answer),
+            "cpu.availability in 30s: 0.93 (95 %: 0.81 to 1.00), 0.97 now, by AR(16)"
+        );
+    }
+
+    #[test]
+    fn a_confidence_of_many_nines_is_shown_whole() {
+        let answer = answer(api::Forecast { confidence: 0.9995, ..forecast() }, None).unwrap();
+        assert_eq!(sentence("x", &answer), "x in 30s: 0.93 (99.95 %: 0.81 to 1.00), no value now, by AR(16)");
+    }
+
+    #[test]
+    fn a_forecast_without_leads_is_no_answer() {
+        assert_eq!(answer(api::Forecast { mean: Vec::new(), ..forecast() }, None), None);
+        assert_eq!(answer(api::Forecast { upper: Vec::new(), ..forecast() }, None), None);
+    }
+
+    #[test]
+    fn a_slip_finds_its_name() {
+        let names = ["cpu.availability", "cpu.busy", "load.1m", "load.5m"];
+        assert_eq!(near("cpu.availabilty", names.into_iter())[0], "cpu.availability");
+        assert_eq!(near("load", names.into_iter()), ["load.1m", "load.5m"]);
+        assert!(near("zebra", names.into_iter()).is_empty());
+    }
+}

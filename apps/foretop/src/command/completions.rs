@@ -1,0 +1,27 @@
+//! `foretop completions`: what a shell needs to complete commands and options.
+
+use std::io::Write;
+
+use clap::{Args, CommandFactory};
+use clap_complete::Shell;
+
+use crate::cli::{Cli, examples};
+
+/// Print completions for a shell
+#[derive(Args)]
+#[command(after_help = examples(&["foretop completions bash > ~/.local/share/bash-completion/completions/foretop"]))]
+pub struct Completions {
+    /// Which shell
+    #[arg(value_enum)]
+    shell: Shell,
+}
+
+impl Completions {
+    pub fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
+        // Into memory first: the generator panics when its writer fails, as a closed pipe does.
+        let mut script = Vec::new();
+        clap_complete::generate(self.shell, &mut Cli::command(), "foretop", &mut script);
+        out.write_all(&script)?;
+        Ok(())
+    }
+}

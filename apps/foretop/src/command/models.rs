@@ -1,0 +1,39 @@
+//! `foretop models`: what can be asked for with `--model`.
+
+use std::io::Write;
+
+use clap::Args;
+use serde::Serialize;
+
+use crate::cli::{TableOrJson, examples};
+use crate::text::{Align, Table, write_json};
+
+/// List the models that `--model` takes
+#[derive(Args)]
+#[command(after_help = examples(&["foretop models", "foretop models --format json"]))]
+pub struct Models {
+    /// How to print them
+    #[arg(long, value_enum, default_value = "table")]
+    format: TableOrJson,
+}
+
+#[derive(Serialize)]
+struct Row {
+    model: &'static str,
+    sentence: &'static str,
+}
+
+impl Models {
+    pub fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
+        let rows = predict::Spec::catalogue().iter().map(|&(model, sentence)| Row { model, sentence });
+        match self.format {
+            TableOrJson::Json => write_json(out, &rows.collect::<Vec<_>>())?,
+            TableOrJson::Table => {
+                let mut table = Table::new(&[("MODEL", Align::Left), ("WHAT IT SAYS IS TO COME", Align::Left)]);
+                rows.for_each(|row| table.row([row.model.to_owned(), row.sentence.to_owned()]));
+                table.write(out)?;
+            }
+        }
+        Ok(())
+    }
+}

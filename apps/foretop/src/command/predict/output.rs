@@ -1,0 +1,127 @@
+//! A forecast on paper: as a table, as CSV, as JSON. Specified in docs/formats/cli.md.
+
+use std::io::Write;
+
+use predict::{Forecast, Model};
+use serde::Serialize;
+use series::Series;
+use units::{Confidence, Timestamp};
+
+use crate::text::{Align, Table};
+
+/// What was fitted to what, and what it says.
+#[derive(Debug, Serialize)]
+pub struct Prediction {
+    model: String,
+    confidence: f64,
+    n_samples: usize,
+    n_gaps: usize,
+    step_seconds: Option<f64>,
+    origin: Option<Timestamp>,
+    fitted: Fitted,
+    forecast: Vec<Lead>,
+}
+
+#[derive(Debug, Serialize)]
+struct Fitted {
+    coefficients: Vec<f64>,
+    mean: f64,
+    innovation_variance: f64,
+    n_samples: usize,
+}
+
+#[derive(Debug, Serialize)]
+struct Lead {
+    lead: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    time: Option<Timestamp>,
+    mean: f64,
+    standard_error: f64,
+    lower: f64,
+    upper: f64,
+}
+
+impl Prediction {
+    pub fn new(series: &Series, model: &Model, forecast: &Forecast, confidence: Confidence) -> Self {
+        let n_slots = series.samples().len();
+        let time_of = |idx| series.grid().map(|grid| grid.time_of(idx));
+        let lead = |lead: usize| {
+            let interval = forecast.interval(lead, confidence);
+            Lead {
+                lead,
+                time: time_of(n_slots - 1 + lead),
+                mean: forecast.means()[lead - 1],
+                standard_error: forecast.standard_errors()[lead - 1],
+                lower: interval.lower,
+                upper: interval.upper,
+            }
+        };
+        Self {
+            model: model.spec().to_string(),
+            confidence: confidence.probability(),
+            n_samples: n_slots - series.n_gaps(),
+            n_gaps: series.n_gaps(),
+            step_seconds: series.grid().map(|grid| grid.step.as_secs_f64()),
+            origin: time_of(n_slots - 1),
+            fitted: Fitted {
+                coefficients: model.coefficients(),
+                mean: model.mean(),
+                innovation_variance: model.innovation_variance(),
+                n_samples: model.n_samples(),
+            },
+            forecast: (1..=forecast.n_leads()).map(lead).collect(),
+        }
+    }
+
+    pub fn write_table(&self, out: &mut dyn Write) -> anyhow::Result<()> {
+        let mut table = Table::new(&self.columns());
+        for lead in &self.forecast {
+            table.row(lead.cells(six_digits));
+        }
+        Ok(table.write(out)?)
+    }
+
+    /// No cell holds a comma or a quote, so none needs quoting.
+    pub fn write_csv(&self, out: &mut dyn Write) -> anyhow::Result<()> {
+        writeln!(out, "{}", self.columns().iter().map(|(name, _)| *name).collect::<Vec<_>>().join(","))?;
+        for lead in &self.forecast {
+            writeln!(out, "{}", lead.cells(|value| value.to_string()).join(","))?;
+        }
+        Ok(())
+    }
+
+    fn columns(&self) -> Vec<(&'static str, Align)> {
+        let time = self.origin.map(|_| ("time", Align::Left));
+        let figures = ["mean", "standard_error", "lower", "upper"].map(|name| (name, Align::Right));
+        [("lead", Align::Right)].into_iter().chain(time).chain(figures).collect()
+    }
+}
+
+impl Lead {
+    fn cells(&self, show: impl Fn(f64) -> String) -> Vec<String> {
+        let figures = [self.mean, self.standard_error, self.lower, self.upper].map(show);
+        let time = self.time.map(|time| time.to_string());
+        [self.lead.to_string()].into_iter().chain(time).chain(figures).collect()
+    }
+}
+
+/// Six significant digits, in plain notation where that is not longer than a line of zeros.
+fn six_digits(value: f64) -> String {
+    let exponent = if value == 0.0 { 0 } else { value.abs().log10().floor() as i32 };
+    match exponent {
+        -5..=5 => format!("{value:.*}", usize::try_from(5 - exponent).unwrap_or(0)),
+        6..=14 => format!("{value:.0}"),
+        _ => format!("{value:.5e}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tables_show_six_digits() {
+        let shown = [0.0, 48.985_573_631, -0.001_234_567_8, 123_456.7, 1e6, 1e20].map(six_digits);
+        assert_eq!(shown, ["0.00000", "48.9856", "-0.00123457", "123457", "1000000", "1.00000e20"]);
+    }
+}

@@ -1,0 +1,133 @@
+//! `foretop top`: the terminal view, of a node or on its own.
+
+mod band;
+mod feed;
+mod inquiry;
+mod keys;
+mod own;
+mod row;
+#[cfg(test)]
+mod sample;
+mod screen;
+mod snapshot;
+mod state;
+mod view;
+
+use std::io::{self, IsTerminal, Write};
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, bail};
+use clap::Args;
+
+use crate::cli::{NodeArgs, TextOrJson, examples};
+use crate::client::Client;
+use crate::failure::OrUsage;
+use crate::text::{wants_colour, write_json};
+use own::OwnNode;
+use snapshot::Snapshot;
+use state::{Link, Sort, State, Update};
+use view::Palette;
+
+/// How long `--once` waits for values and forecasts of a node that samples each second.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// Width of `--once` where there is no terminal to ask.
+const WIDTH_DEFAULT: u16 = 120;
+
+/// Watch signals in the terminal: now, before, and what is to come
+///
+/// Without --node, and where no node answers at the default address, it measures this host by itself, in memory.
+#[derive(Args)]
+#[command(after_help = examples(&[
+    "foretop top",
+    "foretop top --node http://db1:7311 --token-file token --sort change",
+    "foretop top --once --filter cpu.",
+]))]
+pub struct Top {
+    #[command(flatten)]
+    node: NodeArgs,
+
+    /// What to sort by at the start
+    #[arg(long, value_enum, default_value = "table")]
+    sort: Sort,
+
+    /// Show only signals with this in their names
+    #[arg(long, value_name = "TEXT", default_value = "")]
+    filter: String,
+
+    /// Print one frame of all signals and exit
+    #[arg(long)]
+    once: bool,
+
+    /// How to print it
+    #[arg(long, value_enum, default_value = "text", requires = "once")]
+    format: TextOrJson,
+}
+
+impl Top {
+    pub fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
+        let has_terminal = io::stdout().is_terminal() && io::stdin().is_terminal();
+        if !self.once && !has_terminal {
+            Err(anyhow::anyhow!("there is no terminal to draw on; `foretop top --once` prints one frame"))
+                .or_usage()?;
+        }
+        let client = self.node.client()?;
+        let own = match client.list() {
+            Err(error) if error.is_no_node() && self.node.node.is_none() => Some(OwnNode::start()?),
+            Err(error) if self.once => return Err(error.into()),
+            // A view waits for its node: it may be about to start.
+            _ => None,
+        };
+        let (client, place) = match &own {
+            Some(own) => (Client::new(own.url(), None), "this host by itself, in memory".to_owned()),
+            None => (client.clone(), client.url().to_string()),
+        };
+        let state = State::new(&place, self.sort, &self.filter);
+        let ended = if self.once {
+            once(state, client, self.format, out)
+        } else {
+            let palette = if wants_colour() { Palette::coloured() } else { Palette::plain() };
+            screen::run(state, client, &palette)
+        };
+        if let Some(own) = own {
+            own.stop();
+        }
+        ended
+    }
+}
+
+fn once(mut state: State, client: Client, format: TextOrJson, out: &mut dyn Write) -> anyhow::Result<()> {
+    let (sender, updates) = mpsc::channel();
+    feed::start(client, sender);
+    let start = Instant::now();
+    while !has_forecasts(&state) {
+        let update = updates.recv_timeout(PATIENCE.saturating_sub(start.elapsed()));
+        let Ok(update) = update else {
+            bail!("no forecast came within {} s; the node may sample more slowly", PATIENCE.as_secs());
+        };
+        if let Update::Link(Link::Lost { reason }) = update {
+            bail!("{reason}");
+        }
+        state.apply(update);
+    }
+    match format {
+        TextOrJson::Json => write_json(out, &Snapshot::of(&state))?,
+        TextOrJson::Text => {
+            let (width, height) = (width(), view::height_of_all(&state));
+            out.write_all(snapshot::to_text(&state, width, height).context("cannot draw the frame")?.as_bytes())?;
+        }
+    }
+    Ok(())
+}
+
+/// Any one of them will do: a signal that does not vary may never have one.
+fn has_forecasts(state: &State) -> bool {
+    state.rows.iter().any(|row| row.forecast.is_some())
+}
+
+/// The terminal's width if there is one, else that of `COLUMNS`.
+fn width() -> u16 {
+    let of_terminal = || io::stdout().is_terminal().then(ratatui::crossterm::terminal::size)?.ok();
+    let of_environment = || std::env::var("COLUMNS").ok()?.parse().ok();
+    of_terminal().map(|(width, _)| width).or_else(of_environment).unwrap_or(WIDTH_DEFAULT).clamp(40, 500)
+}

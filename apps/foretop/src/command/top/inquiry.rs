@@ -1,0 +1,44 @@
+//! The thread that asks what the large view of a signal shows.
+
+use std::sync::mpsc::{self, Sender};
+use std::time::Duration;
+
+use units::Confidence;
+
+use super::state::{Detail, Update};
+use crate::client::{Client, ClientError};
+
+/// Which signal, and how far ahead.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Question {
+    pub id: String,
+    pub horizon: Duration,
+}
+
+/// Answers every question with an [`Update::Detail`]; of several that wait, only the last one.
+pub fn start<T: From<Update> + Send + 'static>(client: Client, updates: Sender<T>) -> Sender<Question> {
+    let (sender, questions) = mpsc::channel::<Question>();
+    std::thread::spawn(move || {
+        while let Ok(first) = questions.recv() {
+            let question = questions.try_iter().last().unwrap_or(first);
+            let detail = Box::new(answer(&client, &question));
+            if updates.send(Update::Detail { id: question.id, detail }.into()).is_err() {
+                break;
+            }
+        }
+    });
+    sender
+}
+
+/// What can be had; the first thing that cannot is the problem.
+fn answer(client: &Client, question: &Question) -> Detail {
+    let mut problem = None;
+    let forecast = keep(&mut problem, client.forecast(&question.id, question.horizon, Confidence::P95));
+    let accuracy = keep(&mut problem, client.accuracy(&question.id));
+    let series = keep(&mut problem, client.detail(&question.id));
+    Detail { forecast, accuracy, series, problem }
+}
+
+fn keep<T>(problem: &mut Option<String>, result: Result<T, ClientError>) -> Option<T> {
+    result.map_err(|error| problem.get_or_insert_with(|| error.to_string()).len()).ok()
+}

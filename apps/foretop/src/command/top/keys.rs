@@ -1,0 +1,193 @@
+//! What a key does.
+
+use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+
+use super::state::{Detail, Mode, Sort, State};
+
+/// How far PageUp and PageDown go.
+const PAGE: isize = 10;
+/// A filter longer than any signal's id finds nothing.
+const FILTER_CHARS_MAX: usize = 200;
+
+/// What the state cannot do by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Effect {
+    None,
+    Quit,
+    /// The large view needs what it shows.
+    Inquire,
+}
+
+impl State {
+    /// Takes a key.
+    pub fn press(&mut self, key: KeyEvent) -> Effect {
+        if key.modifiers.contains(KeyModifiers::CONTROL) && matches!(key.code, KeyCode::Char('c' | 'd')) {
+            return Effect::Quit;
+        }
+        match self.mode {
+            Mode::Filter => self.press_in_filter(key.code),
+            Mode::Help => self.press_in_help(key.code),
+            Mode::Detail => self.press_in_detail(key.code),
+            Mode::List => self.press_in_list(key.code),
+        }
+    }
+
+    fn press_in_list(&mut self, key: KeyCode) -> Effect {
+        match key {
+            KeyCode::Char('q') => return Effect::Quit,
+            KeyCode::Char('?' | 'h') | KeyCode::F(1) => self.mode = Mode::Help,
+            KeyCode::Char('/') => self.mode = Mode::Filter,
+            KeyCode::Esc => self.filter.clear(),
+            KeyCode::Char('t') => self.sort_by(Sort::Table),
+            KeyCode::Char('n') => self.sort_by(Sort::Name),
+            KeyCode::Char('v') => self.sort_by(Sort::Value),
+            KeyCode::Char('u') => self.sort_by(Sort::Uncertainty),
+            KeyCode::Char('c') => self.sort_by(Sort::Change),
+            KeyCode::Char('r') => self.is_reversed = !self.is_reversed,
+            KeyCode::Char('+' | '=') | KeyCode::Right => self.shift_horizon(true),
+            KeyCode::Char('-') | KeyCode::Left => self.shift_horizon(false),
+            KeyCode::Enter => return self.open(),
+            other => self.move_selection(other),
+        }
+        Effect::None
+    }
+
+    fn press_in_detail(&mut self, key: KeyCode) -> Effect {
+        match key {
+            KeyCode::Char('q') => return Effect::Quit,
+            KeyCode::Char('?' | 'h') | KeyCode::F(1) => self.mode = Mode::Help,
+            KeyCode::Esc | KeyCode::Enter | KeyCode::Backspace => self.mode = Mode::List,
+            KeyCode::Char('+' | '=') | KeyCode::Right => {
+                self.shift_horizon(true);
+                return Effect::Inquire;
+            }
+            KeyCode::Char('-') | KeyCode::Left => {
+                self.shift_horizon(false);
+                return Effect::Inquire;
+            }
+            other => {
+                let before = self.selected.clone();
+                self.move_selection(other);
+                if self.selected != before {
+                    return self.open();
+                }
+            }
+        }
+        Effect::None
+    }
+
+    fn press_in_filter(&mut self, key: KeyCode) -> Effect {
+        match key {
+            KeyCode::Enter => self.mode = Mode::List,
+            KeyCode::Esc => {
+                self.filter.clear();
+                self.mode = Mode::List;
+            }
+            KeyCode::Backspace => {
+                self.filter.pop();
+            }
+            KeyCode::Char(c) if !c.is_control() && self.filter.chars().count() < FILTER_CHARS_MAX => {
+                self.filter.extend(c.to_lowercase());
+            }
+            other => self.move_selection(other),
+        }
+        Effect::None
+    }
+
+    fn press_in_help(&mut self, key: KeyCode) -> Effect {
+        match key {
+            KeyCode::Char('q') => Effect::Quit,
+            _ => {
+                self.mode = Mode::List;
+                Effect::None
+            }
+        }
+    }
+
+    fn move_selection(&mut self, key: KeyCode) {
+        match key {
+            KeyCode::Up | KeyCode::Char('k') => self.select_by(-1),
+            KeyCode::Down | KeyCode::Char('j') => self.select_by(1),
+            KeyCode::PageUp => self.select_by(-PAGE),
+            KeyCode::PageDown => self.select_by(PAGE),
+            KeyCode::Home => self.select_by(isize::MIN),
+            KeyCode::End => self.select_by(isize::MAX),
+            _ => {}
+        }
+    }
+
+    fn sort_by(&mut self, sort: Sort) {
+        self.is_reversed = self.sort == sort && !self.is_reversed;
+        self.sort = sort;
+    }
+
+    fn open(&mut self) -> Effect {
+        self.select_by(0);
+        if self.selected.is_none() {
+            return Effect::None;
+        }
+        self.mode = Mode::Detail;
+        self.detail = Detail::default();
+        Effect::Inquire
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::sample;
+    use super::*;
+
+    #[track_caller]
+    fn press(state: &mut State, keys: &[KeyCode]) -> Effect {
+        keys.iter().fold(Effect::None, |_, key| state.press(KeyEvent::from(*key)))
+    }
+
+    #[test]
+    fn letters_are_text_while_a_filter_is_typed() {
+        let mut state = sample::state();
+        let typed = ['/', 'S', 'q', '?'].map(KeyCode::Char);
+        assert_eq!(press(&mut state, &typed), Effect::None);
+        assert_eq!(state.filter, "sq?");
+        press(&mut state, &[KeyCode::Backspace, KeyCode::Backspace, KeyCode::Char('w'), KeyCode::Enter]);
+        assert_eq!((state.filter.as_str(), state.mode), ("sw", Mode::List));
+        press(&mut state, &[KeyCode::Esc]);
+        assert_eq!(state.filter, "");
+    }
+
+    #[test]
+    fn the_same_sort_again_turns_it_round() {
+        let mut state = sample::state();
+        press(&mut state, &[KeyCode::Char('v')]);
+        assert_eq!((state.sort, state.is_reversed), (Sort::Value, false));
+        press(&mut state, &[KeyCode::Char('v')]);
+        assert_eq!((state.sort, state.is_reversed), (Sort::Value, true));
+    }
+
+    #[test]
+    fn enter_opens_what_is_selected_and_escape_goes_back() {
+        let mut state = sample::state();
+        assert_eq!(press(&mut state, &[KeyCode::Down, KeyCode::Enter]), Effect::Inquire);
+        assert_eq!((state.mode, state.selected.as_deref()), (Mode::Detail, Some("load.1m")));
+        assert_eq!(press(&mut state, &[KeyCode::Char('+')]), Effect::Inquire);
+        assert_eq!(state.horizon(), 120);
+        press(&mut state, &[KeyCode::Esc]);
+        assert_eq!(state.mode, Mode::List);
+    }
+
+    #[test]
+    fn nothing_opens_where_there_is_nothing() {
+        let mut state = sample::state();
+        state.filter = "zebra".to_owned();
+        assert_eq!(press(&mut state, &[KeyCode::Enter]), Effect::None);
+        assert_eq!(state.mode, Mode::List);
+    }
+
+    #[test]
+    fn control_c_quits_everywhere() {
+        let mut state = sample::state();
+        for mode in [Mode::List, Mode::Filter, Mode::Help, Mode::Detail] {
+            state.mode = mode;
+            assert_eq!(state.press(KeyEvent::new(KeyCode::Char('c'), KeyModifiers::CONTROL)), Effect::Quit);
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! The terminal while `top` has it, and the loop that waits for keys and news.
+
+use std::io;
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::time::{Duration, Instant};
+
+use anyhow::Context;
+use ratatui::DefaultTerminal;
+use ratatui::crossterm::event::{self, Event};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+
+use super::feed;
+use super::inquiry::{self, Question};
+use super::keys::Effect;
+use super::state::{Mode, State, Update};
+use super::view::{self, Palette};
+use crate::client::Client;
+
+/// No more frames than this: at 100 samples per second nobody reads each.
+const FRAME: Duration = Duration::from_millis(50);
+/// How often the large view asks anew while it is open.
+const INQUIRE_EVERY: Duration = Duration::from_secs(1);
+
+enum Input {
+    Update(Update),
+    Terminal(Event),
+    Quit,
+}
+
+impl From<Update> for Input {
+    fn from(update: Update) -> Self {
+        Self::Update(update)
+    }
+}
+
+/// Gives the terminal back whatever happens; after a panic, ratatui's own hook does before the message is printed.
+struct Screen(DefaultTerminal);
+
+impl Screen {
+    fn open() -> io::Result<Self> {
+        ratatui::try_init().map(Self)
+    }
+}
+
+impl Drop for Screen {
+    fn drop(&mut self) {
+        ratatui::restore();
+    }
+}
+
+/// Shows the node at the other end of `client` until the user has seen enough.
+pub fn run(mut state: State, client: Client, palette: &Palette) -> anyhow::Result<()> {
+    let (sender, inputs) = mpsc::channel();
+    let mut screen = Screen::open().context("cannot take the terminal over")?;
+    watch_signals(sender.clone())?;
+    watch_terminal(sender.clone());
+    feed::start(client.clone(), sender.clone());
+    let questions = inquiry::start(client, sender);
+    let mut inquired = Instant::now();
+    loop {
+        screen.0.draw(|frame| view::draw(frame, &state, palette)).context("cannot draw on the terminal")?;
+        let effect = take_inputs(&mut state, &inputs);
+        let is_due = state.mode == Mode::Detail && inquired.elapsed() >= INQUIRE_EVERY;
+        match effect {
+            Effect::Quit => return Ok(()),
+            Effect::None if !is_due => {}
+            Effect::None | Effect::Inquire => {
+                inquired = Instant::now();
+                inquire(&state, &questions);
+            }
+        }
+    }
+}
+
+/// Waits for the first input, then takes what comes until the next frame is due. A key is shown at once.
+fn take_inputs(state: &mut State, inputs: &Receiver<Input>) -> Effect {
+    let mut limit = INQUIRE_EVERY;
+    let mut due = None;
+    loop {
+        match inputs.recv_timeout(limit) {
+            Ok(Input::Update(update)) => state.apply(update),
+            Ok(Input::Terminal(Event::Key(key))) if key.is_press() => return state.press(key),
+            Ok(Input::Terminal(_)) => return Effect::None,
+            Ok(Input::Quit) | Err(RecvTimeoutError::Disconnected) => return Effect::Quit,
+            Err(RecvTimeoutError::Timeout) => return Effect::None,
+        }
+        let due = *due.get_or_insert_with(|| Instant::now() + FRAME);
+        limit = due.saturating_duration_since(Instant::now());
+    }
+}
+
+fn inquire(state: &State, questions: &Sender<Question>) {
+    if let Some(row) = state.selected_row() {
+        let horizon = Duration::try_from_secs_f64(row.step_seconds * state.horizon() as f64).unwrap_or_default();
+        // The thread at the other end lives as long as this loop.
+        let _ = questions.send(Question { id: row.id.clone(), horizon });
+    }
+}
+
+fn watch_signals(inputs: Sender<Input>) -> anyhow::Result<()> {
+    let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP]).context("cannot watch for signals")?;
+    std::thread::spawn(move || {
+        if signals.forever().next().is_some() {
+            let _ = inputs.send(Input::Quit);
+        }
+    });
+    Ok(())
+}
+
+/// A terminal that cannot be read any longer is gone, and so is the reason to go on.
+fn watch_terminal(inputs: Sender<Input>) {
+    std::thread::spawn(move || {
+        loop {
+            let input = event::read().map_or(Input::Quit, Input::Terminal);
+            let is_end = matches!(input, Input::Quit);
+            if inputs.send(input).is_err() || is_end {
+                break;
+            }
+        }
+    });
+}

@@ -1,0 +1,280 @@
+//! Everything that `top` shows, and how news changes it. Knows no terminal, no network and no clock.
+
+use clap::ValueEnum;
+use node::api;
+
+use super::row::Row;
+use crate::text::printable;
+
+/// The leads that the node is asked for, in steps.
+pub const LEADS: [usize; 7] = [1, 2, 5, 10, 20, 30, 60];
+/// How far the large view can look ahead, in steps.
+pub const HORIZONS: [usize; 7] = [10, 30, 60, 120, 300, 600, 1800];
+
+/// What the signals are sorted by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Sort {
+    /// As the node lists them: what says most of the host first.
+    Table,
+    /// A to Z.
+    Name,
+    /// The value now, greatest first.
+    Value,
+    /// Width of the interval as a share of the value, greatest first.
+    Uncertainty,
+    /// Change expected as a share of the value, greatest first.
+    Change,
+}
+
+/// What the keys mean at the moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    List,
+    Filter,
+    Help,
+    Detail,
+}
+
+/// How the connection is.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Link {
+    Connecting,
+    Live,
+    Lost { reason: String },
+}
+
+/// What is known of the signal in the large view. It comes later than the view opens.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Detail {
+    pub forecast: Option<api::Forecast>,
+    pub accuracy: Option<api::Accuracy>,
+    pub series: Option<api::SeriesDetail>,
+    /// Why something of it is absent.
+    pub problem: Option<String>,
+}
+
+/// News from the node.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Update {
+    Link(Link),
+    Series(api::SeriesList),
+    History(api::Samples),
+    Tick(api::TickEvent),
+    Health(api::Health),
+    Detail { id: String, detail: Box<Detail> },
+}
+
+/// What `top` shows.
+#[derive(Clone, Debug, PartialEq)]
+pub struct State {
+    /// Where the node is, or that it is our own.
+    pub place: String,
+    pub link: Link,
+    pub node: Option<api::NodeInfo>,
+    pub problems: Vec<String>,
+    pub rows: Vec<Row>,
+    pub sort: Sort,
+    pub is_reversed: bool,
+    /// Lower case; a signal is shown when its name has it anywhere.
+    pub filter: String,
+    pub mode: Mode,
+    /// The selected signal's id.
+    pub selected: Option<String>,
+    pub detail: Detail,
+    lead_idx: usize,
+    horizon_idx: usize,
+}
+
+impl State {
+    pub fn new(place: &str, sort: Sort, filter: &str) -> Self {
+        Self {
+            place: printable(place),
+            link: Link::Connecting,
+            node: None,
+            problems: Vec::new(),
+            rows: Vec::new(),
+            sort,
+            is_reversed: false,
+            filter: filter.to_lowercase(),
+            mode: Mode::List,
+            selected: None,
+            detail: Detail::default(),
+            lead_idx: 5,
+            horizon_idx: 2,
+        }
+    }
+
+    /// How far ahead the list looks, in steps.
+    pub fn lead(&self) -> usize {
+        LEADS[self.lead_idx]
+    }
+
+    /// How far ahead the large view looks, in steps.
+    pub fn horizon(&self) -> usize {
+        HORIZONS[self.horizon_idx]
+    }
+
+    /// Looks further ahead, or less far, in the view that is shown.
+    pub fn shift_horizon(&mut self, further: bool) {
+        let (idx, max) = match self.mode {
+            Mode::Detail => (&mut self.horizon_idx, HORIZONS.len() - 1),
+            _ => (&mut self.lead_idx, LEADS.len() - 1),
+        };
+        *idx = if further { (*idx + 1).min(max) } else { idx.saturating_sub(1) };
+    }
+
+    /// Takes news in.
+    pub fn apply(&mut self, update: Update) {
+        match update {
+            Update::Link(Link::Lost { reason }) => self.link = Link::Lost { reason: printable(&reason) },
+            Update::Link(link) => self.link = link,
+            Update::Series(list) => self.apply_list(list),
+            Update::History(samples) => {
+                if let Some(row) = self.rows.iter_mut().find(|row| row.id == samples.id) {
+                    row.set_history(&samples);
+                }
+            }
+            Update::Tick(tick) => self.apply_tick(tick),
+            Update::Health(health) => self.problems = health.problems.iter().map(|text| printable(text)).collect(),
+            Update::Detail { id, detail } if self.selected.as_ref() == Some(&id) => self.detail = *detail,
+            Update::Detail { .. } => {}
+        }
+    }
+
+    fn apply_list(&mut self, list: api::SeriesList) {
+        self.node = Some(api::NodeInfo {
+            host: printable(&list.node.host),
+            version: printable(&list.node.version),
+            model: printable(&list.node.model),
+            ..list.node
+        });
+        let mut known = std::mem::take(&mut self.rows);
+        let mut take_known = |id: &str| known.iter().position(|row| row.id == id).map(|idx| known.swap_remove(idx));
+        self.rows = list
+            .series
+            .iter()
+            .map(|series| {
+                let mut row = take_known(&series.id).unwrap_or_else(|| Row::new(series));
+                row.describe(series);
+                row
+            })
+            .collect();
+    }
+
+    fn apply_tick(&mut self, mut tick: api::TickEvent) {
+        for row in &mut self.rows {
+            if let Some(value) = tick.values.get(row.id.as_str()) {
+                row.push(tick.time, *value);
+                row.forecast = tick.forecasts.remove(row.id.as_str());
+            }
+        }
+    }
+
+    /// The signals that pass the filter, in order.
+    pub fn visible(&self) -> Vec<&Row> {
+        let mut rows: Vec<&Row> = self.rows.iter().filter(|row| self.shows(row)).collect();
+        match self.sort {
+            Sort::Table => {}
+            Sort::Name => rows.sort_by(|a, b| a.name.cmp(&b.name)),
+            Sort::Value => sort_by_figure(&mut rows, Row::value),
+            Sort::Uncertainty => sort_by_figure(&mut rows, |row| row.uncertainty(self.lead())),
+            Sort::Change => sort_by_figure(&mut rows, |row| row.change(self.lead())),
+        }
+        if self.is_reversed {
+            rows.reverse();
+        }
+        rows
+    }
+
+    fn shows(&self, row: &Row) -> bool {
+        let has = |text: &String| text.to_lowercase().contains(&self.filter);
+        has(&row.name) || row.aliases.iter().any(has)
+    }
+
+    /// Where the selected signal is among the visible ones; the first one when it is not among them.
+    pub fn selected_idx(&self) -> usize {
+        let is_selected = |row: &&Row| Some(&row.id) == self.selected.as_ref();
+        self.visible().iter().position(is_selected).unwrap_or(0)
+    }
+
+    /// Moves the selection by so many rows, and not beyond the ends.
+    pub fn select_by(&mut self, n_rows: isize) {
+        let visible = self.visible();
+        let last = visible.len().saturating_sub(1);
+        let idx = self.selected_idx().saturating_add_signed(n_rows).min(last);
+        self.selected = visible.get(idx).map(|row| row.id.clone());
+    }
+
+    /// The selected signal, if it is still there.
+    pub fn selected_row(&self) -> Option<&Row> {
+        match self.mode {
+            Mode::Detail => self.rows.iter().find(|row| Some(&row.id) == self.selected.as_ref()),
+            _ => self.visible().get(self.selected_idx()).copied(),
+        }
+    }
+}
+
+/// Greatest first; what has no figure comes last; equals by name, so that rows do not dance.
+fn sort_by_figure(rows: &mut [&Row], figure: impl Fn(&Row) -> Option<f64>) {
+    rows.sort_by(|a, b| match (figure(a), figure(b)) {
+        (Some(a_figure), Some(b_figure)) => b_figure.total_cmp(&a_figure).then_with(|| a.name.cmp(&b.name)),
+        (a_figure, b_figure) => b_figure.is_some().cmp(&a_figure.is_some()).then_with(|| a.name.cmp(&b.name)),
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::sample;
+    use super::*;
+
+    fn names(state: &State) -> Vec<&str> {
+        state.visible().iter().map(|row| row.name.as_str()).collect()
+    }
+
+    #[test]
+    fn sorting_by_change_puts_the_unknown_last() {
+        let mut state = sample::state();
+        state.sort = Sort::Change;
+        assert_eq!(names(&state), ["load.1m", "cpu.availability.vmstat", "memory.available", "swap.used"]);
+    }
+
+    #[test]
+    fn an_alias_passes_the_filter_as_well() {
+        let mut state = sample::state();
+        state.filter = "y.v".to_owned();
+        assert_eq!(names(&state), ["cpu.availability.vmstat"]);
+        state.filter = "short.cpu".to_owned();
+        assert_eq!(names(&state), ["cpu.availability.vmstat"]);
+    }
+
+    #[test]
+    fn the_selection_stays_with_its_signal() {
+        let mut state = sample::state();
+        state.select_by(1);
+        assert_eq!(state.selected.as_deref(), Some("load.1m"));
+        state.is_reversed = true;
+        assert_eq!(state.selected_idx(), 2);
+        state.select_by(100);
+        assert_eq!(state.selected.as_deref(), Some("cpu.availability.vmstat"));
+        state.select_by(-100);
+        assert_eq!(state.selected.as_deref(), Some("swap.used"));
+    }
+
+    #[test]
+    fn a_signal_that_is_gone_leaves_the_list_and_the_others_keep_their_history() {
+        let mut state = sample::state();
+        let list = sample::list(&["load.1m"]);
+        state.apply(Update::Series(list));
+        assert_eq!(names(&state), ["load.1m"]);
+        assert!(!state.rows[0].history.is_empty());
+    }
+
+    #[test]
+    fn what_was_asked_for_another_signal_is_passed_over() {
+        let mut state = sample::state();
+        state.selected = Some("load.1m".to_owned());
+        let detail = Box::new(Detail { problem: Some("x".to_owned()), ..Detail::default() });
+        state.apply(Update::Detail { id: "swap.used".to_owned(), detail });
+        assert_eq!(state.detail, Detail::default());
+    }
+}

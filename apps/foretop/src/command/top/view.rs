@@ -1,0 +1,244 @@
+//! From a state to a frame. Everything here is a pure function of what it is given.
+
+mod chart;
+mod detail;
+mod help;
+mod list;
+mod palette;
+mod spark;
+
+use ratatui::Frame;
+use ratatui::layout::{Constraint, Layout, Rect};
+use ratatui::text::{Line, Span};
+
+use super::state::{Link, Mode, State};
+pub use list::HEADER_HEIGHT;
+pub use palette::Palette;
+
+/// Draws all of it.
+pub fn draw(frame: &mut Frame<'_>, state: &State, palette: &Palette) {
+    let [title, problems, body, footer] = Layout::vertical([
+        Constraint::Length(1),
+        Constraint::Length(u16::from(!state.problems.is_empty())),
+        Constraint::Min(0),
+        Constraint::Length(1),
+    ])
+    .areas(frame.area());
+    frame.render_widget(title_line(state, palette), title);
+    frame.render_widget(problem_line(state, palette), problems);
+    match state.mode {
+        Mode::Help => help::draw(frame, body, palette),
+        Mode::Detail => detail::draw(frame, body, state, palette),
+        Mode::List | Mode::Filter => list::draw(frame, body, state, palette),
+    }
+    draw_footer(frame, footer, state, palette);
+}
+
+/// How many lines the list takes when nothing of it is cut off.
+pub fn height_of_all(state: &State) -> u16 {
+    let n_lines = state.visible().len() + usize::from(!state.problems.is_empty());
+    u16::try_from(n_lines).unwrap_or(u16::MAX - HEADER_HEIGHT - 2) + HEADER_HEIGHT + 2
+}
+
+fn title_line<'a>(state: &'a State, palette: &Palette) -> Line<'a> {
+    let host = state.node.as_ref().map_or("", |node| node.host.as_str());
+    let rhythm = state.node.as_ref().map_or_else(String::new, |node| format!("every {} s", node.step_seconds));
+    let (link, style) = match &state.link {
+        Link::Connecting => ("connecting".to_owned(), palette.dim),
+        Link::Live => ("live".to_owned(), palette.dim),
+        Link::Lost { reason } => (format!("not connected: {reason}"), palette.alarm),
+    };
+    Line::from(vec![
+        Span::styled("foretop", palette.heading),
+        Span::raw("  "),
+        Span::styled(host, palette.heading),
+        Span::raw("  "),
+        Span::styled(format!("{rhythm}  {}  ", state.place), palette.dim),
+        Span::styled(link, style),
+    ])
+}
+
+fn problem_line<'a>(state: &State, palette: &Palette) -> Line<'a> {
+    Line::styled(state.problems.join("; "), palette.alarm)
+}
+
+fn draw_footer(frame: &mut Frame<'_>, area: Rect, state: &State, palette: &Palette) {
+    let line = match state.mode {
+        Mode::Filter => Line::from(vec![
+            Span::styled("filter ", palette.dim),
+            Span::styled(&state.filter, palette.heading),
+            Span::styled("_", palette.heading),
+            Span::styled("  Enter keeps it, Esc clears it", palette.dim),
+        ]),
+        Mode::Help => Line::styled("any key goes back", palette.dim),
+        Mode::Detail => Line::styled("Esc list   + - horizon   ↑ ↓ signal   ? help   q quit", palette.dim),
+        Mode::List => Line::styled(
+            "/ filter   t n v u c sort   r reverse   + - horizon   Enter detail   ? help   q quit",
+            palette.dim,
+        ),
+    };
+    frame.render_widget(line, area);
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::{Expect, expect};
+    use ratatui::style::Modifier;
+
+    use super::super::sample;
+    use super::super::snapshot::to_text;
+    use super::*;
+
+    #[track_caller]
+    fn check(state: &State, size: (u16, u16), expected: &Expect) {
+        expected.assert_eq(&to_text(state, size.0, size.1).unwrap());
+    }
+
+    #[test]
+    fn the_list_shows_history_running_into_the_band() {
+        check(
+            &sample::state(),
+            (96, 8),
+            &expect![[r#"
+                foretop  db1  every 1 s  http://127.0.0.1:7311  live
+                SIGNAL↓                          NOW                                AHEAD                 IN 30s
+                cpu.availability.vmstat       70.0 %  ▆▆▇▇▇▇▇▇▇▇▆▆▆▆▆▆▆▇▇▇▇▇▇▇▇▇▆▆▆▆⠚⠛⠛⠛⠛⠛⠛⠛⠛⠛⠛⠛⠛⠛⠛       85.0 %
+                load.1m                         1.97  ▂▂▂▂▂▂▂▂▂▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃⠤⠤⠤⠤⠤⠤⠤⠤⠶⠶⠶⠶⠶⠶⠶         3.00
+                memory.available            11.2 GiB  ▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇⠉⠉⠉⠉⠉⠉⠉⠉⠉⠉⠉⠉⠉⠉⠉     11.2 GiB
+                swap.used                          -  ▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁
+
+                / filter   t n v u c sort   r reverse   + - horizon   Enter detail   ? help   q quit
+            "#]],
+        );
+    }
+
+    #[test]
+    fn a_narrow_terminal_keeps_name_and_value() {
+        check(
+            &sample::state(),
+            (40, 7),
+            &expect![[r#"
+                foretop  db1  every 1 s  http://127.0.0.
+                SIGNAL↓                          NOW
+                cpu.availability.vmstat       70.0 %  ▆▆
+                load.1m                         1.97  ▃▃
+                memory.available            11.2 GiB  ▇▇
+                swap.used                          -  ▁
+                / filter   t n v u c sort   r reverse
+            "#]],
+        );
+    }
+
+    #[test]
+    fn the_large_view_shows_chart_model_and_accuracy() {
+        let mut state = sample::state();
+        state.selected = Some("load.1m".to_owned());
+        state.mode = Mode::Detail;
+        state.detail = sample::detail();
+        check(
+            &state,
+            (90, 26),
+            &expect![[r#"
+                foretop  db1  every 1 s  http://127.0.0.1:7311  live
+                load.1m  1.97 tasks  in 60 s 4.00 tasks (95 %: 2.00 tasks to 6.00 tasks)
+                What it is, in a sentence.
+                       6.30                                                                             ⢀⡀
+                                                                                                   ⢀⣠⣤⣶⣾⣿⡇
+                                                                                              ⣀⣠⣴⣶⣿⣿⣿⣿⣿⣿⣿⡇
+                                                                                         ⢀⣠⣤⣶⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⡇
+                                                                                    ⣀⣠⣴⣶⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⡇
+                                                                               ⢀⣠⣤⣶⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⢀⣀⡠⠤⠄
+                                                                           ⢀⣠⣴⣾⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⢀⣀⠤⠤⠔⠒⠊⠉⠁⣿⣿⣿⡇
+                       3.15                                            ⢀⣠⣴⣾⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣀⣀⡠⠤⠔⠒⠊⠉⠁⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⡇
+                                                                    ⢀⣤⣾⣿⣿⣿⣿⣿⣿⣀⣀⠤⠤⠒⠒⠉⠉⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⡇
+                                                                   ⣴⢀⣀⡠⠤⠔⠒⠊⠉⠉⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⡇
+                                                            ⢀⣀⡠⠤⠤⠒⠒⠉⠁⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⡿⠿⠿⠿⠿⠟⠛⠛⠛⠛⠋⠁
+                                                    ⣀⣀⡠⠤⠔⠒⠊⠉⠁        ⠉⠉⠉⠛⠛⠛⠛⠛⠛⠛⠛⠛⠛⠛⠉⠉⠉⠉⠉⠉⠁
+                                            ⢀⣀⠤⠤⠒⠒⠉⠉
+                                    ⣀⣀⠤⠔⠒⠊⠉⠉⠁
+                       0.00 ⣀⡠⠤⠔⠒⠒⠉⠉
+                            -59 s                                 now                                +60 s
+                model     AR(16)
+                          mean 1.00, innovation variance 4.0e-4, from 59 samples, 1 refits
+                          0.910 -0.020
+                accuracy      lead  mean |error|       of LAST       of MEAN   95 % held
+                               1 s          0.04          0.06          0.08        95 %
+                              60 s             -             -             -           -
+                Esc list   + - horizon   ↑ ↓ signal   ? help   q quit
+            "#]],
+        );
+    }
+
+    #[test]
+    fn a_node_that_went_away_is_said_to_be_away() {
+        let mut state = sample::state();
+        state.link = Link::Lost { reason: "connection refused".to_owned() };
+        state.problems = vec!["the store cannot be written: disk full".to_owned()];
+        state.filter = "load".to_owned();
+        state.mode = Mode::Filter;
+        check(
+            &state,
+            (96, 6),
+            &expect![[r#"
+            foretop  db1  every 1 s  http://127.0.0.1:7311  not connected: connection refused
+            the store cannot be written: disk full
+            SIGNAL↓          NOW                          AHEAD             IN 30s              95 % BETWEEN
+            load.1m         1.97  ▂▂▂▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃⠤⠤⠤⠤⠤⠤⠤⠤⠶⠶⠶         3.00               1.59 … 4.41
+
+            filter load_  Enter keeps it, Esc clears it
+        "#]],
+        );
+    }
+
+    #[test]
+    fn help_names_every_key() {
+        let mut state = sample::state();
+        state.mode = Mode::Help;
+        check(
+            &state,
+            (72, 20),
+            &expect![[r#"
+                foretop  db1  every 1 s  http://127.0.0.1:7311  live
+                ↑ ↓  j k  select a signal; PageUp, PageDown, Home, End go further
+                Enter     the signal large: chart, model, accuracy
+                Esc       back; in the list, clear the filter
+                /         show only signals with a text in their names
+                t         as the node lists them
+                n         sort by name
+                v         sort by value
+                u         sort by relative uncertainty: width of the interval over value
+                c         sort by change expected, as a share of the value
+                r         reverse the order; so does the same sort again
+                + -  → ←  look further ahead, or less far
+                q         quit
+
+                Blocks are samples, one each; a blank is a gap. Dots are the 95 %
+                interval of each of the next steps. Shares are drawn from 0 to 1,
+                everything else from 0 to the greatest value in sight.
+
+
+                any key goes back
+            "#]],
+        );
+    }
+
+    #[test]
+    fn no_size_makes_it_fail() {
+        let mut state = sample::state();
+        state.selected = Some("load.1m".to_owned());
+        state.detail = sample::detail();
+        for mode in [Mode::List, Mode::Filter, Mode::Help, Mode::Detail] {
+            state.mode = mode;
+            for (width, height) in [(1, 1), (2, 30), (30, 2), (13, 5), (400, 100)] {
+                to_text(&state, width, height).unwrap();
+            }
+        }
+    }
+
+    #[test]
+    fn without_colour_the_forecast_is_still_told_from_the_history() {
+        let plain = Palette::plain();
+        assert!(plain.band.fg.is_none() && plain.selected.add_modifier.contains(Modifier::REVERSED));
+        assert_ne!(plain.band, plain.history);
+    }
+}

@@ -1,0 +1,116 @@
+//! One signal large: chart, model, and how its forecasts did.
+
+use node::api;
+use ratatui::Frame;
+use ratatui::layout::{Constraint, Layout, Rect};
+use ratatui::text::{Line, Span, Text};
+
+use super::super::band::Band;
+use super::super::row::Row;
+use super::super::state::{Detail, State};
+use super::chart::{self, Chart};
+use super::palette::Palette;
+use crate::quantity;
+use crate::text::printable;
+
+/// Coefficients beyond these are left to `foretop ask` and the page.
+const N_COEFFICIENTS_MAX: usize = 16;
+
+pub fn draw(frame: &mut Frame<'_>, area: Rect, state: &State, palette: &Palette) {
+    let Some(row) = state.selected_row() else {
+        frame.render_widget(Line::styled("this signal is gone; Esc goes back", palette.dim), area);
+        return;
+    };
+    let below =
+        Text::from([model_lines(row, &state.detail, palette), accuracy_lines(row, &state.detail, palette)].concat());
+    let [head, plot, rest] = Layout::vertical([
+        Constraint::Length(2),
+        Constraint::Min(5),
+        Constraint::Length(u16::try_from(below.height()).unwrap_or(u16::MAX)),
+    ])
+    .areas(area);
+    frame.render_widget(headline(row, state, palette), head);
+    let forecast = state.detail.forecast.as_ref();
+    let band = forecast.map_or_else(|| row.band(), |forecast| Band::from_forecast(row.value(), forecast));
+    // As much history as there is forecast, and a minute at least.
+    let n_past = state.horizon().max(60).min(row.history.len());
+    let history: Vec<f64> = row.history.iter().skip(row.history.len() - n_past).copied().collect();
+    let chart = Chart { history: &history, band: &band, unit: &row.unit, step_seconds: row.step_seconds };
+    chart::draw(frame, plot, &chart, palette);
+    frame.render_widget(below, rest);
+}
+
+fn headline<'a>(row: &'a Row, state: &State, palette: &Palette) -> Text<'a> {
+    let show = |value: f64| quantity::format(value, &row.unit);
+    let mut first = vec![
+        Span::styled(row.name.as_str(), palette.heading),
+        Span::raw("  "),
+        Span::styled(row.value().map_or_else(|| "no value".to_owned(), show), palette.heading),
+    ];
+    if let Some(forecast) = &state.detail.forecast
+        && let (Some(mean), Some(lower), Some(upper)) =
+            (forecast.mean.last(), forecast.lower.last(), forecast.upper.last())
+    {
+        let seconds = forecast.step_seconds * forecast.mean.len() as f64;
+        let text = format!("  in {seconds} s {} (95 %: {} to {})", show(*mean), show(*lower), show(*upper));
+        first.push(Span::styled(text, palette.mean));
+    }
+    Text::from(vec![Line::from(first), Line::styled(row.sentence.as_str(), palette.dim)])
+}
+
+fn model_lines<'a>(row: &Row, detail: &Detail, palette: &Palette) -> Vec<Line<'a>> {
+    let mut lines = vec![Line::from(vec![Span::styled("model     ", palette.dim), Span::raw(row.model.clone())])];
+    if let Some(problem) = &detail.problem {
+        lines.push(Line::styled(printable(problem), palette.alarm));
+    }
+    let Some(series) = &detail.series else { return lines };
+    if let Some(waiting) = &series.waiting {
+        let why = match (waiting.reason, waiting.have, waiting.need) {
+            (api::WaitingReason::Constant, ..) => "the samples do not vary".to_owned(),
+            (api::WaitingReason::TooShort, Some(have), Some(need)) => format!("{have} of {need} samples are in"),
+            (api::WaitingReason::TooShort, ..) => "too few samples".to_owned(),
+        };
+        lines.push(Line::styled(format!("          {} waits: {why}", printable(&waiting.model)), palette.dim));
+    }
+    if let Some(fitted) = &series.fitted {
+        let coefficients = fitted.coefficients.iter().take(N_COEFFICIENTS_MAX).map(|phi| format!("{phi:.3}"));
+        let more = if fitted.coefficients.len() > N_COEFFICIENTS_MAX { " …" } else { "" };
+        lines.push(Line::styled(
+            format!(
+                "          mean {}, innovation variance {}, from {} samples, {} refits",
+                quantity::number(fitted.mean),
+                quantity::number(fitted.innovation_variance),
+                fitted.n_samples,
+                fitted.n_refits
+            ),
+            palette.dim,
+        ));
+        let coefficients = coefficients.collect::<Vec<_>>().join(" ");
+        lines.push(Line::styled(format!("          {coefficients}{more}"), palette.dim));
+    }
+    lines
+}
+
+/// Mean absolute error beside LAST and MEAN, and how often the 95 % interval held the value.
+fn accuracy_lines<'a>(row: &Row, detail: &Detail, palette: &Palette) -> Vec<Line<'a>> {
+    let Some(accuracy) = &detail.accuracy else { return Vec::new() };
+    let header = format!(
+        "{:<10}{:>8}{:>14}{:>14}{:>14}{:>12}",
+        "accuracy", "lead", "mean |error|", "of LAST", "of MEAN", "95 % held"
+    );
+    let mut lines = vec![Line::styled(header, palette.dim)];
+    for lead in &accuracy.leads {
+        let error = |statistics: Option<api::ErrorStatistics>| {
+            statistics.map_or_else(|| "-".to_owned(), |s| quantity::format_short(s.mean_absolute, &row.unit))
+        };
+        let held = lead.model.map_or_else(|| "-".to_owned(), |s| format!("{:.0} %", 100.0 * s.coverage.p95));
+        let seconds = format!("{} s", lead.lead_seconds);
+        let [model, last, mean] = [lead.model, lead.last, lead.mean].map(error);
+        lines.push(Line::from(vec![
+            Span::raw(format!("{:<10}{seconds:>8}", "")),
+            Span::styled(format!("{model:>14}"), palette.mean),
+            Span::raw(format!("{last:>14}{mean:>14}{held:>12}")),
+        ]));
+    }
+    lines
+}

@@ -1,0 +1,212 @@
+//! `foretop up`: runs the node of this host.
+
+mod settings;
+
+use std::io::{self, IsTerminal, Write};
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use anyhow::Context;
+use clap::Args;
+use clap::builder::FalseyValueParser;
+use node::{Node, StartError, api};
+use predict::Spec;
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tracing_subscriber::EnvFilter;
+use units::span;
+
+use crate::cli::{examples, read_token};
+use crate::client::{Client, NodeUrl};
+use crate::failure::OrUsage;
+use crate::text::{printable, wants_colour};
+use settings::Settings;
+
+/// A node that samples each second has all its signals within two; nobody wants to wait much longer for a line.
+const ANNOUNCE_WITHIN: Duration = Duration::from_millis(2500);
+/// How often the node is looked at until then.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
+
+/// Measure this host, forecast every signal, keep history, and serve it all over HTTP
+///
+/// What is not given here comes from the environment, then from the configuration file, then from the defaults.
+/// `--show-config` prints the result, in the form that a configuration file has.
+#[derive(Args)]
+#[command(after_help = examples(&[
+    "foretop up",
+    "foretop up --every 100ms --only 'cpu.*' --in-memory",
+    "foretop up --listen 0.0.0.0:7311 --token-file ~/.config/foretop/token",
+    "foretop up --config foretop.toml --show-config",
+]))]
+pub struct Up {
+    #[command(flatten)]
+    flags: Flags,
+
+    /// Configuration file
+    #[arg(long, value_name = "FILE.toml", env = "FORETOP_CONFIG")]
+    config: Option<PathBuf>,
+
+    /// Print the configuration that results from file, environment and flags, and exit
+    #[arg(long)]
+    show_config: bool,
+}
+
+/// The outermost layer of the configuration; what is absent is left to those below.
+#[derive(Args)]
+struct Flags {
+    /// Where to listen; port 0 takes any free one. Beyond the loopback it needs --token-file
+    #[arg(long, value_name = "HOST:PORT", env = "FORETOP_LISTEN")]
+    listen: Option<String>,
+
+    /// Folder of the store [default: foretop in the user's data folder]
+    #[arg(long, value_name = "PATH", env = "FORETOP_DATA_DIR")]
+    data_dir: Option<PathBuf>,
+
+    /// Keep nothing beyond this run, whatever --data-dir says
+    #[arg(long, env = "FORETOP_IN_MEMORY", value_parser = FalseyValueParser::new())]
+    in_memory: bool,
+
+    /// Time between two samples, 10ms to 100s
+    #[arg(long, value_name = "TIME", env = "FORETOP_EVERY", value_parser = span::parse)]
+    every: Option<Duration>,
+
+    /// The model to forecast with; `foretop models` lists them
+    #[arg(long, value_name = "TEXT", env = "FORETOP_MODEL")]
+    model: Option<Spec>,
+
+    /// How long samples are kept as they are; older ones become means of a minute
+    #[arg(long, value_name = "TIME", env = "FORETOP_RETENTION", value_parser = span::parse)]
+    retention: Option<Duration>,
+
+    /// File that holds the token which every client has to show
+    #[arg(long, value_name = "PATH", env = "FORETOP_TOKEN_FILE")]
+    token_file: Option<PathBuf>,
+
+    /// Measure only signals that match, as in 'cpu.*'; may be repeated
+    #[arg(long, value_name = "GLOB", env = "FORETOP_ONLY", value_delimiter = ',')]
+    only: Vec<String>,
+
+    /// Leave out signals that match; may be repeated
+    #[arg(long, value_name = "GLOB", env = "FORETOP_WITHOUT", value_delimiter = ',')]
+    without: Vec<String>,
+
+    /// Read /proc and /sys below this folder: a recorded host
+    #[arg(long, value_name = "PATH", env = "FORETOP_ROOT")]
+    root: Option<PathBuf>,
+
+    /// What is logged on standard error: a level, or directives such as info,node=debug
+    #[arg(long, value_name = "FILTER", env = "RUST_LOG")]
+    log: Option<String>,
+}
+
+impl Up {
+    pub fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
+        let settings = Settings::load(self.config.as_deref(), self.flags).or_usage()?;
+        if self.show_config {
+            return Ok(out.write_all(settings.to_toml()?.as_bytes())?);
+        }
+        start_log(&settings.log.filter).or_usage()?;
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            // The sampler and the store have threads of their own; these serve requests.
+            .worker_threads(2)
+            .enable_all()
+            .build()
+            .context("cannot start the runtime")?;
+        runtime.block_on(serve(&settings, out))
+    }
+}
+
+fn start_log(filter: &str) -> anyhow::Result<()> {
+    let filter =
+        EnvFilter::try_new(filter).with_context(|| format!("`{filter}` says not what to log, as info does"))?;
+    tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(io::stderr)
+        .with_ansi(io::stderr().is_terminal() && wants_colour())
+        .init();
+    Ok(())
+}
+
+async fn serve(settings: &Settings, out: &mut dyn Write) -> anyhow::Result<()> {
+    // Before the start, so that an impatient end finds the store closed as well.
+    let mut ends = Ends::watch()?;
+    let config = settings.to_node_config().or_usage()?;
+    let started = tokio::select! {
+        started = Node::start(config) => started,
+        () = ends.next() => return Ok(()),
+    };
+    let node = match started {
+        Err(error) if is_usage(&error) => return Err(error).or_usage(),
+        started => started?,
+    };
+    for absent in node.absent() {
+        tracing::info!(signal = %absent.signal, reason = %absent.reason, "absent on this host");
+    }
+    announce(&node, settings, out).await?;
+    ends.next().await;
+    tracing::info!("stopping");
+    tokio::select! {
+        () = node.stop() => Ok(()),
+        () = ends.next() => anyhow::bail!("stopped before everything was written"),
+    }
+}
+
+/// What another configuration would mend, as opposed to another state of the machine.
+fn is_usage(error: &StartError) -> bool {
+    use StartError::{RetentionTooShort, StepOutOfRange, Unprotected};
+    matches!(error, Unprotected { .. } | StepOutOfRange { .. } | RetentionTooShort { .. })
+}
+
+/// The one line on standard output, for people and for programs that wait for it.
+async fn announce(node: &Node, settings: &Settings, out: &mut dyn Write) -> anyhow::Result<()> {
+    let token = settings.access.token_file.as_deref().map(read_token).transpose()?;
+    let client = Client::new(NodeUrl::from(node.address()), token);
+    let list = tokio::task::spawn_blocking(move || first_list(&client)).await??;
+    let so_far = if has_all_signals(&list) { "" } else { " so far" };
+    let place = settings.store.place().map_or_else(|| "memory".to_owned(), |path| path.display().to_string());
+    let line = format!(
+        "foretop is up at http://{}/ (host {}, {} signals{so_far}, every {}, data in {place})",
+        node.address(),
+        list.node.host,
+        list.series.len(),
+        span::format(settings.node.every),
+    );
+    writeln!(out, "{}", printable(&line))?;
+    Ok(out.flush()?)
+}
+
+/// The list as soon as it is complete. A node that samples slowly is announced before.
+fn first_list(client: &Client) -> anyhow::Result<api::SeriesList> {
+    let start = Instant::now();
+    loop {
+        let list = client.list()?;
+        if has_all_signals(&list) || start.elapsed() >= ANNOUNCE_WITHIN {
+            return Ok(list);
+        }
+        std::thread::sleep(LOOK_EVERY);
+    }
+}
+
+/// What is the difference of two readings is there with the second one.
+fn has_all_signals(list: &api::SeriesList) -> bool {
+    list.series.iter().any(|series| series.n_samples + series.n_gaps >= 2)
+}
+
+/// The signals that ask for a clean end.
+struct Ends {
+    interrupt: Signal,
+    terminate: Signal,
+}
+
+impl Ends {
+    fn watch() -> anyhow::Result<Self> {
+        let watch = |kind| signal(kind).context("cannot watch for signals");
+        Ok(Self { interrupt: watch(SignalKind::interrupt())?, terminate: watch(SignalKind::terminate())? })
+    }
+
+    async fn next(&mut self) {
+        tokio::select! {
+            _ = self.interrupt.recv() => {}
+            _ = self.terminate.recv() => {}
+        }
+    }
+}

@@ -1,0 +1,229 @@
+//! The configuration of a node: built-in values, under a file, under the environment and the flags.
+//!
+//! Reading it does not look at the machine; [`Settings::to_node_config`] does. Specified in docs/formats/cli.md.
+
+use std::fs;
+use std::net::{SocketAddr, ToSocketAddrs};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Context, bail};
+use etcetera::BaseStrategy;
+use node::{Config, Selection, Token};
+use predict::Spec;
+use serde::{Deserialize, Serialize};
+
+use super::Flags;
+
+/// Everything that can be set.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Settings {
+    pub node: NodeSection,
+    pub forecast: ForecastSection,
+    pub store: StoreSection,
+    pub access: AccessSection,
+    pub log: LogSection,
+}
+
+/// `[node]`: what is measured, and where it is served.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct NodeSection {
+    pub listen: String,
+    #[serde(with = "span_text")]
+    pub every: Duration,
+    pub root: PathBuf,
+    pub only: Vec<String>,
+    pub without: Vec<String>,
+}
+
+/// `[forecast]`
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ForecastSection {
+    pub model: Spec,
+}
+
+/// `[store]`
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct StoreSection {
+    pub in_memory: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub data_dir: Option<PathBuf>,
+    #[serde(with = "span_text")]
+    pub retention: Duration,
+}
+
+/// `[access]`
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct AccessSection {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub token_file: Option<PathBuf>,
+}
+
+/// `[log]`
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct LogSection {
+    pub filter: String,
+}
+
+impl Default for NodeSection {
+    fn default() -> Self {
+        let Config { listen, root, step, .. } = Config::default();
+        Self { listen: listen.to_string(), every: step, root, only: Vec::new(), without: Vec::new() }
+    }
+}
+
+impl Default for ForecastSection {
+    fn default() -> Self {
+        Self { model: Config::default().model }
+    }
+}
+
+impl Default for StoreSection {
+    fn default() -> Self {
+        Self { in_memory: false, data_dir: None, retention: Config::default().retention }
+    }
+}
+
+impl Default for LogSection {
+    fn default() -> Self {
+        Self { filter: "info".to_owned() }
+    }
+}
+
+impl Settings {
+    /// Built-in values, under those of `file`, under those of `flags`, which the environment has filled up.
+    pub fn load(file: Option<&Path>, flags: Flags) -> anyhow::Result<Self> {
+        let mut settings = match file {
+            None => Self::default(),
+            Some(path) => Self::read(path)?,
+        };
+        settings.overlay(flags);
+        if !settings.store.in_memory && settings.store.data_dir.is_none() {
+            settings.store.data_dir = Some(default_data_dir()?);
+        }
+        Ok(settings)
+    }
+
+    fn read(path: &Path) -> anyhow::Result<Self> {
+        let text = fs::read_to_string(path).with_context(|| format!("cannot read `{}`", path.display()))?;
+        toml::from_str(&text).with_context(|| format!("`{}` is no configuration", path.display()))
+    }
+
+    fn overlay(&mut self, flags: Flags) {
+        let Flags { listen, data_dir, in_memory, every, model, retention, token_file, only, without, root, log } =
+            flags;
+        replace(&mut self.node.listen, listen);
+        replace(&mut self.node.every, every);
+        replace(&mut self.node.root, root);
+        replace(&mut self.node.only, Some(only).filter(|globs| !globs.is_empty()));
+        replace(&mut self.node.without, Some(without).filter(|globs| !globs.is_empty()));
+        replace(&mut self.forecast.model, model);
+        replace(&mut self.store.retention, retention);
+        replace(&mut self.log.filter, log);
+        self.access.token_file = token_file.or_else(|| self.access.token_file.take());
+        // A folder that is given here outweighs a file that asks for none.
+        self.store.in_memory = in_memory || (self.store.in_memory && data_dir.is_none());
+        self.store.data_dir = data_dir.or_else(|| self.store.data_dir.take());
+    }
+
+    /// The form that a configuration file has.
+    pub fn to_toml(&self) -> anyhow::Result<String> {
+        toml::to_string(self).context("cannot write the configuration as TOML")
+    }
+
+    /// What the node takes, checked against this machine.
+    ///
+    /// # Errors
+    /// When a name does not resolve, a glob is none, or the token's file is not usable. Ranges are for the node to check.
+    pub fn to_node_config(&self) -> anyhow::Result<Config> {
+        Ok(Config {
+            listen: resolve(&self.node.listen)?,
+            root: self.node.root.clone(),
+            data_dir: self.store.place().map(Path::to_owned),
+            step: self.node.every,
+            model: self.forecast.model.clone(),
+            retention: self.store.retention,
+            token: self.access.token_file.as_deref().map(Token::from_file).transpose()?,
+            select: Selection::new(&self.node.only, &self.node.without)?,
+        })
+    }
+}
+
+impl StoreSection {
+    /// The folder of the store; `None` when nothing is to be kept.
+    pub fn place(&self) -> Option<&Path> {
+        self.data_dir.as_deref().filter(|_| !self.in_memory)
+    }
+}
+
+fn replace<T>(value: &mut T, given: Option<T>) {
+    if let Some(given) = given {
+        *value = given;
+    }
+}
+
+/// `$XDG_DATA_HOME/foretop`, or `~/.local/share/foretop`.
+fn default_data_dir() -> anyhow::Result<PathBuf> {
+    let base = etcetera::base_strategy::Xdg::new()
+        .context("cannot tell the user's data folder; name one with --data-dir, or keep nothing with --in-memory")?;
+    Ok(base.data_dir().join("foretop"))
+}
+
+fn resolve(listen: &str) -> anyhow::Result<SocketAddr> {
+    let wanted = || format!("cannot listen on `{listen}`; it has to be HOST:PORT, as in 127.0.0.1:7311");
+    match listen.to_socket_addrs().with_context(wanted)?.next() {
+        Some(address) => Ok(address),
+        None => bail!("cannot listen on `{listen}`: this name has no address"),
+    }
+}
+
+/// Lengths of time as people write them.
+mod span_text {
+    use std::time::Duration;
+
+    use serde::{Deserialize, Deserializer, Serializer, de};
+    use units::span;
+
+    pub fn serialize<S: Serializer>(value: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&span::format(*value))
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
+        span::parse(&String::deserialize(deserializer)?).map_err(de::Error::custom)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_shown_reads_back() {
+        let settings = Settings::default();
+        assert_eq!(toml::from_str::<Settings>(&settings.to_toml().unwrap()).unwrap(), settings);
+    }
+
+    #[test]
+    fn a_file_may_set_a_part() {
+        let settings: Settings = toml::from_str("[node]\nevery = '100ms'\n[forecast]\nmodel = 'bm(8)'\n").unwrap();
+        assert_eq!(settings.node.every, Duration::from_millis(100));
+        assert_eq!(settings.forecast.model.to_string(), "BM(8)");
+        assert_eq!(settings.store, StoreSection::default());
+    }
+
+    #[test]
+    fn a_slip_in_a_file_is_refused_by_name() {
+        for (text, name) in
+            [("[nodes]\n", "nodes"), ("[node]\nevry = '1s'\n", "evry"), ("[node]\nevery = '1'\n", "`1`")]
+        {
+            let error = toml::from_str::<Settings>(text).unwrap_err().to_string();
+            assert!(error.contains(name), "{error}");
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! How a command ends: its exit status, and the one message that explains it.
+
+use std::io;
+
+/// The work could not be done.
+const FAILED: u8 = 1;
+/// What was asked for makes no sense. `clap` ends with the same status.
+const USAGE: u8 = 2;
+
+/// An error of whoever typed the command or wrote the configuration.
+#[derive(Debug, thiserror::Error)]
+#[error(transparent)]
+struct UsageError(anyhow::Error);
+
+/// Marks an error as one of usage or configuration, which exits with 2.
+pub trait OrUsage<T> {
+    /// The same, marked.
+    fn or_usage(self) -> anyhow::Result<T>;
+}
+
+impl<T, E: Into<anyhow::Error>> OrUsage<T> for Result<T, E> {
+    fn or_usage(self) -> anyhow::Result<T> {
+        self.map_err(|error| UsageError(error.into()).into())
+    }
+}
+
+/// How a command ended.
+#[derive(Debug, PartialEq)]
+pub enum Outcome {
+    /// It did what it was asked.
+    Done,
+    /// It did not.
+    Failed {
+        /// For the shell.
+        status: u8,
+        /// The chain of errors in one line, without control characters.
+        message: String,
+    },
+}
+
+/// What `main` reports. A reader that went away (`foretop … | head`) had enough, so a broken pipe is no error.
+pub fn outcome(result: &anyhow::Result<()>) -> Outcome {
+    let Err(error) = result else { return Outcome::Done };
+    let is_broken_pipe = |cause: &(dyn std::error::Error + 'static)| {
+        cause.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
+    };
+    if error.chain().any(is_broken_pipe) {
+        return Outcome::Done;
+    }
+    let status = if error.chain().any(|cause| cause.is::<UsageError>()) { USAGE } else { FAILED };
+    Outcome::Failed { status, message: crate::text::printable(&format!("{error:#}")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use anyhow::{Context, anyhow};
+
+    use super::*;
+
+    fn failed(status: u8, message: &str) -> Outcome {
+        Outcome::Failed { status, message: message.to_owned() }
+    }
+
+    #[test]
+    fn the_chain_is_one_line() {
+        let result = Err(anyhow!("no such file")).context("cannot open `x`");
+        assert_eq!(outcome(&result), failed(1, "cannot open `x`: no such file"));
+    }
+
+    #[test]
+    fn an_error_of_usage_exits_with_2_also_under_context() {
+        let result: anyhow::Result<()> = Err(anyhow!("bad")).or_usage();
+        assert_eq!(outcome(&result), failed(2, "bad"));
+        assert_eq!(outcome(&result.context("in the file")), failed(2, "in the file: bad"));
+    }
+
+    #[test]
+    fn a_reader_that_had_enough_is_no_failure() {
+        let result = Err(io::Error::from(io::ErrorKind::BrokenPipe).into());
+        assert_eq!(outcome(&result), Outcome::Done);
+    }
+
+    #[test]
+    fn control_characters_do_not_reach_the_terminal() {
+        assert_eq!(outcome(&Err(anyhow!("`a\x1b[2Jb`"))), failed(1, "`a\u{fffd}[2Jb`"));
+    }
+}

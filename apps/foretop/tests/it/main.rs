@@ -1,0 +1,14 @@
+//! The command line from outside: the real binary, real nodes, real files.
+#![forbid(unsafe_code)]
+
+mod command;
+mod kill;
+mod node;
+mod predict;
+mod prometheus;
+mod queries;
+mod replay;
+mod root;
+mod terminal;
+mod top;
+mod up;

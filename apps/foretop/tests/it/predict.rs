@@ -1,0 +1,105 @@
+//! `predict`: the numbers of the reference, and what it does with bad input.
+
+use crate::command::{run, run_with_input, trace};
+
+const TRACE: &str = "ec2_cpu_utilization_5f5533.csv";
+
+#[track_caller]
+fn check_refused(args: &[&str], input: &str, status: i32, message: &str) {
+    run_with_input(&[&["predict", "-"], args].concat(), input).check_failed(status, message);
+}
+
+/// 40 samples that vary.
+fn samples() -> String {
+    (0..40).map(|t| format!("{}\n", t * 7919 % 13)).collect()
+}
+
+#[test]
+fn ar_16_on_a_trace_agrees_with_r_and_statsmodels() {
+    let args = ["predict", &trace(TRACE), "--model", "AR(16)", "--horizon", "30", "--rows", "600", "--format", "json"];
+    let prediction = run(&args).json();
+    // From R 4.2.2 and statsmodels 0.15, which agree to 12 digits; 1e-9 leaves room for another order of summation.
+    let expected = [
+        (1, 48.985_573_631_422_03, 1.948_513_895_079_141_6),
+        (5, 42.556_864_151_819_106, 2.120_576_309_988_153),
+        (10, 42.563_741_956_863_21, 2.514_771_708_588_519),
+        (30, 48.966_816_935_141_3, 3.022_151_825_635_589),
+    ];
+    for (lead, mean, standard_error) in expected {
+        let row = &prediction["forecast"][lead - 1];
+        assert_eq!(row["lead"], lead);
+        assert!((row["mean"].as_f64().unwrap() - mean).abs() < 1e-9, "{row}");
+        assert!((row["standard_error"].as_f64().unwrap() - standard_error).abs() < 1e-9, "{row}");
+    }
+    assert_eq!((&prediction["n_samples"], &prediction["model"]), (&600.into(), &"AR(16)".into()));
+}
+
+#[test]
+fn csv_has_full_precision_and_the_moments() {
+    let args = ["predict", &trace(TRACE), "--horizon", "10min", "--rows", "600", "--format", "csv"];
+    let text = run(&args).output();
+    let lines: Vec<&str> = text.lines().collect();
+    assert_eq!(lines[0], "lead,time,mean,standard_error,lower,upper");
+    assert!(lines[1].starts_with("1,2014-02-16T16:27:00Z,48.98557363142"), "{}", lines[1]);
+    assert_eq!(lines.len(), 3);
+}
+
+#[test]
+fn a_table_of_samples_without_times_has_no_times() {
+    let text = run_with_input(&["predict", "-", "--model", "mean", "--horizon", "2"], "1\n2\n3\n4\n").output();
+    assert_eq!(
+        text,
+        // The variance 5/3, and that of the mean of four samples with it: 25/12.
+        "lead     mean  standard_error      lower    upper\n   \
+            1  2.50000         1.44338  -0.328964  5.32896\n   \
+            2  2.50000         1.44338  -0.328964  5.32896\n"
+    );
+}
+
+#[test]
+fn a_gap_is_no_sample() {
+    let with_gaps = samples().replace("0\n", "0\nNaN\n");
+    let prediction =
+        run_with_input(&["predict", "-", "--model", "AR(2)", "--horizon", "1", "--format", "json"], &with_gaps).json();
+    assert_eq!((&prediction["n_samples"], &prediction["step_seconds"]), (&40.into(), &serde_json::Value::Null));
+    assert!(prediction["n_gaps"].as_u64().unwrap() > 0);
+}
+
+#[test]
+fn an_argument_that_makes_no_sense_exits_with_2() {
+    let cases: [(&[&str], &str); 8] = [
+        (&["--model", "FOO(3)"], "unknown model `FOO`"),
+        (&["--model", "AR(9999)"], "it has to be a whole number from 1 to 1024"),
+        (&["--horizon", "0"], "a horizon of 0 looks at nothing"),
+        (&["--horizon", "1000000000"], "a horizon of 1000000000 is too far"),
+        (&["--horizon", "1e9"], "`1e9` is no horizon"),
+        (&["--confidence", "1"], "confidence 1 is not strictly between 0 and 1"),
+        (&["--rows", "0"], "0 is not in 1.."),
+        (&["--horizon", "30s", "--model", "MEAN"], "a horizon of 30s needs samples with times"),
+    ];
+    for (args, message) in cases {
+        check_refused(args, &samples(), 2, message);
+    }
+}
+
+#[test]
+fn a_file_that_holds_no_series_exits_with_1() {
+    check_refused(&[], "", 1, "foretop: cannot take a series from `standard input`: there are no samples in it");
+    check_refused(&[], "1\n2\nthree\n", 1, "line 3, column 1: `three` is no number");
+    check_refused(&["--column", "disk"], "cpu,net\n1,2\n", 1, "there is no column `disk`; there are: 1 `cpu`, 2 `net`");
+    run(&["predict", "no-such-file"]).check_failed(1, "foretop: cannot open `no-such-file`: No such file");
+}
+
+#[test]
+fn a_model_that_cannot_be_fitted_says_why() {
+    check_refused(&[], "1\n2\n", 1, "AR(16) needs at least 33 samples that are not gaps, and has 2");
+    check_refused(&["--model", "AR(1)"], "5\n5\n5\n5\n", 1, "cannot be fitted to a constant series");
+    check_refused(&["--model", "AR(1)"], "NaN\nNaN\nNaN\nNaN\n", 1, "AR(1) needs at least 3 samples that are not gaps");
+}
+
+#[test]
+fn an_error_is_one_line_and_harmless() {
+    let ended = run(&["predict", "no\x1b[2Jsuch\nfile"]);
+    assert_eq!(ended.stderr.lines().count(), 1);
+    assert!(!ended.stderr.contains('\x1b'));
+}

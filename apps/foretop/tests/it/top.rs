@@ -1,0 +1,51 @@
+//! `top --once`: of a node, and on its own. What the view draws is tested beside it.
+
+use crate::command::{end_of, foretop, run, run_with_input};
+use crate::node::Running;
+
+#[test]
+fn one_frame_of_a_node_shows_its_signals_and_what_is_ahead() {
+    let node = Running::in_memory();
+    node.wait_for_samples("load.1m", 3);
+    let frame = node.run(&["top", "--once", "--filter", "LOAD."]).output();
+    assert!(frame.starts_with("foretop  ") && frame.contains(&node.url), "{frame}");
+    let line = frame.lines().find(|line| line.starts_with("load.1m ")).unwrap_or_else(|| panic!("{frame}"));
+    assert!(line.contains(|c| ('\u{2801}'..='\u{28ff}').contains(&c)), "no band in: {line}");
+    assert!(!frame.contains("cpu.busy"), "{frame}");
+}
+
+#[test]
+fn one_frame_for_programs() {
+    let node = Running::in_memory();
+    node.wait_for_samples("load.1m", 3);
+    let snapshot = node.run(&["top", "--once", "--format", "json"]).json();
+    let series = snapshot["series"].as_array().unwrap();
+    let load = series.iter().find(|series| series["id"] == "load.1m").unwrap();
+    assert!(load["value"].is_number() && load["time"].is_string(), "{load}");
+    assert_eq!(load["forecast"]["leads"], serde_json::json!([1, 2, 5, 10, 20, 30, 60]));
+}
+
+#[test]
+fn a_hostile_name_is_shown_as_text() {
+    let node = Running::in_memory();
+    // U+202E turns the direction of writing around; control characters are refused by the node itself.
+    let name = "evil\u{202e}name";
+    let ended =
+        run_with_input(&["replay", "-", "--step", "10ms", "--keep", "--as", name, "--node", &node.url], "1\n2\n3\n");
+    assert_eq!(ended.status, 0, "{}", ended.stderr);
+    let frame = node.run(&["top", "--once"]).output();
+    assert!(frame.contains("evil\u{fffd}name") && !frame.contains('\u{202e}'), "{frame}");
+}
+
+#[test]
+fn without_a_terminal_it_says_what_to_do() {
+    run(&["top"]).check_failed(2, "`foretop top --once` prints one frame");
+    run(&["top", "--format", "json"]).check_failed(2, "--once");
+}
+
+#[test]
+fn a_frame_is_as_wide_as_it_is_told_to_be() {
+    let node = Running::in_memory();
+    let frame = end_of(foretop().args(["top", "--once", "--node", &node.url]).env("COLUMNS", "60")).output();
+    assert!(frame.lines().all(|line| line.chars().count() <= 60), "{frame}");
+}

@@ -1,0 +1,101 @@
+//! What a node is told at its start.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use predict::Spec;
+
+use crate::error::StartError;
+use crate::select::Selection;
+use crate::token::Token;
+
+/// 100 Hz: beyond that the reading of `/proc` itself is what is measured.
+pub(crate) const STEP_MIN: Duration = Duration::from_millis(10);
+
+/// 0.01 Hz: less often, and no forecast is worth waiting for.
+pub(crate) const STEP_MAX: Duration = Duration::from_secs(100);
+
+/// Minute means need the samples of two whole minutes.
+pub(crate) const RETENTION_MIN: Duration = Duration::from_secs(120);
+
+/// What a node is told at its start.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// Where to serve HTTP; port 0 for any free one.
+    pub listen: SocketAddr,
+    /// Where the host's `/proc` and `/sys` are: `/`, or a recorded tree.
+    pub root: PathBuf,
+    /// Where the store is; `None` keeps history in memory, for an hour at most.
+    pub data_dir: Option<PathBuf>,
+    /// Time between two samples, 10 ms to 100 s.
+    pub step: Duration,
+    /// What sensors' series are forecast with.
+    pub model: Spec,
+    /// How long samples are kept, 2 minutes or longer; minute means are kept ten times as long.
+    pub retention: Duration,
+    /// What clients have to show; needed to listen beyond loopback.
+    pub token: Option<Token>,
+    /// Which signals are measured.
+    pub select: Selection,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 7311)),
+            root: PathBuf::from("/"),
+            data_dir: None,
+            step: Duration::from_secs(1),
+            model: Spec::ar(16).refit(100, 600),
+            retention: Duration::from_secs(7 * 86_400),
+            token: None,
+            select: Selection::default(),
+        }
+    }
+}
+
+impl Config {
+    /// That the numbers are in range, and nobody is let in by mistake.
+    pub(crate) fn check(&self) -> Result<(), StartError> {
+        if !(STEP_MIN..=STEP_MAX).contains(&self.step) {
+            return Err(StartError::StepOutOfRange { given: self.step });
+        }
+        if self.retention < RETENTION_MIN {
+            return Err(StartError::RetentionTooShort { given: self.retention });
+        }
+        if !self.listen.ip().is_loopback() && self.token.is_none() {
+            return Err(StartError::Unprotected { address: self.listen });
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check_refused(config: Config, message: &str) {
+        assert_eq!(config.check().unwrap_err().to_string(), message);
+    }
+
+    #[test]
+    fn a_step_has_a_range() {
+        let with = |step| Config { step, ..Config::default() };
+        check_refused(with(Duration::from_millis(9)), "a step of 9ms is out of range: it can be 10ms to 1m 40s");
+        check_refused(with(Duration::from_secs(101)), "a step of 1m 41s is out of range: it can be 10ms to 1m 40s");
+        assert!(with(STEP_MIN).check().is_ok() && with(STEP_MAX).check().is_ok());
+    }
+
+    #[test]
+    fn beyond_loopback_a_token_is_needed() {
+        let with = |listen: &str| Config { listen: listen.parse().unwrap(), ..Config::default() };
+        check_refused(
+            with("0.0.0.0:7311"),
+            "0.0.0.0:7311 can be reached from other machines: give --token-file, or listen on 127.0.0.1 or [::1]",
+        );
+        assert!(with("[::]:0").check().is_err());
+        assert!(with("[::1]:0").check().is_ok() && with("127.0.0.2:0").check().is_ok());
+    }
+}

@@ -1,0 +1,204 @@
+//! All series of the node: what they are, and their forecasters.
+//!
+//! Knows no clock, no store and no thread: it takes samples, and says what is to be written of them.
+
+pub(crate) mod about;
+mod baseline;
+pub(crate) mod forecaster;
+pub(crate) mod plan;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use predict::{Forecast, Spec};
+use units::Timestamp;
+
+use self::about::{About, Origin};
+use self::forecaster::{Counts, Forecaster};
+use self::plan::Plan;
+use crate::store::{Batch, Row};
+
+/// Every series by its id.
+#[derive(Debug)]
+pub(crate) struct Engine {
+    entries: BTreeMap<Arc<str>, Entry>,
+    aliases: BTreeMap<&'static str, Arc<str>>,
+    sensor_plan: Arc<Plan>,
+    next_key: i64,
+    /// Of series that are no longer there, so that totals never go back.
+    forgotten: Counts,
+    /// Room for a forecast, so that a tick allocates nothing.
+    room: Forecast,
+}
+
+/// One series: what it is, and how it goes on.
+#[derive(Clone, Debug)]
+pub(crate) struct Entry {
+    pub(crate) about: About,
+    pub(crate) forecaster: Forecaster,
+    /// The label of its last sample in the store, when that is too old to be in memory.
+    pub(crate) heard: Option<Timestamp>,
+}
+
+impl Engine {
+    /// Sensors' series have `step` and `spec`; keys are given from `next_key` on.
+    pub(crate) fn new(spec: Spec, step: Duration, next_key: i64) -> Self {
+        Self {
+            entries: BTreeMap::new(),
+            aliases: BTreeMap::new(),
+            sensor_plan: Arc::new(Plan::new(spec, step)),
+            next_key,
+            forgotten: Counts::default(),
+            room: Forecast::default(),
+        }
+    }
+
+    pub(crate) fn sensor_plan(&self) -> &Arc<Plan> {
+        &self.sensor_plan
+    }
+
+    /// The series called `id`, or that `id` is the short name of.
+    pub(crate) fn get(&self, id: &str) -> Option<&Entry> {
+        self.entries.get(self.aliases.get(id).map_or(id, |full| full))
+    }
+
+    /// Sensors in the order of their table, then pushed series.
+    pub(crate) fn in_order(&self) -> Vec<&Entry> {
+        let mut entries: Vec<&Entry> = self.entries.values().collect();
+        entries.sort_by_cached_key(|entry| entry.about.place());
+        entries
+    }
+
+    /// Whether there is a sensor's series of this name.
+    pub(crate) fn measures(&self, id: &str) -> bool {
+        self.entries.get(id).is_some_and(|entry| !entry.about.is_pushed())
+    }
+
+    /// The last value of each sensor's series, NaN in a gap.
+    pub(crate) fn sensor_values(&self) -> Vec<(Arc<str>, f64)> {
+        let sensors = self.entries.values().filter(|entry| !entry.about.is_pushed());
+        sensors.map(|entry| (Arc::clone(&entry.about.id), entry.forecaster.last_value())).collect()
+    }
+
+    /// What happened to all series since the node started.
+    pub(crate) fn totals(&self) -> Counts {
+        self.entries.values().fold(self.forgotten, |sum, entry| sum + entry.forecaster.counts)
+    }
+
+    pub(crate) fn entries(&self) -> impl Iterator<Item = &Entry> {
+        self.entries.values()
+    }
+
+    /// A number for a series that is to be.
+    pub(crate) fn take_key(&mut self) -> i64 {
+        self.next_key += 1;
+        self.next_key - 1
+    }
+
+    /// Puts in a series, in place of one of the same name.
+    pub(crate) fn insert(&mut self, entry: Entry) {
+        if let Origin::Sensor { family, .. } = &entry.about.origin
+            && let Some(alias) = family.alias
+        {
+            self.aliases.insert(alias, Arc::clone(&entry.about.id));
+        }
+        self.entries.insert(Arc::clone(&entry.about.id), entry);
+    }
+
+    pub(crate) fn remove(&mut self, id: &str) -> Option<Entry> {
+        let removed = self.entries.remove(id);
+        self.forgotten = removed.iter().fold(self.forgotten, |sum, entry| sum + entry.forecaster.counts);
+        removed
+    }
+
+    /// Whether a sensor's signal goes by this name, or would if it gave readings.
+    pub(crate) fn is_alias(&self, id: &str) -> bool {
+        sensor::FAMILIES.iter().any(|family| family.alias == Some(id))
+    }
+
+    /// The sample of one signal at one tick. Gives the series that this makes, if it is the first.
+    pub(crate) fn take_reading(&mut self, label: Timestamp, signal: &sensor::Signal, value: f64, batch: &mut Batch) {
+        if !self.measures(signal.id()) {
+            self.meet(label, signal, batch);
+        }
+        if let Some(entry) = self.entries.get_mut(signal.id()) {
+            entry.take(label, value, &mut self.room, batch);
+        }
+    }
+
+    /// A signal that was not there before. A pushed series of the same name gives way to the sensor's: two sources
+    /// cannot feed one series.
+    fn meet(&mut self, label: Timestamp, signal: &sensor::Signal, batch: &mut Batch) {
+        if let Some(pushed) = self.remove(signal.id()) {
+            batch.removed.push(pushed.about.key);
+        }
+        let plan = Arc::clone(&self.sensor_plan);
+        let about = About {
+            key: self.take_key(),
+            id: Arc::clone(signal.id()),
+            origin: Origin::of(signal),
+            step: plan.step,
+            created: label,
+        };
+        batch.added.push(about.clone());
+        self.insert(Entry::new(about, plan));
+    }
+
+    /// Ends a tick: sensors' series without a sample at `label` get a gap, and those that were silent for longer than
+    /// `patience` are forgotten.
+    pub(crate) fn finish_tick(&mut self, label: Timestamp, patience: Duration) {
+        let (room, forgotten) = (&mut self.room, &mut self.forgotten);
+        self.entries.retain(|_, entry| {
+            if entry.about.is_pushed() {
+                return true;
+            }
+            if entry.forecaster.last().is_some_and(|last| last < label) {
+                entry.forecaster.take(label, f64::NAN, room, &mut Vec::new());
+            }
+            let heard = entry.forecaster.last_known().or(entry.heard).unwrap_or(entry.about.created);
+            let stays = label.saturating_since(heard) <= patience;
+            if !stays {
+                *forgotten = *forgotten + entry.forecaster.counts;
+            }
+            stays
+        });
+    }
+
+    /// Samples of a pushed series, each later than the one before.
+    pub(crate) fn take_pushed(&mut self, id: &str, samples: &[(Timestamp, f64)], batch: &mut Batch) {
+        if let Some(entry) = self.entries.get_mut(id) {
+            for (label, value) in samples {
+                entry.take(*label, *value, &mut self.room, batch);
+            }
+        }
+    }
+}
+
+impl Entry {
+    pub(crate) fn new(about: About, plan: Arc<Plan>) -> Self {
+        let forecaster = Forecaster::new(plan, about.key, about.range());
+        Self { about, forecaster, heard: None }
+    }
+
+    fn take(&mut self, label: Timestamp, value: f64, room: &mut Forecast, batch: &mut Batch) {
+        self.forecaster.take(label, value, room, &mut batch.said);
+        if value.is_finite() {
+            batch.rows.push(Row { time: label, key: self.about.key, value });
+        }
+    }
+
+    /// Takes the samples that the store had, oldest first, without counting them or remembering forecasts again.
+    /// Ones that are off the grid of the step, because the step was another, are left out.
+    pub(crate) fn replay(&mut self, samples: impl IntoIterator<Item = (Timestamp, f64)>) {
+        let (mut room, mut said) = (Forecast::default(), Vec::new());
+        for (label, value) in samples {
+            let is_next = self.forecaster.last().is_none_or(|last| label > last);
+            if is_next && label == label.floor_to(self.about.step) {
+                self.forecaster.take(label, value, &mut room, &mut said);
+                said.clear();
+            }
+        }
+        self.forecaster.counts = Default::default();
+    }
+}

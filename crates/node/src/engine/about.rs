@@ -1,0 +1,170 @@
+//! What a series is: its name, unit and family, apart from its samples.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use sensor::{FAMILIES, Family, Signal};
+use units::Timestamp;
+
+use crate::api;
+
+/// What a series is.
+#[derive(Clone, Debug)]
+pub(crate) struct About {
+    /// Its number in the store; never used twice.
+    pub(crate) key: i64,
+    pub(crate) id: Arc<str>,
+    pub(crate) origin: Origin,
+    pub(crate) step: Duration,
+    pub(crate) created: Timestamp,
+}
+
+/// Where the samples of a series come from.
+#[derive(Clone, Debug)]
+pub(crate) enum Origin {
+    /// The host, through a sensor.
+    Sensor {
+        /// Its row in the table.
+        family: &'static Family,
+        /// What of the family it is: `eth0`.
+        label: Option<Arc<str>>,
+    },
+    /// A program.
+    Pushed {
+        /// What the values count.
+        unit: Arc<str>,
+        /// What it means.
+        sentence: Arc<str>,
+        /// The text of its model.
+        model: Arc<str>,
+    },
+}
+
+impl Origin {
+    pub(crate) fn of(signal: &Signal) -> Self {
+        Self::Sensor { family: signal.family(), label: signal.label().cloned() }
+    }
+}
+
+/// The row of the sensor's table with this pattern.
+pub(crate) fn family_of(pattern: &str) -> Option<&'static Family> {
+    FAMILIES.iter().find(|family| family.pattern == pattern)
+}
+
+impl About {
+    pub(crate) fn is_pushed(&self) -> bool {
+        matches!(self.origin, Origin::Pushed { .. })
+    }
+
+    pub(crate) fn unit(&self) -> &str {
+        match &self.origin {
+            Origin::Sensor { family, .. } => family.unit.as_str(),
+            Origin::Pushed { unit, .. } => unit,
+        }
+    }
+
+    pub(crate) fn sentence(&self) -> &str {
+        match &self.origin {
+            Origin::Sensor { family, .. } => family.sentence,
+            Origin::Pushed { sentence, .. } => sentence,
+        }
+    }
+
+    /// A pushed series can be anything, except that a ratio is a share whoever says so.
+    pub(crate) fn range(&self) -> api::Range {
+        match &self.origin {
+            Origin::Sensor { family, .. } => api::Range { min: family.range.min, max: family.range.max },
+            Origin::Pushed { unit, .. } if &**unit == "ratio" => api::Range { min: Some(0.0), max: Some(1.0) },
+            Origin::Pushed { .. } => api::Range::default(),
+        }
+    }
+
+    pub(crate) fn aliases(&self) -> Vec<String> {
+        match &self.origin {
+            Origin::Sensor { family, .. } => family.alias.into_iter().map(str::to_owned).collect(),
+            Origin::Pushed { .. } => Vec::new(),
+        }
+    }
+
+    pub(crate) fn kind(&self) -> api::Kind {
+        match &self.origin {
+            Origin::Sensor { family, .. } if family.kind == sensor::Kind::Rate => api::Kind::Rate,
+            _ => api::Kind::Gauge,
+        }
+    }
+
+    pub(crate) fn labels(&self) -> BTreeMap<String, String> {
+        match &self.origin {
+            Origin::Sensor { family, label: Some(label) } => {
+                family.label_name().map(|name| (name.to_owned(), label.to_string())).into_iter().collect()
+            }
+            _ => BTreeMap::new(),
+        }
+    }
+
+    /// Sorts by the sensors' table, and pushed series after it. What has the same label stays together: all of
+    /// `net.eth0` before all of `net.lo`, and `cpu.2` before `cpu.10`.
+    pub(crate) fn place(&self) -> Place {
+        let Origin::Sensor { family, label } = &self.origin else {
+            return Place { block: usize::MAX, number: None, label: None, row: usize::MAX, id: Arc::clone(&self.id) };
+        };
+        let row_of = |matches: &dyn Fn(&Family) -> bool| FAMILIES.iter().position(matches).unwrap_or(FAMILIES.len());
+        let row = row_of(&|other| other.pattern == family.pattern);
+        let stem = |family: &Family| family.pattern.split('{').next();
+        let block = match label {
+            Some(_) => row_of(&|other| other.label_name().is_some() && stem(other) == stem(family)),
+            None => row,
+        };
+        let number = label.as_ref().and_then(|label| label.parse().ok());
+        Place { block, number, label: label.clone(), row, id: Arc::clone(&self.id) }
+    }
+}
+
+/// Where a series stands among all of them; fields in the order in which they count.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Place {
+    block: usize,
+    number: Option<u64>,
+    label: Option<Arc<str>>,
+    row: usize,
+    id: Arc<str>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn place(pattern: &str, label: Option<&str>) -> Place {
+        let family = FAMILIES.iter().find(|family| family.pattern == pattern).expect("the pattern is in the table");
+        let label: Option<Arc<str>> = label.map(Into::into);
+        let id = label.as_ref().map_or(pattern.into(), |label| format!("{pattern} {label}").into());
+        let origin = Origin::Sensor { family, label };
+        About { key: 0, id, origin, step: Duration::from_secs(1), created: Timestamp::from_nanos(0) }.place()
+    }
+
+    #[test]
+    fn series_stand_in_the_order_of_the_table() {
+        let in_order = [
+            place("cpu.availability.vmstat", None),
+            place("load.1m", None),
+            place("load.15m", None),
+            place("cpu.busy", None),
+            place("memory.available", None),
+        ];
+        assert!(in_order.is_sorted());
+    }
+
+    #[test]
+    fn what_has_the_same_label_stays_together() {
+        let in_order = [
+            place("cpu.{core}.busy", Some("2")),
+            place("cpu.{core}.user", Some("2")),
+            place("cpu.{core}.busy", Some("10")),
+            place("net.{interface}.received", Some("eth0")),
+            place("net.{interface}.sent", Some("eth0")),
+            place("net.{interface}.received", Some("lo")),
+        ];
+        assert!(in_order.is_sorted());
+    }
+}

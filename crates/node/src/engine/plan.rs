@@ -1,0 +1,174 @@
+//! What all series of one model and one step have in common: how much they keep, what they are scored on.
+
+use std::time::Duration;
+
+use predict::Spec;
+use units::Timestamp;
+
+use crate::schedule::whole_steps;
+
+/// How much of each series is in memory at least, for the page and the terminal.
+const DISPLAY: Duration = Duration::from_secs(600);
+
+/// Errors that a score is over, per lead.
+pub(crate) const N_SCORED: usize = 512;
+
+/// Lead times that are scored, beside a single step.
+const LEADS: [Duration; 3] = [Duration::from_secs(10), Duration::from_secs(60), Duration::from_secs(300)];
+
+/// Leads of up to this many steps are scored at every step, longer ones once in [`LONG_EVERY`]: a forecast of
+/// 300 leads costs as much as thirty of 10, and errors of neighbouring origins say nearly the same.
+const SHORT_LEAD_MAX: usize = 10;
+
+/// How often longer leads are scored.
+const LONG_EVERY: Duration = Duration::from_secs(5);
+
+/// How often a forecast is remembered in the store: one origin in so long.
+const REMEMBER_EVERY: Duration = Duration::from_secs(10);
+
+/// Known samples that the first fit waits for, per coefficient: AR(16) waits for 80. Yule-Walker takes 2p + 1, but
+/// with fewer than five per coefficient the fit follows the noise and forecasts worse than LAST.
+const SAMPLES_PER_COEFFICIENT: usize = 5;
+
+/// What a forecaster does at one step besides stepping.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Look {
+    /// Forecast the short leads, to score them.
+    Short,
+    /// Forecast all scored leads.
+    Long,
+    /// Forecast all scored leads, and remember what was said.
+    Remembered,
+}
+
+/// The constants of a forecaster.
+#[derive(Clone, Debug)]
+pub(crate) struct Plan {
+    pub(crate) spec: Spec,
+    /// The text of `spec`.
+    pub(crate) text: String,
+    pub(crate) step: Duration,
+    /// Samples kept.
+    pub(crate) n_kept: usize,
+    /// Known samples that the first fit waits for.
+    pub(crate) n_needed: usize,
+    /// Leads that are scored, in steps, ascending.
+    pub(crate) leads: Vec<usize>,
+    n_short: usize,
+}
+
+impl Plan {
+    pub(crate) fn new(spec: Spec, step: Duration) -> Self {
+        let window = match &spec {
+            Spec::Refit { window, .. } => *window,
+            _ => 0,
+        };
+        let need = (n_coefficients(&spec) * SAMPLES_PER_COEFFICIENT).max(spec.n_samples_min());
+        let n_needed = if window == 0 { need } else { need.min(window) };
+        let n_display = to_steps(DISPLAY, step);
+        let mut leads: Vec<usize> = LEADS.iter().map(|lead| to_steps(*lead, step)).collect();
+        leads.insert(0, 1);
+        leads.dedup();
+        let n_short = leads.iter().copied().filter(|lead| *lead <= SHORT_LEAD_MAX).max().unwrap_or(1);
+        // Beyond the window there are the samples whose forecasts are scored after a restart.
+        let n_kept = n_display.max(window).max(n_needed) + N_SCORED;
+        Self { text: spec.to_string(), spec, step, n_kept, n_needed, leads, n_short }
+    }
+
+    /// What to do at the step labelled `label`, of the series with this `key`, whose step before was `previous`.
+    ///
+    /// Depends on labels alone, so that a replay does the same. The key spreads the long forecasts of many series
+    /// over time, because at 100 Hz all of them at once take longer than a step.
+    pub(crate) fn look(&self, key: i64, previous: Option<Timestamp>, label: Timestamp) -> Look {
+        let n_offsets = i64::try_from(to_steps(LONG_EVERY, self.step)).unwrap_or(i64::MAX);
+        let offset = u64::try_from(key.rem_euclid(n_offsets)).unwrap_or(0);
+        let shift = crate::schedule::times(self.step, offset);
+        let is_fresh = |every| {
+            previous.is_none_or(|previous| (previous - shift).floor_to(every) != (label - shift).floor_to(every))
+        };
+        match (is_fresh(REMEMBER_EVERY), is_fresh(LONG_EVERY)) {
+            (true, _) => Look::Remembered,
+            (false, true) => Look::Long,
+            (false, false) => Look::Short,
+        }
+    }
+
+    /// How many leads to forecast.
+    pub(crate) fn n_leads(&self, look: Look) -> usize {
+        match look {
+            Look::Short => self.n_short,
+            Look::Long | Look::Remembered => self.leads.last().copied().unwrap_or(1),
+        }
+    }
+}
+
+/// `span` in whole steps, at least 1.
+pub(crate) fn to_steps(span: Duration, step: Duration) -> usize {
+    usize::try_from(whole_steps(span, step)).unwrap_or(usize::MAX).max(1)
+}
+
+fn n_coefficients(spec: &Spec) -> usize {
+    match spec.inner() {
+        Spec::Ar { order, .. } => *order,
+        Spec::BestMean { window_max } => *window_max,
+        Spec::Mean | Spec::Last | Spec::Refit { .. } => 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plan(spec: &str, step: Duration) -> Plan {
+        Plan::new(spec.parse().unwrap(), step)
+    }
+
+    #[track_caller]
+    fn check_leads(step: Duration, leads: &[usize]) {
+        assert_eq!(plan("LAST", step).leads, leads);
+    }
+
+    #[test]
+    fn leads_are_whole_steps_without_duplicates() {
+        check_leads(Duration::from_secs(1), &[1, 10, 60, 300]);
+        check_leads(Duration::from_millis(10), &[1, 1000, 6000, 30_000]);
+        check_leads(Duration::from_secs(10), &[1, 6, 30]);
+        check_leads(Duration::from_secs(100), &[1, 3]);
+    }
+
+    #[test]
+    fn the_first_fit_waits_for_five_samples_per_coefficient() {
+        let second = Duration::from_secs(1);
+        assert_eq!(plan("AR(16)", second).n_needed, 80);
+        assert_eq!(plan("REFIT(AR(16),every=100,window=600)", second).n_needed, 80);
+        assert_eq!(plan("REFIT(AR(16),every=1,window=33)", second).n_needed, 33);
+        assert_eq!(plan("LAST", second).n_needed, 2);
+    }
+
+    #[test]
+    fn one_origin_in_ten_seconds_is_remembered_whatever_the_step() {
+        for (step_ms, expected) in [(10, 6), (1000, 6), (7000, 6), (20_000, 3), (100_000, 1)] {
+            let step = Duration::from_millis(step_ms);
+            let plan = plan("LAST", step);
+            for key in [1, 2, 77] {
+                let labels: Vec<Timestamp> = (1000..1000 + 60_000_u64.div_ceil(step_ms))
+                    .map(|k| Timestamp::from_nanos(0) + crate::schedule::times(step, k))
+                    .collect();
+                let looks = labels.iter().map(|label| plan.look(key, Some(*label - step), *label));
+                let n_remembered = looks.filter(|look| *look == Look::Remembered).count();
+                assert!(n_remembered.abs_diff(expected) <= 1, "step {step:?}, key {key}: {n_remembered}");
+            }
+        }
+    }
+
+    #[test]
+    fn long_forecasts_of_many_series_are_spread_over_time() {
+        let step = Duration::from_millis(10);
+        let plan = plan("LAST", step);
+        for k in 5000..5600 {
+            let label = Timestamp::from_nanos(0) + crate::schedule::times(step, k);
+            let n_long = (0..70).filter(|key| plan.look(*key, Some(label - step), label) != Look::Short).count();
+            assert!(n_long <= 1, "{n_long} at once");
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! Why a node does not start, and why a question has no answer.
+
+use std::io;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use predict::SpecError;
+use units::{Timestamp, span};
+
+use crate::config::{STEP_MAX, STEP_MIN};
+use crate::store::StoreError;
+
+/// Why a node does not start.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum StartError {
+    /// The step is too short or too long.
+    #[error("a step of {} is out of range: it can be {} to {}", span::format(*given), span::format(STEP_MIN), span::format(STEP_MAX))]
+    StepOutOfRange {
+        /// What was asked for.
+        given: Duration,
+    },
+    /// The retention is too short.
+    #[error("a retention of {} is too short: {} is the least", span::format(*given), span::format(crate::config::RETENTION_MIN))]
+    RetentionTooShort {
+        /// What was asked for.
+        given: Duration,
+    },
+    /// The data directory or the file in it.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// Another program listens there.
+    #[error("{address} is taken{}; listen elsewhere, or on port 0 for any free one", by.as_ref().map(|by| format!(" by {by}")).unwrap_or_default())]
+    AddressTaken {
+        /// Where to listen.
+        address: SocketAddr,
+        /// Process number and name, if they could be told.
+        by: Option<String>,
+    },
+    /// It is not possible to listen there for another reason.
+    #[error("cannot listen on {address}")]
+    CannotListen {
+        /// Where to listen.
+        address: SocketAddr,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// Everybody on the network could read and push.
+    #[error("{address} can be reached from other machines: give --token-file, or listen on 127.0.0.1 or [::1]")]
+    Unprotected {
+        /// Where to listen.
+        address: SocketAddr,
+    },
+    /// The kernel's files.
+    #[error("cannot read this host's sensors")]
+    Sensors(#[from] sensor::OpenError),
+    /// The system has no thread left.
+    #[error("cannot start the sampler's thread")]
+    NoThread(#[source] io::Error),
+}
+
+/// Why a question about a series has no answer.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub(crate) enum QueryError {
+    /// There is no series of this name.
+    #[error("there is no series `{id}`")]
+    UnknownSeries {
+        /// The name.
+        id: String,
+    },
+    /// Too few samples for a forecast.
+    #[error("`{id}` has {have} samples, and a forecast needs {need}; wait for the next ones")]
+    NotReady {
+        /// The series.
+        id: String,
+        /// Samples there are.
+        have: usize,
+        /// Samples needed.
+        need: usize,
+    },
+    /// A parameter or field makes no sense.
+    #[error("{message}")]
+    BadParameter {
+        /// Which.
+        field: &'static str,
+        /// What is wrong, and what would be right.
+        message: String,
+    },
+    /// A text that is no model.
+    #[error(transparent)]
+    BadModel(#[from] SpecError),
+    /// More values than an answer holds.
+    #[error("this asks for {n} values, and {max} are the most; ask for a shorter range or a longer step")]
+    TooManyPoints {
+        /// Values asked for.
+        n: u64,
+        /// The most.
+        max: u64,
+    },
+    /// The name is taken.
+    #[error("there is a series `{id}` already")]
+    Exists {
+        /// The name.
+        id: String,
+    },
+    /// Only pushed series can be fed and removed.
+    #[error("`{id}` is measured by a sensor, so it can be neither fed nor removed")]
+    NotPushed {
+        /// The series.
+        id: String,
+    },
+    /// A sample that is not later than the last one.
+    #[error("the sample of {time} does not come after the last one of `{id}`, of {last}")]
+    OutOfOrder {
+        /// The series.
+        id: String,
+        /// The slot that the sample is for.
+        time: Timestamp,
+        /// The last slot taken.
+        last: Timestamp,
+    },
+    /// A limit is reached.
+    #[error("there are {max} pushed series, which is the most; remove one first")]
+    TooManySeries {
+        /// The limit.
+        max: usize,
+    },
+    /// The store cannot be read or written.
+    #[error("the store is not available: {problem}")]
+    StoreUnavailable {
+        /// What it said.
+        problem: String,
+    },
+}

@@ -1,0 +1,113 @@
+//! The HTTP side of a node: reads requests, asks the [`Hub`], writes answers. `docs/formats/http.md` says what they mean.
+//!
+//! Handlers hold no state of their own beyond limits. What takes long runs on [`Workers`]; what has many
+//! readers is made once by the [`Press`].
+
+mod access;
+mod events;
+mod extract;
+mod health;
+mod metrics;
+mod one_off;
+mod press;
+mod pushed;
+mod refusal;
+mod series;
+mod server;
+mod workers;
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::http::Uri;
+use axum::middleware::from_fn_with_state;
+use axum::routing::get;
+use utoipa::openapi::Components;
+use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityRequirement, SecurityScheme};
+use utoipa::{Modify, OpenApi};
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+pub(crate) use access::Access;
+use press::Press;
+use refusal::Refusal;
+pub(crate) use server::serve;
+use workers::Workers;
+
+use crate::api::ErrorCode;
+use crate::hub::Hub;
+use crate::page;
+
+/// What every handler can reach.
+#[derive(Clone)]
+struct App {
+    hub: Arc<Hub>,
+    press: Arc<Press>,
+    /// Fits of one-off forecasts. Two at once keep a small host usable, whatever is asked of it.
+    fits: Workers,
+    /// Reading and changing the store, and long answers.
+    reads: Workers,
+}
+
+#[derive(OpenApi)]
+#[openapi(
+    info(title = "Foretop", description = "What this host delivers, and what it will deliver next."),
+    modifiers(&TokenScheme),
+    tags((name = "series"), (name = "pushed"), (name = "forecast"), (name = "live"), (name = "health"))
+)]
+struct Description;
+
+/// Says in the description how a token is shown, where there is one.
+struct TokenScheme;
+
+impl Modify for TokenScheme {
+    fn modify(&self, description: &mut utoipa::openapi::OpenApi) {
+        let scheme = SecurityScheme::Http(Http::new(HttpAuthScheme::Bearer));
+        description.components.get_or_insert_with(Components::new).add_security_scheme("token", scheme);
+        description.security = Some(vec![SecurityRequirement::default(), SecurityRequirement::new("token", [""; 0])]);
+    }
+}
+
+/// Every path of the node, ready to be served.
+pub(crate) fn router(hub: Arc<Hub>, access: Access) -> axum::Router {
+    let access = Arc::new(access);
+    let app = App {
+        press: Arc::new(Press::new(Arc::clone(&hub))),
+        hub,
+        fits: Workers::new("fits", 2, 16),
+        reads: Workers::new("reads", 4, 64),
+    };
+    let (guarded, described) = described_routes(&access).with_state(app).split_for_parts();
+    let description = Arc::new(described);
+    let describe = get(async move || Json(description));
+    let described_path = axum::Router::new()
+        .route("/api/v1/openapi.json", describe)
+        .layer(from_fn_with_state(Arc::clone(&access), access::require_token));
+    guarded
+        .merge(described_path)
+        .merge(page::router())
+        .fallback(async |uri: Uri| Refusal::new(ErrorCode::NotFound, format!("there is nothing at `{}`", uri.path())))
+        .method_not_allowed_fallback(async || {
+            Refusal::new(
+                ErrorCode::MethodNotAllowed,
+                "this path does not take this method; `Allow` says which it takes",
+            )
+        })
+        .layer(from_fn_with_state(access, access::guard))
+}
+
+/// The paths that the description describes: those that need the token, and those that do not.
+fn described_routes(access: &Arc<Access>) -> OpenApiRouter<App> {
+    let guarded = OpenApiRouter::with_openapi(Description::openapi())
+        .routes(routes!(series::list, pushed::create))
+        .routes(routes!(series::detail, pushed::remove))
+        .routes(routes!(series::samples, pushed::push))
+        .routes(routes!(series::forecast))
+        .routes(routes!(series::remembered))
+        .routes(routes!(series::accuracy))
+        .routes(routes!(one_off::forecast))
+        .routes(routes!(events::events))
+        .routes(routes!(metrics::metrics))
+        .layer(from_fn_with_state(Arc::clone(access), access::require_token));
+    guarded.merge(OpenApiRouter::new().routes(routes!(health::healthz)).routes(routes!(health::readyz)))
+}

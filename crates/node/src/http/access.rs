@@ -1,0 +1,159 @@
+//! Who may ask: the name in `Host`, the page in `Origin`, the token; and what every answer says to browsers.
+//!
+//! A node listens on loopback, where any web page that a browser on this host shows can reach it. Such a page can
+//! make its own name point at 127.0.0.1 and then read answers, so a name that is not ours is refused; and it
+//! can send requests without reading the answers, so an origin that is not ours is refused.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use axum::extract::{Request, State};
+use axum::http::uri::Authority;
+use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+
+use super::refusal::Refusal;
+use crate::api::ErrorCode;
+use crate::token::Token;
+
+/// Whom the node lets in.
+pub(crate) struct Access {
+    /// Where it listens; on loopback only the names of loopback are answered to.
+    pub(crate) listen: SocketAddr,
+    /// What has to be shown; required of whoever listens beyond loopback.
+    pub(crate) token: Option<Token>,
+}
+
+/// Said with every answer. No scripts but the page's own, in no frame, and no guessing what a body is.
+const SECURITY_HEADERS: [(HeaderName, HeaderValue); 4] = [
+    (
+        header::CONTENT_SECURITY_POLICY,
+        HeaderValue::from_static(
+            "default-src 'self'; object-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+        ),
+    ),
+    (header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")),
+    (header::REFERRER_POLICY, HeaderValue::from_static("no-referrer")),
+    (HeaderName::from_static("cross-origin-resource-policy"), HeaderValue::from_static("same-origin")),
+];
+
+/// Refuses foreign names and origins, and puts the security headers on every answer.
+pub(crate) async fn guard(State(access): State<Arc<Access>>, request: Request, next: Next) -> Response {
+    let mut response = match check_names(&access, &request) {
+        Ok(()) => next.run(request).await,
+        Err(refusal) => refusal.into_response(),
+    };
+    let headers = response.headers_mut();
+    headers.extend(SECURITY_HEADERS);
+    // The page's files say for themselves how long they may be kept.
+    headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
+    response
+}
+
+/// Refuses requests without the token, if there is one.
+pub(crate) async fn require_token(State(access): State<Arc<Access>>, request: Request, next: Next) -> Response {
+    match &access.token {
+        Some(token) if !shows(request.headers(), token) => {
+            let message = "this node needs a token: send `Authorization: Bearer TOKEN`";
+            Refusal::of_field(ErrorCode::Unauthorized, "Authorization", message).into_response()
+        }
+        _ => next.run(request).await,
+    }
+}
+
+fn shows(headers: &HeaderMap, token: &Token) -> bool {
+    let Some((scheme, given)) =
+        headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok()).and_then(|text| text.split_once(' '))
+    else {
+        return false;
+    };
+    scheme.eq_ignore_ascii_case("bearer") && token.matches(given.trim())
+}
+
+fn check_names(access: &Access, request: &Request) -> Result<(), Refusal> {
+    let host = one_host(request)
+        .ok_or_else(|| Refusal::of_field(ErrorCode::HostNotAllowed, "Host", "exactly one Host header is needed"))?;
+    if access.listen.ip().is_loopback() && !is_loopback_name(access, host.host()) {
+        let message = format!(
+            "`{}` is not a name of this node; ask for localhost, 127.0.0.1 or [::1] (it listens on {})",
+            host.host(),
+            access.listen
+        );
+        return Err(Refusal::of_field(ErrorCode::HostNotAllowed, "Host", message));
+    }
+    match request.headers().get(header::ORIGIN) {
+        Some(origin) if !is_origin_of(origin, &host) => {
+            let message = "requests from pages of other sites are refused";
+            Err(Refusal::of_field(ErrorCode::HostNotAllowed, "Origin", message))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The name that the request is for. A request target with a name in it must agree with the header.
+fn one_host(request: &Request) -> Option<Authority> {
+    let mut hosts = request.headers().get_all(header::HOST).iter();
+    let host: Authority = hosts.next()?.to_str().ok()?.parse().ok()?;
+    let is_plain = hosts.next().is_none() && !host.as_str().contains('@');
+    let agrees = request.uri().authority().is_none_or(|target| *target == host);
+    (is_plain && agrees).then_some(host)
+}
+
+fn is_loopback_name(access: &Access, name: &str) -> bool {
+    let address = name.trim_start_matches('[').trim_end_matches(']').parse();
+    name.eq_ignore_ascii_case("localhost")
+        || ["127.0.0.1", "[::1]"].contains(&name)
+        || address.is_ok_and(|address: std::net::IpAddr| address == access.listen.ip())
+}
+
+/// Whether `origin` (`http://localhost:7311`) is the site that `host` names; `null` is none.
+fn is_origin_of(origin: &HeaderValue, host: &Authority) -> bool {
+    let site = origin.to_str().ok().and_then(|text| text.split_once("://")).map(|(_, site)| site);
+    site.is_some_and(|site| site.eq_ignore_ascii_case(host.as_str()))
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::body::Body;
+
+    use super::*;
+
+    fn check(listen: &str, headers: &[(&str, &str)]) -> bool {
+        let access = Access { listen: listen.parse().unwrap(), token: None };
+        let request = headers.iter().fold(Request::post("/"), |request, (name, value)| request.header(*name, *value));
+        check_names(&access, &request.body(Body::empty()).unwrap()).is_ok()
+    }
+
+    #[test]
+    fn loopback_answers_to_its_own_names_with_any_port() {
+        for host in ["localhost", "LOCALHOST:7311", "127.0.0.1:80", "[::1]:7311", "[::1]", "127.0.0.1"] {
+            assert!(check("127.0.0.1:7311", &[("host", host)]), "{host} was refused");
+        }
+        assert!(check("127.0.0.2:7311", &[("host", "127.0.0.2:7311")]));
+    }
+
+    #[test]
+    fn a_rebound_name_is_refused() {
+        for host in ["evil.example", "localhost.evil.example", "127.0.0.1.evil.example", "localhost.", "127.0.0.1@evil"]
+        {
+            assert!(!check("127.0.0.1:7311", &[("host", host)]), "{host} was let in");
+        }
+        assert!(!check("127.0.0.1:7311", &[]), "no Host at all was let in");
+        assert!(!check("127.0.0.1:7311", &[("host", "localhost"), ("host", "evil.example")]));
+    }
+
+    #[test]
+    fn beyond_loopback_any_name_will_do() {
+        assert!(check("0.0.0.0:7311", &[("host", "db1.example:7311")]));
+    }
+
+    #[test]
+    fn a_page_of_another_site_is_refused() {
+        let host = ("host", "localhost:7311");
+        assert!(check("127.0.0.1:7311", &[host, ("origin", "http://localhost:7311")]));
+        for origin in ["null", "http://evil.example", "http://localhost:8000", "http://localhost", ""] {
+            assert!(!check("127.0.0.1:7311", &[host, ("origin", origin)]), "{origin} was let in");
+        }
+    }
+}

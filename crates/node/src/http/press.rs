@@ -1,0 +1,191 @@
+//! Makes each event once for all who read it.
+//!
+//! Readers that chose the same series, leads and confidence share a ring of finished events. A task follows
+//! the hub and fills the rings; it runs only while somebody reads. A slow reader finds its ring overwritten
+//! and is told so: neither the node nor other readers wait for it, and it takes no memory of its own.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use axum::body::Bytes;
+use predict::half_width;
+use serde::Serialize;
+use tokio::sync::broadcast::error::RecvError;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, broadcast};
+use units::Confidence;
+
+use super::refusal::Refusal;
+use crate::api::{ErrorCode, Health, Lagged, TickEvent};
+use crate::hub::{Hub, Tick};
+
+/// The most readers at once.
+const READERS_MAX: usize = 256;
+
+/// Finished events that a ring holds: half a minute at one tick a second, about 8 kB each for all series of a host.
+const RING_EVENTS: usize = 32;
+
+/// How often the node's health is looked at for changes.
+const HEALTH_EVERY: Duration = Duration::from_secs(1);
+
+/// What a reader wants to see.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Choice {
+    /// Ids in full, sorted; `None` for all series.
+    pub(crate) series: Option<Vec<String>>,
+    /// In steps, ascending.
+    pub(crate) leads: Vec<usize>,
+    /// The confidence by its bits, because floats do not hash.
+    confidence_bits: u64,
+}
+
+impl Choice {
+    pub(crate) fn new(series: Option<Vec<String>>, leads: Vec<usize>, confidence: Confidence) -> Self {
+        Self { series, leads, confidence_bits: confidence.probability().to_bits() }
+    }
+
+    fn half_width(&self) -> f64 {
+        Confidence::new(f64::from_bits(self.confidence_bits)).map_or(f64::NAN, half_width)
+    }
+
+    fn wants(&self, id: &str) -> bool {
+        self.series.as_ref().is_none_or(|wanted| wanted.binary_search_by(|one| one.as_str().cmp(id)).is_ok())
+    }
+}
+
+/// Where events are made and handed out.
+pub(crate) struct Press {
+    hub: Arc<Hub>,
+    places: Arc<Semaphore>,
+    rings: Mutex<Rings>,
+}
+
+#[derive(Default)]
+struct Rings {
+    by_choice: HashMap<Choice, broadcast::Sender<Bytes>>,
+    /// Whether a task is filling them.
+    is_running: bool,
+}
+
+/// A reader's place and its view of the ring.
+pub(crate) struct Reader {
+    pub(crate) events: broadcast::Receiver<Bytes>,
+    _place: OwnedSemaphorePermit,
+}
+
+impl Press {
+    pub(crate) fn new(hub: Arc<Hub>) -> Self {
+        Self { hub, places: Arc::new(Semaphore::new(READERS_MAX)), rings: Mutex::default() }
+    }
+
+    /// How many read at this moment.
+    pub(crate) fn n_readers(&self) -> usize {
+        READERS_MAX - self.places.available_permits()
+    }
+
+    /// Gives the reader every event made from this moment on.
+    ///
+    /// # Errors
+    /// `too_many` when all places are taken.
+    pub(crate) fn subscribe(self: &Arc<Self>, choice: Choice) -> Result<Reader, Refusal> {
+        let Ok(place) = Arc::clone(&self.places).try_acquire_owned() else {
+            let message = format!("{READERS_MAX} readers of events are here, which is the most there can be");
+            return Err(Refusal::new(ErrorCode::TooMany, message));
+        };
+        let mut rings = self.lock();
+        let ring = rings.by_choice.entry(choice).or_insert_with(|| broadcast::channel(RING_EVENTS).0);
+        let events = ring.subscribe();
+        if !std::mem::replace(&mut rings.is_running, true) {
+            tokio::spawn(Arc::clone(self).run(self.hub.subscribe()));
+        }
+        Ok(Reader { events, _place: place })
+    }
+
+    /// A panic while the lock is held leaves the map whole, so that others may go on with it.
+    fn lock(&self) -> MutexGuard<'_, Rings> {
+        self.rings.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    async fn run(self: Arc<Self>, mut ticks: broadcast::Receiver<Arc<Tick>>) {
+        let mut health = self.hub.health();
+        let mut look = tokio::time::interval(HEALTH_EVERY);
+        look.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        loop {
+            let tick = tokio::select! {
+                tick = ticks.recv() => Some(tick),
+                _ = look.tick() => None,
+            };
+            // Looked up after the wait, so that whoever came during it gets what it was for.
+            let Some(rings) = self.read_rings() else { return };
+            match tick {
+                Some(Ok(tick)) => self.print_tick(&tick, rings).await,
+                Some(Err(RecvError::Lagged(missed))) => send_to_all(&event("lagged", &Lagged { missed }), &rings),
+                Some(Err(RecvError::Closed)) => break,
+                None => self.print_health(&mut health, &rings),
+            }
+        }
+        // Dropping them ends the readers' streams.
+        *self.lock() = Rings::default();
+    }
+
+    /// The rings that somebody reads; `None` when there is none, and then the task is over.
+    fn read_rings(&self) -> Option<Vec<(Choice, broadcast::Sender<Bytes>)>> {
+        let mut rings = self.lock();
+        rings.by_choice.retain(|_, ring| ring.receiver_count() > 0);
+        rings.is_running = !rings.by_choice.is_empty();
+        rings.is_running.then(|| rings.by_choice.iter().map(|(choice, ring)| (choice.clone(), ring.clone())).collect())
+    }
+
+    async fn print_tick(&self, tick: &Tick, rings: Vec<(Choice, broadcast::Sender<Bytes>)>) {
+        for (choice, ring) in rings {
+            let tick = tick_event(&self.hub, tick, &choice);
+            if !tick.values.is_empty() {
+                // Whoever left in the meantime does not need it.
+                let _ = ring.send(event("tick", &tick));
+            }
+            // Many different choices are much work, which is not to hold up requests.
+            tokio::task::yield_now().await;
+        }
+    }
+
+    fn print_health(&self, last: &mut Health, rings: &[(Choice, broadcast::Sender<Bytes>)]) {
+        let health = self.hub.health();
+        if health != *last {
+            send_to_all(&event("health", &health), rings);
+            *last = health;
+        }
+    }
+}
+
+fn send_to_all(event: &Bytes, rings: &[(Choice, broadcast::Sender<Bytes>)]) {
+    for (_, ring) in rings {
+        let _ = ring.send(event.clone());
+    }
+}
+
+fn tick_event(hub: &Hub, tick: &Tick, choice: &Choice) -> TickEvent {
+    let half_width = choice.half_width();
+    let chosen = || tick.values.iter().filter(|(id, _)| choice.wants(id));
+    let forecasts: BTreeMap<_, _> =
+        chosen().filter_map(|(id, _)| Some((Arc::clone(id), hub.leads(id, &choice.leads, half_width)?))).collect();
+    TickEvent {
+        time: tick.time,
+        step_seconds: tick.step.as_secs_f64(),
+        values: chosen().map(|(id, value)| (Arc::clone(id), value.is_finite().then_some(*value))).collect(),
+        forecasts,
+    }
+}
+
+/// An event as it goes over the wire. JSON has no line breaks of its own, so one `data` line holds it.
+pub(crate) fn event(name: &str, data: &impl Serialize) -> Bytes {
+    let mut text = format!("event: {name}\ndata: ");
+    match serde_json::to_string(data) {
+        Ok(json) => text.push_str(&json),
+        Err(error) => {
+            tracing::error!(%error, name, "event cannot be written");
+            return Bytes::new();
+        }
+    }
+    text.push_str("\n\n");
+    Bytes::from(text)
+}

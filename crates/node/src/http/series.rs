@@ -1,0 +1,219 @@
+//! What is measured, what was forecast, and how that went: `GET /api/v1/series…`.
+
+#![expect(unused_qualifications, reason = "the macro of utoipa qualifies what it is given")]
+
+use std::time::Duration;
+
+use axum::Json;
+use axum::extract::State;
+use axum::response::{IntoResponse, Response};
+use serde::Serialize;
+use units::{Confidence, Timestamp, span};
+use utoipa::IntoParams;
+
+use super::App;
+use super::extract::{Fields, FromQuery, Id, NoParameters, Query};
+use super::refusal::Refusal;
+use crate::api::{Accuracy, ErrorBody, Forecast, Remembered, Samples, SeriesDetail, SeriesList};
+use crate::hub::{Hub, TimeRange};
+
+const HORIZON_DEFAULT: Duration = Duration::from_secs(30);
+
+/// How far back a query looks that does not say from when.
+const RANGE_DEFAULT: Duration = Duration::from_secs(600);
+
+/// Every series there is.
+#[utoipa::path(get, path = "/api/v1/series", tag = "series", responses(
+    (status = 200, body = SeriesList), (status = "default", description = "refused", body = ErrorBody)))]
+pub(super) async fn list(State(app): State<App>, _: Query<NoParameters>) -> Json<SeriesList> {
+    Json(SeriesList { node: app.hub.info(), series: app.hub.list() })
+}
+
+/// One series, and what is fitted to it.
+#[utoipa::path(get, path = "/api/v1/series/{id}", tag = "series", params(("id" = String, Path)), responses(
+    (status = 200, body = SeriesDetail), (status = "default", description = "refused", body = ErrorBody)))]
+pub(super) async fn detail(
+    State(app): State<App>,
+    Id(id): Id,
+    _: Query<NoParameters>,
+) -> Result<Json<SeriesDetail>, Refusal> {
+    Ok(Json(app.hub.detail(&id)?))
+}
+
+#[derive(IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(super) struct SamplesQuery {
+    /// First moment, or a length of time before now; 10 minutes before `to` by default.
+    #[param(value_type = Option<String>, example = "-10min")]
+    from: Option<Moment>,
+    /// The moment after the last; now by default.
+    #[param(value_type = Option<String>, example = "-0s")]
+    to: Option<Moment>,
+    /// Means over buckets of this length.
+    #[param(value_type = Option<String>, example = "60s")]
+    step: Option<Duration>,
+}
+
+impl FromQuery for SamplesQuery {
+    fn read(fields: &mut Fields<'_>) -> Result<Self, Refusal> {
+        let step = fields.read("step", length_above_zero)?;
+        Ok(Self { from: fields.read("from", Moment::parse)?, to: fields.read("to", Moment::parse)?, step })
+    }
+}
+
+/// Samples of a series, as sampled or as means over buckets.
+#[utoipa::path(get, path = "/api/v1/series/{id}/samples", tag = "series", params(("id" = String, Path), SamplesQuery),
+    responses((status = 200, body = Samples), (status = "default", description = "refused", body = ErrorBody)))]
+pub(super) async fn samples(
+    State(app): State<App>,
+    Id(id): Id,
+    Query(query): Query<SamplesQuery>,
+) -> Result<Response, Refusal> {
+    let range = range(&app.hub, query.from, query.to)?;
+    answer(&app, move |hub| Ok(hub.samples(&id, range, query.step)?)).await
+}
+
+#[derive(IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(super) struct ForecastQuery {
+    /// How far to look ahead; 30s by default.
+    #[param(value_type = Option<String>, example = "30s")]
+    horizon: Duration,
+    /// Share of values to come that the bounds are meant to hold, in (0, 1); 0.95 by default.
+    #[param(value_type = Option<f64>, example = 0.95)]
+    confidence: Confidence,
+}
+
+impl FromQuery for ForecastQuery {
+    fn read(fields: &mut Fields<'_>) -> Result<Self, Refusal> {
+        Ok(Self {
+            horizon: fields.read("horizon", span::parse)?.unwrap_or(HORIZON_DEFAULT),
+            confidence: fields.read("confidence", str::parse)?.unwrap_or_default(),
+        })
+    }
+}
+
+/// Every step up to a horizon.
+#[utoipa::path(get, path = "/api/v1/series/{id}/forecast", tag = "series", params(("id" = String, Path), ForecastQuery),
+    responses((status = 200, body = Forecast), (status = "default", description = "refused", body = ErrorBody)))]
+pub(super) async fn forecast(
+    State(app): State<App>,
+    Id(id): Id,
+    Query(query): Query<ForecastQuery>,
+) -> Result<Response, Refusal> {
+    answer(&app, move |hub| Ok(hub.forecast(&id, query.horizon, query.confidence)?)).await
+}
+
+#[derive(IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(super) struct RememberedQuery {
+    /// How far ahead these forecasts looked: one of the leads that `accuracy` lists.
+    #[param(value_type = String, example = "60s")]
+    lead: Duration,
+    /// First moment, or a length of time before now; 10 minutes before `to` by default.
+    #[param(value_type = Option<String>, example = "-10min")]
+    from: Option<Moment>,
+    /// The moment after the last; now by default.
+    #[param(value_type = Option<String>, example = "-0s")]
+    to: Option<Moment>,
+}
+
+impl FromQuery for RememberedQuery {
+    fn read(fields: &mut Fields<'_>) -> Result<Self, Refusal> {
+        let lead = fields.read("lead", length_above_zero)?;
+        let lead = lead.ok_or_else(|| Refusal::bad_parameter("lead", "`lead` is missing; write lead=60s"))?;
+        Ok(Self { lead, from: fields.read("from", Moment::parse)?, to: fields.read("to", Moment::parse)? })
+    }
+}
+
+/// What the node said back then, by the moments it was for.
+#[utoipa::path(get, path = "/api/v1/series/{id}/forecasts", tag = "series", params(("id" = String, Path), RememberedQuery),
+    responses((status = 200, body = Remembered), (status = "default", description = "refused", body = ErrorBody)))]
+pub(super) async fn remembered(
+    State(app): State<App>,
+    Id(id): Id,
+    Query(query): Query<RememberedQuery>,
+) -> Result<Response, Refusal> {
+    let range = range(&app.hub, query.from, query.to)?;
+    answer(&app, move |hub| Ok(hub.remembered(&id, query.lead, range)?)).await
+}
+
+/// How the forecasts did, beside what LAST and MEAN would have said.
+#[utoipa::path(get, path = "/api/v1/series/{id}/accuracy", tag = "series", params(("id" = String, Path)), responses(
+    (status = 200, body = Accuracy), (status = "default", description = "refused", body = ErrorBody)))]
+pub(super) async fn accuracy(
+    State(app): State<App>,
+    Id(id): Id,
+    _: Query<NoParameters>,
+) -> Result<Json<Accuracy>, Refusal> {
+    Ok(Json(app.hub.accuracy(&id)?))
+}
+
+/// Asks the hub, and writes the answer, where neither a store that is slow nor 100,000 numbers hold up others.
+async fn answer<T: Serialize>(
+    app: &App,
+    ask: impl FnOnce(&Hub) -> Result<T, Refusal> + Send + 'static,
+) -> Result<Response, Refusal> {
+    let hub = app.hub.clone();
+    app.reads.run(move || ask(&hub).map(|answer| Json(answer).into_response())).await
+}
+
+/// A moment, as a query gives it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Moment {
+    At(Timestamp),
+    BeforeNow(Duration),
+}
+
+impl Moment {
+    fn parse(text: &str) -> Result<Self, String> {
+        let read = match text.trim().strip_prefix('-') {
+            Some(length) => span::parse(length).ok().map(Self::BeforeNow),
+            None => text.parse().ok().map(Self::At),
+        };
+        read.ok_or_else(|| {
+            format!("`{text}` is neither a moment (2026-11-21T09:00:00Z) nor a length of time before now (-10min)")
+        })
+    }
+
+    fn resolve(self, now: Timestamp) -> Timestamp {
+        match self {
+            Self::At(moment) => moment,
+            Self::BeforeNow(length) => now - length,
+        }
+    }
+}
+
+fn range(hub: &Hub, from: Option<Moment>, to: Option<Moment>) -> Result<TimeRange, Refusal> {
+    // The end is exclusive, and a sample for this very moment is meant to be in.
+    let now = hub.now() + Duration::from_nanos(1);
+    let to = to.map_or(now, |to| to.resolve(now));
+    let from = from.map_or(to - RANGE_DEFAULT, |from| from.resolve(now));
+    if from < to {
+        Ok(TimeRange { from, to })
+    } else {
+        Err(Refusal::bad_parameter("from", format!("from ({from}) has to be before to ({to})")))
+    }
+}
+
+fn length_above_zero(text: &str) -> Result<Duration, String> {
+    match span::parse(text) {
+        Ok(Duration::ZERO) => Err(format!("`{text}` is no time at all; write a length such as 60s")),
+        Ok(length) => Ok(length),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_moment_is_absolute_or_before_now() {
+        assert_eq!(Moment::parse("-10min"), Ok(Moment::BeforeNow(RANGE_DEFAULT)));
+        assert_eq!(Moment::parse("1970-01-01T00:00:01Z"), Ok(Moment::At(Timestamp::from_nanos(1_000_000_000))));
+        for refused in ["-600", "10min", "--5s", "soon", ""] {
+            assert!(Moment::parse(refused).unwrap_err().contains(refused), "{refused} was taken");
+        }
+    }
+}

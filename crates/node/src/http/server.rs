@@ -1,0 +1,200 @@
+//! Connections: how many, how long they may take, and how they end.
+
+use std::convert::Infallible;
+use std::future::poll_fn;
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::{Extension, Router};
+use hyper::server::conn::http1;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio::task::JoinSet;
+use tokio_io_timeout::TimeoutStream;
+use tower::ServiceExt as _;
+
+/// The most connections at once; whoever comes then waits in the kernel's queue.
+const CONNECTIONS_MAX: usize = 512;
+
+/// How long the head of a request may take, and an idle connection may stay.
+const HEAD_TIME_MAX: Duration = Duration::from_secs(30);
+
+/// How long a client may take nothing of what there is for it.
+const STALL_TIME_MAX: Duration = Duration::from_secs(60);
+
+/// Memory for what a connection has read or is about to write; the head of a request has to fit.
+const BUFFER_BYTES: usize = 64 << 10;
+
+/// What the kernel keeps for a client that does not read. Left alone it would grow to megabytes for each.
+const SEND_BUFFER_BYTES: usize = 256 << 10;
+
+/// How long and how much to go on reading after the last answer, so that a client that is still sending gets to
+/// read it: closing with data unread would reset the connection.
+const LINGER_TIME: Duration = Duration::from_secs(2);
+const LINGER_BYTES: u64 = 16 << 20;
+
+/// How long requests under way may take once the node stops.
+const STOP_TIME: Duration = Duration::from_secs(5);
+
+/// After a failed accept, such as for want of file descriptors.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(200);
+
+/// Tells streams without an end that the node stops.
+#[derive(Clone)]
+pub(super) struct Stopping(watch::Receiver<bool>);
+
+impl Stopping {
+    /// Returns when the node stops.
+    pub(super) async fn begun(&mut self) {
+        // An error says that the sender is gone, and then so is the server.
+        let _ = self.0.wait_for(|has_begun| *has_begun).await;
+    }
+}
+
+type Io = TokioIo<Pin<Box<TimeoutStream<TcpStream>>>>;
+
+/// Serves until `shutdown` is there and requests under way are answered, or cut off after a few seconds.
+pub(crate) async fn serve(listener: TcpListener, router: Router, shutdown: impl Future<Output = ()>) {
+    let (stop, begun) = watch::channel(false);
+    let stopping = Stopping(begun);
+    let router = router.layer(Extension(stopping.clone()));
+    let mut connections = JoinSet::new();
+    tokio::select! {
+        () = shutdown => {}
+        () = accept(&listener, &router, &stopping, &mut connections) => {}
+    }
+    drop(listener);
+    stop.send_replace(true);
+    let all_ended = async { while connections.join_next().await.is_some() {} };
+    if tokio::time::timeout(STOP_TIME, all_ended).await.is_err() {
+        connections.shutdown().await;
+    }
+}
+
+/// Never returns.
+async fn accept(listener: &TcpListener, router: &Router, stopping: &Stopping, connections: &mut JoinSet<()>) {
+    let places = Arc::new(Semaphore::new(CONNECTIONS_MAX));
+    loop {
+        let place = Arc::clone(&places).acquire_owned().await.expect("the semaphore is never closed");
+        match listener.accept().await {
+            Ok((stream, _)) => {
+                connections.spawn(run(stream, router.clone(), stopping.clone(), place));
+            }
+            Err(error) => {
+                tracing::warn!(%error, "connection not accepted");
+                tokio::time::sleep(ACCEPT_PAUSE).await;
+            }
+        }
+        while connections.try_join_next().is_some() {}
+    }
+}
+
+async fn run(stream: TcpStream, router: Router, stopping: Stopping, _place: OwnedSemaphorePermit) {
+    let ended = match prepare(stream) {
+        Ok(io) => talk(io, router, stopping).await,
+        Err(error) => Err(error.into()),
+    };
+    if let Err(error) = ended {
+        tracing::debug!(error = &*error, "connection broke off");
+    }
+}
+
+fn prepare(stream: TcpStream) -> io::Result<Io> {
+    stream.set_nodelay(true)?;
+    socket2::SockRef::from(&stream).set_send_buffer_size(SEND_BUFFER_BYTES)?;
+    let mut stream = TimeoutStream::new(stream);
+    stream.set_write_timeout(Some(STALL_TIME_MAX));
+    Ok(TokioIo::new(Box::pin(stream)))
+}
+
+async fn talk(io: Io, router: Router, mut stopping: Stopping) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+    // Boxed, because only a future that can be moved can give its connection back for the lingering end.
+    let answer = hyper::service::service_fn(move |request| {
+        let answered: Pin<Box<dyn Future<Output = Result<_, Infallible>> + Send>> =
+            Box::pin(router.clone().oneshot(request));
+        answered
+    });
+    let mut connection = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(HEAD_TIME_MAX)
+        .max_buf_size(BUFFER_BYTES)
+        .serve_connection(io, answer);
+    let ended = tokio::select! {
+        ended = poll_fn(|context| connection.poll_without_shutdown(context)) => ended,
+        () = stopping.begun() => {
+            Pin::new(&mut connection).graceful_shutdown();
+            return Ok(connection.await?);
+        }
+    };
+    // Also after an error: the answer to a head that is too long is one, and its client is still sending.
+    linger(connection.into_parts().io.into_inner()).await;
+    Ok(ended?)
+}
+
+async fn linger(mut stream: Pin<Box<TimeoutStream<TcpStream>>>) {
+    let drained = async {
+        stream.shutdown().await?;
+        tokio::io::copy(&mut stream.take(LINGER_BYTES), &mut tokio::io::sink()).await
+    };
+    // The answer is out; how the client takes its leave changes nothing.
+    let _ = tokio::time::timeout(LINGER_TIME, drained).await;
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use axum::body::{Body, Bytes};
+    use axum::routing::get;
+    use futures_util::stream;
+    use tokio::sync::oneshot;
+    use tokio::time::Instant;
+
+    use super::*;
+
+    /// A server whose only answer has no end, and a client that has already sent `request`.
+    ///
+    /// What comes last is closed when the server has let go of the answer.
+    async fn serve_one(request: &[u8]) -> (TcpStream, JoinSet<()>, oneshot::Receiver<()>) {
+        let (held, released) = oneshot::channel::<()>();
+        let held = Arc::new(Mutex::new(Some(held)));
+        let endless = get(async move || {
+            let held = held.lock().unwrap().take();
+            Body::from_stream(stream::unfold(held, async |held| {
+                Some((Ok::<_, Infallible>(Bytes::from_static(&[b'.'; 16_384])), held))
+            }))
+        });
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let mut client = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
+        client.write_all(request).await.unwrap();
+        let mut server = JoinSet::new();
+        server.spawn(serve(listener, Router::new().route("/", endless), std::future::pending()));
+        (client, server, released)
+    }
+
+    // The clock is paused in these: it jumps to the next timer when nothing else is left to do.
+
+    #[tokio::test(start_paused = true)]
+    async fn a_client_that_takes_nothing_is_let_go_after_a_minute() {
+        let start = Instant::now();
+        let (_client, _server, released) = serve_one(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n").await;
+        released.await.unwrap_err();
+        assert!(start.elapsed() >= STALL_TIME_MAX, "{:?}", start.elapsed());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_client_that_does_not_say_what_it_wants_is_let_go_after_half_a_minute() {
+        for request in ["", "GET / HTTP/1.1\r\nHost: loc"] {
+            let start = Instant::now();
+            let (mut client, _server, _) = serve_one(request.as_bytes()).await;
+            let mut answer = Vec::new();
+            client.read_to_end(&mut answer).await.unwrap();
+            assert!(start.elapsed() >= HEAD_TIME_MAX, "{:?}", start.elapsed());
+            assert_eq!(String::from_utf8(answer), Ok(String::new()));
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! The hub: where the sampler puts its ticks, and where everybody asks.
+//!
+//! One lock holds the engine. A tick holds it for a fraction of a millisecond; a question takes a copy of what it
+//! needs and computes outside.
+
+mod forecasts;
+pub(crate) mod health;
+mod history;
+mod pushed;
+mod series;
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use sensor::Readings;
+use tokio::sync::broadcast;
+use units::Timestamp;
+
+pub(crate) use self::forecasts::Gauge;
+pub(crate) use self::health::Counters;
+pub(crate) use self::history::TimeRange;
+pub(crate) use crate::error::QueryError;
+
+use self::health::Pulse;
+use crate::api;
+use crate::clock::Clock;
+use crate::engine::Engine;
+use crate::schedule::Due;
+use crate::select::Selection;
+use crate::store::{Batch, Moment, Store};
+
+/// Ticks that a slow reader may lag behind before it misses some.
+const TICKS_KEPT: usize = 64;
+
+/// Samples that arrived at one moment.
+#[derive(Debug)]
+pub(crate) struct Tick {
+    /// Their label.
+    pub(crate) time: Timestamp,
+    /// The step of their series.
+    pub(crate) step: Duration,
+    /// Series and values, NaN for a gap.
+    pub(crate) values: Vec<(Arc<str>, f64)>,
+}
+
+/// What stays the same while a node runs.
+#[derive(Clone, Debug)]
+pub(crate) struct Facts {
+    pub(crate) info: api::NodeInfo,
+    pub(crate) absent: Vec<api::Absent>,
+    /// A sensor's series that was silent for longer is forgotten.
+    pub(crate) patience: Duration,
+    pub(crate) select: Selection,
+    /// Monotonic time at start.
+    pub(crate) began: Duration,
+}
+
+/// Shared by everything that runs in a node.
+pub(crate) struct Hub {
+    facts: Facts,
+    clock: Arc<dyn Clock>,
+    engine: Mutex<Engine>,
+    pulse: Mutex<Pulse>,
+    store: Store,
+    ticks: broadcast::Sender<Arc<Tick>>,
+}
+
+impl Hub {
+    pub(crate) fn new(facts: Facts, clock: Arc<dyn Clock>, engine: Engine, store: Store) -> Self {
+        let (ticks, _) = broadcast::channel(TICKS_KEPT);
+        Self { facts, clock, engine: Mutex::new(engine), pulse: Mutex::default(), store, ticks }
+    }
+
+    /// Who this node is.
+    pub(crate) fn info(&self) -> api::NodeInfo {
+        self.facts.info.clone()
+    }
+
+    /// The last [`TICKS_KEPT`] ticks and all that follow, as they come.
+    pub(crate) fn subscribe(&self) -> broadcast::Receiver<Arc<Tick>> {
+        self.ticks.subscribe()
+    }
+
+    /// This moment as labels count it: wall time, or the last label where the wall clock was set back behind it.
+    pub(crate) fn now(&self) -> Timestamp {
+        let wall = self.clock.wall();
+        self.pulse().last_label.map_or(wall, |label| label.max(wall))
+    }
+
+    /// Takes what the sensors read at a deadline.
+    pub(crate) fn take_tick(&self, due: Due, readings: &Readings) {
+        let now = due.label.min(self.clock.wall());
+        let mut batch = Batch { tick: Some(Moment { label: due.label, now }), ..Batch::default() };
+        let mut engine = self.engine();
+        for (signal, value) in readings {
+            if engine.measures(signal.id()) || self.facts.select.takes(signal.id()) {
+                engine.take_reading(due.label, signal, value, &mut batch);
+            }
+        }
+        engine.finish_tick(due.label, self.facts.patience);
+        let values = if self.ticks.receiver_count() > 0 { engine.sensor_values() } else { Vec::new() };
+        let step = engine.sensor_plan().step;
+        drop(engine);
+        self.store.put(batch);
+        self.publish(Tick { time: due.label, step, values });
+    }
+
+    fn publish(&self, tick: Tick) {
+        // Without a reader there is nobody to tell.
+        let _ = self.ticks.send(Arc::new(tick));
+    }
+
+    /// Writes what waits, and ends the store's thread.
+    pub(crate) fn close(&self) {
+        self.store.close();
+    }
+
+    fn engine(&self) -> MutexGuard<'_, Engine> {
+        self.engine.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn pulse(&self) -> MutexGuard<'_, Pulse> {
+        self.pulse.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn unknown(id: &str) -> QueryError {
+    QueryError::UnknownSeries { id: id.to_owned() }
+}
+
+#[cfg(test)]
+mod tests;

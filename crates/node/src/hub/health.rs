@@ -1,0 +1,153 @@
+//! How the node is: for people, for orchestrators, for metrics.
+
+use std::time::Duration;
+
+use units::Timestamp;
+
+use super::Hub;
+use crate::api;
+use crate::schedule::Due;
+
+/// What the sampler says of itself.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Pulse {
+    pub(super) last_label: Option<Timestamp>,
+    behind: Duration,
+    n_ticks: u64,
+    n_missed: u64,
+    n_sensor_errors: u64,
+    sensor_problem: Option<String>,
+    took: Duration,
+}
+
+/// What one tick was like.
+#[derive(Debug)]
+pub(crate) struct Beat {
+    pub(crate) due: Due,
+    /// Since the node started.
+    pub(crate) n_sensor_errors: u64,
+    /// What went wrong at this tick.
+    pub(crate) sensor_problem: Option<String>,
+    /// Reading, stepping and forecasting.
+    pub(crate) took: Duration,
+}
+
+/// Numbers for `/metrics`, totals since the node started.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Counters {
+    /// Time since the node started.
+    pub(crate) up: Duration,
+    /// Deadlines at which samples were taken.
+    pub(crate) n_ticks: u64,
+    /// Deadlines at which none were.
+    pub(crate) n_missed_deadlines: u64,
+    /// Steps of all series that have no sample.
+    pub(crate) n_gaps: u64,
+    /// Files that could not be read or understood.
+    pub(crate) n_sensor_errors: u64,
+    /// Fits in REFIT that failed.
+    pub(crate) n_fit_failures: u64,
+    /// Whether the last write succeeded.
+    pub(crate) store_ok: bool,
+    /// Samples in memory that are still to be written.
+    pub(crate) backlog_samples: u64,
+    /// Samples given up.
+    pub(crate) dropped_samples: u64,
+    /// Of the last tick.
+    pub(crate) tick_duration: Duration,
+}
+
+impl Hub {
+    /// Notes what a tick was like.
+    pub(crate) fn note(&self, beat: Beat) {
+        let mut pulse = self.pulse();
+        pulse.last_label = Some(beat.due.label);
+        pulse.behind = beat.due.behind;
+        pulse.n_ticks += 1;
+        pulse.n_missed += beat.due.n_missed;
+        pulse.n_sensor_errors = beat.n_sensor_errors;
+        pulse.sensor_problem = beat.sensor_problem;
+        pulse.took = beat.took;
+    }
+
+    /// How the node is.
+    pub(crate) fn health(&self) -> api::Health {
+        let (pulse, store) = (self.pulse().clone(), self.store.status());
+        let mut problems = Vec::new();
+        if let Some(problem) = &store.problem {
+            let n = grouped(store.n_waiting as u64);
+            problems.push(format!("the store cannot be written: {problem}; {n} samples are kept in memory"));
+        }
+        if store.n_dropped > 0 {
+            let n = grouped(store.n_dropped);
+            problems.push(format!("{n} samples were given up, because the store could not be written for too long"));
+        }
+        if !pulse.behind.is_zero() {
+            let behind = pulse.behind.as_secs_f64();
+            problems.push(format!(
+                "the wall clock is {behind:.1} s behind the last sample, as if it was set back; samples are labelled ahead of it"
+            ));
+        }
+        problems.extend(pulse.sensor_problem.map(|problem| format!("a sensor failed at the last tick: {problem}")));
+        api::Health {
+            status: if problems.is_empty() { api::Status::Ok } else { api::Status::Degraded },
+            problems,
+            absent: self.facts.absent.clone(),
+            missed_deadlines: pulse.n_missed,
+            store: api::StoreHealth {
+                ok: store.problem.is_none(),
+                backlog_samples: store.n_waiting as u64,
+                dropped_samples: store.n_dropped,
+            },
+            clock_behind_seconds: pulse.behind.as_secs_f64(),
+        }
+    }
+
+    /// Whether the first tick is in; the store is open before there is a hub.
+    pub(crate) fn readiness(&self) -> api::Readiness {
+        let ready = self.pulse().n_ticks > 0;
+        api::Readiness { ready, reason: (!ready).then(|| "no sample was taken yet".to_owned()) }
+    }
+
+    /// Numbers for `/metrics`.
+    pub(crate) fn counters(&self) -> Counters {
+        let (pulse, store) = (self.pulse().clone(), self.store.status());
+        let totals = self.engine().totals();
+        Counters {
+            up: self.clock.monotonic().saturating_sub(self.facts.began),
+            n_ticks: pulse.n_ticks,
+            n_missed_deadlines: pulse.n_missed,
+            n_gaps: totals.n_gaps,
+            n_sensor_errors: pulse.n_sensor_errors,
+            n_fit_failures: totals.n_fit_failures,
+            store_ok: store.problem.is_none(),
+            backlog_samples: store.n_waiting as u64,
+            dropped_samples: store.n_dropped,
+            tick_duration: pulse.took,
+        }
+    }
+}
+
+/// `1,200`.
+fn grouped(n: u64) -> String {
+    let digits = n.to_string();
+    let mut text = String::new();
+    for (idx, digit) in digits.chars().enumerate() {
+        if idx > 0 && (digits.len() - idx).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn thousands_are_grouped() {
+        let texts = [0, 12, 123, 1200, 123_456, 1_234_567].map(grouped);
+        assert_eq!(texts, ["0", "12", "123", "1,200", "123,456", "1,234,567"]);
+    }
+}

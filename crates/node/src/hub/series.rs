@@ -1,0 +1,105 @@
+//! What the series are, which models they have, and how well those did.
+
+use predict::{LeadScore, Model};
+
+use super::{Hub, QueryError, unknown};
+use crate::api;
+use crate::engine::Entry;
+use crate::engine::forecaster::Forecaster;
+use crate::schedule::times;
+
+impl Hub {
+    /// Every series, sensors' in the order of their table and then pushed ones.
+    pub(crate) fn list(&self) -> Vec<api::Series> {
+        self.engine().in_order().into_iter().map(series).collect()
+    }
+
+    /// One series, and what is fitted to it.
+    pub(crate) fn detail(&self, id: &str) -> Result<api::SeriesDetail, QueryError> {
+        let engine = self.engine();
+        let entry = engine.get(id).ok_or_else(|| unknown(id))?;
+        Ok(detail(entry))
+    }
+
+    /// How the forecasts of a series did, per lead time.
+    pub(crate) fn accuracy(&self, id: &str) -> Result<api::Accuracy, QueryError> {
+        let (about, forecaster) = {
+            let engine = self.engine();
+            let entry = engine.get(id).ok_or_else(|| unknown(id))?;
+            (entry.about.clone(), entry.forecaster.clone())
+        };
+        let leads = forecaster.scores().into_iter().map(|scores| api::LeadAccuracy {
+            lead_steps: scores.model.lead,
+            lead_seconds: times(about.step, scores.model.lead as u64).as_secs_f64(),
+            n: scores.model.n,
+            model: statistics(&scores.model),
+            last: statistics(&scores.last),
+            mean: statistics(&scores.mean),
+        });
+        Ok(api::Accuracy { id: about.id.to_string(), unit: about.unit().to_owned(), leads: leads.collect() })
+    }
+}
+
+fn series(entry: &Entry) -> api::Series {
+    let Entry { about, forecaster, .. } = entry;
+    let value = forecaster.last_value();
+    api::Series {
+        id: about.id.to_string(),
+        aliases: about.aliases(),
+        unit: about.unit().to_owned(),
+        kind: about.kind(),
+        sentence: about.sentence().to_owned(),
+        labels: about.labels(),
+        source: if about.is_pushed() { api::Source::Pushed } else { api::Source::Sensor },
+        step_seconds: about.step.as_secs_f64(),
+        range: about.range(),
+        last: forecaster.last().map(|time| api::LastSample { time, value: value.is_finite().then_some(value) }),
+        n_samples: forecaster.counts.n_samples,
+        n_gaps: forecaster.counts.n_gaps,
+        model: forecaster.model_text().to_owned(),
+    }
+}
+
+pub(super) fn detail(entry: &Entry) -> api::SeriesDetail {
+    let forecaster = &entry.forecaster;
+    api::SeriesDetail { series: series(entry), fitted: fitted(forecaster), waiting: waiting(forecaster) }
+}
+
+fn fitted(forecaster: &Forecaster) -> Option<api::Fitted> {
+    let predictor = forecaster.speaking()?;
+    let model: &Model = predictor.model();
+    Some(api::Fitted {
+        model: model.spec().inner().to_string(),
+        coefficients: model.coefficients(),
+        mean: model.mean(),
+        innovation_variance: model.innovation_variance(),
+        n_samples: model.n_samples(),
+        fitted_at: forecaster.fitted_at(),
+        n_refits: predictor.n_refits(),
+    })
+}
+
+fn waiting(forecaster: &Forecaster) -> Option<api::Waiting> {
+    let (reason, n_known) = forecaster.waiting()?;
+    let plan = forecaster.plan();
+    let is_short = reason == api::WaitingReason::TooShort;
+    Some(api::Waiting {
+        model: plan.spec.inner().to_string(),
+        reason,
+        have: is_short.then_some(n_known),
+        need: is_short.then_some(plan.n_needed),
+    })
+}
+
+fn statistics(score: &LeadScore) -> Option<api::ErrorStatistics> {
+    let (errors, coverage) = (score.errors?, score.coverage?);
+    Some(api::ErrorStatistics {
+        min: errors.min,
+        median: errors.median,
+        max: errors.max,
+        mean: errors.mean,
+        mean_absolute: errors.mean_absolute,
+        mean_squared: errors.mean_squared,
+        coverage: api::Coverage { p50: coverage.p50, p80: coverage.p80, p95: coverage.p95 },
+    })
+}

@@ -1,0 +1,347 @@
+//! A node without its threads: a manual clock, a host made of files, the real store.
+
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tempfile::TempDir;
+use units::{Confidence, Timestamp};
+
+use super::{Hub, QueryError, TimeRange};
+use crate::api::{self, PushedSample};
+use crate::clock::{Clock, ManualClock};
+use crate::config::Config;
+use crate::node::assemble;
+use crate::sampler::Sampler;
+
+const SECOND: Duration = Duration::from_secs(1);
+const LOAD: &str = "load.1m";
+
+fn at(seconds: i64) -> Timestamp {
+    Timestamp::from_nanos(seconds * 1_000_000_000)
+}
+
+/// A recorded host whose load the test says, and a node that samples it.
+struct World {
+    root: TempDir,
+    config: Config,
+    clock: Arc<ManualClock>,
+    hub: Arc<Hub>,
+    sampler: Sampler,
+    n_ticks: u32,
+}
+
+impl World {
+    fn start(data_dir: Option<&Path>) -> Self {
+        let root = tempfile::tempdir().unwrap();
+        fs::create_dir(root.path().join("proc")).unwrap();
+        let config = Config {
+            root: root.path().to_owned(),
+            data_dir: data_dir.map(Path::to_owned),
+            model: "REFIT(AR(2),every=20,window=60)".parse().unwrap(),
+            ..Config::default()
+        };
+        let clock = Arc::new(ManualClock::at(at(1_800_000_000)));
+        set_load(root.path(), 0);
+        let (hub, sampler) = begin(&config, &clock);
+        Self { root, config, clock, hub, sampler, n_ticks: 0 }
+    }
+
+    /// The next tick, with a load that varies but is the same on every run.
+    fn tick(&mut self) {
+        set_load(self.root.path(), self.n_ticks);
+        self.n_ticks += 1;
+        loop {
+            match self.sampler.poll() {
+                Duration::ZERO => return,
+                wait => self.clock.pass(wait),
+            }
+        }
+    }
+
+    fn ticks(&mut self, n: u32) {
+        (0..n).for_each(|_| self.tick());
+    }
+
+    /// Ends the node, flushed or not, and starts one on the same directory.
+    fn restart(self) -> Self {
+        let Self { root, config, clock, hub, sampler, n_ticks } = self;
+        drop((hub, sampler));
+        let (hub, sampler) = begin(&config, &clock);
+        Self { root, config, clock, hub, sampler, n_ticks }
+    }
+
+    fn forecast(&self, id: &str) -> api::Forecast {
+        self.hub.forecast(id, Duration::from_secs(30), Confidence::P95).unwrap()
+    }
+
+    fn samples(&self, from: i64, to: i64, step: Option<Duration>) -> Vec<Option<f64>> {
+        self.hub.store.flush().unwrap();
+        let range = TimeRange { from: at(from), to: at(to) };
+        self.hub.samples(LOAD, range, step).unwrap().values
+    }
+
+    fn push(&self, samples: &[(Option<i64>, Option<f64>)]) -> Result<usize, QueryError> {
+        let samples: Vec<_> =
+            samples.iter().map(|(time, value)| PushedSample { time: time.map(at), value: *value }).collect();
+        self.hub.push("mine", &samples)
+    }
+
+    fn create(&self, id: &str, step: &str) -> Result<api::SeriesDetail, QueryError> {
+        let (id, step) = (id.to_owned(), step.to_owned());
+        self.hub.create(api::NewSeries { id, unit: None, sentence: None, step, model: None })
+    }
+}
+
+fn begin(config: &Config, clock: &Arc<ManualClock>) -> (Arc<Hub>, Sampler) {
+    let host = sensor::Host::open(&config.root).unwrap();
+    let clock: Arc<dyn Clock> = clock.clone();
+    let (hub, schedule) = assemble(config, &host, Arc::clone(&clock)).unwrap();
+    (Arc::clone(&hub), Sampler::new(clock, schedule, host, hub))
+}
+
+fn set_load(root: &Path, tick: u32) {
+    let load = f64::from(tick * 7919 % 101) / 100.0;
+    fs::write(root.join("proc/loadavg"), format!("{load:.2} 0.10 0.10 1/100 4711\n")).unwrap();
+}
+
+#[test]
+fn last_speaks_until_there_are_samples_enough() {
+    let mut world = World::start(None);
+    world.tick();
+    let error = world.hub.forecast(LOAD, SECOND, Confidence::P95).unwrap_err();
+    assert!(matches!(error, QueryError::NotReady { have: 1, need: 2, .. }), "{error}");
+    world.tick();
+    let detail = world.hub.detail(LOAD).unwrap();
+    assert_eq!(detail.series.model, "LAST");
+    let waiting = detail.waiting.unwrap();
+    assert_eq!((waiting.model.as_str(), waiting.have, waiting.need), ("AR(2)", Some(2), Some(10)));
+    world.ticks(8);
+    let detail = world.hub.detail(LOAD).unwrap();
+    assert_eq!((detail.series.model.as_str(), detail.waiting), ("REFIT(AR(2),every=20,window=60)", None));
+    assert_eq!(detail.fitted.unwrap().fitted_at, detail.series.last.map(|last| last.time));
+}
+
+#[test]
+fn a_constant_signal_waits_and_says_why() {
+    let mut world = World::start(None);
+    world.ticks(30);
+    let detail = world.hub.detail("load.5m").unwrap();
+    assert_eq!(detail.waiting.unwrap().reason, api::WaitingReason::Constant);
+    assert_eq!(world.forecast("load.5m").mean, [0.1; 30]);
+}
+
+#[test]
+fn forecasts_and_bounds_stay_within_what_the_quantity_can_be() {
+    let mut world = World::start(None);
+    world.ticks(40);
+    let forecast = world.forecast(LOAD);
+    assert!(forecast.mean.iter().chain(&forecast.lower).all(|value| *value >= 0.0));
+    assert!(forecast.lower.contains(&0.0), "the case is not reached");
+}
+
+#[test]
+fn a_missed_deadline_is_a_gap_and_never_a_shift() {
+    let mut world = World::start(None);
+    world.ticks(3);
+    world.clock.pass(Duration::from_millis(2500));
+    world.tick();
+    let begin = 1_800_000_000;
+    let values = world.samples(begin, begin + 10, None);
+    let is_known: Vec<bool> = values.iter().map(Option::is_some).collect();
+    assert_eq!(is_known[..6], [true, true, true, false, true, false]);
+    assert_eq!(world.hub.health().missed_deadlines, 1);
+}
+
+#[test]
+fn a_restart_stands_where_it_stood() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut world = World::start(Some(directory.path()));
+    world.ticks(100);
+    world.clock.pass(5 * SECOND);
+    world.ticks(237);
+    let before = (world.forecast(LOAD), world.hub.accuracy(LOAD).unwrap(), world.hub.detail(LOAD).unwrap().fitted);
+    let mut world = world.restart();
+    let after = (world.forecast(LOAD), world.hub.accuracy(LOAD).unwrap(), world.hub.detail(LOAD).unwrap().fitted);
+    assert_eq!(before, after);
+    assert!(before.1.leads[0].n > 100, "nothing was scored");
+    world.tick();
+    assert_eq!(world.hub.detail(LOAD).unwrap().series.n_samples, 1);
+}
+
+#[test]
+fn a_node_that_was_down_goes_on_as_one_that_missed_the_same() {
+    let directory = tempfile::tempdir().unwrap();
+    let (mut down, mut slept) = (World::start(Some(directory.path())), World::start(None));
+    for world in [&mut down, &mut slept] {
+        world.ticks(90);
+        world.clock.pass(20 * SECOND);
+    }
+    let mut down = down.restart();
+    for world in [&mut down, &mut slept] {
+        world.ticks(30);
+    }
+    assert_eq!(down.forecast(LOAD), slept.forecast(LOAD));
+}
+
+#[test]
+fn a_clock_set_back_loses_and_doubles_nothing() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut world = World::start(Some(directory.path()));
+    world.ticks(10);
+    world.clock.set_wall(at(1_799_000_000));
+    world.ticks(10);
+    let health = world.hub.health();
+    assert_eq!((health.status, health.clock_behind_seconds.round()), (api::Status::Degraded, 1_000_009.0));
+    let mut world = world.restart();
+    world.ticks(10);
+    let values = world.samples(1_800_000_000, 1_800_000_030, None);
+    assert_eq!(values.iter().flatten().count(), 30);
+}
+
+#[test]
+fn a_clock_set_forward_leaves_a_gap() {
+    let mut world = World::start(None);
+    world.ticks(10);
+    world.clock.set_wall(world.clock.wall() + 100 * SECOND);
+    world.ticks(5);
+    let values = world.samples(1_800_000_000, 1_800_000_120, None);
+    let known: Vec<usize> = (0..values.len()).filter(|idx| values[*idx].is_some()).collect();
+    assert_eq!(known.len(), 15);
+    assert!(known.windows(2).all(|pair| pair[1] - pair[0] == 1 || pair[1] - pair[0] == 101), "{known:?}");
+    assert_eq!(world.hub.health().clock_behind_seconds, 0.0);
+}
+
+#[test]
+fn a_gap_longer_than_memory_begins_anew() {
+    let mut world = World::start(None);
+    world.ticks(30);
+    world.clock.set_wall(world.clock.wall() + Duration::from_secs(7200));
+    world.ticks(2);
+    let detail = world.hub.detail(LOAD).unwrap();
+    assert_eq!((detail.series.model.as_str(), detail.waiting.unwrap().have), ("LAST", Some(2)));
+}
+
+#[test]
+fn samples_come_from_memory_and_store_without_a_seam() {
+    let mut world = World::start(None);
+    world.ticks(1300);
+    let values = world.samples(1_800_000_000, 1_800_001_300, None);
+    assert_eq!(values.iter().flatten().count(), 1300);
+    assert_eq!(values[17], Some(f64::from(17 * 7919 % 101) / 100.0));
+    let means = world.samples(1_800_000_000, 1_800_001_320, Some(60 * SECOND));
+    let expected: Vec<f64> =
+        values.chunks(60).map(|chunk| chunk.iter().flatten().sum::<f64>() / chunk.len() as f64).collect();
+    assert_eq!(means.len(), expected.len());
+    for (mean, expected) in means.iter().zip(expected) {
+        // Sums in another order differ in the last digits.
+        assert!((mean.unwrap() - expected).abs() < 1e-12);
+    }
+}
+
+#[test]
+fn what_was_said_is_remembered_once_in_ten_seconds() {
+    let mut world = World::start(None);
+    world.ticks(60);
+    world.hub.store.flush().unwrap();
+    let range = TimeRange { from: at(1_800_000_000), to: at(1_800_001_000) };
+    let said = world.hub.remembered(LOAD, 10 * SECOND, range).unwrap();
+    assert!((5..=6).contains(&said.time.len()), "{said:?}");
+    assert!(said.time.windows(2).all(|pair| pair[1].saturating_since(pair[0]) == 10 * SECOND));
+    let error = world.hub.remembered(LOAD, 11 * SECOND, range).unwrap_err();
+    assert!(error.to_string().contains("10s, 1m, 5m"), "{error}");
+}
+
+#[test]
+fn a_pushed_series_has_its_own_grid_and_survives_a_restart() {
+    let directory = tempfile::tempdir().unwrap();
+    let world = World::start(Some(directory.path()));
+    world.create("mine", "5s").unwrap();
+    assert_eq!(world.push(&[(Some(1002), Some(1.0)), (None, Some(3.0)), (Some(1021), None)]).unwrap(), 3);
+    let before = world.forecast("mine");
+    // 1002 is nearest to 1000, then comes 1005; 1010 and 1015 are skipped, and 1020 is a gap.
+    assert_eq!(before.origin, at(1020));
+    let world = world.restart();
+    let samples = world.hub.samples("mine", TimeRange { from: at(1000), to: at(1030) }, None).unwrap();
+    assert_eq!(samples.values[..2], [Some(1.0), Some(3.0)]);
+    // Trailing gaps leave no trace in the store.
+    assert_eq!(world.forecast("mine").origin, at(1005));
+}
+
+#[test]
+fn samples_of_one_push_are_taken_all_or_none() {
+    let world = World::start(None);
+    world.create("mine", "1s").unwrap();
+    world.push(&[(Some(100), Some(1.0))]).unwrap();
+    let error = world.push(&[(Some(101), Some(1.0)), (Some(101), Some(2.0))]).unwrap_err();
+    assert!(matches!(error, QueryError::OutOfOrder { .. }), "{error}");
+    let error = world.push(&[(Some(101), Some(1.0)), (None, Some(1e200))]).unwrap_err();
+    assert!(matches!(error, QueryError::BadParameter { field: "samples", .. }), "{error}");
+    assert_eq!(world.hub.detail("mine").unwrap().series.n_samples, 1);
+}
+
+#[test]
+fn names_are_taken_once_and_sensors_are_not_fed() {
+    let mut world = World::start(None);
+    world.tick();
+    world.create("mine", "1s").unwrap();
+    for taken in ["mine", LOAD, "cpu.availability"] {
+        assert!(matches!(world.create(taken, "1s"), Err(QueryError::Exists { .. })), "{taken}");
+    }
+    assert!(matches!(world.hub.remove(LOAD), Err(QueryError::NotPushed { .. })));
+    assert!(matches!(world.hub.push(LOAD, &[]), Err(QueryError::NotPushed { .. })));
+    world.hub.remove("mine").unwrap();
+    assert!(matches!(world.hub.detail("mine"), Err(QueryError::UnknownSeries { .. })));
+    world.create("mine", "2s").unwrap();
+}
+
+#[test]
+fn what_makes_no_series_is_refused_by_field() {
+    let world = World::start(None);
+    for (id, step, field) in [("", "1s", "id"), ("a\u{7}", "1s", "id"), ("a", "5", "step"), ("a", "1ms", "step")] {
+        let error = world.create(id, step).unwrap_err();
+        assert!(matches!(error, QueryError::BadParameter { field: given, .. } if given == field), "{error}");
+    }
+}
+
+#[test]
+fn a_full_disk_is_said_and_nothing_is_lost_when_there_is_room_again() {
+    let mut world = World::start(None);
+    world.ticks(5);
+    world.hub.store.flush().unwrap();
+    world.hub.store.limit_pages(1);
+    world.ticks(600);
+    assert!(world.hub.store.flush().is_err());
+    let health = world.hub.health();
+    assert_eq!((health.status, health.store.ok), (api::Status::Degraded, false));
+    assert!(health.problems[0].contains("database or disk is full"), "{:?}", health.problems);
+    assert!(matches!(world.create("mine", "1s"), Err(QueryError::StoreUnavailable { .. })));
+    world.hub.store.limit_pages(0);
+    world.hub.store.flush().unwrap();
+    assert_eq!(world.hub.health().store, api::StoreHealth { ok: true, backlog_samples: 0, dropped_samples: 0 });
+    let n_stored: i64 = world
+        .hub
+        .store
+        .read(|store| {
+            store.query_row("SELECT count(*) FROM sample JOIN series USING (series) WHERE id = 'load.1m'", [], |row| {
+                row.get(0)
+            })
+        })
+        .unwrap();
+    assert_eq!(n_stored, 605);
+}
+
+#[test]
+fn metrics_have_a_forecast_when_there_are_two_samples() {
+    let mut world = World::start(None);
+    world.tick();
+    let bounds = |world: &World| {
+        let gauges = world.hub.gauges();
+        let gauge = gauges.into_iter().find(|gauge| &*gauge.metric.name == "foretop_load_1m_tasks").unwrap();
+        gauge.bounds
+    };
+    assert_eq!(bounds(&world), [None; 3]);
+    world.tick();
+    assert!(bounds(&world).iter().all(|at| at.is_some_and(|at| at.lower <= at.mean && at.mean <= at.upper)));
+}

@@ -1,0 +1,162 @@
+//! The node itself: everything put together, started in order and stopped in reverse.
+
+use std::fs;
+use std::net::SocketAddr;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use sensor::Host;
+use tokio::net::TcpListener;
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
+
+use crate::api;
+use crate::clock::{Clock, SystemClock};
+use crate::config::Config;
+use crate::error::StartError;
+use crate::http::{self, Access};
+use crate::hub::{Facts, Hub};
+use crate::listen::listen;
+use crate::restore::{Restored, restore};
+use crate::sampler::{Pace, Sampler};
+use crate::schedule::Schedule;
+use crate::store::{MEMORY_RETENTION_MAX, Opened};
+
+/// A running node: samples, stores, forecasts and serves until it is stopped.
+///
+/// One that is dropped ends its threads too, but cuts off requests under way; prefer [`Node::stop`].
+#[derive(Debug)]
+pub struct Node {
+    address: SocketAddr,
+    absent: Vec<api::Absent>,
+    shutdown: oneshot::Sender<()>,
+    server: JoinHandle<()>,
+    parts: Parts,
+}
+
+/// What runs on threads of its own.
+struct Parts {
+    /// Dropped first, so that nothing is handed to a store that is closed.
+    pace: Pace,
+    hub: Arc<Hub>,
+}
+
+impl std::fmt::Debug for Parts {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Parts").field("pace", &self.pace).finish_non_exhaustive()
+    }
+}
+
+impl Node {
+    /// Starts a node. When this returns, it listens, the store is open, the last history is replayed, and the sampler
+    /// runs.
+    ///
+    /// # Errors
+    /// [`StartError`]; nothing is left running then.
+    ///
+    /// # Cancellation
+    /// Whoever drops the future may have to wait until the store is open before the data directory is free again.
+    pub async fn start(config: Config) -> Result<Self, StartError> {
+        config.check()?;
+        let listener = listen(config.listen).await?;
+        let address =
+            listener.local_addr().map_err(|source| StartError::CannotListen { address: config.listen, source })?;
+        let access = Access { listen: address, token: config.token.clone() };
+        let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
+        let parts = tokio::task::spawn_blocking(move || begin(&config, clock)).await;
+        let (parts, absent) = parts.unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()))?;
+        let (shutdown, asked) = oneshot::channel();
+        let server = tokio::spawn(serve(listener, Arc::clone(&parts.hub), access, asked));
+        Ok(Self { address, absent, shutdown, server, parts })
+    }
+
+    /// Where the node listens; the real port where 0 was asked for.
+    #[must_use]
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Signals that this host does not offer, and why.
+    #[must_use]
+    pub fn absent(&self) -> &[api::Absent] {
+        &self.absent
+    }
+
+    /// Stops sampling and serving, and writes what waits.
+    pub async fn stop(self) {
+        // An error says that the server has ended already.
+        let _ = self.shutdown.send(());
+        if let Err(error) = self.server.await {
+            tracing::error!(%error, "the server failed");
+        }
+        let parts = self.parts;
+        let ended = tokio::task::spawn_blocking(move || {
+            drop(parts.pace);
+            parts.hub.close();
+        });
+        if let Err(error) = ended.await {
+            tracing::error!(%error, "the sampler or the store failed");
+        }
+    }
+}
+
+async fn serve(listener: TcpListener, hub: Arc<Hub>, access: Access, asked: oneshot::Receiver<()>) {
+    let shutdown = async {
+        // A sender that is gone means the same as one that asks.
+        let _ = asked.await;
+    };
+    http::serve(listener, http::router(hub, access), shutdown).await;
+}
+
+/// Everything that blocks: sensors, store, replay, threads.
+fn begin(config: &Config, clock: Arc<dyn Clock>) -> Result<(Parts, Vec<api::Absent>), StartError> {
+    let host = Host::open(&config.root)?;
+    let (hub, schedule) = assemble(config, &host, Arc::clone(&clock))?;
+    let absent = hub.health().absent;
+    let sampler = Sampler::new(clock, schedule, host, Arc::clone(&hub));
+    let pace = Pace::start(sampler).map_err(StartError::NoThread)?;
+    Ok((Parts { pace, hub }, absent))
+}
+
+/// The hub with its store open and its history replayed, and when to sample.
+pub(crate) fn assemble(
+    config: &Config,
+    host: &Host,
+    clock: Arc<dyn Clock>,
+) -> Result<(Arc<Hub>, Schedule), StartError> {
+    let opened = Opened::open(config.data_dir.as_deref(), config.retention)?;
+    let Restored { engine, last_label, changed } = restore(&opened, config)?;
+    let store = opened.run()?;
+    store.put(changed);
+    let (monotonic, wall) = (clock.monotonic(), clock.wall());
+    let absent = host.absent().iter();
+    let facts = Facts {
+        info: api::NodeInfo {
+            host: host_name(&config.root),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            started: wall,
+            step_seconds: config.step.as_secs_f64(),
+            model: config.model.to_string(),
+        },
+        absent: absent.map(|one| api::Absent { signal: one.signal.to_owned(), reason: one.reason.clone() }).collect(),
+        patience: patience(config),
+        select: config.select.clone(),
+        began: monotonic,
+    };
+    let hub = Arc::new(Hub::new(facts, Arc::clone(&clock), engine, store));
+    Ok((hub, Schedule::start(config.step, monotonic, wall, last_label)))
+}
+
+/// As long as there is history of a series, it is worth being listed.
+fn patience(config: &Config) -> Duration {
+    match config.data_dir {
+        Some(_) => config.retention,
+        None => config.retention.min(MEMORY_RETENTION_MAX),
+    }
+}
+
+fn host_name(root: &Path) -> String {
+    let name = fs::read_to_string(root.join("proc/sys/kernel/hostname"));
+    name.map_or_else(|_| "unknown".to_owned(), |name| name.trim().to_owned())
+}

@@ -1,0 +1,113 @@
+//! From the store to a running engine: the last samples of every series, through the same code as live ones.
+
+use std::collections::HashMap;
+use std::num::NonZero;
+use std::sync::Arc;
+use std::thread;
+
+use units::Timestamp;
+
+use crate::config::Config;
+use crate::engine::about::{About, Origin};
+use crate::engine::plan::Plan;
+use crate::engine::{Engine, Entry};
+use crate::schedule::times;
+use crate::store::{Batch, Opened, StoreError, read};
+
+/// A series to come, and the samples that it is to take first.
+type Replay = (Entry, Vec<(Timestamp, f64)>);
+
+/// What a node begins with.
+pub(crate) struct Restored {
+    pub(crate) engine: Engine,
+    /// The last label that a sensor's sample has.
+    pub(crate) last_label: Option<Timestamp>,
+    /// What has to be written, because it is different from last time.
+    pub(crate) changed: Batch,
+}
+
+/// Loads as many samples as forecasters keep, and replays them.
+///
+/// # Errors
+/// When the store cannot be read.
+pub(crate) fn restore(opened: &Opened, config: &Config) -> Result<Restored, StoreError> {
+    let load = || {
+        let key = read::next_key(&opened.writer)?;
+        let mut engine = Engine::new(config.model.clone(), config.step, key);
+        let last_label = read::last_label(&opened.writer)?;
+        let mut changed = Batch::default();
+        let entries = entries(read::series(&opened.writer)?, config, &engine, &mut changed);
+        let mut replays = load(opened, &engine, entries, last_label)?;
+        replay_all(&mut replays);
+        replays.into_iter().for_each(|(entry, _)| engine.insert(entry));
+        Ok(Restored { engine, last_label, changed })
+    };
+    load().map_err(|error| opened.explain(error))
+}
+
+/// Sensors take the configured step, whatever they had.
+fn entries(abouts: Vec<About>, config: &Config, engine: &Engine, changed: &mut Batch) -> Vec<Entry> {
+    let mut entries = Vec::with_capacity(abouts.len());
+    for mut about in abouts {
+        let plan = match &about.origin {
+            Origin::Sensor { .. } if !config.select.takes(&about.id) => continue,
+            Origin::Sensor { .. } => Arc::clone(engine.sensor_plan()),
+            Origin::Pushed { model, .. } => {
+                let spec = model.parse().unwrap_or_else(|_| config.model.clone());
+                Arc::new(Plan::new(spec, about.step))
+            }
+        };
+        if about.step != plan.step {
+            about.step = plan.step;
+            changed.added.push(about.clone());
+        }
+        entries.push(Entry::new(about, plan));
+    }
+    entries
+}
+
+/// Sensors' samples lie side by side, so one pass over the last stretch finds all of them. Pushed series have their
+/// last samples anywhere.
+fn load(
+    opened: &Opened,
+    engine: &Engine,
+    entries: Vec<Entry>,
+    last_label: Option<Timestamp>,
+) -> rusqlite::Result<Vec<Replay>> {
+    let plan = engine.sensor_plan();
+    let mut by_key: HashMap<i64, Vec<(Timestamp, f64)>> =
+        entries.iter().filter(|entry| !entry.about.is_pushed()).map(|entry| (entry.about.key, Vec::new())).collect();
+    if let Some(last) = last_label {
+        let from = last - times(plan.step, plan.n_kept as u64 - 1);
+        read::all_samples(&opened.writer, from, |time, key, value| {
+            if let Some(samples) = by_key.get_mut(&key) {
+                samples.push((time, value));
+            }
+        })?;
+    }
+    let mut replays = Vec::with_capacity(entries.len());
+    for mut entry in entries {
+        let mut samples = by_key.remove(&entry.about.key).unwrap_or_default();
+        if samples.is_empty() {
+            entry.heard = read::last_label_of(&opened.writer, entry.about.key)?;
+        }
+        if let Some(heard) = entry.heard.filter(|_| entry.about.is_pushed()) {
+            let plan = entry.forecaster.plan();
+            let from = heard - times(plan.step, plan.n_kept as u64 - 1);
+            let found = read::samples(&opened.writer, entry.about.key, plan.step, from..heard + plan.step)?;
+            samples = found.into_iter().map(|sample| (sample.time, sample.mean)).collect();
+        }
+        replays.push((entry, samples));
+    }
+    Ok(replays)
+}
+
+fn replay_all(replays: &mut [Replay]) {
+    let n_threads = thread::available_parallelism().map_or(1, NonZero::get);
+    let n_each = replays.len().div_ceil(n_threads).max(1);
+    thread::scope(|scope| {
+        for part in replays.chunks_mut(n_each) {
+            scope.spawn(|| part.iter_mut().for_each(|(entry, samples)| entry.replay(samples.drain(..))));
+        }
+    });
+}

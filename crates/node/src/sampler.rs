@@ -1,0 +1,95 @@
+//! The sampler: reads the sensors on deadlines, on a thread of its own.
+
+use std::io;
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use sensor::{Host, Readings};
+
+use crate::clock::Clock;
+use crate::hub::Hub;
+use crate::hub::health::Beat;
+use crate::schedule::{Due, Schedule, Wake};
+
+/// Reads the sensors when they are due.
+pub(crate) struct Sampler {
+    clock: Arc<dyn Clock>,
+    schedule: Schedule,
+    host: Host,
+    readings: Readings,
+    hub: Arc<Hub>,
+}
+
+impl Sampler {
+    pub(crate) fn new(clock: Arc<dyn Clock>, schedule: Schedule, host: Host, hub: Arc<Hub>) -> Self {
+        Self { clock, schedule, host, readings: Readings::default(), hub }
+    }
+
+    /// Samples, if that is due. Gives how long there is nothing to do.
+    pub(crate) fn poll(&mut self) -> Duration {
+        match self.schedule.poll(self.clock.monotonic(), self.clock.wall()) {
+            Wake::Wait(span) => span,
+            Wake::Sample(due) => {
+                self.sample(due);
+                Duration::ZERO
+            }
+        }
+    }
+
+    fn sample(&mut self, due: Due) {
+        let began = self.clock.monotonic();
+        let n_errors = self.host.n_errors();
+        self.host.read(began, &mut self.readings);
+        self.hub.take_tick(due, &self.readings);
+        let has_failed = self.host.n_errors() > n_errors;
+        self.hub.note(Beat {
+            due,
+            n_sensor_errors: self.host.n_errors(),
+            sensor_problem: self.host.last_error().filter(|_| has_failed).map(ToString::to_string),
+            took: self.clock.monotonic().saturating_sub(began),
+        });
+    }
+}
+
+/// The thread that a sampler runs on. Ends when it is dropped.
+#[derive(Debug)]
+pub(crate) struct Pace {
+    stop: Arc<Stop>,
+    thread: Option<JoinHandle<()>>,
+}
+
+#[derive(Debug, Default)]
+struct Stop {
+    is_asked: Mutex<bool>,
+    changed: Condvar,
+}
+
+impl Pace {
+    pub(crate) fn start(mut sampler: Sampler) -> io::Result<Self> {
+        let stop = Arc::new(Stop::default());
+        let asked = Arc::clone(&stop);
+        let thread =
+            thread::Builder::new().name("sampler".to_owned()).spawn(move || while !asked.wait(sampler.poll()) {})?;
+        Ok(Self { stop, thread: Some(thread) })
+    }
+}
+
+impl Drop for Pace {
+    fn drop(&mut self) {
+        *self.stop.is_asked.lock().unwrap_or_else(PoisonError::into_inner) = true;
+        self.stop.changed.notify_all();
+        if self.thread.take().is_some_and(|thread| thread.join().is_err()) {
+            tracing::error!("the sampler's thread panicked");
+        }
+    }
+}
+
+impl Stop {
+    /// Waits for `span`, or until it is asked for. Says whether it is.
+    fn wait(&self, span: Duration) -> bool {
+        let is_asked = self.is_asked.lock().unwrap_or_else(PoisonError::into_inner);
+        let waited = self.changed.wait_timeout_while(is_asked, span, |is_asked| !*is_asked);
+        *waited.unwrap_or_else(PoisonError::into_inner).0
+    }
+}

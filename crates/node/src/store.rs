@@ -1,0 +1,217 @@
+//! The store: samples and remembered forecasts in one SQLite file. `docs/formats/store.md` says how they lie in it.
+//!
+//! A thread of its own writes, so that no disk can hold up the sampler. Readers have a connection of their own.
+
+mod age;
+mod inbox;
+pub(crate) mod read;
+mod schema;
+mod write;
+
+use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use rusqlite::Connection;
+use units::Timestamp;
+
+pub(crate) use self::inbox::{Batch, Moment, Row, Status};
+pub use self::schema::StoreError;
+
+use self::age::Ageing;
+use self::inbox::{Inbox, Work};
+use self::schema::{Place, message};
+
+/// The length of the stretches that old samples are thinned to.
+pub(crate) const MINUTE: Duration = Duration::from_secs(60);
+
+/// The longest that history in memory is kept.
+pub(crate) const MEMORY_RETENTION_MAX: Duration = Duration::from_secs(3600);
+
+/// Transactions are this far apart at least, so that 100 ticks a second do not make 100 transactions.
+const COMMIT_EVERY: Duration = Duration::from_millis(100);
+
+/// How long to wait after a failed write: people free a disk within minutes, and a try costs little.
+const RETRY_EVERY: Duration = Duration::from_secs(3);
+
+/// How long a request waits for the disk, before it is told that the store cannot be written.
+const FLUSH_TIME_MAX: Duration = Duration::from_secs(10);
+
+/// The whole minute that `time` lies in.
+pub(crate) fn minute_of(time: Timestamp) -> Timestamp {
+    time.floor_to(MINUTE)
+}
+
+/// The open store.
+#[derive(Debug)]
+pub(crate) struct Store {
+    inbox: Arc<Inbox>,
+    reader: Mutex<Connection>,
+    thread: Mutex<Option<JoinHandle<()>>>,
+    #[cfg(test)]
+    pages_max: Arc<std::sync::atomic::AtomicU32>,
+    /// Last, so that the lock is let go after the connections are closed.
+    _place: Place,
+}
+
+/// The store before its thread runs: what was in it at start.
+#[derive(Debug)]
+pub(crate) struct Opened {
+    place: Place,
+    pub(crate) writer: Connection,
+    ageing: Ageing,
+}
+
+impl Opened {
+    /// Opens the store in `directory`, or one in memory, and makes it if there is none.
+    ///
+    /// # Errors
+    /// [`StoreError`], which names the directory or the file and says what to do.
+    pub(crate) fn open(directory: Option<&Path>, retention: Duration) -> Result<Self, StoreError> {
+        let (place, retention) = match directory {
+            Some(directory) => (Place::directory(directory)?, retention),
+            None => (Place::memory(), retention.min(MEMORY_RETENTION_MAX)),
+        };
+        let writer = place.writer()?;
+        let ageing = Ageing::load(&writer, retention).map_err(|error| place.explain(error))?;
+        Ok(Self { place, writer, ageing })
+    }
+
+    /// What an error on reading this store means.
+    pub(crate) fn explain(&self, error: rusqlite::Error) -> StoreError {
+        self.place.explain(error)
+    }
+
+    /// Starts the thread that writes.
+    ///
+    /// # Errors
+    /// When the file cannot be opened once more, or no thread can be made.
+    pub(crate) fn run(self) -> Result<Store, StoreError> {
+        let reader = self.place.reader()?;
+        let inbox = Arc::new(Inbox::default());
+        let mut writer = Writer {
+            connection: self.writer,
+            ageing: self.ageing,
+            inbox: Arc::clone(&inbox),
+            #[cfg(test)]
+            pages_max: Arc::default(),
+        };
+        #[cfg(test)]
+        let pages_max = Arc::clone(&writer.pages_max);
+        let thread = std::thread::Builder::new().name("store".to_owned()).spawn(move || writer.run());
+        let thread = thread.map_err(|source| self.place.no_thread(source))?;
+        Ok(Store {
+            inbox,
+            reader: Mutex::new(reader),
+            thread: Mutex::new(Some(thread)),
+            #[cfg(test)]
+            pages_max,
+            _place: self.place,
+        })
+    }
+}
+
+impl Store {
+    /// Hands over what is to be written, and returns at once.
+    pub(crate) fn put(&self, batch: Batch) {
+        self.inbox.put(batch);
+    }
+
+    /// Waits until everything handed over is written.
+    ///
+    /// # Errors
+    /// A sentence, when it cannot be written.
+    pub(crate) fn flush(&self) -> Result<(), String> {
+        self.inbox.flush(FLUSH_TIME_MAX)
+    }
+
+    /// Lets the file grow to so many pages only, as a full disk does; 0 takes the limit away.
+    #[cfg(test)]
+    pub(crate) fn limit_pages(&self, n_pages: u32) {
+        self.pages_max.store(n_pages, std::sync::atomic::Ordering::Relaxed);
+    }
+
+    pub(crate) fn status(&self) -> Status {
+        self.inbox.status()
+    }
+
+    /// Asks the store, on a connection that only reads. May take as long as a disk does.
+    ///
+    /// # Errors
+    /// SQLite's sentence.
+    pub(crate) fn read<T>(&self, ask: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T, String> {
+        let reader: MutexGuard<'_, Connection> = self.reader.lock().unwrap_or_else(PoisonError::into_inner);
+        ask(&reader).map_err(|error| message(&error))
+    }
+
+    /// Writes what waits, if it can be written, and ends the thread.
+    pub(crate) fn close(&self) {
+        self.inbox.stop();
+        let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if thread.is_some_and(|thread| thread.join().is_err()) {
+            tracing::error!("the store's thread panicked");
+        }
+    }
+}
+
+impl Drop for Store {
+    fn drop(&mut self) {
+        self.close();
+    }
+}
+
+/// The thread that writes.
+struct Writer {
+    connection: Connection,
+    ageing: Ageing,
+    inbox: Arc<Inbox>,
+    #[cfg(test)]
+    pages_max: Arc<std::sync::atomic::AtomicU32>,
+}
+
+impl Writer {
+    fn run(&mut self) {
+        while let Work::Write(batches) = self.inbox.take() {
+            #[cfg(test)]
+            self.limit_pages();
+            match write::write(&mut self.connection, &batches, self.ageing.minutes_until()) {
+                Ok(()) => {
+                    self.inbox.done(&batches);
+                    self.age(&batches);
+                    self.inbox.pause(COMMIT_EVERY);
+                }
+                Err(error) if self.inbox.failed(batches, message(&error)) => {
+                    tracing::warn!(error = message(&error), "samples cannot be written");
+                    self.inbox.pause(RETRY_EVERY);
+                }
+                Err(error) => {
+                    tracing::error!(error = message(&error), "the last samples cannot be written");
+                    break;
+                }
+            }
+        }
+        self.inbox.end();
+    }
+
+    fn age(&mut self, batches: &[Batch]) {
+        if batches.iter().any(|batch| !batch.removed.is_empty()) {
+            self.ageing.note_removal();
+        }
+        let tick = batches.iter().rev().find_map(|batch| batch.tick);
+        let Some(tick) = tick else { return };
+        if let Err(error) = self.ageing.work(&mut self.connection, tick.label, tick.now) {
+            self.inbox.report(message(&error));
+        }
+    }
+
+    #[cfg(test)]
+    fn limit_pages(&self) {
+        let n_pages = self.pages_max.load(std::sync::atomic::Ordering::Relaxed);
+        let n_pages = if n_pages == 0 { u32::MAX - 1 } else { n_pages };
+        self.connection.pragma_update_and_check(None, "max_page_count", n_pages, |_| Ok(())).unwrap();
+    }
+}
+
+#[cfg(test)]
+mod tests;

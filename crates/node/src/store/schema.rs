@@ -1,0 +1,237 @@
+//! Opening the file: its lock, its tables, and the refusal of what is not ours.
+
+use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
+use std::io::{self, Write};
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use rusqlite::{Connection, ErrorCode, OpenFlags};
+
+const APPLICATION_ID: i64 = 0x4654_5350;
+const VERSION: i64 = 1;
+const FILE_NAME: &str = "foretop.db";
+const LOCK_NAME: &str = "foretop.lock";
+
+/// How long a reader waits for the writer, and the other way round. In WAL mode neither has to.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// The write-ahead log is cut back to this after a checkpoint.
+const JOURNAL_BYTES_MAX: i64 = 16 << 20;
+
+const TABLES: &str = "
+    CREATE TABLE series (
+        series INTEGER PRIMARY KEY, id TEXT NOT NULL, source TEXT NOT NULL, family TEXT, label TEXT, unit TEXT NOT NULL,
+        sentence TEXT NOT NULL, step_ns INTEGER NOT NULL, model TEXT, created_ns INTEGER NOT NULL,
+        removed INTEGER NOT NULL DEFAULT 0
+    ) STRICT;
+    CREATE UNIQUE INDEX series_id ON series (id) WHERE removed = 0;
+    CREATE TABLE sample (
+        t_ns INTEGER NOT NULL, series INTEGER NOT NULL, value REAL NOT NULL, PRIMARY KEY (t_ns, series)
+    ) WITHOUT ROWID, STRICT;
+    CREATE TABLE minute (
+        series INTEGER NOT NULL, t_ns INTEGER NOT NULL, mean REAL NOT NULL, min REAL NOT NULL, max REAL NOT NULL,
+        n INTEGER NOT NULL, PRIMARY KEY (series, t_ns)
+    ) WITHOUT ROWID, STRICT;
+    CREATE TABLE forecast (
+        t_ns INTEGER NOT NULL, series INTEGER NOT NULL, lead_ns INTEGER NOT NULL, mean REAL NOT NULL,
+        standard_error REAL NOT NULL, PRIMARY KEY (t_ns, series, lead_ns)
+    ) WITHOUT ROWID, STRICT;
+    CREATE TABLE progress (minutes_until_ns INTEGER NOT NULL) STRICT;
+    INSERT INTO progress VALUES (0);
+";
+
+/// Why the store cannot be opened.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum StoreError {
+    /// The data directory cannot be made or written.
+    #[error("cannot write the data directory `{}`", path.display())]
+    NotWritable {
+        /// The directory.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// Another process uses the data directory.
+    #[error(
+        "the data directory `{}` is in use by another node{}; stop it, or give this one its own directory",
+        path.display(),
+        pid.as_ref().map(|pid| format!(" (process {pid})")).unwrap_or_default()
+    )]
+    Locked {
+        /// The directory.
+        path: PathBuf,
+        /// The process, if it could be told.
+        pid: Option<String>,
+    },
+    /// The file is damaged, or no store of ours.
+    #[error("the store `{}` is damaged or no store of this program ({problem}); move it away, and a fresh one is made", path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        problem: String,
+    },
+    /// A later version of this program made the file.
+    #[error(
+        "the store `{}` has format version {given}, and this program knows {VERSION}; use the program that made it, or move it away",
+        path.display()
+    )]
+    TooNew {
+        /// The file.
+        path: PathBuf,
+        /// Its version.
+        given: i64,
+    },
+    /// It cannot be opened for another reason, such as a full disk.
+    #[error("cannot open the store `{}`", path.display())]
+    Unopened {
+        /// The file.
+        path: PathBuf,
+        /// What SQLite said.
+        source: rusqlite::Error,
+    },
+    /// No thread can be made to write it.
+    #[error("cannot start the thread that writes the store `{}`", path.display())]
+    NoThread {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+}
+
+/// Where the database is.
+#[derive(Debug)]
+pub(super) struct Place {
+    path: PathBuf,
+    flags: OpenFlags,
+    /// Locked for as long as it is open.
+    _lock: Option<File>,
+}
+
+impl Place {
+    /// In a directory, which is made if it is not there, and locked.
+    pub(super) fn directory(path: &Path) -> Result<Self, StoreError> {
+        let not_writable = |source| StoreError::NotWritable { path: path.to_owned(), source };
+        DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(not_writable)?;
+        let lock = lock(path).map_err(not_writable)?;
+        let Some(lock) = lock else {
+            let pid = fs::read_to_string(path.join(LOCK_NAME)).ok().map(|pid| pid.trim().to_owned());
+            return Err(StoreError::Locked { path: path.to_owned(), pid: pid.filter(|pid| !pid.is_empty()) });
+        };
+        Ok(Self { path: path.join(FILE_NAME), flags: OpenFlags::SQLITE_OPEN_NO_MUTEX, _lock: Some(lock) })
+    }
+
+    /// In memory, shared by the connections of this place alone.
+    pub(super) fn memory() -> Self {
+        static N_PLACES: AtomicU64 = AtomicU64::new(0);
+        let name = format!("file:/foretop-{}?vfs=memdb", N_PLACES.fetch_add(1, Ordering::Relaxed));
+        let flags = OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI;
+        Self { path: name.into(), flags, _lock: None }
+    }
+
+    /// A connection that writes; makes the tables if there are none.
+    pub(super) fn writer(&self) -> Result<Connection, StoreError> {
+        let flags = self.flags | OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
+        let open = || {
+            let connection = Connection::open_with_flags(&self.path, flags)?;
+            connection.busy_timeout(BUSY_TIMEOUT)?;
+            Ok(connection)
+        };
+        let mut connection = open().map_err(|error| self.explain(error))?;
+        self.check(&connection)?;
+        prepare(&mut connection).map_err(|error| self.explain(error))?;
+        Ok(connection)
+    }
+
+    /// A connection that only reads. To be opened after the writer.
+    pub(super) fn reader(&self) -> Result<Connection, StoreError> {
+        let open = || {
+            let flags = self.flags | OpenFlags::SQLITE_OPEN_READ_ONLY;
+            let connection = Connection::open_with_flags(&self.path, flags)?;
+            connection.busy_timeout(BUSY_TIMEOUT)?;
+            Ok(connection)
+        };
+        open().map_err(|error| self.explain(error))
+    }
+
+    /// That the file is empty, or ours and of a version we know.
+    fn check(&self, connection: &Connection) -> Result<(), StoreError> {
+        let pragma = |name| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
+        let look = || Ok((pragma("application_id")?, pragma("user_version")?, n_tables(connection)?));
+        match look().map_err(|error| self.explain(error))? {
+            (0, 0, 0) | (APPLICATION_ID, VERSION, _) => Ok(()),
+            (APPLICATION_ID, given, _) if given > VERSION => Err(StoreError::TooNew { path: self.path.clone(), given }),
+            (id, version, _) => Err(self.damaged(format!("its application id is {id:#x} and its version {version}"))),
+        }
+    }
+
+    /// What an error of SQLite on this file means.
+    pub(super) fn explain(&self, error: rusqlite::Error) -> StoreError {
+        match error.sqlite_error_code() {
+            Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => self.damaged(message(&error)),
+            Some(ErrorCode::SystemIoFailure) if self.is_short() => self.damaged("it is cut off".to_owned()),
+            // A table or column that our version must have.
+            Some(ErrorCode::Unknown) => self.damaged(message(&error)),
+            _ => StoreError::Unopened { path: self.path.clone(), source: error },
+        }
+    }
+
+    fn damaged(&self, problem: String) -> StoreError {
+        StoreError::Damaged { path: self.path.clone(), problem }
+    }
+
+    pub(super) fn no_thread(&self, source: io::Error) -> StoreError {
+        StoreError::NoThread { path: self.path.clone(), source }
+    }
+
+    /// Shorter than the header of a database, and not empty.
+    fn is_short(&self) -> bool {
+        fs::metadata(&self.path).is_ok_and(|file| (1..100).contains(&file.len()))
+    }
+}
+
+/// SQLite's sentence without the wrapping that names its function.
+pub(super) fn message(error: &rusqlite::Error) -> String {
+    match error {
+        rusqlite::Error::SqliteFailure(code, None) => code.to_string(),
+        rusqlite::Error::SqliteFailure(_, Some(text)) => text.clone(),
+        other => other.to_string(),
+    }
+}
+
+/// `None` when another process has it. The lock goes with the process, however it ends.
+fn lock(directory: &Path) -> io::Result<Option<File>> {
+    let mut file =
+        OpenOptions::new().read(true).write(true).create(true).truncate(false).open(directory.join(LOCK_NAME))?;
+    match file.try_lock() {
+        Ok(()) => {
+            file.set_len(0)?;
+            writeln!(file, "{}", std::process::id())?;
+            Ok(Some(file))
+        }
+        Err(TryLockError::WouldBlock) => Ok(None),
+        Err(TryLockError::Error(error)) => Err(error),
+    }
+}
+
+fn n_tables(connection: &Connection) -> rusqlite::Result<i64> {
+    connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))
+}
+
+fn prepare(connection: &mut Connection) -> rusqlite::Result<()> {
+    connection.pragma_update_and_check(None, "journal_mode", "WAL", |_| Ok(()))?;
+    connection.pragma_update(None, "synchronous", "NORMAL")?;
+    connection.pragma_update_and_check(None, "journal_size_limit", JOURNAL_BYTES_MAX, |_| Ok(()))?;
+    if n_tables(connection)? == 0 {
+        let transaction = connection.transaction()?;
+        transaction.execute_batch(TABLES)?;
+        transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
+        transaction.pragma_update(None, "user_version", VERSION)?;
+        transaction.commit()?;
+    }
+    Ok(())
+}

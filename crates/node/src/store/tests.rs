@@ -1,0 +1,144 @@
+use std::sync::Arc;
+
+use super::*;
+use crate::engine::about::{About, Origin};
+
+const HOUR: Duration = Duration::from_secs(3600);
+
+fn about(key: i64) -> About {
+    let empty: Arc<str> = "".into();
+    let origin = Origin::Pushed { unit: empty.clone(), sentence: empty, model: "LAST".into() };
+    About { key, id: format!("series {key}").into(), origin, step: Duration::from_secs(1), created: at(0) }
+}
+
+fn at(seconds: i64) -> Timestamp {
+    Timestamp::from_nanos(seconds * 1_000_000_000)
+}
+
+fn open(directory: Option<&Path>, retention: Duration) -> Store {
+    Opened::open(directory, retention).unwrap().run().unwrap()
+}
+
+/// Ticks of two series, one a second, the second of them with gaps.
+fn tick(seconds: i64) -> Batch {
+    let row = |key, value| Row { time: at(seconds), key, value };
+    let mut rows = vec![row(1, (seconds % 97) as f64)];
+    if seconds % 3 == 0 {
+        rows.push(row(2, -(seconds as f64)));
+    }
+    Batch { rows, tick: Some(Moment { label: at(seconds), now: at(seconds) }), ..Batch::default() }
+}
+
+fn count(store: &Store, table: &str) -> i64 {
+    store.read(|sql| sql.query_row(&format!("SELECT count(*) FROM {table}"), [], |row| row.get(0))).unwrap()
+}
+
+#[test]
+fn thinning_keeps_the_means_of_what_it_deletes() {
+    let store = open(None, Duration::from_secs(600));
+    store.put(Batch { added: vec![about(1), about(2)], ..Batch::default() });
+    for seconds in 0..2400 {
+        store.put(tick(seconds));
+        // So that ageing gets its turn as in ordinary life.
+        if seconds % 60 == 0 {
+            store.flush().unwrap();
+        }
+    }
+    store.flush().unwrap();
+    let oldest = testkit::wait_until("old samples are deleted", testkit::PATIENCE, || {
+        store.put(Batch { tick: Some(Moment { label: at(2399), now: at(2399) }), ..Batch::default() });
+        store.flush().unwrap();
+        store.read(read::extent).unwrap().0.filter(|oldest| *oldest >= at(1740))
+    });
+    assert_eq!(oldest, at(1740));
+    for key in [1, 2] {
+        let minutes = store.read(|sql| read::minutes(sql, key, at(0)..at(2340))).unwrap();
+        assert_eq!(minutes.len(), 39);
+        for minute in minutes {
+            let begin = minute.time.as_nanos() / 1_000_000_000;
+            let values: Vec<f64> = (begin..begin + 60)
+                .flat_map(|seconds| tick(seconds).rows)
+                .filter(|row| row.key == key)
+                .map(|row| row.value)
+                .collect();
+            assert_eq!(minute.n as usize, values.len());
+            let mean = values.iter().sum::<f64>() / values.len() as f64;
+            // SQLite sums with compensation, so the last digits differ.
+            assert!((minute.mean - mean).abs() < 1e-9, "{} instead of {mean}", minute.mean);
+        }
+    }
+}
+
+#[test]
+fn a_sample_of_an_earlier_minute_is_worked_into_its_mean() {
+    let store = open(None, HOUR);
+    store.put(Batch { added: vec![about(1)], ..Batch::default() });
+    (0..130).for_each(|seconds| store.put(tick(seconds)));
+    store.flush().unwrap();
+    testkit::wait_until("means are made", testkit::PATIENCE, || {
+        (store.read(read::extent).unwrap().1 == at(120)).then_some(())
+    });
+    let late = [5, 6].map(|seconds| Row { time: at(seconds), key: 7, value: seconds as f64 });
+    store.put(Batch { rows: late.to_vec(), ..Batch::default() });
+    store.flush().unwrap();
+    let minutes = store.read(|sql| read::minutes(sql, 7, at(0)..at(60))).unwrap();
+    assert_eq!(minutes, [read::Mean { time: at(0), mean: 5.5, n: 2 }]);
+}
+
+#[test]
+fn a_removed_series_leaves_nothing_behind() {
+    let store = open(None, HOUR);
+    store.put(Batch { added: vec![about(1), about(2)], ..Batch::default() });
+    (0..200).for_each(|seconds| store.put(tick(seconds)));
+    store.put(Batch { removed: vec![1], ..Batch::default() });
+    testkit::wait_until("it is swept", testkit::PATIENCE, || {
+        store.put(Batch { tick: Some(Moment { label: at(200), now: at(200) }), ..Batch::default() });
+        store.flush().unwrap();
+        (count(&store, "series") == 1).then_some(())
+    });
+    assert_eq!(count(&store, "sample WHERE series = 1"), 0);
+    assert_eq!(count(&store, "minute WHERE series = 1"), 0);
+    assert_eq!(count(&store, "sample WHERE series = 2"), 67);
+}
+
+#[test]
+fn a_clock_that_jumped_deletes_nothing_for_a_while() {
+    let store = open(None, HOUR);
+    (0..100).for_each(|seconds| store.put(tick(seconds)));
+    let jumped = 1_000_000;
+    for seconds in [jumped, jumped + 60, jumped + 120] {
+        store.put(tick(seconds));
+        store.flush().unwrap();
+    }
+    assert_eq!(count(&store, "sample WHERE t_ns < 100000000000"), 134);
+}
+
+#[test]
+fn what_was_committed_is_there_after_a_crash() {
+    let directory = tempfile::tempdir().unwrap();
+    let copy = tempfile::tempdir().unwrap();
+    let store = open(Some(directory.path()), HOUR);
+    store.put(Batch { added: vec![about(1)], ..Batch::default() });
+    (0..100).for_each(|seconds| store.put(tick(seconds)));
+    store.flush().unwrap();
+    // The files as a killed process leaves them: the log is not worked in, nothing is closed.
+    for file in ["foretop.db", "foretop.db-wal"] {
+        std::fs::copy(directory.path().join(file), copy.path().join(file)).unwrap();
+    }
+    let after = open(Some(copy.path()), HOUR);
+    assert_eq!(count(&after, "sample"), 134);
+    let check: String = after.read(|sql| sql.query_row("PRAGMA integrity_check", [], |row| row.get(0))).unwrap();
+    assert_eq!(check, "ok");
+}
+
+#[test]
+fn a_backlog_is_bounded_and_the_oldest_go_first() {
+    let inbox = Inbox::default();
+    inbox.put(Batch { added: vec![about(1)], rows: vec![Row { time: at(0), key: 1, value: 0.0 }], ..Batch::default() });
+    let rows = vec![Row { time: at(1), key: 1, value: 1.0 }; inbox::BACKLOG_SAMPLES_MAX];
+    inbox.put(Batch { rows, ..Batch::default() });
+    let status = inbox.status();
+    assert_eq!((status.n_waiting, status.n_dropped), (inbox::BACKLOG_SAMPLES_MAX, 1));
+    let Work::Write(batches) = inbox.take() else { panic!("nothing to write") };
+    assert_eq!(batches[0].added.len(), 1, "the series itself was given up");
+}

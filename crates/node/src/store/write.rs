@@ -1,0 +1,90 @@
+//! One transaction: what some batches say, all of it or nothing.
+
+use rusqlite::{CachedStatement, Connection, TransactionBehavior, params};
+use units::Timestamp;
+
+use super::inbox::{Batch, Row};
+use super::minute_of;
+use crate::engine::about::{About, Origin};
+
+/// Writes `batches`. Samples before `minutes_until` are worked into the means of their minutes as well, which have been
+/// made without them.
+pub(super) fn write(connection: &mut Connection, batches: &[Batch], minutes_until: Timestamp) -> rusqlite::Result<()> {
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    for batch in batches {
+        remove(&transaction, &batch.removed)?;
+        add(&transaction, &batch.added)?;
+        write_samples(&transaction, &batch.rows, minutes_until)?;
+        remember(&transaction, batch)?;
+    }
+    transaction.commit()
+}
+
+fn add(connection: &Connection, added: &[About]) -> rusqlite::Result<()> {
+    for about in added {
+        let (source, family, label, model) = match &about.origin {
+            Origin::Sensor { family, label } => ("sensor", Some(family.pattern), label.as_deref(), None),
+            Origin::Pushed { model, .. } => ("pushed", None, None, Some(&**model)),
+        };
+        let step_ns = i64::try_from(about.step.as_nanos()).unwrap_or(i64::MAX);
+        connection
+            .prepare_cached(
+                "INSERT OR REPLACE INTO series
+                 (series, id, source, family, label, unit, sentence, step_ns, model, created_ns)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+            )?
+            .execute(params![
+                about.key,
+                &*about.id,
+                source,
+                family,
+                label,
+                about.unit(),
+                about.sentence(),
+                step_ns,
+                model,
+                about.created.as_nanos()
+            ])?;
+    }
+    Ok(())
+}
+
+fn remove(connection: &Connection, removed: &[i64]) -> rusqlite::Result<()> {
+    for key in removed {
+        connection.prepare_cached("UPDATE series SET removed = 1 WHERE series = ?1")?.execute([key])?;
+    }
+    Ok(())
+}
+
+fn write_samples(connection: &Connection, rows: &[Row], minutes_until: Timestamp) -> rusqlite::Result<()> {
+    // A label that is there already stays as it is. There is none, unless the file was changed by other hands.
+    let mut insert =
+        connection.prepare_cached("INSERT OR IGNORE INTO sample (t_ns, series, value) VALUES (?1, ?2, ?3)")?;
+    let mut merge = merge_statement(connection)?;
+    for row in rows {
+        let n_written = insert.execute(params![row.time.as_nanos(), row.key, row.value])?;
+        if n_written == 1 && row.time < minutes_until {
+            merge.execute(params![row.key, minute_of(row.time).as_nanos(), row.value])?;
+        }
+    }
+    Ok(())
+}
+
+fn merge_statement(connection: &Connection) -> rusqlite::Result<CachedStatement<'_>> {
+    connection.prepare_cached(
+        "INSERT INTO minute (series, t_ns, mean, min, max, n) VALUES (?1, ?2, ?3, ?3, ?3, 1)
+         ON CONFLICT DO UPDATE SET mean = (mean * n + excluded.mean) / (n + 1), min = min(min, excluded.min),
+             max = max(max, excluded.max), n = n + 1",
+    )
+}
+
+fn remember(connection: &Connection, batch: &Batch) -> rusqlite::Result<()> {
+    let mut insert = connection.prepare_cached(
+        "INSERT OR REPLACE INTO forecast (t_ns, series, lead_ns, mean, standard_error) VALUES (?1, ?2, ?3, ?4, ?5)",
+    )?;
+    for said in &batch.said {
+        let lead_ns = i64::try_from(said.lead.as_nanos()).unwrap_or(i64::MAX);
+        insert.execute(params![said.target.as_nanos(), said.key, lead_ns, said.mean, said.standard_error])?;
+    }
+    Ok(())
+}

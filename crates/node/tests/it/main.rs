@@ -1,0 +1,4 @@
+//! A node as others see it: over HTTP, in its file, and at its start.
+
+mod http;
+mod start;

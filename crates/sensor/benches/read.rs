@@ -1,0 +1,28 @@
+//! What reading all sensors once costs: on this host and on a recorded one. It must stay well under 1 ms.
+
+use std::{hint::black_box, path::Path, time::Duration};
+
+use criterion::{Criterion, criterion_group, criterion_main};
+use sensor::{Host, Readings};
+
+/// Longer than any two reads of a counter that the kernel keeps in milliseconds or finer.
+const STEP: Duration = Duration::from_secs(1);
+
+fn read(criterion: &mut Criterion) {
+    let recorded = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/sensor/two_core_vm/2");
+    for (name, root) in [("this_host", Path::new("/")), ("two_core_vm", recorded.as_path())] {
+        let mut host = Host::open(root).expect("the host can be opened");
+        let mut readings = Readings::default();
+        let mut at = Duration::ZERO;
+        criterion.bench_function(&format!("read/{name}"), |bencher| {
+            bencher.iter(|| {
+                at += STEP;
+                host.read(at, &mut readings);
+                black_box(readings.len())
+            });
+        });
+    }
+}
+
+criterion_group!(benches, read);
+criterion_main!(benches);

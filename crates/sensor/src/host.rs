@@ -1,0 +1,129 @@
+//! The host: all its sensors, read tick by tick.
+
+use std::{fmt, path::Path, time::Duration};
+
+use crate::{
+    OpenError, ReadError, Readings, cgroup::Cgroup, cpu::Cpu, disk::Disks, error::Absence, load::Load, memory::Memory,
+    net::Net, pressure, swap::Swap,
+};
+
+/// A host, seen through the files of its kernel.
+pub struct Host {
+    sensors: Vec<Box<dyn Sensor + Send>>,
+    absent: Vec<Absent>,
+    n_errors: u64,
+    last_error: Option<ReadError>,
+    text: Vec<u8>,
+}
+
+/// Signals that this host does not offer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Absent {
+    /// Which: a pattern of ids, as in `pressure.*`.
+    pub signal: &'static str,
+    /// Why, as a part of a sentence.
+    pub reason: String,
+}
+
+/// A reader of one file, or of files that belong together.
+pub(crate) trait Sensor {
+    /// Reads the file and hands out its signals.
+    ///
+    /// # Errors
+    /// When the file cannot be read or understood. What was handed out before that is taken back.
+    fn read(&mut self, tick: &mut Tick<'_>) -> Result<(), ReadError>;
+}
+
+/// What the sensors share while one tick is read.
+pub(crate) struct Tick<'a> {
+    /// The moment of the tick.
+    pub at: Duration,
+    /// How many cores are online, once `/proc/stat` was read at this tick.
+    pub n_cores: Option<u32>,
+    /// Room for a file's text.
+    pub text: &'a mut Vec<u8>,
+    /// Where values go.
+    pub readings: &'a mut Readings,
+}
+
+impl Host {
+    /// Finds out what the host offers whose files are under `root`: `/`, or where a tree was recorded.
+    ///
+    /// What is not there is listed by [`absent`](Host::absent) and not looked for again.
+    ///
+    /// # Errors
+    /// [`OpenError::NoProc`] when there is no directory `proc` under `root`.
+    pub fn open(root: &Path) -> Result<Host, OpenError> {
+        let proc = root.join("proc");
+        if !proc.is_dir() {
+            return Err(OpenError::NoProc { path: proc });
+        }
+        let mut host =
+            Host { sensors: Vec::new(), absent: Vec::new(), n_errors: 0, last_error: None, text: Vec::new() };
+        host.add("cpu.*", Cpu::open(root));
+        host.add("load.*", Load::open(root));
+        for (signal, opened) in pressure::open(root) {
+            host.add(signal, opened);
+        }
+        host.add("memory.*", Memory::open(root));
+        host.add("swap.*", Swap::open(root));
+        host.add("net.*", Net::open(root));
+        host.add("disk.*", Disks::open(root));
+        host.add("cgroup.*", Cgroup::open(root));
+        Ok(host)
+    }
+
+    /// Reads every sensor once, `at` this moment, and puts what they say in place of what was in `readings`.
+    ///
+    /// `at` is the time since any fixed moment by a clock that is never set; rates are over the time between two
+    /// of them. A file that cannot be read or understood gives no readings at this tick, is counted by
+    /// [`n_errors`](Host::n_errors), and keeps no other from being read.
+    pub fn read(&mut self, at: Duration, readings: &mut Readings) {
+        readings.truncate(0);
+        let mut tick = Tick { at, n_cores: None, text: &mut self.text, readings };
+        for sensor in &mut self.sensors {
+            let n_before = tick.readings.len();
+            if let Err(error) = sensor.read(&mut tick) {
+                tick.readings.truncate(n_before);
+                self.n_errors += 1;
+                self.last_error = Some(error);
+            }
+        }
+    }
+
+    /// What this host does not offer, and why.
+    #[must_use]
+    pub fn absent(&self) -> &[Absent] {
+        &self.absent
+    }
+
+    /// How many times a file could not be read or understood.
+    #[must_use]
+    pub fn n_errors(&self) -> u64 {
+        self.n_errors
+    }
+
+    /// What went wrong the last time that something did.
+    #[must_use]
+    pub fn last_error(&self) -> Option<&ReadError> {
+        self.last_error.as_ref()
+    }
+
+    fn add<S: Sensor + Send + 'static>(&mut self, signal: &'static str, opened: Result<S, Absence>) {
+        match opened {
+            Ok(sensor) => self.sensors.push(Box::new(sensor)),
+            Err(absence) => self.absent.push(Absent { signal, reason: absence.to_string() }),
+        }
+    }
+}
+
+impl fmt::Debug for Host {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Host")
+            .field("n_sensors", &self.sensors.len())
+            .field("absent", &self.absent)
+            .field("n_errors", &self.n_errors)
+            .field("last_error", &self.last_error)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,84 @@
+//! Whatever the files say, a reading is finite and in its range, and nothing panics.
+
+use proptest::{collection::vec, prelude::*, sample::select};
+use sensor::{Host, Readings};
+
+use crate::scene::{Written, read};
+
+/// Every file that is read, with the beginnings of its lines.
+const FILES: [(&str, &[&str]); 14] = [
+    ("proc/stat", &["cpu ", "cpu0", "cpu1", "procs_running", "procs_blocked"]),
+    ("proc/loadavg", &["0.5 0.25 7.00 1/2"]),
+    ("proc/meminfo", &["MemAvailable:", "SwapTotal:", "SwapFree:"]),
+    ("proc/vmstat", &["pswpin", "pswpout"]),
+    ("proc/net/dev", &["eth0:", "l\u{2003}o:", "\u{1b}[2J:"]),
+    ("proc/diskstats", &["254 0 vda", "7 0 loop0", "1 0 .."]),
+    ("proc/pressure/cpu", &["some", "full", "some total=5"]),
+    ("proc/pressure/memory", &["some", "full"]),
+    ("proc/pressure/io", &["some", "full"]),
+    ("proc/pressure/irq", &["full"]),
+    ("proc/self/cgroup", &["0::/"]),
+    ("sys/fs/cgroup/cpu.max", &["max", ""]),
+    ("sys/fs/cgroup/cpu.stat", &["usage_usec", "nr_periods", "nr_throttled"]),
+    ("sys/block/vda/size", &[""]),
+];
+
+/// Numbers as the kernel writes them, the greatest among them.
+const COUNTS: &[&str] = &["0", "1", "7", "100", "4294967296", "18446744073709551615"];
+
+/// What may stand where a number should.
+const ODDITIES: &[&str] = &[
+    "0.5",
+    "-1",
+    "+3",
+    "NaN",
+    "inf",
+    "-inf",
+    "1e308",
+    "18446744073709551616",
+    "total=18446744073709551615",
+    "kB",
+    "\u{fffd}",
+];
+
+/// A line with such a beginning, nothing wrong in its counts.
+fn right(beginning: &'static str) -> impl Strategy<Value = String> {
+    let total = prop_oneof![Just(""), Just(" total=9"), Just(" total=18446744073709551615")];
+    (vec(select(COUNTS), 16..18), total)
+        .prop_map(move |(counts, total)| format!("{beginning} {}{total}\n", counts.join(" ")))
+}
+
+/// A line with one of these beginnings, too short or with something else in it than numbers.
+fn wrong(beginnings: &'static [&'static str]) -> impl Strategy<Value = String> {
+    let counts = vec(prop_oneof![select(COUNTS), select(ODDITIES)], 0..18);
+    (select(beginnings), counts).prop_map(|(beginning, counts)| format!("{beginning} {}\n", counts.join(" ")))
+}
+
+/// What a file may say: noise, some of its lines in any order and wrong, or each of them once.
+fn text(beginnings: &'static [&'static str]) -> impl Strategy<Value = Vec<u8>> {
+    let each_once: Vec<_> = beginnings.iter().map(|beginning| right(beginning)).collect();
+    prop_oneof![
+        1 => vec(any::<u8>(), 0..200),
+        2 => vec(wrong(beginnings), 0..8).prop_map(|lines| lines.concat().into_bytes()),
+        4 => each_once.prop_map(|lines| lines.concat().into_bytes()),
+    ]
+}
+
+proptest! {
+    #[test]
+    fn random_files_never_panic_and_never_give_a_value_out_of_range(
+        ticks in vec(FILES.map(|(_, beginnings)| text(beginnings)), 1..4),
+        apart_s in 0_u64..3,
+    ) {
+        let files = Written::new(&[]);
+        let mut host = None;
+        let mut readings = Readings::default();
+        for (at, texts) in (0..).zip(&ticks) {
+            for ((file, _), text) in FILES.iter().zip(texts) {
+                files.write(file, text);
+            }
+            let host = host.get_or_insert_with(|| Host::open(files.root()).unwrap());
+            read(host, &mut readings, at * apart_s);
+        }
+    }
+}

@@ -1,0 +1,65 @@
+#!/usr/bin/env bash
+# Sees to it that the named commands are there: installs the Debian packages of those that are missing.
+#
+# Does nothing when all are there. Toolchains (cargo, npm) are the user's choice, so they are asked for and never installed.
+# Usage: scripts/install-system-packages.sh COMMAND...
+set -euo pipefail
+
+declare -A package_of=(
+    [cc]="gcc libc6-dev"
+    [chromium]="chromium fonts-dejavu-core"
+    [kill]="procps"
+    [shellcheck]="shellcheck"
+    [tmux]="tmux"
+    [unshare]="util-linux"
+    [python3]="python3"
+    [venv]="python3-venv"
+)
+declare -A toolchain_of=(
+    [cargo]="a Rust toolchain, 1.95 or later (https://rustup.rs)"
+    [npm]="Node.js 20.19 or later with npm (https://nodejs.org)"
+)
+
+# `venv` is a module of Python that Debian keeps in a package of its own.
+is_there() {
+    if [ "$1" = venv ]; then
+        python3 -c 'import ensurepip, venv' 2>/dev/null
+    else
+        # A program, that is: a builtin of this shell is of no use to others.
+        type -P "$1" >/dev/null
+    fi
+}
+
+missing=()
+packages=()
+for name in "$@"; do
+    is_there "$name" && continue
+    if [ -n "${toolchain_of[$name]:-}" ]; then
+        echo "\`$name\` is not there: install ${toolchain_of[$name]}" >&2
+        exit 1
+    fi
+    missing+=("$name")
+    # Split on purpose: a command may need several packages.
+    # shellcheck disable=SC2206
+    packages+=(${package_of[$name]})
+done
+[ ${#missing[@]} -eq 0 ] && exit 0
+
+if ! command -v apt-get >/dev/null; then
+    echo "these are missing and this machine has no apt-get to install them with: ${missing[*]}" >&2
+    echo "(on Debian they are in the packages ${packages[*]})" >&2
+    exit 1
+fi
+
+as_root=()
+if [ "$(id -u)" -ne 0 ]; then
+    if ! command -v sudo >/dev/null; then
+        echo "these packages are missing, and installing them needs root: ${packages[*]}" >&2
+        exit 1
+    fi
+    as_root=(sudo)
+    echo "using sudo to install system packages" >&2
+fi
+echo "installing ${packages[*]}" >&2
+"${as_root[@]}" apt-get update -q
+"${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends "${packages[@]}"

@@ -1,0 +1,22 @@
+#!/usr/bin/env bash
+# Checks form and habits of all code, and changes none of it.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+scripts/install-system-packages.sh cargo npm cc shellcheck
+scripts/python-venv.sh scripts/requirements.txt
+# clippy compiles the node, and the node embeds the page.
+scripts/build-web.sh --tools
+
+run() {
+    printf '\n==== %s\n' "$*"
+    "$@"
+}
+run cargo fmt --check
+run cargo clippy --workspace --all-targets --locked -- -D warnings
+run .venv/bin/ruff check
+run .venv/bin/ruff format --check
+run npm --prefix web run lint
+run shellcheck --external-sources .ci/run scripts/*.sh
+
+printf '\nall clean\n'

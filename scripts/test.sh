@@ -1,0 +1,78 @@
+#!/usr/bin/env bash
+# Runs every test: installs what they need, stops at the first part that fails, ends with a line that says all passed.
+#
+# All Rust parts build the same packages in the same profile, so that only the first of them compiles, and the browser tests drive
+# the very binary that it built.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+export CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-$PWD/target}"
+
+skipped=()
+current=""
+trap 'if [ $? -ne 0 ]; then echo "FAILED: $current" >&2; fi' EXIT
+
+part() {
+    current="$1"
+    printf '\n==== %s\n' "$current"
+}
+
+# An ignored test outside these two files would be run by nobody.
+every_ignored_test_has_a_part() {
+    local stray
+    stray=$(grep -rn --include='*.rs' '#\[ignore' crates apps | grep -v '/tests/it/\(root\|prometheus\)\.rs:' || true)
+    if [ -n "$stray" ]; then
+        printf 'ignored tests that no part of scripts/test.sh runs:\n%s\n' "$stray" >&2
+        return 1
+    fi
+}
+
+# Sets `as_root` to what has to stand before a command to run it as root in a mount namespace of its own, where whatever a
+# test mounts and leaves behind goes away with it. Fails where that cannot be had without asking for a password.
+find_root() {
+    as_root=(unshare --mount)
+    if [ "$(id -u)" -ne 0 ]; then
+        as_root=(sudo -n unshare --mount)
+    fi
+    "${as_root[@]}" true 2>/dev/null
+}
+
+part "what the tests need"
+scripts/install-system-packages.sh cargo npm cc chromium kill unshare
+FORETOP_PROMETHEUS=$(scripts/unpack-prometheus.sh)
+export FORETOP_PROMETHEUS
+export CHROMIUM="${CHROMIUM:-$(command -v chromium)}"
+every_ignored_test_has_a_part
+
+part "the page"
+scripts/build-web.sh --tools
+
+part "Rust tests"
+cargo test --workspace --locked
+
+part "a real Prometheus reads the metrics"
+cargo test --workspace --locked --test it -- --ignored prometheus::
+
+part "as root"
+if find_root; then
+    runner=$(printf '"%s",' "${as_root[@]}")
+    cargo test --workspace --locked --config "target.'cfg(unix)'.runner=[${runner%,}]" --test it -- --ignored root::
+else
+    skipped+=("$current: needs root without a password and the right to mount; run \`make test\` as root")
+fi
+
+part "page, unit tests"
+npm --prefix web test
+
+part "page in a browser"
+FORETOP_BIN="$CARGO_TARGET_DIR/debug/foretop" npm --prefix web run test:browser
+
+current="the closing lines"
+echo
+for reason in "${skipped[@]}"; do
+    echo "SKIPPED $reason"
+done
+if [ ${#skipped[@]} -eq 0 ]; then
+    echo "all tests passed"
+else
+    echo "all tests passed, except ${#skipped[@]} part that was skipped"
+fi

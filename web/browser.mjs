@@ -1,0 +1,15 @@
+// How Chromium is started, for the tests and for the screenshots.
+
+/** Debian's package, unless `CHROMIUM` names another. */
+export const CHROMIUM = process.env.CHROMIUM ?? "/usr/bin/chromium";
+
+/** No sandbox, because containers forbid it; no background requests, because the tests look at every request. */
+export const FLAGS = [
+  "--no-sandbox",
+  "--disable-gpu",
+  "--disable-quic",
+  "--no-first-run",
+  "--disable-background-networking",
+  "--disable-component-update",
+  "--disable-sync",
+];

@@ -1,0 +1,152 @@
+// Text for quantities, lengths of time and moments. Pure: no DOM, no clock.
+
+/** A figure and its unit, apart, so that the unit can be set more quietly. */
+export interface Quantity {
+  figure: string;
+  unit: string;
+}
+
+/** Stands for a value that is not there. */
+export const NOTHING = "–";
+
+const BINARY_PREFIXES = ["", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"];
+const NARROW_SPACE = "\u202f";
+
+/** A value of the HTTP interface's `unit` for people; `null` gives a dash without a unit. */
+export function quantity(value: number | null | undefined, unit: string): Quantity {
+  if (value === null || value === undefined || !Number.isFinite(value)) return { figure: NOTHING, unit: "" };
+  switch (unit) {
+    case "ratio":
+      return { figure: decimals(value * 100, Math.abs(value * 100) < 9.995 ? 2 : 1), unit: "%" };
+    case "tasks":
+    case "cores":
+      return { figure: decimals(value, 2), unit };
+    case "bytes":
+    case "bytes/s":
+      return bytes(value, unit);
+    case "packets/s":
+    case "operations/s":
+      return { figure: Math.abs(value) < 10 ? decimals(value, 2) : plain(value), unit };
+    default:
+      return { figure: plain(value), unit };
+  }
+}
+
+/** `quantity` as one text: `97.2 %`. */
+export function quantityText(value: number | null | undefined, unit: string): string {
+  const { figure, unit: shown } = quantity(value, unit);
+  return shown === "" ? figure : `${figure} ${shown}`;
+}
+
+/** Two ends of a range, a common unit said once: `0.28 – 0.36 tasks`. Equal ends are one value. */
+export function rangeText(low: number, high: number, unit: string): string {
+  const [from, to] = [quantity(low, unit), quantity(high, unit)];
+  if (from.figure === to.figure && from.unit === to.unit) return quantityText(high, unit);
+  // Nothing is nothing in every unit.
+  const first = from.unit === to.unit ? from.figure : low === 0 ? "0" : `${from.figure} ${from.unit}`;
+  return `${first} – ${to.figure} ${to.unit}`.trimEnd();
+}
+
+/** `rangeText` without the zeros that an axis does not need: `0 – 100 %`. */
+export function axisRangeText(low: number, high: number, unit: string): string {
+  return rangeText(low, high, unit).replace(/\d[\d.]*/g, withoutZeros);
+}
+
+/** The label of a tick: a quantity without the zeros that an axis does not need. */
+export function tickText(value: number, unit: string): string {
+  const { figure, unit: shown } = quantity(value, unit);
+  return `${withoutZeros(figure)} ${shown}`.trimEnd();
+}
+
+/** A number of things: `1 200`. */
+export function countText(value: number): string {
+  return grouped(Math.round(value));
+}
+
+/** A length of time in the largest unit that divides it: `10 s`, `5 min`, `1 h`, `250 ms`. */
+export function lengthText(ms: number): string {
+  const units: [number, string][] = [
+    [86_400_000, "d"],
+    [3_600_000, "h"],
+    [60_000, "min"],
+    [1_000, "s"],
+  ];
+  for (const [size, name] of units) {
+    if (ms >= size && ms % size === 0) return `${ms / size} ${name}`;
+  }
+  return ms >= 1_000 ? `${withoutZeros(plain(ms / 1_000))} s` : `${withoutZeros(plain(ms))} ms`;
+}
+
+/** A length of time as a query of the HTTP interface takes it: `30s`, `250ms`. */
+export function lengthParameter(ms: number): string {
+  return ms % 1_000 === 0 ? `${ms / 1_000}s` : `${ms}ms`;
+}
+
+/** The local time of day with seconds, and with the date where the day is not that of `reference`. */
+export function momentText(ms: number, reference = ms): string {
+  const day = dateText(ms);
+  return day === dateText(reference) ? clockText(ms) : `${day} ${clockText(ms)}`;
+}
+
+/** The local time of day: `09:10:00`. */
+export function clockText(ms: number): string {
+  const date = new Date(ms);
+  return [date.getHours(), date.getMinutes(), date.getSeconds()].map(twoDigits).join(":");
+}
+
+/** The label of a moment on an axis whose ticks are `distanceMs` apart. */
+export function momentTickText(ms: number, distanceMs: number): string {
+  if (distanceMs >= 86_400_000) return dateText(ms).slice(5);
+  if (distanceMs >= 60_000) return clockText(ms).slice(0, 5);
+  return distanceMs >= 1_000 ? clockText(ms) : `${clockText(ms)}.${String(ms % 1_000).padStart(3, "0")}`;
+}
+
+/** The local date: `2026-11-21`. */
+export function dateText(ms: number): string {
+  const date = new Date(ms);
+  return `${date.getFullYear()}-${twoDigits(date.getMonth() + 1)}-${twoDigits(date.getDate())}`;
+}
+
+/** A number without a unit to about four significant digits, thousands set apart. */
+export function plain(value: number): string {
+  const size = Math.abs(value);
+  if (size !== 0 && (size >= 1e9 || size < 1e-3)) return minus(value.toExponential(2));
+  if (size >= 1000) return minus(grouped(Math.round(value)));
+  return decimals(value, size >= 100 ? 1 : size >= 1 || size === 0 ? 2 : 4);
+}
+
+function bytes(value: number, unit: string): Quantity {
+  let scaled = value;
+  let prefix = 0;
+  // 1023.5 would be written as 1024, which belongs to the next prefix.
+  while (Math.abs(scaled) >= 1023.5 && prefix < BINARY_PREFIXES.length - 1) {
+    scaled /= 1024;
+    prefix += 1;
+  }
+  const size = Math.abs(scaled);
+  const digits = prefix === 0 ? 0 : size < 9.995 ? 2 : size < 99.95 ? 1 : 0;
+  const rest = unit.slice("bytes".length);
+  return { figure: decimals(scaled, digits), unit: `${BINARY_PREFIXES[prefix] ?? ""}B${rest}` };
+}
+
+function decimals(value: number, digits: number): string {
+  const text = value.toFixed(digits);
+  // A value that rounds to nothing has no sign.
+  return Number(text) === 0 ? text.replace("-", "") : minus(text);
+}
+
+function withoutZeros(figure: string): string {
+  return figure.includes(".") ? figure.replace(/\.?0+$/, "") : figure;
+}
+
+function minus(text: string): string {
+  return text.replaceAll("-", "\u2212");
+}
+
+function grouped(value: number): string {
+  return String(value).replace(/\B(?=(\d{3})+$)/g, NARROW_SPACE);
+}
+
+function twoDigits(value: number): string {
+  return String(value).padStart(2, "0");
+}
