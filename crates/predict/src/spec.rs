@@ -15,7 +15,10 @@ pub const ARMA_ORDER_MAX: usize = 64;
 /// The most differences that are taken. Two make a straight line a constant; more than a few only breed noise.
 pub const N_DIFFERENCES_MAX: usize = 8;
 
-/// The longest window of samples that BM looks back on or REFIT fits to: 8 MB of samples.
+/// The longest window that BM looks back on. A fit tries every length, so its cost grows with this times the samples.
+pub const BEST_MEAN_MAX: usize = 10_000;
+
+/// The longest window of samples that REFIT fits to: 8 MB of samples.
 pub const WINDOW_MAX: usize = 1_000_000;
 
 /// A model to be fitted, by the names of RPS (Figure 3) where it has them.
@@ -279,7 +282,7 @@ impl From<Spec> for String {
 
 fn parse_best_mean(mut call: Call<'_>) -> Result<Spec, SpecError> {
     let window = call.positional(0).ok_or(missing("BM", "its longest window", BM_EXAMPLE))?;
-    let window_max = whole("BM", "the window", window, 1, WINDOW_MAX)?;
+    let window_max = whole("BM", "the window", window, 1, BEST_MEAN_MAX)?;
     call.finish("BM", BM_EXAMPLE, 1)?;
     Ok(Spec::BestMean { window_max })
 }
@@ -470,7 +473,7 @@ mod tests {
         check_refused("AR(0)", "the order of `AR` is `0`; it has to be a whole number from 1 to 1024");
         check_refused("AR(+5)", "the order of `AR` is `+5`; it has to be a whole number from 1 to 1024");
         check_refused("AR(1e9)", "the order of `AR` is `1e9`; it has to be a whole number from 1 to 1024");
-        check_refused("BM(-1)", "the window of `BM` is `-1`; it has to be a whole number from 1 to 1000000");
+        check_refused("BM(-1)", "the window of `BM` is `-1`; it has to be a whole number from 1 to 10000");
         check_refused(
             "REFIT(AR(16),every=1,window=20)",
             "window of `REFIT` is `20`; it has to be a whole number from 33 to 1000000",
