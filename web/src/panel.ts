@@ -2,7 +2,7 @@
 
 import { make } from "./dom.ts";
 import { countText, lengthText, momentText, NOTHING, quantityText } from "./format.ts";
-import type { Accuracy, LeadAccuracy, Score, SeriesDetail, Waiting } from "./wire.ts";
+import type { Accuracy, Fitted, LeadAccuracy, Score, SeriesDetail, Waiting } from "./wire.ts";
 
 type Fact = [term: string, value: string];
 
@@ -13,7 +13,7 @@ export function modelPanel(detail: SeriesDetail): Node[] {
   if (waiting !== null) facts.push(["waiting", waitingText(waiting)]);
   if (fitted !== null) {
     facts.push(
-      ["fitted", `${fitted.model}, ${momentText(Date.parse(fitted.fitted_at))}`],
+      ["fitted", fittedText(fitted)],
       ["samples", countText(fitted.n_samples)],
       ["refits", countText(fitted.n_refits)],
       ["mean", quantityText(fitted.mean, detail.unit)],
@@ -25,11 +25,22 @@ export function modelPanel(detail: SeriesDetail): Node[] {
   facts.push(["seen", seen]);
   const entries = facts.flatMap(([term, value]) => [make("dt", {}, term), make("dd", {}, value)]);
   const list = make("dl", { class: "facts" }, ...entries);
-  return fitted === null || fitted.coefficients.length === 0 ? [list] : [list, coefficientList(fitted.coefficients)];
+  const weights: [string, number[]][] = [
+    ["coefficients by lag", fitted?.coefficients ?? []],
+    ["moving average by lag", fitted?.moving_average ?? []],
+  ];
+  const lists = weights.filter(([, values]) => values.length > 0).map(([name, values]) => weightList(name, values));
+  return [list, ...lists];
+}
+
+/** What was fitted and when: `AR(16), 10:38:18`. */
+function fittedText({ model, fitted_at: at }: Fitted): string {
+  return typeof at === "string" ? `${model}, ${momentText(Date.parse(at))}` : model;
 }
 
 /** What a model waits for: `AR(16) needs 80 samples and has 40`. */
 export function waitingText(waiting: Waiting): string {
+  if (waiting.reason === "did_not_converge") return `${waiting.for} found no fit to these samples`;
   if (waiting.reason === "constant") return `${waiting.for} has nothing to fit: the samples do not vary`;
   return `${waiting.for} needs ${waiting.need ?? "more"} samples and has ${waiting.have ?? "too few"}`;
 }
@@ -85,11 +96,11 @@ function heading(text: string, nColumns: number): HTMLElement {
   return make("th", { colspan: String(nColumns), scope: "colgroup" }, text);
 }
 
-function coefficientList(coefficients: number[]): HTMLElement {
-  const items = coefficients.map((value, idx) => {
+function weightList(name: string, weights: number[]): HTMLElement {
+  const items = weights.map((value, idx) => {
     const item = make("li", {}, make("small", {}, String(idx + 1)), " ", value.toFixed(4).replace("-", "−"));
     item.title = String(value);
     return item;
   });
-  return make("ol", { class: "coefficients", "aria-label": "coefficients by lag" }, ...items);
+  return make("ol", { class: "coefficients", "aria-label": name }, ...items);
 }

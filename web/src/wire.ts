@@ -38,16 +38,19 @@ export interface SeriesList {
 export interface Fitted {
   model: string;
   coefficients: number[];
+  /** Only of models that have one. */
+  moving_average?: number[];
   mean: number;
   innovation_variance: number;
   n_samples: number;
-  fitted_at: string;
+  /** Absent for LAST while the configured model waits. */
+  fitted_at?: string | null;
   n_refits: number;
 }
 
 export interface Waiting {
   for: string;
-  reason: "too_short" | "constant";
+  reason: "too_short" | "constant" | "did_not_converge";
   have: number | null;
   need: number | null;
 }

@@ -125,6 +125,9 @@ pub struct Fitted {
     pub model: String,
     /// Weights of past deviations from the mean, newest first.
     pub coefficients: Vec<f64>,
+    /// Weights of past one-step errors, newest first, for a model with a moving average.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub moving_average: Vec<f64>,
     /// Mean of the samples fitted to.
     pub mean: f64,
     /// Variance of one-step errors as the fit estimates it.
@@ -161,6 +164,8 @@ pub enum WaitingReason {
     TooShort,
     /// The samples do not vary.
     Constant,
+    /// No coefficients were found at which the error is least.
+    DidNotConverge,
 }
 
 /// Answer of `GET /api/v1/series/{id}/samples`.

@@ -19,6 +19,8 @@ fn fits(criterion: &mut Criterion) {
         ("ar16/fit_2000", "AR(16)", 2000),
         ("ar16_burg/fit_600", "AR(16,method=burg)", 600),
         ("ar512/fit_2000", "AR(512)", 2000),
+        ("arma88/fit_600", "ARMA(8,8)", 600),
+        ("arma88/fit_2000", "ARMA(8,8)", 2000),
         ("last/fit_600", "LAST", 600),
         ("bm32/fit_600", "BM(32)", 600),
     ] {
@@ -32,6 +34,7 @@ fn steps(criterion: &mut Criterion) {
     for (name, text, n_leads) in [
         ("ar16/step_and_30_forecasts", "AR(16)", 30),
         ("ar16/step_and_300_forecasts", "AR(16)", 300),
+        ("arma88/step_and_30_forecasts", "ARMA(8,8)", 30),
         ("last/step_and_30_forecasts", "LAST", 30),
         ("mean/step_and_30_forecasts", "MEAN", 30),
     ] {

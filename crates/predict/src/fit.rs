@@ -1,6 +1,7 @@
 //! Fitting: from a specification and samples to a model, or to the reason why not.
 
-use crate::model::{Fitted, Model, ar, mean, window};
+use crate::model::arma::Orders;
+use crate::model::{Fitted, Model, ar, arma, mean, window};
 use crate::spec::Spec;
 
 /// Why samples do not yield the model that was asked for.
@@ -24,6 +25,14 @@ pub enum FitError {
         spec: Spec,
         /// The value of every sample.
         value: f64,
+    },
+    /// No search for the coefficients came to an end.
+    #[error(
+        "no coefficients of {spec} were found at which the sum of squared errors is least; lower orders have fewer to find"
+    )]
+    DidNotConverge {
+        /// What was to be fitted.
+        spec: Spec,
     },
     /// A sample is infinite.
     #[error("sample {idx} is {value}, which is no measurement; mark a missing sample as NaN")]
@@ -61,7 +70,10 @@ pub fn fit(spec: &Spec, samples: &[f64]) -> Result<Model, FitError> {
         Spec::Mean => Fitted::Mean(mean::fit(samples)),
         Spec::Last => Fitted::Window(window::fit(samples, 1)),
         Spec::BestMean { window_max } => Fitted::Window(window::fit(samples, *window_max)),
-        Spec::Ar { order, method } => Fitted::Ar(ar::fit(spec.inner(), samples, n_known, *order, *method)?),
+        Spec::Ar { order, method } => Fitted::Linear(ar::fit(spec.inner(), samples, *order, *method)?),
+        Spec::Ma { order } => arma(spec.inner(), samples, 0, 0, *order)?,
+        Spec::Arma { n_phi, n_theta } => arma(spec.inner(), samples, *n_phi, 0, *n_theta)?,
+        Spec::Arima { n_phi, n_differences, n_theta } => arma(spec.inner(), samples, *n_phi, *n_differences, *n_theta)?,
         Spec::Refit { .. } => unreachable!("the inner model of a REFIT is never a REFIT"),
     };
     if !fitted.is_sound() {
@@ -70,6 +82,10 @@ pub fn fit(spec: &Spec, samples: &[f64]) -> Result<Model, FitError> {
     let n_missing = samples.iter().rev().take_while(|sample| sample.is_nan()).count();
     let recent = if matches!(spec, Spec::Refit { .. }) { samples.to_vec() } else { Vec::new() };
     Ok(Model { spec: spec.clone(), fitted, n_samples: n_known, n_missing, recent })
+}
+
+fn arma(spec: &Spec, samples: &[f64], n_phi: usize, n_differences: usize, n_theta: usize) -> Result<Fitted, FitError> {
+    arma::fit(spec, samples, Orders { n_phi, n_differences, n_theta }).map(Fitted::Linear)
 }
 
 pub(crate) fn too_large(spec: &Spec, samples: &[f64]) -> FitError {

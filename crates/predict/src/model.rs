@@ -1,7 +1,11 @@
 //! A fitted model: its coefficients, and how it came about.
 
 pub(crate) mod ar;
+pub(crate) mod arma;
+pub(crate) mod linear;
 pub(crate) mod mean;
+mod ring;
+mod sample;
 pub(crate) mod window;
 
 use std::fmt;
@@ -10,6 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::predictor::Predictor;
 use crate::spec::Spec;
+use linear::Estimates;
 
 /// What a fit found. Prints as a line: text, coefficients, mean, innovation variance, samples.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -28,7 +33,7 @@ pub struct Model {
 pub(crate) enum Fitted {
     Mean(mean::Mean),
     Window(window::Window),
-    Ar(ar::Ar),
+    Linear(linear::Linear),
 }
 
 impl Model {
@@ -38,13 +43,22 @@ impl Model {
         &self.spec
     }
 
-    /// The weights of past deviations from the mean, newest first; empty for MEAN, `N` times `1/N` for a window.
+    /// The weights of past deviations from the mean, newest first (of the differenced series where there are differences); empty for MEAN, `N` times `1/N` for a window.
     #[must_use]
     pub fn coefficients(&self) -> Vec<f64> {
         match &self.fitted {
             Fitted::Mean(_) => Vec::new(),
             Fitted::Window(window) => vec![1.0 / window.length() as f64; window.length()],
-            Fitted::Ar(ar) => ar.coefficients().collect(),
+            Fitted::Linear(linear) => linear.estimates().phi.clone(),
+        }
+    }
+
+    /// theta(1), …, theta(q): the weights of past one-step errors, newest first, with the signs of R; empty for a model without.
+    #[must_use]
+    pub fn moving_average(&self) -> &[f64] {
+        match &self.fitted {
+            Fitted::Linear(linear) => &linear.estimates().theta,
+            Fitted::Mean(_) | Fitted::Window(_) => &[],
         }
     }
 
@@ -54,7 +68,7 @@ impl Model {
         match &self.fitted {
             Fitted::Mean(mean) => mean.mean(),
             Fitted::Window(window) => window.mean(),
-            Fitted::Ar(ar) => ar.mean(),
+            Fitted::Linear(linear) => linear.estimates().mean,
         }
     }
 
@@ -64,7 +78,7 @@ impl Model {
         match &self.fitted {
             Fitted::Mean(mean) => mean.variance(),
             Fitted::Window(window) => window.innovation_variance(),
-            Fitted::Ar(ar) => ar.innovation_variance(),
+            Fitted::Linear(linear) => linear.estimates().innovation_variance,
         }
     }
 
@@ -88,7 +102,10 @@ impl Model {
             (Spec::Mean, Fitted::Mean(_)) => true,
             (Spec::Last, Fitted::Window(window)) => window.length() == 1,
             (Spec::BestMean { window_max }, Fitted::Window(window)) => window.length() <= *window_max,
-            (Spec::Ar { order, .. }, Fitted::Ar(ar)) => ar.coefficients().count() == *order,
+            (spec, Fitted::Linear(linear)) => {
+                let Estimates { phi, theta, n_differences, .. } = linear.estimates();
+                spec.orders() == Some((phi.len(), *n_differences, theta.len()))
+            }
             _ => false,
         };
         spec_and_fit_agree && self.fitted.is_sound()
@@ -101,7 +118,7 @@ impl Fitted {
         match self {
             Self::Mean(mean) => mean.is_sound(),
             Self::Window(window) => window.is_sound(),
-            Self::Ar(ar) => ar.is_sound(),
+            Self::Linear(linear) => linear.is_sound(),
         }
     }
 }
@@ -112,9 +129,13 @@ impl fmt::Display for Model {
         match &self.fitted {
             Fitted::Mean(_) => {}
             Fitted::Window(window) => write!(f, "  window {}", window.length())?,
-            Fitted::Ar(ar) => {
-                f.write_str("  phi")?;
-                ar.coefficients().try_for_each(|coefficient| write!(f, " {coefficient:.6}"))?;
+            Fitted::Linear(linear) => {
+                let Estimates { phi, theta, .. } = linear.estimates();
+                for (name, coefficients) in [("phi", phi), ("theta", theta)].iter().filter(|(_, them)| !them.is_empty())
+                {
+                    write!(f, "  {name}")?;
+                    coefficients.iter().try_for_each(|coefficient| write!(f, " {coefficient:.6}"))?;
+                }
             }
         }
         let (mean, variance, n_samples) = (self.mean(), self.innovation_variance(), self.n_samples);

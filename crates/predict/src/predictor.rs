@@ -64,7 +64,7 @@ impl Predictor {
     fn advance(&mut self, sample: f64) {
         self.n_missing = if sample.is_nan() { (self.n_missing + 1).min(N_MISSING_MAX) } else { 0 };
         match &mut self.model.fitted {
-            Fitted::Ar(ar) => ar.step(sample),
+            Fitted::Linear(linear) => linear.step(sample),
             Fitted::Mean(mean) if !sample.is_nan() => mean.step(sample),
             Fitted::Window(window) => window.step(sample),
             Fitted::Mean(_) => {}
@@ -83,13 +83,13 @@ impl Predictor {
     pub fn forecast_into(&self, n_leads: usize, forecast: &mut Forecast) {
         let Forecast { means, standard_errors } = forecast;
         standard_errors.resize(n_leads, 0.0);
-        if !matches!(self.model.fitted, Fitted::Ar(_)) {
+        if !matches!(self.model.fitted, Fitted::Linear(_)) {
             means.resize(n_leads, 0.0);
         }
         match &self.model.fitted {
             Fitted::Mean(mean) => mean.forecast_into(means, standard_errors),
             Fitted::Window(window) => window.forecast_into(self.n_missing, means, standard_errors),
-            Fitted::Ar(ar) => ar.forecast_into(self.n_missing, means, standard_errors),
+            Fitted::Linear(linear) => linear.forecast_into(self.n_missing, means, standard_errors),
         }
     }
 

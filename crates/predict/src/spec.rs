@@ -9,7 +9,16 @@ use serde::{Deserialize, Serialize};
 /// still takes about a millisecond.
 pub const ORDER_MAX: usize = 1024;
 
-/// The longest window of samples that BM looks back on or REFIT fits to: 8 MB of samples.
+/// The highest order of a moving average part, and of the autoregressive part beside one: a fit's cost grows with the square.
+pub const ARMA_ORDER_MAX: usize = 64;
+
+/// The most differences that are taken. Two make a straight line a constant; more than a few only breed noise.
+pub const N_DIFFERENCES_MAX: usize = 8;
+
+/// The longest window that BM looks back on. A fit tries every length, so its cost grows with this times the samples.
+pub const BEST_MEAN_MAX: usize = 10_000;
+
+/// The longest window of samples that REFIT fits to: 8 MB of samples.
 pub const WINDOW_MAX: usize = 1_000_000;
 
 /// A model to be fitted, by the names of RPS (Figure 3) where it has them.
@@ -35,6 +44,27 @@ pub enum Spec {
         order: usize,
         /// How the coefficients are estimated.
         method: ArMethod,
+    },
+    /// `MA(q)`: moving average of order `q`.
+    Ma {
+        /// The order, at least 1.
+        order: usize,
+    },
+    /// `ARMA(p,q)`: both.
+    Arma {
+        /// The autoregressive order.
+        n_phi: usize,
+        /// The moving average order; not both are 0.
+        n_theta: usize,
+    },
+    /// `ARIMA(p,d,q)`: both, of the series differenced `d` times.
+    Arima {
+        /// The autoregressive order.
+        n_phi: usize,
+        /// How many times the series is differenced; 0 makes it an ARMA.
+        n_differences: usize,
+        /// The moving average order.
+        n_theta: usize,
     },
     /// `REFIT(model,every=,window=)`: the model, fitted anew as samples arrive.
     Refit {
@@ -122,9 +152,13 @@ pub enum SpecError {
     NestedRefit,
 }
 
-const KNOWN: &str = "MEAN, LAST, BM(p), AR(p), AR(p,method=burg), REFIT(model,every=n,window=n)";
+const KNOWN: &str =
+    "MEAN, LAST, BM(p), AR(p), AR(p,method=burg), MA(q), ARMA(p,q), ARIMA(p,d,q), REFIT(model,every=n,window=n)";
 const BM_EXAMPLE: &str = "BM(32)";
 const AR_EXAMPLE: &str = "AR(16) or AR(16,method=burg)";
+const MA_EXAMPLE: &str = "MA(8)";
+const ARMA_EXAMPLE: &str = "ARMA(4,4)";
+const ARIMA_EXAMPLE: &str = "ARIMA(4,1,4)";
 const REFIT_EXAMPLE: &str = "REFIT(AR(16),every=100,window=600)";
 
 impl Spec {
@@ -149,6 +183,18 @@ impl Spec {
         }
     }
 
+    /// (p, d, q) of a linear model.
+    pub(crate) fn orders(&self) -> Option<(usize, usize, usize)> {
+        match *self {
+            Self::Mean | Self::Last | Self::BestMean { .. } => None,
+            Self::Ar { order, .. } => Some((order, 0, 0)),
+            Self::Ma { order } => Some((0, 0, order)),
+            Self::Arma { n_phi, n_theta } => Some((n_phi, 0, n_theta)),
+            Self::Arima { n_phi, n_differences, n_theta } => Some((n_phi, n_differences, n_theta)),
+            Self::Refit { ref model, .. } => model.orders(),
+        }
+    }
+
     /// The least number of known samples that a fit takes.
     ///
     /// This is what the arithmetic needs, not what a good fit needs.
@@ -157,6 +203,9 @@ impl Spec {
         match self {
             Self::Mean | Self::Last | Self::BestMean { .. } => 2,
             Self::Ar { order, .. } => 2 * order + 1,
+            Self::Ma { order } => 3 * order + 2,
+            Self::Arma { n_phi, n_theta } => 3 * (n_phi + n_theta) + 2,
+            Self::Arima { n_phi, n_differences, n_theta } => 3 * (n_phi + n_theta) + n_differences + 2,
             Self::Refit { model, .. } => model.n_samples_min(),
         }
     }
@@ -170,6 +219,12 @@ impl Spec {
             ("BM(p)", "the mean over the last N <= p samples, N chosen by the fit for the least one-step error"),
             ("AR(p)", "autoregressive of order p by Yule-Walker; AR(16) is the choice of RPS for host load"),
             ("AR(p,method=burg)", "the same by Burg's method: sharper on short or nearly periodic series"),
+            ("MA(q)", "moving average of order q, by least squares of the one-step errors"),
+            (
+                "ARMA(p,q)",
+                "autoregressive and moving average, by least squares: says in few coefficients what AR says in many",
+            ),
+            ("ARIMA(p,d,q)", "ARMA of the series differenced d times: for a level that wanders"),
             ("REFIT(model,every=n,window=n)", "any of these, fitted anew every n samples to the last n"),
         ]
     }
@@ -183,6 +238,9 @@ impl fmt::Display for Spec {
             Self::BestMean { window_max } => write!(f, "BM({window_max})"),
             Self::Ar { order, method: ArMethod::YuleWalker } => write!(f, "AR({order})"),
             Self::Ar { order, method: ArMethod::Burg } => write!(f, "AR({order},method=burg)"),
+            Self::Ma { order } => write!(f, "MA({order})"),
+            Self::Arma { n_phi, n_theta } => write!(f, "ARMA({n_phi},{n_theta})"),
+            Self::Arima { n_phi, n_differences, n_theta } => write!(f, "ARIMA({n_phi},{n_differences},{n_theta})"),
             Self::Refit { model, every, window } => write!(f, "REFIT({model},every={every},window={window})"),
         }
     }
@@ -199,6 +257,9 @@ impl FromStr for Spec {
             "LAST" => call.finish("LAST", "LAST", 0).map(|()| Self::Last),
             "BM" => parse_best_mean(call),
             "AR" => parse_ar(call),
+            "MA" => parse_ma(call),
+            "ARMA" => parse_arma(call),
+            "ARIMA" => parse_arima(call),
             "REFIT" => parse_refit(call),
             _ => Err(SpecError::UnknownModel { given: call.name.to_owned() }),
         }
@@ -221,7 +282,7 @@ impl From<Spec> for String {
 
 fn parse_best_mean(mut call: Call<'_>) -> Result<Spec, SpecError> {
     let window = call.positional(0).ok_or(missing("BM", "its longest window", BM_EXAMPLE))?;
-    let window_max = whole("BM", "the window", window, 1, WINDOW_MAX)?;
+    let window_max = whole("BM", "the window", window, 1, BEST_MEAN_MAX)?;
     call.finish("BM", BM_EXAMPLE, 1)?;
     Ok(Spec::BestMean { window_max })
 }
@@ -236,6 +297,34 @@ fn parse_ar(mut call: Call<'_>) -> Result<Spec, SpecError> {
     };
     call.finish("AR", AR_EXAMPLE, 1)?;
     Ok(Spec::Ar { order, method })
+}
+
+fn parse_ma(mut call: Call<'_>) -> Result<Spec, SpecError> {
+    let order = call.positional(0).ok_or(missing("MA", "its order", MA_EXAMPLE))?;
+    let order = whole("MA", "the order", order, 1, ARMA_ORDER_MAX)?;
+    call.finish("MA", MA_EXAMPLE, 1)?;
+    Ok(Spec::Ma { order })
+}
+
+fn parse_arma(mut call: Call<'_>) -> Result<Spec, SpecError> {
+    let n_phi = call.positional(0).ok_or(missing("ARMA", "its orders", ARMA_EXAMPLE))?;
+    let n_phi = whole("ARMA", "the autoregressive order", n_phi, 0, ARMA_ORDER_MAX)?;
+    let n_theta = call.positional(1).ok_or(missing("ARMA", "its moving average order", ARMA_EXAMPLE))?;
+    let n_theta = whole("ARMA", "the moving average order", n_theta, usize::from(n_phi == 0), ARMA_ORDER_MAX)?;
+    call.finish("ARMA", ARMA_EXAMPLE, 2)?;
+    Ok(Spec::Arma { n_phi, n_theta })
+}
+
+fn parse_arima(mut call: Call<'_>) -> Result<Spec, SpecError> {
+    let mut order = |idx, argument, min, max| {
+        let given = call.positional(idx).ok_or(missing("ARIMA", argument, ARIMA_EXAMPLE))?;
+        whole("ARIMA", argument, given, min, max)
+    };
+    let n_phi = order(0, "the autoregressive order", 0, ARMA_ORDER_MAX)?;
+    let n_differences = order(1, "the number of differences", 0, N_DIFFERENCES_MAX)?;
+    let n_theta = order(2, "the moving average order", usize::from(n_phi == 0), ARMA_ORDER_MAX)?;
+    call.finish("ARIMA", ARIMA_EXAMPLE, 3)?;
+    Ok(Spec::Arima { n_phi, n_differences, n_theta })
 }
 
 fn parse_refit(mut call: Call<'_>) -> Result<Spec, SpecError> {
@@ -375,7 +464,7 @@ mod tests {
     fn unknown_model_lists_the_known_ones() {
         check_refused(
             "PROPHET",
-            "unknown model `PROPHET`; known are MEAN, LAST, BM(p), AR(p), AR(p,method=burg), REFIT(model,every=n,window=n)",
+            "unknown model `PROPHET`; known are MEAN, LAST, BM(p), AR(p), AR(p,method=burg), MA(q), ARMA(p,q), ARIMA(p,d,q), REFIT(model,every=n,window=n)",
         );
     }
 
@@ -384,7 +473,7 @@ mod tests {
         check_refused("AR(0)", "the order of `AR` is `0`; it has to be a whole number from 1 to 1024");
         check_refused("AR(+5)", "the order of `AR` is `+5`; it has to be a whole number from 1 to 1024");
         check_refused("AR(1e9)", "the order of `AR` is `1e9`; it has to be a whole number from 1 to 1024");
-        check_refused("BM(-1)", "the window of `BM` is `-1`; it has to be a whole number from 1 to 1000000");
+        check_refused("BM(-1)", "the window of `BM` is `-1`; it has to be a whole number from 1 to 10000");
         check_refused(
             "REFIT(AR(16),every=1,window=20)",
             "window of `REFIT` is `20`; it has to be a whole number from 33 to 1000000",

@@ -8,6 +8,7 @@
 
 pub mod csv;
 mod grid;
+pub mod statistics;
 
 pub use grid::{Grid, GridError};
 

@@ -221,8 +221,11 @@ impl Forecaster {
                 (self.model, self.fitted_at, self.refused) = (Some(model.predictor()), Some(label), None);
             }
             Err(error) => {
-                let is_short = matches!(error, FitError::TooShort { .. });
-                self.refused = Some(if is_short { WaitingReason::TooShort } else { WaitingReason::Constant });
+                self.refused = Some(match error {
+                    FitError::TooShort { .. } => WaitingReason::TooShort,
+                    FitError::Constant { .. } => WaitingReason::Constant,
+                    _ => WaitingReason::DidNotConverge,
+                });
                 self.retry_in = RETRY_EVERY - 1;
             }
         }

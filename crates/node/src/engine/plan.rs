@@ -109,7 +109,8 @@ pub(crate) fn to_steps(span: Duration, step: Duration) -> usize {
 
 fn n_coefficients(spec: &Spec) -> usize {
     match spec.inner() {
-        Spec::Ar { order, .. } => *order,
+        Spec::Ar { order, .. } | Spec::Ma { order } => *order,
+        Spec::Arma { n_phi, n_theta } | Spec::Arima { n_phi, n_theta, .. } => n_phi + n_theta,
         Spec::BestMean { window_max } => *window_max,
         Spec::Mean | Spec::Last | Spec::Refit { .. } => 0,
     }

@@ -71,6 +71,7 @@ fn fitted(forecaster: &Forecaster) -> Option<api::Fitted> {
     Some(api::Fitted {
         model: model.spec().inner().to_string(),
         coefficients: model.coefficients(),
+        moving_average: model.moving_average().to_vec(),
         mean: model.mean(),
         innovation_variance: model.innovation_variance(),
         n_samples: model.n_samples(),

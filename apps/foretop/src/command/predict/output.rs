@@ -25,6 +25,8 @@ pub struct Prediction {
 #[derive(Debug, Serialize)]
 struct Fitted {
     coefficients: Vec<f64>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    moving_average: Vec<f64>,
     mean: f64,
     innovation_variance: f64,
     n_samples: usize,
@@ -65,6 +67,7 @@ impl Prediction {
             origin: time_of(n_slots - 1),
             fitted: Fitted {
                 coefficients: model.coefficients(),
+                moving_average: model.moving_average().to_vec(),
                 mean: model.mean(),
                 innovation_variance: model.innovation_variance(),
                 n_samples: model.n_samples(),

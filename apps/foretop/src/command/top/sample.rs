@@ -123,6 +123,7 @@ pub fn detail() -> Detail {
             fitted: Some(api::Fitted {
                 model: "AR(2)".to_owned(),
                 coefficients: vec![0.91, -0.02],
+                moving_average: Vec::new(),
                 mean: 1.0,
                 innovation_variance: 0.0004,
                 n_samples: 59,

@@ -1,7 +1,5 @@
 //! Autoregressive coefficients by Burg's method: each reflection coefficient minimizes the forward and backward errors.
 
-use super::Estimates;
-
 /// A stretch of samples without a gap, with its errors at the order reached.
 struct Segment {
     forward: Vec<f64>,
@@ -13,12 +11,12 @@ struct Segment {
 ///
 /// The innovation variance is Burg's: the power times (1 - reflection^2) of each order, as in R's `ar.burg`.
 /// statsmodels reports the mean square of the last errors instead, which is a few percent away.
-pub(super) fn estimate(deviations: &[f64], power: f64, order: usize) -> Estimates {
+pub(super) fn estimate(deviations: &[f64], power: f64, order: usize) -> (Vec<f64>, f64) {
     recurse(deviations, power, order).0
 }
 
 /// The estimates, and the errors that are left.
-fn recurse(deviations: &[f64], power: f64, order: usize) -> (Estimates, Vec<Segment>) {
+fn recurse(deviations: &[f64], power: f64, order: usize) -> ((Vec<f64>, f64), Vec<Segment>) {
     let stretches = deviations.split(|deviation| deviation.is_nan()).filter(|stretch| !stretch.is_empty());
     let mut segments: Vec<Segment> =
         stretches.map(|stretch| Segment { forward: stretch.to_vec(), backward: stretch.to_vec() }).collect();
@@ -35,7 +33,7 @@ fn recurse(deviations: &[f64], power: f64, order: usize) -> (Estimates, Vec<Segm
         segments.iter_mut().for_each(|segment| segment.advance(k, reflection));
     }
     coefficients.resize(order, 0.0);
-    (Estimates { coefficients, innovation_variance: variance.max(0.0) }, segments)
+    ((coefficients, variance.max(0.0)), segments)
 }
 
 /// `None` when no stretch is long enough, or the errors have vanished to rounding.
@@ -77,8 +75,8 @@ mod tests {
     fn check_left_over(deviations: &[f64], coefficients: &[f64], mean_square: f64) {
         let power = deviations.iter().map(|deviation| deviation * deviation).sum::<f64>() / deviations.len() as f64;
         let order = coefficients.len();
-        let (estimates, segments) = recurse(deviations, power, order);
-        for (ours, theirs) in estimates.coefficients.iter().zip(coefficients) {
+        let ((ours, _), segments) = recurse(deviations, power, order);
+        for (ours, theirs) in ours.iter().zip(coefficients) {
             // They print ten digits.
             assert!((ours - theirs).abs() < 1e-10, "{ours} is not {theirs}");
         }
@@ -107,9 +105,9 @@ mod tests {
         let mean = samples.iter().sum::<f64>() / 600.0;
         let deviations: Vec<f64> = samples.iter().map(|sample| sample - mean).collect();
         let power = deviations.iter().map(|deviation| deviation * deviation).sum::<f64>() / 600.0;
-        let (estimates, segments) = recurse(&deviations, power, 16);
+        let ((coefficients, _), segments) = recurse(&deviations, power, 16);
         let expected = [-0.393_464_900_64, -0.054_057_745_337, 0.057_670_575_883, 0.016_884_285_019];
-        for (ours, theirs) in estimates.coefficients.iter().zip(expected) {
+        for (ours, theirs) in coefficients.iter().zip(expected) {
             assert!((ours - theirs).abs() < 1e-10, "{ours} is not {theirs}");
         }
         assert!((left_over(&segments[0], 16) - 3.650_922_044_771_325_3).abs() < 1e-11);
@@ -119,9 +117,9 @@ mod tests {
     fn a_gap_leaves_two_stretches_that_agree() {
         let wave = |from: i32| (from..from + 400).map(|t| (f64::from(t) * 0.7).cos());
         let gappy: Vec<f64> = wave(0).chain([f64::NAN]).chain(wave(401)).collect();
-        let estimates = estimate(&gappy, 0.5, 2);
+        let (coefficients, _) = estimate(&gappy, 0.5, 2);
         // A wave of frequency w follows 2 cos(w) and -1.
-        assert!((estimates.coefficients[0] - 2.0 * 0.7_f64.cos()).abs() < 0.01, "{:?}", estimates.coefficients);
-        assert!((estimates.coefficients[1] + 1.0).abs() < 0.01);
+        assert!((coefficients[0] - 2.0 * 0.7_f64.cos()).abs() < 0.01, "{:?}", coefficients);
+        assert!((coefficients[1] + 1.0).abs() < 0.01);
     }
 }

@@ -1,11 +1,11 @@
 //! Autoregressive coefficients from the autocovariances: Yule-Walker equations, solved by Levinson's recursion.
 
-use super::Estimates;
+use super::dot;
 
 /// Biased autocovariances (divided by the number of known samples), so that the equations are positive
 /// definite and the result is stationary. A product with a gap in it counts as 0, which keeps it so and
 /// draws the coefficients toward 0 the more is missing.
-pub(super) fn estimate(deviations: &[f64], n_known: usize, order: usize) -> Estimates {
+pub(super) fn estimate(deviations: &[f64], n_known: usize, order: usize) -> (Vec<f64>, f64) {
     let filled: Vec<f64>;
     let known = if n_known == deviations.len() {
         deviations
@@ -20,14 +20,14 @@ pub(super) fn estimate(deviations: &[f64], n_known: usize, order: usize) -> Esti
 /// Lags 0 to `order`.
 fn autocovariances(deviations: &[f64], n_known: usize, order: usize) -> Vec<f64> {
     let scale = 1.0 / n_known as f64;
-    (0..=order).map(|lag| scale * super::dot(&deviations[..deviations.len() - lag], &deviations[lag..])).collect()
+    (0..=order).map(|lag| scale * dot(&deviations[..deviations.len() - lag], &deviations[lag..])).collect()
 }
 
 /// Levinson-Durbin (Brockwell and Davis 1991, proposition 5.2.1).
 ///
 /// Stops early when the errors vanish to rounding: then the series is a sum of few sinusoids, and further
 /// coefficients are 0.
-fn levinson(autocovariances: &[f64]) -> Estimates {
+fn levinson(autocovariances: &[f64]) -> (Vec<f64>, f64) {
     let order = autocovariances.len() - 1;
     let mut coefficients = vec![0.0; order];
     let mut previous = vec![0.0; order];
@@ -46,7 +46,7 @@ fn levinson(autocovariances: &[f64]) -> Estimates {
         coefficients[k] = reflection;
         variance *= 1.0 - reflection * reflection;
     }
-    Estimates { coefficients, innovation_variance: variance.max(0.0) }
+    (coefficients, variance.max(0.0))
 }
 
 #[cfg(test)]
@@ -56,10 +56,10 @@ mod tests {
     #[test]
     fn a_ramp_about_zero_gives_the_numbers_of_statsmodels() {
         let ramp: Vec<f64> = (1..=11).map(f64::from).collect();
-        let estimates = estimate(&ramp, ramp.len(), 2);
+        let (coefficients, _) = estimate(&ramp, ramp.len(), 2);
         // They print eleven digits.
-        assert!((estimates.coefficients[0] - 0.923_185_341_79).abs() < 1e-11);
-        assert!((estimates.coefficients[1] + 0.061_663_143_06).abs() < 1e-11);
+        assert!((coefficients[0] - 0.923_185_341_79).abs() < 1e-11);
+        assert!((coefficients[1] + 0.061_663_143_06).abs() < 1e-11);
     }
 
     #[test]
@@ -76,7 +76,7 @@ mod tests {
 
     #[test]
     fn equations_without_a_solution_stop_at_the_order_that_explains_all() {
-        let estimates = levinson(&[1.0, 1.0, 1.0]);
-        assert_eq!((estimates.coefficients, estimates.innovation_variance), (vec![1.0, 0.0], 0.0));
+        let (coefficients, variance) = levinson(&[1.0, 1.0, 1.0]);
+        assert_eq!((coefficients, variance), (vec![1.0, 0.0], 0.0));
     }
 }

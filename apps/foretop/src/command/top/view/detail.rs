@@ -67,14 +67,13 @@ fn model_lines<'a>(row: &Row, detail: &Detail, palette: &Palette) -> Vec<Line<'a
     if let Some(waiting) = &series.waiting {
         let why = match (waiting.reason, waiting.have, waiting.need) {
             (api::WaitingReason::Constant, ..) => "the samples do not vary".to_owned(),
+            (api::WaitingReason::DidNotConverge, ..) => "no fit to these samples was found".to_owned(),
             (api::WaitingReason::TooShort, Some(have), Some(need)) => format!("{have} of {need} samples are in"),
             (api::WaitingReason::TooShort, ..) => "too few samples".to_owned(),
         };
         lines.push(Line::styled(format!("          {} waits: {why}", printable(&waiting.model)), palette.dim));
     }
     if let Some(fitted) = &series.fitted {
-        let coefficients = fitted.coefficients.iter().take(N_COEFFICIENTS_MAX).map(|phi| format!("{phi:.3}"));
-        let more = if fitted.coefficients.len() > N_COEFFICIENTS_MAX { " …" } else { "" };
         lines.push(Line::styled(
             format!(
                 "          mean {}, innovation variance {}, from {} samples, {} refits",
@@ -85,10 +84,20 @@ fn model_lines<'a>(row: &Row, detail: &Detail, palette: &Palette) -> Vec<Line<'a
             ),
             palette.dim,
         ));
-        let coefficients = coefficients.collect::<Vec<_>>().join(" ");
-        lines.push(Line::styled(format!("          {coefficients}{more}"), palette.dim));
+        for (name, weights) in [("", &fitted.coefficients), ("theta ", &fitted.moving_average)] {
+            if !weights.is_empty() {
+                lines.push(Line::styled(format!("          {name}{}", weights_text(weights)), palette.dim));
+            }
+        }
     }
     lines
+}
+
+/// The first few weights, three decimals each.
+fn weights_text(weights: &[f64]) -> String {
+    let shown: Vec<String> = weights.iter().take(N_COEFFICIENTS_MAX).map(|weight| format!("{weight:.3}")).collect();
+    let more = if weights.len() > N_COEFFICIENTS_MAX { " …" } else { "" };
+    shown.join(" ") + more
 }
 
 /// Mean absolute error beside LAST and MEAN, and how often the 95 % interval held the value.

@@ -1,0 +1,209 @@
+//! The predictor that all linear models share: RPS's eta-theta predictor (section 5.2.1).
+//!
+//! eta(B) (z(t) - mu) = theta(B) a(t) with eta(B) = phi(B) (1 - B)^d, so that
+//! z(t) - mu = eta(1) (z(t-1) - mu) + … + eta(p+d) (z(t-p-d) - mu) + a(t) + theta(1) a(t-1) + … + theta(q) a(t-q).
+//! The signs of theta are those of R, and of Brockwell and Davis.
+
+use serde::{Deserialize, Serialize};
+
+use super::ring::Ring;
+
+/// Standard errors kept ready. More are worked out when somebody asks for them; most ask for fewer.
+const N_LEADS_READY: usize = 64;
+
+/// Fitted coefficients, the last deviations from the mean, and the last one-step errors.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Linear {
+    estimates: Estimates,
+    /// eta(p+d), …, eta(1): in the order of `history`, so that a prediction is one dot product.
+    eta: Vec<f64>,
+    /// theta(q), …, theta(1).
+    theta: Vec<f64>,
+    history: Ring,
+    errors: Ring,
+    /// Standard errors of leads 1, 2, …, [`N_LEADS_READY`].
+    ready: Vec<f64>,
+}
+
+/// What a fit of a linear model finds.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Estimates {
+    /// phi(1), …, phi(p): stationary.
+    pub(crate) phi: Vec<f64>,
+    /// theta(1), …, theta(q): invertible.
+    pub(crate) theta: Vec<f64>,
+    /// How many times the series is differenced.
+    pub(crate) n_differences: usize,
+    /// mu, in the unit of the series; with differences it is only where deviations are counted from.
+    pub(crate) mean: f64,
+    /// Variance of a(t), in squared units.
+    pub(crate) innovation_variance: f64,
+}
+
+impl Linear {
+    /// With the state that `samples` lead to, from zeros.
+    ///
+    /// Without moving averages the state forgets everything but the last samples, and only those are run through.
+    pub(crate) fn new(estimates: Estimates, samples: &[f64]) -> Self {
+        let eta = reversed(&expand(&estimates.phi, estimates.n_differences));
+        let theta = reversed(&estimates.theta);
+        let (history, errors) = (Ring::new(eta.len()), Ring::new(theta.len()));
+        let mut linear = Self { estimates, eta, theta, history, errors, ready: vec![0.0; N_LEADS_READY] };
+        linear.run_in(samples);
+        let mut ready = std::mem::take(&mut linear.ready);
+        linear.standard_errors_into(0, &mut ready);
+        linear.ready = ready;
+        linear
+    }
+
+    /// Gaps among the last samples are filled by the predictions in their place; twice the order of known samples
+    /// before them lets those predictions rest on real ones.
+    fn run_in(&mut self, samples: &[f64]) {
+        let n_until_gap = samples.iter().rposition(|sample| !sample.is_nan()).map_or(0, |last| last + 1);
+        let start = if self.theta.is_empty() { n_until_gap.saturating_sub(2 * self.eta.len()) } else { 0 };
+        // The first samples stand in the history before there is anything to predict them by.
+        let n_given = if self.theta.is_empty() { 0 } else { self.eta.len() };
+        for (idx, sample) in samples[start..].iter().enumerate() {
+            let deviation = sample - self.estimates.mean;
+            if idx < n_given && !deviation.is_nan() {
+                self.history.push(deviation);
+                self.errors.push(0.0);
+            } else {
+                self.push(deviation);
+            }
+        }
+    }
+
+    pub(crate) fn estimates(&self) -> &Estimates {
+        &self.estimates
+    }
+
+    /// NaN is a gap: the prediction takes its place, and its error is 0.
+    pub(crate) fn step(&mut self, sample: f64) {
+        self.push(sample - self.estimates.mean);
+    }
+
+    fn push(&mut self, deviation: f64) {
+        if deviation.is_nan() || !self.theta.is_empty() {
+            let predicted = dot(&self.eta, self.history.recent()) + dot(&self.theta, self.errors.recent());
+            let deviation = if deviation.is_nan() { predicted } else { deviation };
+            self.errors.push(deviation - predicted);
+            self.history.push(deviation);
+        } else {
+            self.history.push(deviation);
+        }
+    }
+
+    /// `n_missing` is how many samples are missing since the last known one; predictions stand in their place.
+    pub(crate) fn forecast_into(&self, n_missing: usize, means: &mut Vec<f64>, standard_errors: &mut [f64]) {
+        self.means_into(standard_errors.len(), means);
+        match self.ready.get(n_missing..n_missing + standard_errors.len()) {
+            Some(ready) => standard_errors.copy_from_slice(ready),
+            None => self.standard_errors_into(n_missing, standard_errors),
+        }
+    }
+
+    /// Each predicted deviation is appended to the known ones, where the next prediction finds it. Errors to come are
+    /// expected to be 0, so of theta only what reaches back to known errors counts.
+    fn means_into(&self, n_leads: usize, means: &mut Vec<f64>) {
+        let order = self.eta.len();
+        let errors = self.errors.recent();
+        means.clear();
+        means.reserve(order + n_leads);
+        means.extend_from_slice(self.history.recent());
+        for lead_idx in 0..n_leads {
+            let mut predicted = dot(&self.eta, &means[lead_idx..]);
+            if lead_idx < errors.len() {
+                predicted += dot(&self.theta[..errors.len() - lead_idx], &errors[lead_idx..]);
+            }
+            means.push(predicted);
+        }
+        means.copy_within(order.., 0);
+        means.truncate(n_leads);
+        means.iter_mut().for_each(|deviation| *deviation += self.estimates.mean);
+    }
+
+    /// Var(lead h) = s2 (psi(0)^2 + … + psi(h-1)^2), with psi(0) = 1 and psi(j) = theta(j) + sum of eta(i) psi(j-i)
+    /// (Box, Jenkins and Reinsel 1994, section 5.1). Leads count from `n_missing + 1`.
+    fn standard_errors_into(&self, n_missing: usize, standard_errors: &mut [f64]) {
+        let order = self.eta.len();
+        let n_leads = n_missing + standard_errors.len();
+        let mut psi: Vec<f64> = Vec::with_capacity(order + n_leads);
+        psi.resize(order, 0.0);
+        let mut sum = 0.0;
+        for lead_idx in 0..n_leads {
+            let shock = match lead_idx {
+                0 => 1.0,
+                j => self.estimates.theta.get(j - 1).copied().unwrap_or(0.0),
+            };
+            let weight = shock + dot(&self.eta, &psi[lead_idx..]);
+            psi.push(weight);
+            sum += weight * weight;
+            if let Some(out) = lead_idx.checked_sub(n_missing) {
+                standard_errors[out] = (self.estimates.innovation_variance * sum).sqrt();
+            }
+        }
+    }
+
+    /// Whether every estimate is a finite number, and the parts fit together.
+    pub(crate) fn is_sound(&self) -> bool {
+        let Estimates { phi, theta, n_differences, mean, innovation_variance } = &self.estimates;
+        let finite = |values: &[f64]| values.iter().all(|value| value.is_finite());
+        self.eta.len() == phi.len() + n_differences
+            && self.theta.len() == theta.len()
+            && self.history.is_sound(self.eta.len())
+            && self.errors.is_sound(theta.len())
+            && self.ready.len() == N_LEADS_READY
+            && mean.is_finite()
+            && innovation_variance.is_finite()
+            && *innovation_variance >= 0.0
+            && [phi, theta, &self.eta, &self.theta, &self.ready].into_iter().all(|values| finite(values))
+    }
+}
+
+/// eta(1), …, eta(p+d) of phi(B) (1 - B)^d = 1 - eta(1) B - …
+fn expand(phi: &[f64], n_differences: usize) -> Vec<f64> {
+    let mut polynomial: Vec<f64> = std::iter::once(1.0).chain(phi.iter().map(|coefficient| -coefficient)).collect();
+    polynomial.resize(1 + phi.len() + n_differences, 0.0);
+    for _ in 0..n_differences {
+        for power in (1..polynomial.len()).rev() {
+            polynomial[power] -= polynomial[power - 1];
+        }
+    }
+    polynomial[1..].iter().map(|coefficient| -coefficient).collect()
+}
+
+fn reversed(values: &[f64]) -> Vec<f64> {
+    values.iter().rev().copied().collect()
+}
+
+/// Sum of products over the length of `weights`; `values` may be longer.
+///
+/// Four sums side by side fill the vector registers. The newest values come last, so that in a recursion the
+/// processor works on the older products while the newest is still on its way.
+pub(crate) fn dot(weights: &[f64], values: &[f64]) -> f64 {
+    let values = &values[..weights.len()];
+    let (weight_chunks, weight_rest) = weights.as_chunks::<4>();
+    let (value_chunks, value_rest) = values.as_chunks::<4>();
+    let mut sums = [0.0; 4];
+    for (weight, value) in weight_chunks.iter().zip(value_chunks) {
+        for lane in 0..4 {
+            sums[lane] += weight[lane] * value[lane];
+        }
+    }
+    let rest: f64 = weight_rest.iter().zip(value_rest).map(|(weight, value)| weight * value).sum();
+    (sums[0] + sums[1]) + (sums[2] + sums[3]) + rest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn differences_fold_into_eta() {
+        assert_eq!(expand(&[], 1), [1.0]);
+        assert_eq!(expand(&[], 2), [2.0, -1.0]);
+        // (1 - 0.5 B) (1 - B) = 1 - 1.5 B + 0.5 B^2
+        assert_eq!(expand(&[0.5], 1), [1.5, -0.5]);
+    }
+}

@@ -1,0 +1,45 @@
+//! What every linear fit starts from: the mean, the deviations from it, and whether they vary at all.
+
+use crate::fit::{FitError, too_large};
+use crate::spec::Spec;
+
+/// Samples with their mean taken out.
+pub(crate) struct Centred {
+    pub(crate) mean: f64,
+    /// NaN in a gap.
+    pub(crate) deviations: Vec<f64>,
+    pub(crate) n_known: usize,
+    /// Mean square of the known deviations.
+    pub(crate) power: f64,
+}
+
+impl Centred {
+    /// # Errors
+    /// Samples that do not vary, or whose squares overflow.
+    pub(crate) fn of(spec: &Spec, samples: &[f64]) -> Result<Self, FitError> {
+        let n_known = samples.iter().filter(|sample| !sample.is_nan()).count();
+        let mean = mean(samples, n_known);
+        let deviations: Vec<f64> = samples.iter().map(|sample| sample - mean).collect();
+        let squares = deviations.iter().filter(|deviation| !deviation.is_nan()).map(|deviation| deviation * deviation);
+        let power = squares.sum::<f64>() / n_known as f64;
+        if !power.is_finite() {
+            return Err(too_large(spec, samples));
+        }
+        if is_rounding_only(power, mean) {
+            return Err(FitError::Constant { spec: spec.clone(), value: mean });
+        }
+        Ok(Self { mean, deviations, n_known, power })
+    }
+}
+
+/// Two passes: the second takes out what rounding left of a large mean.
+fn mean(samples: &[f64], n_known: usize) -> f64 {
+    let known = || samples.iter().filter(|sample| !sample.is_nan());
+    let rough = known().sum::<f64>() / n_known as f64;
+    rough + known().map(|sample| sample - rough).sum::<f64>() / n_known as f64
+}
+
+/// A series of equal numbers has deviations of a few units in the last place of its mean, and no more.
+fn is_rounding_only(power: f64, mean: f64) -> bool {
+    power.sqrt() <= 8.0 * f64::EPSILON * mean.abs() || power < f64::MIN_POSITIVE
+}
