@@ -70,7 +70,7 @@ echo "measuring for $seconds s at $url"
 sleep "$seconds"
 
 mkdir -p "$images"
-node web/screenshot.mjs "$url/" "$images"
+node web/screenshot.mjs "$url/" "$images" cpu.busy
 
 "${terminal[@]}" new-session -d -x 120 -y 36 "env COLORTERM=truecolor TERM=screen-256color '$foretop' top --node '$url'"
 wait_for top_is_drawn >/dev/null
