@@ -109,24 +109,30 @@ impl Problem for Css {
         true
     }
 
-    fn jacobian(&self, parameters: &[f64], residuals: &[f64], columns: &mut Vec<f64>) {
+    fn jacobian(&self, parameters: &[f64], residuals: &[f64], rows: &mut Vec<f64>) {
         let (phi, theta, mean) = self.parts(parameters);
-        let n = self.row.len();
-        columns.clear();
-        columns.resize(n * self.n_parameters(), 0.0);
-        for (idx, column) in columns.chunks_exact_mut(n).enumerate() {
-            for t in self.n_phi..n {
-                column[t] = if idx < self.n_phi {
-                    mean - self.row[t - 1 - idx]
-                } else if idx < self.n_phi + self.n_theta {
-                    let lag = idx - self.n_phi + 1;
-                    if t >= lag { -residuals[t - lag] } else { 0.0 }
-                } else {
-                    phi.iter().sum::<f64>() - 1.0
-                };
+        let (n, n_columns) = (self.row.len(), self.n_parameters());
+        rows.clear();
+        rows.resize(n * n_columns, 0.0);
+        for t in self.n_phi..n {
+            let (earlier, row) = rows[..(t + 1) * n_columns].split_at_mut(t * n_columns);
+            for lag in 1..=self.n_phi {
+                row[lag - 1] = mean - self.row[t - lag];
             }
-            self.divide_by_theta(theta, column);
-            self.silence_gaps(column);
+            for lag in 1..=self.n_theta.min(t) {
+                row[self.n_phi + lag - 1] = -residuals[t - lag];
+            }
+            if self.mean_is_free {
+                row[n_columns - 1] = phi.iter().sum::<f64>() - 1.0;
+            }
+            // 1/theta(B) runs over all derivatives side by side, which keeps the vector registers full.
+            for (lag, coefficient) in theta.iter().enumerate().take(t - self.n_phi) {
+                let known = &earlier[(t - 1 - lag) * n_columns..][..n_columns];
+                row.iter_mut().zip(known).for_each(|(slope, known)| *slope -= coefficient * known);
+            }
+        }
+        for (t, _) in self.counts.iter().enumerate().filter(|(_, counts)| !**counts) {
+            rows[t * n_columns..(t + 1) * n_columns].fill(0.0);
         }
     }
 }
@@ -141,9 +147,9 @@ mod tests {
         let orders = Orders { n_phi: 2, n_differences: 0, n_theta: 2 };
         let css = Css::new(row, vec![true; 60], orders, true);
         let at = [0.4, -0.2, 0.3, 0.25, 0.7];
-        let (mut residuals, mut columns, mut moved) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut residuals, mut rows, mut moved) = (Vec::new(), Vec::new(), Vec::new());
         assert!(css.residuals(&at, &mut residuals));
-        css.jacobian(&at, &residuals, &mut columns);
+        css.jacobian(&at, &residuals, &mut rows);
         for idx in 0..at.len() {
             let mut aside = at;
             aside[idx] += 1e-7;
@@ -151,7 +157,7 @@ mod tests {
             for t in 0..60 {
                 let slope = (moved[t] - residuals[t]) / 1e-7;
                 // A difference quotient is good to the square root of rounding.
-                assert!((columns[idx * 60 + t] - slope).abs() < 1e-5, "parameter {idx}, residual {t}");
+                assert!((rows[t * at.len() + idx] - slope).abs() < 1e-5, "parameter {idx}, residual {t}");
             }
         }
     }

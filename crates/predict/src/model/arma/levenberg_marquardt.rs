@@ -5,8 +5,8 @@ pub(super) trait Problem {
     /// Writes the residuals at `parameters`; false where the function is not defined.
     fn residuals(&self, parameters: &[f64], residuals: &mut Vec<f64>) -> bool;
 
-    /// Writes the derivative of every residual by each parameter, one column after the other.
-    fn jacobian(&self, parameters: &[f64], residuals: &[f64], columns: &mut Vec<f64>);
+    /// Writes the derivatives of every residual by all parameters, one residual after the other.
+    fn jacobian(&self, parameters: &[f64], residuals: &[f64], rows: &mut Vec<f64>);
 }
 
 /// Where the search ended.
@@ -56,8 +56,8 @@ struct Search {
     residuals: Vec<f64>,
     sum_of_squares: f64,
     damping: f64,
-    /// Scratch and normal equations of the current point.
-    columns: Vec<f64>,
+    /// The Jacobian of the current point, and the normal equations that follow from it, lower half.
+    rows: Vec<f64>,
     gram: Vec<f64>,
     gradient: Vec<f64>,
 }
@@ -69,24 +69,24 @@ impl Search {
             return None;
         }
         let sum_of_squares = squares(&residuals);
-        let (columns, gram, gradient) = (Vec::new(), Vec::new(), Vec::new());
-        let mut search = Self { parameters, residuals, sum_of_squares, damping: 1e-3, columns, gram, gradient };
+        let (rows, gram, gradient) = (Vec::new(), Vec::new(), Vec::new());
+        let mut search = Self { parameters, residuals, sum_of_squares, damping: 1e-3, rows, gram, gradient };
         search.derive(problem);
         sum_of_squares.is_finite().then_some(search)
     }
 
     fn derive(&mut self, problem: &impl Problem) {
-        problem.jacobian(&self.parameters, &self.residuals, &mut self.columns);
-        let (n, n_rows) = (self.parameters.len(), self.residuals.len());
+        problem.jacobian(&self.parameters, &self.residuals, &mut self.rows);
+        let n = self.parameters.len();
+        self.gram.clear();
         self.gram.resize(n * n, 0.0);
+        self.gradient.clear();
         self.gradient.resize(n, 0.0);
-        let column = |idx: usize| &self.columns[idx * n_rows..(idx + 1) * n_rows];
-        for i in 0..n {
-            self.gradient[i] = super::super::linear::dot(column(i), &self.residuals);
-            for j in 0..=i {
-                let product = super::super::linear::dot(column(i), column(j));
-                self.gram[i * n + j] = product;
-                self.gram[j * n + i] = product;
+        for (row, residual) in self.rows.chunks_exact(n).zip(&self.residuals) {
+            for (i, slope) in row.iter().enumerate() {
+                self.gradient[i] += slope * residual;
+                let products = &mut self.gram[i * n..i * n + i + 1];
+                products.iter_mut().zip(row).for_each(|(product, other)| *product += slope * other);
             }
         }
     }
@@ -186,8 +186,8 @@ mod tests {
             true
         }
 
-        fn jacobian(&self, at: &[f64], _: &[f64], columns: &mut Vec<f64>) {
-            *columns = vec![-20.0 * at[0], -1.0, 10.0, 0.0];
+        fn jacobian(&self, at: &[f64], _: &[f64], rows: &mut Vec<f64>) {
+            *rows = vec![-20.0 * at[0], 10.0, -1.0, 0.0];
         }
     }
 
