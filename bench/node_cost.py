@@ -14,8 +14,8 @@ from pathlib import Path
 from report import machine, print_machine, print_table, save
 from running_node import RunningNode
 
-# A signal that varies on an idle host too, so that there is something to fit.
-SIGNAL = "cpu.availability"
+# Varies on an idle host too, so that there is something to fit; availability can stay at 100 % for minutes.
+SIGNAL = "memory.available"
 SETTLING_SECONDS = 30.0
 # The default model wants some hundred samples at 1 Hz.
 FIT_LIMIT_SECONDS = 900.0

@@ -17,7 +17,7 @@ use crate::schedule::{times, whole_steps};
 
 /// Steps between two tries to fit a model to samples that would not have it, because they do not vary: a signal
 /// that wakes up is forecast by its model within seconds, and one that sleeps costs next to nothing.
-const RETRY_EVERY: u32 = 10;
+const RETRY_EVERY: u32 = 4;
 
 /// One series in motion.
 #[derive(Clone, Debug)]
