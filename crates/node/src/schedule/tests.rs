@@ -1,3 +1,5 @@
+//! The schedule on clocks that are late, set, slept through, and behind the stored labels.
+
 use proptest::prelude::*;
 
 use super::*;

@@ -1,3 +1,5 @@
+//! The store: what it thins and removes, what it keeps through a crash, and how much it holds back.
+
 use std::sync::Arc;
 
 use super::*;

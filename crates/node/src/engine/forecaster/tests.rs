@@ -1,3 +1,5 @@
+//! A forecaster on samples made by hand: waking up, falling asleep, and what its scores are of.
+
 use proptest::prelude::*;
 
 use super::*;
