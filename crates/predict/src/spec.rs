@@ -7,19 +7,19 @@ use serde::{Deserialize, Serialize};
 
 /// The highest autoregressive order that is taken. RPS timed AR(512); a Levinson recursion of this order
 /// still takes about a millisecond.
-pub const ORDER_MAX: usize = 1024;
+const ORDER_MAX: usize = 1024;
 
 /// The highest order of a moving average part, and of the autoregressive part beside one: a fit's cost grows with the square.
-pub const ARMA_ORDER_MAX: usize = 64;
+const ARMA_ORDER_MAX: usize = 64;
 
 /// The most differences that are taken. Two make a straight line a constant; more than a few only breed noise.
-pub const N_DIFFERENCES_MAX: usize = 8;
+const N_DIFFERENCES_MAX: usize = 8;
 
 /// The longest window that BM looks back on. A fit tries every length, so its cost grows with this times the samples.
-pub const BEST_MEAN_MAX: usize = 10_000;
+const BEST_MEAN_MAX: usize = 10_000;
 
 /// The longest window of samples that REFIT fits to: 8 MB of samples.
-pub const WINDOW_MAX: usize = 1_000_000;
+const WINDOW_MAX: usize = 1_000_000;
 
 /// A model to be fitted, by the names of RPS (Figure 3) where it has them.
 ///

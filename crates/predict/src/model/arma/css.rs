@@ -39,8 +39,8 @@ impl Css {
         Some(self.solution(best))
     }
 
-    /// Hannan and Rissanen's estimates at three lengths of the long autoregression, which usually is where the least
-    /// sum lies, and zeros, which never is far from some minimum.
+    /// Hannan and Rissanen's estimates with two lengths of the long autoregression, near which the least sum usually
+    /// lies, and zeros, which are never far from some minimum.
     fn starts(&self) -> Vec<Vec<f64>> {
         let zeros = vec![0.0; self.n_parameters()];
         let long = self.n_phi.max(self.n_theta) + (10.0 * (self.row.len() as f64).log10()) as usize;
@@ -78,17 +78,13 @@ impl Css {
         }
     }
 
-    /// Runs 1/theta(B) over `row` from `n_phi` on, zeros before it.
+    /// Runs 1/theta(B) over `row` from `n_phi` on, zeros before it and in gaps.
     fn divide_by_theta(&self, theta: &[f64], row: &mut [f64]) {
         for t in self.n_phi..row.len() {
             let n_known = theta.len().min(t - self.n_phi);
             let known: f64 = (0..n_known).map(|j| theta[j] * row[t - 1 - j]).sum();
-            row[t] -= known;
+            row[t] = if self.counts[t] { row[t] - known } else { 0.0 };
         }
-    }
-
-    fn silence_gaps(&self, row: &mut [f64]) {
-        row.iter_mut().zip(&self.counts).filter(|(_, counts)| !**counts).for_each(|(value, _)| *value = 0.0);
     }
 }
 
@@ -105,7 +101,6 @@ impl Problem for Css {
             residuals[t] = self.row[t] - mean - predicted;
         }
         self.divide_by_theta(theta, residuals);
-        self.silence_gaps(residuals);
         true
     }
 
@@ -114,7 +109,7 @@ impl Problem for Css {
         let (n, n_columns) = (self.row.len(), self.n_parameters());
         rows.clear();
         rows.resize(n * n_columns, 0.0);
-        for t in self.n_phi..n {
+        for t in (self.n_phi..n).filter(|t| self.counts[*t]) {
             let (earlier, row) = rows[..(t + 1) * n_columns].split_at_mut(t * n_columns);
             for lag in 1..=self.n_phi {
                 row[lag - 1] = mean - self.row[t - lag];
@@ -131,9 +126,6 @@ impl Problem for Css {
                 row.iter_mut().zip(known).for_each(|(slope, known)| *slope -= coefficient * known);
             }
         }
-        for (t, _) in self.counts.iter().enumerate().filter(|(_, counts)| !**counts) {
-            rows[t * n_columns..(t + 1) * n_columns].fill(0.0);
-        }
     }
 }
 
@@ -145,7 +137,8 @@ mod tests {
     fn the_jacobian_is_the_slope_of_the_residuals() {
         let row: Vec<f64> = (0..60).map(|t| (f64::from(t) * 0.9).sin() + f64::from(t * 31 % 17) / 10.0).collect();
         let orders = Orders { n_phi: 2, n_differences: 0, n_theta: 2 };
-        let css = Css::new(row, vec![true; 60], orders, true);
+        let counts = (0..60).map(|t| t != 23).collect();
+        let css = Css::new(row, counts, orders, true);
         let at = [0.4, -0.2, 0.3, 0.25, 0.7];
         let (mut residuals, mut rows, mut moved) = (Vec::new(), Vec::new(), Vec::new());
         assert!(css.residuals(&at, &mut residuals));
