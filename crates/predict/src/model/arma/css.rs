@@ -5,6 +5,12 @@ use super::hannan_rissanen;
 use super::levenberg_marquardt::{Minimum, Problem, minimize};
 use super::polynomial::{is_stable, stabilize};
 
+/// By then it shows which start leads to the least sum.
+const N_STEPS_SHORT: usize = 25;
+
+/// Enough for orders of 40; most fits take 5 to 30.
+const N_STEPS_MAX: usize = 500;
+
 /// A row of samples and the orders to fit to it.
 pub(super) struct Css {
     row: Vec<f64>,
@@ -30,13 +36,12 @@ impl Css {
         Self { row, counts, n_phi: orders.n_phi, n_theta: orders.n_theta, mean_is_free }
     }
 
-    /// From several starts, the best of the minima; `None` when no search converged.
+    /// A short search from every start, and a long one from the best of their ends; `None` when that does not converge.
     pub(super) fn solve(&self) -> Option<Solution> {
-        let minima = self.starts().into_iter().filter_map(|start| minimize(self, start));
-        let best = minima
-            .filter(|minimum| minimum.has_converged)
-            .min_by(|one, other| one.sum_of_squares.total_cmp(&other.sum_of_squares))?;
-        Some(self.solution(best))
+        let short = self.starts().into_iter().filter_map(|start| minimize(self, start, N_STEPS_SHORT));
+        let best = short.min_by(|one, other| one.sum_of_squares.total_cmp(&other.sum_of_squares))?;
+        let found = if best.has_converged { best } else { minimize(self, best.parameters, N_STEPS_MAX)? };
+        found.has_converged.then(|| self.solution(found))
     }
 
     /// Hannan and Rissanen's estimates with two lengths of the long autoregression, near which the least sum usually

@@ -17,9 +17,6 @@ pub(super) struct Minimum {
     pub(super) has_converged: bool,
 }
 
-/// Enough for orders of 40; most fits take 5 to 30.
-const N_STEPS_MAX: usize = 500;
-
 /// The cosine between the residuals and every column of the Jacobian (MINPACK's gtol).
 const COSINE_MAX: f64 = 1e-8;
 
@@ -29,10 +26,10 @@ const GAIN_MIN: f64 = 1e-14;
 /// With so much damping a step is shorter than rounding.
 const DAMPING_MAX: f64 = 1e16;
 
-/// `None` when the function is not defined at `start`.
-pub(super) fn minimize(problem: &impl Problem, start: Vec<f64>) -> Option<Minimum> {
+/// In at most so many steps. `None` when the function is not defined at `start`.
+pub(super) fn minimize(problem: &impl Problem, start: Vec<f64>, n_steps_max: usize) -> Option<Minimum> {
     let mut search = Search::start(problem, start)?;
-    for _ in 0..N_STEPS_MAX {
+    for _ in 0..n_steps_max {
         if search.is_at_minimum() {
             return Some(search.finish(true));
         }
@@ -193,7 +190,7 @@ mod tests {
 
     #[test]
     fn the_valley_is_followed_to_its_end() {
-        let minimum = minimize(&Valley, vec![-1.2, 1.0]).unwrap();
+        let minimum = minimize(&Valley, vec![-1.2, 1.0], 100).unwrap();
         assert!(minimum.has_converged && minimum.sum_of_squares < 1e-20);
         assert!((minimum.parameters[0] - 1.0).abs() < 1e-8 && (minimum.parameters[1] - 1.0).abs() < 1e-8);
     }
