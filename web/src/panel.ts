@@ -21,7 +21,7 @@ export function modelPanel(detail: SeriesDetail): Node[] {
       ["innovation", `± ${quantityText(Math.sqrt(fitted.innovation_variance), detail.unit)}`],
     );
   }
-  const seen = `${countText(detail.n_samples)} samples, ${countText(detail.n_gaps)} gaps since the node started`;
+  const seen = `${counted(detail.n_samples, "sample")}, ${counted(detail.n_gaps, "gap")} since the node started`;
   facts.push(["seen", seen]);
   const entries = facts.flatMap(([term, value]) => [make("dt", {}, term), make("dd", {}, value)]);
   const list = make("dl", { class: "facts" }, ...entries);
@@ -31,6 +31,11 @@ export function modelPanel(detail: SeriesDetail): Node[] {
   ];
   const lists = weights.filter(([, values]) => values.length > 0).map(([name, values]) => weightList(name, values));
   return [list, ...lists];
+}
+
+/** `1 gap`, `1 853 samples`. */
+function counted(n: number, noun: string): string {
+  return `${countText(n)} ${noun}${n === 1 ? "" : "s"}`;
 }
 
 /** What was fitted and when: `AR(16), 10:38:18`. */
