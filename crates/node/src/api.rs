@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use predict::Model;
 use serde::{Deserialize, Serialize};
 use units::Timestamp;
 use utoipa::ToSchema;
@@ -140,6 +141,22 @@ pub struct Fitted {
     pub fitted_at: Option<Timestamp>,
     /// How many times a `REFIT` has replaced the model.
     pub n_refits: u64,
+}
+
+impl Fitted {
+    /// What `model` found; the series that it is of knows when, and how often before.
+    pub(crate) fn of(model: &Model) -> Self {
+        Self {
+            model: model.spec().inner().to_string(),
+            coefficients: model.coefficients(),
+            moving_average: model.moving_average().to_vec(),
+            mean: model.mean(),
+            innovation_variance: model.innovation_variance(),
+            n_samples: model.n_samples(),
+            fitted_at: None,
+            n_refits: 0,
+        }
+    }
 }
 
 /// What the configured model waits for.

@@ -3,7 +3,7 @@
 use axum::Json;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
-use predict::{FitError, Forecast, Model, Spec, half_width};
+use predict::{FitError, Forecast, Spec, half_width};
 use units::Confidence;
 
 use super::App;
@@ -66,26 +66,13 @@ impl Checked {
             upper: bound(1.0),
             mean: forecast.means().to_vec(),
             standard_error: forecast.standard_errors().to_vec(),
-            fitted: fitted(&model),
+            fitted: Fitted::of(&model),
         })
     }
 }
 
 fn bounds(forecast: &Forecast, n_errors: f64) -> Vec<f64> {
     forecast.means().iter().zip(forecast.standard_errors()).map(|(mean, error)| mean + n_errors * error).collect()
-}
-
-fn fitted(model: &Model) -> Fitted {
-    Fitted {
-        model: model.spec().inner().to_string(),
-        coefficients: model.coefficients(),
-        moving_average: model.moving_average().to_vec(),
-        mean: model.mean(),
-        innovation_variance: model.innovation_variance(),
-        n_samples: model.n_samples(),
-        fitted_at: None,
-        n_refits: 0,
-    }
 }
 
 impl From<FitError> for Refusal {

@@ -1,6 +1,6 @@
 //! What the series are, which models they have, and how well those did.
 
-use predict::{LeadScore, Model};
+use predict::LeadScore;
 
 use super::{Hub, QueryError, unknown};
 use crate::api;
@@ -67,16 +67,10 @@ pub(super) fn detail(entry: &Entry) -> api::SeriesDetail {
 
 fn fitted(forecaster: &Forecaster) -> Option<api::Fitted> {
     let predictor = forecaster.speaking()?;
-    let model: &Model = predictor.model();
     Some(api::Fitted {
-        model: model.spec().inner().to_string(),
-        coefficients: model.coefficients(),
-        moving_average: model.moving_average().to_vec(),
-        mean: model.mean(),
-        innovation_variance: model.innovation_variance(),
-        n_samples: model.n_samples(),
         fitted_at: forecaster.fitted_at(),
         n_refits: predictor.n_refits(),
+        ..api::Fitted::of(predictor.model())
     })
 }
 
