@@ -68,10 +68,12 @@ pub(super) struct Inbox {
 struct State {
     waiting: VecDeque<Batch>,
     status: Status,
-    /// Batches ever put in, written or given up, and attempts to write that failed.
+    /// Batches ever put in, and written or given up.
     n_put: u64,
     n_done: u64,
-    n_failed: u64,
+    /// Attempts to write that were begun, and the number of the last one that failed.
+    n_begun: u64,
+    failed: u64,
     /// Somebody waits for everything to be written.
     n_flushing: usize,
     is_stopping: bool,
@@ -108,10 +110,11 @@ impl Inbox {
     /// The reason, when an attempt fails, or when it takes longer than `limit`.
     pub(super) fn flush(&self, limit: Duration) -> Result<(), String> {
         let mut state = self.lock();
-        let (n_put, n_failed) = (state.n_put, state.n_failed);
+        // An attempt that is under way began before, and its failure says nothing of what is so now.
+        let (n_put, n_begun) = (state.n_put, state.n_begun);
         state.n_flushing += 1;
         self.changed.notify_all();
-        let is_open = |state: &mut State| state.n_done < n_put && state.n_failed == n_failed && !state.is_over;
+        let is_open = |state: &mut State| state.n_done < n_put && state.failed <= n_begun && !state.is_over;
         let waited = self.changed.wait_timeout_while(state, limit, is_open);
         let (mut state, timeout) = waited.unwrap_or_else(PoisonError::into_inner);
         state.n_flushing -= 1;
@@ -135,6 +138,7 @@ impl Inbox {
         let state = self.lock();
         let is_idle = |state: &mut State| state.waiting.is_empty() && !state.is_stopping;
         let mut state = self.changed.wait_while(state, is_idle).unwrap_or_else(PoisonError::into_inner);
+        state.n_begun += 1;
         let (mut batches, mut n_samples) = (Vec::new(), 0);
         while let Some(batch) = state.waiting.pop_front() {
             n_samples += batch.rows.len();
@@ -160,7 +164,7 @@ impl Inbox {
         batches.into_iter().rev().for_each(|batch| state.waiting.push_front(batch));
         state.make_room();
         state.status.problem = Some(problem);
-        state.n_failed += 1;
+        state.failed = state.n_begun;
         self.changed.notify_all();
         !state.is_stopping
     }
