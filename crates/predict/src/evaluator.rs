@@ -175,7 +175,7 @@ mod tests {
     use super::*;
 
     fn forecast(means: &[f64], standard_error: f64) -> Forecast {
-        Forecast { means: means.to_vec(), standard_errors: vec![standard_error; means.len()] }
+        Forecast { means: means.to_vec(), standard_errors: vec![standard_error; means.len()], ..Forecast::default() }
     }
 
     #[test]

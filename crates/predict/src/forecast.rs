@@ -3,14 +3,18 @@
 use statrs::distribution::{ContinuousCDF, Normal};
 use units::Confidence;
 
-/// Means and standard errors for leads 1, 2, …, m, in the unit of the series.
+use crate::intervals::{Reach, at_lead};
+
+/// Means, standard errors and intervals for leads 1, 2, …, m, in the unit of the series.
 ///
 /// The standard error of lead `h` is the square root of the expected squared error of the mean, as the
-/// model that made the forecast sees it.
+/// model that made the forecast sees it. How far intervals reach is said by the [`Intervals`](crate::Intervals) of the predictor.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Forecast {
     pub(crate) means: Vec<f64>,
     pub(crate) standard_errors: Vec<f64>,
+    /// One for each lead of `ladder`; none where errors are normal.
+    pub(crate) reaches: Vec<Reach>,
 }
 
 /// A range that is meant to hold the value to come.
@@ -50,14 +54,30 @@ impl Forecast {
         self.means.iter_mut().for_each(|mean| *mean = mean.clamp(min, max));
     }
 
-    /// The central interval for `lead` (1 is the next sample) if errors are normal.
+    /// The central interval for `lead` (1 is the next sample): as many samples are meant to lie below as above.
     ///
     /// # Panics
     /// When `lead` is 0 or beyond [`Forecast::n_leads`].
     #[must_use]
     pub fn interval(&self, lead: usize, confidence: Confidence) -> Interval {
-        let reach = half_width(confidence) * self.standard_errors[lead - 1];
-        Interval { lower: self.means[lead - 1] - reach, upper: self.means[lead - 1] + reach }
+        self.interval_of(lead, half_width(confidence))
+    }
+
+    /// The intervals of all leads, lead 1 first.
+    pub fn intervals(&self, confidence: Confidence) -> impl Iterator<Item = Interval> {
+        let half_width = half_width(confidence);
+        (1..=self.n_leads()).map(move |lead| self.interval_of(lead, half_width))
+    }
+
+    /// `half_width` is that of the normal interval of the confidence that is meant, in standard errors.
+    fn interval_of(&self, lead: usize, half_width: f64) -> Interval {
+        let (mean, standard_error) = (self.means[lead - 1], self.standard_errors[lead - 1]);
+        if standard_error.is_infinite() {
+            return Interval { lower: f64::NEG_INFINITY, upper: f64::INFINITY };
+        }
+        let (below, above) = at_lead(&self.reaches, lead, half_width);
+        let lower = mean - below * standard_error;
+        Interval { lower, upper: (mean + above * standard_error).max(lower) }
     }
 }
 
@@ -93,7 +113,8 @@ mod tests {
 
     #[test]
     fn a_cut_moves_means_to_the_nearer_end() {
-        let mut forecast = Forecast { means: vec![-0.5, 0.5, 1.5], standard_errors: vec![0.25; 3] };
+        let mut forecast =
+            Forecast { means: vec![-0.5, 0.5, 1.5], standard_errors: vec![0.25; 3], ..Forecast::default() };
         forecast.cut(0.0, f64::INFINITY);
         assert_eq!(forecast.means(), [0.0, 0.5, 1.5]);
         forecast.cut(0.0, 1.0);
@@ -102,7 +123,7 @@ mod tests {
 
     #[test]
     fn an_interval_is_centred_on_the_mean() {
-        let forecast = Forecast { means: vec![3.0], standard_errors: vec![0.5] };
+        let forecast = Forecast { means: vec![3.0], standard_errors: vec![0.5], ..Forecast::default() };
         let interval = forecast.interval(1, Confidence::P95);
         assert!((interval.lower + interval.upper - 6.0).abs() < 1e-12);
         assert!(interval.contains(3.0) && !interval.contains(4.0));

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::fit::fit;
 use crate::forecast::Forecast;
+use crate::intervals::{Calibration, Intervals};
 use crate::model::{Fitted, Model};
 use crate::refit::Schedule;
 use crate::spec::Spec;
@@ -29,6 +30,7 @@ pub struct Predictor {
     model: Model,
     n_missing: usize,
     schedule: Option<Schedule>,
+    calibration: Option<Calibration>,
 }
 
 impl Predictor {
@@ -37,7 +39,21 @@ impl Predictor {
             Spec::Refit { every, window, .. } => Some(Schedule::new(every, window, std::mem::take(&mut model.recent))),
             _ => None,
         };
-        Self { n_missing: model.n_missing.min(N_MISSING_MAX), model, schedule }
+        Self { n_missing: model.n_missing.min(N_MISSING_MAX), model, schedule, calibration: None }
+    }
+
+    /// The same with intervals of another kind, which begin to learn here.
+    #[must_use]
+    pub fn with_intervals(mut self, intervals: Intervals) -> Self {
+        self.calibration = Calibration::new(intervals);
+        self.note();
+        self
+    }
+
+    /// Where the ends of intervals come from.
+    #[must_use]
+    pub fn intervals(&self) -> Intervals {
+        self.calibration.as_ref().map_or(Intervals::Gaussian, Calibration::intervals)
     }
 
     /// Takes the next sample. One that is not finite is a gap (see the crate's documentation).
@@ -58,6 +74,19 @@ impl Predictor {
                 }
                 Err(_) => schedule.n_failures += 1,
             }
+        }
+        if let Some(calibration) = &mut self.calibration {
+            calibration.score(sample);
+        }
+        self.note();
+    }
+
+    fn note(&mut self) {
+        if let Some(mut calibration) = self.calibration.take() {
+            let mut forecast = Forecast::default();
+            self.forecast_into(calibration.n_leads_due(), &mut forecast);
+            calibration.note(&forecast);
+            self.calibration = Some(calibration);
         }
     }
 
@@ -81,7 +110,11 @@ impl Predictor {
 
     /// As [`Predictor::forecast`], into memory that is already there.
     pub fn forecast_into(&self, n_leads: usize, forecast: &mut Forecast) {
-        let Forecast { means, standard_errors } = forecast;
+        let Forecast { means, standard_errors, reaches } = forecast;
+        match &self.calibration {
+            Some(calibration) => calibration.reaches_into(reaches),
+            None => reaches.clear(),
+        }
         standard_errors.resize(n_leads, 0.0);
         if !matches!(self.model.fitted, Fitted::Linear(_)) {
             means.resize(n_leads, 0.0);
@@ -118,6 +151,7 @@ impl Predictor {
             (Spec::Refit { .. }, None) | (_, Some(_)) => false,
             (_, None) => true,
         };
-        spec_and_schedule_agree && self.n_missing <= N_MISSING_MAX && self.model.is_sound()
+        let is_calibration_sound = self.calibration.as_ref().is_none_or(Calibration::is_sound);
+        spec_and_schedule_agree && is_calibration_sound && self.n_missing <= N_MISSING_MAX && self.model.is_sound()
     }
 }

@@ -3,7 +3,7 @@
 use crate::predictor::Predictor;
 
 const MAGIC: [u8; 4] = *b"FTPS";
-const VERSION: u8 = 1;
+const VERSION: u8 = 2;
 
 /// Why bytes are no saved predictor.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -16,7 +16,7 @@ pub enum RestoreError {
         n_bytes: usize,
     },
     /// Written in a version of the format that is not known.
-    #[error("saved predictor of format version {given}; this program reads version 1")]
+    #[error("saved predictor of format version {given}; this program reads version {VERSION}")]
     UnknownVersion {
         /// The version that the bytes state.
         given: u8,

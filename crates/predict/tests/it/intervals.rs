@@ -1,8 +1,9 @@
 //! Error bars are honest: intervals cover what they say on series whose law is known.
 
-use predict::{Evaluator, LeadScore};
+use predict::{Evaluator, Interval, Intervals, LeadScore};
+use units::Confidence;
 
-use crate::testdata::{ar1, fitted};
+use crate::testdata::{NAB, Noise, ar1, fitted, samples};
 
 /// Scores of leads 1 to 30 over `n` steps after a fit on 600 samples.
 fn scores(text: &str, coefficient: f64, n: usize) -> Vec<LeadScore> {
@@ -50,4 +51,122 @@ fn the_evaluator_finds_the_innovation_variance_at_lead_one() {
     let mean_squared = one_step.errors.map(|errors| errors.mean_squared).unwrap_or_default();
     // Unit innovations; the deviation of a mean of 20,000 squares is 0.01.
     assert!((mean_squared - 1.0).abs() < 0.04, "{mean_squared}");
+}
+
+const WATCHED: [usize; 4] = [1, 5, 10, 30];
+
+/// The share of samples from `n_fit` on inside intervals of `confidence`, at each lead of [`WATCHED`].
+fn coverage(text: &str, intervals: Intervals, series: &[f64], n_fit: usize, confidence: Confidence) -> [f64; 4] {
+    let mut predictor = fitted(text, &series[..n_fit]).predictor().with_intervals(intervals);
+    let mut said = vec![predictor.forecast(30)];
+    let mut inside = [(0.0, 0.0); 4];
+    for (t, sample) in series[n_fit..].iter().enumerate() {
+        for ((n, n_inside), lead) in
+            inside.iter_mut().zip(WATCHED).filter(|(_, lead)| t + 1 >= *lead && !sample.is_nan())
+        {
+            *n += 1.0;
+            *n_inside += f64::from(u8::from(said[t + 1 - lead].interval(lead, confidence).contains(*sample)));
+        }
+        predictor.step(*sample);
+        said.push(predictor.forecast(30));
+    }
+    inside.map(|(n, n_inside)| n_inside / n)
+}
+
+#[track_caller]
+fn check_covers_95(what: &str, text: &str, series: &[f64]) {
+    let covered = coverage(text, Intervals::Adaptive, series, 600, Confidence::P95);
+    assert!(covered.iter().all(|covered| (0.93..=0.97).contains(covered)), "{what}, {text}: {covered:?}");
+}
+
+#[test]
+fn adaptive_intervals_cover_every_recorded_trace_whatever_the_model() {
+    for trace in NAB {
+        for text in ["AR(16)", "REFIT(AR(16),every=100,window=600)", "LAST", "MEAN"] {
+            check_covers_95(trace, text, &samples(&format!("nab/{trace}.csv")));
+        }
+    }
+}
+
+#[test]
+fn adaptive_intervals_cover_series_that_drift() {
+    let mut noise = Noise::seeded(51);
+    let walk: Vec<f64> = running(6000, |level| level + noise.normal());
+    let mut noise = Noise::seeded(52);
+    let growing: Vec<f64> = (0..6000).map(|t| noise.normal() * (1.0 + f64::from(t) / 500.0)).collect();
+    let mut noise = Noise::seeded(53);
+    let heavy: Vec<f64> = running(6000, |level| 0.6 * level + noise.normal() / (noise.normal().abs() + 0.1));
+    let mut noise = Noise::seeded(54);
+    let mut log_scale = 0.0;
+    let volatile: Vec<f64> = running(6000, |level| {
+        log_scale = 0.99 * log_scale + 0.15 * noise.normal();
+        0.6 * level + noise.normal() * f64::exp(log_scale)
+    });
+    for (what, series) in
+        [("a random walk", &walk), ("growing variance", &growing), ("heavy tails", &heavy), ("volatility", &volatile)]
+    {
+        for text in ["AR(2)", "REFIT(AR(2),every=100,window=300)", "MEAN", "LAST"] {
+            check_covers_95(what, text, series);
+        }
+    }
+}
+
+#[test]
+fn empirical_intervals_cover_errors_that_are_skewed() {
+    let mut noise = Noise::seeded(55);
+    let skewed: Vec<f64> = (0..20_000).map(|_| noise.normal().powi(2)).collect();
+    for confidence in [Confidence::P50, Confidence::P80, Confidence::P95] {
+        let gaussian = coverage("MEAN", Intervals::Gaussian, &skewed, 600, confidence);
+        let empirical = coverage("MEAN", Intervals::Empirical, &skewed, 600, confidence);
+        // The deviation of a coverage over 20,000 is 0.0035 at most.
+        let is_close = |covered: &f64| (covered - confidence.probability()).abs() < 0.015;
+        assert!(empirical.iter().all(is_close), "{confidence}: {empirical:?}");
+        assert!(confidence != Confidence::P50 || !gaussian.iter().any(is_close), "{gaussian:?}");
+    }
+}
+
+#[test]
+fn intervals_of_more_confidence_hold_those_of_less() {
+    let trace = samples("nab/ec2_network_in_257a54.csv");
+    for intervals in [Intervals::Empirical, Intervals::Adaptive] {
+        let mut predictor = fitted("AR(4)", &trace[..600]).predictor().with_intervals(intervals);
+        for sample in &trace[600..1200] {
+            predictor.step(*sample);
+            let forecast = predictor.forecast(40);
+            for lead in [1, 5, 32, 40] {
+                let nested: Vec<Interval> = [1e-9, 0.2, 0.5, 0.7, 0.95, 0.97, 0.99, 0.9999, 1.0 - 1e-15]
+                    .map(|share| forecast.interval(lead, Confidence::new(share).unwrap()))
+                    .to_vec();
+                assert!(nested.iter().all(|interval| interval.lower <= interval.upper));
+                assert!(nested.windows(2).all(|pair| pair[1].lower <= pair[0].lower && pair[0].upper <= pair[1].upper));
+            }
+        }
+    }
+}
+
+#[test]
+fn whatever_comes_no_bound_is_nan() {
+    let hostile = [f64::NAN, f64::INFINITY, 1e300, -1e300, 1e-300, 0.0, 0.0, 5.0, 5.0, 5.0, f64::NAN, f64::NAN];
+    for text in ["MEAN", "LAST", "AR(2)"] {
+        for intervals in [Intervals::Empirical, Intervals::Adaptive] {
+            let mut predictor = fitted(text, &ar1(0.8, 100, 56)).predictor().with_intervals(intervals);
+            for sample in hostile.iter().cycle().take(2000) {
+                predictor.step(*sample);
+                for interval in predictor.forecast(300).intervals(Confidence::P95) {
+                    assert!(interval.lower <= interval.upper, "{text} {intervals:?}: {interval:?}");
+                }
+            }
+        }
+    }
+}
+
+/// Where a recursion from 0 leads.
+fn running(n: usize, mut next: impl FnMut(f64) -> f64) -> Vec<f64> {
+    let mut level = 0.0;
+    (0..n)
+        .map(|_| {
+            level = next(level);
+            level
+        })
+        .collect()
 }

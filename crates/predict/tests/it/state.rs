@@ -1,6 +1,6 @@
 //! A saved predictor comes back to the digit, and damaged bytes do not come back at all.
 
-use predict::{Predictor, RestoreError};
+use predict::{Intervals, Predictor, RestoreError};
 use proptest::prelude::*;
 
 use crate::testdata::{ar1, fitted};
@@ -21,6 +21,22 @@ fn a_restored_predictor_goes_on_to_the_same_digits() {
             kept.step(*sample);
         }
         assert_eq!(restored.save(), kept.save(), "{text}");
+    }
+}
+
+#[test]
+fn learned_intervals_are_part_of_the_state() {
+    let series = ar1(0.7, 600, 34);
+    for intervals in [Intervals::Empirical, Intervals::Adaptive] {
+        let mut kept = fitted("AR(4)", &series[..100]).predictor().with_intervals(intervals);
+        series[100..400].iter().for_each(|sample| kept.step(*sample));
+        let mut restored = Predictor::restore(&kept.save()).unwrap();
+        assert_eq!(restored.intervals(), intervals);
+        for sample in &series[400..] {
+            restored.step(*sample);
+            kept.step(*sample);
+            assert_eq!(restored.forecast(70), kept.forecast(70), "{intervals:?}");
+        }
     }
 }
 
@@ -51,8 +67,8 @@ fn the_bytes_are_those_of_the_specification() {
     let hex: Vec<String> = saved.iter().map(|byte| format!("{byte:02x}")).collect();
     assert_eq!(
         hex.join(" "),
-        "46 54 50 53 01 04 4c 41 53 54 01 01 01 00 00 00 00 00 00 00 40 00 00 00 00 00 00 00 40 \
-         01 01 01 00 00 00 00 00 00 f0 3f 00 00 00 00 00 00 f8 3f 02 00 00 00 00"
+        "46 54 50 53 02 04 4c 41 53 54 01 01 01 00 00 00 00 00 00 00 40 00 00 00 00 00 00 00 40 \
+         01 01 01 00 00 00 00 00 00 f0 3f 00 00 00 00 00 00 f8 3f 02 00 00 00 00 00"
     );
 }
 
@@ -75,6 +91,6 @@ proptest! {
 
     #[test]
     fn random_bytes_never_panic(body in prop::collection::vec(any::<u8>(), 0..300)) {
-        let _ = Predictor::restore(&[b"FTPS\x01".as_slice(), &body].concat());
+        let _ = Predictor::restore(&[b"FTPS\x02".as_slice(), &body].concat());
     }
 }

@@ -7,6 +7,17 @@ use series::csv::{Options, read};
 
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/");
 
+/// The recorded traces.
+pub const NAB: [&str; 7] = [
+    "ec2_cpu_utilization_24ae8d",
+    "ec2_cpu_utilization_53ea38",
+    "ec2_cpu_utilization_5f5533",
+    "ec2_network_in_257a54",
+    "ec2_request_latency_system_failure",
+    "elb_request_count_8c0756",
+    "rds_cpu_utilization_e47b3b",
+];
+
 pub fn samples(path: &str) -> Vec<f64> {
     let file = File::open(format!("{FOLDER}{path}")).unwrap_or_else(|error| panic!("{path}: {error}"));
     read(file, &Options::default()).unwrap_or_else(|error| panic!("{path}: {error}")).samples().to_vec()
