@@ -67,7 +67,8 @@ impl Predictor {
             Fitted::Linear(linear) => linear.step(sample),
             Fitted::Mean(mean) if !sample.is_nan() => mean.step(sample),
             Fitted::Window(window) => window.step(sample),
-            Fitted::Mean(_) => {}
+            Fitted::Nws(nws) if !sample.is_nan() => nws.step(sample),
+            Fitted::Mean(_) | Fitted::Nws(_) => {}
         }
     }
 
@@ -90,6 +91,7 @@ impl Predictor {
             Fitted::Mean(mean) => mean.forecast_into(means, standard_errors),
             Fitted::Window(window) => window.forecast_into(self.n_missing, means, standard_errors),
             Fitted::Linear(linear) => linear.forecast_into(self.n_missing, means, standard_errors),
+            Fitted::Nws(nws) => nws.forecast_into(self.n_missing, means, standard_errors),
         }
     }
 
@@ -97,6 +99,12 @@ impl Predictor {
     #[must_use]
     pub fn model(&self) -> &Model {
         &self.model
+    }
+
+    /// Which of its members gives the forecast, for a model that chooses among several; `None` for any other.
+    #[must_use]
+    pub fn speaking(&self) -> Option<String> {
+        self.model.speaking()
     }
 
     /// How many times a `REFIT` has replaced the model.

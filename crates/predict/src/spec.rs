@@ -72,6 +72,13 @@ pub enum Spec {
         /// How many past samples the predictor weighs; the weights of older ones are dropped.
         truncation: usize,
     },
+    /// `NWS`: at each step the word of the one of many cheap predictors that was least wrong, as in the Network Weather Service.
+    Nws {
+        /// What makes one error worse than another.
+        loss: Loss,
+        /// Over how many of the last steps errors count, at least 1; all since the first sample if `None`.
+        recent: Option<usize>,
+    },
     /// `REFIT(model,every=,window=)`: the model, fitted anew as samples arrive.
     Refit {
         /// The model that is refitted; not itself a `REFIT`.
@@ -106,6 +113,16 @@ pub enum Method {
     LeastSquares,
     /// `ml`: the greatest exact likelihood of a Gaussian process.
     MaximumLikelihood,
+}
+
+/// How errors are weighed against each other.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Loss {
+    /// `mse`: by their squares.
+    #[default]
+    Squared,
+    /// `mae`: by their magnitudes.
+    Absolute,
 }
 
 /// Orders of a linear model: phi(B) (1 - B)^(D + d) z(t) = theta(B) a(t).
@@ -145,7 +162,7 @@ impl Spec {
     pub(crate) fn orders(&self) -> Option<Orders> {
         let plain = |n_phi, n_differences, n_theta| Orders { n_phi, n_differences, n_theta, truncation: None };
         match *self {
-            Self::Mean | Self::Last | Self::BestMean { .. } => None,
+            Self::Mean | Self::Last | Self::BestMean { .. } | Self::Nws { .. } => None,
             Self::Ar { order, .. } => Some(plain(order, 0, 0)),
             Self::Ma { order, .. } => Some(plain(0, 0, order)),
             Self::Arma { n_phi, n_theta, .. } => Some(plain(n_phi, 0, n_theta)),
@@ -174,7 +191,7 @@ impl Spec {
     #[must_use]
     pub fn n_samples_min(&self) -> usize {
         match self {
-            Self::Mean | Self::Last | Self::BestMean { .. } => 2,
+            Self::Mean | Self::Last | Self::BestMean { .. } | Self::Nws { .. } => 2,
             Self::Ar { order, .. } => 2 * order + 1,
             Self::Ma { order, .. } => 3 * order + 2,
             Self::Arma { n_phi, n_theta, .. } => 3 * (n_phi + n_theta) + 2,
@@ -200,6 +217,10 @@ impl Spec {
                 "autoregressive and moving average, by least squares: says in few coefficients what AR says in many",
             ),
             ("ARIMA(p,d,q)", "ARMA of the series differenced d times: for a level that wanders"),
+            (
+                "NWS",
+                "the word of the one of twenty cheap predictors (means, medians, smoothers) that erred least so far; as in the Network Weather Service",
+            ),
             ("REFIT(model,every=n,window=n)", "any of these, fitted anew every n samples to the last n"),
         ]
     }
@@ -223,6 +244,15 @@ impl fmt::Display for Spec {
                     parse::TRUNCATION_DEFAULT => f.write_str(")"),
                     other => write!(f, ",truncation={other})"),
                 }
+            }
+            Self::Nws { loss, recent } => {
+                let loss = match loss {
+                    Loss::Squared => None,
+                    Loss::Absolute => Some("by=mae".to_owned()),
+                };
+                let arguments: Vec<String> =
+                    loss.into_iter().chain(recent.map(|recent| format!("recent={recent}"))).collect();
+                if arguments.is_empty() { f.write_str("NWS") } else { write!(f, "NWS({})", arguments.join(",")) }
             }
             Self::Refit { model, every, window } => write!(f, "REFIT({model},every={every},window={window})"),
         }

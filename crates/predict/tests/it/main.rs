@@ -4,6 +4,7 @@ mod arma;
 mod bad_input;
 mod gaps;
 mod intervals;
+mod nws;
 mod predictor;
 mod reference;
 mod state;
