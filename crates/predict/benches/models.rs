@@ -8,7 +8,13 @@ use predict::{Forecast, Spec, fit};
 
 const TRACE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/nab/ec2_cpu_utilization_5f5533.csv");
 
-const MODELS: [(&str, &str); 2] = [("nws", "NWS"), ("nws_recent", "NWS(recent=100)")];
+const MODELS: [(&str, &str); 5] = [
+    ("nws", "NWS"),
+    ("nws_recent", "NWS(recent=100)"),
+    ("ets_ann", "ETS(A,N,N)"),
+    ("ets_aan", "ETS(A,A,N)"),
+    ("ets_aadn", "ETS(A,Ad,N)"),
+];
 
 fn trace() -> Vec<f64> {
     let file = std::fs::File::open(TRACE).expect("the trace is part of the repository");

@@ -39,5 +39,5 @@ pub use forecast::{Forecast, Interval, half_width};
 pub use inference::{Inference, Parameter};
 pub use model::Model;
 pub use predictor::Predictor;
-pub use spec::{ArMethod, Loss, Method, Spec, SpecError};
+pub use spec::{ArMethod, Loss, Method, Region, Spec, SpecError, Trend};
 pub use state::RestoreError;

@@ -67,6 +67,7 @@ impl Predictor {
             Fitted::Linear(linear) => linear.step(sample),
             Fitted::Mean(mean) if !sample.is_nan() => mean.step(sample),
             Fitted::Window(window) => window.step(sample),
+            Fitted::Ets(ets) => ets.step(sample),
             Fitted::Nws(nws) if !sample.is_nan() => nws.step(sample),
             Fitted::Mean(_) | Fitted::Nws(_) => {}
         }
@@ -91,6 +92,7 @@ impl Predictor {
             Fitted::Mean(mean) => mean.forecast_into(means, standard_errors),
             Fitted::Window(window) => window.forecast_into(self.n_missing, means, standard_errors),
             Fitted::Linear(linear) => linear.forecast_into(self.n_missing, means, standard_errors),
+            Fitted::Ets(ets) => ets.forecast_into(self.n_missing, means, standard_errors),
             Fitted::Nws(nws) => nws.forecast_into(self.n_missing, means, standard_errors),
         }
     }

@@ -4,7 +4,7 @@ use std::ops::RangeInclusive;
 use std::str::FromStr;
 
 use super::call::Call;
-use super::{ArMethod, Loss, Method, Spec, SpecError};
+use super::{ArMethod, Loss, Method, Region, Spec, SpecError, Trend};
 
 /// The highest autoregressive order that is taken. RPS timed AR(512); a Levinson recursion of this order
 /// still takes about a millisecond.
@@ -37,6 +37,7 @@ const MA_EXAMPLE: &str = "MA(8)";
 const ARMA_EXAMPLE: &str = "ARMA(4,4)";
 const ARIMA_EXAMPLE: &str = "ARIMA(4,1,4)";
 const ARFIMA_EXAMPLE: &str = "ARFIMA(4,d,4) or ARFIMA(1,d,0,method=ml,truncation=300)";
+const ETS_EXAMPLE: &str = "ETS(A,Ad,N) or ETS(A,A,N,bounds=admissible)";
 const NWS_EXAMPLE: &str = "NWS or NWS(by=mae,recent=100)";
 const REFIT_EXAMPLE: &str = "REFIT(AR(16),every=100,window=600)";
 
@@ -55,6 +56,10 @@ impl FromStr for Spec {
             "ARMA" => parse_arma(call),
             "ARIMA" => parse_arima(call),
             "ARFIMA" => parse_arfima(call),
+            "ETS" => parse_ets(call),
+            "HOLT" => {
+                call.finish("HOLT", "HOLT", 0).map(|()| Self::Ets { trend: Trend::Additive, region: Region::Usual })
+            }
             "NWS" => parse_nws(call),
             "REFIT" => parse_refit(call),
             _ => Err(SpecError::UnknownModel { given: call.name.to_owned() }),
@@ -155,13 +160,40 @@ fn method(call: &mut Call<'_>, model: &'static str) -> Result<Method, SpecError>
     }
 }
 
+fn parse_ets(mut call: Call<'_>) -> Result<Spec, SpecError> {
+    let region = match call.named("bounds").map(str::to_ascii_lowercase).as_deref() {
+        None | Some("usual") => Region::Usual,
+        Some("admissible") => Region::Admissible,
+        Some(given) => return Err(unknown("ETS", "bounds", given, "usual or admissible")),
+    };
+    let mut letter = |idx: usize, argument: &'static str| {
+        call.positional(idx).map(str::to_ascii_lowercase).ok_or(missing("ETS", argument, ETS_EXAMPLE))
+    };
+    match letter(0, "the letter of its errors")?.as_str() {
+        "a" => {}
+        given => return Err(unknown("ETS", "the error", given, "A (additive)")),
+    }
+    let trend = match letter(1, "the letter of its trend")?.as_str() {
+        "n" => Trend::None,
+        "a" => Trend::Additive,
+        "ad" => Trend::Damped,
+        given => return Err(unknown("ETS", "the trend", given, "N (none), A (additive) or Ad (damped)")),
+    };
+    match letter(2, "the letter of its season")?.as_str() {
+        "n" => {}
+        given => return Err(unknown("ETS", "the season", given, "N (none)")),
+    }
+    call.finish("ETS", ETS_EXAMPLE, 3)?;
+    Ok(Spec::Ets { trend, region })
+}
+
 fn parse_nws(mut call: Call<'_>) -> Result<Spec, SpecError> {
     let loss = match call.named("by").map(str::to_ascii_lowercase).as_deref() {
         None | Some("mse") => Loss::Squared,
         Some("mae") => Loss::Absolute,
         Some(given) => {
             let known = "mse (mean squared error) or mae (mean absolute error)";
-            return Err(SpecError::UnknownWord { model: "NWS", argument: "by", known, given: given.to_owned() });
+            return Err(unknown("NWS", "by", given, known));
         }
     };
     let recent = call.named("recent").map(|given| whole("NWS", "recent", given, 1, NWS_RECENT_MAX)).transpose()?;
@@ -180,6 +212,10 @@ fn parse_refit(mut call: Call<'_>) -> Result<Spec, SpecError> {
     let window = whole("REFIT", "window", window, model.n_samples_min(), WINDOW_MAX)?;
     call.finish("REFIT", REFIT_EXAMPLE, 1)?;
     Ok(model.refit(every, window))
+}
+
+fn unknown(model: &'static str, argument: &'static str, given: &str, known: &'static str) -> SpecError {
+    SpecError::UnknownWord { model, argument, given: given.to_owned(), known }
 }
 
 fn missing(model: &'static str, argument: &'static str, example: &'static str) -> SpecError {
@@ -226,6 +262,9 @@ mod tests {
         check_canonical("ARIMA(1,1,1,method=css)", "ARIMA(1,1,1)");
         check_canonical("arfima(4,D,4,truncation=300)", "ARFIMA(4,d,4)");
         check_canonical("ARFIMA(0,d,0,truncation=50,method=ml)", "ARFIMA(0,d,0,method=ml,truncation=50)");
+        check_canonical("ets(a,AD,n)", "ETS(A,Ad,N)");
+        check_canonical("ETS(A, N, N, bounds=Admissible)", "ETS(A,N,N,bounds=admissible)");
+        check_canonical("holt", "ETS(A,A,N)");
         check_canonical("nws(by=MSE)", "NWS");
         check_canonical("nws( recent=100, by=mae )", "NWS(by=mae,recent=100)");
         check_canonical(
@@ -269,6 +308,11 @@ mod tests {
         check_refused(
             "NWS(by=guess)",
             "by of `NWS` is `guess`; it has to be mse (mean squared error) or mae (mean absolute error)",
+        );
+        check_refused("ETS(M,A,N)", "the error of `ETS` is `m`; it has to be A (additive)");
+        check_refused(
+            "ETS(A,A)",
+            "`ETS` needs the letter of its season, as in ETS(A,Ad,N) or ETS(A,A,N,bounds=admissible)",
         );
         check_refused("NWS(5)", "`NWS` does not take `5`; it is written NWS or NWS(by=mae,recent=100)");
         check_refused(

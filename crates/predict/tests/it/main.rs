@@ -2,6 +2,7 @@
 
 mod arma;
 mod bad_input;
+mod ets;
 mod gaps;
 mod intervals;
 mod nws;

@@ -4,9 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::member::{LENGTH_MAX, Member};
 use crate::model::ring::Ring;
-
-/// Samples beyond this are taken as this, so that the sum of no window overflows.
-const SAMPLE_MAX: f64 = 1e300;
+use crate::model::sample::bounded;
 
 /// The members, and what each of them expects next.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -27,7 +25,7 @@ impl Panel {
 
     /// Takes a finite sample.
     pub(crate) fn step(&mut self, sample: f64) {
-        self.history.push(sample.clamp(-SAMPLE_MAX, SAMPLE_MAX));
+        self.history.push(bounded(sample));
         self.n_recent = (self.n_recent + 1).min(self.history.len());
         let recent = recent(&self.history, self.n_recent);
         for (member, prediction) in self.members.iter_mut().zip(&mut self.predictions) {

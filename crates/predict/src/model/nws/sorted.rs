@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 /// Finite numbers, rising. Windows here hold a few dozen, where moving the tail of the row is cheaper than any tree.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub(super) struct Sorted {
+pub(crate) struct Sorted {
     values: Vec<f64>,
 }
 
