@@ -45,6 +45,13 @@ impl ErrorGrowth {
         }
     }
 
+    /// The square roots for leads from `n_missing + 1` on.
+    pub(crate) fn standard_errors_into(&self, n_missing: usize, standard_errors: &mut [f64]) {
+        for (lead, error) in (n_missing + 1..).zip(standard_errors) {
+            *error = self.variance(lead).sqrt();
+        }
+    }
+
     pub(crate) fn one_step(&self) -> f64 {
         self.points[0].1
     }

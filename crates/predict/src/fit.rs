@@ -1,6 +1,6 @@
 //! Fitting: from a specification and samples to a model, or to the reason why not.
 
-use crate::model::{Fitted, Model, ar, arma, mean, window};
+use crate::model::{Fitted, Model, ar, arma, ets, mean, nws, window};
 use crate::spec::Spec;
 
 /// Why samples do not yield the model that was asked for.
@@ -75,6 +75,8 @@ pub fn fit(spec: &Spec, samples: &[f64]) -> Result<Model, FitError> {
             Fitted::Linear(arma::fit(plain, samples, orders, *method)?)
         }
         Spec::Arfima { .. } => todo!(),
+        Spec::Ets { trend, region } => Fitted::Ets(ets::fit(spec.inner(), samples, *trend, *region)?),
+        Spec::Nws { loss, recent } => Fitted::Nws(nws::fit(samples, *loss, *recent)),
         Spec::Refit { .. } => unreachable!("the inner model of a REFIT is never a REFIT"),
     };
     if !fitted.is_sound() {

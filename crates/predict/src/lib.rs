@@ -42,5 +42,5 @@ pub use inference::{Inference, Parameter};
 pub use intervals::Intervals;
 pub use model::Model;
 pub use predictor::Predictor;
-pub use spec::{ArMethod, Method, Spec, SpecError};
+pub use spec::{ArMethod, Loss, Method, Region, Spec, SpecError, Trend};
 pub use state::RestoreError;

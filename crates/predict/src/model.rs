@@ -2,8 +2,11 @@
 
 pub(crate) mod ar;
 pub(crate) mod arma;
+pub(crate) mod ets;
 pub(crate) mod linear;
 pub(crate) mod mean;
+mod nelder_mead;
+pub(crate) mod nws;
 mod ring;
 mod sample;
 pub(crate) mod window;
@@ -34,6 +37,8 @@ pub(crate) enum Fitted {
     Mean(mean::Mean),
     Window(window::Window),
     Linear(linear::Linear),
+    Nws(nws::Nws),
+    Ets(ets::Ets),
 }
 
 impl Model {
@@ -43,11 +48,11 @@ impl Model {
         &self.spec
     }
 
-    /// The weights of past deviations from the mean, newest first (of the differenced series where there are differences); empty for MEAN, `N` times `1/N` for a window.
+    /// The weights of past deviations from the mean, newest first (of the differenced series where there are differences); empty for MEAN, NWS and ETS, `N` times `1/N` for a window.
     #[must_use]
     pub fn coefficients(&self) -> Vec<f64> {
         match &self.fitted {
-            Fitted::Mean(_) => Vec::new(),
+            Fitted::Mean(_) | Fitted::Nws(_) | Fitted::Ets(_) => Vec::new(),
             Fitted::Window(window) => vec![1.0 / window.length() as f64; window.length()],
             Fitted::Linear(linear) => linear.estimates().phi.clone(),
         }
@@ -58,7 +63,7 @@ impl Model {
     pub fn moving_average(&self) -> &[f64] {
         match &self.fitted {
             Fitted::Linear(linear) => &linear.estimates().theta,
-            Fitted::Mean(_) | Fitted::Window(_) => &[],
+            _ => &[],
         }
     }
 
@@ -67,7 +72,7 @@ impl Model {
     pub fn fraction(&self) -> Option<f64> {
         match &self.fitted {
             Fitted::Linear(linear) => linear.estimates().fraction.map(|fraction| fraction.d),
-            Fitted::Mean(_) | Fitted::Window(_) => None,
+            _ => None,
         }
     }
 
@@ -77,6 +82,8 @@ impl Model {
         match &self.fitted {
             Fitted::Mean(mean) => mean.mean(),
             Fitted::Window(window) => window.mean(),
+            Fitted::Nws(nws) => nws.mean(),
+            Fitted::Ets(ets) => ets.mean(),
             Fitted::Linear(linear) => linear.estimates().mean,
         }
     }
@@ -87,7 +94,18 @@ impl Model {
         match &self.fitted {
             Fitted::Mean(mean) => mean.variance(),
             Fitted::Window(window) => window.innovation_variance(),
+            Fitted::Nws(nws) => nws.innovation_variance(),
+            Fitted::Ets(ets) => ets.innovation_variance(),
             Fitted::Linear(linear) => linear.estimates().innovation_variance,
+        }
+    }
+
+    /// Which of its members gives the forecast, for a model that chooses among several; `None` for any other.
+    #[must_use]
+    pub fn speaking(&self) -> Option<String> {
+        match &self.fitted {
+            Fitted::Nws(nws) => Some(nws.speaker()),
+            _ => None,
         }
     }
 
@@ -111,6 +129,8 @@ impl Model {
             (Spec::Mean, Fitted::Mean(_)) => true,
             (Spec::Last, Fitted::Window(window)) => window.length() == 1,
             (Spec::BestMean { window_max }, Fitted::Window(window)) => window.length() <= *window_max,
+            (Spec::Nws { loss, recent }, Fitted::Nws(nws)) => nws.is_of(*loss, *recent),
+            (Spec::Ets { trend, .. }, Fitted::Ets(ets)) => ets.is_of(*trend),
             (spec, Fitted::Linear(linear)) => {
                 let Estimates { phi, theta, n_differences, fraction, .. } = linear.estimates();
                 let truncation = fraction.map(|fraction| fraction.truncation);
@@ -135,6 +155,8 @@ impl Fitted {
             Self::Mean(mean) => mean.is_sound(),
             Self::Window(window) => window.is_sound(),
             Self::Linear(linear) => linear.is_sound(),
+            Self::Nws(nws) => nws.is_sound(),
+            Self::Ets(ets) => ets.is_sound(),
         }
     }
 }
@@ -145,6 +167,10 @@ impl fmt::Display for Model {
         match &self.fitted {
             Fitted::Mean(_) => {}
             Fitted::Window(window) => write!(f, "  window {}", window.length())?,
+            Fitted::Ets(ets) => {
+                ets.parameters().iter().try_for_each(|(name, value)| write!(f, "  {name} {value:.6}"))?
+            }
+            Fitted::Nws(nws) => write!(f, "  speaking {}", nws.speaker())?,
             Fitted::Linear(linear) => {
                 let Estimates { phi, theta, fraction, .. } = linear.estimates();
                 if let Some(Fraction { d, .. }) = fraction {

@@ -96,7 +96,9 @@ impl Predictor {
             Fitted::Linear(linear) => linear.step(sample),
             Fitted::Mean(mean) if !sample.is_nan() => mean.step(sample),
             Fitted::Window(window) => window.step(sample),
-            Fitted::Mean(_) => {}
+            Fitted::Ets(ets) => ets.step(sample),
+            Fitted::Nws(nws) if !sample.is_nan() => nws.step(sample),
+            Fitted::Mean(_) | Fitted::Nws(_) => {}
         }
     }
 
@@ -123,6 +125,8 @@ impl Predictor {
             Fitted::Mean(mean) => mean.forecast_into(means, standard_errors),
             Fitted::Window(window) => window.forecast_into(self.n_missing, means, standard_errors),
             Fitted::Linear(linear) => linear.forecast_into(self.n_missing, means, standard_errors),
+            Fitted::Ets(ets) => ets.forecast_into(self.n_missing, means, standard_errors),
+            Fitted::Nws(nws) => nws.forecast_into(self.n_missing, means, standard_errors),
         }
     }
 
@@ -130,6 +134,12 @@ impl Predictor {
     #[must_use]
     pub fn model(&self) -> &Model {
         &self.model
+    }
+
+    /// Which of its members gives the forecast, for a model that chooses among several; `None` for any other.
+    #[must_use]
+    pub fn speaking(&self) -> Option<String> {
+        self.model.speaking()
     }
 
     /// How many times a `REFIT` has replaced the model.

@@ -72,6 +72,20 @@ pub enum Spec {
         /// How many past samples the predictor weighs; the weights of older ones are dropped.
         truncation: usize,
     },
+    /// `ETS(A,trend,N)`: exponential smoothing with additive errors and no season; `HOLT` is `ETS(A,A,N)`.
+    Ets {
+        /// What the series does beside its level.
+        trend: Trend,
+        /// Within which bounds the smoothing is looked for.
+        region: Region,
+    },
+    /// `NWS`: at each step the word of the one of many cheap predictors that was least wrong, as in the Network Weather Service.
+    Nws {
+        /// What makes one error worse than another.
+        loss: Loss,
+        /// Over how many of the last steps errors count, at least 1; all since the first sample if `None`.
+        recent: Option<usize>,
+    },
     /// `REFIT(model,every=,window=)`: the model, fitted anew as samples arrive.
     Refit {
         /// The model that is refitted; not itself a `REFIT`.
@@ -106,6 +120,37 @@ pub enum Method {
     LeastSquares,
     /// `ml`: the greatest exact likelihood of a Gaussian process.
     MaximumLikelihood,
+}
+
+/// What exponential smoothing follows beside the level of a series.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Trend {
+    /// `N`: nothing.
+    None,
+    /// `A`: a slope that goes on for ever (Holt 1957).
+    Additive,
+    /// `Ad`: a slope that dies out (Gardner and McKenzie 1985).
+    Damped,
+}
+
+/// Within which bounds the constants of exponential smoothing are looked for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Region {
+    /// `usual`: 0 < beta < alpha < 1 and 0.8 <= phi <= 0.98, where every state is a mean of past ones.
+    #[default]
+    Usual,
+    /// `admissible`: wherever old samples lose their weight (Hyndman, Koehler, Ord and Snyder 2008, chapter 10).
+    Admissible,
+}
+
+/// How errors are weighed against each other.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Loss {
+    /// `mse`: by their squares.
+    #[default]
+    Squared,
+    /// `mae`: by their magnitudes.
+    Absolute,
 }
 
 /// Orders of a linear model: phi(B) (1 - B)^(D + d) z(t) = theta(B) a(t).
@@ -145,7 +190,7 @@ impl Spec {
     pub(crate) fn orders(&self) -> Option<Orders> {
         let plain = |n_phi, n_differences, n_theta| Orders { n_phi, n_differences, n_theta, truncation: None };
         match *self {
-            Self::Mean | Self::Last | Self::BestMean { .. } => None,
+            Self::Mean | Self::Last | Self::BestMean { .. } | Self::Nws { .. } | Self::Ets { .. } => None,
             Self::Ar { order, .. } => Some(plain(order, 0, 0)),
             Self::Ma { order, .. } => Some(plain(0, 0, order)),
             Self::Arma { n_phi, n_theta, .. } => Some(plain(n_phi, 0, n_theta)),
@@ -162,6 +207,7 @@ impl Spec {
     pub fn n_coefficients(&self) -> usize {
         match self.inner() {
             Self::BestMean { window_max } => *window_max,
+            Self::Ets { trend, .. } => trend.n_constants(),
             plain => plain
                 .orders()
                 .map_or(0, |orders| orders.n_phi + orders.n_theta + usize::from(orders.truncation.is_some())),
@@ -174,13 +220,15 @@ impl Spec {
     #[must_use]
     pub fn n_samples_min(&self) -> usize {
         match self {
-            Self::Mean | Self::Last | Self::BestMean { .. } => 2,
+            Self::Mean | Self::Last | Self::BestMean { .. } | Self::Nws { .. } => 2,
             Self::Ar { order, .. } => 2 * order + 1,
             Self::Ma { order, .. } => 3 * order + 2,
             Self::Arma { n_phi, n_theta, .. } => 3 * (n_phi + n_theta) + 2,
             Self::Arima { n_phi, n_differences, n_theta, .. } => 3 * (n_phi + n_theta) + n_differences + 2,
             // A fraction shows in slowly falling correlations, and those need a stretch to fall over.
             Self::Arfima { n_phi, n_theta, .. } => 3 * (n_phi + n_theta) + 20,
+            // Constants, as many first states, and a sample or two to err on.
+            Self::Ets { trend, .. } => 2 * trend.n_constants() + 2,
             Self::Refit { model, .. } => model.n_samples_min(),
         }
     }
@@ -200,6 +248,13 @@ impl Spec {
                 "autoregressive and moving average, by least squares: says in few coefficients what AR says in many",
             ),
             ("ARIMA(p,d,q)", "ARMA of the series differenced d times: for a level that wanders"),
+            ("ETS(A,N,N)", "exponential smoothing of a level; says what ARIMA(0,1,1) says"),
+            ("ETS(A,A,N)", "the same with a slope: Holt's method, HOLT for short"),
+            ("ETS(A,Ad,N)", "the same with a slope that dies out"),
+            (
+                "NWS",
+                "the word of the one of twenty cheap predictors (means, medians, smoothers) that erred least so far; as in the Network Weather Service",
+            ),
             ("REFIT(model,every=n,window=n)", "any of these, fitted anew every n samples to the last n"),
         ]
     }
@@ -224,7 +279,39 @@ impl fmt::Display for Spec {
                     other => write!(f, ",truncation={other})"),
                 }
             }
+            Self::Ets { trend, region } => {
+                let trend = match trend {
+                    Trend::None => "N",
+                    Trend::Additive => "A",
+                    Trend::Damped => "Ad",
+                };
+                let region = match region {
+                    Region::Usual => "",
+                    Region::Admissible => ",bounds=admissible",
+                };
+                write!(f, "ETS(A,{trend},N{region})")
+            }
+            Self::Nws { loss, recent } => {
+                let loss = match loss {
+                    Loss::Squared => None,
+                    Loss::Absolute => Some("by=mae".to_owned()),
+                };
+                let arguments: Vec<String> =
+                    loss.into_iter().chain(recent.map(|recent| format!("recent={recent}"))).collect();
+                if arguments.is_empty() { f.write_str("NWS") } else { write!(f, "NWS({})", arguments.join(",")) }
+            }
             Self::Refit { model, every, window } => write!(f, "REFIT({model},every={every},window={window})"),
+        }
+    }
+}
+
+impl Trend {
+    /// alpha, beta and phi, as far as they are free.
+    pub(crate) fn n_constants(self) -> usize {
+        match self {
+            Self::None => 1,
+            Self::Additive => 2,
+            Self::Damped => 3,
         }
     }
 }

@@ -3,6 +3,14 @@
 use crate::fit::{FitError, too_large};
 use crate::spec::Spec;
 
+/// Samples of a stream beyond this are taken as this, so that no sum of a few of them overflows.
+const SAMPLE_MAX: f64 = 1e300;
+
+/// The sample, or the nearest that sums of a few can hold; NaN stays.
+pub(crate) fn bounded(sample: f64) -> f64 {
+    sample.clamp(-SAMPLE_MAX, SAMPLE_MAX)
+}
+
 /// Samples with their mean taken out.
 pub(crate) struct Centred {
     pub(crate) mean: f64,

@@ -74,9 +74,7 @@ impl Window {
     /// `n_missing` is how many samples are missing since the last known one.
     pub(crate) fn forecast_into(&self, n_missing: usize, means: &mut [f64], standard_errors: &mut [f64]) {
         means.fill(self.sliding.mean());
-        for (idx, error) in standard_errors.iter_mut().enumerate() {
-            *error = self.growth.variance(n_missing + idx + 1).sqrt();
-        }
+        self.growth.standard_errors_into(n_missing, standard_errors);
     }
 }
 

@@ -57,10 +57,12 @@ pub enum SpecError {
         max: usize,
     },
     /// A word where one of a few was expected.
-    #[error("method of `{model}` is `{given}`; it has to be {known}")]
-    UnknownMethod {
+    #[error("{argument} of `{model}` is `{given}`; it has to be {known}")]
+    UnknownWord {
         /// The model's name.
         model: &'static str,
+        /// The argument's name.
+        argument: &'static str,
         /// The words that are taken.
         known: &'static str,
         /// The word as given.

@@ -4,7 +4,7 @@ use std::ops::RangeInclusive;
 use std::str::FromStr;
 
 use super::call::Call;
-use super::{ArMethod, Method, Spec, SpecError};
+use super::{ArMethod, Loss, Method, Region, Spec, SpecError, Trend};
 
 /// The highest autoregressive order that is taken. RPS timed AR(512); a Levinson recursion of this order
 /// still takes about a millisecond.
@@ -25,6 +25,9 @@ const TRUNCATION_MAX: usize = 10_000;
 /// The longest window that BM looks back on. A fit tries every length, so its cost grows with this times the samples.
 const BEST_MEAN_MAX: usize = 10_000;
 
+/// The most steps that NWS judges its members on, short of all: their errors are kept.
+const NWS_RECENT_MAX: usize = 10_000;
+
 /// The longest window of samples that REFIT fits to: 8 MB of samples.
 const WINDOW_MAX: usize = 1_000_000;
 
@@ -34,6 +37,8 @@ const MA_EXAMPLE: &str = "MA(8)";
 const ARMA_EXAMPLE: &str = "ARMA(4,4)";
 const ARIMA_EXAMPLE: &str = "ARIMA(4,1,4)";
 const ARFIMA_EXAMPLE: &str = "ARFIMA(4,d,4) or ARFIMA(1,d,0,method=ml,truncation=300)";
+const ETS_EXAMPLE: &str = "ETS(A,Ad,N) or ETS(A,A,N,bounds=admissible)";
+const NWS_EXAMPLE: &str = "NWS or NWS(by=mae,recent=100)";
 const REFIT_EXAMPLE: &str = "REFIT(AR(16),every=100,window=600)";
 
 impl FromStr for Spec {
@@ -51,6 +56,11 @@ impl FromStr for Spec {
             "ARMA" => parse_arma(call),
             "ARIMA" => parse_arima(call),
             "ARFIMA" => parse_arfima(call),
+            "ETS" => parse_ets(call),
+            "HOLT" => {
+                call.finish("HOLT", "HOLT", 0).map(|()| Self::Ets { trend: Trend::Additive, region: Region::Usual })
+            }
+            "NWS" => parse_nws(call),
             "REFIT" => parse_refit(call),
             _ => Err(SpecError::UnknownModel { given: call.name.to_owned() }),
         }
@@ -74,7 +84,7 @@ fn parse_ar(mut call: Call<'_>) -> Result<Spec, SpecError> {
         Some("ml") => ArMethod::MaximumLikelihood,
         Some(given) => {
             let known = "yw (Yule-Walker), burg, ls (least squares) or ml (maximum likelihood)";
-            return Err(SpecError::UnknownMethod { model: "AR", known, given: given.to_owned() });
+            return Err(SpecError::UnknownWord { model: "AR", argument: "method", known, given: given.to_owned() });
         }
     };
     call.finish("AR", AR_EXAMPLE, 1)?;
@@ -145,9 +155,50 @@ fn method(call: &mut Call<'_>, model: &'static str) -> Result<Method, SpecError>
         Some("ml") => Ok(Method::MaximumLikelihood),
         Some(given) => {
             let known = "css (conditional sum of squares) or ml (maximum likelihood)";
-            Err(SpecError::UnknownMethod { model, known, given: given.to_owned() })
+            Err(SpecError::UnknownWord { model, argument: "method", known, given: given.to_owned() })
         }
     }
+}
+
+fn parse_ets(mut call: Call<'_>) -> Result<Spec, SpecError> {
+    let region = match call.named("bounds").map(str::to_ascii_lowercase).as_deref() {
+        None | Some("usual") => Region::Usual,
+        Some("admissible") => Region::Admissible,
+        Some(given) => return Err(unknown("ETS", "bounds", given, "usual or admissible")),
+    };
+    let mut letter = |idx: usize, argument: &'static str| {
+        call.positional(idx).map(str::to_ascii_lowercase).ok_or(missing("ETS", argument, ETS_EXAMPLE))
+    };
+    match letter(0, "the letter of its errors")?.as_str() {
+        "a" => {}
+        given => return Err(unknown("ETS", "the error", given, "A (additive)")),
+    }
+    let trend = match letter(1, "the letter of its trend")?.as_str() {
+        "n" => Trend::None,
+        "a" => Trend::Additive,
+        "ad" => Trend::Damped,
+        given => return Err(unknown("ETS", "the trend", given, "N (none), A (additive) or Ad (damped)")),
+    };
+    match letter(2, "the letter of its season")?.as_str() {
+        "n" => {}
+        given => return Err(unknown("ETS", "the season", given, "N (none)")),
+    }
+    call.finish("ETS", ETS_EXAMPLE, 3)?;
+    Ok(Spec::Ets { trend, region })
+}
+
+fn parse_nws(mut call: Call<'_>) -> Result<Spec, SpecError> {
+    let loss = match call.named("by").map(str::to_ascii_lowercase).as_deref() {
+        None | Some("mse") => Loss::Squared,
+        Some("mae") => Loss::Absolute,
+        Some(given) => {
+            let known = "mse (mean squared error) or mae (mean absolute error)";
+            return Err(unknown("NWS", "by", given, known));
+        }
+    };
+    let recent = call.named("recent").map(|given| whole("NWS", "recent", given, 1, NWS_RECENT_MAX)).transpose()?;
+    call.finish("NWS", NWS_EXAMPLE, 0)?;
+    Ok(Spec::Nws { loss, recent })
 }
 
 fn parse_refit(mut call: Call<'_>) -> Result<Spec, SpecError> {
@@ -161,6 +212,10 @@ fn parse_refit(mut call: Call<'_>) -> Result<Spec, SpecError> {
     let window = whole("REFIT", "window", window, model.n_samples_min(), WINDOW_MAX)?;
     call.finish("REFIT", REFIT_EXAMPLE, 1)?;
     Ok(model.refit(every, window))
+}
+
+fn unknown(model: &'static str, argument: &'static str, given: &str, known: &'static str) -> SpecError {
+    SpecError::UnknownWord { model, argument, given: given.to_owned(), known }
 }
 
 fn missing(model: &'static str, argument: &'static str, example: &'static str) -> SpecError {
@@ -207,6 +262,11 @@ mod tests {
         check_canonical("ARIMA(1,1,1,method=css)", "ARIMA(1,1,1)");
         check_canonical("arfima(4,D,4,truncation=300)", "ARFIMA(4,d,4)");
         check_canonical("ARFIMA(0,d,0,truncation=50,method=ml)", "ARFIMA(0,d,0,method=ml,truncation=50)");
+        check_canonical("ets(a,AD,n)", "ETS(A,Ad,N)");
+        check_canonical("ETS(A, N, N, bounds=Admissible)", "ETS(A,N,N,bounds=admissible)");
+        check_canonical("holt", "ETS(A,A,N)");
+        check_canonical("nws(by=MSE)", "NWS");
+        check_canonical("nws( recent=100, by=mae )", "NWS(by=mae,recent=100)");
         check_canonical(
             "refit(ar(16,method=burg), window=600, every=100)",
             "REFIT(AR(16,method=burg),every=100,window=600)",
@@ -245,6 +305,16 @@ mod tests {
             "ARMA(4,4,method=burg)",
             "method of `ARMA` is `burg`; it has to be css (conditional sum of squares) or ml (maximum likelihood)",
         );
+        check_refused(
+            "NWS(by=guess)",
+            "by of `NWS` is `guess`; it has to be mse (mean squared error) or mae (mean absolute error)",
+        );
+        check_refused("ETS(M,A,N)", "the error of `ETS` is `m`; it has to be A (additive)");
+        check_refused(
+            "ETS(A,A)",
+            "`ETS` needs the letter of its season, as in ETS(A,Ad,N) or ETS(A,A,N,bounds=admissible)",
+        );
+        check_refused("NWS(5)", "`NWS` does not take `5`; it is written NWS or NWS(by=mae,recent=100)");
         check_refused(
             "ARFIMA(1,0.3,1)",
             "the second place of `ARFIMA` is `0.3`; it has to be the letter d, because the fit estimates the fraction",

@@ -44,7 +44,7 @@ fn infinity_is_no_measurement() {
 
 #[test]
 fn squares_that_overflow_are_refused() {
-    for text in ["AR(1)", "AR(1,method=burg)", "LAST", "MEAN"] {
+    for text in ["AR(1)", "AR(1,method=burg)", "LAST", "MEAN", "NWS", "ETS(A,N,N)", "HOLT"] {
         let huge: Vec<f64> = (0..50).map(|t| if t % 3 == 0 { 1e300 } else { -1e300 }).collect();
         let error = fit(&text.parse().unwrap(), &huge).unwrap_err();
         assert!(matches!(error, FitError::TooLarge { largest: 1e300, .. }), "{text}: {error}");
@@ -93,6 +93,10 @@ fn any_spec() -> impl Strategy<Value = Spec> {
         (1..40).prop_map(|window| format!("BM({window})")),
         (1..40).prop_map(|order| format!("AR({order})")),
         (1..40).prop_map(|order| format!("AR({order},method=burg)")),
+        Just("NWS".to_owned()),
+        prop::sample::select(vec!["ETS(A,N,N)", "ETS(A,A,N)", "ETS(A,Ad,N)", "ETS(A,Ad,N,bounds=admissible)"])
+            .prop_map(str::to_owned),
+        (1..40).prop_map(|recent| format!("NWS(by=mae,recent={recent})")),
     ];
     (plain, prop::option::of((1..50, 100..200))).prop_map(|(plain, refit)| {
         let text =

@@ -4,7 +4,18 @@ use predict::{FitError, Spec, fit};
 
 use crate::testdata::{ar1, fitted};
 
-const MODELS: [&str; 5] = ["MEAN", "LAST", "BM(8)", "AR(4)", "AR(4,method=burg)"];
+const MODELS: [&str; 10] = [
+    "MEAN",
+    "LAST",
+    "BM(8)",
+    "AR(4)",
+    "AR(4,method=burg)",
+    "NWS",
+    "NWS(by=mae,recent=30)",
+    "ETS(A,N,N)",
+    "HOLT",
+    "ETS(A,Ad,N)",
+];
 
 #[test]
 fn a_forecast_after_a_gap_is_the_later_part_of_the_one_before_it() {
@@ -26,7 +37,7 @@ fn a_gap_at_the_end_of_a_fit_counts_like_one_that_was_stepped() {
     let series = ar1(0.8, 200, 12);
     let mut with_gap = series.clone();
     with_gap.extend([f64::NAN; 5]);
-    for text in ["MEAN", "LAST", "AR(4)"] {
+    for text in ["MEAN", "LAST", "AR(4)", "NWS", "ETS(A,N,N)"] {
         let mut stepped = fitted(text, &series).predictor();
         (0..5).for_each(|_| stepped.step(f64::NAN));
         let (at_once, stepped) = (fitted(text, &with_gap).predictor().forecast(3), stepped.forecast(3));

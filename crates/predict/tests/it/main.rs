@@ -2,8 +2,10 @@
 
 mod arma;
 mod bad_input;
+mod ets;
 mod gaps;
 mod intervals;
+mod nws;
 mod predictor;
 mod reference;
 mod state;

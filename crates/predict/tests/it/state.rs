@@ -5,7 +5,17 @@ use proptest::prelude::*;
 
 use crate::testdata::{ar1, fitted};
 
-const MODELS: [&str; 5] = ["MEAN", "LAST", "BM(8)", "AR(4)", "REFIT(AR(4,method=burg),every=7,window=60)"];
+const MODELS: [&str; 9] = [
+    "MEAN",
+    "LAST",
+    "BM(8)",
+    "AR(4)",
+    "REFIT(AR(4,method=burg),every=7,window=60)",
+    "NWS",
+    "NWS(by=mae,recent=30)",
+    "HOLT",
+    "ETS(A,Ad,N,bounds=admissible)",
+];
 
 #[test]
 fn a_restored_predictor_goes_on_to_the_same_digits() {

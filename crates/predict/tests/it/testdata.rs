@@ -30,6 +30,7 @@ pub fn text(path: &str) -> String {
 /// The series by the names that `reference.csv` uses.
 pub fn named(name: &str) -> Vec<f64> {
     match name {
+        "ec2" => samples("nab/ec2_cpu_utilization_5f5533.csv"),
         "ec2_first_600" => samples("nab/ec2_cpu_utilization_5f5533.csv")[..600].to_vec(),
         name => samples(&format!("predict/ar/{name}.csv")),
     }

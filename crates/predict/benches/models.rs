@@ -1,0 +1,53 @@
+//! What the models beside the linear ones cost on a recorded CPU trace: a fit, and a step with thirty means and
+//! standard errors.
+
+use std::hint::black_box;
+
+use criterion::{Criterion, criterion_group, criterion_main};
+use predict::{Forecast, Spec, fit};
+
+const TRACE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/nab/ec2_cpu_utilization_5f5533.csv");
+
+const MODELS: [(&str, &str); 5] = [
+    ("nws", "NWS"),
+    ("nws_recent", "NWS(recent=100)"),
+    ("ets_ann", "ETS(A,N,N)"),
+    ("ets_aan", "ETS(A,A,N)"),
+    ("ets_aadn", "ETS(A,Ad,N)"),
+];
+
+fn trace() -> Vec<f64> {
+    let file = std::fs::File::open(TRACE).expect("the trace is part of the repository");
+    series::csv::read(file, &series::csv::Options::default()).expect("the trace reads").samples().to_vec()
+}
+
+fn fits(criterion: &mut Criterion) {
+    let samples = trace();
+    for (name, text) in MODELS {
+        let spec: Spec = text.parse().expect("a specification");
+        for n in [600, 2000] {
+            let name = format!("{name}/fit_{n}");
+            criterion.bench_function(&name, |bencher| bencher.iter(|| fit(&spec, black_box(&samples[..n]))));
+        }
+    }
+}
+
+fn steps(criterion: &mut Criterion) {
+    let samples = trace();
+    for (name, text) in MODELS {
+        let spec: Spec = text.parse().expect("a specification");
+        let mut predictor = fit(&spec, &samples[..600]).expect("the trace fits").predictor();
+        let (mut forecast, mut coming) = (Forecast::default(), samples.iter().cycle());
+        let name = format!("{name}/step_and_30_forecasts");
+        criterion.bench_function(&name, |bencher| {
+            bencher.iter(|| {
+                predictor.step(*coming.next().expect("a cycle never ends"));
+                predictor.forecast_into(30, &mut forecast);
+                black_box(forecast.means()[29] + forecast.standard_errors()[29])
+            });
+        });
+    }
+}
+
+criterion_group!(benches, fits, steps);
+criterion_main!(benches);
