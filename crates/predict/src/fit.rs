@@ -1,6 +1,6 @@
 //! Fitting: from a specification and samples to a model, or to the reason why not.
 
-use crate::model::{Fitted, Model, ar, arma, ets, mean, nws, window};
+use crate::model::{Fitted, Model, ar, arfima, arma, ets, mean, nws, window};
 use crate::spec::Spec;
 
 /// Why samples do not yield the model that was asked for.
@@ -32,6 +32,18 @@ pub enum FitError {
     DidNotConverge {
         /// What was to be fitted.
         spec: Spec,
+    },
+    /// The fraction that fits best is no difference of a stationary and invertible process.
+    #[error(
+        "the fraction d of {spec} that fits best is {d:.2}, outside (-0.5, 0.5): {}",
+        if *.d > 0.0 { "the series wanders; difference it first, as ARIMA(p,1,q) does" }
+        else { "the series was differenced once too often; fit what it was differenced from" }
+    )]
+    FractionOutside {
+        /// What was to be fitted.
+        spec: Spec,
+        /// The fraction that fits best.
+        d: f64,
     },
     /// A sample is infinite.
     #[error("sample {idx} is {value}, which is no measurement; mark a missing sample as NaN")]
@@ -74,9 +86,12 @@ pub fn fit(spec: &Spec, samples: &[f64]) -> Result<Model, FitError> {
             let orders = plain.orders().expect("a linear model has orders");
             Fitted::Linear(arma::fit(plain, samples, orders, *method)?)
         }
-        Spec::Arfima { .. } => todo!(),
         Spec::Ets { trend, region } => Fitted::Ets(ets::fit(spec.inner(), samples, *trend, *region)?),
         Spec::Nws { loss, recent } => Fitted::Nws(nws::fit(samples, *loss, *recent)),
+        plain @ Spec::Arfima { method, truncation, .. } => {
+            let orders = plain.orders().expect("a linear model has orders");
+            Fitted::Linear(arfima::fit(plain, samples, orders, *method, *truncation)?)
+        }
         Spec::Refit { .. } => unreachable!("the inner model of a REFIT is never a REFIT"),
     };
     if !fitted.is_sound() {

@@ -1,6 +1,7 @@
 //! A fitted model: its coefficients, and how it came about.
 
 pub(crate) mod ar;
+pub(crate) mod arfima;
 pub(crate) mod arma;
 pub(crate) mod ets;
 pub(crate) mod linear;

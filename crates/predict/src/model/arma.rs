@@ -4,8 +4,8 @@
 //! method, the gradient here is analytic and the search is Levenberg and Marquardt's.
 
 mod css;
-mod hannan_rissanen;
-mod levenberg_marquardt;
+pub(super) mod hannan_rissanen;
+pub(super) mod levenberg_marquardt;
 mod polynomial;
 
 use super::linear::{Estimates, Linear};
@@ -50,7 +50,7 @@ fn difference(samples: &[f64], n_differences: usize) -> Vec<f64> {
 }
 
 /// Gaps filled along straight lines between the known samples beside them, and held level at the ends.
-fn bridge(samples: &[f64]) -> Vec<f64> {
+pub(super) fn bridge(samples: &[f64]) -> Vec<f64> {
     let known: Vec<usize> = (0..samples.len()).filter(|idx| !samples[*idx].is_nan()).collect();
     let mut bridged = samples.to_vec();
     if let (Some(first), Some(last)) = (known.first(), known.last()) {

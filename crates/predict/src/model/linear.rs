@@ -73,8 +73,9 @@ impl Linear {
     fn run_in(&mut self, samples: &[f64]) {
         let n_until_gap = samples.iter().rposition(|sample| !sample.is_nan()).map_or(0, |last| last + 1);
         let start = if self.theta.is_empty() { n_until_gap.saturating_sub(2 * self.eta.len()) } else { 0 };
-        // The first samples stand in the history before there is anything to predict them by.
-        let n_given = if self.theta.is_empty() { 0 } else { self.eta.len() };
+        // The first samples stand in the history before there is anything to predict them by. Where a fraction reaches back
+        // past every start, there is the mean.
+        let n_given = if self.theta.is_empty() || self.estimates.fraction.is_some() { 0 } else { self.eta.len() };
         for (idx, sample) in samples[start..].iter().enumerate() {
             let deviation = sample - self.estimates.mean;
             if idx < n_given && !deviation.is_nan() {

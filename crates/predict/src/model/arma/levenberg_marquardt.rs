@@ -140,7 +140,7 @@ fn squares(residuals: &[f64]) -> f64 {
 }
 
 /// The lower factor of a positive definite matrix of `n` rows, in its place; `None` when it is not one.
-pub(super) fn cholesky(matrix: &mut [f64], n: usize) -> Option<()> {
+pub(crate) fn cholesky(matrix: &mut [f64], n: usize) -> Option<()> {
     for i in 0..n {
         for j in 0..=i {
             let known: f64 = (0..j).map(|k| matrix[i * n + k] * matrix[j * n + k]).sum();
@@ -159,7 +159,7 @@ pub(super) fn cholesky(matrix: &mut [f64], n: usize) -> Option<()> {
 }
 
 /// Solves with a lower factor, forward and back, in the place of the right-hand side.
-pub(super) fn solve(factor: &[f64], n: usize, side: &mut [f64]) {
+pub(crate) fn solve(factor: &[f64], n: usize, side: &mut [f64]) {
     for i in 0..n {
         let known: f64 = (0..i).map(|k| factor[i * n + k] * side[k]).sum();
         side[i] = (side[i] - known) / factor[i * n + i];

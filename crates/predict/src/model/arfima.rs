@@ -1,0 +1,150 @@
+//! ARFIMA: an ARMA of the series differenced a fraction d of a time, -0.5 < d < 0.5, which the fit estimates.
+//!
+//! Both methods start alike: Whittle's approximate likelihood is searched from several fractions, and the conditional
+//! sum of squares from where that led. `css` ends there; `ml` goes on to the exact Gaussian likelihood.
+
+mod autocovariance;
+mod coordinates;
+mod css;
+mod likelihood;
+mod scoring;
+mod toeplitz;
+mod transform;
+mod whittle;
+
+use super::arma::{bridge, hannan_rissanen};
+use super::linear::{Estimates, Linear};
+use super::sample::Centred;
+use crate::fit::FitError;
+use crate::spec::{Method, Orders, Spec};
+use coordinates::{Coordinates, Point};
+use css::Css;
+use likelihood::Likelihood;
+use scoring::{Maximum, maximize};
+use whittle::Whittle;
+
+/// The fractions that are taken: at 0.5 the process is no longer stationary, at -0.5 no longer invertible.
+const FRACTION_RANGE: (f64, f64) = (-0.499, 0.499);
+
+/// Where the sum of squares is searched to tell a fraction near the edge from one beyond it.
+const FRACTION_RANGE_WIDE: (f64, f64) = (-1.2, 1.5);
+
+/// How much likelier a fraction beyond the edge has to be than the edge itself: a likelihood ratio test at 1 in 100.
+const LOG_RATIO_MIN: f64 = 3.32;
+
+/// Fractions that searches start from.
+const STARTS: [f64; 4] = [0.0, 0.2, 0.45, -0.25];
+
+/// By then it shows where a start leads.
+const N_STEPS_SHORT: usize = 8;
+
+/// Most searches take 5 to 30 steps; those along a ridge of equal likelihood take more.
+const N_STEPS_MAX: usize = 300;
+
+/// Beyond so many samples a Levinson recursion takes a tenth of a second, and the exact likelihood and the sum of
+/// squares are greatest at the same coefficients to a small part of their standard errors: `ml` stops at the latter.
+const N_EXACT_MAX: usize = 20_000;
+
+/// Samples in gaps are bridged by straight lines; their errors do not count in the sum of squares, and the exact likelihood takes
+/// them for measured.
+pub(crate) fn fit(
+    spec: &Spec,
+    samples: &[f64],
+    orders: Orders,
+    method: Method,
+    truncation: usize,
+) -> Result<Linear, FitError> {
+    let centred = Centred::of(spec, samples)?;
+    let scale = centred.power.sqrt();
+    let row: Vec<f64> = bridge(&centred.deviations).iter().map(|deviation| deviation / scale).collect();
+    let is_known: Vec<bool> = samples.iter().map(|sample| !sample.is_nan()).collect();
+    let search = Search { spec, orders, row: &row };
+    let found = search.solve(&is_known, method)?;
+    let estimates = Estimates {
+        fraction: Some(found.point.fraction(truncation)),
+        mean: centred.mean + found.mean * scale,
+        innovation_variance: found.innovation_variance * scale * scale,
+        phi: found.point.phi,
+        theta: found.point.theta,
+        n_differences: 0,
+    };
+    Ok(Linear::new(estimates, samples))
+}
+
+/// What is fitted: a row of mean 0 and power 1, without gaps.
+struct Search<'a> {
+    spec: &'a Spec,
+    orders: Orders,
+    row: &'a [f64],
+}
+
+/// In units of the row.
+struct Solution {
+    point: Point,
+    mean: f64,
+    innovation_variance: f64,
+}
+
+impl Search<'_> {
+    fn solve(&self, is_known: &[bool], method: Method) -> Result<Solution, FitError> {
+        let mut whittle = Whittle::new(self.row, self.orders.n_phi.max(self.orders.n_theta));
+        let mut css = Css::new(self.row, is_known, self.orders.n_phi);
+        let start = self.start(&mut whittle, &mut css).ok_or_else(|| self.did_not_converge())?;
+        let least = self.least_squares(&mut css, start)?;
+        if method == Method::LeastSquares || self.row.len() > N_EXACT_MAX {
+            let mean = least.point.mean.unwrap_or(0.0);
+            return Ok(Solution { point: least.point, mean, innovation_variance: css.innovation_variance() });
+        }
+        let mut likelihood = Likelihood::new(self.row, &mut whittle);
+        let start = Point { mean: None, ..least.point };
+        let best = maximize(&mut likelihood, Coordinates::of(&start, FRACTION_RANGE), N_STEPS_MAX);
+        let best = self.converged(best)?;
+        let generalized = likelihood.at(&best.point).ok_or_else(|| self.did_not_converge())?;
+        let (mean, innovation_variance) = (generalized.mean, generalized.innovation_variance);
+        Ok(Solution { point: best.point, mean, innovation_variance })
+    }
+
+    /// The best end of short searches of Whittle's likelihood.
+    fn start(&self, whittle: &mut Whittle, css: &mut Css) -> Option<Point> {
+        let short = STARTS.into_iter().filter_map(|d| {
+            let start = Coordinates::of(&self.hannan_rissanen(css, d), FRACTION_RANGE_WIDE);
+            maximize(whittle, start, N_STEPS_SHORT)
+        });
+        short.max_by(|one, other| one.value.total_cmp(&other.value)).map(|maximum| maximum.point)
+    }
+
+    /// The ARMA that Hannan and Rissanen's regressions find in the row differenced `d` times; without coefficients where they find none.
+    fn hannan_rissanen(&self, css: &mut Css, d: f64) -> Point {
+        let Orders { n_phi, n_theta, .. } = self.orders;
+        let n_long = n_phi.max(n_theta) + (10.0 * (self.row.len() as f64).log10()) as usize;
+        let found = match n_phi + n_theta {
+            0 => None,
+            _ => hannan_rissanen::estimate(&css.differenced(d), n_phi, n_theta, n_long),
+        };
+        let coefficients = found.unwrap_or_else(|| vec![0.0; n_phi + n_theta]);
+        let (phi, theta) = coefficients.split_at(n_phi);
+        Point { phi: phi.to_vec(), theta: theta.to_vec(), d, mean: None }
+    }
+
+    /// The least sum of squares with a fraction inside the range.
+    fn least_squares(&self, css: &mut Css, start: Point) -> Result<Maximum, FitError> {
+        let start = Point { mean: Some(0.0), ..start };
+        let wide = self.converged(maximize(css, Coordinates::of(&start, FRACTION_RANGE_WIDE), N_STEPS_MAX))?;
+        if wide.point.d > FRACTION_RANGE.0 && wide.point.d < FRACTION_RANGE.1 {
+            return Ok(wide);
+        }
+        let inside = self.converged(maximize(css, Coordinates::of(&wide.point, FRACTION_RANGE), N_STEPS_MAX))?;
+        if wide.value - inside.value > LOG_RATIO_MIN {
+            return Err(FitError::FractionOutside { spec: self.spec.clone(), d: wide.point.d });
+        }
+        Ok(inside)
+    }
+
+    fn converged(&self, maximum: Option<Maximum>) -> Result<Maximum, FitError> {
+        maximum.filter(|maximum| maximum.has_converged).ok_or_else(|| self.did_not_converge())
+    }
+
+    fn did_not_converge(&self) -> FitError {
+        FitError::DidNotConverge { spec: self.spec.clone() }
+    }
+}

@@ -1,0 +1,198 @@
+//! What a search moves: partial autocorrelations in the place of coefficients, each inside a box.
+//!
+//! A polynomial has its roots outside the unit circle exactly when its partial autocorrelations lie in (-1, 1)
+//! (Barndorff-Nielsen and Schou 1973), so that a box keeps the process stationary and invertible.
+
+use super::super::linear::Fraction;
+
+/// The coefficients of an ARFIMA, in the order of every gradient here: phi, theta, d, and the mean where it is free.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Point {
+    pub(super) phi: Vec<f64>,
+    pub(super) theta: Vec<f64>,
+    pub(super) d: f64,
+    pub(super) mean: Option<f64>,
+}
+
+impl Point {
+    pub(super) fn n_parameters(&self) -> usize {
+        self.phi.len() + self.theta.len() + 1 + usize::from(self.mean.is_some())
+    }
+
+    /// The fraction as a predictor takes it.
+    pub(super) fn fraction(&self, truncation: usize) -> Fraction {
+        Fraction { d: self.d, truncation }
+    }
+}
+
+/// A partial autocorrelation of 0.9999 takes 10,000 steps to fall to a third: longer than what is fitted to.
+const REFLECTION_MAX: f64 = 0.9999;
+
+/// A place in the box.
+#[derive(Clone, Debug)]
+pub(super) struct Coordinates {
+    n_phi: usize,
+    n_theta: usize,
+    /// Of phi(B), then of theta(-B), d, and the mean where it is free.
+    values: Vec<f64>,
+    d_range: (f64, f64),
+}
+
+impl Coordinates {
+    /// The place of a point, drawn into the box where it lies outside.
+    pub(super) fn of(point: &Point, d_range: (f64, f64)) -> Self {
+        let negated: Vec<f64> = point.theta.iter().map(|coefficient| -coefficient).collect();
+        let mut values = partial_autocorrelations(&point.phi);
+        values.extend(partial_autocorrelations(&negated));
+        values.push(point.d);
+        values.extend(point.mean);
+        let mut coordinates = Self { n_phi: point.phi.len(), n_theta: point.theta.len(), values, d_range };
+        coordinates.clamp();
+        coordinates
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.values.len()
+    }
+
+    pub(super) fn point(&self) -> Point {
+        let (phi, theta) = (self.phi().0, self.theta().0);
+        let (d, mean) =
+            (self.values[self.n_phi + self.n_theta], self.values.get(self.n_phi + self.n_theta + 1).copied());
+        Point { phi, theta, d, mean }
+    }
+
+    /// Moved by `step`, as far as the box allows.
+    pub(super) fn moved(&self, step: &[f64]) -> Self {
+        let mut moved = self.clone();
+        moved.values.iter_mut().zip(step).for_each(|(value, step)| *value += step);
+        moved.clamp();
+        moved
+    }
+
+    /// Whether the box is in the way of moving coordinate `idx` along a slope.
+    pub(super) fn is_held(&self, idx: usize, slope: f64) -> bool {
+        let (low, high) = self.range(idx);
+        (self.values[idx] <= low && slope < 0.0) || (self.values[idx] >= high && slope > 0.0)
+    }
+
+    /// d(point) / d(coordinates), row after row: block-diagonal, square.
+    pub(super) fn slopes(&self) -> Vec<f64> {
+        let n = self.len();
+        let mut slopes = vec![0.0; n * n];
+        for idx in self.n_phi + self.n_theta..n {
+            slopes[idx * n + idx] = 1.0;
+        }
+        let mut place = |start: usize, block: &[f64], n_block: usize| {
+            for (row, values) in block.chunks_exact(n_block.max(1)).enumerate() {
+                slopes[(start + row) * n + start..][..n_block].copy_from_slice(values);
+            }
+        };
+        place(0, &self.phi().1, self.n_phi);
+        place(self.n_phi, &self.theta().1, self.n_theta);
+        slopes
+    }
+
+    fn phi(&self) -> (Vec<f64>, Vec<f64>) {
+        coefficients(&self.values[..self.n_phi])
+    }
+
+    fn theta(&self) -> (Vec<f64>, Vec<f64>) {
+        let (mut theta, mut slopes) = coefficients(&self.values[self.n_phi..][..self.n_theta]);
+        theta.iter_mut().chain(&mut slopes).for_each(|value| *value = -*value);
+        (theta, slopes)
+    }
+
+    fn range(&self, idx: usize) -> (f64, f64) {
+        match idx.checked_sub(self.n_phi + self.n_theta) {
+            None => (-REFLECTION_MAX, REFLECTION_MAX),
+            Some(0) => self.d_range,
+            Some(_) => (f64::NEG_INFINITY, f64::INFINITY),
+        }
+    }
+
+    fn clamp(&mut self) {
+        for idx in 0..self.len() {
+            let (low, high) = self.range(idx);
+            self.values[idx] = self.values[idx].clamp(low, high);
+        }
+    }
+}
+
+/// The coefficients with these partial autocorrelations, and their derivatives by them, row after row (Durbin's recursion).
+fn coefficients(partial: &[f64]) -> (Vec<f64>, Vec<f64>) {
+    let n = partial.len();
+    let (mut values, mut slopes) = (vec![0.0; n], vec![0.0; n * n]);
+    for (k, reflection) in partial.iter().enumerate() {
+        let (earlier, earlier_slopes) = (values.clone(), slopes.clone());
+        for j in 0..k {
+            values[j] = earlier[j] - reflection * earlier[k - 1 - j];
+            for i in 0..k {
+                slopes[j * n + i] = earlier_slopes[j * n + i] - reflection * earlier_slopes[(k - 1 - j) * n + i];
+            }
+            slopes[j * n + k] = -earlier[k - 1 - j];
+        }
+        values[k] = *reflection;
+        slopes[k * n + k] = 1.0;
+    }
+    (values, slopes)
+}
+
+/// The way back. Of coefficients with roots inside the circle the offending ones are drawn to just inside (-1, 1).
+fn partial_autocorrelations(coefficients: &[f64]) -> Vec<f64> {
+    const DRAWN_TO: f64 = 0.98;
+    let mut rest = coefficients.to_vec();
+    let mut partial = vec![0.0; rest.len()];
+    while let Some(last) = rest.pop() {
+        let reflection = if last.abs() < 1.0 { last } else { DRAWN_TO.copysign(last) };
+        let reflection = if reflection.is_nan() { 0.0 } else { reflection };
+        partial[rest.len()] = reflection;
+        let scale = 1.0 / (1.0 - reflection * reflection);
+        let mirror: Vec<f64> = rest.iter().rev().copied().collect();
+        rest.iter_mut().zip(mirror).for_each(|(value, mirrored)| *value = (*value + reflection * mirrored) * scale);
+    }
+    partial
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn point() -> Point {
+        Point { phi: vec![1.2, -0.5, 0.1], theta: vec![0.4, 0.3], d: 0.2, mean: Some(3.0) }
+    }
+
+    #[test]
+    fn a_point_is_found_again() {
+        let again = Coordinates::of(&point(), (-0.5, 0.5)).point();
+        let flat = |point: &Point| [&point.phi[..], &point.theta, &[point.d, point.mean.unwrap()]].concat();
+        // A few operations of rounding.
+        assert!(flat(&again).iter().zip(flat(&point())).all(|(one, other)| (one - other).abs() < 1e-14), "{again:?}");
+    }
+
+    #[test]
+    fn slopes_are_those_of_the_coefficients() {
+        let at = Coordinates::of(&point(), (-0.5, 0.5));
+        let (n, slopes) = (at.len(), at.slopes());
+        let flat = |point: Point| [&point.phi[..], &point.theta, &[point.d, point.mean.unwrap()]].concat();
+        let here = flat(at.point());
+        for column in 0..n {
+            let mut step = vec![0.0; n];
+            step[column] = 1e-7;
+            let there = flat(at.moved(&step).point());
+            for row in 0..n {
+                // The polynomials' second derivatives are of order 1, and so is rounding over the step.
+                let quotient = (there[row] - here[row]) / 1e-7;
+                assert!((slopes[row * n + column] - quotient).abs() < 1e-6, "{row} by {column}");
+            }
+        }
+    }
+
+    #[test]
+    fn explosive_coefficients_are_drawn_into_the_box() {
+        let explosive = Point { phi: vec![3.0, -4.0], theta: vec![f64::NAN, -7.0], d: 0.9, mean: None };
+        let drawn = Coordinates::of(&explosive, (-0.4, 0.4)).point();
+        assert!(drawn.phi[1].abs() < 1.0 && drawn.theta.iter().all(|coefficient| coefficient.abs() < 2.0), "{drawn:?}");
+        assert_eq!(drawn.d, 0.4);
+    }
+}
