@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
@@ -93,12 +94,23 @@ def _timed(index: pd.DatetimeIndex | pd.TimedeltaIndex | pd.PeriodIndex) -> Time
     else:
         step = index.freq if index.freq is not None else index[1] - index[0]
         even = index.freq is not None or bool(((index[1:] - index[:-1]) == step).all())
-        if not even and isinstance(index, pd.DatetimeIndex) and len(index) > 2 and (name := pd.infer_freq(index)):
-            # Months and the like, which are even on the calendar only.
-            step, even = pd.tseries.frequencies.to_offset(name), True
+        if not even and isinstance(index, pd.DatetimeIndex) and (offset := _calendar_step(index)) is not None:
+            step, even = offset, True
     if not even or not last + step > last:
         raise _uneven(index)
     return Timed(last, position, step, index.name, unit)
+
+
+def _calendar_step(index: pd.DatetimeIndex) -> Any:
+    """Return the step of an index that is even on the calendar only, like that of months; None if there is none."""
+    import pandas as pd
+
+    if len(index) < 3:
+        return None
+    with warnings.catch_warnings():
+        # pandas warns that one day this will be an offset and no text; either is fine here.
+        warnings.simplefilter("ignore")
+        return pd.tseries.frequencies.to_offset(pd.infer_freq(index))
 
 
 def _uneven(index: pd.DatetimeIndex | pd.TimedeltaIndex | pd.PeriodIndex) -> InputError:
