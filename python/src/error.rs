@@ -122,6 +122,9 @@ pub(crate) enum InputError {
     /// A horizon that no array of forecasts is made for.
     #[error("the number of leads is {given}; it has to be from 0 to {max}")]
     Leads { given: isize, max: isize },
+    /// A step of another length than the fleet.
+    #[error("{have} samples are no step of {need} series; it takes one for each")]
+    Length { have: usize, need: usize },
     /// A word where one of four was expected.
     #[error("the method is `{given}`; it has to be rescaled_range, aggregated_variance, whittle or gph")]
     HurstMethod { given: String },
@@ -133,6 +136,7 @@ impl Refusal for InputError {
     fn fields<'py>(&self, py: Python<'py>) -> PyResult<Vec<(&'static str, Bound<'py, PyAny>)>> {
         match self {
             Self::Leads { given, max } => fields!(py, given = *given, max = *max),
+            Self::Length { have, need } => fields!(py, have = *have, need = *need),
             Self::HurstMethod { given } => fields!(py, given = given),
         }
     }

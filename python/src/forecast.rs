@@ -78,8 +78,7 @@ impl Forecast {
         py: Python<'py>,
         confidence: f64,
     ) -> PyResult<(Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>)> {
-        let confidence = Confidence::new(confidence).map_err(|error| raise(py, &error))?;
-        let reach = predict::half_width(confidence);
+        let reach = reach(py, confidence)?;
         let end = |sign: f64| {
             let ends = self.means().iter().zip(self.standard_errors()).map(|(mean, error)| mean + sign * reach * error);
             PyArray1::from_vec(py, ends.collect())
@@ -133,6 +132,11 @@ impl Forecast {
         let parts = (forecast.mean(py), forecast.standard_error(py), forecast.n_past, axis);
         Ok((slf.get_type().getattr("_from_parts")?, parts))
     }
+}
+
+/// Half the width of an interval, in standard errors.
+pub(crate) fn reach(py: Python<'_>, confidence: f64) -> PyResult<f64> {
+    Confidence::new(confidence).map(predict::half_width).map_err(|error| raise(py, &error))
 }
 
 /// The labels of `n` samples from position `n_past`.

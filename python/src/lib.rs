@@ -6,6 +6,8 @@
 mod error;
 mod evaluation;
 mod fit;
+mod fleet;
+mod fleet_forecast;
 mod forecast;
 mod model;
 mod motion;
@@ -20,6 +22,10 @@ mod _native {
     use crate::evaluation::evaluate;
     #[pymodule_export]
     use crate::fit::{fit, models};
+    #[pymodule_export]
+    use crate::fleet::Fleet;
+    #[pymodule_export]
+    use crate::fleet_forecast::FleetForecast;
     #[pymodule_export]
     use crate::forecast::Forecast;
     #[pymodule_export]

@@ -75,4 +75,5 @@ impl Motion {
     }
 }
 
-const UNBROKEN: &str = "a predictor does not panic";
+/// Why a lock is not poisoned.
+pub(crate) const UNBROKEN: &str = "a predictor does not panic";

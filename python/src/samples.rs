@@ -1,7 +1,6 @@
 //! Samples as Python hands them over: a float, or anything that `foretop._samples` reads as a row.
 
 use numpy::{PyArray1, PyArrayMethods, PyReadonlyArray1};
-use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PyFloat;
 
@@ -25,12 +24,19 @@ impl<'py> Samples<'py> {
         if let Some(row) = contiguous(given) {
             return Ok(Self::Row(row));
         }
-        let py = given.py();
-        let read = py.import(intern!(py, "foretop._samples"))?.getattr(intern!(py, "one_or_row"))?.call1((given,))?;
+        let read = given.py().import("foretop._samples")?.call_method1("one_or_row", (given,))?;
         match read.cast::<PyFloat>() {
             Ok(number) => Ok(Self::One(number.value())),
             Err(_) => Ok(Self::Row(read.extract()?)),
         }
+    }
+}
+
+/// A row of samples.
+pub(crate) fn read_row<'py>(given: &Bound<'py, PyAny>) -> PyResult<PyReadonlyArray1<'py, f64>> {
+    match contiguous(given) {
+        Some(row) => Ok(row),
+        None => given.py().import("foretop._samples")?.call_method1("row", (given,))?.extract(),
     }
 }
 

@@ -19,12 +19,13 @@
 //!   included. When samples return, the forecasts that stood in for the missing ones remain as history.
 //! - The [`Evaluator`] scores nothing against a gap; such forecasts are counted as unscored.
 //!
-//! Floor 2: no I/O, no clock, no threads.
+//! Floor 2: no I/O, no clock, and no threads but the worker pool that a [`Fleet`] shares its work among.
 #![forbid(unsafe_code)]
 
 mod error_growth;
 mod evaluator;
 mod fit;
+mod fleet;
 mod forecast;
 mod inference;
 mod model;
@@ -35,6 +36,7 @@ mod state;
 
 pub use evaluator::{Coverage, Errors, Evaluator, LeadScore};
 pub use fit::{FitError, fit};
+pub use fleet::Fleet;
 pub use forecast::{Forecast, Interval, half_width};
 pub use inference::{Inference, Parameter};
 pub use model::Model;

@@ -15,7 +15,7 @@ from foretop._errors import (
     StatisticError,
 )
 from foretop._models import evaluate, fit, models
-from foretop._native import Forecast, Model, Predictor
+from foretop._native import Fleet, FleetForecast, Forecast, Model, Predictor
 from foretop._statistics import Hurst, Kpss, Periodogram, PoxPlot, acf, hurst, kpss, pacf, periodogram, pox_plot
 from foretop._tables import Table
 
@@ -23,6 +23,8 @@ __all__ = [
     "ConfidenceError",
     "Error",
     "FitError",
+    "Fleet",
+    "FleetForecast",
     "Forecast",
     "Hurst",
     "InputError",
