@@ -74,6 +74,11 @@ impl Fleet {
     }
 }
 
+/// An array to be written to the last place. Not zeroed: for 100,000 series that takes a third of the time of their forecasts.
+fn unwritten<'py>(py: Python<'py>, shape: (usize, usize)) -> PyResult<Bound<'py, PyArray2<f64>>> {
+    Ok(py.import("numpy")?.call_method1("empty", (shape,))?.cast_into()?)
+}
+
 #[pymethods]
 impl Fleet {
     #[new]
@@ -144,8 +149,8 @@ impl Fleet {
     ///     Means and standard errors, a row for each series, for leads 1 to `n_leads`.
     fn forecast(&self, py: Python<'_>, n_leads: isize) -> PyResult<FleetForecast> {
         let n_leads = self::n_leads(py, n_leads)?;
-        let shape = [self.__len__(py), n_leads];
-        let (mean, standard_error) = (PyArray2::zeros(py, shape, false), PyArray2::zeros(py, shape, false));
+        let shape = (self.__len__(py), n_leads);
+        let (mean, standard_error) = (unwritten(py, shape)?, unwritten(py, shape)?);
         let n_past = {
             let (mut means, mut errors) = (mean.readwrite(), standard_error.readwrite());
             let (means, errors) = (means.as_slice_mut()?, errors.as_slice_mut()?);

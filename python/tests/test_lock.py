@@ -61,6 +61,13 @@ def test_an_evaluation_lets_others_run() -> None:
     assert lets_others_run(lambda: foretop.evaluate(TRACE[:600], "AR(4)", horizon=4))
 
 
+def test_a_fleet_lets_others_run() -> None:
+    fleet = foretop.Fleet(np.tile(TRACE[:100], (5000, 1)), "AR(4)")
+    samples = np.zeros(5000)
+    assert lets_others_run(lambda: fleet.step(samples))
+    assert lets_others_run(lambda: fleet.forecast(30))
+
+
 def test_many_threads_step_one_model() -> None:
     model = foretop.fit(TRACE[:300], "MEAN")
     threads = [threading.Thread(target=model.step, args=(TRACE[:1000],)) for _ in range(8)]

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 from foretop._errors import InputError
 
-if TYPE_CHECKING:
-    import pandas as pd
-
-    Index: TypeAlias = pd.Index[Any]
+# A pandas index. Its classes have too little in common for a checker to follow.
+Index: TypeAlias = Any
 
 
 class Axis(Protocol):
@@ -35,7 +33,7 @@ class Counted:
         import pandas as pd
 
         start = self.start + first * self.step
-        return pd.RangeIndex(start, start + n * self.step, self.step, name=self.name)  # type: ignore[call-overload, no-any-return]
+        return pd.RangeIndex(start, start + n * self.step, self.step, name=self.name)
 
 
 @dataclass(frozen=True)
@@ -54,12 +52,12 @@ class Timed:
 
         start = self.last + (first - self.position) * self.step
         if isinstance(self.last, pd.Period):
-            return pd.period_range(start, periods=n, freq=self.last.freq, name=self.name)  # type: ignore[arg-type]
+            return pd.period_range(start, periods=n, freq=self.last.freq, name=self.name)
         if isinstance(self.last, pd.Timedelta):
-            labels: Index = pd.timedelta_range(start, periods=n, freq=self.step, name=self.name)  # type: ignore[arg-type]
+            labels: Any = pd.timedelta_range(start, periods=n, freq=self.step, name=self.name)
         else:
-            labels = pd.date_range(start, periods=n, freq=self.step, name=self.name)  # type: ignore[arg-type]
-        return labels.as_unit(self.unit)  # type: ignore[attr-defined, no-any-return]
+            labels = pd.date_range(start, periods=n, freq=self.step, name=self.name)
+        return labels.as_unit(self.unit)
 
 
 def axis_of(index: Index) -> Axis | None:
@@ -83,7 +81,7 @@ def axis_of(index: Index) -> Axis | None:
     return None
 
 
-def _timed(index: pd.DatetimeIndex | pd.TimedeltaIndex | pd.PeriodIndex) -> Timed:
+def _timed(index: Index) -> Timed:
     import pandas as pd
 
     unit = getattr(index, "unit", None)
@@ -101,7 +99,7 @@ def _timed(index: pd.DatetimeIndex | pd.TimedeltaIndex | pd.PeriodIndex) -> Time
     return Timed(last, position, step, index.name, unit)
 
 
-def _calendar_step(index: pd.DatetimeIndex) -> Any:
+def _calendar_step(index: Index) -> Any:
     """Return the step of an index that is even on the calendar only, like that of months; None if there is none."""
     import pandas as pd
 
@@ -113,7 +111,7 @@ def _calendar_step(index: pd.DatetimeIndex) -> Any:
         return pd.tseries.frequencies.to_offset(pd.infer_freq(index))
 
 
-def _uneven(index: pd.DatetimeIndex | pd.TimedeltaIndex | pd.PeriodIndex) -> InputError:
+def _uneven(index: Index) -> InputError:
     message = (
         f"the index from {index[0]} to {index[-1]} is not evenly spaced, earliest first; "
         "sort it, and make missing rows gaps, as in y.sort_index().asfreq('5min')"

@@ -9,6 +9,23 @@ from foretop._axis import Axis
 from foretop._errors import FitError
 from foretop._samples import Samples, Table
 
+__all__ = [
+    "Fleet",
+    "FleetForecast",
+    "Forecast",
+    "Model",
+    "Predictor",
+    "acf",
+    "evaluate",
+    "fit",
+    "hurst",
+    "kpss",
+    "models",
+    "pacf",
+    "periodogram",
+    "pox_plot",
+]
+
 @final
 class Forecast:
     @property

@@ -24,20 +24,20 @@ Row: TypeAlias = NDArray[np.float64]
 _NUMBER_KINDS = "fiu"
 
 
-def read_series(samples: Samples) -> tuple[Row, Axis | None]:
+def read_series(samples: Any) -> tuple[Row, Axis | None]:
     """Return the samples as a contiguous row, and what continues their index if they have one."""
-    return row(samples), axis_of(samples.index) if _is_pandas(samples, "Series") else None  # type: ignore[union-attr]
+    return row(samples), axis_of(samples.index) if _is_pandas(samples, "Series") else None
 
 
-def read_table(rows: Table) -> tuple[NDArray[np.float64], Axis | None]:
+def read_table(rows: Any) -> tuple[NDArray[np.float64], Axis | None]:
     """Return many series as a contiguous array, a row for each; of a DataFrame, each column is a series."""
     if _is_pandas(rows, "DataFrame"):
-        table = [row(rows[name]) for name in rows]  # type: ignore[index, union-attr]
-        return np.array(table).reshape(len(table), -1), axis_of(rows.index)  # type: ignore[union-attr]
+        table = [row(rows[name]) for name in rows]
+        return np.array(table).reshape(len(table), -1), axis_of(rows.index)
     return _floats(rows, 2), None
 
 
-def row(samples: Samples) -> Row:
+def row(samples: Any) -> Row:
     """Return the samples as a contiguous row of 64-bit floats.
 
     Raises
@@ -68,8 +68,8 @@ def _of_pandas(samples: Any) -> NDArray[Any]:
     from pandas.api.extensions import ExtensionDtype
 
     if isinstance(samples.dtype, ExtensionDtype) and samples.dtype.kind in _NUMBER_KINDS:
-        return samples.to_numpy(dtype=np.float64, na_value=np.nan)  # type: ignore[no-any-return]
-    return samples.to_numpy()  # type: ignore[no-any-return]
+        return np.asarray(samples.to_numpy(dtype=np.float64, na_value=np.nan))
+    return np.asarray(samples.to_numpy())
 
 
 def _floats(samples: Any, n_dimensions: int) -> NDArray[np.float64]:

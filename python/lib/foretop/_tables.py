@@ -36,7 +36,9 @@ class Table(Mapping[str, "NDArray[Any]"]):
         cells = [[name, *(_text(value) for value in column)] for name, column in self._columns.items()]
         widths = [max(map(len, column)) for column in cells]
         lines = zip(*cells, strict=True)
-        return "\n".join("  ".join(cell.rjust(width) for cell, width in zip(line, widths, strict=True)) for line in lines)
+        return "\n".join(
+            "  ".join(cell.rjust(width) for cell, width in zip(line, widths, strict=True)) for line in lines
+        )
 
     def to_frame(self) -> pd.DataFrame:
         """Return the table as a pandas object, indexed by its first column."""
