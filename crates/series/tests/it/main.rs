@@ -1,3 +1,5 @@
 //! What users of the crate rely on.
 
+mod resample;
 mod statistics;
+mod whiteness;
