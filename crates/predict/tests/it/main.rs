@@ -2,6 +2,7 @@
 
 mod arma;
 mod bad_input;
+mod compare;
 mod gaps;
 mod intervals;
 mod predictor;
