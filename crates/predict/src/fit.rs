@@ -1,6 +1,5 @@
 //! Fitting: from a specification and samples to a model, or to the reason why not.
 
-use crate::model::arma::Orders;
 use crate::model::{Fitted, Model, ar, arma, mean, window};
 use crate::spec::Spec;
 
@@ -71,9 +70,11 @@ pub fn fit(spec: &Spec, samples: &[f64]) -> Result<Model, FitError> {
         Spec::Last => Fitted::Window(window::fit(samples, 1)),
         Spec::BestMean { window_max } => Fitted::Window(window::fit(samples, *window_max)),
         Spec::Ar { order, method } => Fitted::Linear(ar::fit(spec.inner(), samples, *order, *method)?),
-        Spec::Ma { order } => arma(spec.inner(), samples, 0, 0, *order)?,
-        Spec::Arma { n_phi, n_theta } => arma(spec.inner(), samples, *n_phi, 0, *n_theta)?,
-        Spec::Arima { n_phi, n_differences, n_theta } => arma(spec.inner(), samples, *n_phi, *n_differences, *n_theta)?,
+        plain @ (Spec::Ma { method, .. } | Spec::Arma { method, .. } | Spec::Arima { method, .. }) => {
+            let orders = plain.orders().expect("a linear model has orders");
+            Fitted::Linear(arma::fit(plain, samples, orders, *method)?)
+        }
+        Spec::Arfima { .. } => todo!(),
         Spec::Refit { .. } => unreachable!("the inner model of a REFIT is never a REFIT"),
     };
     if !fitted.is_sound() {
@@ -82,10 +83,6 @@ pub fn fit(spec: &Spec, samples: &[f64]) -> Result<Model, FitError> {
     let n_missing = samples.iter().rev().take_while(|sample| sample.is_nan()).count();
     let recent = if matches!(spec, Spec::Refit { .. }) { samples.to_vec() } else { Vec::new() };
     Ok(Model { spec: spec.clone(), fitted, n_samples: n_known, n_missing, recent })
-}
-
-fn arma(spec: &Spec, samples: &[f64], n_phi: usize, n_differences: usize, n_theta: usize) -> Result<Fitted, FitError> {
-    arma::fit(spec, samples, Orders { n_phi, n_differences, n_theta }).map(Fitted::Linear)
 }
 
 pub(crate) fn too_large(spec: &Spec, samples: &[f64]) -> FitError {

@@ -13,8 +13,8 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::predictor::Predictor;
-use crate::spec::Spec;
-use linear::Estimates;
+use crate::spec::{Orders, Spec};
+use linear::{Estimates, Fraction};
 
 /// What a fit found. Prints as a line: text, coefficients, mean, innovation variance, samples.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -62,6 +62,15 @@ impl Model {
         }
     }
 
+    /// The fraction d, -0.5 < d < 0.5, by which the series is differenced; `None` for a model without.
+    #[must_use]
+    pub fn fraction(&self) -> Option<f64> {
+        match &self.fitted {
+            Fitted::Linear(linear) => linear.estimates().fraction.map(|fraction| fraction.d),
+            Fitted::Mean(_) | Fitted::Window(_) => None,
+        }
+    }
+
     /// The mean of the samples fitted to, in their unit.
     #[must_use]
     pub fn mean(&self) -> f64 {
@@ -103,8 +112,15 @@ impl Model {
             (Spec::Last, Fitted::Window(window)) => window.length() == 1,
             (Spec::BestMean { window_max }, Fitted::Window(window)) => window.length() <= *window_max,
             (spec, Fitted::Linear(linear)) => {
-                let Estimates { phi, theta, n_differences, .. } = linear.estimates();
-                spec.orders() == Some((phi.len(), *n_differences, theta.len()))
+                let Estimates { phi, theta, n_differences, fraction, .. } = linear.estimates();
+                let truncation = fraction.map(|fraction| fraction.truncation);
+                spec.orders()
+                    == Some(Orders {
+                        n_phi: phi.len(),
+                        n_differences: *n_differences,
+                        n_theta: theta.len(),
+                        truncation,
+                    })
             }
             _ => false,
         };
@@ -130,7 +146,10 @@ impl fmt::Display for Model {
             Fitted::Mean(_) => {}
             Fitted::Window(window) => write!(f, "  window {}", window.length())?,
             Fitted::Linear(linear) => {
-                let Estimates { phi, theta, .. } = linear.estimates();
+                let Estimates { phi, theta, fraction, .. } = linear.estimates();
+                if let Some(Fraction { d, .. }) = fraction {
+                    write!(f, "  d {d:.6}")?;
+                }
                 for (name, coefficients) in [("phi", phi), ("theta", theta)].iter().filter(|(_, them)| !them.is_empty())
                 {
                     write!(f, "  {name}")?;

@@ -63,7 +63,7 @@ impl Plan {
             Spec::Refit { window, .. } => *window,
             _ => 0,
         };
-        let need = (n_coefficients(&spec) * SAMPLES_PER_COEFFICIENT).max(spec.n_samples_min());
+        let need = (spec.n_coefficients() * SAMPLES_PER_COEFFICIENT).max(spec.n_samples_min());
         let n_needed = if window == 0 { need } else { need.min(window) };
         let n_display = to_steps(DISPLAY, step);
         let mut leads: Vec<usize> = LEADS.iter().map(|lead| to_steps(*lead, step)).collect();
@@ -105,15 +105,6 @@ impl Plan {
 /// `span` in whole steps, at least 1.
 pub(crate) fn to_steps(span: Duration, step: Duration) -> usize {
     usize::try_from(whole_steps(span, step)).unwrap_or(usize::MAX).max(1)
-}
-
-fn n_coefficients(spec: &Spec) -> usize {
-    match spec.inner() {
-        Spec::Ar { order, .. } | Spec::Ma { order } => *order,
-        Spec::Arma { n_phi, n_theta } | Spec::Arima { n_phi, n_theta, .. } => n_phi + n_theta,
-        Spec::BestMean { window_max } => *window_max,
-        Spec::Mean | Spec::Last | Spec::Refit { .. } => 0,
-    }
 }
 
 #[cfg(test)]

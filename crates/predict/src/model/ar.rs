@@ -15,6 +15,7 @@ pub(crate) fn fit(spec: &Spec, samples: &[f64], order: usize, method: ArMethod) 
     let centred = Centred::of(spec, samples)?;
     let (phi, innovation_variance) = match method {
         ArMethod::YuleWalker => yule_walker::estimate(&centred.deviations, centred.n_known, order),
+        ArMethod::LeastSquares | ArMethod::MaximumLikelihood => todo!(),
         ArMethod::Burg => burg::estimate(&centred.deviations, centred.power, order),
     };
     let estimates = Estimates { phi, mean: centred.mean, innovation_variance, ..Estimates::default() };

@@ -11,19 +11,14 @@ mod polynomial;
 use super::linear::{Estimates, Linear};
 use super::sample::Centred;
 use crate::fit::FitError;
-use crate::spec::Spec;
+use crate::spec::{Method, Orders, Spec};
 use css::Css;
 
-/// Orders of an ARIMA(p,d,q).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Orders {
-    pub(crate) n_phi: usize,
-    pub(crate) n_differences: usize,
-    pub(crate) n_theta: usize,
-}
-
 /// Fits by conditional least squares. Samples in gaps are bridged by straight lines, and their errors do not count.
-pub(crate) fn fit(spec: &Spec, samples: &[f64], orders: Orders) -> Result<Linear, FitError> {
+pub(crate) fn fit(spec: &Spec, samples: &[f64], orders: Orders, method: Method) -> Result<Linear, FitError> {
+    if method == Method::MaximumLikelihood {
+        todo!()
+    }
     let level = Centred::of(spec, samples)?.mean;
     let bridged = bridge(samples);
     let differenced = difference(&bridged, orders.n_differences);
@@ -41,6 +36,7 @@ pub(crate) fn fit(spec: &Spec, samples: &[f64], orders: Orders) -> Result<Linear
         n_differences: orders.n_differences,
         mean,
         innovation_variance: best.innovation_variance,
+        fraction: None,
     };
     Ok(Linear::new(estimates, samples))
 }

@@ -1,7 +1,8 @@
 //! The predictor that all linear models share: RPS's eta-theta predictor (section 5.2.1).
 //!
-//! eta(B) (z(t) - mu) = theta(B) a(t) with eta(B) = phi(B) (1 - B)^d, so that
-//! z(t) - mu = eta(1) (z(t-1) - mu) + … + eta(p+d) (z(t-p-d) - mu) + a(t) + theta(1) a(t-1) + … + theta(q) a(t-q).
+//! eta(B) (z(t) - mu) = theta(B) a(t) with eta(B) = phi(B) (1 - B)^(D+d), so that
+//! z(t) - mu = eta(1) (z(t-1) - mu) + … + eta(n) (z(t-n) - mu) + a(t) + theta(1) a(t-1) + … + theta(q) a(t-q).
+//! D is a whole number. A fraction d makes eta endless; it is cut off at a given n, 300 as in RPS unless the text says otherwise.
 //! The signs of theta are those of R, and of Brockwell and Davis.
 
 use serde::{Deserialize, Serialize};
@@ -15,7 +16,7 @@ const N_LEADS_READY: usize = 64;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Linear {
     estimates: Estimates,
-    /// eta(p+d), …, eta(1): in the order of `history`, so that a prediction is one dot product.
+    /// eta(n), …, eta(1): in the order of `history`, so that a prediction is one dot product.
     eta: Vec<f64>,
     /// theta(q), …, theta(1).
     theta: Vec<f64>,
@@ -32,12 +33,23 @@ pub(crate) struct Estimates {
     pub(crate) phi: Vec<f64>,
     /// theta(1), …, theta(q): invertible.
     pub(crate) theta: Vec<f64>,
-    /// How many times the series is differenced.
+    /// How many whole times the series is differenced.
     pub(crate) n_differences: usize,
+    /// By which part of a time it is differenced besides.
+    pub(crate) fraction: Option<Fraction>,
     /// mu, in the unit of the series; with differences it is only where deviations are counted from.
     pub(crate) mean: f64,
     /// Variance of a(t), in squared units.
     pub(crate) innovation_variance: f64,
+}
+
+/// A fractional difference, (1 - B)^d.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Fraction {
+    /// Between -0.5 and 0.5: there the process is stationary and invertible.
+    pub(crate) d: f64,
+    /// How many weights of past samples are kept, the others being left out.
+    pub(crate) truncation: usize,
 }
 
 impl Linear {
@@ -45,7 +57,7 @@ impl Linear {
     ///
     /// Without moving averages the state forgets everything but the last samples, and only those are run through.
     pub(crate) fn new(estimates: Estimates, samples: &[f64]) -> Self {
-        let eta = reversed(&expand(&estimates.phi, estimates.n_differences));
+        let eta = reversed(&expand(&estimates));
         let theta = reversed(&estimates.theta);
         let (history, errors) = (Ring::new(eta.len()), Ring::new(theta.len()));
         let mut linear = Self { estimates, eta, theta, history, errors, ready: vec![0.0; N_LEADS_READY] };
@@ -147,9 +159,11 @@ impl Linear {
 
     /// Whether every estimate is a finite number, and the parts fit together.
     pub(crate) fn is_sound(&self) -> bool {
-        let Estimates { phi, theta, n_differences, mean, innovation_variance } = &self.estimates;
+        let Estimates { phi, theta, n_differences, fraction, mean, innovation_variance } = &self.estimates;
         let finite = |values: &[f64]| values.iter().all(|value| value.is_finite());
-        self.eta.len() == phi.len() + n_differences
+        let n_eta = fraction.map_or(phi.len() + n_differences, |fraction| fraction.truncation);
+        self.eta.len() == n_eta
+            && fraction.is_none_or(|fraction| fraction.d.abs() < 0.5)
             && self.theta.len() == theta.len()
             && self.history.is_sound(self.eta.len())
             && self.errors.is_sound(theta.len())
@@ -161,16 +175,32 @@ impl Linear {
     }
 }
 
-/// eta(1), …, eta(p+d) of phi(B) (1 - B)^d = 1 - eta(1) B - …
-fn expand(phi: &[f64], n_differences: usize) -> Vec<f64> {
+/// eta(1), …, eta(n) of phi(B) (1 - B)^(D+d) = 1 - eta(1) B - …; n is p + D, or where a fraction's weights are cut off.
+fn expand(estimates: &Estimates) -> Vec<f64> {
+    let Estimates { phi, n_differences, fraction, .. } = estimates;
+    let n_eta = fraction.map_or(phi.len() + n_differences, |fraction| fraction.truncation);
     let mut polynomial: Vec<f64> = std::iter::once(1.0).chain(phi.iter().map(|coefficient| -coefficient)).collect();
-    polynomial.resize(1 + phi.len() + n_differences, 0.0);
-    for _ in 0..n_differences {
+    polynomial.resize(1 + n_eta, 0.0);
+    for _ in 0..*n_differences {
         for power in (1..polynomial.len()).rev() {
             polynomial[power] -= polynomial[power - 1];
         }
     }
+    if let Some(fraction) = fraction {
+        let weights = fractional_difference(fraction.d, n_eta);
+        polynomial = (0..=n_eta)
+            .map(|power| (0..=power.min(phi.len() + n_differences)).map(|i| polynomial[i] * weights[power - i]).sum())
+            .collect();
+    }
     polynomial[1..].iter().map(|coefficient| -coefficient).collect()
+}
+
+/// pi(0), …, pi(n) of (1 - B)^d = pi(0) + pi(1) B + … (Hosking 1981, equation 3).
+pub(crate) fn fractional_difference(d: f64, n: usize) -> Vec<f64> {
+    let next = |weight: &f64, lag: usize| weight * (lag as f64 - 1.0 - d) / lag as f64;
+    let mut weights = vec![1.0];
+    (1..=n).for_each(|lag| weights.push(next(&weights[lag - 1], lag)));
+    weights
 }
 
 fn reversed(values: &[f64]) -> Vec<f64> {
@@ -199,11 +229,30 @@ pub(crate) fn dot(weights: &[f64], values: &[f64]) -> f64 {
 mod tests {
     use super::*;
 
+    fn eta(phi: &[f64], n_differences: usize, fraction: Option<Fraction>) -> Vec<f64> {
+        expand(&Estimates { phi: phi.to_vec(), n_differences, fraction, ..Estimates::default() })
+    }
+
     #[test]
     fn differences_fold_into_eta() {
-        assert_eq!(expand(&[], 1), [1.0]);
-        assert_eq!(expand(&[], 2), [2.0, -1.0]);
+        assert_eq!(eta(&[], 1, None), [1.0]);
+        assert_eq!(eta(&[], 2, None), [2.0, -1.0]);
         // (1 - 0.5 B) (1 - B) = 1 - 1.5 B + 0.5 B^2
-        assert_eq!(expand(&[0.5], 1), [1.5, -0.5]);
+        assert_eq!(eta(&[0.5], 1, None), [1.5, -0.5]);
+    }
+
+    #[test]
+    fn a_fraction_has_the_weights_of_fracdiff() {
+        let expected = [0.4, 0.12, 0.064, 0.0416, 0.029952, 0.022_963_2, 0.018_370_56, 0.015_155_712, 0.012_798_156_8];
+        let weights = eta(&[], 0, Some(Fraction { d: 0.4, truncation: 9 }));
+        // The first five are exact; the others are printed to ten digits.
+        assert!(weights.iter().zip(expected).all(|(ours, theirs)| (ours - theirs).abs() < 1e-11), "{weights:?}");
+    }
+
+    #[test]
+    fn a_fraction_multiplies_with_phi() {
+        // (1 - 0.5 B) (1 - 0.4 B - 0.12 B^2 - …) = 1 - 0.9 B + 0.08 B^2 - …
+        let weights = eta(&[0.5], 0, Some(Fraction { d: 0.4, truncation: 2 }));
+        assert!((weights[0] - 0.9).abs() < 1e-15 && (weights[1] + 0.08).abs() < 1e-15, "{weights:?}");
     }
 }

@@ -1,9 +1,9 @@
 //! The conditional sum of squares of an ARMA model: errors before the first predictable sample are 0.
 
-use super::Orders;
 use super::hannan_rissanen;
 use super::levenberg_marquardt::{Minimum, Problem, minimize};
 use super::polynomial::{is_stable, stabilize};
+use crate::spec::Orders;
 
 /// By then it shows which start leads to the least sum.
 const N_STEPS_SHORT: usize = 25;
@@ -141,7 +141,7 @@ mod tests {
     #[test]
     fn the_jacobian_is_the_slope_of_the_residuals() {
         let row: Vec<f64> = (0..60).map(|t| (f64::from(t) * 0.9).sin() + f64::from(t * 31 % 17) / 10.0).collect();
-        let orders = Orders { n_phi: 2, n_differences: 0, n_theta: 2 };
+        let orders = Orders { n_phi: 2, n_differences: 0, n_theta: 2, truncation: None };
         let counts = (0..60).map(|t| t != 23).collect();
         let css = Css::new(row, counts, orders, true);
         let at = [0.4, -0.2, 0.3, 0.25, 0.7];

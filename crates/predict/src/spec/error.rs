@@ -1,0 +1,84 @@
+//! Why a text is no model specification.
+
+use super::Spec;
+
+/// A text that is no model specification.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum SpecError {
+    /// No model has this name.
+    #[error("unknown model `{given}`; known are {known}", known = known())]
+    UnknownModel {
+        /// The name as given.
+        given: String,
+    },
+    /// The text does not have the shape of a specification.
+    #[error(
+        "cannot read `{text}` as a model: {problem}; it should look like AR(16) or REFIT(AR(16),every=100,window=600)"
+    )]
+    Malformed {
+        /// The whole text.
+        text: String,
+        /// What is wrong with it.
+        problem: &'static str,
+    },
+    /// An argument is absent.
+    #[error("`{model}` needs {argument}, as in {example}")]
+    Missing {
+        /// The model's name.
+        model: &'static str,
+        /// The argument's name.
+        argument: &'static str,
+        /// A complete specification.
+        example: &'static str,
+    },
+    /// An argument that the model does not have.
+    #[error("`{model}` does not take `{given}`; it is written {example}")]
+    UnknownArgument {
+        /// The model's name.
+        model: &'static str,
+        /// The argument as given.
+        given: String,
+        /// A complete specification.
+        example: &'static str,
+    },
+    /// A number outside what is allowed.
+    #[error("{argument} of `{model}` is `{given}`; it has to be a whole number from {min} to {max}")]
+    OutOfRange {
+        /// The model's name.
+        model: &'static str,
+        /// The argument's name.
+        argument: &'static str,
+        /// The value as given.
+        given: String,
+        /// The least that is taken.
+        min: usize,
+        /// The most that is taken.
+        max: usize,
+    },
+    /// A word where one of a few was expected.
+    #[error("method of `{model}` is `{given}`; it has to be {known}")]
+    UnknownMethod {
+        /// The model's name.
+        model: &'static str,
+        /// The words that are taken.
+        known: &'static str,
+        /// The word as given.
+        given: String,
+    },
+    /// A number in the place of the fraction that an ARFIMA estimates.
+    #[error(
+        "the second place of `ARFIMA` is `{given}`; it has to be the letter d, because the fit estimates the fraction"
+    )]
+    FixedFraction {
+        /// What stands there.
+        given: String,
+    },
+    /// A REFIT within a REFIT.
+    #[error("REFIT within REFIT: one of them is enough")]
+    NestedRefit,
+}
+
+fn known() -> String {
+    Spec::catalogue().iter().map(|(text, _)| *text).collect::<Vec<_>>().join(", ")
+}
