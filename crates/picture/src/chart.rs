@@ -26,7 +26,7 @@ pub enum Mark {
     Dots(Vec<(f64, f64)>),
     /// Straight lines from each point to the next.
     Line(Vec<(f64, f64)>),
-    /// Likewise, in the colour of what was fitted, with its name at the end.
+    /// Likewise, in the colour of what was fitted, with its name in the upper left corner.
     Fit(Vec<(f64, f64)>, String),
     /// A dashed line across at this height.
     Bound(f64),
@@ -129,17 +129,14 @@ impl Field<'_> {
             Mark::Line(points) => picture.shapes.push(self.line(points, Colour::DATA, 1.2)),
             Mark::Fit(points, name) => {
                 picture.shapes.push(self.line(points, Colour::FIT, 2.0));
-                if let Some(end) = points.iter().rev().find_map(|point| self.place(*point)) {
-                    picture.shapes.push(Shape::Words {
-                        text: name.clone(),
-                        // Above the line, and inside of the field.
-                        at: Place { x: end.x - 6.0, y: (end.y - 12.0).max(self.frame.corner.y + 14.0) },
-                        size: LABEL_SIZE,
-                        colour: Colour::FIT,
-                        anchor: Anchor::End,
-                        is_upward: false,
-                    });
-                }
+                picture.shapes.push(Shape::Words {
+                    text: name.clone(),
+                    at: Place { x: self.left() + 12.0, y: self.frame.corner.y + 20.0 },
+                    size: LABEL_SIZE,
+                    colour: Colour::FIT,
+                    anchor: Anchor::Start,
+                    is_upward: false,
+                });
             }
             Mark::Bound(value) => {
                 let Some(y) = self.y(*value) else { return };

@@ -8,6 +8,7 @@ mod line;
 mod normality;
 mod spectrum;
 mod stationarity;
+mod summary;
 mod whiteness;
 
 pub use autocorrelation::{autocorrelations, autocovariances, partial_autocorrelations};
@@ -16,6 +17,7 @@ pub use line::Line;
 pub use normality::{Normality, normality};
 pub use spectrum::{Periodogram, periodogram};
 pub use stationarity::{Kpss, Stationarity, Verdict, kpss, kpss_trend, stationarity};
+pub use summary::{Summary, longest_stretch, summary};
 pub use whiteness::{Count, Portmanteau, Weighting, Whiteness, portmanteau, rises, significance_bound, turning_points};
 
 /// Why a statistic cannot be had from these samples.
