@@ -35,7 +35,7 @@ pub enum Mark {
 const TITLE_SIZE: f64 = 16.0;
 const LABEL_SIZE: f64 = 12.0;
 /// What titles, numbers and labels take around the field of the marks.
-const ROOM: Room = Room { left: 70.0, right: 22.0, top: 52.0, bottom: 48.0 };
+const ROOM: Room = Room { left: 84.0, right: 22.0, top: 52.0, bottom: 48.0 };
 
 struct Room {
     left: f64,
@@ -157,7 +157,7 @@ impl Field<'_> {
 
     fn labels(&self) -> [Shape; 2] {
         let middle = Place { x: self.left() + 0.5 * self.frame.width, y: self.bottom() + 38.0 };
-        let beside = Place { x: self.left() - 52.0, y: self.frame.corner.y + 0.5 * self.frame.height };
+        let beside = Place { x: self.left() - 66.0, y: self.frame.corner.y + 0.5 * self.frame.height };
         let mut upward = words(&self.chart.y.label, beside, Anchor::Middle);
         if let Shape::Words { is_upward, .. } = &mut upward {
             *is_upward = true;
@@ -183,17 +183,17 @@ mod tests {
     fn chart(marks: Vec<Mark>) -> Picture {
         let axis = |label: &str| Axis { label: label.into(), scale: Scale::Linear, range: (0.0, 10.0) };
         let chart = Chart { title: "T".into(), caption: "C".into(), x: axis("lag"), y: axis("size"), marks };
-        let mut picture = Picture::blank(392.0, 300.0);
-        chart.draw(&mut picture, Frame { corner: Place { x: 0.0, y: 0.0 }, width: 392.0, height: 300.0 });
+        let mut picture = Picture::blank(406.0, 300.0);
+        chart.draw(&mut picture, Frame { corner: Place { x: 0.0, y: 0.0 }, width: 406.0, height: 300.0 });
         picture
     }
 
     #[test]
     fn a_point_lies_where_its_numbers_say() {
-        // The field is 300 by 200 pixels, from (70, 52).
+        // The field is 300 by 200 pixels, from (84, 52).
         let picture = chart(vec![Mark::Dots(vec![(5.0, 2.5), (f64::NAN, 1.0), (11.0, 1.0)])]);
         let discs: Vec<_> = picture.shapes.iter().filter(|shape| matches!(shape, Shape::Disc { .. })).collect();
-        let centre = Place { x: 220.0, y: 202.0 };
+        let centre = Place { x: 234.0, y: 202.0 };
         assert_eq!(discs, [&Shape::Disc { centre, radius: 1.8, colour: Colour::DATA }]);
     }
 

@@ -60,7 +60,7 @@ fn gaps_part_the_samples_and_are_said() {
                       0 % of 2 autocorrelations beyond 0.314 (5 % in noise)
                       11 turning points, 23.3 expected (p < 0.0001); 31 rises, 18.5 expected (p < 0.0001)
         normality     like normal: R^2 of the quantile-quantile line 0.9526 (p 0.0927)
-        unbroken      samples 12 to 40, of which the figures below are, and the periodogram
+        unbroken      samples 12 to 40, which stationarity, Hurst exponents and periodogram are of
         stationarity  stationary about a level: KPSS 0.0329094 (p >= 0.1) for a level, 0.0331312 (p >= 0.1) for a line
 
         means of   n  variance

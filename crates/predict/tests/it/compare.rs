@@ -1,6 +1,7 @@
 //! The comparison of two forecasters against R (the script is `testdata/predict/compare/reference.R`).
 
 use predict::{CompareError, Loss, Variance, compare};
+use proptest::prelude::*;
 
 use crate::testdata::{named, text};
 
@@ -105,4 +106,20 @@ fn what_cannot_be_compared_is_refused() {
     assert_eq!(refused(&[f64::NAN; 9], &[1.0; 9], 1), CompareError::TooShort { lead: 1, have: 0, need: 8 });
     assert_eq!(refused(&[0.1; 9], &[0.3; 9], 1), CompareError::Constant);
     assert_eq!(refused(&[0.0; 9], &[0.0; 9], 1), CompareError::Constant);
+}
+
+proptest! {
+    #[test]
+    fn any_errors_give_a_probability_or_a_reason(
+        pairs in prop::collection::vec((any::<f64>(), any::<f64>()), 0..40),
+        scale in prop_oneof![Just(1.0), Just(1e-300), Just(f64::NAN)],
+        lead in 0..12_usize,
+    ) {
+        let (first, second): (Vec<f64>, Vec<f64>) = pairs.into_iter().map(|(a, b)| (a * scale, b)).unzip();
+        for loss in [Loss::Squared, Loss::Absolute] {
+            if let Ok(comparison) = compare(&first, &second, lead, loss) {
+                prop_assert!((0.0..=1.0).contains(&comparison.p_value), "{:?}", comparison);
+            }
+        }
+    }
 }

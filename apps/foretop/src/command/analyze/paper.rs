@@ -35,10 +35,8 @@ fn sentences(analysis: &Analysis) -> Vec<(&'static str, String)> {
     sentences.extend(analysis.normality.iter().map(|line| ("normality", line.sentence())));
     if analysis.n_gaps > 0 {
         let (first, last) = (stretch.first_idx + 1, stretch.first_idx + stretch.n);
-        sentences.push((
-            "unbroken",
-            format!("samples {first} to {last}, of which the figures below are, and the periodogram"),
-        ));
+        let sentence = format!("samples {first} to {last}, which stationarity, Hurst exponents and periodogram are of");
+        sentences.push(("unbroken", sentence));
     }
     if let Some(tested) = &analysis.stationarity {
         let (level, trend) = (kpss(&tested.level), kpss(&tested.trend));

@@ -17,7 +17,7 @@ const N_FREQUENCIES_MAX: usize = 500;
 /// Four charts under the name of what was analyzed.
 pub fn picture(analysis: &Analysis, name: &str) -> Picture {
     let mut picture = Picture::blank(WIDTH, HEIGHT);
-    picture.write(title(analysis, name), Place { x: 70.0, y: 36.0 }, 19.0);
+    picture.write(title(analysis, name), Place { x: 84.0, y: 36.0 }, 19.0);
     let charts = [
         correlations(analysis, "Autocorrelation", &analysis.autocorrelations),
         correlations(analysis, "Partial autocorrelation", &analysis.partial_autocorrelations),
