@@ -5,7 +5,7 @@
 //! of samples. The model makes a [`Predictor`], a filter that takes one sample at a time and can be
 //! asked at any moment for the means and standard errors of any number of steps ahead. An
 //! [`Evaluator`] is independent of any predictor: fed with samples and forecasts it says, per lead
-//! time, how well they agreed.
+//! time, how well they agreed; [`compare`] says whether one forecaster was better than another.
 //!
 //! # Gaps and non-finite samples
 //!
@@ -22,6 +22,7 @@
 //! Floor 2: no I/O, no clock, and no threads but the worker pool that a [`Fleet`] shares its work among.
 #![forbid(unsafe_code)]
 
+mod compare;
 mod error_growth;
 mod evaluator;
 mod fit;
@@ -34,7 +35,8 @@ mod refit;
 mod spec;
 mod state;
 
-pub use evaluator::{Coverage, Errors, Evaluator, LeadScore};
+pub use compare::{CompareError, Comparison, Loss, Variance, compare};
+pub use evaluator::{Coverage, Errors, Evaluator, IntervalScores, LeadScore};
 pub use fit::{FitError, fit};
 pub use fleet::Fleet;
 pub use forecast::{Forecast, Interval, half_width};

@@ -2,6 +2,7 @@
 
 mod arma;
 mod bad_input;
+mod compare;
 mod fleet;
 mod gaps;
 mod intervals;
