@@ -4,7 +4,7 @@ TARGET_DIR := $(or $(CARGO_TARGET_DIR),target)
 export CARGO_TARGET_DIR := $(abspath $(TARGET_DIR))
 
 .DEFAULT_GOAL := help
-.PHONY: help run test lint bench web build python screenshots clean
+.PHONY: help run test fuzz lint bench web build python screenshots clean
 
 help: ## Lists the targets.
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -16,6 +16,9 @@ run: build ## Installs what is missing, builds, and measures this host until Ctr
 
 test: ## Installs what is missing and runs every test.
 	@scripts/test.sh
+
+fuzz: ## Looks for inputs that break a decoder, a minute for each (FORETOP_FUZZ_SECONDS).
+	@scripts/fuzz.sh
 
 lint: ## Checks form and habits of all code: rustfmt, clippy, ruff, mypy, tsc, shellcheck.
 	@scripts/lint.sh
