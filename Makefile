@@ -4,7 +4,7 @@ TARGET_DIR := $(or $(CARGO_TARGET_DIR),target)
 export CARGO_TARGET_DIR := $(abspath $(TARGET_DIR))
 
 .DEFAULT_GOAL := help
-.PHONY: help run test lint bench web build screenshots clean
+.PHONY: help run test fuzz lint bench web build python screenshots clean
 
 help: ## Lists the targets.
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -17,7 +17,10 @@ run: build ## Installs what is missing, builds, and measures this host until Ctr
 test: ## Installs what is missing and runs every test.
 	@scripts/test.sh
 
-lint: ## Checks form and habits of all code: rustfmt, clippy, ruff, tsc, shellcheck.
+fuzz: ## Looks for inputs that break a decoder, a minute for each (FORETOP_FUZZ_SECONDS).
+	@scripts/fuzz.sh
+
+lint: ## Checks form and habits of all code: rustfmt, clippy, ruff, mypy, tsc, shellcheck.
 	@scripts/lint.sh
 
 bench: build ## Measures Foretop beside its peers and prints the tables of the README (about 13 minutes).
@@ -29,6 +32,9 @@ web: ## Builds the page into web/dist, unless it is there and newer than its sou
 build: web ## Builds the release binary with the page in it.
 	@scripts/install-system-packages.sh cargo cc
 	@cargo build --release -p foretop --locked
+
+python: ## Builds the Python package and installs it into .venv.
+	@scripts/python-package.sh release
 
 screenshots: build ## Makes the README's pictures of the page and the terminal view.
 	@scripts/screenshots.sh

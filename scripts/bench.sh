@@ -8,7 +8,9 @@ export CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-$PWD/target}"
 binary="$CARGO_TARGET_DIR/release/foretop"
 
 scripts/python-venv.sh bench/requirements.txt
-cargo bench --locked -p predict --bench ar
+scripts/python-package.sh release
+cargo bench --locked -p predict --bench ar --bench fleet
 .venv/bin/python bench/predict_peers.py
+.venv/bin/python bench/python_cost.py
 .venv/bin/python bench/payload.py --binary "$binary"
 .venv/bin/python bench/node_cost.py --binary "$binary" --seconds "${FORETOP_BENCH_SECONDS:-600}"

@@ -7,6 +7,7 @@ set -euo pipefail
 
 declare -A package_of=(
     [cc]="gcc libc6-dev"
+    [c++]="g++"
     [chromium]="chromium fonts-dejavu-core"
     [kill]="procps"
     [shellcheck]="shellcheck"

@@ -4,7 +4,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 scripts/install-system-packages.sh cargo npm cc shellcheck
-scripts/python-venv.sh scripts/requirements.txt
+scripts/python-venv.sh scripts/requirements.txt python/requirements.txt
 # clippy compiles the node, and the node embeds the page.
 scripts/build-web.sh --tools
 
@@ -16,6 +16,7 @@ run cargo fmt --check
 run cargo clippy --workspace --all-targets --locked -- -D warnings
 run .venv/bin/ruff check
 run .venv/bin/ruff format --check
+run env --chdir=python ../.venv/bin/mypy
 run npm --prefix web run lint
 run shellcheck --external-sources .ci/run scripts/*.sh
 

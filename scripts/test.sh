@@ -49,6 +49,12 @@ scripts/build-web.sh --tools
 part "Rust tests"
 cargo test --workspace --locked
 
+part "Python package"
+scripts/python-package.sh dev
+.venv/bin/stubtest foretop._native
+rm -rf "$CARGO_TARGET_DIR/tour"
+FORETOP_TOUR="$CARGO_TARGET_DIR/tour" .venv/bin/pytest python
+
 part "a real Prometheus reads the metrics"
 cargo test --workspace --locked --test it -- --ignored prometheus::
 

@@ -1,11 +1,13 @@
 //! One module for each command: its arguments, and what it does with them.
 
+pub mod analyze;
 pub mod ask;
 pub mod completions;
 pub mod export;
 pub mod forget;
 pub mod man;
 pub mod models;
+mod noise;
 pub mod predict;
 pub mod replay;
 pub mod signals;

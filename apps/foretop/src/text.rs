@@ -66,6 +66,16 @@ impl Table {
     }
 }
 
+/// Six significant digits, in plain notation where that is not longer than a line of zeros.
+pub fn six_digits(value: f64) -> String {
+    let exponent = if value == 0.0 { 0 } else { value.abs().log10().floor() as i32 };
+    match exponent {
+        -5..=5 => format!("{value:.*}", usize::try_from(5 - exponent).unwrap_or(0)),
+        6..=14 => format!("{value:.0}"),
+        _ => format!("{value:.5e}"),
+    }
+}
+
 /// Writes `value` as indented JSON and a line's end.
 ///
 /// # Errors
@@ -93,5 +103,11 @@ mod tests {
         let mut out = Vec::new();
         table.write(&mut out).unwrap();
         assert_eq!(String::from_utf8(out).unwrap(), "name      n\na         1\nlonger  100\n");
+    }
+
+    #[test]
+    fn tables_show_six_digits() {
+        let shown = [0.0, 48.985_573_631, -0.001_234_567_8, 123_456.7, 1e6, 1e20].map(six_digits);
+        assert_eq!(shown, ["0.00000", "48.9856", "-0.00123457", "123457", "1000000", "1.00000e20"]);
     }
 }

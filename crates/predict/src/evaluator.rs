@@ -1,10 +1,14 @@
 //! How well forecasts agreed with what came, per lead time, independent of any predictor (RPS section 5.2.3).
 
+mod score;
+mod track;
+
+pub use score::{Coverage, Errors, IntervalScores, LeadScore};
+
 use std::collections::VecDeque;
 
-use units::Confidence;
-
-use crate::forecast::{Forecast, half_width};
+use crate::forecast::Forecast;
+use track::Track;
 
 /// Compares samples with the forecasts that were made for them.
 ///
@@ -14,49 +18,7 @@ use crate::forecast::{Forecast, half_width};
 pub struct Evaluator {
     tracks: Vec<Track>,
     n_errors_max: usize,
-}
-
-/// The score of one lead time.
-#[derive(Clone, Debug, PartialEq)]
-pub struct LeadScore {
-    /// Steps ahead.
-    pub lead: usize,
-    /// Errors that the statistics are over.
-    pub n: usize,
-    /// Forecasts that came due in a gap and could not be scored, since the beginning.
-    pub n_unscored: u64,
-    /// `None` while nothing was scored.
-    pub errors: Option<Errors>,
-    /// `None` while nothing was scored.
-    pub coverage: Option<Coverage>,
-}
-
-/// Statistics of errors, in the unit of the series (`mean_squared` in its square).
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Errors {
-    /// Least error.
-    pub min: f64,
-    /// Median error; the mean of the middle two when their number is even.
-    pub median: f64,
-    /// Greatest error.
-    pub max: f64,
-    /// Mean error: the bias.
-    pub mean: f64,
-    /// Mean of the errors' magnitudes.
-    pub mean_absolute: f64,
-    /// Mean of the errors' squares.
-    pub mean_squared: f64,
-}
-
-/// The share of samples that fell inside the central intervals, each in [0, 1].
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Coverage {
-    /// Of 50 % intervals.
-    pub p50: f64,
-    /// Of 80 % intervals.
-    pub p80: f64,
-    /// Of 95 % intervals.
-    pub p95: f64,
+    naive: Naive,
 }
 
 impl Evaluator {
@@ -73,12 +35,24 @@ impl Evaluator {
     #[must_use]
     pub fn with_window(leads: &[usize], n_errors_max: usize) -> Self {
         assert!(n_errors_max > 0, "a score needs at least one error");
-        Self { tracks: leads.iter().map(|lead| Track::new(*lead)).collect(), n_errors_max }
+        let tracks = leads.iter().map(|lead| Track::new(*lead)).collect();
+        Self { tracks, n_errors_max, naive: Naive::default() }
+    }
+
+    /// Scales errors by the one-step mean absolute error of LAST on these samples, as a rule those that the model was
+    /// fitted to, rather than on those that are scored. Without two known neighbours among them nothing changes.
+    #[must_use]
+    pub fn scaled_on(mut self, samples: &[f64]) -> Self {
+        let mut naive = Naive::default();
+        samples.iter().for_each(|sample| naive.step(*sample, usize::MAX));
+        self.naive.given = naive.mean_absolute();
+        self
     }
 
     /// Scores what was said of this sample, then notes the forecast made with it known, if one was made. A
     /// forecast may be shorter than the longest lead; the rest of the leads then go without.
     pub fn step(&mut self, sample: f64, forecast: Option<&Forecast>) {
+        self.naive.step(sample, self.n_errors_max);
         for track in &mut self.tracks {
             track.score(sample, self.n_errors_max);
             track.note(forecast);
@@ -88,85 +62,43 @@ impl Evaluator {
     /// One score per lead, in the order given at the start.
     #[must_use]
     pub fn scores(&self) -> Vec<LeadScore> {
-        self.tracks.iter().map(Track::to_score).collect()
+        let naive_error = self.naive.mean_absolute();
+        self.tracks.iter().map(|track| track.to_score(naive_error)).collect()
+    }
+
+    /// The errors that the score of `lead` is over, oldest first, for the tests that `series::statistics` has; empty for a
+    /// lead that is not scored. Moments without a sample or without a forecast are left out.
+    #[must_use]
+    pub fn errors(&self, lead: usize) -> Vec<f64> {
+        self.tracks.iter().find(|track| track.lead() == lead).map_or_else(Vec::new, Track::errors)
     }
 }
 
-/// One lead time: what was said and is not due yet, and how wrong it turned out.
-#[derive(Clone, Debug)]
-struct Track {
-    lead: usize,
-    /// Mean and standard error said at each of the last `lead` steps, oldest first.
-    pending: VecDeque<Option<(f64, f64)>>,
-    /// Errors, and their magnitudes in standard errors, from which coverage follows at any confidence.
-    scored: VecDeque<(f64, f64)>,
-    n_unscored: u64,
+/// What LAST would have been wrong by at one step: the scale of scaled errors.
+#[derive(Clone, Debug, Default)]
+struct Naive {
+    last: Option<f64>,
+    /// Magnitudes of the last changes between known neighbours, oldest first.
+    changes: VecDeque<f64>,
+    given: Option<f64>,
 }
 
-impl Track {
-    fn new(lead: usize) -> Self {
-        assert!(lead > 0, "lead 0 is the sample itself");
-        Self { lead, pending: VecDeque::new(), scored: VecDeque::new(), n_unscored: 0 }
+impl Naive {
+    fn step(&mut self, sample: f64, n_max: usize) {
+        let sample = Some(sample).filter(|sample| sample.is_finite());
+        if let (Some(last), Some(sample)) = (self.last, sample) {
+            if self.changes.len() == n_max {
+                self.changes.pop_front();
+            }
+            self.changes.push_back((sample - last).abs());
+        }
+        self.last = sample;
     }
 
-    fn score(&mut self, sample: f64, n_errors_max: usize) {
-        if self.pending.len() < self.lead {
-            return;
-        }
-        let Some((mean, standard_error)) = self.pending.pop_front().flatten() else {
-            return;
-        };
-        let error = sample - mean;
-        if !error.is_finite() {
-            self.n_unscored += 1;
-            return;
-        }
-        if self.scored.len() == n_errors_max {
-            self.scored.pop_front();
-        }
-        let reach = if error == 0.0 { 0.0 } else { error.abs() / standard_error };
-        self.scored.push_back((error, reach));
-    }
-
-    fn note(&mut self, forecast: Option<&Forecast>) {
-        let said = forecast.filter(|forecast| forecast.n_leads() >= self.lead);
-        self.pending.push_back(said.map(|said| (said.means()[self.lead - 1], said.standard_errors()[self.lead - 1])));
-    }
-
-    fn to_score(&self) -> LeadScore {
-        let n = self.scored.len();
-        let covered = |confidence| {
-            let reach_max = half_width(confidence);
-            self.scored.iter().filter(|(_, reach)| *reach <= reach_max).count() as f64 / n as f64
-        };
-        LeadScore {
-            lead: self.lead,
-            n,
-            n_unscored: self.n_unscored,
-            errors: (n > 0).then(|| Errors::of(self.scored.iter().map(|(error, _)| *error).collect())),
-            coverage: (n > 0).then(|| Coverage {
-                p50: covered(Confidence::P50),
-                p80: covered(Confidence::P80),
-                p95: covered(Confidence::P95),
-            }),
-        }
-    }
-}
-
-impl Errors {
-    /// Of at least one error, all finite.
-    fn of(mut errors: Vec<f64>) -> Self {
-        errors.sort_by(f64::total_cmp);
-        let (n, middle) = (errors.len() as f64, errors.len() / 2);
-        let is_even = errors.len().is_multiple_of(2);
-        Self {
-            min: errors[0],
-            median: if is_even { f64::midpoint(errors[middle - 1], errors[middle]) } else { errors[middle] },
-            max: errors[errors.len() - 1],
-            mean: errors.iter().sum::<f64>() / n,
-            mean_absolute: errors.iter().map(|error| error.abs()).sum::<f64>() / n,
-            mean_squared: errors.iter().map(|error| error * error).sum::<f64>() / n,
-        }
+    /// `None` while no two samples were neighbours.
+    fn mean_absolute(&self) -> Option<f64> {
+        let n = self.changes.len() as f64;
+        self.given.or_else(|| (n > 0.0).then(|| self.changes.iter().map(|change| change / n).sum()))
     }
 }
 
@@ -189,13 +121,6 @@ mod tests {
         let mean_errors: Vec<_> = scores.iter().map(|score| score.errors.map(|errors| errors.mean)).collect();
         // Lead 1: 11 - 10 and 23 - 30. Lead 2: 23 - 20 and 44 - 40.
         assert_eq!(mean_errors, [Some(-3.0), Some(3.5)]);
-    }
-
-    #[test]
-    fn statistics_are_those_of_the_errors() {
-        let errors = Errors::of(vec![3.0, -1.0, 0.0, 2.0]);
-        let expected = Errors { min: -1.0, median: 1.0, max: 3.0, mean: 1.0, mean_absolute: 1.5, mean_squared: 3.5 };
-        assert_eq!(errors, expected);
     }
 
     #[test]
@@ -232,5 +157,62 @@ mod tests {
         evaluator.step(5.0, Some(&forecast(&[5.0], 0.0)));
         evaluator.step(5.0, None);
         assert_eq!(evaluator.scores()[0].coverage.map(|coverage| coverage.p50), Some(1.0));
+    }
+
+    #[test]
+    fn an_interval_score_is_the_width_and_what_a_miss_costs() {
+        let mut evaluator = Evaluator::new(1);
+        for error in [0.5, 4.0] {
+            evaluator.step(f64::NAN, Some(&forecast(&[0.0], 1.0)));
+            evaluator.step(error, None);
+        }
+        // Half widths 0.674, 1.282, 1.960; beyond the upper end an error costs 2/(1 - confidence) = 4, 10, 40 times what it is.
+        let expected = [(0.674_489_750, 4.0), (1.281_551_566, 10.0), (1.959_963_985, 40.0)]
+            .map(|(reach, price)| 2.0 * reach + price * (4.0 - reach) / 2.0);
+        let IntervalScores { p50, p80, p95 } = evaluator.scores()[0].interval_scores.unwrap();
+        for (score, expected) in [p50, p80, p95].iter().zip(expected) {
+            // Kept as 32-bit floats.
+            assert!((score / expected - 1.0).abs() < 1e-6, "{score} is not {expected}");
+        }
+    }
+
+    #[test]
+    fn scaled_errors_are_1_for_last() {
+        let samples = [1.0, 4.0, 3.0, f64::NAN, 9.0, 7.0];
+        let mut evaluator = Evaluator::new(1);
+        for sample in samples {
+            evaluator.step(sample, Some(&forecast(&[sample], 1.0)).filter(|_| sample.is_finite()));
+        }
+        assert_eq!(evaluator.scores()[0].mean_absolute_scaled, Some(1.0));
+        let on_others = evaluator.scaled_on(&[0.0, 4.0, 0.0]);
+        assert_eq!(on_others.scores()[0].mean_absolute_scaled, Some(0.5));
+    }
+
+    #[test]
+    fn a_constant_series_has_no_scale() {
+        let mut evaluator = Evaluator::new(1);
+        (0..3).for_each(|_| evaluator.step(5.0, Some(&forecast(&[4.0], 1.0))));
+        assert_eq!(evaluator.scores()[0].mean_absolute_scaled, None);
+    }
+
+    #[test]
+    fn errors_of_any_size_are_scored() {
+        for scale in [1e300, 1e-300] {
+            let mut evaluator = Evaluator::new(1);
+            for error in [0.5, 4.0] {
+                evaluator.step(f64::NAN, Some(&forecast(&[0.0], scale)));
+                evaluator.step(error * scale, None);
+            }
+            let score = &evaluator.scores()[0];
+            assert!((score.interval_scores.unwrap().p95 / scale - 44.720_650).abs() < 1e-5);
+            assert!(score.crps.unwrap() / scale > 1.0);
+        }
+    }
+
+    #[test]
+    fn the_errors_of_a_lead_are_handed_out() {
+        let mut evaluator = Evaluator::with_window(&[1], 2);
+        [0.0, 9.0, 1.0, 2.0].iter().for_each(|sample| evaluator.step(*sample, Some(&forecast(&[0.0], 1.0))));
+        assert_eq!((evaluator.errors(1), evaluator.errors(2)), (vec![1.0, 2.0], vec![]));
     }
 }

@@ -5,7 +5,7 @@
 //! of samples. The model makes a [`Predictor`], a filter that takes one sample at a time and can be
 //! asked at any moment for the means and standard errors of any number of steps ahead. An
 //! [`Evaluator`] is independent of any predictor: fed with samples and forecasts it says, per lead
-//! time, how well they agreed.
+//! time, how well they agreed; [`compare`] says whether one forecaster was better than another.
 //!
 //! # Gaps and non-finite samples
 //!
@@ -19,28 +19,34 @@
 //!   included. When samples return, the forecasts that stood in for the missing ones remain as history.
 //! - The [`Evaluator`] scores nothing against a gap; such forecasts are counted as unscored.
 //!
-//! Floor 2: no I/O, no clock, no threads.
+//! Floor 2: no I/O, no clock, and no threads but the worker pool that a [`Fleet`] shares its work among.
 #![forbid(unsafe_code)]
 
+mod compare;
 mod error_growth;
 mod evaluator;
 mod fit;
+mod fleet;
 mod forecast;
 mod inference;
 mod intervals;
 mod ladder;
+mod loss;
 mod model;
 mod predictor;
 mod refit;
 mod spec;
 mod state;
 
-pub use evaluator::{Coverage, Errors, Evaluator, LeadScore};
+pub use compare::{CompareError, Comparison, Variance, compare};
+pub use evaluator::{Coverage, Errors, Evaluator, IntervalScores, LeadScore};
 pub use fit::{FitError, fit};
+pub use fleet::Fleet;
 pub use forecast::{Forecast, Interval, half_width};
 pub use inference::{Inference, Parameter};
 pub use intervals::Intervals;
+pub use loss::Loss;
 pub use model::Model;
 pub use predictor::Predictor;
-pub use spec::{ArMethod, Loss, Method, Region, Spec, SpecError, Trend};
+pub use spec::{ArMethod, Method, Region, Spec, SpecError, Trend};
 pub use state::RestoreError;

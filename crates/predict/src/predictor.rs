@@ -5,13 +5,14 @@ use serde::{Deserialize, Serialize};
 use crate::fit::fit;
 use crate::forecast::Forecast;
 use crate::intervals::{Calibration, Intervals};
+use crate::model::linear::Linear;
 use crate::model::{Fitted, Model};
 use crate::refit::Schedule;
 use crate::spec::Spec;
 
 /// Gaps longer than this no longer widen the errors. By then a stationary model has returned to its mean and its
 /// whole variance, and the work of a forecast after a gap stays bounded.
-const N_MISSING_MAX: usize = 4096;
+pub(crate) const N_MISSING_MAX: usize = 4096;
 
 /// A model in motion: takes one sample at a time, and forecasts any number of steps from where it stands.
 ///
@@ -152,6 +153,22 @@ impl Predictor {
     #[must_use]
     pub fn n_failed_refits(&self) -> u64 {
         self.schedule.as_ref().map_or(0, |schedule| schedule.n_failures)
+    }
+
+    /// The linear model that this steps, if it is one, and how many samples are missing.
+    pub(crate) fn linear(&self) -> Option<(&Linear, usize)> {
+        match &self.model.fitted {
+            Fitted::Linear(linear) => Some((linear, self.n_missing)),
+            _ => None,
+        }
+    }
+
+    /// As [`Predictor::linear`], to be changed.
+    pub(crate) fn linear_mut(&mut self) -> Option<(&mut Linear, &mut usize)> {
+        match &mut self.model.fitted {
+            Fitted::Linear(linear) => Some((linear, &mut self.n_missing)),
+            _ => None,
+        }
     }
 
     /// Whether the parts fit together, as a decoder must check.

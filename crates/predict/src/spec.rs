@@ -10,6 +10,8 @@ use serde::{Deserialize, Serialize};
 
 pub use error::SpecError;
 
+use crate::loss::Loss;
+
 /// A model to be fitted, by the names of RPS (Figure 3) where it has them.
 ///
 /// Its text is what people type and what is shown: `AR(16)`, `REFIT(AR(16),every=100,window=600)`. It is
@@ -141,16 +143,6 @@ pub enum Region {
     Usual,
     /// `admissible`: wherever old samples lose their weight (Hyndman, Koehler, Ord and Snyder 2008, chapter 10).
     Admissible,
-}
-
-/// How errors are weighed against each other.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub enum Loss {
-    /// `mse`: by their squares.
-    #[default]
-    Squared,
-    /// `mae`: by their magnitudes.
-    Absolute,
 }
 
 /// Orders of a linear model: phi(B) (1 - B)^(D + d) z(t) = theta(B) a(t).

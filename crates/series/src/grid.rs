@@ -6,6 +6,7 @@ use std::time::Duration;
 use units::{Timestamp, span};
 
 use crate::Series;
+use crate::resample::N_SLOTS_MAX;
 
 /// Moments `start`, `start + step`, `start + 2 step`, …
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,6 +46,26 @@ pub enum GridError {
         /// How many slots they would take.
         n_slots: u128,
         /// The commonest distance between neighbours.
+        step: Duration,
+    },
+    /// No sample to start from.
+    #[error("none of {n} samples is a finite number, so there is nothing to resample")]
+    Empty {
+        /// How many samples there are.
+        n: usize,
+    },
+    /// A step of no length.
+    #[error("a step of 0s leads nowhere; it has to be longer")]
+    ZeroStep,
+    /// More slots than fit into memory.
+    #[error(
+        "a step of {} would make {n_slots} samples, and no more than {N_SLOTS_MAX} are made; take a longer step",
+        span::format(*step)
+    )]
+    TooManySlots {
+        /// How many slots there would be.
+        n_slots: u128,
+        /// The step asked for.
         step: Duration,
     },
 }

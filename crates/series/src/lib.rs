@@ -8,9 +8,11 @@
 
 pub mod csv;
 mod grid;
+mod resample;
 pub mod statistics;
 
 pub use grid::{Grid, GridError};
+pub use resample::Method;
 
 use std::time::Duration;
 

@@ -52,6 +52,15 @@ pub(crate) struct Fraction {
     pub(crate) truncation: usize,
 }
 
+/// Coefficients and state of a linear predictor, each oldest first.
+pub(crate) struct Filter<'a> {
+    pub(crate) eta: &'a [f64],
+    pub(crate) theta: &'a [f64],
+    pub(crate) mean: f64,
+    pub(crate) history: &'a [f64],
+    pub(crate) errors: &'a [f64],
+}
+
 impl Linear {
     /// With the state that `samples` lead to, from zeros.
     ///
@@ -110,10 +119,32 @@ impl Linear {
     /// `n_missing` is how many samples are missing since the last known one; predictions stand in their place.
     pub(crate) fn forecast_into(&self, n_missing: usize, means: &mut Vec<f64>, standard_errors: &mut [f64]) {
         self.means_into(standard_errors.len(), means);
+        self.spread_into(n_missing, standard_errors);
+    }
+
+    /// The standard errors alone: they depend on the fit and on how many samples are missing, not on any sample.
+    pub(crate) fn spread_into(&self, n_missing: usize, standard_errors: &mut [f64]) {
         match self.ready.get(n_missing..n_missing + standard_errors.len()) {
             Some(ready) => standard_errors.copy_from_slice(ready),
             None => self.standard_errors_into(n_missing, standard_errors),
         }
+    }
+
+    /// All that a prediction is made of.
+    pub(crate) fn filter(&self) -> Filter<'_> {
+        Filter {
+            eta: &self.eta,
+            theta: &self.theta,
+            mean: self.estimates.mean,
+            history: self.history.recent(),
+            errors: self.errors.recent(),
+        }
+    }
+
+    /// Puts other deviations and errors in the place of those it has, as many of each, oldest first.
+    pub(crate) fn set_state(&mut self, history: impl Iterator<Item = f64>, errors: impl Iterator<Item = f64>) {
+        history.for_each(|deviation| self.history.push(deviation));
+        errors.for_each(|error| self.errors.push(error));
     }
 
     /// Each predicted deviation is appended to the known ones, where the next prediction finds it. Errors to come are

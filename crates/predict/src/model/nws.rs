@@ -11,7 +11,7 @@ mod sorted;
 use serde::{Deserialize, Serialize};
 
 use crate::error_growth::ErrorGrowth;
-use crate::spec::Loss;
+use crate::loss::Loss;
 pub(crate) use panel::Panel;
 use score::Score;
 

@@ -4,7 +4,8 @@ use std::ops::RangeInclusive;
 use std::str::FromStr;
 
 use super::call::Call;
-use super::{ArMethod, Loss, Method, Region, Spec, SpecError, Trend};
+use super::{ArMethod, Method, Region, Spec, SpecError, Trend};
+use crate::loss::Loss;
 
 /// The highest autoregressive order that is taken. RPS timed AR(512); a Levinson recursion of this order
 /// still takes about a millisecond.

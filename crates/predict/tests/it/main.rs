@@ -2,7 +2,9 @@
 
 mod arma;
 mod bad_input;
+mod compare;
 mod ets;
+mod fleet;
 mod gaps;
 mod intervals;
 mod nws;

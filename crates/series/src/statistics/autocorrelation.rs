@@ -2,7 +2,7 @@
 
 use realfft::RealFftPlanner;
 
-use super::mean;
+use super::{mean, scaled};
 
 /// Biased autocovariances at lags 0 to `lag_max`, by FFT: sums of products of deviations from the mean, divided by the
 /// number of known samples. A product with a gap in it counts as 0.
@@ -24,7 +24,7 @@ pub fn autocovariances(samples: &[f64], lag_max: usize) -> Vec<f64> {
 /// Autocorrelations at lags 0 to `lag_max`; NaN throughout for a series that does not vary.
 #[must_use]
 pub fn autocorrelations(samples: &[f64], lag_max: usize) -> Vec<f64> {
-    let covariances = autocovariances(samples, lag_max);
+    let covariances = autocovariances(&scaled(samples), lag_max);
     covariances.iter().map(|covariance| covariance / covariances[0]).collect()
 }
 

@@ -3,7 +3,7 @@
 //! H is 0.5 for a series without long memory, toward 1 the longer the memory, below 0.5 when rises are followed by
 //! falls. For a fractionally integrated series H = d + 0.5.
 
-use super::{Line, StatisticError, check, mean, periodogram};
+use super::{Line, StatisticError, check, mean, periodogram, scaled};
 
 /// An estimate of the Hurst exponent.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -33,8 +33,9 @@ const STRETCH_MIN: usize = 8;
 /// Fewer than 64 samples, a gap, or samples that do not vary.
 pub fn pox_plot(samples: &[f64]) -> Result<Vec<PoxPoint>, StatisticError> {
     check("the pox plot", samples, 64)?;
-    let points = lengths(samples.len() / 2).into_iter().flat_map(|length| {
-        let ranges = samples.chunks_exact(length).filter_map(rescaled);
+    let scaled = scaled(samples);
+    let points = lengths(scaled.len() / 2).into_iter().flat_map(|length| {
+        let ranges = scaled.chunks_exact(length).filter_map(rescaled);
         ranges.map(move |rescaled_range| PoxPoint { length, rescaled_range })
     });
     Ok(points.collect())
@@ -56,10 +57,11 @@ pub fn rescaled_range(samples: &[f64]) -> Result<Hurst, StatisticError> {
 /// Fewer than 64 samples, a gap, or samples that do not vary.
 pub fn aggregated_variance(samples: &[f64]) -> Result<Hurst, StatisticError> {
     check("the aggregated variance", samples, 64)?;
+    let scaled = scaled(samples);
     // A variance of fewer than 10 means says little.
     let levels = lengths(samples.len() / 10).into_iter().chain([1, 2, 4]);
     let points: Vec<(f64, f64)> = levels
-        .map(|level| (level, samples.chunks_exact(level).map(mean).collect::<Vec<_>>()))
+        .map(|level| (level, scaled.chunks_exact(level).map(mean).collect::<Vec<_>>()))
         .map(|(level, means)| ((level as f64).ln(), variance(&means).ln()))
         .filter(|(_, log_variance)| log_variance.is_finite())
         .collect();
@@ -75,7 +77,7 @@ pub fn aggregated_variance(samples: &[f64]) -> Result<Hurst, StatisticError> {
 pub fn geweke_porter_hudak(samples: &[f64]) -> Result<Hurst, StatisticError> {
     check("the log-periodogram regression", samples, 64)?;
     let n_frequencies = (samples.len() as f64).sqrt() as usize;
-    let spectrum = periodogram(samples)?;
+    let spectrum = periodogram(&scaled(samples))?;
     let regressor = |frequency: f64| (2.0 * (frequency / 2.0).sin()).powi(2).ln();
     let points: Vec<(f64, f64)> = spectrum.frequencies[..n_frequencies]
         .iter()
@@ -98,7 +100,7 @@ pub fn geweke_porter_hudak(samples: &[f64]) -> Result<Hurst, StatisticError> {
 pub fn whittle(samples: &[f64]) -> Result<Hurst, StatisticError> {
     check("the Whittle estimate", samples, 64)?;
     let n_frequencies = (samples.len() as f64).powf(0.65) as usize;
-    let spectrum = periodogram(samples)?;
+    let spectrum = periodogram(&scaled(samples))?;
     let (frequencies, powers) = (&spectrum.frequencies[..n_frequencies], &spectrum.powers[..n_frequencies]);
     let log_mean = frequencies.iter().map(|frequency| frequency.ln()).sum::<f64>() / n_frequencies as f64;
     let objective = |d: f64| {

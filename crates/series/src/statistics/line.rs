@@ -9,17 +9,21 @@ pub struct Line {
     pub slope: f64,
     /// Standard error of the slope if the points' errors are independent and alike; NaN for two points.
     pub slope_error: f64,
+    /// The share of the variance of `y` that the line explains, in [0, 1]; 1 where `y` does not vary.
+    pub r_squared: f64,
 }
 
 impl Line {
-    /// `None` for fewer than two points, or when all lie above one another.
-    pub(crate) fn through(points: impl Iterator<Item = (f64, f64)> + Clone) -> Option<Self> {
+    /// The line through `(x, y)`; `None` for fewer than two points, or when all lie above one another.
+    #[must_use]
+    pub fn through(points: impl Iterator<Item = (f64, f64)> + Clone) -> Option<Self> {
         let n = points.clone().count() as f64;
         let (x_mean, y_mean) = points.clone().fold((0.0, 0.0), |(x, y), point| (x + point.0 / n, y + point.1 / n));
-        let (mut xx, mut xy) = (0.0, 0.0);
+        let (mut xx, mut xy, mut yy) = (0.0, 0.0, 0.0);
         for (x, y) in points.clone() {
             xx += (x - x_mean) * (x - x_mean);
             xy += (x - x_mean) * (y - y_mean);
+            yy += (y - y_mean) * (y - y_mean);
         }
         if n < 2.0 || xx <= 0.0 {
             return None;
@@ -27,7 +31,8 @@ impl Line {
         let slope = xy / xx;
         let intercept = y_mean - slope * x_mean;
         let left: f64 = points.map(|(x, y)| (y - intercept - slope * x).powi(2)).sum();
-        Some(Self { intercept, slope, slope_error: (left / (n - 2.0) / xx).sqrt() })
+        let r_squared = if yy > 0.0 { (1.0 - left / yy).clamp(0.0, 1.0) } else { 1.0 };
+        Some(Self { intercept, slope, slope_error: (left / (n - 2.0) / xx).sqrt(), r_squared })
     }
 }
 
@@ -39,6 +44,7 @@ mod tests {
     fn points_on_a_line_give_that_line() {
         let line = Line::through([(1.0, 5.0), (2.0, 7.0), (4.0, 11.0)].into_iter()).unwrap();
         assert!((line.intercept - 3.0).abs() < 1e-12 && (line.slope - 2.0).abs() < 1e-12 && line.slope_error < 1e-7);
+        assert!(line.r_squared > 1.0 - 1e-12);
     }
 
     #[test]

@@ -16,7 +16,7 @@ pub struct Periodogram {
 /// The raw periodogram, neither tapered nor smoothed.
 ///
 /// # Errors
-/// Fewer than 4 samples, a gap, or samples that do not vary.
+/// Fewer than 4 samples, a gap, samples that do not vary, or samples whose squares overflow.
 pub fn periodogram(samples: &[f64]) -> Result<Periodogram, StatisticError> {
     check("the periodogram", samples, 4)?;
     let (n, mean) = (samples.len(), mean(samples));
@@ -25,8 +25,11 @@ pub fn periodogram(samples: &[f64]) -> Result<Periodogram, StatisticError> {
     let mut spectrum = plan.make_output_vec();
     plan.process(&mut row, &mut spectrum).expect("buffers are of the plan's size");
     let scale = 1.0 / (std::f64::consts::TAU * n as f64);
-    Ok(Periodogram {
-        frequencies: (1..=n / 2).map(|j| std::f64::consts::TAU * j as f64 / n as f64).collect(),
-        powers: spectrum[1..=n / 2].iter().map(|bin| bin.norm_sqr() * scale).collect(),
-    })
+    let powers: Vec<f64> = spectrum[1..=n / 2].iter().map(|bin| bin.norm_sqr() * scale).collect();
+    if powers.iter().any(|power| !power.is_finite()) {
+        let largest = samples.iter().fold(0.0_f64, |largest, sample| largest.max(sample.abs()));
+        return Err(StatisticError::TooLarge { statistic: "the periodogram", largest });
+    }
+    let frequencies = (1..=n / 2).map(|j| std::f64::consts::TAU * j as f64 / n as f64).collect();
+    Ok(Periodogram { frequencies, powers })
 }

@@ -6,7 +6,7 @@ use series::statistics::{
     partial_autocorrelations, periodogram, pox_plot, rescaled_range, whittle,
 };
 
-fn named(name: &str) -> Vec<f64> {
+pub fn named(name: &str) -> Vec<f64> {
     let path = format!("{}/../../testdata/predict/ar/{name}.csv", env!("CARGO_MANIFEST_DIR"));
     read(std::fs::File::open(path).unwrap(), &Options::default()).unwrap().samples().to_vec()
 }

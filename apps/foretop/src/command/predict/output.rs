@@ -7,7 +7,7 @@ use serde::Serialize;
 use series::Series;
 use units::{Confidence, Timestamp};
 
-use crate::text::{Align, Table};
+use crate::text::{Align, Table, six_digits};
 
 /// What was fitted to what, and what it says.
 #[derive(Debug, Serialize)]
@@ -105,26 +105,5 @@ impl Lead {
         let figures = [self.mean, self.standard_error, self.lower, self.upper].map(show);
         let time = self.time.map(|time| time.to_string());
         [self.lead.to_string()].into_iter().chain(time).chain(figures).collect()
-    }
-}
-
-/// Six significant digits, in plain notation where that is not longer than a line of zeros.
-fn six_digits(value: f64) -> String {
-    let exponent = if value == 0.0 { 0 } else { value.abs().log10().floor() as i32 };
-    match exponent {
-        -5..=5 => format!("{value:.*}", usize::try_from(5 - exponent).unwrap_or(0)),
-        6..=14 => format!("{value:.0}"),
-        _ => format!("{value:.5e}"),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn tables_show_six_digits() {
-        let shown = [0.0, 48.985_573_631, -0.001_234_567_8, 123_456.7, 1e6, 1e20].map(six_digits);
-        assert_eq!(shown, ["0.00000", "48.9856", "-0.00123457", "123457", "1000000", "1.00000e20"]);
     }
 }

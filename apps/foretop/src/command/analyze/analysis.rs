@@ -1,0 +1,202 @@
+//! What is said of a series. The JSON is specified in docs/formats/cli.md.
+
+use std::time::Duration;
+
+use serde::Serialize;
+use series::Series;
+use series::statistics::{self, Kpss, PoxPoint, StatisticError, Verdict, Whiteness};
+use units::{Timestamp, span};
+
+use crate::command::noise::{Noise, Straightness};
+
+/// Everything at once. What cannot be had is `None`, and the reason is among `unavailable`.
+#[derive(Debug, Serialize)]
+pub struct Analysis {
+    pub n_samples: usize,
+    pub n_gaps: usize,
+    pub step_seconds: Option<f64>,
+    pub start: Option<Timestamp>,
+    pub end: Option<Timestamp>,
+    pub mean: f64,
+    pub variance: f64,
+    pub min: f64,
+    pub max: f64,
+    /// Beyond plus or minus this lie 5 % of the correlations of noise.
+    pub significance_bound: f64,
+    /// At lags 1, 2, …
+    pub autocorrelations: Vec<f64>,
+    pub partial_autocorrelations: Vec<f64>,
+    pub whiteness: Option<Noise>,
+    pub normality: Option<Straightness>,
+    pub aggregated: Vec<Level>,
+    /// The samples that what follows is of.
+    pub stretch: Stretch,
+    pub stationarity: Option<Stationarity>,
+    pub hurst: Vec<Estimate>,
+    pub pox: Vec<Pox>,
+    #[serde(skip)]
+    pub periodogram: Option<statistics::Periodogram>,
+    pub unavailable: Vec<String>,
+}
+
+/// The longest row of samples without a gap.
+#[derive(Debug, Serialize)]
+pub struct Stretch {
+    /// Position of its first sample, from 0.
+    pub first_idx: usize,
+    pub n: usize,
+}
+
+/// The series of means of `length` samples each.
+#[derive(Debug, Serialize)]
+pub struct Level {
+    pub length: usize,
+    pub n: usize,
+    pub variance: f64,
+}
+
+#[derive(Debug, Serialize)]
+pub struct Stationarity {
+    pub verdict: &'static str,
+    #[serde(skip)]
+    pub sentence: String,
+    pub level: Test,
+    pub trend: Test,
+}
+
+#[derive(Debug, Serialize)]
+pub struct Test {
+    pub statistic: f64,
+    pub n_lags: usize,
+    pub p_value: f64,
+}
+
+#[derive(Debug, Serialize)]
+pub struct Estimate {
+    pub method: &'static str,
+    pub exponent: f64,
+    pub standard_error: Option<f64>,
+}
+
+#[derive(Debug, Serialize)]
+pub struct Pox {
+    pub length: usize,
+    pub rescaled_range: f64,
+}
+
+impl Analysis {
+    /// Of at least two known samples, and fewer lags than those.
+    pub fn of(series: &Series, n_lags: usize) -> Self {
+        let samples = series.samples();
+        let mut unavailable = Vec::new();
+        let mut available = Available { reasons: &mut unavailable };
+        let summary = statistics::summary(samples).expect("two samples are known");
+        let (first_idx, stretch) = statistics::longest_stretch(samples);
+        let time_of = |idx| series.grid().map(|grid| grid.time_of(idx));
+        Self {
+            n_samples: summary.n,
+            n_gaps: summary.n_gaps,
+            step_seconds: series.grid().map(|grid| grid.step.as_secs_f64()),
+            start: time_of(0),
+            end: time_of(samples.len() - 1),
+            mean: summary.mean,
+            variance: summary.variance,
+            min: summary.min,
+            max: summary.max,
+            significance_bound: statistics::significance_bound(summary.n),
+            autocorrelations: statistics::autocorrelations(samples, n_lags).split_off(1),
+            partial_autocorrelations: statistics::partial_autocorrelations(samples, n_lags),
+            whiteness: available.of(Whiteness::test(samples, n_lags, 0).map(Noise::from)),
+            normality: available.of(statistics::normality(samples).map(Straightness::from)),
+            aggregated: aggregated(samples),
+            stretch: Stretch { first_idx, n: stretch.len() },
+            stationarity: available.of(statistics::stationarity(stretch).map(Stationarity::from)),
+            hurst: hurst(stretch, &mut available),
+            pox: available.of(statistics::pox_plot(stretch)).unwrap_or_default().into_iter().map(Pox::from).collect(),
+            periodogram: available.of(statistics::periodogram(stretch)),
+            unavailable,
+        }
+    }
+
+    /// How far apart the samples are, in words.
+    pub fn step(&self) -> Option<String> {
+        self.step_seconds.map(|seconds| span::format(Duration::from_secs_f64(seconds)))
+    }
+
+    /// How many gaps there are, in words.
+    pub fn gaps(&self) -> String {
+        match self.n_gaps {
+            0 => "no gaps".to_owned(),
+            1 => "1 gap".to_owned(),
+            n => format!("{n} gaps"),
+        }
+    }
+}
+
+/// Keeps the reasons of what is not to be had.
+struct Available<'a> {
+    reasons: &'a mut Vec<String>,
+}
+
+impl Available<'_> {
+    fn of<T>(&mut self, result: Result<T, StatisticError>) -> Option<T> {
+        let reason = match result {
+            Ok(statistic) => return Some(statistic),
+            Err(error) => error.to_string(),
+        };
+        if !self.reasons.contains(&reason) {
+            self.reasons.push(reason);
+        }
+        None
+    }
+}
+
+/// Lengths double as long as there are ten means; fewer have no variance worth printing.
+fn aggregated(samples: &[f64]) -> Vec<Level> {
+    let lengths =
+        std::iter::successors(Some(1), |length| Some(2 * length)).take_while(|length| samples.len() / length >= 10);
+    let level = |length: usize| {
+        let n_whole = samples.len() / length * length;
+        let means = series::bucket_means(&samples[..n_whole], length);
+        statistics::summary(&means).map(|summary| Level { length, n: summary.n, variance: summary.variance })
+    };
+    lengths.filter_map(level).collect()
+}
+
+fn hurst(stretch: &[f64], available: &mut Available<'_>) -> Vec<Estimate> {
+    let methods: [(&str, fn(&[f64]) -> Result<statistics::Hurst, StatisticError>); 4] = [
+        ("rescaled range", statistics::rescaled_range),
+        ("aggregated variance", statistics::aggregated_variance),
+        ("log-periodogram regression", statistics::geweke_porter_hudak),
+        ("local Whittle", statistics::whittle),
+    ];
+    let estimate = |(method, estimate): (&'static str, fn(&[f64]) -> _)| {
+        let hurst: statistics::Hurst = available.of(estimate(stretch))?;
+        let standard_error = Some(hurst.standard_error).filter(|error| !error.is_nan());
+        Some(Estimate { method, exponent: hurst.exponent, standard_error })
+    };
+    methods.into_iter().filter_map(estimate).collect()
+}
+
+impl From<statistics::Stationarity> for Stationarity {
+    fn from(tested: statistics::Stationarity) -> Self {
+        let verdict = match tested.verdict {
+            Verdict::Level => "level",
+            Verdict::Trend => "trend",
+            Verdict::Wanders => "wanders",
+        };
+        Self { verdict, sentence: tested.verdict.to_string(), level: tested.level.into(), trend: tested.trend.into() }
+    }
+}
+
+impl From<Kpss> for Test {
+    fn from(test: Kpss) -> Self {
+        Self { statistic: test.statistic, n_lags: test.n_lags, p_value: test.p_value }
+    }
+}
+
+impl From<PoxPoint> for Pox {
+    fn from(point: PoxPoint) -> Self {
+        Self { length: point.length, rescaled_range: point.rescaled_range }
+    }
+}

@@ -1,0 +1,119 @@
+//! An analysis to look at: correlations, spectrum and pox plot side by side.
+
+use picture::{Axis, Chart, Frame, Mark, Picture, Place, Scale};
+use series::statistics::{Line, Periodogram};
+
+use super::analysis::Analysis;
+
+const WIDTH: f64 = 1200.0;
+const HEIGHT: f64 = 900.0;
+/// For the title of the whole.
+const HEAD: f64 = 52.0;
+
+/// More points than this are seen as one smear, and make a large file.
+const N_DOTS_MAX: usize = 60;
+const N_FREQUENCIES_MAX: usize = 500;
+
+/// Four charts under the name of what was analyzed.
+pub fn picture(analysis: &Analysis, name: &str) -> Picture {
+    let mut picture = Picture::blank(WIDTH, HEIGHT);
+    picture.write(title(analysis, name), Place { x: 84.0, y: 36.0 }, 19.0);
+    let charts = [
+        correlations(analysis, "Autocorrelation", &analysis.autocorrelations),
+        correlations(analysis, "Partial autocorrelation", &analysis.partial_autocorrelations),
+        periodogram(analysis),
+        pox(analysis),
+    ];
+    let (width, height) = (WIDTH / 2.0, (HEIGHT - HEAD) / 2.0);
+    for (idx, chart) in charts.iter().enumerate() {
+        let corner = Place { x: (idx % 2) as f64 * width, y: HEAD + (idx / 2) as f64 * height };
+        chart.draw(&mut picture, Frame { corner, width, height });
+    }
+    picture
+}
+
+fn title(analysis: &Analysis, name: &str) -> String {
+    let step = analysis.step().map_or_else(String::new, |step| format!(", {step} apart"));
+    format!("{name}: {} samples, {}{step}", analysis.n_samples, analysis.gaps())
+}
+
+fn correlations(analysis: &Analysis, title: &str, correlations: &[f64]) -> Chart {
+    let bound = analysis.significance_bound;
+    let points: Vec<(f64, f64)> = (1..).map(f64::from).zip(correlations.iter().copied()).collect();
+    let ends = [0.0, bound, -bound].into_iter().chain(correlations.iter().copied());
+    Chart {
+        title: title.to_owned(),
+        caption: format!("95 % of the correlations of noise lie between the dashed lines at ±{bound:.3}"),
+        x: Axis::over("lag in samples", Scale::Linear, [0.0, correlations.len() as f64]),
+        y: Axis::over("correlation", Scale::Linear, ends),
+        marks: vec![Mark::Bound(bound), Mark::Bound(-bound), Mark::Stems(points)],
+    }
+}
+
+fn periodogram(analysis: &Analysis) -> Chart {
+    let points = analysis.periodogram.as_ref().map(frequencies).unwrap_or_default();
+    let n_frequencies = analysis.periodogram.as_ref().map_or(0, |periodogram| periodogram.powers.len());
+    let caption = match n_frequencies {
+        0 => "not to be had of these samples",
+        n if n > N_FREQUENCIES_MAX => "power at each frequency; means of neighbours where they are dense",
+        _ => "power at each frequency; a slope down to the right is memory",
+    };
+    Chart {
+        title: "Periodogram".to_owned(),
+        caption: caption.to_owned(),
+        x: Axis::over("frequency in cycles per sample", Scale::Logarithmic, points.iter().map(|point| point.0)),
+        y: Axis::over("power in squared units of the samples", Scale::Logarithmic, points.iter().map(|point| point.1)),
+        marks: vec![Mark::Line(points)],
+    }
+}
+
+/// Cycles per sample and power; of many, the means within equal steps of the logarithm.
+fn frequencies(periodogram: &Periodogram) -> Vec<(f64, f64)> {
+    let cycles = periodogram.frequencies.iter().map(|radians| radians / std::f64::consts::TAU);
+    let points: Vec<(f64, f64)> = cycles.zip(periodogram.powers.iter().copied()).collect();
+    if points.len() <= N_FREQUENCIES_MAX {
+        return points;
+    }
+    let ratio = (points.len() as f64).ln() / N_FREQUENCIES_MAX as f64;
+    let step_of = |idx: usize| (((idx + 1) as f64).ln() / ratio) as usize;
+    let idxs: Vec<usize> = (0..points.len()).collect();
+    let means = idxs.chunk_by(|left, right| step_of(*left) == step_of(*right)).map(|within| {
+        let n = within.len() as f64;
+        let sum = within.iter().fold((0.0, 0.0), |sum, idx| (sum.0 + points[*idx].0, sum.1 + points[*idx].1));
+        (sum.0 / n, sum.1 / n)
+    });
+    means.collect()
+}
+
+fn pox(analysis: &Analysis) -> Chart {
+    let points: Vec<(f64, f64)> =
+        analysis.pox.iter().map(|point| (point.length as f64, point.rescaled_range)).collect();
+    let shown = thinned(&points);
+    let line = Line::through(points.iter().map(|(length, range)| (length.ln(), range.ln())));
+    let ends = [points.first(), points.last()].into_iter().flatten().map(|(length, _)| *length);
+    let fit = line.map(|line| {
+        let at = |length: f64| (length, (line.intercept + line.slope * length.ln()).exp());
+        Mark::Fit(ends.map(at).collect(), format!("H = {:.3}", line.slope))
+    });
+    let caption = match points.len() {
+        0 => "not to be had of these samples",
+        n if n > shown.len() => "a dot is a stretch (of short ones, some are shown); the slope is the Hurst exponent",
+        _ => "a dot is a stretch of samples; the slope is the Hurst exponent",
+    };
+    Chart {
+        title: "Pox plot".to_owned(),
+        caption: caption.to_owned(),
+        x: Axis::over("length of the stretch in samples", Scale::Logarithmic, points.iter().map(|point| point.0)),
+        y: Axis::over("rescaled range R/S", Scale::Logarithmic, points.iter().map(|point| point.1)),
+        marks: [Mark::Dots(shown)].into_iter().chain(fit).collect(),
+    }
+}
+
+/// No more than [`N_DOTS_MAX`] of each length, evenly chosen.
+fn thinned(points: &[(f64, f64)]) -> Vec<(f64, f64)> {
+    let few = |stretches: &[(f64, f64)]| {
+        let stride = stretches.len().div_ceil(N_DOTS_MAX);
+        stretches.iter().copied().step_by(stride).collect::<Vec<_>>()
+    };
+    points.chunk_by(|left, right| left.0 == right.0).flat_map(few).collect()
+}

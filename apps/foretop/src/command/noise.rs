@@ -1,0 +1,117 @@
+//! Tests for noise and for normality on paper. Shared by `analyze` and `fit`.
+
+use serde::Serialize;
+use series::statistics::{Count, Normality, Portmanteau, Whiteness, significance_bound};
+
+use crate::text::six_digits;
+
+/// A p-value below this is shown as evidence against noise.
+const SIGNIFICANCE: f64 = 0.05;
+
+/// [`Whiteness`] as docs/formats/cli.md has it.
+#[derive(Debug, Serialize)]
+pub struct Noise {
+    n: usize,
+    n_lags: usize,
+    significant_share: f64,
+    ljung_box: Sum,
+    box_pierce: Sum,
+    turning_points: Counted,
+    rises: Counted,
+}
+
+#[derive(Debug, Serialize)]
+struct Sum {
+    statistic: f64,
+    degrees_of_freedom: usize,
+    p_value: f64,
+}
+
+#[derive(Debug, Serialize)]
+struct Counted {
+    found: usize,
+    expected: f64,
+    p_value: f64,
+}
+
+/// [`Normality`] as docs/formats/cli.md has it.
+#[derive(Debug, Serialize)]
+pub struct Straightness {
+    r_squared: f64,
+    p_value: Option<f64>,
+}
+
+impl From<Whiteness> for Noise {
+    fn from(test: Whiteness) -> Self {
+        Self {
+            n: test.n,
+            n_lags: test.n_lags,
+            significant_share: test.significant_share,
+            ljung_box: test.ljung_box.into(),
+            box_pierce: test.box_pierce.into(),
+            turning_points: test.turning_points.into(),
+            rises: test.rises.into(),
+        }
+    }
+}
+
+impl From<Portmanteau> for Sum {
+    fn from(test: Portmanteau) -> Self {
+        Self { statistic: test.statistic, degrees_of_freedom: test.degrees_of_freedom, p_value: test.p_value }
+    }
+}
+
+impl From<Count> for Counted {
+    fn from(test: Count) -> Self {
+        Self { found: test.found, expected: test.expected, p_value: test.p_value }
+    }
+}
+
+impl From<Normality> for Straightness {
+    fn from(line: Normality) -> Self {
+        Self { r_squared: line.r_squared, p_value: line.p_value }
+    }
+}
+
+impl Noise {
+    /// A line for each kind of test.
+    pub fn sentences(&self) -> [String; 3] {
+        let verdict = if self.ljung_box.p_value < SIGNIFICANCE { "not noise" } else { "like noise" };
+        let sum = |name: &str, sum: &Sum| format!("{name} Q {} ({})", six_digits(sum.statistic), p_value(sum.p_value));
+        let count = |name: &str, count: &Counted| {
+            format!("{} {name}, {:.1} expected ({})", count.found, count.expected, p_value(count.p_value))
+        };
+        [
+            format!(
+                "{verdict}: {}, {}, on {} degrees of freedom",
+                sum("Ljung-Box", &self.ljung_box),
+                sum("Box-Pierce", &self.box_pierce),
+                self.ljung_box.degrees_of_freedom
+            ),
+            format!(
+                "{:.0} % of {} autocorrelations beyond {:.3} (5 % in noise)",
+                100.0 * self.significant_share,
+                self.n_lags,
+                significance_bound(self.n)
+            ),
+            format!("{}; {}", count("turning points", &self.turning_points), count("rises", &self.rises)),
+        ]
+    }
+}
+
+impl Straightness {
+    pub fn sentence(&self) -> String {
+        let verdict = match self.p_value {
+            Some(p) if p < SIGNIFICANCE => "not normal: ",
+            Some(_) => "like normal: ",
+            None => "",
+        };
+        let p_value = self.p_value.map_or_else(String::new, |p| format!(" ({})", p_value(p)));
+        format!("{verdict}R^2 of the quantile-quantile line {:.4}{p_value}", self.r_squared)
+    }
+}
+
+/// Four decimals say all that a p-value can.
+pub fn p_value(p: f64) -> String {
+    if p < 0.0001 { "p < 0.0001".to_owned() } else { format!("p {p:.4}") }
+}

@@ -1,0 +1,136 @@
+//! Charts as data, written as SVG and as PNG that look alike.
+//!
+//! A [`Chart`] says what is to be seen: axes, and marks in the units of the axes. Drawn into a frame of a [`Picture`] it
+//! becomes lines, discs and words at places, of which [`Picture::to_svg`] and [`Picture::to_png`] make a file. The PNG's
+//! letters come from a font in the crate, so that it is the same on a machine without any.
+//!
+//! Floor 1: no I/O, no statistics.
+#![forbid(unsafe_code)]
+
+mod axis;
+mod chart;
+mod png;
+mod svg;
+
+pub use axis::{Axis, Scale};
+pub use chart::{Chart, Mark};
+pub use png::PngError;
+
+/// Shapes on white paper, in pixels from the upper left corner.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Picture {
+    /// Width in pixels.
+    pub width: f64,
+    /// Height in pixels.
+    pub height: f64,
+    /// What is on it, the first one undermost.
+    pub shapes: Vec<Shape>,
+}
+
+/// A place in a picture, in pixels to the right and downward.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Place {
+    /// To the right.
+    pub x: f64,
+    /// Downward.
+    pub y: f64,
+}
+
+/// A rectangle of a picture.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Frame {
+    /// Its upper left corner.
+    pub corner: Place,
+    /// Width in pixels.
+    pub width: f64,
+    /// Height in pixels.
+    pub height: f64,
+}
+
+/// Something drawn.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Shape {
+    /// Straight lines from each place to the next.
+    Line {
+        /// At least two, or nothing is seen.
+        places: Vec<Place>,
+        /// Its colour.
+        colour: Colour,
+        /// Its width in pixels.
+        width: f64,
+        /// Whether it is broken into dashes.
+        is_dashed: bool,
+    },
+    /// A filled circle.
+    Disc {
+        /// Its middle.
+        centre: Place,
+        /// Its radius in pixels.
+        radius: f64,
+        /// Its colour.
+        colour: Colour,
+    },
+    /// Words in one line.
+    Words {
+        /// The words.
+        text: String,
+        /// On the base line, at the end or middle that `anchor` says.
+        at: Place,
+        /// Height of the font in pixels.
+        size: f64,
+        /// Their colour.
+        colour: Colour,
+        /// Which part of the words is at the place.
+        anchor: Anchor,
+        /// Whether they run upward rather than to the right.
+        is_upward: bool,
+    },
+}
+
+/// Which part of words is at their place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Anchor {
+    /// Where they begin.
+    Start,
+    /// Halfway.
+    Middle,
+    /// Where they end.
+    End,
+}
+
+/// Red, green and blue, each from 0 to 255.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Colour(pub u8, pub u8, pub u8);
+
+impl Colour {
+    /// Of words.
+    pub const INK: Self = Self(0x2b, 0x2f, 0x36);
+    /// Of axes and explanations.
+    pub const SHADE: Self = Self(0x6b, 0x72, 0x80);
+    /// Of lines behind the data.
+    pub const GRID: Self = Self(0xe3, 0xe6, 0xea);
+    /// Of data.
+    pub const DATA: Self = Self(0x1f, 0x5f, 0xa8);
+    /// Of what was fitted to data.
+    pub const FIT: Self = Self(0xc2, 0x41, 0x0c);
+}
+
+impl Picture {
+    /// White paper.
+    #[must_use]
+    pub fn blank(width: f64, height: f64) -> Self {
+        Self { width, height, shapes: Vec::new() }
+    }
+
+    /// Adds words in the colour of ink that begin at `at`.
+    pub fn write(&mut self, text: impl Into<String>, at: Place, size: f64) {
+        self.shapes.push(Shape::Words {
+            text: text.into(),
+            at,
+            size,
+            colour: Colour::INK,
+            anchor: Anchor::Start,
+            is_upward: false,
+        });
+    }
+}

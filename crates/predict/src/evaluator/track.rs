@@ -1,0 +1,135 @@
+//! One lead time: what was said and is not due yet, and how wrong it turned out.
+
+use std::collections::VecDeque;
+
+use units::Confidence;
+
+use super::score::{Coverage, Errors, IntervalScores, LeadScore, crps};
+use crate::forecast::{Forecast, Interval};
+
+/// The intervals that are scored.
+const CONFIDENCES: [Confidence; 3] = [Confidence::P50, Confidence::P80, Confidence::P95];
+
+#[derive(Clone, Debug)]
+pub(super) struct Track {
+    lead: usize,
+    /// What was said at each of the last `lead` steps, oldest first.
+    pending: VecDeque<Option<Said>>,
+    scored: VecDeque<Scored>,
+    n_unscored: u64,
+}
+
+/// What a forecast said of a moment.
+#[derive(Clone, Copy, Debug)]
+struct Said {
+    mean: f64,
+    standard_error: f64,
+    intervals: [Interval; CONFIDENCES.len()],
+}
+
+/// What became of it, in 32 bytes: a node keeps 512 of these for each lead of each signal, three times.
+#[derive(Clone, Copy, Debug)]
+struct Scored {
+    error: f64,
+    standard_error: f64,
+    /// In units of [`Scored::unit`], by which they fit a 32-bit float whatever the series is measured in.
+    interval_scores: [f32; CONFIDENCES.len()],
+    is_inside: [bool; CONFIDENCES.len()],
+}
+
+impl Track {
+    pub(super) fn new(lead: usize) -> Self {
+        assert!(lead > 0, "lead 0 is the sample itself");
+        Self { lead, pending: VecDeque::new(), scored: VecDeque::new(), n_unscored: 0 }
+    }
+
+    pub(super) fn lead(&self) -> usize {
+        self.lead
+    }
+
+    pub(super) fn errors(&self) -> Vec<f64> {
+        self.scored.iter().map(|scored| scored.error).collect()
+    }
+
+    pub(super) fn score(&mut self, sample: f64, n_errors_max: usize) {
+        if self.pending.len() < self.lead {
+            return;
+        }
+        let Some(said) = self.pending.pop_front().flatten() else {
+            return;
+        };
+        if !(sample - said.mean).is_finite() {
+            self.n_unscored += 1;
+            return;
+        }
+        if self.scored.len() == n_errors_max {
+            self.scored.pop_front();
+        }
+        self.scored.push_back(said.score(sample));
+    }
+
+    pub(super) fn note(&mut self, forecast: Option<&Forecast>) {
+        let said = forecast.filter(|forecast| forecast.n_leads() >= self.lead);
+        self.pending.push_back(said.map(|forecast| Said {
+            mean: forecast.means()[self.lead - 1],
+            standard_error: forecast.standard_errors()[self.lead - 1],
+            intervals: CONFIDENCES.map(|confidence| forecast.interval(self.lead, confidence)),
+        }));
+    }
+
+    /// `naive_error` is what absolute errors are scaled by.
+    pub(super) fn to_score(&self, naive_error: Option<f64>) -> LeadScore {
+        let n = self.scored.len();
+        let errors = (n > 0).then(|| Errors::of(self.errors()));
+        let mean = |of: &dyn Fn(&Scored) -> f64| self.scored.iter().map(|scored| of(scored) / n as f64).sum::<f64>();
+        let covered = |idx: usize| self.scored.iter().filter(|scored| scored.is_inside[idx]).count() as f64 / n as f64;
+        let interval_score = |idx: usize| mean(&|scored| f64::from(scored.interval_scores[idx]) * scored.unit());
+        let scale = naive_error.filter(|scale| *scale > 0.0);
+        LeadScore {
+            lead: self.lead,
+            n,
+            n_unscored: self.n_unscored,
+            errors,
+            coverage: (n > 0).then(|| Coverage { p50: covered(0), p80: covered(1), p95: covered(2) }),
+            interval_scores: (n > 0).then(|| IntervalScores {
+                p50: interval_score(0),
+                p80: interval_score(1),
+                p95: interval_score(2),
+            }),
+            crps: (n > 0).then(|| mean(&|scored| crps(scored.error, scored.standard_error))),
+            mean_absolute_scaled: errors.zip(scale).map(|(errors, scale)| errors.mean_absolute / scale),
+        }
+    }
+}
+
+impl Said {
+    fn score(&self, sample: f64) -> Scored {
+        let is_inside = self.intervals.map(|interval| interval.contains(sample));
+        let mut scored = Scored {
+            error: sample - self.mean,
+            standard_error: self.standard_error,
+            interval_scores: [0.0; CONFIDENCES.len()],
+            is_inside,
+        };
+        let unit = scored.unit();
+        for ((score, interval), confidence) in scored.interval_scores.iter_mut().zip(self.intervals).zip(CONFIDENCES) {
+            *score = interval_score(interval, sample, unit, confidence) as f32;
+        }
+        scored
+    }
+}
+
+impl Scored {
+    /// The larger of error and standard error, to which everything else is in a proportion that a 32-bit float can hold.
+    fn unit(&self) -> f64 {
+        let unit = self.error.abs().max(self.standard_error);
+        if unit > 0.0 && unit.is_finite() { unit } else { 1.0 }
+    }
+}
+
+/// In units of `unit`, by which each term is divided before anything can overflow.
+fn interval_score(interval: Interval, sample: f64, unit: f64, confidence: Confidence) -> f64 {
+    let Interval { lower, upper } = interval;
+    let outside = (lower / unit - sample / unit).max(sample / unit - upper / unit).max(0.0);
+    (upper / unit - lower / unit) + 2.0 / (1.0 - confidence.probability()) * outside
+}

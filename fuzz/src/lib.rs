@@ -1,0 +1,12 @@
+//! What must hold for any bytes that come from outside: one function for each decoder, which panics where something does not.
+//!
+//! The tests of this crate run them on some thousand random inputs from a fixed seed. `make fuzz` hands them to libFuzzer, which
+//! looks for inputs that reach code no other input has reached. What it finds becomes a named case among the tests of the crate
+//! that it is about.
+#![forbid(unsafe_code)]
+
+mod predictor_state;
+mod specification;
+
+pub use predictor_state::predictor_state;
+pub use specification::specification;

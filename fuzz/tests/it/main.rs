@@ -1,0 +1,94 @@
+//! Each decoder on random inputs from a fixed seed, made so that a good part of them gets past the first check.
+
+use std::cell::Cell;
+
+use predict::Spec;
+use proptest::prelude::*;
+use proptest::test_runner::{FileFailurePersistence, RngSeed, TestRunner};
+
+const N_CASES: u32 = 4000;
+
+/// Runs `check` on inputs, of which at least `n_taken_min` have to be taken: else they would not get far into the decoder.
+#[track_caller]
+fn check_inputs(inputs: impl Strategy<Value = Vec<u8>>, n_taken_min: u32, check: fn(&[u8]) -> bool) {
+    let taken = Cell::new(0);
+    let config = ProptestConfig {
+        cases: N_CASES,
+        rng_seed: RngSeed::Fixed(20_190_427),
+        failure_persistence: Some(Box::new(FileFailurePersistence::Off)),
+        ..ProptestConfig::default()
+    };
+    let outcome = TestRunner::new(config).run(&inputs, |bytes| {
+        taken.set(taken.get() + u32::from(check(&bytes)));
+        Ok(())
+    });
+    outcome.unwrap_or_else(|failure| panic!("{failure}"));
+    assert!(taken.get() >= n_taken_min, "{} of {N_CASES} inputs were taken", taken.get());
+}
+
+/// What the texts of the catalogue are made of, numbers for its letters, and what does not belong there.
+fn word() -> impl Strategy<Value = String> {
+    let catalogue = Spec::catalogue().iter().flat_map(|(text, _)| text.split(|c: char| !c.is_alphanumeric()));
+    let others = ["css", "ml", "ls", "yw", "truncation", "1e9", "+1", "-1", "", " ", "é", "("];
+    let words: Vec<String> = catalogue.chain(others).map(str::to_owned).collect();
+    prop_oneof![1 => prop::sample::select(words), 2 => (0..40_u32).prop_map(|number| number.to_string())]
+}
+
+/// A name with arguments that may be such texts themselves.
+fn call() -> impl Strategy<Value = String> {
+    let names: Vec<String> = Spec::catalogue()
+        .iter()
+        .map(|(text, _)| text.split('(').next().expect("a split has a first part").to_owned())
+        .collect();
+    let text = move |arguments: BoxedStrategy<String>| {
+        (prop::sample::select(names.clone()), prop::collection::vec(arguments, 0..5))
+            .prop_map(|(name, arguments)| match arguments.len() {
+                0 => name,
+                _ => format!("{name}({})", arguments.join(",")),
+            })
+            .boxed()
+    };
+    let named = (word(), word()).prop_map(|(key, value)| format!("{key}={value}"));
+    let flat = prop_oneof![4 => word(), 1 => named].boxed();
+    let inner = text(flat.clone());
+    let window = (inner.clone(), 1..2000_u32, 1..2000_u32)
+        .prop_map(|(model, every, window)| format!("REFIT({model},every={every},window={window})"));
+    prop_oneof![4 => inner.clone(), 1 => window, 1 => text(prop_oneof![flat, inner].boxed())]
+}
+
+/// `text` with a few of its bytes overwritten.
+fn damaged(text: impl Strategy<Value = String>) -> impl Strategy<Value = Vec<u8>> {
+    let changes = prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..2);
+    (text, changes).prop_map(|(text, changes)| {
+        let mut bytes = text.into_bytes();
+        for (place, byte) in changes {
+            let idx = place.index(bytes.len());
+            bytes[idx] = byte;
+        }
+        bytes
+    })
+}
+
+#[test]
+fn a_specification_reads_back_or_is_refused() {
+    check_inputs(damaged(call()), 150, fuzz::specification);
+}
+
+#[test]
+fn arbitrary_text_is_read_without_a_panic() {
+    let arbitrary = prop_oneof![".{0,300}", "[A-Z]{1,6}\\([-a-z0-9=,()]{0,40}\\)"];
+    check_inputs(arbitrary.prop_map(String::into_bytes), 0, fuzz::specification);
+}
+
+#[test]
+fn a_changed_state_goes_on_or_is_refused() {
+    let changes = prop::collection::vec(any::<[u8; 3]>(), 0..4);
+    let inputs = (0..7_u8, changes).prop_map(|(choice, changes)| [&[choice], changes.as_flattened()].concat());
+    check_inputs(inputs, 1000, fuzz::predictor_state);
+}
+
+#[test]
+fn arbitrary_bytes_are_restored_without_a_panic() {
+    let inputs = prop::collection::vec(any::<u8>(), 0..300).prop_map(|body| [&[u8::MAX], &body[..]].concat());
+    check_inputs(inputs, 0, fuzz::predictor_state);
+}

@@ -1,0 +1,49 @@
+"""Time series models that forecast as they go, with a standard error at every lead.
+
+``foretop.fit(y, "ARMA(4,4)")`` makes a model of a series; the model takes one sample at a time by ``step`` and says what is to come by
+``forecast``. Series are rows of evenly spaced samples with NaN for a gap: numpy arrays, lists, or pandas objects, whose index
+forecasts continue.
+"""
+
+from foretop._errors import (
+    ConfidenceError,
+    Error,
+    FitError,
+    InputError,
+    RestoreError,
+    SpecError,
+    StatisticError,
+)
+from foretop._models import evaluate, fit, models
+from foretop._native import Fleet, FleetForecast, Forecast, Model, Predictor
+from foretop._statistics import Hurst, Kpss, Periodogram, PoxPlot, acf, hurst, kpss, pacf, periodogram, pox_plot
+from foretop._tables import Table
+
+__all__ = [
+    "ConfidenceError",
+    "Error",
+    "FitError",
+    "Fleet",
+    "FleetForecast",
+    "Forecast",
+    "Hurst",
+    "InputError",
+    "Kpss",
+    "Model",
+    "Periodogram",
+    "PoxPlot",
+    "Predictor",
+    "RestoreError",
+    "SpecError",
+    "StatisticError",
+    "Table",
+    "acf",
+    "evaluate",
+    "fit",
+    "hurst",
+    "kpss",
+    "models",
+    "pacf",
+    "periodogram",
+    "pox_plot",
+]

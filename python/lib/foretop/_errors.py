@@ -1,0 +1,131 @@
+"""The exceptions of foretop: one for each family of refusals, with the numbers behind the message as attributes."""
+
+
+class Error(ValueError):
+    """What all refusals of foretop have in common.
+
+    Parameters
+    ----------
+    message : str
+        What was wrong, and what would be right.
+    kind : str
+        Which of the family's refusals this is, such as ``"TooShort"``.
+    **fields : object
+        The values behind the message; each becomes an attribute.
+    """
+
+    kind: str
+
+    def __init__(self, message: str, *, kind: str = "", **fields: object) -> None:
+        super().__init__(message)
+        # Attributes and arguments are what a pickle of an exception keeps.
+        self.__dict__.update(fields, kind=kind)
+
+
+class InputError(Error):
+    """Samples that are no row of numbers, or an option that is out of range.
+
+    Attributes
+    ----------
+    given : object
+        What was given, where that is short.
+    """
+
+    given: object
+
+
+class SpecError(Error):
+    """A text that is no model specification.
+
+    Attributes
+    ----------
+    given : str
+        The part of the text that is wrong, or the whole of it (not for ``Missing`` and ``NestedRefit``).
+    model, argument : str
+        Where in the specification it is wrong (``Missing``, ``OutOfRange``; `model` for ``UnknownArgument``).
+    min, max : int
+        What is taken (``OutOfRange``).
+    """
+
+    given: str
+    model: str
+    argument: str
+    min: int
+    max: int
+
+
+class FitError(Error):
+    """Samples that do not yield the model that was asked for.
+
+    Attributes
+    ----------
+    spec : str
+        What was to be fitted (all but ``Infinite``).
+    have, need : int
+        How many known samples there are, and have to be (``TooShort``).
+    idx : int
+        The position of the offending sample (``Infinite``).
+    value : float
+        The offending sample, or the value of all of them (``Infinite``, ``Constant``).
+    largest : float
+        The largest magnitude among the samples (``TooLarge``).
+    """
+
+    spec: str
+    have: int
+    need: int
+    idx: int
+    value: float
+    largest: float
+
+
+class RestoreError(Error):
+    """Bytes that are no saved predictor.
+
+    Attributes
+    ----------
+    n_bytes : int
+        How many there are (``NotAPredictor``, ``Damaged``).
+    given : int
+        The version that they state (``UnknownVersion``).
+    problem : str
+        What does not fit (``Damaged``).
+    """
+
+    n_bytes: int
+    given: int
+    problem: str
+
+
+class StatisticError(Error):
+    """Samples that a statistic cannot be had from.
+
+    Attributes
+    ----------
+    statistic : str
+        What was asked for.
+    have, need : int
+        How many samples there are, and have to be (``TooShort``).
+    idx : int
+        The position of the first gap (``Broken``).
+    value : float
+        That sample, or the value of all of them (``Broken``, ``Constant``).
+    """
+
+    statistic: str
+    have: int
+    need: int
+    idx: int
+    value: float
+
+
+class ConfidenceError(Error):
+    """A number that is no confidence: not strictly between 0 and 1.
+
+    Attributes
+    ----------
+    given : str
+        The number as given.
+    """
+
+    given: str

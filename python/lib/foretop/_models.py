@@ -1,0 +1,133 @@
+"""Fitting and judging models."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from foretop import _native
+from foretop._errors import InputError
+from foretop._samples import read_series, row
+from foretop._tables import Table
+
+if TYPE_CHECKING:
+    from foretop._samples import Samples
+
+
+def fit(y: Samples, spec: str) -> _native.Model:
+    """Fit a model to a series.
+
+    Parameters
+    ----------
+    y : array_like or pandas.Series
+        Evenly spaced samples, oldest first, with NaN for a gap. The index of a pandas Series is continued by forecasts if it is
+        of moments, of periods or of evenly spaced whole numbers.
+    spec : str
+        The model, as in ``"AR(16)"`` or ``"REFIT(ARMA(4,4),every=100,window=600)"``; :func:`models` lists them.
+
+    Returns
+    -------
+    Model
+        What was found. It can be stepped and asked for forecasts, from the end of `y`.
+
+    Raises
+    ------
+    SpecError
+        If `spec` is no specification.
+    FitError
+        If the samples do not yield the model.
+    InputError
+        If `y` is no row of numbers, or its moments are not evenly spaced.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import foretop
+    >>> y = np.sin(np.arange(200) * 0.3) + np.arange(200) * 7919 % 13 / 50
+    >>> model = foretop.fit(y, "AR(4)")
+    >>> model.step(0.5)
+    >>> forecast = model.forecast(30)
+    >>> lower, upper = forecast.interval(0.95)
+    >>> bool((lower < forecast.mean).all())
+    True
+    """
+    samples, axis = read_series(y)
+    return _native.fit(samples, spec, axis)
+
+
+def evaluate(
+    y: Samples,
+    spec: str,
+    *,
+    horizon: int = 30,
+    n_fit: int | None = None,
+    refit_every: int | None = None,
+    refit_window: int | None = None,
+) -> Table:
+    """Score a model's forecasts on the part of a series that it was not fitted to.
+
+    The model is fitted to the first samples, then takes the others one at a time and makes a forecast after each; what a forecast
+    said of lead ``h`` is scored when the ``h``-th following sample is in. An error is sample minus forecast.
+
+    Parameters
+    ----------
+    y : array_like or pandas.Series
+        Evenly spaced samples, oldest first, with NaN for a gap. Nothing is scored against a gap.
+    spec : str
+        The model, as in ``"AR(16)"``; :func:`models` lists them.
+    horizon : int
+        How many steps ahead the forecasts look.
+    n_fit : int, optional
+        How many samples the fit uses; half of them unless given.
+    refit_every : int, optional
+        Fit anew whenever so many samples have come; never unless given. The same as a ``REFIT`` around `spec`.
+    refit_window : int, optional
+        How many of the latest samples such a fit uses; `n_fit` unless given.
+
+    Returns
+    -------
+    Table
+        A row for each lead, with columns ``lead``, ``n`` (errors scored), ``n_unscored`` (forecasts that came due in a gap),
+        ``mean_squared``, ``mean_absolute``, ``mean``, ``min``, ``median`` and ``max`` of the errors, and ``coverage_50``,
+        ``coverage_80`` and ``coverage_95``, the shares of samples inside the intervals of that confidence. What nothing was scored
+        for is NaN.
+
+    Raises
+    ------
+    SpecError
+        If `spec` is no specification.
+    FitError
+        If the first samples do not yield the model.
+    InputError
+        If `y` is no row of numbers, or an option is out of range.
+    """
+    samples = row(y)
+    n_fit = _fit_length(n_fit, len(samples))
+    return Table(_native.evaluate(samples, _refitting(spec, refit_every, refit_window, n_fit), n_fit, horizon))
+
+
+def models() -> dict[str, str]:
+    """List every model there is.
+
+    Returns
+    -------
+    dict of str to str
+        How each is written, and a sentence about it, simplest first.
+    """
+    return dict(_native.models())
+
+
+def _fit_length(n_fit: int | None, n_samples: int) -> int:
+    if n_fit is None:
+        return n_samples // 2
+    if not 0 <= n_fit <= n_samples:
+        message = f"n_fit is {n_fit}; it has to be from 0 to the number of samples, {n_samples}"
+        raise InputError(message, kind="FitLength", given=n_fit)
+    return n_fit
+
+
+def _refitting(spec: str, every: int | None, window: int | None, n_fit: int) -> str:
+    if every is None:
+        if window is not None:
+            raise InputError("refit_window is given without refit_every", kind="RefitWindow", given=window)
+        return spec
+    return f"REFIT({spec},every={every},window={n_fit if window is None else window})"

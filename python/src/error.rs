@@ -1,0 +1,143 @@
+//! Refusals as Python exceptions: one class for each Rust enum, its fields as attributes.
+//!
+//! The classes are written in Python (`lib/foretop/_errors.py`), where they can be documented, subclassed and pickled.
+
+use std::fmt::{Debug, Display};
+
+use predict::{FitError, RestoreError, SpecError};
+use pyo3::IntoPyObjectExt;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use series::statistics::StatisticError;
+use units::ConfidenceError;
+
+/// An error that Python has a class for.
+pub(crate) trait Refusal: Debug + Display {
+    /// The name of the class.
+    const CLASS: &'static str;
+
+    /// The variant's fields that are of use to a program, as attributes of the exception.
+    fn fields<'py>(&self, py: Python<'py>) -> PyResult<Vec<(&'static str, Bound<'py, PyAny>)>>;
+}
+
+/// The exception to raise for `refusal`; its attribute `kind` is the variant's name.
+pub(crate) fn raise(py: Python<'_>, refusal: &impl Refusal) -> PyErr {
+    exception(py, refusal).unwrap_or_else(|failure| failure)
+}
+
+fn exception<R: Refusal>(py: Python<'_>, refusal: &R) -> PyResult<PyErr> {
+    let attributes = PyDict::new(py);
+    attributes.set_item("kind", kind(refusal))?;
+    for (name, value) in refusal.fields(py)? {
+        attributes.set_item(name, value)?;
+    }
+    let class = py.import("foretop._errors")?.getattr(R::CLASS)?;
+    Ok(PyErr::from_value(class.call((refusal.to_string(),), Some(&attributes))?))
+}
+
+/// A variant is debugged as its name and then its fields, so a variant added elsewhere has its name here as well.
+fn kind(refusal: &impl Debug) -> String {
+    let text = format!("{refusal:?}");
+    text.chars().take_while(|letter| letter.is_alphanumeric()).collect()
+}
+
+/// The fields with the values that Python sees.
+macro_rules! fields {
+    ($py:expr, $($name:ident = $value:expr),+) => {
+        Ok(vec![$((stringify!($name), $value.into_bound_py_any($py)?)),+])
+    };
+}
+
+impl Refusal for FitError {
+    const CLASS: &'static str = "FitError";
+
+    fn fields<'py>(&self, py: Python<'py>) -> PyResult<Vec<(&'static str, Bound<'py, PyAny>)>> {
+        match self {
+            Self::TooShort { spec, have, need } => fields!(py, spec = spec.to_string(), have = *have, need = *need),
+            Self::Constant { spec, value } => fields!(py, spec = spec.to_string(), value = *value),
+            Self::DidNotConverge { spec } => fields!(py, spec = spec.to_string()),
+            Self::Infinite { idx, value } => fields!(py, idx = *idx, value = *value),
+            Self::TooLarge { spec, largest } => fields!(py, spec = spec.to_string(), largest = *largest),
+            _ => Ok(Vec::new()),
+        }
+    }
+}
+
+impl Refusal for SpecError {
+    const CLASS: &'static str = "SpecError";
+
+    fn fields<'py>(&self, py: Python<'py>) -> PyResult<Vec<(&'static str, Bound<'py, PyAny>)>> {
+        match self {
+            Self::UnknownModel { given } => fields!(py, given = given),
+            Self::Malformed { text, problem } => fields!(py, given = text, problem = problem),
+            Self::Missing { model, argument, .. } => fields!(py, model = model, argument = argument),
+            Self::UnknownArgument { model, given, .. } => fields!(py, model = model, given = given),
+            Self::OutOfRange { model, argument, given, min, max } => {
+                fields!(py, model = model, argument = argument, given = given, min = *min, max = *max)
+            }
+            _ => Ok(Vec::new()),
+        }
+    }
+}
+
+impl Refusal for RestoreError {
+    const CLASS: &'static str = "RestoreError";
+
+    fn fields<'py>(&self, py: Python<'py>) -> PyResult<Vec<(&'static str, Bound<'py, PyAny>)>> {
+        match self {
+            Self::NotAPredictor { n_bytes } => fields!(py, n_bytes = *n_bytes),
+            Self::UnknownVersion { given } => fields!(py, given = *given),
+            Self::Damaged { n_bytes, problem } => fields!(py, n_bytes = *n_bytes, problem = problem),
+            _ => Ok(Vec::new()),
+        }
+    }
+}
+
+impl Refusal for StatisticError {
+    const CLASS: &'static str = "StatisticError";
+
+    fn fields<'py>(&self, py: Python<'py>) -> PyResult<Vec<(&'static str, Bound<'py, PyAny>)>> {
+        match self {
+            Self::TooShort { statistic, have, need } => {
+                fields!(py, statistic = statistic, have = *have, need = *need)
+            }
+            Self::Broken { statistic, idx, value } => fields!(py, statistic = statistic, idx = *idx, value = *value),
+            Self::Constant { statistic, value } => fields!(py, statistic = statistic, value = *value),
+            _ => Ok(Vec::new()),
+        }
+    }
+}
+
+impl Refusal for ConfidenceError {
+    const CLASS: &'static str = "ConfidenceError";
+
+    fn fields<'py>(&self, py: Python<'py>) -> PyResult<Vec<(&'static str, Bound<'py, PyAny>)>> {
+        fields!(py, given = self.given.as_str())
+    }
+}
+
+/// An argument that is no array of samples, or no number of leads.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum InputError {
+    /// A horizon that no array of forecasts is made for.
+    #[error("the number of leads is {given}; it has to be from 0 to {max}")]
+    Leads { given: isize, max: isize },
+    /// A step of another length than the fleet.
+    #[error("{have} samples are no step of {need} series; it takes one for each")]
+    Length { have: usize, need: usize },
+    /// A word where one of four was expected.
+    #[error("the method is `{given}`; it has to be rescaled_range, aggregated_variance, whittle or gph")]
+    HurstMethod { given: String },
+}
+
+impl Refusal for InputError {
+    const CLASS: &'static str = "InputError";
+
+    fn fields<'py>(&self, py: Python<'py>) -> PyResult<Vec<(&'static str, Bound<'py, PyAny>)>> {
+        match self {
+            Self::Leads { given, max } => fields!(py, given = *given, max = *max),
+            Self::Length { have, need } => fields!(py, have = *have, need = *need),
+            Self::HurstMethod { given } => fields!(py, given = given),
+        }
+    }
+}

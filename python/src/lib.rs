@@ -1,0 +1,37 @@
+//! `foretop._native`: the Rust half of the Python package `foretop`.
+//!
+//! Classes that hold a Rust value, and functions over rows of samples. What is better said in Python (reading pandas objects,
+//! the docstrings of functions, tables) is in `lib/foretop`, and calls this with rows that are already arrays.
+
+mod error;
+mod evaluation;
+mod fit;
+mod fleet;
+mod fleet_forecast;
+mod forecast;
+mod model;
+mod motion;
+mod predictor;
+mod samples;
+mod statistics;
+
+/// The native half of foretop; import `foretop` instead.
+#[pyo3::pymodule]
+mod _native {
+    #[pymodule_export]
+    use crate::evaluation::evaluate;
+    #[pymodule_export]
+    use crate::fit::{fit, models};
+    #[pymodule_export]
+    use crate::fleet::Fleet;
+    #[pymodule_export]
+    use crate::fleet_forecast::FleetForecast;
+    #[pymodule_export]
+    use crate::forecast::Forecast;
+    #[pymodule_export]
+    use crate::model::Model;
+    #[pymodule_export]
+    use crate::predictor::Predictor;
+    #[pymodule_export]
+    use crate::statistics::{acf, hurst, kpss, pacf, periodogram, pox_plot};
+}

@@ -1,0 +1,79 @@
+//! A predictor between two steps, and where in its series it stands.
+
+use std::sync::{Mutex, MutexGuard};
+
+use pyo3::prelude::*;
+use pyo3::sync::MutexExt;
+
+use crate::forecast::Forecast;
+use crate::samples::{Samples, n_leads};
+
+/// What models and predictors have in common: they are stepped, and asked for forecasts, from any thread.
+pub(crate) struct Motion {
+    state: Mutex<State>,
+    /// Continues the index of the series (`foretop._axis`); absent where positions count.
+    axis: Option<Py<PyAny>>,
+}
+
+/// What a step changes.
+#[derive(Clone)]
+pub(crate) struct State {
+    pub(crate) predictor: predict::Predictor,
+    /// Position of the next sample, from the first one that was fitted to.
+    pub(crate) n_past: usize,
+    /// Memory that one forecast leaves to the next.
+    scratch: predict::Forecast,
+}
+
+impl State {
+    pub(crate) fn new(predictor: predict::Predictor, n_past: usize) -> Self {
+        Self { predictor, n_past, scratch: predict::Forecast::default() }
+    }
+
+    fn step(&mut self, row: &[f64]) {
+        row.iter().for_each(|sample| self.predictor.step(*sample));
+        self.n_past += row.len();
+    }
+}
+
+impl Motion {
+    pub(crate) fn new(state: State, axis: Option<Py<PyAny>>) -> Self {
+        Self { state: Mutex::new(state), axis }
+    }
+
+    pub(crate) fn step(&self, given: &Bound<'_, PyAny>) -> PyResult<()> {
+        let py = given.py();
+        match Samples::read(given)? {
+            Samples::One(sample) => self.lock(py).step(&[sample]),
+            Samples::Row(row) => {
+                let row = row.as_slice()?;
+                py.detach(|| self.state.lock().expect(UNBROKEN).step(row));
+            }
+        }
+        Ok(())
+    }
+
+    pub(crate) fn forecast(&self, py: Python<'_>, leads: isize) -> PyResult<Forecast> {
+        let leads = n_leads(py, leads)?;
+        let mut state = self.lock(py);
+        let State { predictor, n_past, scratch } = &mut *state;
+        predictor.forecast_into(leads, scratch);
+        Ok(Forecast::new(scratch.means(), scratch.standard_errors(), *n_past, self.axis(py)))
+    }
+
+    pub(crate) fn lock(&self, py: Python<'_>) -> MutexGuard<'_, State> {
+        self.state.lock_py_attached(py).expect(UNBROKEN)
+    }
+
+    pub(crate) fn axis(&self, py: Python<'_>) -> Option<Py<PyAny>> {
+        self.axis.as_ref().map(|axis| axis.clone_ref(py))
+    }
+
+    /// One that goes its own way from here.
+    pub(crate) fn copy(&self, py: Python<'_>) -> Self {
+        Self::new(self.lock(py).clone(), self.axis(py))
+    }
+}
+
+/// Why a lock is not poisoned.
+pub(crate) const UNBROKEN: &str = "a predictor does not panic";

@@ -1,0 +1,136 @@
+//! A predictor by itself.
+
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+
+use crate::error::raise;
+use crate::forecast::Forecast;
+use crate::model::Model;
+use crate::motion::{Motion, State};
+
+/// A model in motion: takes one sample at a time, and forecasts any number of steps from where it stands.
+#[pyclass(frozen, module = "foretop")]
+pub(crate) struct Predictor {
+    motion: Motion,
+}
+
+impl Predictor {
+    pub(crate) fn new(motion: Motion) -> Self {
+        Self { motion }
+    }
+}
+
+/// What a pickle holds: the saved predictor, its position, the axis.
+type Parts<'py> = (Bound<'py, PyBytes>, usize, Option<Py<PyAny>>);
+
+#[pymethods]
+impl Predictor {
+    /// str : The model's specification.
+    #[getter]
+    fn spec(&self, py: Python<'_>) -> String {
+        self.motion.lock(py).predictor.model().spec().to_string()
+    }
+
+    /// Model : The model in use, with a predictor of its own that stands where this one does.
+    #[getter]
+    fn model(&self, py: Python<'_>) -> Model {
+        Model::new(self.motion.lock(py).clone(), self.motion.axis(py))
+    }
+
+    /// int : How many times a ``REFIT`` has replaced the model.
+    #[getter]
+    fn n_refits(&self, py: Python<'_>) -> u64 {
+        self.motion.lock(py).predictor.n_refits()
+    }
+
+    /// int : How many times a ``REFIT`` was due and its fit failed.
+    #[getter]
+    fn n_failed_refits(&self, py: Python<'_>) -> u64 {
+        self.motion.lock(py).predictor.n_failed_refits()
+    }
+
+    /// Take the next sample, or several in their order.
+    ///
+    /// Parameters
+    /// ----------
+    /// samples : float or array_like
+    ///     A number, or a row of them, oldest first. What is not finite is a gap.
+    #[pyo3(signature = (samples, /))]
+    fn step(&self, samples: &Bound<'_, PyAny>) -> PyResult<()> {
+        self.motion.step(samples)
+    }
+
+    /// Say what is to come, from where the steps have led.
+    ///
+    /// Parameters
+    /// ----------
+    /// n_leads : int
+    ///     How many steps to look ahead.
+    ///
+    /// Returns
+    /// -------
+    /// Forecast
+    ///     Means and standard errors for leads 1 to `n_leads`.
+    fn forecast(&self, py: Python<'_>, n_leads: isize) -> PyResult<Forecast> {
+        self.motion.forecast(py, n_leads)
+    }
+
+    /// Return the whole state as bytes, in the format that Rust's predictors share.
+    ///
+    /// The index of the series is not part of it; a pickle keeps that as well.
+    fn save<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, &self.motion.lock(py).predictor.save())
+    }
+
+    /// Read what :meth:`save` wrote.
+    ///
+    /// Parameters
+    /// ----------
+    /// state : bytes
+    ///     The saved state.
+    ///
+    /// Returns
+    /// -------
+    /// Predictor
+    ///     One that goes on to the same digits; it counts positions from here.
+    ///
+    /// Raises
+    /// ------
+    /// RestoreError
+    ///     If the bytes are anything else.
+    #[staticmethod]
+    fn restore(py: Python<'_>, state: &[u8]) -> PyResult<Self> {
+        Self::_from_parts(py, state, 0, None)
+    }
+
+    /// Return one that goes its own way from here.
+    fn copy(&self, py: Python<'_>) -> Self {
+        Self { motion: self.motion.copy(py) }
+    }
+
+    fn __copy__(&self, py: Python<'_>) -> Self {
+        self.copy(py)
+    }
+
+    fn __deepcopy__(&self, py: Python<'_>, _memo: &Bound<'_, PyAny>) -> Self {
+        self.copy(py)
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> String {
+        let state = self.motion.lock(py);
+        format!("<foretop.Predictor: {} at position {}>", state.predictor.model().spec(), state.n_past)
+    }
+
+    #[staticmethod]
+    fn _from_parts(py: Python<'_>, state: &[u8], n_past: usize, axis: Option<Py<PyAny>>) -> PyResult<Self> {
+        let predictor = predict::Predictor::restore(state).map_err(|error| raise(py, &error))?;
+        Ok(Self { motion: Motion::new(State::new(predictor, n_past), axis) })
+    }
+
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, Parts<'py>)> {
+        let (py, motion) = (slf.py(), &slf.get().motion);
+        let n_past = motion.lock(py).n_past;
+        let parts = (slf.get().save(py), n_past, motion.axis(py));
+        Ok((slf.get_type().getattr("_from_parts")?, parts))
+    }
+}

@@ -1,0 +1,38 @@
+"""What is public is explained, and the examples in the explanations hold."""
+
+import doctest
+import inspect
+
+import foretop
+import pytest
+
+
+@pytest.mark.parametrize("name", foretop.__all__)
+def test_a_public_name_is_explained(name: str) -> None:
+    thing = getattr(foretop, name)
+    assert inspect.getdoc(thing)
+    if inspect.isclass(thing):
+        unexplained = [
+            attribute
+            for attribute, value in vars(thing).items()
+            if not attribute.startswith("_") and not inspect.getdoc(value)
+        ]
+        assert unexplained == []
+
+
+@pytest.mark.parametrize("name", foretop.__all__)
+def test_a_function_names_its_parameters(name: str) -> None:
+    thing = getattr(foretop, name)
+    if inspect.isfunction(thing) and inspect.signature(thing).parameters:
+        documented = (inspect.getdoc(thing) or "").partition("Parameters\n---")[2].partition("Returns\n---")[0]
+        assert all(f"\n{parameter} : " in documented for parameter in inspect.signature(thing).parameters)
+
+
+def test_the_examples_hold() -> None:
+    finder, runner = doctest.DocTestFinder(recurse=False), doctest.DocTestRunner()
+    for name in foretop.__all__:
+        for test in finder.find(getattr(foretop, name), name, module=False):
+            runner.run(test)
+    outcome = runner.summarize(verbose=False)
+    assert outcome.failed == 0
+    assert outcome.attempted > 10

@@ -1,0 +1,37 @@
+#!/usr/bin/env bash
+# Lets libFuzzer look for inputs that break a decoder, each for so long; ends with an error when it finds one.
+#
+# FORETOP_FUZZ_SECONDS says how long each decoder has (60 unless set). What was learnt stays in target/fuzz/corpus/ and is where the next
+# run goes on; an input that breaks something is left in target/fuzz/. The flags are those that the nightly-only `cargo fuzz` gives,
+# save for the address sanitizer, which the stable compiler lacks: the decoders are safe Rust, and what can go wrong is a panic, a
+# hang or a memory hog.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+export CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-$PWD/target}/fuzz"
+seconds="${FORETOP_FUZZ_SECONDS:-60}"
+
+scripts/install-system-packages.sh cargo cc c++
+host=$(rustc --print host-tuple)
+flags=(
+    -Cpasses=sancov-module
+    -Cllvm-args=-sanitizer-coverage-level=4
+    -Cllvm-args=-sanitizer-coverage-inline-8bit-counters
+    -Cllvm-args=-sanitizer-coverage-pc-table
+    -Cllvm-args=-sanitizer-coverage-trace-compares
+    -Ccodegen-units=1
+    -Cdebug-assertions=on
+    -Coverflow-checks=on
+)
+# With a target named, the flags are for what is fuzzed, not for build scripts.
+RUSTFLAGS="${flags[*]}" cargo build --release --locked -p fuzz --features libfuzzer --target "$host" \
+    --config 'profile.release.lto=false'
+
+for decoder in specification predictor-state; do
+    printf '\n==== %s, for %s s\n' "$decoder" "$seconds"
+    corpus="$CARGO_TARGET_DIR/corpus/$decoder"
+    mkdir -p "$corpus"
+    options=(-max_total_time="$seconds" -max_len=4096 -timeout=10 -rss_limit_mb=1024 -print_final_stats=1
+        -artifact_prefix="$CARGO_TARGET_DIR/$decoder-")
+    [ -f "fuzz/$decoder.dict" ] && options+=(-dict="fuzz/$decoder.dict")
+    "$CARGO_TARGET_DIR/$host/release/fuzz-$decoder" "${options[@]}" "$corpus"
+done
