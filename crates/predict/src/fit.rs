@@ -1,6 +1,6 @@
 //! Fitting: from a specification and samples to a model, or to the reason why not.
 
-use crate::model::{Fitted, Model, ar, arma, ets, mean, nws, window};
+use crate::model::{Fitted, Model, ar, arma, ets, mean, nws, tar, window};
 use crate::spec::Spec;
 
 /// Why samples do not yield the model that was asked for.
@@ -30,6 +30,34 @@ pub enum FitError {
         "no coefficients of {spec} were found at which the sum of squared errors is least; lower orders have fewer to find"
     )]
     DidNotConverge {
+        /// What was to be fitted.
+        spec: Spec,
+    },
+    /// Too few samples whose predecessors are known too.
+    #[error(
+        "{spec} needs at least {need} samples that follow {order} others without a gap, and has {have}; lower orders need fewer"
+    )]
+    TooGappy {
+        /// What was to be fitted.
+        spec: Spec,
+        /// How many samples before each have to be known.
+        order: usize,
+        /// Such samples given.
+        have: usize,
+        /// Such samples needed.
+        need: usize,
+    },
+    /// So many samples are equal that no threshold has enough of them on either side.
+    #[error("no threshold of {spec} leaves a regime with enough samples on either side; AR takes such a series")]
+    NoThreshold {
+        /// What was to be fitted.
+        spec: Spec,
+    },
+    /// The coefficients that fit best let the series run away.
+    #[error(
+        "the regimes of {spec} that fit best do not return from far out, so that forecasts would grow without bound; lower orders, or ARIMA on its differences, may"
+    )]
+    Explosive {
         /// What was to be fitted.
         spec: Spec,
     },
@@ -77,6 +105,7 @@ pub fn fit(spec: &Spec, samples: &[f64]) -> Result<Model, FitError> {
         Spec::Arfima { .. } => todo!(),
         Spec::Ets { trend, region } => Fitted::Ets(ets::fit(spec.inner(), samples, *trend, *region)?),
         Spec::Nws { loss, recent } => Fitted::Nws(nws::fit(samples, *loss, *recent)),
+        Spec::Tar { order, delay } => Fitted::Tar(tar::fit(spec.inner(), samples, *order, *delay)?),
         Spec::Refit { .. } => unreachable!("the inner model of a REFIT is never a REFIT"),
     };
     if !fitted.is_sound() {

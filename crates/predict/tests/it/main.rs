@@ -9,4 +9,5 @@ mod nws;
 mod predictor;
 mod reference;
 mod state;
+mod tar;
 mod testdata;
