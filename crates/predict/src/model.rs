@@ -127,6 +127,9 @@ impl Model {
             Fitted::Mean(_) => mean::one_step_errors(samples),
             Fitted::Window(window) => window.one_step_errors(samples),
             Fitted::Linear(linear) => linear.one_step_errors(samples),
+            Fitted::Nws(nws) => nws.one_step_errors(samples),
+            Fitted::Ets(ets) => ets.one_step_errors(samples),
+            Fitted::Tar(tar) => tar.one_step_errors(samples),
         }
     }
 

@@ -40,6 +40,10 @@ fit <- function(name, z, order, delays) {
   put("phi2", unname(coef(best$above)))
   deviations <- c(sqrt(mean(resid(best$below)^2)), sqrt(mean(resid(best$above)^2)))
   put("variance", deviations^2)
+  put("error1", unname(summary(best$below)$coefficients[, 2]))
+  put("error2", unname(summary(best$above)$coefficients[, 2]))
+  counts <- c(length(resid(best$below)), length(resid(best$above)))
+  put("log_likelihood", -sum(counts * (log(2 * pi * deviations^2) + 1)) / 2)
   n_paths <- 200000
   paths <- matrix(z[(n - order + 1):n], n_paths, order, byrow = TRUE)
   for (lead in 1:20) {

@@ -9,7 +9,7 @@ mod hannan_rissanen;
 pub(crate) mod inference;
 mod innovations;
 mod lagged;
-mod levenberg_marquardt;
+pub(super) mod levenberg_marquardt;
 mod likelihood;
 mod maximum_likelihood;
 mod polynomial;

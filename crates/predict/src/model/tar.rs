@@ -10,6 +10,7 @@
 //! wherever a threshold is near. So means and errors are those of 256 simulated paths with fixed normal shocks: tens
 //! of times the cost of a linear forecast, the same on every run, and errors that depend on where the series is.
 
+pub(crate) mod inference;
 mod random;
 mod shock;
 mod stability;
@@ -96,6 +97,21 @@ impl Tar {
             self.n_missing = 0;
         }
         self.history.push(bounded(sample) - self.mean);
+    }
+
+    /// NaN for the first p.
+    pub(crate) fn one_step_errors(&self, samples: &[f64]) -> Vec<f64> {
+        let order = self.history.len();
+        let mut tar = Self { history: Ring::new(order), n_missing: 0, ..self.clone() };
+        let error = |(idx, sample): (usize, &f64)| {
+            let mut said = [f64::NAN];
+            if idx >= order && !sample.is_nan() {
+                tar.forecast_into(&mut said, &mut [0.0]);
+            }
+            tar.step(*sample);
+            sample - said[0]
+        };
+        samples.iter().enumerate().map(error).collect()
     }
 
     pub(crate) fn mean(&self) -> f64 {

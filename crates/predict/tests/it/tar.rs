@@ -1,6 +1,6 @@
 //! Threshold autoregression, against brute force in R (`testdata/predict/tar/reference.R`), and what theory says.
 
-use predict::{FitError, Model, Spec, fit};
+use predict::{FitError, Inference, Model, Spec, fit};
 
 use crate::testdata::{Noise, ar1, fitted, samples, text};
 
@@ -161,4 +161,35 @@ fn a_series_of_two_numbers_has_no_threshold_if_one_is_rare() {
     assert_eq!(fit(&spec, &spikes), Err(FitError::NoThreshold { spec }));
     let halves: Vec<f64> = ar1(0.3, 200, 75).iter().map(|sample| f64::from(u8::from(*sample > 0.0))).collect();
     assert!(fit(&"TAR(1)".parse().unwrap(), &halves).is_ok());
+}
+
+/// Standard errors are those of `lm`, the likelihood that of two regressions, to what six printed digits leave.
+#[track_caller]
+fn check_inference(series: &str, order: usize) {
+    let samples = samples(&format!("predict/tar/{series}.csv"));
+    let inference = Inference::of(&fitted(&format!("TAR({order})"), &samples), &samples).unwrap();
+    let close = |ours: f64, theirs: f64| (ours - theirs).abs() < 1e-8 * theirs.abs().max(1.0);
+    assert!(close(inference.log_likelihood.unwrap(), theirs(series, order, "log_likelihood")[0]), "{inference:?}");
+    let errors: Vec<f64> = inference.parameters.iter().filter_map(|parameter| parameter.standard_error).collect();
+    let expected = [theirs(series, order, "error1"), theirs(series, order, "error2")].concat();
+    assert_eq!(errors.len(), expected.len());
+    assert!(errors.iter().zip(&expected).all(|(ours, theirs)| close(*ours, *theirs)), "{errors:?} {expected:?}");
+    assert_eq!(inference.n_samples, samples.len() - order);
+}
+
+#[test]
+fn standard_errors_and_likelihood_are_those_of_two_regressions() {
+    check_inference("lynx_log", 2);
+    check_inference("lynx_log", 5);
+    check_inference("simulated", 2);
+}
+
+#[test]
+fn one_step_errors_have_the_variance_of_the_fit() {
+    let samples = samples("predict/tar/lynx_log.csv");
+    let model = fitted("TAR(2)", &samples);
+    let errors = model.one_step_errors(&samples);
+    assert!(errors[..2].iter().all(|error| error.is_nan()));
+    let squares: f64 = errors[2..].iter().map(|error| error * error).sum();
+    assert!((squares / 112.0 - model.innovation_variance()).abs() < 1e-12);
 }

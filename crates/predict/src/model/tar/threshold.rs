@@ -10,7 +10,7 @@ const N_CUTS_MAX: usize = 1000;
 const TRIMMED_PERCENT: usize = 15;
 
 /// A target's position, all of the `order` before it known.
-type Row = usize;
+pub(super) type Row = usize;
 
 /// Why there is nothing to choose from.
 pub(super) enum Problem {
@@ -29,8 +29,7 @@ pub(super) fn search(
     order: usize,
     delays: impl Iterator<Item = usize>,
 ) -> Result<Regimes, Problem> {
-    let known = |row: Row| deviations[row - order..=row].iter().all(|deviation| !deviation.is_nan());
-    let rows: Vec<Row> = (order..deviations.len()).filter(|row| known(*row)).collect();
+    let rows: Vec<Row> = known_rows(deviations, order).collect();
     if rows.len() < n_rows_min(order) {
         return Err(Problem::TooFewRows { have: rows.len(), need: n_rows_min(order) });
     }
@@ -43,6 +42,17 @@ pub(super) fn search(
         }
     }
     best.ok_or(if n_cuts == 0 { Problem::NoThreshold } else { Problem::Explosive })
+}
+
+/// The samples that are known as are the `order` before them.
+pub(super) fn known_rows(deviations: &[f64], order: usize) -> impl Iterator<Item = Row> {
+    let is_known = move |row: &Row| deviations[row - order..=*row].iter().all(|deviation| !deviation.is_nan());
+    (order..deviations.len()).filter(is_known)
+}
+
+/// What `row` is regressed on: 1 and the past, newest first.
+pub(super) fn regressors(deviations: &[f64], order: usize, row: Row) -> impl Iterator<Item = f64> {
+    std::iter::once(1.0).chain(deviations[row - order..row].iter().rev().copied())
 }
 
 /// Two regimes, each with a row more than it estimates: coefficients and a variance.
@@ -97,8 +107,7 @@ impl<'a> Sorted<'a> {
         let mut counts = counts.peekable();
         let mut regimes = Vec::with_capacity(self.cuts.len());
         for (row, n_rows) in rows.zip(1..) {
-            let past = self.deviations[row - self.order..*row].iter().rev();
-            triangle.add(std::iter::once(1.0).chain(past.copied()), self.deviations[*row]);
+            triangle.add(regressors(self.deviations, self.order, *row), self.deviations[*row]);
             if counts.next_if_eq(&n_rows).is_some() {
                 let solution = triangle.solve();
                 let variance = triangle.squares() / n_rows as f64;

@@ -1,5 +1,7 @@
 //! Least squares that grows by a row at a time, and knows its sum of squared errors after each.
 
+use crate::model::arma::levenberg_marquardt::inverse;
+
 /// The triangular factor of the rows so far beside the rotated targets. A row costs the square of the columns (Givens
 /// rotations; Golub and Van Loan 1996, section 12.5.3), and nothing is ever subtracted that rounding could spoil.
 #[derive(Clone, Debug)]
@@ -45,6 +47,13 @@ impl Triangle {
     /// The least sum of squared errors over the rows so far.
     pub(super) fn squares(&self) -> f64 {
         self.squares
+    }
+
+    /// (X'X)^-1 of the rows so far; `None` where columns make each other up.
+    pub(super) fn inverse_products(&self) -> Option<Vec<f64>> {
+        let (n, width) = (self.n_columns, self.n_columns + 1);
+        let product = |i: usize, j: usize| (0..n).map(|k| self.rows[k * width + i] * self.rows[k * width + j]).sum();
+        inverse((0..n * n).map(|idx| product(idx / n, idx % n)).collect(), n)
     }
 
     /// Where it is reached. A column that the others make up, to rounding, has the coefficient 0.
