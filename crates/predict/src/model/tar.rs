@@ -11,13 +11,12 @@
 //! of times the cost of a linear forecast, the same on every run, and errors that depend on where the series is.
 
 pub(crate) mod inference;
+mod path;
 mod random;
 mod shock;
 mod stability;
 mod threshold;
 mod triangle;
-
-use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
@@ -25,7 +24,7 @@ use super::ring::Ring;
 use super::sample::{Centred, bounded};
 use crate::fit::FitError;
 use crate::spec::Spec;
-use shock::{N_PATHS, Shocks, shocks};
+use path::{Paths, deviation_of, mean_of};
 use threshold::Problem;
 
 pub(crate) use threshold::n_rows_min;
@@ -155,8 +154,7 @@ impl Tar {
 
     /// Deviations along all paths, lead by lead from the last known sample.
     fn paths(&self, n_leads: usize) -> Paths<'_> {
-        let past = self.history.recent().iter().map(|deviation| [*deviation; N_PATHS]).collect();
-        Paths { regimes: &self.regimes, past, leads: 0..n_leads }
+        Paths::new(&self.regimes, self.history.recent(), n_leads)
     }
 
     /// Whether this is a fit of `order` and `delay` whose forecasts do not run away.
@@ -180,76 +178,10 @@ impl Tar {
 }
 
 impl Regime {
-    /// What each path has at `lead_idx` before its past is added.
-    fn shocked(&self, lead_idx: usize) -> Shocks {
-        let deviation = self.variance.sqrt();
-        shocks(lead_idx).map(|shock| self.intercept + deviation * shock)
-    }
-
     fn is_sound(&self, order: usize) -> bool {
         self.phi.len() == order
             && self.phi.iter().chain([&self.intercept, &self.variance]).all(|number| number.is_finite())
             && self.variance >= 0.0
             && self.n_rows > 0
     }
-}
-
-/// Simulated from the same past on, with fixed shocks.
-struct Paths<'a> {
-    regimes: &'a Regimes,
-    /// The last p deviations of every path; the oldest, which the next replaces, stands where its lead index has it.
-    past: Vec<Shocks>,
-    leads: Range<usize>,
-}
-
-impl Paths<'_> {
-    /// The deviations of all paths at the next lead.
-    fn next(&mut self) -> Option<&Shocks> {
-        let lead_idx = self.leads.next()?;
-        let order = self.past.len();
-        let oldest = lead_idx % order;
-        let lag = |lag: usize| (oldest + order - lag) % order;
-        let Regimes { delay, threshold, low, high } = self.regimes;
-        let mut of_low = low.shocked(lead_idx);
-        let mut of_high = high.shocked(lead_idx);
-        for (idx, (low, high)) in low.phi.iter().zip(&high.phi).enumerate() {
-            let values = &self.past[lag(idx + 1)];
-            for path in 0..N_PATHS {
-                of_low[path] += low * values[path];
-                of_high[path] += high * values[path];
-            }
-        }
-        let is_low = self.past[lag(*delay)].map(|decider| decider <= *threshold);
-        let next = &mut self.past[oldest];
-        for path in 0..N_PATHS {
-            next[path] = if is_low[path] { of_low[path] } else { of_high[path] };
-        }
-        Some(next)
-    }
-}
-
-fn mean_of(path: &Shocks) -> f64 {
-    side_by_side(path, |sum, value| sum + value).iter().sum::<f64>() / N_PATHS as f64
-}
-
-/// The root of the mean squared distance from `mean`, however large.
-fn deviation_of(path: &Shocks, mean: f64) -> f64 {
-    let most = side_by_side(path, |most, value| most.max((value - mean).abs())).into_iter().fold(0.0, f64::max);
-    if most == 0.0 {
-        return 0.0;
-    }
-    let shares = side_by_side(path, |sum, value| {
-        let share = (value - mean) / most;
-        sum + share * share
-    });
-    most * (shares.iter().sum::<f64>() / N_PATHS as f64).sqrt()
-}
-
-/// Eight folds over every eighth value, each from 0, to fill the vector registers.
-fn side_by_side(path: &Shocks, fold: impl Fn(f64, f64) -> f64) -> [f64; 8] {
-    let mut lanes = [0.0; 8];
-    for chunk in path.as_chunks::<8>().0 {
-        (0..8).for_each(|lane| lanes[lane] = fold(lanes[lane], chunk[lane]));
-    }
-    lanes
 }
