@@ -1,6 +1,6 @@
 //! Fitting: from a specification and samples to a model, or to the reason why not.
 
-use crate::model::{Fitted, Model, ar, arfima, arma, ets, mean, nws, window};
+use crate::model::{Fitted, Model, ar, arfima, arma, ets, mean, nws, tar, window};
 use crate::spec::Spec;
 
 /// Why samples do not yield the model that was asked for.
@@ -45,6 +45,34 @@ pub enum FitError {
         /// The fraction that fits best.
         d: f64,
     },
+    /// Too few samples whose predecessors are known too.
+    #[error(
+        "{spec} needs at least {need} samples that follow {order} others without a gap, and has {have}; lower orders need fewer"
+    )]
+    TooGappy {
+        /// What was to be fitted.
+        spec: Spec,
+        /// How many samples before each have to be known.
+        order: usize,
+        /// Such samples given.
+        have: usize,
+        /// Such samples needed.
+        need: usize,
+    },
+    /// So many samples are equal that no threshold has enough of them on either side.
+    #[error("no threshold of {spec} leaves a regime with enough samples on either side; AR takes such a series")]
+    NoThreshold {
+        /// What was to be fitted.
+        spec: Spec,
+    },
+    /// The coefficients that fit best let the series run away.
+    #[error(
+        "the regimes of {spec} that fit best do not return from far out, so that forecasts would grow without bound; lower orders, or ARIMA on its differences, may"
+    )]
+    Explosive {
+        /// What was to be fitted.
+        spec: Spec,
+    },
     /// A sample is infinite.
     #[error("sample {idx} is {value}, which is no measurement; mark a missing sample as NaN")]
     Infinite {
@@ -72,10 +100,7 @@ pub enum FitError {
 /// # Errors
 /// See [`FitError`]; nothing else goes wrong, and nothing panics, whatever the samples are.
 pub fn fit(spec: &Spec, samples: &[f64]) -> Result<Model, FitError> {
-    let samples = match spec {
-        Spec::Refit { window, .. } => &samples[samples.len().saturating_sub(*window)..],
-        _ => samples,
-    };
+    let samples = spec.latest(samples);
     let n_known = count_known(spec.inner(), samples)?;
     let fitted = match spec.inner() {
         Spec::Mean => Fitted::Mean(mean::fit(samples)),
@@ -92,6 +117,7 @@ pub fn fit(spec: &Spec, samples: &[f64]) -> Result<Model, FitError> {
             let orders = plain.orders().expect("a linear model has orders");
             Fitted::Linear(arfima::fit(plain, samples, orders, *method, *truncation)?)
         }
+        Spec::Tar { order, delay } => Fitted::Tar(tar::fit(spec.inner(), samples, *order, *delay)?),
         Spec::Refit { .. } => unreachable!("the inner model of a REFIT is never a REFIT"),
     };
     if !fitted.is_sound() {

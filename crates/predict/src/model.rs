@@ -10,6 +10,7 @@ mod nelder_mead;
 pub(crate) mod nws;
 mod ring;
 mod sample;
+pub(crate) mod tar;
 pub(crate) mod window;
 
 use std::fmt;
@@ -40,6 +41,7 @@ pub(crate) enum Fitted {
     Linear(linear::Linear),
     Nws(nws::Nws),
     Ets(ets::Ets),
+    Tar(tar::Tar),
 }
 
 impl Model {
@@ -49,11 +51,11 @@ impl Model {
         &self.spec
     }
 
-    /// The weights of past deviations from the mean, newest first (of the differenced series where there are differences); empty for MEAN, NWS and ETS, `N` times `1/N` for a window.
+    /// The weights of past deviations from the mean, newest first (of the differenced series where there are differences); empty for MEAN, NWS, ETS and TAR, `N` times `1/N` for a window.
     #[must_use]
     pub fn coefficients(&self) -> Vec<f64> {
         match &self.fitted {
-            Fitted::Mean(_) | Fitted::Nws(_) | Fitted::Ets(_) => Vec::new(),
+            Fitted::Mean(_) | Fitted::Nws(_) | Fitted::Ets(_) | Fitted::Tar(_) => Vec::new(),
             Fitted::Window(window) => vec![1.0 / window.length() as f64; window.length()],
             Fitted::Linear(linear) => linear.estimates().phi.clone(),
         }
@@ -84,6 +86,7 @@ impl Model {
             Fitted::Mean(mean) => mean.mean(),
             Fitted::Window(window) => window.mean(),
             Fitted::Nws(nws) => nws.mean(),
+            Fitted::Tar(tar) => tar.mean(),
             Fitted::Ets(ets) => ets.mean(),
             Fitted::Linear(linear) => linear.estimates().mean,
         }
@@ -96,6 +99,7 @@ impl Model {
             Fitted::Mean(mean) => mean.variance(),
             Fitted::Window(window) => window.innovation_variance(),
             Fitted::Nws(nws) => nws.innovation_variance(),
+            Fitted::Tar(tar) => tar.innovation_variance(),
             Fitted::Ets(ets) => ets.innovation_variance(),
             Fitted::Linear(linear) => linear.estimates().innovation_variance,
         }
@@ -116,6 +120,20 @@ impl Model {
         self.n_samples
     }
 
+    /// What each sample differs by from the forecast that a predictor with these coefficients made one step before, if it has seen
+    /// `samples` from their start and nothing else. NaN where there was no forecast yet, and in gaps.
+    #[must_use]
+    pub fn one_step_errors(&self, samples: &[f64]) -> Vec<f64> {
+        match &self.fitted {
+            Fitted::Mean(_) => mean::one_step_errors(samples),
+            Fitted::Window(window) => window.one_step_errors(samples),
+            Fitted::Linear(linear) => linear.one_step_errors(samples),
+            Fitted::Nws(nws) => nws.one_step_errors(samples),
+            Fitted::Ets(ets) => ets.one_step_errors(samples),
+            Fitted::Tar(tar) => tar.one_step_errors(samples),
+        }
+    }
+
     /// A predictor that goes on where the samples of the fit end.
     #[must_use]
     pub fn predictor(&self) -> Predictor {
@@ -132,6 +150,7 @@ impl Model {
             (Spec::BestMean { window_max }, Fitted::Window(window)) => window.length() <= *window_max,
             (Spec::Nws { loss, recent }, Fitted::Nws(nws)) => nws.is_of(*loss, *recent),
             (Spec::Ets { trend, .. }, Fitted::Ets(ets)) => ets.is_of(*trend),
+            (Spec::Tar { order, delay }, Fitted::Tar(tar)) => tar.is_of(*order, *delay),
             (spec, Fitted::Linear(linear)) => {
                 let Estimates { phi, theta, n_differences, fraction, .. } = linear.estimates();
                 let truncation = fraction.map(|fraction| fraction.truncation);
@@ -157,6 +176,7 @@ impl Fitted {
             Self::Window(window) => window.is_sound(),
             Self::Linear(linear) => linear.is_sound(),
             Self::Nws(nws) => nws.is_sound(),
+            Self::Tar(tar) => tar.is_sound(),
             Self::Ets(ets) => ets.is_sound(),
         }
     }
@@ -170,6 +190,9 @@ impl fmt::Display for Model {
             Fitted::Window(window) => write!(f, "  window {}", window.length())?,
             Fitted::Ets(ets) => {
                 ets.parameters().iter().try_for_each(|(name, value)| write!(f, "  {name} {value:.6}"))?
+            }
+            Fitted::Tar(tar) => {
+                tar.parameters().iter().try_for_each(|(name, value)| write!(f, "  {name} {value:.6}"))?
             }
             Fitted::Nws(nws) => write!(f, "  speaking {}", nws.speaker())?,
             Fitted::Linear(linear) => {

@@ -98,6 +98,7 @@ impl Predictor {
             Fitted::Mean(mean) if !sample.is_nan() => mean.step(sample),
             Fitted::Window(window) => window.step(sample),
             Fitted::Ets(ets) => ets.step(sample),
+            Fitted::Tar(tar) => tar.step(sample),
             Fitted::Nws(nws) if !sample.is_nan() => nws.step(sample),
             Fitted::Mean(_) | Fitted::Nws(_) => {}
         }
@@ -127,6 +128,7 @@ impl Predictor {
             Fitted::Window(window) => window.forecast_into(self.n_missing, means, standard_errors),
             Fitted::Linear(linear) => linear.forecast_into(self.n_missing, means, standard_errors),
             Fitted::Ets(ets) => ets.forecast_into(self.n_missing, means, standard_errors),
+            Fitted::Tar(tar) => tar.forecast_into(means, standard_errors),
             Fitted::Nws(nws) => nws.forecast_into(self.n_missing, means, standard_errors),
         }
     }

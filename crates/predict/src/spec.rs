@@ -8,6 +8,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::model::tar::n_rows_min;
+
 pub use error::SpecError;
 
 use crate::loss::Loss;
@@ -80,6 +82,13 @@ pub enum Spec {
         trend: Trend,
         /// Within which bounds the smoothing is looked for.
         region: Region,
+    },
+    /// `TAR(p)`: autoregressive of order `p` in each of two regimes, by which side of a threshold an earlier sample is on.
+    Tar {
+        /// The order of both, at least 1.
+        order: usize,
+        /// How many steps earlier that sample is, from 1 to `order`; the fit chooses if `None`.
+        delay: Option<usize>,
     },
     /// `NWS`: at each step the word of the one of many cheap predictors that was least wrong, as in the Network Weather Service.
     Nws {
@@ -178,11 +187,24 @@ impl Spec {
         }
     }
 
+    /// The samples that a fit uses: the last `window` for a `REFIT`, all otherwise.
+    pub(crate) fn latest<'s>(&self, samples: &'s [f64]) -> &'s [f64] {
+        match self {
+            Self::Refit { window, .. } => &samples[samples.len().saturating_sub(*window)..],
+            _ => samples,
+        }
+    }
+
     /// The orders of a linear model.
     pub(crate) fn orders(&self) -> Option<Orders> {
         let plain = |n_phi, n_differences, n_theta| Orders { n_phi, n_differences, n_theta, truncation: None };
         match *self {
-            Self::Mean | Self::Last | Self::BestMean { .. } | Self::Nws { .. } | Self::Ets { .. } => None,
+            Self::Mean
+            | Self::Last
+            | Self::BestMean { .. }
+            | Self::Nws { .. }
+            | Self::Ets { .. }
+            | Self::Tar { .. } => None,
             Self::Ar { order, .. } => Some(plain(order, 0, 0)),
             Self::Ma { order, .. } => Some(plain(0, 0, order)),
             Self::Arma { n_phi, n_theta, .. } => Some(plain(n_phi, 0, n_theta)),
@@ -200,6 +222,8 @@ impl Spec {
         match self.inner() {
             Self::BestMean { window_max } => *window_max,
             Self::Ets { trend, .. } => trend.n_constants(),
+            // Of the two intercepts one counts as the mean; the threshold is a coefficient.
+            Self::Tar { order, .. } => 2 * order + 2,
             plain => plain
                 .orders()
                 .map_or(0, |orders| orders.n_phi + orders.n_theta + usize::from(orders.truncation.is_some())),
@@ -221,6 +245,7 @@ impl Spec {
             Self::Arfima { n_phi, n_theta, .. } => 3 * (n_phi + n_theta) + 20,
             // Constants, as many first states, and a sample or two to err on.
             Self::Ets { trend, .. } => 2 * trend.n_constants() + 2,
+            Self::Tar { order, .. } => order + n_rows_min(*order),
             Self::Refit { model, .. } => model.n_samples_min(),
         }
     }
@@ -243,6 +268,10 @@ impl Spec {
             ("ETS(A,N,N)", "exponential smoothing of a level; says what ARIMA(0,1,1) says"),
             ("ETS(A,A,N)", "the same with a slope: Holt's method, HOLT for short"),
             ("ETS(A,Ad,N)", "the same with a slope that dies out"),
+            (
+                "TAR(p)",
+                "threshold autoregression: one AR(p) while an earlier sample is low, another while it is high; for cycles that rise and fall differently",
+            ),
             (
                 "NWS",
                 "the word of the one of twenty cheap predictors (means, medians, smoothers) that erred least so far; as in the Network Weather Service",
@@ -283,6 +312,8 @@ impl fmt::Display for Spec {
                 };
                 write!(f, "ETS(A,{trend},N{region})")
             }
+            Self::Tar { order, delay: None } => write!(f, "TAR({order})"),
+            Self::Tar { order, delay: Some(delay) } => write!(f, "TAR({order},delay={delay})"),
             Self::Nws { loss, recent } => {
                 let loss = match loss {
                     Loss::Squared => None,

@@ -26,6 +26,9 @@ const TRUNCATION_MAX: usize = 10_000;
 /// The longest window that BM looks back on. A fit tries every length, so its cost grows with this times the samples.
 const BEST_MEAN_MAX: usize = 10_000;
 
+/// The highest order of a TAR: a fit tries every delay up to it, so its cost grows with the cube.
+const TAR_ORDER_MAX: usize = 32;
+
 /// The most steps that NWS judges its members on, short of all: their errors are kept.
 const NWS_RECENT_MAX: usize = 10_000;
 
@@ -40,6 +43,7 @@ const ARIMA_EXAMPLE: &str = "ARIMA(4,1,4)";
 const ARFIMA_EXAMPLE: &str = "ARFIMA(4,d,4) or ARFIMA(1,d,0,method=ml,truncation=300)";
 const ETS_EXAMPLE: &str = "ETS(A,Ad,N) or ETS(A,A,N,bounds=admissible)";
 const NWS_EXAMPLE: &str = "NWS or NWS(by=mae,recent=100)";
+const TAR_EXAMPLE: &str = "TAR(2) or TAR(4,delay=2)";
 const REFIT_EXAMPLE: &str = "REFIT(AR(16),every=100,window=600)";
 
 impl FromStr for Spec {
@@ -62,6 +66,7 @@ impl FromStr for Spec {
                 call.finish("HOLT", "HOLT", 0).map(|()| Self::Ets { trend: Trend::Additive, region: Region::Usual })
             }
             "NWS" => parse_nws(call),
+            "TAR" => parse_tar(call),
             "REFIT" => parse_refit(call),
             _ => Err(SpecError::UnknownModel { given: call.name.to_owned() }),
         }
@@ -202,6 +207,13 @@ fn parse_nws(mut call: Call<'_>) -> Result<Spec, SpecError> {
     Ok(Spec::Nws { loss, recent })
 }
 
+fn parse_tar(mut call: Call<'_>) -> Result<Spec, SpecError> {
+    let order = order(&mut call, ("TAR", TAR_EXAMPLE), 0, "the order", 1..=TAR_ORDER_MAX)?;
+    let delay = call.named("delay").map(|given| whole("TAR", "delay", given, 1, order)).transpose()?;
+    call.finish("TAR", TAR_EXAMPLE, 1)?;
+    Ok(Spec::Tar { order, delay })
+}
+
 fn parse_refit(mut call: Call<'_>) -> Result<Spec, SpecError> {
     let model: Spec = call.positional(0).ok_or(missing("REFIT", "a model", REFIT_EXAMPLE))?.parse()?;
     if matches!(model, Spec::Refit { .. }) {
@@ -266,6 +278,8 @@ mod tests {
         check_canonical("ets(a,AD,n)", "ETS(A,Ad,N)");
         check_canonical("ETS(A, N, N, bounds=Admissible)", "ETS(A,N,N,bounds=admissible)");
         check_canonical("holt", "ETS(A,A,N)");
+        check_canonical("tar( 2 )", "TAR(2)");
+        check_canonical("TAR(4,Delay=2)", "TAR(4,delay=2)");
         check_canonical("nws(by=MSE)", "NWS");
         check_canonical("nws( recent=100, by=mae )", "NWS(by=mae,recent=100)");
         check_canonical(
@@ -315,6 +329,7 @@ mod tests {
             "ETS(A,A)",
             "`ETS` needs the letter of its season, as in ETS(A,Ad,N) or ETS(A,A,N,bounds=admissible)",
         );
+        check_refused("TAR(2,delay=3)", "delay of `TAR` is `3`; it has to be a whole number from 1 to 2");
         check_refused("NWS(5)", "`NWS` does not take `5`; it is written NWS or NWS(by=mae,recent=100)");
         check_refused(
             "ARFIMA(1,0.3,1)",

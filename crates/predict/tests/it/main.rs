@@ -11,4 +11,5 @@ mod nws;
 mod predictor;
 mod reference;
 mod state;
+mod tar;
 mod testdata;

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 
 use crate::testdata::{ar1, fitted};
 
-const MODELS: [&str; 9] = [
+const MODELS: [&str; 10] = [
     "MEAN",
     "LAST",
     "BM(8)",
@@ -14,6 +14,7 @@ const MODELS: [&str; 9] = [
     "NWS",
     "NWS(by=mae,recent=30)",
     "HOLT",
+    "TAR(1)",
     "ETS(A,Ad,N,bounds=admissible)",
 ];
 

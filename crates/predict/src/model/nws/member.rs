@@ -85,7 +85,7 @@ impl Member {
         match self {
             Self::Last => *sample,
             Self::RunningMean { n, mean } => {
-                *n += 1;
+                *n = n.saturating_add(1);
                 *mean += (sample - *mean) / *n as f64;
                 *mean
             }
