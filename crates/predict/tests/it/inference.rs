@@ -162,3 +162,46 @@ fn a_gap_has_no_error() {
         assert!(errors[4].is_nan() && errors[19].is_nan() && errors[21].is_finite(), "{text}");
     }
 }
+
+#[test]
+fn widened_errors_are_those_of_forecasts_by_estimated_coefficients() {
+    // AR(4) fitted to 40 samples of an AR(1): the true next samples are further off than known coefficients would let expect.
+    let n_series = 2000;
+    let (mut squares, mut plain, mut widened) = ([0.0; 5], [0.0; 5], [0.0; 5]);
+    for seed in 0..n_series {
+        let samples = ar1(0.7, 45, 1000 + seed);
+        let (past, future) = samples.split_at(40);
+        let model = fitted("AR(4,method=ls)", past);
+        let mut forecast = model.predictor().forecast(5);
+        // Least squares divides by n - p; what is left after five parameters has as many degrees of freedom less.
+        let scale = 36.0 / 31.0;
+        for lead_idx in 0..5 {
+            squares[lead_idx] += (future[lead_idx] - forecast.means()[lead_idx]).powi(2);
+            plain[lead_idx] += scale * forecast.standard_errors()[lead_idx].powi(2);
+        }
+        inference("AR(4,method=ls)", past).widen(&model, past, &mut forecast);
+        for lead_idx in 0..5 {
+            widened[lead_idx] += scale * forecast.standard_errors()[lead_idx].powi(2);
+        }
+    }
+    for lead_idx in 0..5 {
+        let (before, after) = (plain[lead_idx] / squares[lead_idx], widened[lead_idx] / squares[lead_idx]);
+        // A mean of 2000 squares is good to 3 %.
+        assert!(before < 0.93, "lead {}: {before} before", lead_idx + 1);
+        assert!((0.9..1.1).contains(&after), "lead {}: {after} after", lead_idx + 1);
+    }
+}
+
+#[test]
+fn a_mean_that_is_estimated_widens_a_moving_average_by_its_variance() {
+    let samples = named("lh");
+    let model = fitted("MA(1,method=ml)", &samples);
+    let ours = Inference::of(&model, &samples).unwrap();
+    let mut forecast = model.predictor().forecast(6);
+    let before = forecast.standard_errors().to_vec();
+    ours.widen(&model, &samples, &mut forecast);
+    // Beyond its order it forecasts the mean, so what is added there is the variance of the mean alone.
+    let added = forecast.standard_errors()[5].powi(2) - before[5].powi(2);
+    let of_mean = ours.parameters[1].standard_error.unwrap().powi(2);
+    assert!((added / of_mean - 1.0).abs() < 1e-6, "{added} for {of_mean}");
+}
