@@ -35,6 +35,7 @@ mod loss;
 mod model;
 mod predictor;
 mod refit;
+mod select;
 mod spec;
 mod state;
 
@@ -48,5 +49,6 @@ pub use intervals::Intervals;
 pub use loss::Loss;
 pub use model::Model;
 pub use predictor::Predictor;
+pub use select::{Criterion, NoScore, Ranked, select};
 pub use spec::{ArMethod, Method, Region, Spec, SpecError, Trend};
 pub use state::RestoreError;
