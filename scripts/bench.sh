@@ -5,14 +5,14 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 export CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-$PWD/target}"
-# Ours fits on one core; so do the peers.
+# Ours fits on one core, and so do the peers.
 export OPENBLAS_NUM_THREADS=1
 binary="$CARGO_TARGET_DIR/release/foretop"
 
 scripts/install-system-packages.sh cargo cc Rscript fracdiff
 scripts/python-venv.sh bench/requirements.txt
 cargo build --release --locked -p bench --features skaters
-cargo bench --locked -p predict
+cargo bench --locked -p predict --bench ar --bench fleet
 .venv/bin/python bench/fit_peers.py
 .venv/bin/python bench/step_peers.py
 .venv/bin/python bench/fleet_rates.py
