@@ -3,17 +3,13 @@
 A rate is series per second on all cores that the machine has; the loop runs on one.
 """
 
-import importlib.util
 from collections.abc import Iterator
 
-import numpy as np
 from report import machine, print_machine, print_table, save
-from timing import best_seconds, criterion_median_seconds, read_samples
+from timing import criterion_median_seconds
 
 N_SERIES = 100_000
 N_FITS = 5_000
-N_FIT = 600
-N_AHEAD = 30
 # Work, criterion group, series in it, the rate that the issue which asked for it names.
 GROUPS = [
     ("AR(16), fit on 600 samples", "fleet/ar16/fit_600", N_FITS, 100_000),
@@ -26,7 +22,7 @@ GROUPS = [
 def main() -> None:
     """Measure, print, save."""
     rows, figures = [], []
-    for work, who, rate, to_reach in [*rust_rates(), *python_rates()]:
+    for work, who, rate, to_reach in rates():
         rows.append([work, who, f"{rate:,.0f}", f">= {to_reach:,}" if to_reach else ""])
         figures.append({"work": work, "who": who, "rate_series_per_sec": rate})
     print_table("Many series at once, series per second", ["work", "who", "rate", "to reach"], rows)
@@ -34,29 +30,11 @@ def main() -> None:
     save("fleet_rates", {"rates": figures})
 
 
-def rust_rates() -> Iterator[tuple[str, str, float, int | None]]:
-    """Give the rates of the Rust library."""
+def rates() -> Iterator[tuple[str, str, float, int | None]]:
+    """Give who does what at which rate, and the rate to reach."""
     for work, group, n_series, to_reach in GROUPS:
         yield work, "foretop `Fleet`", n_series / criterion_median_seconds(f"{group}/fleet"), to_reach
         yield work, "loop over `Predictor`s", n_series / criterion_median_seconds(f"{group}/loop"), None
-
-
-def python_rates() -> Iterator[tuple[str, str, float, int | None]]:
-    """Give the rate of the Python package's fleet on the work of `fleet/ar16/step_and_30_forecasts`, where it is installed."""
-    if importlib.util.find_spec("foretop") is None:
-        return
-    import foretop
-
-    trace = read_samples()
-    starts = np.arange(N_SERIES) % (len(trace) - N_FIT)
-    fleet = foretop.Fleet(np.lib.stride_tricks.sliding_window_view(trace, N_FIT)[starts], "AR(16)")
-    samples = trace[np.arange(N_SERIES) % len(trace)].copy()
-
-    def work() -> object:
-        fleet.step(samples)
-        return fleet.forecast(N_AHEAD)
-
-    yield GROUPS[1][0], "foretop `Fleet` from Python", N_SERIES / best_seconds(work), None
 
 
 if __name__ == "__main__":

@@ -13,10 +13,18 @@ import statsforecast.models
 from report import machine, print_machine, print_table, save
 from river.time_series import SNARIMAX
 from statsmodels.tsa.arima.model import ARIMA
-from timing import Samples, best_seconds, criterion_median_seconds, read_samples, rust_program, time_text, versions
+from timing import (
+    N_AHEAD,
+    N_FIT,
+    Samples,
+    best_seconds,
+    criterion_median_seconds,
+    read_samples,
+    rust_program,
+    time_text,
+    versions,
+)
 
-N_FIT = 600
-N_AHEAD = 30
 # Model, its orders, the criterion bench, and the time that the issues which asked for it name.
 MODELS = [
     ("AR(16)", (16, 0, 0), "ar16/step_and_30_forecasts", 0.4e-6),

@@ -14,6 +14,10 @@ from report import ROOT, TARGET
 
 TRACE = ROOT / "testdata/nab/ec2_cpu_utilization_5f5533.csv"
 N_RUNS = 5
+
+# What a step and its forecasts are timed on.
+N_FIT = 600
+N_AHEAD = 30
 PEERS = ["statsmodels", "statsforecast", "river", "numpy"]
 
 Samples = NDArray[np.float64]
