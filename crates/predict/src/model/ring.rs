@@ -39,6 +39,7 @@ impl Ring {
     pub(crate) fn is_sound(&self, n: usize) -> bool {
         self.values.len() == 2 * n
             && self.start <= n.saturating_sub(1)
+            && self.values[..n] == self.values[n..]
             && self.values.iter().all(|value| value.is_finite())
     }
 }
@@ -59,5 +60,14 @@ mod tests {
         let mut ring = Ring::new(0);
         ring.push(1.0);
         assert_eq!(ring.recent(), []);
+    }
+
+    #[test]
+    fn a_ring_whose_two_copies_differ_is_none() {
+        let mut ring = Ring::new(2);
+        ring.push(1.0);
+        assert!(ring.is_sound(2));
+        ring.values[2] = 7.0;
+        assert!(!ring.is_sound(2));
     }
 }
