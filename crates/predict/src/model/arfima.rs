@@ -20,7 +20,7 @@ use crate::spec::{Method, Orders, Spec};
 use coordinates::{Coordinates, Point};
 use css::Css;
 use likelihood::Likelihood;
-use scoring::{Maximum, maximize};
+use scoring::{Limits, Maximum, maximize};
 use whittle::Whittle;
 
 /// The fractions that are taken: at 0.5 the process is no longer stationary, at -0.5 no longer invertible.
@@ -36,10 +36,16 @@ const LOG_RATIO_MIN: f64 = 3.32;
 const STARTS: [f64; 4] = [0.0, 0.2, 0.45, -0.25];
 
 /// By then it shows where a start leads.
-const N_STEPS_SHORT: usize = 8;
+const SHORT: Limits = Limits { n_steps: 8, gain_left: 1e-2 };
 
-/// Most searches take 5 to 30 steps; those along a ridge of equal likelihood take more.
-const N_STEPS_MAX: usize = 300;
+/// Most searches take 5 to 30 steps. What may be left puts every coefficient within a thousandth of its standard error.
+const LONG: Limits = Limits { n_steps: 150, gain_left: 5e-7 };
+
+/// Near enough to go on with another likelihood.
+const NEAR: Limits = Limits { n_steps: 150, gain_left: 3e-3 };
+
+/// Steps of the exact likelihood are dear. What may be left is a two-hundredth of a standard error.
+const EXACT: Limits = Limits { n_steps: 80, gain_left: 1.25e-5 };
 
 /// Beyond so many samples a Levinson recursion takes a tenth of a second, and the exact likelihood and the sum of
 /// squares are greatest at the same coefficients to a small part of their standard errors: `ml` stops at the latter.
@@ -86,31 +92,31 @@ struct Solution {
 }
 
 impl Search<'_> {
+    /// From the most promising start that leads to convergence.
     fn solve(&self, is_known: &[bool], method: Method) -> Result<Solution, FitError> {
-        let mut whittle = Whittle::new(self.row, self.orders.n_phi.max(self.orders.n_theta));
         let mut css = Css::new(self.row, is_known, self.orders.n_phi);
-        let start = self.start(&mut whittle, &mut css).ok_or_else(|| self.did_not_converge())?;
-        let least = self.least_squares(&mut css, start)?;
-        if method == Method::LeastSquares || self.row.len() > N_EXACT_MAX {
-            let mean = least.point.mean.unwrap_or(0.0);
-            return Ok(Solution { point: least.point, mean, innovation_variance: css.innovation_variance() });
+        for start in self.starts(&mut css) {
+            let found = match method {
+                Method::MaximumLikelihood if self.row.len() <= N_EXACT_MAX => self.likeliest(&mut css, start)?,
+                _ => self.least_squares(&mut css, start, LONG)?.map(|least| css.solution(least)),
+            };
+            if let Some(solution) = found {
+                return Ok(solution);
+            }
         }
-        let mut likelihood = Likelihood::new(self.row, &mut whittle);
-        let start = Point { mean: None, ..least.point };
-        let best = maximize(&mut likelihood, Coordinates::of(&start, FRACTION_RANGE), N_STEPS_MAX);
-        let best = self.converged(best)?;
-        let generalized = likelihood.at(&best.point).ok_or_else(|| self.did_not_converge())?;
-        let (mean, innovation_variance) = (generalized.mean, generalized.innovation_variance);
-        Ok(Solution { point: best.point, mean, innovation_variance })
+        Err(FitError::DidNotConverge { spec: self.spec.clone() })
     }
 
-    /// The best end of short searches of Whittle's likelihood.
-    fn start(&self, whittle: &mut Whittle, css: &mut Css) -> Option<Point> {
+    /// The ends of short searches of Whittle's likelihood, the likeliest first.
+    fn starts(&self, css: &mut Css) -> Vec<Point> {
+        let mut whittle = Whittle::new(self.row, self.orders.n_phi.max(self.orders.n_theta));
         let short = STARTS.into_iter().filter_map(|d| {
-            let start = Coordinates::of(&self.hannan_rissanen(css, d), FRACTION_RANGE_WIDE);
-            maximize(whittle, start, N_STEPS_SHORT)
+            let start = Coordinates::of(&self.hannan_rissanen(css, d), FRACTION_RANGE);
+            maximize(&mut whittle, start, SHORT)
         });
-        short.max_by(|one, other| one.value.total_cmp(&other.value)).map(|maximum| maximum.point)
+        let mut ends: Vec<Maximum> = short.collect();
+        ends.sort_by(|one, other| other.value.total_cmp(&one.value));
+        ends.into_iter().map(|maximum| maximum.point).collect()
     }
 
     /// The ARMA that Hannan and Rissanen's regressions find in the row differenced `d` times; without coefficients where they find none.
@@ -126,25 +132,28 @@ impl Search<'_> {
         Point { phi: phi.to_vec(), theta: theta.to_vec(), d, mean: None }
     }
 
-    /// The least sum of squares with a fraction inside the range.
-    fn least_squares(&self, css: &mut Css, start: Point) -> Result<Maximum, FitError> {
+    /// The least sum of squares with a fraction inside the range, if the search converges.
+    fn least_squares(&self, css: &mut Css, start: Point, limits: Limits) -> Result<Option<Point>, FitError> {
         let start = Point { mean: Some(0.0), ..start };
-        let wide = self.converged(maximize(css, Coordinates::of(&start, FRACTION_RANGE_WIDE), N_STEPS_MAX))?;
-        if wide.point.d > FRACTION_RANGE.0 && wide.point.d < FRACTION_RANGE.1 {
-            return Ok(wide);
+        let Some(inside) = maximize(css, Coordinates::of(&start, FRACTION_RANGE), limits).filter(|it| it.has_converged)
+        else {
+            return Ok(None);
+        };
+        if inside.point.d <= FRACTION_RANGE.0 || inside.point.d >= FRACTION_RANGE.1 {
+            let beyond = maximize(css, Coordinates::of(&inside.point, FRACTION_RANGE_WIDE), limits);
+            if let Some(beyond) = beyond.filter(|beyond| beyond.value - inside.value > LOG_RATIO_MIN) {
+                return Err(FitError::FractionOutside { spec: self.spec.clone(), d: beyond.point.d });
+            }
         }
-        let inside = self.converged(maximize(css, Coordinates::of(&wide.point, FRACTION_RANGE), N_STEPS_MAX))?;
-        if wide.value - inside.value > LOG_RATIO_MIN {
-            return Err(FitError::FractionOutside { spec: self.spec.clone(), d: wide.point.d });
-        }
-        Ok(inside)
+        Ok(Some(inside.point))
     }
 
-    fn converged(&self, maximum: Option<Maximum>) -> Result<Maximum, FitError> {
-        maximum.filter(|maximum| maximum.has_converged).ok_or_else(|| self.did_not_converge())
-    }
-
-    fn did_not_converge(&self) -> FitError {
-        FitError::DidNotConverge { spec: self.spec.clone() }
+    /// The greatest exact likelihood near the least sum of squares, if the search converges.
+    fn likeliest(&self, css: &mut Css, start: Point) -> Result<Option<Solution>, FitError> {
+        let near = self.least_squares(css, start.clone(), NEAR)?.unwrap_or(start);
+        let start = Point { mean: None, ..near };
+        let mut likelihood = Likelihood::new(self.row, css);
+        let best = maximize(&mut likelihood, Coordinates::of(&start, FRACTION_RANGE), EXACT);
+        Ok(best.filter(|best| best.has_converged).and_then(|best| likelihood.solution(best.point)))
     }
 }

@@ -4,6 +4,7 @@
 //! transform (Jensen and Nielsen 2014). Nothing singular happens at d = 0.5, so that a search can look beyond.
 
 use super::super::linear::{dot, fractional_difference};
+use super::Solution;
 use super::coordinates::Point;
 use super::scoring::{Derivatives, Objective};
 use super::transform::{Spectrum, Transform, product};
@@ -36,8 +37,14 @@ impl Css {
         Self { transform, spectrum, counts, n_counting, latest: Latest::default() }
     }
 
+    /// What a predictor needs to know of a point.
+    pub(super) fn solution(&mut self, point: Point) -> Solution {
+        self.value(&point);
+        Solution { mean: point.mean.unwrap_or(0.0), innovation_variance: self.innovation_variance(), point }
+    }
+
     /// The mean square of the errors that count, at the latest point.
-    pub(super) fn innovation_variance(&self) -> f64 {
+    fn innovation_variance(&self) -> f64 {
         self.latest.sum_of_squares / self.n_counting
     }
 
