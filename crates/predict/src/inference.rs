@@ -1,6 +1,6 @@
 //! What a fit says of itself: how sure its coefficients are, how likely the samples, and how it ranks.
 
-use crate::model::{Fitted, Model, arma, mean};
+use crate::model::{Fitted, Model, arfima, arma, mean};
 
 /// A coefficient, and how sure it is.
 #[derive(Clone, Debug, PartialEq)]
@@ -47,7 +47,7 @@ impl Inference {
             Fitted::Window(_) => None,
             Fitted::Linear(linear) => match linear.estimates().fraction {
                 None => arma::inference::of(model.spec().inner(), linear.estimates(), samples),
-                Some(_) => None,
+                Some(_) => arfima::inference::of(model.spec().inner(), linear.estimates(), samples),
             },
         }
     }

@@ -208,6 +208,10 @@ impl Spec {
                 "autoregressive and moving average, by least squares: says in few coefficients what AR says in many",
             ),
             ("ARIMA(p,d,q)", "ARMA of the series differenced d times: for a level that wanders"),
+            (
+                "ARFIMA(p,d,q)",
+                "ARMA of the series differenced a fraction d of a time, d found by the fit: for what is remembered for long",
+            ),
             ("REFIT(model,every=n,window=n)", "any of these, fitted anew every n samples to the last n"),
         ]
     }

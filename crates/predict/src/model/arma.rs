@@ -12,7 +12,7 @@ mod lagged;
 pub(super) mod levenberg_marquardt;
 mod likelihood;
 mod maximum_likelihood;
-mod polynomial;
+pub(super) mod polynomial;
 mod process;
 pub(super) mod reflection;
 

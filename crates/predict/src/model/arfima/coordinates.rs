@@ -7,7 +7,8 @@
 //! Several partial autocorrelations near 1 bring roots far nearer to the circle than any of them is to 1. So that no process takes
 //! longer to forget than anyone watches it for, the polynomial with these partial autocorrelations is one in rho B.
 
-use super::super::linear::Fraction;
+use super::super::arma::polynomial::stabilize;
+use super::super::arma::reflection;
 
 /// The coefficients of an ARFIMA, in the order of every gradient here: phi, theta, d, and the mean where it is free.
 #[derive(Clone, Debug, PartialEq)]
@@ -21,11 +22,6 @@ pub(super) struct Point {
 impl Point {
     pub(super) fn n_parameters(&self) -> usize {
         self.phi.len() + self.theta.len() + 1 + usize::from(self.mean.is_some())
-    }
-
-    /// The fraction as a predictor takes it.
-    pub(super) fn fraction(&self, truncation: usize) -> Fraction {
-        Fraction { d: self.d, truncation }
     }
 }
 
@@ -50,8 +46,7 @@ impl Coordinates {
     /// The place of a point, drawn into the box where it lies outside.
     pub(super) fn of(point: &Point, d_range: (f64, f64)) -> Self {
         let negated: Vec<f64> = point.theta.iter().map(|coefficient| -coefficient).collect();
-        let partial = [partial_autocorrelations(&point.phi), partial_autocorrelations(&negated)].concat();
-        let mut values: Vec<f64> = partial.iter().map(|reflection| reflection.atanh()).collect();
+        let mut values: Vec<f64> = transformed(&point.phi).chain(transformed(&negated)).collect();
         values.push(point.d);
         values.extend(point.mean);
         let mut coordinates = Self { n_phi: point.phi.len(), n_theta: point.theta.len(), values, d_range };
@@ -132,51 +127,29 @@ impl Coordinates {
     }
 }
 
-/// The coefficients in B with partial autocorrelations tanh z in rho B, and their derivatives by z, row after row (Durbin's recursion).
+/// The coefficients in B of the polynomial with partial autocorrelations tanh z in rho B, and their derivatives by z, row after row.
 fn coefficients(z: &[f64]) -> (Vec<f64>, Vec<f64>) {
-    let n = z.len();
-    let (mut values, mut slopes) = (vec![0.0; n], vec![0.0; n * n]);
-    for (k, z) in z.iter().enumerate() {
-        let reflection = z.tanh();
-        let by_z = 1.0 - reflection * reflection;
-        let (earlier, earlier_slopes) = (values.clone(), slopes.clone());
-        for j in 0..k {
-            values[j] = earlier[j] - reflection * earlier[k - 1 - j];
-            for i in 0..k {
-                slopes[j * n + i] = earlier_slopes[j * n + i] - reflection * earlier_slopes[(k - 1 - j) * n + i];
-            }
-            slopes[j * n + k] = -earlier[k - 1 - j] * by_z;
-        }
-        values[k] = reflection;
-        slopes[k * n + k] = by_z;
-    }
-    for (j, power) in powers(ROOT_MAX).take(n).enumerate() {
-        values[j] *= power;
-        slopes[j * n..(j + 1) * n].iter_mut().for_each(|slope| *slope *= power);
+    let partial: Vec<f64> = z.iter().map(|z| z.tanh()).collect();
+    let (mut values, mut slopes) = (reflection::coefficients(&partial), reflection::slopes(&partial));
+    for ((value, row), power) in values.iter_mut().zip(slopes.chunks_exact_mut(z.len().max(1))).zip(powers(ROOT_MAX)) {
+        *value *= power;
+        row.iter_mut().zip(&partial).for_each(|(slope, partial)| *slope *= power * (1.0 - partial * partial));
     }
     (values, slopes)
+}
+
+/// The way back; coefficients with roots too far in are drawn outward.
+fn transformed(coefficients: &[f64]) -> impl Iterator<Item = f64> {
+    let mut drawn: Vec<f64> =
+        coefficients.iter().zip(powers(1.0 / ROOT_MAX)).map(|(value, power)| value * power).collect();
+    stabilize(&mut drawn);
+    let partial = reflection::reflections(&drawn).unwrap_or_else(|| vec![0.0; drawn.len()]);
+    partial.into_iter().map(f64::atanh)
 }
 
 /// base, base^2, …
 fn powers(base: f64) -> impl Iterator<Item = f64> {
     std::iter::successors(Some(base), move |power| Some(power * base))
-}
-
-/// The way back, to partial autocorrelations. Of coefficients with roots inside the circle the offending ones are drawn to just inside (-1, 1).
-fn partial_autocorrelations(coefficients: &[f64]) -> Vec<f64> {
-    const DRAWN_TO: f64 = 0.98;
-    let mut rest: Vec<f64> =
-        coefficients.iter().zip(powers(1.0 / ROOT_MAX)).map(|(value, power)| value * power).collect();
-    let mut partial = vec![0.0; rest.len()];
-    while let Some(last) = rest.pop() {
-        let reflection = if last.abs() < 1.0 { last } else { DRAWN_TO.copysign(last) };
-        let reflection = if reflection.is_nan() { 0.0 } else { reflection };
-        partial[rest.len()] = reflection;
-        let scale = 1.0 / (1.0 - reflection * reflection);
-        let mirror: Vec<f64> = rest.iter().rev().copied().collect();
-        rest.iter_mut().zip(mirror).for_each(|(value, mirrored)| *value = (*value + reflection * mirrored) * scale);
-    }
-    partial
 }
 
 #[cfg(test)]

@@ -186,6 +186,24 @@ mod tests {
     }
 
     #[test]
+    fn differences_are_those_of_fracdiff() {
+        // fracdiff::diffseries(1:10, 0.4), which takes the mean out first; printed to ten digits.
+        let expected =
+            [-4.5, -1.7, -0.56, 0.208, 0.8112, 1.320_384, 1.768_166_4, 2.172_318_72, 2.543_633_664, 2.889_183_897_6];
+        let row: Vec<f64> = (1..=10).map(|t| f64::from(t) - 5.5).collect();
+        let ours = Css::new(&row, &[true; 10], 0).differenced(0.4);
+        assert!(ours.iter().zip(expected).all(|(ours, theirs)| (ours - theirs).abs() < 1e-10), "{ours:?}");
+    }
+
+    #[test]
+    fn a_whole_difference_is_the_plain_one() {
+        let row: Vec<f64> = (1..=20).map(|t| f64::from(t) - 10.5).collect();
+        let ours = Css::new(&row, &[true; 20], 0).differenced(1.0);
+        // fracdiff's own test of its transform asks for this many digits.
+        assert!((ours[0] + 9.5).abs() < 1e-13 && ours[1..].iter().all(|value| (value - 1.0).abs() < 1e-13), "{ours:?}");
+    }
+
+    #[test]
     fn the_gradient_is_the_slope_of_the_value() {
         let is_known: Vec<bool> = (0..60).map(|t| t != 23).collect();
         let mut css = Css::new(&row(60), &is_known, 2);

@@ -30,6 +30,16 @@ pub(super) struct Maximum {
     pub(super) value: f64,
     /// Whether no more than a negligible gain is left inside the box.
     pub(super) has_converged: bool,
+    /// What the curvature has beyond the information, row after row, as far as the search has shown it.
+    pub(super) excess: Vec<f64>,
+}
+
+impl Maximum {
+    /// Of a point with a free mean, the excess by the other coordinates.
+    pub(super) fn excess_without_mean(&self) -> Vec<f64> {
+        let n = self.point.n_parameters();
+        self.excess.chunks_exact(n).take(n - 1).flat_map(|row| row[..n - 1].iter().copied()).collect()
+    }
 }
 
 /// When a search ends.
@@ -43,19 +53,42 @@ pub(super) struct Limits {
 /// What may be left where rounding ends the search: a fiftieth of a standard error.
 const GAIN_LEFT_STUCK_MAX: f64 = 2e-4;
 
+/// In a model with more coefficients than the samples tell apart whole directions leave the likelihood level, and a search could
+/// wander there for thousands of steps. So many steps that together gain less than this, a tenth of a standard error, end it.
+const PATIENCE: usize = 20;
+const GAIN_OF_PATIENCE: f64 = 5e-3;
+
 /// With so much damping a step is shorter than rounding.
 const DAMPING_MAX: f64 = 1e12;
 
 /// `None` when the objective has no value at the start.
 pub(super) fn maximize(objective: &mut impl Objective, start: Coordinates, limits: Limits) -> Option<Maximum> {
-    let mut search = Search::start(objective, start)?;
-    for _ in 0..limits.n_steps {
+    let excess = vec![0.0; start.len() * start.len()];
+    maximize_knowing(objective, start, excess, limits)
+}
+
+/// With what the search of a similar function has shown of the curvature.
+pub(super) fn maximize_knowing(
+    objective: &mut impl Objective,
+    start: Coordinates,
+    excess: Vec<f64>,
+    limits: Limits,
+) -> Option<Maximum> {
+    let mut search = Search::start(objective, start, excess)?;
+    let mut milestone = search.value;
+    for idx in 1..=limits.n_steps {
         let gain_left = search.gain_left();
         if gain_left < limits.gain_left {
             return Some(search.finish(true));
         }
         if !search.advance(objective) {
             return Some(search.finish(gain_left < GAIN_LEFT_STUCK_MAX));
+        }
+        if idx % PATIENCE == 0 {
+            if search.value - milestone < GAIN_OF_PATIENCE {
+                return Some(search.finish(true));
+            }
+            milestone = search.value;
         }
     }
     Some(search.finish(false))
@@ -68,17 +101,15 @@ struct Search {
     /// By the coordinates.
     gradient: Vec<f64>,
     information: Vec<f64>,
-    /// What the curvature has beyond the information, as far as steps have shown it.
     excess: Vec<f64>,
     damping: f64,
 }
 
 impl Search {
-    fn start(objective: &mut impl Objective, at: Coordinates) -> Option<Self> {
+    fn start(objective: &mut impl Objective, at: Coordinates, excess: Vec<f64>) -> Option<Self> {
         let point = at.point();
         let value = objective.value(&point)?;
         let (gradient, information) = (Vec::new(), Vec::new());
-        let excess = vec![0.0; at.len() * at.len()];
         let mut search = Self { at, point, value, gradient, information, excess, damping: 1e-3 };
         search.derive(objective);
         Some(search)
@@ -181,7 +212,7 @@ impl Search {
     }
 
     fn finish(self, has_converged: bool) -> Maximum {
-        Maximum { point: self.point, value: self.value, has_converged }
+        Maximum { point: self.point, value: self.value, has_converged, excess: self.excess }
     }
 }
 
