@@ -27,7 +27,7 @@ pub enum FitError {
     },
     /// No search for the coefficients came to an end.
     #[error(
-        "no coefficients of {spec} were found at which the sum of squared errors is least; lower orders have fewer to find"
+        "no coefficients of {spec} were found at which its errors are least, or its likelihood greatest; lower orders have fewer to find"
     )]
     DidNotConverge {
         /// What was to be fitted.

@@ -2,7 +2,7 @@
 
 mod widen;
 
-use crate::model::{Fitted, Model, arma, ets, mean, tar};
+use crate::model::{Fitted, Model, arfima, arma, ets, mean, tar};
 
 /// A coefficient, and how sure it is.
 #[derive(Clone, Debug, PartialEq)]
@@ -54,7 +54,7 @@ impl Inference {
             Fitted::Tar(tar) => tar::inference::of(tar, samples),
             Fitted::Linear(linear) => match linear.estimates().fraction {
                 None => arma::inference::of(model.spec().inner(), linear.estimates(), samples),
-                Some(_) => None,
+                Some(_) => arfima::inference::of(model.spec().inner(), linear.estimates(), samples),
             },
         }
     }

@@ -266,6 +266,10 @@ impl Spec {
                 "autoregressive and moving average, by least squares: says in few coefficients what AR says in many",
             ),
             ("ARIMA(p,d,q)", "ARMA of the series differenced d times: for a level that wanders"),
+            (
+                "ARFIMA(p,d,q)",
+                "ARMA of the series differenced a fraction d of a time, d found by the fit: for what is remembered for long",
+            ),
             ("ETS(A,N,N)", "exponential smoothing of a level; says what ARIMA(0,1,1) says"),
             ("ETS(A,A,N)", "the same with a slope: Holt's method, HOLT for short"),
             ("ETS(A,Ad,N)", "the same with a slope that dies out"),

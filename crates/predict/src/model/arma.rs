@@ -12,9 +12,9 @@ mod lagged;
 pub(super) mod levenberg_marquardt;
 mod likelihood;
 mod maximum_likelihood;
-mod polynomial;
+pub(super) mod polynomial;
 mod process;
-mod reflection;
+pub(super) mod reflection;
 
 use super::linear::{Estimates, Linear};
 use super::sample::Centred;

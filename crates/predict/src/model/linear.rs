@@ -115,7 +115,7 @@ impl Linear {
     /// From the state at rest. The first samples stand in the history before there is anything to predict them by.
     pub(crate) fn one_step_errors(&self, samples: &[f64]) -> Vec<f64> {
         let mut linear = Self::at_rest(self.estimates.clone());
-        let n_given = linear.eta.len();
+        let n_given = linear.n_given();
         let error = |(idx, sample): (usize, &f64)| {
             let deviation = sample - linear.estimates.mean;
             let predicted = linear.predicted();
@@ -134,9 +134,7 @@ impl Linear {
     fn run_in(&mut self, samples: &[f64]) {
         let n_until_gap = samples.iter().rposition(|sample| !sample.is_nan()).map_or(0, |last| last + 1);
         let start = if self.theta.is_empty() { n_until_gap.saturating_sub(2 * self.eta.len()) } else { 0 };
-        // The first samples stand in the history before there is anything to predict them by. Where a fraction reaches back
-        // past every start, there is the mean.
-        let n_given = if self.theta.is_empty() || self.estimates.fraction.is_some() { 0 } else { self.eta.len() };
+        let n_given = if self.theta.is_empty() { 0 } else { self.n_given() };
         for (idx, sample) in samples[start..].iter().enumerate() {
             let deviation = sample - self.estimates.mean;
             if idx < n_given {
@@ -145,6 +143,12 @@ impl Linear {
                 self.push(deviation);
             }
         }
+    }
+
+    /// How many first samples there is nothing to predict by. A fraction reaches back past every start, and finds the mean there:
+    /// predictions from the first sample on are worse than later ones, and are predictions all the same.
+    fn n_given(&self) -> usize {
+        if self.estimates.fraction.is_some() { 0 } else { self.eta.len() }
     }
 
     /// Takes one of the first samples, before there is anything to predict it by.

@@ -93,6 +93,8 @@ fn any_spec() -> impl Strategy<Value = Spec> {
         (1..40).prop_map(|window| format!("BM({window})")),
         (1..40).prop_map(|order| format!("AR({order})")),
         (1..40).prop_map(|order| format!("AR({order},method=burg)")),
+        (0..3, 0..3).prop_map(|(n_phi, n_theta)| format!("ARFIMA({n_phi},d,{n_theta})")),
+        (0..3, 0..3).prop_map(|(n_phi, n_theta)| format!("ARFIMA({n_phi},d,{n_theta},method=ml,truncation=50)")),
         Just("NWS".to_owned()),
         (1..9).prop_map(|order| format!("TAR({order})")),
         prop::sample::select(vec!["ETS(A,N,N)", "ETS(A,A,N)", "ETS(A,Ad,N)", "ETS(A,Ad,N,bounds=admissible)"])

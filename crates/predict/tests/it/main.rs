@@ -1,5 +1,6 @@
 //! What users of the crate rely on.
 
+mod arfima;
 mod arma;
 mod bad_input;
 mod compare;

@@ -9,10 +9,10 @@ use statrs::function::gamma::{digamma, ln_gamma};
 use super::coordinates::Point;
 
 /// An impulse response below this no longer shows beside 1.
-const RESPONSE_MIN: f64 = 1e-14;
+const RESPONSE_MIN: f64 = 1e-10;
 
 /// The farthest that a response is followed; a partial autocorrelation at the edge of the box is down to 1e-9 there.
-const N_RESPONSE_MAX: usize = 200_000;
+const N_RESPONSE_MAX: usize = 50_000;
 
 /// Rows over lags -K to K that autocovariances and slopes are taken from.
 pub(super) struct Autocovariances {

@@ -1,9 +1,14 @@
-//! What a search moves: partial autocorrelations in the place of coefficients, each inside a box.
+//! What a search moves: Fisher's z of partial autocorrelations in the place of coefficients, each inside a box.
 //!
-//! A polynomial has its roots outside the unit circle exactly when its partial autocorrelations lie in (-1, 1)
-//! (Barndorff-Nielsen and Schou 1973), so that a box keeps the process stationary and invertible.
+//! A polynomial has its roots outside the unit circle exactly when its partial autocorrelations r lie in (-1, 1)
+//! (Barndorff-Nielsen and Schou 1973), so that a box keeps the process stationary and invertible. Close to the circle what
+//! counts is by which factor 1 - |r| changes, and that is what z = artanh r measures.
+//!
+//! Several partial autocorrelations near 1 bring roots far nearer to the circle than any of them is to 1. So that no process takes
+//! longer to forget than anyone watches it for, the polynomial with these partial autocorrelations is one in rho B.
 
-use super::super::linear::Fraction;
+use super::super::arma::polynomial::stabilize;
+use super::super::arma::reflection;
 
 /// The coefficients of an ARFIMA, in the order of every gradient here: phi, theta, d, and the mean where it is free.
 #[derive(Clone, Debug, PartialEq)]
@@ -18,14 +23,13 @@ impl Point {
     pub(super) fn n_parameters(&self) -> usize {
         self.phi.len() + self.theta.len() + 1 + usize::from(self.mean.is_some())
     }
-
-    /// The fraction as a predictor takes it.
-    pub(super) fn fraction(&self, truncation: usize) -> Fraction {
-        Fraction { d: self.d, truncation }
-    }
 }
 
-/// A partial autocorrelation of 0.9999 takes 10,000 steps to fall to a third: longer than what is fitted to.
+/// rho: a process with its root there takes 2,000 steps to forget two thirds. On host load sampled once a second, which the
+/// kernel averages over 15 minutes, the root is 0.9989.
+const ROOT_MAX: f64 = 0.9995;
+
+/// Of the polynomial in rho B; 1 itself is infinitely far away.
 const REFLECTION_MAX: f64 = 0.9999;
 
 /// A place in the box.
@@ -33,7 +37,7 @@ const REFLECTION_MAX: f64 = 0.9999;
 pub(super) struct Coordinates {
     n_phi: usize,
     n_theta: usize,
-    /// Of phi(B), then of theta(-B), d, and the mean where it is free.
+    /// z of phi(B), then of theta(-B), d, and the mean where it is free.
     values: Vec<f64>,
     d_range: (f64, f64),
 }
@@ -42,8 +46,7 @@ impl Coordinates {
     /// The place of a point, drawn into the box where it lies outside.
     pub(super) fn of(point: &Point, d_range: (f64, f64)) -> Self {
         let negated: Vec<f64> = point.theta.iter().map(|coefficient| -coefficient).collect();
-        let mut values = partial_autocorrelations(&point.phi);
-        values.extend(partial_autocorrelations(&negated));
+        let mut values: Vec<f64> = transformed(&point.phi).chain(transformed(&negated)).collect();
         values.push(point.d);
         values.extend(point.mean);
         let mut coordinates = Self { n_phi: point.phi.len(), n_theta: point.theta.len(), values, d_range };
@@ -68,6 +71,11 @@ impl Coordinates {
         moved.values.iter_mut().zip(step).for_each(|(value, step)| *value += step);
         moved.clamp();
         moved
+    }
+
+    /// The step from another place to here.
+    pub(super) fn minus(&self, other: &Self) -> Vec<f64> {
+        self.values.iter().zip(&other.values).map(|(here, there)| here - there).collect()
     }
 
     /// Whether the box is in the way of moving coordinate `idx` along a slope.
@@ -105,7 +113,7 @@ impl Coordinates {
 
     fn range(&self, idx: usize) -> (f64, f64) {
         match idx.checked_sub(self.n_phi + self.n_theta) {
-            None => (-REFLECTION_MAX, REFLECTION_MAX),
+            None => (-REFLECTION_MAX.atanh(), REFLECTION_MAX.atanh()),
             Some(0) => self.d_range,
             Some(_) => (f64::NEG_INFINITY, f64::INFINITY),
         }
@@ -119,39 +127,29 @@ impl Coordinates {
     }
 }
 
-/// The coefficients with these partial autocorrelations, and their derivatives by them, row after row (Durbin's recursion).
-fn coefficients(partial: &[f64]) -> (Vec<f64>, Vec<f64>) {
-    let n = partial.len();
-    let (mut values, mut slopes) = (vec![0.0; n], vec![0.0; n * n]);
-    for (k, reflection) in partial.iter().enumerate() {
-        let (earlier, earlier_slopes) = (values.clone(), slopes.clone());
-        for j in 0..k {
-            values[j] = earlier[j] - reflection * earlier[k - 1 - j];
-            for i in 0..k {
-                slopes[j * n + i] = earlier_slopes[j * n + i] - reflection * earlier_slopes[(k - 1 - j) * n + i];
-            }
-            slopes[j * n + k] = -earlier[k - 1 - j];
-        }
-        values[k] = *reflection;
-        slopes[k * n + k] = 1.0;
+/// The coefficients in B of the polynomial with partial autocorrelations tanh z in rho B, and their derivatives by z, row after row.
+fn coefficients(z: &[f64]) -> (Vec<f64>, Vec<f64>) {
+    let partial: Vec<f64> = z.iter().map(|z| z.tanh()).collect();
+    let (mut values, mut slopes) = (reflection::coefficients(&partial), reflection::slopes(&partial));
+    for ((value, row), power) in values.iter_mut().zip(slopes.chunks_exact_mut(z.len().max(1))).zip(powers(ROOT_MAX)) {
+        *value *= power;
+        row.iter_mut().zip(&partial).for_each(|(slope, partial)| *slope *= power * (1.0 - partial * partial));
     }
     (values, slopes)
 }
 
-/// The way back. Of coefficients with roots inside the circle the offending ones are drawn to just inside (-1, 1).
-fn partial_autocorrelations(coefficients: &[f64]) -> Vec<f64> {
-    const DRAWN_TO: f64 = 0.98;
-    let mut rest = coefficients.to_vec();
-    let mut partial = vec![0.0; rest.len()];
-    while let Some(last) = rest.pop() {
-        let reflection = if last.abs() < 1.0 { last } else { DRAWN_TO.copysign(last) };
-        let reflection = if reflection.is_nan() { 0.0 } else { reflection };
-        partial[rest.len()] = reflection;
-        let scale = 1.0 / (1.0 - reflection * reflection);
-        let mirror: Vec<f64> = rest.iter().rev().copied().collect();
-        rest.iter_mut().zip(mirror).for_each(|(value, mirrored)| *value = (*value + reflection * mirrored) * scale);
-    }
-    partial
+/// The way back; coefficients with roots too far in are drawn outward.
+fn transformed(coefficients: &[f64]) -> impl Iterator<Item = f64> {
+    let mut drawn: Vec<f64> =
+        coefficients.iter().zip(powers(1.0 / ROOT_MAX)).map(|(value, power)| value * power).collect();
+    stabilize(&mut drawn);
+    let partial = reflection::reflections(&drawn).unwrap_or_else(|| vec![0.0; drawn.len()]);
+    partial.into_iter().map(f64::atanh)
+}
+
+/// base, base^2, …
+fn powers(base: f64) -> impl Iterator<Item = f64> {
+    std::iter::successors(Some(base), move |power| Some(power * base))
 }
 
 #[cfg(test)]

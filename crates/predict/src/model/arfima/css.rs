@@ -4,6 +4,7 @@
 //! transform (Jensen and Nielsen 2014). Nothing singular happens at d = 0.5, so that a search can look beyond.
 
 use super::super::linear::{dot, fractional_difference};
+use super::Solution;
 use super::coordinates::Point;
 use super::scoring::{Derivatives, Objective};
 use super::transform::{Spectrum, Transform, product};
@@ -36,8 +37,15 @@ impl Css {
         Self { transform, spectrum, counts, n_counting, latest: Latest::default() }
     }
 
+    /// What a predictor needs to know of a point.
+    pub(super) fn solution(&mut self, point: &Point) -> Solution {
+        self.value(point);
+        let (mean, innovation_variance) = (point.mean.unwrap_or(0.0), self.innovation_variance());
+        Solution { point: point.clone(), mean, innovation_variance }
+    }
+
     /// The mean square of the errors that count, at the latest point.
-    pub(super) fn innovation_variance(&self) -> f64 {
+    fn innovation_variance(&self) -> f64 {
         self.latest.sum_of_squares / self.n_counting
     }
 
@@ -176,6 +184,24 @@ mod tests {
         }
         // Forty terms of order 1, rounded.
         assert!(errors.iter().zip(&css.latest.errors).all(|(sum, ours)| (sum - ours).abs() < 1e-13));
+    }
+
+    #[test]
+    fn differences_are_those_of_fracdiff() {
+        // fracdiff::diffseries(1:10, 0.4), which takes the mean out first; printed to ten digits.
+        let expected =
+            [-4.5, -1.7, -0.56, 0.208, 0.8112, 1.320_384, 1.768_166_4, 2.172_318_72, 2.543_633_664, 2.889_183_897_6];
+        let row: Vec<f64> = (1..=10).map(|t| f64::from(t) - 5.5).collect();
+        let ours = Css::new(&row, &[true; 10], 0).differenced(0.4);
+        assert!(ours.iter().zip(expected).all(|(ours, theirs)| (ours - theirs).abs() < 1e-10), "{ours:?}");
+    }
+
+    #[test]
+    fn a_whole_difference_is_the_plain_one() {
+        let row: Vec<f64> = (1..=20).map(|t| f64::from(t) - 10.5).collect();
+        let ours = Css::new(&row, &[true; 20], 0).differenced(1.0);
+        // fracdiff's own test of its transform asks for this many digits.
+        assert!((ours[0] + 9.5).abs() < 1e-13 && ours[1..].iter().all(|value| (value - 1.0).abs() < 1e-13), "{ours:?}");
     }
 
     #[test]

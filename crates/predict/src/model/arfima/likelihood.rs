@@ -1,29 +1,31 @@
 //! The exact Gaussian log-likelihood of an ARFIMA, its mean and innovation variance at their best (Sowell 1992), and its gradient.
 //!
 //! One Levinson recursion, of n^2 multiplications, gives the value and, by the formula of Gohberg and Semencul, all
-//! slopes: the rest is of order n log n. The information matrix is the one that the process tends to with many samples.
+//! slopes: the rest is of order n log n. What stands for the information matrix is that of the sum of squares.
 
 use std::f64::consts::TAU;
 
 use super::super::linear::dot;
+use super::Solution;
 use super::autocovariance::Autocovariances;
 use super::coordinates::Point;
+use super::css::Css;
 use super::scoring::{Derivatives, Objective};
 use super::toeplitz::Inverse;
 use super::transform::{Transform, correlation};
-use super::whittle::Whittle;
 
 /// A row of samples without gaps, about any level.
 pub(super) struct Likelihood<'r> {
     row: &'r [f64],
     transform: Transform,
     /// For the information matrix.
-    whittle: &'r mut Whittle,
+    css: &'r mut Css,
     latest: Option<Evaluation>,
 }
 
 /// What the likelihood at one point is made of.
 struct Evaluation {
+    point: Point,
     autocovariances: Autocovariances,
     inverse: Inverse,
     generalized: Generalized,
@@ -43,16 +45,24 @@ pub(super) struct Generalized {
 }
 
 impl<'r> Likelihood<'r> {
-    pub(super) fn new(row: &'r [f64], whittle: &'r mut Whittle) -> Self {
-        Self { row, transform: Transform::for_rows_of(row.len()), whittle, latest: None }
+    pub(super) fn new(row: &'r [f64], css: &'r mut Css) -> Self {
+        Self { row, transform: Transform::for_rows_of(row.len()), css, latest: None }
     }
 
-    /// The mean, the innovation variance and the log-likelihood at a point.
+    /// What a predictor needs to know of a point.
+    pub(super) fn solution(&mut self, point: &Point) -> Option<Solution> {
+        let Generalized { mean, innovation_variance, .. } = *self.at(point)?;
+        Some(Solution { point: point.clone(), mean, innovation_variance })
+    }
+
+    /// The mean, the innovation variance and the log-likelihood at a point. Asked twice for the same point, it works once.
     pub(super) fn at(&mut self, point: &Point) -> Option<&Generalized> {
-        let autocovariances = Autocovariances::new(point, self.row.len());
-        let inverse = Inverse::new(autocovariances.values(), &mut self.transform)?;
-        let generalized = self.generalized(&inverse)?;
-        self.latest = Some(Evaluation { autocovariances, inverse, generalized });
+        if self.latest.as_ref().is_none_or(|latest| latest.point != *point) {
+            let autocovariances = Autocovariances::new(point, self.row.len());
+            let inverse = Inverse::new(autocovariances.values(), &mut self.transform)?;
+            let generalized = self.generalized(&inverse)?;
+            self.latest = Some(Evaluation { point: point.clone(), autocovariances, inverse, generalized });
+        }
         self.latest.as_ref().map(|evaluation| &evaluation.generalized)
     }
 
@@ -77,7 +87,7 @@ impl Objective for Likelihood<'_> {
 
     /// d l = u' dGamma u / (2 s2) - tr(Gamma^-1 dGamma) / 2 with u = Gamma^-1 (z - mean): both are sums over diagonals.
     fn derivatives(&mut self, at: &Point) -> Derivatives {
-        let Evaluation { autocovariances, inverse, generalized } =
+        let Evaluation { autocovariances, inverse, generalized, .. } =
             self.latest.as_ref().expect("asked for after a value");
         let transform = &mut self.transform;
         let spectrum = transform.spectrum(&generalized.weights);
@@ -88,8 +98,8 @@ impl Objective for Likelihood<'_> {
         // Each diagonal but the main one is there twice.
         weights[0] *= 0.5;
         let gradient = autocovariances.weighted_slopes(at, &weights);
-        self.whittle.value(at);
-        Derivatives { gradient, information: self.whittle.derivatives(at).information }
+        self.css.value(at);
+        Derivatives { gradient, information: self.css.derivatives(at).information }
     }
 }
 
@@ -100,10 +110,21 @@ mod tests {
     #[test]
     fn the_gradient_is_the_slope_of_the_value() {
         let row: Vec<f64> = (0..60).map(|t| (f64::from(t) * 0.9).sin() + f64::from(t * 31 % 17) / 10.0).collect();
-        let mut whittle = Whittle::new(&row, 2);
+        let mut css = Css::new(&row, &[true; 60], 2);
         for d in [-0.4, -0.1, 0.3, 0.45] {
             let at = Point { phi: vec![0.4, -0.2], theta: vec![0.3, 0.25], d, mean: None };
-            super::super::scoring::check_gradient(&mut Likelihood::new(&row, &mut whittle), &at, 1e-5);
+            super::super::scoring::check_gradient(&mut Likelihood::new(&row, &mut css), &at, 1e-5);
+        }
+    }
+
+    #[test]
+    fn the_gradient_holds_close_to_the_circle() {
+        let row: Vec<f64> = (0..600).map(|t| (f64::from(t) * 0.9).sin() + f64::from(t * 31 % 17) / 10.0).collect();
+        let mut css = Css::new(&row, &[true; 600], 2);
+        for d in [-0.36, 0.1] {
+            // Roots of modulus 0.9995 a quarter turn from 1, and of 0.99 at 1.
+            let at = Point { phi: vec![0.0, -0.999], theta: vec![-0.99], d, mean: None };
+            super::super::scoring::check_gradient(&mut Likelihood::new(&row, &mut css), &at, 1e-3);
         }
     }
 }

@@ -1,6 +1,10 @@
 //! The greatest value of a log-likelihood inside a box, by damped scoring (Fisher 1925; Levenberg 1944).
+//!
+//! The information matrix is the curvature that is expected, not the one that is there. What it lacks is learned from
+//! the gradients along the way, as NL2SOL does for least squares (Dennis, Gay and Welsch 1981, section 4).
 
 use super::super::arma::levenberg_marquardt::{cholesky, solve};
+use super::super::linear::dot;
 use super::coordinates::{Coordinates, Point};
 
 /// A log-likelihood, or a function that is used as one: constants are left out.
@@ -26,27 +30,65 @@ pub(super) struct Maximum {
     pub(super) value: f64,
     /// Whether no more than a negligible gain is left inside the box.
     pub(super) has_converged: bool,
+    /// What the curvature has beyond the information, row after row, as far as the search has shown it.
+    pub(super) excess: Vec<f64>,
 }
 
-/// A log-likelihood this close to its greatest value puts every coefficient within a thousandth of its standard error.
-const GAIN_LEFT_MAX: f64 = 5e-7;
+impl Maximum {
+    /// Of a point with a free mean, the excess by the other coordinates.
+    pub(super) fn excess_without_mean(&self) -> Vec<f64> {
+        let n = self.point.n_parameters();
+        self.excess.chunks_exact(n).take(n - 1).flat_map(|row| row[..n - 1].iter().copied()).collect()
+    }
+}
+
+/// When a search ends.
+#[derive(Clone, Copy)]
+pub(super) struct Limits {
+    pub(super) n_steps: usize,
+    /// How much of the log-likelihood may be left to gain: e^2 / 2 leaves every coefficient within e standard errors.
+    pub(super) gain_left: f64,
+}
 
 /// What may be left where rounding ends the search: a fiftieth of a standard error.
 const GAIN_LEFT_STUCK_MAX: f64 = 2e-4;
 
+/// In a model with more coefficients than the samples tell apart whole directions leave the likelihood level, and a search could
+/// wander there for thousands of steps. So many steps that together gain less than this, a tenth of a standard error, end it.
+const PATIENCE: usize = 20;
+const GAIN_OF_PATIENCE: f64 = 5e-3;
+
 /// With so much damping a step is shorter than rounding.
 const DAMPING_MAX: f64 = 1e12;
 
-/// In at most `n_steps_max` steps. `None` when the objective has no value at the start.
-pub(super) fn maximize(objective: &mut impl Objective, start: Coordinates, n_steps_max: usize) -> Option<Maximum> {
-    let mut search = Search::start(objective, start)?;
-    for _ in 0..n_steps_max {
+/// `None` when the objective has no value at the start.
+pub(super) fn maximize(objective: &mut impl Objective, start: Coordinates, limits: Limits) -> Option<Maximum> {
+    let excess = vec![0.0; start.len() * start.len()];
+    maximize_knowing(objective, start, excess, limits)
+}
+
+/// With what the search of a similar function has shown of the curvature.
+pub(super) fn maximize_knowing(
+    objective: &mut impl Objective,
+    start: Coordinates,
+    excess: Vec<f64>,
+    limits: Limits,
+) -> Option<Maximum> {
+    let mut search = Search::start(objective, start, excess)?;
+    let mut milestone = search.value;
+    for idx in 1..=limits.n_steps {
         let gain_left = search.gain_left();
-        if gain_left < GAIN_LEFT_MAX {
+        if gain_left < limits.gain_left {
             return Some(search.finish(true));
         }
         if !search.advance(objective) {
             return Some(search.finish(gain_left < GAIN_LEFT_STUCK_MAX));
+        }
+        if idx % PATIENCE == 0 {
+            if search.value - milestone < GAIN_OF_PATIENCE {
+                return Some(search.finish(true));
+            }
+            milestone = search.value;
         }
     }
     Some(search.finish(false))
@@ -59,17 +101,16 @@ struct Search {
     /// By the coordinates.
     gradient: Vec<f64>,
     information: Vec<f64>,
-    /// Coordinates that the box does not hold.
-    free: Vec<usize>,
+    excess: Vec<f64>,
     damping: f64,
 }
 
 impl Search {
-    fn start(objective: &mut impl Objective, at: Coordinates) -> Option<Self> {
+    fn start(objective: &mut impl Objective, at: Coordinates, excess: Vec<f64>) -> Option<Self> {
         let point = at.point();
         let value = objective.value(&point)?;
-        let (gradient, information, free) = (Vec::new(), Vec::new(), Vec::new());
-        let mut search = Self { at, point, value, gradient, information, free, damping: 1e-3 };
+        let (gradient, information) = (Vec::new(), Vec::new());
+        let mut search = Self { at, point, value, gradient, information, excess, damping: 1e-3 };
         search.derive(objective);
         Some(search)
     }
@@ -94,7 +135,6 @@ impl Search {
         };
         self.gradient = transposed_times(&gradient);
         self.information = transposed_times(&transpose(&transposed_times(&information), n));
-        self.free = (0..n).filter(|idx| !self.at.is_held(*idx, self.gradient[*idx])).collect();
     }
 
     /// How much a quadratic function with this gradient and information would still gain: half of g' I^-1 g.
@@ -113,9 +153,12 @@ impl Search {
                 let there = self.at.moved(&step);
                 let point = there.point();
                 if let Some(value) = objective.value(&point).filter(|value| *value > self.value) {
+                    let moved = there.minus(&self.at);
+                    let gradient = std::mem::take(&mut self.gradient);
                     (self.at, self.point, self.value) = (there, point, value);
                     self.damping = (self.damping * 0.1).max(1e-9);
                     self.derive(objective);
+                    self.learn(&moved, &gradient);
                     return true;
                 }
             }
@@ -124,24 +167,52 @@ impl Search {
         false
     }
 
-    /// Solves (I + damping * diag I) step = gradient over the free coordinates; `None` where rounding makes I indefinite.
-    fn step(&self, damping: f64) -> Option<Vec<f64>> {
-        let (n, n_free) = (self.at.len(), self.free.len());
-        let mut factor: Vec<f64> =
-            self.free.iter().flat_map(|i| self.free.iter().map(move |j| self.information[i * n + j])).collect();
-        for i in 0..n_free {
-            factor[i * n_free + i] += damping * factor[i * n_free + i].max(f64::MIN_POSITIVE);
+    /// The least change of the excess with which the curvature explains how the gradient changed over the last step.
+    fn learn(&mut self, moved: &[f64], gradient: &[f64]) {
+        let n = moved.len();
+        let change: Vec<f64> = gradient.iter().zip(&self.gradient).map(|(before, after)| before - after).collect();
+        let along = dot(&change, moved);
+        if along.is_nan() || along <= 0.0 {
+            return;
         }
-        cholesky(&mut factor, n_free)?;
-        let mut side: Vec<f64> = self.free.iter().map(|idx| self.gradient[*idx]).collect();
-        solve(&factor, n_free, &mut side);
+        let times = |matrix: &[f64]| -> Vec<f64> { matrix.chunks_exact(n).map(|row| dot(row, moved)).collect() };
+        let expected = times(&self.information);
+        let missing: Vec<f64> = change.iter().zip(&expected).map(|(change, expected)| change - expected).collect();
+        // An excess from far away says too much about here.
+        let (old, needed) = (dot(&times(&self.excess), moved).abs(), dot(&missing, moved).abs());
+        let size = if old > needed { needed / old } else { 1.0 };
+        self.excess.iter_mut().for_each(|value| *value *= size);
+        let known = times(&self.excess);
+        let rest: Vec<f64> = missing.iter().zip(&known).map(|(missing, known)| missing - known).collect();
+        let rest_along = dot(&rest, moved) / along;
+        for i in 0..n {
+            for j in 0..n {
+                self.excess[i * n + j] +=
+                    (rest[i] * change[j] + change[i] * rest[j] - rest_along * change[i] * change[j]) / along;
+            }
+        }
+    }
+
+    /// Solves (I + damping * diag I) step = gradient over the coordinates that the box does not hold; `None` where the
+    /// curvature is no hill.
+    fn step(&self, damping: f64) -> Option<Vec<f64>> {
+        let n = self.at.len();
+        let free: Vec<usize> = (0..n).filter(|idx| !self.at.is_held(*idx, self.gradient[*idx])).collect();
+        let curvature = |i: &usize, j: &usize| self.information[i * n + j] + self.excess[i * n + j];
+        let mut factor: Vec<f64> = free.iter().flat_map(|i| free.iter().map(move |j| curvature(i, j))).collect();
+        for (row, idx) in free.iter().enumerate() {
+            factor[row * (free.len() + 1)] += damping * self.information[idx * (n + 1)].max(f64::MIN_POSITIVE);
+        }
+        cholesky(&mut factor, free.len())?;
+        let mut side: Vec<f64> = free.iter().map(|idx| self.gradient[*idx]).collect();
+        solve(&factor, free.len(), &mut side);
         let mut step = vec![0.0; n];
-        self.free.iter().zip(side).for_each(|(idx, value)| step[*idx] = value);
+        free.iter().zip(side).for_each(|(idx, value)| step[*idx] = value);
         step.iter().all(|value| value.is_finite()).then_some(step)
     }
 
     fn finish(self, has_converged: bool) -> Maximum {
-        Maximum { point: self.point, value: self.value, has_converged }
+        Maximum { point: self.point, value: self.value, has_converged, excess: self.excess }
     }
 }
 

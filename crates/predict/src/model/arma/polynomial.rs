@@ -19,7 +19,7 @@ pub(super) fn is_stable(coefficients: impl Iterator<Item = f64>) -> bool {
 }
 
 /// Draws the roots outward until all lie outside the circle: c(i) times shrink^i.
-pub(super) fn stabilize(coefficients: &mut [f64]) {
+pub(crate) fn stabilize(coefficients: &mut [f64]) {
     const SHRINK: f64 = 0.95;
     while !is_stable(coefficients.iter().copied()) {
         let mut factor = 1.0;

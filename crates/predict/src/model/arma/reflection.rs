@@ -5,7 +5,7 @@
 //! (-1, 1): a search among them needs no more than a box. For an autoregression they are the partial autocorrelations.
 
 /// c(1), …, c(n), by stepping up from order to order (the Levinson recursion).
-pub(super) fn coefficients(reflections: &[f64]) -> Vec<f64> {
+pub(crate) fn coefficients(reflections: &[f64]) -> Vec<f64> {
     let mut row: Vec<f64> = Vec::with_capacity(reflections.len());
     for reflection in reflections {
         step_up(&mut row, *reflection);
@@ -14,7 +14,7 @@ pub(super) fn coefficients(reflections: &[f64]) -> Vec<f64> {
 }
 
 /// The reflection coefficients of c(1), …, c(n), by stepping down; `None` when a root lies on the circle or inside.
-pub(super) fn reflections(coefficients: &[f64]) -> Option<Vec<f64>> {
+pub(crate) fn reflections(coefficients: &[f64]) -> Option<Vec<f64>> {
     let mut row = coefficients.to_vec();
     let mut reflections = vec![0.0; row.len()];
     while let Some(reflection) = row.pop() {
@@ -30,7 +30,7 @@ pub(super) fn reflections(coefficients: &[f64]) -> Option<Vec<f64>> {
 }
 
 /// The derivatives of all c(i) by all reflection coefficients, one c(i) after the other.
-pub(super) fn slopes(reflections: &[f64]) -> Vec<f64> {
+pub(crate) fn slopes(reflections: &[f64]) -> Vec<f64> {
     let n = reflections.len();
     let mut slopes = vec![0.0; n * n];
     let mut row: Vec<f64> = Vec::with_capacity(n);
