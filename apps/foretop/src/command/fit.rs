@@ -31,7 +31,7 @@ pub struct Fit {
     #[arg(long, value_name = "TEXT", required = true)]
     model: Vec<String>,
 
-    /// What the fits make best, unless the model's text says so itself
+    /// What the fits make best, for models whose text does not say it
     #[arg(long, value_enum)]
     method: Option<Method>,
 
@@ -62,14 +62,14 @@ impl Fit {
         let specs = self.candidates().or_usage()?;
         let series = self.source.read()?;
         let samples = series.samples();
-        let ranking = match &specs[..] {
-            [_] => None,
+        let (spec, ranking) = match &specs[..] {
+            [only] => (only, None),
             several => {
                 ranking::check(several, self.by).or_usage()?;
-                Some(Ranking::of(several, samples, self.by)?)
+                let (best, ranking) = Ranking::of(several, samples, self.by)?;
+                (best, Some(ranking))
             }
         };
-        let spec = ranking.as_ref().map_or(&specs[0], Ranking::best);
         let model = predict::fit(spec, samples)?;
         let lags = self.lags.map(|lags| usize::try_from(lags).unwrap_or(usize::MAX));
         let fitted = Report::of(&model, samples, lags);

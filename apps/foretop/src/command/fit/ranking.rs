@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use clap::ValueEnum;
-use predict::{Inference, Spec};
+use predict::{FitError, Inference, Spec};
 use serde::Serialize;
 
 use crate::text::{Align, Table, six_digits};
@@ -34,10 +34,8 @@ pub struct Ranking {
 
 #[derive(Debug, Serialize)]
 struct Row {
-    #[serde(serialize_with = "as_text")]
-    model: Spec,
+    model: String,
     score: Option<f64>,
-    /// Why there is no score.
     failure: Option<String>,
 }
 
@@ -51,13 +49,25 @@ pub struct Incomparable {
     second: Spec,
 }
 
+/// Why a candidate has no score.
+#[derive(Debug, thiserror::Error)]
+pub enum Unranked {
+    #[error(transparent)]
+    Fit(#[from] FitError),
+    #[error("{0} has no likelihood; --by out-of-sample ranks it")]
+    NoLikelihood(Spec),
+    #[error("{0} has too many coefficients for the criterion on so few samples")]
+    TooFew(Spec),
+    #[error("{0} cannot be tried: the last quarter of the samples is gaps")]
+    NothingToTry(Spec),
+}
+
 /// Not one candidate has a score.
 #[derive(Debug, thiserror::Error)]
-#[error("none of {n} models can be ranked; {model}: {failure}")]
+#[error("none of {n} models can be ranked; of the first: {first}")]
 pub struct NoScore {
     n: usize,
-    model: Spec,
-    failure: String,
+    first: Unranked,
 }
 
 /// A likelihood is one of the samples as the model differences them.
@@ -72,28 +82,27 @@ pub fn check(specs: &[Spec], criterion: Criterion) -> Result<(), Incomparable> {
 }
 
 impl Ranking {
-    /// Fits every one of `specs`, which [`check`] found to compare, and ranks them.
+    /// Fits every one of `specs`, which [`check`] found to compare. The best, and all of them in their order.
     ///
     /// # Errors
     /// When none of them has a score.
-    pub fn of(specs: &[Spec], samples: &[f64], criterion: Criterion) -> Result<Self, NoScore> {
-        let mut ranking: Vec<Row> = specs.iter().map(|spec| Row::of(spec, samples, criterion)).collect();
-        // Stable, so that of equally good ones the first asked for is the best.
-        ranking.sort_by(|left, right| {
-            let place = |row: &Row| row.score.unwrap_or(f64::INFINITY);
-            place(left).total_cmp(&place(right))
-        });
-        match &ranking[0] {
-            Row { score: None, failure, model } => {
-                Err(NoScore { n: specs.len(), model: model.clone(), failure: failure.clone().unwrap_or_default() })
+    pub fn of<'a>(specs: &'a [Spec], samples: &[f64], criterion: Criterion) -> Result<(&'a Spec, Self), NoScore> {
+        let (mut ranked, mut unranked) = (Vec::new(), Vec::new());
+        for spec in specs {
+            match score(spec, samples, criterion) {
+                Ok(score) => ranked.push((spec, score)),
+                Err(reason) => unranked.push((spec, reason)),
             }
-            _ => Ok(Self { criterion, ranking }),
         }
-    }
-
-    /// The one with the least score.
-    pub fn best(&self) -> &Spec {
-        &self.ranking[0].model
+        // Stable, so that of equally good ones the first asked for is the best.
+        ranked.sort_by(|(_, left), (_, right)| left.total_cmp(right));
+        let Some((best, _)) = ranked.first().copied() else {
+            let (_, first) = unranked.swap_remove(0);
+            return Err(NoScore { n: specs.len(), first });
+        };
+        let ranked = ranked.iter().map(|(spec, score)| Row::new(spec, Some(*score), None));
+        let unranked = unranked.iter().map(|(spec, reason)| Row::new(spec, None, Some(reason)));
+        Ok((best, Self { criterion, ranking: ranked.chain(unranked).collect() }))
     }
 
     pub fn write(&self, out: &mut dyn Write) -> anyhow::Result<()> {
@@ -106,47 +115,42 @@ impl Ranking {
         let mut table = Table::new(&[("model", Align::Left), (header, Align::Right)]);
         let (ranked, failed): (Vec<&Row>, Vec<&Row>) = self.ranking.iter().partition(|row| row.score.is_some());
         for row in ranked.iter().take(N_SHOWN_MAX) {
-            table.row([row.model.to_string(), row.score.map_or_else(String::new, six_digits)]);
+            table.row([row.model.clone(), row.score.map_or_else(String::new, six_digits)]);
         }
         table.write(out)?;
         if ranked.len() > N_SHOWN_MAX {
             writeln!(out, "and {} more", ranked.len() - N_SHOWN_MAX)?;
         }
         for row in failed {
-            writeln!(out, "{}: {}", row.model, row.failure.as_deref().unwrap_or_default())?;
+            writeln!(out, "not ranked: {}", row.failure.as_deref().unwrap_or_default())?;
         }
         Ok(writeln!(out)?)
     }
 }
 
 impl Row {
-    fn of(spec: &Spec, samples: &[f64], criterion: Criterion) -> Self {
-        let (score, failure) = match score(spec, samples, criterion) {
-            Ok(score) => (Some(score), None),
-            Err(failure) => (None, Some(failure)),
-        };
-        Self { model: spec.clone(), score, failure }
+    fn new(spec: &Spec, score: Option<f64>, failure: Option<&Unranked>) -> Self {
+        Self { model: spec.to_string(), score, failure: failure.map(ToString::to_string) }
     }
 }
 
-fn score(spec: &Spec, samples: &[f64], criterion: Criterion) -> Result<f64, String> {
-    if criterion == Criterion::OutOfSample {
-        return out_of_sample(spec, samples);
-    }
-    let model = predict::fit(spec, samples).map_err(|error| error.to_string())?;
-    let inference = Inference::of(&model, samples).ok_or("it has no likelihood; --by out-of-sample ranks it")?;
-    let score = match criterion {
-        Criterion::Aic => inference.aic(),
-        Criterion::Aicc => inference.aicc(),
-        Criterion::Bic | Criterion::OutOfSample => inference.bic(),
+fn score(spec: &Spec, samples: &[f64], criterion: Criterion) -> Result<f64, Unranked> {
+    let of_likelihood: fn(&Inference) -> Option<f64> = match criterion {
+        Criterion::Aic => Inference::aic,
+        Criterion::Aicc => Inference::aicc,
+        Criterion::Bic => Inference::bic,
+        Criterion::OutOfSample => return out_of_sample(spec, samples),
     };
-    score.filter(|score| score.is_finite()).ok_or_else(|| "the samples are too few for the criterion".to_owned())
+    let model = predict::fit(spec, samples)?;
+    let inference = Inference::of(&model, samples).filter(|inference| inference.log_likelihood.is_some());
+    let inference = inference.ok_or_else(|| Unranked::NoLikelihood(spec.clone()))?;
+    of_likelihood(&inference).filter(|score| score.is_finite()).ok_or_else(|| Unranked::TooFew(spec.clone()))
 }
 
 /// The mean squared one-step error on the last quarter of the samples of a model that was fitted to the others.
-fn out_of_sample(spec: &Spec, samples: &[f64]) -> Result<f64, String> {
+fn out_of_sample(spec: &Spec, samples: &[f64]) -> Result<f64, Unranked> {
     let n_fitted = samples.len() - samples.len() / 4;
-    let mut predictor = predict::fit(spec, &samples[..n_fitted]).map_err(|error| error.to_string())?.predictor();
+    let mut predictor = predict::fit(spec, &samples[..n_fitted])?.predictor();
     let (mut n, mut sum) = (0, 0.0);
     for sample in &samples[n_fitted..] {
         let error = sample - predictor.forecast(1).means()[0];
@@ -155,7 +159,7 @@ fn out_of_sample(spec: &Spec, samples: &[f64]) -> Result<f64, String> {
         }
         predictor.step(*sample);
     }
-    if n == 0 { Err("there is no sample to try it on".to_owned()) } else { Ok(sum / f64::from(n)) }
+    if n == 0 { Err(Unranked::NothingToTry(spec.clone())) } else { Ok(sum / f64::from(n)) }
 }
 
 fn n_differences(spec: &Spec) -> usize {
@@ -164,8 +168,4 @@ fn n_differences(spec: &Spec) -> usize {
         Spec::Refit { model, .. } => n_differences(model),
         _ => 0,
     }
-}
-
-fn as_text<S: serde::Serializer>(spec: &Spec, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.collect_str(spec)
 }
