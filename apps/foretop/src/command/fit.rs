@@ -7,13 +7,12 @@ mod report;
 use std::io::Write;
 
 use clap::{Args, ValueEnum};
-use predict::Spec;
 use serde::Serialize;
 
 use super::predict::Source;
 use crate::cli::{TextOrJson, examples};
 use crate::failure::OrUsage;
-use candidate::{CandidateError, candidates};
+use candidate::candidates;
 use ranking::{Criterion, Ranking};
 use report::Report;
 
@@ -59,18 +58,17 @@ enum Method {
 
 impl Fit {
     pub fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
-        let specs = self.candidates().or_usage()?;
+        let specs = candidates(&self.model, self.method.map(predict::Method::from)).or_usage()?;
         let series = self.source.read()?;
         let samples = series.samples();
         let (spec, ranking) = match &specs[..] {
-            [only] => (only, None),
+            [only] => (only.clone(), None),
             several => {
-                ranking::check(several, self.by).or_usage()?;
                 let (best, ranking) = Ranking::of(several, samples, self.by)?;
                 (best, Some(ranking))
             }
         };
-        let model = predict::fit(spec, samples)?;
+        let model = predict::fit(&spec, samples)?;
         let lags = self.lags.map(|lags| usize::try_from(lags).unwrap_or(usize::MAX));
         let fitted = Report::of(&model, samples, lags);
         match self.format {
@@ -82,20 +80,6 @@ impl Fit {
             }
             TextOrJson::Json => Ok(crate::text::write_json(out, &Output { ranking, fitted })?),
         }
-    }
-
-    /// Each model once, in the order asked for.
-    fn candidates(&self) -> Result<Vec<Spec>, CandidateError> {
-        let method = self.method.map(predict::Method::from);
-        let mut specs = Vec::new();
-        for text in &self.model {
-            for spec in candidates(text, method)? {
-                if !specs.contains(&spec) {
-                    specs.push(spec);
-                }
-            }
-        }
-        Ok(specs)
     }
 }
 

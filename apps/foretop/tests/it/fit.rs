@@ -88,10 +88,16 @@ fn candidates_that_cannot_be_fitted_come_last_with_their_reason() {
         failures,
         [
             "AR(30) needs at least 61 samples that are not gaps, and has 40",
-            "LAST has no likelihood; --by out-of-sample ranks it"
+            "LAST has no likelihood that an information criterion could rank; its errors out of sample can be ranked"
         ]
     );
     assert_eq!(output["fitted"]["model"], "AR(2)");
+}
+
+#[test]
+fn likelihoods_of_other_samples_are_not_ranked() {
+    let output = run_with_input(&["fit", "-", "--model", "ARIMA(1,0..1,1)"], &samples()).output();
+    assert!(output.contains("not ranked: the likelihood of ARIMA(1,1,1) is of 39 samples"), "{output}");
 }
 
 #[test]
@@ -110,15 +116,14 @@ fn a_model_without_coefficients_still_has_errors() {
 
 #[test]
 fn what_makes_no_sense_exits_with_2() {
-    let cases: [(&[&str], &str); 8] = [
+    let cases: [(&[&str], &str); 7] = [
         (&[], "--model <TEXT>"),
         (&["--model", "FOO(3)"], "unknown model `FOO`"),
-        (&["--model", "AR(3..1)"], "`3..1` is no range of orders"),
+        (&["--model", "AR(3..1)"], "`3..1` is no range"),
         (&["--model", "MA(1,method=ml)", "--method", "ml"], "`MA(1,method=ml)` already names its method"),
         (&["--model", "LAST", "--method", "css"], "`LAST` has only one way to be fitted"),
         (&["--model", "AR(1)", "--by", "r2"], "invalid value 'r2'"),
         (&["--model", "AR(1)", "--lags", "0"], "0 is not in 1..=10000"),
-        (&["--model", "ARIMA(1,0..1,1)"], "(ARIMA(1,0,1) and ARIMA(1,1,1)); use --by out-of-sample"),
     ];
     for (args, message) in cases {
         check_refused(args, &samples(), 2, message);
@@ -133,7 +138,7 @@ fn samples_that_cannot_be_fitted_exit_with_1() {
         &["--model", "AR(1..2)"],
         &"5\n".repeat(20),
         1,
-        "none of 2 models can be ranked; of the first: AR(1) cannot be fitted to a constant series",
+        "none of 2 models can be ranked: AR(1) cannot be fitted to a constant series",
     );
     check_refused(&["--model", "AR(1)", "--column", "disk"], "cpu,net\n1,2\n", 1, "there is no column `disk`");
 }
