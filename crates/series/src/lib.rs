@@ -12,7 +12,7 @@ mod resample;
 pub mod statistics;
 
 pub use grid::{Grid, GridError};
-pub use resample::Method;
+pub use resample::Resampling;
 
 use std::time::Duration;
 

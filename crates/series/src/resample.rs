@@ -15,7 +15,7 @@ pub(crate) const N_SLOTS_MAX: usize = 100_000_000;
 
 /// How the value of a moment follows from the samples near it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Method {
+pub enum Resampling {
     /// The last sample at or before the moment, unless it is older than `age_max`: for states, which hold until they
     /// change.
     Last {
@@ -37,12 +37,12 @@ impl Series {
     /// Brings timed samples, oldest first, to moments `step` apart, the first being the first sample's.
     ///
     /// Samples that are not finite are passed over. Of several at one moment the last one counts, except for
-    /// [`Method::Mean`], which takes all. The last moment is the last one that is not after the last sample.
+    /// [`Resampling::Mean`], which takes all. The last moment is the last one that is not after the last sample.
     ///
     /// # Errors
     /// [`GridError`] when there is no finite sample, when time runs backwards, when `step` is zero, or when there would be
     /// more than 100,000,000 moments.
-    pub fn resampled(timed: &[(Timestamp, f64)], step: Duration, method: Method) -> Result<Self, GridError> {
+    pub fn resampled(timed: &[(Timestamp, f64)], step: Duration, how: Resampling) -> Result<Self, GridError> {
         if let Some(idx) = timed.windows(2).position(|pair| pair[1].0 < pair[0].0) {
             return Err(GridError::Backwards { idx: idx + 1, time: timed[idx + 1].0 });
         }
@@ -59,7 +59,7 @@ impl Series {
             .filter(|n_slots| *n_slots <= N_SLOTS_MAX)
             .ok_or(GridError::TooManySlots { n_slots, step })?;
         let grid = Grid { start, step };
-        Ok(Self { samples: Walk::over(&known).take(grid, n_slots, method), grid: Some(grid), n_merged: 0 })
+        Ok(Self { samples: Walk::over(&known).take(grid, n_slots, how), grid: Some(grid), n_merged: 0 })
     }
 }
 
@@ -75,15 +75,15 @@ impl<'a> Walk<'a> {
         Self { known, n_past: 0 }
     }
 
-    fn take(mut self, grid: Grid, n_slots: usize, method: Method) -> Vec<f64> {
+    fn take(mut self, grid: Grid, n_slots: usize, how: Resampling) -> Vec<f64> {
         let value = |idx: usize| {
             let moment = grid.time_of(idx);
             let n_before = self.n_past;
             self.n_past += self.known[n_before..].partition_point(|(time, _)| *time <= moment);
-            match method {
-                Method::Last { age_max } => self.last(moment, age_max),
-                Method::Mean => mean(&self.known[n_before..self.n_past]),
-                Method::Linear { apart_max } => self.linear(moment, apart_max),
+            match how {
+                Resampling::Last { age_max } => self.last(moment, age_max),
+                Resampling::Mean => mean(&self.known[n_before..self.n_past]),
+                Resampling::Linear { apart_max } => self.linear(moment, apart_max),
             }
         };
         (0..n_slots).map(value).collect()

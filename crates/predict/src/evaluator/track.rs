@@ -133,3 +133,13 @@ fn interval_score(interval: Interval, sample: f64, unit: f64, confidence: Confid
     let outside = (lower / unit - sample / unit).max(sample / unit - upper / unit).max(0.0);
     (upper / unit - lower / unit) + 2.0 / (1.0 - confidence.probability()) * outside
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_kept_of_a_scored_forecast_is_as_small_as_said() {
+        assert_eq!(size_of::<Scored>(), 32);
+    }
+}

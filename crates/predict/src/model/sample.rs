@@ -6,6 +6,12 @@ use crate::spec::Spec;
 /// Samples of a stream beyond this are taken as this, so that no sum of a few of them overflows.
 const SAMPLE_MAX: f64 = 1e300;
 
+/// A series of equal numbers has deviations of a few units in the last place of its mean, and no more.
+const ROUNDING: f64 = 8.0 * f64::EPSILON;
+
+/// Mean squares below this have lost digits, or will when they are multiplied by a share.
+const POWER_MIN: f64 = f64::MIN_POSITIVE / f64::EPSILON;
+
 /// The sample, or the nearest that sums of a few can hold; NaN stays.
 pub(crate) fn bounded(sample: f64) -> f64 {
     sample.clamp(-SAMPLE_MAX, SAMPLE_MAX)
@@ -33,8 +39,12 @@ impl Centred {
         if !power.is_finite() {
             return Err(too_large(spec, samples));
         }
-        if is_rounding_only(power, mean) {
+        let spread = deviations.iter().fold(0.0_f64, |most, deviation| most.max(deviation.abs()));
+        if spread <= ROUNDING * mean.abs() {
             return Err(FitError::Constant { spec: spec.clone(), value: mean });
+        }
+        if power < POWER_MIN {
+            return Err(FitError::TooSmall { spec: spec.clone(), spread });
         }
         Ok(Self { mean, deviations, n_known, power })
     }
@@ -45,9 +55,4 @@ fn mean(samples: &[f64], n_known: usize) -> f64 {
     let known = || samples.iter().filter(|sample| !sample.is_nan());
     let rough = known().sum::<f64>() / n_known as f64;
     rough + known().map(|sample| sample - rough).sum::<f64>() / n_known as f64
-}
-
-/// A series of equal numbers has deviations of a few units in the last place of its mean, and no more.
-fn is_rounding_only(power: f64, mean: f64) -> bool {
-    power.sqrt() <= 8.0 * f64::EPSILON * mean.abs() || power < f64::MIN_POSITIVE
 }

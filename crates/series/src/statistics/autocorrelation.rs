@@ -47,7 +47,7 @@ pub fn partial_autocorrelations(samples: &[f64], lag_max: usize) -> Vec<f64> {
 }
 
 /// Sums of products at each lag, through the power spectrum of the row padded so that its ends do not meet.
-fn products(deviations: impl Iterator<Item = f64>, n: usize, lag_max: usize) -> Vec<f64> {
+pub(super) fn products(deviations: impl Iterator<Item = f64>, n: usize, lag_max: usize) -> Vec<f64> {
     let size = (n + lag_max.min(n)).next_power_of_two().max(2);
     let mut planner = RealFftPlanner::<f64>::new();
     let (forward, inverse) = (planner.plan_fft_forward(size), planner.plan_fft_inverse(size));

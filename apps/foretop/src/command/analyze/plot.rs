@@ -55,15 +55,23 @@ fn periodogram(analysis: &Analysis) -> Chart {
     let n_frequencies = analysis.periodogram.as_ref().map_or(0, |periodogram| periodogram.powers.len());
     let caption = match n_frequencies {
         0 => "not to be had of these samples",
-        n if n > N_FREQUENCIES_MAX => "power at each frequency; means of neighbours where they are dense",
-        _ => "power at each frequency; a slope down to the right is memory",
+        n if n > N_FREQUENCIES_MAX => "a slope down to the right is memory; dense frequencies averaged",
+        _ => "a slope down to the right is memory",
     };
     Chart {
         title: "Periodogram".to_owned(),
-        caption: caption.to_owned(),
+        caption: of_stretch(analysis, caption),
         x: Axis::over("frequency in cycles per sample", Scale::Logarithmic, points.iter().map(|point| point.0)),
         y: Axis::over("power in squared units of the samples", Scale::Logarithmic, points.iter().map(|point| point.1)),
         marks: vec![Mark::Line(points)],
+    }
+}
+
+/// Where there are gaps, says how much the chart is of.
+fn of_stretch(analysis: &Analysis, caption: &str) -> String {
+    match analysis.n_gaps {
+        0 => caption.to_owned(),
+        _ => format!("{caption} ({} without a gap)", analysis.stretch.n),
     }
 }
 
@@ -97,12 +105,12 @@ fn pox(analysis: &Analysis) -> Chart {
     });
     let caption = match points.len() {
         0 => "not to be had of these samples",
-        n if n > shown.len() => "a dot is a stretch (of short ones, some are shown); the slope is the Hurst exponent",
-        _ => "a dot is a stretch of samples; the slope is the Hurst exponent",
+        n if n > shown.len() => "a dot for each stretch, some of the short ones; the slope is H",
+        _ => "a dot for each stretch of samples; the slope is H",
     };
     Chart {
         title: "Pox plot".to_owned(),
-        caption: caption.to_owned(),
+        caption: of_stretch(analysis, caption),
         x: Axis::over("length of the stretch in samples", Scale::Logarithmic, points.iter().map(|point| point.0)),
         y: Axis::over("rescaled range R/S", Scale::Logarithmic, points.iter().map(|point| point.1)),
         marks: [Mark::Dots(shown)].into_iter().chain(fit).collect(),

@@ -10,7 +10,7 @@ use super::innovations::expected_errors;
 use super::levenberg_marquardt::{Problem, inverse, minimize};
 use super::likelihood::{Likelihood, Mean, likelihood};
 use super::process::Process;
-use super::{Gaps, bridge, counts, difference};
+use super::{Gaps, bridge, counts, difference, unit};
 use crate::fit::FitError;
 use crate::model::linear::{Estimates, Linear, dot};
 use crate::model::sample::Centred;
@@ -37,22 +37,24 @@ pub(super) fn fit(spec: &Spec, samples: &[f64], orders: Orders) -> Result<Linear
     if have < need {
         return Err(FitError::TooShort { spec: spec.clone(), have, need });
     }
-    Centred::of(spec, &row)?;
+    let unit = unit(Centred::of(spec, &row)?.power);
+    let row = row.iter().map(|value| value / unit).collect();
     let mean = if orders.n_differences == 0 { Mean::Free } else { Mean::Known(0.0) };
     let problem = Exact { row, n_phi: orders.n_phi, mean };
-    let starts = starts(&centred.deviations, orders);
+    let scaled: Vec<f64> = centred.deviations.iter().map(|deviation| deviation / unit).collect();
+    let starts = starts(&scaled, orders);
     let (phi, theta, best) = problem.solve(starts).ok_or_else(|| FitError::DidNotConverge { spec: spec.clone() })?;
     let errors = Process::new(&phi, &theta).map(|process| {
         let row: Vec<f64> = problem.row.iter().map(|value| value - best.mean).collect();
-        let of_row = expected_errors(&process, &row);
+        let of_row = expected_errors(&process, &row).into_iter().map(|error| unit * error);
         std::iter::repeat_n(0.0, orders.n_differences).chain(of_row).collect::<Vec<f64>>()
     });
     let estimates = Estimates {
         phi,
         theta,
         n_differences: orders.n_differences,
-        mean: centred.mean + best.mean,
-        innovation_variance: best.innovation_variance(),
+        mean: centred.mean + unit * best.mean,
+        innovation_variance: unit * unit * best.innovation_variance(),
         fraction: None,
     };
     match errors {
