@@ -14,7 +14,7 @@ use crate::model::linear::dot;
 use crate::spec::Orders;
 
 /// By then it shows which start leads to the least sum.
-const N_STEPS_SHORT: usize = 20;
+const N_STEPS_SHORT: usize = 14;
 
 /// Enough for orders of 40; most fits take 5 to 50.
 const N_STEPS_MAX: usize = 1000;
@@ -193,7 +193,7 @@ impl Css {
             let lagged = &self.row[p - 1 - i..];
             errors[p..].iter_mut().zip(lagged).for_each(|(error, value)| *error -= phi * value);
         }
-        divide(&parts.theta, errors, p, &self.counts);
+        divide(&parts.theta, &self.counts, [errors]);
     }
 
     /// The derivatives of all errors by phi, theta and the mean themselves, one error after the other.
@@ -243,7 +243,7 @@ impl Css {
         let (by_values, by_errors) = (Lagged::new(&self.row, p), Lagged::new(errors, self.n_theta));
         let mut adjoint: Vec<f64> = errors[p..].iter().rev().copied().collect();
         let counts: Vec<bool> = self.counts[p..].iter().rev().copied().collect();
-        divide(&parts.theta, &mut adjoint, 0, &counts);
+        divide(&parts.theta, &counts, [&mut adjoint]);
         adjoint.extend(std::iter::repeat_n(0.0, p));
         adjoint.reverse();
         let all = p..self.row.len();
@@ -260,12 +260,11 @@ impl Css {
     /// that fades as errors do.
     fn products(&self, parts: &Parts, errors: &[f64]) -> Vec<f64> {
         let (p, q, n) = (self.n_phi, self.n_theta, self.n_parameters());
-        let divided = |mut row: Vec<f64>, start: usize| {
-            divide(&parts.theta, &mut row, start, &self.counts);
-            row
-        };
-        let by_phi = divided(self.row.iter().map(|value| parts.mean - value).collect(), 0);
-        let by_theta = divided(errors.iter().map(|error| -error).collect(), p);
+        let mut by_phi: Vec<f64> = self.row.iter().map(|value| parts.mean - value).collect();
+        let mut by_theta: Vec<f64> = errors.iter().map(|error| -error).collect();
+        let mut by_mean = vec![0.0; p];
+        by_mean.resize(self.row.len(), parts.phi.iter().sum::<f64>() - 1.0);
+        divide(&parts.theta, &self.counts, [&mut by_phi, &mut by_theta, &mut by_mean]);
         let (by_phi, by_theta) = (Lagged::new(&by_phi, p), Lagged::new(&by_theta, q));
         let mut matrix = vec![0.0; n * n];
         let mut place = |(i0, j0): (usize, usize), block: &[f64], width: usize| {
@@ -277,9 +276,6 @@ impl Css {
         place((p, 0), &products(&by_theta, &by_phi, &self.runs), p);
         place((p, p), &products(&by_theta, &by_theta, &self.runs), q);
         if self.mean_is_free {
-            let mut by_mean = vec![0.0; p];
-            by_mean.resize(self.row.len(), parts.phi.iter().sum::<f64>() - 1.0);
-            let by_mean = divided(by_mean, p);
             let last = &mut matrix[(n - 1) * n..];
             (0..p).for_each(|i| last[i] = by_phi.product(i + 1, &by_mean, &self.runs));
             (0..q).for_each(|j| last[p + j] = by_theta.product(j + 1, &by_mean, &self.runs));
@@ -399,19 +395,22 @@ fn runs(counts: &[bool], start: usize) -> Vec<Range<usize>> {
     runs
 }
 
-/// Runs 1/theta(B) over `row` from `start` on, zeros where nothing counts. What stands before `start` has to be 0.
-fn divide(theta: &[f64], row: &mut [f64], start: usize, counts: &[bool]) {
-    let Some((newest, older)) = theta.split_first() else {
-        (start..row.len()).filter(|t| !counts[*t]).for_each(|t| row[t] = 0.0);
-        return;
-    };
-    let older: Vec<f64> = older.iter().rev().copied().collect();
-    for t in start..row.len() {
+/// Runs 1/theta(B) over rows of one length, zeros where nothing counts; what stands before the first error has to be 0.
+///
+/// Each value waits for the one before it. Rows that go together fill the time.
+fn divide<const N: usize>(theta: &[f64], counts: &[bool], mut rows: [&mut [f64]; N]) {
+    let newest = theta.first().copied().unwrap_or(0.0);
+    let older: Vec<f64> = theta.iter().skip(1).rev().copied().collect();
+    for t in 0..counts.len() {
         let n_known = older.len().min(t.saturating_sub(1));
-        let known = dot(&older[older.len() - n_known..], &row[t.saturating_sub(1) - n_known..]);
-        // The newest value comes last, because the processor has just begun to work it out.
-        let before = if t > 0 { row[t - 1] } else { 0.0 };
-        row[t] = if counts[t] { row[t] - known - newest * before } else { 0.0 };
+        let older = &older[older.len() - n_known..];
+        for row in &mut rows {
+            let (past, coming) = row.split_at_mut(t);
+            let before = past.last().copied().unwrap_or(0.0);
+            let known = dot(older, &past[(t.max(1) - 1 - n_known).min(t)..]);
+            // The newest value comes last, because the processor has just begun to work it out.
+            coming[0] = if counts[t] { coming[0] - known - newest * before } else { 0.0 };
+        }
     }
 }
 
