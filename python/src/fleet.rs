@@ -74,7 +74,7 @@ impl Fleet {
     }
 }
 
-/// An array to be written to the last place. Not zeroed: for 100,000 series that takes a third of the time of their forecasts.
+/// An array to be written to the last place, and therefore not zeroed before.
 fn unwritten<'py>(py: Python<'py>, shape: (usize, usize)) -> PyResult<Bound<'py, PyArray2<f64>>> {
     Ok(py.import("numpy")?.call_method1("empty", (shape,))?.cast_into()?)
 }

@@ -19,7 +19,7 @@ mod statistics;
 #[pyo3::pymodule]
 mod _native {
     #[pymodule_export]
-    use crate::evaluation::evaluate;
+    use crate::evaluation::{compare, evaluate};
     #[pymodule_export]
     use crate::fit::{fit, models};
     #[pymodule_export]

@@ -36,6 +36,11 @@ def case(work: Callable[[], object], error: type[foretop.Error], kind: str, **at
         case(lambda: foretop.acf(NILE, -1), foretop.InputError, "Lags", given=-1),
         case(lambda: foretop.evaluate(NILE, "LAST", n_fit=101), foretop.InputError, "FitLength", given=101),
         case(lambda: foretop.evaluate(NILE, "LAST", refit_window=9), foretop.InputError, "RefitWindow", given=9),
+        case(
+            lambda: foretop.compare(NILE, "LAST", "MEAN"), foretop.CompareError, "TooShort", lead=18, have=33, need=36
+        ),
+        case(lambda: foretop.compare(NILE, "LAST", "BM(1)", horizon=1), foretop.CompareError, "Constant"),
+        case(lambda: foretop.compare(NILE, "LAST", "MEAN", loss="x"), foretop.InputError, "Loss", given="x"),  # type: ignore[arg-type]
         case(lambda: foretop.hurst(NILE[:9]), foretop.StatisticError, "TooShort", have=9, need=64),
         case(lambda: foretop.kpss([1.0, np.nan] * 9), foretop.StatisticError, "Broken", idx=1),
         case(lambda: foretop.periodogram([2.0] * 9), foretop.StatisticError, "Constant", value=2.0),

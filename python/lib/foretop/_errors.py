@@ -105,11 +105,13 @@ class StatisticError(Error):
     statistic : str
         What was asked for.
     have, need : int
-        How many samples there are, and have to be (``TooShort``).
+        How many samples there are, and have to be (``TooShort``); the same without a gap (``TooBroken``).
     idx : int
         The position of the first gap (``Broken``).
     value : float
         That sample, or the value of all of them (``Broken``, ``Constant``).
+    largest : float
+        The largest magnitude among the samples (``TooLarge``).
     """
 
     statistic: str
@@ -117,6 +119,23 @@ class StatisticError(Error):
     need: int
     idx: int
     value: float
+    largest: float
+
+
+class CompareError(Error):
+    """Errors of two forecasters that cannot be compared.
+
+    Attributes
+    ----------
+    lead : int
+        How many steps ahead the forecasts looked (``TooShort``).
+    have, need : int
+        At how many moments both have an error, and have to have one (``TooShort``).
+    """
+
+    lead: int
+    have: int
+    need: int
 
 
 class ConfidenceError(Error):

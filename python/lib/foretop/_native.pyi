@@ -16,6 +16,7 @@ __all__ = [
     "Model",
     "Predictor",
     "acf",
+    "compare",
     "evaluate",
     "fit",
     "hurst",
@@ -113,6 +114,9 @@ def fit(samples: NDArray[np.float64], spec: str, axis: Axis | None) -> Model: ..
 def models() -> list[tuple[str, str]]: ...
 def evaluate(
     samples: NDArray[np.float64], spec: str, n_fit: int, horizon: int
+) -> dict[str, NDArray[np.float64] | NDArray[np.int64]]: ...
+def compare(
+    samples: NDArray[np.float64], specs: tuple[str, str], n_fit: int, horizon: int, loss: str
 ) -> dict[str, NDArray[np.float64] | NDArray[np.int64]]: ...
 def acf(samples: NDArray[np.float64], n_lags: int) -> NDArray[np.float64]: ...
 def pacf(samples: NDArray[np.float64], n_lags: int) -> NDArray[np.float64]: ...
