@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Makes the README's pictures in docs/images: the page in a real Chromium, and `foretop top` in a terminal.
+# Makes the README's pictures in docs/images: the page in a real Chromium, `foretop top` in a terminal, and a plot.
 #
 # Runs a node of its own, and some load beside it, so that there is something to see. FORETOP_SCREENSHOT_SECONDS says how long
 # the node measures before; it has to be past two minutes, when its forecasts for a minute ahead have come due.
@@ -87,3 +87,6 @@ fi
     --default-background-color=00000000 --window-size="$size" --screenshot="$PWD/$images/top.png" \
     "file://$scratch/top.svg" 2>/dev/null
 echo "$images/top.png"
+
+"$foretop" analyze testdata/nab/ec2_cpu_utilization_5f5533.csv --plot "$images/analyze.svg" >/dev/null
+echo "$images/analyze.svg"

@@ -7,7 +7,7 @@ use anyhow::Context;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::client::{Client, NodeUrl};
-use crate::command::{analyze, ask, completions, export, forget, man, models, predict, replay, signals, top, up};
+use crate::command::{analyze, ask, completions, export, fit, forget, man, models, predict, replay, signals, top, up};
 use crate::failure::OrUsage;
 
 /// A `top` that looks ahead: measures this host, forecasts what it will deliver next, with an error bar.
@@ -26,6 +26,7 @@ pub enum Command {
     Ask(ask::Ask),
     Predict(predict::Predict),
     Analyze(analyze::Analyze),
+    Fit(fit::Fit),
     Replay(replay::Replay),
     Signals(signals::Signals),
     Export(export::Export),
@@ -47,6 +48,7 @@ impl Command {
             Self::Ask(command) => command.run(out),
             Self::Predict(command) => command.run(out),
             Self::Analyze(command) => command.run(out),
+            Self::Fit(command) => command.run(out),
             Self::Replay(command) => command.run(),
             Self::Signals(command) => command.run(out),
             Self::Export(command) => command.run(out),

@@ -4,6 +4,7 @@ pub mod analyze;
 pub mod ask;
 pub mod completions;
 pub mod export;
+pub mod fit;
 pub mod forget;
 pub mod man;
 pub mod models;

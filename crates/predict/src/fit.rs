@@ -60,10 +60,7 @@ pub enum FitError {
 /// # Errors
 /// See [`FitError`]; nothing else goes wrong, and nothing panics, whatever the samples are.
 pub fn fit(spec: &Spec, samples: &[f64]) -> Result<Model, FitError> {
-    let samples = match spec {
-        Spec::Refit { window, .. } => &samples[samples.len().saturating_sub(*window)..],
-        _ => samples,
-    };
+    let samples = spec.latest(samples);
     let n_known = count_known(spec.inner(), samples)?;
     let fitted = match spec.inner() {
         Spec::Mean => Fitted::Mean(mean::fit(samples)),

@@ -97,6 +97,17 @@ impl Model {
         self.n_samples
     }
 
+    /// What each sample differs by from the forecast that a predictor with these coefficients made one step before, if it has seen
+    /// `samples` from their start and nothing else. NaN where there was no forecast yet, and in gaps.
+    #[must_use]
+    pub fn one_step_errors(&self, samples: &[f64]) -> Vec<f64> {
+        match &self.fitted {
+            Fitted::Mean(_) => mean::one_step_errors(samples),
+            Fitted::Window(window) => window.one_step_errors(samples),
+            Fitted::Linear(linear) => linear.one_step_errors(samples),
+        }
+    }
+
     /// A predictor that goes on where the samples of the fit end.
     #[must_use]
     pub fn predictor(&self) -> Predictor {

@@ -141,6 +141,14 @@ impl Spec {
         }
     }
 
+    /// The samples that a fit uses: the last `window` for a `REFIT`, all otherwise.
+    pub(crate) fn latest<'s>(&self, samples: &'s [f64]) -> &'s [f64] {
+        match self {
+            Self::Refit { window, .. } => &samples[samples.len().saturating_sub(*window)..],
+            _ => samples,
+        }
+    }
+
     /// The orders of a linear model.
     pub(crate) fn orders(&self) -> Option<Orders> {
         let plain = |n_phi, n_differences, n_theta| Orders { n_phi, n_differences, n_theta, truncation: None };

@@ -8,10 +8,14 @@ use crate::text::six_digits;
 /// A p-value below this is shown as evidence against noise.
 const SIGNIFICANCE: f64 = 0.05;
 
+/// A share of equal neighbours from which on the counts say more of them than of memory.
+const TIES_MAX: f64 = 0.05;
+
 /// [`Whiteness`] as docs/formats/cli.md has it.
 #[derive(Debug, Serialize)]
 pub struct Noise {
     n: usize,
+    n_ties: usize,
     n_lags: usize,
     significant_share: f64,
     ljung_box: Sum,
@@ -45,6 +49,7 @@ impl From<Whiteness> for Noise {
     fn from(test: Whiteness) -> Self {
         Self {
             n: test.n,
+            n_ties: test.n_ties,
             n_lags: test.n_lags,
             significant_share: test.significant_share,
             ljung_box: test.ljung_box.into(),
@@ -94,8 +99,22 @@ impl Noise {
                 self.n_lags,
                 significance_bound(self.n)
             ),
-            format!("{}; {}", count("turning points", &self.turning_points), count("rises", &self.rises)),
+            format!(
+                "{}; {}{}",
+                count("turning points", &self.turning_points),
+                count("rises", &self.rises),
+                self.caveat()
+            ),
         ]
+    }
+
+    /// What the counts are worth where neighbours are often equal.
+    fn caveat(&self) -> String {
+        let share = self.n_ties as f64 / self.n as f64;
+        if share < TIES_MAX {
+            return String::new();
+        }
+        format!("; but {:.0} % of neighbours are equal, which counts are not made for", 100.0 * share)
     }
 }
 

@@ -3,6 +3,7 @@
 
 mod analyze;
 mod command;
+mod fit;
 mod kill;
 mod node;
 mod predict;

@@ -13,6 +13,8 @@ use super::{StatisticError, autocorrelations};
 pub struct Whiteness {
     /// Known values in the row.
     pub n: usize,
+    /// Pairs of neighbours that are equal, for which the two counts are not made (see [`Count`]).
+    pub n_ties: usize,
     /// Lags that the correlations were looked at.
     pub n_lags: usize,
     /// The share of autocorrelations at lags 1 to `n_lags` that lie beyond +-1.96 / sqrt(n): 0.05 of them do in noise.
@@ -73,6 +75,7 @@ impl Whiteness {
         let correlated = Correlated::over(errors, n_lags, n_fitted)?;
         Ok(Self {
             n: correlated.n,
+            n_ties: errors.windows(2).filter(|pair| pair[0].is_finite() && pair[0] == pair[1]).count(),
             n_lags,
             significant_share: correlated.significant_share(),
             ljung_box: correlated.portmanteau(Weighting::LjungBox),
@@ -225,6 +228,7 @@ mod tests {
         let steps = [1.0, 1.0, 2.0, 2.0, 1.0, 1.0];
         assert_eq!(turning_points(&steps).unwrap().found, 0);
         assert_eq!(rises(&steps).unwrap().found, 1);
+        assert_eq!(Whiteness::test(&steps, 1, 0).unwrap().n_ties, 3);
     }
 
     #[test]

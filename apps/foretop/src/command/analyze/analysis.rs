@@ -163,19 +163,22 @@ fn aggregated(samples: &[f64]) -> Vec<Level> {
     lengths.filter_map(level).collect()
 }
 
+type Method = fn(&[f64]) -> Result<statistics::Hurst, StatisticError>;
+
+const METHODS: [(&str, Method); 4] = [
+    ("rescaled range", statistics::rescaled_range),
+    ("aggregated variance", statistics::aggregated_variance),
+    ("log-periodogram regression", statistics::geweke_porter_hudak),
+    ("local Whittle", statistics::whittle),
+];
+
 fn hurst(stretch: &[f64], available: &mut Available<'_>) -> Vec<Estimate> {
-    let methods: [(&str, fn(&[f64]) -> Result<statistics::Hurst, StatisticError>); 4] = [
-        ("rescaled range", statistics::rescaled_range),
-        ("aggregated variance", statistics::aggregated_variance),
-        ("log-periodogram regression", statistics::geweke_porter_hudak),
-        ("local Whittle", statistics::whittle),
-    ];
-    let estimate = |(method, estimate): (&'static str, fn(&[f64]) -> _)| {
-        let hurst: statistics::Hurst = available.of(estimate(stretch))?;
+    let estimate = |(method, estimate): (&'static str, Method)| {
+        let hurst = available.of(estimate(stretch))?;
         let standard_error = Some(hurst.standard_error).filter(|error| !error.is_nan());
         Some(Estimate { method, exponent: hurst.exponent, standard_error })
     };
-    methods.into_iter().filter_map(estimate).collect()
+    METHODS.into_iter().filter_map(estimate).collect()
 }
 
 impl From<statistics::Stationarity> for Stationarity {

@@ -1,0 +1,117 @@
+//! `foretop fit`: fits models to the samples in a file, ranks them, and says how good the best one is.
+
+mod candidate;
+mod ranking;
+mod report;
+
+use std::io::Write;
+
+use clap::{Args, ValueEnum};
+use predict::Spec;
+use serde::Serialize;
+
+use super::predict::Source;
+use crate::cli::{TextOrJson, examples};
+use crate::failure::OrUsage;
+use candidate::{CandidateError, candidates};
+use ranking::{Criterion, Ranking};
+use report::Report;
+
+/// Fit models to the samples in a file: coefficients, likelihood, what is left
+#[derive(Args)]
+#[command(after_help = examples(&[
+    "foretop fit trace.csv --model 'ARFIMA(1,d,1)' --method ml",
+    "foretop fit trace.csv --column cpu --model 'ARMA(0..4,0..4)' --model 'AR(1..16)' --by bic",
+]))]
+pub struct Fit {
+    #[command(flatten)]
+    source: Source,
+
+    /// A model to fit, or with ranges of orders such as ARMA(0..4,0..4) several; may be repeated
+    #[arg(long, value_name = "TEXT", required = true)]
+    model: Vec<String>,
+
+    /// What the fits make best, for models whose text does not say it
+    #[arg(long, value_enum)]
+    method: Option<Method>,
+
+    /// What ranks several models
+    #[arg(long, value_enum, value_name = "CRITERION", default_value = "aicc")]
+    by: Criterion,
+
+    /// Test the one-step errors at lags 1 to N [default: 10 times the decimal logarithm of their number, and ten more than coefficients]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=10_000))]
+    lags: Option<u64>,
+
+    /// How to print it
+    #[arg(long, value_enum, default_value = "text")]
+    format: TextOrJson,
+}
+
+/// What a fit makes best, as `--method` has it.
+#[derive(Clone, Copy, Debug, PartialEq, ValueEnum)]
+enum Method {
+    /// The sum of squared one-step errors; no distribution is assumed.
+    Css,
+    /// The exact likelihood of a Gaussian process.
+    Ml,
+}
+
+impl Fit {
+    pub fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
+        let specs = self.candidates().or_usage()?;
+        let series = self.source.read()?;
+        let samples = series.samples();
+        let (spec, ranking) = match &specs[..] {
+            [only] => (only, None),
+            several => {
+                ranking::check(several, self.by).or_usage()?;
+                let (best, ranking) = Ranking::of(several, samples, self.by)?;
+                (best, Some(ranking))
+            }
+        };
+        let model = predict::fit(spec, samples)?;
+        let lags = self.lags.map(|lags| usize::try_from(lags).unwrap_or(usize::MAX));
+        let fitted = Report::of(&model, samples, lags);
+        match self.format {
+            TextOrJson::Text => {
+                if let Some(ranking) = &ranking {
+                    ranking.write(out)?;
+                }
+                fitted.write(out)
+            }
+            TextOrJson::Json => Ok(crate::text::write_json(out, &Output { ranking, fitted })?),
+        }
+    }
+
+    /// Each model once, in the order asked for.
+    fn candidates(&self) -> Result<Vec<Spec>, CandidateError> {
+        let method = self.method.map(predict::Method::from);
+        let mut specs = Vec::new();
+        for text in &self.model {
+            for spec in candidates(text, method)? {
+                if !specs.contains(&spec) {
+                    specs.push(spec);
+                }
+            }
+        }
+        Ok(specs)
+    }
+}
+
+/// As docs/formats/cli.md has it.
+#[derive(Debug, Serialize)]
+struct Output {
+    #[serde(flatten)]
+    ranking: Option<Ranking>,
+    fitted: Report,
+}
+
+impl From<Method> for predict::Method {
+    fn from(method: Method) -> Self {
+        match method {
+            Method::Css => Self::LeastSquares,
+            Method::Ml => Self::MaximumLikelihood,
+        }
+    }
+}
