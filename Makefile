@@ -23,7 +23,7 @@ fuzz: ## Looks for inputs that break a decoder, a minute for each (FORETOP_FUZZ_
 lint: ## Checks form and habits of all code: rustfmt, clippy, ruff, mypy, tsc, shellcheck.
 	@scripts/lint.sh
 
-bench: build ## Measures Foretop beside its peers and prints the tables of the README (about 13 minutes).
+bench: build ## Measures Foretop beside its peers and prints the tables of the README (about 20 minutes).
 	@scripts/bench.sh
 
 web: ## Builds the page into web/dist, unless it is there and newer than its sources.

@@ -5,12 +5,19 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 export CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-$PWD/target}"
+# Ours fits on one core, and so do the peers.
+export OPENBLAS_NUM_THREADS=1
 binary="$CARGO_TARGET_DIR/release/foretop"
 
+scripts/install-system-packages.sh cargo cc Rscript fracdiff
 scripts/python-venv.sh bench/requirements.txt
 scripts/python-package.sh release
+cargo build --release --locked -p bench --features skaters
 cargo bench --locked -p predict --bench ar --bench fleet
-.venv/bin/python bench/predict_peers.py
+.venv/bin/python bench/fit_peers.py
+.venv/bin/python bench/step_peers.py
+.venv/bin/python bench/fleet_rates.py
 .venv/bin/python bench/python_cost.py
+.venv/bin/python bench/accuracy.py
 .venv/bin/python bench/payload.py --binary "$binary"
 .venv/bin/python bench/node_cost.py --binary "$binary" --seconds "${FORETOP_BENCH_SECONDS:-600}"

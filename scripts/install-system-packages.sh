@@ -9,7 +9,9 @@ declare -A package_of=(
     [cc]="gcc libc6-dev"
     [c++]="g++"
     [chromium]="chromium fonts-dejavu-core"
+    [fracdiff]="r-cran-fracdiff"
     [kill]="procps"
+    [Rscript]="r-base-core"
     [shellcheck]="shellcheck"
     [tmux]="tmux"
     [unshare]="util-linux"
@@ -21,14 +23,14 @@ declare -A toolchain_of=(
     [npm]="Node.js 20.19 or later with npm (https://nodejs.org)"
 )
 
-# `venv` is a module of Python that Debian keeps in a package of its own.
+# `venv` is a module of Python, and `fracdiff` a library of R, that Debian keeps in packages of their own.
 is_there() {
-    if [ "$1" = venv ]; then
-        python3 -c 'import ensurepip, venv' 2>/dev/null
-    else
+    case "$1" in
+        venv) python3 -c 'import ensurepip, venv' 2>/dev/null ;;
+        fracdiff) Rscript -e 'library(fracdiff)' >/dev/null 2>&1 ;;
         # A program, that is: a builtin of this shell is of no use to others.
-        type -P "$1" >/dev/null
-    fi
+        *) type -P "$1" >/dev/null ;;
+    esac
 }
 
 missing=()

@@ -8,5 +8,5 @@
 mod predictor_state;
 mod specification;
 
-pub use predictor_state::predictor_state;
+pub use predictor_state::{N_SAVED, predictor_state};
 pub use specification::specification;

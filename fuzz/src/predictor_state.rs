@@ -4,6 +4,9 @@ use std::sync::LazyLock;
 
 use predict::{Forecast, Predictor, Spec, fit};
 
+/// How many saved states there are to choose from.
+pub const N_SAVED: u8 = MODELS.len() as u8;
+
 /// One of every shape that a state has.
 const MODELS: [&str; 7] =
     ["MEAN", "LAST", "BM(8)", "AR(4)", "ARMA(2,1)", "ARIMA(1,1,2)", "REFIT(AR(4,method=burg),every=7,window=60)"];

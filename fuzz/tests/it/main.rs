@@ -83,12 +83,12 @@ fn arbitrary_text_is_read_without_a_panic() {
 #[test]
 fn a_changed_state_goes_on_or_is_refused() {
     let changes = prop::collection::vec(any::<[u8; 3]>(), 0..4);
-    let inputs = (0..7_u8, changes).prop_map(|(choice, changes)| [&[choice], changes.as_flattened()].concat());
+    let inputs = (0..fuzz::N_SAVED, changes).prop_map(|(choice, changes)| [&[choice], changes.as_flattened()].concat());
     check_inputs(inputs, 1000, fuzz::predictor_state);
 }
 
 #[test]
 fn arbitrary_bytes_are_restored_without_a_panic() {
-    let inputs = prop::collection::vec(any::<u8>(), 0..300).prop_map(|body| [&[u8::MAX], &body[..]].concat());
+    let inputs = prop::collection::vec(any::<u8>(), 0..300).prop_map(|body| [&[fuzz::N_SAVED], &body[..]].concat());
     check_inputs(inputs, 0, fuzz::predictor_state);
 }

@@ -70,11 +70,12 @@ impl Lanes {
     /// Gives a predictor the state that this series has reached.
     pub(super) fn hand_over(&self, idx: usize, predictor: &mut Predictor) {
         let (block, lane) = (&self.blocks[idx / LANES], idx % LANES);
-        let recent = |rows: &[Row]| rows.iter().map(|row| row[lane]).collect::<Vec<_>>().into_iter();
-        if let Some((linear, n_missing)) = predictor.linear_mut() {
-            linear.set_state(recent(block.history(self.place)), recent(block.errors(self.place)));
-            *n_missing = block.n_missing[lane];
-        }
+        let Some((linear, n_missing)) = predictor.linear_mut() else {
+            return;
+        };
+        let (history, errors) = (block.history(self.place), block.errors(self.place));
+        linear.set_state(history.iter().map(|row| row[lane]), errors.iter().map(|row| row[lane]));
+        *n_missing = block.n_missing[lane];
     }
 
     /// One sample for each series.
