@@ -38,7 +38,13 @@ def main() -> None:
     python = {name: median_seconds(work) for name, work in works.items()}
     rust = {name: criterion_median_seconds(bench) for name, bench in CRITERION_ID.items()}
     rows = [
-        [name, time_text(rust[name]), time_text(python[name]), f"{python[name] / rust[name]:.2f}", TO_REACH.get(name, "")]
+        [
+            name,
+            time_text(rust[name]),
+            time_text(python[name]),
+            f"{python[name] / rust[name]:.2f}",
+            TO_REACH.get(name, ""),
+        ]
         for name in works
     ]
     print_table("The way through Python", ["work", "Rust", "Python", "ratio", "to reach"], rows)
