@@ -2,6 +2,7 @@
 
 mod call;
 mod error;
+mod expand;
 mod parse;
 
 use std::fmt;

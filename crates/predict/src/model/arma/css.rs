@@ -72,12 +72,16 @@ impl Css {
         if let Some(found) = self.regression().filter(|found| is_stable(found.phi.iter().copied())) {
             return Some(found);
         }
-        // The two ways lead into different valleys, and either may be the deeper.
-        let both = |start: Vec<f64>| [minimize(self, start.clone(), N_STEPS_SHORT), self.search(start, N_STEPS_SHORT)];
-        let short = self.starts().into_iter().flat_map(both).flatten();
-        let best = short.min_by(|one, other| one.sum_of_squares.total_cmp(&other.sum_of_squares))?;
+        let short = self.ends(N_STEPS_SHORT);
+        let best = short.into_iter().min_by(|one, other| one.sum_of_squares.total_cmp(&other.sum_of_squares))?;
         let found = if best.has_converged { best } else { self.search(best.parameters, N_STEPS_MAX)? };
         found.has_converged.then(|| self.solution(&found))
+    }
+
+    /// Where searches of so many steps lead from every start. The two ways lead into different valleys, and either may be the deeper.
+    pub(super) fn ends(&self, n_steps: usize) -> Vec<Minimum> {
+        let both = |start: Vec<f64>| [minimize(self, start.clone(), n_steps), self.search(start, n_steps)];
+        self.starts().into_iter().flat_map(both).flatten().collect()
     }
 
     /// Among the coefficients themselves, in which the errors bend less, until a wall of the box stops it; from there among
@@ -134,7 +138,7 @@ impl Css {
 
     /// Hannan and Rissanen's estimates with two lengths of the long autoregression, near which the least sum usually
     /// lies, and zeros, which are never far from some minimum.
-    pub(super) fn starts(&self) -> Vec<Vec<f64>> {
+    fn starts(&self) -> Vec<Vec<f64>> {
         let zeros = vec![0.0; self.n_parameters()];
         let long = self.n_phi.max(self.n_theta) + (10.0 * (self.row.len() as f64).log10()) as usize;
         let regressed = [long, 2 * long].into_iter().filter_map(|n_long| {
@@ -154,7 +158,7 @@ impl Css {
     }
 
     /// The reflection coefficients of phi and of -theta, drawn into the box where they lie outside, and the mean.
-    pub(super) fn parameters(&self, phi: &[f64], theta: &[f64], mean: f64) -> Vec<f64> {
+    fn parameters(&self, phi: &[f64], theta: &[f64], mean: f64) -> Vec<f64> {
         let reflections = |coefficients: &mut dyn Iterator<Item = f64>| -> Vec<f64> {
             let mut coefficients: Vec<f64> = coefficients.collect();
             stabilize(&mut coefficients);
