@@ -64,10 +64,6 @@ def test_the_message_names_the_value_and_what_would_be_right() -> None:
         foretop.fit(NILE[:20], "AR(16)")
 
 
-def test_every_model_of_the_catalogue_can_be_fitted() -> None:
-    orders = {"p,d,q": "1,1,1", "p,q": "1,1", "(p": "(2", "(q": "(2", "model": "AR(2)", "every=n": "every=9"}
-    for text in foretop.models():
-        spec = text
-        for letters, numbers in orders.items():
-            spec = spec.replace(letters, numbers)
-        assert foretop.fit(NILE, spec.replace("window=n", "window=90")).n_samples > 0
+def test_the_catalogue_explains_each_model() -> None:
+    assert {"LAST", "AR(p)", "ARMA(p,q)"} <= set(foretop.models())
+    assert all(foretop.models().values())

@@ -15,6 +15,7 @@ from foretop._errors import (
     SpecError,
     StatisticError,
 )
+from foretop._inference import Inference
 from foretop._models import compare, evaluate, fit, models
 from foretop._native import Fleet, FleetForecast, Forecast, Model, Predictor
 from foretop._statistics import Hurst, Kpss, Periodogram, PoxPlot, acf, hurst, kpss, pacf, periodogram, pox_plot
@@ -29,6 +30,7 @@ __all__ = [
     "FleetForecast",
     "Forecast",
     "Hurst",
+    "Inference",
     "InputError",
     "Kpss",
     "Model",
