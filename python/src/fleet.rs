@@ -20,6 +20,9 @@ use crate::samples::{n_leads, read_row};
 /// Each series forecasts what a predictor of its own would, to the last bit. A series whose fit failed keeps its place: steps leave
 /// it alone, its forecasts are NaN, and :attr:`failures` says why.
 ///
+/// The work is shared among threads that the first fleet of a process starts. They do not survive ``os.fork``: start processes that are
+/// to use fleets by ``spawn`` or ``forkserver``.
+///
 /// Parameters
 /// ----------
 /// rows : array_like or pandas.DataFrame

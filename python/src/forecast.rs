@@ -18,8 +18,9 @@ pub(crate) struct Forecast {
 }
 
 impl Forecast {
-    pub(crate) fn new(means: &[f64], standard_errors: &[f64], n_past: usize, axis: Option<Py<PyAny>>) -> Self {
-        Self { values: [means, standard_errors].concat().into(), n_past, axis }
+    /// `values` are the means, then as many standard errors.
+    pub(crate) fn new(values: Box<[f64]>, n_past: usize, axis: Option<Py<PyAny>>) -> Self {
+        Self { values, n_past, axis }
     }
 
     fn means(&self) -> &[f64] {
@@ -121,7 +122,7 @@ impl Forecast {
     ) -> PyResult<Self> {
         let (means, standard_errors) = (mean.as_slice()?, standard_error.as_slice()?);
         assert_eq!(means.len(), standard_errors.len(), "a pickled forecast has an error for each mean");
-        Ok(Self::new(means, standard_errors, n_past, axis))
+        Ok(Self::new([means, standard_errors].concat().into(), n_past, axis))
     }
 
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, Parts<'py>)> {
