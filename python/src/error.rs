@@ -57,6 +57,7 @@ impl Refusal for FitError {
             Self::Constant { spec, value } => fields!(py, spec = spec.to_string(), value = *value),
             Self::DidNotConverge { spec } => fields!(py, spec = spec.to_string()),
             Self::Infinite { idx, value } => fields!(py, idx = *idx, value = *value),
+            Self::TooSmall { spec, spread } => fields!(py, spec = spec.to_string(), spread = *spread),
             Self::TooLarge { spec, largest } => fields!(py, spec = spec.to_string(), largest = *largest),
             _ => Ok(Vec::new()),
         }
@@ -68,10 +69,17 @@ impl Refusal for SpecError {
 
     fn fields<'py>(&self, py: Python<'py>) -> PyResult<Vec<(&'static str, Bound<'py, PyAny>)>> {
         match self {
-            Self::UnknownModel { given } => fields!(py, given = given),
+            Self::UnknownModel { given } | Self::FixedFraction { given } | Self::BadRange { given } => {
+                fields!(py, given = given)
+            }
             Self::Malformed { text, problem } => fields!(py, given = text, problem = problem),
             Self::Missing { model, argument, .. } => fields!(py, model = model, argument = argument),
-            Self::UnknownArgument { model, given, .. } => fields!(py, model = model, given = given),
+            Self::UnknownArgument { model, given, .. } | Self::UnknownMethod { model, given, .. } => {
+                fields!(py, model = model, given = given)
+            }
+            Self::TooMany { text, n_specs, n_specs_max } => {
+                fields!(py, given = text, have = *n_specs, max = *n_specs_max)
+            }
             Self::OutOfRange { model, argument, given, min, max } => {
                 fields!(py, model = model, argument = argument, given = given, min = *min, max = *max)
             }
@@ -140,6 +148,9 @@ pub(crate) enum InputError {
     /// A word where one of two was expected.
     #[error("the loss is `{given}`; it has to be squared or absolute")]
     Loss { given: String },
+    /// A word where one of a few was expected.
+    #[error("the criterion is `{given}`; it has to be aic, aicc, bic or out_of_sample")]
+    Criterion { given: String },
     /// A word where one of four was expected.
     #[error("the method is `{given}`; it has to be rescaled_range, aggregated_variance, whittle or gph")]
     HurstMethod { given: String },
@@ -152,7 +163,9 @@ impl Refusal for InputError {
         match self {
             Self::Leads { given, max } => fields!(py, given = *given, max = *max),
             Self::Length { have, need } => fields!(py, have = *have, need = *need),
-            Self::Loss { given } | Self::HurstMethod { given } => fields!(py, given = given),
+            Self::Loss { given } | Self::Criterion { given } | Self::HurstMethod { given } => {
+                fields!(py, given = given)
+            }
         }
     }
 }

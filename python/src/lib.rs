@@ -21,7 +21,7 @@ mod _native {
     #[pymodule_export]
     use crate::evaluation::{compare, evaluate};
     #[pymodule_export]
-    use crate::fit::{fit, models};
+    use crate::fit::{fit, models, select};
     #[pymodule_export]
     use crate::fleet::Fleet;
     #[pymodule_export]

@@ -41,6 +41,9 @@ def case(work: Callable[[], object], error: type[foretop.Error], kind: str, **at
         ),
         case(lambda: foretop.compare(NILE, "LAST", "BM(1)", horizon=1), foretop.CompareError, "Constant"),
         case(lambda: foretop.compare(NILE, "LAST", "MEAN", loss="x"), foretop.InputError, "Loss", given="x"),  # type: ignore[arg-type]
+        case(lambda: foretop.select(NILE, "LAST", criterion="x"), foretop.InputError, "Criterion", given="x"),  # type: ignore[arg-type]
+        case(lambda: foretop.select(NILE, "LAST", lead=0), foretop.InputError, "Lead", given=0),
+        case(lambda: foretop.select(NILE, "AR(3..1)"), foretop.SpecError, "BadRange", given="3..1"),
         case(lambda: foretop.hurst(NILE[:9]), foretop.StatisticError, "TooShort", have=9, need=64),
         case(lambda: foretop.kpss([1.0, np.nan] * 9), foretop.StatisticError, "Broken", idx=1),
         case(lambda: foretop.periodogram([2.0] * 9), foretop.StatisticError, "Constant", value=2.0),

@@ -6,7 +6,7 @@ import foretop
 import numpy as np
 import pandas as pd
 from numpy.testing import assert_allclose, assert_array_equal
-from reference import read_trace
+from reference import read_named, read_trace
 
 TRACE = read_trace("ec2_cpu_utilization_5f5533")[:800]
 
@@ -113,3 +113,23 @@ def test_the_table_becomes_a_frame_and_prints_in_columns() -> None:
     head, first, _ = repr(table).splitlines()
     assert head.split()[:2] == ["lead", "n"]
     assert first.split()[:2] == ["1", "200"]
+
+
+def test_models_are_ranked_by_their_criterion() -> None:
+    y = read_named("lake_huron")
+    ranked = foretop.select(y, "AR(1..4,method=ml)", "LAST")
+    for spec, value in list(ranked.items())[:4]:
+        inference = foretop.fit(y, spec).inference(y)
+        assert inference is not None and inference.aicc is not None
+        assert_allclose(value, inference.aicc, rtol=1e-12)
+    assert list(ranked.values())[:4] == sorted(list(ranked.values())[:4])
+    assert next(iter(ranked)) == "AR(2,method=ml)"
+    assert list(ranked)[4] == "LAST" and np.isnan(ranked["LAST"])
+
+
+def test_errors_out_of_sample_rank_models_of_all_kinds() -> None:
+    ranked = foretop.select(TRACE, "LAST", "MEAN", "AR(16)", criterion="out_of_sample", n_fit=600, lead=2)
+    for spec, value in ranked.items():
+        table = foretop.evaluate(TRACE, spec, horizon=2, n_fit=600)
+        assert_allclose(value, table["mean_squared"][1], rtol=1e-9)
+    assert next(iter(ranked)) == "AR(16)"

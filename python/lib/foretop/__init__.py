@@ -16,7 +16,7 @@ from foretop._errors import (
     StatisticError,
 )
 from foretop._inference import Inference
-from foretop._models import compare, evaluate, fit, models
+from foretop._models import compare, evaluate, fit, models, select
 from foretop._native import Fleet, FleetForecast, Forecast, Model, Predictor
 from foretop._statistics import Hurst, Kpss, Periodogram, PoxPlot, acf, hurst, kpss, pacf, periodogram, pox_plot
 from foretop._tables import Table
@@ -51,4 +51,5 @@ __all__ = [
     "pacf",
     "periodogram",
     "pox_plot",
+    "select",
 ]

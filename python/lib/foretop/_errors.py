@@ -42,9 +42,11 @@ class SpecError(Error):
     given : str
         The part of the text that is wrong, or the whole of it (not for ``Missing`` and ``NestedRefit``).
     model, argument : str
-        Where in the specification it is wrong (``Missing``, ``OutOfRange``; `model` for ``UnknownArgument``).
+        Where in the specification it is wrong (``Missing``, ``OutOfRange``; `model` for ``UnknownArgument``, ``UnknownMethod``).
     min, max : int
-        What is taken (``OutOfRange``).
+        What is taken (``OutOfRange``; `max` for ``TooMany``).
+    have : int
+        How many models the ranges stand for (``TooMany``).
     """
 
     given: str
@@ -52,6 +54,7 @@ class SpecError(Error):
     argument: str
     min: int
     max: int
+    have: int
 
 
 class FitError(Error):
@@ -69,6 +72,8 @@ class FitError(Error):
         The offending sample, or the value of all of them (``Infinite``, ``Constant``).
     largest : float
         The largest magnitude among the samples (``TooLarge``).
+    spread : float
+        How far the samples reach (``TooSmall``).
     """
 
     spec: str
@@ -77,6 +82,7 @@ class FitError(Error):
     idx: int
     value: float
     largest: float
+    spread: float
 
 
 class RestoreError(Error):

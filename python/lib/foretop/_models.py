@@ -161,6 +161,49 @@ def compare(
     return Table(_native.compare(samples, specs, n_fit, horizon, loss))
 
 
+def select(
+    y: Samples,
+    *candidates: str,
+    criterion: Literal["aic", "aicc", "bic", "out_of_sample"] = "aicc",
+    n_fit: int | None = None,
+    lead: int = 1,
+) -> dict[str, float]:
+    """Rank models for a series.
+
+    Parameters
+    ----------
+    y : array_like or pandas.Series
+        Evenly spaced samples, oldest first, with NaN for a gap.
+    candidates : str
+        The models, as in ``"AR(16)"``; ranges stand for all in them, as in ``"ARMA(0..2,0..2)"``.
+    criterion : {"aic", "aicc", "bic", "out_of_sample"}
+        By what they are ranked: Akaike's criterion, the same corrected for few samples, Schwarz's, or the mean squared error of
+        forecasts of what was not fitted to, which also ranks models without a likelihood.
+    n_fit : int, optional
+        How many samples the fits use out of sample; half of them unless given.
+    lead : int
+        How many steps ahead the forecasts out of sample are for.
+
+    Returns
+    -------
+    dict of str to float
+        The criterion by specification, the best first. NaN for models that cannot be fitted or have no likelihood, and for those
+        that difference another number of times than the first that has one, since their likelihoods are of other samples.
+
+    Raises
+    ------
+    SpecError
+        If a candidate is no specification.
+    InputError
+        If `y` is no row of numbers, or an option is out of range.
+    """
+    samples = row(y)
+    if lead < 1:
+        raise InputError(f"lead is {lead}; it has to be at least 1", kind="Lead", given=lead)
+    n_fit = _fit_length(n_fit, len(samples))
+    return dict(_native.select(samples, list(candidates), criterion, n_fit, lead))
+
+
 def models() -> dict[str, str]:
     """List every model there is.
 

@@ -26,6 +26,7 @@ __all__ = [
     "pacf",
     "periodogram",
     "pox_plot",
+    "select",
 ]
 
 @final
@@ -114,6 +115,9 @@ class Predictor:
     def __reduce__(self) -> Any: ...
 
 def fit(samples: NDArray[np.float64], spec: str, axis: Axis | None) -> Model: ...
+def select(
+    samples: NDArray[np.float64], candidates: list[str], criterion: str, n_fit: int, lead: int
+) -> list[tuple[str, float]]: ...
 def models() -> list[tuple[str, str]]: ...
 def evaluate(
     samples: NDArray[np.float64], spec: str, n_fit: int, horizon: int
