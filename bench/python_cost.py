@@ -11,9 +11,8 @@ from collections.abc import Callable
 
 import foretop
 import numpy as np
-from numpy.typing import NDArray
-from predict_peers import N_AHEAD, N_FIT, criterion_median_seconds, read_samples
 from report import machine, print_machine, print_table, save
+from timing import N_AHEAD, N_FIT, Samples, criterion_median_seconds, read_samples, time_text
 
 N_SERIES = 100_000
 N_RUNS = 20
@@ -39,7 +38,13 @@ def main() -> None:
     python = {name: median_seconds(work) for name, work in works.items()}
     rust = {name: criterion_median_seconds(bench) for name, bench in CRITERION_ID.items()}
     rows = [
-        [name, text(rust[name]), text(python[name]), f"{python[name] / rust[name]:.2f}", TO_REACH.get(name, "")]
+        [
+            name,
+            time_text(rust[name]),
+            time_text(python[name]),
+            f"{python[name] / rust[name]:.2f}",
+            TO_REACH.get(name, ""),
+        ]
         for name in works
     ]
     print_table("The way through Python", ["work", "Rust", "Python", "ratio", "to reach"], rows)
@@ -54,13 +59,13 @@ def median_seconds(work: Callable[[], object]) -> float:
     return statistics.median(timer.repeat(repeat=N_RUNS, number=n_calls)) / n_calls
 
 
-def fit(samples: NDArray[np.float64]) -> Callable[[], object]:
+def fit(samples: Samples) -> Callable[[], object]:
     """Return a fit."""
     window = samples[:N_FIT].copy()
     return lambda: foretop.fit(window, "AR(16)")
 
 
-def steps(samples: NDArray[np.float64]) -> dict[str, Callable[[], object]]:
+def steps(samples: Samples) -> dict[str, Callable[[], object]]:
     """Return a step with its forecast, once without and once with its numbers as arrays."""
     model = foretop.fit(samples[:N_FIT], "AR(16)")
     coming = itertools.cycle(samples.tolist())
@@ -77,7 +82,7 @@ def steps(samples: NDArray[np.float64]) -> dict[str, Callable[[], object]]:
     return {STEP: step, ARRAYS: step_and_take}
 
 
-def step_fleet(samples: NDArray[np.float64]) -> Callable[[], object]:
+def step_fleet(samples: Samples) -> Callable[[], object]:
     """Return a step of many series, each fitted to another stretch of the trace, with all their forecasts."""
     starts = np.arange(N_SERIES) % (len(samples) - N_FIT)
     fleet = foretop.Fleet(np.lib.stride_tricks.sliding_window_view(samples, N_FIT)[starts], "AR(16)")
@@ -88,11 +93,6 @@ def step_fleet(samples: NDArray[np.float64]) -> Callable[[], object]:
         return fleet.forecast(N_AHEAD)
 
     return step
-
-
-def text(seconds: float) -> str:
-    """Write a time with three digits that count, in the unit that suits it."""
-    return f"{seconds * 1e3:.3g} ms" if seconds >= 1e-3 else f"{seconds * 1e6:.3g} us"
 
 
 if __name__ == "__main__":

@@ -50,6 +50,7 @@ part "Rust tests"
 cargo test --workspace --locked
 
 part "Python package"
+scripts/python-venv.sh python/requirements.txt
 scripts/python-package.sh dev
 .venv/bin/stubtest foretop._native
 rm -rf "$CARGO_TARGET_DIR/tour"

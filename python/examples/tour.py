@@ -73,15 +73,19 @@ draw(figure, "correlations")
 model = foretop.fit(known, "AR(16)")
 print(model)
 forecast = model.forecast(60)
+inference = model.inference(known)
+if inference is not None:
+    print(f"phi(1) has a standard error of {inference.standard_errors['phi1']:.3f}; AICc {inference.aicc:.1f}")
 print(forecast.to_frame(confidence=0.95).head(3).round(3).to_string())
 
 figure, axes = plt.subplots(figsize=(8, 4), layout="constrained")
-y[3500:3660].plot(ax=axes, color="0.4", label="what came")
+axes.plot(y[3500:3660], color="0.4", label="what came")
 axes.plot(forecast.index, forecast.mean, color="tab:blue", label=model.spec)
 for confidence in (0.5, 0.8, 0.95):
     axes.fill_between(forecast.index, *forecast.interval(confidence), color="tab:blue", alpha=0.15, linewidth=0)
 axes.set(title="five hours ahead, with 50, 80 and 95 % intervals", ylabel="CPU (%)")
 axes.legend()
+figure.autofmt_xdate()
 draw(figure, "forecast")
 
 # %% [markdown]

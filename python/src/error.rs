@@ -4,7 +4,7 @@
 
 use std::fmt::{Debug, Display};
 
-use predict::{FitError, RestoreError, SpecError};
+use predict::{CompareError, FitError, RestoreError, SpecError};
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -57,6 +57,7 @@ impl Refusal for FitError {
             Self::Constant { spec, value } => fields!(py, spec = spec.to_string(), value = *value),
             Self::DidNotConverge { spec } => fields!(py, spec = spec.to_string()),
             Self::Infinite { idx, value } => fields!(py, idx = *idx, value = *value),
+            Self::TooSmall { spec, spread } => fields!(py, spec = spec.to_string(), spread = *spread),
             Self::TooLarge { spec, largest } => fields!(py, spec = spec.to_string(), largest = *largest),
             _ => Ok(Vec::new()),
         }
@@ -68,10 +69,17 @@ impl Refusal for SpecError {
 
     fn fields<'py>(&self, py: Python<'py>) -> PyResult<Vec<(&'static str, Bound<'py, PyAny>)>> {
         match self {
-            Self::UnknownModel { given } => fields!(py, given = given),
+            Self::UnknownModel { given } | Self::FixedFraction { given } | Self::BadRange { given } => {
+                fields!(py, given = given)
+            }
             Self::Malformed { text, problem } => fields!(py, given = text, problem = problem),
             Self::Missing { model, argument, .. } => fields!(py, model = model, argument = argument),
-            Self::UnknownArgument { model, given, .. } => fields!(py, model = model, given = given),
+            Self::UnknownArgument { model, given, .. } | Self::UnknownMethod { model, given, .. } => {
+                fields!(py, model = model, given = given)
+            }
+            Self::TooMany { text, n_specs, n_specs_max } => {
+                fields!(py, given = text, have = *n_specs, max = *n_specs_max)
+            }
             Self::OutOfRange { model, argument, given, min, max } => {
                 fields!(py, model = model, argument = argument, given = given, min = *min, max = *max)
             }
@@ -98,11 +106,23 @@ impl Refusal for StatisticError {
 
     fn fields<'py>(&self, py: Python<'py>) -> PyResult<Vec<(&'static str, Bound<'py, PyAny>)>> {
         match self {
-            Self::TooShort { statistic, have, need } => {
+            Self::TooShort { statistic, have, need } | Self::TooBroken { statistic, have, need } => {
                 fields!(py, statistic = statistic, have = *have, need = *need)
             }
+            Self::TooLarge { statistic, largest } => fields!(py, statistic = statistic, largest = *largest),
             Self::Broken { statistic, idx, value } => fields!(py, statistic = statistic, idx = *idx, value = *value),
             Self::Constant { statistic, value } => fields!(py, statistic = statistic, value = *value),
+            _ => Ok(Vec::new()),
+        }
+    }
+}
+
+impl Refusal for CompareError {
+    const CLASS: &'static str = "CompareError";
+
+    fn fields<'py>(&self, py: Python<'py>) -> PyResult<Vec<(&'static str, Bound<'py, PyAny>)>> {
+        match self {
+            Self::TooShort { lead, have, need } => fields!(py, lead = *lead, have = *have, need = *need),
             _ => Ok(Vec::new()),
         }
     }
@@ -125,6 +145,12 @@ pub(crate) enum InputError {
     /// A step of another length than the fleet.
     #[error("{have} samples are no step of {need} series; it takes one for each")]
     Length { have: usize, need: usize },
+    /// A word where one of two was expected.
+    #[error("the loss is `{given}`; it has to be squared or absolute")]
+    Loss { given: String },
+    /// A word where one of a few was expected.
+    #[error("the criterion is `{given}`; it has to be aic, aicc, bic or out_of_sample")]
+    Criterion { given: String },
     /// A word where one of four was expected.
     #[error("the method is `{given}`; it has to be rescaled_range, aggregated_variance, whittle or gph")]
     HurstMethod { given: String },
@@ -137,7 +163,9 @@ impl Refusal for InputError {
         match self {
             Self::Leads { given, max } => fields!(py, given = *given, max = *max),
             Self::Length { have, need } => fields!(py, have = *have, need = *need),
-            Self::HurstMethod { given } => fields!(py, given = given),
+            Self::Loss { given } | Self::Criterion { given } | Self::HurstMethod { given } => {
+                fields!(py, given = given)
+            }
         }
     }
 }

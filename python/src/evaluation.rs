@@ -1,13 +1,44 @@
-//! A model against what came: forecasts at every step, scored per lead.
+//! Models against what came: forecasts at every step, scored per lead, and compared.
 
 use numpy::{PyArray1, PyReadonlyArray1};
-use predict::{Coverage, Errors, Evaluator, FitError, Forecast, LeadScore, Spec};
+use predict::{CompareError, Comparison, Evaluator, FitError, Forecast, LeadScore, Loss, Spec};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::error::raise;
+use crate::error::{InputError, raise};
 use crate::fit::read_spec;
 use crate::samples::n_leads;
+
+/// What a score says of one lead, where it says anything.
+type Statistic = fn(&LeadScore) -> Option<f64>;
+
+/// The columns of a table of scores, after the counts.
+const STATISTICS: [(&str, Statistic); 14] = [
+    ("mean_squared", |score| score.errors.map(|errors| errors.mean_squared)),
+    ("mean_absolute", |score| score.errors.map(|errors| errors.mean_absolute)),
+    ("mean_absolute_scaled", |score| score.mean_absolute_scaled),
+    ("crps", |score| score.crps),
+    ("mean", |score| score.errors.map(|errors| errors.mean)),
+    ("min", |score| score.errors.map(|errors| errors.min)),
+    ("median", |score| score.errors.map(|errors| errors.median)),
+    ("max", |score| score.errors.map(|errors| errors.max)),
+    ("coverage_50", |score| score.coverage.map(|coverage| coverage.p50)),
+    ("coverage_80", |score| score.coverage.map(|coverage| coverage.p80)),
+    ("coverage_95", |score| score.coverage.map(|coverage| coverage.p95)),
+    ("interval_score_50", |score| score.interval_scores.map(|scores| scores.p50)),
+    ("interval_score_80", |score| score.interval_scores.map(|scores| scores.p80)),
+    ("interval_score_95", |score| score.interval_scores.map(|scores| scores.p95)),
+];
+
+/// What a comparison says of one lead.
+type Finding = fn(&Comparison) -> f64;
+
+/// The columns of a table of comparisons, after the counts.
+const FINDINGS: [(&str, Finding); 3] = [
+    ("difference", |comparison| comparison.difference),
+    ("statistic", |comparison| comparison.statistic),
+    ("p_value", |comparison| comparison.p_value),
+];
 
 /// Fit `spec` to the first `n_fit` samples and score its forecasts for leads 1 to `horizon` on the others.
 #[pyfunction]
@@ -18,54 +49,86 @@ pub(crate) fn evaluate<'py>(
     n_fit: usize,
     horizon: isize,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let (spec, samples, horizon) = (read_spec(py, spec)?, samples.as_slice()?, n_leads(py, horizon)?);
-    let scores = py.detach(|| score(&spec, samples, n_fit, horizon)).map_err(|error| raise(py, &error))?;
-    table(py, &scores)
-}
-
-fn score(spec: &Spec, samples: &[f64], n_fit: usize, horizon: usize) -> Result<Vec<LeadScore>, FitError> {
-    let (known, coming) = samples.split_at(n_fit.min(samples.len()));
-    let mut predictor = predict::fit(spec, known)?.predictor();
-    let mut evaluator = Evaluator::new(horizon);
-    let mut forecast = Forecast::default();
-    predictor.forecast_into(horizon, &mut forecast);
-    // The last sample of the fit is where the first forecast starts from; nothing was said of it.
-    evaluator.step(f64::NAN, Some(&forecast));
-    for sample in coming {
-        predictor.step(*sample);
-        predictor.forecast_into(horizon, &mut forecast);
-        evaluator.step(*sample, Some(&forecast));
-    }
-    Ok(evaluator.scores())
-}
-
-/// A column for each statistic, NaN where nothing was scored.
-fn table<'py>(py: Python<'py>, scores: &[LeadScore]) -> PyResult<Bound<'py, PyDict>> {
+    let (spec, horizon) = (read_spec(py, spec)?, n_leads(py, horizon)?);
+    let (known, coming) = samples.as_slice()?.split_at(n_fit);
+    let scores = py.detach(|| score(&spec, known, coming, horizon)).map_err(|error| raise(py, &error))?;
     let columns = PyDict::new(py);
-    let counts = |count: fn(&LeadScore) -> i64| PyArray1::from_iter(py, scores.iter().map(count));
-    columns.set_item("lead", counts(|score| score.lead as i64))?;
-    columns.set_item("n", counts(|score| score.n as i64))?;
-    columns.set_item("n_unscored", counts(|score| score.n_unscored as i64))?;
-    let errors: [(&str, fn(&Errors) -> f64); 6] = [
-        ("mean_squared", |errors| errors.mean_squared),
-        ("mean_absolute", |errors| errors.mean_absolute),
-        ("mean", |errors| errors.mean),
-        ("min", |errors| errors.min),
-        ("median", |errors| errors.median),
-        ("max", |errors| errors.max),
-    ];
-    for (name, statistic) in errors {
-        let column = scores.iter().map(|score| score.errors.as_ref().map_or(f64::NAN, statistic));
-        columns.set_item(name, PyArray1::from_iter(py, column))?;
-    }
-    let coverages: [(&str, fn(&Coverage) -> f64); 3] = [
-        ("coverage_50", |coverage| coverage.p50),
-        ("coverage_80", |coverage| coverage.p80),
-        ("coverage_95", |coverage| coverage.p95),
-    ];
-    for (name, share) in coverages {
-        let column = scores.iter().map(|score| score.coverage.as_ref().map_or(f64::NAN, share));
+    columns.set_item("lead", PyArray1::from_iter(py, scores.iter().map(|score| score.lead as i64)))?;
+    columns.set_item("n", PyArray1::from_iter(py, scores.iter().map(|score| score.n as i64)))?;
+    columns.set_item("n_unscored", PyArray1::from_iter(py, scores.iter().map(|score| score.n_unscored as i64)))?;
+    for (name, statistic) in STATISTICS {
+        let column = scores.iter().map(|score| statistic(score).unwrap_or(f64::NAN));
         columns.set_item(name, PyArray1::from_iter(py, column))?;
     }
     Ok(columns)
+}
+
+/// Fit both specifications to the first `n_fit` samples and compare the errors of their forecasts on the others.
+#[pyfunction]
+pub(crate) fn compare<'py>(
+    py: Python<'py>,
+    samples: PyReadonlyArray1<'py, f64>,
+    specs: (String, String),
+    n_fit: usize,
+    horizon: isize,
+    loss: &str,
+) -> PyResult<Bound<'py, PyDict>> {
+    let (first, second, horizon) = (read_spec(py, &specs.0)?, read_spec(py, &specs.1)?, n_leads(py, horizon)?);
+    let loss = match loss {
+        "squared" => Loss::Squared,
+        "absolute" => Loss::Absolute,
+        given => return Err(raise(py, &InputError::Loss { given: given.to_owned() })),
+    };
+    let (known, coming) = samples.as_slice()?.split_at(n_fit);
+    let errors = py.detach(|| Ok((errors(&first, known, coming, horizon)?, errors(&second, known, coming, horizon)?)));
+    let (first, second) = errors.map_err(|error: FitError| raise(py, &error))?;
+    let leads = 1..=horizon;
+    let comparisons: Result<Vec<Comparison>, CompareError> =
+        leads.clone().map(|lead| predict::compare(&first[lead - 1], &second[lead - 1], lead, loss)).collect();
+    let comparisons = comparisons.map_err(|error| raise(py, &error))?;
+    let columns = PyDict::new(py);
+    columns.set_item("lead", PyArray1::from_iter(py, leads.map(|lead| lead as i64)))?;
+    columns.set_item("n", PyArray1::from_iter(py, comparisons.iter().map(|comparison| comparison.n as i64)))?;
+    for (name, finding) in FINDINGS {
+        columns.set_item(name, PyArray1::from_iter(py, comparisons.iter().map(finding)))?;
+    }
+    Ok(columns)
+}
+
+fn score(spec: &Spec, known: &[f64], coming: &[f64], horizon: usize) -> Result<Vec<LeadScore>, FitError> {
+    let mut evaluator = Evaluator::new(horizon).scaled_on(known);
+    walk(spec, known, coming, horizon, |sample, forecast| evaluator.step(sample, Some(forecast)))?;
+    Ok(evaluator.scores())
+}
+
+/// For each lead a row of errors, one for each moment that all of its forecasts were for; NaN in gaps.
+fn errors(spec: &Spec, known: &[f64], coming: &[f64], horizon: usize) -> Result<Vec<Vec<f64>>, FitError> {
+    let mut errors = vec![Vec::new(); horizon];
+    let mut n_past = 0;
+    walk(spec, known, coming, horizon, |_, forecast| {
+        let targets = coming[n_past..].iter().zip(forecast.means());
+        errors.iter_mut().zip(targets).for_each(|(errors, (sample, mean))| errors.push(sample - mean));
+        n_past += 1;
+    })?;
+    Ok(errors)
+}
+
+/// Shows `visit` the forecast after the fit, beside a gap since nothing was said of the last sample, and then each sample
+/// to come with the forecast made of it.
+fn walk(
+    spec: &Spec,
+    known: &[f64],
+    coming: &[f64],
+    horizon: usize,
+    mut visit: impl FnMut(f64, &Forecast),
+) -> Result<(), FitError> {
+    let mut predictor = predict::fit(spec, known)?.predictor();
+    let mut forecast = predictor.forecast(horizon);
+    visit(f64::NAN, &forecast);
+    for sample in coming {
+        predictor.step(*sample);
+        predictor.forecast_into(horizon, &mut forecast);
+        visit(*sample, &forecast);
+    }
+    Ok(())
 }

@@ -20,6 +20,9 @@ use crate::samples::{n_leads, read_row};
 /// Each series forecasts what a predictor of its own would, to the last bit. A series whose fit failed keeps its place: steps leave
 /// it alone, its forecasts are NaN, and :attr:`failures` says why.
 ///
+/// The work is shared among threads that the first fleet of a process starts. They do not survive ``os.fork``: start processes that are
+/// to use fleets by ``spawn`` or ``forkserver``.
+///
 /// Parameters
 /// ----------
 /// rows : array_like or pandas.DataFrame
@@ -74,7 +77,7 @@ impl Fleet {
     }
 }
 
-/// An array to be written to the last place. Not zeroed: for 100,000 series that takes a third of the time of their forecasts.
+/// An array to be written to the last place, and therefore not zeroed before.
 fn unwritten<'py>(py: Python<'py>, shape: (usize, usize)) -> PyResult<Bound<'py, PyArray2<f64>>> {
     Ok(py.import("numpy")?.call_method1("empty", (shape,))?.cast_into()?)
 }

@@ -18,8 +18,9 @@ pub(crate) struct Forecast {
 }
 
 impl Forecast {
-    pub(crate) fn new(means: &[f64], standard_errors: &[f64], n_past: usize, axis: Option<Py<PyAny>>) -> Self {
-        Self { values: [means, standard_errors].concat().into(), n_past, axis }
+    /// `values` are the means, then as many standard errors.
+    pub(crate) fn new(values: Box<[f64]>, n_past: usize, axis: Option<Py<PyAny>>) -> Self {
+        Self { values, n_past, axis }
     }
 
     fn means(&self) -> &[f64] {
@@ -31,20 +32,22 @@ impl Forecast {
     }
 }
 
+type Array<'py> = Bound<'py, PyArray1<f64>>;
+
 /// What a pickle holds: means, standard errors, position, axis.
-type Parts<'py> = (Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>, usize, Option<Py<PyAny>>);
+type Parts<'py> = (Array<'py>, Array<'py>, usize, Option<Py<PyAny>>);
 
 #[pymethods]
 impl Forecast {
     /// numpy.ndarray : The expected values, in the unit of the series.
     #[getter]
-    fn mean<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
+    fn mean<'py>(&self, py: Python<'py>) -> Array<'py> {
         self.means().to_pyarray(py)
     }
 
     /// numpy.ndarray : The square roots of the expected squared errors of the means, as the model sees them.
     #[getter]
-    fn standard_error<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
+    fn standard_error<'py>(&self, py: Python<'py>) -> Array<'py> {
         self.standard_errors().to_pyarray(py)
     }
 
@@ -73,11 +76,7 @@ impl Forecast {
     /// ConfidenceError
     ///     If `confidence` is not strictly between 0 and 1.
     #[pyo3(signature = (confidence = 0.95))]
-    fn interval<'py>(
-        &self,
-        py: Python<'py>,
-        confidence: f64,
-    ) -> PyResult<(Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>)> {
+    fn interval<'py>(&self, py: Python<'py>, confidence: f64) -> PyResult<(Array<'py>, Array<'py>)> {
         let reach = reach(py, confidence)?;
         let end = |sign: f64| {
             let ends = self.means().iter().zip(self.standard_errors()).map(|(mean, error)| mean + sign * reach * error);
@@ -123,7 +122,7 @@ impl Forecast {
     ) -> PyResult<Self> {
         let (means, standard_errors) = (mean.as_slice()?, standard_error.as_slice()?);
         assert_eq!(means.len(), standard_errors.len(), "a pickled forecast has an error for each mean");
-        Ok(Self::new(means, standard_errors, n_past, axis))
+        Ok(Self::new([means, standard_errors].concat().into(), n_past, axis))
     }
 
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, Parts<'py>)> {

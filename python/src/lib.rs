@@ -19,9 +19,9 @@ mod statistics;
 #[pyo3::pymodule]
 mod _native {
     #[pymodule_export]
-    use crate::evaluation::evaluate;
+    use crate::evaluation::{compare, evaluate};
     #[pymodule_export]
-    use crate::fit::{fit, models};
+    use crate::fit::{fit, models, select};
     #[pymodule_export]
     use crate::fleet::Fleet;
     #[pymodule_export]

@@ -1,13 +1,15 @@
 //! A fitted model, and its predictor in motion.
 
-use numpy::{PyArray1, ToPyArray};
+use numpy::{PyArray1, PyArrayMethods, ToPyArray};
+use predict::{Inference, Parameter};
 use pyo3::prelude::*;
-use pyo3::types::PyBytes;
+use pyo3::types::{PyBytes, PyDict};
 
 use crate::error::raise;
 use crate::forecast::Forecast;
 use crate::motion::{Motion, State};
 use crate::predictor::Predictor;
+use crate::samples::read_row;
 
 /// A fitted model: what a fit found, and a predictor that goes on where the samples of the fit end.
 ///
@@ -77,6 +79,42 @@ impl Model {
     #[getter]
     fn n_samples(&self) -> usize {
         self.found().n_samples()
+    }
+
+    /// Say how sure the fit is.
+    ///
+    /// Parameters
+    /// ----------
+    /// y : array_like
+    ///     The samples that the model was fitted to; it does not keep them.
+    ///
+    /// Returns
+    /// -------
+    /// Inference or None
+    ///     Standard errors, likelihood and criteria. None for a model that assumes no distribution (LAST, BM), and for samples that
+    ///     the model cannot have been fitted to.
+    fn inference<'py>(&self, y: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let (py, row) = (y.py(), read_row(y)?);
+        let samples = row.as_slice()?;
+        let inference = py.detach(|| Inference::of(self.found(), samples));
+        inference.map(|inference| inference_object(py, &inference)).transpose()
+    }
+
+    /// Say what each sample differs by from the forecast made one step before, by these coefficients.
+    ///
+    /// Parameters
+    /// ----------
+    /// y : array_like
+    ///     Samples, oldest first, of which the first is the first that the forecasts know of.
+    ///
+    /// Returns
+    /// -------
+    /// numpy.ndarray
+    ///     An error for each sample; NaN where there was no forecast yet, and in gaps.
+    fn one_step_errors<'py>(&self, y: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        let (py, row) = (y.py(), read_row(y)?);
+        let samples = row.as_slice()?;
+        Ok(PyArray1::from_vec(py, py.detach(|| self.found().one_step_errors(samples))))
     }
 
     /// Return a predictor of its own that stands at the end of the fit's samples.
@@ -150,4 +188,25 @@ impl Model {
         let parts = (origin_bytes, origin.n_past, PyBytes::new(py, &moved), n_past, motion.axis(py));
         Ok((slf.get_type().getattr("_from_parts")?, parts))
     }
+}
+
+fn inference_object<'py>(py: Python<'py>, inference: &Inference) -> PyResult<Bound<'py, PyAny>> {
+    let (parameters, errors) = (PyDict::new(py), PyDict::new(py));
+    for Parameter { name, value, standard_error } in &inference.parameters {
+        parameters.set_item(name, value)?;
+        errors.set_item(name, standard_error.unwrap_or(f64::NAN))?;
+    }
+    let size = if inference.covariances.is_empty() { 0 } else { inference.parameters.len() };
+    let covariance = inference.covariances.to_pyarray(py).reshape([size, size])?;
+    let class = py.import("foretop._inference")?.getattr("Inference")?;
+    class.call1((
+        parameters,
+        errors,
+        covariance,
+        inference.log_likelihood,
+        inference.n_samples,
+        inference.aic(),
+        inference.aicc(),
+        inference.bic(),
+    ))
 }

@@ -2,6 +2,7 @@
 
 use std::sync::{Mutex, MutexGuard};
 
+use predict::Spec;
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
 
@@ -13,7 +14,12 @@ pub(crate) struct Motion {
     state: Mutex<State>,
     /// Continues the index of the series (`foretop._axis`); absent where positions count.
     axis: Option<Py<PyAny>>,
+    /// Whether a step is a matter of nanoseconds: one of a `REFIT` may be a fit.
+    is_quick: bool,
 }
+
+/// Up to here a forecast takes less time than letting other threads have the interpreter and taking it back.
+const N_LEADS_HELD_MAX: usize = 1000;
 
 /// What a step changes.
 #[derive(Clone)]
@@ -34,20 +40,28 @@ impl State {
         row.iter().for_each(|sample| self.predictor.step(*sample));
         self.n_past += row.len();
     }
+
+    /// Means, then standard errors, and the position of the first.
+    fn forecast(&mut self, n_leads: usize) -> (Box<[f64]>, usize) {
+        self.predictor.forecast_into(n_leads, &mut self.scratch);
+        ([self.scratch.means(), self.scratch.standard_errors()].concat().into(), self.n_past)
+    }
 }
 
 impl Motion {
     pub(crate) fn new(state: State, axis: Option<Py<PyAny>>) -> Self {
-        Self { state: Mutex::new(state), axis }
+        let is_quick = !matches!(state.predictor.model().spec(), Spec::Refit { .. });
+        Self { state: Mutex::new(state), axis, is_quick }
     }
 
     pub(crate) fn step(&self, given: &Bound<'_, PyAny>) -> PyResult<()> {
         let py = given.py();
         match Samples::read(given)? {
-            Samples::One(sample) => self.lock(py).step(&[sample]),
+            Samples::One(sample) if self.is_quick => self.lock(py).step(&[sample]),
+            Samples::One(sample) => self.detached(py, |state| state.step(&[sample])),
             Samples::Row(row) => {
                 let row = row.as_slice()?;
-                py.detach(|| self.state.lock().expect(UNBROKEN).step(row));
+                self.detached(py, |state| state.step(row));
             }
         }
         Ok(())
@@ -55,10 +69,16 @@ impl Motion {
 
     pub(crate) fn forecast(&self, py: Python<'_>, leads: isize) -> PyResult<Forecast> {
         let leads = n_leads(py, leads)?;
-        let mut state = self.lock(py);
-        let State { predictor, n_past, scratch } = &mut *state;
-        predictor.forecast_into(leads, scratch);
-        Ok(Forecast::new(scratch.means(), scratch.standard_errors(), *n_past, self.axis(py)))
+        let (values, n_past) = match leads {
+            0..=N_LEADS_HELD_MAX => self.lock(py).forecast(leads),
+            _ => self.detached(py, |state| state.forecast(leads)),
+        };
+        Ok(Forecast::new(values, n_past, self.axis(py)))
+    }
+
+    /// Works while other threads have the interpreter.
+    fn detached<T: Send>(&self, py: Python<'_>, work: impl FnOnce(&mut State) -> T + Send) -> T {
+        py.detach(|| work(&mut self.state.lock().expect(UNBROKEN)))
     }
 
     pub(crate) fn lock(&self, py: Python<'_>) -> MutexGuard<'_, State> {

@@ -40,9 +40,9 @@ pub(crate) fn read_row<'py>(given: &Bound<'py, PyAny>) -> PyResult<PyReadonlyArr
     }
 }
 
-/// The row itself, where it is already one that Rust can read in place.
+/// The row itself, where it is already one that Rust can read in place. Not of subclasses, such as arrays with a mask.
 fn contiguous<'py>(given: &Bound<'py, PyAny>) -> Option<PyReadonlyArray1<'py, f64>> {
-    let array = given.cast::<PyArray1<f64>>().ok()?.readonly();
+    let array = given.cast_exact::<PyArray1<f64>>().ok()?.readonly();
     array.as_slice().is_ok().then_some(array)
 }
 

@@ -21,7 +21,8 @@ def read_named(name: str) -> NDArray[np.float64]:
     """Return a series by the name that ``reference.csv`` has for it."""
     if name == "ec2_first_600":
         return read_trace("ec2_cpu_utilization_5f5533")[:600]
-    return np.loadtxt(TESTDATA / "predict/ar" / f"{name}.csv", skiprows=1)
+    folder = "ar" if (TESTDATA / "predict/ar" / f"{name}.csv").exists() else "ml"
+    return np.loadtxt(TESTDATA / "predict" / folder / f"{name}.csv", skiprows=1)
 
 
 @cache

@@ -18,6 +18,7 @@ INDEXES = [
     pytest.param(
         pd.date_range("2026-10-24", periods=40, freq="h", tz="Europe/Berlin"), id="through a change of clocks"
     ),
+    pytest.param(pd.date_range("2026-10-01", periods=40, freq="D", tz="Europe/Berlin"), id="days, one of 25 hours"),
     pytest.param(pd.date_range("2026-01-01", periods=40, freq="D", unit="s"), id="in whole seconds"),
     pytest.param(pd.timedelta_range("1h", periods=40, freq="90s"), id="spans"),
     pytest.param(pd.period_range("2026-01", periods=40, freq="M", name="month"), id="periods"),

@@ -45,6 +45,8 @@ def test_the_same_numbers_make_the_same_model(same: Any) -> None:
     "gappy",
     [
         pytest.param([1.0, float("nan"), 5.0, 9.0], id="list"),
+        pytest.param(np.ma.masked_equal([1, 99, 5, 9], 99), id="masked"),
+        pytest.param(np.ma.masked_equal([1.0, 99.0, 5.0, 9.0], 99.0), id="masked floats"),
         pytest.param(pd.Series([1, None, 5, 9]), id="pandas"),
         pytest.param(pd.Series([1, None, 5, 9], dtype="Int64"), id="pandas, nullable"),
     ],

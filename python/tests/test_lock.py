@@ -57,6 +57,16 @@ def test_a_row_of_steps_lets_others_run() -> None:
     assert lets_others_run(lambda: model.step(row))
 
 
+def test_a_step_that_refits_lets_others_run() -> None:
+    model = foretop.fit(TRACE[:400], "REFIT(ARMA(2,2),every=1,window=400)")
+    assert lets_others_run(lambda: model.step(50.0))
+
+
+def test_a_long_forecast_lets_others_run() -> None:
+    model = foretop.fit(TRACE[:300], "AR(64)")
+    assert lets_others_run(lambda: model.forecast(10_000))
+
+
 def test_an_evaluation_lets_others_run() -> None:
     assert lets_others_run(lambda: foretop.evaluate(TRACE[:600], "AR(4)", horizon=4))
 

@@ -65,6 +65,39 @@ def test_no_sum_of_squares_is_above_that_of_r(series: str, spec: str) -> None:
     assert fit_named(series, spec).innovation_variance <= most * theirs
 
 
+@pytest.mark.parametrize(
+    ("series", "spec"),
+    [("lh", "ARIMA(3,0,0)"), ("lake_huron", "ARIMA(1,0,1)"), ("nile", "ARIMA(0,1,1)"), ("lynx", "ARIMA(2,0,0)")],
+    ids=":".join,
+)
+def test_exact_likelihood_and_its_standard_errors_are_those_of_r(series: str, spec: str) -> None:
+    theirs = read_reference("ml")[series, spec]
+    model = fit_named(series, spec.replace(")", ",method=ml)"))
+    inference = model.inference(read_named(series))
+    assert inference is not None and inference.log_likelihood is not None
+    assert_close(np.array([inference.log_likelihood]), theirs["log_likelihood"], 1e-4)
+    # R's second differences have steps of 1e-3.
+    errors = np.array([*inference.standard_errors.values()])
+    assert_close(errors, theirs["standard_error_of_parameter"], 2e-3)
+    assert_allclose(np.sqrt(np.diag(inference.covariance)), errors)
+    coefficients = [*theirs.get("phi", []), *theirs.get("theta", [])]
+    assert_close(np.array([*inference.parameters.values()])[: len(coefficients)], coefficients, 1e-3)
+    assert inference.aic == pytest.approx(2 * (len(errors) + 1) - 2 * inference.log_likelihood)
+
+
+def test_a_model_without_a_distribution_has_no_likelihood() -> None:
+    assert fit_named("nile", "LAST").inference(read_named("nile")) is None
+
+
+def test_one_step_errors_are_sample_minus_forecast() -> None:
+    y = read_named("lake_huron")
+    model = foretop.fit(y[:60], "AR(2)")
+    errors, predictor = model.one_step_errors(y), model.predictor()
+    for t in range(60, 98):
+        assert errors[t] == pytest.approx(y[t] - predictor.forecast(1).mean[0], abs=1e-9)
+        predictor.step(y[t])
+
+
 def test_intervals_are_those_of_the_normal_distribution() -> None:
     forecast = fit_named("lake_huron", "AR(2)").forecast(12)
     for confidence, half_width in [(0.5, 0.6744897501960817), (0.8, 1.2815515655446004), (0.95, 1.959963984540054)]:

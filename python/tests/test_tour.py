@@ -30,6 +30,7 @@ def test_the_tour_says_what_it_found(folder: Path) -> None:
     for fact in (
         "4032 samples from 2014-02-14 14:27:00 to 2014-02-28 14:22:00, 0 of them gaps",
         "AR(16)  phi ",
+        "phi(1) has a standard error of 0.01",
         "2014-02-27 02:27:00",
         "samples inside their 95 % intervals; 4 refits on the way",
         "Hurst exponent by whittle: ",

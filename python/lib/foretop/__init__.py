@@ -6,6 +6,7 @@ forecasts continue.
 """
 
 from foretop._errors import (
+    CompareError,
     ConfidenceError,
     Error,
     FitError,
@@ -14,12 +15,14 @@ from foretop._errors import (
     SpecError,
     StatisticError,
 )
-from foretop._models import evaluate, fit, models
+from foretop._inference import Inference
+from foretop._models import compare, evaluate, fit, models, select
 from foretop._native import Fleet, FleetForecast, Forecast, Model, Predictor
 from foretop._statistics import Hurst, Kpss, Periodogram, PoxPlot, acf, hurst, kpss, pacf, periodogram, pox_plot
 from foretop._tables import Table
 
 __all__ = [
+    "CompareError",
     "ConfidenceError",
     "Error",
     "FitError",
@@ -27,6 +30,7 @@ __all__ = [
     "FleetForecast",
     "Forecast",
     "Hurst",
+    "Inference",
     "InputError",
     "Kpss",
     "Model",
@@ -38,6 +42,7 @@ __all__ = [
     "StatisticError",
     "Table",
     "acf",
+    "compare",
     "evaluate",
     "fit",
     "hurst",
@@ -46,4 +51,5 @@ __all__ = [
     "pacf",
     "periodogram",
     "pox_plot",
+    "select",
 ]

@@ -42,9 +42,11 @@ class SpecError(Error):
     given : str
         The part of the text that is wrong, or the whole of it (not for ``Missing`` and ``NestedRefit``).
     model, argument : str
-        Where in the specification it is wrong (``Missing``, ``OutOfRange``; `model` for ``UnknownArgument``).
+        Where in the specification it is wrong (``Missing``, ``OutOfRange``; `model` for ``UnknownArgument``, ``UnknownMethod``).
     min, max : int
-        What is taken (``OutOfRange``).
+        What is taken (``OutOfRange``; `max` for ``TooMany``).
+    have : int
+        How many models the ranges stand for (``TooMany``).
     """
 
     given: str
@@ -52,6 +54,7 @@ class SpecError(Error):
     argument: str
     min: int
     max: int
+    have: int
 
 
 class FitError(Error):
@@ -69,6 +72,8 @@ class FitError(Error):
         The offending sample, or the value of all of them (``Infinite``, ``Constant``).
     largest : float
         The largest magnitude among the samples (``TooLarge``).
+    spread : float
+        How far the samples reach (``TooSmall``).
     """
 
     spec: str
@@ -77,6 +82,7 @@ class FitError(Error):
     idx: int
     value: float
     largest: float
+    spread: float
 
 
 class RestoreError(Error):
@@ -105,11 +111,13 @@ class StatisticError(Error):
     statistic : str
         What was asked for.
     have, need : int
-        How many samples there are, and have to be (``TooShort``).
+        How many samples there are, and have to be (``TooShort``); the same without a gap (``TooBroken``).
     idx : int
         The position of the first gap (``Broken``).
     value : float
         That sample, or the value of all of them (``Broken``, ``Constant``).
+    largest : float
+        The largest magnitude among the samples (``TooLarge``).
     """
 
     statistic: str
@@ -117,6 +125,23 @@ class StatisticError(Error):
     need: int
     idx: int
     value: float
+    largest: float
+
+
+class CompareError(Error):
+    """Errors of two forecasters that cannot be compared.
+
+    Attributes
+    ----------
+    lead : int
+        How many steps ahead the forecasts looked (``TooShort``).
+    have, need : int
+        At how many moments both have an error, and have to have one (``TooShort``).
+    """
+
+    lead: int
+    have: int
+    need: int
 
 
 class ConfidenceError(Error):

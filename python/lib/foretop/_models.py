@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from foretop import _native
 from foretop._errors import InputError
@@ -87,9 +87,10 @@ def evaluate(
     -------
     Table
         A row for each lead, with columns ``lead``, ``n`` (errors scored), ``n_unscored`` (forecasts that came due in a gap),
-        ``mean_squared``, ``mean_absolute``, ``mean``, ``min``, ``median`` and ``max`` of the errors, and ``coverage_50``,
-        ``coverage_80`` and ``coverage_95``, the shares of samples inside the intervals of that confidence. What nothing was scored
-        for is NaN.
+        ``mean_squared``, ``mean_absolute``, ``mean``, ``min``, ``median`` and ``max`` of the errors, ``mean_absolute_scaled`` (by
+        the error of LAST at one step on the samples of the fit), ``crps`` (the continuous ranked probability score of the normal
+        distribution that the forecast stands for), and for intervals of 50, 80 and 95 % ``coverage_50`` and so on, the share of
+        samples inside, and ``interval_score_50`` and so on, their width and what misses cost. What nothing was scored for is NaN.
 
     Raises
     ------
@@ -103,6 +104,104 @@ def evaluate(
     samples = row(y)
     n_fit = _fit_length(n_fit, len(samples))
     return Table(_native.evaluate(samples, _refitting(spec, refit_every, refit_window, n_fit), n_fit, horizon))
+
+
+def compare(
+    y: Samples,
+    first: str,
+    second: str,
+    *,
+    horizon: int = 30,
+    n_fit: int | None = None,
+    loss: Literal["squared", "absolute"] = "squared",
+    refit_every: int | None = None,
+    refit_window: int | None = None,
+) -> Table:
+    """Say whether one model is better than another on a series, or was only luckier.
+
+    Both are fitted and stepped as by :func:`evaluate`; the test of Diebold and Mariano (1995) then weighs the difference of their
+    losses at each lead, with the small-sample correction of Harvey, Leybourne and Newbold (1997).
+
+    Parameters
+    ----------
+    y : array_like or pandas.Series
+        Evenly spaced samples, oldest first, with NaN for a gap.
+    first, second : str
+        The two models, as in ``"AR(16)"``; :func:`models` lists them.
+    horizon : int
+        How many steps ahead the forecasts look.
+    n_fit : int, optional
+        How many samples the fits use; half of them unless given.
+    loss : {"squared", "absolute"}
+        What an error costs: its square, or its magnitude.
+    refit_every, refit_window : int, optional
+        As in :func:`evaluate`, for both.
+
+    Returns
+    -------
+    Table
+        A row for each lead, with columns ``lead``, ``n`` (moments at which both have an error), ``difference`` (mean loss of the
+        first less that of the second: negative when the first is better), ``statistic`` (the difference over its standard
+        error) and ``p_value`` (the probability of a statistic this far from 0 if both were equally good).
+
+    Raises
+    ------
+    CompareError
+        If there are too few samples for the horizon, or the losses never differ.
+    SpecError
+        If `first` or `second` is no specification.
+    FitError
+        If the first samples do not yield a model.
+    InputError
+        If `y` is no row of numbers, or an option is out of range.
+    """
+    samples = row(y)
+    n_fit = _fit_length(n_fit, len(samples))
+    specs = (_refitting(first, refit_every, refit_window, n_fit), _refitting(second, refit_every, refit_window, n_fit))
+    return Table(_native.compare(samples, specs, n_fit, horizon, loss))
+
+
+def select(
+    y: Samples,
+    *candidates: str,
+    criterion: Literal["aic", "aicc", "bic", "out_of_sample"] = "aicc",
+    n_fit: int | None = None,
+    lead: int = 1,
+) -> dict[str, float]:
+    """Rank models for a series.
+
+    Parameters
+    ----------
+    y : array_like or pandas.Series
+        Evenly spaced samples, oldest first, with NaN for a gap.
+    candidates : str
+        The models, as in ``"AR(16)"``; ranges stand for all in them, as in ``"ARMA(0..2,0..2)"``.
+    criterion : {"aic", "aicc", "bic", "out_of_sample"}
+        By what they are ranked: Akaike's criterion, the same corrected for few samples, Schwarz's, or the mean squared error of
+        forecasts of what was not fitted to, which also ranks models without a likelihood.
+    n_fit : int, optional
+        How many samples the fits use out of sample; half of them unless given.
+    lead : int
+        How many steps ahead the forecasts out of sample are for.
+
+    Returns
+    -------
+    dict of str to float
+        The criterion by specification, the best first. NaN for models that cannot be fitted or have no likelihood, and for those
+        that difference another number of times than the first that has one, since their likelihoods are of other samples.
+
+    Raises
+    ------
+    SpecError
+        If a candidate is no specification.
+    InputError
+        If `y` is no row of numbers, or an option is out of range.
+    """
+    samples = row(y)
+    if lead < 1:
+        raise InputError(f"lead is {lead}; it has to be at least 1", kind="Lead", given=lead)
+    n_fit = _fit_length(n_fit, len(samples))
+    return dict(_native.select(samples, list(candidates), criterion, n_fit, lead))
 
 
 def models() -> dict[str, str]:

@@ -85,6 +85,8 @@ def _floats(samples: Any, n_dimensions: int) -> NDArray[np.float64]:
     if array.dtype.kind not in _NUMBER_KINDS and array.size > 0:
         message = f"the samples are of type {array.dtype}{_culprit(array)}; they have to be numbers, with NaN for a gap"
         raise InputError(message, kind="Type", given=str(array.dtype))
+    if isinstance(samples, np.ma.MaskedArray):
+        array = np.ma.filled(samples.astype(np.float64), np.nan)
     return np.ascontiguousarray(array, dtype=np.float64).reshape(array.shape)
 
 
