@@ -25,9 +25,10 @@ pub enum FitError {
         /// The value of every sample.
         value: f64,
     },
-    /// No search for the coefficients came to an end.
+    /// No search for the coefficients came to an end: those of an over-parametrized model cancel each other out.
     #[error(
-        "no coefficients of {spec} were found at which its errors are least, or its likelihood greatest; lower orders have fewer to find"
+        "no coefficients of {spec} were found that fit best: the samples do not tell so many apart; lower orders have fewer to find, \
+         and AR has none that hide each other"
     )]
     DidNotConverge {
         /// What was to be fitted.
@@ -52,6 +53,16 @@ pub enum FitError {
         idx: usize,
         /// The sample.
         value: f64,
+    },
+    /// Samples that differ by so little that the squares of their deviations vanish.
+    #[error(
+        "samples that lie within {spread:e} of their mean vary too little to fit {spec}: their variance underflows; multiply them by a constant"
+    )]
+    TooSmall {
+        /// What was to be fitted.
+        spec: Spec,
+        /// The largest distance of a sample from the mean.
+        spread: f64,
     },
     /// Samples whose squares overflow.
     #[error(

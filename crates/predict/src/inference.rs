@@ -1,5 +1,7 @@
 //! What a fit says of itself: how sure its coefficients are, how likely the samples, and how it ranks.
 
+mod widen;
+
 use crate::model::{Fitted, Model, arfima, arma, mean};
 
 /// A coefficient, and how sure it is.

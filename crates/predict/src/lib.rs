@@ -30,6 +30,7 @@ mod inference;
 mod model;
 mod predictor;
 mod refit;
+mod select;
 mod spec;
 mod state;
 
@@ -39,5 +40,6 @@ pub use forecast::{Forecast, Interval, half_width};
 pub use inference::{Inference, Parameter};
 pub use model::Model;
 pub use predictor::Predictor;
+pub use select::{Criterion, NoScore, Ranked, select};
 pub use spec::{ArMethod, Method, Spec, SpecError};
 pub use state::RestoreError;

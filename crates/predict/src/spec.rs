@@ -2,6 +2,7 @@
 
 mod call;
 mod error;
+mod expand;
 mod parse;
 
 use std::fmt;
@@ -183,7 +184,9 @@ impl Spec {
     pub fn n_samples_min(&self) -> usize {
         match self {
             Self::Mean | Self::Last | Self::BestMean { .. } => 2,
-            Self::Ar { order, .. } => 2 * order + 1,
+            Self::Ar { order, method: ArMethod::YuleWalker | ArMethod::Burg } => 2 * order + 1,
+            // One error more than there are coefficients and a mean to make it 0.
+            Self::Ar { order, .. } => 2 * order + 2,
             Self::Ma { order, .. } => 3 * order + 2,
             Self::Arma { n_phi, n_theta, .. } => 3 * (n_phi + n_theta) + 2,
             Self::Arima { n_phi, n_differences, n_theta, .. } => 3 * (n_phi + n_theta) + n_differences + 2,
@@ -202,16 +205,31 @@ impl Spec {
             ("BM(p)", "the mean over the last N <= p samples, N chosen by the fit for the least one-step error"),
             ("AR(p)", "autoregressive of order p by Yule-Walker; AR(16) is the choice of RPS for host load"),
             ("AR(p,method=burg)", "the same by Burg's method: sharper on short or nearly periodic series"),
+            (
+                "AR(p,method=ls)",
+                "the same by least squares, the mean estimated beside the coefficients; passes over gaps",
+            ),
+            (
+                "AR(p,method=ml)",
+                "the same by exact Gaussian likelihood, p up to 64: the best use of a short series, gaps included",
+            ),
             ("MA(q)", "moving average of order q, by least squares of the one-step errors"),
+            ("MA(q,method=ml)", "the same by exact Gaussian likelihood"),
             (
                 "ARMA(p,q)",
                 "autoregressive and moving average, by least squares: says in few coefficients what AR says in many",
             ),
+            (
+                "ARMA(p,q,method=ml)",
+                "the same by exact Gaussian likelihood: slower, and the same for a long series without gaps",
+            ),
             ("ARIMA(p,d,q)", "ARMA of the series differenced d times: for a level that wanders"),
+            ("ARIMA(p,d,q,method=ml)", "the same by exact Gaussian likelihood of the differenced series"),
             (
                 "ARFIMA(p,d,q)",
                 "ARMA of the series differenced a fraction d of a time, d found by the fit: for what is remembered for long",
             ),
+            ("ARFIMA(p,d,q,method=ml)", "the same by exact Gaussian likelihood"),
             ("REFIT(model,every=n,window=n)", "any of these, fitted anew every n samples to the last n"),
         ]
     }

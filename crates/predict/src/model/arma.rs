@@ -50,11 +50,11 @@ fn least_squares(spec: &Spec, samples: &[f64], orders: Orders, gaps: Gaps) -> Re
     let centred = Centred::of(spec, samples)?;
     let differenced = difference(&bridge(&centred.deviations), orders.n_differences);
     // A series that its differences make constant has nothing left to estimate from.
-    Centred::of(spec, &differenced)?;
-    let mean_is_free = orders.n_differences == 0;
-    let problem = Css::new(differenced, counts(samples, orders, gaps), orders, mean_is_free);
+    let unit = unit(Centred::of(spec, &differenced)?.power);
+    let row = differenced.iter().map(|value| value / unit).collect();
+    let problem = Css::new(row, counts(samples, orders, gaps), orders, orders.n_differences == 0);
     let best = problem.solve().ok_or_else(|| FitError::DidNotConverge { spec: spec.clone() })?;
-    Ok(Linear::new(estimates(orders, centred.mean, best), samples))
+    Ok(Linear::new(estimates(orders, centred.mean, unit, best), samples))
 }
 
 /// Which errors of the differenced row count.
@@ -69,14 +69,20 @@ fn counts(samples: &[f64], orders: Orders, gaps: Gaps) -> Vec<bool> {
     }
 }
 
-/// `solution` is about `level`.
-fn estimates(orders: Orders, level: f64, solution: Solution) -> Estimates {
+/// The power of two next to the size of a row of this mean square. A search among rows of about 1 does not care in which unit
+/// the samples came, though squares of squares be beyond what a number can hold.
+fn unit(power: f64) -> f64 {
+    power.sqrt().log2().round().exp2()
+}
+
+/// `solution` is about `level`, of the row in this unit.
+fn estimates(orders: Orders, level: f64, unit: f64, solution: Solution) -> Estimates {
     Estimates {
         phi: solution.phi,
         theta: solution.theta,
         n_differences: orders.n_differences,
-        mean: level + solution.mean,
-        innovation_variance: solution.innovation_variance,
+        mean: level + unit * solution.mean,
+        innovation_variance: unit * unit * solution.innovation_variance,
         fraction: None,
     }
 }

@@ -52,6 +52,17 @@ pub(crate) struct Fraction {
     pub(crate) truncation: usize,
 }
 
+impl Estimates {
+    /// What a predictor with these coefficients forecasts after `samples`.
+    pub(crate) fn means_after(self, samples: &[f64], n_leads: usize) -> Vec<f64> {
+        let mut linear = Linear::at_rest(self);
+        linear.run_in(samples);
+        let mut means = Vec::new();
+        linear.means_into(n_leads, &mut means);
+        means
+    }
+}
+
 impl Linear {
     /// With the state that `samples` lead to, from zeros.
     ///
@@ -144,6 +155,21 @@ impl Linear {
     /// The next deviation as expected.
     fn predicted(&self) -> f64 {
         dot(&self.eta, self.history.recent()) + dot(&self.theta, self.errors.recent())
+    }
+
+    /// The estimates with one of them moved, by its name in an [`Inference`](crate::Inference); `None` for a name that they do not have.
+    pub(crate) fn moved(&self, name: &str, by: f64) -> Option<Estimates> {
+        let mut estimates = self.estimates.clone();
+        let numbered = |letters: &str| name.strip_prefix(letters).and_then(|digits| digits.parse::<usize>().ok());
+        let slot = match (name, numbered("phi"), numbered("theta")) {
+            ("mean", ..) => &mut estimates.mean,
+            ("d", ..) => &mut estimates.fraction.as_mut()?.d,
+            (_, Some(number), _) => estimates.phi.get_mut(number.checked_sub(1)?)?,
+            (.., Some(number)) => estimates.theta.get_mut(number.checked_sub(1)?)?,
+            _ => return None,
+        };
+        *slot += by;
+        Some(estimates)
     }
 
     pub(crate) fn estimates(&self) -> &Estimates {

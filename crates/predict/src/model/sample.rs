@@ -3,6 +3,12 @@
 use crate::fit::{FitError, too_large};
 use crate::spec::Spec;
 
+/// A series of equal numbers has deviations of a few units in the last place of its mean, and no more.
+const ROUNDING: f64 = 8.0 * f64::EPSILON;
+
+/// Mean squares below this have lost digits, or will when they are multiplied by a share.
+const POWER_MIN: f64 = f64::MIN_POSITIVE / f64::EPSILON;
+
 /// Samples with their mean taken out.
 pub(crate) struct Centred {
     pub(crate) mean: f64,
@@ -25,8 +31,12 @@ impl Centred {
         if !power.is_finite() {
             return Err(too_large(spec, samples));
         }
-        if is_rounding_only(power, mean) {
+        let spread = deviations.iter().fold(0.0_f64, |most, deviation| most.max(deviation.abs()));
+        if spread <= ROUNDING * mean.abs() {
             return Err(FitError::Constant { spec: spec.clone(), value: mean });
+        }
+        if power < POWER_MIN {
+            return Err(FitError::TooSmall { spec: spec.clone(), spread });
         }
         Ok(Self { mean, deviations, n_known, power })
     }
@@ -37,9 +47,4 @@ fn mean(samples: &[f64], n_known: usize) -> f64 {
     let known = || samples.iter().filter(|sample| !sample.is_nan());
     let rough = known().sum::<f64>() / n_known as f64;
     rough + known().map(|sample| sample - rough).sum::<f64>() / n_known as f64
-}
-
-/// A series of equal numbers has deviations of a few units in the last place of its mean, and no more.
-fn is_rounding_only(power: f64, mean: f64) -> bool {
-    power.sqrt() <= 8.0 * f64::EPSILON * mean.abs() || power < f64::MIN_POSITIVE
 }

@@ -74,6 +74,22 @@ pub enum SpecError {
         /// What stands there.
         given: String,
     },
+    /// Two dots without a range around them.
+    #[error("`{given}` is no range; it is written 1..16, the lower end first")]
+    BadRange {
+        /// What stands there.
+        given: String,
+    },
+    /// Ranges that stand for too many models.
+    #[error("`{text}` stands for {n_specs} models, and at most {n_specs_max} are tried; narrower ranges have fewer")]
+    TooMany {
+        /// The whole text.
+        text: String,
+        /// How many it stands for.
+        n_specs: usize,
+        /// The most that are taken.
+        n_specs_max: usize,
+    },
     /// A REFIT within a REFIT.
     #[error("REFIT within REFIT: one of them is enough")]
     NestedRefit,

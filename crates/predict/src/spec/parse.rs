@@ -66,7 +66,6 @@ fn parse_best_mean(mut call: Call<'_>) -> Result<Spec, SpecError> {
 
 fn parse_ar(mut call: Call<'_>) -> Result<Spec, SpecError> {
     let order = call.positional(0).ok_or(missing("AR", "its order", AR_EXAMPLE))?;
-    let order = whole("AR", "the order", order, 1, ORDER_MAX)?;
     let method = match call.named("method").map(str::to_ascii_lowercase).as_deref() {
         None | Some("yw") => ArMethod::YuleWalker,
         Some("burg") => ArMethod::Burg,
@@ -77,6 +76,12 @@ fn parse_ar(mut call: Call<'_>) -> Result<Spec, SpecError> {
             return Err(SpecError::UnknownMethod { model: "AR", known, given: given.to_owned() });
         }
     };
+    // A search for the greatest likelihood tries every coefficient by itself, where the other methods solve for all at once.
+    let (model, order_max) = match method {
+        ArMethod::MaximumLikelihood => ("AR(p,method=ml)", ARMA_ORDER_MAX),
+        _ => ("AR", ORDER_MAX),
+    };
+    let order = whole(model, "the order", order, 1, order_max)?;
     call.finish("AR", AR_EXAMPLE, 1)?;
     Ok(Spec::Ar { order, method })
 }
@@ -224,6 +229,10 @@ mod tests {
         check_refused("AR(0)", "the order of `AR` is `0`; it has to be a whole number from 1 to 1024");
         check_refused("AR(+5)", "the order of `AR` is `+5`; it has to be a whole number from 1 to 1024");
         check_refused("AR(1e9)", "the order of `AR` is `1e9`; it has to be a whole number from 1 to 1024");
+        check_refused(
+            "AR(65,method=ml)",
+            "the order of `AR(p,method=ml)` is `65`; it has to be a whole number from 1 to 64",
+        );
         check_refused("BM(-1)", "the window of `BM` is `-1`; it has to be a whole number from 1 to 10000");
         check_refused(
             "REFIT(AR(16),every=1,window=20)",

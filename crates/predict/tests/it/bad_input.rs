@@ -1,6 +1,6 @@
 //! A fit gives a model that holds finite numbers, or a typed error. It never panics.
 
-use predict::{FitError, Spec, fit};
+use predict::{FitError, Inference, Spec, fit};
 use proptest::prelude::*;
 
 use crate::testdata::ar1;
@@ -93,6 +93,10 @@ fn any_spec() -> impl Strategy<Value = Spec> {
         (1..40).prop_map(|window| format!("BM({window})")),
         (1..40).prop_map(|order| format!("AR({order})")),
         (1..40).prop_map(|order| format!("AR({order},method=burg)")),
+        (1..20).prop_map(|order| format!("AR({order},method=ls)")),
+        (1..4).prop_map(|order| format!("AR({order},method=ml)")),
+        (0..3, 0..3, 1..3).prop_map(|(p, d, q)| format!("ARIMA({p},{d},{q})")),
+        (0..3, 0..2, 1..3).prop_map(|(p, d, q)| format!("ARIMA({p},{d},{q},method=ml)")),
         (0..3, 0..3).prop_map(|(n_phi, n_theta)| format!("ARFIMA({n_phi},d,{n_theta})")),
         (0..3, 0..3).prop_map(|(n_phi, n_theta)| format!("ARFIMA({n_phi},d,{n_theta},method=ml,truncation=50)")),
     ];
@@ -141,6 +145,159 @@ proptest! {
             let spread = samples.iter().fold(0.0_f64, |most, sample| most.max((sample - model.mean()).abs()));
             // A stationary model's forecast never leaves the scale of its data, however far ahead.
             prop_assert!((far.means()[3999] - model.mean()).abs() <= 10.0 * spread, "{text}");
+        }
+    }
+}
+
+/// One of each linear family and method.
+const LINEAR: [&str; 9] = [
+    "AR(3)",
+    "AR(3,method=burg)",
+    "AR(3,method=ls)",
+    "AR(3,method=ml)",
+    "MA(2)",
+    "MA(2,method=ml)",
+    "ARMA(2,1)",
+    "ARMA(1,1,method=ml)",
+    "ARIMA(1,1,1,method=ml)",
+];
+
+#[test]
+fn the_unit_of_the_samples_is_no_part_of_the_coefficients() {
+    let series = ar1(0.6, 300, 21);
+    for text in LINEAR {
+        let plain = fit(&text.parse().unwrap(), &series).unwrap();
+        let inference = Inference::of(&plain, &series).unwrap();
+        for unit in [1e-140, 1e-60, 1e60, 1e140] {
+            let samples: Vec<f64> = series.iter().map(|sample| sample * unit).collect();
+            let scaled = fit(&text.parse().unwrap(), &samples).unwrap();
+            for (plain, scaled) in plain.coefficients().iter().zip(scaled.coefficients()) {
+                assert!((plain - scaled).abs() < 1e-6, "{text} in {unit:e}: {scaled} is not {plain}");
+            }
+            let ratio = scaled.innovation_variance() / plain.innovation_variance() / unit / unit;
+            assert!((ratio - 1.0).abs() < 1e-6, "{text} in {unit:e}: {ratio}");
+            let of_scaled = Inference::of(&scaled, &samples).unwrap();
+            let shift = of_scaled.n_samples as f64 * unit.ln();
+            let ours = of_scaled.log_likelihood.unwrap() + shift;
+            assert!((ours - inference.log_likelihood.unwrap()).abs() < 1e-6 * shift.abs(), "{text} in {unit:e}");
+            let last = |inference: &Inference| inference.parameters.last().unwrap().clone();
+            let ratio = last(&of_scaled).standard_error.unwrap() / last(&inference).standard_error.unwrap();
+            let expected = if text.starts_with("ARIMA") { 1.0 } else { unit };
+            assert!((ratio / expected - 1.0).abs() < 1e-3, "{text} in {unit:e}: {ratio}");
+        }
+    }
+}
+
+#[test]
+fn what_is_too_small_to_square_is_told_from_a_constant() {
+    let tiny: Vec<f64> = ar1(0.6, 100, 21).iter().map(|sample| sample * 1e-300).collect();
+    for text in LINEAR {
+        let error = fit(&text.parse().unwrap(), &tiny).unwrap_err();
+        assert!(matches!(error, FitError::TooSmall { .. }), "{text}: {error}");
+        assert!(error.to_string().contains("multiply them by a constant"), "{error}");
+    }
+}
+
+#[test]
+fn what_is_too_large_to_square_is_refused_by_every_method() {
+    let huge: Vec<f64> = ar1(0.6, 100, 21).iter().map(|sample| sample * 1e300).collect();
+    for text in LINEAR {
+        let error = fit(&text.parse().unwrap(), &huge).unwrap_err();
+        assert!(matches!(error, FitError::TooLarge { .. }), "{text}: {error}");
+    }
+}
+
+#[test]
+fn every_method_says_what_is_constant_and_what_is_too_short() {
+    for text in LINEAR {
+        let error = fit(&text.parse().unwrap(), &[0.1; 50]).unwrap_err();
+        assert!(matches!(error, FitError::Constant { .. }), "{text}: {error}");
+        let error = fit(&text.parse().unwrap(), &[1.0, 2.0, 4.0]).unwrap_err();
+        assert!(matches!(error, FitError::TooShort { have: 3, .. }), "{text}: {error}");
+    }
+}
+
+#[test]
+fn small_integers_fit() {
+    let integers: Vec<f64> = ar1(0.6, 300, 21).iter().map(|sample| sample.round()).collect();
+    let of_two: Vec<f64> = ar1(0.6, 300, 21).iter().map(|sample| f64::from(*sample > 0.0)).collect();
+    for text in LINEAR {
+        for samples in [&integers, &of_two] {
+            let model = fit(&text.parse().unwrap(), samples).unwrap();
+            assert!(model.innovation_variance() > 0.0 && Inference::of(&model, samples).is_some(), "{text}");
+        }
+    }
+}
+
+#[test]
+fn a_random_walk_in_an_arma_comes_out_all_but_unpredictable() {
+    let mut level = 0.0;
+    let walk: Vec<f64> = ar1(0.0, 500, 4)
+        .iter()
+        .map(|step| {
+            level += step;
+            level
+        })
+        .collect();
+    for text in ["AR(1,method=ls)", "AR(2,method=ml)", "ARMA(1,1)", "ARMA(1,1,method=ml)", "ARMA(2,0)"] {
+        let model = fit(&text.parse().unwrap(), &walk).unwrap();
+        let sum: f64 = model.coefficients().iter().sum();
+        assert!(sum > 0.95 && sum < 1.0, "{text}: {sum}");
+        // Unit innovations, of which 500 tell the variance to 6 %.
+        assert!((model.innovation_variance() - 1.0).abs() < 0.2, "{text}");
+        let far = model.predictor().forecast(50);
+        assert!((far.means()[49] - walk[499]).abs() < 3.0 * far.standard_errors()[49], "{text}");
+    }
+}
+
+#[test]
+fn noise_differenced_twice_stays_invertible() {
+    let noise = ar1(0.0, 300, 4);
+    for text in ["ARIMA(0,2,2)", "ARIMA(0,2,2,method=ml)", "ARIMA(1,2,1)", "ARIMA(1,1,1,method=ml)"] {
+        match fit(&text.parse().unwrap(), &noise) {
+            Ok(model) => {
+                let theta = model.moving_average();
+                // At 1 the polynomial of an invertible model is positive.
+                assert!(1.0 + theta.iter().sum::<f64>() > 0.0, "{text}: {theta:?}");
+                assert!(theta.iter().all(|theta| theta.abs() < 2.0));
+            }
+            Err(error) => assert!(matches!(error, FitError::DidNotConverge { .. }), "{text}: {error}"),
+        }
+    }
+}
+
+#[test]
+fn forty_coefficients_are_found_or_refused() {
+    for (samples, text) in [
+        (ar1(0.8, 400, 6), "ARMA(20,20)"),
+        (ar1(0.0, 150, 7), "ARMA(20,20)"),
+        (ar1(0.8, 400, 6), "ARMA(38,2)"),
+        (ar1(0.8, 400, 6), "AR(40,method=ls)"),
+    ] {
+        match fit(&text.parse().unwrap(), &samples) {
+            Ok(model) => {
+                let power =
+                    samples.iter().map(|sample| (sample - model.mean()).powi(2)).sum::<f64>() / samples.len() as f64;
+                assert!(model.innovation_variance() < power, "{text}: {model}");
+            }
+            Err(error) => assert!(error.to_string().contains("lower orders"), "{error}"),
+        }
+    }
+}
+
+#[test]
+fn a_wave_is_all_there_is_to_a_wave() {
+    let wave: Vec<f64> = (0..300).map(|t| 5.0 + (f64::from(t) * 0.2).sin()).collect();
+    for text in ["AR(2,method=ls)", "AR(5,method=ls)", "ARMA(2,1)", "AR(2,method=ml)", "ARMA(2,1,method=ml)"] {
+        match fit(&text.parse().unwrap(), &wave) {
+            Ok(model) => {
+                let forecast = model.predictor().forecast(10);
+                for (lead_idx, mean) in forecast.means().iter().enumerate() {
+                    let truth = 5.0 + (f64::from(300 + lead_idx as u32) * 0.2).sin();
+                    assert!((mean - truth).abs() < 0.05, "{text} lead {}: {mean} for {truth}", lead_idx + 1);
+                }
+            }
+            Err(error) => assert!(matches!(error, FitError::DidNotConverge { .. }), "{text}: {error}"),
         }
     }
 }

@@ -20,6 +20,13 @@ pub fn text(path: &str) -> String {
 pub fn named(name: &str) -> Vec<f64> {
     match name {
         "ec2_first_600" => samples("nab/ec2_cpu_utilization_5f5533.csv")[..600].to_vec(),
+        "lynx" | "www_usage" => samples(&format!("predict/ml/{name}.csv")),
+        // The positions of testdata/predict/ml/reference.R, which counts from 1.
+        "lh_gaps" => {
+            let mut samples = named("lh");
+            [4, 5, 19, 32, 33, 34, 35].into_iter().for_each(|idx: usize| samples[idx] = f64::NAN);
+            samples
+        }
         name => samples(&format!("predict/ar/{name}.csv")),
     }
 }

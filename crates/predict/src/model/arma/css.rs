@@ -14,7 +14,7 @@ use crate::model::linear::dot;
 use crate::spec::Orders;
 
 /// By then it shows which start leads to the least sum.
-const N_STEPS_SHORT: usize = 20;
+const N_STEPS_SHORT: usize = 14;
 
 /// Enough for orders of 40; most fits take 5 to 50.
 const N_STEPS_MAX: usize = 1000;
@@ -72,12 +72,16 @@ impl Css {
         if let Some(found) = self.regression().filter(|found| is_stable(found.phi.iter().copied())) {
             return Some(found);
         }
-        // The two ways lead into different valleys, and either may be the deeper.
-        let both = |start: Vec<f64>| [minimize(self, start.clone(), N_STEPS_SHORT), self.search(start, N_STEPS_SHORT)];
-        let short = self.starts().into_iter().flat_map(both).flatten();
-        let best = short.min_by(|one, other| one.sum_of_squares.total_cmp(&other.sum_of_squares))?;
+        let short = self.ends(N_STEPS_SHORT);
+        let best = short.into_iter().min_by(|one, other| one.sum_of_squares.total_cmp(&other.sum_of_squares))?;
         let found = if best.has_converged { best } else { self.search(best.parameters, N_STEPS_MAX)? };
         found.has_converged.then(|| self.solution(&found))
+    }
+
+    /// Where searches of so many steps lead from every start. The two ways lead into different valleys, and either may be the deeper.
+    pub(super) fn ends(&self, n_steps: usize) -> Vec<Minimum> {
+        let both = |start: Vec<f64>| [minimize(self, start.clone(), n_steps), self.search(start, n_steps)];
+        self.starts().into_iter().flat_map(both).flatten().collect()
     }
 
     /// Among the coefficients themselves, in which the errors bend less, until a wall of the box stops it; from there among
@@ -134,7 +138,7 @@ impl Css {
 
     /// Hannan and Rissanen's estimates with two lengths of the long autoregression, near which the least sum usually
     /// lies, and zeros, which are never far from some minimum.
-    pub(super) fn starts(&self) -> Vec<Vec<f64>> {
+    fn starts(&self) -> Vec<Vec<f64>> {
         let zeros = vec![0.0; self.n_parameters()];
         let long = self.n_phi.max(self.n_theta) + (10.0 * (self.row.len() as f64).log10()) as usize;
         let regressed = [long, 2 * long].into_iter().filter_map(|n_long| {
@@ -154,7 +158,7 @@ impl Css {
     }
 
     /// The reflection coefficients of phi and of -theta, drawn into the box where they lie outside, and the mean.
-    pub(super) fn parameters(&self, phi: &[f64], theta: &[f64], mean: f64) -> Vec<f64> {
+    fn parameters(&self, phi: &[f64], theta: &[f64], mean: f64) -> Vec<f64> {
         let reflections = |coefficients: &mut dyn Iterator<Item = f64>| -> Vec<f64> {
             let mut coefficients: Vec<f64> = coefficients.collect();
             stabilize(&mut coefficients);
@@ -189,7 +193,7 @@ impl Css {
             let lagged = &self.row[p - 1 - i..];
             errors[p..].iter_mut().zip(lagged).for_each(|(error, value)| *error -= phi * value);
         }
-        divide(&parts.theta, errors, p, &self.counts);
+        divide(&parts.theta, &self.counts, [errors]);
     }
 
     /// The derivatives of all errors by phi, theta and the mean themselves, one error after the other.
@@ -239,7 +243,7 @@ impl Css {
         let (by_values, by_errors) = (Lagged::new(&self.row, p), Lagged::new(errors, self.n_theta));
         let mut adjoint: Vec<f64> = errors[p..].iter().rev().copied().collect();
         let counts: Vec<bool> = self.counts[p..].iter().rev().copied().collect();
-        divide(&parts.theta, &mut adjoint, 0, &counts);
+        divide(&parts.theta, &counts, [&mut adjoint]);
         adjoint.extend(std::iter::repeat_n(0.0, p));
         adjoint.reverse();
         let all = p..self.row.len();
@@ -256,12 +260,11 @@ impl Css {
     /// that fades as errors do.
     fn products(&self, parts: &Parts, errors: &[f64]) -> Vec<f64> {
         let (p, q, n) = (self.n_phi, self.n_theta, self.n_parameters());
-        let divided = |mut row: Vec<f64>, start: usize| {
-            divide(&parts.theta, &mut row, start, &self.counts);
-            row
-        };
-        let by_phi = divided(self.row.iter().map(|value| parts.mean - value).collect(), 0);
-        let by_theta = divided(errors.iter().map(|error| -error).collect(), p);
+        let mut by_phi: Vec<f64> = self.row.iter().map(|value| parts.mean - value).collect();
+        let mut by_theta: Vec<f64> = errors.iter().map(|error| -error).collect();
+        let mut by_mean = vec![0.0; p];
+        by_mean.resize(self.row.len(), parts.phi.iter().sum::<f64>() - 1.0);
+        divide(&parts.theta, &self.counts, [&mut by_phi, &mut by_theta, &mut by_mean]);
         let (by_phi, by_theta) = (Lagged::new(&by_phi, p), Lagged::new(&by_theta, q));
         let mut matrix = vec![0.0; n * n];
         let mut place = |(i0, j0): (usize, usize), block: &[f64], width: usize| {
@@ -273,9 +276,6 @@ impl Css {
         place((p, 0), &products(&by_theta, &by_phi, &self.runs), p);
         place((p, p), &products(&by_theta, &by_theta, &self.runs), q);
         if self.mean_is_free {
-            let mut by_mean = vec![0.0; p];
-            by_mean.resize(self.row.len(), parts.phi.iter().sum::<f64>() - 1.0);
-            let by_mean = divided(by_mean, p);
             let last = &mut matrix[(n - 1) * n..];
             (0..p).for_each(|i| last[i] = by_phi.product(i + 1, &by_mean, &self.runs));
             (0..q).for_each(|j| last[p + j] = by_theta.product(j + 1, &by_mean, &self.runs));
@@ -395,19 +395,22 @@ fn runs(counts: &[bool], start: usize) -> Vec<Range<usize>> {
     runs
 }
 
-/// Runs 1/theta(B) over `row` from `start` on, zeros where nothing counts. What stands before `start` has to be 0.
-fn divide(theta: &[f64], row: &mut [f64], start: usize, counts: &[bool]) {
-    let Some((newest, older)) = theta.split_first() else {
-        (start..row.len()).filter(|t| !counts[*t]).for_each(|t| row[t] = 0.0);
-        return;
-    };
-    let older: Vec<f64> = older.iter().rev().copied().collect();
-    for t in start..row.len() {
+/// Runs 1/theta(B) over rows of one length, zeros where nothing counts; what stands before the first error has to be 0.
+///
+/// Each value waits for the one before it. Rows that go together fill the time.
+fn divide<const N: usize>(theta: &[f64], counts: &[bool], mut rows: [&mut [f64]; N]) {
+    let newest = theta.first().copied().unwrap_or(0.0);
+    let older: Vec<f64> = theta.iter().skip(1).rev().copied().collect();
+    for t in 0..counts.len() {
         let n_known = older.len().min(t.saturating_sub(1));
-        let known = dot(&older[older.len() - n_known..], &row[t.saturating_sub(1) - n_known..]);
-        // The newest value comes last, because the processor has just begun to work it out.
-        let before = if t > 0 { row[t - 1] } else { 0.0 };
-        row[t] = if counts[t] { row[t] - known - newest * before } else { 0.0 };
+        let older = &older[older.len() - n_known..];
+        for row in &mut rows {
+            let (past, coming) = row.split_at_mut(t);
+            let before = past.last().copied().unwrap_or(0.0);
+            let known = dot(older, &past[(t.max(1) - 1 - n_known).min(t)..]);
+            // The newest value comes last, because the processor has just begun to work it out.
+            coming[0] = if counts[t] { coming[0] - known - newest * before } else { 0.0 };
+        }
     }
 }
 

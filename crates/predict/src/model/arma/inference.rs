@@ -2,28 +2,54 @@
 
 use super::css::Css;
 use super::likelihood::{Mean, likelihood};
-use super::{Gaps, bridge, counts, difference, maximum_likelihood};
+use super::{Gaps, bridge, counts, difference, maximum_likelihood, unit};
 use crate::inference::{Inference, Parameter};
 use crate::model::linear::Estimates;
 use crate::spec::{ArMethod, Method, Orders, Spec};
 
-/// `None` when the samples are fewer than the orders need, or too large for a likelihood.
+/// `None` when the samples are fewer than the orders need, or all alike.
 pub(crate) fn of(spec: &Spec, estimates: &Estimates, samples: &[f64]) -> Option<Inference> {
     let orders = spec.orders()?;
     let deviations: Vec<f64> = samples.iter().map(|sample| sample - estimates.mean).collect();
-    let row = difference(&deviations, orders.n_differences);
-    let likelihood = likelihood(&row, &estimates.phi, &estimates.theta, Mean::Known(0.0))?;
-    let log_likelihood = Some(likelihood.logarithm()).filter(|logarithm| logarithm.is_finite())?;
-    if row.len() <= orders.n_phi {
+    let differenced = difference(&deviations, orders.n_differences);
+    let n_known = differenced.iter().filter(|value| !value.is_nan()).count();
+    let squares: f64 = differenced.iter().filter(|value| !value.is_nan()).map(|value| value * value).sum();
+    let unit = unit(squares / n_known as f64);
+    let in_unit = |row: &[f64]| -> Vec<f64> { row.iter().map(|value| value / unit).collect() };
+    let (row, deviations) = (in_unit(&differenced), in_unit(&deviations));
+    let scaled = Estimates { innovation_variance: estimates.innovation_variance / unit / unit, ..estimates.clone() };
+    if row.len() <= orders.n_phi || !is_affordable(&row, orders) {
         return None;
     }
-    let covariances = match method(spec)? {
-        Estimation::Asymptotic => asymptotic(estimates, likelihood.n()),
-        Estimation::LeastSquares(gaps) => least_squares(estimates, orders, &deviations, gaps).unwrap_or_default(),
-        Estimation::Likelihood => maximum_likelihood::covariances(estimates, &row).unwrap_or_default(),
+    let likelihood = likelihood(&row, &estimates.phi, &estimates.theta, Mean::Known(0.0))?;
+    let log_likelihood = likelihood.logarithm() - n_known as f64 * unit.ln();
+    if !log_likelihood.is_finite() {
+        return None;
+    }
+    let mut covariances = match method(spec)? {
+        Estimation::Asymptotic => asymptotic(&scaled, n_known),
+        Estimation::LeastSquares(gaps) => least_squares(&scaled, orders, &deviations, gaps).unwrap_or_default(),
+        Estimation::Likelihood => maximum_likelihood::covariances(&scaled, &row).unwrap_or_default(),
     };
+    if !covariances.iter().all(|covariance| covariance.is_finite()) {
+        covariances.clear();
+    }
+    if orders.n_differences == 0 {
+        let width = orders.n_phi + orders.n_theta + 1;
+        // The mean is the last of each row, and has the last row to itself.
+        covariances.iter_mut().skip(width - 1).step_by(width).for_each(|covariance| *covariance *= unit);
+        covariances.iter_mut().skip(width * (width - 1)).for_each(|covariance| *covariance *= unit);
+    }
     let parameters = parameters(estimates, &covariances);
-    Some(Inference { parameters, covariances, log_likelihood: Some(log_likelihood), n_samples: likelihood.n() })
+    Some(Inference { parameters, covariances, log_likelihood: Some(log_likelihood), n_samples: n_known })
+}
+
+/// Through gaps a filter carries a matrix of as many rows as the order: an AR(512) of 2,000 samples would take a second.
+fn is_affordable(row: &[f64], orders: Orders) -> bool {
+    const N_OPERATIONS_MAX: usize = 2_000_000_000;
+    let n_state = orders.n_phi.max(orders.n_theta + 1);
+    let has_gaps = row.iter().any(|value| value.is_nan());
+    !has_gaps || row.len().saturating_mul(n_state * n_state) <= N_OPERATIONS_MAX
 }
 
 /// What the standard errors follow from.

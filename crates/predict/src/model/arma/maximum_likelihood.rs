@@ -10,14 +10,18 @@ use super::innovations::expected_errors;
 use super::levenberg_marquardt::{Problem, inverse, minimize};
 use super::likelihood::{Likelihood, Mean, likelihood};
 use super::process::Process;
-use super::{Gaps, bridge, counts, difference};
+use super::{Gaps, bridge, counts, difference, unit};
 use crate::fit::FitError;
-use crate::model::linear::{Estimates, Linear};
+use crate::model::linear::{Estimates, Linear, dot};
 use crate::model::sample::Centred;
 use crate::spec::{Orders, Spec};
 
-/// By then it shows which start leads to the greatest likelihood.
-const N_STEPS_SHORT: usize = 8;
+/// Of each search for a least conditional sum, which costs a hundredth of one step of this search.
+const N_STEPS_CONDITIONAL: usize = 60;
+
+/// From so many of the likeliest starts there is a short search; by its end it shows which leads highest.
+const N_STARTS: usize = 3;
+const N_STEPS_SHORT: usize = 12;
 
 /// Most fits take 5 to 40.
 const N_STEPS_MAX: usize = 300;
@@ -33,22 +37,24 @@ pub(super) fn fit(spec: &Spec, samples: &[f64], orders: Orders) -> Result<Linear
     if have < need {
         return Err(FitError::TooShort { spec: spec.clone(), have, need });
     }
-    Centred::of(spec, &row)?;
+    let unit = unit(Centred::of(spec, &row)?.power);
+    let row = row.iter().map(|value| value / unit).collect();
     let mean = if orders.n_differences == 0 { Mean::Free } else { Mean::Known(0.0) };
     let problem = Exact { row, n_phi: orders.n_phi, mean };
-    let starts = starts(&centred.deviations, orders);
+    let scaled: Vec<f64> = centred.deviations.iter().map(|deviation| deviation / unit).collect();
+    let starts = starts(&scaled, orders);
     let (phi, theta, best) = problem.solve(starts).ok_or_else(|| FitError::DidNotConverge { spec: spec.clone() })?;
     let errors = Process::new(&phi, &theta).map(|process| {
         let row: Vec<f64> = problem.row.iter().map(|value| value - best.mean).collect();
-        let of_row = expected_errors(&process, &row);
+        let of_row = expected_errors(&process, &row).into_iter().map(|error| unit * error);
         std::iter::repeat_n(0.0, orders.n_differences).chain(of_row).collect::<Vec<f64>>()
     });
     let estimates = Estimates {
         phi,
         theta,
         n_differences: orders.n_differences,
-        mean: centred.mean + best.mean,
-        innovation_variance: best.innovation_variance(),
+        mean: centred.mean + unit * best.mean,
+        innovation_variance: unit * unit * best.innovation_variance(),
         fraction: None,
     };
     match errors {
@@ -57,12 +63,11 @@ pub(super) fn fit(spec: &Spec, samples: &[f64], orders: Orders) -> Result<Linear
     }
 }
 
-/// Where the conditional sum of squares is least, and where the search for that starts.
+/// Where the conditional sum of squares is low.
 fn starts(deviations: &[f64], orders: Orders) -> Vec<Vec<f64>> {
     let bridged = difference(&bridge(deviations), orders.n_differences);
     let css = Css::new(bridged, counts(deviations, orders, Gaps::Bridged), orders, false);
-    let least = css.solve().map(|least| css.parameters(&least.phi, &least.theta, 0.0));
-    least.into_iter().chain(css.starts()).collect()
+    css.ends(N_STEPS_CONDITIONAL).into_iter().map(|end| end.parameters).collect()
 }
 
 /// A row of samples, NaN in gaps, and the orders to fit to it.
@@ -75,7 +80,15 @@ struct Exact {
 impl Exact {
     /// phi, theta and what the samples say to them.
     fn solve(&self, starts: Vec<Vec<f64>>) -> Option<(Vec<f64>, Vec<f64>, Likelihood)> {
-        let short = starts.into_iter().filter_map(|start| minimize(self, start, N_STEPS_SHORT));
+        let mut residuals = Vec::new();
+        let mut rated: Vec<(f64, Vec<f64>)> = Vec::new();
+        for start in starts {
+            if self.residuals(&start, &mut residuals) {
+                rated.push((dot(&residuals, &residuals), start));
+            }
+        }
+        rated.sort_by(|one, other| one.0.total_cmp(&other.0));
+        let short = rated.into_iter().take(N_STARTS).filter_map(|(_, start)| minimize(self, start, N_STEPS_SHORT));
         let best = short.min_by(|one, other| one.sum_of_squares.total_cmp(&other.sum_of_squares))?;
         let found = if best.has_converged { best } else { minimize(self, best.parameters, N_STEPS_MAX)? };
         if !found.has_converged {
