@@ -286,6 +286,7 @@ impl Spec {
                 "ARFIMA(p,d,q)",
                 "ARMA of the series differenced a fraction d of a time, d found by the fit: for what is remembered for long",
             ),
+            ("ARFIMA(p,d,q,method=ml)", "the same by exact Gaussian likelihood"),
             ("ETS(A,N,N)", "exponential smoothing of a level; says what ARIMA(0,1,1) says"),
             ("ETS(A,A,N)", "the same with a slope: Holt's method, HOLT for short"),
             ("ETS(A,Ad,N)", "the same with a slope that dies out"),

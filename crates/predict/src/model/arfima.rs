@@ -113,23 +113,37 @@ struct Solution {
 }
 
 impl Search<'_> {
-    /// From the most promising start that leads to convergence, and to no less than any before it has reached.
+    /// From the most promising start that leads to convergence, and no lower than any before it led. An end at the edge of the
+    /// fraction's range is taken only when no start leads higher.
     fn solve(&self, is_known: &[bool], method: Method) -> Result<Solution, FitError> {
         let mut whittle = Whittle::new(self.row, self.orders.n_phi.max(self.orders.n_theta));
         let mut css = Css::new(self.row, is_known, self.orders.n_phi);
         let is_exact = method == Method::MaximumLikelihood && self.row.len() <= N_EXACT_MAX;
-        let mut reached = f64::NEG_INFINITY;
+        let (mut edge, mut reached) = (None::<Maximum>, f64::NEG_INFINITY);
         for start in self.starts(&mut whittle, &mut css) {
             let rough = maximize(&mut whittle, Coordinates::of(&start, FRACTION_RANGE), ROUGH);
-            let start = rough.map_or(start, |rough| rough.point);
-            let found = if is_exact { self.likeliest(&mut css, start)? } else { self.least(&mut css, start)? };
-            match found {
+            let start = Point { mean: Some(0.0), ..rough.map_or(start, |rough| rough.point) };
+            let limits = if is_exact { NEAR } else { LONG };
+            let Some(least) = maximize(&mut css, Coordinates::of(&start, FRACTION_RANGE), limits) else { continue };
+            if edge.as_ref().is_some_and(|edge| least.value < edge.value) {
+                continue;
+            }
+            if least.point.d <= FRACTION_RANGE.0 || least.point.d >= FRACTION_RANGE.1 {
+                edge = Some(least);
+                continue;
+            }
+            match self.finish(&mut css, least, is_exact) {
                 Some((best, solution)) if best.has_converged && best.value >= reached => return Ok(solution),
                 Some((other, _)) => reached = reached.max(other.value),
                 None => {}
             }
         }
-        Err(FitError::DidNotConverge { spec: self.spec.clone() })
+        if let Some(edge) = &edge {
+            self.check_edge(&mut css, edge)?;
+        }
+        let at_edge = edge.and_then(|edge| self.finish(&mut css, edge, is_exact));
+        let converged = at_edge.filter(|(best, _)| best.has_converged).map(|(_, solution)| solution);
+        converged.ok_or_else(|| FitError::DidNotConverge { spec: self.spec.clone() })
     }
 
     /// The ends of short searches of Whittle's likelihood, the likeliest first.
@@ -156,42 +170,28 @@ impl Search<'_> {
         Point { phi: phi.to_vec(), theta: theta.to_vec(), d, mean: None }
     }
 
-    /// The least sum of squares with a fraction inside the range.
-    ///
     /// # Errors
-    /// A fraction beyond the range fits much better.
-    fn least_squares(&self, css: &mut Css, start: Point, limits: Limits) -> Result<Option<Maximum>, FitError> {
-        let start = Point { mean: Some(0.0), ..start };
-        let Some(inside) = maximize(css, Coordinates::of(&start, FRACTION_RANGE), limits) else {
-            return Ok(None);
-        };
-        if inside.point.d <= FRACTION_RANGE.0 || inside.point.d >= FRACTION_RANGE.1 {
-            let beyond = maximize(css, Coordinates::of(&inside.point, FRACTION_RANGE_WIDE), limits);
-            if let Some(beyond) = beyond.filter(|beyond| beyond.value - inside.value > LOG_RATIO_MIN) {
-                return Err(FitError::FractionOutside { spec: self.spec.clone(), d: beyond.point.d });
-            }
+    /// A fraction beyond the range fits much better than its edge.
+    fn check_edge(&self, css: &mut Css, edge: &Maximum) -> Result<(), FitError> {
+        let beyond = maximize(css, Coordinates::of(&edge.point, FRACTION_RANGE_WIDE), LONG);
+        match beyond.filter(|beyond| beyond.value - edge.value > LOG_RATIO_MIN) {
+            Some(beyond) => Err(FitError::FractionOutside { spec: self.spec.clone(), d: beyond.point.d }),
+            None => Ok(()),
         }
-        Ok(Some(inside))
     }
 
-    fn least(&self, css: &mut Css, start: Point) -> Result<Option<(Maximum, Solution)>, FitError> {
-        let least = self.least_squares(css, start, LONG)?;
-        Ok(least.map(|least| {
+    /// The least sum of squares itself or, `is_exact`, the greatest likelihood near it.
+    fn finish(&self, css: &mut Css, least: Maximum, is_exact: bool) -> Option<(Maximum, Solution)> {
+        if !is_exact {
             let solution = css.solution(&least.point);
-            (least, solution)
-        }))
-    }
-
-    /// The greatest exact likelihood near the least sum of squares.
-    fn likeliest(&self, css: &mut Css, start: Point) -> Result<Option<(Maximum, Solution)>, FitError> {
-        let Some(near) = self.least_squares(css, start, NEAR)? else {
-            return Ok(None);
-        };
-        let excess = near.excess_without_mean();
-        let start = Coordinates::of(&Point { mean: None, ..near.point }, FRACTION_RANGE);
+            return Some((least, solution));
+        }
+        let excess = least.excess_without_mean();
+        let start = Coordinates::of(&Point { mean: None, ..least.point }, FRACTION_RANGE);
         let mut likelihood = Likelihood::new(self.row, css);
-        let best = maximize_knowing(&mut likelihood, start, excess, EXACT);
-        Ok(best.and_then(|best| likelihood.solution(&best.point).map(|solution| (best, solution))))
+        let best = maximize_knowing(&mut likelihood, start, excess, EXACT)?;
+        let solution = likelihood.solution(&best.point)?;
+        Some((best, solution))
     }
 }
 

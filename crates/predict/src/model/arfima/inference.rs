@@ -1,14 +1,14 @@
 //! How sure the coefficients of an ARFIMA are, and how likely it makes the samples.
 
+use super::coordinates::Point;
 use super::css::Css;
 use super::likelihood::Likelihood;
+use super::scoring::Objective;
 use super::{N_EXACT_MAX, Scaled};
 use crate::inference::{Inference, Parameter};
 use crate::model::arma::levenberg_marquardt::inverse;
 use crate::model::linear::Estimates;
 use crate::spec::Spec;
-
-use super::coordinates::Point;
 
 /// The likelihood is the exact one at the coefficients, with the mean and the innovation variance that make it greatest, whichever
 /// method they were found by; samples in gaps are bridged as they were for the fit. `None` beyond 20,000 samples.
@@ -35,7 +35,6 @@ pub(crate) fn of(spec: &Spec, estimates: &Estimates, samples: &[f64]) -> Option<
 
 /// Of phi, theta and d; `None` where the samples do not tell them apart.
 fn covariances(css: &mut Css, point: &Point, mean: f64) -> Option<Vec<f64>> {
-    use super::scoring::Objective;
     let about_mean = Point { mean: Some(mean), ..point.clone() };
     css.value(&about_mean)?;
     let (n, information) = (point.n_parameters(), css.derivatives(&about_mean).information);

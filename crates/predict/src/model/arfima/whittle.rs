@@ -45,7 +45,7 @@ impl Whittle {
         let periodogram = periodogram(row);
         let frequencies = (1..=periodogram.len()).map(|j| TAU * j as f64 / row.len() as f64);
         let log_distance = frequencies.clone().map(|frequency| (2.0 * (frequency / 2.0).sin()).ln()).collect();
-        let first: Vec<Complex<f64>> = frequencies.map(|frequency| Complex::cis(frequency)).collect();
+        let first: Vec<Complex<f64>> = frequencies.map(Complex::cis).collect();
         let mut power = vec![Complex::from(1.0); first.len()];
         let mut next = |_| {
             power.iter_mut().zip(&first).for_each(|(power, first)| *power *= first);
