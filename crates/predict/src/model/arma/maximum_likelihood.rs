@@ -32,10 +32,10 @@ const STEP: f64 = 1e-5;
 pub(super) fn fit(spec: &Spec, samples: &[f64], orders: Orders) -> Result<Linear, FitError> {
     let centred = Centred::of(spec, samples)?;
     let row = difference(&centred.deviations, orders.n_differences);
-    let (have, need) =
-        (row.iter().filter(|value| !value.is_nan()).count() + orders.n_differences, spec.n_samples_min());
+    let have = row.iter().filter(|value| !value.is_nan()).count();
+    let need = spec.n_samples_min() - orders.n_differences;
     if have < need {
-        return Err(FitError::TooShort { spec: spec.clone(), have, need });
+        return Err(FitError::TooBroken { spec: spec.clone(), have, need });
     }
     let unit = unit(Centred::of(spec, &row)?.power);
     let row = row.iter().map(|value| value / unit).collect();
