@@ -68,6 +68,10 @@ impl Fleet {
         py.detach(|| work(&mut self.state.lock().expect(UNBROKEN)))
     }
 
+    fn axis(&self, py: Python<'_>) -> Option<Py<PyAny>> {
+        self.axis.as_ref().map(|axis| axis.clone_ref(py))
+    }
+
     fn checked(&self, py: Python<'_>, idx: usize) -> PyResult<usize> {
         let n_series = self.__len__(py);
         if idx < n_series {
@@ -162,8 +166,7 @@ impl Fleet {
                 *n_past
             })
         };
-        let axis = self.axis.as_ref().map(|axis| axis.clone_ref(py));
-        Ok(FleetForecast::new(mean.unbind(), standard_error.unbind(), n_past, axis))
+        Ok(FleetForecast::new(mean.unbind(), standard_error.unbind(), n_past, self.axis(py)))
     }
 
     /// Return a predictor of its own that stands where a series does.
@@ -184,8 +187,7 @@ impl Fleet {
         }
         let (predictor, n_past) = self.with(py, |state| (state.fleet.predictor(idx), state.n_past));
         let predictor = predictor.map_err(|error| raise(py, &error))?;
-        let axis = self.axis.as_ref().map(|axis| axis.clone_ref(py));
-        Ok(Predictor::new(Motion::new(State::new(predictor, n_past), axis)))
+        Ok(Predictor::new(Motion::new(State::new(predictor, n_past), self.axis(py))))
     }
 
     /// Fit one series anew; it goes on where the samples end.
@@ -219,8 +221,11 @@ impl Fleet {
 
     fn __copy__(&self, py: Python<'_>) -> PyResult<Self> {
         let (fleet, n_past) = self.with(py, |state| (state.fleet.clone(), state.n_past));
-        let axis = self.axis.as_ref().map(|axis| axis.clone_ref(py));
-        Ok(Self { state: Mutex::new(FleetState { fleet, n_past }), failures: self.failures(py)?.unbind(), axis })
+        Ok(Self {
+            state: Mutex::new(FleetState { fleet, n_past }),
+            failures: self.failures(py)?.unbind(),
+            axis: self.axis(py),
+        })
     }
 
     fn __deepcopy__(&self, py: Python<'_>, _memo: &Bound<'_, PyAny>) -> PyResult<Self> {
@@ -251,8 +256,7 @@ impl Fleet {
             ((0..fleet.len()).map(save).collect::<Vec<_>>(), *n_past)
         });
         let saved = saved.iter().map(|bytes| bytes.as_ref().map(|bytes| PyBytes::new(py, bytes)));
-        let axis = this.axis.as_ref().map(|axis| axis.clone_ref(py));
-        let parts = (this.spec(py), PyList::new(py, saved)?, n_past, this.failures(py)?, axis);
+        let parts = (this.spec(py), PyList::new(py, saved)?, n_past, this.failures(py)?, this.axis(py));
         Ok((slf.get_type().getattr("_from_parts")?, parts))
     }
 }

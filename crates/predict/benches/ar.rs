@@ -21,6 +21,10 @@ fn fits(criterion: &mut Criterion) {
         ("ar512/fit_2000", "AR(512)", 2000),
         ("arma88/fit_600", "ARMA(8,8)", 600),
         ("arma88/fit_2000", "ARMA(8,8)", 2000),
+        ("arma44/fit_2000", "ARMA(4,4)", 2000),
+        ("arima414/fit_2000", "ARIMA(4,1,4)", 2000),
+        ("ar16_ml/fit_2000", "AR(16,method=ml)", 2000),
+        ("arma44_ml/fit_600", "ARMA(4,4,method=ml)", 600),
         ("last/fit_600", "LAST", 600),
         ("bm32/fit_600", "BM(32)", 600),
     ] {

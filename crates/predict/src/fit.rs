@@ -17,6 +17,18 @@ pub enum FitError {
         /// Known samples needed.
         need: usize,
     },
+    /// Gaps lie so close that few samples have what they would be predicted from, or differenced with.
+    #[error(
+        "gaps leave {spec} {have} samples whose predecessors are known too, and it needs {need}; AR by method=ml or burg passes over gaps"
+    )]
+    TooBroken {
+        /// What was to be fitted.
+        spec: Spec,
+        /// Samples that the gaps leave.
+        have: usize,
+        /// Samples needed.
+        need: usize,
+    },
     /// All known samples are the same number, so there is nothing to estimate coefficients from.
     #[error("{spec} cannot be fitted to a constant series (every sample is {value}); LAST predicts it without error")]
     Constant {

@@ -53,6 +53,10 @@ fn least_squares(spec: &Spec, samples: &[f64], orders: Orders, gaps: Gaps) -> Re
     let unit = unit(Centred::of(spec, &differenced)?.power);
     let row = differenced.iter().map(|value| value / unit).collect();
     let problem = Css::new(row, counts(samples, orders, gaps), orders, orders.n_differences == 0);
+    let (have, need) = (problem.n_errors(), problem.n_parameters() + 1);
+    if have < need {
+        return Err(FitError::TooBroken { spec: spec.clone(), have, need });
+    }
     let best = problem.solve().ok_or_else(|| FitError::DidNotConverge { spec: spec.clone() })?;
     Ok(Linear::new(estimates(orders, centred.mean, unit, best), samples))
 }

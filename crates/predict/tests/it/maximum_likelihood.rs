@@ -240,10 +240,14 @@ fn least_squares_of_an_explosion_stay_stationary() {
 }
 
 #[test]
-fn gaps_leave_too_few_differences() {
+fn gaps_leave_too_few_differences_or_errors() {
     let samples: Vec<f64> = (0..40).map(|t| if t % 2 == 0 { f64::from(t * 7 % 11) } else { f64::NAN }).collect();
-    let error = fit(&"ARIMA(1,1,0,method=ml)".parse().unwrap(), &samples).unwrap_err();
-    assert!(matches!(error, FitError::TooShort { have: 1, need: 6, .. }), "{error}");
+    for (text, need) in [("ARIMA(1,1,0,method=ml)", 5), ("AR(2,method=ls)", 4)] {
+        let error = fit(&text.parse().unwrap(), &samples).unwrap_err();
+        assert!(matches!(error, FitError::TooBroken { have: 0, need: given, .. } if given == need), "{error}");
+    }
+    fitted("AR(2,method=ml)", &samples);
+    fitted("AR(2,method=burg)", &samples);
 }
 
 #[test]

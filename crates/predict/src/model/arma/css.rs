@@ -148,12 +148,12 @@ impl Css {
         regressed.chain(std::iter::once(zeros)).collect()
     }
 
-    fn n_parameters(&self) -> usize {
+    pub(super) fn n_parameters(&self) -> usize {
         self.n_phi + self.n_theta + usize::from(self.mean_is_free)
     }
 
     /// How many errors there are to make small.
-    fn n_errors(&self) -> usize {
+    pub(super) fn n_errors(&self) -> usize {
         self.runs.iter().map(ExactSizeIterator::len).sum()
     }
 

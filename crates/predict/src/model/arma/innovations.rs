@@ -4,6 +4,8 @@
 //! column of numbers where Kalman's filter carries a matrix (Pearlman 1980). With gaps by Kalman's filter, as Jones (1980): a missing
 //! sample is a step without an update.
 
+use std::ops::Range;
+
 use super::process::Process;
 
 /// What is left of every known sample after its prediction from those before it.
@@ -108,64 +110,81 @@ fn through_gaps(process: &Process, row: &[f64], with_ones: bool) -> Innovations 
     let zeros = vec![0.0; process.n_state()];
     let (mut state, mut ones) = (zeros.clone(), zeros);
     for value in row {
-        if !value.is_nan() {
-            out.variances.push(filter.variance());
-            out.errors.push(filter.correct(&mut state, *value));
-            if with_ones {
+        filter.pass(*value, &mut state, |filter, error, is_known| {
+            if is_known {
+                out.variances.push(filter.variance());
+                out.errors.push(error);
+            }
+            if is_known && with_ones {
                 out.of_ones.push(filter.correct(&mut ones, 1.0));
             }
-            filter.learn();
-        }
-        filter.carry(&mut state);
-        filter.carry(&mut ones);
-        filter.advance();
+            filter.carry(&mut ones);
+        });
     }
     out
 }
 
-/// The innovation of every sample of `row` as all of them together let expect it; 0 in gaps, and for the first.
+/// The innovations of the last samples of `row`, as many as the state has numbers, as all samples together let expect them; 0 for the
+/// others, and in gaps.
 ///
-/// What the samples say of the state that they began from (fixed-point smoothing, Anderson and Moore 1979, section 7.2) is carried
-/// forward through them. Where theta is close to the unit circle this start is remembered to the end, and
-/// zeros in its place would be forecast from for ever.
+/// What all samples say of the state that a stretch without gaps began from is carried forward through the stretch. Where theta is
+/// close to the unit circle the beginning is remembered to the end, and zeros in its place would be forecast from for ever.
 pub(super) fn expected_errors(process: &Process, row: &[f64]) -> Vec<f64> {
-    let mut state = expected_start(process, row);
-    let mut next = state.clone();
-    let mut errors = Vec::with_capacity(row.len());
-    for (t, value) in row.iter().enumerate() {
-        let error = if t == 0 || value.is_nan() { 0.0 } else { value - state[0] };
-        errors.push(error);
-        state.iter_mut().zip(&process.shock).for_each(|(state, shock)| *state += shock * error);
-        process.advance(&state, &mut next);
-        std::mem::swap(&mut state, &mut next);
+    let mut errors = vec![0.0; row.len()];
+    let n_needless = row.len().saturating_sub(process.n_state());
+    for stretch in stretches(row).into_iter().filter(|stretch| stretch.end > n_needless) {
+        // From the gap before it, whose state holds no innovation of the stretch.
+        let origin = stretch.start.saturating_sub(1);
+        let mut state = expected_state(process, row, origin);
+        let mut next = state.clone();
+        for t in origin + 1..stretch.end {
+            process.advance(&state, &mut next);
+            errors[t] = row[t] - next[0];
+            next.iter_mut().zip(&process.shock).for_each(|(state, shock)| *state += shock * errors[t]);
+            std::mem::swap(&mut state, &mut next);
+        }
     }
     errors
 }
 
-/// The state at the first sample, given all of them.
-fn expected_start(process: &Process, row: &[f64]) -> Vec<f64> {
+/// Where no sample is missing.
+fn stretches(row: &[f64]) -> Vec<Range<usize>> {
+    let mut stretches: Vec<Range<usize>> = Vec::new();
+    for (t, _) in row.iter().enumerate().filter(|(_, value)| !value.is_nan()) {
+        match stretches.last_mut() {
+            Some(stretch) if stretch.end == t => stretch.end += 1,
+            _ => stretches.push(t..t + 1),
+        }
+    }
+    stretches
+}
+
+/// The state at `origin`, given all samples (fixed-point smoothing, Anderson and Moore 1979, section 7.2).
+fn expected_state(process: &Process, row: &[f64], origin: usize) -> Vec<f64> {
     let n = process.n_state();
     let mut filter = Kalman::start(process);
-    let (mut start, mut state) = (vec![0.0; n], vec![0.0; n]);
-    // The covariances of the first state with what is unknown of the present one; they fade, and then nothing is left to learn.
+    let mut state = vec![0.0; n];
+    for value in &row[..origin] {
+        filter.pass(*value, &mut state, |_, _, _| {});
+    }
+    let mut expected = state.clone();
+    // The covariances of the state at `origin` with what is unknown of the present one; they fade, and then nothing is left to learn.
     let mut shared = filter.covariances.clone();
-    for value in row {
+    for value in &row[origin..] {
         if shared.iter().all(|covariance| covariance.abs() < 1e-14) {
             break;
         }
-        if !value.is_nan() {
-            let scaled = filter.correct(&mut state, *value) / filter.variance();
-            for (start, row) in start.iter_mut().zip(shared.chunks_exact_mut(n)) {
-                *start += row[0] * scaled;
-                filter.correct(row, 0.0);
+        filter.pass(*value, &mut state, |filter, error, is_known| {
+            for (expected, row) in expected.iter_mut().zip(shared.chunks_exact_mut(n)) {
+                if is_known {
+                    *expected += row[0] * error / filter.variance();
+                    filter.correct(row, 0.0);
+                }
+                filter.carry(row);
             }
-            filter.learn();
-        }
-        filter.carry(&mut state);
-        shared.chunks_exact_mut(n).for_each(|row| filter.carry(row));
-        filter.advance();
+        });
     }
-    start
+    expected
 }
 
 /// Kalman's filter of the whole matrix.
@@ -180,6 +199,18 @@ impl<'p> Kalman<'p> {
     fn start(process: &'p Process) -> Self {
         let covariances = process.state_covariances();
         Self { process, spare: covariances.clone(), covariances }
+    }
+
+    /// One step with a sample or, for NaN, without; `beside` sees the filter before it learns, the error, and whether there was one.
+    fn pass(&mut self, value: f64, state: &mut [f64], beside: impl FnOnce(&mut Self, f64, bool)) {
+        let is_known = !value.is_nan();
+        let error = if is_known { self.correct(state, value) } else { 0.0 };
+        beside(self, error, is_known);
+        if is_known {
+            self.learn();
+        }
+        self.carry(state);
+        self.advance();
     }
 
     /// Of the sample to come.

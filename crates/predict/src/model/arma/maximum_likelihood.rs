@@ -32,10 +32,10 @@ const STEP: f64 = 1e-5;
 pub(super) fn fit(spec: &Spec, samples: &[f64], orders: Orders) -> Result<Linear, FitError> {
     let centred = Centred::of(spec, samples)?;
     let row = difference(&centred.deviations, orders.n_differences);
-    let (have, need) =
-        (row.iter().filter(|value| !value.is_nan()).count() + orders.n_differences, spec.n_samples_min());
+    let have = row.iter().filter(|value| !value.is_nan()).count();
+    let need = spec.n_samples_min() - orders.n_differences;
     if have < need {
-        return Err(FitError::TooShort { spec: spec.clone(), have, need });
+        return Err(FitError::TooBroken { spec: spec.clone(), have, need });
     }
     let unit = unit(Centred::of(spec, &row)?.power);
     let row = row.iter().map(|value| value / unit).collect();
@@ -44,11 +44,6 @@ pub(super) fn fit(spec: &Spec, samples: &[f64], orders: Orders) -> Result<Linear
     let scaled: Vec<f64> = centred.deviations.iter().map(|deviation| deviation / unit).collect();
     let starts = starts(&scaled, orders);
     let (phi, theta, best) = problem.solve(starts).ok_or_else(|| FitError::DidNotConverge { spec: spec.clone() })?;
-    let errors = Process::new(&phi, &theta).map(|process| {
-        let row: Vec<f64> = problem.row.iter().map(|value| value - best.mean).collect();
-        let of_row = expected_errors(&process, &row).into_iter().map(|error| unit * error);
-        std::iter::repeat_n(0.0, orders.n_differences).chain(of_row).collect::<Vec<f64>>()
-    });
     let estimates = Estimates {
         phi,
         theta,
@@ -57,9 +52,23 @@ pub(super) fn fit(spec: &Spec, samples: &[f64], orders: Orders) -> Result<Linear
         innovation_variance: unit * unit * best.innovation_variance(),
         fraction: None,
     };
-    match errors {
-        Some(errors) if orders.n_theta > 0 => Ok(Linear::with_errors(estimates, samples, &errors)),
-        _ => Ok(Linear::new(estimates, samples)),
+    Ok(resumed(estimates, samples))
+}
+
+/// The state after `samples` as all of them together let expect it.
+fn resumed(estimates: Estimates, samples: &[f64]) -> Linear {
+    if estimates.theta.is_empty() {
+        return Linear::new(estimates, samples);
+    }
+    let deviations: Vec<f64> = samples.iter().map(|sample| sample - estimates.mean).collect();
+    let row = difference(&deviations, estimates.n_differences);
+    match Process::new(&estimates.phi, &estimates.theta) {
+        Some(process) => {
+            let mut errors = vec![0.0; estimates.n_differences];
+            errors.extend(expected_errors(&process, &row));
+            Linear::with_errors(estimates, samples, &errors)
+        }
+        None => Linear::new(estimates, samples),
     }
 }
 
@@ -179,4 +188,101 @@ pub(super) fn covariances(estimates: &Estimates, row: &[f64]) -> Option<Vec<f64>
         }
     }
     inverse(curvature, n)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TABLE: &str = include_str!("../../../../../testdata/predict/ml/reference.csv");
+
+    fn theirs(series: &str, model: &str, quantity: &str) -> Vec<f64> {
+        let prefix = format!("{series},\"{model}\",{quantity},");
+        let rows = TABLE.lines().filter_map(|line| line.strip_prefix(&prefix));
+        rows.map(|row| row.split_once(',').unwrap().1.parse().unwrap()).collect()
+    }
+
+    fn samples(name: &str) -> Vec<f64> {
+        let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/");
+        let (path, n) = match name {
+            "lynx" | "www_usage" => (format!("{root}predict/ml/{name}.csv"), usize::MAX),
+            "ec2_first_600" => (format!("{root}nab/ec2_cpu_utilization_5f5533.csv"), 600),
+            "lh_gaps" => (format!("{root}predict/ar/lh.csv"), usize::MAX),
+            _ => (format!("{root}predict/ar/{name}.csv"), usize::MAX),
+        };
+        let text = std::fs::read_to_string(path).unwrap();
+        let values = text.lines().skip(1).map(|line| line.rsplit(',').next().unwrap().parse().unwrap());
+        let mut samples: Vec<f64> = values.take(n).collect();
+        if name == "lh_gaps" {
+            [4, 5, 19, 32, 33, 34, 35].into_iter().for_each(|idx: usize| samples[idx] = f64::NAN);
+        }
+        samples
+    }
+
+    /// The likelihood and the forecasts at R's estimates.
+    #[track_caller]
+    fn check_at_estimates_of_r(series: &str, (p, d, q): (usize, usize, usize)) {
+        let (model, samples) = (format!("ARIMA({p},{d},{q})"), samples(series));
+        let get = |quantity: &str| theirs(series, &model, quantity);
+        let (phi, theta, mean) = (get("phi"), get("theta"), get("mean").first().copied().unwrap_or(0.0));
+        assert_eq!((phi.len(), theta.len()), (p, q));
+        let deviations: Vec<f64> = samples.iter().map(|sample| sample - mean).collect();
+        let found = likelihood(&difference(&deviations, d), &phi, &theta, Mean::Known(0.0)).unwrap();
+        let expected = get("log_likelihood")[0];
+        // R's start of the filter is good to about this; its differenced likelihood is exact.
+        assert!(
+            (found.logarithm() - expected).abs() < 1e-8 * expected.abs(),
+            "{model}: {} is not {expected}",
+            found.logarithm()
+        );
+        let estimates = Estimates {
+            phi,
+            theta,
+            n_differences: d,
+            mean,
+            innovation_variance: found.innovation_variance(),
+            fraction: None,
+        };
+        let (mut means, mut standard_errors) = (Vec::new(), vec![0.0; 10]);
+        resumed(estimates, &samples).forecast_into(0, &mut means, &mut standard_errors);
+        // With differences R's first level is uncertain by a variance of a million, not of infinity.
+        let tolerance = if d == 0 { 1e-8 } else { 1e-5 };
+        for (ours, theirs) in means.iter().zip(get("forecast")) {
+            assert!((ours - theirs).abs() < tolerance * theirs.abs(), "{series} {model}: {ours} is not {theirs}");
+        }
+    }
+
+    #[test]
+    fn short_series_are_as_likely_as_r_says() {
+        for order in [(1, 0, 0), (3, 0, 0), (0, 0, 1), (1, 0, 1)] {
+            check_at_estimates_of_r("lh", order);
+        }
+        check_at_estimates_of_r("lake_huron", (2, 0, 0));
+        check_at_estimates_of_r("lake_huron", (1, 0, 1));
+    }
+
+    #[test]
+    fn series_with_gaps_are_as_likely_as_r_says() {
+        for order in [(3, 0, 0), (1, 0, 1), (0, 0, 1)] {
+            check_at_estimates_of_r("lh_gaps", order);
+        }
+    }
+
+    #[test]
+    fn differenced_series_are_as_likely_as_r_says() {
+        check_at_estimates_of_r("nile", (0, 1, 1));
+        check_at_estimates_of_r("nile", (1, 1, 1));
+        check_at_estimates_of_r("www_usage", (3, 1, 0));
+        check_at_estimates_of_r("www_usage", (1, 1, 1));
+        check_at_estimates_of_r("ec2_first_600", (4, 1, 4));
+    }
+
+    #[test]
+    fn high_orders_and_cycles_are_as_likely_as_r_says() {
+        check_at_estimates_of_r("sunspot_year", (2, 0, 0));
+        check_at_estimates_of_r("sunspot_year", (4, 0, 2));
+        check_at_estimates_of_r("lynx", (11, 0, 0));
+        check_at_estimates_of_r("ec2_first_600", (2, 0, 2));
+        check_at_estimates_of_r("ec2_first_600", (8, 0, 8));
+    }
 }
