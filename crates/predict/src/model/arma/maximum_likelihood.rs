@@ -23,8 +23,8 @@ const N_STEPS_CONDITIONAL: usize = 60;
 const N_STARTS: usize = 3;
 const N_STEPS_SHORT: usize = 12;
 
-/// Most fits take 5 to 40.
-const N_STEPS_MAX: usize = 300;
+/// Most fits take 5 to 40; an over-parametrized one hundreds.
+const N_STEPS_MAX: usize = 1000;
 
 /// Of difference quotients by reflection coefficients: the cube root of rounding, where its error is least.
 const STEP: f64 = 1e-5;
