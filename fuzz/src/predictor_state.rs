@@ -8,8 +8,19 @@ use predict::{Forecast, Predictor, Spec, fit};
 pub const N_SAVED: u8 = MODELS.len() as u8;
 
 /// One of every shape that a state has.
-const MODELS: [&str; 7] =
-    ["MEAN", "LAST", "BM(8)", "AR(4)", "ARMA(2,1)", "ARIMA(1,1,2)", "REFIT(AR(4,method=burg),every=7,window=60)"];
+const MODELS: [&str; 11] = [
+    "MEAN",
+    "LAST",
+    "BM(8)",
+    "AR(4)",
+    "ARMA(2,1)",
+    "ARIMA(1,1,2)",
+    "ARFIMA(1,d,0,truncation=20)",
+    "ETS(A,Ad,N)",
+    "TAR(2)",
+    "NWS(recent=20)",
+    "REFIT(AR(4,method=burg),every=7,window=60)",
+];
 
 /// Beyond the leads whose errors a linear predictor keeps ready.
 const N_LEADS: usize = 70;

@@ -53,9 +53,14 @@ impl Refusal for FitError {
 
     fn fields<'py>(&self, py: Python<'py>) -> PyResult<Vec<(&'static str, Bound<'py, PyAny>)>> {
         match self {
-            Self::TooShort { spec, have, need } => fields!(py, spec = spec.to_string(), have = *have, need = *need),
+            Self::TooShort { spec, have, need } | Self::TooBroken { spec, have, need } => {
+                fields!(py, spec = spec.to_string(), have = *have, need = *need)
+            }
             Self::Constant { spec, value } => fields!(py, spec = spec.to_string(), value = *value),
-            Self::DidNotConverge { spec } => fields!(py, spec = spec.to_string()),
+            Self::DidNotConverge { spec } | Self::NoThreshold { spec } | Self::Explosive { spec } => {
+                fields!(py, spec = spec.to_string())
+            }
+            Self::FractionOutside { spec, d } => fields!(py, spec = spec.to_string(), d = *d),
             Self::Infinite { idx, value } => fields!(py, idx = *idx, value = *value),
             Self::TooSmall { spec, spread } => fields!(py, spec = spec.to_string(), spread = *spread),
             Self::TooLarge { spec, largest } => fields!(py, spec = spec.to_string(), largest = *largest),
@@ -74,8 +79,9 @@ impl Refusal for SpecError {
             }
             Self::Malformed { text, problem } => fields!(py, given = text, problem = problem),
             Self::Missing { model, argument, .. } => fields!(py, model = model, argument = argument),
-            Self::UnknownArgument { model, given, .. } | Self::UnknownMethod { model, given, .. } => {
-                fields!(py, model = model, given = given)
+            Self::UnknownArgument { model, given, .. } => fields!(py, model = model, given = given),
+            Self::UnknownWord { model, argument, given, .. } => {
+                fields!(py, model = model, argument = argument, given = given)
             }
             Self::TooMany { text, n_specs, n_specs_max } => {
                 fields!(py, given = text, have = *n_specs, max = *n_specs_max)

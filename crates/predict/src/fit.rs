@@ -58,20 +58,6 @@ pub enum FitError {
         /// The fraction that fits best.
         d: f64,
     },
-    /// Too few samples whose predecessors are known too.
-    #[error(
-        "{spec} needs at least {need} samples that follow {order} others without a gap, and has {have}; lower orders need fewer"
-    )]
-    TooGappy {
-        /// What was to be fitted.
-        spec: Spec,
-        /// How many samples before each have to be known.
-        order: usize,
-        /// Such samples given.
-        have: usize,
-        /// Such samples needed.
-        need: usize,
-    },
     /// So many samples are equal that no threshold has enough of them on either side.
     #[error("no threshold of {spec} leaves a regime with enough samples on either side; AR takes such a series")]
     NoThreshold {

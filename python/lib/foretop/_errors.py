@@ -42,7 +42,7 @@ class SpecError(Error):
     given : str
         The part of the text that is wrong, or the whole of it (not for ``Missing`` and ``NestedRefit``).
     model, argument : str
-        Where in the specification it is wrong (``Missing``, ``OutOfRange``; `model` for ``UnknownArgument``, ``UnknownMethod``).
+        Where in the specification it is wrong (``Missing``, ``OutOfRange``, ``UnknownWord``; `model` for ``UnknownArgument``).
     min, max : int
         What is taken (``OutOfRange``; `max` for ``TooMany``).
     have : int
@@ -65,7 +65,7 @@ class FitError(Error):
     spec : str
         What was to be fitted (all but ``Infinite``).
     have, need : int
-        How many known samples there are, and have to be (``TooShort``).
+        How many known samples there are, and have to be (``TooShort``); how many of them have known predecessors (``TooBroken``).
     idx : int
         The position of the offending sample (``Infinite``).
     value : float
@@ -74,6 +74,8 @@ class FitError(Error):
         The largest magnitude among the samples (``TooLarge``).
     spread : float
         How far the samples reach (``TooSmall``).
+    d : float
+        The fraction that fits best (``FractionOutside``).
     """
 
     spec: str
@@ -83,6 +85,7 @@ class FitError(Error):
     value: float
     largest: float
     spread: float
+    d: float
 
 
 class RestoreError(Error):

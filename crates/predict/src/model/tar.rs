@@ -71,7 +71,7 @@ pub(crate) fn fit(spec: &Spec, samples: &[f64], order: usize, delay: Option<usiz
     let Centred { mean, deviations, .. } = Centred::of(spec, samples)?;
     let delays = delay.map_or(1..=order, |delay| delay..=delay);
     let regimes = threshold::search(&deviations, order, delays).map_err(|problem| match problem {
-        Problem::TooFewRows { have, need } => FitError::TooGappy { spec: spec.clone(), order, have, need },
+        Problem::TooFewRows { have, need } => FitError::TooBroken { spec: spec.clone(), have, need },
         Problem::NoThreshold => FitError::NoThreshold { spec: spec.clone() },
         Problem::Explosive => FitError::Explosive { spec: spec.clone() },
     })?;

@@ -8,7 +8,7 @@ use crate::testdata::{Noise, ar1, fitted};
 const N_LEADS: usize = 30;
 
 /// Linear models, whose series lie side by side, and others, which step one by one.
-const MODELS: [&str; 10] = [
+const MODELS: [&str; 14] = [
     "AR(1)",
     "AR(4)",
     "AR(6,method=burg)",
@@ -18,6 +18,10 @@ const MODELS: [&str; 10] = [
     "ARIMA(0,2,5)",
     "LAST",
     "BM(8)",
+    "ARFIMA(1,d,0)",
+    "ETS(A,N,N)",
+    "TAR(2)",
+    "NWS",
     "REFIT(AR(3),every=7,window=40)",
 ];
 
