@@ -38,14 +38,14 @@ struct Score {
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut arguments: Vec<String> = std::env::args().skip(1).collect();
-    let mut intervals = Intervals::Gaussian;
+    let mut intervals = None;
     if let Some(at) = arguments.iter().position(|argument| argument == "--intervals") {
-        intervals = match arguments.get(at + 1).map(String::as_str) {
+        intervals = Some(match arguments.get(at + 1).map(String::as_str) {
             Some("gaussian") => Intervals::Gaussian,
             Some("empirical") => Intervals::Empirical,
             Some("adaptive") => Intervals::Adaptive,
             given => return Err(format!("intervals are gaussian, empirical or adaptive, not {given:?}").into()),
-        };
+        });
         arguments.drain(at..=at + 1);
     }
     let cases = cases()?;
@@ -126,7 +126,7 @@ fn recur(random: &mut Random, mut next: impl FnMut(f64, f64, f64) -> f64) -> Vec
         .collect()
 }
 
-fn run(cases: &[Case], spec: &Spec, intervals: Intervals) -> Vec<Option<[Score; 4]>> {
+fn run(cases: &[Case], spec: &Spec, intervals: Option<Intervals>) -> Vec<Option<[Score; 4]>> {
     let scores = Mutex::new(vec![None; cases.len()]);
     let next = AtomicUsize::new(0);
     std::thread::scope(|scope| {
@@ -144,8 +144,11 @@ fn run(cases: &[Case], spec: &Spec, intervals: Intervals) -> Vec<Option<[Score; 
     scores.into_inner().expect("no thread panics")
 }
 
-fn evaluate(case: &Case, spec: &Spec, intervals: Intervals) -> Option<[Score; 4]> {
-    let mut predictor = fit(spec, &case.samples[..case.n_fit]).ok()?.predictor().with_intervals(intervals);
+fn evaluate(case: &Case, spec: &Spec, intervals: Option<Intervals>) -> Option<[Score; 4]> {
+    let mut predictor = fit(spec, &case.samples[..case.n_fit]).ok()?.predictor();
+    if let Some(intervals) = intervals {
+        predictor = predictor.with_intervals(intervals);
+    }
     let test = &case.samples[case.n_fit..];
     let mut said: Vec<[(f64, predict::Interval); 4]> = Vec::with_capacity(test.len());
     let mut forecast = Forecast::default();

@@ -1,5 +1,6 @@
 //! Fitting: from a specification and samples to a model, or to the reason why not.
 
+use crate::auto;
 use crate::model::{Fitted, Model, ar, arma, ets, mean, nws, window};
 use crate::spec::Spec;
 
@@ -65,6 +66,7 @@ pub fn fit(spec: &Spec, samples: &[f64]) -> Result<Model, FitError> {
         _ => samples,
     };
     let n_known = count_known(spec.inner(), samples)?;
+    let mut calibration = None;
     let fitted = match spec.inner() {
         Spec::Mean => Fitted::Mean(mean::fit(samples)),
         Spec::Last => Fitted::Window(window::fit(samples, 1)),
@@ -77,6 +79,11 @@ pub fn fit(spec: &Spec, samples: &[f64]) -> Result<Model, FitError> {
         Spec::Arfima { .. } => todo!(),
         Spec::Ets { trend, region } => Fitted::Ets(ets::fit(spec.inner(), samples, *trend, *region)?),
         Spec::Nws { loss, recent } => Fitted::Nws(nws::fit(samples, *loss, *recent)),
+        Spec::Auto { every, window, budget } => {
+            let (auto, learned) = auto::fit(samples, *every, *window, *budget);
+            calibration = Some(learned);
+            Fitted::Auto(Box::new(auto))
+        }
         Spec::Refit { .. } => unreachable!("the inner model of a REFIT is never a REFIT"),
     };
     if !fitted.is_sound() {
@@ -84,7 +91,7 @@ pub fn fit(spec: &Spec, samples: &[f64]) -> Result<Model, FitError> {
     }
     let n_missing = samples.iter().rev().take_while(|sample| sample.is_nan()).count();
     let recent = if matches!(spec, Spec::Refit { .. }) { samples.to_vec() } else { Vec::new() };
-    Ok(Model { spec: spec.clone(), fitted, n_samples: n_known, n_missing, recent })
+    Ok(Model { spec: spec.clone(), fitted, n_samples: n_known, n_missing, recent, calibration })
 }
 
 pub(crate) fn too_large(spec: &Spec, samples: &[f64]) -> FitError {

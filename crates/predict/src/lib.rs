@@ -22,10 +22,12 @@
 //! Floor 2: no I/O, no clock, no threads.
 #![forbid(unsafe_code)]
 
+mod auto;
 mod error_growth;
 mod evaluator;
 mod fit;
 mod forecast;
+mod history;
 mod inference;
 mod intervals;
 mod ladder;
@@ -34,6 +36,7 @@ mod predictor;
 mod refit;
 mod spec;
 mod state;
+mod task;
 
 pub use evaluator::{Coverage, Errors, Evaluator, LeadScore};
 pub use fit::{FitError, fit};
@@ -44,3 +47,4 @@ pub use model::Model;
 pub use predictor::Predictor;
 pub use spec::{ArMethod, Loss, Method, Region, Spec, SpecError, Trend};
 pub use state::RestoreError;
+pub use task::{Done, Task};

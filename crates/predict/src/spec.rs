@@ -86,6 +86,16 @@ pub enum Spec {
         /// Over how many of the last steps errors count, at least 1; all since the first sample if `None`.
         recent: Option<usize>,
     },
+    /// `AUTO`: several models side by side, each fitted anew in turns, and for each lead time the word of those that were least wrong
+    /// lately.
+    Auto {
+        /// Steps between two fits of a candidate, at least 1.
+        every: usize,
+        /// How many of the latest samples a fit uses.
+        window: usize,
+        /// What all candidates together may cost: multiplications with addition per sample, on average.
+        budget: u64,
+    },
     /// `REFIT(model,every=,window=)`: the model, fitted anew as samples arrive.
     Refit {
         /// The model that is refitted; not itself a `REFIT`.
@@ -171,6 +181,12 @@ impl Spec {
         Self::Ar { order, method: ArMethod::YuleWalker }
     }
 
+    /// The managed predictor, with the defaults of its text.
+    #[must_use]
+    pub fn auto() -> Self {
+        Self::Auto { every: parse::AUTO_EVERY, window: parse::AUTO_WINDOW, budget: parse::AUTO_BUDGET }
+    }
+
     /// The same model, fitted anew every `every` steps to the last `window` samples.
     #[must_use]
     pub fn refit(self, every: usize, window: usize) -> Self {
@@ -190,7 +206,7 @@ impl Spec {
     pub(crate) fn orders(&self) -> Option<Orders> {
         let plain = |n_phi, n_differences, n_theta| Orders { n_phi, n_differences, n_theta, truncation: None };
         match *self {
-            Self::Mean | Self::Last | Self::BestMean { .. } | Self::Nws { .. } | Self::Ets { .. } => None,
+            Self::Auto { .. } | Self::Mean | Self::Last | Self::BestMean { .. } | Self::Nws { .. } | Self::Ets { .. } => None,
             Self::Ar { order, .. } => Some(plain(order, 0, 0)),
             Self::Ma { order, .. } => Some(plain(0, 0, order)),
             Self::Arma { n_phi, n_theta, .. } => Some(plain(n_phi, 0, n_theta)),
@@ -220,7 +236,7 @@ impl Spec {
     #[must_use]
     pub fn n_samples_min(&self) -> usize {
         match self {
-            Self::Mean | Self::Last | Self::BestMean { .. } | Self::Nws { .. } => 2,
+            Self::Auto { .. } | Self::Mean | Self::Last | Self::BestMean { .. } | Self::Nws { .. } => 2,
             Self::Ar { order, .. } => 2 * order + 1,
             Self::Ma { order, .. } => 3 * order + 2,
             Self::Arma { n_phi, n_theta, .. } => 3 * (n_phi + n_theta) + 2,
@@ -255,6 +271,7 @@ impl Spec {
                 "NWS",
                 "the word of the one of twenty cheap predictors (means, medians, smoothers) that erred least so far; as in the Network Weather Service",
             ),
+            ("AUTO", "several of these side by side, fitted anew in turns; for each lead the best of late speak together"),
             ("REFIT(model,every=n,window=n)", "any of these, fitted anew every n samples to the last n"),
         ]
     }
@@ -299,6 +316,16 @@ impl fmt::Display for Spec {
                 let arguments: Vec<String> =
                     loss.into_iter().chain(recent.map(|recent| format!("recent={recent}"))).collect();
                 if arguments.is_empty() { f.write_str("NWS") } else { write!(f, "NWS({})", arguments.join(",")) }
+            }
+            Self::Auto { every, window, budget } => {
+                let defaults = [
+                    ("every", *every as u64, parse::AUTO_EVERY as u64),
+                    ("window", *window as u64, parse::AUTO_WINDOW as u64),
+                    ("budget", *budget, parse::AUTO_BUDGET),
+                ];
+                let changed = defaults.iter().filter(|(_, given, default)| given != default);
+                let arguments: Vec<String> = changed.map(|(name, given, _)| format!("{name}={given}")).collect();
+                if arguments.is_empty() { f.write_str("AUTO") } else { write!(f, "AUTO({})", arguments.join(",")) }
             }
             Self::Refit { model, every, window } => write!(f, "REFIT({model},every={every},window={window})"),
         }

@@ -28,6 +28,20 @@ const BEST_MEAN_MAX: usize = 10_000;
 /// The most steps that NWS judges its members on, short of all: their errors are kept.
 const NWS_RECENT_MAX: usize = 10_000;
 
+/// Steps between two fits of a candidate of AUTO unless the text says otherwise, and samples per fit: what repairs drifting series at a
+/// cost that nobody notices.
+pub(super) const AUTO_EVERY: usize = 100;
+pub(super) const AUTO_WINDOW: usize = 600;
+
+/// What the candidates of AUTO may cost unless the text says otherwise, in multiplications with addition per sample.
+pub(super) const AUTO_BUDGET: u64 = 30_000;
+
+const AUTO_BUDGET_MIN: usize = 1_000;
+const AUTO_BUDGET_MAX: usize = 1_000_000_000;
+
+/// The shortest window that AUTO takes: as many samples as its longest autoregression needs.
+const AUTO_WINDOW_MIN: usize = 80;
+
 /// The longest window of samples that REFIT fits to: 8 MB of samples.
 const WINDOW_MAX: usize = 1_000_000;
 
@@ -39,6 +53,7 @@ const ARIMA_EXAMPLE: &str = "ARIMA(4,1,4)";
 const ARFIMA_EXAMPLE: &str = "ARFIMA(4,d,4) or ARFIMA(1,d,0,method=ml,truncation=300)";
 const ETS_EXAMPLE: &str = "ETS(A,Ad,N) or ETS(A,A,N,bounds=admissible)";
 const NWS_EXAMPLE: &str = "NWS or NWS(by=mae,recent=100)";
+const AUTO_EXAMPLE: &str = "AUTO or AUTO(every=100,window=600,budget=30000)";
 const REFIT_EXAMPLE: &str = "REFIT(AR(16),every=100,window=600)";
 
 impl FromStr for Spec {
@@ -61,6 +76,7 @@ impl FromStr for Spec {
                 call.finish("HOLT", "HOLT", 0).map(|()| Self::Ets { trend: Trend::Additive, region: Region::Usual })
             }
             "NWS" => parse_nws(call),
+            "AUTO" => parse_auto(call),
             "REFIT" => parse_refit(call),
             _ => Err(SpecError::UnknownModel { given: call.name.to_owned() }),
         }
@@ -201,10 +217,24 @@ fn parse_nws(mut call: Call<'_>) -> Result<Spec, SpecError> {
     Ok(Spec::Nws { loss, recent })
 }
 
+fn parse_auto(mut call: Call<'_>) -> Result<Spec, SpecError> {
+    let mut number = |name, default, min, max| {
+        call.named(name).map_or(Ok(default), |given| whole("AUTO", name, given, min, max))
+    };
+    let every = number("every", AUTO_EVERY, 1, WINDOW_MAX)?;
+    let window = number("window", AUTO_WINDOW, AUTO_WINDOW_MIN, WINDOW_MAX)?;
+    let budget = number("budget", AUTO_BUDGET as usize, AUTO_BUDGET_MIN, AUTO_BUDGET_MAX)? as u64;
+    call.finish("AUTO", AUTO_EXAMPLE, 0)?;
+    Ok(Spec::Auto { every, window, budget })
+}
+
 fn parse_refit(mut call: Call<'_>) -> Result<Spec, SpecError> {
     let model: Spec = call.positional(0).ok_or(missing("REFIT", "a model", REFIT_EXAMPLE))?.parse()?;
     if matches!(model, Spec::Refit { .. }) {
         return Err(SpecError::NestedRefit);
+    }
+    if matches!(model, Spec::Auto { .. }) {
+        return Err(SpecError::RefitOfAuto);
     }
     let every = call.named("every").ok_or(missing("REFIT", "every=", REFIT_EXAMPLE))?;
     let every = whole("REFIT", "every", every, 1, WINDOW_MAX)?;
