@@ -8,12 +8,15 @@ use predict::{Forecast, Spec, fit};
 
 const TRACE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/nab/ec2_cpu_utilization_5f5533.csv");
 
-const MODELS: [(&str, &str); 5] = [
+const MODELS: [(&str, &str); 8] = [
     ("nws", "NWS"),
     ("nws_recent", "NWS(recent=100)"),
     ("ets_ann", "ETS(A,N,N)"),
     ("ets_aan", "ETS(A,A,N)"),
     ("ets_aadn", "ETS(A,Ad,N)"),
+    ("tar1", "TAR(1)"),
+    ("tar2", "TAR(2)"),
+    ("tar8", "TAR(8)"),
 ];
 
 fn trace() -> Vec<f64> {

@@ -2,6 +2,7 @@
 
 mod cost;
 mod record;
+mod standing;
 
 use serde::{Deserialize, Serialize};
 
@@ -11,7 +12,11 @@ use crate::intervals::{Calibration, Intervals};
 use crate::predictor::Predictor;
 use crate::spec::Spec;
 use crate::task::{Done, Task, Ticket};
+use cost::Admitted;
 use record::{LADDER, Record, SQUARE_MAX};
+
+pub(crate) use cost::BUDGET_MIN;
+pub use standing::{LeadStanding, Standing};
 
 /// While there are fewer samples than a window, a candidate is fitted again when they have grown by one part in so many.
 const GROWTH: usize = 2;
@@ -38,6 +43,10 @@ pub(crate) struct Auto {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct Candidate {
     spec: Spec,
+    /// The longest lead that it speaks for.
+    reach: usize,
+    patience: usize,
+    cost: u64,
     predictor: Option<Predictor>,
     /// The step after which it is to be fitted next.
     due: u64,
@@ -47,9 +56,40 @@ struct Candidate {
 
 impl Auto {
     pub(crate) fn new(every: usize, window: usize, budget: u64) -> Self {
-        let specs = cost::within(every, window, budget);
-        let candidates: Vec<Candidate> = specs.into_iter().map(Candidate::new).collect();
+        let candidates: Vec<Candidate> = cost::within(every, window, budget).into_iter().map(Candidate::new).collect();
         Self { every, history: History::new(window, Vec::new()), record: Record::new(candidates.len()), candidates }
+    }
+
+    /// One with the same candidates that has seen nothing.
+    pub(crate) fn afresh(&self) -> Self {
+        let fresh = |one: &Candidate| Candidate { predictor: None, due: 0, n_fits: 0, n_failures: 0, ..one.clone() };
+        let candidates: Vec<Candidate> = self.candidates.iter().map(fresh).collect();
+        let (history, record) = (History::new(self.history.window(), Vec::new()), Record::new(candidates.len()));
+        Self { every: self.every, history, record, candidates }
+    }
+
+    /// What each sample differs by from the forecast made one step before.
+    pub(crate) fn one_step_errors(mut self, samples: &[f64]) -> Vec<f64> {
+        let mut n_missing = 0;
+        let error = |sample: &f64| {
+            let mut mean = [f64::NAN];
+            if self.is_ready() {
+                self.forecast_into(n_missing, &mut mean, &mut [0.0]);
+            }
+            self.step(*sample);
+            n_missing = if sample.is_nan() { n_missing + 1 } else { 0 };
+            sample - mean[0]
+        };
+        samples.iter().map(error).collect()
+    }
+
+    /// Takes a sample, NaN for a gap, and makes the fit that is due first.
+    pub(crate) fn step(&mut self, sample: f64) {
+        self.take(sample);
+        if let Some(task) = self.task() {
+            self.install(task.run());
+        }
+        self.note();
     }
 
     /// Takes a sample, NaN for a gap. Fits that are due, and [`Auto::note`] after them, are up to the caller.
@@ -59,19 +99,24 @@ impl Auto {
         self.candidates.iter_mut().filter_map(|one| one.predictor.as_mut()).for_each(|one| one.step(sample));
     }
 
-    /// Makes the forecasts by which candidates are going to be judged.
+    /// Makes the forecasts by which candidates are going to be judged, and weighs their words.
     pub(crate) fn note(&mut self) {
-        let candidates = &self.candidates;
-        self.record.weigh(|idx| candidates[idx].predictor.is_some());
         let n_leads = self.record.n_leads_due();
         let mut forecast = Forecast::default();
-        for (idx, candidate) in self.candidates.iter().enumerate() {
+        for (idx, candidate) in self.candidates.iter_mut().enumerate() {
             forecast.means.clear();
             if let Some(predictor) = &candidate.predictor {
-                predictor.forecast_into(n_leads, &mut forecast);
+                predictor.forecast_into(n_leads.min(candidate.reach), &mut forecast);
+                // Samples whose squares overflow leave a model that says nothing any more. Its next fit may do better.
+                if !forecast.means.iter().chain(&forecast.standard_errors).all(|number| number.is_finite()) {
+                    candidate.predictor = None;
+                    forecast.means.clear();
+                }
             }
             self.record.note(idx, &forecast.means);
         }
+        let candidates = &self.candidates;
+        self.record.weigh(|idx, lead| candidates[idx].predictor.is_some() && lead <= candidates[idx].reach);
         self.record.note_combination();
     }
 
@@ -88,17 +133,19 @@ impl Auto {
     /// Takes what a task came to, and runs it over the samples that came since.
     pub(crate) fn install(&mut self, done: Done) {
         let Done { spec, result, ticket } = done;
-        let Some(candidate) = self.candidates.get_mut(ticket.model_idx).filter(|candidate| candidate.spec == spec) else {
+        let Some(candidate) = self.candidates.get_mut(ticket.model_idx).filter(|candidate| candidate.spec == spec)
+        else {
             return;
         };
         let wait = match result {
             Ok(model) => {
-                let wait = if self.history.is_full() { self.every } else { (model.n_samples() / GROWTH).clamp(1, self.every) };
+                let wait =
+                    if self.history.is_full() { self.every } else { (model.n_samples() / GROWTH).clamp(1, self.every) };
                 let mut predictor = model.predictor();
                 self.history.since(ticket.clock).for_each(|sample| predictor.step(sample));
                 candidate.predictor = Some(predictor);
                 candidate.n_fits += 1;
-                wait * cost::patience(&spec)
+                wait * candidate.patience
             }
             Err(_) => {
                 candidate.n_failures += 1;
@@ -116,11 +163,12 @@ impl Auto {
         let mut forecast = Forecast::default();
         let places: Vec<(usize, f64)> = (1..=n_leads).map(|lead| LADDER.place(lead)).collect();
         for (idx, candidate) in self.candidates.iter().enumerate() {
-            let Some(predictor) = candidate.predictor.as_ref().filter(|_| self.record.has_weight(idx)) else {
+            let n_heard = self.record.n_leads_heard(idx).min(n_leads);
+            let Some(predictor) = candidate.predictor.as_ref().filter(|_| n_heard > 0) else {
                 continue;
             };
-            predictor.forecast_into(n_leads, &mut forecast);
-            for (lead_idx, place) in places.iter().enumerate() {
+            predictor.forecast_into(n_heard, &mut forecast);
+            for (lead_idx, place) in places[..n_heard].iter().enumerate() {
                 let weight = self.record.weight(idx, *place);
                 if weight > 0.0 {
                     means[lead_idx] += weight * forecast.means[lead_idx];
@@ -134,6 +182,12 @@ impl Auto {
         }
     }
 
+    /// Samples in the window that are no gaps.
+    pub(crate) fn n_known(&self) -> usize {
+        self.history.n_known()
+    }
+
+    /// Whether there is a candidate that can speak.
     pub(crate) fn is_ready(&self) -> bool {
         self.candidates.iter().any(|candidate| candidate.predictor.is_some())
     }
@@ -162,41 +216,42 @@ impl Auto {
         self.candidates.iter().fold((0, 0), |(fits, failures), one| (fits + one.n_fits, failures + one.n_failures))
     }
 
+    /// Whether this is the AUTO of these numbers, and could have come about.
     pub(crate) fn is_sound(&self, every: usize, window: usize, budget: u64) -> bool {
-        let specs = cost::within(every, window, budget);
+        let fresh = Self::new(every, window, budget);
+        let is_of = |(one, other): (&Candidate, &Candidate)| one.is_sound(other);
         self.every == every
             && self.history.is_sound(window)
-            && self.candidates.iter().map(|candidate| &candidate.spec).eq(specs.iter())
-            && self.candidates.iter().all(Candidate::is_sound)
-            && self.record.is_sound(specs.len())
+            && self.candidates.len() == fresh.candidates.len()
+            && self.candidates.iter().zip(&fresh.candidates).all(is_of)
+            && self.record.is_sound(fresh.candidates.len())
     }
 }
 
 impl Candidate {
-    fn new(spec: Spec) -> Self {
-        Self { spec, predictor: None, due: 0, n_fits: 0, n_failures: 0 }
+    fn new(admitted: Admitted) -> Self {
+        let Admitted { spec, reach, patience, cost } = admitted;
+        Self { spec, reach, patience, cost, predictor: None, due: 0, n_fits: 0, n_failures: 0 }
     }
 
     fn n_needed(&self) -> usize {
         (SAMPLES_PER_COEFFICIENT * self.spec.n_coefficients()).max(self.spec.n_samples_min())
     }
 
-    fn is_sound(&self) -> bool {
-        self.predictor.as_ref().is_none_or(|predictor| predictor.model().spec() == &self.spec && predictor.is_sound())
+    fn is_sound(&self, fresh: &Self) -> bool {
+        let is_of = |predictor: &Predictor| predictor.model().spec() == &self.spec && predictor.is_sound();
+        (&self.spec, self.reach, self.patience, self.cost) == (&fresh.spec, fresh.reach, fresh.patience, fresh.cost)
+            && self.predictor.as_ref().is_none_or(is_of)
     }
 }
 
-/// Runs a fresh one over `samples`: at most twice the window of them, so that the work is bounded.
+/// Runs a fresh one over `samples`.
 pub(crate) fn fit(samples: &[f64], every: usize, window: usize, budget: u64) -> (Auto, Calibration) {
     let mut auto = Auto::new(every, window, budget);
     let mut calibration = Calibration::new(Intervals::Adaptive).expect("adaptive intervals are learned");
     let mut n_missing = 0;
-    for sample in &samples[samples.len().saturating_sub(2 * window)..] {
-        auto.take(*sample);
-        if let Some(task) = auto.task() {
-            auto.install(task.run());
-        }
-        auto.note();
+    for sample in samples {
+        auto.step(*sample);
         n_missing = if sample.is_nan() { n_missing + 1 } else { 0 };
         calibration.score(*sample);
         if auto.is_ready() {

@@ -1,7 +1,7 @@
 //! Fitting: from a specification and samples to a model, or to the reason why not.
 
 use crate::auto;
-use crate::model::{Fitted, Model, ar, arma, ets, mean, nws, window};
+use crate::model::{Fitted, Model, ar, arma, ets, mean, nws, tar, window};
 use crate::spec::Spec;
 
 /// Why samples do not yield the model that was asked for.
@@ -34,6 +34,34 @@ pub enum FitError {
         /// What was to be fitted.
         spec: Spec,
     },
+    /// Too few samples whose predecessors are known too.
+    #[error(
+        "{spec} needs at least {need} samples that follow {order} others without a gap, and has {have}; lower orders need fewer"
+    )]
+    TooGappy {
+        /// What was to be fitted.
+        spec: Spec,
+        /// How many samples before each have to be known.
+        order: usize,
+        /// Such samples given.
+        have: usize,
+        /// Such samples needed.
+        need: usize,
+    },
+    /// So many samples are equal that no threshold has enough of them on either side.
+    #[error("no threshold of {spec} leaves a regime with enough samples on either side; AR takes such a series")]
+    NoThreshold {
+        /// What was to be fitted.
+        spec: Spec,
+    },
+    /// The coefficients that fit best let the series run away.
+    #[error(
+        "the regimes of {spec} that fit best do not return from far out, so that forecasts would grow without bound; lower orders, or ARIMA on its differences, may"
+    )]
+    Explosive {
+        /// What was to be fitted.
+        spec: Spec,
+    },
     /// A sample is infinite.
     #[error("sample {idx} is {value}, which is no measurement; mark a missing sample as NaN")]
     Infinite {
@@ -61,10 +89,7 @@ pub enum FitError {
 /// # Errors
 /// See [`FitError`]; nothing else goes wrong, and nothing panics, whatever the samples are.
 pub fn fit(spec: &Spec, samples: &[f64]) -> Result<Model, FitError> {
-    let samples = match spec {
-        Spec::Refit { window, .. } => &samples[samples.len().saturating_sub(*window)..],
-        _ => samples,
-    };
+    let samples = spec.latest(samples);
     let n_known = count_known(spec.inner(), samples)?;
     let mut calibration = None;
     let fitted = match spec.inner() {
@@ -79,8 +104,13 @@ pub fn fit(spec: &Spec, samples: &[f64]) -> Result<Model, FitError> {
         Spec::Arfima { .. } => todo!(),
         Spec::Ets { trend, region } => Fitted::Ets(ets::fit(spec.inner(), samples, *trend, *region)?),
         Spec::Nws { loss, recent } => Fitted::Nws(nws::fit(samples, *loss, *recent)),
+        Spec::Tar { order, delay } => Fitted::Tar(tar::fit(spec.inner(), samples, *order, *delay)?),
         Spec::Auto { every, window, budget } => {
             let (auto, learned) = auto::fit(samples, *every, *window, *budget);
+            let have = auto.n_known();
+            if !auto.is_ready() && have < spec.n_samples_min() {
+                return Err(FitError::TooShort { spec: spec.clone(), have, need: spec.n_samples_min() });
+            }
             calibration = Some(learned);
             Fitted::Auto(Box::new(auto))
         }

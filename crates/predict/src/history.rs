@@ -48,6 +48,10 @@ impl History {
         self.n_known
     }
 
+    pub(crate) fn window(&self) -> usize {
+        self.window
+    }
+
     pub(crate) fn is_full(&self) -> bool {
         self.samples.len() == self.window
     }

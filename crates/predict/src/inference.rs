@@ -1,5 +1,7 @@
 //! What a fit says of itself: how sure its coefficients are, how likely the samples, and how it ranks.
 
+use crate::model::{Fitted, Model, arma, ets, mean, tar};
+
 /// A coefficient, and how sure it is.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Parameter {
@@ -25,6 +27,36 @@ pub struct Inference {
 }
 
 impl Inference {
+    /// What `samples`, those that `model` was fitted to, say of it. `None` for a model that assumes no distribution (LAST, BM, NWS), and
+    /// for samples that it cannot have been fitted to.
+    ///
+    /// ETS and TAR have likelihoods that are conditional: on the state before the first sample, which counts among the
+    /// parameters, and on the first p samples. Of them and of the standard errors see the models.
+    ///
+    /// The likelihood of the others is the exact one of a Gaussian process with the model's coefficients, however they were found, and with the
+    /// innovation variance that makes it greatest: the criteria that follow from it compare models of all methods. They do not
+    /// compare ARIMA models that difference a different number of times, because those are likelihoods of different samples.
+    /// Standard errors are those of the model's own method: from the normal equations for least squares, from the curvature of the
+    /// likelihood for maximum likelihood (as R's `arima`), and those of a long series for Yule-Walker and Burg (as R's `ar`). They
+    /// are absent where the samples do not determine the coefficients.
+    #[must_use]
+    pub fn of(model: &Model, samples: &[f64]) -> Option<Self> {
+        let samples = model.spec().latest(samples);
+        if samples.iter().any(|sample| sample.is_infinite()) {
+            return None;
+        }
+        match &model.fitted {
+            Fitted::Mean(_) => mean::inference(samples),
+            Fitted::Window(_) | Fitted::Nws(_) | Fitted::Auto(_) => None,
+            Fitted::Ets(ets) => ets::inference::of(ets, samples),
+            Fitted::Tar(tar) => tar::inference::of(tar, samples),
+            Fitted::Linear(linear) => match linear.estimates().fraction {
+                None => arma::inference::of(model.spec().inner(), linear.estimates(), samples),
+                Some(_) => None,
+            },
+        }
+    }
+
     /// How many numbers the fit estimated: the parameters and the innovation variance.
     #[must_use]
     pub fn n_estimated(&self) -> usize {

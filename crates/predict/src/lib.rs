@@ -38,6 +38,7 @@ mod spec;
 mod state;
 mod task;
 
+pub use auto::{LeadStanding, Standing};
 pub use evaluator::{Coverage, Errors, Evaluator, LeadScore};
 pub use fit::{FitError, fit};
 pub use forecast::{Forecast, Interval, half_width};

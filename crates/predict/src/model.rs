@@ -9,6 +9,7 @@ mod nelder_mead;
 pub(crate) mod nws;
 mod ring;
 mod sample;
+pub(crate) mod tar;
 pub(crate) mod window;
 
 use std::fmt;
@@ -43,6 +44,7 @@ pub(crate) enum Fitted {
     Linear(linear::Linear),
     Nws(nws::Nws),
     Ets(ets::Ets),
+    Tar(tar::Tar),
     Auto(Box<Auto>),
 }
 
@@ -53,11 +55,11 @@ impl Model {
         &self.spec
     }
 
-    /// The weights of past deviations from the mean, newest first (of the differenced series where there are differences); empty for MEAN, NWS and ETS, `N` times `1/N` for a window.
+    /// The weights of past deviations from the mean, newest first (of the differenced series where there are differences); empty for MEAN, NWS, ETS and TAR, `N` times `1/N` for a window.
     #[must_use]
     pub fn coefficients(&self) -> Vec<f64> {
         match &self.fitted {
-            Fitted::Mean(_) | Fitted::Nws(_) | Fitted::Ets(_) | Fitted::Auto(_) => Vec::new(),
+            Fitted::Mean(_) | Fitted::Nws(_) | Fitted::Ets(_) | Fitted::Tar(_) | Fitted::Auto(_) => Vec::new(),
             Fitted::Window(window) => vec![1.0 / window.length() as f64; window.length()],
             Fitted::Linear(linear) => linear.estimates().phi.clone(),
         }
@@ -88,6 +90,7 @@ impl Model {
             Fitted::Mean(mean) => mean.mean(),
             Fitted::Window(window) => window.mean(),
             Fitted::Nws(nws) => nws.mean(),
+            Fitted::Tar(tar) => tar.mean(),
             Fitted::Ets(ets) => ets.mean(),
             Fitted::Auto(auto) => auto.mean(),
             Fitted::Linear(linear) => linear.estimates().mean,
@@ -101,6 +104,7 @@ impl Model {
             Fitted::Mean(mean) => mean.variance(),
             Fitted::Window(window) => window.innovation_variance(),
             Fitted::Nws(nws) => nws.innovation_variance(),
+            Fitted::Tar(tar) => tar.innovation_variance(),
             Fitted::Ets(ets) => ets.innovation_variance(),
             Fitted::Auto(auto) => auto.innovation_variance(),
             Fitted::Linear(linear) => linear.estimates().innovation_variance,
@@ -124,6 +128,21 @@ impl Model {
         self.n_samples
     }
 
+    /// What each sample differs by from the forecast that a predictor with these coefficients made one step before, if it has seen
+    /// `samples` from their start and nothing else. NaN where there was no forecast yet, and in gaps.
+    #[must_use]
+    pub fn one_step_errors(&self, samples: &[f64]) -> Vec<f64> {
+        match &self.fitted {
+            Fitted::Mean(_) => mean::one_step_errors(samples),
+            Fitted::Window(window) => window.one_step_errors(samples),
+            Fitted::Linear(linear) => linear.one_step_errors(samples),
+            Fitted::Nws(nws) => nws.one_step_errors(samples),
+            Fitted::Ets(ets) => ets.one_step_errors(samples),
+            Fitted::Tar(tar) => tar.one_step_errors(samples),
+            Fitted::Auto(auto) => auto.afresh().one_step_errors(samples),
+        }
+    }
+
     /// A predictor that goes on where the samples of the fit end.
     #[must_use]
     pub fn predictor(&self) -> Predictor {
@@ -140,6 +159,7 @@ impl Model {
             (Spec::BestMean { window_max }, Fitted::Window(window)) => window.length() <= *window_max,
             (Spec::Nws { loss, recent }, Fitted::Nws(nws)) => nws.is_of(*loss, *recent),
             (Spec::Ets { trend, .. }, Fitted::Ets(ets)) => ets.is_of(*trend),
+            (Spec::Tar { order, delay }, Fitted::Tar(tar)) => tar.is_of(*order, *delay),
             (Spec::Auto { every, window, budget }, Fitted::Auto(auto)) => auto.is_sound(*every, *window, *budget),
             (spec, Fitted::Linear(linear)) => {
                 let Estimates { phi, theta, n_differences, fraction, .. } = linear.estimates();
@@ -166,6 +186,7 @@ impl Fitted {
             Self::Mean(mean) if !sample.is_nan() => mean.step(sample),
             Self::Window(window) => window.step(sample),
             Self::Ets(ets) => ets.step(sample),
+            Self::Tar(tar) => tar.step(sample),
             Self::Nws(nws) if !sample.is_nan() => nws.step(sample),
             Self::Auto(auto) => auto.take(sample),
             Self::Mean(_) | Self::Nws(_) => {}
@@ -179,6 +200,7 @@ impl Fitted {
             Self::Window(window) => window.is_sound(),
             Self::Linear(linear) => linear.is_sound(),
             Self::Nws(nws) => nws.is_sound(),
+            Self::Tar(tar) => tar.is_sound(),
             Self::Ets(ets) => ets.is_sound(),
             // What it is made of is known to its specification, with which Model::is_sound compares it.
             Self::Auto(auto) => auto.is_ready(),
@@ -197,6 +219,9 @@ impl fmt::Display for Model {
             }
             Fitted::Auto(auto) => {
                 auto.speaking(1).map_or(Ok(()), |speaking| write!(f, "  speaking {speaking}"))?;
+            }
+            Fitted::Tar(tar) => {
+                tar.parameters().iter().try_for_each(|(name, value)| write!(f, "  {name} {value:.6}"))?
             }
             Fitted::Nws(nws) => write!(f, "  speaking {}", nws.speaker())?,
             Fitted::Linear(linear) => {

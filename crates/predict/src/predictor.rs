@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::auto::Standing;
 use crate::forecast::Forecast;
 use crate::intervals::{Calibration, Intervals};
 use crate::model::{Fitted, Model};
@@ -112,25 +113,34 @@ impl Predictor {
         task
     }
 
-    fn due_task(&mut self) -> Option<Task> {
+    /// Says that the task that is out will not come back, so that it is handed out again.
+    pub fn give_up_task(&mut self) {
+        self.is_task_out = false;
+    }
+
+    fn due_task(&self) -> Option<Task> {
         if let Fitted::Auto(auto) = &self.model.fitted {
             return auto.task();
         }
-        let schedule = self.schedule.as_mut().filter(|schedule| schedule.is_due)?;
-        schedule.is_due = false;
+        let schedule = self.schedule.as_ref().filter(|schedule| schedule.is_due)?;
         let ticket = Ticket { model_idx: 0, clock: schedule.history.clock() };
         Some(Task { spec: self.model.spec.inner().clone(), samples: schedule.history.to_vec(), ticket })
     }
 
-    /// Takes what a task of this predictor came to. The model is run over the samples that came since the task was taken.
+    /// Takes what a task of this predictor came to. The model is run over the samples that came since the task was taken. What another
+    /// predictor's task came to is left aside.
     pub fn install(&mut self, done: Done) {
         self.is_task_out = false;
         if let Fitted::Auto(auto) = &mut self.model.fitted {
             return auto.install(done);
         }
-        let Some(schedule) = self.schedule.as_mut().filter(|_| done.spec == *self.model.spec.inner()) else {
+        let is_ours = |schedule: &&mut Schedule| {
+            done.spec == *self.model.spec.inner() && done.ticket.clock <= schedule.history.clock()
+        };
+        let Some(schedule) = self.schedule.as_mut().filter(is_ours) else {
             return;
         };
+        schedule.is_due = false;
         match done.result {
             Ok(fitted) => {
                 schedule.n_refits += 1;
@@ -180,6 +190,7 @@ impl Predictor {
             Fitted::Linear(linear) => linear.forecast_into(self.n_missing, means, standard_errors),
             Fitted::Auto(auto) => auto.forecast_into(self.n_missing, means, standard_errors),
             Fitted::Ets(ets) => ets.forecast_into(self.n_missing, means, standard_errors),
+            Fitted::Tar(tar) => tar.forecast_into(means, standard_errors),
             Fitted::Nws(nws) => nws.forecast_into(self.n_missing, means, standard_errors),
         }
     }
@@ -214,14 +225,22 @@ impl Predictor {
         }
     }
 
-    /// The model whose word counts most for `lead`: of an `AUTO` one of its candidates, otherwise the model itself.
+    /// The candidate whose word counts most for `lead`, of an `AUTO`; for other models what [`Predictor::speaking`] says.
     #[must_use]
-    pub fn speaking_at(&self, lead: usize) -> &Spec {
-        let auto = match &self.model.fitted {
-            Fitted::Auto(auto) => auto.speaking(lead),
-            _ => None,
-        };
-        auto.unwrap_or(self.model.spec.inner())
+    pub fn speaking_at(&self, lead: usize) -> Option<String> {
+        match &self.model.fitted {
+            Fitted::Auto(auto) => auto.speaking(lead).map(Spec::to_string),
+            _ => self.speaking(),
+        }
+    }
+
+    /// How the candidates of an `AUTO` stand; empty for other models.
+    #[must_use]
+    pub fn standings(&self) -> Vec<Standing> {
+        match &self.model.fitted {
+            Fitted::Auto(auto) => auto.standings(),
+            _ => Vec::new(),
+        }
     }
 
     /// Whether the parts fit together, as a decoder must check.

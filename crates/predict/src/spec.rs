@@ -8,6 +8,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::model::tar::n_rows_min;
+
 pub use error::SpecError;
 
 /// A model to be fitted, by the names of RPS (Figure 3) where it has them.
@@ -78,6 +80,13 @@ pub enum Spec {
         trend: Trend,
         /// Within which bounds the smoothing is looked for.
         region: Region,
+    },
+    /// `TAR(p)`: autoregressive of order `p` in each of two regimes, by which side of a threshold an earlier sample is on.
+    Tar {
+        /// The order of both, at least 1.
+        order: usize,
+        /// How many steps earlier that sample is, from 1 to `order`; the fit chooses if `None`.
+        delay: Option<usize>,
     },
     /// `NWS`: at each step the word of the one of many cheap predictors that was least wrong, as in the Network Weather Service.
     Nws {
@@ -202,11 +211,26 @@ impl Spec {
         }
     }
 
+    /// The samples that a fit uses: the last `window` for a `REFIT`, twice as many for an `AUTO`, which is run over them, all otherwise.
+    pub(crate) fn latest<'s>(&self, samples: &'s [f64]) -> &'s [f64] {
+        match self {
+            Self::Refit { window, .. } => &samples[samples.len().saturating_sub(*window)..],
+            Self::Auto { window, .. } => &samples[samples.len().saturating_sub(2 * window)..],
+            _ => samples,
+        }
+    }
+
     /// The orders of a linear model.
     pub(crate) fn orders(&self) -> Option<Orders> {
         let plain = |n_phi, n_differences, n_theta| Orders { n_phi, n_differences, n_theta, truncation: None };
         match *self {
-            Self::Auto { .. } | Self::Mean | Self::Last | Self::BestMean { .. } | Self::Nws { .. } | Self::Ets { .. } => None,
+            Self::Auto { .. }
+            | Self::Mean
+            | Self::Last
+            | Self::BestMean { .. }
+            | Self::Nws { .. }
+            | Self::Ets { .. }
+            | Self::Tar { .. } => None,
             Self::Ar { order, .. } => Some(plain(order, 0, 0)),
             Self::Ma { order, .. } => Some(plain(0, 0, order)),
             Self::Arma { n_phi, n_theta, .. } => Some(plain(n_phi, 0, n_theta)),
@@ -224,6 +248,8 @@ impl Spec {
         match self.inner() {
             Self::BestMean { window_max } => *window_max,
             Self::Ets { trend, .. } => trend.n_constants(),
+            // Of the two intercepts one counts as the mean; the threshold is a coefficient.
+            Self::Tar { order, .. } => 2 * order + 2,
             plain => plain
                 .orders()
                 .map_or(0, |orders| orders.n_phi + orders.n_theta + usize::from(orders.truncation.is_some())),
@@ -245,6 +271,7 @@ impl Spec {
             Self::Arfima { n_phi, n_theta, .. } => 3 * (n_phi + n_theta) + 20,
             // Constants, as many first states, and a sample or two to err on.
             Self::Ets { trend, .. } => 2 * trend.n_constants() + 2,
+            Self::Tar { order, .. } => order + n_rows_min(*order),
             Self::Refit { model, .. } => model.n_samples_min(),
         }
     }
@@ -268,10 +295,17 @@ impl Spec {
             ("ETS(A,A,N)", "the same with a slope: Holt's method, HOLT for short"),
             ("ETS(A,Ad,N)", "the same with a slope that dies out"),
             (
+                "TAR(p)",
+                "threshold autoregression: one AR(p) while an earlier sample is low, another while it is high; for cycles that rise and fall differently",
+            ),
+            (
                 "NWS",
                 "the word of the one of twenty cheap predictors (means, medians, smoothers) that erred least so far; as in the Network Weather Service",
             ),
-            ("AUTO", "several of these side by side, fitted anew in turns; for each lead the best of late speak together"),
+            (
+                "AUTO",
+                "several of these side by side, fitted anew in turns; for each lead the best of late speak together",
+            ),
             ("REFIT(model,every=n,window=n)", "any of these, fitted anew every n samples to the last n"),
         ]
     }
@@ -308,6 +342,8 @@ impl fmt::Display for Spec {
                 };
                 write!(f, "ETS(A,{trend},N{region})")
             }
+            Self::Tar { order, delay: None } => write!(f, "TAR({order})"),
+            Self::Tar { order, delay: Some(delay) } => write!(f, "TAR({order},delay={delay})"),
             Self::Nws { loss, recent } => {
                 let loss = match loss {
                     Loss::Squared => None,

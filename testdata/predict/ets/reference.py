@@ -55,6 +55,7 @@ with open("reference.csv", "w", newline="") as file:
                 if best is None or fit.sse < best.sse:
                     best = fit
             table.writerow(["fitted", name, letter, 1, "sse", 1, repr(float(best.sse))])
+            table.writerow(["fitted", name, letter, 1, "log_likelihood", 1, repr(float(best.llf))])
             for idx in range(list(LETTERS).index(letter) + 1):
                 table.writerow(["fitted", name, letter, 1, NAMES[idx], 1, repr(float(best.params.iloc[idx]))])
     for letter, cases in FIXED.items():

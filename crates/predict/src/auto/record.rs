@@ -17,7 +17,7 @@ const MEMORY: f64 = 200.0;
 const MEMORY_LEADS: f64 = 8.0;
 
 /// The weight of a candidate goes with this power of one over its mean squared error.
-const SHARPNESS: f64 = 8.0;
+const SHARPNESS: f64 = 12.0;
 
 /// A candidate that would weigh less is left out.
 const WEIGHT_MIN: f64 = 0.02;
@@ -69,9 +69,18 @@ impl Record {
         self.between(below, share, |lead| lead.weights[candidate_idx])
     }
 
-    /// Whether the candidate has any weight at any lead.
-    pub(super) fn has_weight(&self, candidate_idx: usize) -> bool {
-        self.leads.iter().any(|lead| lead.weights[candidate_idx] > 0.0)
+    /// How many leads of the candidate's forecast count; beyond them it has no weight.
+    pub(super) fn n_leads_heard(&self, candidate_idx: usize) -> usize {
+        match self.leads.iter().rposition(|lead| lead.weights[candidate_idx] > 0.0) {
+            None => 0,
+            // Its weight goes to 0 on the way to the next watched lead.
+            Some(last) => LADDER.leads.get(last + 1).map_or(usize::MAX, |next| next - 1),
+        }
+    }
+
+    /// One for each lead of the ladder.
+    pub(super) fn leads(&self) -> &[LeadRecord] {
+        &self.leads
     }
 
     /// The mean squared error of the combination, and how many errors it is of, for a lead at this place of the ladder.
@@ -109,10 +118,10 @@ impl Record {
         }
     }
 
-    /// Which candidates can speak decides who has weight.
-    pub(super) fn weigh(&mut self, speaks: impl Fn(usize) -> bool) {
-        for record in &mut self.leads {
-            record.weigh(&speaks);
+    /// Weighs the candidates that can speak: `speaks` is asked for candidate and lead.
+    pub(super) fn weigh(&mut self, speaks: impl Fn(usize, usize) -> bool) {
+        for (record, lead) in self.leads.iter_mut().zip(LADDER.leads) {
+            record.weigh(|idx| speaks(idx, lead));
         }
     }
 
@@ -159,7 +168,8 @@ impl LeadRecord {
             let square = self.squares[idx];
             if square == least { 1.0 } else { (least / square).powf(SHARPNESS) }
         };
-        let mut weights: Vec<f64> = (0..self.squares.len()).map(|idx| if speaks(idx) { weight(idx) } else { 0.0 }).collect();
+        let mut weights: Vec<f64> =
+            (0..self.squares.len()).map(|idx| if speaks(idx) { weight(idx) } else { 0.0 }).collect();
         let sum: f64 = weights.iter().sum();
         weights.iter_mut().filter(|weight| **weight < WEIGHT_MIN * sum).for_each(|weight| *weight = 0.0);
         let sum: f64 = weights.iter().sum();

@@ -1,44 +1,84 @@
-//! MA, ARMA and ARIMA: coefficients that make the sum of squared one-step errors least.
+//! MA, ARMA and ARIMA: coefficients that make the sum of squared one-step errors least, or the exact likelihood greatest.
 //!
-//! RPS's choice (section 5.2.2): no distribution of the errors is assumed. Where RPS searches with Powell's
-//! method, the gradient here is analytic and the search is Levenberg and Marquardt's.
+//! Least squares is RPS's choice (section 5.2.2): no distribution of the errors is assumed. Where RPS searches with Powell's
+//! method, the gradient here is analytic and the search is Levenberg and Marquardt's. The likelihood of an ARIMA is that of the
+//! series differenced, as in statsmodels with `simple_differencing`; without gaps R's diffuse start says the same.
 
 mod css;
 mod hannan_rissanen;
-mod levenberg_marquardt;
+pub(crate) mod inference;
+mod innovations;
+mod lagged;
+pub(super) mod levenberg_marquardt;
+mod likelihood;
+mod maximum_likelihood;
 mod polynomial;
+mod process;
+mod reflection;
 
 use super::linear::{Estimates, Linear};
 use super::sample::Centred;
 use crate::fit::FitError;
 use crate::spec::{Method, Orders, Spec};
-use css::Css;
+use css::{Css, Solution};
 
-/// Fits by conditional least squares. Samples in gaps are bridged by straight lines, and their errors do not count.
+/// Fits a model of these orders; the mean is estimated too unless the series is differenced.
 pub(crate) fn fit(spec: &Spec, samples: &[f64], orders: Orders, method: Method) -> Result<Linear, FitError> {
-    if method == Method::MaximumLikelihood {
-        todo!()
+    match method {
+        Method::LeastSquares => least_squares(spec, samples, orders, Gaps::Bridged),
+        Method::MaximumLikelihood => maximum_likelihood::fit(spec, samples, orders),
     }
-    let level = Centred::of(spec, samples)?.mean;
-    let bridged = bridge(samples);
-    let differenced = difference(&bridged, orders.n_differences);
+}
+
+/// An autoregression by least squares, mean and all. Every error counts that no gap has a part in.
+pub(crate) fn fit_autoregression(spec: &Spec, samples: &[f64], order: usize) -> Result<Linear, FitError> {
+    let orders = Orders { n_phi: order, n_differences: 0, n_theta: 0, truncation: None };
+    least_squares(spec, samples, orders, Gaps::LeftOut)
+}
+
+/// What conditional least squares makes of a gap.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Gaps {
+    /// Its samples lie on a straight line between those beside it, and their errors do not count: where there are moving
+    /// averages, no sample is independent of a gap before it.
+    Bridged,
+    /// No error counts whose prediction a gap has a part in.
+    LeftOut,
+}
+
+fn least_squares(spec: &Spec, samples: &[f64], orders: Orders, gaps: Gaps) -> Result<Linear, FitError> {
+    let centred = Centred::of(spec, samples)?;
+    let differenced = difference(&bridge(&centred.deviations), orders.n_differences);
     // A series that its differences make constant has nothing left to estimate from.
-    let centred = Centred::of(spec, &differenced)?;
+    Centred::of(spec, &differenced)?;
     let mean_is_free = orders.n_differences == 0;
-    let row = if mean_is_free { centred.deviations } else { differenced };
-    let counts = samples[orders.n_differences..].iter().map(|sample| !sample.is_nan()).collect();
-    let problem = Css::new(row, counts, orders, mean_is_free);
+    let problem = Css::new(differenced, counts(samples, orders, gaps), orders, mean_is_free);
     let best = problem.solve().ok_or_else(|| FitError::DidNotConverge { spec: spec.clone() })?;
-    let mean = if mean_is_free { level + best.mean } else { level };
-    let estimates = Estimates {
-        phi: best.phi,
-        theta: best.theta,
+    Ok(Linear::new(estimates(orders, centred.mean, best), samples))
+}
+
+/// Which errors of the differenced row count.
+fn counts(samples: &[f64], orders: Orders, gaps: Gaps) -> Vec<bool> {
+    let is_known: Vec<bool> = samples[orders.n_differences..].iter().map(|sample| !sample.is_nan()).collect();
+    match gaps {
+        Gaps::Bridged => is_known,
+        Gaps::LeftOut => {
+            let touched = |t: usize| is_known[t.saturating_sub(orders.n_phi)..=t].iter().all(|is_known| *is_known);
+            (0..is_known.len()).map(touched).collect()
+        }
+    }
+}
+
+/// `solution` is about `level`.
+fn estimates(orders: Orders, level: f64, solution: Solution) -> Estimates {
+    Estimates {
+        phi: solution.phi,
+        theta: solution.theta,
         n_differences: orders.n_differences,
-        mean,
-        innovation_variance: best.innovation_variance,
+        mean: level + solution.mean,
+        innovation_variance: solution.innovation_variance,
         fraction: None,
-    };
-    Ok(Linear::new(estimates, samples))
+    }
 }
 
 fn difference(samples: &[f64], n_differences: usize) -> Vec<f64> {

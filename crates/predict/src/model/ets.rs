@@ -5,6 +5,7 @@
 //! b(t) = phi b(t-1) + beta a(t) (Hyndman, Koehler, Ord and Snyder 2008, chapter 2); Holt's linear method is the one with
 //! phi = 1. ETS(A,N,N) is ARIMA(0,1,1) with theta = alpha - 1.
 
+pub(crate) mod inference;
 mod search;
 
 use serde::{Deserialize, Serialize};
@@ -76,6 +77,17 @@ impl Ets {
     /// NaN is a gap: the forecast takes its place.
     pub(crate) fn step(&mut self, sample: f64) {
         self.state.step(self.smoothing, bounded(sample));
+    }
+
+    /// From the first state that makes their squares least, as in the fit.
+    pub(crate) fn one_step_errors(&self, samples: &[f64]) -> Vec<f64> {
+        let deviations: Vec<f64> = samples.iter().map(|sample| sample - self.mean).collect();
+        let mut state = search::best_start(&deviations, self.smoothing);
+        let error = |deviation: &f64| {
+            let error = state.step(self.smoothing, *deviation);
+            if deviation.is_nan() { f64::NAN } else { error }
+        };
+        deviations.iter().map(error).collect()
     }
 
     /// `alpha`, `beta` and `phi`, as far as the trend has them.

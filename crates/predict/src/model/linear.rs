@@ -57,15 +57,56 @@ impl Linear {
     ///
     /// Without moving averages the state forgets everything but the last samples, and only those are run through.
     pub(crate) fn new(estimates: Estimates, samples: &[f64]) -> Self {
+        let mut linear = Self::at_rest(estimates);
+        linear.run_in(samples);
+        linear.get_ready()
+    }
+
+    /// With the state after `samples` whose one-step errors are known: one per sample, whatever in gaps.
+    pub(crate) fn with_errors(estimates: Estimates, samples: &[f64], errors: &[f64]) -> Self {
+        let mut linear = Self::at_rest(estimates);
+        for (sample, error) in samples.iter().zip(errors) {
+            let deviation = sample - linear.estimates.mean;
+            if deviation.is_nan() {
+                linear.push(deviation);
+            } else {
+                linear.history.push(deviation);
+                linear.errors.push(*error);
+            }
+        }
+        linear.get_ready()
+    }
+
+    fn at_rest(estimates: Estimates) -> Self {
         let eta = reversed(&expand(&estimates));
         let theta = reversed(&estimates.theta);
         let (history, errors) = (Ring::new(eta.len()), Ring::new(theta.len()));
-        let mut linear = Self { estimates, eta, theta, history, errors, ready: vec![0.0; N_LEADS_READY] };
-        linear.run_in(samples);
+        Self { estimates, eta, theta, history, errors, ready: vec![0.0; N_LEADS_READY] }
+    }
+
+    fn get_ready(mut self) -> Self {
+        let linear = &mut self;
         let mut ready = std::mem::take(&mut linear.ready);
         linear.standard_errors_into(0, &mut ready);
         linear.ready = ready;
-        linear
+        self
+    }
+
+    /// From the state at rest. The first samples stand in the history before there is anything to predict them by.
+    pub(crate) fn one_step_errors(&self, samples: &[f64]) -> Vec<f64> {
+        let mut linear = Self::at_rest(self.estimates.clone());
+        let n_given = linear.eta.len();
+        let error = |(idx, sample): (usize, &f64)| {
+            let deviation = sample - linear.estimates.mean;
+            let predicted = linear.predicted();
+            if idx < n_given {
+                linear.begin(deviation);
+                return f64::NAN;
+            }
+            linear.push(deviation);
+            deviation - predicted
+        };
+        samples.iter().enumerate().map(error).collect()
     }
 
     /// Gaps among the last samples are filled by the predictions in their place; twice the order of known samples
@@ -77,13 +118,27 @@ impl Linear {
         let n_given = if self.theta.is_empty() { 0 } else { self.eta.len() };
         for (idx, sample) in samples[start..].iter().enumerate() {
             let deviation = sample - self.estimates.mean;
-            if idx < n_given && !deviation.is_nan() {
-                self.history.push(deviation);
-                self.errors.push(0.0);
+            if idx < n_given {
+                self.begin(deviation);
             } else {
                 self.push(deviation);
             }
         }
+    }
+
+    /// Takes one of the first samples, before there is anything to predict it by.
+    fn begin(&mut self, deviation: f64) {
+        if deviation.is_nan() {
+            self.push(deviation);
+        } else {
+            self.history.push(deviation);
+            self.errors.push(0.0);
+        }
+    }
+
+    /// The next deviation as expected.
+    fn predicted(&self) -> f64 {
+        dot(&self.eta, self.history.recent()) + dot(&self.theta, self.errors.recent())
     }
 
     pub(crate) fn estimates(&self) -> &Estimates {
@@ -97,7 +152,7 @@ impl Linear {
 
     fn push(&mut self, deviation: f64) {
         if deviation.is_nan() || !self.theta.is_empty() {
-            let predicted = dot(&self.eta, self.history.recent()) + dot(&self.theta, self.errors.recent());
+            let predicted = self.predicted();
             let deviation = if deviation.is_nan() { predicted } else { deviation };
             self.errors.push(deviation - predicted);
             self.history.push(deviation);

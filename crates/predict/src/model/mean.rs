@@ -1,6 +1,10 @@
 //! MEAN: the running mean and variance of all that was seen (RPS section 5.2.1).
 
+use std::f64::consts::TAU;
+
 use serde::{Deserialize, Serialize};
+
+use crate::inference::{Inference, Parameter};
 
 /// Welford's running sums: exact to rounding however many samples come.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -15,6 +19,34 @@ pub(crate) fn fit(samples: &[f64]) -> Mean {
     let mut sums = Mean { n: 0, mean: 0.0, squares: 0.0 };
     samples.iter().filter(|sample| !sample.is_nan()).for_each(|sample| sums.step(*sample));
     sums
+}
+
+/// From the running mean of the samples before.
+pub(crate) fn one_step_errors(samples: &[f64]) -> Vec<f64> {
+    let mut sums = Mean { n: 0, mean: 0.0, squares: 0.0 };
+    let error = |sample: &f64| {
+        let error = if sums.n > 0 { sample - sums.mean } else { f64::NAN };
+        if !sample.is_nan() {
+            sums.step(*sample);
+        }
+        error
+    };
+    samples.iter().map(error).collect()
+}
+
+/// The mean with its standard error, and the likelihood of independent samples about it.
+pub(crate) fn inference(samples: &[f64]) -> Option<Inference> {
+    let mean = fit(samples);
+    let n = mean.n as f64;
+    let log_likelihood = -0.5 * n * ((TAU * mean.squares / n).ln() + 1.0);
+    let variance = mean.variance() / n;
+    let parameter = Parameter { name: "mean".to_owned(), value: mean.mean, standard_error: Some(variance.sqrt()) };
+    log_likelihood.is_finite().then(|| Inference {
+        parameters: vec![parameter],
+        covariances: vec![variance],
+        log_likelihood: Some(log_likelihood),
+        n_samples: mean.n as usize,
+    })
 }
 
 impl Mean {

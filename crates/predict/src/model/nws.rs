@@ -29,32 +29,36 @@ pub(crate) struct Nws {
 
 /// `samples` holds at least two known ones. `recent` is how many steps the members are judged on, all if `None`.
 pub(crate) fn fit(samples: &[f64], loss: Loss, recent: Option<usize>) -> Nws {
-    let panel = Panel::new();
-    let score = Score::new(panel.members().len(), recent);
-    let growth = ErrorGrowth::measure(&[], &[]);
-    let mut nws = Nws { panel, score, speaker_idx: 0, loss, growth, mean: 0.0 };
-    let (mut said, mut n_known) = (Vec::with_capacity(samples.len()), 0.0);
+    let mut nws = Nws::new(loss, recent);
+    let mut said = Vec::with_capacity(samples.len());
+    let mut n_known = 0.0;
     for sample in samples {
         if sample.is_nan() {
             said.push(f64::NAN);
             continue;
         }
-        if n_known > 0.0 {
-            nws.step(*sample);
-        } else {
-            nws.panel.step(*sample);
-        }
+        nws.step(*sample);
         n_known += 1.0;
         nws.mean += (sample - nws.mean) / n_known;
-        said.push(nws.prediction());
+        said.push(nws.prediction().unwrap_or(f64::NAN));
     }
     nws.growth = ErrorGrowth::measure(samples, &said);
     nws
 }
 
 impl Nws {
+    fn new(loss: Loss, recent: Option<usize>) -> Self {
+        let panel = Panel::new();
+        let score = Score::new(panel.members().len(), recent);
+        Self { panel, score, speaker_idx: 0, loss, growth: ErrorGrowth::measure(&[], &[]), mean: 0.0 }
+    }
+
     /// Takes a finite sample: every member is judged by what it said of it, then takes it.
     pub(crate) fn step(&mut self, sample: f64) {
+        if self.panel.is_empty() {
+            self.panel.step(sample);
+            return;
+        }
         let errors = self.panel.predictions().iter().map(|prediction| sample - prediction);
         match self.loss {
             Loss::Squared => self.score.add(errors.map(|error| error * error)),
@@ -64,13 +68,27 @@ impl Nws {
         self.panel.step(sample);
     }
 
+    /// Of what speaks at each step, members and scores beginning with the first sample.
+    pub(crate) fn one_step_errors(&self, samples: &[f64]) -> Vec<f64> {
+        let mut nws = Self::new(self.loss, self.score.window());
+        let error = |sample: &f64| {
+            let error = nws.prediction().map_or(f64::NAN, |said| sample - said);
+            if !sample.is_nan() {
+                nws.step(*sample);
+            }
+            error
+        };
+        samples.iter().map(error).collect()
+    }
+
     /// The name of the member whose word the forecast is.
     pub(crate) fn speaker(&self) -> String {
         self.panel.members()[self.speaker_idx].to_string()
     }
 
-    fn prediction(&self) -> f64 {
-        self.panel.predictions()[self.speaker_idx]
+    /// `None` before the first sample.
+    fn prediction(&self) -> Option<f64> {
+        (!self.panel.is_empty()).then(|| self.panel.predictions()[self.speaker_idx])
     }
 
     pub(crate) fn mean(&self) -> f64 {
@@ -83,7 +101,7 @@ impl Nws {
 
     /// `n_missing` is how many samples are missing since the last known one.
     pub(crate) fn forecast_into(&self, n_missing: usize, means: &mut [f64], standard_errors: &mut [f64]) {
-        means.fill(self.prediction());
+        means.fill(self.panel.predictions()[self.speaker_idx]);
         self.growth.standard_errors_into(n_missing, standard_errors);
     }
 

@@ -71,6 +71,18 @@ impl Window {
         self.sliding.step(sample);
     }
 
+    /// From the means of the samples before, once there are enough to fill the window.
+    pub(crate) fn one_step_errors(&self, samples: &[f64]) -> Vec<f64> {
+        let mut sliding = Sliding::new(self.sliding.length);
+        let mut mean = None;
+        let error = |sample: &f64| {
+            let error = sample - mean.unwrap_or(f64::NAN);
+            mean = sliding.step(*sample);
+            error
+        };
+        samples.iter().map(error).collect()
+    }
+
     /// `n_missing` is how many samples are missing since the last known one.
     pub(crate) fn forecast_into(&self, n_missing: usize, means: &mut [f64], standard_errors: &mut [f64]) {
         means.fill(self.sliding.mean());

@@ -44,7 +44,7 @@ fn infinity_is_no_measurement() {
 
 #[test]
 fn squares_that_overflow_are_refused() {
-    for text in ["AR(1)", "AR(1,method=burg)", "LAST", "MEAN", "NWS", "ETS(A,N,N)", "HOLT"] {
+    for text in ["AR(1)", "AR(1,method=burg)", "LAST", "MEAN", "NWS", "ETS(A,N,N)", "HOLT", "TAR(2)"] {
         let huge: Vec<f64> = (0..50).map(|t| if t % 3 == 0 { 1e300 } else { -1e300 }).collect();
         let error = fit(&text.parse().unwrap(), &huge).unwrap_err();
         assert!(matches!(error, FitError::TooLarge { largest: 1e300, .. }), "{text}: {error}");
@@ -94,6 +94,7 @@ fn any_spec() -> impl Strategy<Value = Spec> {
         (1..40).prop_map(|order| format!("AR({order})")),
         (1..40).prop_map(|order| format!("AR({order},method=burg)")),
         Just("NWS".to_owned()),
+        (1..9).prop_map(|order| format!("TAR({order})")),
         prop::sample::select(vec!["ETS(A,N,N)", "ETS(A,A,N)", "ETS(A,Ad,N)", "ETS(A,Ad,N,bounds=admissible)"])
             .prop_map(str::to_owned),
         (1..40).prop_map(|recent| format!("NWS(by=mae,recent={recent})")),

@@ -1,6 +1,6 @@
 //! Exponential smoothing: searches against statsmodels' (`testdata/predict/ets/reference.py`), and what theory says.
 
-use predict::{FitError, Spec, fit};
+use predict::{FitError, Inference, Spec, fit};
 
 use crate::testdata::{Noise, fitted, named, text};
 
@@ -137,4 +137,48 @@ fn scale_and_offset_are_the_models_own() {
 fn a_constant_is_refused() {
     let error = fit(&"HOLT".parse::<Spec>().unwrap(), &[4.0; 100]).unwrap_err();
     assert!(matches!(error, FitError::Constant { value: 4.0, .. }), "{error}");
+}
+
+#[test]
+fn the_likelihood_is_no_less_than_that_of_statsmodels() {
+    for (series, trend) in [("nile", "N"), ("nile", "A"), ("lh", "Ad"), ("sunspots", "A")] {
+        let samples = named(series);
+        let inference = Inference::of(&fitted(&format!("ETS(A,{trend},N)"), &samples), &samples).unwrap();
+        let (ours, theirs) = (inference.log_likelihood.unwrap(), theirs(series, trend, "log_likelihood"));
+        // As much more as their sum of squares is larger, by at most 1 in 1,000.
+        assert!((-1e-6..0.05).contains(&(ours - theirs)), "{series} {trend}: {ours} is not {theirs}");
+    }
+}
+
+#[test]
+fn the_standard_error_of_a_level_is_that_of_an_arima_0_1_1() {
+    let samples = simulated(0.4, 0.0, 0.0, 2_000, 66);
+    let error = |text: &str, name: &str| {
+        let inference = Inference::of(&fitted(text, &samples), &samples).unwrap();
+        let found = inference.parameters.into_iter().find(|parameter| parameter.name == name);
+        found.and_then(|parameter| parameter.standard_error).unwrap()
+    };
+    // They differ in where they begin. A long series has the square root of alpha (2 - alpha) / n.
+    let (ets, arima) = (error("ETS(A,N,N)", "alpha"), error("ARIMA(0,1,1)", "theta1"));
+    assert!((ets / arima - 1.0).abs() < 0.02, "{ets} {arima}");
+    assert!((ets / (0.64_f64 / 2_000.0).sqrt() - 1.0).abs() < 0.1, "{ets}");
+}
+
+#[test]
+fn a_constant_at_its_bound_has_no_standard_error() {
+    let levels = named("lake_huron");
+    let model = fitted("ETS(A,N,N)", &levels);
+    assert!(number_after(&model.to_string(), "alpha ") > 0.999);
+    let inference = Inference::of(&model, &levels).unwrap();
+    assert!(inference.covariances.is_empty() && inference.parameters.iter().all(|one| one.standard_error.is_none()));
+}
+
+#[test]
+fn one_step_errors_have_the_variance_of_the_fit() {
+    let nile = named("nile");
+    for text in ["ETS(A,N,N)", "HOLT", "ETS(A,Ad,N)"] {
+        let model = fitted(text, &nile);
+        let squares: f64 = model.one_step_errors(&nile).iter().map(|error| error * error).sum();
+        assert!((squares / 100.0 / model.innovation_variance() - 1.0).abs() < 1e-9, "{text}");
+    }
 }

@@ -4,7 +4,7 @@ use predict::{FitError, Spec, fit};
 
 use crate::testdata::{ar1, fitted};
 
-const MODELS: [&str; 10] = [
+const MODELS: [&str; 12] = [
     "MEAN",
     "LAST",
     "BM(8)",
@@ -15,6 +15,8 @@ const MODELS: [&str; 10] = [
     "ETS(A,N,N)",
     "HOLT",
     "ETS(A,Ad,N)",
+    "TAR(1)",
+    "TAR(3,delay=2)",
 ];
 
 #[test]
@@ -37,7 +39,7 @@ fn a_gap_at_the_end_of_a_fit_counts_like_one_that_was_stepped() {
     let series = ar1(0.8, 200, 12);
     let mut with_gap = series.clone();
     with_gap.extend([f64::NAN; 5]);
-    for text in ["MEAN", "LAST", "AR(4)", "NWS", "ETS(A,N,N)"] {
+    for text in ["MEAN", "LAST", "AR(4)", "NWS", "ETS(A,N,N)", "TAR(2)"] {
         let mut stepped = fitted(text, &series).predictor();
         (0..5).for_each(|_| stepped.step(f64::NAN));
         let (at_once, stepped) = (fitted(text, &with_gap).predictor().forecast(3), stepped.forecast(3));

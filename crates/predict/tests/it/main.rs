@@ -1,6 +1,7 @@
 //! What users of the crate rely on.
 
 mod arma;
+mod auto;
 mod bad_input;
 mod ets;
 mod gaps;
@@ -9,4 +10,5 @@ mod nws;
 mod predictor;
 mod reference;
 mod state;
+mod tar;
 mod testdata;

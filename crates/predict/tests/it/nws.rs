@@ -77,3 +77,12 @@ fn a_recorded_trace_is_told_better_than_by_last_and_mean() {
 fn other_models_have_no_speaker() {
     assert_eq!(fitted("AR(2)", &ar1(0.5, 100, 55)).predictor().speaking(), None);
 }
+
+#[test]
+fn one_step_errors_are_those_of_the_speakers() {
+    let samples = [5.0, 7.0, f64::NAN, 6.0];
+    let errors = fitted("NWS", &samples).one_step_errors(&samples);
+    // After two samples every member was wrong by as much, so the first still speaks: the last value.
+    assert!(errors[0].is_nan() && errors[2].is_nan());
+    assert_eq!([errors[1], errors[3]], [2.0, -1.0]);
+}

@@ -1,4 +1,8 @@
-//! The least sum of squares of a smooth vector function, by Levenberg and Marquardt's method (Moré 1978).
+//! The least sum of squares of a smooth vector function, by Levenberg and Marquardt's method (Moré 1978), within a box.
+//!
+//! A parameter that stands at its bound and would gain from going beyond it takes no part in a step (Bertsekas 1982, section 2).
+
+use super::super::linear::dot;
 
 /// What is to be made small.
 pub(super) trait Problem {
@@ -7,6 +11,49 @@ pub(super) trait Problem {
 
     /// Writes the derivatives of every residual by all parameters, one residual after the other.
     fn jacobian(&self, parameters: &[f64], residuals: &[f64], rows: &mut Vec<f64>);
+
+    /// Writes what a step needs. A problem whose Jacobian has a structure overrides this. The gradient has to be exact; the
+    /// products may be off a little, which costs steps and not digits.
+    fn normal_equations(&self, parameters: &[f64], residuals: &[f64], equations: &mut NormalEquations) {
+        let mut rows = Vec::new();
+        self.jacobian(parameters, residuals, &mut rows);
+        equations.of(&rows, residuals, parameters.len());
+    }
+
+    /// The magnitude that a parameter may not exceed.
+    fn bound(&self, _idx: usize) -> f64 {
+        f64::INFINITY
+    }
+}
+
+/// J'J and J'r, of the Jacobian J and the residuals r.
+#[derive(Clone, Debug, Default)]
+pub(super) struct NormalEquations {
+    /// Row after row; only the lower half is read.
+    pub(super) products: Vec<f64>,
+    pub(super) gradient: Vec<f64>,
+}
+
+impl NormalEquations {
+    /// Of a Jacobian given one residual after the other.
+    pub(super) fn of(&mut self, rows: &[f64], residuals: &[f64], n: usize) {
+        self.clear(n);
+        for (row, residual) in rows.chunks_exact(n.max(1)).zip(residuals) {
+            for (i, slope) in row.iter().enumerate() {
+                self.gradient[i] += slope * residual;
+                let products = &mut self.products[i * n..=i * n + i];
+                products.iter_mut().zip(row).for_each(|(product, other)| *product += slope * other);
+            }
+        }
+    }
+
+    /// Zeros for `n` parameters.
+    pub(super) fn clear(&mut self, n: usize) {
+        self.products.clear();
+        self.products.resize(n * n, 0.0);
+        self.gradient.clear();
+        self.gradient.resize(n, 0.0);
+    }
 }
 
 /// Where the search ended.
@@ -23,15 +70,34 @@ const COSINE_MAX: f64 = 1e-8;
 /// A relative gain this small is rounding.
 const GAIN_MIN: f64 = 1e-14;
 
+/// A full step that promises to lower the sum by less than this share of it is the last one. It moves the parameters by n times this,
+/// squared, in standard errors (the idea of Bates and Watts 1981), and what it leaves is less by far.
+const PROMISE_MIN: f64 = 1e-10;
+
+/// In an over-parametrized model whole directions leave the sum level, and a search could wander there for thousands of steps. So many
+/// steps that together gain less than this share end it; R's optimizer stops when a single one does.
+const PATIENCE: usize = 20;
+const GAIN_OF_PATIENCE: f64 = 1e-8;
+
+/// As little damping as keeps the equations solvable.
+const UNDAMPED: f64 = 1e-10;
+
 /// With so much damping a step is shorter than rounding.
 const DAMPING_MAX: f64 = 1e16;
 
 /// In at most so many steps. `None` when the function is not defined at `start`.
 pub(super) fn minimize(problem: &impl Problem, start: Vec<f64>, n_steps_max: usize) -> Option<Minimum> {
     let mut search = Search::start(problem, start)?;
-    for _ in 0..n_steps_max {
+    let mut milestone = search.sum_of_squares;
+    for idx in 0..n_steps_max {
         if search.is_at_minimum() {
             return Some(search.finish(true));
+        }
+        if (idx + 1) % PATIENCE == 0 {
+            if search.sum_of_squares > milestone * (1.0 - GAIN_OF_PATIENCE) {
+                return Some(search.finish(true));
+            }
+            milestone = search.sum_of_squares;
         }
         match search.advance(problem) {
             Advance::Far => {}
@@ -53,10 +119,13 @@ struct Search {
     residuals: Vec<f64>,
     sum_of_squares: f64,
     damping: f64,
-    /// The Jacobian of the current point, and the normal equations that follow from it, lower half.
-    rows: Vec<f64>,
-    gram: Vec<f64>,
-    gradient: Vec<f64>,
+    /// Of the current point.
+    equations: NormalEquations,
+    /// What the products lack of half the second derivatives of the sum, as the gradients so far tell, row after row.
+    curvature: Vec<f64>,
+    /// Whether a parameter stands at its bound and would gain from going beyond it.
+    is_held: Vec<bool>,
+    trial: Vec<f64>,
 }
 
 impl Search {
@@ -65,51 +134,48 @@ impl Search {
         if !problem.residuals(&parameters, &mut residuals) {
             return None;
         }
-        let sum_of_squares = squares(&residuals);
-        let (rows, gram, gradient) = (Vec::new(), Vec::new(), Vec::new());
-        let mut search = Self { parameters, residuals, sum_of_squares, damping: 1e-3, rows, gram, gradient };
+        let (sum_of_squares, n) = (dot(&residuals, &residuals), parameters.len());
+        let mut search = Self {
+            is_held: vec![false; parameters.len()],
+            parameters,
+            residuals,
+            sum_of_squares,
+            damping: 1e-3,
+            equations: NormalEquations::default(),
+            curvature: vec![0.0; n * n],
+            trial: Vec::new(),
+        };
         search.derive(problem);
         sum_of_squares.is_finite().then_some(search)
     }
 
     fn derive(&mut self, problem: &impl Problem) {
-        problem.jacobian(&self.parameters, &self.residuals, &mut self.rows);
-        let n = self.parameters.len();
-        self.gram.clear();
-        self.gram.resize(n * n, 0.0);
-        self.gradient.clear();
-        self.gradient.resize(n, 0.0);
-        for (row, residual) in self.rows.chunks_exact(n).zip(&self.residuals) {
-            for (i, slope) in row.iter().enumerate() {
-                self.gradient[i] += slope * residual;
-                let products = &mut self.gram[i * n..i * n + i + 1];
-                products.iter_mut().zip(row).for_each(|(product, other)| *product += slope * other);
-            }
+        problem.normal_equations(&self.parameters, &self.residuals, &mut self.equations);
+        for (idx, (at, slope)) in self.parameters.iter().zip(&self.equations.gradient).enumerate() {
+            self.is_held[idx] = at.abs() >= problem.bound(idx) && at * slope < 0.0;
         }
     }
 
     fn is_at_minimum(&self) -> bool {
-        let n = self.parameters.len();
-        let cosine = |i: usize| self.gradient[i].abs() / (self.gram[i * n + i] * self.sum_of_squares).sqrt();
+        let NormalEquations { products, gradient } = &self.equations;
+        let n = gradient.len();
+        let cosine = |i: usize| gradient[i].abs() / (products[i * n + i] * self.sum_of_squares).sqrt();
         // A column of zeros, or residuals of zeros, leaves nothing to gain.
-        (0..n).all(|i| cosine(i) < COSINE_MAX || cosine(i).is_nan())
+        (0..n).all(|i| self.is_held[i] || cosine(i) < COSINE_MAX || cosine(i).is_nan())
     }
 
     fn advance(&mut self, problem: &impl Problem) -> Advance {
-        let mut trial = Vec::new();
+        let is_last = self.promise() < PROMISE_MIN * self.sum_of_squares;
         while self.damping < DAMPING_MAX {
-            if let Some(step) = self.step() {
-                let parameters: Vec<f64> = self.parameters.iter().zip(&step).map(|(at, step)| at + step).collect();
-                let is_defined = problem.residuals(&parameters, &mut trial);
-                let sum_of_squares = squares(&trial);
-                if is_defined && sum_of_squares < self.sum_of_squares {
-                    let gain = 1.0 - sum_of_squares / self.sum_of_squares;
-                    self.parameters = parameters;
-                    self.sum_of_squares = sum_of_squares;
-                    std::mem::swap(&mut self.residuals, &mut trial);
-                    self.damping = (self.damping * 0.1).max(1e-12);
+            if let Some(mut step) = self.step(self.damping) {
+                if let Some(gain) = self.try_step(problem, &mut step) {
+                    let before = std::mem::take(&mut self.equations.gradient);
                     self.derive(problem);
-                    return if gain < GAIN_MIN { Advance::Short } else { Advance::Far };
+                    self.learn(&step, &before);
+                    return if is_last || gain < GAIN_MIN { Advance::Short } else { Advance::Far };
+                }
+                if is_last {
+                    return Advance::Short;
                 }
             }
             self.damping *= 4.0;
@@ -117,15 +183,80 @@ impl Search {
         Advance::Stuck
     }
 
-    /// Solves (G + damping * diag G) step = -gradient by Cholesky; `None` where rounding makes G indefinite.
-    fn step(&self) -> Option<Vec<f64>> {
-        let n = self.parameters.len();
-        let mut factor = self.gram.clone();
+    /// By how much a step without damping would lower the sum, if it were the parabola that is known of it.
+    fn promise(&self) -> f64 {
+        self.step(UNDAMPED).map_or(f64::INFINITY, |step| -dot(&step, &self.equations.gradient))
+    }
+
+    /// What the last step and the change of the gradient over it say of the curvature that the products leave out: the structured
+    /// secant update of Dennis, Gay and Welsch (1981), here of rank one. Where residuals stay large, as those of a time series do,
+    /// steps would grow shorter and shorter without it.
+    fn learn(&mut self, step: &[f64], before: &[f64]) {
+        let n = step.len();
+        let products = &self.equations.products;
+        let product = |i: usize, j: usize| products[i.max(j) * n + i.min(j)];
+        let left: Vec<f64> = (0..n)
+            .map(|i| self.equations.gradient[i] - before[i] - (0..n).map(|j| product(i, j) * step[j]).sum::<f64>())
+            .collect();
+        let known: Vec<f64> = self.curvature.chunks_exact(n).map(|row| dot(row, step)).collect();
+        let size = (dot(&left, step) / dot(&known, step)).abs().min(1.0);
+        let size = if size.is_nan() { 1.0 } else { size };
+        let rest: Vec<f64> = left.iter().zip(&known).map(|(left, known)| left - size * known).collect();
+        let scale = dot(&rest, step);
+        let is_told = scale.abs() > 1e-8 * (dot(&rest, &rest) * dot(step, step)).sqrt();
         for i in 0..n {
-            factor[i * n + i] += self.damping * self.gram[i * n + i].max(f64::MIN_POSITIVE);
+            for j in 0..n {
+                let change = if is_told { rest[i] * rest[j] / scale } else { 0.0 };
+                self.curvature[i * n + j] = size * self.curvature[i * n + j] + change;
+            }
+        }
+    }
+
+    /// Goes there if the sum is less there; by which share.
+    fn try_step(&mut self, problem: &impl Problem, step: &mut [f64]) -> Option<f64> {
+        let n = step.len();
+        let promise = 0.5
+            * (0..n)
+                .map(|i| {
+                    step[i] * (self.damping * self.equations.products[i * n + i] * step[i] - self.equations.gradient[i])
+                })
+                .sum::<f64>();
+        let moved = self.parameters.iter().zip(&*step).map(|(at, step)| at + step);
+        let inside = moved.enumerate().map(|(idx, at)| at.clamp(-problem.bound(idx), problem.bound(idx)));
+        let parameters: Vec<f64> = inside.collect();
+        step.iter_mut().zip(&parameters).zip(&self.parameters).for_each(|((step, to), from)| *step = to - from);
+        if !problem.residuals(&parameters, &mut self.trial) {
+            return None;
+        }
+        let sum_of_squares = dot(&self.trial, &self.trial);
+        (sum_of_squares < self.sum_of_squares).then(|| {
+            let gain = 1.0 - sum_of_squares / self.sum_of_squares;
+            let ratio = 0.5 * (self.sum_of_squares - sum_of_squares) / promise;
+            self.damping *= (1.0 - (2.0 * ratio - 1.0).powi(3)).clamp(0.1, 2.0);
+            self.damping = self.damping.max(1e-12);
+            self.parameters = parameters;
+            self.sum_of_squares = sum_of_squares;
+            std::mem::swap(&mut self.residuals, &mut self.trial);
+            gain
+        })
+    }
+
+    /// Solves (J'J + damping * diag J'J) step = -J'r by Cholesky, for the parameters that are not held; `None` where rounding makes
+    /// the matrix indefinite.
+    fn step(&self, damping: f64) -> Option<Vec<f64>> {
+        let NormalEquations { products, gradient } = &self.equations;
+        let n = gradient.len();
+        let mut factor: Vec<f64> = products.iter().zip(&self.curvature).map(|(product, rest)| product + rest).collect();
+        let mut step: Vec<f64> = gradient.iter().map(|slope| -slope).collect();
+        for i in 0..n {
+            factor[i * n + i] += damping * products[i * n + i].max(f64::MIN_POSITIVE);
+        }
+        for i in (0..n).filter(|i| self.is_held[*i]) {
+            (0..i).for_each(|j| factor[i * n + j] = 0.0);
+            (i + 1..n).for_each(|j| factor[j * n + i] = 0.0);
+            (factor[i * n + i], step[i]) = (1.0, 0.0);
         }
         cholesky(&mut factor, n)?;
-        let mut step: Vec<f64> = self.gradient.iter().map(|slope| -slope).collect();
         solve(&factor, n, &mut step);
         Some(step)
     }
@@ -133,10 +264,6 @@ impl Search {
     fn finish(self, has_converged: bool) -> Minimum {
         Minimum { parameters: self.parameters, sum_of_squares: self.sum_of_squares, has_converged }
     }
-}
-
-fn squares(residuals: &[f64]) -> f64 {
-    super::super::linear::dot(residuals, residuals)
 }
 
 /// The lower factor of a positive definite matrix of `n` rows, in its place; `None` when it is not one.
@@ -170,6 +297,23 @@ pub(super) fn solve(factor: &[f64], n: usize, side: &mut [f64]) {
     }
 }
 
+/// Of a positive definite matrix of `n` rows, of which the lower half is read; `None` when it is not one, or when rounding has
+/// taken more than half of the digits of a pivot.
+pub(crate) fn inverse(mut matrix: Vec<f64>, n: usize) -> Option<Vec<f64>> {
+    const PIVOT_MIN: f64 = 1e-14;
+    let diagonal: Vec<f64> = (0..n).map(|i| matrix[i * n + i]).collect();
+    cholesky(&mut matrix, n)?;
+    if (0..n).any(|i| matrix[i * n + i].powi(2) < PIVOT_MIN * diagonal[i]) {
+        return None;
+    }
+    let mut inverse = vec![0.0; n * n];
+    for (i, row) in inverse.chunks_exact_mut(n.max(1)).enumerate() {
+        row[i] = 1.0;
+        solve(&matrix, n, row);
+    }
+    Some(inverse)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -193,6 +337,31 @@ mod tests {
         let minimum = minimize(&Valley, vec![-1.2, 1.0], 100).unwrap();
         assert!(minimum.has_converged && minimum.sum_of_squares < 1e-20);
         assert!((minimum.parameters[0] - 1.0).abs() < 1e-8 && (minimum.parameters[1] - 1.0).abs() < 1e-8);
+    }
+
+    /// The same valley with a wall across it at x = 0.5.
+    struct Walled;
+
+    impl Problem for Walled {
+        fn residuals(&self, at: &[f64], residuals: &mut Vec<f64>) -> bool {
+            Valley.residuals(at, residuals)
+        }
+
+        fn jacobian(&self, at: &[f64], residuals: &[f64], rows: &mut Vec<f64>) {
+            Valley.jacobian(at, residuals, rows);
+        }
+
+        fn bound(&self, idx: usize) -> f64 {
+            if idx == 0 { 0.5 } else { f64::INFINITY }
+        }
+    }
+
+    #[test]
+    fn the_search_ends_at_a_wall_and_runs_along_it() {
+        let minimum = minimize(&Walled, vec![-0.4, 1.0], 100).unwrap();
+        assert!(minimum.has_converged, "{:?}", minimum.parameters);
+        assert_eq!(minimum.parameters[0], 0.5);
+        assert!((minimum.parameters[1] - 0.25).abs() < 1e-7, "{:?}", minimum.parameters);
     }
 
     #[test]

@@ -44,6 +44,11 @@ pub(super) fn search(deviations: &[f64], power: f64, trend: Trend, region: Regio
     Some(Best { smoothing, start })
 }
 
+/// The state before the first of `deviations` that makes the sum of squared errors least.
+pub(super) fn best_start(deviations: &[f64], smoothing: Smoothing) -> State {
+    Columns::default().best_start(deviations, smoothing).0
+}
+
 fn grid(n_axes: usize) -> impl Iterator<Item = Vec<f64>> {
     let n = GRID.len();
     (0..n.pow(n_axes as u32)).map(move |idx| (0..n_axes as u32).map(|axis| GRID[idx / n.pow(axis) % n]).collect())

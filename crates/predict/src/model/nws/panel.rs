@@ -33,6 +33,11 @@ impl Panel {
         }
     }
 
+    /// Whether no sample has come yet.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.n_recent == 0
+    }
+
     /// What each member expects of the next sample, and so of every later one; zeros before the first sample.
     pub(crate) fn predictions(&self) -> &[f64] {
         &self.predictions

@@ -31,6 +31,11 @@ impl Score {
         Self { sums: vec![0.0; n_members], recent }
     }
 
+    /// Over how many steps, if not over all.
+    pub(super) fn window(&self) -> Option<usize> {
+        self.recent.as_ref().map(|recent| recent.n_steps)
+    }
+
     pub(super) fn add(&mut self, costs: impl Iterator<Item = f64>) {
         let n = self.sums.len();
         match &mut self.recent {
