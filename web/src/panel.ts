@@ -10,6 +10,7 @@ type Fact = [term: string, value: string];
 export function modelPanel(detail: SeriesDetail): Node[] {
   const { fitted, waiting } = detail;
   const facts: Fact[] = [["in use", detail.model]];
+  if (detail.model_speaking !== undefined) facts.push(["speaking", detail.model_speaking]);
   if (waiting !== null) facts.push(["waiting", waitingText(waiting)]);
   if (fitted !== null) {
     facts.push(

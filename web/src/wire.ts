@@ -28,6 +28,8 @@ export interface SeriesInfo {
   n_samples: number;
   n_gaps: number;
   model: string;
+  /** Whose word counts most for the next sample; only of models that choose among several. */
+  model_speaking?: string;
 }
 
 export interface SeriesList {

@@ -66,6 +66,9 @@ pub struct Series {
     pub n_gaps: u64,
     /// The model in use at this moment.
     pub model: String,
+    /// Of a model that chooses among several, the one whose word counts most for the next sample.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model_speaking: Option<String>,
 }
 
 /// How a value comes about.
@@ -217,6 +220,9 @@ pub struct Forecast {
     pub confidence: f64,
     /// The model in use.
     pub model: String,
+    /// Of a model that chooses among several, whose word counts most from which lead on; empty for any other.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub model_speaking: Vec<Speaking>,
     /// Expected values; element `i` is for `origin + (i + 1) * step`.
     pub mean: Vec<f64>,
     /// Standard errors of the means.
@@ -225,6 +231,15 @@ pub struct Forecast {
     pub lower: Vec<f64>,
     /// Upper bounds, cut to the range of the series.
     pub upper: Vec<f64>,
+}
+
+/// Whose word counts most in a stretch of a forecast.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Speaking {
+    /// The first lead of the stretch, in steps. It ends before the next one, or with the forecast.
+    pub from_lead: usize,
+    /// The model.
+    pub model: String,
 }
 
 /// Answer of `GET /api/v1/series/{id}/forecasts`: what the node said back then, by the moments it was for.

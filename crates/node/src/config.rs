@@ -47,7 +47,7 @@ impl Default for Config {
             root: PathBuf::from("/"),
             data_dir: None,
             step: Duration::from_secs(1),
-            model: Spec::ar(16).refit(100, 600),
+            model: Spec::auto(),
             retention: Duration::from_secs(7 * 86_400),
             token: None,
             select: Selection::default(),

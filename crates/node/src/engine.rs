@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use predict::{Forecast, Spec};
+use predict::{Done, Forecast, Spec, Task};
 use units::Timestamp;
 
 use self::about::{About, Origin};
@@ -165,12 +165,38 @@ impl Engine {
         });
     }
 
-    /// Samples of a pushed series, each later than the one before.
+    /// Samples of a pushed series, each later than the one before. Fits that are due between them are made here.
     pub(crate) fn take_pushed(&mut self, id: &str, samples: &[(Timestamp, f64)], batch: &mut Batch) {
         if let Some(entry) = self.entries.get_mut(id) {
             for (label, value) in samples {
+                entry.forecaster.fit_here();
                 entry.take(*label, *value, &mut self.room, batch);
             }
+        }
+    }
+
+    /// The fits that are due, of all series. Each is to come back by [`Engine::install`], before the next step if it can.
+    pub(crate) fn take_tasks(&mut self) -> Vec<(Arc<str>, Task)> {
+        let entries = self.entries.iter_mut();
+        entries.filter_map(|(id, entry)| Some((Arc::clone(id), entry.forecaster.take_task()?))).collect()
+    }
+
+    pub(crate) fn take_task_of(&mut self, id: &str) -> Option<(Arc<str>, Task)> {
+        let entry = self.entries.get_mut(id)?;
+        Some((Arc::clone(&entry.about.id), entry.forecaster.take_task()?))
+    }
+
+    /// What became of a fit. One of a series that is gone is dropped.
+    pub(crate) fn install(&mut self, id: &str, done: Done) {
+        if let Some(entry) = self.entries.get_mut(id) {
+            entry.forecaster.install(done);
+        }
+    }
+
+    /// Says that a fit will not come back.
+    pub(crate) fn give_up_task(&mut self, id: &str) {
+        if let Some(entry) = self.entries.get_mut(id) {
+            entry.forecaster.give_up_task();
         }
     }
 }
@@ -196,6 +222,7 @@ impl Entry {
             let is_next = self.forecaster.last().is_none_or(|last| label > last);
             if is_next && label == label.floor_to(self.about.step) {
                 self.forecaster.take(label, value, &mut room, &mut said);
+                self.forecaster.fit_here();
                 said.clear();
             }
         }

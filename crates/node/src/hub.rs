@@ -3,12 +3,14 @@
 //! One lock holds the engine. A tick holds it for a fraction of a millisecond; a question takes a copy of what it
 //! needs and computes outside.
 
+mod fitter;
 mod forecasts;
 pub(crate) mod health;
 mod history;
 mod pushed;
 mod series;
 
+use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -21,6 +23,7 @@ pub(crate) use self::health::Counters;
 pub(crate) use self::history::TimeRange;
 pub(crate) use crate::error::QueryError;
 
+use self::fitter::{Due as DueFit, Fitter};
 use self::health::Pulse;
 use crate::api;
 use crate::clock::Clock;
@@ -59,7 +62,9 @@ pub(crate) struct Facts {
 pub(crate) struct Hub {
     facts: Facts,
     clock: Arc<dyn Clock>,
-    engine: Mutex<Engine>,
+    engine: Arc<Mutex<Engine>>,
+    /// Where fits are made; right after the tick while there is none.
+    fitter: Mutex<Option<Fitter>>,
     pulse: Mutex<Pulse>,
     store: Store,
     ticks: broadcast::Sender<Arc<Tick>>,
@@ -68,7 +73,15 @@ pub(crate) struct Hub {
 impl Hub {
     pub(crate) fn new(facts: Facts, clock: Arc<dyn Clock>, engine: Engine, store: Store) -> Self {
         let (ticks, _) = broadcast::channel(TICKS_KEPT);
-        Self { facts, clock, engine: Mutex::new(engine), pulse: Mutex::default(), store, ticks }
+        Self {
+            facts,
+            clock,
+            engine: Arc::new(Mutex::new(engine)),
+            fitter: Mutex::default(),
+            pulse: Mutex::default(),
+            store,
+            ticks,
+        }
     }
 
     /// Who this node is.
@@ -100,7 +113,9 @@ impl Hub {
         engine.finish_tick(due.label, self.facts.patience);
         let values = if self.ticks.receiver_count() > 0 { engine.sensor_values() } else { Vec::new() };
         let step = engine.sensor_plan().step;
+        let fits = engine.take_tasks();
         drop(engine);
+        self.fit(fits);
         self.store.put(batch);
         self.publish(Tick { time: due.label, step, values });
     }
@@ -110,9 +125,39 @@ impl Hub {
         let _ = self.ticks.send(Arc::new(tick));
     }
 
-    /// Writes what waits, and ends the store's thread.
+    /// Makes fits on a thread of their own from here on.
+    pub(crate) fn start_fitter(&self) -> io::Result<()> {
+        *self.fitter() = Some(Fitter::start(Arc::clone(&self.engine))?);
+        Ok(())
+    }
+
+    fn fit(&self, fits: Vec<DueFit>) {
+        if fits.is_empty() {
+            return;
+        }
+        if let Some(fitter) = self.fitter().as_ref() {
+            let refused = fitter.put(fits);
+            if !refused.is_empty() {
+                tracing::warn!(n = refused.len(), "fits wait, because those before them are not done");
+                let mut engine = self.engine();
+                refused.iter().for_each(|(id, _)| engine.give_up_task(id));
+            }
+            return;
+        }
+        for (id, task) in fits {
+            let done = task.run();
+            self.engine().install(&id, done);
+        }
+    }
+
+    /// Ends the thread that fits, writes what waits, and ends the store's thread.
     pub(crate) fn close(&self) {
+        drop(self.fitter().take());
         self.store.close();
+    }
+
+    fn fitter(&self) -> MutexGuard<'_, Option<Fitter>> {
+        self.fitter.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn engine(&self) -> MutexGuard<'_, Engine> {

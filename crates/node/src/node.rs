@@ -113,6 +113,7 @@ async fn serve(listener: TcpListener, hub: Arc<Hub>, access: Access, asked: ones
 fn begin(config: &Config, clock: Arc<dyn Clock>) -> Result<(Parts, Vec<api::Absent>), StartError> {
     let host = Host::open(&config.root)?;
     let (hub, schedule) = assemble(config, &host, Arc::clone(&clock))?;
+    hub.start_fitter().map_err(StartError::NoThread)?;
     let absent = hub.health().absent;
     let sampler = Sampler::new(clock, schedule, host, Arc::clone(&hub));
     let pace = Pace::start(sampler).map_err(StartError::NoThread)?;

@@ -1,5 +1,6 @@
 //! Fitting: from a specification and samples to a model, or to the reason why not.
 
+use crate::auto;
 use crate::model::{Fitted, Model, ar, arfima, arma, ets, mean, nws, tar, window};
 use crate::spec::Spec;
 
@@ -111,6 +112,7 @@ pub enum FitError {
 pub fn fit(spec: &Spec, samples: &[f64]) -> Result<Model, FitError> {
     let samples = spec.latest(samples);
     let n_known = count_known(spec.inner(), samples)?;
+    let mut calibration = None;
     let fitted = match spec.inner() {
         Spec::Mean => Fitted::Mean(mean::fit(samples)),
         Spec::Last => Fitted::Window(window::fit(samples, 1)),
@@ -127,6 +129,15 @@ pub fn fit(spec: &Spec, samples: &[f64]) -> Result<Model, FitError> {
             Fitted::Linear(arfima::fit(plain, samples, orders, *method, *truncation)?)
         }
         Spec::Tar { order, delay } => Fitted::Tar(tar::fit(spec.inner(), samples, *order, *delay)?),
+        Spec::Auto { every, window, budget } => {
+            let (auto, learned) = auto::fit(samples, *every, *window, *budget);
+            let have = auto.n_known();
+            if !auto.is_ready() && have < spec.n_samples_min() {
+                return Err(FitError::TooShort { spec: spec.clone(), have, need: spec.n_samples_min() });
+            }
+            calibration = Some(learned);
+            Fitted::Auto(Box::new(auto))
+        }
         Spec::Refit { .. } => unreachable!("the inner model of a REFIT is never a REFIT"),
     };
     if !fitted.is_sound() {
@@ -134,7 +145,7 @@ pub fn fit(spec: &Spec, samples: &[f64]) -> Result<Model, FitError> {
     }
     let n_missing = samples.iter().rev().take_while(|sample| sample.is_nan()).count();
     let recent = if matches!(spec, Spec::Refit { .. }) { samples.to_vec() } else { Vec::new() };
-    Ok(Model { spec: spec.clone(), fitted, n_samples: n_known, n_missing, recent })
+    Ok(Model { spec: spec.clone(), fitted, n_samples: n_known, n_missing, recent, calibration })
 }
 
 pub(crate) fn too_large(spec: &Spec, samples: &[f64]) -> FitError {

@@ -49,7 +49,7 @@ impl Inference {
         }
         match &model.fitted {
             Fitted::Mean(_) => mean::inference(samples),
-            Fitted::Window(_) | Fitted::Nws(_) => None,
+            Fitted::Window(_) | Fitted::Nws(_) | Fitted::Auto(_) => None,
             Fitted::Ets(ets) => ets::inference::of(ets, samples),
             Fitted::Tar(tar) => tar::inference::of(tar, samples),
             Fitted::Linear(linear) => match linear.estimates().fraction {

@@ -22,12 +22,14 @@
 //! Floor 2: no I/O, no clock, and no threads but the worker pool that a [`Fleet`] shares its work among.
 #![forbid(unsafe_code)]
 
+mod auto;
 mod compare;
 mod error_growth;
 mod evaluator;
 mod fit;
 mod fleet;
 mod forecast;
+mod history;
 mod inference;
 mod intervals;
 mod ladder;
@@ -38,7 +40,9 @@ mod refit;
 mod select;
 mod spec;
 mod state;
+mod task;
 
+pub use auto::{LeadStanding, Standing};
 pub use compare::{CompareError, Comparison, Variance, compare};
 pub use evaluator::{Coverage, Errors, Evaluator, IntervalScores, LeadScore};
 pub use fit::{FitError, fit};
@@ -52,3 +56,4 @@ pub use predictor::Predictor;
 pub use select::{Criterion, NoScore, Ranked, select};
 pub use spec::{ArMethod, Method, Region, Spec, SpecError, Trend};
 pub use state::RestoreError;
+pub use task::{Done, Task};

@@ -17,6 +17,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::auto::Auto;
+use crate::intervals::Calibration;
 use crate::predictor::Predictor;
 use crate::spec::{Orders, Spec};
 use linear::{Estimates, Fraction};
@@ -31,6 +33,8 @@ pub struct Model {
     pub(crate) n_missing: usize,
     /// The samples themselves, for a `REFIT` only, whose predictor goes on from them.
     pub(crate) recent: Vec<f64>,
+    /// What an `AUTO` has learned of its intervals, which its predictor goes on from.
+    pub(crate) calibration: Option<Calibration>,
 }
 
 /// The estimates of each kind of model, and the end of the samples that they came from.
@@ -42,6 +46,7 @@ pub(crate) enum Fitted {
     Nws(nws::Nws),
     Ets(ets::Ets),
     Tar(tar::Tar),
+    Auto(Box<Auto>),
 }
 
 impl Model {
@@ -55,7 +60,7 @@ impl Model {
     #[must_use]
     pub fn coefficients(&self) -> Vec<f64> {
         match &self.fitted {
-            Fitted::Mean(_) | Fitted::Nws(_) | Fitted::Ets(_) | Fitted::Tar(_) => Vec::new(),
+            Fitted::Mean(_) | Fitted::Nws(_) | Fitted::Ets(_) | Fitted::Tar(_) | Fitted::Auto(_) => Vec::new(),
             Fitted::Window(window) => vec![1.0 / window.length() as f64; window.length()],
             Fitted::Linear(linear) => linear.estimates().phi.clone(),
         }
@@ -88,6 +93,7 @@ impl Model {
             Fitted::Nws(nws) => nws.mean(),
             Fitted::Tar(tar) => tar.mean(),
             Fitted::Ets(ets) => ets.mean(),
+            Fitted::Auto(auto) => auto.mean(),
             Fitted::Linear(linear) => linear.estimates().mean,
         }
     }
@@ -101,15 +107,18 @@ impl Model {
             Fitted::Nws(nws) => nws.innovation_variance(),
             Fitted::Tar(tar) => tar.innovation_variance(),
             Fitted::Ets(ets) => ets.innovation_variance(),
+            Fitted::Auto(auto) => auto.innovation_variance(),
             Fitted::Linear(linear) => linear.estimates().innovation_variance,
         }
     }
 
-    /// Which of its members gives the forecast, for a model that chooses among several; `None` for any other.
+    /// Which of its members gives the forecast, for a model that chooses among several; `None` for any other. Of an `AUTO` it is the
+    /// one whose word counts most for the next sample.
     #[must_use]
     pub fn speaking(&self) -> Option<String> {
         match &self.fitted {
             Fitted::Nws(nws) => Some(nws.speaker()),
+            Fitted::Auto(auto) => auto.speaking(1).map(Spec::to_string),
             _ => None,
         }
     }
@@ -131,6 +140,7 @@ impl Model {
             Fitted::Nws(nws) => nws.one_step_errors(samples),
             Fitted::Ets(ets) => ets.one_step_errors(samples),
             Fitted::Tar(tar) => tar.one_step_errors(samples),
+            Fitted::Auto(auto) => auto.afresh().one_step_errors(samples),
         }
     }
 
@@ -151,6 +161,7 @@ impl Model {
             (Spec::Nws { loss, recent }, Fitted::Nws(nws)) => nws.is_of(*loss, *recent),
             (Spec::Ets { trend, .. }, Fitted::Ets(ets)) => ets.is_of(*trend),
             (Spec::Tar { order, delay }, Fitted::Tar(tar)) => tar.is_of(*order, *delay),
+            (Spec::Auto { every, window, budget }, Fitted::Auto(auto)) => auto.is_sound(*every, *window, *budget),
             (spec, Fitted::Linear(linear)) => {
                 let Estimates { phi, theta, n_differences, fraction, .. } = linear.estimates();
                 let truncation = fraction.map(|fraction| fraction.truncation);
@@ -164,11 +175,25 @@ impl Model {
             }
             _ => false,
         };
-        spec_and_fit_agree && self.fitted.is_sound()
+        spec_and_fit_agree && self.fitted.is_sound() && self.calibration.is_none()
     }
 }
 
 impl Fitted {
+    /// Takes the next sample, NaN for a gap.
+    pub(crate) fn step(&mut self, sample: f64) {
+        match self {
+            Self::Linear(linear) => linear.step(sample),
+            Self::Mean(mean) if !sample.is_nan() => mean.step(sample),
+            Self::Window(window) => window.step(sample),
+            Self::Ets(ets) => ets.step(sample),
+            Self::Tar(tar) => tar.step(sample),
+            Self::Nws(nws) if !sample.is_nan() => nws.step(sample),
+            Self::Auto(auto) => auto.take(sample),
+            Self::Mean(_) | Self::Nws(_) => {}
+        }
+    }
+
     /// Whether every estimate is a finite number, and the parts fit together.
     pub(crate) fn is_sound(&self) -> bool {
         match self {
@@ -178,6 +203,8 @@ impl Fitted {
             Self::Nws(nws) => nws.is_sound(),
             Self::Tar(tar) => tar.is_sound(),
             Self::Ets(ets) => ets.is_sound(),
+            // What it is made of is known to its specification, with which Model::is_sound compares it.
+            Self::Auto(auto) => auto.is_ready(),
         }
     }
 }
@@ -190,6 +217,9 @@ impl fmt::Display for Model {
             Fitted::Window(window) => write!(f, "  window {}", window.length())?,
             Fitted::Ets(ets) => {
                 ets.parameters().iter().try_for_each(|(name, value)| write!(f, "  {name} {value:.6}"))?
+            }
+            Fitted::Auto(auto) => {
+                auto.speaking(1).map_or(Ok(()), |speaking| write!(f, "  speaking {speaking}"))?;
             }
             Fitted::Tar(tar) => {
                 tar.parameters().iter().try_for_each(|(name, value)| write!(f, "  {name} {value:.6}"))?

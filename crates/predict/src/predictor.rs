@@ -2,13 +2,14 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::fit::fit;
+use crate::auto::Standing;
 use crate::forecast::Forecast;
 use crate::intervals::{Calibration, Intervals};
 use crate::model::linear::Linear;
 use crate::model::{Fitted, Model};
 use crate::refit::Schedule;
 use crate::spec::Spec;
+use crate::task::{Done, Task, Ticket};
 
 /// Gaps longer than this no longer widen the errors. By then a stationary model has returned to its mean and its
 /// whole variance, and the work of a forecast after a gap stays bounded.
@@ -32,6 +33,17 @@ pub struct Predictor {
     n_missing: usize,
     schedule: Option<Schedule>,
     calibration: Option<Calibration>,
+    fits: Fits,
+    /// Whether a task is out. Not saved: nobody will bring the task back to a restored predictor.
+    #[serde(skip)]
+    is_task_out: bool,
+}
+
+/// Where fits are made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+enum Fits {
+    Here,
+    Elsewhere,
 }
 
 impl Predictor {
@@ -40,7 +52,9 @@ impl Predictor {
             Spec::Refit { every, window, .. } => Some(Schedule::new(every, window, std::mem::take(&mut model.recent))),
             _ => None,
         };
-        Self { n_missing: model.n_missing.min(N_MISSING_MAX), model, schedule, calibration: None }
+        let n_missing = model.n_missing.min(N_MISSING_MAX);
+        let calibration = std::mem::take(&mut model.calibration);
+        Self { n_missing, model, schedule, calibration, fits: Fits::Here, is_task_out: false }
     }
 
     /// The same with intervals of another kind, which begin to learn here.
@@ -57,29 +71,85 @@ impl Predictor {
         self.calibration.as_ref().map_or(Intervals::Gaussian, Calibration::intervals)
     }
 
+    /// The same with fits made elsewhere: [`Predictor::step`] makes none, and [`Predictor::take_task`] hands out those that are due.
+    #[must_use]
+    pub fn with_deferred_fits(mut self) -> Self {
+        self.fits = Fits::Elsewhere;
+        self
+    }
+
     /// Takes the next sample. One that is not finite is a gap (see the crate's documentation).
     ///
-    /// A `REFIT` that is due happens in here. When its fit fails, the model in use stays, and
+    /// A fit that is due happens in here, unless fits are deferred. When it fails, the model in use stays, and
     /// [`Predictor::n_failed_refits`] counts it.
     pub fn step(&mut self, sample: f64) {
         let sample = if sample.is_finite() { sample } else { f64::NAN };
         self.advance(sample);
-        if let Some(schedule) = &mut self.schedule
-            && schedule.step(sample)
+        if let Some(schedule) = &mut self.schedule {
+            schedule.step(sample);
+        }
+        if self.fits == Fits::Here
+            && let Some(task) = self.due_task()
         {
-            match fit(self.model.spec.inner(), schedule.samples()) {
-                Ok(fitted) => {
-                    schedule.n_refits += 1;
-                    self.model.fitted = fitted.fitted;
-                    self.model.n_samples = fitted.n_samples;
-                }
-                Err(_) => schedule.n_failures += 1,
-            }
+            self.install(task.run());
+        }
+        if let Fitted::Auto(auto) = &mut self.model.fitted {
+            auto.note();
         }
         if let Some(calibration) = &mut self.calibration {
             calibration.score(sample);
         }
         self.note();
+    }
+
+    /// The fit that is due, of a predictor with deferred fits. Until [`Predictor::install`] is called, there is no other.
+    ///
+    /// Whoever asks after each step, and installs what was done before the next, gets the same predictor every time.
+    pub fn take_task(&mut self) -> Option<Task> {
+        if self.fits == Fits::Here || self.is_task_out {
+            return None;
+        }
+        let task = self.due_task();
+        self.is_task_out = task.is_some();
+        task
+    }
+
+    /// Says that the task that is out will not come back, so that it is handed out again.
+    pub fn give_up_task(&mut self) {
+        self.is_task_out = false;
+    }
+
+    fn due_task(&self) -> Option<Task> {
+        if let Fitted::Auto(auto) = &self.model.fitted {
+            return auto.task();
+        }
+        let schedule = self.schedule.as_ref().filter(|schedule| schedule.is_due)?;
+        let ticket = Ticket { model_idx: 0, clock: schedule.history.clock() };
+        Some(Task { spec: self.model.spec.inner().clone(), samples: schedule.history.to_vec(), ticket })
+    }
+
+    /// Takes what a task of this predictor came to. The model is run over the samples that came since the task was taken. What another
+    /// predictor's task came to is left aside.
+    pub fn install(&mut self, done: Done) {
+        self.is_task_out = false;
+        if let Fitted::Auto(auto) = &mut self.model.fitted {
+            return auto.install(done);
+        }
+        let is_ours = |schedule: &&mut Schedule| {
+            done.spec == *self.model.spec.inner() && done.ticket.clock <= schedule.history.clock()
+        };
+        let Some(schedule) = self.schedule.as_mut().filter(is_ours) else {
+            return;
+        };
+        schedule.is_due = false;
+        match done.result {
+            Ok(fitted) => {
+                schedule.n_refits += 1;
+                (self.model.fitted, self.model.n_samples) = (fitted.fitted, fitted.n_samples);
+                schedule.history.since(done.ticket.clock).for_each(|sample| self.model.fitted.step(sample));
+            }
+            Err(_) => schedule.n_failures += 1,
+        }
     }
 
     fn note(&mut self) {
@@ -93,15 +163,7 @@ impl Predictor {
 
     fn advance(&mut self, sample: f64) {
         self.n_missing = if sample.is_nan() { (self.n_missing + 1).min(N_MISSING_MAX) } else { 0 };
-        match &mut self.model.fitted {
-            Fitted::Linear(linear) => linear.step(sample),
-            Fitted::Mean(mean) if !sample.is_nan() => mean.step(sample),
-            Fitted::Window(window) => window.step(sample),
-            Fitted::Ets(ets) => ets.step(sample),
-            Fitted::Tar(tar) => tar.step(sample),
-            Fitted::Nws(nws) if !sample.is_nan() => nws.step(sample),
-            Fitted::Mean(_) | Fitted::Nws(_) => {}
-        }
+        self.model.fitted.step(sample);
     }
 
     /// Means and standard errors for leads 1 to `n_leads`; empty for 0.
@@ -127,6 +189,7 @@ impl Predictor {
             Fitted::Mean(mean) => mean.forecast_into(means, standard_errors),
             Fitted::Window(window) => window.forecast_into(self.n_missing, means, standard_errors),
             Fitted::Linear(linear) => linear.forecast_into(self.n_missing, means, standard_errors),
+            Fitted::Auto(auto) => auto.forecast_into(self.n_missing, means, standard_errors),
             Fitted::Ets(ets) => ets.forecast_into(self.n_missing, means, standard_errors),
             Fitted::Tar(tar) => tar.forecast_into(means, standard_errors),
             Fitted::Nws(nws) => nws.forecast_into(self.n_missing, means, standard_errors),
@@ -145,16 +208,40 @@ impl Predictor {
         self.model.speaking()
     }
 
-    /// How many times a `REFIT` has replaced the model.
+    /// How many times a `REFIT` has replaced the model, or an `AUTO` one of its candidates.
     #[must_use]
     pub fn n_refits(&self) -> u64 {
-        self.schedule.as_ref().map_or(0, |schedule| schedule.n_refits)
+        match &self.model.fitted {
+            Fitted::Auto(auto) => auto.n_fits().0,
+            _ => self.schedule.as_ref().map_or(0, |schedule| schedule.n_refits),
+        }
     }
 
-    /// How many times a `REFIT` was due and its fit failed.
+    /// How many times a fit was due and failed.
     #[must_use]
     pub fn n_failed_refits(&self) -> u64 {
-        self.schedule.as_ref().map_or(0, |schedule| schedule.n_failures)
+        match &self.model.fitted {
+            Fitted::Auto(auto) => auto.n_fits().1,
+            _ => self.schedule.as_ref().map_or(0, |schedule| schedule.n_failures),
+        }
+    }
+
+    /// The candidate whose word counts most for `lead`, of an `AUTO`; for other models what [`Predictor::speaking`] says.
+    #[must_use]
+    pub fn speaking_at(&self, lead: usize) -> Option<String> {
+        match &self.model.fitted {
+            Fitted::Auto(auto) => auto.speaking(lead).map(Spec::to_string),
+            _ => self.speaking(),
+        }
+    }
+
+    /// How the candidates of an `AUTO` stand; empty for other models.
+    #[must_use]
+    pub fn standings(&self) -> Vec<Standing> {
+        match &self.model.fitted {
+            Fitted::Auto(auto) => auto.standings(),
+            _ => Vec::new(),
+        }
     }
 
     /// The linear model that this steps, if it is one, and how many samples are missing.

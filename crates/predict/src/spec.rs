@@ -98,6 +98,16 @@ pub enum Spec {
         /// Over how many of the last steps errors count, at least 1; all since the first sample if `None`.
         recent: Option<usize>,
     },
+    /// `AUTO`: several models side by side, each fitted anew in turns, and for each lead time the word of those that were least wrong
+    /// lately.
+    Auto {
+        /// Steps between two fits of a candidate, at least 1.
+        every: usize,
+        /// How many of the latest samples a fit uses.
+        window: usize,
+        /// What all candidates together may cost: multiplications with addition per sample, on average.
+        budget: u64,
+    },
     /// `REFIT(model,every=,window=)`: the model, fitted anew as samples arrive.
     Refit {
         /// The model that is refitted; not itself a `REFIT`.
@@ -173,6 +183,12 @@ impl Spec {
         Self::Ar { order, method: ArMethod::YuleWalker }
     }
 
+    /// The managed predictor, with the defaults of its text.
+    #[must_use]
+    pub fn auto() -> Self {
+        Self::Auto { every: parse::AUTO_EVERY, window: parse::AUTO_WINDOW, budget: parse::AUTO_BUDGET }
+    }
+
     /// The same model, fitted anew every `every` steps to the last `window` samples.
     #[must_use]
     pub fn refit(self, every: usize, window: usize) -> Self {
@@ -188,10 +204,11 @@ impl Spec {
         }
     }
 
-    /// The samples that a fit uses: the last `window` for a `REFIT`, all otherwise.
+    /// The samples that a fit uses: the last `window` for a `REFIT`, twice as many for an `AUTO`, which is run over them, all otherwise.
     pub(crate) fn latest<'s>(&self, samples: &'s [f64]) -> &'s [f64] {
         match self {
             Self::Refit { window, .. } => &samples[samples.len().saturating_sub(*window)..],
+            Self::Auto { window, .. } => &samples[samples.len().saturating_sub(2 * window)..],
             _ => samples,
         }
     }
@@ -200,7 +217,8 @@ impl Spec {
     pub(crate) fn orders(&self) -> Option<Orders> {
         let plain = |n_phi, n_differences, n_theta| Orders { n_phi, n_differences, n_theta, truncation: None };
         match *self {
-            Self::Mean
+            Self::Auto { .. }
+            | Self::Mean
             | Self::Last
             | Self::BestMean { .. }
             | Self::Nws { .. }
@@ -237,7 +255,7 @@ impl Spec {
     #[must_use]
     pub fn n_samples_min(&self) -> usize {
         match self {
-            Self::Mean | Self::Last | Self::BestMean { .. } | Self::Nws { .. } => 2,
+            Self::Auto { .. } | Self::Mean | Self::Last | Self::BestMean { .. } | Self::Nws { .. } => 2,
             Self::Ar { order, method: ArMethod::YuleWalker | ArMethod::Burg } => 2 * order + 1,
             // One error more than there are coefficients and a mean to make it 0.
             Self::Ar { order, .. } => 2 * order + 2,
@@ -298,6 +316,10 @@ impl Spec {
                 "NWS",
                 "the word of the one of twenty cheap predictors (means, medians, smoothers) that erred least so far; as in the Network Weather Service",
             ),
+            (
+                "AUTO",
+                "several of these side by side, fitted anew in turns; for each lead the best of late speak together",
+            ),
             ("REFIT(model,every=n,window=n)", "any of these, fitted anew every n samples to the last n"),
         ]
     }
@@ -344,6 +366,16 @@ impl fmt::Display for Spec {
                 let arguments: Vec<String> =
                     loss.into_iter().chain(recent.map(|recent| format!("recent={recent}"))).collect();
                 if arguments.is_empty() { f.write_str("NWS") } else { write!(f, "NWS({})", arguments.join(",")) }
+            }
+            Self::Auto { every, window, budget } => {
+                let defaults = [
+                    ("every", *every as u64, parse::AUTO_EVERY as u64),
+                    ("window", *window as u64, parse::AUTO_WINDOW as u64),
+                    ("budget", *budget, parse::AUTO_BUDGET),
+                ];
+                let changed = defaults.iter().filter(|(_, given, default)| given != default);
+                let arguments: Vec<String> = changed.map(|(name, given, _)| format!("{name}={given}")).collect();
+                if arguments.is_empty() { f.write_str("AUTO") } else { write!(f, "AUTO({})", arguments.join(",")) }
             }
             Self::Refit { model, every, window } => write!(f, "REFIT({model},every={every},window={window})"),
         }

@@ -162,6 +162,7 @@ mod tests {
             step_seconds: 15.0,
             confidence: 0.95,
             model: "AR(16)".into(),
+            model_speaking: Vec::new(),
             mean: vec![0.9, 0.931],
             standard_error: vec![0.05, 0.06],
             lower: vec![0.8, 0.812],

@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
-use predict::{Evaluator, FitError, Forecast, LeadScore, Predictor, Spec, fit};
+use predict::{Done, Evaluator, FitError, Forecast, LeadScore, Predictor, Spec, Task, fit};
 use units::Timestamp;
 
 use super::baseline::Baseline;
@@ -194,12 +194,9 @@ impl Forecaster {
 
     fn step_model(&mut self, label: Timestamp, sample: f64) {
         if let Some(model) = &mut self.model {
-            let n_refits = model.n_refits();
             model.step(sample);
-            if model.n_refits() > n_refits {
-                self.fitted_at = Some(label);
-            }
-            if model.n_failed_refits() == 0 {
+            // An AUTO has other candidates for the one whose fit failed.
+            if model.n_failed_refits() == 0 || matches!(self.plan.spec, Spec::Auto { .. }) {
                 return;
             }
             // What the model was fitted to is a window ago. LAST is the better guess until a fit succeeds.
@@ -215,10 +212,38 @@ impl Forecaster {
         }
     }
 
+    /// A fit that is due. It is to come back by [`Forecaster::install`], before the next step if it can: then the state depends on
+    /// nothing but the samples.
+    pub(crate) fn take_task(&mut self) -> Option<Task> {
+        self.model.as_mut()?.take_task()
+    }
+
+    pub(crate) fn install(&mut self, done: Done) {
+        if let Some(model) = &mut self.model {
+            let n_refits = model.n_refits();
+            model.install(done);
+            if model.n_refits() > n_refits {
+                self.fitted_at = self.last;
+            }
+        }
+    }
+
+    pub(crate) fn give_up_task(&mut self) {
+        self.model.iter_mut().for_each(Predictor::give_up_task);
+    }
+
+    /// Makes the fit that is due, where nobody waits for the next step.
+    pub(crate) fn fit_here(&mut self) {
+        if let Some(task) = self.take_task() {
+            self.install(task.run());
+        }
+    }
+
     fn fit(&mut self, label: Timestamp) {
         match fit(&self.plan.spec, self.kept.make_contiguous()) {
             Ok(model) => {
-                (self.model, self.fitted_at, self.refused) = (Some(model.predictor()), Some(label), None);
+                (self.model, self.fitted_at, self.refused) =
+                    (Some(model.predictor().with_deferred_fits()), Some(label), None);
             }
             Err(error) => {
                 self.refused = Some(match error {
@@ -261,6 +286,11 @@ impl Forecaster {
     /// The text of the model in use.
     pub(crate) fn model_text(&self) -> &str {
         if self.model.is_some() { &self.plan.text } else { "LAST" }
+    }
+
+    /// Whose word counts most for `lead`, where the model in use chooses among several.
+    pub(crate) fn speaking_at(&self, lead: usize) -> Option<String> {
+        self.speaking()?.speaking_at(lead)
     }
 
     /// When the model in use was fitted, if it is the configured one.

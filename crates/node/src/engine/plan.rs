@@ -60,7 +60,7 @@ pub(crate) struct Plan {
 impl Plan {
     pub(crate) fn new(spec: Spec, step: Duration) -> Self {
         let window = match &spec {
-            Spec::Refit { window, .. } => *window,
+            Spec::Auto { window, .. } | Spec::Refit { window, .. } => *window,
             _ => 0,
         };
         let need = (spec.n_coefficients() * SAMPLES_PER_COEFFICIENT).max(spec.n_samples_min());

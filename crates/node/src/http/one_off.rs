@@ -3,7 +3,7 @@
 use axum::Json;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
-use predict::{FitError, Forecast, Spec, half_width};
+use predict::{FitError, Spec};
 use units::Confidence;
 
 use super::App;
@@ -57,22 +57,17 @@ impl Checked {
     fn answer(&self) -> Result<OneOffForecast, Refusal> {
         let model = predict::fit(&self.spec, &self.samples)?;
         let forecast = model.predictor().forecast(self.n_leads);
-        let reach = half_width(self.confidence);
-        let bound = |sign: f64| bounds(&forecast, sign * reach);
+        let (lower, upper) = forecast.intervals(self.confidence).map(|at| (at.lower, at.upper)).unzip();
         Ok(OneOffForecast {
             model: self.spec.to_string(),
             confidence: self.confidence.probability(),
-            lower: bound(-1.0),
-            upper: bound(1.0),
+            lower,
+            upper,
             mean: forecast.means().to_vec(),
             standard_error: forecast.standard_errors().to_vec(),
             fitted: Fitted::of(&model),
         })
     }
-}
-
-fn bounds(forecast: &Forecast, n_errors: f64) -> Vec<f64> {
-    forecast.means().iter().zip(forecast.standard_errors()).map(|(mean, error)| mean + n_errors * error).collect()
 }
 
 impl From<FitError> for Refusal {

@@ -9,7 +9,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use axum::body::Bytes;
-use predict::half_width;
 use serde::Serialize;
 use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, broadcast};
@@ -44,8 +43,8 @@ impl Choice {
         Self { series, leads, confidence_bits: confidence.probability().to_bits() }
     }
 
-    fn half_width(&self) -> f64 {
-        Confidence::new(f64::from_bits(self.confidence_bits)).map_or(f64::NAN, half_width)
+    fn confidence(&self) -> Confidence {
+        Confidence::new(f64::from_bits(self.confidence_bits)).unwrap_or_default()
     }
 
     fn wants(&self, id: &str) -> bool {
@@ -164,10 +163,10 @@ fn send_to_all(event: &Bytes, rings: &[(Choice, broadcast::Sender<Bytes>)]) {
 }
 
 fn tick_event(hub: &Hub, tick: &Tick, choice: &Choice) -> TickEvent {
-    let half_width = choice.half_width();
+    let confidence = choice.confidence();
     let chosen = || tick.values.iter().filter(|(id, _)| choice.wants(id));
     let forecasts: BTreeMap<_, _> =
-        chosen().filter_map(|(id, _)| Some((Arc::clone(id), hub.leads(id, &choice.leads, half_width)?))).collect();
+        chosen().filter_map(|(id, _)| Some((Arc::clone(id), hub.leads(id, &choice.leads, confidence)?))).collect();
     TickEvent {
         time: tick.time,
         step_seconds: tick.step.as_secs_f64(),

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use predict::{Forecast, Predictor, half_width};
+use predict::{Forecast, Interval, Predictor};
 use series::steps_within;
 use units::{Confidence, Timestamp};
 
@@ -16,6 +16,9 @@ use crate::engine::plan::to_steps;
 
 /// The longest forecast that is made, in steps.
 const HORIZON_MAX: u128 = 100_000;
+
+/// Beyond this lead, who speaks does not change: no model is judged on longer forecasts.
+const N_LEADS_TOLD_APART: usize = 256;
 
 /// Known samples that LAST needs, and with it any forecast.
 const N_NEEDED: usize = 2;
@@ -75,9 +78,8 @@ impl Hub {
         };
         let n_leads = n_leads(horizon, about.step)?;
         let forecast = oracle.forecast(n_leads);
-        let half_width = half_width(confidence);
         let (lower, upper) =
-            (0..n_leads).map(|idx| oracle.bounds(&forecast, idx, half_width)).map(|at| (at.lower, at.upper)).unzip();
+            forecast.intervals(confidence).map(|at| oracle.cut(at)).map(|at| (at.lower, at.upper)).unzip();
         Ok(api::Forecast {
             id: about.id.to_string(),
             unit: about.unit().to_owned(),
@@ -85,6 +87,7 @@ impl Hub {
             step_seconds: oracle.step.as_secs_f64(),
             confidence: confidence.probability(),
             model,
+            model_speaking: oracle.speaking(n_leads),
             mean: forecast.means().to_vec(),
             standard_error: forecast.standard_errors().to_vec(),
             lower,
@@ -92,14 +95,17 @@ impl Hub {
         })
     }
 
-    /// The forecast at some leads, in steps from 1; bounds are `half_width` standard errors away. `None` for a series
+    /// The forecast at some leads, in steps from 1. `None` for a series
     /// that is not there or has no forecast yet.
-    pub(crate) fn leads(&self, id: &str, leads: &[usize], half_width: f64) -> Option<api::LeadForecast> {
+    pub(crate) fn leads(&self, id: &str, leads: &[usize], confidence: Confidence) -> Option<api::LeadForecast> {
         let oracle = Oracle::of(self.engine().get(id)?).ok()?;
         let forecast = oracle.forecast(leads.iter().copied().max()?);
         let mut answer = api::LeadForecast { leads: leads.to_vec(), ..api::LeadForecast::default() };
         for lead in leads {
-            let at = oracle.bounds(&forecast, lead.checked_sub(1)?, half_width);
+            if *lead == 0 {
+                return None;
+            }
+            let at = oracle.bounds(&forecast, *lead, confidence);
             answer.mean.push(at.mean);
             answer.lower.push(at.lower);
             answer.upper.push(at.upper);
@@ -114,9 +120,8 @@ impl Hub {
             let copy = |entry: &Entry| (metric(entry), entry.forecaster.last_value(), Oracle::of(entry).ok());
             engine.in_order().into_iter().map(copy).collect()
         };
-        let half_width = half_width(Confidence::P95);
         let gauge = |(metric, value, oracle): (Metric, f64, Option<Oracle>)| {
-            let bounds = oracle.map_or([None; 3], |oracle| oracle.at_gauge_horizons(half_width));
+            let bounds = oracle.map_or([None; 3], |oracle| oracle.at_gauge_horizons());
             Gauge { metric, value, bounds }
         };
         copies.into_iter().map(gauge).collect()
@@ -139,18 +144,33 @@ impl Oracle {
         forecast
     }
 
-    /// Both ends are cut to what the quantity can be, as the mean is.
-    fn bounds(&self, forecast: &Forecast, idx: usize, half_width: f64) -> Bounds {
-        let mean = forecast.means()[idx];
-        let reach = half_width * forecast.standard_errors()[idx];
-        let (min, max) = (self.range.min.unwrap_or(f64::NEG_INFINITY), self.range.max.unwrap_or(f64::INFINITY));
-        Bounds { mean, lower: (mean - reach).clamp(min, max), upper: (mean + reach).clamp(min, max) }
+    /// Who speaks, by stretches of leads.
+    fn speaking(&self, n_leads: usize) -> Vec<api::Speaking> {
+        let mut stretches: Vec<api::Speaking> = Vec::new();
+        for from_lead in 1..=n_leads.min(N_LEADS_TOLD_APART) {
+            let Some(model) = self.predictor.speaking_at(from_lead) else { break };
+            if stretches.last().is_none_or(|last| last.model != model) {
+                stretches.push(api::Speaking { from_lead, model });
+            }
+        }
+        stretches
     }
 
-    fn at_gauge_horizons(&self, half_width: f64) -> [Option<Bounds>; 3] {
+    /// Both ends are cut to what the quantity can be, as the mean is.
+    fn cut(&self, interval: Interval) -> Interval {
+        let (min, max) = (self.range.min.unwrap_or(f64::NEG_INFINITY), self.range.max.unwrap_or(f64::INFINITY));
+        Interval { lower: interval.lower.clamp(min, max), upper: interval.upper.clamp(min, max) }
+    }
+
+    fn bounds(&self, forecast: &Forecast, lead: usize, confidence: Confidence) -> Bounds {
+        let Interval { lower, upper } = self.cut(forecast.interval(lead, confidence));
+        Bounds { mean: forecast.means()[lead - 1], lower, upper }
+    }
+
+    fn at_gauge_horizons(&self) -> [Option<Bounds>; 3] {
         let leads = GAUGE_HORIZONS.map(|horizon| to_steps(horizon, self.step));
         let forecast = self.forecast(leads.into_iter().max().unwrap_or(1));
-        leads.map(|lead| Some(self.bounds(&forecast, lead - 1, half_width)))
+        leads.map(|lead| Some(self.bounds(&forecast, lead, Confidence::P95)))
     }
 }
 

@@ -72,7 +72,7 @@ impl Hub {
     pub(crate) fn push(&self, id: &str, samples: &[api::PushedSample]) -> Result<usize, QueryError> {
         let now = self.now();
         let mut batch = Batch::default();
-        let (full_id, step, placed) = {
+        let (full_id, step, placed, fits) = {
             let mut engine = self.engine();
             let entry = pushed(engine.get(id), id)?;
             let placed = place(entry, samples, now)?;
@@ -80,8 +80,10 @@ impl Hub {
             engine.take_pushed(&full_id, &placed, &mut batch);
             // Under the lock, so that batches of one series are written in the order of their samples.
             self.store.put(batch);
-            (full_id, step, placed)
+            let fits = engine.take_task_of(&full_id);
+            (full_id, step, placed, fits)
         };
+        self.fit(fits.into_iter().collect());
         for (time, value) in &placed[placed.len().saturating_sub(EVENTS_MAX)..] {
             self.publish(Tick { time: *time, step, values: vec![(Arc::clone(&full_id), *value)] });
         }

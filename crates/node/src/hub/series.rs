@@ -57,6 +57,7 @@ fn series(entry: &Entry) -> api::Series {
         n_samples: forecaster.counts.n_samples,
         n_gaps: forecaster.counts.n_gaps,
         model: forecaster.model_text().to_owned(),
+        model_speaking: forecaster.speaking_at(1),
     }
 }
 

@@ -34,12 +34,16 @@ struct World {
 
 impl World {
     fn start(data_dir: Option<&Path>) -> Self {
+        Self::start_with("REFIT(AR(2),every=20,window=60)", data_dir)
+    }
+
+    fn start_with(model: &str, data_dir: Option<&Path>) -> Self {
         let root = tempfile::tempdir().unwrap();
         fs::create_dir(root.path().join("proc")).unwrap();
         let config = Config {
             root: root.path().to_owned(),
             data_dir: data_dir.map(Path::to_owned),
-            model: "REFIT(AR(2),every=20,window=60)".parse().unwrap(),
+            model: model.parse().unwrap(),
             ..Config::default()
         };
         let clock = Arc::new(ManualClock::at(at(1_800_000_000)));
@@ -155,9 +159,41 @@ fn a_missed_deadline_is_a_gap_and_never_a_shift() {
 }
 
 #[test]
+fn auto_speaks_at_once_and_says_who_speaks() {
+    let mut world = World::start_with("AUTO", None);
+    world.ticks(2);
+    let series = world.hub.detail(LOAD).unwrap().series;
+    assert_eq!((series.model.as_str(), series.model_speaking.as_deref()), ("AUTO", Some("LAST")));
+    world.ticks(100);
+    let forecast = world.forecast(LOAD);
+    assert_eq!((forecast.model.as_str(), forecast.model_speaking[0].from_lead), ("AUTO", 1));
+    let detail = world.hub.detail("load.5m").unwrap();
+    assert_eq!((detail.waiting, detail.series.model.as_str()), (None, "AUTO"), "constant signals do not wait");
+}
+
+#[test]
+fn fits_on_their_thread_come_to_the_same_as_right_away() {
+    let (mut beside, mut at_once) = (World::start_with("AUTO", None), World::start_with("AUTO", None));
+    [&mut beside, &mut at_once].map(|world| world.ticks(100));
+    beside.hub.start_fitter().unwrap();
+    [&mut beside, &mut at_once].map(|world| world.ticks(1));
+    // Ends the thread when it has done what was due.
+    beside.hub.close();
+    let n_fits = |world: &World| world.hub.detail(LOAD).unwrap().fitted.map(|fitted| fitted.n_refits);
+    assert_eq!(beside.forecast(LOAD), at_once.forecast(LOAD));
+    assert_eq!(n_fits(&beside), n_fits(&at_once));
+}
+
+#[test]
 fn a_restart_stands_where_it_stood() {
+    check_restart("REFIT(AR(2),every=20,window=60)");
+    check_restart("AUTO(every=20,window=100)");
+}
+
+#[track_caller]
+fn check_restart(model: &str) {
     let directory = tempfile::tempdir().unwrap();
-    let mut world = World::start(Some(directory.path()));
+    let mut world = World::start_with(model, Some(directory.path()));
     world.ticks(100);
     world.clock.pass(5 * SECOND);
     world.ticks(237);

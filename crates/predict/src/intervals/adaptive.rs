@@ -52,7 +52,7 @@ impl Tracker {
     pub(crate) fn learn(&mut self, error: f64, said: &Reach, n_under_way: usize) {
         self.n = self.n.saturating_add(1);
         let weight = 1.0 / (f64::from(self.n) + N_MAGNITUDE_FIRST).min(N_MAGNITUDE);
-        self.magnitude += weight * (error.abs().min(OUTLIER * self.magnitude) - self.magnitude);
+        self.magnitude += weight * (error.abs().min(OUTLIER * self.magnitude).min(REACH_MAX) - self.magnitude);
         let rate = (RATE / (1.0 + n_under_way as f64 / N_UNDER_WAY_HALF)).max(RATE_FIRST / f64::from(self.n).sqrt());
         // A step that shrank with the interval would leave one that closed while nothing moved shut for long.
         let deviation = self.magnitude / MAGNITUDE_NORMAL;

@@ -95,6 +95,9 @@ pub enum SpecError {
     /// A REFIT within a REFIT.
     #[error("REFIT within REFIT: one of them is enough")]
     NestedRefit,
+    /// A REFIT around AUTO.
+    #[error("REFIT around AUTO: it fits its candidates anew by itself, as in AUTO(every=100,window=600)")]
+    RefitOfAuto,
 }
 
 fn known() -> String {

@@ -5,6 +5,7 @@ use std::str::FromStr;
 
 use super::call::Call;
 use super::{ArMethod, Method, Region, Spec, SpecError, Trend};
+use crate::auto::BUDGET_MIN;
 use crate::loss::Loss;
 
 /// The highest autoregressive order that is taken. RPS timed AR(512); a Levinson recursion of this order
@@ -32,6 +33,20 @@ const TAR_ORDER_MAX: usize = 32;
 /// The most steps that NWS judges its members on, short of all: their errors are kept.
 const NWS_RECENT_MAX: usize = 10_000;
 
+/// Steps between two fits of a candidate of AUTO unless the text says otherwise, and samples per fit: what repairs drifting series at a
+/// cost that nobody notices.
+pub(super) const AUTO_EVERY: usize = 100;
+pub(super) const AUTO_WINDOW: usize = 600;
+
+/// What the candidates of AUTO may cost unless the text says otherwise, in multiplications with addition per sample.
+pub(super) const AUTO_BUDGET: u64 = 30_000;
+
+/// A budget beyond what any candidate costs.
+const AUTO_BUDGET_MAX: usize = 1_000_000_000;
+
+/// The shortest window that AUTO takes: as many samples as its longest autoregression needs.
+const AUTO_WINDOW_MIN: usize = 80;
+
 /// The longest window of samples that REFIT fits to: 8 MB of samples.
 const WINDOW_MAX: usize = 1_000_000;
 
@@ -44,6 +59,7 @@ const ARFIMA_EXAMPLE: &str = "ARFIMA(4,d,4) or ARFIMA(1,d,0,method=ml,truncation
 const ETS_EXAMPLE: &str = "ETS(A,Ad,N) or ETS(A,A,N,bounds=admissible)";
 const NWS_EXAMPLE: &str = "NWS or NWS(by=mae,recent=100)";
 const TAR_EXAMPLE: &str = "TAR(2) or TAR(4,delay=2)";
+const AUTO_EXAMPLE: &str = "AUTO or AUTO(every=100,window=600,budget=30000)";
 const REFIT_EXAMPLE: &str = "REFIT(AR(16),every=100,window=600)";
 
 impl FromStr for Spec {
@@ -67,6 +83,7 @@ impl FromStr for Spec {
             }
             "NWS" => parse_nws(call),
             "TAR" => parse_tar(call),
+            "AUTO" => parse_auto(call),
             "REFIT" => parse_refit(call),
             _ => Err(SpecError::UnknownModel { given: call.name.to_owned() }),
         }
@@ -212,6 +229,16 @@ fn parse_nws(mut call: Call<'_>) -> Result<Spec, SpecError> {
     Ok(Spec::Nws { loss, recent })
 }
 
+fn parse_auto(mut call: Call<'_>) -> Result<Spec, SpecError> {
+    let mut number =
+        |name, default, min, max| call.named(name).map_or(Ok(default), |given| whole("AUTO", name, given, min, max));
+    let every = number("every", AUTO_EVERY, 1, WINDOW_MAX)?;
+    let window = number("window", AUTO_WINDOW, AUTO_WINDOW_MIN, WINDOW_MAX)?;
+    let budget = number("budget", AUTO_BUDGET as usize, BUDGET_MIN as usize, AUTO_BUDGET_MAX)? as u64;
+    call.finish("AUTO", AUTO_EXAMPLE, 0)?;
+    Ok(Spec::Auto { every, window, budget })
+}
+
 fn parse_tar(mut call: Call<'_>) -> Result<Spec, SpecError> {
     let order = order(&mut call, ("TAR", TAR_EXAMPLE), 0, "the order", 1..=TAR_ORDER_MAX)?;
     let delay = call.named("delay").map(|given| whole("TAR", "delay", given, 1, order)).transpose()?;
@@ -223,6 +250,9 @@ fn parse_refit(mut call: Call<'_>) -> Result<Spec, SpecError> {
     let model: Spec = call.positional(0).ok_or(missing("REFIT", "a model", REFIT_EXAMPLE))?.parse()?;
     if matches!(model, Spec::Refit { .. }) {
         return Err(SpecError::NestedRefit);
+    }
+    if matches!(model, Spec::Auto { .. }) {
+        return Err(SpecError::RefitOfAuto);
     }
     let every = call.named("every").ok_or(missing("REFIT", "every=", REFIT_EXAMPLE))?;
     let every = whole("REFIT", "every", every, 1, WINDOW_MAX)?;
@@ -285,6 +315,8 @@ mod tests {
         check_canonical("holt", "ETS(A,A,N)");
         check_canonical("tar( 2 )", "TAR(2)");
         check_canonical("TAR(4,Delay=2)", "TAR(4,delay=2)");
+        check_canonical("auto(every=100,window=600)", "AUTO");
+        check_canonical("AUTO(budget=9000, window=900)", "AUTO(window=900,budget=9000)");
         check_canonical("nws(by=MSE)", "NWS");
         check_canonical("nws( recent=100, by=mae )", "NWS(by=mae,recent=100)");
         check_canonical(
@@ -348,6 +380,11 @@ mod tests {
             "REFIT(REFIT(LAST,every=1,window=2),every=1,window=2)",
             "REFIT within REFIT: one of them is enough",
         );
+        check_refused(
+            "REFIT(AUTO,every=1,window=99)",
+            "REFIT around AUTO: it fits its candidates anew by itself, as in AUTO(every=100,window=600)",
+        );
+        check_refused("AUTO(budget=1)", "budget of `AUTO` is `1`; it has to be a whole number from 2000 to 1000000000");
     }
 
     #[test]

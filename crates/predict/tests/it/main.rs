@@ -2,6 +2,7 @@
 
 mod arfima;
 mod arma;
+mod auto;
 mod bad_input;
 mod compare;
 mod ets;

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 
 use crate::testdata::{ar1, fitted};
 
-const MODELS: [&str; 10] = [
+const MODELS: [&str; 11] = [
     "MEAN",
     "LAST",
     "BM(8)",
@@ -15,6 +15,7 @@ const MODELS: [&str; 10] = [
     "NWS(by=mae,recent=30)",
     "HOLT",
     "TAR(1)",
+    "AUTO(every=30,window=80)",
     "ETS(A,Ad,N,bounds=admissible)",
 ];
 
@@ -79,7 +80,7 @@ fn the_bytes_are_those_of_the_specification() {
     assert_eq!(
         hex.join(" "),
         "46 54 50 53 02 04 4c 41 53 54 01 01 01 00 00 00 00 00 00 00 40 00 00 00 00 00 00 00 40 \
-         01 01 01 00 00 00 00 00 00 f0 3f 00 00 00 00 00 00 f8 3f 02 00 00 00 00 00"
+         01 01 01 00 00 00 00 00 00 f0 3f 00 00 00 00 00 00 f8 3f 02 00 00 00 00 00 00 00"
     );
 }
 

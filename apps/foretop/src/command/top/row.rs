@@ -54,7 +54,10 @@ impl Row {
         self.aliases = series.aliases.iter().map(|alias| printable(alias)).collect();
         self.unit = printable(&series.unit);
         self.sentence = printable(&series.sentence);
-        self.model = printable(&series.model);
+        self.model = match &series.model_speaking {
+            Some(speaking) => printable(&format!("{}: {speaking}", series.model)),
+            None => printable(&series.model),
+        };
         self.step_seconds = series.step_seconds;
     }
 

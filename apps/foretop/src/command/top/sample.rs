@@ -26,6 +26,7 @@ pub fn series(id: &str, unit: &str) -> api::Series {
         n_samples: 0,
         n_gaps: 0,
         model: "AR(16)".to_owned(),
+        model_speaking: None,
     }
 }
 
@@ -108,6 +109,7 @@ pub fn detail() -> Detail {
             step_seconds: 1.0,
             confidence: 0.95,
             model: "AR(2)".to_owned(),
+            model_speaking: Vec::new(),
             mean: points.iter().map(|point| point.mean).collect(),
             standard_error: points.iter().map(|point| (point.upper - point.mean) / 1.96).collect(),
             lower: points.iter().map(|point| point.lower).collect(),

@@ -21,6 +21,7 @@ fn value(seconds: u64) -> f64 {
 
 fn take(forecaster: &mut Forecaster, seconds: u64, sample: f64) {
     forecaster.take(at(seconds), sample, &mut Forecast::default(), &mut Vec::new());
+    forecaster.fit_here();
 }
 
 #[test]

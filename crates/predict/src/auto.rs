@@ -1,0 +1,266 @@
+//! AUTO: several models side by side, fitted anew in turns, and for each lead time the word of those that were least wrong lately.
+
+mod cost;
+mod record;
+mod standing;
+
+use serde::{Deserialize, Serialize};
+
+use crate::forecast::Forecast;
+use crate::history::History;
+use crate::intervals::{Calibration, Intervals};
+use crate::predictor::Predictor;
+use crate::spec::Spec;
+use crate::task::{Done, Task, Ticket};
+use cost::Admitted;
+use record::{LADDER, Record, SQUARE_MAX};
+
+pub(crate) use cost::BUDGET_MIN;
+pub use standing::{LeadStanding, Standing};
+
+/// While there are fewer samples than a window, a candidate is fitted again when they have grown by one part in so many.
+const GROWTH: usize = 2;
+
+/// Steps between two tries to fit a candidate that could not be fitted.
+const RETRY_EVERY: usize = 8;
+
+/// Known samples that a first fit waits for, per coefficient: with fewer than five the fit follows the noise.
+const SAMPLES_PER_COEFFICIENT: usize = 5;
+
+/// Errors that the variance stated by the models counts for beside the errors that were measured.
+const N_STATED: f64 = 10.0;
+
+/// The managed predictor.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Auto {
+    every: usize,
+    history: History,
+    candidates: Vec<Candidate>,
+    record: Record,
+}
+
+/// One of the models.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct Candidate {
+    spec: Spec,
+    /// The longest lead that it speaks for.
+    reach: usize,
+    patience: usize,
+    cost: u64,
+    predictor: Option<Predictor>,
+    /// The step after which it is to be fitted next.
+    due: u64,
+    n_fits: u64,
+    n_failures: u64,
+}
+
+impl Auto {
+    pub(crate) fn new(every: usize, window: usize, budget: u64) -> Self {
+        let candidates: Vec<Candidate> = cost::within(every, window, budget).into_iter().map(Candidate::new).collect();
+        Self { every, history: History::new(window, Vec::new()), record: Record::new(candidates.len()), candidates }
+    }
+
+    /// One with the same candidates that has seen nothing.
+    pub(crate) fn afresh(&self) -> Self {
+        let fresh = |one: &Candidate| Candidate { predictor: None, due: 0, n_fits: 0, n_failures: 0, ..one.clone() };
+        let candidates: Vec<Candidate> = self.candidates.iter().map(fresh).collect();
+        let (history, record) = (History::new(self.history.window(), Vec::new()), Record::new(candidates.len()));
+        Self { every: self.every, history, record, candidates }
+    }
+
+    /// What each sample differs by from the forecast made one step before.
+    pub(crate) fn one_step_errors(mut self, samples: &[f64]) -> Vec<f64> {
+        let mut n_missing = 0;
+        let error = |sample: &f64| {
+            let mut mean = [f64::NAN];
+            if self.is_ready() {
+                self.forecast_into(n_missing, &mut mean, &mut [0.0]);
+            }
+            self.step(*sample);
+            n_missing = if sample.is_nan() { n_missing + 1 } else { 0 };
+            sample - mean[0]
+        };
+        samples.iter().map(error).collect()
+    }
+
+    /// Takes a sample, NaN for a gap, and makes the fit that is due first.
+    pub(crate) fn step(&mut self, sample: f64) {
+        self.take(sample);
+        if let Some(task) = self.task() {
+            self.install(task.run());
+        }
+        self.note();
+    }
+
+    /// Takes a sample, NaN for a gap. Fits that are due, and [`Auto::note`] after them, are up to the caller.
+    pub(crate) fn take(&mut self, sample: f64) {
+        self.record.score(sample);
+        self.history.push(sample);
+        self.candidates.iter_mut().filter_map(|one| one.predictor.as_mut()).for_each(|one| one.step(sample));
+    }
+
+    /// Makes the forecasts by which candidates are going to be judged, and weighs their words.
+    pub(crate) fn note(&mut self) {
+        let n_leads = self.record.n_leads_due();
+        let mut forecast = Forecast::default();
+        for (idx, candidate) in self.candidates.iter_mut().enumerate() {
+            forecast.means.clear();
+            if let Some(predictor) = &candidate.predictor {
+                predictor.forecast_into(n_leads.min(candidate.reach), &mut forecast);
+                // Samples whose squares overflow leave a model that says nothing any more. Its next fit may do better.
+                if !forecast.means.iter().chain(&forecast.standard_errors).all(|number| number.is_finite()) {
+                    candidate.predictor = None;
+                    forecast.means.clear();
+                }
+            }
+            self.record.note(idx, &forecast.means);
+        }
+        let candidates = &self.candidates;
+        self.record.weigh(|idx, lead| candidates[idx].predictor.is_some() && lead <= candidates[idx].reach);
+        self.record.note_combination();
+    }
+
+    /// The fit that is due first, if there is one.
+    pub(crate) fn task(&self) -> Option<Task> {
+        let (clock, n_known) = (self.history.clock(), self.history.n_known());
+        let is_due = |candidate: &&Candidate| candidate.due <= clock && n_known >= candidate.n_needed();
+        let due = self.candidates.iter().enumerate().filter(|(_, candidate)| is_due(candidate));
+        let (model_idx, candidate) = due.min_by_key(|(_, candidate)| candidate.due)?;
+        let ticket = Ticket { model_idx, clock };
+        Some(Task { spec: candidate.spec.clone(), samples: self.history.to_vec(), ticket })
+    }
+
+    /// Takes what a task came to, and runs it over the samples that came since.
+    pub(crate) fn install(&mut self, done: Done) {
+        let Done { spec, result, ticket } = done;
+        let Some(candidate) = self.candidates.get_mut(ticket.model_idx).filter(|candidate| candidate.spec == spec)
+        else {
+            return;
+        };
+        let wait = match result {
+            Ok(model) => {
+                let wait =
+                    if self.history.is_full() { self.every } else { (model.n_samples() / GROWTH).clamp(1, self.every) };
+                let mut predictor = model.predictor();
+                self.history.since(ticket.clock).for_each(|sample| predictor.step(sample));
+                candidate.predictor = Some(predictor);
+                candidate.n_fits += 1;
+                wait * candidate.patience
+            }
+            Err(_) => {
+                candidate.n_failures += 1;
+                RETRY_EVERY
+            }
+        };
+        candidate.due = ticket.clock + wait as u64;
+    }
+
+    /// Means and standard errors; `n_missing` is how many samples are missing since the last known one.
+    pub(crate) fn forecast_into(&self, n_missing: usize, means: &mut [f64], standard_errors: &mut [f64]) {
+        let n_leads = means.len();
+        means.fill(0.0);
+        standard_errors.fill(0.0);
+        let mut forecast = Forecast::default();
+        let places: Vec<(usize, f64)> = (1..=n_leads).map(|lead| LADDER.place(lead)).collect();
+        for (idx, candidate) in self.candidates.iter().enumerate() {
+            let n_heard = self.record.n_leads_heard(idx).min(n_leads);
+            let Some(predictor) = candidate.predictor.as_ref().filter(|_| n_heard > 0) else {
+                continue;
+            };
+            predictor.forecast_into(n_heard, &mut forecast);
+            for (lead_idx, place) in places[..n_heard].iter().enumerate() {
+                let weight = self.record.weight(idx, *place);
+                if weight > 0.0 {
+                    means[lead_idx] += weight * forecast.means[lead_idx];
+                    standard_errors[lead_idx] += weight * forecast.standard_errors[lead_idx].powi(2).min(SQUARE_MAX);
+                }
+            }
+        }
+        for (lead_idx, variance) in standard_errors.iter_mut().enumerate() {
+            let (measured, n) = self.record.combined(LADDER.place(n_missing + lead_idx + 1));
+            *variance = ((N_STATED * *variance + n * measured) / (N_STATED + n)).sqrt();
+        }
+    }
+
+    /// Samples in the window that are no gaps.
+    pub(crate) fn n_known(&self) -> usize {
+        self.history.n_known()
+    }
+
+    /// Whether there is a candidate that can speak.
+    pub(crate) fn is_ready(&self) -> bool {
+        self.candidates.iter().any(|candidate| candidate.predictor.is_some())
+    }
+
+    /// Of the samples kept.
+    pub(crate) fn mean(&self) -> f64 {
+        let known = || self.history.since(0).filter(|sample| !sample.is_nan());
+        known().map(|sample| sample / self.history.n_known().max(1) as f64).sum()
+    }
+
+    pub(crate) fn innovation_variance(&self) -> f64 {
+        let mut standard_error = [0.0];
+        self.forecast_into(0, &mut [0.0], &mut standard_error);
+        standard_error[0].powi(2)
+    }
+
+    /// The candidate whose word weighs most at `lead`.
+    pub(crate) fn speaking(&self, lead: usize) -> Option<&Spec> {
+        let place = LADDER.place(lead);
+        let weight = |idx: &usize| self.record.weight(*idx, place);
+        let best = (0..self.candidates.len()).max_by(|one, other| weight(one).total_cmp(&weight(other)))?;
+        Some(&self.candidates[best].spec)
+    }
+
+    pub(crate) fn n_fits(&self) -> (u64, u64) {
+        self.candidates.iter().fold((0, 0), |(fits, failures), one| (fits + one.n_fits, failures + one.n_failures))
+    }
+
+    /// Whether this is the AUTO of these numbers, and could have come about.
+    pub(crate) fn is_sound(&self, every: usize, window: usize, budget: u64) -> bool {
+        let fresh = Self::new(every, window, budget);
+        let is_of = |(one, other): (&Candidate, &Candidate)| one.is_sound(other);
+        self.every == every
+            && self.history.is_sound(window)
+            && self.candidates.len() == fresh.candidates.len()
+            && self.candidates.iter().zip(&fresh.candidates).all(is_of)
+            && self.record.is_sound(fresh.candidates.len())
+    }
+}
+
+impl Candidate {
+    fn new(admitted: Admitted) -> Self {
+        let Admitted { spec, reach, patience, cost } = admitted;
+        Self { spec, reach, patience, cost, predictor: None, due: 0, n_fits: 0, n_failures: 0 }
+    }
+
+    fn n_needed(&self) -> usize {
+        (SAMPLES_PER_COEFFICIENT * self.spec.n_coefficients()).max(self.spec.n_samples_min())
+    }
+
+    fn is_sound(&self, fresh: &Self) -> bool {
+        let is_of = |predictor: &Predictor| predictor.model().spec() == &self.spec && predictor.is_sound();
+        (&self.spec, self.reach, self.patience, self.cost) == (&fresh.spec, fresh.reach, fresh.patience, fresh.cost)
+            && self.predictor.as_ref().is_none_or(is_of)
+    }
+}
+
+/// Runs a fresh one over `samples`.
+pub(crate) fn fit(samples: &[f64], every: usize, window: usize, budget: u64) -> (Auto, Calibration) {
+    let mut auto = Auto::new(every, window, budget);
+    let mut calibration = Calibration::new(Intervals::Adaptive).expect("adaptive intervals are learned");
+    let mut n_missing = 0;
+    for sample in samples {
+        auto.step(*sample);
+        n_missing = if sample.is_nan() { n_missing + 1 } else { 0 };
+        calibration.score(*sample);
+        if auto.is_ready() {
+            let n_leads = calibration.n_leads_due();
+            let mut forecast =
+                Forecast { means: vec![0.0; n_leads], standard_errors: vec![0.0; n_leads], ..Forecast::default() };
+            auto.forecast_into(n_missing, &mut forecast.means, &mut forecast.standard_errors);
+            calibration.note(&forecast);
+        }
+    }
+    (auto, calibration)
+}

@@ -1,0 +1,141 @@
+//! Who may be a candidate: what each model costs per sample, and how many of them a budget pays for.
+//!
+//! Costs are counted in multiplications with addition, about one to a nanosecond, and follow from the specification alone, so that the
+//! same text has the same candidates everywhere. Constants come from timing each fit on 600 samples.
+
+use super::record::LADDER;
+use crate::spec::{Orders, Spec};
+
+/// A model that can be a candidate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Entry {
+    text: &'static str,
+    /// The longest lead that it speaks for: a simulated forecast costs too much to be made for long ones, and there it says
+    /// what linear ones say.
+    reach: usize,
+    /// How many times less often than the others it is fitted, because its fit costs more than all of theirs.
+    patience: usize,
+}
+
+/// In the order in which they are taken in: the most useful for their cost first.
+const ENTRIES: [Entry; 10] = [
+    Entry::new("LAST"),
+    Entry::new("MEAN"),
+    Entry::new("AR(16)"),
+    Entry::new("ARIMA(16,1,0)"),
+    Entry::new("BM(32)"),
+    Entry::new("AR(2)"),
+    Entry::new("NWS"),
+    Entry { patience: 2, ..Entry::new("ARMA(1,1)") },
+    Entry { patience: 2, ..Entry::new("ETS(A,N,N)") },
+    Entry { patience: 2, reach: 4, ..Entry::new("TAR(2)") },
+];
+
+/// The first candidates are there with any budget.
+const N_ALWAYS: usize = 2;
+
+/// The least budget: what the first three cost with the shortest window and the longest pauses.
+pub(crate) const BUDGET_MIN: u64 = 2_000;
+
+/// Steps over which the length of the watched forecasts repeats itself.
+const PERIOD: u64 = 32;
+
+/// One of the candidates that a budget pays for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Admitted {
+    pub(super) spec: Spec,
+    pub(super) reach: usize,
+    pub(super) patience: usize,
+    /// Multiplications with addition per sample, on average.
+    pub(super) cost: u64,
+}
+
+/// The candidates that the budget pays for, if each is fitted once in `every` steps to `window` samples. One that is too dear leaves its
+/// place to those after it.
+pub(super) fn within(every: usize, window: usize, budget: u64) -> Vec<Admitted> {
+    let mut left = budget;
+    let mut admitted = Vec::new();
+    for Entry { text, reach, patience } in ENTRIES {
+        let spec: Spec = text.parse().expect("a candidate is a specification");
+        let cost = per_sample(&spec, reach) + fit(&spec, window as u64) / (every * patience) as u64;
+        // Somebody has to speak, whatever it costs.
+        let is_needed = admitted.len() < N_ALWAYS;
+        if (cost <= left || is_needed) && spec.n_samples_min() <= window {
+            left = left.saturating_sub(cost);
+            admitted.push(Admitted { spec, reach, patience, cost });
+        }
+    }
+    admitted
+}
+
+impl Entry {
+    const fn new(text: &'static str) -> Self {
+        Self { text, reach: usize::MAX, patience: 1 }
+    }
+}
+
+/// A step, and the forecasts by which the candidate is judged.
+fn per_sample(spec: &Spec, reach: usize) -> u64 {
+    let n_leads: u64 = (0..PERIOD).map(|clock| LADDER.n_leads_due(clock).min(reach) as u64).sum::<u64>() / PERIOD;
+    let (step, lead) = match spec {
+        Spec::Nws { .. } => (500, 1),
+        // 256 paths.
+        Spec::Tar { order, .. } => (*order as u64, 256 * (*order as u64 + 4)),
+        _ => match spec.orders() {
+            Some(Orders { n_phi, n_differences, n_theta, .. }) => {
+                ((n_phi + n_differences + n_theta) as u64, (n_phi + n_differences + 2) as u64)
+            }
+            None => (2, 2),
+        },
+    };
+    step + n_leads * lead
+}
+
+/// A fit to `window` samples.
+fn fit(spec: &Spec, window: u64) -> u64 {
+    let square = |n: usize| (n * n) as u64;
+    let per_window = match spec {
+        Spec::Mean => 6,
+        Spec::Last => 40,
+        Spec::BestMean { window_max } => 40 + *window_max as u64,
+        Spec::Ar { order, .. } => *order as u64,
+        Spec::Nws { .. } => 320,
+        Spec::Ets { .. } => 1500,
+        Spec::Tar { order, .. } => 40 * square(order + 1),
+        _ => match spec.orders() {
+            Some(Orders { n_phi, n_theta: 0, .. }) => 2 * (n_phi as u64 + 1),
+            Some(Orders { n_phi, n_theta, .. }) => 170 * square(n_phi + n_theta + 1),
+            None => 0,
+        },
+    };
+    per_window * window
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn texts(budget: u64) -> Vec<String> {
+        within(100, 600, budget).iter().map(|admitted| admitted.spec.to_string()).collect()
+    }
+
+    #[test]
+    fn the_default_budget_pays_for_all() {
+        let Spec::Auto { every, window, budget } = Spec::auto() else { unreachable!("AUTO is AUTO") };
+        let admitted = within(every, window, budget);
+        assert_eq!(admitted.len(), ENTRIES.len());
+        assert!(admitted.iter().map(|one| one.cost).sum::<u64>() <= budget);
+    }
+
+    #[test]
+    fn a_small_budget_pays_for_the_cheap_and_useful() {
+        assert_eq!(texts(BUDGET_MIN)[..3], ["LAST", "MEAN", "AR(16)"]);
+        assert!(texts(10_000).len() > texts(BUDGET_MIN).len());
+        assert!(!texts(10_000).contains(&"TAR(2)".to_owned()));
+    }
+
+    #[test]
+    fn no_candidate_needs_more_samples_than_there_are() {
+        assert!(within(100, 40, 1_000_000).iter().all(|admitted| admitted.spec.n_samples_min() <= 40));
+    }
+}

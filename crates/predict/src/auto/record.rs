@@ -1,0 +1,197 @@
+//! How wrong every candidate was lately at each lead, and what its word weighs for it.
+
+use serde::{Deserialize, Serialize};
+
+use crate::ladder::Ladder;
+
+/// The leads at which candidates are judged: every lead up to 4, two an octave up to 32, one an octave beyond.
+pub(super) const LADDER: Ladder<13> = Ladder::new([1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 64, 128, 256]);
+
+/// How many leads those are.
+pub(super) const N_LEADS: usize = LADDER.leads.len();
+
+/// Steps after which an error counts for a third, at short leads.
+const MEMORY: f64 = 200.0;
+
+/// At long leads an error counts for longer: as many leads, because neighbouring errors say nearly the same.
+const MEMORY_LEADS: f64 = 8.0;
+
+/// The weight of a candidate goes with this power of one over its mean squared error.
+const SHARPNESS: f64 = 12.0;
+
+/// A candidate that would weigh less is left out.
+const WEIGHT_MIN: f64 = 0.02;
+
+/// No squared error counts for more, so that sums of them stay numbers.
+pub(super) const SQUARE_MAX: f64 = 1e300;
+
+/// Forecasts under way and their errors so far.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct Record {
+    clock: u64,
+    n_candidates: usize,
+    /// Means under way, slot after slot: all candidates, then their combination. NaN where there is none.
+    said: Vec<f64>,
+    leads: Vec<LeadRecord>,
+}
+
+/// One lead of [`LADDER`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct LeadRecord {
+    /// Discounted mean squared error of each candidate.
+    pub(super) squares: Vec<f64>,
+    /// The same of the combination.
+    pub(super) combined_square: f64,
+    /// Errors of the combination that count.
+    pub(super) n: f64,
+    /// Of each candidate; they sum to 1, or all are 0 while there is none.
+    pub(super) weights: Vec<f64>,
+}
+
+impl Record {
+    pub(super) fn new(n_candidates: usize) -> Self {
+        let lead = LeadRecord {
+            squares: vec![0.0; n_candidates],
+            combined_square: 0.0,
+            n: 0.0,
+            weights: vec![0.0; n_candidates],
+        };
+        Self {
+            clock: 0,
+            n_candidates,
+            said: vec![f64::NAN; LADDER.n_slots() * (n_candidates + 1)],
+            leads: vec![lead; N_LEADS],
+        }
+    }
+
+    /// Of the candidate, for a lead at this place of the ladder.
+    pub(super) fn weight(&self, candidate_idx: usize, (below, share): (usize, f64)) -> f64 {
+        self.between(below, share, |lead| lead.weights[candidate_idx])
+    }
+
+    /// How many leads of the candidate's forecast count; beyond them it has no weight.
+    pub(super) fn n_leads_heard(&self, candidate_idx: usize) -> usize {
+        match self.leads.iter().rposition(|lead| lead.weights[candidate_idx] > 0.0) {
+            None => 0,
+            // Its weight goes to 0 on the way to the next watched lead.
+            Some(last) => LADDER.leads.get(last + 1).map_or(usize::MAX, |next| next - 1),
+        }
+    }
+
+    /// One for each lead of the ladder.
+    pub(super) fn leads(&self) -> &[LeadRecord] {
+        &self.leads
+    }
+
+    /// The mean squared error of the combination, and how many errors it is of, for a lead at this place of the ladder.
+    pub(super) fn combined(&self, (below, share): (usize, f64)) -> (f64, f64) {
+        (self.between(below, share, |lead| lead.combined_square), self.between(below, share, |lead| lead.n))
+    }
+
+    fn between(&self, below: usize, share: f64, of: impl Fn(&LeadRecord) -> f64) -> f64 {
+        let near = of(&self.leads[below]);
+        match self.leads.get(below + 1).filter(|_| share > 0.0) {
+            Some(above) => near + share * (of(above) - near),
+            None => near,
+        }
+    }
+
+    /// Compares `sample` (NaN in a gap) with what was said of it.
+    pub(super) fn score(&mut self, sample: f64) {
+        self.clock += 1;
+        for due in LADDER.due(self.clock) {
+            let width = self.n_candidates + 1;
+            let said = &self.said[due.slot * width..(due.slot + 1) * width];
+            let combined = square(sample - said[self.n_candidates]);
+            if combined.is_nan() {
+                continue;
+            }
+            let record = &mut self.leads[due.idx];
+            let memory = MEMORY.max(MEMORY_LEADS * due.lead as f64) * due.n_under_way as f64 / due.lead as f64;
+            record.n = (record.n + 1.0).min(memory);
+            for (mean, said) in record.squares.iter_mut().zip(said) {
+                let square = square(sample - said);
+                // Who said nothing is taken to have been as wrong as all together, so that joining late is neither a merit nor a fault.
+                *mean += (if square.is_nan() { combined } else { square } - *mean) / record.n;
+            }
+            record.combined_square += (combined - record.combined_square) / record.n;
+        }
+    }
+
+    /// Weighs the candidates that can speak: `speaks` is asked for candidate and lead.
+    pub(super) fn weigh(&mut self, speaks: impl Fn(usize, usize) -> bool) {
+        for (record, lead) in self.leads.iter_mut().zip(LADDER.leads) {
+            record.weigh(|idx| speaks(idx, lead));
+        }
+    }
+
+    /// What the candidate says at this step; nothing if `means` is empty.
+    pub(super) fn note(&mut self, candidate_idx: usize, means: &[f64]) {
+        for due in LADDER.due(self.clock) {
+            self.said[due.slot * (self.n_candidates + 1) + candidate_idx] =
+                means.get(due.lead - 1).copied().filter(|mean| mean.is_finite()).unwrap_or(f64::NAN);
+        }
+    }
+
+    /// What all of them say together, once each of them was noted.
+    pub(super) fn note_combination(&mut self) {
+        let width = self.n_candidates + 1;
+        for due in LADDER.due(self.clock) {
+            let weights = &self.leads[due.idx].weights;
+            let (said, combined) = self.said[due.slot * width..(due.slot + 1) * width].split_at_mut(self.n_candidates);
+            let speaking = || said.iter().zip(weights).filter(|(_, weight)| **weight > 0.0);
+            let mean: f64 = speaking().map(|(said, weight)| weight * said).sum();
+            combined[0] = if speaking().next().is_some() && mean.is_finite() { mean } else { f64::NAN };
+        }
+    }
+
+    pub(super) fn n_leads_due(&self) -> usize {
+        LADDER.n_leads_due(self.clock)
+    }
+
+    /// Whether this is a record of so many candidates, and could have come about.
+    pub(super) fn is_sound(&self, n_candidates: usize) -> bool {
+        self.n_candidates == n_candidates
+            && self.said.len() == LADDER.n_slots() * (n_candidates + 1)
+            && !self.said.iter().any(|mean| mean.is_infinite())
+            && self.leads.len() == N_LEADS
+            && self.leads.iter().all(|record| record.is_sound(n_candidates))
+    }
+}
+
+impl LeadRecord {
+    fn weigh(&mut self, speaks: impl Fn(usize) -> bool) {
+        let speaking = || (0..self.squares.len()).filter(|idx| speaks(*idx));
+        let least = speaking().map(|idx| self.squares[idx]).fold(f64::INFINITY, f64::min);
+        // Where the least is 0, only those without an error have any weight.
+        let weight = |idx: usize| {
+            let square = self.squares[idx];
+            if square == least { 1.0 } else { (least / square).powf(SHARPNESS) }
+        };
+        let mut weights: Vec<f64> =
+            (0..self.squares.len()).map(|idx| if speaks(idx) { weight(idx) } else { 0.0 }).collect();
+        let sum: f64 = weights.iter().sum();
+        weights.iter_mut().filter(|weight| **weight < WEIGHT_MIN * sum).for_each(|weight| *weight = 0.0);
+        let sum: f64 = weights.iter().sum();
+        if sum > 0.0 {
+            weights.iter_mut().for_each(|weight| *weight /= sum);
+        }
+        self.weights = weights;
+    }
+
+    fn is_sound(&self, n_candidates: usize) -> bool {
+        let is_square = |square: &f64| (0.0..=SQUARE_MAX).contains(square);
+        self.squares.len() == n_candidates
+            && self.weights.len() == n_candidates
+            && self.squares.iter().all(is_square)
+            && is_square(&self.combined_square)
+            && self.weights.iter().all(|weight| (0.0..=1.0).contains(weight))
+            && self.n.is_finite()
+            && self.n >= 0.0
+    }
+}
+
+/// NaN where nothing was said or nothing came.
+fn square(error: f64) -> f64 {
+    if error.is_nan() { error } else { (error * error).min(SQUARE_MAX) }
+}

@@ -1,0 +1,193 @@
+//! AUTO: speaks from the first samples, at least as well as the models that it is made of, and says who speaks.
+
+use predict::{FitError, Forecast, Predictor, Spec, fit};
+use units::Confidence;
+
+use crate::testdata::{NAB, Noise, ar1, fitted, samples};
+
+const LEADS: [usize; 4] = [1, 5, 10, 30];
+
+/// Mean squared errors at [`LEADS`], and shares of samples inside 95 % intervals, after a fit on the first 600.
+fn judge(text: &str, series: &[f64]) -> [(f64, f64); 4] {
+    let mut predictor = fitted(text, &series[..600]).predictor();
+    let mut said: Vec<Forecast> = vec![predictor.forecast(30)];
+    let mut sums = [(0.0, 0.0, 0.0); 4];
+    for (t, sample) in series[600..].iter().enumerate().filter(|(_, sample)| !sample.is_nan()) {
+        said.resize(t + 1, Forecast::default());
+        for ((n, squares, inside), lead) in sums.iter_mut().zip(LEADS) {
+            if let Some(forecast) = (t + 1).checked_sub(lead).map(|idx| &said[idx]).filter(|said| said.n_leads() > 0) {
+                *n += 1.0;
+                *squares += (sample - forecast.means()[lead - 1]).powi(2);
+                *inside += f64::from(u8::from(forecast.interval(lead, Confidence::P95).contains(*sample)));
+            }
+        }
+        predictor.step(*sample);
+        said.push(predictor.forecast(30));
+    }
+    sums.map(|(n, squares, inside)| (squares / n, inside / n))
+}
+
+/// What AUTO is compared with.
+const OTHERS: [&str; 6] = [
+    "LAST",
+    "BM(32)",
+    "NWS",
+    "AR(16)",
+    "REFIT(AR(16),every=100,window=600)",
+    "REFIT(ARIMA(16,1,0),every=100,window=600)",
+];
+
+/// AUTO's mean squared error over that of each of [`OTHERS`], at each of [`LEADS`].
+fn ratios(series: &[f64]) -> [[f64; LEADS.len()]; OTHERS.len()] {
+    let auto = judge("AUTO", series);
+    OTHERS.map(|text| {
+        let other = judge(text, series);
+        std::array::from_fn(|lead_idx| auto[lead_idx].0 / other[lead_idx].0)
+    })
+}
+
+#[test]
+fn intervals_cover_every_recorded_trace() {
+    for trace in NAB {
+        let judged = judge("AUTO", &samples(&format!("nab/{trace}.csv")));
+        assert!(judged.iter().all(|(_, covered)| (0.93..=0.97).contains(covered)), "{trace}: {judged:?}");
+    }
+}
+
+#[test]
+fn over_all_recorded_traces_no_model_is_better_at_any_lead() {
+    let traces = NAB.map(|trace| ratios(&samples(&format!("nab/{trace}.csv"))[..2000]));
+    for (other_idx, other) in OTHERS.iter().enumerate() {
+        for (lead_idx, lead) in LEADS.iter().enumerate() {
+            let logs = traces.iter().map(|ratios| ratios[other_idx][lead_idx].ln());
+            let mean_ratio = (logs.sum::<f64>() / NAB.len() as f64).exp();
+            assert!(mean_ratio < 1.0, "{other}, lead {lead}: AUTO's error is {mean_ratio} times as large");
+        }
+    }
+}
+
+#[test]
+fn on_a_known_process_it_is_as_good_as_its_model() {
+    let mut noise = Noise::seeded(71);
+    let white: Vec<f64> = (0..3000).map(|_| noise.normal()).collect();
+    let mut level = 0.0;
+    let walk: Vec<f64> = (0..3000)
+        .map(|_| {
+            level += noise.normal();
+            level
+        })
+        .collect();
+    for (what, series) in [("white noise", white), ("a random walk", walk), ("AR(1)", ar1(0.8, 3000, 72))] {
+        let worst = ratios(&series).into_iter().flatten().fold(0.0, f64::max);
+        // What choosing costs where there is nothing to choose.
+        assert!(worst < 1.05, "{what}: {worst}");
+    }
+}
+
+#[test]
+fn it_speaks_from_the_second_sample() {
+    let model = fitted("AUTO", &[3.0, 5.0]);
+    assert_eq!((model.predictor().forecast(2).means(), model.speaking().as_deref()), (&[5.0, 5.0][..], Some("LAST")));
+    let one = fit(&Spec::auto(), &[3.0]).unwrap_err();
+    assert_eq!(one, FitError::TooShort { spec: Spec::auto(), have: 1, need: 2 });
+}
+
+#[test]
+fn a_constant_series_is_forecast_and_one_that_wakes_up_is_followed() {
+    let mut predictor = fitted("AUTO", &[7.0; 300]).predictor();
+    let interval = predictor.forecast(30).interval(30, Confidence::P95);
+    // Errors of rounding, and nothing else.
+    assert!(interval.lower > 7.0 - 1e-6 && interval.upper < 7.0 + 1e-6, "{interval:?}");
+    let mut noise = Noise::seeded(73);
+    (0..40).for_each(|_| predictor.step(20.0 + noise.normal()));
+    let awake = predictor.forecast(1);
+    assert!((awake.means()[0] - 20.0).abs() < 3.0, "{awake:?}");
+    let interval = awake.interval(1, Confidence::P95);
+    assert!(interval.lower < 19.0 && 21.0 < interval.upper, "{interval:?}");
+}
+
+#[test]
+fn the_candidates_and_who_speaks_are_told() {
+    let predictor = fitted("AUTO", &ar1(0.9, 1500, 74)).predictor();
+    let standings = predictor.standings();
+    assert!(standings.iter().all(|standing| standing.n_fits > 0), "{standings:?}");
+    let sum: f64 = standings.iter().map(|standing| standing.leads[0].weight).sum();
+    assert!((sum - 1.0).abs() < 1e-12);
+    let best = standings.iter().max_by(|one, other| one.leads[0].weight.total_cmp(&other.leads[0].weight)).unwrap();
+    assert_eq!(predictor.speaking_at(1), Some(best.spec.to_string()));
+    let small = fitted("AUTO(budget=2000)", &ar1(0.9, 700, 75)).predictor();
+    assert!(small.standings().len() < standings.len());
+    assert!(small.standings().iter().map(|standing| standing.cost).sum::<u64>() <= 2000);
+}
+
+#[test]
+fn gaps_and_extremes_leave_numbers() {
+    let hostile = [f64::NAN, f64::INFINITY, 1e300, -1e300, 1e-300, 0.0, 0.0, 5.0, 5.0, f64::NAN];
+    let mut predictor = fitted("AUTO(every=20,window=80)", &ar1(0.8, 200, 76)).predictor();
+    for sample in hostile.iter().cycle().take(1000) {
+        predictor.step(*sample);
+        let forecast = predictor.forecast(300);
+        assert!(forecast.means().iter().all(|mean| mean.is_finite()));
+        assert!(forecast.intervals(Confidence::P95).all(|interval| interval.lower <= interval.upper));
+    }
+    let restored = Predictor::restore(&predictor.save()).unwrap();
+    assert_eq!(restored.forecast(40), predictor.forecast(40));
+}
+
+/// Steps `predictor` over `samples`, running each task at once and installing it before the next step.
+fn step_deferred(predictor: &mut Predictor, samples: &[f64]) {
+    let mut done = None;
+    for sample in samples {
+        if let Some(done) = done.take() {
+            predictor.install(done);
+        }
+        predictor.step(*sample);
+        done = predictor.take_task().map(predict::Task::run);
+    }
+    if let Some(done) = done {
+        predictor.install(done);
+    }
+}
+
+#[test]
+fn deferred_fits_give_the_same_predictor_every_time() {
+    let series = ar1(0.8, 1000, 77);
+    for text in ["AUTO(every=20,window=200)", "REFIT(AR(4),every=30,window=200)"] {
+        let start = fitted(text, &series[..100]).predictor().with_deferred_fits();
+        let (mut one, mut other) = (start.clone(), start);
+        step_deferred(&mut one, &series[100..]);
+        step_deferred(&mut other, &series[100..]);
+        assert_eq!(one, other, "{text}");
+        assert!(one.n_refits() > 5, "{text}: {}", one.n_refits());
+    }
+}
+
+#[test]
+fn a_deferred_refit_catches_up_with_what_came_meanwhile() {
+    let series = ar1(0.8, 400, 78);
+    let text = "REFIT(AR(4),every=50,window=200)";
+    let mut here = fitted(text, &series[..200]).predictor();
+    let mut deferred = here.clone().with_deferred_fits();
+    series[200..250].iter().for_each(|sample| here.step(*sample));
+    series[200..250].iter().for_each(|sample| deferred.step(*sample));
+    let task = deferred.take_task().expect("a fit is due");
+    assert!(deferred.take_task().is_none(), "it was handed out");
+    for sample in &series[250..270] {
+        here.step(*sample);
+        deferred.step(*sample);
+    }
+    assert_ne!(deferred.forecast(5), here.forecast(5));
+    deferred.install(task.run());
+    assert_eq!(deferred.forecast(5), here.forecast(5));
+}
+
+#[test]
+fn a_restored_predictor_does_again_what_was_under_way() {
+    let series = ar1(0.8, 300, 79);
+    let mut predictor = fitted("AUTO(every=20,window=100)", &series).predictor().with_deferred_fits();
+    while predictor.take_task().is_none() {
+        predictor.step(0.0);
+    }
+    let mut restored = Predictor::restore(&predictor.save()).unwrap();
+    assert!(restored.take_task().is_some());
+}
