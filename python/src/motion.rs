@@ -14,7 +14,7 @@ pub(crate) struct Motion {
     state: Mutex<State>,
     /// Continues the index of the series (`foretop._axis`); absent where positions count.
     axis: Option<Py<PyAny>>,
-    /// Whether a step is a matter of nanoseconds: one of a `REFIT` may be a fit.
+    /// Whether a step is a matter of nanoseconds: one of a `REFIT` or an `AUTO` may be a fit.
     is_quick: bool,
 }
 
@@ -50,7 +50,7 @@ impl State {
 
 impl Motion {
     pub(crate) fn new(state: State, axis: Option<Py<PyAny>>) -> Self {
-        let is_quick = !matches!(state.predictor.model().spec(), Spec::Refit { .. });
+        let is_quick = !matches!(state.predictor.model().spec(), Spec::Refit { .. } | Spec::Auto { .. });
         Self { state: Mutex::new(state), axis, is_quick }
     }
 

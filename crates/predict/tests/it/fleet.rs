@@ -8,7 +8,7 @@ use crate::testdata::{Noise, ar1, fitted};
 const N_LEADS: usize = 30;
 
 /// Linear models, whose series lie side by side, and others, which step one by one.
-const MODELS: [&str; 14] = [
+const MODELS: [&str; 15] = [
     "AR(1)",
     "AR(4)",
     "AR(6,method=burg)",
@@ -22,6 +22,7 @@ const MODELS: [&str; 14] = [
     "ETS(A,N,N)",
     "TAR(2)",
     "NWS",
+    "AUTO(every=9,window=80)",
     "REFIT(AR(3),every=7,window=40)",
 ];
 
