@@ -71,7 +71,7 @@ fn damaged(text: impl Strategy<Value = String>) -> impl Strategy<Value = Vec<u8>
 
 #[test]
 fn a_specification_reads_back_or_is_refused() {
-    check_inputs(damaged(call()), 150, fuzz::specification);
+    check_inputs(damaged(call()), 100, fuzz::specification);
 }
 
 #[test]
