@@ -7,6 +7,9 @@
 //! stepped through up to 2,000 after it. A row shows medians over cases at 1, 5, 10 and 30 steps: the mean
 //! squared error over the variance of the samples, and the share of samples inside 95 % intervals.
 
+// What it prints is what it is for.
+#![allow(clippy::print_stdout)]
+
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::Path;

@@ -1,4 +1,5 @@
-//! AUTO: several models side by side, fitted anew in turns, and for each lead time the word of those that were least wrong lately.
+//! AUTO: several models side by side, fitted anew in turns, and for each lead time the word of those that were least
+//! wrong lately.
 
 mod cost;
 mod record;
@@ -18,7 +19,8 @@ use record::{LADDER, Record, SQUARE_MAX};
 pub(crate) use cost::BUDGET_MIN;
 pub use standing::{LeadStanding, Standing};
 
-/// While there are fewer samples than a window, a candidate is fitted again when they have grown by one part in so many.
+/// While there are fewer samples than a window, a candidate is fitted again when they have grown by one part in so
+/// many.
 const GROWTH: usize = 2;
 
 /// Steps between two tries to fit a candidate that could not be fitted.
