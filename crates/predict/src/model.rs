@@ -45,6 +45,7 @@ pub(crate) enum Fitted {
     Nws(nws::Nws),
     Ets(ets::Ets),
     Tar(tar::Tar),
+    #[serde(deserialize_with = "crate::auto::outermost")]
     Auto(Box<Auto>),
 }
 
