@@ -1,8 +1,8 @@
 //! The types of the HTTP interface, as `docs/formats/http.md` specifies them.
 //!
-//! Clients in Rust read answers into the same types that the node writes. Requests refuse unknown fields;
-//! answers do not, so that an older client understands a newer node. Numbers in answers are finite; a gap, and
-//! whatever else is not there, is `None` here and `null` on the wire. Only types are here, so the file is longer than most.
+//! Clients in Rust read answers into the same types that the node writes. Requests refuse unknown fields; answers do
+//! not, so that an older client understands a newer node. Numbers in answers are finite; a gap, and whatever else is
+//! not there, is `None` here and `null` on the wire. Only types are here, so the file is longer than most.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

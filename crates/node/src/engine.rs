@@ -175,7 +175,8 @@ impl Engine {
         }
     }
 
-    /// The fits that are due, of all series. Each is to come back by [`Engine::install`], before the next step if it can.
+    /// The fits that are due, of all series. Each is to come back by [`Engine::install`], before the next step if it
+    /// can.
     pub(crate) fn take_tasks(&mut self) -> Vec<(Arc<str>, Task)> {
         let entries = self.entries.iter_mut();
         entries.filter_map(|(id, entry)| Some((Arc::clone(id), entry.forecaster.take_task()?))).collect()

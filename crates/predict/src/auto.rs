@@ -1,10 +1,14 @@
-//! AUTO: several models side by side, fitted anew in turns, and for each lead time the word of those that were least wrong lately.
+//! AUTO: several models side by side, fitted anew in turns, and for each lead time the word of those that were least
+//! wrong lately.
 
 mod cost;
 mod record;
 mod standing;
 
-use serde::{Deserialize, Serialize};
+use std::cell::Cell;
+
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::forecast::Forecast;
 use crate::history::History;
@@ -18,7 +22,8 @@ use record::{LADDER, Record, SQUARE_MAX};
 pub(crate) use cost::BUDGET_MIN;
 pub use standing::{LeadStanding, Standing};
 
-/// While there are fewer samples than a window, a candidate is fitted again when they have grown by one part in so many.
+/// While there are fewer samples than a window, a candidate is fitted again when they have grown by one part in so
+/// many.
 const GROWTH: usize = 2;
 
 /// Steps between two tries to fit a candidate that could not be fitted.
@@ -263,4 +268,38 @@ pub(crate) fn fit(samples: &[f64], every: usize, window: usize, budget: u64) -> 
         }
     }
     (auto, calibration)
+}
+
+thread_local! {
+    static IS_INSIDE: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Decodes an AUTO that is no candidate of another one. Bytes that nest them deep enough would exhaust the stack before
+/// anybody could see that they contradict each other.
+pub(crate) fn outermost<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Box<Auto>, D::Error> {
+    if IS_INSIDE.replace(true) {
+        return Err(D::Error::custom("an AUTO within an AUTO"));
+    }
+    let decoded = Auto::deserialize(deserializer);
+    IS_INSIDE.set(false);
+    decoded.map(Box::new)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fit::fit as fit_spec;
+    use crate::model::Fitted;
+
+    #[test]
+    fn an_auto_within_an_auto_is_not_even_decoded() {
+        let samples: Vec<f64> = (0..50).map(|t| f64::from(t * 7 % 11)).collect();
+        let mut model = fit_spec(&Spec::auto(), &samples).expect("AUTO fits");
+        let inner = model.predictor();
+        let Fitted::Auto(auto) = &mut model.fitted else { unreachable!("AUTO is AUTO") };
+        auto.candidates[0].predictor = Some(inner.clone());
+        let message = Predictor::restore(&model.predictor().save()).expect_err("it is nested").to_string();
+        assert!(message.ends_with("its fields do not decode"), "{message}");
+        assert!(Predictor::restore(&inner.save()).is_ok(), "the next one is not inside of anything");
+    }
 }

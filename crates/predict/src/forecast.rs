@@ -7,8 +7,8 @@ use crate::intervals::{Reach, at_lead};
 
 /// Means, standard errors and intervals for leads 1, 2, …, m, in the unit of the series.
 ///
-/// The standard error of lead `h` is the square root of the expected squared error of the mean, as the
-/// model that made the forecast sees it. How far intervals reach is said by the [`Intervals`](crate::Intervals) of the predictor.
+/// The standard error of lead `h` is the square root of the expected squared error of the mean, as the model that made
+/// the forecast sees it. How far intervals reach is said by the [`Intervals`](crate::Intervals) of the predictor.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Forecast {
     pub(crate) means: Vec<f64>,

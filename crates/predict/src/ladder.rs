@@ -10,7 +10,8 @@ pub(crate) struct Ladder<const N: usize> {
     n_under_way: [usize; N],
 }
 
-/// Every lead up to 32, because errors of neighbouring leads differ where a series is periodic, and one an octave beyond.
+/// Every lead up to 32, because errors of neighbouring leads differ where a series is periodic, and one an octave
+/// beyond.
 pub(crate) const DENSE: Ladder<35> = Ladder::new([
     1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31,
     32, 64, 128, 256,
@@ -58,8 +59,8 @@ impl<const N: usize> Ladder<N> {
         (0..N).rev().find(|idx| clock.is_multiple_of(spacing(*idx))).map_or(0, |idx| self.leads[idx])
     }
 
-    /// Where `lead` lies between watched leads: the index of the one at or below it, and the share of the way to the next.
-    /// Beyond the last there is no further way.
+    /// Where `lead` lies between watched leads: the index of the one at or below it, and the share of the way to the
+    /// next. Beyond the last there is no further way.
     pub(crate) fn place(&self, lead: usize) -> (usize, f64) {
         let below = self.leads.partition_point(|watched| *watched <= lead).saturating_sub(1);
         match self.leads.get(below + 1) {

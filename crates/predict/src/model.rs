@@ -46,6 +46,7 @@ pub(crate) enum Fitted {
     Nws(nws::Nws),
     Ets(ets::Ets),
     Tar(tar::Tar),
+    #[serde(deserialize_with = "crate::auto::outermost")]
     Auto(Box<Auto>),
 }
 
@@ -56,7 +57,8 @@ impl Model {
         &self.spec
     }
 
-    /// The weights of past deviations from the mean, newest first (of the differenced series where there are differences); empty for MEAN, NWS, ETS and TAR, `N` times `1/N` for a window.
+    /// The weights of past deviations from the mean, newest first (of the differenced series where there are
+    /// differences); empty for MEAN, NWS, ETS and TAR, `N` times `1/N` for a window.
     #[must_use]
     pub fn coefficients(&self) -> Vec<f64> {
         match &self.fitted {
@@ -66,7 +68,8 @@ impl Model {
         }
     }
 
-    /// theta(1), …, theta(q): the weights of past one-step errors, newest first, with the signs of R; empty for a model without.
+    /// theta(1), …, theta(q): the weights of past one-step errors, newest first, with the signs of R; empty for a model
+    /// without.
     #[must_use]
     pub fn moving_average(&self) -> &[f64] {
         match &self.fitted {
@@ -112,8 +115,8 @@ impl Model {
         }
     }
 
-    /// Which of its members gives the forecast, for a model that chooses among several; `None` for any other. Of an `AUTO` it is the
-    /// one whose word counts most for the next sample.
+    /// Which of its members gives the forecast, for a model that chooses among several; `None` for any other. Of an
+    /// `AUTO` it is the one whose word counts most for the next sample.
     #[must_use]
     pub fn speaking(&self) -> Option<String> {
         match &self.fitted {
@@ -129,8 +132,8 @@ impl Model {
         self.n_samples
     }
 
-    /// What each sample differs by from the forecast that a predictor with these coefficients made one step before, if it has seen
-    /// `samples` from their start and nothing else. NaN where there was no forecast yet, and in gaps.
+    /// What each sample differs by from the forecast that a predictor with these coefficients made one step before, if
+    /// it has seen `samples` from their start and nothing else. NaN where there was no forecast yet, and in gaps.
     #[must_use]
     pub fn one_step_errors(&self, samples: &[f64]) -> Vec<f64> {
         match &self.fitted {

@@ -71,7 +71,8 @@ impl Predictor {
         self.calibration.as_ref().map_or(Intervals::Gaussian, Calibration::intervals)
     }
 
-    /// The same with fits made elsewhere: [`Predictor::step`] makes none, and [`Predictor::take_task`] hands out those that are due.
+    /// The same with fits made elsewhere: [`Predictor::step`] makes none, and [`Predictor::take_task`] hands out those
+    /// that are due.
     #[must_use]
     pub fn with_deferred_fits(mut self) -> Self {
         self.fits = Fits::Elsewhere;
@@ -102,7 +103,8 @@ impl Predictor {
         self.note();
     }
 
-    /// The fit that is due, of a predictor with deferred fits. Until [`Predictor::install`] is called, there is no other.
+    /// The fit that is due, of a predictor with deferred fits. Until [`Predictor::install`] is called, there is no
+    /// other.
     ///
     /// Whoever asks after each step, and installs what was done before the next, gets the same predictor every time.
     pub fn take_task(&mut self) -> Option<Task> {
@@ -128,8 +130,8 @@ impl Predictor {
         Some(Task { spec: self.model.spec.inner().clone(), samples: schedule.history.to_vec(), ticket })
     }
 
-    /// Takes what a task of this predictor came to. The model is run over the samples that came since the task was taken. What another
-    /// predictor's task came to is left aside.
+    /// Takes what a task of this predictor came to. The model is run over the samples that came since the task was
+    /// taken. What another predictor's task came to is left aside.
     pub fn install(&mut self, done: Done) {
         self.is_task_out = false;
         if let Fitted::Auto(auto) = &mut self.model.fitted {
@@ -226,7 +228,8 @@ impl Predictor {
         }
     }
 
-    /// The candidate whose word counts most for `lead`, of an `AUTO`; for other models what [`Predictor::speaking`] says.
+    /// The candidate whose word counts most for `lead`, of an `AUTO`; for other models what [`Predictor::speaking`]
+    /// says.
     #[must_use]
     pub fn speaking_at(&self, lead: usize) -> Option<String> {
         match &self.model.fitted {

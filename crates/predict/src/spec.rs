@@ -66,7 +66,8 @@ pub enum Spec {
         /// What the fit makes best.
         method: Method,
     },
-    /// `ARFIMA(p,d,q)`: ARMA of the series differenced a fraction `d` of a time, -0.5 < d < 0.5, which the fit estimates.
+    /// `ARFIMA(p,d,q)`: ARMA of the series differenced a fraction `d` of a time, -0.5 < d < 0.5, which the fit
+    /// estimates.
     Arfima {
         /// The autoregressive order.
         n_phi: usize,
@@ -84,22 +85,24 @@ pub enum Spec {
         /// Within which bounds the smoothing is looked for.
         region: Region,
     },
-    /// `TAR(p)`: autoregressive of order `p` in each of two regimes, by which side of a threshold an earlier sample is on.
+    /// `TAR(p)`: autoregressive of order `p` in each of two regimes, by which side of a threshold an earlier sample is
+    /// on.
     Tar {
         /// The order of both, at least 1.
         order: usize,
         /// How many steps earlier that sample is, from 1 to `order`; the fit chooses if `None`.
         delay: Option<usize>,
     },
-    /// `NWS`: at each step the word of the one of many cheap predictors that was least wrong, as in the Network Weather Service.
+    /// `NWS`: at each step the word of the one of many cheap predictors that was least wrong, as in the Network Weather
+    /// Service.
     Nws {
         /// What makes one error worse than another.
         loss: Loss,
         /// Over how many of the last steps errors count, at least 1; all since the first sample if `None`.
         recent: Option<usize>,
     },
-    /// `AUTO`: several models side by side, each fitted anew in turns, and for each lead time the word of those that were least wrong
-    /// lately.
+    /// `AUTO`: several models side by side, each fitted anew in turns, and for each lead time the word of those that
+    /// were least wrong lately.
     Auto {
         /// Steps between two fits of a candidate, at least 1.
         every: usize,
@@ -136,8 +139,8 @@ pub enum ArMethod {
 /// What the fit of a model with moving averages, or with a fractional difference, makes best.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Method {
-    /// `css`: the least sum of squared one-step errors, conditional on no error before the first predictable sample. RPS's
-    /// choice (section 5.2.2): it assumes no distribution.
+    /// `css`: the least sum of squared one-step errors, conditional on no error before the first predictable sample.
+    /// RPS's choice (section 5.2.2): it assumes no distribution.
     #[default]
     LeastSquares,
     /// `ml`: the greatest exact likelihood of a Gaussian process.
@@ -204,7 +207,8 @@ impl Spec {
         }
     }
 
-    /// The samples that a fit uses: the last `window` for a `REFIT`, twice as many for an `AUTO`, which is run over them, all otherwise.
+    /// The samples that a fit uses: the last `window` for a `REFIT`, twice as many for an `AUTO`, which is run over
+    /// them, all otherwise.
     pub(crate) fn latest<'s>(&self, samples: &'s [f64]) -> &'s [f64] {
         match self {
             Self::Refit { window, .. } => &samples[samples.len().saturating_sub(*window)..],

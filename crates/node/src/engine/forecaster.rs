@@ -212,8 +212,8 @@ impl Forecaster {
         }
     }
 
-    /// A fit that is due. It is to come back by [`Forecaster::install`], before the next step if it can: then the state depends on
-    /// nothing but the samples.
+    /// A fit that is due. It is to come back by [`Forecaster::install`], before the next step if it can: then the state
+    /// depends on nothing but the samples.
     pub(crate) fn take_task(&mut self) -> Option<Task> {
         self.model.as_mut()?.take_task()
     }

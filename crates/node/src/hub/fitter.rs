@@ -1,4 +1,5 @@
-//! Fits of models, made beside the sampler: a tick hands out those that are due, and their results are there at the next one.
+//! Fits of models, made beside the sampler: a tick hands out those that are due, and their results are there at the
+//! next one.
 
 use std::io;
 use std::sync::mpsc::{self, Receiver, SyncSender};
@@ -9,8 +10,8 @@ use predict::Task;
 
 use crate::engine::Engine;
 
-/// Fits that wait at most. A series has no more than one under way, so that this is reached by a node of a thousand series whose worker
-/// is a whole round behind; what does not get in is handed out again.
+/// Fits that wait at most. A series has no more than one under way, so that this is reached by a node of a thousand
+/// series whose worker is a whole round behind; what does not get in is handed out again.
 const N_WAITING_MAX: usize = 1024;
 
 /// The fit of one series.

@@ -174,9 +174,13 @@ fn auto_speaks_at_once_and_says_who_speaks() {
 #[test]
 fn fits_on_their_thread_come_to_the_same_as_right_away() {
     let (mut beside, mut at_once) = (World::start_with("AUTO", None), World::start_with("AUTO", None));
-    [&mut beside, &mut at_once].map(|world| world.ticks(100));
+    for world in [&mut beside, &mut at_once] {
+        world.ticks(100);
+    }
     beside.hub.start_fitter().unwrap();
-    [&mut beside, &mut at_once].map(|world| world.ticks(1));
+    for world in [&mut beside, &mut at_once] {
+        world.ticks(1);
+    }
     // Ends the thread when it has done what was due.
     beside.hub.close();
     let n_fits = |world: &World| world.hub.detail(LOAD).unwrap().fitted.map(|fitted| fitted.n_refits);

@@ -1,7 +1,7 @@
 //! Who may be a candidate: what each model costs per sample, and how many of them a budget pays for.
 //!
-//! Costs are counted in multiplications with addition, about one to a nanosecond, and follow from the specification alone, so that the
-//! same text has the same candidates everywhere. Constants come from timing each fit on 600 samples.
+//! Costs are counted in multiplications with addition, about one to a nanosecond, and follow from the specification
+//! alone, so that the same text has the same candidates everywhere. Constants come from timing each fit on 600 samples.
 
 use super::record::LADDER;
 use crate::spec::{Orders, Spec};
@@ -10,8 +10,8 @@ use crate::spec::{Orders, Spec};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Entry {
     text: &'static str,
-    /// The longest lead that it speaks for: a simulated forecast costs too much to be made for long ones, and there it says
-    /// what linear ones say.
+    /// The longest lead that it speaks for: a simulated forecast costs too much to be made for long ones, and there it
+    /// says what linear ones say.
     reach: usize,
     /// How many times less often than the others it is fitted, because its fit costs more than all of theirs.
     patience: usize,
@@ -50,8 +50,8 @@ pub(super) struct Admitted {
     pub(super) cost: u64,
 }
 
-/// The candidates that the budget pays for, if each is fitted once in `every` steps to `window` samples. One that is too dear leaves its
-/// place to those after it.
+/// The candidates that the budget pays for, if each is fitted once in `every` steps to `window` samples. One that is
+/// too dear leaves its place to those after it.
 pub(super) fn within(every: usize, window: usize, budget: u64) -> Vec<Admitted> {
     let mut left = budget;
     let mut admitted = Vec::new();

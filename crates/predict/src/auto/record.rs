@@ -111,7 +111,8 @@ impl Record {
             record.n = (record.n + 1.0).min(memory);
             for (mean, said) in record.squares.iter_mut().zip(said) {
                 let square = square(sample - said);
-                // Who said nothing is taken to have been as wrong as all together, so that joining late is neither a merit nor a fault.
+                // Who said nothing is taken to have been as wrong as all together, so that joining late is neither a
+                // merit nor a fault.
                 *mean += (if square.is_nan() { combined } else { square } - *mean) / record.n;
             }
             record.combined_square += (combined - record.combined_square) / record.n;

@@ -1,19 +1,20 @@
 //! Quantile tracking: ends of intervals that learn from each error whether they were far enough.
 //!
-//! An end that is meant to be passed by a share `a` of the errors moves out by `(1 - a)` steps when it was passed and in by `a` steps
-//! when it was not. Over `T` errors the share that passed it then differs from `a` by no more than the way that the end has come, in steps,
-//! over `T` (Angelopoulos, Candès and Tibshirani 2023, proposition 1), whatever the errors are.
+//! An end that is meant to be passed by a share `a` of the errors moves out by `(1 - a)` steps when it was passed and
+//! in by `a` steps when it was not. Over `T` errors the share that passed it then differs from `a` by no more than the
+//! way that the end has come, in steps, over `T` (Angelopoulos, Candès and Tibshirani 2023, proposition 1), whatever
+//! the errors are.
 
 use serde::{Deserialize, Serialize};
 
 use super::reach::{HALF_WIDTHS, LEVELS, N_LEVELS, REACH_MAX, Reach};
 
-/// The length of a step in the long run, in standard deviations of the errors, for an error that comes at once. On recorded traces
-/// and made-up series, 0.07 leaves changes of level behind, and 0.2 makes intervals wander.
+/// The length of a step in the long run, in standard deviations of the errors, for an error that comes at once. On
+/// recorded traces and made-up series, 0.07 leaves changes of level behind, and 0.2 makes intervals wander.
 const RATE: f64 = 0.12;
 
-/// Forecasts under way at which the step is half as long: as many have passed an end before its first move shows, and the
-/// end would overshoot.
+/// Forecasts under way at which the step is half as long: as many have passed an end before its first move shows, and
+/// the end would overshoot.
 const N_UNDER_WAY_HALF: f64 = 32.0;
 
 /// The first steps are longer, and shorten as one over the square root of the number of errors.

@@ -54,8 +54,8 @@ impl Sorted {
         reach.nested()
     }
 
-    /// The value at rank `(n + 1) share`, which a next error falls short of with this probability if all are exchangeable, between its
-    /// neighbours along a straight line; `None` beyond the first and the last.
+    /// The value at rank `(n + 1) share`, which a next error falls short of with this probability if all are
+    /// exchangeable, between its neighbours along a straight line; `None` beyond the first and the last.
     fn quantile(&self, share: f64) -> Option<f64> {
         let rank = (self.ascending.len() + 1) as f64 * share - 1.0;
         let below = rank.floor();

@@ -10,7 +10,8 @@ pub(crate) const LEVELS: [f64; N_LEVELS] = [0.5, 0.8, 0.9, 0.95, 0.99];
 /// How many there are.
 pub(crate) const N_LEVELS: usize = 5;
 
-/// No end is further from the mean, in standard errors: a model that states errors a million times too small is no model.
+/// No end is further from the mean, in standard errors: a model that states errors a million times too small is no
+/// model.
 pub(crate) const REACH_MAX: f64 = 1e6;
 
 /// Half the widths of the central normal intervals of [`LEVELS`], in standard errors.
@@ -22,8 +23,8 @@ pub(crate) const HALF_WIDTHS: [f64; N_LEVELS] = [
     2.575_829_303_548_900_4,
 ];
 
-/// How far an interval of each level reaches from the mean, in standard errors. A reach below 0 ends on the other side of
-/// the mean.
+/// How far an interval of each level reaches from the mean, in standard errors. A reach below 0 ends on the other side
+/// of the mean.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Reach {
     pub(crate) lower: [f64; N_LEVELS],
@@ -48,8 +49,8 @@ impl Reach {
 
     /// How far below and above the mean the interval reaches whose normal counterpart has this half width.
     ///
-    /// Between two levels along a straight line over the half widths, so that what is normal stays normal. Below the first level
-    /// both ends go to the middle of its interval; beyond the last they go on as those of a normal interval
+    /// Between two levels along a straight line over the half widths, so that what is normal stays normal. Below the
+    /// first level both ends go to the middle of its interval; beyond the last they go on as those of a normal interval
     /// of that level would, or along the slope before it where that is steeper.
     pub(crate) fn at(&self, half_width: f64) -> (f64, f64) {
         let middle = 0.5 * (self.upper[0] - self.lower[0]);

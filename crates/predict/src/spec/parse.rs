@@ -12,7 +12,8 @@ use crate::loss::Loss;
 /// still takes about a millisecond.
 const ORDER_MAX: usize = 1024;
 
-/// The highest order of a moving average part, and of the autoregressive part beside one: a fit's cost grows with the square.
+/// The highest order of a moving average part, and of the autoregressive part beside one: a fit's cost grows with the
+/// square.
 const ARMA_ORDER_MAX: usize = 64;
 
 /// The most differences that are taken. Two make a straight line a constant; more than a few only breed noise.
@@ -33,8 +34,8 @@ const TAR_ORDER_MAX: usize = 32;
 /// The most steps that NWS judges its members on, short of all: their errors are kept.
 const NWS_RECENT_MAX: usize = 10_000;
 
-/// Steps between two fits of a candidate of AUTO unless the text says otherwise, and samples per fit: what repairs drifting series at a
-/// cost that nobody notices.
+/// Steps between two fits of a candidate of AUTO unless the text says otherwise, and samples per fit: what repairs
+/// drifting series at a cost that nobody notices.
 pub(super) const AUTO_EVERY: usize = 100;
 pub(super) const AUTO_WINDOW: usize = 600;
 
