@@ -353,6 +353,30 @@ pub struct OneOffForecast {
     pub fitted: Fitted,
 }
 
+/// Request of `POST /api/v1/forecasts`: one-offs of many series, all by the same model.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct OneOffs {
+    /// A model specification: `AR(16)`.
+    pub model: String,
+    /// By name, the evenly spaced samples of each series, oldest first; a gap is `null`. At most 100,000 in all.
+    pub series: BTreeMap<String, Vec<Option<f64>>>,
+    /// Steps to look ahead, at least 1; at most 100,000 over all series.
+    pub horizon: usize,
+    /// Share of values to come that the bounds are meant to hold, in (0, 1); 0.95 when left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub confidence: Option<f64>,
+}
+
+/// Answer of `POST /api/v1/forecasts`: every series is in one of the two.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct OneOffForecasts {
+    /// By name, what follows the samples.
+    pub forecasts: BTreeMap<String, OneOffForecast>,
+    /// By name, why the samples do not yield the model.
+    pub refused: BTreeMap<String, String>,
+}
+
 /// Request of `POST /api/v1/series`: a program's own signal.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]

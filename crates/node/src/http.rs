@@ -106,6 +106,7 @@ fn described_routes(access: &Arc<Access>) -> OpenApiRouter<App> {
         .routes(routes!(series::remembered))
         .routes(routes!(series::accuracy))
         .routes(routes!(one_off::forecast))
+        .routes(routes!(one_off::forecasts))
         .routes(routes!(events::events))
         .routes(routes!(metrics::metrics))
         .layer(from_fn_with_state(Arc::clone(access), access::require_token));

@@ -1,17 +1,20 @@
-//! A forecast of samples that come with the request, of which nothing is kept: `POST /api/v1/forecast`.
+//! Forecasts of samples that come with the request, of which nothing is kept: `POST /api/v1/forecast` for one series,
+//! `POST /api/v1/forecasts` for many.
+
+use std::collections::BTreeMap;
 
 use axum::Json;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
-use predict::{FitError, Spec};
+use predict::{FitError, Fleet, Predictor, Spec};
 use units::Confidence;
 
 use super::App;
 use super::extract::{JsonBody, NoParameters, Query};
 use super::refusal::Refusal;
-use crate::api::{ErrorBody, ErrorCode, Fitted, OneOff, OneOffForecast};
+use crate::api::{ErrorBody, ErrorCode, Fitted, OneOff, OneOffForecast, OneOffForecasts, OneOffs};
 
-/// The most samples in a request and the most steps in an answer.
+/// The most samples in a request and the most steps in an answer, over all series.
 const STEPS_MAX: usize = 100_000;
 
 /// Fits a model to samples and forecasts what follows them.
@@ -22,52 +25,90 @@ pub(super) async fn forecast(
     _: Query<NoParameters>,
     JsonBody(asked): JsonBody<OneOff>,
 ) -> Result<Response, Refusal> {
-    let checked = Checked::new(asked)?;
-    app.fits.run(move || checked.answer().map(|answer| Json(answer).into_response())).await
+    let question = Question::new(&asked.model, asked.horizon, asked.confidence, 1)?;
+    check_samples("samples", asked.samples.len())?;
+    let answer = move || {
+        let model = predict::fit(&question.spec, &with_gaps(asked.samples))?;
+        Ok(Json(question.answer(&model.predictor())).into_response())
+    };
+    app.fits.run(answer).await
 }
 
-/// A request that makes sense, though its samples may still not yield the model.
-struct Checked {
+/// Fits a model to each of many series and forecasts what follows them.
+#[utoipa::path(post, path = "/api/v1/forecasts", tag = "forecast", request_body = OneOffs, responses(
+    (status = 200, body = OneOffForecasts), (status = "default", description = "refused", body = ErrorBody)))]
+pub(super) async fn forecasts(
+    State(app): State<App>,
+    _: Query<NoParameters>,
+    JsonBody(asked): JsonBody<OneOffs>,
+) -> Result<Response, Refusal> {
+    let question = Question::new(&asked.model, asked.horizon, asked.confidence, asked.series.len())?;
+    check_samples("series", asked.series.values().map(Vec::len).sum())?;
+    app.fits.run(move || Ok(Json(question.answer_all(asked.series)).into_response())).await
+}
+
+/// What is asked of every series: a request that makes sense, though samples may still not yield the model.
+struct Question {
     spec: Spec,
-    samples: Vec<f64>,
     n_leads: usize,
     confidence: Confidence,
 }
 
-impl Checked {
-    fn new(asked: OneOff) -> Result<Self, Refusal> {
-        let spec = asked
-            .model
+impl Question {
+    fn new(model: &str, horizon: usize, confidence: Option<f64>, n_series: usize) -> Result<Self, Refusal> {
+        let spec = model
             .parse()
             .map_err(|error: predict::SpecError| Refusal::of_field(ErrorCode::BadModel, "model", error.to_string()))?;
-        if !(1..=STEPS_MAX).contains(&asked.horizon) {
-            let message = format!("horizon is {} steps; it has to be from 1 to {STEPS_MAX}", asked.horizon);
+        let horizon_max = STEPS_MAX / n_series.max(1);
+        if !(1..=horizon_max).contains(&horizon) {
+            let message =
+                format!("horizon is {horizon} steps; for {n_series} series it has to be from 1 to {horizon_max}");
             return Err(Refusal::bad_parameter("horizon", message));
         }
-        if asked.samples.len() > STEPS_MAX {
-            let message = format!("there are {} samples; at most {STEPS_MAX} are taken", asked.samples.len());
-            return Err(Refusal::bad_parameter("samples", message));
-        }
-        let confidence = asked.confidence.map_or(Ok(Confidence::default()), Confidence::new);
+        let confidence = confidence.map_or(Ok(Confidence::default()), Confidence::new);
         let confidence = confidence.map_err(|error| Refusal::bad_parameter("confidence", error.to_string()))?;
-        let samples = asked.samples.into_iter().map(|sample| sample.unwrap_or(f64::NAN)).collect();
-        Ok(Self { spec, samples, n_leads: asked.horizon, confidence })
+        Ok(Self { spec, n_leads: horizon, confidence })
     }
 
-    fn answer(&self) -> Result<OneOffForecast, Refusal> {
-        let model = predict::fit(&self.spec, &self.samples)?;
-        let forecast = model.predictor().forecast(self.n_leads);
+    fn answer_all(&self, series: BTreeMap<String, Vec<Option<f64>>>) -> OneOffForecasts {
+        let (names, rows): (Vec<String>, Vec<Vec<f64>>) =
+            series.into_iter().map(|(name, samples)| (name, with_gaps(samples))).unzip();
+        let fleet = Fleet::fit(&self.spec, &rows);
+        let mut answer = OneOffForecasts { forecasts: BTreeMap::new(), refused: BTreeMap::new() };
+        for (idx, name) in names.into_iter().enumerate() {
+            match fleet.predictor(idx) {
+                Ok(predictor) => drop(answer.forecasts.insert(name, self.answer(&predictor))),
+                Err(error) => drop(answer.refused.insert(name, error.to_string())),
+            }
+        }
+        answer
+    }
+
+    fn answer(&self, predictor: &Predictor) -> OneOffForecast {
+        let forecast = predictor.forecast(self.n_leads);
         let (lower, upper) = forecast.intervals(self.confidence).map(|at| (at.lower, at.upper)).unzip();
-        Ok(OneOffForecast {
+        OneOffForecast {
             model: self.spec.to_string(),
             confidence: self.confidence.probability(),
             lower,
             upper,
             mean: forecast.means().to_vec(),
             standard_error: forecast.standard_errors().to_vec(),
-            fitted: Fitted::of(&model),
-        })
+            fitted: Fitted::of(predictor.model()),
+        }
     }
+}
+
+fn check_samples(parameter: &'static str, n_samples: usize) -> Result<(), Refusal> {
+    if n_samples > STEPS_MAX {
+        let message = format!("there are {n_samples} samples; at most {STEPS_MAX} are taken");
+        return Err(Refusal::bad_parameter(parameter, message));
+    }
+    Ok(())
+}
+
+fn with_gaps(samples: Vec<Option<f64>>) -> Vec<f64> {
+    samples.into_iter().map(|sample| sample.unwrap_or(f64::NAN)).collect()
 }
 
 impl From<FitError> for Refusal {

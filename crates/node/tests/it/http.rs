@@ -4,6 +4,7 @@ mod description;
 mod limits;
 mod metrics;
 mod names;
+mod one_off;
 mod page;
 mod refusals;
 mod stream;

@@ -52,6 +52,9 @@ fn request(method: &str, path: &str) -> (String, String) {
         ("post", "/api/v1/series") => r#"{"id":"another","step":"1s"}"#,
         ("post", "/api/v1/series/{id}/samples") => r#"{"samples":[{"value":0.5},{"value":null}]}"#,
         ("post", "/api/v1/forecast") => r#"{"model":"AR(1)","samples":[1,3,2,null,1,2],"horizon":3,"confidence":0.8}"#,
+        ("post", "/api/v1/forecasts") => {
+            r#"{"model":"AR(1)","series":{"a":[1,3,2,null,1,2],"b":[1,1,1,1]},"horizon":3}"#
+        }
         _ => panic!("{method} {path} is described, and no test asks for it"),
     };
     (format!("{}{query}", fill(path)), body.to_owned())
@@ -67,6 +70,7 @@ fn check_reads(schema: &str, answer: &super::Answer) {
         "Remembered" => drop(answer.json::<api::Remembered>()),
         "Accuracy" => drop(answer.json::<api::Accuracy>()),
         "OneOffForecast" => drop(answer.json::<api::OneOffForecast>()),
+        "OneOffForecasts" => drop(answer.json::<api::OneOffForecasts>()),
         "Accepted" => assert_eq!(answer.json::<api::Accepted>(), api::Accepted { accepted: 2 }),
         "Health" => drop(answer.json::<api::Health>()),
         "Readiness" => drop(answer.json::<api::Readiness>()),

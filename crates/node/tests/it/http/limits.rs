@@ -71,7 +71,7 @@ fn no_query_makes_the_node_fail() {
 #[test]
 fn no_body_makes_the_node_fail() {
     let host = Host::start().with_pushed("trace");
-    let targets = ["/api/v1/forecast", "/api/v1/series", "/api/v1/series/trace/samples"];
+    let targets = ["/api/v1/forecast", "/api/v1/forecasts", "/api/v1/series", "/api/v1/series/trace/samples"];
     proptest!(ProptestConfig::with_cases(300), |(target in 0..targets.len(), body in near_body())| {
         check_no_fault(&host.post(targets[target], &body));
     });

@@ -77,6 +77,19 @@ fn a_one_off_with_a_mistake_is_told_which() {
 }
 
 #[test]
+fn many_one_offs_with_a_mistake_are_told_which() {
+    let target = "/api/v1/forecasts";
+    check_post(target, r#"{"model":"NOPE","series":{"a":[1,2]},"horizon":1}"#, 400, BadModel, Some("model"));
+    check_post(target, r#"{"model":"MEAN","series":{"a":[1,"x"]},"horizon":1}"#, 400, BadBody, Some("series.a[1]"));
+    let beyond = r#"{"model":"MEAN","series":{"a":[1,2],"b":[1,2]},"horizon":50001}"#;
+    let answer = check_post(target, beyond, 400, BadParameter, Some("horizon"));
+    assert!(answer.body.contains("for 2 series it has to be from 1 to 50000"), "{answer:?}");
+    let row = vec!["1"; 50_001].join(",");
+    let long = format!(r#"{{"model":"LAST","series":{{"a":[{row}],"b":[{row}]}},"horizon":1}}"#);
+    check_post(target, &long, 400, BadParameter, Some("series"));
+}
+
+#[test]
 fn more_samples_than_are_taken_are_refused_by_number() {
     let samples = vec!["1"; 100_001].join(",");
     let body = format!(r#"{{"model":"LAST","samples":[{samples}],"horizon":1}}"#);
@@ -86,7 +99,7 @@ fn more_samples_than_are_taken_are_refused_by_number() {
 
 #[test]
 fn a_body_that_is_not_what_it_should_be_is_refused() {
-    for target in ["/api/v1/forecast", "/api/v1/series", "/api/v1/series/trace/samples"] {
+    for target in ["/api/v1/forecast", "/api/v1/forecasts", "/api/v1/series", "/api/v1/series/trace/samples"] {
         for body in ["", "{", "[]", "null", "{} {}", "\"text\"", "\u{0}"] {
             check_post(target, body, 400, BadBody, None);
         }
