@@ -36,7 +36,7 @@ FIXED = {
     "Ad": [[0.25, 0.1, 0.9, 1000.0, -3.0], [0.6, 0.3, 0.8, 1100.0, 20.0]],
 }
 
-with open("reference.csv", "w", newline="") as file:
+with Path("reference.csv").open("w", newline="") as file:
     table = csv.writer(file, lineterminator="\n")
     table.writerow(["kind", "series", "trend", "case", "quantity", "idx", "value"])
     for name, values in SERIES.items():
