@@ -27,6 +27,7 @@ mod availability;
 mod cgroup;
 mod counter;
 mod cpu;
+mod cpu_availability;
 mod disk;
 mod error;
 mod family;

@@ -1,0 +1,3 @@
+mod fair;
+mod model;
+mod task;
