@@ -108,9 +108,12 @@ impl Sensor for Cpu {
                 Some(b"procs_running") => (has_running, stat.n_running) = (true, count()?),
                 Some(b"procs_blocked") => stat.n_blocked = count()?,
                 Some(name) => {
-                    if let Some(core) = name.strip_prefix(b"cpu").filter(|core| number(core).is_some()) {
+                    let core = name.strip_prefix(b"cpu");
+                    if let Some((core, idx)) = core.and_then(|core| Some((core, number(core)?))) {
                         let meter = self.cores.call(core, || Meter::of_core(core));
-                        meter.step(tick.at, times()?, tick.readings);
+                        let times = times()?;
+                        meter.step(tick.at, times, tick.readings);
+                        tick.cores.push((idx, times));
                         stat.n_cores += 1;
                     }
                 }
@@ -122,6 +125,7 @@ impl Sensor for Cpu {
         }
         self.cores.forget_uncalled();
         tick.n_cores = Some(stat.n_cores);
+        tick.n_running = stat.n_running;
         self.push_tasks(tick.at, &stat, tick.readings);
         Ok(())
     }
@@ -162,8 +166,8 @@ impl Meter {
 
 /// Time spent since the host started, in the kernel's ticks, in the order of the file: user, nice, system, idle,
 /// iowait, irq, softirq, steal, guest, guest_nice.
-#[derive(Clone, Copy)]
-struct Times([u64; 10]);
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Times([u64; 10]);
 
 impl Times {
     fn parse(line: &[u8]) -> Option<Times> {
@@ -185,13 +189,19 @@ impl Times {
     /// The kernel works out idle and iowait anew at each read and they can step back a little; such a step counts as
     /// no time. When even the total went back, the counters started again.
     fn shares_since(self, earlier: Times) -> Option<Shares> {
+        let spent = self.spent_since(earlier)?;
+        let total: f64 = spent[..8].iter().sum();
+        (total > 0.0).then(|| Shares(spent.map(|spent| spent / total)))
+    }
+
+    /// The time since `earlier`, in the kernel's ticks and in the order of the file; none when there was a reset.
+    pub(crate) fn spent_since(self, earlier: Times) -> Option<[f64; 10]> {
         self.total().checked_sub(earlier.total())?;
         let mut spent = [0.0; 10];
         for (spent, (now, then)) in spent.iter_mut().zip(self.0.into_iter().zip(earlier.0)) {
             *spent = now.saturating_sub(then) as f64;
         }
-        let total: f64 = spent[..8].iter().sum();
-        (total > 0.0).then(|| Shares(spent.map(|spent| spent / total)))
+        Some(spent)
     }
 }
 

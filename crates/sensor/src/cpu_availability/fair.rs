@@ -39,9 +39,7 @@ pub(crate) fn divide(capacity: f64, n_groups: usize, claims: &[Claim], parts: &m
     parts[0] = capacity.min(sums[0]).min(claims[0].limit);
     for group in 0..n_groups {
         // Whoever wants least for its weight is the first to have enough.
-        children[group].sort_by(|&a, &b| {
-            (wanted[a] / claims[a].weight).total_cmp(&(wanted[b] / claims[b].weight))
-        });
+        children[group].sort_by(|&a, &b| (wanted[a] / claims[a].weight).total_cmp(&(wanted[b] / claims[b].weight)));
         let mut left = parts[group];
         let mut weight_left: f64 = children[group].iter().map(|&child| claims[child].weight).sum();
         for &child in &children[group] {
