@@ -75,14 +75,15 @@ impl Cpu {
     }
 
     /// Hands out the number of running tasks and what a new one would get.
-    fn push_tasks(&mut self, at: Duration, stat: &Stat, readings: &mut Readings) {
+    fn push_tasks(&mut self, stat: &Stat, tick: &mut Tick<'_>) {
         // The one that reads is running while it reads, and is not what it wants to know about.
         let n_running = stat.n_running.saturating_sub(1) as f64;
-        readings.push(&self.runnable, n_running);
-        readings.push(&self.blocked, stat.n_blocked as f64);
-        let smoothed = self.running.smooth(at, n_running);
+        tick.readings.push(&self.runnable, n_running);
+        tick.readings.push(&self.blocked, stat.n_blocked as f64);
+        let smoothed = self.running.smooth(tick.at, n_running);
         let available = stat.shares.map(|shares| availability::by_vmstat(shares.split(), smoothed, stat.n_cores));
-        readings.push_some(&self.availability, available);
+        tick.by_vmstat = available;
+        tick.readings.push_some(&self.availability, available);
     }
 }
 
@@ -126,7 +127,7 @@ impl Sensor for Cpu {
         self.cores.forget_uncalled();
         tick.n_cores = Some(stat.n_cores);
         tick.n_running = stat.n_running;
-        self.push_tasks(tick.at, &stat, tick.readings);
+        self.push_tasks(&stat, tick);
         Ok(())
     }
 }

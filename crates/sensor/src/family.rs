@@ -207,6 +207,16 @@ pub static FAMILIES: &[Family] = &[
             "Share of one core that a new process would get, judged by the 1-minute load average alone.",
         )
     },
+    gauge(
+        "cpu.availability.hybrid",
+        Unit::Ratio,
+        "Share of one core that a new process would get, by the formula that was closer to the last probe, put right by it.",
+    ),
+    gauge(
+        "cpu.availability.hybrid.cost",
+        Unit::Ratio,
+        "Share of one core that the hybrid sensor's last probe used, over the time between probes.",
+    ),
     gauge("load.1m", Unit::Tasks, "Tasks that run, wait for a core or for a disk, averaged over about 1 minute."),
     gauge("load.5m", Unit::Tasks, "Tasks that run, wait for a core or for a disk, averaged over about 5 minutes."),
     gauge("load.15m", Unit::Tasks, "Tasks that run, wait for a core or for a disk, averaged over about 15 minutes."),

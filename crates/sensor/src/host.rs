@@ -3,11 +3,11 @@
 use std::{fmt, path::Path, time::Duration};
 
 use crate::{
-    OpenError, ReadError, Readings,
+    HybridSettings, OpenError, ReadError, Readings,
     cgroup::Cgroup,
     cpu::{Cpu, Times},
     cpu_availability::CpuAvailability,
-    disk::Disks,
+    disk::Disks, hybrid::{Hybrid, SpinningProbe},
     error::Absence,
     load::Load,
     memory::Memory,
@@ -56,6 +56,10 @@ pub(crate) struct Tick<'a> {
     pub n_running: u64,
     /// For how long some task had to wait for a core since the host started, once its pressure was read.
     pub waited_us: Option<u64>,
+    /// CPU availability by the load average, once that was read.
+    pub by_load: Option<f64>,
+    /// CPU availability by how the cores' time was spent, once that was read.
+    pub by_vmstat: Option<f64>,
     /// Room for a file's text.
     pub text: &'a mut Vec<u8>,
     /// Where values go.
@@ -110,6 +114,8 @@ impl Host {
             cores: &mut self.cores,
             n_running: 0,
             waited_us: None,
+            by_load: None,
+            by_vmstat: None,
             text: &mut self.text,
             readings,
         };
@@ -121,6 +127,15 @@ impl Host {
                 self.last_error = Some(error);
             }
         }
+    }
+
+    /// Adds the hybrid sensor: `cpu.availability.hybrid`, and what it costs.
+    ///
+    /// From the next read on, a process spins for a moment once in a while, at this process's priority: with the
+    /// default settings for 1.5 seconds a minute, 2.5 % of a core. A probe that fails is counted as an error of the
+    /// sensor's at the tick that hears of it.
+    pub fn start_hybrid(&mut self, settings: HybridSettings) {
+        self.sensors.push(Box::new(Hybrid::new(settings, SpinningProbe::default())));
     }
 
     /// What this host does not offer, and why.

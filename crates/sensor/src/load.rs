@@ -45,6 +45,7 @@ impl Sensor for Load {
             tick.readings.push(signal, average);
         }
         let available = tick.n_cores.map(|n_cores| availability::by_load(averages[0], n_cores));
+        tick.by_load = available;
         tick.readings.push_some(&self.availability, available);
         Ok(())
     }

@@ -36,6 +36,8 @@ pub(crate) struct Spending {
     pub used_niced: f64,
     /// The share that was given to this host of the time that it asked for.
     pub delivered: f64,
+    /// How much time all of this stands for.
+    pub seconds: f64,
 }
 
 impl Cores {
@@ -61,12 +63,13 @@ impl Cores {
 
     /// None until some core was read twice.
     pub(crate) fn spending(&self) -> Option<Spending> {
-        let mut spending = Spending { left: BTreeMap::new(), used: 0.0, used_niced: 0.0, delivered: 1.0 };
+        let mut spending = Spending { left: BTreeMap::new(), used: 0.0, used_niced: 0.0, delivered: 1.0, seconds: 0.0 };
         let (mut asked, mut stolen) = (ASKED_AT_LEAST, 0.0);
         for (idx, core) in &self.cores {
             let Some([normal, niced, interrupts, steal, all]) = core.recent.rates() else { continue };
             let [normal, niced, interrupts, steal] = [normal, niced, interrupts, steal].map(|ticks| ticks / all);
             spending.left.insert(*idx, 1.0 - interrupts);
+            spending.seconds = spending.seconds.max(core.recent.seconds());
             spending.used += normal + niced;
             spending.used_niced += niced;
             asked += normal + niced + interrupts + steal;

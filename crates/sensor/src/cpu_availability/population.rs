@@ -54,6 +54,8 @@ pub(crate) struct Seen<'a> {
     pub used: f64,
     /// The share of the time that it waited for one.
     pub waited: f64,
+    /// Both in seconds, as far as they count.
+    pub seconds: [f64; 2],
     /// Whether it is so young that it will probably be gone soon.
     pub is_young: bool,
 }
@@ -68,6 +70,9 @@ pub(crate) struct Population {
     next_pid: u32,
     n_reads: usize,
     text: Vec<u8>,
+    /// What tasks that are gone used and waited, in seconds.
+    gone: Recent<2>,
+    read_at: Option<Duration>,
 }
 
 #[derive(Debug)]
@@ -114,12 +119,23 @@ impl Population {
             next_pid: 0,
             n_reads: 0,
             text: Vec::new(),
+            gone: Recent::idle(),
+            read_at: None,
         }
+    }
+
+    /// For how long tasks used and waited for a core lately that were followed and are gone, in seconds.
+    ///
+    /// The cores remember it for a while, and it is not the work of any task that there still is.
+    pub(crate) fn gone(&self) -> [f64; 2] {
+        self.gone.sums()
     }
 
     /// Looks at the processes whose turn it is.
     pub(crate) fn read(&mut self, now: Now, groups: &mut Groups) {
         self.n_reads = 0;
+        let span = self.read_at.replace(now.at).map_or(Duration::ZERO, |read_at| now.at.saturating_sub(read_at));
+        self.gone.add(span, [0.0; 2]);
         if now.at >= self.list_at {
             self.list(now);
         }
@@ -135,6 +151,8 @@ impl Population {
             let Some(mut process) = self.processes.remove(&pid) else { continue };
             if now.at < process.look_at || self.look(pid, &mut process, now, groups).is_some() {
                 self.processes.insert(pid, process);
+            } else {
+                inherit(&mut self.gone, process.threads.values());
             }
         }
     }
@@ -152,7 +170,8 @@ impl Population {
         let Ok(entries) = fs::read_dir(&self.proc) else { return };
         let pids: BTreeSet<u32> =
             entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok()).take(N_PROCESSES_MAX).collect();
-        self.processes.retain(|pid, _| pids.contains(pid));
+        let gone = self.processes.extract_if(.., |pid, _| !pids.contains(pid));
+        gone.for_each(|(_, process)| inherit(&mut self.gone, process.threads.values()));
         let n_lists = u32::try_from(1 + pids.len() / N_LISTED_AT_ONCE).unwrap_or(u32::MAX);
         self.list_at = now.at + LIST_EVERY * n_lists;
         for pid in pids {
@@ -196,7 +215,9 @@ impl Population {
         let entries = fs::read_dir(self.proc.join(format!("{pid}/task"))).ok()?;
         let tids: BTreeSet<u32> =
             entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok()).take(N_THREADS_MAX).collect();
-        process.threads.retain(|tid, _| tids.contains(tid));
+        let gone: Vec<Thread> =
+            process.threads.extract_if(.., |tid, _| !tids.contains(tid)).map(|(_, thread)| thread).collect();
+        inherit(&mut self.gone, gone.iter());
         for tid in tids {
             // A thread that is gone between the list and here is no reason to give up its process.
             let Some(spent) = self.file(&format!("{pid}/task/{tid}/schedstat")).and_then(Spent::parse) else {
@@ -223,6 +244,11 @@ impl Population {
         File::open(self.proc.join(path)).ok()?.take(4096).read_to_end(&mut self.text).ok()?;
         Some(&self.text)
     }
+}
+
+/// Adds what `threads` did to what those that are `gone` did.
+fn inherit<'a>(gone: &mut Recent<2>, threads: impl Iterator<Item = &'a Thread>) {
+    threads.for_each(|thread| gone.inherit(&thread.recent));
 }
 
 impl Process {
@@ -277,7 +303,8 @@ impl Thread {
         let [used, waited] = self.recent.rates()?;
         let used = used.clamp(0.0, 1.0);
         let waited = waited.clamp(0.0, 1.0 - used);
-        let is_young = self.is_young(now);
-        (used >= USED_MIN).then_some(Seen { place, class: self.class, core: self.core, used, waited, is_young })
+        let (is_young, seconds) = (self.is_young(now), self.recent.sums());
+        let seen = Seen { place, class: self.class, core: self.core, used, waited, seconds, is_young };
+        (used >= USED_MIN).then_some(seen)
     }
 }

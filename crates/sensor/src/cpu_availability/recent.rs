@@ -42,6 +42,23 @@ impl<const N: usize> Recent<N> {
         self.seconds = kept * self.seconds + added_s;
     }
 
+    /// Adds what was counted elsewhere, and is not counted there any more.
+    pub(crate) fn inherit(&mut self, other: &Recent<N>) {
+        for (sum, inherited) in self.sums.iter_mut().zip(other.sums) {
+            *sum += inherited;
+        }
+    }
+
+    /// The counts themselves, as far as they count. Unlike rates they can be added up when some began later.
+    pub(crate) fn sums(&self) -> [f64; N] {
+        self.sums
+    }
+
+    /// How much time the counts stand for.
+    pub(crate) fn seconds(&self) -> f64 {
+        self.seconds
+    }
+
     /// The counts per second; none before anything was added.
     pub(crate) fn rates(&self) -> Option<[f64; N]> {
         (self.seconds > 0.0).then(|| self.sums.map(|sum| sum / self.seconds))

@@ -26,12 +26,22 @@ const WAITING_RATIO_MAX: f64 = 2.0;
 /// Niced tasks that nobody knows the level of count as the one that `nice` gives by default.
 const NICE_UNKNOWN: i8 = 10;
 
-/// What the followed tasks did, in cores.
+/// What the followed tasks did of what the cores remember.
 #[derive(Clone, Copy, Debug, Default)]
 struct Followed {
     all: Work,
-    used_niced: f64,
-    used_at_home: f64,
+    niced: Work,
+    at_home: Work,
+}
+
+impl Work {
+    /// Adds a task that used and waited for so many seconds.
+    ///
+    /// One that began lately did less of what the cores remember than its rate says.
+    fn add(&mut self, [used_s, waited_s]: [f64; 2], spending: &Spending) {
+        self.used += used_s / spending.seconds / spending.delivered;
+        self.waited += waited_s / spending.seconds;
+    }
 }
 
 impl CpuAvailability {
@@ -43,6 +53,7 @@ impl CpuAvailability {
         let home = numbering.position(&home_place, &mut self.groups, now.at);
         let mut left = spending.left.clone();
         let mut followed = Followed::default();
+        followed.all.add(self.population.gone(), &spending);
         let (mut tasks, mut young) = (Vec::new(), Vec::new());
         for seen in self.population.seen(now) {
             let work = wanted(seen.used, seen.waited, seen.core, &spending);
@@ -54,8 +65,12 @@ impl CpuAvailability {
                 Class::Fair(weight) => {
                     let group = numbering.position(seen.place, &mut self.groups, now.at);
                     tasks.push(Task::observed(group, weight, work.used, work.waited));
-                    followed.used_niced += if weight < FULL_WEIGHT { work.used } else { 0.0 };
-                    followed.used_at_home += if numbering.is_below(group, home) { work.used } else { 0.0 };
+                    if weight < FULL_WEIGHT {
+                        followed.niced.add(seen.seconds, &spending);
+                    }
+                    if numbering.is_below(group, home) {
+                        followed.at_home.add(seen.seconds, &spending);
+                    }
                 }
                 Class::RealTime => {
                     if let Some(left) = left.get_mut(&seen.core) {
@@ -63,8 +78,7 @@ impl CpuAvailability {
                     }
                 }
             }
-            followed.all.used += work.used;
-            followed.all.waited += seen.waited;
+            followed.all.add(seen.seconds, &spending);
         }
         self.rest.meet(span, young.into_iter());
         for (place, weight, work) in self.unfollowed(followed, &spending, &home_place) {
@@ -85,14 +99,14 @@ impl CpuAvailability {
         }
         let waiting = self.waiting.mean();
         let waited = (waiting - followed.all.waited).clamp(0.0, WAITING_RATIO_MAX * used * waiting / all);
-        let niced = (spending.used_niced / delivered - followed.used_niced).clamp(0.0, used);
+        let niced = (spending.used_niced / delivered - followed.niced.used).clamp(0.0, used);
         let part = |part: f64| Work { used: part, waited: waited * part / used };
         let (niced, normal) = (part(niced), part(used - niced));
         let mut parts = self.rest.split(normal, |weight| weight >= FULL_WEIGHT, (home.clone(), FULL_WEIGHT));
         parts.extend(self.rest.split(niced, |weight| weight < FULL_WEIGHT, (home.clone(), weight_of(NICE_UNKNOWN))));
         let at_home = self.home.as_ref().and_then(Home::used);
         match at_home {
-            Some(at_home) => keep_at_home(parts, home, (at_home / delivered - followed.used_at_home).max(0.0)),
+            Some(at_home) => keep_at_home(parts, home, (at_home / delivered - followed.at_home.used).max(0.0)),
             None => parts,
         }
     }
