@@ -77,7 +77,8 @@ impl Cpu {
     /// Hands out the number of running tasks and what a new one would get.
     fn push_tasks(&mut self, stat: &Stat, tick: &mut Tick<'_>) {
         // The one that reads is running while it reads, and is not what it wants to know about.
-        let n_running = stat.n_running.saturating_sub(1) as f64;
+        tick.n_running = stat.n_running.saturating_sub(1);
+        let n_running = tick.n_running as f64;
         tick.readings.push(&self.runnable, n_running);
         tick.readings.push(&self.blocked, stat.n_blocked as f64);
         let smoothed = self.running.smooth(tick.at, n_running);
@@ -126,7 +127,6 @@ impl Sensor for Cpu {
         }
         self.cores.forget_uncalled();
         tick.n_cores = Some(stat.n_cores);
-        tick.n_running = stat.n_running;
         self.push_tasks(&stat, tick);
         Ok(())
     }

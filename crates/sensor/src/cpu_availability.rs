@@ -122,7 +122,6 @@ impl Sensor for CpuAvailability {
             self.count_threads(n_cores);
             self.found.clear();
             if let Some(scene) = self.look(tick, n_cores) {
-                if std::env::var_os("DEBUG_SCENE").is_some() { eprintln!("{scene:.3?}"); }
                 self.found.push((Arc::clone(&self.share), scene.cores_for(1)));
                 let by_threads = self.by_threads.iter();
                 self.found

@@ -7,8 +7,9 @@ use crate::{
     cgroup::Cgroup,
     cpu::{Cpu, Times},
     cpu_availability::CpuAvailability,
-    disk::Disks, hybrid::{Hybrid, SpinningProbe},
+    disk::Disks,
     error::Absence,
+    hybrid::{Hybrid, SpinningProbe},
     load::Load,
     memory::Memory,
     net::Net,
@@ -52,7 +53,7 @@ pub(crate) struct Tick<'a> {
     pub n_cores: Option<u32>,
     /// The number of each core that is online and how it spent its time, once `/proc/stat` was read at this tick.
     pub cores: &'a mut Vec<(u64, Times)>,
-    /// How many tasks run or wait for a core, the one that reads among them, once `/proc/stat` was read.
+    /// How many tasks run or wait for a core, without the one that reads, once `/proc/stat` was read at this tick.
     pub n_running: u64,
     /// For how long some task had to wait for a core since the host started, once its pressure was read.
     pub waited_us: Option<u64>,

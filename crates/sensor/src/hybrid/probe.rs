@@ -66,8 +66,7 @@ fn spin(span: Duration) -> io::Result<Probed> {
     let limit_s = span.as_secs() + 2;
     let script = format!("ulimit -t {limit_s}; while :; do :; done");
     let start = Instant::now();
-    let mut shell =
-        Command::new("/bin/sh").args(["-c", &script]).stdin(Stdio::null()).stdout(Stdio::null()).spawn()?;
+    let mut shell = Command::new("/bin/sh").args(["-c", &script]).stdin(Stdio::null()).stdout(Stdio::null()).spawn()?;
     thread::sleep(span);
     let probed = measure(&mut shell, start);
     let killed = shell.kill();
