@@ -13,6 +13,7 @@ mod recent;
 mod rest;
 mod scene;
 mod task;
+mod thread;
 mod waiting;
 
 use std::{path::Path, sync::Arc, time::Duration};
@@ -28,9 +29,10 @@ use self::{
     core::Cores,
     group::{Groups, Place},
     model::Scene,
-    population::{Now, Population},
+    population::Population,
     recent::Recent,
     rest::Rest,
+    thread::Now,
     waiting::Waiting,
 };
 

@@ -17,6 +17,7 @@ use super::{
     group::{Groups, Place},
     recent::Recent,
     task::{Class, Nature, Spent},
+    thread::{Now, Seen, Thread},
 };
 
 /// How many files one reading looks at, at most: about half a millisecond.
@@ -36,29 +37,6 @@ const PLACE_KEPT: Duration = Duration::from_secs(10);
 /// millisecond.
 const LIST_EVERY: Duration = Duration::from_secs(1);
 const N_LISTED_AT_ONCE: usize = 512;
-
-/// Tasks younger than this are not followed one by one: most such are gone before they can be.
-const YOUNG: Duration = Duration::from_secs(3);
-
-/// A process or thread that uses less of a core than this is idle.
-const USED_MIN: f64 = 0.002;
-
-/// A task that was followed for some time.
-#[derive(Clone, Debug)]
-pub(crate) struct Seen<'a> {
-    pub place: &'a Place,
-    pub class: Class,
-    /// The core that it ran on last.
-    pub core: u64,
-    /// The share of a core that it used.
-    pub used: f64,
-    /// The share of the time that it waited for one.
-    pub waited: f64,
-    /// Both in seconds, as far as they count.
-    pub seconds: [f64; 2],
-    /// Whether it is so young that it will probably be gone soon.
-    pub is_young: bool,
-}
 
 /// The tasks of a host.
 #[derive(Debug)]
@@ -82,32 +60,6 @@ struct Process {
     threads: BTreeMap<u32, Thread>,
     look_at: Duration,
     patience: Duration,
-}
-
-#[derive(Debug)]
-struct Thread {
-    class: Class,
-    core: u64,
-    born_at: Option<Duration>,
-    last: Option<(Duration, Spent)>,
-    /// Used and waited, in seconds.
-    recent: Recent<2>,
-}
-
-/// The time, by the clock of the readings and by that of the kernel.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Now {
-    pub at: Duration,
-    /// Time since the host was started, if that is known.
-    pub uptime: Option<Duration>,
-}
-
-impl Now {
-    /// How long ago it was that the kernel's clock stood at `ticks`.
-    fn age(self, ticks: u64) -> Option<Duration> {
-        let since_start = Duration::from_secs_f64(ticks as f64 / procfs::ticks_per_second() as f64);
-        Some(self.uptime?.saturating_sub(since_start))
-    }
 }
 
 impl Population {
@@ -152,7 +104,7 @@ impl Population {
             if now.at < process.look_at || self.look(pid, &mut process, now, groups).is_some() {
                 self.processes.insert(pid, process);
             } else {
-                inherit(&mut self.gone, process.threads.values());
+                process.bequeath(&mut self.gone);
             }
         }
     }
@@ -167,11 +119,10 @@ impl Population {
 
     /// Drops the processes that are gone and takes in those that came.
     fn list(&mut self, now: Now) {
-        let Ok(entries) = fs::read_dir(&self.proc) else { return };
-        let pids: BTreeSet<u32> =
-            entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok()).take(N_PROCESSES_MAX).collect();
+        let Some(pids) = numbers_in(&self.proc) else { return };
+        let pids: BTreeSet<u32> = pids.take(N_PROCESSES_MAX).collect();
         let gone = self.processes.extract_if(.., |pid, _| !pids.contains(pid));
-        gone.for_each(|(_, process)| inherit(&mut self.gone, process.threads.values()));
+        gone.for_each(|(_, process)| process.bequeath(&mut self.gone));
         let n_lists = u32::try_from(1 + pids.len() / N_LISTED_AT_ONCE).unwrap_or(u32::MAX);
         self.list_at = now.at + LIST_EVERY * n_lists;
         for pid in pids {
@@ -204,36 +155,40 @@ impl Population {
     }
 
     fn look_at_threads(&mut self, pid: u32, process: &mut Process, now: Now) -> Option<()> {
+        let n_expected = usize::try_from(process.nature.n_threads).unwrap_or(usize::MAX).min(N_THREADS_MAX);
         if process.nature.n_threads == 1 {
-            process.threads.retain(|tid, _| *tid == pid);
-            let spent = Spent::parse(self.file(&format!("{pid}/schedstat"))?)?;
-            let thread = process.threads.entry(pid).or_insert_with(|| Thread::new(process.nature, now));
-            (thread.class, thread.core) = (process.nature.class, process.nature.core);
-            thread.step(now, spent);
-            return Some(());
-        }
-        let entries = fs::read_dir(self.proc.join(format!("{pid}/task"))).ok()?;
-        let tids: BTreeSet<u32> =
-            entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok()).take(N_THREADS_MAX).collect();
-        let gone: Vec<Thread> =
-            process.threads.extract_if(.., |tid, _| !tids.contains(tid)).map(|(_, thread)| thread).collect();
-        inherit(&mut self.gone, gone.iter());
-        for tid in tids {
-            // A thread that is gone between the list and here is no reason to give up its process.
-            let Some(spent) = self.file(&format!("{pid}/task/{tid}/schedstat")).and_then(Spent::parse) else {
-                continue;
-            };
-            let is_fresh = process.threads.contains_key(&tid) && process.has_fresh_place(now);
-            let nature =
-                if is_fresh { None } else { self.file(&format!("{pid}/task/{tid}/stat")).and_then(Nature::parse) };
-            let parent = process.nature;
-            let thread = process.threads.entry(tid).or_insert_with(|| Thread::new(nature.unwrap_or(parent), now));
-            if let Some(Nature { class, core, .. }) = nature {
-                (thread.class, thread.core) = (class, core);
+            self.follow(process, BTreeSet::from([pid]), now);
+        } else if process.threads.len() != n_expected || !process.has_fresh_place(now) {
+            let tids = numbers_in(&self.proc.join(format!("{pid}/task")))?.take(N_THREADS_MAX).collect();
+            self.follow(process, tids, now);
+            for (tid, thread) in &mut process.threads {
+                let nature = self.file(&format!("{pid}/task/{tid}/stat")).and_then(Nature::parse);
+                thread.nature = nature.unwrap_or(thread.nature);
             }
-            thread.step(now, spent);
+        }
+        if process.nature.n_threads == 1
+            && let Some(thread) = process.threads.get_mut(&pid)
+        {
+            thread.nature = process.nature;
+        }
+        for (tid, thread) in &mut process.threads {
+            // One that is gone since the list was made is missed at the next.
+            if now.at >= thread.look_at
+                && let Some(spent) = self.file(&format!("{pid}/task/{tid}/schedstat")).and_then(Spent::parse)
+            {
+                thread.step(now, spent);
+            }
         }
         Some(())
+    }
+
+    /// Keeps of a process's threads those with the numbers `tids`, and takes in those that are missing.
+    fn follow(&mut self, process: &mut Process, tids: BTreeSet<u32>, now: Now) {
+        let gone = process.threads.extract_if(.., |tid, _| !tids.contains(tid));
+        gone.for_each(|(_, thread)| self.gone.inherit(&thread.recent));
+        for tid in tids {
+            process.threads.entry(tid).or_insert_with(|| Thread::new(process.nature, now));
+        }
     }
 
     /// The text of a file below `/proc`, if it is there.
@@ -246,9 +201,9 @@ impl Population {
     }
 }
 
-/// Adds what `threads` did to what those that are `gone` did.
-fn inherit<'a>(gone: &mut Recent<2>, threads: impl Iterator<Item = &'a Thread>) {
-    threads.for_each(|thread| gone.inherit(&thread.recent));
+/// The numbers that are names in a directory.
+fn numbers_in(directory: &Path) -> Option<impl Iterator<Item = u32>> {
+    Some(fs::read_dir(directory).ok()?.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok()))
 }
 
 impl Process {
@@ -269,42 +224,12 @@ impl Process {
         self.place.as_ref().is_some_and(|(_, at)| now.at.saturating_sub(*at) < PLACE_KEPT)
     }
 
+    /// Leaves what its threads did to those that are `gone`.
+    fn bequeath(&self, gone: &mut Recent<2>) {
+        self.threads.values().for_each(|thread| gone.inherit(&thread.recent));
+    }
+
     fn is_busy(&self) -> bool {
-        self.threads.values().any(|thread| thread.recent.rates().is_some_and(|[used, _]| used >= USED_MIN))
-    }
-}
-
-impl Thread {
-    fn new(nature: Nature, now: Now) -> Thread {
-        let born_at = now.age(nature.started_ticks).and_then(|age| now.at.checked_sub(age));
-        Thread { class: nature.class, core: nature.core, born_at, last: None, recent: Recent::new() }
-    }
-
-    fn step(&mut self, now: Now, spent: Spent) {
-        let from = match self.last {
-            Some(last) => Some(last),
-            // What a young one has had, it has had since its birth.
-            None => self.born_at.map(|born_at| (born_at, Spent::default())).filter(|_| self.is_young(now)),
-        };
-        self.last = Some((now.at, spent));
-        let Some((last_at, last)) = from else { return };
-        if let Some(Spent { used_ns, waited_ns }) = spent.since(last) {
-            let seconds = [used_ns, waited_ns].map(|ns| ns as f64 * 1e-9);
-            self.recent.add(now.at.saturating_sub(last_at), seconds);
-        }
-    }
-
-    fn is_young(&self, now: Now) -> bool {
-        self.born_at.is_some_and(|born_at| now.at.saturating_sub(born_at) < YOUNG)
-    }
-
-    fn seen<'a>(&self, place: &'a Place, now: Now) -> Option<Seen<'a>> {
-        // The kernel's clock and the caller's are read one after the other, and a share can come out beyond 1.
-        let [used, waited] = self.recent.rates()?;
-        let used = used.clamp(0.0, 1.0);
-        let waited = waited.clamp(0.0, 1.0 - used);
-        let (is_young, seconds) = (self.is_young(now), self.recent.sums());
-        let seen = Seen { place, class: self.class, core: self.core, used, waited, seconds, is_young };
-        (used >= USED_MIN).then_some(seen)
+        self.threads.values().any(Thread::is_busy)
     }
 }

@@ -7,9 +7,9 @@ use super::{
     core::Spending,
     group::{Numbering, Place},
     model::{FULL_WEIGHT, Scene, Task},
-    population::Now,
     rest::Work,
     task::{Class, weight_of},
+    thread::Now,
 };
 
 /// The most of a core that real-time tasks are left with when others want it.

@@ -1,4 +1,4 @@
-//! One task as the kernel describes it: `/proc/PID/stat` and `/proc/PID/schedstat`.
+//! One task as the kernel describes it: `stat` and `schedstat` of a process or thread.
 //!
 //! Formats: `Documentation/filesystems/proc.rst`, table 1-4, and `Documentation/scheduler/sched-stats.rst`. Not parsed
 //! by the `procfs` crate, which allocates for a line of which eight fields are wanted.
@@ -52,7 +52,7 @@ pub(crate) enum Class {
 }
 
 impl Nature {
-    /// From the text of `/proc/PID/stat`.
+    /// From the text of `stat`.
     pub(crate) fn parse(text: &[u8]) -> Option<Nature> {
         // The name may contain blanks and parentheses; nothing after it does.
         let after_name = text.iter().rposition(|&byte| byte == b')')? + 1;
@@ -89,7 +89,7 @@ pub(crate) struct Spent {
 }
 
 impl Spent {
-    /// From the text of `/proc/PID/schedstat`.
+    /// From the text of `schedstat`.
     pub(crate) fn parse(text: &[u8]) -> Option<Spent> {
         let mut counts = fields(text.trim_ascii_end()).map(number);
         Some(Spent { used_ns: counts.next()??, waited_ns: counts.next()?? })

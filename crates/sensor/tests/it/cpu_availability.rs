@@ -91,7 +91,7 @@ impl Process {
         );
         let spent = format!("{} {} {at_s}\n", self.used_ms * at_s * 1_000_000, self.waited_ms * at_s * 1_000_000);
         files.write(&format!("proc/{pid}/stat"), stat.as_bytes());
-        files.write(&format!("proc/{pid}/schedstat"), spent.as_bytes());
+        files.write(&format!("proc/{pid}/task/{pid}/schedstat"), spent.as_bytes());
         files.write(&format!("proc/{pid}/autogroup"), format!("/autogroup-{session} nice 0\n").as_bytes());
         files.write(&format!("proc/{pid}/cgroup"), format!("0::{}\n", self.group).as_bytes());
     }

@@ -24,7 +24,7 @@ const FILES: [(&str, &[&str]); 23] = [
     ("proc/schedstat", &["cpu0", "cpu1"]),
     ("proc/uptime", &["120.50", ""]),
     ("proc/7/stat", &["7 (a) R 1 7 7 0 -1 0 0 0 0 0", "7 (b) c) R 0 0 0 0 0 0 0 0 0 0 0 0 0 0 20 -5 1 0 90 0"]),
-    ("proc/7/schedstat", &["", "500000000"]),
+    ("proc/7/task/7/schedstat", &["", "500000000"]),
     ("proc/7/autogroup", &["/autogroup-9 nice", "/autogroup-9 nice 5"]),
     ("proc/7/cgroup", &["0::/a", "0::/../b", "1:cpu:/a"]),
     ("proc/sys/kernel/sched_autogroup_enabled", &["1"]),
