@@ -3,7 +3,7 @@
 use std::{fmt, path::Path, time::Duration};
 
 use crate::{
-    HybridSettings, OpenError, ReadError, Readings,
+    HybridError, HybridSettings, OpenError, ReadError, Readings,
     cgroup::Cgroup,
     cpu::{Cpu, Times},
     cpu_availability::CpuAvailability,
@@ -135,8 +135,13 @@ impl Host {
     /// From the next read on, a process spins for a moment once in a while, at this process's priority: with the
     /// default settings for 1.5 seconds a minute, 2.5 % of a core. A probe that fails is counted as an error of the
     /// sensor's at the tick that hears of it.
-    pub fn start_hybrid(&mut self, settings: HybridSettings) {
+    ///
+    /// # Errors
+    /// [`HybridError`] for a probe that is too short, and for probes that take more than half of the time.
+    pub fn start_hybrid(&mut self, settings: HybridSettings) -> Result<(), HybridError> {
+        settings.check()?;
         self.sensors.push(Box::new(Hybrid::new(settings, SpinningProbe::default())));
+        Ok(())
     }
 
     /// What this host does not offer, and why.

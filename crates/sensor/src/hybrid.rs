@@ -21,15 +21,21 @@ use self::probe::{Probe, Probed};
 const SHARE: &Family = row("cpu.availability.hybrid");
 const COST: &Family = row("cpu.availability.hybrid.cost");
 
+/// A shorter probe mostly measures how a process is started. The authors found nothing shorter than 1.5 s useful.
+const PROBE_MIN: Duration = Duration::from_millis(100);
+
 /// How often the hybrid sensor measures and probes. The default is what was published.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HybridSettings {
-    measure_every: Duration,
-    probe_every: Duration,
-    probe_for: Duration,
+    /// Time between two readings of the formulas.
+    pub measure_every: Duration,
+    /// Time from the start of one probe to the start of the next, twice that of a probe or longer.
+    pub probe_every: Duration,
+    /// How long a probe spins, 100 ms or longer.
+    pub probe_for: Duration,
 }
 
-/// Periods that do not go together.
+/// Periods that do not go together. Each message says what would.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum HybridError {
@@ -50,22 +56,15 @@ pub enum HybridError {
 }
 
 impl HybridSettings {
-    /// Measures every `measure_every`, probes every `probe_every` for `probe_for`.
-    ///
-    /// # Errors
-    /// [`HybridError`] for a probe shorter than 100 ms, and for probes that take more than half of the time.
-    pub fn new(
-        measure_every: Duration,
-        probe_every: Duration,
-        probe_for: Duration,
-    ) -> Result<HybridSettings, HybridError> {
-        if probe_for < Duration::from_millis(100) {
+    pub(crate) fn check(self) -> Result<(), HybridError> {
+        let HybridSettings { probe_every, probe_for, .. } = self;
+        if probe_for < PROBE_MIN {
             return Err(HybridError::ProbeTooShort { given: probe_for });
         }
         if probe_every / 2 < probe_for {
             return Err(HybridError::ProbesTooOften { probe_every, probe_for });
         }
-        Ok(HybridSettings { measure_every, probe_every, probe_for })
+        Ok(())
     }
 }
 
@@ -131,7 +130,6 @@ impl<P: Probe> Hybrid<P> {
         self.cost = Some(used.as_secs_f64() / self.settings.probe_every.as_secs_f64());
         let got = used.as_secs_f64() / passed.as_secs_f64();
         self.voice = Some(Voice::closest_to(got, formulas));
-        self.measured_at = None;
         // What the formulas say just after a probe is about the probe; what they said before it is put right.
         self.share = self.voice.map(|voice| voice.speak(formulas));
         self.measured_at = Some(at);

@@ -111,9 +111,11 @@ fn a_probe_that_fails_is_counted_and_leaves_the_last_to_speak() {
 #[test]
 fn periods_have_to_go_together() {
     let seconds = Duration::from_secs_f64;
-    let of =
-        |probe_every: f64, probe_for: f64| HybridSettings::new(seconds(10.0), seconds(probe_every), seconds(probe_for));
-    assert_eq!(of(60.0, 1.5), Ok(HybridSettings::default()));
+    let of = |probe_every: f64, probe_for: f64| {
+        let (probe_every, probe_for) = (seconds(probe_every), seconds(probe_for));
+        HybridSettings { probe_every, probe_for, ..HybridSettings::default() }.check()
+    };
+    assert_eq!(of(60.0, 1.5), Ok(()));
     assert_eq!(
         of(2.0, 1.5).unwrap_err().to_string(),
         "a probe every 2s is too often for 1.5s each: it can be every 3s or less often"

@@ -3,6 +3,8 @@
 //! Each host is read once a second for half a minute, so that what was before does not count any more: exponentials of
 //! 5 seconds leave 0.25 % of it, and the tolerances are that.
 
+use std::time::{Duration, Instant};
+
 use sensor::{Host, Readings};
 
 use crate::scene::{Values, Written, read};
@@ -286,4 +288,39 @@ fn a_process_that_is_gone_is_soon_forgotten() {
     // The cores' memory of them is no load.
     let values = read(&mut host, &mut readings, 21);
     assert!(values["cpu.availability"] > 0.99, "{}", values["cpu.availability"]);
+}
+
+/// Compares with what the kernel says this process had in the same two seconds, so that it does not matter how busy the
+/// host is.
+///
+/// Spinning, this thread and a newcomer are alike: full priority, one session, one control group. While no core is
+/// free, the newcomer is one more to share with and gets no more than this thread had; whoever else is there, two that
+/// are alike get the same, so it gets half of that or more. The tolerances are a factor of two on the one side and a
+/// quarter of a core on the other: tasks that lived for a part of the two seconds are known only roughly.
+#[test]
+fn a_newcomer_gets_about_what_a_spinner_had() {
+    let used_ns = || -> u64 {
+        let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap();
+        text.split(' ').next().unwrap().parse().unwrap()
+    };
+    let mut host = Host::open("/".as_ref()).unwrap();
+    let mut readings = Readings::default();
+    let start = Instant::now();
+    host.read(start.elapsed(), &mut readings);
+    let before = used_ns();
+    while start.elapsed() < Duration::from_secs(2) {
+        std::hint::spin_loop();
+    }
+    let had = (used_ns() - before) as f64 / start.elapsed().as_nanos() as f64;
+    host.read(start.elapsed(), &mut readings);
+    let value = |id: &str| readings.iter().find(|(signal, _)| signal.id().as_ref() == id).unwrap().1;
+    let (share, n_idle) =
+        (value("cpu.availability"), value("cpu.idle") * readings.iter().filter(is_core).count() as f64);
+    assert!(share >= had / 4.0, "a newcomer gets {share} where a spinner had {had}");
+    assert!(share <= had + n_idle + 0.25, "a newcomer gets {share} where a spinner had {had} and {n_idle} were idle");
+}
+
+/// Whether this is one signal of the kind that each core has one of.
+fn is_core((signal, _): &(&sensor::Signal, f64)) -> bool {
+    signal.family().pattern == "cpu.{core}.busy"
 }
