@@ -14,7 +14,9 @@ use std::{
 };
 
 use super::{
+    PERIOD,
     group::{Groups, Place},
+    model::FULL_WEIGHT,
     recent::Recent,
     task::{Class, Nature, Spent},
     thread::{Now, Seen, Thread},
@@ -30,12 +32,11 @@ const N_THREADS_MAX: usize = 64;
 /// How long a process that does nothing is left alone at most.
 const PATIENCE_MAX: Duration = Duration::from_secs(8);
 
-/// How long a process's place is taken as known, and how each of its threads is scheduled.
+/// How long it is taken as known where a process is, which threads it has, and how each of them is scheduled.
 const PLACE_KEPT: Duration = Duration::from_secs(10);
 
-/// The list of processes is read once in so long for every so many: a thousand names cost about a third of a
-/// millisecond.
-const LIST_EVERY: Duration = Duration::from_secs(1);
+/// The list of processes is read at each look for so many, at every second one for twice as many, and so on: a
+/// thousand names cost about a third of a millisecond.
 const N_LISTED_AT_ONCE: usize = 512;
 
 /// The tasks of a host.
@@ -57,6 +58,7 @@ pub(crate) struct Population {
 struct Process {
     nature: Nature,
     place: Option<(Place, Duration)>,
+    listed_at: Option<Duration>,
     threads: BTreeMap<u32, Thread>,
     look_at: Duration,
     patience: Duration,
@@ -124,7 +126,7 @@ impl Population {
         let gone = self.processes.extract_if(.., |pid, _| !pids.contains(pid));
         gone.for_each(|(_, process)| process.bequeath(&mut self.gone));
         let n_lists = u32::try_from(1 + pids.len() / N_LISTED_AT_ONCE).unwrap_or(u32::MAX);
-        self.list_at = now.at + LIST_EVERY * n_lists;
+        self.list_at = now.at + PERIOD * n_lists;
         for pid in pids {
             self.processes.entry(pid).or_insert_with(|| Process::unknown(now));
         }
@@ -143,12 +145,12 @@ impl Population {
         }
         if process.is_busy() {
             process.patience = Duration::ZERO;
-            if !process.has_fresh_place(now) {
+            if !now.is_fresh(process.place.as_ref().map(|(_, at)| *at)) {
                 self.n_reads += 2;
                 process.place = Some((groups.place_of(&pid.to_string(), now.at), now.at));
             }
         } else {
-            process.patience = (2 * process.patience).clamp(LIST_EVERY, PATIENCE_MAX);
+            process.patience = (2 * process.patience).clamp(PERIOD, PATIENCE_MAX);
         }
         process.look_at = now.at + process.patience;
         Some(())
@@ -158,18 +160,15 @@ impl Population {
         let n_expected = usize::try_from(process.nature.n_threads).unwrap_or(usize::MAX).min(N_THREADS_MAX);
         if process.nature.n_threads == 1 {
             self.follow(process, BTreeSet::from([pid]), now);
-        } else if process.threads.len() != n_expected || !process.has_fresh_place(now) {
+            process.threads.values_mut().for_each(|thread| thread.nature = process.nature);
+        } else if process.threads.len() != n_expected || !now.is_fresh(process.listed_at) {
+            process.listed_at = Some(now.at);
             let tids = numbers_in(&self.proc.join(format!("{pid}/task")))?.take(N_THREADS_MAX).collect();
             self.follow(process, tids, now);
             for (tid, thread) in &mut process.threads {
                 let nature = self.file(&format!("{pid}/task/{tid}/stat")).and_then(Nature::parse);
                 thread.nature = nature.unwrap_or(thread.nature);
             }
-        }
-        if process.nature.n_threads == 1
-            && let Some(thread) = process.threads.get_mut(&pid)
-        {
-            thread.nature = process.nature;
         }
         for (tid, thread) in &mut process.threads {
             // One that is gone since the list was made is missed at the next.
@@ -201,6 +200,13 @@ impl Population {
     }
 }
 
+impl Now {
+    /// Whether what was found out at `then` is taken as known.
+    fn is_fresh(self, then: Option<Duration>) -> bool {
+        then.is_some_and(|then| self.at.saturating_sub(then) < PLACE_KEPT)
+    }
+}
+
 /// The numbers that are names in a directory.
 fn numbers_in(directory: &Path) -> Option<impl Iterator<Item = u32>> {
     Some(fs::read_dir(directory).ok()?.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok()))
@@ -209,19 +215,16 @@ fn numbers_in(directory: &Path) -> Option<impl Iterator<Item = u32>> {
 impl Process {
     fn unknown(now: Now) -> Process {
         // No process has this start, so that the first look takes it for another.
-        let nature = Nature {
-            started_ticks: u64::MAX,
-            n_threads: 0,
-            core: 0,
-            used_ticks: 0,
-            class: Class::Fair(super::model::FULL_WEIGHT),
-        };
-        Process { nature, place: None, threads: BTreeMap::new(), look_at: now.at, patience: Duration::ZERO }
-    }
-
-    /// Whether its place, and how its threads are scheduled, are taken as known.
-    fn has_fresh_place(&self, now: Now) -> bool {
-        self.place.as_ref().is_some_and(|(_, at)| now.at.saturating_sub(*at) < PLACE_KEPT)
+        let nature =
+            Nature { started_ticks: u64::MAX, n_threads: 0, core: 0, used_ticks: 0, class: Class::Fair(FULL_WEIGHT) };
+        Process {
+            nature,
+            place: None,
+            listed_at: None,
+            threads: BTreeMap::new(),
+            look_at: now.at,
+            patience: Duration::ZERO,
+        }
     }
 
     /// Leaves what its threads did to those that are `gone`.

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::{
+    PERIOD,
     group::Place,
     recent::Recent,
     task::{Class, Nature, Spent},
@@ -14,9 +15,8 @@ const YOUNG: Duration = Duration::from_secs(3);
 /// A process or thread that uses less of a core than this is idle.
 const USED_MIN: f64 = 0.002;
 
-/// How long a thread that does nothing is left alone at most, and at first.
+/// How long a thread that does nothing is left alone at most.
 const PATIENCE_MAX: Duration = Duration::from_secs(4);
-const PATIENCE_MIN: Duration = Duration::from_secs(1);
 
 /// A task that was followed for some time.
 #[derive(Clone, Debug)]
@@ -57,7 +57,7 @@ pub(crate) struct Thread {
 
 impl Thread {
     pub(crate) fn new(nature: Nature, now: Now) -> Thread {
-        Thread { nature, recent: Recent::new(), look_at: now.at, patience: PATIENCE_MIN, last: None }
+        Thread { nature, recent: Recent::new(), look_at: now.at, patience: PERIOD, last: None }
     }
 
     /// Takes in what it has `spent` since it was started.
@@ -73,7 +73,7 @@ impl Thread {
             self.recent.add(now.at.saturating_sub(last_at), seconds);
         }
         if self.is_busy() {
-            (self.look_at, self.patience) = (now.at, PATIENCE_MIN);
+            (self.look_at, self.patience) = (now.at, PERIOD);
         } else {
             self.look_at = now.at + self.patience;
             self.patience = (2 * self.patience).min(PATIENCE_MAX);
