@@ -15,7 +15,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use sensor::{Host, Readings};
+use sensor::{Host, HybridSettings, Readings};
 
 /// How long the load runs before the first test.
 const WARM_UP: Duration = Duration::from_secs(15);
@@ -24,10 +24,15 @@ const TEST: Duration = Duration::from_secs(8);
 /// How long the sensors are read between two tests.
 const PAUSE: Duration = Duration::from_secs(12);
 /// How many tests there are in each scenario.
-const N_TESTS: usize = 4;
+const N_TESTS: usize = 3;
 
-const SENSORS: [&str; 4] =
-    ["cpu.availability", "cpu.availability.2", "cpu.availability.vmstat", "cpu.availability.loadavg"];
+const SENSORS: [&str; 5] = [
+    "cpu.availability",
+    "cpu.availability.2",
+    "cpu.availability.vmstat",
+    "cpu.availability.loadavg",
+    "cpu.availability.hybrid",
+];
 
 /// A load: its name, what is run before each of its programs, and the programs.
 struct Scenario {
@@ -88,6 +93,7 @@ fn run(scenario: &Scenario) -> io::Result<String> {
     let loads = scenario.loads.iter().map(|(before, program)| Load::start(before, program));
     let _loads: Vec<Load> = loads.collect::<io::Result<_>>()?;
     let mut host = Host::open(Path::new("/")).map_err(io::Error::other)?;
+    host.start_hybrid(HybridSettings::default()).map_err(io::Error::other)?;
     let start = Instant::now();
     watch(&mut host, start, WARM_UP);
     let mut errors: BTreeMap<&str, f64> = BTreeMap::new();

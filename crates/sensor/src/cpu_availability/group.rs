@@ -97,7 +97,7 @@ impl Groups {
         parse_session(&text).unwrap_or(Place::Root)
     }
 
-    /// The file that counts the CPU time of `place`, in seconds each `scale`, if there is one.
+    /// The CPU time that the control group at `place` has used, in seconds, if it counts that.
     pub(crate) fn used_s(&self, place: &Place) -> Option<f64> {
         let (Place::Directory(directory), Some(mount)) = (place, &self.mount) else { return None };
         let directory = mount.path.join(directory);
