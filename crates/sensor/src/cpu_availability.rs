@@ -7,6 +7,7 @@
 mod core;
 mod fair;
 mod group;
+mod home;
 mod model;
 mod population;
 mod recent;
@@ -26,13 +27,7 @@ use crate::{
 };
 
 use self::{
-    core::Cores,
-    group::{Groups, Place},
-    model::Scene,
-    population::Population,
-    recent::Recent,
-    rest::Rest,
-    thread::Now,
+    core::Cores, group::Groups, home::Home, model::Scene, population::Population, rest::Rest, thread::Now,
     waiting::Waiting,
 };
 
@@ -44,9 +39,6 @@ const CORES: &Family = row("cpu.availability.{threads}");
 /// A little less than a second, so that a node with a step of one second looks at each step.
 const PERIOD: Duration = Duration::from_millis(900);
 
-/// How long the group that this process is in is taken as known.
-const HOME_KEPT: Duration = Duration::from_secs(10);
-
 /// What a new process would get. Comes after the sensors of `/proc/stat` and of the CPU's pressure in a tick.
 pub(crate) struct CpuAvailability {
     uptime: Option<KernelFile>,
@@ -55,20 +47,11 @@ pub(crate) struct CpuAvailability {
     population: Population,
     waiting: Waiting,
     rest: Rest,
-    home: Option<Home>,
+    home: Home,
     share: Arc<Signal>,
     by_threads: Vec<(u32, Arc<Signal>)>,
     found_at: Option<Duration>,
     found: Vec<(Arc<Signal>, f64)>,
-}
-
-/// The group that this process is in, and so the newcomer.
-#[derive(Debug)]
-struct Home {
-    place: Place,
-    known_at: Duration,
-    last_used: Option<(Duration, f64)>,
-    used: Recent<1>,
 }
 
 impl CpuAvailability {
@@ -81,7 +64,7 @@ impl CpuAvailability {
             population: Population::open(root),
             waiting: Waiting::open(root),
             rest: Rest::default(),
-            home: None,
+            home: Home::default(),
             share: Signal::only(SHARE),
             by_threads: Vec::new(),
             found_at: None,
@@ -97,7 +80,7 @@ impl CpuAvailability {
         self.waiting.read(at, tick.n_running, n_cores, tick.waited_us, tick.text);
         self.population.read(now, &mut self.groups);
         self.groups.forget_old(at);
-        Home::read(&mut self.home, at, &mut self.groups);
+        self.home.read(at, &mut self.groups);
         let span = self.found_at.map_or(Duration::ZERO, |found_at| at.saturating_sub(found_at));
         self.found_at = Some(at);
         self.scene(now, span)
@@ -136,24 +119,6 @@ impl Sensor for CpuAvailability {
             tick.readings.push(signal, *value);
         }
         Ok(())
-    }
-}
-
-impl Home {
-    fn read(home: &mut Option<Home>, at: Duration, groups: &mut Groups) {
-        if home.as_ref().is_none_or(|home| at.saturating_sub(home.known_at) >= HOME_KEPT) {
-            let place = groups.place_of("self", at);
-            match home {
-                Some(home) if home.place == place => home.known_at = at,
-                _ => *home = Some(Home { place, known_at: at, last_used: None, used: Recent::new() }),
-            }
-        }
-        if let Some(home) = home
-            && let Some(used_s) = groups.used_s(&home.place)
-            && let Some((last_at, last)) = home.last_used.replace((at, used_s))
-        {
-            home.used.add(at.saturating_sub(last_at), [(used_s - last).max(0.0)]);
-        }
     }
 }
 

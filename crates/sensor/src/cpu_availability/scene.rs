@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::{
-    CpuAvailability, Home,
+    CpuAvailability,
     core::Spending,
     group::{Numbering, Place},
     model::{FULL_WEIGHT, Scene, Task},
@@ -48,7 +48,7 @@ impl CpuAvailability {
     /// The load as it was lately; none before the cores were read twice. The last time was `span` ago.
     pub(super) fn scene(&mut self, now: Now, span: Duration) -> Option<Scene> {
         let spending = self.cores.spending()?;
-        let home_place = self.home.as_ref().map_or(Place::Root, |home| home.place.clone());
+        let home_place = self.home.place().clone();
         let mut numbering = Numbering::new();
         let home = numbering.position(&home_place, &mut self.groups, now.at);
         let mut left = spending.left.clone();
@@ -104,18 +104,10 @@ impl CpuAvailability {
         let (niced, normal) = (part(niced), part(used - niced));
         let mut parts = self.rest.split(normal, |weight| weight >= FULL_WEIGHT, (home.clone(), FULL_WEIGHT));
         parts.extend(self.rest.split(niced, |weight| weight < FULL_WEIGHT, (home.clone(), weight_of(NICE_UNKNOWN))));
-        let at_home = self.home.as_ref().and_then(Home::used);
-        match at_home {
+        match self.home.used() {
             Some(at_home) => keep_at_home(parts, home, (at_home / delivered - followed.at_home.used).max(0.0)),
             None => parts,
         }
-    }
-}
-
-impl Home {
-    /// Cores that the group used lately, if it counts them.
-    fn used(&self) -> Option<f64> {
-        self.used.rates().map(|[used]| used)
     }
 }
 
