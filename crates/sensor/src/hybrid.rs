@@ -130,20 +130,18 @@ impl<P: Probe> Hybrid<P> {
         self.cost = Some(used.as_secs_f64() / self.settings.probe_every.as_secs_f64());
         let got = used.as_secs_f64() / passed.as_secs_f64();
         self.voice = Some(Voice::closest_to(got, formulas));
-        // What the formulas say just after a probe is about the probe; what they said before it is put right.
+        // What the formulas say just after a probe is about it still; what they said before it is put right.
         self.share = self.voice.map(|voice| voice.speak(formulas));
         self.measured_at = Some(at);
         Ok(())
     }
 
     fn measure(&mut self, at: Duration, formulas: Formulas) {
-        let is_due = |last: Option<Duration>, every| last.is_none_or(|last| at.saturating_sub(last) >= every);
-        if self.before_probe.is_some() {
-            return;
-        }
-        if is_due(self.measured_at, self.settings.measure_every) {
+        let is_due = self.measured_at.is_none_or(|last| at.saturating_sub(last) >= self.settings.measure_every);
+        // While a probe spins, the formulas see the probe.
+        if is_due && self.before_probe.is_none() {
             self.measured_at = Some(at);
-            self.share = self.voice.map(|voice| voice.speak(formulas)).or(self.share);
+            self.share = self.voice.map(|voice| voice.speak(formulas));
         }
     }
 
