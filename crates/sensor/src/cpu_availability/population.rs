@@ -19,7 +19,7 @@ use super::{
     model::FULL_WEIGHT,
     recent::Recent,
     task::{Class, Nature, Spent},
-    thread::{Now, Seen, Thread, USED_MIN},
+    thread::{Now, Seen, Thread},
 };
 
 /// How many files one reading looks at, at most: about half a millisecond.
@@ -61,9 +61,6 @@ struct Process {
     place: Option<(Place, Duration)>,
     listed_at: Option<Duration>,
     threads: BTreeMap<u32, Thread>,
-    /// What children used, in seconds, that were gone before they were followed.
-    children: Recent<1>,
-    looked_at: Duration,
     look_at: Duration,
     patience: Duration,
 }
@@ -74,7 +71,7 @@ impl Population {
             proc: root.join("proc"),
             processes: BTreeMap::new(),
             list_at: Duration::ZERO,
-            next_pid: u32::MAX,
+            next_pid: 0,
             n_reads: 0,
             text: Vec::new(),
             gone: Recent::idle(),
@@ -97,11 +94,10 @@ impl Population {
         if now.at >= self.list_at {
             self.list(now);
         }
-        // Downwards, so that most children are found gone before their parents are asked what they used.
-        let from_next = self.processes.range(..=self.next_pid).rev().map(|(pid, _)| *pid);
-        let above = self.processes.range(self.next_pid.saturating_add(1)..).rev().map(|(pid, _)| *pid);
-        let order: Vec<u32> = from_next.chain(above).collect();
-        self.next_pid = u32::MAX;
+        let from_next = self.processes.range(self.next_pid..).map(|(pid, _)| *pid);
+        let before = self.processes.range(..self.next_pid).map(|(pid, _)| *pid);
+        let order: Vec<u32> = from_next.chain(before).collect();
+        self.next_pid = 0;
         for pid in order {
             if self.n_reads >= N_READS_MAX {
                 self.next_pid = pid;
@@ -111,7 +107,7 @@ impl Population {
             if now.at < process.look_at || self.look(pid, &mut process, now, groups).is_some() {
                 self.processes.insert(pid, process);
             } else {
-                self.bury(&process);
+                process.bequeath(&mut self.gone);
             }
         }
     }
@@ -124,23 +120,12 @@ impl Population {
         })
     }
 
-    /// Where there are processes whose children are soon gone, the weight of these, and the cores that they used.
-    pub(crate) fn short_lived(&self) -> impl Iterator<Item = (&Place, f64, f64)> {
-        self.processes.values().filter_map(|process| {
-            let (place, used) = (&process.place.as_ref()?.0, process.used_by_children());
-            match process.nature.class {
-                Class::Fair(weight) if used >= USED_MIN => Some((place, weight, used)),
-                _ => None,
-            }
-        })
-    }
-
     /// Drops the processes that are gone and takes in those that came.
     fn list(&mut self, now: Now) {
         let Some(pids) = numbers_in(&self.proc) else { return };
         let pids: BTreeSet<u32> = pids.take(N_PROCESSES_MAX).collect();
-        let gone: Vec<(u32, Process)> = self.processes.extract_if(.., |pid, _| !pids.contains(pid)).collect();
-        gone.iter().for_each(|(_, process)| self.bury(process));
+        let gone = self.processes.extract_if(.., |pid, _| !pids.contains(pid));
+        gone.for_each(|(_, process)| process.bequeath(&mut self.gone));
         let n_lists = u32::try_from(1 + pids.len() / N_LISTED_AT_ONCE).unwrap_or(u32::MAX);
         self.list_at = now.at + LIST_EVERY * n_lists;
         for pid in pids {
@@ -148,24 +133,13 @@ impl Population {
         }
     }
 
-    /// Remembers what a process that is gone did, and that it was known before its parent came to know it.
-    fn bury(&mut self, process: &Process) {
-        process.threads.values().for_each(|thread| self.gone.inherit(&thread.recent));
-        let Nature { parent, used_ticks, children_ticks, .. } = process.nature;
-        if let Some(parent) = u32::try_from(parent).ok().and_then(|parent| self.processes.get_mut(&parent)) {
-            let known = &mut parent.nature.children_ticks;
-            *known = known.saturating_add(used_ticks).saturating_add(children_ticks);
-        }
-    }
-
     /// Looks at one process; none when it is gone.
     fn look(&mut self, pid: u32, process: &mut Process, now: Now, groups: &mut Groups) -> Option<()> {
         let nature = Nature::parse(self.file(&format!("{pid}/stat"))?)?;
         if nature.started_ticks != process.nature.started_ticks {
-            *process = Process { nature, ..Process::unknown(now) };
+            *process = Process { nature, look_at: now.at, ..Process::unknown(now) };
         }
         let has_run = nature.used_ticks != process.nature.used_ticks || process.threads.is_empty();
-        process.hear_of_children(nature, now);
         process.nature = nature;
         if has_run || process.is_busy() {
             self.look_at_threads(pid, process, now)?;
@@ -242,42 +216,25 @@ fn numbers_in(directory: &Path) -> Option<impl Iterator<Item = u32>> {
 impl Process {
     fn unknown(now: Now) -> Process {
         // No process has this start, so that the first look takes it for another.
-        let nature = Nature {
-            started_ticks: u64::MAX,
-            n_threads: 0,
-            core: 0,
-            used_ticks: 0,
-            children_ticks: 0,
-            parent: 0,
-            class: Class::Fair(FULL_WEIGHT),
-        };
+        let nature =
+            Nature { started_ticks: u64::MAX, n_threads: 0, core: 0, used_ticks: 0, class: Class::Fair(FULL_WEIGHT) };
         Process {
             nature,
             place: None,
             listed_at: None,
             threads: BTreeMap::new(),
-            children: Recent::idle(),
-            looked_at: now.at,
             look_at: now.at,
             patience: Duration::ZERO,
         }
     }
 
-    /// Takes in what children used since the last look that were not known.
-    fn hear_of_children(&mut self, nature: Nature, now: Now) {
-        let ticks = nature.children_ticks.saturating_sub(self.nature.children_ticks);
-        let seconds = ticks as f64 / procfs::ticks_per_second() as f64;
-        self.children.add(now.at.saturating_sub(self.looked_at), [seconds]);
-        self.looked_at = now.at;
-    }
-
-    /// Cores that children used lately that were gone before they were followed.
-    fn used_by_children(&self) -> f64 {
-        self.children.rates().map_or(0.0, |[used]| used)
+    /// Leaves what its threads did to those that are `gone`.
+    fn bequeath(&self, gone: &mut Recent<2>) {
+        self.threads.values().for_each(|thread| gone.inherit(&thread.recent));
     }
 
     fn is_busy(&self) -> bool {
-        self.threads.values().any(Thread::is_busy) || self.used_by_children() >= USED_MIN
+        self.threads.values().any(Thread::is_busy)
     }
 }
 

@@ -1,7 +1,7 @@
 //! What was used by tasks that were not followed: those too short-lived, those looked at too seldom, those unseen.
 //!
 //! How much it is, is known to the tick: what the cores were used, less what the followed tasks used. Whose it is, is
-//! estimated by the young ones met lately, and by what parents tell of children that are gone.
+//! estimated by the young ones met lately.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -24,8 +24,7 @@ pub(crate) struct Rest {
 }
 
 impl Rest {
-    /// Takes in one moment's young tasks, and what others' children used that were never met: where each is, its weight,
-    /// and how much of a core it wanted.
+    /// Takes in one moment's young tasks: where each is, its weight, and how much of a core it wanted.
     pub(crate) fn meet<'a>(&mut self, span: Duration, young: impl Iterator<Item = (&'a Place, f64, f64)>) {
         let mut wanted: BTreeMap<(Place, u32), f64> = BTreeMap::new();
         for (place, weight, share) in young {

@@ -80,7 +80,7 @@ impl CpuAvailability {
             }
             followed.all.add(seen.seconds, &spending);
         }
-        self.rest.meet(span, young.into_iter().chain(self.population.short_lived()));
+        self.rest.meet(span, young.into_iter());
         for (place, weight, work) in self.unfollowed(followed, &spending, &home_place) {
             let position = numbering.position(&place, &mut self.groups, now.at);
             tasks.push(Task::observed(position, weight, work.used, work.waited));

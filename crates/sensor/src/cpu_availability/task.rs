@@ -38,10 +38,6 @@ pub(crate) struct Nature {
     pub core: u64,
     /// Time in programs and in the kernel of all threads of its process, in the kernel's ticks.
     pub used_ticks: u64,
-    /// The same of its children that are gone, and of theirs.
-    pub children_ticks: u64,
-    /// The number of its parent.
-    pub parent: u64,
     /// How the scheduler treats it.
     pub class: Class,
 }
@@ -62,10 +58,8 @@ impl Nature {
         let after_name = text.iter().rposition(|&byte| byte == b')')? + 1;
         let mut rest = fields(text[after_name..].trim_ascii_end());
         // Field 3 is the first after the name. `nth` counts from the one taken last.
-        let parent = number(rest.nth(4 - 3)?)?;
-        let used_ticks = number(rest.nth(14 - 5)?)?.checked_add(number(rest.next()?)?)?;
-        let children_ticks = number(rest.next()?)?.checked_add(number(rest.next()?)?)?;
-        let nice: i8 = std::str::from_utf8(rest.nth(19 - 18)?).ok()?.parse().ok()?;
+        let used_ticks = number(rest.nth(14 - 3)?)?.checked_add(number(rest.next()?)?)?;
+        let nice: i8 = std::str::from_utf8(rest.nth(19 - 16)?).ok()?.parse().ok()?;
         let n_threads = number(rest.next()?)?;
         let started_ticks = number(rest.nth(22 - 21)?)?;
         let core = number(rest.nth(39 - 23)?)?;
@@ -75,7 +69,7 @@ impl Nature {
             policy::IDLE => Class::Fair(IDLE_WEIGHT),
             _ => Class::Fair(weight_of(nice)),
         };
-        Some(Nature { started_ticks, n_threads, core, used_ticks, children_ticks, parent, class })
+        Some(Nature { started_ticks, n_threads, core, used_ticks, class })
     }
 }
 
@@ -121,16 +115,7 @@ mod tests {
     fn a_stat_line_is_read_past_a_name_with_parentheses() {
         let nature = Nature::parse(STAT).unwrap();
         let class = Class::Fair(110.0);
-        let expected = Nature {
-            started_ticks: 98_765,
-            n_threads: 3,
-            core: 5,
-            used_ticks: 1300,
-            children_ticks: 15,
-            parent: 1,
-            class,
-        };
-        assert_eq!(nature, expected);
+        assert_eq!(nature, Nature { started_ticks: 98_765, n_threads: 3, core: 5, used_ticks: 1300, class });
     }
 
     #[track_caller]

@@ -13,7 +13,7 @@ use super::{
 const YOUNG: Duration = Duration::from_secs(3);
 
 /// A process or thread that uses less of a core than this is idle.
-pub(crate) const USED_MIN: f64 = 0.002;
+const USED_MIN: f64 = 0.002;
 
 /// How long a thread that does nothing is left alone at most.
 const PATIENCE_MAX: Duration = Duration::from_secs(4);

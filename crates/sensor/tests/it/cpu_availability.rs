@@ -25,23 +25,12 @@ struct Process {
     core: usize,
     used_ms: u64,
     waited_ms: u64,
-    /// What children of it used that are gone.
-    children_ms: u64,
     session: u32,
     group: &'static str,
 }
 
-const SPINNER: Process = Process {
-    pid: 50,
-    nice: 0,
-    policy: 0,
-    core: 0,
-    used_ms: 1000,
-    waited_ms: 0,
-    children_ms: 0,
-    session: 1,
-    group: "/",
-};
+const SPINNER: Process =
+    Process { pid: 50, nice: 0, policy: 0, core: 0, used_ms: 1000, waited_ms: 0, session: 1, group: "/" };
 
 /// A host and what goes on in it, the same in each second.
 struct World<'a> {
@@ -97,9 +86,9 @@ impl World<'_> {
 impl Process {
     fn write(&self, files: &Written, at_s: u64) {
         let Process { pid, nice, policy, core, session, .. } = self;
-        let (used_ticks, children_ticks) = (self.used_ms * at_s / 10, self.children_ms * at_s / 10);
+        let used_ticks = self.used_ms * at_s / 10;
         let stat = format!(
-            "{pid} (a b) R 1 {session} {session} 0 -1 0 0 0 0 0 {used_ticks} 0 {children_ticks} 0 20 {nice} 1 0 500 0 0 0 0 0 0 0 0 \
+            "{pid} (a b) R 1 {session} {session} 0 -1 0 0 0 0 0 {used_ticks} 0 0 0 20 {nice} 1 0 500 0 0 0 0 0 0 0 0 \
              0 0 0 0 0 0 0 17 {core} 0 {policy} 0\n"
         );
         let spent = format!("{} {} {at_s}\n", self.used_ms * at_s * 1_000_000, self.waited_ms * at_s * 1_000_000);
@@ -189,20 +178,6 @@ fn a_session_of_many_weighs_as_one() {
     let world = World { cores: &[USER, USER], processes: &[50, 51, 52, 53].map(other), files: &files, ..World::EMPTY };
     // Nice levels say nothing between sessions.
     check(&world, 1.0, 1.0);
-}
-
-#[test]
-fn children_too_short_lived_to_be_met_are_where_their_parent_is() {
-    let files = [
-        ("proc/sys/kernel/sched_autogroup_enabled", "1\n"),
-        ("proc/self/cgroup", "0::/\n"),
-        ("proc/self/autogroup", "/autogroup-2 nice 0\n"),
-    ];
-    let shell = Process { used_ms: 0, children_ms: 1000, ..SPINNER };
-    let world = World { cores: &[USER], processes: &[shell], n_running: 4, files: &files, ..World::EMPTY };
-    // Four tasks want the one core, all of them in another session.
-    let share = world.read()["cpu.availability"];
-    assert!((share - 0.5).abs() <= 0.005, "{share}");
 }
 
 #[test]
