@@ -294,9 +294,9 @@ fn a_process_that_is_gone_is_soon_forgotten() {
 /// host is.
 ///
 /// Spinning, this thread and a newcomer are alike: full priority, one session, one control group. While no core is
-/// free, the newcomer is one more to share with and gets no more than this thread had; whoever else is there, two that
-/// are alike get the same, so it gets half of that or more. The tolerances are a factor of two on the one side and a
-/// quarter of a core on the other: tasks that lived for a part of the two seconds are known only roughly.
+/// free, the newcomer is one more to share with and gets no more than this thread had, but for a quarter of a core,
+/// because tasks that lived for a part of the two seconds are known only roughly. It gets a fair part of what this
+/// thread had even if all tasks that run at the last moment, other tests among them, had been there all the time.
 #[test]
 fn a_newcomer_gets_about_what_a_spinner_had() {
     let used_ns = || -> u64 {
@@ -316,7 +316,8 @@ fn a_newcomer_gets_about_what_a_spinner_had() {
     let value = |id: &str| readings.iter().find(|(signal, _)| signal.id().as_ref() == id).unwrap().1;
     let (share, n_idle) =
         (value("cpu.availability"), value("cpu.idle") * readings.iter().filter(is_core).count() as f64);
-    assert!(share >= had / 4.0, "a newcomer gets {share} where a spinner had {had}");
+    let n_running = value("tasks.runnable");
+    assert!(share >= had / (4.0 + n_running), "a newcomer gets {share} where a spinner had {had} beside {n_running}");
     assert!(share <= had + n_idle + 0.25, "a newcomer gets {share} where a spinner had {had} and {n_idle} were idle");
 }
 
