@@ -33,8 +33,8 @@ test("a click opens a signal, Back closes it, and a link opens it again", async 
 });
 
 test("a short name in a link opens the signal that it stands for", async ({ page, node }) => {
-  await page.goto(node.url + hashOf("cpu.availability"));
-  await expect(page.getByRole("heading", { name: "cpu.availability.vmstat" })).toBeVisible();
+  await page.goto(node.url + hashOf("cpu.availability.load"));
+  await expect(page.getByRole("heading", { name: "cpu.availability.loadavg" })).toBeVisible();
 });
 
 test("a link to a signal that is not there says so", async ({ page, node }) => {

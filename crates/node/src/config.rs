@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use predict::Spec;
+use sensor::HybridSettings;
 
 use crate::error::StartError;
 use crate::select::Selection;
@@ -38,6 +39,8 @@ pub struct Config {
     pub token: Option<Token>,
     /// Which signals are measured.
     pub select: Selection,
+    /// When to probe for CPU availability; `None` for not at all.
+    pub hybrid: Option<HybridSettings>,
 }
 
 impl Default for Config {
@@ -51,6 +54,7 @@ impl Default for Config {
             retention: Duration::from_secs(7 * 86_400),
             token: None,
             select: Selection::default(),
+            hybrid: None,
         }
     }
 }

@@ -54,6 +54,9 @@ pub enum StartError {
     /// The kernel's files.
     #[error("cannot read this host's sensors")]
     Sensors(#[from] sensor::OpenError),
+    /// The periods of the hybrid sensor.
+    #[error(transparent)]
+    Hybrid(#[from] sensor::HybridError),
     /// The system has no thread left.
     #[error("cannot start the sampler's thread")]
     NoThread(#[source] io::Error),

@@ -111,7 +111,10 @@ async fn serve(listener: TcpListener, hub: Arc<Hub>, access: Access, asked: ones
 
 /// Everything that blocks: sensors, store, replay, threads.
 fn begin(config: &Config, clock: Arc<dyn Clock>) -> Result<(Parts, Vec<api::Absent>), StartError> {
-    let host = Host::open(&config.root)?;
+    let mut host = Host::open(&config.root)?;
+    if let Some(settings) = config.hybrid {
+        host.start_hybrid(settings)?;
+    }
     let (hub, schedule) = assemble(config, &host, Arc::clone(&clock))?;
     hub.start_fitter().map_err(StartError::NoThread)?;
     let absent = hub.health().absent;

@@ -75,14 +75,16 @@ impl Cpu {
     }
 
     /// Hands out the number of running tasks and what a new one would get.
-    fn push_tasks(&mut self, at: Duration, stat: &Stat, readings: &mut Readings) {
+    fn push_tasks(&mut self, stat: &Stat, tick: &mut Tick<'_>) {
         // The one that reads is running while it reads, and is not what it wants to know about.
-        let n_running = stat.n_running.saturating_sub(1) as f64;
-        readings.push(&self.runnable, n_running);
-        readings.push(&self.blocked, stat.n_blocked as f64);
-        let smoothed = self.running.smooth(at, n_running);
+        tick.n_running = stat.n_running.saturating_sub(1);
+        let n_running = tick.n_running as f64;
+        tick.readings.push(&self.runnable, n_running);
+        tick.readings.push(&self.blocked, stat.n_blocked as f64);
+        let smoothed = self.running.smooth(tick.at, n_running);
         let available = stat.shares.map(|shares| availability::by_vmstat(shares.split(), smoothed, stat.n_cores));
-        readings.push_some(&self.availability, available);
+        tick.by_vmstat = available;
+        tick.readings.push_some(&self.availability, available);
     }
 }
 
@@ -108,9 +110,12 @@ impl Sensor for Cpu {
                 Some(b"procs_running") => (has_running, stat.n_running) = (true, count()?),
                 Some(b"procs_blocked") => stat.n_blocked = count()?,
                 Some(name) => {
-                    if let Some(core) = name.strip_prefix(b"cpu").filter(|core| number(core).is_some()) {
+                    let core = name.strip_prefix(b"cpu");
+                    if let Some((core, idx)) = core.and_then(|core| Some((core, number(core)?))) {
                         let meter = self.cores.call(core, || Meter::of_core(core));
-                        meter.step(tick.at, times()?, tick.readings);
+                        let times = times()?;
+                        meter.step(tick.at, times, tick.readings);
+                        tick.cores.push((idx, times));
                         stat.n_cores += 1;
                     }
                 }
@@ -122,7 +127,7 @@ impl Sensor for Cpu {
         }
         self.cores.forget_uncalled();
         tick.n_cores = Some(stat.n_cores);
-        self.push_tasks(tick.at, &stat, tick.readings);
+        self.push_tasks(&stat, tick);
         Ok(())
     }
 }
@@ -162,8 +167,8 @@ impl Meter {
 
 /// Time spent since the host started, in the kernel's ticks, in the order of the file: user, nice, system, idle,
 /// iowait, irq, softirq, steal, guest, guest_nice.
-#[derive(Clone, Copy)]
-struct Times([u64; 10]);
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Times([u64; 10]);
 
 impl Times {
     fn parse(line: &[u8]) -> Option<Times> {
@@ -185,13 +190,19 @@ impl Times {
     /// The kernel works out idle and iowait anew at each read and they can step back a little; such a step counts as
     /// no time. When even the total went back, the counters started again.
     fn shares_since(self, earlier: Times) -> Option<Shares> {
+        let spent = self.spent_since(earlier)?;
+        let total: f64 = spent[..8].iter().sum();
+        (total > 0.0).then(|| Shares(spent.map(|spent| spent / total)))
+    }
+
+    /// The time since `earlier`, in the kernel's ticks and in the order of the file; none when there was a reset.
+    pub(crate) fn spent_since(self, earlier: Times) -> Option<[f64; 10]> {
         self.total().checked_sub(earlier.total())?;
         let mut spent = [0.0; 10];
         for (spent, (now, then)) in spent.iter_mut().zip(self.0.into_iter().zip(earlier.0)) {
             *spent = now.saturating_sub(then) as f64;
         }
-        let total: f64 = spent[..8].iter().sum();
-        (total > 0.0).then(|| Shares(spent.map(|spent| spent / total)))
+        Some(spent)
     }
 }
 

@@ -44,6 +44,12 @@ pub enum ReadError {
         /// The line in question, or its beginning.
         given: String,
     },
+    /// The process that probes for CPU availability could not be started, or ended before its time.
+    #[error("cannot find out what a process gets of the CPU by a probe")]
+    Probe {
+        /// What the system said.
+        source: io::Error,
+    },
 }
 
 /// Why signals are not offered by this host. Its text is the reason in [`Absent`](crate::Absent).

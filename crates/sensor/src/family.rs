@@ -184,18 +184,38 @@ const fn range_of(unit: Unit) -> Range {
 
 /// Everything that can be measured, in the order in which it is shown.
 pub static FAMILIES: &[Family] = &[
+    gauge(
+        "cpu.availability",
+        Unit::Ratio,
+        "Share of one core that a new process of full priority would get, by the scheduler's rules and the load lately.",
+    ),
+    gauge(
+        "cpu.availability.{threads}",
+        Unit::Cores,
+        "Cores that a new process with this many busy threads would get, all of them together.",
+    ),
+    gauge(
+        "cpu.availability.vmstat",
+        Unit::Ratio,
+        "Share of one core that a new process would get: idle time plus its fair part of user and system time.",
+    ),
     Family {
-        alias: Some("cpu.availability"),
+        alias: Some("cpu.availability.load"),
         ..gauge(
-            "cpu.availability.vmstat",
+            "cpu.availability.loadavg",
             Unit::Ratio,
-            "Share of one core that a new process would get: idle time plus its fair part of user and system time.",
+            "Share of one core that a new process would get, judged by the 1-minute load average alone.",
         )
     },
     gauge(
-        "cpu.availability.load",
+        "cpu.availability.hybrid",
         Unit::Ratio,
-        "Share of one core that a new process would get, judged by the 1-minute load average alone.",
+        "Share of one core that a new process would get, by the formula that was closer to the last probe, put right by it.",
+    ),
+    gauge(
+        "cpu.availability.hybrid.cost",
+        Unit::Ratio,
+        "Share of one core that the hybrid sensor's last probe used, over the time between probes.",
     ),
     gauge("load.1m", Unit::Tasks, "Tasks that run, wait for a core or for a disk, averaged over about 1 minute."),
     gauge("load.5m", Unit::Tasks, "Tasks that run, wait for a core or for a disk, averaged over about 5 minutes."),

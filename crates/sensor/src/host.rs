@@ -3,8 +3,18 @@
 use std::{fmt, path::Path, time::Duration};
 
 use crate::{
-    OpenError, ReadError, Readings, cgroup::Cgroup, cpu::Cpu, disk::Disks, error::Absence, load::Load, memory::Memory,
-    net::Net, pressure, swap::Swap,
+    HybridError, HybridSettings, OpenError, ReadError, Readings,
+    cgroup::Cgroup,
+    cpu::{Cpu, Times},
+    cpu_availability::CpuAvailability,
+    disk::Disks,
+    error::Absence,
+    hybrid::{Hybrid, SpinningProbe},
+    load::Load,
+    memory::Memory,
+    net::Net,
+    pressure,
+    swap::Swap,
 };
 
 /// A host, seen through the files of its kernel.
@@ -14,6 +24,7 @@ pub struct Host {
     n_errors: u64,
     last_error: Option<ReadError>,
     text: Vec<u8>,
+    cores: Vec<(u64, Times)>,
 }
 
 /// Signals that this host does not offer.
@@ -40,6 +51,16 @@ pub(crate) struct Tick<'a> {
     pub at: Duration,
     /// How many cores are online, once `/proc/stat` was read at this tick.
     pub n_cores: Option<u32>,
+    /// The number of each core that is online and how it spent its time, once `/proc/stat` was read at this tick.
+    pub cores: &'a mut Vec<(u64, Times)>,
+    /// How many tasks run or wait for a core, without the one that reads, once `/proc/stat` was read at this tick.
+    pub n_running: u64,
+    /// For how long some task had to wait for a core since the host started, once its pressure was read.
+    pub waited_us: Option<u64>,
+    /// CPU availability by the load average, once that was read.
+    pub by_load: Option<f64>,
+    /// CPU availability by how the cores' time was spent, once that was read.
+    pub by_vmstat: Option<f64>,
     /// Room for a file's text.
     pub text: &'a mut Vec<u8>,
     /// Where values go.
@@ -58,13 +79,20 @@ impl Host {
         if !proc.is_dir() {
             return Err(OpenError::NoProc { path: proc });
         }
-        let mut host =
-            Host { sensors: Vec::new(), absent: Vec::new(), n_errors: 0, last_error: None, text: Vec::new() };
+        let mut host = Host {
+            sensors: Vec::new(),
+            absent: Vec::new(),
+            n_errors: 0,
+            last_error: None,
+            text: Vec::new(),
+            cores: Vec::new(),
+        };
         host.add("cpu.*", Cpu::open(root));
         host.add("load.*", Load::open(root));
         for (signal, opened) in pressure::open(root) {
             host.add(signal, opened);
         }
+        host.sensors.push(Box::new(CpuAvailability::open(root)));
         host.add("memory.*", Memory::open(root));
         host.add("swap.*", Swap::open(root));
         host.add("net.*", Net::open(root));
@@ -80,7 +108,18 @@ impl Host {
     /// [`n_errors`](Host::n_errors), and keeps no other from being read.
     pub fn read(&mut self, at: Duration, readings: &mut Readings) {
         readings.truncate(0);
-        let mut tick = Tick { at, n_cores: None, text: &mut self.text, readings };
+        self.cores.clear();
+        let mut tick = Tick {
+            at,
+            n_cores: None,
+            cores: &mut self.cores,
+            n_running: 0,
+            waited_us: None,
+            by_load: None,
+            by_vmstat: None,
+            text: &mut self.text,
+            readings,
+        };
         for sensor in &mut self.sensors {
             let n_before = tick.readings.len();
             if let Err(error) = sensor.read(&mut tick) {
@@ -89,6 +128,20 @@ impl Host {
                 self.last_error = Some(error);
             }
         }
+    }
+
+    /// Adds the hybrid sensor: `cpu.availability.hybrid`, and what it costs.
+    ///
+    /// From the next read on, a process spins for a moment once in a while, at this process's priority: with the
+    /// default settings for 1.5 seconds a minute, 2.5 % of a core. A probe that fails is counted as an error of the
+    /// sensor's at the tick that hears of it.
+    ///
+    /// # Errors
+    /// [`HybridError`] for a probe that is too short, and for probes that take more than half of the time.
+    pub fn start_hybrid(&mut self, settings: HybridSettings) -> Result<(), HybridError> {
+        settings.check()?;
+        self.sensors.push(Box::new(Hybrid::new(settings, SpinningProbe::default())));
+        Ok(())
     }
 
     /// What this host does not offer, and why.

@@ -3,7 +3,7 @@
 //! [`FAMILIES`] is the table of everything that can be measured; metrics, the HTTP interface and `docs/signals.md`
 //! are made from it. [`Host::open`] finds out which of it this host offers, and [`Host::read`] reads each file once
 //! and hands out every signal that comes from it. The crate reads no clock and starts no thread: the caller says what
-//! time it is.
+//! time it is. The one exception is the probe of [`Host::start_hybrid`], which is off unless that is called.
 //!
 //! Counters become rates over the time between two reads, so the first read of a counter gives nothing, and neither
 //! does one that went backwards.
@@ -27,11 +27,13 @@ mod availability;
 mod cgroup;
 mod counter;
 mod cpu;
+mod cpu_availability;
 mod disk;
 mod error;
 mod family;
 mod file;
 mod host;
+mod hybrid;
 mod load;
 mod markdown;
 mod memory;
@@ -45,6 +47,7 @@ mod swap;
 pub use error::{OpenError, ReadError};
 pub use family::{FAMILIES, Family, Kind, Range, Unit};
 pub use host::{Absent, Host};
+pub use hybrid::{HybridError, HybridSettings};
 pub use markdown::signals_markdown;
 pub use readings::Readings;
 pub use signal::Signal;

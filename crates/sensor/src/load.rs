@@ -13,7 +13,7 @@ use crate::{
 };
 
 const AVERAGES: [&Family; 3] = [row("load.1m"), row("load.5m"), row("load.15m")];
-const AVAILABILITY: &Family = row("cpu.availability.load");
+const AVAILABILITY: &Family = row("cpu.availability.loadavg");
 
 /// The load averages. Comes after [`Cpu`](crate::cpu::Cpu) in a tick, which counts the cores.
 pub(crate) struct Load {
@@ -45,6 +45,7 @@ impl Sensor for Load {
             tick.readings.push(signal, average);
         }
         let available = tick.n_cores.map(|n_cores| availability::by_load(averages[0], n_cores));
+        tick.by_load = available;
         tick.readings.push_some(&self.availability, available);
         Ok(())
     }

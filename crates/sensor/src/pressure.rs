@@ -21,6 +21,7 @@ const MICROSECOND: f64 = 1e-6;
 /// The pressure on one resource.
 pub(crate) struct Pressure {
     file: KernelFile,
+    is_cpu: bool,
     some: Option<Rate>,
     full: Option<Rate>,
 }
@@ -66,7 +67,12 @@ impl Pressure {
         full: Option<&'static Family>,
     ) -> Result<Pressure, Absence> {
         let rate = |family| Rate::new(Signal::only(family), MICROSECOND);
-        Ok(Pressure { file: KernelFile::open(root, file)?, some: some.map(rate), full: full.map(rate) })
+        Ok(Pressure {
+            file: KernelFile::open(root, file)?,
+            is_cpu: file.ends_with("cpu"),
+            some: some.map(rate),
+            full: full.map(rate),
+        })
     }
 }
 
@@ -77,6 +83,7 @@ impl Sensor for Pressure {
             return Err(self.file.malformed("a line `some` or `full`", text));
         }
         for line in lines(text) {
+            let is_some = fields(line).next() == Some(b"some");
             let rate = match fields(line).next() {
                 Some(b"some") => &mut self.some,
                 Some(b"full") => &mut self.full,
@@ -84,6 +91,9 @@ impl Sensor for Pressure {
             };
             let total = fields(line).find_map(|field| number(field.strip_prefix(b"total=")?));
             let total = total.ok_or_else(|| self.file.malformed("`total=` and microseconds", line))?;
+            if self.is_cpu && is_some {
+                tick.waited_us = Some(total);
+            }
             if let Some(rate) = rate {
                 rate.step(tick.at, total, tick.readings);
             }

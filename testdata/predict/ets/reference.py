@@ -70,6 +70,9 @@ with Path("reference.csv").open("w", newline="") as file:
             table.writerow(["fixed", "nile", letter, case, "sse", 1, repr(float(result.sse))])
             prediction = result.get_prediction(start=len(values), end=len(values) + 29)
             for idx in range(30):
-                mean, variance = np.asarray(prediction.predicted_mean)[idx], np.asarray(prediction.forecast_variance)[idx]
+                mean, variance = (
+                    np.asarray(prediction.predicted_mean)[idx],
+                    np.asarray(prediction.forecast_variance)[idx],
+                )
                 table.writerow(["fixed", "nile", letter, case, "mean", idx + 1, repr(float(mean))])
                 table.writerow(["fixed", "nile", letter, case, "variance", idx + 1, repr(float(variance))])

@@ -89,6 +89,10 @@ struct Flags {
     #[arg(long, value_name = "GLOB", env = "FORETOP_WITHOUT", value_delimiter = ',')]
     without: Vec<String>,
 
+    /// Probe for CPU availability once a minute, which takes 2.5 % of a core; periods are set in the configuration file
+    #[arg(long, env = "FORETOP_HYBRID", value_parser = FalseyValueParser::new())]
+    hybrid: bool,
+
     /// Read /proc and /sys below this folder: a recorded host
     #[arg(long, value_name = "PATH", env = "FORETOP_ROOT")]
     root: Option<PathBuf>,
@@ -152,8 +156,8 @@ async fn serve(settings: &Settings, out: &mut dyn Write) -> anyhow::Result<()> {
 
 /// What another configuration would mend, as opposed to another state of the machine.
 fn is_usage(error: &StartError) -> bool {
-    use StartError::{RetentionTooShort, StepOutOfRange, Unprotected};
-    matches!(error, Unprotected { .. } | StepOutOfRange { .. } | RetentionTooShort { .. })
+    use StartError::{Hybrid, RetentionTooShort, StepOutOfRange, Unprotected};
+    matches!(error, Unprotected { .. } | Hybrid(_) | StepOutOfRange { .. } | RetentionTooShort { .. })
 }
 
 /// The one line on standard output, for people and for programs that wait for it.

@@ -79,6 +79,16 @@ fn a_configuration_that_makes_no_sense_exits_with_2() {
 }
 
 #[test]
+fn probes_that_take_too_much_are_refused() {
+    let folder = folder();
+    let path = folder.path().join("foretop.toml");
+    fs::write(&path, "[hybrid]\nprobe_every = '2s'\n").unwrap();
+    let refused =
+        run(&["up", "--in-memory", "--hybrid", "--listen", "127.0.0.1:0", "--config", path.to_str().unwrap()]);
+    refused.check_failed(2, "a probe every 2s is too often for 1.5s each");
+}
+
+#[test]
 fn flags_outweigh_the_environment_and_that_the_file() {
     let folder = folder();
     let path = folder.path().join("foretop.toml");

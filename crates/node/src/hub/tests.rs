@@ -326,7 +326,7 @@ fn names_are_taken_once_and_sensors_are_not_fed() {
     let mut world = World::start(None);
     world.tick();
     world.create("mine", "1s").unwrap();
-    for taken in ["mine", LOAD, "cpu.availability"] {
+    for taken in ["mine", LOAD, "cpu.availability.load"] {
         assert!(matches!(world.create(taken, "1s"), Err(QueryError::Exists { .. })), "{taken}");
     }
     assert!(matches!(world.hub.remove(LOAD), Err(QueryError::NotPushed { .. })));

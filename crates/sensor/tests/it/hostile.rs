@@ -6,7 +6,7 @@ use sensor::{Host, Readings};
 use crate::scene::{Written, read};
 
 /// Every file that is read, with the beginnings of its lines.
-const FILES: [(&str, &[&str]); 14] = [
+const FILES: [(&str, &[&str]); 23] = [
     ("proc/stat", &["cpu ", "cpu0", "cpu1", "procs_running", "procs_blocked"]),
     ("proc/loadavg", &["0.5 0.25 7.00 1/2"]),
     ("proc/meminfo", &["MemAvailable:", "SwapTotal:", "SwapFree:"]),
@@ -21,6 +21,15 @@ const FILES: [(&str, &[&str]); 14] = [
     ("sys/fs/cgroup/cpu.max", &["max", ""]),
     ("sys/fs/cgroup/cpu.stat", &["usage_usec", "nr_periods", "nr_throttled"]),
     ("sys/block/vda/size", &[""]),
+    ("proc/schedstat", &["cpu0", "cpu1"]),
+    ("proc/uptime", &["120.50", ""]),
+    ("proc/7/stat", &["7 (a) R 1 7 7 0 -1 0 0 0 0 0", "7 (b) c) R 0 0 0 0 0 0 0 0 0 0 0 0 0 0 20 -5 1 0 90 0"]),
+    ("proc/7/task/7/schedstat", &["", "500000000"]),
+    ("proc/7/autogroup", &["/autogroup-9 nice", "/autogroup-9 nice 5"]),
+    ("proc/7/cgroup", &["0::/a", "0::/../b", "1:cpu:/a"]),
+    ("proc/sys/kernel/sched_autogroup_enabled", &["1"]),
+    ("sys/fs/cgroup/cpu.weight", &[""]),
+    ("sys/fs/cgroup/cpu.idle", &[""]),
 ];
 
 /// Numbers as the kernel writes them, the greatest among them.

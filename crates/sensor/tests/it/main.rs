@@ -1,5 +1,6 @@
 //! The sensors on recorded and on made-up hosts.
 
+mod cpu_availability;
 mod document;
 mod hostile;
 mod recorded;

@@ -66,9 +66,9 @@ fn a_core_that_goes_offline_gives_nothing_and_starts_again() {
 #[test]
 fn the_load_s_availability_follows_the_cores_that_are_online() {
     let [first, second, third] = Recorded::open("four_core_no_pressure").read_three(10);
-    check_all(&first, "cpu.availability", &[("cpu.availability.load", 4.0 / 8.0)]);
-    check(&second, "cpu.availability.load", 3.0 / 8.0);
-    check(&third, "cpu.availability.load", 4.0 / 16.0);
+    check_all(&first, "cpu.availability", &[("cpu.availability.loadavg", 4.0 / 8.0)]);
+    check(&second, "cpu.availability.loadavg", 3.0 / 8.0);
+    check(&third, "cpu.availability.loadavg", 4.0 / 16.0);
 }
 
 #[test]
@@ -190,7 +190,7 @@ fn sixty_four_cores_share_as_one_does() {
     read(&mut sensors, &mut readings, 0);
     host.write("proc/stat", &stat_of_64(1));
     let values = read(&mut sensors, &mut readings, 1);
-    check(&values, "cpu.availability.load", 64.0 / 128.0);
+    check(&values, "cpu.availability.loadavg", 64.0 / 128.0);
     // 64 * (0.75 / 128 + 0.75 * 0.25 / 128)
     check(&values, "cpu.availability.vmstat", 0.46875);
     check(&values, "cpu.63.user", 0.75);

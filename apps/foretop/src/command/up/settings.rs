@@ -11,6 +11,7 @@ use anyhow::{Context, bail};
 use etcetera::BaseStrategy;
 use node::{Config, Selection, Token};
 use predict::Spec;
+use sensor::HybridSettings;
 use serde::{Deserialize, Serialize};
 
 use super::Flags;
@@ -20,6 +21,7 @@ use super::Flags;
 #[serde(default, deny_unknown_fields)]
 pub struct Settings {
     pub node: NodeSection,
+    pub hybrid: HybridSection,
     pub forecast: ForecastSection,
     pub store: StoreSection,
     pub access: AccessSection,
@@ -36,6 +38,19 @@ pub struct NodeSection {
     pub root: PathBuf,
     pub only: Vec<String>,
     pub without: Vec<String>,
+}
+
+/// `[hybrid]`: the sensor that probes for CPU availability.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct HybridSection {
+    pub enabled: bool,
+    #[serde(with = "span_text")]
+    pub measure_every: Duration,
+    #[serde(with = "span_text")]
+    pub probe_every: Duration,
+    #[serde(with = "span_text")]
+    pub probe_for: Duration,
 }
 
 /// `[forecast]`
@@ -78,6 +93,13 @@ impl Default for NodeSection {
     }
 }
 
+impl Default for HybridSection {
+    fn default() -> Self {
+        let HybridSettings { measure_every, probe_every, probe_for } = HybridSettings::default();
+        Self { enabled: false, measure_every, probe_every, probe_for }
+    }
+}
+
 impl Default for ForecastSection {
     fn default() -> Self {
         Self { model: Config::default().model }
@@ -116,13 +138,26 @@ impl Settings {
     }
 
     fn overlay(&mut self, flags: Flags) {
-        let Flags { listen, data_dir, in_memory, every, model, retention, token_file, only, without, root, log } =
-            flags;
+        let Flags {
+            listen,
+            data_dir,
+            in_memory,
+            every,
+            model,
+            retention,
+            token_file,
+            only,
+            without,
+            hybrid,
+            root,
+            log,
+        } = flags;
         replace(&mut self.node.listen, listen);
         replace(&mut self.node.every, every);
         replace(&mut self.node.root, root);
         replace(&mut self.node.only, Some(only).filter(|globs| !globs.is_empty()));
         replace(&mut self.node.without, Some(without).filter(|globs| !globs.is_empty()));
+        self.hybrid.enabled |= hybrid;
         replace(&mut self.forecast.model, model);
         replace(&mut self.store.retention, retention);
         replace(&mut self.log.filter, log);
@@ -151,7 +186,15 @@ impl Settings {
             retention: self.store.retention,
             token: self.access.token_file.as_deref().map(Token::from_file).transpose()?,
             select: Selection::new(&self.node.only, &self.node.without)?,
+            hybrid: self.hybrid.enabled.then_some(self.hybrid.settings()),
         })
+    }
+}
+
+impl HybridSection {
+    fn settings(&self) -> HybridSettings {
+        let Self { measure_every, probe_every, probe_for, .. } = *self;
+        HybridSettings { measure_every, probe_every, probe_for }
     }
 }
 

@@ -1,0 +1,142 @@
+//! From what was read to what the model takes: whose the load is, and what is left of the cores for it.
+
+use std::time::Duration;
+
+use super::{
+    CpuAvailability,
+    core::Spending,
+    group::{Numbering, Place},
+    model::{FULL_WEIGHT, Scene, Task},
+    rest::Work,
+    task::{Class, weight_of},
+    thread::Now,
+};
+
+/// The most of a core that real-time tasks are left with when others want it.
+///
+/// The kernel keeps a twentieth for the others: `sched_rt_runtime_us`, and since Linux 6.12 a server of its own.
+const REAL_TIME_MAX: f64 = 0.95;
+
+/// Cores that nobody is known to have used, and that are not worth asking for.
+const REST_MIN: f64 = 0.002;
+
+/// How much longer than the host's tasks on average the unfollowed can have waited for the same work.
+const WAITING_RATIO_MAX: f64 = 2.0;
+
+/// Niced tasks that nobody knows the level of count as the one that `nice` gives by default.
+const NICE_UNKNOWN: i8 = 10;
+
+/// What the followed tasks did of what the cores remember.
+#[derive(Clone, Copy, Debug, Default)]
+struct Followed {
+    all: Work,
+    niced: Work,
+    at_home: Work,
+}
+
+impl Work {
+    /// Adds a task that used and waited for so many seconds.
+    ///
+    /// One that began lately did less of what the cores remember than its rate says.
+    fn add(&mut self, [used_s, waited_s]: [f64; 2], spending: &Spending) {
+        self.used += used_s / spending.seconds / spending.delivered;
+        self.waited += waited_s / spending.seconds;
+    }
+}
+
+impl CpuAvailability {
+    /// The load as it was lately; none before the cores were read twice. The last time was `span` ago.
+    pub(super) fn scene(&mut self, now: Now, span: Duration) -> Option<Scene> {
+        let spending = self.cores.spending()?;
+        let home_place = self.home.place().clone();
+        let mut numbering = Numbering::new();
+        let home = numbering.position(&home_place, &mut self.groups, now.at);
+        let mut left = spending.left.clone();
+        let mut followed = Followed::default();
+        followed.all.add(self.population.gone(), &spending);
+        let (mut tasks, mut young) = (Vec::new(), Vec::new());
+        for seen in self.population.seen(now) {
+            let work = wanted(seen.used, seen.waited, seen.core, &spending);
+            match seen.class {
+                Class::Fair(weight) if seen.is_young => {
+                    young.push((seen.place, weight, work.used + work.waited));
+                    continue;
+                }
+                Class::Fair(weight) => {
+                    let group = numbering.position(seen.place, &mut self.groups, now.at);
+                    tasks.push(Task::observed(group, weight, work.used, work.waited));
+                    if weight < FULL_WEIGHT {
+                        followed.niced.add(seen.seconds, &spending);
+                    }
+                    if numbering.is_below(group, home) {
+                        followed.at_home.add(seen.seconds, &spending);
+                    }
+                }
+                Class::RealTime => {
+                    if let Some(left) = left.get_mut(&seen.core) {
+                        *left = (*left - work.used).max(1.0 - REAL_TIME_MAX);
+                    }
+                }
+            }
+            followed.all.add(seen.seconds, &spending);
+        }
+        self.rest.meet(span, young.into_iter());
+        for (place, weight, work) in self.unfollowed(followed, &spending, &home_place) {
+            let position = numbering.position(&place, &mut self.groups, now.at);
+            tasks.push(Task::observed(position, weight, work.used, work.waited));
+        }
+        let cores = left.into_values().collect();
+        Some(Scene { cores, delivered: spending.delivered, groups: numbering.groups, tasks, home })
+    }
+
+    /// The work that no followed task did: what is known of where, and how heavy its tasks are.
+    fn unfollowed(&self, followed: Followed, spending: &Spending, home: &Place) -> Vec<(Place, f64, Work)> {
+        let delivered = spending.delivered;
+        let all = spending.used / delivered;
+        let used = all - followed.all.used;
+        if used < REST_MIN {
+            return Vec::new();
+        }
+        let waiting = self.waiting.mean();
+        let waited = (waiting - followed.all.waited).clamp(0.0, WAITING_RATIO_MAX * used * waiting / all);
+        let niced = (spending.used_niced / delivered - followed.niced.used).clamp(0.0, used);
+        let part = |part: f64| Work { used: part, waited: waited * part / used };
+        let (niced, normal) = (part(niced), part(used - niced));
+        let mut parts = self.rest.split(normal, |weight| weight >= FULL_WEIGHT, (home.clone(), FULL_WEIGHT));
+        parts.extend(self.rest.split(niced, |weight| weight < FULL_WEIGHT, (home.clone(), weight_of(NICE_UNKNOWN))));
+        match self.home.used() {
+            Some(at_home) => keep_at_home(parts, home, (at_home / delivered - followed.at_home.used).max(0.0)),
+            None => parts,
+        }
+    }
+}
+
+/// What a task had and wanted of the cores while it was given the hypervisor's part of them.
+///
+/// The kernel counts as used neither what was stolen nor, mostly, what interrupts took meanwhile; the task wanted a core
+/// during both.
+fn wanted(used: f64, waited: f64, core: u64, spending: &Spending) -> Work {
+    let used = (used / spending.delivered).min(1.0);
+    let left = spending.left.get(&core).copied().unwrap_or(1.0);
+    let kept_off = if left > 0.0 { used * (1.0 / left - 1.0) } else { 0.0 };
+    Work { used, waited: (waited + kept_off).min(1.0 - used) }
+}
+
+/// Leaves at `home` no more than `used_at_home`, which the group has counted itself; the rest is outside.
+///
+/// In a container that is all there is to tell others' load, whose processes it cannot see, from its own.
+fn keep_at_home(parts: Vec<(Place, f64, Work)>, home: &Place, mut used_at_home: f64) -> Vec<(Place, f64, Work)> {
+    let mut kept = Vec::new();
+    for (place, weight, work) in parts {
+        if place != *home || work.used <= 0.0 {
+            kept.push((place, weight, work));
+            continue;
+        }
+        let inside = work.used.min(used_at_home);
+        used_at_home -= inside;
+        let part = |used: f64| Work { used, waited: work.waited * used / work.used };
+        kept.push((place, weight, part(inside)));
+        kept.push((Place::Root, weight, part(work.used - inside)));
+    }
+    kept
+}
