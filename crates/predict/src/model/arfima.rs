@@ -37,7 +37,7 @@ const LOG_RATIO_MIN: f64 = 3.32;
 const STARTS: [f64; 4] = [0.0, 0.2, 0.45, -0.25];
 
 /// By then it shows where a start leads.
-const SHORT: Limits = Limits { n_steps: 6, gain_left: 1e-2 };
+const SHORT: Limits = Limits { n_steps: 4, gain_left: 1e-2 };
 
 /// Whittle's steps cost a fifth of those that come after.
 const ROUGH: Limits = Limits { n_steps: 30, gain_left: 1e-2 };
@@ -46,7 +46,7 @@ const ROUGH: Limits = Limits { n_steps: 30, gain_left: 1e-2 };
 const LONG: Limits = Limits { n_steps: 150, gain_left: 5e-7 };
 
 /// Near enough to go on with another likelihood.
-const NEAR: Limits = Limits { n_steps: 150, gain_left: 3e-3 };
+const NEAR: Limits = Limits { n_steps: 150, gain_left: 5e-4 };
 
 /// Steps of the exact likelihood are dear. What may be left is a seventieth of a standard error.
 const EXACT: Limits = Limits { n_steps: 80, gain_left: 1e-4 };
