@@ -156,9 +156,16 @@ def rows(start: Start, cost: Cost) -> list[list[str]]:
         ["watched for", f"{cost.watched_seconds:.0f} s", ""],
         ["start to first answer", f"{start.first_answer_seconds:.3f} s", ""],
         ["start to first forecast", f"{start.first_forecast_seconds:.2f} s, {start.first_forecast_model}", ""],
-        ["samples the model needs", f"{start.samples_needed}, {start.configured_model}", ""],
-        ["samples sufficing to its first forecast", f"{start.delay_seconds:.2f} s", "< 5 s"],
+        ["start to first forecast of the configured model", *configured(start)],
     ]
+
+
+def configured(start: Start) -> list[str]:
+    """Say when the configured model spoke, and what it had waited for."""
+    if start.samples_needed == 0:
+        return [f"{start.configured_model_seconds:.2f} s, {start.configured_model}", "< 5 s"]
+    waited = f"{start.delay_seconds:.2f} s after {start.samples_needed} samples were there"
+    return [f"{waited}, {start.configured_model}", "< 5 s"]
 
 
 if __name__ == "__main__":
