@@ -318,7 +318,7 @@ impl Spec {
             ),
             (
                 "NWS",
-                "the word of the one of twenty cheap predictors (means, medians, smoothers) that erred least so far; as in the Network Weather Service",
+                "the word of the one of 22 cheap predictors (means, medians, smoothers) that erred least so far; as in the Network Weather Service",
             ),
             (
                 "AUTO",
