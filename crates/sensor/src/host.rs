@@ -3,7 +3,7 @@
 use std::{fmt, path::Path, time::Duration};
 
 use crate::{
-    HybridError, HybridSettings, OpenError, ReadError, Readings,
+    HybridError, HybridSettings, OpenError, ReadError, Readings, Source,
     cgroup::Cgroup,
     cpu::{Cpu, Times},
     cpu_availability::CpuAvailability,
@@ -167,6 +167,20 @@ impl Host {
             Ok(sensor) => self.sensors.push(Box::new(sensor)),
             Err(absence) => self.absent.push(Absent { signal, reason: absence.to_string() }),
         }
+    }
+}
+
+impl Source for Host {
+    fn read(&mut self, at: Duration, readings: &mut Readings) {
+        Host::read(self, at, readings);
+    }
+
+    fn n_errors(&self) -> u64 {
+        self.n_errors
+    }
+
+    fn last_error(&self) -> Option<String> {
+        self.last_error.as_ref().map(ToString::to_string)
     }
 }
 

@@ -42,6 +42,7 @@ mod pressure;
 mod readings;
 mod roster;
 mod signal;
+mod source;
 mod swap;
 
 pub use error::{OpenError, ReadError};
@@ -51,3 +52,4 @@ pub use hybrid::{HybridError, HybridSettings};
 pub use markdown::signals_markdown;
 pub use readings::Readings;
 pub use signal::Signal;
+pub use source::Source;
