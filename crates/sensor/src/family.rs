@@ -1,19 +1,23 @@
 //! The table of signal families: what can be measured, in which unit, within which range.
 //!
 //! Longer than most files because it is the table. Metrics, the HTTP interface and `docs/signals.md` are made from
-//! it, and the sensors take their rows from it at compile time, so no name is written that is not in here.
+//! it, and the sensors take their rows from it at compile time, so no name is written that is not in here. What others
+//! name, such as an exporter, has families that are made while the program runs and are not in the table.
 
-/// One row of the table: a family of signals.
-#[derive(Debug, PartialEq)]
+use std::{borrow::Cow, sync::Arc};
+
+/// A family of signals: a row of the table, or what somebody else offers.
+#[derive(Clone, Debug, PartialEq)]
 pub struct Family {
-    /// The id of its signals, with at most one label in braces: `net.{interface}.received`.
-    pub pattern: &'static str,
+    /// In the table, the id of its signals, with at most one label in braces: `net.{interface}.received`. Otherwise the
+    /// name that all its signals share.
+    pub pattern: Cow<'static, str>,
     /// What the values count.
     pub unit: Unit,
     /// Whether a value is read as it is or is a difference over time.
     pub kind: Kind,
     /// What the signal means, in one sentence for people.
-    pub sentence: &'static str,
+    pub sentence: Cow<'static, str>,
     /// What the quantity can be, both ends included.
     pub range: Range,
     /// A short id that stands for this one.
@@ -21,7 +25,7 @@ pub struct Family {
 }
 
 /// What the values of a family count.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Unit {
     /// A share, 0 to 1.
     Ratio,
@@ -37,6 +41,8 @@ pub enum Unit {
     OperationsPerSecond,
     /// Cores of a CPU, in fractions where only part of one is used.
     Cores,
+    /// What somebody else's quantity counts, as in `celsius` or `requests/s`; empty where that is not known.
+    Named(Arc<str>),
 }
 
 /// Whether a value is read as it is or is a difference over time.
@@ -71,7 +77,7 @@ impl Range {
 impl Unit {
     /// The unit as the HTTP interface writes it.
     #[must_use]
-    pub fn as_str(self) -> &'static str {
+    pub fn as_str(&self) -> &str {
         match self {
             Unit::Ratio => "ratio",
             Unit::Tasks => "tasks",
@@ -80,21 +86,15 @@ impl Unit {
             Unit::PacketsPerSecond => "packets/s",
             Unit::OperationsPerSecond => "operations/s",
             Unit::Cores => "cores",
+            Unit::Named(name) => name,
         }
     }
 
-    /// The unit as the end of a metric's name.
+    /// The unit as the end of a metric's name: `bytes_per_second`.
     #[must_use]
-    pub fn metric_suffix(self) -> &'static str {
-        match self {
-            Unit::Ratio => "ratio",
-            Unit::Tasks => "tasks",
-            Unit::Bytes => "bytes",
-            Unit::BytesPerSecond => "bytes_per_second",
-            Unit::PacketsPerSecond => "packets_per_second",
-            Unit::OperationsPerSecond => "operations_per_second",
-            Unit::Cores => "cores",
-        }
+    pub fn metric_suffix(&self) -> String {
+        let spelled = self.as_str().replace("/s", "_per_second");
+        spelled.chars().map(|letter| if letter.is_ascii_alphanumeric() { letter } else { '_' }).collect()
     }
 }
 
@@ -123,7 +123,7 @@ impl Family {
         }
         let name = words.join("_");
         let suffix = self.unit.metric_suffix();
-        if words.contains(&suffix) {
+        if suffix.is_empty() || words.contains(&suffix.as_str()) {
             return format!("foretop_{name}");
         }
         let counted = suffix.split('_').next().unwrap_or_default();
@@ -133,13 +133,13 @@ impl Family {
 
     /// The name of the label, if the family has one: `interface` of `net.{interface}.received`.
     #[must_use]
-    pub fn label_name(&self) -> Option<&'static str> {
+    pub fn label_name(&self) -> Option<&str> {
         let (_, rest) = self.pattern.split_once('{')?;
         rest.split_once('}').map(|(name, _)| name)
     }
 
     /// The words of the pattern between the dots, with or without the label's name as one of them.
-    fn words(&self, with_label: bool) -> Vec<&'static str> {
+    fn words(&self, with_label: bool) -> Vec<&str> {
         let is_label = |word: &&str| word.starts_with('{');
         let words = self.pattern.split('.').filter(|word| with_label || !is_label(word));
         words.map(|word| word.trim_matches(['{', '}'])).collect()
@@ -150,7 +150,9 @@ impl Family {
 pub(crate) const fn row(pattern: &str) -> &'static Family {
     let mut idx = 0;
     while idx < FAMILIES.len() {
-        if is_same(FAMILIES[idx].pattern.as_bytes(), pattern.as_bytes()) {
+        if let Cow::Borrowed(name) = &FAMILIES[idx].pattern
+            && is_same(name.as_bytes(), pattern.as_bytes())
+        {
             return &FAMILIES[idx];
         }
         idx += 1;
@@ -168,14 +170,25 @@ const fn is_same(left: &[u8], right: &[u8]) -> bool {
 }
 
 const fn gauge(pattern: &'static str, unit: Unit, sentence: &'static str) -> Family {
-    Family { pattern, unit, kind: Kind::Gauge, sentence, range: range_of(unit), alias: None }
+    listed(pattern, unit, Kind::Gauge, sentence, None)
 }
 
 const fn rate(pattern: &'static str, unit: Unit, sentence: &'static str) -> Family {
-    Family { pattern, unit, kind: Kind::Rate, sentence, range: range_of(unit), alias: None }
+    listed(pattern, unit, Kind::Rate, sentence, None)
 }
 
-const fn range_of(unit: Unit) -> Range {
+const fn listed(
+    pattern: &'static str,
+    unit: Unit,
+    kind: Kind,
+    sentence: &'static str,
+    alias: Option<&'static str>,
+) -> Family {
+    let range = range_of(&unit);
+    Family { pattern: Cow::Borrowed(pattern), unit, kind, sentence: Cow::Borrowed(sentence), range, alias }
+}
+
+const fn range_of(unit: &Unit) -> Range {
     match unit {
         Unit::Ratio => Range::SHARE,
         _ => Range::NOT_NEGATIVE,
@@ -199,14 +212,13 @@ pub static FAMILIES: &[Family] = &[
         Unit::Ratio,
         "Share of one core that a new process would get: idle time plus its fair part of user and system time.",
     ),
-    Family {
-        alias: Some("cpu.availability.load"),
-        ..gauge(
-            "cpu.availability.loadavg",
-            Unit::Ratio,
-            "Share of one core that a new process would get, judged by the 1-minute load average alone.",
-        )
-    },
+    listed(
+        "cpu.availability.loadavg",
+        Unit::Ratio,
+        Kind::Gauge,
+        "Share of one core that a new process would get, judged by the 1-minute load average alone.",
+        Some("cpu.availability.load"),
+    ),
     gauge(
         "cpu.availability.hybrid",
         Unit::Ratio,
@@ -341,7 +353,7 @@ mod tests {
     #[test]
     fn no_id_and_no_alias_is_taken_twice() {
         let ids: Vec<&str> =
-            FAMILIES.iter().flat_map(|family| [Some(family.pattern), family.alias]).flatten().collect();
+            FAMILIES.iter().flat_map(|family| [Some(&*family.pattern), family.alias]).flatten().collect();
         assert_eq!(ids.iter().collect::<BTreeSet<_>>().len(), ids.len());
     }
 

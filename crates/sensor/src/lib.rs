@@ -51,5 +51,5 @@ pub use host::{Absent, Host};
 pub use hybrid::{HybridError, HybridSettings};
 pub use markdown::signals_markdown;
 pub use readings::Readings;
-pub use signal::Signal;
+pub use signal::{Label, Signal};
 pub use source::Source;

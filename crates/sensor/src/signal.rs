@@ -4,27 +4,57 @@ use std::{fmt::Write, sync::Arc};
 
 use crate::Family;
 
-/// One thing that is measured on this host, such as the bytes that `eth0` receives.
+/// One thing that is measured, such as the bytes that `eth0` receives.
 #[derive(Clone, Debug)]
 pub struct Signal {
     id: Arc<str>,
-    family: &'static Family,
-    label: Option<Arc<str>>,
+    family: Described,
+    labels: Vec<Label>,
+}
+
+/// The name of a label and what stands for it: `interface`, `eth0`. Text without control characters.
+pub type Label = (Arc<str>, Arc<str>);
+
+/// Where a signal is described.
+#[derive(Clone, Debug)]
+enum Described {
+    /// In the table.
+    Listed(&'static Family),
+    /// By somebody else.
+    Made(Arc<Family>),
 }
 
 impl Signal {
     /// The only signal of a family without a label.
     pub(crate) fn only(family: &'static Family) -> Arc<Signal> {
         debug_assert!(family.label_name().is_none(), "{} needs a label", family.pattern);
-        Arc::new(Signal { id: family.pattern.into(), family, label: None })
+        Arc::new(Signal { id: (*family.pattern).into(), family: Described::Listed(family), labels: Vec::new() })
     }
 
     /// The signal of one core, interface or disk, called `name` by the kernel.
     pub(crate) fn labelled(family: &'static Family, name: &[u8]) -> Arc<Signal> {
-        let label = as_text(name);
-        let (before, rest) = family.pattern.split_once('{').unwrap_or((family.pattern, ""));
-        let (_, after) = rest.split_once('}').unwrap_or(("", ""));
-        Arc::new(Signal { id: format!("{before}{label}{after}").into(), family, label: Some(label.into()) })
+        Arc::new(Signal::listed(family, Some(as_text(name).into())))
+    }
+
+    /// The signal of a family of the table, and what stands for its label if it has one: text without control
+    /// characters.
+    #[must_use]
+    pub fn listed(family: &'static Family, label: Option<Arc<str>>) -> Signal {
+        let id = match (family.pattern.split_once('{'), &label) {
+            (Some((before, rest)), Some(label)) => {
+                let (_, after) = rest.split_once('}').unwrap_or(("", ""));
+                format!("{before}{label}{after}").into()
+            }
+            _ => (*family.pattern).into(),
+        };
+        let name = family.label_name().map(Into::into);
+        Signal { id, family: Described::Listed(family), labels: name.zip(label).into_iter().collect() }
+    }
+
+    /// A signal that is not in the table. Its id, labels and what its family says are text without control characters.
+    #[must_use]
+    pub fn made(family: Arc<Family>, id: Arc<str>, labels: Vec<Label>) -> Signal {
+        Signal { id, family: Described::Made(family), labels }
     }
 
     /// What the signal is called: `net.eth0.received`. Text without control characters.
@@ -33,16 +63,25 @@ impl Signal {
         &self.id
     }
 
-    /// The row of the table that it belongs to.
+    /// What it is one of.
     #[must_use]
-    pub fn family(&self) -> &'static Family {
-        self.family
+    pub fn family(&self) -> &Family {
+        match &self.family {
+            Described::Listed(family) => family,
+            Described::Made(family) => family,
+        }
     }
 
-    /// What stands in the place of the pattern's label: `eth0`. Text without control characters.
+    /// Whether its family is a row of the table.
     #[must_use]
-    pub fn label(&self) -> Option<&Arc<str>> {
-        self.label.as_ref()
+    pub fn is_listed(&self) -> bool {
+        matches!(self.family, Described::Listed(_))
+    }
+
+    /// What tells it from others of its family: at most one label for a family of the table.
+    #[must_use]
+    pub fn labels(&self) -> &[Label] {
+        &self.labels
     }
 }
 
