@@ -32,6 +32,13 @@ pub(crate) struct Engine {
     room: Forecast,
 }
 
+/// A feed beside the host: what it is called, and what its series have in common.
+#[derive(Clone, Debug)]
+pub(crate) struct FeedPlan {
+    pub(crate) name: Arc<str>,
+    pub(crate) plan: Arc<Plan>,
+}
+
 /// One series: what it is, and how it goes on.
 #[derive(Clone, Debug)]
 pub(crate) struct Entry {
@@ -75,9 +82,9 @@ impl Engine {
         self.entries.get(id).is_some_and(|entry| !entry.about.is_pushed())
     }
 
-    /// The last value of each sensor's series, NaN in a gap.
-    pub(crate) fn sensor_values(&self) -> Vec<(Arc<str>, f64)> {
-        let sensors = self.entries.values().filter(|entry| !entry.about.is_pushed());
+    /// The last value of each series of a feed, NaN in a gap; `None` stands for the host.
+    pub(crate) fn values_of(&self, feed: Option<&str>) -> Vec<(Arc<str>, f64)> {
+        let sensors = self.entries.values().filter(|entry| entry.about.is_fed_by(feed));
         sensors.map(|entry| (Arc::clone(&entry.about.id), entry.forecaster.last_value())).collect()
     }
 
@@ -98,8 +105,8 @@ impl Engine {
 
     /// Puts in a series, in place of one of the same name.
     pub(crate) fn insert(&mut self, entry: Entry) {
-        if let Origin::Sensor { family, .. } = &entry.about.origin
-            && let Some(alias) = family.alias
+        if let Origin::Sensor { signal, .. } = &entry.about.origin
+            && let Some(alias) = signal.family().alias
         {
             self.aliases.insert(alias, Arc::clone(&entry.about.id));
         }
@@ -117,27 +124,34 @@ impl Engine {
         sensor::FAMILIES.iter().any(|family| family.alias == Some(id))
     }
 
-    /// The sample of one signal at one tick. Gives the series that this makes, if it is the first.
-    pub(crate) fn take_reading(&mut self, label: Timestamp, signal: &sensor::Signal, value: f64, batch: &mut Batch) {
+    /// The sample of one signal at one tick of its feed. One whose name another feed has is left out.
+    pub(crate) fn take_reading(
+        &mut self,
+        feed: Option<&FeedPlan>,
+        label: Timestamp,
+        (signal, value): (&sensor::Signal, f64),
+        batch: &mut Batch,
+    ) {
         if !self.measures(signal.id()) {
-            self.meet(label, signal, batch);
+            self.meet(feed, label, signal, batch);
         }
-        if let Some(entry) = self.entries.get_mut(signal.id()) {
+        let name = feed.map(|feed| &*feed.name);
+        if let Some(entry) = self.entries.get_mut(signal.id()).filter(|entry| entry.about.is_fed_by(name)) {
             entry.take(label, value, &mut self.room, batch);
         }
     }
 
     /// A signal that was not there before. A pushed series of the same name gives way to the sensor's: two sources
     /// cannot feed one series.
-    fn meet(&mut self, label: Timestamp, signal: &sensor::Signal, batch: &mut Batch) {
+    fn meet(&mut self, feed: Option<&FeedPlan>, label: Timestamp, signal: &sensor::Signal, batch: &mut Batch) {
         if let Some(pushed) = self.remove(signal.id()) {
             batch.removed.push(pushed.about.key);
         }
-        let plan = Arc::clone(&self.sensor_plan);
+        let plan = Arc::clone(feed.map_or(&self.sensor_plan, |feed| &feed.plan));
         let about = About {
             key: self.take_key(),
             id: Arc::clone(signal.id()),
-            origin: Origin::of(signal),
+            origin: Origin::Sensor { signal: signal.clone(), feed: feed.map(|feed| Arc::clone(&feed.name)) },
             step: plan.step,
             created: label,
         };
@@ -145,12 +159,12 @@ impl Engine {
         self.insert(Entry::new(about, plan));
     }
 
-    /// Ends a tick: sensors' series without a sample at `label` get a gap, and those that were silent for longer than
-    /// `patience` are forgotten.
-    pub(crate) fn finish_tick(&mut self, label: Timestamp, patience: Duration) {
+    /// Ends a tick of a feed, or of the host: its series without a sample at `label` get a gap, and those that were
+    /// silent for longer than `patience` are forgotten.
+    pub(crate) fn finish_tick(&mut self, feed: Option<&str>, label: Timestamp, patience: Duration) {
         let (room, forgotten) = (&mut self.room, &mut self.forgotten);
         self.entries.retain(|_, entry| {
-            if entry.about.is_pushed() {
+            if !entry.about.is_fed_by(feed) {
                 return true;
             }
             if entry.forecaster.last().is_some_and(|last| last < label) {

@@ -57,6 +57,25 @@ pub enum StartError {
     /// The periods of the hybrid sensor.
     #[error(transparent)]
     Hybrid(#[from] sensor::HybridError),
+    /// The step of a feed is too short or too long.
+    #[error(
+        "{feed}: a step of {} is out of range: it can be {} to {}",
+        span::format(*given),
+        span::format(STEP_MIN),
+        span::format(crate::feed::STEP_MAX)
+    )]
+    FeedStepOutOfRange {
+        /// The feed.
+        feed: String,
+        /// What was asked for.
+        given: Duration,
+    },
+    /// Two feeds have the same name.
+    #[error("{feed} is given twice; each may be read once")]
+    FeedTwice {
+        /// Their name.
+        feed: String,
+    },
     /// The system has no thread left.
     #[error("cannot start the sampler's thread")]
     NoThread(#[source] io::Error),

@@ -10,6 +10,7 @@ mod history;
 mod pushed;
 mod series;
 
+use std::collections::BTreeMap;
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -27,7 +28,7 @@ use self::fitter::{Due as DueFit, Fitter};
 use self::health::Pulse;
 use crate::api;
 use crate::clock::Clock;
-use crate::engine::Engine;
+use crate::engine::{Engine, FeedPlan};
 use crate::schedule::Due;
 use crate::select::Selection;
 use crate::store::{Batch, Moment, Store};
@@ -66,6 +67,8 @@ pub(crate) struct Hub {
     /// Where fits are made; right after the tick while there is none.
     fitter: Mutex<Option<Fitter>>,
     pulse: Mutex<Pulse>,
+    /// Of the feeds that have ticked.
+    pulses_of_feeds: Mutex<BTreeMap<Arc<str>, Pulse>>,
     store: Store,
     ticks: broadcast::Sender<Arc<Tick>>,
 }
@@ -79,6 +82,7 @@ impl Hub {
             engine: Arc::new(Mutex::new(engine)),
             fitter: Mutex::default(),
             pulse: Mutex::default(),
+            pulses_of_feeds: Mutex::default(),
             store,
             ticks,
         }
@@ -100,19 +104,22 @@ impl Hub {
         self.pulse().last_label.map_or(wall, |label| label.max(wall))
     }
 
-    /// Takes what the sensors read at a deadline.
-    pub(crate) fn take_tick(&self, due: Due, readings: &Readings) {
+    /// Takes what the host's sensors, or those of a feed, read at a deadline.
+    pub(crate) fn take_tick(&self, feed: Option<&FeedPlan>, due: Due, readings: &Readings) {
         let now = due.label.min(self.clock.wall());
-        let mut batch = Batch { tick: Some(Moment { label: due.label, now }), ..Batch::default() };
+        // Time goes by the host's ticks, whatever the steps of feeds are.
+        let tick = feed.is_none().then_some(Moment { label: due.label, now });
+        let mut batch = Batch { tick, ..Batch::default() };
         let mut engine = self.engine();
         for (signal, value) in readings {
             if engine.measures(signal.id()) || self.facts.select.takes(signal.id()) {
-                engine.take_reading(due.label, signal, value, &mut batch);
+                engine.take_reading(feed, due.label, (signal, value), &mut batch);
             }
         }
-        engine.finish_tick(due.label, self.facts.patience);
-        let values = if self.ticks.receiver_count() > 0 { engine.sensor_values() } else { Vec::new() };
-        let step = engine.sensor_plan().step;
+        let name = feed.map(|feed| &*feed.name);
+        engine.finish_tick(name, due.label, self.facts.patience);
+        let values = if self.ticks.receiver_count() > 0 { engine.values_of(name) } else { Vec::new() };
+        let step = feed.map_or(engine.sensor_plan(), |feed| &feed.plan).step;
         let fits = engine.take_tasks();
         drop(engine);
         self.fit(fits);
@@ -164,6 +171,10 @@ impl Hub {
         self.engine.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    fn pulses_of_feeds(&self) -> MutexGuard<'_, BTreeMap<Arc<str>, Pulse>> {
+        self.pulses_of_feeds.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn pulse(&self) -> MutexGuard<'_, Pulse> {
         self.pulse.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -173,5 +184,7 @@ fn unknown(id: &str) -> QueryError {
     QueryError::UnknownSeries { id: id.to_owned() }
 }
 
+#[cfg(test)]
+mod feeds_tests;
 #[cfg(test)]
 mod tests;

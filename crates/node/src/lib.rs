@@ -9,6 +9,7 @@ mod clock;
 mod config;
 mod engine;
 mod error;
+mod feed;
 mod http;
 mod hub;
 mod listen;
@@ -23,6 +24,7 @@ mod token;
 
 pub use config::Config;
 pub use error::StartError;
+pub use feed::Feed;
 pub use node::Node;
 pub use select::{Selection, SelectionError};
 pub use store::StoreError;

@@ -14,7 +14,9 @@ use tokio::task::JoinHandle;
 use crate::api;
 use crate::clock::{Clock, SystemClock};
 use crate::config::Config;
+use crate::engine::FeedPlan;
 use crate::error::StartError;
+use crate::feed::{self, Feed};
 use crate::http::{self, Access};
 use crate::hub::{Facts, Hub};
 use crate::listen::listen;
@@ -38,33 +40,34 @@ pub struct Node {
 /// What runs on threads of its own.
 struct Parts {
     /// Dropped first, so that nothing is handed to a store that is closed.
-    pace: Pace,
+    paces: Vec<Pace>,
     hub: Arc<Hub>,
 }
 
 impl std::fmt::Debug for Parts {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Parts").field("pace", &self.pace).finish_non_exhaustive()
+        f.debug_struct("Parts").field("paces", &self.paces).finish_non_exhaustive()
     }
 }
 
 impl Node {
-    /// Starts a node. When this returns, it listens, the store is open, the last history is replayed, and the sampler
-    /// runs.
+    /// Starts a node that reads its host and `feeds`. When this returns, it listens, the store is open, the last history
+    /// is replayed, and the samplers run.
     ///
     /// # Errors
     /// [`StartError`]; nothing is left running then.
     ///
     /// # Cancellation
     /// Whoever drops the future may have to wait until the store is open before the data directory is free again.
-    pub async fn start(config: Config) -> Result<Self, StartError> {
+    pub async fn start(config: Config, feeds: Vec<Feed>) -> Result<Self, StartError> {
         config.check()?;
+        feed::check(&feeds)?;
         let listener = listen(config.listen).await?;
         let address =
             listener.local_addr().map_err(|source| StartError::CannotListen { address: config.listen, source })?;
         let access = Access { listen: address, token: config.token.clone() };
         let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
-        let parts = tokio::task::spawn_blocking(move || begin(&config, clock)).await;
+        let parts = tokio::task::spawn_blocking(move || begin(&config, feeds, clock)).await;
         let (parts, absent) = parts.unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()))?;
         let (shutdown, asked) = oneshot::channel();
         let server = tokio::spawn(serve(listener, Arc::clone(&parts.hub), access, asked));
@@ -92,7 +95,8 @@ impl Node {
         }
         let parts = self.parts;
         let ended = tokio::task::spawn_blocking(move || {
-            drop(parts.pace);
+            parts.paces.iter().for_each(Pace::ask_to_stop);
+            drop(parts.paces);
             parts.hub.close();
         });
         if let Err(error) = ended.await {
@@ -110,27 +114,33 @@ async fn serve(listener: TcpListener, hub: Arc<Hub>, access: Access, asked: ones
 }
 
 /// Everything that blocks: sensors, store, replay, threads.
-fn begin(config: &Config, clock: Arc<dyn Clock>) -> Result<(Parts, Vec<api::Absent>), StartError> {
+fn begin(config: &Config, feeds: Vec<Feed>, clock: Arc<dyn Clock>) -> Result<(Parts, Vec<api::Absent>), StartError> {
     let mut host = Host::open(&config.root)?;
     if let Some(settings) = config.hybrid {
         host.start_hybrid(settings)?;
     }
-    let (hub, schedule) = assemble(config, &host, Arc::clone(&clock))?;
+    let plans: Vec<FeedPlan> = feeds.iter().map(|feed| feed.plan(&config.model)).collect();
+    let (hub, schedule) = assemble(config, &plans, &host, Arc::clone(&clock))?;
     hub.start_fitter().map_err(StartError::NoThread)?;
     let absent = hub.health().absent;
-    let sampler = Sampler::new(clock, schedule, host, Arc::clone(&hub));
-    let pace = Pace::start(sampler).map_err(StartError::NoThread)?;
-    Ok((Parts { pace, hub }, absent))
+    let mut samplers = vec![Sampler::new(Arc::clone(&clock), schedule, Box::new(host), None, Arc::clone(&hub))];
+    for (feed, plan) in feeds.into_iter().zip(plans) {
+        let schedule = Schedule::start(feed.step, clock.monotonic(), clock.wall(), hub.last_label_of_feed(&plan.name));
+        samplers.push(Sampler::new(Arc::clone(&clock), schedule, feed.source, Some(plan), Arc::clone(&hub)));
+    }
+    let paces = samplers.into_iter().map(Pace::start).collect::<Result<_, _>>().map_err(StartError::NoThread)?;
+    Ok((Parts { paces, hub }, absent))
 }
 
 /// The hub with its store open and its history replayed, and when to sample.
 pub(crate) fn assemble(
     config: &Config,
+    feeds: &[FeedPlan],
     host: &Host,
     clock: Arc<dyn Clock>,
 ) -> Result<(Arc<Hub>, Schedule), StartError> {
     let opened = Opened::open(config.data_dir.as_deref(), config.retention)?;
-    let Restored { engine, last_label, changed } = restore(&opened, config)?;
+    let Restored { engine, last_label, changed } = restore(&opened, config, feeds)?;
     let store = opened.run()?;
     store.put(changed);
     let (monotonic, wall) = (clock.monotonic(), clock.wall());

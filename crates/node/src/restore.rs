@@ -10,7 +10,7 @@ use units::Timestamp;
 use crate::config::Config;
 use crate::engine::about::{About, Origin};
 use crate::engine::plan::Plan;
-use crate::engine::{Engine, Entry};
+use crate::engine::{Engine, Entry, FeedPlan};
 use crate::schedule::times;
 use crate::store::{Batch, Opened, StoreError, read};
 
@@ -20,7 +20,7 @@ type Replay = (Entry, Vec<(Timestamp, f64)>);
 /// What a node begins with.
 pub(crate) struct Restored {
     pub(crate) engine: Engine,
-    /// The last label that a sensor's sample has.
+    /// The last label that a sample of the host has.
     pub(crate) last_label: Option<Timestamp>,
     /// What has to be written, because it is different from last time.
     pub(crate) changed: Batch,
@@ -30,13 +30,13 @@ pub(crate) struct Restored {
 ///
 /// # Errors
 /// When the store cannot be read.
-pub(crate) fn restore(opened: &Opened, config: &Config) -> Result<Restored, StoreError> {
+pub(crate) fn restore(opened: &Opened, config: &Config, feeds: &[FeedPlan]) -> Result<Restored, StoreError> {
     let load = || {
         let key = read::next_key(&opened.writer)?;
         let mut engine = Engine::new(config.model.clone(), config.step, key);
         let last_label = read::last_label(&opened.writer)?;
         let mut changed = Batch::default();
-        let entries = entries(read::series(&opened.writer)?, config, &engine, &mut changed);
+        let entries = entries(read::series(&opened.writer)?, config, feeds, &engine, &mut changed);
         let mut replays = load(opened, &engine, entries, last_label)?;
         replay_all(&mut replays);
         replays.into_iter().for_each(|(entry, _)| engine.insert(entry));
@@ -45,13 +45,23 @@ pub(crate) fn restore(opened: &Opened, config: &Config) -> Result<Restored, Stor
     load().map_err(|error| opened.explain(error))
 }
 
-/// Sensors take the configured step, whatever they had.
-fn entries(abouts: Vec<About>, config: &Config, engine: &Engine, changed: &mut Batch) -> Vec<Entry> {
+/// Sensors take the configured step, whatever they had. Those of a feed that is no longer read stay in the store alone.
+fn entries(
+    abouts: Vec<About>,
+    config: &Config,
+    feeds: &[FeedPlan],
+    engine: &Engine,
+    changed: &mut Batch,
+) -> Vec<Entry> {
     let mut entries = Vec::with_capacity(abouts.len());
     for mut about in abouts {
         let plan = match &about.origin {
             Origin::Sensor { .. } if !config.select.takes(&about.id) => continue,
-            Origin::Sensor { .. } => Arc::clone(engine.sensor_plan()),
+            Origin::Sensor { feed: None, .. } => Arc::clone(engine.sensor_plan()),
+            Origin::Sensor { feed: Some(name), .. } => match feeds.iter().find(|feed| feed.name == *name) {
+                Some(feed) => Arc::clone(&feed.plan),
+                None => continue,
+            },
             Origin::Pushed { model, .. } => {
                 let spec = model.parse().unwrap_or_else(|_| config.model.clone());
                 Arc::new(Plan::new(spec, about.step))
@@ -66,8 +76,8 @@ fn entries(abouts: Vec<About>, config: &Config, engine: &Engine, changed: &mut B
     entries
 }
 
-/// Sensors' samples lie side by side, so one pass over the last stretch finds all of them. Pushed series have their
-/// last samples anywhere.
+/// The host's samples lie side by side, so one pass over the last stretch finds all of them. Series of feeds and pushed ones
+/// have their last samples anywhere.
 fn load(
     opened: &Opened,
     engine: &Engine,
@@ -76,7 +86,7 @@ fn load(
 ) -> rusqlite::Result<Vec<Replay>> {
     let plan = engine.sensor_plan();
     let mut by_key: HashMap<i64, Vec<(Timestamp, f64)>> =
-        entries.iter().filter(|entry| !entry.about.is_pushed()).map(|entry| (entry.about.key, Vec::new())).collect();
+        entries.iter().filter(|entry| entry.about.is_fed_by(None)).map(|entry| (entry.about.key, Vec::new())).collect();
     if let Some(last) = last_label {
         let from = last - times(plan.step, plan.n_kept as u64 - 1);
         read::all_samples(&opened.writer, from, |time, key, value| {
@@ -91,7 +101,7 @@ fn load(
         if samples.is_empty() {
             entry.heard = read::last_label_of(&opened.writer, entry.about.key)?;
         }
-        if let Some(heard) = entry.heard.filter(|_| entry.about.is_pushed()) {
+        if let Some(heard) = entry.heard.filter(|_| !entry.about.is_fed_by(None)) {
             let plan = entry.forecaster.plan();
             let from = heard - times(plan.step, plan.n_kept as u64 - 1);
             let found = read::samples(&opened.writer, entry.about.key, plan.step, from..heard + plan.step)?;

@@ -1,29 +1,38 @@
-//! The sampler: reads the sensors on deadlines, on a thread of its own.
+//! The sampler: reads the host, or one feed, on deadlines, on a thread of its own.
 
 use std::io;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use sensor::{Host, Readings};
+use sensor::{Readings, Source};
 
 use crate::clock::Clock;
+use crate::engine::FeedPlan;
 use crate::hub::Hub;
 use crate::hub::health::Beat;
 use crate::schedule::{Due, Schedule, Wake};
 
-/// Reads the sensors when they are due.
+/// Reads a source when that is due.
 pub(crate) struct Sampler {
     clock: Arc<dyn Clock>,
     schedule: Schedule,
-    host: Host,
+    source: Box<dyn Source>,
+    /// What the source is; `None` for the host itself.
+    feed: Option<FeedPlan>,
     readings: Readings,
     hub: Arc<Hub>,
 }
 
 impl Sampler {
-    pub(crate) fn new(clock: Arc<dyn Clock>, schedule: Schedule, host: Host, hub: Arc<Hub>) -> Self {
-        Self { clock, schedule, host, readings: Readings::default(), hub }
+    pub(crate) fn new(
+        clock: Arc<dyn Clock>,
+        schedule: Schedule,
+        source: Box<dyn Source>,
+        feed: Option<FeedPlan>,
+        hub: Arc<Hub>,
+    ) -> Self {
+        Self { clock, schedule, source, feed, readings: Readings::default(), hub }
     }
 
     /// Samples, if that is due. Gives how long there is nothing to do.
@@ -39,16 +48,17 @@ impl Sampler {
 
     fn sample(&mut self, due: Due) {
         let began = self.clock.monotonic();
-        let n_errors = self.host.n_errors();
-        self.host.read(began, &mut self.readings);
-        self.hub.take_tick(due, &self.readings);
-        let has_failed = self.host.n_errors() > n_errors;
-        self.hub.note(Beat {
+        let n_errors = self.source.n_errors();
+        self.source.read(began, &mut self.readings);
+        self.hub.take_tick(self.feed.as_ref(), due, &self.readings);
+        let has_failed = self.source.n_errors() > n_errors;
+        let beat = Beat {
             due,
-            n_sensor_errors: self.host.n_errors(),
-            sensor_problem: self.host.last_error().filter(|_| has_failed).map(ToString::to_string),
+            n_sensor_errors: self.source.n_errors(),
+            sensor_problem: self.source.last_error().filter(|_| has_failed),
             took: self.clock.monotonic().saturating_sub(began),
-        });
+        };
+        self.hub.note(self.feed.as_ref().map(|feed| &feed.name), beat);
     }
 }
 
@@ -69,16 +79,22 @@ impl Pace {
     pub(crate) fn start(mut sampler: Sampler) -> io::Result<Self> {
         let stop = Arc::new(Stop::default());
         let asked = Arc::clone(&stop);
+        let name = if sampler.feed.is_some() { "feed" } else { "sampler" };
         let thread =
-            thread::Builder::new().name("sampler".to_owned()).spawn(move || while !asked.wait(sampler.poll()) {})?;
+            thread::Builder::new().name(name.to_owned()).spawn(move || while !asked.wait(sampler.poll()) {})?;
         Ok(Self { stop, thread: Some(thread) })
+    }
+
+    /// Asks the thread to end and does not wait, so that many can end side by side.
+    pub(crate) fn ask_to_stop(&self) {
+        *self.stop.is_asked.lock().unwrap_or_else(PoisonError::into_inner) = true;
+        self.stop.changed.notify_all();
     }
 }
 
 impl Drop for Pace {
     fn drop(&mut self) {
-        *self.stop.is_asked.lock().unwrap_or_else(PoisonError::into_inner) = true;
-        self.stop.changed.notify_all();
+        self.ask_to_stop();
         if self.thread.take().is_some_and(|thread| thread.join().is_err()) {
             tracing::error!("the sampler's thread panicked");
         }

@@ -33,11 +33,16 @@ impl Readings {
         self.rows.is_empty()
     }
 
+    /// Takes out every signal.
+    pub fn clear(&mut self) {
+        self.rows.clear();
+    }
+
     /// Adds `value`, cut to the range of the family.
     ///
     /// A share of time can come out a little beyond 1, because the kernel's clock and the caller's are read one after
     /// the other. A value that is not finite is none.
-    pub(crate) fn push(&mut self, signal: &Arc<Signal>, value: f64) {
+    pub fn push(&mut self, signal: &Arc<Signal>, value: f64) {
         if value.is_finite() {
             self.rows.push((Arc::clone(signal), signal.family().range.cut(value)));
         }

@@ -135,7 +135,7 @@ async fn serve(settings: &Settings, out: &mut dyn Write) -> anyhow::Result<()> {
     let mut ends = Ends::watch()?;
     let config = settings.to_node_config().or_usage()?;
     let started = tokio::select! {
-        started = Node::start(config) => started,
+        started = Node::start(config, Vec::new()) => started,
         () = ends.next() => return Ok(()),
     };
     let node = match started {

@@ -23,12 +23,12 @@ pub(crate) struct About {
 /// Where the samples of a series come from.
 #[derive(Clone, Debug)]
 pub(crate) enum Origin {
-    /// The host, through a sensor.
+    /// A sensor.
     Sensor {
-        /// Its row in the table.
-        family: &'static Family,
-        /// What of the family it is: `eth0`.
-        label: Option<Arc<str>>,
+        /// What it measures.
+        signal: Signal,
+        /// The name of the feed that it is read by; `None` for the host itself.
+        feed: Option<Arc<str>>,
     },
     /// A program.
     Pushed {
@@ -41,12 +41,6 @@ pub(crate) enum Origin {
     },
 }
 
-impl Origin {
-    pub(crate) fn of(signal: &Signal) -> Self {
-        Self::Sensor { family: signal.family(), label: signal.label().cloned() }
-    }
-}
-
 /// The row of the sensor's table with this pattern.
 pub(crate) fn family_of(pattern: &str) -> Option<&'static Family> {
     FAMILIES.iter().find(|family| family.pattern == pattern)
@@ -57,16 +51,29 @@ impl About {
         matches!(self.origin, Origin::Pushed { .. })
     }
 
+    /// The feed that it is read by, where that is not the host itself.
+    pub(crate) fn feed(&self) -> Option<&Arc<str>> {
+        match &self.origin {
+            Origin::Sensor { feed, .. } => feed.as_ref(),
+            Origin::Pushed { .. } => None,
+        }
+    }
+
+    /// Whether a sensor of this feed reads it; `None` stands for the host itself.
+    pub(crate) fn is_fed_by(&self, feed: Option<&str>) -> bool {
+        !self.is_pushed() && self.feed().map(|name| &**name) == feed
+    }
+
     pub(crate) fn unit(&self) -> &str {
         match &self.origin {
-            Origin::Sensor { family, .. } => family.unit.as_str(),
+            Origin::Sensor { signal, .. } => signal.family().unit.as_str(),
             Origin::Pushed { unit, .. } => unit,
         }
     }
 
     pub(crate) fn sentence(&self) -> &str {
         match &self.origin {
-            Origin::Sensor { family, .. } => family.sentence,
+            Origin::Sensor { signal, .. } => &signal.family().sentence,
             Origin::Pushed { sentence, .. } => sentence,
         }
     }
@@ -74,7 +81,10 @@ impl About {
     /// A pushed series can be anything, except that a ratio is a share whoever says so.
     pub(crate) fn range(&self) -> api::Range {
         match &self.origin {
-            Origin::Sensor { family, .. } => api::Range { min: family.range.min, max: family.range.max },
+            Origin::Sensor { signal, .. } => {
+                let range = signal.family().range;
+                api::Range { min: range.min, max: range.max }
+            }
             Origin::Pushed { unit, .. } if &**unit == "ratio" => api::Range { min: Some(0.0), max: Some(1.0) },
             Origin::Pushed { .. } => api::Range::default(),
         }
@@ -82,42 +92,46 @@ impl About {
 
     pub(crate) fn aliases(&self) -> Vec<String> {
         match &self.origin {
-            Origin::Sensor { family, .. } => family.alias.into_iter().map(str::to_owned).collect(),
+            Origin::Sensor { signal, .. } => signal.family().alias.into_iter().map(str::to_owned).collect(),
             Origin::Pushed { .. } => Vec::new(),
         }
     }
 
     pub(crate) fn kind(&self) -> api::Kind {
         match &self.origin {
-            Origin::Sensor { family, .. } if family.kind == sensor::Kind::Rate => api::Kind::Rate,
+            Origin::Sensor { signal, .. } if signal.family().kind == sensor::Kind::Rate => api::Kind::Rate,
             _ => api::Kind::Gauge,
         }
     }
 
     pub(crate) fn labels(&self) -> BTreeMap<String, String> {
         match &self.origin {
-            Origin::Sensor { family, label: Some(label) } => {
-                family.label_name().map(|name| (name.to_owned(), label.to_string())).into_iter().collect()
+            Origin::Sensor { signal, .. } => {
+                signal.labels().iter().map(|(name, value)| (name.to_string(), value.to_string())).collect()
             }
-            _ => BTreeMap::new(),
+            Origin::Pushed { .. } => BTreeMap::new(),
         }
     }
 
-    /// Sorts by the sensors' table, and pushed series after it. What has the same label stays together: all of
+    /// Sorts by the sensors' table, then what is not in it, then pushed series. What has the same label stays together: all of
     /// `net.eth0` before all of `net.lo`, and `cpu.2` before `cpu.10`.
     pub(crate) fn place(&self) -> Place {
-        let Origin::Sensor { family, label } = &self.origin else {
+        let Origin::Sensor { signal, .. } = &self.origin else {
             return Place { block: usize::MAX, number: None, label: None, row: usize::MAX, id: Arc::clone(&self.id) };
         };
+        let family = signal.family();
+        let label = if signal.is_listed() { signal.labels().first().map(|(_, value)| value) } else { None };
         let row_of = |matches: &dyn Fn(&Family) -> bool| FAMILIES.iter().position(matches).unwrap_or(FAMILIES.len());
         let row = row_of(&|other| other.pattern == family.pattern);
-        let stem = |family: &Family| family.pattern.split('{').next();
+        fn stem(family: &Family) -> Option<&str> {
+            family.pattern.split('{').next()
+        }
         let block = match label {
             Some(_) => row_of(&|other| other.label_name().is_some() && stem(other) == stem(family)),
             None => row,
         };
-        let number = label.as_ref().and_then(|label| label.parse().ok());
-        Place { block, number, label: label.clone(), row, id: Arc::clone(&self.id) }
+        let number = label.and_then(|label| label.parse().ok());
+        Place { block, number, label: label.cloned(), row, id: Arc::clone(&self.id) }
     }
 }
 
@@ -137,9 +151,9 @@ mod tests {
 
     fn place(pattern: &str, label: Option<&str>) -> Place {
         let family = FAMILIES.iter().find(|family| family.pattern == pattern).expect("the pattern is in the table");
-        let label: Option<Arc<str>> = label.map(Into::into);
-        let id = label.as_ref().map_or(pattern.into(), |label| format!("{pattern} {label}").into());
-        let origin = Origin::Sensor { family, label };
+        let signal = Signal::listed(family, label.map(Into::into));
+        let id = Arc::clone(signal.id());
+        let origin = Origin::Sensor { signal, feed: None };
         About { key: 0, id, origin, step: Duration::from_secs(1), created: Timestamp::from_nanos(0) }.place()
     }
 

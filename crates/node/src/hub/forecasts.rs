@@ -187,15 +187,10 @@ fn n_leads(horizon: Duration, step: Duration) -> Result<usize, QueryError> {
 fn metric(entry: &Entry) -> Metric {
     let about = &entry.about;
     match &about.origin {
-        Origin::Sensor { family, label } => Metric {
-            name: family.metric_name().into(),
-            help: family.sentence.into(),
-            labels: family
-                .label_name()
-                .zip(label.as_ref())
-                .map(|(name, label)| (name.into(), Arc::clone(label)))
-                .into_iter()
-                .collect(),
+        Origin::Sensor { signal, .. } => Metric {
+            name: signal.family().metric_name().into(),
+            help: (*signal.family().sentence).into(),
+            labels: signal.labels().to_vec(),
         },
         Origin::Pushed { unit, .. } => Metric {
             name: "foretop_pushed_value".into(),

@@ -1,5 +1,6 @@
 //! How the node is: for people, for orchestrators, for metrics.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use units::Timestamp;
@@ -8,7 +9,7 @@ use super::Hub;
 use crate::api;
 use crate::schedule::Due;
 
-/// What the sampler says of itself.
+/// What a sampler says of itself.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Pulse {
     pub(super) last_label: Option<Timestamp>,
@@ -43,7 +44,7 @@ pub(crate) struct Counters {
     pub(crate) n_missed_deadlines: u64,
     /// Steps of all series that have no sample.
     pub(crate) n_gaps: u64,
-    /// Files that could not be read or understood.
+    /// Files, and answers of feeds, that could not be read or understood.
     pub(crate) n_sensor_errors: u64,
     /// Fits in REFIT that failed.
     pub(crate) n_fit_failures: u64,
@@ -57,17 +58,25 @@ pub(crate) struct Counters {
     pub(crate) tick_duration: Duration,
 }
 
+impl Pulse {
+    fn note(&mut self, beat: Beat) {
+        self.last_label = Some(beat.due.label);
+        self.behind = beat.due.behind;
+        self.n_ticks += 1;
+        self.n_missed += beat.due.n_missed;
+        self.n_sensor_errors = beat.n_sensor_errors;
+        self.sensor_problem = beat.sensor_problem;
+        self.took = beat.took;
+    }
+}
+
 impl Hub {
-    /// Notes what a tick was like.
-    pub(crate) fn note(&self, beat: Beat) {
-        let mut pulse = self.pulse();
-        pulse.last_label = Some(beat.due.label);
-        pulse.behind = beat.due.behind;
-        pulse.n_ticks += 1;
-        pulse.n_missed += beat.due.n_missed;
-        pulse.n_sensor_errors = beat.n_sensor_errors;
-        pulse.sensor_problem = beat.sensor_problem;
-        pulse.took = beat.took;
+    /// Notes what a tick of the host, or of a feed, was like.
+    pub(crate) fn note(&self, feed: Option<&Arc<str>>, beat: Beat) {
+        match feed {
+            None => self.pulse().note(beat),
+            Some(name) => self.pulses_of_feeds().entry(Arc::clone(name)).or_default().note(beat),
+        }
     }
 
     /// How the node is.
@@ -89,6 +98,9 @@ impl Hub {
             ));
         }
         problems.extend(pulse.sensor_problem.map(|problem| format!("a sensor failed at the last tick: {problem}")));
+        for (name, pulse) in self.pulses_of_feeds().iter() {
+            problems.extend(pulse.sensor_problem.as_ref().map(|problem| format!("{name}: {problem}")));
+        }
         api::Health {
             status: if problems.is_empty() { api::Status::Ok } else { api::Status::Degraded },
             problems,
@@ -113,12 +125,13 @@ impl Hub {
     pub(crate) fn counters(&self) -> Counters {
         let (pulse, store) = (self.pulse().clone(), self.store.status());
         let totals = self.engine().totals();
+        let n_feed_errors: u64 = self.pulses_of_feeds().values().map(|pulse| pulse.n_sensor_errors).sum();
         Counters {
             up: self.clock.monotonic().saturating_sub(self.facts.began),
             n_ticks: pulse.n_ticks,
             n_missed_deadlines: pulse.n_missed,
             n_gaps: totals.n_gaps,
-            n_sensor_errors: pulse.n_sensor_errors,
+            n_sensor_errors: pulse.n_sensor_errors + n_feed_errors,
             n_fit_failures: totals.n_fit_failures,
             store_ok: store.problem.is_none(),
             backlog_samples: store.n_waiting as u64,

@@ -1,6 +1,7 @@
 //! What the series are, which models they have, and how well those did.
 
 use predict::LeadScore;
+use units::Timestamp;
 
 use super::{Hub, QueryError, unknown};
 use crate::api;
@@ -9,6 +10,13 @@ use crate::engine::forecaster::Forecaster;
 use crate::schedule::times;
 
 impl Hub {
+    /// The last label that a series of a feed has.
+    pub(crate) fn last_label_of_feed(&self, name: &str) -> Option<Timestamp> {
+        let engine = self.engine();
+        let entries = engine.entries().filter(|entry| entry.about.is_fed_by(Some(name)));
+        entries.filter_map(|entry| entry.forecaster.last().or(entry.heard)).max()
+    }
+
     /// Every series, sensors' in the order of their table and then pushed ones.
     pub(crate) fn list(&self) -> Vec<api::Series> {
         self.engine().in_order().into_iter().map(series).collect()

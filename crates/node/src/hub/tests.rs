@@ -101,8 +101,8 @@ impl World {
 fn begin(config: &Config, clock: &Arc<ManualClock>) -> (Arc<Hub>, Sampler) {
     let host = sensor::Host::open(&config.root).unwrap();
     let clock: Arc<dyn Clock> = clock.clone();
-    let (hub, schedule) = assemble(config, &host, Arc::clone(&clock)).unwrap();
-    (Arc::clone(&hub), Sampler::new(clock, schedule, host, hub))
+    let (hub, schedule) = assemble(config, &[], &host, Arc::clone(&clock)).unwrap();
+    (Arc::clone(&hub), Sampler::new(clock, schedule, Box::new(host), None, hub))
 }
 
 fn set_load(root: &Path, tick: u32) {

@@ -1,10 +1,10 @@
 //! Reading: what is there at start, and ranges of it later.
 
-use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
 use rusqlite::{Connection, OptionalExtension, Row as SqlRow, params};
+use sensor::{Family, Kind, Range, Signal, Unit};
 use units::Timestamp;
 
 use super::{MINUTE, minute_of};
@@ -30,8 +30,8 @@ pub(crate) struct Recalled {
 /// Every series that is not removed. One whose family no longer exists is left out.
 pub(crate) fn series(connection: &Connection) -> rusqlite::Result<Vec<About>> {
     let mut statement = connection.prepare(
-        "SELECT series, id, source, family, label, unit, sentence, step_ns, model, created_ns FROM series
-         WHERE removed = 0 ORDER BY series",
+        "SELECT series, id, source, family, label, unit, sentence, step_ns, model, created_ns, feed, kind, labels
+         FROM series WHERE removed = 0 ORDER BY series",
     )?;
     let rows = statement.query_map([], about)?;
     rows.filter_map(Result::transpose).collect()
@@ -39,9 +39,8 @@ pub(crate) fn series(connection: &Connection) -> rusqlite::Result<Vec<About>> {
 
 fn about(row: &SqlRow<'_>) -> rusqlite::Result<Option<About>> {
     let origin = if row.get::<_, String>("source")? == "sensor" {
-        let family = row.get::<_, Option<String>>("family")?.and_then(|pattern| family_of(&pattern));
-        let Some(family) = family else { return Ok(None) };
-        Origin::Sensor { family, label: row.get("label")? }
+        let Some(signal) = signal(row)? else { return Ok(None) };
+        Origin::Sensor { signal, feed: row.get("feed")? }
     } else {
         let model = row.get::<_, Option<Arc<str>>>("model")?.unwrap_or_else(|| "LAST".into());
         Origin::Pushed { unit: row.get("unit")?, sentence: row.get("sentence")?, model }
@@ -55,15 +54,35 @@ fn about(row: &SqlRow<'_>) -> rusqlite::Result<Option<About>> {
     }))
 }
 
+/// What a sensor's series measures; `None` for a family that the table had once.
+fn signal(row: &SqlRow<'_>) -> rusqlite::Result<Option<Signal>> {
+    let pattern: String = row.get::<_, Option<_>>("family")?.unwrap_or_default();
+    let Some(labels) = row.get::<_, Option<String>>("labels")? else {
+        let label = row.get("label")?;
+        return Ok(family_of(&pattern).map(|family| Signal::listed(family, label)));
+    };
+    let Ok(labels) = serde_json::from_str(&labels) else { return Ok(None) };
+    let is_rate = row.get::<_, Option<String>>("kind")?.as_deref() == Some(Kind::Rate.as_str());
+    let family = Family {
+        pattern: pattern.into(),
+        unit: Unit::Named(row.get("unit")?),
+        kind: if is_rate { Kind::Rate } else { Kind::Gauge },
+        sentence: row.get::<_, String>("sentence")?.into(),
+        range: Range { min: None, max: None },
+        alias: None,
+    };
+    Ok(Some(Signal::made(family.into(), row.get("id")?, labels)))
+}
+
 /// A key above all that were ever given.
 pub(crate) fn next_key(connection: &Connection) -> rusqlite::Result<i64> {
     connection.query_row("SELECT coalesce(max(series), 0) + 1 FROM series", [], |row| row.get(0))
 }
 
-/// The latest label of a sensor's sample.
+/// The latest label of a sample of the host itself.
 pub(crate) fn last_label(connection: &Connection) -> rusqlite::Result<Option<Timestamp>> {
-    let sql = "SELECT t_ns FROM sample WHERE series IN (SELECT series FROM series WHERE source = 'sensor')
-               ORDER BY t_ns DESC LIMIT 1";
+    let sql = "SELECT t_ns FROM sample WHERE series IN
+               (SELECT series FROM series WHERE source = 'sensor' AND feed IS NULL) ORDER BY t_ns DESC LIMIT 1";
     Ok(connection.query_row(sql, [], |row| row.get(0)).optional()?.map(Timestamp::from_nanos))
 }
 
@@ -106,7 +125,7 @@ pub(crate) fn samples(
     connection: &Connection,
     key: i64,
     step: Duration,
-    range: Range<Timestamp>,
+    range: std::ops::Range<Timestamp>,
 ) -> rusqlite::Result<Vec<Mean>> {
     let mut statement = connection.prepare_cached("SELECT value FROM sample WHERE t_ns = ?1 AND series = ?2")?;
     let mut found = Vec::new();
@@ -128,7 +147,11 @@ fn first_row(connection: &Connection, from: Timestamp) -> rusqlite::Result<Optio
 }
 
 /// The minute means of one series.
-pub(crate) fn minutes(connection: &Connection, key: i64, range: Range<Timestamp>) -> rusqlite::Result<Vec<Mean>> {
+pub(crate) fn minutes(
+    connection: &Connection,
+    key: i64,
+    range: std::ops::Range<Timestamp>,
+) -> rusqlite::Result<Vec<Mean>> {
     let mut statement = connection.prepare_cached(
         "SELECT t_ns, mean, n FROM minute WHERE series = ?1 AND t_ns >= ?2 AND t_ns < ?3 ORDER BY t_ns",
     )?;
@@ -152,7 +175,7 @@ pub(crate) fn forecasts(
     key: i64,
     lead: Duration,
     step: Duration,
-    range: Range<Timestamp>,
+    range: std::ops::Range<Timestamp>,
 ) -> rusqlite::Result<Vec<Recalled>> {
     let mut statement = connection
         .prepare_cached("SELECT mean, standard_error FROM forecast WHERE t_ns = ?1 AND series = ?2 AND lead_ns = ?3")?;

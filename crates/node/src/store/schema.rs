@@ -10,7 +10,7 @@ use std::time::Duration;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 const APPLICATION_ID: i64 = 0x4654_5350;
-const VERSION: i64 = 1;
+const VERSION: i64 = 2;
 const FILE_NAME: &str = "foretop.db";
 const LOCK_NAME: &str = "foretop.lock";
 
@@ -24,7 +24,7 @@ const TABLES: &str = "
     CREATE TABLE series (
         series INTEGER PRIMARY KEY, id TEXT NOT NULL, source TEXT NOT NULL, family TEXT, label TEXT, unit TEXT NOT NULL,
         sentence TEXT NOT NULL, step_ns INTEGER NOT NULL, model TEXT, created_ns INTEGER NOT NULL,
-        removed INTEGER NOT NULL DEFAULT 0
+        removed INTEGER NOT NULL DEFAULT 0, feed TEXT, kind TEXT, labels TEXT
     ) STRICT;
     CREATE UNIQUE INDEX series_id ON series (id) WHERE removed = 0;
     CREATE TABLE sample (
@@ -40,6 +40,13 @@ const TABLES: &str = "
     ) WITHOUT ROWID, STRICT;
     CREATE TABLE progress (minutes_until_ns INTEGER NOT NULL) STRICT;
     INSERT INTO progress VALUES (0);
+";
+
+/// What version 1 did not have: feeds beside the host, and signals that are not in the table of families.
+const FROM_1_TO_2: &str = "
+    ALTER TABLE series ADD COLUMN feed TEXT;
+    ALTER TABLE series ADD COLUMN kind TEXT;
+    ALTER TABLE series ADD COLUMN labels TEXT;
 ";
 
 /// Why the store cannot be opened.
@@ -163,7 +170,7 @@ impl Place {
         let pragma = |name| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
         let look = || Ok((pragma("application_id")?, pragma("user_version")?, n_tables(connection)?));
         match look().map_err(|error| self.explain(error))? {
-            (0, 0, 0) | (APPLICATION_ID, VERSION, _) => Ok(()),
+            (0, 0, 0) | (APPLICATION_ID, 1..=VERSION, _) => Ok(()),
             (APPLICATION_ID, given, _) if given > VERSION => Err(StoreError::TooNew { path: self.path.clone(), given }),
             (id, version, _) => Err(self.damaged(format!("its application id is {id:#x} and its version {version}"))),
         }
@@ -230,6 +237,12 @@ fn prepare(connection: &mut Connection) -> rusqlite::Result<()> {
         let transaction = connection.transaction()?;
         transaction.execute_batch(TABLES)?;
         transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
+        transaction.pragma_update(None, "user_version", VERSION)?;
+        return transaction.commit();
+    }
+    if connection.pragma_query_value(None, "user_version", |row| row.get::<_, i64>(0))? == 1 {
+        let transaction = connection.transaction()?;
+        transaction.execute_batch(FROM_1_TO_2)?;
         transaction.pragma_update(None, "user_version", VERSION)?;
         transaction.commit()?;
     }

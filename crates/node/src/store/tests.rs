@@ -144,3 +144,22 @@ fn a_backlog_is_bounded_and_the_oldest_go_first() {
     let Work::Write(batches) = inbox.take() else { panic!("nothing to write") };
     assert_eq!(batches[0].added.len(), 1, "the series itself was given up");
 }
+
+#[test]
+fn a_store_of_version_1_is_brought_up_to_date() {
+    let directory = tempfile::tempdir().unwrap();
+    let store = open(Some(directory.path()), HOUR);
+    store.put(Batch { added: vec![about(1)], ..tick(0) });
+    store.close();
+    drop(store);
+    let old = Connection::open(directory.path().join("foretop.db")).unwrap();
+    old.execute_batch(
+        "ALTER TABLE series DROP COLUMN feed; ALTER TABLE series DROP COLUMN kind; ALTER TABLE series DROP COLUMN labels;
+         PRAGMA user_version = 1",
+    )
+    .unwrap();
+    drop(old);
+    let opened = Opened::open(Some(directory.path()), HOUR).unwrap();
+    let version: i64 = opened.writer.pragma_query_value(None, "user_version", |row| row.get(0)).unwrap();
+    assert_eq!((version, read::series(&opened.writer).unwrap()[0].key), (2, 1));
+}

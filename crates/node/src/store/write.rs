@@ -22,31 +22,62 @@ pub(super) fn write(connection: &mut Connection, batches: &[Batch], minutes_unti
 
 fn add(connection: &Connection, added: &[About]) -> rusqlite::Result<()> {
     for about in added {
-        let (source, family, label, model) = match &about.origin {
-            Origin::Sensor { family, label } => ("sensor", Some(family.pattern), label.as_deref(), None),
-            Origin::Pushed { model, .. } => ("pushed", None, None, Some(&**model)),
-        };
+        let columns = Columns::of(&about.origin)?;
         let step_ns = i64::try_from(about.step.as_nanos()).unwrap_or(i64::MAX);
         connection
             .prepare_cached(
                 "INSERT OR REPLACE INTO series
-                 (series, id, source, family, label, unit, sentence, step_ns, model, created_ns)
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+                 (series, id, source, family, label, unit, sentence, step_ns, model, created_ns, feed, kind, labels)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
             )?
             .execute(params![
                 about.key,
                 &*about.id,
-                source,
-                family,
-                label,
+                columns.source,
+                columns.family,
+                columns.label,
                 about.unit(),
                 about.sentence(),
                 step_ns,
-                model,
-                about.created.as_nanos()
+                columns.model,
+                about.created.as_nanos(),
+                about.feed(),
+                columns.kind,
+                columns.labels,
             ])?;
     }
     Ok(())
+}
+
+/// What tells where a series comes from. A family of the table is known by its pattern alone.
+#[derive(Default)]
+struct Columns<'a> {
+    source: &'static str,
+    family: Option<&'a str>,
+    label: Option<&'a str>,
+    model: Option<&'a str>,
+    kind: Option<&'static str>,
+    labels: Option<String>,
+}
+
+impl Columns<'_> {
+    fn of(origin: &Origin) -> rusqlite::Result<Columns<'_>> {
+        let signal = match origin {
+            Origin::Pushed { model, .. } => {
+                return Ok(Columns { source: "pushed", model: Some(model), ..Columns::default() });
+            }
+            Origin::Sensor { signal, .. } => signal,
+        };
+        let family = Some(&*signal.family().pattern);
+        if signal.is_listed() {
+            let label = signal.labels().first().map(|(_, value)| &**value);
+            return Ok(Columns { source: "sensor", family, label, ..Columns::default() });
+        }
+        let labels = serde_json::to_string(signal.labels())
+            .map_err(|error| rusqlite::Error::ToSqlConversionFailure(error.into()))?;
+        let kind = Some(signal.family().kind.as_str());
+        Ok(Columns { source: "sensor", family, kind, labels: Some(labels), ..Columns::default() })
+    }
 }
 
 fn remove(connection: &Connection, removed: &[i64]) -> rusqlite::Result<()> {

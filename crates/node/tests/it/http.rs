@@ -32,7 +32,7 @@ impl Host {
     fn with(config: Config) -> Self {
         let runtime = tokio::runtime::Runtime::new().unwrap();
         let config = Config { listen: "127.0.0.1:0".parse().unwrap(), ..config };
-        let node = runtime.block_on(Node::start(config)).unwrap();
+        let node = runtime.block_on(Node::start(config, Vec::new())).unwrap();
         Self { node: Some(node), runtime }
     }
 

@@ -20,7 +20,7 @@ fn config(data_dir: &Path) -> Config {
 }
 
 async fn refusal(config: Config) -> StartError {
-    match Node::start(config).await {
+    match Node::start(config, Vec::new()).await {
         Err(error) => error,
         Ok(_) => panic!("the node started"),
     }
@@ -35,7 +35,7 @@ fn n_samples(directory: &Path) -> i64 {
 async fn samples_are_in_a_file_that_any_sqlite_tool_opens() {
     let directory = tempfile::tempdir().unwrap();
     let data_dir = directory.path().join("a/b");
-    let node = Node::start(config(&data_dir)).await.unwrap();
+    let node = Node::start(config(&data_dir), Vec::new()).await.unwrap();
     wait_until("samples are stored", PATIENCE, || (n_samples(&data_dir) > 0).then_some(()));
     node.stop().await;
     assert_eq!(fs::metadata(&data_dir).unwrap().permissions().mode() & 0o777, 0o700);
@@ -45,12 +45,12 @@ async fn samples_are_in_a_file_that_any_sqlite_tool_opens() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_data_directory_serves_one_node_at_a_time() {
     let directory = tempfile::tempdir().unwrap();
-    let node = Node::start(config(directory.path())).await.unwrap();
+    let node = Node::start(config(directory.path()), Vec::new()).await.unwrap();
     let error = refusal(config(directory.path())).await;
     let pid = std::process::id();
     assert!(error.to_string().contains(&format!("is in use by another node (process {pid})")), "{error}");
     node.stop().await;
-    Node::start(config(directory.path())).await.unwrap().stop().await;
+    Node::start(config(directory.path()), Vec::new()).await.unwrap().stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -79,7 +79,7 @@ async fn another_program_s_database_is_left_alone() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_store_of_a_later_version_is_refused() {
     let directory = tempfile::tempdir().unwrap();
-    Node::start(config(directory.path())).await.unwrap().stop().await;
+    Node::start(config(directory.path()), Vec::new()).await.unwrap().stop().await;
     let store = Connection::open(directory.path().join("foretop.db")).unwrap();
     store.pragma_update(None, "user_version", 99).unwrap();
     drop(store);

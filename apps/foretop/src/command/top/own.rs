@@ -19,7 +19,7 @@ impl OwnNode {
     pub fn start() -> anyhow::Result<Self> {
         let runtime = Runtime::new().context("cannot start the runtime")?;
         let config = Config { listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)), data_dir: None, ..Config::default() };
-        let node = runtime.block_on(Node::start(config)).context("cannot measure this host")?;
+        let node = runtime.block_on(Node::start(config, Vec::new())).context("cannot measure this host")?;
         Ok(Self { runtime, node })
     }
 
