@@ -21,7 +21,7 @@
 //! }
 //! # Ok::<(), sensor::OpenError>(())
 //! ```
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 
 mod availability;
 mod cgroup;
@@ -32,6 +32,7 @@ mod disk;
 mod error;
 mod family;
 mod file;
+pub mod flow;
 mod host;
 mod hybrid;
 mod load;
