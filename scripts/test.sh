@@ -37,7 +37,7 @@ find_root() {
 }
 
 part "what the tests need"
-scripts/install-system-packages.sh cargo npm cc chromium kill unshare
+scripts/install-system-packages.sh cargo npm cc chromium ip kill tc unshare
 FORETOP_PROMETHEUS=$(scripts/unpack-prometheus.sh)
 export FORETOP_PROMETHEUS
 export CHROMIUM="${CHROMIUM:-$(command -v chromium)}"

@@ -5,8 +5,10 @@
 //! that it is about.
 #![forbid(unsafe_code)]
 
+mod flow_message;
 mod predictor_state;
 mod specification;
 
+pub use flow_message::flow_message;
 pub use predictor_state::{N_SAVED, predictor_state};
 pub use specification::specification;

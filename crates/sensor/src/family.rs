@@ -35,6 +35,8 @@ pub enum Unit {
     Bytes,
     /// Bytes per second.
     BytesPerSecond,
+    /// Seconds.
+    Seconds,
     /// Packets per second.
     PacketsPerSecond,
     /// Input and output operations per second.
@@ -83,6 +85,7 @@ impl Unit {
             Unit::Tasks => "tasks",
             Unit::Bytes => "bytes",
             Unit::BytesPerSecond => "bytes/s",
+            Unit::Seconds => "seconds",
             Unit::PacketsPerSecond => "packets/s",
             Unit::OperationsPerSecond => "operations/s",
             Unit::Cores => "cores",
@@ -307,6 +310,28 @@ pub static FAMILIES: &[Family] = &[
         "cgroup.cpu.throttled",
         Unit::Ratio,
         "Share of the scheduler's periods in which the container used up its limit and had to wait.",
+    ),
+    gauge("flow.{peer}", Unit::BytesPerSecond, "Bytes per second that a new flow to this peer would get."),
+    gauge(
+        "flow.{peer}.received",
+        Unit::BytesPerSecond,
+        "Bytes per second that a new flow from this peer to this host would get.",
+    ),
+    gauge(
+        "flow.{peer}.transfer",
+        Unit::BytesPerSecond,
+        "Bytes per second of the whole test transfer to this peer, slow start included: what so few bytes get.",
+    ),
+    gauge(
+        "flow.{peer}.delivery",
+        Unit::BytesPerSecond,
+        "Bytes per second that the kernel saw delivered in the last round trip of the test transfer to this peer.",
+    ),
+    gauge("flow.{peer}.round_trip", Unit::Seconds, "Shortest round trip to this peer during the test transfer."),
+    gauge(
+        "flow.{peer}.retransmits",
+        Unit::Ratio,
+        "Share of the segments of the test transfer to this peer that were sent again.",
     ),
 ];
 

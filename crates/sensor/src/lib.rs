@@ -3,7 +3,8 @@
 //! [`FAMILIES`] is the table of everything that can be measured; metrics, the HTTP interface and `docs/signals.md`
 //! are made from it. [`Host::open`] finds out which of it this host offers, and [`Host::read`] reads each file once
 //! and hands out every signal that comes from it. The crate reads no clock and starts no thread: the caller says what
-//! time it is. The one exception is the probe of [`Host::start_hybrid`], which is off unless that is called.
+//! time it is. The exceptions are the probe of [`Host::start_hybrid`], which is off unless that is called, and the transfers of
+//! [`flow`], which take time and measure it.
 //!
 //! Counters become rates over the time between two reads, so the first read of a counter gives nothing, and neither
 //! does one that went backwards.
@@ -21,7 +22,7 @@
 //! }
 //! # Ok::<(), sensor::OpenError>(())
 //! ```
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 
 mod availability;
 mod cgroup;
@@ -32,6 +33,7 @@ mod disk;
 mod error;
 mod family;
 mod file;
+pub mod flow;
 mod host;
 mod hybrid;
 mod load;

@@ -92,3 +92,13 @@ fn arbitrary_bytes_are_restored_without_a_panic() {
     let inputs = prop::collection::vec(any::<u8>(), 0..300).prop_map(|body| [&[fuzz::N_SAVED], &body[..]].concat());
     check_inputs(inputs, 0, fuzz::predictor_state);
 }
+
+#[test]
+fn a_message_of_a_flow_transfer_writes_back_or_is_refused() {
+    let greeting = prop::collection::vec(any::<u8>(), 32).prop_map(|nonce| [b"\0FTFT\x01", &nonce[..]].concat());
+    let sealed = (3..5_u8, 0..6_u8, prop::collection::vec(any::<u8>(), 0..50))
+        .prop_map(|(choice, first, rest)| [&[choice, first], &rest[..]].concat());
+    let arbitrary = prop::collection::vec(any::<u8>(), 0..50)
+        .prop_flat_map(|rest| (0..6_u8).prop_map(move |choice| [&[choice], &rest[..]].concat()));
+    check_inputs(prop_oneof![1 => greeting, 4 => sealed, 1 => arbitrary], 1000, fuzz::flow_message);
+}

@@ -4,5 +4,7 @@ mod cpu_availability;
 mod document;
 mod hostile;
 mod recorded;
+mod root;
 mod scene;
+mod transfer;
 mod trouble;
