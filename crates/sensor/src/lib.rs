@@ -30,6 +30,7 @@ mod cpu;
 mod cpu_availability;
 mod disk;
 mod error;
+mod exporter;
 mod family;
 mod file;
 mod host;
@@ -46,6 +47,7 @@ mod source;
 mod swap;
 
 pub use error::{OpenError, ReadError};
+pub use exporter::{Exporter, ExporterLogin, ExporterSettings, ExporterSettingsError, ScrapeError};
 pub use family::{FAMILIES, Family, Kind, Range, Unit};
 pub use host::{Absent, Host};
 pub use hybrid::{HybridError, HybridSettings};
