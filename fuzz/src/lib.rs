@@ -5,8 +5,10 @@
 //! that it is about.
 #![forbid(unsafe_code)]
 
+mod exporter_page;
 mod predictor_state;
 mod specification;
 
+pub use exporter_page::exporter_page;
 pub use predictor_state::{N_SAVED, predictor_state};
 pub use specification::specification;

@@ -8,6 +8,9 @@
 //! Counters become rates over the time between two reads, so the first read of a counter gives nothing, and neither
 //! does one that went backwards.
 //!
+//! An [`Exporter`] is a [`Source`] beside the host: it makes signals of what a Prometheus exporter offers, by the rules of Prometheus
+//! where they differ, and its HTTP client times its own requests.
+//!
 //! # Examples
 //!
 //! ```
