@@ -16,10 +16,10 @@ part() {
     printf '\n==== %s\n' "$current"
 }
 
-# An ignored test outside these two files would be run by nobody.
+# An ignored test outside these files would be run by nobody.
 every_ignored_test_has_a_part() {
     local stray
-    stray=$(grep -rn --include='*.rs' '#\[ignore' crates apps | grep -v '/tests/it/\(root\|prometheus\)\.rs:' || true)
+    stray=$(grep -rn --include='*.rs' '#\[ignore' crates apps | grep -v '/tests/it/\(root\|prometheus\|node_exporter\)\.rs:' || true)
     if [ -n "$stray" ]; then
         printf 'ignored tests that no part of scripts/test.sh runs:\n%s\n' "$stray" >&2
         return 1
@@ -38,8 +38,9 @@ find_root() {
 
 part "what the tests need"
 scripts/install-system-packages.sh cargo npm cc chromium ip kill tc unshare
-FORETOP_PROMETHEUS=$(scripts/unpack-prometheus.sh)
-export FORETOP_PROMETHEUS
+FORETOP_PROMETHEUS=$(scripts/unpack-package.sh prometheus)
+FORETOP_NODE_EXPORTER=$(scripts/unpack-package.sh prometheus-node-exporter)
+export FORETOP_PROMETHEUS FORETOP_NODE_EXPORTER
 export CHROMIUM="${CHROMIUM:-$(command -v chromium)}"
 every_ignored_test_has_a_part
 
@@ -58,6 +59,9 @@ FORETOP_TOUR="$CARGO_TARGET_DIR/tour" .venv/bin/pytest python
 
 part "a real Prometheus reads the metrics"
 cargo test --workspace --locked --test it -- --ignored prometheus::
+
+part "signals of a real node exporter"
+cargo test --workspace --locked --test it -- --ignored node_exporter::
 
 part "as root"
 if find_root; then

@@ -5,10 +5,12 @@
 //! that it is about.
 #![forbid(unsafe_code)]
 
+mod exporter_page;
 mod flow_message;
 mod predictor_state;
 mod specification;
 
+pub use exporter_page::exporter_page;
 pub use flow_message::flow_message;
 pub use predictor_state::{N_SAVED, predictor_state};
 pub use specification::specification;

@@ -9,6 +9,9 @@
 //! Counters become rates over the time between two reads, so the first read of a counter gives nothing, and neither
 //! does one that went backwards.
 //!
+//! An [`Exporter`] is a [`Source`] beside the host: it makes signals of what a Prometheus exporter offers, by the rules of Prometheus
+//! where they differ, and its HTTP client times its own requests.
+//!
 //! # Examples
 //!
 //! ```
@@ -31,6 +34,7 @@ mod cpu;
 mod cpu_availability;
 mod disk;
 mod error;
+mod exporter;
 mod family;
 mod file;
 pub mod flow;
@@ -48,6 +52,7 @@ mod source;
 mod swap;
 
 pub use error::{OpenError, ReadError};
+pub use exporter::{Exporter, ExporterLogin, ExporterSettings, ExporterSettingsError, ScrapeError};
 pub use family::{FAMILIES, Family, Kind, Range, Unit};
 pub use host::{Absent, Host};
 pub use hybrid::{HybridError, HybridSettings};

@@ -102,3 +102,29 @@ fn a_message_of_a_flow_transfer_writes_back_or_is_refused() {
         .prop_flat_map(|rest| (0..6_u8).prop_map(move |choice| [&[choice], &rest[..]].concat()));
     check_inputs(prop_oneof![1 => greeting, 4 => sealed, 1 => arbitrary], 1000, fuzz::flow_message);
 }
+
+/// Lines of pages, each right or nearly so.
+fn page_line() -> impl Strategy<Value = String> {
+    let name = prop::sample::select(vec!["a", "a_total", "a_bucket", "a_count", "a_created", "b"]);
+    let kind = prop::sample::select(vec!["counter", "gauge", "histogram", "gaugehistogram", "summary", "tally"]);
+    let labels =
+        prop::sample::select(vec!["", "{le=\"1\"}", "{le=\"+Inf\"}", "{c=\"\\\\\\n\\\"\",d=\"\"}", "{c=\"1\""]);
+    let value = prop_oneof![any::<f64>().prop_map(|value| value.to_string()), "[-+0-9a-z ]{0,9}"];
+    prop_oneof![
+        1 => (name.clone(), kind).prop_map(|(name, kind)| format!("# TYPE {name} {kind}\n")),
+        4 => (name, labels, value).prop_map(|(name, labels, value)| format!("{name}{labels} {value}\n")),
+        1 => Just("# EOF\n\0".to_owned()),
+    ]
+}
+
+#[test]
+fn a_damaged_page_becomes_signals_that_can_be_shown() {
+    let lines = prop::collection::vec(page_line(), 0..20).prop_map(|lines| lines.concat());
+    let inputs = (0..4_u8, damaged(lines.prop_map(|lines| lines + "# EOF\n")));
+    check_inputs(inputs.prop_map(|(choice, page)| [&[choice], &page[..]].concat()), 1000, fuzz::exporter_page);
+}
+
+#[test]
+fn arbitrary_bytes_are_read_as_a_page_without_a_panic() {
+    check_inputs(prop::collection::vec(any::<u8>(), 0..300), 0, fuzz::exporter_page);
+}

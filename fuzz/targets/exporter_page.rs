@@ -1,0 +1,6 @@
+//! libFuzzer on `fuzz::exporter_page`.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
+    fuzz::exporter_page(bytes);
+});

@@ -1,0 +1,30 @@
+#!/usr/bin/env bash
+# Prints the path of the program called like a package of the distribution: the one in PATH, or the package unpacked below the target folder.
+#
+# Unpacked and not installed, because Debian's packages of servers start one on the machine that they are installed on.
+# Usage: scripts/unpack-package.sh prometheus|prometheus-node-exporter
+set -euo pipefail
+cd "$(dirname "$0")/.."
+package="$1"
+
+if command -v "$package"; then
+    exit 0
+fi
+folder="${CARGO_TARGET_DIR:-$PWD/target}/$package"
+if [ ! -x "$folder/usr/bin/$package" ]; then
+    if ! command -v apt-get >/dev/null; then
+        echo "\`$package\` is not there, and this machine has no apt-get to fetch it with: put it into PATH" >&2
+        exit 1
+    fi
+    rm -rf "$folder"
+    mkdir -p "$folder"
+    cd "$folder"
+    if ! apt-get download -q "$package" >&2; then
+        echo "the package lists have no $package; fetching the lists" >&2
+        if [ "$(id -u)" -eq 0 ]; then apt-get update -q >&2; else sudo apt-get update -q >&2; fi
+        apt-get download -q "$package" >&2
+    fi
+    dpkg-deb --extract "$package"_*.deb .
+    rm "$package"_*.deb
+fi
+echo "$folder/usr/bin/$package"
