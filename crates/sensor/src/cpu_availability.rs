@@ -9,6 +9,7 @@ mod fair;
 mod group;
 mod home;
 mod model;
+mod placement;
 mod population;
 mod recent;
 mod rest;

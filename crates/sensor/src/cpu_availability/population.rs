@@ -81,7 +81,8 @@ impl Population {
 
     /// For how long tasks used and waited for a core lately that were followed and are gone, in seconds.
     ///
-    /// The cores remember it for a while, and it is not the work of any task that there still is.
+    /// The cores remember it for a while, and it is not the work of any task that there still is. What the young did is
+    /// not in it: where such come and go, others follow.
     pub(crate) fn gone(&self) -> [f64; 2] {
         self.gone.sums()
     }
@@ -185,7 +186,7 @@ impl Population {
     /// Keeps of a process's threads those with the numbers `tids`, and takes in those that are missing.
     fn follow(&mut self, process: &mut Process, tids: BTreeSet<u32>, now: Now) {
         let gone = process.threads.extract_if(.., |tid, _| !tids.contains(tid));
-        gone.for_each(|(_, thread)| self.gone.inherit(&thread.recent));
+        gone.for_each(|(_, thread)| thread.bequeath(&mut self.gone));
         for tid in tids {
             process.threads.entry(tid).or_insert_with(|| Thread::new(process.nature, now));
         }
@@ -230,7 +231,7 @@ impl Process {
 
     /// Leaves what its threads did to those that are `gone`.
     fn bequeath(&self, gone: &mut Recent<2>) {
-        self.threads.values().for_each(|thread| gone.inherit(&thread.recent));
+        self.threads.values().for_each(|thread| thread.bequeath(gone));
     }
 
     fn is_busy(&self) -> bool {

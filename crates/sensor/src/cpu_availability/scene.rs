@@ -97,7 +97,7 @@ impl CpuAvailability {
         if used < REST_MIN {
             return Vec::new();
         }
-        let waiting = self.waiting.mean();
+        let waiting = self.waiting.mean(spending.n_busy);
         let waited = (waiting - followed.all.waited).clamp(0.0, WAITING_RATIO_MAX * used * waiting / all);
         let niced = (spending.used_niced / delivered - followed.niced.used).clamp(0.0, used);
         let part = |part: f64| Work { used: part, waited: waited * part / used };

@@ -53,11 +53,13 @@ pub(crate) struct Thread {
     pub look_at: Duration,
     patience: Duration,
     last: Option<(Duration, Spent)>,
+    /// Whether it was young when it was looked at last.
+    was_young: bool,
 }
 
 impl Thread {
     pub(crate) fn new(nature: Nature, now: Now) -> Thread {
-        Thread { nature, recent: Recent::new(), look_at: now.at, patience: PERIOD, last: None }
+        Thread { nature, recent: Recent::new(), look_at: now.at, patience: PERIOD, last: None, was_young: true }
     }
 
     /// Takes in what it has `spent` since it was started.
@@ -66,6 +68,7 @@ impl Thread {
         let birth = || now.at.checked_sub(self.age(now)?).filter(|_| self.is_young(now));
         let from = self.last.or_else(|| birth().map(|birth| (birth, Spent::default())));
         self.last = Some((now.at, spent));
+        self.was_young = self.is_young(now);
         if let Some((last_at, last)) = from
             && let Some(Spent { used_ns, waited_ns }) = spent.since(last)
         {
@@ -77,6 +80,13 @@ impl Thread {
         } else {
             self.look_at = now.at + self.patience;
             self.patience = (2 * self.patience).min(PATIENCE_MAX);
+        }
+    }
+
+    /// Leaves what it did to those that are `gone`, unless it was young to the end.
+    pub(crate) fn bequeath(&self, gone: &mut Recent<2>) {
+        if !self.was_young {
+            gone.inherit(&self.recent);
         }
     }
 
