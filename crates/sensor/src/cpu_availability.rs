@@ -4,7 +4,9 @@
 //! what one more would leave of it. How each number enters, and where this ends:
 //! `docs/decisions/cpu-availability.md`.
 
+mod confined;
 mod core;
+mod core_set;
 mod fair;
 mod group;
 mod home;

@@ -8,7 +8,8 @@
 //! `docs/decisions/cpu-availability.md`.
 
 use super::{
-    fair::{Claim, divide},
+    confined,
+    fair::Claim,
     placement::{Crowd, Portions},
 };
 
@@ -40,6 +41,10 @@ pub(crate) struct Scene {
     pub tasks: Vec<Task>,
     /// Position of the group that the newcomer starts in.
     pub home: usize,
+    /// Sets of cores that some are confined to: for each whether each core is in it.
+    pub sets: Vec<Vec<bool>>,
+    /// Position of the set that the newcomer is confined to, if it is.
+    pub home_set: Option<usize>,
 }
 
 /// Tasks that share as one: a control group, or a session.
@@ -68,6 +73,8 @@ pub(crate) struct Task {
     pub n_always: f64,
     /// The one that wants a core at times, if there is such a one.
     pub at_times: Option<AtTimes>,
+    /// Position of the set of cores that they are confined to, if they are.
+    pub set: Option<usize>,
 }
 
 /// A task that wants a core at times.
@@ -89,7 +96,7 @@ impl Task {
         let rest = (n_awake - n_always).max(0.0);
         let used = if rest > 0.0 { used * rest / n_awake } else { 0.0 };
         let at_times = (used > 0.0).then(|| AtTimes { used, ratio: used / (1.0 - rest) });
-        Task { group, weight, n_always, at_times }
+        Task { group, weight, n_always, at_times, set: None }
     }
 }
 
@@ -98,11 +105,11 @@ impl Scene {
     ///
     /// Between 0 and `n_threads`.
     pub(crate) fn cores_for(&self, n_threads: u32) -> f64 {
-        let Market { followed, mut claims, n_groups, n_residents } = self.market(n_threads);
-        let capacity = self.cores.iter().sum();
+        let Market { followed, mut claims, set_of, n_groups, n_residents } = self.market(n_threads);
+        let cores = confined::Cores { capacities: &self.cores, sets: &self.sets, set_of: &set_of };
         let newcomer = claims.len() - 1;
         let mut parts = Vec::new();
-        divide(capacity, n_groups, &claims, &mut parts);
+        cores.divide(n_groups, &claims, &mut parts);
         if parts[newcomer] >= claims[newcomer].limit {
             // Enough while everyone is awake is enough.
             return claims[newcomer].limit * self.delivered;
@@ -113,7 +120,7 @@ impl Scene {
             for (bit, one) in followed.iter().enumerate() {
                 claims[one.claim].limit = if state >> bit & 1 == 1 { 1.0 } else { 0.0 };
             }
-            divide(capacity, n_groups, &claims, &mut parts);
+            cores.divide(n_groups, &claims, &mut parts);
             self.place(state, n_threads, n_residents, &followed, &mut parts);
             chances[state] = chance(state, &chances, &followed, &parts);
             sum += chances[state];
@@ -124,6 +131,10 @@ impl Scene {
 
     /// Makes of the fluid's `parts` those of whole tasks on whole cores, where all that are awake are of one kind.
     fn place(&self, state: usize, n_threads: u32, n_residents: u32, followed: &[Followed], parts: &mut [f64]) {
+        // Where some are confined, queues differ for other reasons.
+        if !self.sets.is_empty() {
+            return;
+        }
         let visitors = || followed.iter().enumerate().filter(|(bit, one)| one.is_peer && state >> bit & 1 == 1);
         // A core that real-time tasks have is none to be put on.
         let capacity: f64 = self.cores.iter().sum();
@@ -147,37 +158,46 @@ impl Scene {
         let mut claims: Vec<Claim> =
             groups.map(|group| Claim { group: group.parent, weight: group.weight, limit: group.limit }).collect();
         let n_groups = claims.len();
+        let mut set_of = vec![None; n_groups];
         let mut followed: Vec<Followed> = Vec::new();
         let mut n_residents = n_threads;
         for task in &self.tasks {
-            let Task { group, weight, n_always, at_times } = *task;
+            let Task { group, weight, n_always, at_times, set } = *task;
             let is_peer = group == self.home && weight == FULL_WEIGHT;
             if is_peer {
                 n_residents = n_residents.saturating_add(n_always as u32);
             }
             if n_always > 0.0 {
                 claims.push(Claim { group, weight: weight * n_always, limit: n_always });
+                set_of.push(set);
             }
             if let Some(AtTimes { used, ratio }) = at_times {
                 followed.push(Followed { claim: claims.len(), used, ratio, is_peer });
                 claims.push(Claim { group, weight, limit: 1.0 });
+                set_of.push(set);
             }
         }
         followed.sort_by(|a, b| b.used.total_cmp(&a.used));
         for one in followed.drain(N_FOLLOWED_MAX.min(followed.len())..) {
             claims[one.claim].limit = one.used;
         }
-        let mut cores = self.cores.clone();
+        let own = self.home_set.map(|set| &self.sets[set]);
+        let may_use = |core: usize| own.is_none_or(|own| own[core]);
+        let cores = self.cores.iter().enumerate().filter(|(core, _)| may_use(*core));
+        let mut cores: Vec<f64> = cores.map(|(_, left)| *left).collect();
         cores.sort_by(|a, b| b.total_cmp(a));
         let limit = cores.iter().take(n_threads as usize).sum();
         claims.push(Claim { group: self.home, weight: FULL_WEIGHT * f64::from(n_threads), limit });
-        Market { followed, claims, n_groups, n_residents }
+        set_of.push(self.home_set);
+        Market { followed, claims, set_of, n_groups, n_residents }
     }
 }
 
 struct Market {
     followed: Vec<Followed>,
     claims: Vec<Claim>,
+    /// Position of the set of cores that each claim is confined to, if it is.
+    set_of: Vec<Option<usize>>,
     n_groups: usize,
     /// The newcomer's threads, and those that share evenly with it and never sleep.
     n_residents: u32,
@@ -213,7 +233,15 @@ mod tests {
     use super::*;
 
     fn scene(n_cores: usize, tasks: &[Task]) -> Scene {
-        Scene { cores: vec![1.0; n_cores], delivered: 1.0, groups: vec![Group::ROOT], tasks: tasks.to_vec(), home: 0 }
+        Scene {
+            cores: vec![1.0; n_cores],
+            delivered: 1.0,
+            groups: vec![Group::ROOT],
+            tasks: tasks.to_vec(),
+            home: 0,
+            sets: Vec::new(),
+            home_set: None,
+        }
     }
 
     fn spinner() -> Task {
@@ -322,6 +350,19 @@ mod tests {
         check(&grouped, 1, 0.5);
         grouped.home = 1;
         check(&grouped, 1, 1.0 / 9.0);
+    }
+
+    #[test]
+    fn the_confined_are_in_the_way_on_their_cores_only() {
+        let mut confined = scene(2, &[Task { set: Some(0), ..spinner() }; 3]);
+        confined.sets = vec![vec![true, false], vec![false, true]];
+        check(&confined, 1, 1.0);
+        // Both go where nobody is.
+        check(&confined, 2, 1.0);
+        confined.home_set = Some(0);
+        check(&confined, 1, 0.25);
+        confined.home_set = Some(1);
+        check(&confined, 2, 1.0);
     }
 
     #[test]

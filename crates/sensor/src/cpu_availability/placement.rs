@@ -55,7 +55,10 @@ impl Crowd {
         let time_long = n_long / cores / work_if_long;
         let chance_short = time_short / (time_short + time_long);
         let mean = |if_short: f64, if_long: f64| chance_short * if_short + (1.0 - chance_short) * if_long;
-        Portions { resident: mean(on_short, on_long), visitor: mean(work_if_short, work_if_long) / f64::from(n_visitors) }
+        Portions {
+            resident: mean(on_short, on_long),
+            visitor: mean(work_if_short, work_if_long) / f64::from(n_visitors),
+        }
     }
 }
 

@@ -15,6 +15,7 @@ use std::{
 
 use super::{
     PERIOD,
+    core_set::CoreSet,
     group::{Groups, Place},
     model::FULL_WEIGHT,
     recent::Recent,
@@ -178,6 +179,10 @@ impl Population {
                 && let Some(spent) = self.file(&format!("{pid}/task/{tid}/schedstat")).and_then(Spent::parse)
             {
                 thread.step(now, spent);
+            }
+            if thread.is_busy() && !now.is_fresh(thread.core_set.as_ref().map(|(_, at)| *at)) {
+                let core_set = self.file(&format!("{pid}/task/{tid}/status")).and_then(CoreSet::parse_status);
+                thread.core_set = core_set.map(|core_set| (core_set, now.at));
             }
         }
         Some(())

@@ -1,10 +1,12 @@
 //! From what was read to what the model takes: whose the load is, and what is left of the cores for it.
 
-use std::time::Duration;
+use std::{collections::BTreeMap, time::Duration};
 
 use super::{
     CpuAvailability,
+    confined::N_SETS_MAX,
     core::Spending,
+    core_set::CoreSet,
     group::{Numbering, Place},
     model::{FULL_WEIGHT, Scene, Task},
     rest::Work,
@@ -20,6 +22,9 @@ const REAL_TIME_MAX: f64 = 0.95;
 /// Cores that nobody is known to have used, and that are not worth asking for.
 const REST_MIN: f64 = 0.002;
 
+/// Tasks that want a core for less of the time are not asked which: the kernel has many such on each core.
+const CONFINED_MIN: f64 = 0.05;
+
 /// How much longer than the host's tasks on average the unfollowed can have waited for the same work.
 const WAITING_RATIO_MAX: f64 = 2.0;
 
@@ -32,6 +37,25 @@ struct Followed {
     all: Work,
     niced: Work,
     at_home: Work,
+}
+
+/// The sets of cores that somebody is confined to, numbered for the model.
+#[derive(Debug, Default)]
+struct Sets(Vec<Vec<bool>>);
+
+impl Sets {
+    /// The position of `core_set` among those met so far; none for one that is no limit on the cores that are `online`,
+    /// and for one too many.
+    fn position(&mut self, core_set: Option<&CoreSet>, online: &BTreeMap<u64, f64>) -> Option<usize> {
+        let is_in = core_set?.among(online)?;
+        let known = self.0.iter().position(|set| *set == is_in);
+        known.or_else(|| {
+            (self.0.len() < N_SETS_MAX).then(|| {
+                self.0.push(is_in);
+                self.0.len() - 1
+            })
+        })
+    }
 }
 
 impl Work {
@@ -52,6 +76,8 @@ impl CpuAvailability {
         let mut numbering = Numbering::new();
         let home = numbering.position(&home_place, &mut self.groups, now.at);
         let mut left = spending.left.clone();
+        let mut sets = Sets::default();
+        let home_set = sets.position(self.home.core_set(), &left);
         let mut followed = Followed::default();
         followed.all.add(self.population.gone(), &spending);
         let (mut tasks, mut young) = (Vec::new(), Vec::new());
@@ -64,7 +90,9 @@ impl CpuAvailability {
                 }
                 Class::Fair(weight) => {
                     let group = numbering.position(seen.place, &mut self.groups, now.at);
-                    tasks.push(Task::observed(group, weight, work.used, work.waited));
+                    let core_set = seen.core_set.filter(|_| work.used + work.waited >= CONFINED_MIN);
+                    let set = sets.position(core_set, &left);
+                    tasks.push(Task { set, ..Task::observed(group, weight, work.used, work.waited) });
                     if weight < FULL_WEIGHT {
                         followed.niced.add(seen.seconds, &spending);
                     }
@@ -86,7 +114,15 @@ impl CpuAvailability {
             tasks.push(Task::observed(position, weight, work.used, work.waited));
         }
         let cores = left.into_values().collect();
-        Some(Scene { cores, delivered: spending.delivered, groups: numbering.groups, tasks, home })
+        Some(Scene {
+            cores,
+            delivered: spending.delivered,
+            groups: numbering.groups,
+            tasks,
+            home,
+            sets: sets.0,
+            home_set,
+        })
     }
 
     /// The work that no followed task did: what is known of where, and how heavy its tasks are.

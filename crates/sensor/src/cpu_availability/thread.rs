@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use super::{
     PERIOD,
+    core_set::CoreSet,
     group::Place,
     recent::Recent,
     task::{Class, Nature, Spent},
@@ -25,6 +26,8 @@ pub(crate) struct Seen<'a> {
     pub class: Class,
     /// The core that it ran on last.
     pub core: u64,
+    /// The cores that it may run on, if that is known.
+    pub core_set: Option<&'a CoreSet>,
     /// The share of a core that it used.
     pub used: f64,
     /// The share of the time that it waited for one.
@@ -49,6 +52,8 @@ pub(crate) struct Thread {
     pub nature: Nature,
     /// Used and waited, in seconds.
     pub recent: Recent<2>,
+    /// The cores that it may run on, and when that was read.
+    pub core_set: Option<(CoreSet, Duration)>,
     /// When it is worth being looked at again.
     pub look_at: Duration,
     patience: Duration,
@@ -59,7 +64,15 @@ pub(crate) struct Thread {
 
 impl Thread {
     pub(crate) fn new(nature: Nature, now: Now) -> Thread {
-        Thread { nature, recent: Recent::new(), look_at: now.at, patience: PERIOD, last: None, was_young: true }
+        Thread {
+            nature,
+            recent: Recent::new(),
+            core_set: None,
+            look_at: now.at,
+            patience: PERIOD,
+            last: None,
+            was_young: true,
+        }
     }
 
     /// Takes in what it has `spent` since it was started.
@@ -96,13 +109,23 @@ impl Thread {
     }
 
     /// What is to be said of it, if that is worth it.
-    pub(crate) fn seen<'a>(&self, place: &'a Place, now: Now) -> Option<Seen<'a>> {
+    pub(crate) fn seen<'a>(&'a self, place: &'a Place, now: Now) -> Option<Seen<'a>> {
         let Nature { class, core, .. } = self.nature;
         // The kernel's clock and the caller's are read one after the other, and a share can come out beyond 1.
         let [used, waited] = self.recent.rates()?;
         let used = used.clamp(0.0, 1.0);
         let waited = waited.clamp(0.0, 1.0 - used);
-        let seen = Seen { place, class, core, used, waited, seconds: self.recent.sums(), is_young: self.is_young(now) };
+        let core_set = self.core_set.as_ref().map(|(cores, _)| cores);
+        let seen = Seen {
+            place,
+            class,
+            core,
+            core_set,
+            used,
+            waited,
+            seconds: self.recent.sums(),
+            is_young: self.is_young(now),
+        };
         self.is_busy().then_some(seen)
     }
 

@@ -225,6 +225,23 @@ fn a_limit_of_version_1_holds_too() {
 }
 
 #[test]
+fn processes_on_one_core_leave_the_other() {
+    let on_first = "Name:\ta b\nCpus_allowed_list:\t0\n";
+    let mut files = [50, 51, 52].map(|pid| (format!("proc/{pid}/task/{pid}/status"), on_first)).to_vec();
+    let processes = [50, 51, 52].map(|pid| Process { pid, used_ms: 333, waited_ms: 667, ..SPINNER });
+    let read = |files: &[(String, &str)]| {
+        let files: Vec<(&str, &str)> = files.iter().map(|(file, text)| (file.as_str(), *text)).collect();
+        World { cores: &[USER, IDLE], processes: &processes, files: &files, ..World::EMPTY }.read()["cpu.availability"]
+    };
+    let free = read(&files);
+    assert!((free - 1.0).abs() <= 0.005, "{free}");
+    // A newcomer takes its own mask along.
+    files.push(("proc/self/status".to_owned(), on_first));
+    let confined = read(&files);
+    assert!((confined - 0.25).abs() <= 0.005, "{confined}");
+}
+
+#[test]
 fn without_processes_the_counts_of_tasks_stand_for_them() {
     // Six tasks on two cores, nobody known by name: by moments, and by pressure with moments.
     let by_moments = World { cores: &[USER, USER], n_running: 6, ..World::EMPTY };
