@@ -116,9 +116,9 @@ impl Population {
 
     /// Every task that did something lately, in the order of the numbers.
     pub(crate) fn seen(&self, now: Now) -> impl Iterator<Item = Seen<'_>> {
-        self.processes.values().flat_map(move |process| {
+        self.processes.iter().flat_map(move |(&pid, process)| {
             let place = process.place.as_ref().map(|(place, _)| place);
-            process.threads.values().filter_map(move |thread| thread.seen(place?, now))
+            process.threads.values().filter_map(move |thread| thread.seen(pid, place?, now))
         })
     }
 

@@ -7,6 +7,7 @@ use super::{
     confined::N_SETS_MAX,
     core::Spending,
     core_set::CoreSet,
+    exits::Ended,
     group::{Numbering, Place},
     model::{FULL_WEIGHT, Scene, Task},
     rest::Work,
@@ -24,6 +25,9 @@ const REST_MIN: f64 = 0.002;
 
 /// Tasks that want a core for less of the time are not asked which: the kernel has many such on each core.
 const CONFINED_MIN: f64 = 0.05;
+
+/// How much more than its record says a task can have used: the record is made before it gives its memory back.
+const AFTER_RECORD_MAX: f64 = 1.5;
 
 /// How much longer than the host's tasks on average the unfollowed can have waited for the same work.
 const WAITING_RATIO_MAX: f64 = 2.0;
@@ -58,6 +62,28 @@ impl Sets {
     }
 }
 
+impl Followed {
+    /// Adds what tasks did that ended.
+    fn add_ended(&mut self, work: Work, weight: f64, is_at_home: bool) {
+        let niced = (weight < FULL_WEIGHT).then_some(&mut self.niced);
+        let at_home = is_at_home.then_some(&mut self.at_home);
+        for sum in [Some(&mut self.all), niced, at_home].into_iter().flatten() {
+            sum.used += work.used;
+            sum.waited += work.waited;
+        }
+    }
+}
+
+/// A task, and what its children did that ended.
+#[derive(Clone, Copy, Debug)]
+struct One {
+    pid: u32,
+    group: usize,
+    weight: f64,
+    set: Option<usize>,
+    work: Work,
+}
+
 impl Work {
     /// Adds a task that used and waited for so many seconds.
     ///
@@ -80,7 +106,7 @@ impl CpuAvailability {
         let home_set = sets.position(self.home.core_set(), &left);
         let mut followed = Followed::default();
         followed.all.add(self.population.gone(), &spending);
-        let (mut tasks, mut young) = (Vec::new(), Vec::new());
+        let (mut ones, mut young) = (Vec::new(), Vec::new());
         for seen in self.population.seen(now) {
             let work = wanted(seen.used, seen.waited, seen.core, &spending);
             match seen.class {
@@ -92,7 +118,8 @@ impl CpuAvailability {
                     let group = numbering.position(seen.place, &mut self.groups, now.at);
                     let core_set = seen.core_set.filter(|_| work.used + work.waited >= CONFINED_MIN);
                     let set = sets.position(core_set, &left);
-                    tasks.push(Task { set, ..Task::observed(group, weight, work.used, work.waited) });
+                    let one = One { pid: seen.pid, group, weight, set, work };
+                    ones.push(one);
                     if weight < FULL_WEIGHT {
                         followed.niced.add(seen.seconds, &spending);
                     }
@@ -109,6 +136,25 @@ impl CpuAvailability {
             followed.all.add(seen.seconds, &spending);
         }
         self.rest.meet(span, young.into_iter());
+        let ended = self.ended(followed, &spending);
+        for (parent, place, weight, work) in ended {
+            // A process that waits for its children does not run while they do: together they are as one.
+            let known = ones.iter_mut().find(|one| one.pid == parent && one.weight == weight);
+            let group = if let Some(one) = known {
+                one.work.used += work.used;
+                one.work.waited += work.waited;
+                one.group
+            } else {
+                let group = numbering.position(&place, &mut self.groups, now.at);
+                ones.push(One { pid: parent, group, weight, set: None, work });
+                group
+            };
+            followed.add_ended(work, weight, numbering.is_below(group, home));
+        }
+        let tasks = ones
+            .iter()
+            .map(|one| Task { set: one.set, ..Task::observed(one.group, one.weight, one.work.used, one.work.waited) });
+        let mut tasks: Vec<Task> = tasks.collect();
         for (place, weight, work) in self.unfollowed(followed, &spending, &home_place) {
             let position = numbering.position(&place, &mut self.groups, now.at);
             tasks.push(Task::observed(position, weight, work.used, work.waited));
@@ -123,6 +169,22 @@ impl CpuAvailability {
             sets: sets.0,
             home_set,
         })
+    }
+
+    /// What the children of each process and weight did that ended: of the unfollowed as much as they can have done.
+    fn ended(&self, followed: Followed, spending: &Spending) -> Vec<(u32, Place, f64, Work)> {
+        let ended = self.exits.ended();
+        let used: f64 = ended.iter().map(|one| one.used / spending.delivered).sum();
+        let unfollowed = spending.used / spending.delivered - followed.all.used;
+        if used < REST_MIN || unfollowed < REST_MIN {
+            return Vec::new();
+        }
+        let part = (unfollowed / used).min(AFTER_RECORD_MAX);
+        let works = ended.into_iter().map(|Ended { parent, place, weight, used, waited }| {
+            let used = used / spending.delivered;
+            (parent, place.clone(), weight, Work { used: used * part, waited: waited * part.min(1.0) })
+        });
+        works.collect()
     }
 
     /// The work that no followed task did: what is known of where, and how heavy its tasks are.

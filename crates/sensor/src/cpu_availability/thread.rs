@@ -11,7 +11,7 @@ use super::{
 };
 
 /// Tasks younger than this are not followed one by one: most such are gone before they can be.
-const YOUNG: Duration = Duration::from_secs(3);
+pub(crate) const YOUNG: Duration = Duration::from_secs(3);
 
 /// A process or thread that uses less of a core than this is idle.
 const USED_MIN: f64 = 0.002;
@@ -22,6 +22,8 @@ const PATIENCE_MAX: Duration = Duration::from_secs(4);
 /// A task that was followed for some time.
 #[derive(Clone, Debug)]
 pub(crate) struct Seen<'a> {
+    /// The number of its process.
+    pub pid: u32,
     pub place: &'a Place,
     pub class: Class,
     /// The core that it ran on last.
@@ -109,7 +111,7 @@ impl Thread {
     }
 
     /// What is to be said of it, if that is worth it.
-    pub(crate) fn seen<'a>(&'a self, place: &'a Place, now: Now) -> Option<Seen<'a>> {
+    pub(crate) fn seen<'a>(&'a self, pid: u32, place: &'a Place, now: Now) -> Option<Seen<'a>> {
         let Nature { class, core, .. } = self.nature;
         // The kernel's clock and the caller's are read one after the other, and a share can come out beyond 1.
         let [used, waited] = self.recent.rates()?;
@@ -117,6 +119,7 @@ impl Thread {
         let waited = waited.clamp(0.0, 1.0 - used);
         let core_set = self.core_set.as_ref().map(|(cores, _)| cores);
         let seen = Seen {
+            pid,
             place,
             class,
             core,

@@ -290,6 +290,52 @@ fn a_container_does_not_take_others_load_for_its_own() {
 }
 
 #[test]
+fn a_core_that_goes_offline_takes_its_part_along_and_brings_it_back() {
+    let files = Written::new(&[]);
+    let two = World { cores: &[USER, USER], n_running: 2, ..World::EMPTY };
+    let one = World { cores: &[USER], ..two };
+    let mut host = None;
+    let mut readings = Readings::default();
+    for at_s in 0..=60 {
+        let world = if (20..40).contains(&at_s) { &one } else { &two };
+        world.write(&files, at_s);
+        let host = host.get_or_insert_with(|| Host::open(files.root()).unwrap());
+        let values = read(host, &mut readings, at_s);
+        assert_eq!(values.contains_key("cpu.availability.2"), at_s > 0 && !(20..40).contains(&at_s), "at {at_s} s");
+        if at_s == 39 {
+            // Two tasks on one core, and the newcomer.
+            assert!((values["cpu.availability"] - 1.0 / 3.0).abs() <= 0.01, "{}", values["cpu.availability"]);
+        } else if at_s == 60 {
+            assert!((values["cpu.availability"] - 2.0 / 3.0).abs() <= 0.01, "{}", values["cpu.availability"]);
+        }
+    }
+}
+
+#[test]
+fn a_kernel_that_does_not_count_what_tasks_had_is_judged_by_the_crowd() {
+    let idle = |pid| Process { pid, used_ms: 0, ..SPINNER };
+    let world = World { cores: &[USER, USER], processes: &[50, 51, 52, 53].map(idle), n_running: 4, ..World::EMPTY };
+    check(&world, 0.4, 2.0 * 2.0 / 6.0);
+}
+
+#[test]
+fn waiting_for_a_disk_is_no_load() {
+    let disk = [5, 0, 5, 10, 80, 0, 0, 0];
+    let waiter = Process { used_ms: 100, ..SPINNER };
+    let world =
+        World { cores: &[disk, disk], processes: &[waiter.clone(), Process { pid: 51, ..waiter }], ..World::EMPTY };
+    let one = world.read()["cpu.availability"];
+    assert!(one > 0.99, "{one}");
+}
+
+#[test]
+fn pressure_counts_on_each_core() {
+    // One waits on each of two cores all the time, which the kernel calls a pressure of 1; at the looks nobody does.
+    let world = World { cores: &[USER, USER], n_running: 2, stalled_ms: Some(1000), ..World::EMPTY };
+    check(&world, 0.4, 2.0 * 2.0 / 6.0);
+}
+
+#[test]
 fn a_process_that_is_gone_is_soon_forgotten() {
     let files = Written::new(&[]);
     let busy = World { cores: &[USER, USER], processes: &[SPINNER, Process { pid: 51, ..SPINNER }], ..World::EMPTY };
