@@ -95,6 +95,7 @@ struct Stat {
     n_cores: u32,
     n_running: u64,
     n_blocked: u64,
+    n_forks: Option<u64>,
 }
 
 impl Sensor for Cpu {
@@ -108,6 +109,7 @@ impl Sensor for Cpu {
             match fields(line).next() {
                 Some(b"cpu") => (has_all, stat.shares) = (true, self.all.step(tick.at, times()?, tick.readings)),
                 Some(b"procs_running") => (has_running, stat.n_running) = (true, count()?),
+                Some(b"processes") => stat.n_forks = Some(count()?),
                 Some(b"procs_blocked") => stat.n_blocked = count()?,
                 Some(name) => {
                     let core = name.strip_prefix(b"cpu");
@@ -127,6 +129,7 @@ impl Sensor for Cpu {
         }
         self.cores.forget_uncalled();
         tick.n_cores = Some(stat.n_cores);
+        tick.n_forks = stat.n_forks;
         self.push_tasks(&stat, tick);
         Ok(())
     }

@@ -4,13 +4,18 @@
 //! what one more would leave of it. How each number enters, and where this ends:
 //! `docs/decisions/cpu-availability.md`.
 
+mod confined;
 mod core;
+mod core_set;
+mod exits;
 mod fair;
 mod group;
 mod home;
 mod model;
+mod placement;
 mod population;
 mod recent;
+mod record;
 mod rest;
 mod scene;
 mod task;
@@ -27,8 +32,8 @@ use crate::{
 };
 
 use self::{
-    core::Cores, group::Groups, home::Home, model::Scene, population::Population, rest::Rest, thread::Now,
-    waiting::Waiting,
+    core::Cores, exits::Exits, group::Groups, home::Home, model::Scene, population::Population, rest::Rest,
+    thread::Now, waiting::Waiting,
 };
 
 const SHARE: &Family = row("cpu.availability");
@@ -47,6 +52,7 @@ pub(crate) struct CpuAvailability {
     population: Population,
     waiting: Waiting,
     rest: Rest,
+    exits: Exits,
     home: Home,
     share: Arc<Signal>,
     by_threads: Vec<(u32, Arc<Signal>)>,
@@ -64,6 +70,7 @@ impl CpuAvailability {
             population: Population::open(root),
             waiting: Waiting::open(root),
             rest: Rest::default(),
+            exits: Exits::open(root),
             home: Home::default(),
             share: Signal::only(SHARE),
             by_threads: Vec::new(),
@@ -79,6 +86,7 @@ impl CpuAvailability {
         self.cores.read(at, tick.cores);
         self.waiting.read(at, tick.n_running, n_cores, tick.waited_us, tick.text);
         self.population.read(now, &mut self.groups);
+        self.exits.read(at, tick.n_forks, &mut self.groups);
         self.groups.forget_old(at);
         self.home.read(at, &mut self.groups);
         let span = self.found_at.map_or(Duration::ZERO, |found_at| at.saturating_sub(found_at));

@@ -55,6 +55,8 @@ pub(crate) struct Tick<'a> {
     pub cores: &'a mut Vec<(u64, Times)>,
     /// How many tasks run or wait for a core, without the one that reads, once `/proc/stat` was read at this tick.
     pub n_running: u64,
+    /// How many tasks were started since the host was, once `/proc/stat` was read at this tick, if it says so.
+    pub n_forks: Option<u64>,
     /// For how long some task had to wait for a core since the host started, once its pressure was read.
     pub waited_us: Option<u64>,
     /// CPU availability by the load average, once that was read.
@@ -114,6 +116,7 @@ impl Host {
             n_cores: None,
             cores: &mut self.cores,
             n_running: 0,
+            n_forks: None,
             waited_us: None,
             by_load: None,
             by_vmstat: None,

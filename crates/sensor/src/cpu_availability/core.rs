@@ -34,6 +34,8 @@ pub(crate) struct Spending {
     pub used: f64,
     /// The part of it that programs of lowered priority used, without their time in the kernel.
     pub used_niced: f64,
+    /// How many cores had something to do: as many as there are when all had as much, one when only one had any.
+    pub n_busy: f64,
     /// The share that was given to this host of the time that it asked for.
     pub delivered: f64,
     /// How much time all of this stands for.
@@ -63,8 +65,10 @@ impl Cores {
 
     /// None until some core was read twice.
     pub(crate) fn spending(&self) -> Option<Spending> {
-        let mut spending = Spending { left: BTreeMap::new(), used: 0.0, used_niced: 0.0, delivered: 1.0, seconds: 0.0 };
+        let mut spending =
+            Spending { left: BTreeMap::new(), used: 0.0, used_niced: 0.0, n_busy: 1.0, delivered: 1.0, seconds: 0.0 };
         let (mut asked, mut stolen) = (ASKED_AT_LEAST, 0.0);
+        let mut used_squared = 0.0;
         for (idx, core) in &self.cores {
             let Some([normal, niced, interrupts, steal, all]) = core.recent.rates() else { continue };
             let [normal, niced, interrupts, steal] = [normal, niced, interrupts, steal].map(|ticks| ticks / all);
@@ -72,10 +76,14 @@ impl Cores {
             spending.seconds = spending.seconds.max(core.recent.seconds());
             spending.used += normal + niced;
             spending.used_niced += niced;
+            used_squared += (normal + niced).powi(2);
             asked += normal + niced + interrupts + steal;
             stolen += steal;
         }
         spending.delivered = 1.0 - stolen / asked;
+        if used_squared > 0.0 {
+            spending.n_busy = spending.used.powi(2) / used_squared;
+        }
         (!spending.left.is_empty()).then_some(spending)
     }
 }

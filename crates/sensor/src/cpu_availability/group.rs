@@ -97,6 +97,16 @@ impl Groups {
         parse_session(&text).unwrap_or(Place::Root)
     }
 
+    /// Whether there is a process `pid`.
+    pub(crate) fn has(&self, pid: u32) -> bool {
+        self.proc.join(pid.to_string()).is_dir()
+    }
+
+    /// The text of the `status` of the process `pid`, or of this one for `self`.
+    pub(crate) fn status_of(&self, pid: &str) -> Option<Vec<u8>> {
+        fs::read(self.proc.join(pid).join("status")).ok()
+    }
+
     /// The CPU time that the control group at `place` has used, in seconds, if it counts that.
     pub(crate) fn used_s(&self, place: &Place) -> Option<f64> {
         let (Place::Directory(directory), Some(mount)) = (place, &self.mount) else { return None };

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::{
+    core_set::CoreSet,
     group::{Groups, Place},
     recent::Recent,
 };
@@ -17,11 +18,12 @@ pub(crate) struct Home {
     known_at: Option<Duration>,
     last_used_s: Option<(Duration, f64)>,
     used: Recent<1>,
+    core_set: Option<CoreSet>,
 }
 
 impl Default for Home {
     fn default() -> Home {
-        Home { place: Place::Root, known_at: None, last_used_s: None, used: Recent::new() }
+        Home { place: Place::Root, known_at: None, last_used_s: None, used: Recent::new(), core_set: None }
     }
 }
 
@@ -33,6 +35,7 @@ impl Home {
                 *self = Home { place, ..Home::default() };
             }
             self.known_at = Some(at);
+            self.core_set = groups.status_of("self").as_deref().and_then(CoreSet::parse_status);
         }
         let Some(used_s) = groups.used_s(&self.place) else { return };
         if let Some((last_at, last_s)) = self.last_used_s.replace((at, used_s)) {
@@ -42,6 +45,11 @@ impl Home {
 
     pub(crate) fn place(&self) -> &Place {
         &self.place
+    }
+
+    /// The cores that this process may run on, and so its children, if that is known.
+    pub(crate) fn core_set(&self) -> Option<&CoreSet> {
+        self.core_set.as_ref()
     }
 
     /// Cores that the group used lately; none if it does not count them.

@@ -15,6 +15,7 @@ use std::{
 
 use super::{
     PERIOD,
+    core_set::CoreSet,
     group::{Groups, Place},
     model::FULL_WEIGHT,
     recent::Recent,
@@ -81,7 +82,8 @@ impl Population {
 
     /// For how long tasks used and waited for a core lately that were followed and are gone, in seconds.
     ///
-    /// The cores remember it for a while, and it is not the work of any task that there still is.
+    /// The cores remember it for a while, and it is not the work of any task that there still is. What the young did is
+    /// not in it: where such come and go, others follow.
     pub(crate) fn gone(&self) -> [f64; 2] {
         self.gone.sums()
     }
@@ -114,9 +116,9 @@ impl Population {
 
     /// Every task that did something lately, in the order of the numbers.
     pub(crate) fn seen(&self, now: Now) -> impl Iterator<Item = Seen<'_>> {
-        self.processes.values().flat_map(move |process| {
+        self.processes.iter().flat_map(move |(&pid, process)| {
             let place = process.place.as_ref().map(|(place, _)| place);
-            process.threads.values().filter_map(move |thread| thread.seen(place?, now))
+            process.threads.values().filter_map(move |thread| thread.seen(pid, place?, now))
         })
     }
 
@@ -178,6 +180,10 @@ impl Population {
             {
                 thread.step(now, spent);
             }
+            if thread.is_busy() && !now.is_fresh(thread.core_set.as_ref().map(|(_, at)| *at)) {
+                let core_set = self.file(&format!("{pid}/task/{tid}/status")).and_then(CoreSet::parse_status);
+                thread.core_set = core_set.map(|core_set| (core_set, now.at));
+            }
         }
         Some(())
     }
@@ -185,7 +191,7 @@ impl Population {
     /// Keeps of a process's threads those with the numbers `tids`, and takes in those that are missing.
     fn follow(&mut self, process: &mut Process, tids: BTreeSet<u32>, now: Now) {
         let gone = process.threads.extract_if(.., |tid, _| !tids.contains(tid));
-        gone.for_each(|(_, thread)| self.gone.inherit(&thread.recent));
+        gone.for_each(|(_, thread)| thread.bequeath(&mut self.gone));
         for tid in tids {
             process.threads.entry(tid).or_insert_with(|| Thread::new(process.nature, now));
         }
@@ -230,7 +236,7 @@ impl Process {
 
     /// Leaves what its threads did to those that are `gone`.
     fn bequeath(&self, gone: &mut Recent<2>) {
-        self.threads.values().for_each(|thread| gone.inherit(&thread.recent));
+        self.threads.values().for_each(|thread| thread.bequeath(gone));
     }
 
     fn is_busy(&self) -> bool {

@@ -9,7 +9,7 @@ use std::time::Duration;
 const MEMORY: Duration = Duration::from_secs(5);
 
 /// The rates of `N` counters that are read together.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Recent<const N: usize> {
     sums: [f64; N],
     /// How much time the sums stand for: grows to [`MEMORY`], so that a short past is not taken for an idle one.

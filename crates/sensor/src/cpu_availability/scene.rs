@@ -1,10 +1,13 @@
 //! From what was read to what the model takes: whose the load is, and what is left of the cores for it.
 
-use std::time::Duration;
+use std::{collections::BTreeMap, time::Duration};
 
 use super::{
     CpuAvailability,
+    confined::N_SETS_MAX,
     core::Spending,
+    core_set::CoreSet,
+    exits::Ended,
     group::{Numbering, Place},
     model::{FULL_WEIGHT, Scene, Task},
     rest::Work,
@@ -20,6 +23,12 @@ const REAL_TIME_MAX: f64 = 0.95;
 /// Cores that nobody is known to have used, and that are not worth asking for.
 const REST_MIN: f64 = 0.002;
 
+/// Tasks that want a core for less of the time are not asked which: the kernel has many such on each core.
+const CONFINED_MIN: f64 = 0.05;
+
+/// How much more than its record says a task can have used: the record is made before it gives its memory back.
+const AFTER_RECORD_MAX: f64 = 1.5;
+
 /// How much longer than the host's tasks on average the unfollowed can have waited for the same work.
 const WAITING_RATIO_MAX: f64 = 2.0;
 
@@ -32,6 +41,47 @@ struct Followed {
     all: Work,
     niced: Work,
     at_home: Work,
+}
+
+/// The sets of cores that somebody is confined to, numbered for the model.
+#[derive(Debug, Default)]
+struct Sets(Vec<Vec<bool>>);
+
+impl Sets {
+    /// The position of `core_set` among those met so far; none for one that is no limit on the cores that are `online`,
+    /// and for one too many.
+    fn position(&mut self, core_set: Option<&CoreSet>, online: &BTreeMap<u64, f64>) -> Option<usize> {
+        let is_in = core_set?.among(online)?;
+        let known = self.0.iter().position(|set| *set == is_in);
+        known.or_else(|| {
+            (self.0.len() < N_SETS_MAX).then(|| {
+                self.0.push(is_in);
+                self.0.len() - 1
+            })
+        })
+    }
+}
+
+impl Followed {
+    /// Adds what tasks did that ended.
+    fn add_ended(&mut self, work: Work, weight: f64, is_at_home: bool) {
+        let niced = (weight < FULL_WEIGHT).then_some(&mut self.niced);
+        let at_home = is_at_home.then_some(&mut self.at_home);
+        for sum in [Some(&mut self.all), niced, at_home].into_iter().flatten() {
+            sum.used += work.used;
+            sum.waited += work.waited;
+        }
+    }
+}
+
+/// A task, and what its children did that ended.
+#[derive(Clone, Copy, Debug)]
+struct One {
+    pid: u32,
+    group: usize,
+    weight: f64,
+    set: Option<usize>,
+    work: Work,
 }
 
 impl Work {
@@ -52,9 +102,11 @@ impl CpuAvailability {
         let mut numbering = Numbering::new();
         let home = numbering.position(&home_place, &mut self.groups, now.at);
         let mut left = spending.left.clone();
+        let mut sets = Sets::default();
+        let home_set = sets.position(self.home.core_set(), &left);
         let mut followed = Followed::default();
         followed.all.add(self.population.gone(), &spending);
-        let (mut tasks, mut young) = (Vec::new(), Vec::new());
+        let (mut ones, mut young) = (Vec::new(), Vec::new());
         for seen in self.population.seen(now) {
             let work = wanted(seen.used, seen.waited, seen.core, &spending);
             match seen.class {
@@ -64,7 +116,10 @@ impl CpuAvailability {
                 }
                 Class::Fair(weight) => {
                     let group = numbering.position(seen.place, &mut self.groups, now.at);
-                    tasks.push(Task::observed(group, weight, work.used, work.waited));
+                    let core_set = seen.core_set.filter(|_| work.used + work.waited >= CONFINED_MIN);
+                    let set = sets.position(core_set, &left);
+                    let one = One { pid: seen.pid, group, weight, set, work };
+                    ones.push(one);
                     if weight < FULL_WEIGHT {
                         followed.niced.add(seen.seconds, &spending);
                     }
@@ -81,12 +136,55 @@ impl CpuAvailability {
             followed.all.add(seen.seconds, &spending);
         }
         self.rest.meet(span, young.into_iter());
+        let ended = self.ended(followed, &spending);
+        for (parent, place, weight, work) in ended {
+            // A process that waits for its children does not run while they do: together they are as one.
+            let known = ones.iter_mut().find(|one| one.pid == parent && one.weight == weight);
+            let group = if let Some(one) = known {
+                one.work.used += work.used;
+                one.work.waited += work.waited;
+                one.group
+            } else {
+                let group = numbering.position(&place, &mut self.groups, now.at);
+                ones.push(One { pid: parent, group, weight, set: None, work });
+                group
+            };
+            followed.add_ended(work, weight, numbering.is_below(group, home));
+        }
+        let tasks = ones
+            .iter()
+            .map(|one| Task { set: one.set, ..Task::observed(one.group, one.weight, one.work.used, one.work.waited) });
+        let mut tasks: Vec<Task> = tasks.collect();
         for (place, weight, work) in self.unfollowed(followed, &spending, &home_place) {
             let position = numbering.position(&place, &mut self.groups, now.at);
             tasks.push(Task::observed(position, weight, work.used, work.waited));
         }
         let cores = left.into_values().collect();
-        Some(Scene { cores, delivered: spending.delivered, groups: numbering.groups, tasks, home })
+        Some(Scene {
+            cores,
+            delivered: spending.delivered,
+            groups: numbering.groups,
+            tasks,
+            home,
+            sets: sets.0,
+            home_set,
+        })
+    }
+
+    /// What the children of each process and weight did that ended: of the unfollowed as much as they can have done.
+    fn ended(&self, followed: Followed, spending: &Spending) -> Vec<(u32, Place, f64, Work)> {
+        let ended = self.exits.ended();
+        let used: f64 = ended.iter().map(|one| one.used / spending.delivered).sum();
+        let unfollowed = spending.used / spending.delivered - followed.all.used;
+        if used < REST_MIN || unfollowed < REST_MIN {
+            return Vec::new();
+        }
+        let part = (unfollowed / used).min(AFTER_RECORD_MAX);
+        let works = ended.into_iter().map(|Ended { parent, place, weight, used, waited }| {
+            let used = used / spending.delivered;
+            (parent, place.clone(), weight, Work { used: used * part, waited: waited * part.min(1.0) })
+        });
+        works.collect()
     }
 
     /// The work that no followed task did: what is known of where, and how heavy its tasks are.
@@ -97,7 +195,7 @@ impl CpuAvailability {
         if used < REST_MIN {
             return Vec::new();
         }
-        let waiting = self.waiting.mean();
+        let waiting = self.waiting.mean(spending.n_busy);
         let waited = (waiting - followed.all.waited).clamp(0.0, WAITING_RATIO_MAX * used * waiting / all);
         let niced = (spending.used_niced / delivered - followed.niced.used).clamp(0.0, used);
         let part = |part: f64| Work { used: part, waited: waited * part / used };

@@ -51,6 +51,17 @@ pub(crate) enum Class {
     RealTime,
 }
 
+impl Class {
+    /// By the numbers of the policy and of the nice level.
+    pub(crate) fn of(policy: u64, nice: i8) -> Class {
+        match policy {
+            policy::FIFO | policy::ROUND_ROBIN | policy::DEADLINE => Class::RealTime,
+            policy::IDLE => Class::Fair(IDLE_WEIGHT),
+            _ => Class::Fair(weight_of(nice)),
+        }
+    }
+}
+
 impl Nature {
     /// From the text of `stat`.
     pub(crate) fn parse(text: &[u8]) -> Option<Nature> {
@@ -64,11 +75,7 @@ impl Nature {
         let started_ticks = number(rest.nth(22 - 21)?)?;
         let core = number(rest.nth(39 - 23)?)?;
         let policy = number(rest.nth(41 - 40)?)?;
-        let class = match policy {
-            policy::FIFO | policy::ROUND_ROBIN | policy::DEADLINE => Class::RealTime,
-            policy::IDLE => Class::Fair(IDLE_WEIGHT),
-            _ => Class::Fair(weight_of(nice)),
-        };
+        let class = Class::of(policy, nice);
         Some(Nature { started_ticks, n_threads, core, used_ticks, class })
     }
 }

@@ -1,8 +1,11 @@
 //! How many tasks wait for a core, on average over time.
 //!
-//! Three sources, the first that there is: the run queues' own sum of waiting (`/proc/schedstat`); how much of the time
-//! some task waited (pressure) times how many did in those moments that were looked at; and the moments alone. A moment
-//! alone is a poor witness, since programs that wake up by the clock wake up when the sensor does.
+//! Three sources, the first that there is: the run queues' own sum of waiting (`/proc/schedstat`); for how much of the
+//! time some task waited (pressure) times how many did in those moments that were looked at; and the moments alone. A
+//! moment alone is a poor witness, since programs that wake up by the clock wake up when the sensor does.
+//!
+//! Pressure is counted on each core by itself, and what the kernel says is the mean over the cores that had something
+//! to do (`collect_percpu_times` of `kernel/sched/psi.c`): with a task waiting on each of two cores all the time it is 1.
 
 use std::{path::Path, time::Duration};
 
@@ -63,12 +66,12 @@ impl Waiting {
         }
     }
 
-    /// How many tasks waited for a core on average.
-    pub(crate) fn mean(&self) -> f64 {
+    /// How many tasks waited for a core on average, when `n_busy` cores had something to do.
+    pub(crate) fn mean(&self, n_busy: f64) -> f64 {
         let [n_beyond, share_beyond] = self.beyond.rates().unwrap_or_default();
         match (self.waited.rates(), self.stalled.rates()) {
             (Some([waited]), _) => waited,
-            (None, Some([stalled])) => stalled.min(1.0) * (n_beyond / share_beyond.max(f64::EPSILON)).max(1.0),
+            (None, Some([stalled])) => stalled.min(1.0) * (n_beyond / share_beyond.max(f64::EPSILON)).max(n_busy),
             (None, None) => n_beyond,
         }
     }

@@ -45,6 +45,7 @@ fn tick(hybrid: &mut Hybrid<Scripted>, at_s: u64, by_load: f64, by_vmstat: f64) 
         n_cores: None,
         cores: &mut cores,
         n_running: 0,
+        n_forks: None,
         waited_us: None,
         by_load: Some(by_load),
         by_vmstat: Some(by_vmstat),

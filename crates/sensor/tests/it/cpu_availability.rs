@@ -225,6 +225,23 @@ fn a_limit_of_version_1_holds_too() {
 }
 
 #[test]
+fn processes_on_one_core_leave_the_other() {
+    let on_first = "Name:\ta b\nCpus_allowed_list:\t0\n";
+    let mut files = [50, 51, 52].map(|pid| (format!("proc/{pid}/task/{pid}/status"), on_first)).to_vec();
+    let processes = [50, 51, 52].map(|pid| Process { pid, used_ms: 333, waited_ms: 667, ..SPINNER });
+    let read = |files: &[(String, &str)]| {
+        let files: Vec<(&str, &str)> = files.iter().map(|(file, text)| (file.as_str(), *text)).collect();
+        World { cores: &[USER, IDLE], processes: &processes, files: &files, ..World::EMPTY }.read()["cpu.availability"]
+    };
+    let free = read(&files);
+    assert!((free - 1.0).abs() <= 0.005, "{free}");
+    // A newcomer takes its own mask along.
+    files.push(("proc/self/status".to_owned(), on_first));
+    let confined = read(&files);
+    assert!((confined - 0.25).abs() <= 0.005, "{confined}");
+}
+
+#[test]
 fn without_processes_the_counts_of_tasks_stand_for_them() {
     // Six tasks on two cores, nobody known by name: by moments, and by pressure with moments.
     let by_moments = World { cores: &[USER, USER], n_running: 6, ..World::EMPTY };
@@ -270,6 +287,52 @@ fn a_container_does_not_take_others_load_for_its_own() {
     ];
     let world = World { cores: &[USER, USER], n_running: 2, files: &files, ..World::EMPTY };
     check(&world, 2.0 / 3.0, 2.0 / 3.0);
+}
+
+#[test]
+fn a_core_that_goes_offline_takes_its_part_along_and_brings_it_back() {
+    let files = Written::new(&[]);
+    let two = World { cores: &[USER, USER], n_running: 2, ..World::EMPTY };
+    let one = World { cores: &[USER], ..two };
+    let mut host = None;
+    let mut readings = Readings::default();
+    for at_s in 0..=60 {
+        let world = if (20..40).contains(&at_s) { &one } else { &two };
+        world.write(&files, at_s);
+        let host = host.get_or_insert_with(|| Host::open(files.root()).unwrap());
+        let values = read(host, &mut readings, at_s);
+        assert_eq!(values.contains_key("cpu.availability.2"), at_s > 0 && !(20..40).contains(&at_s), "at {at_s} s");
+        if at_s == 39 {
+            // Two tasks on one core, and the newcomer.
+            assert!((values["cpu.availability"] - 1.0 / 3.0).abs() <= 0.01, "{}", values["cpu.availability"]);
+        } else if at_s == 60 {
+            assert!((values["cpu.availability"] - 2.0 / 3.0).abs() <= 0.01, "{}", values["cpu.availability"]);
+        }
+    }
+}
+
+#[test]
+fn a_kernel_that_does_not_count_what_tasks_had_is_judged_by_the_crowd() {
+    let idle = |pid| Process { pid, used_ms: 0, ..SPINNER };
+    let world = World { cores: &[USER, USER], processes: &[50, 51, 52, 53].map(idle), n_running: 4, ..World::EMPTY };
+    check(&world, 0.4, 2.0 * 2.0 / 6.0);
+}
+
+#[test]
+fn waiting_for_a_disk_is_no_load() {
+    let disk = [5, 0, 5, 10, 80, 0, 0, 0];
+    let waiter = Process { used_ms: 100, ..SPINNER };
+    let world =
+        World { cores: &[disk, disk], processes: &[waiter.clone(), Process { pid: 51, ..waiter }], ..World::EMPTY };
+    let one = world.read()["cpu.availability"];
+    assert!(one > 0.99, "{one}");
+}
+
+#[test]
+fn pressure_counts_on_each_core() {
+    // One waits on each of two cores all the time, which the kernel calls a pressure of 1; at the looks nobody does.
+    let world = World { cores: &[USER, USER], n_running: 2, stalled_ms: Some(1000), ..World::EMPTY };
+    check(&world, 0.4, 2.0 * 2.0 / 6.0);
 }
 
 #[test]
