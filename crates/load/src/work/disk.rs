@@ -1,0 +1,57 @@
+//! Writing to the disk and reading back, as a database does.
+
+use std::{
+    convert::Infallible,
+    env,
+    fs::File,
+    io::{self, Read, Seek, SeekFrom, Write},
+    path::PathBuf,
+    time::Duration,
+};
+
+use rustix::fs::{Advice, fadvise};
+
+use crate::{Step, chance::Chance, error::Fault};
+
+/// How long the scratch file may become.
+const FILE_BLOCKS: u64 = 128;
+/// What is written and read in one go.
+const BLOCK_BYTES: usize = 256 << 10;
+/// How much is written on average before it is waited for, in blocks; given as a time to draw it as one.
+const MEAN_BLOCKS: Duration = Duration::from_secs(8);
+
+/// Overwrites the scratch file from end to end, and round again.
+///
+/// The file has no name, so that it is gone with this process, however that ends.
+pub(super) fn forever(mut chance: Chance, ready: impl FnOnce()) -> Result<Infallible, Fault> {
+    let directory = scratch_directory();
+    let fault = || Fault::at(Step::Scratch(directory.clone()));
+    let mut file = tempfile::tempfile_in(&directory).map_err(fault())?;
+    let mut block = vec![0; BLOCK_BYTES];
+    chance.fill(&mut block);
+    write_and_read(&mut file, 0, 1, &mut block).map_err(fault())?;
+    ready();
+    let mut at = 0;
+    loop {
+        let n_blocks = chance.exponential(MEAN_BLOCKS).as_secs().clamp(1, FILE_BLOCKS - at);
+        write_and_read(&mut file, at, n_blocks, &mut block).map_err(fault())?;
+        at = (at + n_blocks) % FILE_BLOCKS;
+    }
+}
+
+/// `TMPDIR`, or else where a distribution keeps large temporary files; `/tmp` is memory on many.
+fn scratch_directory() -> PathBuf {
+    env::var_os("TMPDIR").map_or_else(|| PathBuf::from("/var/tmp"), PathBuf::from)
+}
+
+/// Writes some blocks, waits until the disk has them, and reads them from there.
+fn write_and_read(file: &mut File, at: u64, n_blocks: u64, block: &mut [u8]) -> io::Result<()> {
+    let start = SeekFrom::Start(at * BLOCK_BYTES as u64);
+    file.seek(start)?;
+    (0..n_blocks).try_for_each(|_| file.write_all(block))?;
+    file.sync_all()?;
+    // Without this the blocks would be read from memory.
+    fadvise(&*file, 0, None, Advice::DontNeed)?;
+    file.seek(start)?;
+    (0..n_blocks).try_for_each(|_| file.read_exact(block))
+}
