@@ -6,9 +6,14 @@ use std::{
     os::unix::process::CommandExt,
     path::PathBuf,
     process::{Child, ChildStdout, Command, Stdio},
+    time::{Duration, Instant},
 };
 
-use rustix::process::{Pid, Signal, kill_process_group};
+use rustix::{
+    event::{PollFd, PollFlags, Timespec, poll},
+    io::Errno,
+    process::{Pid, Signal, kill_process_group},
+};
 
 use crate::{
     LoadError,
@@ -17,6 +22,9 @@ use crate::{
 
 /// No line of a worker is longer; more is no worker's.
 const LINE_BYTES_MAX: u64 = 8192;
+
+/// So long may a worker take to be ready: a disk that others keep busy is what takes longest.
+const READY_AFTER_MAX: Duration = Duration::from_secs(120);
 
 /// How a worker is started: an executable that calls [`work`](crate::work) with what comes after these arguments.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -61,6 +69,7 @@ impl Process {
 
     /// Waits until it is set up and at its task.
     pub(crate) fn wait_until_ready(&mut self) -> Result<(), LoadError> {
+        self.wait_for_word(READY_AFTER_MAX)?;
         match self.report()? {
             Report::Ready => Ok(()),
             Report::Failed(fault) => Err(fault.into()),
@@ -78,6 +87,22 @@ impl Process {
             };
         };
         Ok(())
+    }
+
+    /// Waits until it has written something, or closed what it writes to.
+    fn wait_for_word(&self, limit: Duration) -> Result<(), LoadError> {
+        let start = Instant::now();
+        loop {
+            let left = limit.saturating_sub(start.elapsed());
+            let timeout = Timespec::try_from(left).expect("some minutes at most");
+            let mut output = [PollFd::new(self.reports.get_ref(), PollFlags::IN)];
+            match poll(&mut output, Some(&timeout)) {
+                Ok(0) => return Err(LoadError::Silent { program: self.program.clone(), limit }),
+                Err(Errno::INTR) => {}
+                // What is wrong with the pipe shows when it is read.
+                Ok(_) | Err(_) => return Ok(()),
+            }
+        }
     }
 
     pub(crate) fn id(&self) -> u32 {
@@ -125,5 +150,25 @@ impl Drop for Process {
         // One that has ended by itself is as good as one that was killed.
         self.kill();
         let _ = self.child.wait();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        chance::Stream,
+        order::{Task, Terms},
+    };
+
+    #[test]
+    fn a_program_that_says_nothing_is_not_waited_for_for_ever() {
+        let stream = Stream { seed: 0, number: 0 };
+        let order = Order { task: Task::Burst, terms: Terms::Ordinary, stream, group: None };
+        // It reads its standard input, which never ends.
+        let worker = Worker { program: "/bin/sh".into(), arguments: vec!["-c".into(), "read line".into()] };
+        let process = Process::spawn(&worker, &order).unwrap();
+        let error = process.wait_for_word(Duration::from_millis(1)).unwrap_err();
+        assert!(matches!(error, LoadError::Silent { .. }), "{error}");
     }
 }
