@@ -83,7 +83,7 @@ impl Process {
         let Ok(None) = self.child.try_wait() else {
             return match self.report()? {
                 Report::Failed(fault) => Err(fault.into()),
-                Report::Ready => self.ended(),
+                Report::Ready => Err(self.ended()),
             };
         };
         Ok(())
@@ -122,17 +122,17 @@ impl Process {
         let n_read = self.reports.by_ref().take(LINE_BYTES_MAX).read_line(&mut line);
         match (n_read, Report::from_line(&line)) {
             (Ok(1..), Some(report)) => Ok(report),
-            (Ok(0), _) => self.ended().map(|()| Report::Ready),
+            (Ok(0), _) => Err(self.ended()),
             _ => Err(LoadError::NoWorker { program: self.program.clone(), said: line.trim_end().to_owned() }),
         }
     }
 
     /// The error of a worker that closed its output or was seen to have ended.
-    fn ended(&mut self) -> Result<(), LoadError> {
+    fn ended(&mut self) -> LoadError {
         self.kill();
         match self.child.wait() {
-            Ok(status) => Err(LoadError::Ended { status }),
-            Err(source) => Err(LoadError::Start { program: self.program.clone(), source }),
+            Ok(status) => LoadError::Ended { status },
+            Err(source) => LoadError::Start { program: self.program.clone(), source },
         }
     }
 

@@ -24,7 +24,9 @@ const MEAN_BLOCKS: f64 = 8.0;
 /// The file has no name, so that it is gone with this process, however that ends.
 pub(super) fn forever(mut chance: Chance, ready: impl FnOnce()) -> Result<Infallible, Fault> {
     let directory = scratch_directory();
-    let fault = || Fault::at(Step::Scratch(directory.clone()));
+    // What is not text is shown as far as it is.
+    let shown = PathBuf::from(directory.to_string_lossy().into_owned());
+    let fault = || Fault::at(Step::Scratch(shown.clone()));
     let mut file = tempfile::tempfile_in(&directory).map_err(fault())?;
     let mut block = vec![0; BLOCK_BYTES];
     chance.fill(&mut block);

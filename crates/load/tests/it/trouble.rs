@@ -1,7 +1,8 @@
 //! What a load says when it cannot be made or is no longer whole.
 
 use std::{
-    ffi::OsString,
+    ffi::{OsStr, OsString},
+    os::unix::ffi::OsStrExt,
     path::{Path, PathBuf},
     process::Command,
 };
@@ -51,6 +52,13 @@ fn a_scratch_directory_that_is_not_there_is_named() {
         matches!(&error, LoadError::Scratch { directory, .. } if directory.as_os_str() == "/nowhere/at-all"),
         "{error}"
     );
+}
+
+#[test]
+fn a_scratch_directory_whose_name_is_not_text_is_shown_as_far_as_it_is() {
+    let directory = Path::new(OsStr::from_bytes(b"/nowhere/\xff"));
+    let error = scenario("disk").start(1, &worker_with_scratch_in(directory)).unwrap_err();
+    assert!(error.to_string().contains("`/nowhere/\u{fffd}`"), "{error}");
 }
 
 #[test]
