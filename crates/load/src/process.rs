@@ -3,7 +3,7 @@
 use std::{
     ffi::OsString,
     io::{BufRead, BufReader, Read},
-    os::unix::process::CommandExt,
+    os::{fd::AsFd, unix::process::CommandExt},
     path::PathBuf,
     process::{Child, ChildStdout, Command, Stdio},
     time::{Duration, Instant},
@@ -12,7 +12,7 @@ use std::{
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
     io::Errno,
-    process::{Pid, Signal, kill_process_group},
+    process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open},
 };
 
 use crate::{
@@ -25,6 +25,9 @@ const LINE_BYTES_MAX: u64 = 8192;
 
 /// So long may a worker take to be ready: a disk that others keep busy is what takes longest.
 const READY_AFTER_MAX: Duration = Duration::from_secs(120);
+
+/// So long may a process take to end when it has closed its output.
+const END_AFTER_MAX: Duration = Duration::from_secs(10);
 
 /// How a worker is started: an executable that calls [`work`](crate::work) with what comes after these arguments.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -91,17 +94,9 @@ impl Process {
 
     /// Waits until it has written something, or closed what it writes to.
     fn wait_for_word(&self, limit: Duration) -> Result<(), LoadError> {
-        let start = Instant::now();
-        loop {
-            let left = limit.saturating_sub(start.elapsed());
-            let timeout = Timespec::try_from(left).expect("some minutes at most");
-            let mut output = [PollFd::new(self.reports.get_ref(), PollFlags::IN)];
-            match poll(&mut output, Some(&timeout)) {
-                Ok(0) => return Err(LoadError::Silent { program: self.program.clone(), limit }),
-                Err(Errno::INTR) => {}
-                // What is wrong with the pipe shows when it is read.
-                Ok(_) | Err(_) => return Ok(()),
-            }
+        match wait_for(self.reports.get_ref(), limit) {
+            true => Ok(()),
+            false => Err(LoadError::Silent { program: self.program.clone(), limit }),
         }
     }
 
@@ -129,6 +124,10 @@ impl Process {
 
     /// The error of a worker that closed its output or was seen to have ended.
     fn ended(&mut self) -> LoadError {
+        // Programs close their output a moment before they end, and killed in between they would have no status of their own.
+        if let Ok(end) = pidfd_open(Pid::from_child(&self.child), PidfdFlags::empty()) {
+            wait_for(end, END_AFTER_MAX);
+        }
         self.kill();
         match self.child.wait() {
             Ok(status) => LoadError::Ended { status },
@@ -150,6 +149,21 @@ impl Drop for Process {
         // One that has ended by itself is as good as one that was killed.
         self.kill();
         let _ = self.child.wait();
+    }
+}
+
+/// Whether there is something to be read here, or has been an end, within `limit`.
+fn wait_for(descriptor: impl AsFd, limit: Duration) -> bool {
+    let start = Instant::now();
+    loop {
+        let left = limit.saturating_sub(start.elapsed());
+        let timeout = Timespec::try_from(left).expect("some minutes at most");
+        match poll(&mut [PollFd::new(&descriptor, PollFlags::IN)], Some(&timeout)) {
+            Ok(0) => return false,
+            Err(Errno::INTR) => {}
+            // What is wrong with it shows when it is read.
+            Ok(_) | Err(_) => return true,
+        }
     }
 }
 
