@@ -7,7 +7,9 @@ use anyhow::Context;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::client::{Client, NodeUrl};
-use crate::command::{analyze, ask, completions, export, fit, forget, man, models, predict, replay, signals, top, up};
+use crate::command::{
+    analyze, ask, completions, export, fit, forget, load, load_worker, man, models, predict, replay, signals, top, up,
+};
 use crate::failure::OrUsage;
 
 /// A `top` that looks ahead: measures this host, forecasts what it will deliver next, with an error bar.
@@ -31,6 +33,8 @@ pub enum Command {
     Signals(signals::Signals),
     Export(export::Export),
     Forget(forget::Forget),
+    Load(load::MakeLoad),
+    LoadWorker(load_worker::LoadWorker),
     Models(models::Models),
     Completions(completions::Completions),
     Man(man::Man),
@@ -53,6 +57,8 @@ impl Command {
             Self::Signals(command) => command.run(out),
             Self::Export(command) => command.run(out),
             Self::Forget(command) => command.run(),
+            Self::Load(command) => command.run(out),
+            Self::LoadWorker(command) => command.run(),
             Self::Models(command) => command.run(out),
             Self::Completions(command) => command.run(out),
             Self::Man(command) => command.run(out),

@@ -1,0 +1,27 @@
+//! Loads that can be made on this host: real processes under real scheduling, with seeded chance.
+//!
+//! [`SCENARIOS`] lists them, and [`Scenario::start`] makes one that runs until its [`Load`] is dropped. The processes of a
+//! load are workers: an executable that, started with the arguments of a [`Worker`] and one more, calls [`work`]. Each holds
+//! the end of a pipe, so that none outlives the process that started it, however that ends.
+//!
+//! Chance: every worker draws from a stream of its own, ChaCha8 of the load's seed with the worker's number as its stream,
+//! so that the same seed gives every worker the same lengths of work and rest. When they meet on a core is up to the
+//! kernel, and is not the same twice.
+#![forbid(unsafe_code)]
+
+mod chance;
+mod error;
+mod group;
+mod made;
+mod mixed;
+mod order;
+mod process;
+mod scenario;
+mod work;
+
+pub use error::{LoadError, Step};
+pub use group::{ControlGroup, Inside};
+pub use made::Load;
+pub use process::Worker;
+pub use scenario::{SCENARIOS, Scenario, find};
+pub use work::work;
