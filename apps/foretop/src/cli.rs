@@ -7,7 +7,10 @@ use anyhow::Context;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::client::{Client, NodeUrl};
-use crate::command::{analyze, ask, completions, export, fit, forget, man, models, predict, replay, signals, top, up};
+use crate::command::{
+    analyze, ask, availability_study, completions, export, fit, forget, man, models, predict, replay, signals,
+    study_test, top, up,
+};
 use crate::failure::OrUsage;
 
 /// A `top` that looks ahead: measures this host, forecasts what it will deliver next, with an error bar.
@@ -28,12 +31,14 @@ pub enum Command {
     Analyze(analyze::Analyze),
     Fit(fit::Fit),
     Replay(replay::Replay),
+    AvailabilityStudy(availability_study::AvailabilityStudy),
     Signals(signals::Signals),
     Export(export::Export),
     Forget(forget::Forget),
     Models(models::Models),
     Completions(completions::Completions),
     Man(man::Man),
+    StudyTest(study_test::StudyTest),
 }
 
 impl Command {
@@ -50,12 +55,14 @@ impl Command {
             Self::Analyze(command) => command.run(out),
             Self::Fit(command) => command.run(out),
             Self::Replay(command) => command.run(),
+            Self::AvailabilityStudy(command) => command.run(out),
             Self::Signals(command) => command.run(out),
             Self::Export(command) => command.run(out),
             Self::Forget(command) => command.run(),
             Self::Models(command) => command.run(out),
             Self::Completions(command) => command.run(out),
             Self::Man(command) => command.run(out),
+            Self::StudyTest(command) => command.run(out),
         }
     }
 }

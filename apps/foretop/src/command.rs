@@ -2,6 +2,7 @@
 
 pub mod analyze;
 pub mod ask;
+pub mod availability_study;
 pub mod completions;
 pub mod export;
 pub mod fit;
@@ -12,5 +13,6 @@ mod noise;
 pub mod predict;
 pub mod replay;
 pub mod signals;
+pub mod study_test;
 pub mod top;
 pub mod up;
