@@ -8,8 +8,8 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::client::{Client, NodeUrl};
 use crate::command::{
-    analyze, ask, availability_study, completions, export, fit, forget, man, models, predict, replay, signals,
-    study_test, top, up,
+    analyze, ask, availability_study, completions, export, fit, forget, load, load_worker, man, models, predict, replay,
+    signals, study_test, top, up,
 };
 use crate::failure::OrUsage;
 
@@ -35,6 +35,8 @@ pub enum Command {
     Signals(signals::Signals),
     Export(export::Export),
     Forget(forget::Forget),
+    Load(load::MakeLoad),
+    LoadWorker(load_worker::LoadWorker),
     Models(models::Models),
     Completions(completions::Completions),
     Man(man::Man),
@@ -59,6 +61,8 @@ impl Command {
             Self::Signals(command) => command.run(out),
             Self::Export(command) => command.run(out),
             Self::Forget(command) => command.run(),
+            Self::Load(command) => command.run(out),
+            Self::LoadWorker(command) => command.run(),
             Self::Models(command) => command.run(out),
             Self::Completions(command) => command.run(out),
             Self::Man(command) => command.run(out),

@@ -7,6 +7,8 @@ pub mod completions;
 pub mod export;
 pub mod fit;
 pub mod forget;
+pub mod load;
+pub mod load_worker;
 pub mod man;
 pub mod models;
 mod noise;

@@ -120,7 +120,7 @@ fn with_remedy(error: ClientError, name: &str) -> anyhow::Error {
 }
 
 /// Something arrives when the user or the system wants an end.
-fn interruptions() -> io::Result<mpsc::Receiver<()>> {
+pub fn interruptions() -> io::Result<mpsc::Receiver<()>> {
     let (sender, receiver) = mpsc::channel();
     let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])?;
     std::thread::spawn(move || {
@@ -190,6 +190,6 @@ impl Drop for Progress {
 }
 
 /// A closed standard error is no reason to fail.
-fn eprintln_line(line: &str) {
+pub fn eprintln_line(line: &str) {
     let _ = writeln!(io::stderr(), "{}", printable(line));
 }

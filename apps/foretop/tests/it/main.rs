@@ -5,6 +5,7 @@ mod analyze;
 mod command;
 mod fit;
 mod kill;
+mod load;
 mod node;
 mod predict;
 mod prometheus;

@@ -2,7 +2,7 @@
 
 use std::{
     fs, io,
-    path::{Path, PathBuf},
+    path::{Component, Path, PathBuf},
 };
 
 use procfs::{
@@ -55,7 +55,9 @@ impl Place {
         // In a container, what is mounted may be its own group in the place of the top.
         mounts.0.iter().filter(has_cpu).find_map(|mount| {
             let below = Path::new(&group.pathname).strip_prefix(&mount.root).ok()?;
-            Some(Place { version, top: mount.mount_point.clone(), own: mount.mount_point.join(below) })
+            // A process outside its namespace's top has a path that leads up and away from all that is mounted.
+            let is_seen = !below.components().any(|component| component == Component::ParentDir);
+            is_seen.then(|| Place { version, top: mount.mount_point.clone(), own: mount.mount_point.join(below) })
         })
     }
 
@@ -85,5 +87,99 @@ impl Place {
             return Ok(());
         }
         fs::write(control, "+cpu")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use procfs::{FromBufRead, FromRead};
+
+    use super::*;
+
+    /// What is mounted where.
+    const OLD: &str = "32 31 0:29 / /sys/fs/cgroup/cpu,cpuacct rw - cgroup cgroup rw,cpu,cpuacct\n\
+                       38 31 0:35 / /sys/fs/cgroup/pids rw - cgroup cgroup rw,pids\n\
+                       41 31 0:38 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw\n";
+    const NEW: &str = "31 23 0:28 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw,nsdelegate\n";
+
+    fn place(mounts: &str, groups: &str) -> Option<(Version, PathBuf, PathBuf)> {
+        let mounts = MountInfos::from_buf_read(mounts.as_bytes()).unwrap();
+        let place = Place::among(&mounts, &ProcessCGroups::from_read(groups.as_bytes()).unwrap())?;
+        Some((place.version, place.top, place.own))
+    }
+
+    #[track_caller]
+    fn check_place(mounts: &str, groups: &str, version: Version, top: &str, own: &str) {
+        assert_eq!(place(mounts, groups), Some((version, top.into(), own.into())));
+    }
+
+    #[test]
+    fn a_controller_of_version_1_is_found_in_its_own_hierarchy() {
+        let groups = "8:pids:/other\n1:cpu,cpuacct:/user\n0::/user.slice\n";
+        check_place(OLD, groups, Version::One, "/sys/fs/cgroup/cpu,cpuacct", "/sys/fs/cgroup/cpu,cpuacct/user");
+    }
+
+    #[test]
+    fn the_group_of_version_2_is_below_the_only_mount() {
+        let own = "/sys/fs/cgroup/user.slice/a.scope";
+        check_place(NEW, "0::/user.slice/a.scope\n", Version::Two, "/sys/fs/cgroup", own);
+    }
+
+    #[test]
+    fn a_container_sees_its_own_group_at_the_top() {
+        let mounts = "32 31 0:29 /docker/ab /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu\n";
+        check_place(mounts, "1:cpu:/docker/ab\n", Version::One, "/sys/fs/cgroup/cpu", "/sys/fs/cgroup/cpu/");
+    }
+
+    #[test]
+    fn a_host_without_control_groups_has_no_place() {
+        assert_eq!(place("31 23 0:28 / /proc rw - proc proc rw\n", "0::/\n"), None);
+        assert_eq!(place(NEW, ""), None);
+        let elsewhere = "31 23 0:28 /docker/ab /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n";
+        assert_eq!(place(elsewhere, "0::/docker/cd\n"), None);
+        assert_eq!(place(NEW, "0::/../cd\n"), None);
+    }
+
+    /// A tree of version 2: a top, a slice that hands the CPU out, and in it the scope that this process is in.
+    fn tree() -> (tempfile::TempDir, Place) {
+        let top = tempfile::tempdir().unwrap();
+        let own = top.path().join("user.slice/a.scope");
+        fs::create_dir_all(&own).unwrap();
+        fs::write(top.path().join("cgroup.subtree_control"), "cpu memory\n").unwrap();
+        fs::write(top.path().join("user.slice/cgroup.subtree_control"), "memory cpu\n").unwrap();
+        let place = Place { version: Version::Two, top: top.path().to_owned(), own };
+        (top, place)
+    }
+
+    #[test]
+    fn a_group_of_version_2_is_made_beside_one_that_may_have_no_children() {
+        // Without the file, as where the kernel refuses to change it.
+        let (top, place) = tree();
+        assert_eq!(place.make("load").unwrap(), top.path().join("user.slice/load"));
+    }
+
+    #[test]
+    fn a_group_that_does_not_hand_the_cpu_out_is_asked_to() {
+        let (top, place) = tree();
+        fs::write(place.own.join("cgroup.subtree_control"), "memory\n").unwrap();
+        assert_eq!(place.make("load").unwrap(), place.own.join("load"));
+        assert_eq!(fs::read_to_string(place.own.join("cgroup.subtree_control")).unwrap(), "+cpu");
+        drop(top);
+    }
+
+    #[test]
+    fn a_refusal_names_where_it_was_tried_first() {
+        let (top, place) = tree();
+        fs::remove_file(top.path().join("cgroup.subtree_control")).unwrap();
+        fs::remove_file(top.path().join("user.slice/cgroup.subtree_control")).unwrap();
+        let (parent, error) = place.make("load").unwrap_err();
+        assert_eq!((parent, error.kind()), (place.own, io::ErrorKind::NotFound));
+    }
+
+    #[test]
+    fn a_group_of_version_1_is_made_below_the_own_one() {
+        let (_top, place) = tree();
+        let place = Place { version: Version::One, ..place };
+        assert_eq!(place.make("load").unwrap(), place.own.join("load"));
     }
 }
