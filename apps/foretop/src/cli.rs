@@ -7,7 +7,9 @@ use anyhow::Context;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::client::{Client, NodeUrl};
-use crate::command::{analyze, ask, completions, export, fit, forget, man, models, predict, replay, signals, top, up};
+use crate::command::{
+    analyze, ask, completions, export, fit, forget, man, models, predict, replay, runtime, signals, spin, top, up,
+};
 use crate::failure::OrUsage;
 
 /// A `top` that looks ahead: measures this host, forecasts what it will deliver next, with an error bar.
@@ -28,7 +30,9 @@ pub enum Command {
     Analyze(analyze::Analyze),
     Fit(fit::Fit),
     Replay(replay::Replay),
+    Runtime(runtime::Runtime),
     Signals(signals::Signals),
+    Spin(spin::Spin),
     Export(export::Export),
     Forget(forget::Forget),
     Models(models::Models),
@@ -50,7 +54,9 @@ impl Command {
             Self::Analyze(command) => command.run(out),
             Self::Fit(command) => command.run(out),
             Self::Replay(command) => command.run(),
+            Self::Runtime(command) => command.run(out),
             Self::Signals(command) => command.run(out),
+            Self::Spin(command) => command.run(),
             Self::Export(command) => command.run(out),
             Self::Forget(command) => command.run(),
             Self::Models(command) => command.run(out),

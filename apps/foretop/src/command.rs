@@ -11,6 +11,8 @@ pub mod models;
 mod noise;
 pub mod predict;
 pub mod replay;
+pub mod runtime;
 pub mod signals;
+pub mod spin;
 pub mod top;
 pub mod up;

@@ -9,6 +9,9 @@ use crate::forecast::Forecast;
 /// A window counts if so many of its samples are known.
 const KNOWN_SHARE_MIN: f64 = 0.9;
 
+/// No variance beyond the longest window is more than this times that of the longest window.
+const GROWTH_MAX: f64 = 1e6;
+
 /// Errors of the means of forecasts over windows of some lengths, of one series.
 ///
 /// Of each length the last 256 errors are kept, of origins a quarter of the length apart: those of neighbouring origins
@@ -149,8 +152,9 @@ impl Ends<'_> {
         let Some((next, (next_median, next_quantile))) = known.get(above).zip(self.of_known.get(above)) else {
             let model = &self.spread.model;
             let grown = model.variance(end as usize) / model.variance(below.length);
-            // Never less: a model that is certain of its mean in the long run has estimated it on a few minutes.
-            let grown = if grown.is_finite() { grown.sqrt().max(1.0) } else { 1.0 };
+            // A model that grows certain of the mean in the long run has estimated it on some minutes, so half of the
+            // variance stays.
+            let grown = if grown.is_nan() { 1.0 } else { grown.max(0.5 + 0.5 * grown).min(GROWTH_MAX).sqrt() };
             return (median, median + grown * (quantile - median));
         };
         let share = (end / below.length as f64).ln() / (next.length as f64 / below.length as f64).ln();
