@@ -9,7 +9,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use crate::client::{Client, NodeUrl};
 use crate::command::{
     analyze, ask, availability_study, completions, export, fit, forget, load, load_worker, man, models, predict, replay,
-    signals, study_test, top, up,
+    runtime, signals, spin, study_test, top, up,
 };
 use crate::failure::OrUsage;
 
@@ -32,7 +32,9 @@ pub enum Command {
     Fit(fit::Fit),
     Replay(replay::Replay),
     AvailabilityStudy(availability_study::AvailabilityStudy),
+    Runtime(runtime::Runtime),
     Signals(signals::Signals),
+    Spin(spin::Spin),
     Export(export::Export),
     Forget(forget::Forget),
     Load(load::MakeLoad),
@@ -58,7 +60,9 @@ impl Command {
             Self::Fit(command) => command.run(out),
             Self::Replay(command) => command.run(),
             Self::AvailabilityStudy(command) => command.run(out),
+            Self::Runtime(command) => command.run(out),
             Self::Signals(command) => command.run(out),
+            Self::Spin(command) => command.run(),
             Self::Export(command) => command.run(out),
             Self::Forget(command) => command.run(),
             Self::Load(command) => command.run(out),

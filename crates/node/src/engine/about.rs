@@ -57,6 +57,17 @@ impl About {
         matches!(self.origin, Origin::Pushed { .. })
     }
 
+    /// Of an availability that tells how long tasks take: how many threads they have.
+    pub(crate) fn n_threads(&self) -> Option<u32> {
+        match &self.origin {
+            Origin::Sensor { family, .. } if family.pattern == "cpu.availability" => Some(1),
+            Origin::Sensor { family, label: Some(label) } if family.pattern == "cpu.availability.{threads}" => {
+                label.parse().ok()
+            }
+            _ => None,
+        }
+    }
+
     pub(crate) fn unit(&self) -> &str {
         match &self.origin {
             Origin::Sensor { family, .. } => family.unit.as_str(),
