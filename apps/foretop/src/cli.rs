@@ -8,8 +8,8 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::client::{Client, NodeUrl};
 use crate::command::{
-    analyze, ask, availability_study, completions, export, fit, forget, load, load_worker, man, models, predict, replay,
-    runtime, signals, spin, study_test, top, up,
+    analyze, ask, availability_study, completions, export, fit, forget, load, load_worker, man, models, predict,
+    replay, runtime, signals, spin, study_test, top, up,
 };
 use crate::failure::OrUsage;
 

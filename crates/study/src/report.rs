@@ -180,19 +180,19 @@ fn warnings(record: &Record) -> Vec<String> {
 }
 
 impl Report {
-    /// A line for each cell: `table,source,row,model_or_figure,sensor,value,n,need`. Values are shares and not percent.
+    /// A line for each cell: `table,source,row,kind,column,value,n,need`. Values are shares and not percent.
     fn write_csv(&self, out: &mut dyn Write) -> io::Result<()> {
-        writeln!(out, "table,source,row,kind,sensor,value,n,need")?;
+        writeln!(out, "table,source,row,kind,column,value,n,need")?;
         for table in &self.tables {
             for row in &table.rows {
-                for (sensor, cell) in table.columns.iter().zip(&row.cells) {
+                for (column, cell) in table.columns.iter().zip(&row.cells) {
                     let Some((value, n, need)) = csv_cell(*cell) else { continue };
                     let source = match row.source {
                         Source::Published => "published",
                         Source::Scenario | Source::Total => "measured",
                     };
                     let kind = row.heads.get(1).map_or("", String::as_str);
-                    writeln!(out, "{},{source},{},{kind},{sensor},{value},{n},{need}", table.number, row.heads[0])?;
+                    writeln!(out, "{},{source},{},{kind},{column},{value},{n},{need}", table.number, row.heads[0])?;
                 }
             }
         }

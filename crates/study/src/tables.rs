@@ -3,6 +3,7 @@
 mod forecasting;
 mod measurement;
 mod prediction;
+mod run_time;
 mod variance;
 
 use predict::{Loss, Spec};
@@ -28,6 +29,7 @@ pub(crate) fn all(record: &Record) -> Vec<Table> {
         variance::table(record),
         prediction::averages_table(record),
         forecasting::long_table(record, &replayed),
+        run_time::table(record),
     ]
 }
 
