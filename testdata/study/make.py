@@ -121,9 +121,9 @@ def main():
         "2,idle,NWS,cpu.availability.vmstat": [(0.2 + 0.15) / 2, 2],
         "2,idle,AUTO,cpu.availability.hybrid": [(0.075 + 0.025) / 2, 2],
         "2,idle,NWS,cpu.availability.2": [0.1, 1],
-        # Neighbours among readings 0-75, 96-105, 126-135 and 446-459.
-        "3,idle,NWS,cpu.availability": [0.0, 75 + 9 + 9 + 13],
-        "3,idle,AUTO,cpu.availability.vmstat": [0.0, 75 + 9 + 9 + 13],
+        # Neighbours among readings 0-75, 96-105, 126-135 and 446-458; a test that failed is seen at 459.
+        "3,idle,NWS,cpu.availability": [0.0, 75 + 9 + 9 + 12],
+        "3,idle,AUTO,cpu.availability.vmstat": [0.0, 75 + 9 + 9 + 12],
         "4,one-spinner,variance,cpu.availability": [variance(series), len(series)],
         "4,one-spinner,Hurst,cpu.availability": [hurst(series[:76]), 76],
         "6,idle,NWS,cpu.availability": [0.05, 1],

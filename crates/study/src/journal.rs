@@ -26,7 +26,7 @@ pub(crate) const FORMAT: u32 = 1;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub(crate) enum Line {
-    Header(Header),
+    Header(Box<Header>),
     Resumed { time: Timestamp },
     Visit(VisitStart),
     Skipped { round: usize, scenario: String, reason: String },
@@ -130,7 +130,7 @@ pub struct Mark {
 /// All lines of a journal.
 #[derive(Debug)]
 pub(crate) struct Lines {
-    pub header: Header,
+    pub header: Box<Header>,
     pub rest: Vec<Line>,
     /// How many bytes of the file are whole lines.
     pub n_whole_bytes: u64,

@@ -157,7 +157,7 @@ impl Mark {
 impl From<Lines> for Record {
     fn from(lines: Lines) -> Record {
         let mut record =
-            Record { header: lines.header, segments: Vec::new(), skipped: BTreeMap::new(), is_torn: lines.is_torn };
+            Record { header: *lines.header, segments: Vec::new(), skipped: BTreeMap::new(), is_torn: lines.is_torn };
         let mut is_open = false;
         for line in lines.rest {
             match (line, record.segments.last_mut().filter(|_| is_open)) {

@@ -149,6 +149,7 @@ fn about(record: &Record) -> Vec<(&'static str, String)> {
         ),
         ("probes", format!("{} every {}", span(settings.probe_for), span(settings.probe_every))),
         ("busy before", format!("{:.1} % of all cores", 100.0 * header.busy_before)),
+        ("published", "of six hosts in 1998: Wolski, Spring and Hayes, technical report CS98-602 of UCSD".to_owned()),
     ]
 }
 

@@ -149,8 +149,8 @@ impl Settings {
     #[must_use]
     pub fn quick() -> Settings {
         Settings {
-            total: Duration::from_secs(240),
-            visit: Duration::from_secs(15),
+            total: Duration::from_secs(360),
+            visit: Duration::from_secs(25),
             short: Duration::from_secs(1),
             long: Duration::from_secs(4),
             warm_up: Duration::from_secs(4),

@@ -124,7 +124,7 @@ impl Study {
                 let version = env!("CARGO_PKG_VERSION").to_owned();
                 let settings = settings.clone();
                 let header = Header { format: FORMAT, version, host, kernel, n_cores, time, busy_before, settings };
-                journal.commit(&Line::Header(header))?;
+                journal.commit(&Line::Header(Box::new(header)))?;
             }
         }
         let was_torn = recorded.as_ref().is_some_and(|lines| lines.is_torn);

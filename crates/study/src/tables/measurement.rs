@@ -31,7 +31,7 @@ pub(crate) fn table(record: &Record) -> Table {
     let notes = [own, load].map(str::to_owned).into_iter().chain(note_on_threads(&errors.sensors)).collect();
     Table {
         number: 1,
-        title: format!("mean absolute measurement error, tests of {short_seconds} s"),
+        title: format!("mean absolute measurement error, tests of {}", units::span::format(header.settings.short)),
         heads: vec!["scenario"],
         columns: errors.sensors,
         rows,
