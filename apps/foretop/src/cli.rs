@@ -8,7 +8,8 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::client::{Client, NodeUrl};
 use crate::command::{
-    analyze, ask, completions, export, fit, forget, load, load_worker, man, models, predict, replay, signals, top, up,
+    analyze, ask, availability_study, completions, export, fit, forget, load, load_worker, man, models, predict,
+    replay, runtime, signals, spin, study_test, top, up,
 };
 use crate::failure::OrUsage;
 
@@ -30,7 +31,10 @@ pub enum Command {
     Analyze(analyze::Analyze),
     Fit(fit::Fit),
     Replay(replay::Replay),
+    AvailabilityStudy(availability_study::AvailabilityStudy),
+    Runtime(runtime::Runtime),
     Signals(signals::Signals),
+    Spin(spin::Spin),
     Export(export::Export),
     Forget(forget::Forget),
     Load(load::MakeLoad),
@@ -38,6 +42,7 @@ pub enum Command {
     Models(models::Models),
     Completions(completions::Completions),
     Man(man::Man),
+    StudyTest(study_test::StudyTest),
 }
 
 impl Command {
@@ -54,7 +59,10 @@ impl Command {
             Self::Analyze(command) => command.run(out),
             Self::Fit(command) => command.run(out),
             Self::Replay(command) => command.run(),
+            Self::AvailabilityStudy(command) => command.run(out),
+            Self::Runtime(command) => command.run(out),
             Self::Signals(command) => command.run(out),
+            Self::Spin(command) => command.run(),
             Self::Export(command) => command.run(out),
             Self::Forget(command) => command.run(),
             Self::Load(command) => command.run(out),
@@ -62,6 +70,7 @@ impl Command {
             Self::Models(command) => command.run(out),
             Self::Completions(command) => command.run(out),
             Self::Man(command) => command.run(out),
+            Self::StudyTest(command) => command.run(out),
         }
     }
 }

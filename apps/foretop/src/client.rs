@@ -127,6 +127,16 @@ impl Client {
         self.get(&series_path(id, "/forecast"), &query)
     }
 
+    /// How long a task takes that needs so much CPU time and starts at once.
+    pub fn run_time(&self, cpu: Duration, threads: u32, confidence: Confidence) -> Result<api::RunTime, ClientError> {
+        let query = [
+            ("cpu_seconds", cpu.as_secs_f64().to_string()),
+            ("threads", threads.to_string()),
+            ("confidence", confidence.to_string()),
+        ];
+        self.get("/api/v1/runtime", &query)
+    }
+
     /// How the forecasts did so far.
     pub fn accuracy(&self, id: &str) -> Result<api::Accuracy, ClientError> {
         self.get(&series_path(id, "/accuracy"), &[])

@@ -2,6 +2,7 @@
 
 pub mod analyze;
 pub mod ask;
+pub mod availability_study;
 pub mod completions;
 pub mod export;
 pub mod fit;
@@ -13,6 +14,9 @@ pub mod models;
 mod noise;
 pub mod predict;
 pub mod replay;
+pub mod runtime;
 pub mod signals;
+pub mod spin;
+pub mod study_test;
 pub mod top;
 pub mod up;

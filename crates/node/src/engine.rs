@@ -219,6 +219,7 @@ impl Engine {
 impl Entry {
     pub(crate) fn new(about: About, plan: Arc<Plan>) -> Self {
         let forecaster = Forecaster::new(plan, about.key, about.range());
+        let forecaster = if about.n_threads().is_some() { forecaster.with_window_errors() } else { forecaster };
         Self { about, forecaster, heard: None }
     }
 

@@ -4,7 +4,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use predict::SpecError;
+use predict::{RunTimeError, SpecError};
 use units::{Timestamp, span};
 
 use crate::config::{STEP_MAX, STEP_MIN};
@@ -112,6 +112,9 @@ pub(crate) enum QueryError {
     /// A text that is no model.
     #[error(transparent)]
     BadModel(#[from] SpecError),
+    /// A task whose time cannot be told.
+    #[error(transparent)]
+    RunTime(#[from] RunTimeError),
     /// More values than an answer holds.
     #[error("this asks for {n} values, and {max} are the most; ask for a shorter range or a longer step")]
     TooManyPoints {

@@ -12,6 +12,7 @@ mod one_off;
 mod press;
 mod pushed;
 mod refusal;
+mod run_time;
 mod series;
 mod server;
 mod workers;
@@ -105,6 +106,7 @@ fn described_routes(access: &Arc<Access>) -> OpenApiRouter<App> {
         .routes(routes!(series::forecast))
         .routes(routes!(series::remembered))
         .routes(routes!(series::accuracy))
+        .routes(routes!(run_time::run_time))
         .routes(routes!(one_off::forecast))
         .routes(routes!(one_off::forecasts))
         .routes(routes!(events::events))

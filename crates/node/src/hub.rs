@@ -8,6 +8,7 @@ mod forecasts;
 pub(crate) mod health;
 mod history;
 mod pushed;
+mod run_time;
 mod series;
 
 use std::collections::BTreeMap;
@@ -22,6 +23,7 @@ use units::Timestamp;
 pub(crate) use self::forecasts::Gauge;
 pub(crate) use self::health::Counters;
 pub(crate) use self::history::TimeRange;
+pub(crate) use self::run_time::Job;
 pub(crate) use crate::error::QueryError;
 
 use self::fitter::{Due as DueFit, Fitter};

@@ -8,6 +8,7 @@ mod reach;
 use serde::{Deserialize, Serialize};
 
 pub(crate) use calibration::Calibration;
+pub(crate) use empirical::Sorted;
 pub(crate) use reach::{Reach, at_lead};
 
 /// Where the ends of a predictor's intervals come from. Its means and standard errors are the same with each.

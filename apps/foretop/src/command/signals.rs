@@ -46,11 +46,11 @@ impl Signals {
 
     fn write_families(&self, out: &mut dyn Write) -> anyhow::Result<()> {
         let families = sensor::FAMILIES.iter().map(|family| Family {
-            pattern: family.pattern,
+            pattern: &family.pattern,
             alias: family.alias,
             unit: family.unit.as_str(),
             kind: family.kind.as_str(),
-            sentence: family.sentence,
+            sentence: &family.sentence,
         });
         match self.format {
             TableOrJson::Json => write_json(out, &families.collect::<Vec<_>>())?,

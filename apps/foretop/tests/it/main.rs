@@ -12,6 +12,7 @@ mod prometheus;
 mod queries;
 mod replay;
 mod root;
+mod study;
 mod terminal;
 mod top;
 mod up;

@@ -64,6 +64,18 @@ impl About {
         !self.is_pushed() && self.feed().map(|name| &**name) == feed
     }
 
+    /// Of an availability that tells how long tasks take: how many threads they have.
+    pub(crate) fn n_threads(&self) -> Option<u32> {
+        match &self.origin {
+            Origin::Sensor { signal, feed: None } => match &*signal.family().pattern {
+                "cpu.availability" => Some(1),
+                "cpu.availability.{threads}" => signal.labels().first()?.1.parse().ok(),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
     pub(crate) fn unit(&self) -> &str {
         match &self.origin {
             Origin::Sensor { signal, .. } => signal.family().unit.as_str(),

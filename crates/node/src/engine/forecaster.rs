@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
-use predict::{Done, Evaluator, FitError, Forecast, LeadScore, Predictor, Spec, Task, fit};
+use predict::{Done, Evaluator, FitError, Forecast, LeadScore, Predictor, Spec, Task, WindowErrors, fit};
 use units::Timestamp;
 
 use super::baseline::Baseline;
@@ -37,6 +37,8 @@ pub(crate) struct Forecaster {
     naive: Baseline,
     mean: Baseline,
     scores: Scores,
+    /// Of the series that tell how long tasks take.
+    window_errors: Option<WindowErrors>,
     /// What happened since the node started.
     pub(crate) counts: Counts,
 }
@@ -104,9 +106,16 @@ impl Forecaster {
             naive: Baseline::new(Spec::Last),
             mean: Baseline::new(Spec::Mean),
             scores: Scores { model: evaluator.clone(), last: evaluator.clone(), mean: evaluator },
+            window_errors: None,
             counts: Counts::default(),
             plan,
         }
+    }
+
+    /// The same that follows the errors of means over windows too.
+    pub(crate) fn with_window_errors(mut self) -> Self {
+        self.window_errors = Some(self.plan.window_errors());
+        self
     }
 
     pub(crate) fn plan(&self) -> &Plan {
@@ -167,7 +176,8 @@ impl Forecaster {
         }
         if n_left_out >= self.plan.n_kept as u64 {
             let fresh = Self::new(Arc::clone(&self.plan), self.key, self.range);
-            *self = Self { counts: self.counts, last_known: self.last_known, ..fresh };
+            let window_errors = self.window_errors.is_some().then(|| self.plan.window_errors());
+            *self = Self { counts: self.counts, last_known: self.last_known, window_errors, ..fresh };
         } else {
             (1..=n_left_out).for_each(|n| self.step_gap(last + times(self.plan.step, n)));
         }
@@ -178,6 +188,7 @@ impl Forecaster {
         for evaluator in [&mut self.scores.model, &mut self.scores.last, &mut self.scores.mean] {
             evaluator.step(f64::NAN, None);
         }
+        self.window_errors.iter_mut().for_each(|errors| errors.step(f64::NAN, None));
     }
 
     fn step(&mut self, label: Timestamp, sample: f64) {
@@ -261,7 +272,11 @@ impl Forecaster {
         let n_leads = self.plan.n_leads(look);
         let range = self.range;
         let speaking = self.model.as_ref().or(self.naive.predictor());
-        step_score(&mut self.scores.model, sample, speaking, n_leads, range, room);
+        let n_followed = self.window_errors.as_ref().filter(|_| look != Look::Short).map_or(0, WindowErrors::n_leads);
+        step_score(&mut self.scores.model, sample, speaking, n_leads.max(n_followed), range, room);
+        if let Some(errors) = &mut self.window_errors {
+            errors.step(sample, speaking.map(|_| &*room));
+        }
         if look == Look::Remembered && speaking.is_some() {
             self.remember(room, said);
         }
@@ -281,6 +296,11 @@ impl Forecaster {
     /// Who forecasts at this moment: the model, LAST until there is one, nobody before there are two samples.
     pub(crate) fn speaking(&self) -> Option<&Predictor> {
         self.model.as_ref().or(self.naive.predictor())
+    }
+
+    /// How far means of forecasts over windows were off, of the series that tell how long tasks take.
+    pub(crate) fn window_errors(&self) -> Option<&WindowErrors> {
+        self.window_errors.as_ref()
     }
 
     /// The text of the model in use.

@@ -81,6 +81,7 @@ impl From<QueryError> for Refusal {
             QueryError::NotReady { .. } => Self::new(ErrorCode::NotReady, message),
             QueryError::BadParameter { field, .. } => Self::bad_parameter(field, message),
             QueryError::BadModel(_) => Self::of_field(ErrorCode::BadModel, "model", message),
+            QueryError::RunTime(_) => Self::new(ErrorCode::NotReady, message),
             QueryError::TooManyPoints { .. } => Self::new(ErrorCode::BadParameter, message),
             QueryError::Exists { .. } => Self::of_field(ErrorCode::Conflict, "id", message),
             QueryError::NotPushed { .. } => Self::new(ErrorCode::Conflict, message),

@@ -56,11 +56,11 @@ pub(crate) struct Bounds {
 }
 
 /// A copy of what a forecast is made from, so that it can be made while the engine goes on.
-struct Oracle {
+pub(super) struct Oracle {
     predictor: Predictor,
     range: api::Range,
-    origin: Timestamp,
-    step: Duration,
+    pub(super) origin: Timestamp,
+    pub(super) step: Duration,
 }
 
 impl Hub {
@@ -129,7 +129,7 @@ impl Hub {
 }
 
 impl Oracle {
-    fn of(entry: &Entry) -> Result<Self, QueryError> {
+    pub(super) fn of(entry: &Entry) -> Result<Self, QueryError> {
         let forecaster = &entry.forecaster;
         let (Some(predictor), Some(origin)) = (forecaster.speaking(), forecaster.last()) else {
             let have = forecaster.waiting().map_or(0, |(_, n_known)| n_known);
@@ -138,7 +138,7 @@ impl Oracle {
         Ok(Self { predictor: predictor.clone(), range: entry.about.range(), origin, step: entry.about.step })
     }
 
-    fn forecast(&self, n_leads: usize) -> Forecast {
+    pub(super) fn forecast(&self, n_leads: usize) -> Forecast {
         let mut forecast = Forecast::default();
         forecast_within(&self.predictor, n_leads, self.range, &mut forecast);
         forecast

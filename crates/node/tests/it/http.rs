@@ -7,6 +7,7 @@ mod names;
 mod one_off;
 mod page;
 mod refusals;
+mod run_time;
 mod stream;
 
 use std::io::{Read as _, Write as _};
@@ -76,6 +77,13 @@ impl Host {
     fn ready(self) -> Self {
         let is_ready = || (self.get("/readyz").status == 200).then_some(());
         wait_until("the node is ready", PATIENCE, is_ready);
+        self
+    }
+
+    /// Waits until it can be said how long tasks take.
+    fn advising(self) -> Self {
+        let is_advising = || (self.get("/api/v1/runtime?cpu_seconds=1").status == 200).then_some(());
+        wait_until("the host's availability is forecast", PATIENCE, is_advising);
         self
     }
 

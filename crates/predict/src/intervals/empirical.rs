@@ -34,6 +34,11 @@ impl Sorted {
         self.in_order_of_coming.push_back(error);
     }
 
+    /// The errors kept, least first.
+    pub(crate) fn ascending(&self) -> &[f64] {
+        &self.ascending
+    }
+
     pub(crate) fn reach(&self) -> Reach {
         if self.ascending.len() < N_ERRORS_MIN {
             return Reach::NORMAL;

@@ -14,6 +14,7 @@ mod maximum_likelihood;
 mod nws;
 mod predictor;
 mod reference;
+mod run_time;
 mod selection;
 mod state;
 mod tar;

@@ -58,7 +58,7 @@ impl Noise {
         Self(seed)
     }
 
-    fn uniform(&mut self) -> f64 {
+    pub fn uniform(&mut self) -> f64 {
         // SplitMix64 (Steele, Lea and Flood 2014).
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut bits = self.0;

@@ -45,6 +45,7 @@ fn methods_that_are_not_described_are_refused_with_those_that_are() {
 fn request(method: &str, path: &str) -> (String, String) {
     let query = match path {
         "/api/v1/series/{id}/forecasts" => "?lead=1s",
+        "/api/v1/runtime" => "?cpu_seconds=10",
         _ => "",
     };
     let body = match (method, path) {
@@ -69,6 +70,7 @@ fn check_reads(schema: &str, answer: &super::Answer) {
         "Forecast" => drop(answer.json::<api::Forecast>()),
         "Remembered" => drop(answer.json::<api::Remembered>()),
         "Accuracy" => drop(answer.json::<api::Accuracy>()),
+        "RunTime" => drop(answer.json::<api::RunTime>()),
         "OneOffForecast" => drop(answer.json::<api::OneOffForecast>()),
         "OneOffForecasts" => drop(answer.json::<api::OneOffForecasts>()),
         "Accepted" => assert_eq!(answer.json::<api::Accepted>(), api::Accepted { accepted: 2 }),
@@ -80,7 +82,7 @@ fn check_reads(schema: &str, answer: &super::Answer) {
 
 #[test]
 fn every_answer_that_is_described_reads_into_its_type() {
-    let host = Host::start().with_pushed("trace").ready();
+    let host = Host::start().with_pushed("trace").advising();
     let description = description(&host);
     let mut n_read = 0;
     // What removes comes last, and the paths are sorted, so the series is there for all the others.
@@ -115,7 +117,7 @@ fn schema_of<'a>(response: &'a Value, media_type: &str) -> Option<&'a str> {
 
 #[test]
 fn every_parameter_that_is_described_is_taken() {
-    let host = Host::start().with_pushed("trace").ready();
+    let host = Host::start().with_pushed("trace").advising();
     let description = description(&host);
     let mut n_taken = 0;
     for (path, operations) in description["paths"].as_object().unwrap() {

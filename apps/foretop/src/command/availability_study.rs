@@ -1,0 +1,245 @@
+//! `foretop availability-study`: how right sensors and forecasts of CPU availability are on this host.
+
+mod progress;
+
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use anyhow::Context;
+use clap::{Args, Subcommand, ValueEnum};
+use study::{BUSY_MAX, End, Format, Length, Programs, Record, Report, Settings, Study, StudyError, TestProgram};
+use units::{Timestamp, span};
+
+use super::load_worker;
+use super::replay::{eprintln_line as say, interruptions};
+use crate::cli::examples;
+use crate::failure::OrUsage;
+use progress::Progress;
+
+/// For how long the host is looked at before anything is started.
+const LOOK: Duration = Duration::from_secs(3);
+
+/// Run test processes under loads made for it, and compare sensors and forecasts of CPU availability with what they get
+///
+/// The study of Wolski, Spring and Hayes, remade for this host. The full one takes a day; --for says how long it may take,
+/// and --quick rehearses it in minutes. Everything found is in the folder's journal: a study that was stopped is taken up
+/// again by the same command, and `report` prints its tables at any time.
+#[derive(Args)]
+#[command(args_conflicts_with_subcommands = true)]
+#[command(after_help = examples(&[
+    "foretop availability-study --quick",
+    "foretop availability-study --for 75min --dir study --format markdown --out study.md",
+    "foretop availability-study --scenario idle --scenario bursty --for 30min",
+    "foretop availability-study report study --format csv",
+]))]
+pub struct AvailabilityStudy {
+    #[command(subcommand)]
+    report: Option<Part>,
+
+    #[command(flatten)]
+    make: Make,
+}
+
+#[derive(Subcommand)]
+enum Part {
+    Report(ReportOf),
+}
+
+/// Print the tables of what a study has found so far
+#[derive(Args)]
+#[command(after_help = examples(&["foretop availability-study report study --format markdown"]))]
+struct ReportOf {
+    /// Folder of the study
+    dir: PathBuf,
+
+    #[command(flatten)]
+    paper: Paper,
+}
+
+/// How a report is written, and where.
+#[derive(Args)]
+struct Paper {
+    /// How to print the tables
+    #[arg(long, value_enum, default_value = "text")]
+    format: FormatName,
+
+    /// Write them into this file
+    #[arg(long, value_name = "PATH")]
+    out: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, ValueEnum)]
+enum FormatName {
+    /// For terminals.
+    Text,
+    /// For documents.
+    Markdown,
+    /// For programs; see docs/formats/cli.md.
+    Csv,
+}
+
+#[derive(Args)]
+struct Make {
+    /// Folder of the study's journal
+    #[arg(long, value_name = "PATH", default_value = "availability-study")]
+    dir: PathBuf,
+
+    /// Rehearse: tests of 1s and 4s, in minutes, whose figures mean little
+    #[arg(long)]
+    quick: bool,
+
+    /// A load to study under; may be repeated [default: all of them]
+    #[arg(long = "scenario", value_name = "NAME")]
+    scenarios: Vec<String>,
+
+    /// How long all of it may take [default: 24h]
+    #[arg(long = "for", value_name = "TIME", value_parser = span::parse)]
+    total: Option<Duration>,
+
+    /// How long one visit to a scenario is meant to take; rounds of visits follow from it [default: 20min]
+    #[arg(long, value_name = "TIME", value_parser = span::parse)]
+    visit: Option<Duration>,
+
+    /// How many times each scenario is visited
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000), conflicts_with = "visit")]
+    rounds: Option<u32>,
+
+    /// How long a short test spins [default: 10s]
+    #[arg(long, value_name = "TIME", value_parser = span::parse)]
+    short: Option<Duration>,
+
+    /// How long a long test spins [default: 5min]
+    #[arg(long, value_name = "TIME", value_parser = span::parse)]
+    long: Option<Duration>,
+
+    /// The share of the time that long tests may take [default: 0.3]
+    #[arg(long, value_name = "SHARE")]
+    long_share: Option<f64>,
+
+    /// How long a load runs before the first test [default: 75s]
+    #[arg(long, value_name = "TIME", value_parser = span::parse)]
+    warm_up: Option<Duration>,
+
+    /// The least time between two tests [default: 20s]
+    #[arg(long, value_name = "TIME", value_parser = span::parse)]
+    rest: Option<Duration>,
+
+    /// What loads and demands are drawn from [default: 1]
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
+
+    #[command(flatten)]
+    paper: Paper,
+}
+
+impl AvailabilityStudy {
+    pub fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
+        match self.report {
+            Some(Part::Report(ReportOf { dir, paper })) => paper.print(&dir, out),
+            None => self.make.run(out),
+        }
+    }
+}
+
+impl Make {
+    fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
+        let settings = self.settings();
+        settings.check().or_usage()?;
+        let programs = programs()?;
+        let interrupted = interruptions()?;
+        let busy_share = study::busy_share(LOOK)?;
+        let opened = Study::open(&self.dir, settings.clone(), programs, busy_share);
+        let study = match opened {
+            Err(error @ (StudyError::Settings(_) | StudyError::OtherSettings { .. })) => return Err(error).or_usage(),
+            opened => opened?,
+        };
+        announce(&study, &settings, &self.dir, busy_share);
+        let mut progress = Progress::new(study.left());
+        let end = study.run(&interrupted, &mut |event| progress.show(event))?;
+        drop(progress);
+        if end == End::Interrupted {
+            say("stopped; the same command takes it up again");
+        }
+        self.paper.print(&self.dir, out)
+    }
+
+    fn settings(&self) -> Settings {
+        let defaults = if self.quick { Settings::quick() } else { Settings::full() };
+        let scenarios = if self.scenarios.is_empty() { defaults.scenarios } else { self.scenarios.clone() };
+        let long = self.long.unwrap_or(defaults.long);
+        Settings {
+            scenarios,
+            seed: self.seed.unwrap_or(defaults.seed),
+            total: self.total.unwrap_or(defaults.total),
+            visit: self.visit.unwrap_or(defaults.visit),
+            rounds: self.rounds,
+            short: self.short.unwrap_or(defaults.short),
+            long,
+            // The series that long tests are compared with is averaged over as long as they take.
+            average: long,
+            long_share: self.long_share.unwrap_or(defaults.long_share),
+            warm_up: self.warm_up.unwrap_or(defaults.warm_up),
+            rest: self.rest.unwrap_or(defaults.rest),
+            ..defaults
+        }
+    }
+}
+
+impl Paper {
+    fn print(&self, dir: &Path, out: &mut dyn Write) -> anyhow::Result<()> {
+        let report = Report::new(&Record::read(dir)?);
+        let format = match self.format {
+            FormatName::Text => Format::Text,
+            FormatName::Markdown => Format::Markdown,
+            FormatName::Csv => Format::Csv,
+        };
+        let Some(path) = &self.out else { return Ok(report.write(format, out)?) };
+        write_file(&report, format, path).with_context(|| format!("cannot write `{}`", path.display()))
+    }
+}
+
+fn write_file(report: &Report, format: Format, path: &Path) -> io::Result<()> {
+    let mut file = BufWriter::new(File::create(path)?);
+    report.write(format, &mut file)?;
+    file.flush()
+}
+
+/// This very program is what loads and tests are made of.
+fn programs() -> anyhow::Result<Programs> {
+    let worker = load_worker::worker()?;
+    let test = TestProgram { program: worker.program.clone(), arguments: vec!["study-test".into()] };
+    Ok(Programs { worker, test })
+}
+
+/// What is going to happen, and what speaks against it.
+fn announce(study: &Study, settings: &Settings, dir: &Path, busy_share: f64) {
+    let plan = study.plan();
+    let rounds = if plan.n_rounds == 1 { "1 round".to_owned() } else { format!("{} rounds", plan.n_rounds) };
+    let end = Timestamp::from_system(SystemTime::now() + study.left()).floor_to(Duration::from_secs(1));
+    let n_scenarios = settings.scenarios.len();
+    say(&format!(
+        "{n_scenarios} {} in {rounds}: {} tests of {} and {} of {}, in {}; ends at {end}; journal in {}",
+        if n_scenarios == 1 { "scenario" } else { "scenarios" },
+        plan.n_tests(Length::Short),
+        span::format(settings.short),
+        plan.n_tests(Length::Long),
+        span::format(settings.long),
+        span::format(whole_seconds(study.left())),
+        dir.display()
+    ));
+    if study.was_torn {
+        say("the last line of the journal was torn, and is dropped");
+    }
+    if busy_share > BUSY_MAX {
+        say(&format!(
+            "warning: this host is busy to {:.0} % with other things, which will be in all figures",
+            100.0 * busy_share
+        ));
+    }
+}
+
+fn whole_seconds(span: Duration) -> Duration {
+    Duration::from_secs(span.as_secs())
+}

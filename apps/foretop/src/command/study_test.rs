@@ -1,0 +1,35 @@
+//! `foretop study-test`: one test process of a study. Not for people.
+
+use std::io::Write;
+use std::time::Duration;
+
+use clap::Args;
+use study::Assignment;
+use units::span;
+
+use crate::cli::examples;
+
+/// Spin, and say what this process's CPU clock had over the wall clock; started by `availability-study`
+#[derive(Args)]
+#[command(hide = true, after_help = examples(&["foretop study-test --mark 10s --threads 1 --demand 3s"]))]
+pub struct StudyTest {
+    /// When to look at both clocks; may be repeated, and the last one is the end
+    #[arg(long = "mark", value_name = "TIME", value_parser = span::parse, required = true)]
+    marks: Vec<Duration>,
+
+    /// How many threads spin
+    #[arg(long, value_name = "N", default_value = "1", value_parser = clap::value_parser!(u32).range(1..=65_536))]
+    threads: u32,
+
+    /// The CPU time whose wall time is to be noted
+    #[arg(long, value_name = "TIME", value_parser = span::parse)]
+    demand: Duration,
+}
+
+impl StudyTest {
+    pub fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
+        let assignment = Assignment { marks: self.marks, n_threads: self.threads, demand: self.demand };
+        serde_json::to_writer(&mut *out, &study::spin(&assignment))?;
+        Ok(writeln!(out)?)
+    }
+}

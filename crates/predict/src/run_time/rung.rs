@@ -1,0 +1,145 @@
+//! The errors of means over windows of one length.
+
+use std::collections::VecDeque;
+
+use statrs::distribution::{ContinuousCDF, StudentsT};
+
+use crate::intervals::Sorted;
+
+/// Origins are this share of the length apart.
+const N_ORIGINS_A_LENGTH: usize = 4;
+
+/// Errors that the word of the model counts for. With 4 an interval of 95 % that is the model's alone reaches 1.4 times as
+/// far as a normal one.
+const N_OF_MODEL: f64 = 4.0;
+
+/// With fewer errors than the first, quantiles are those of a t distribution; with as many as the second, they are the
+/// errors' own; between them in between.
+const N_OWN: (f64, f64) = (20.0, 60.0);
+
+/// Of one length: forecasts under way, and errors.
+#[derive(Clone, Debug)]
+pub(crate) struct Rung {
+    length: usize,
+    /// When a forecast was noted last; 0 for never.
+    noted: u64,
+    /// Means said, and when their windows end.
+    said: VecDeque<(u64, f64)>,
+    errors: Sorted,
+}
+
+/// What is known of the errors of one length at one moment.
+#[derive(Clone, Debug)]
+pub(crate) struct Known {
+    pub(crate) length: usize,
+    /// What the model says.
+    model_variance: f64,
+    /// How many independent errors are known.
+    n: f64,
+    errors: Vec<f64>,
+    /// Mean and variance of the errors, those that the model counts for included.
+    mean: f64,
+    variance: f64,
+}
+
+impl Rung {
+    pub(crate) fn new(length: usize) -> Self {
+        Self { length, noted: 0, said: VecDeque::new(), errors: Sorted::default() }
+    }
+
+    pub(crate) fn length(&self) -> usize {
+        self.length
+    }
+
+    pub(crate) fn n(&self) -> usize {
+        self.errors.ascending().len()
+    }
+
+    fn spacing(&self) -> usize {
+        self.length.div_ceil(N_ORIGINS_A_LENGTH)
+    }
+
+    /// Whether a window ends with the sample of `clock`.
+    pub(crate) fn is_due(&self, clock: u64) -> bool {
+        self.said.front().is_some_and(|(end, _)| *end == clock)
+    }
+
+    /// Takes the mean over the window that ends, NaN if it is not known.
+    pub(crate) fn learn(&mut self, mean: f64) {
+        if let Some((_, said)) = self.said.pop_front() {
+            let error = mean - said;
+            if !error.is_nan() {
+                self.errors.learn(error);
+            }
+        }
+    }
+
+    /// Takes the forecast over the window that begins `lag` steps after `clock`, if the last one is long enough ago.
+    pub(crate) fn note(&mut self, clock: u64, lag: usize, means: &[f64]) {
+        if self.noted > 0 && clock - self.noted < self.spacing() as u64 {
+            return;
+        }
+        self.noted = clock;
+        let mean = means.iter().sum::<f64>() / means.len() as f64;
+        self.said.push_back((clock + (lag + self.length) as u64, mean));
+    }
+
+    /// `ratio` is how many times larger than the model's the variance was at shorter lengths.
+    pub(crate) fn known(&self, model_variance: f64, ratio: f64) -> Known {
+        let errors = self.errors.ascending().to_vec();
+        let n_all = errors.len() as f64;
+        let n = n_all * (self.spacing() as f64 / self.length as f64);
+        let n_sum = n + N_OF_MODEL;
+        let share = n / n_sum;
+        let (mut mean, mut square) = (0.0, 0.0);
+        for error in &errors {
+            mean += error / n_all;
+            square += error * error / n_all;
+        }
+        let own_variance = (square - mean * mean).max(0.0);
+        let prior = model_variance * ratio;
+        // The model says that the mean is 0; that it is not adds to the variance.
+        let variance = (1.0 - share) * prior + share * own_variance + share * (1.0 - share) * mean * mean;
+        Known { length: self.length, model_variance, n, errors, mean: share * mean, variance }
+    }
+}
+
+impl Known {
+    /// How many times larger than the model's the variance is; 1 if the model has none.
+    pub(crate) fn ratio(&self) -> f64 {
+        let ratio = self.variance / self.model_variance;
+        if ratio.is_finite() { ratio } else { 1.0 }
+    }
+
+    pub(crate) fn median(&self) -> f64 {
+        self.quantile(0.5)
+    }
+
+    /// What an error lies below with probability `p`.
+    pub(crate) fn quantile(&self, p: f64) -> f64 {
+        let share = ((self.n - N_OWN.0) / (N_OWN.1 - N_OWN.0)).clamp(0.0, 1.0);
+        match self.own_quantile(p) {
+            Some(own) if share == 1.0 => own,
+            Some(own) if share > 0.0 => share * own + (1.0 - share) * self.t_quantile(p),
+            _ => self.t_quantile(p),
+        }
+    }
+
+    /// Of a next error, if errors are normal.
+    fn t_quantile(&self, p: f64) -> f64 {
+        let n_sum = self.n + N_OF_MODEL;
+        let deviation = (self.variance * (1.0 + 1.0 / n_sum)).sqrt();
+        let t = StudentsT::new(0.0, 1.0, n_sum).map_or(0.0, |t| t.inverse_cdf(p));
+        self.mean + deviation * t
+    }
+
+    /// Of a next error, if all are exchangeable and as many as `n` independent: the rank `(n + 1) p`. `None` further out
+    /// than there are errors.
+    fn own_quantile(&self, p: f64) -> Option<f64> {
+        let share = ((self.n + 1.0) * p - 0.5) / self.n;
+        let rank = share * self.errors.len() as f64 - 0.5;
+        let below = rank.floor();
+        let (low, high) = (self.errors.get(below as usize)?, self.errors.get(rank.ceil() as usize)?);
+        (rank >= 0.0).then(|| low + (rank - below) * (high - low))
+    }
+}

@@ -1,0 +1,113 @@
+//! What can go wrong: with a journal, and with a study.
+
+use std::{io, path::PathBuf};
+
+use sensor::{HybridError, OpenError};
+
+use crate::SettingsError;
+
+/// A journal that cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum JournalError {
+    /// The file system refused.
+    #[error("cannot {doing} the journal `{}`", path.display())]
+    Io {
+        /// The journal.
+        path: PathBuf,
+        /// What was tried.
+        doing: &'static str,
+        /// Why not.
+        source: io::Error,
+    },
+    /// A line that is none, with others after it.
+    #[error("line {line} of the journal `{}` is no line of a study", path.display())]
+    Line {
+        /// The journal.
+        path: PathBuf,
+        /// Which line, from 1.
+        line: usize,
+        /// What is wrong with it.
+        source: serde_json::Error,
+    },
+    /// Another file, or a journal whose start was lost.
+    #[error("the journal `{}` does not begin with a header: it is none of a study", path.display())]
+    NoHeader {
+        /// The journal.
+        path: PathBuf,
+    },
+    /// Written by another version of the program.
+    #[error("the journal `{}` has format {given}, and only format {known} is known", path.display())]
+    Format {
+        /// The journal.
+        path: PathBuf,
+        /// Its format.
+        given: u32,
+        /// The one that is known.
+        known: u32,
+    },
+    /// Another study is writing it.
+    #[error("the journal `{}` is being written by another study: wait for its end, or choose another folder", path.display())]
+    Busy {
+        /// The journal.
+        path: PathBuf,
+    },
+    /// There is nothing to report of.
+    #[error("there is no journal `{}`: run a study in this folder first", path.display())]
+    Missing {
+        /// The journal.
+        path: PathBuf,
+    },
+}
+
+/// A study that cannot be made.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum StudyError {
+    /// What it was told makes no study.
+    #[error(transparent)]
+    Settings(#[from] SettingsError),
+    /// Its journal cannot be used.
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+    /// The folder holds a study of another kind.
+    #[error(
+        "the study in `{}` was begun with {name} {recorded}, and not {given}: give the same settings, or choose another folder",
+        dir.display()
+    )]
+    OtherSettings {
+        /// The folder.
+        dir: PathBuf,
+        /// The first setting that differs.
+        name: String,
+        /// Its value in the journal.
+        recorded: String,
+        /// Its value as given.
+        given: String,
+    },
+    /// The folder holds a study of another host.
+    #[error(
+        "the study in `{}` was begun on {recorded}, and this is {given}: choose another folder",
+        dir.display()
+    )]
+    OtherHost {
+        /// The folder.
+        dir: PathBuf,
+        /// The host in the journal.
+        recorded: String,
+        /// This one.
+        given: String,
+    },
+    /// The host has no `/proc`.
+    #[error(transparent)]
+    Host(#[from] OpenError),
+    /// The hybrid sensor cannot be started so.
+    #[error(transparent)]
+    Hybrid(#[from] HybridError),
+    /// The number of cores cannot be told.
+    #[error("cannot tell how many cores this host has")]
+    Cores {
+        /// Why not.
+        source: io::Error,
+    },
+}

@@ -1,0 +1,181 @@
+//! What a journal says: visits, and in each the readings and the tests.
+
+use std::{collections::BTreeMap, path::Path};
+
+use crate::{
+    Header, JournalError, Mark, Outcome, Reading, TestDone, VisitStart,
+    journal::{self, FILE_NAME, Line, Lines},
+};
+
+/// The kernel's load average over a minute weighs what was this many seconds ago by `1 / e`.
+const LOAD_MEMORY_SECONDS: f64 = 60.0;
+
+/// The signal of the formula by the load average, and the load itself.
+const BY_LOAD: &str = "cpu.availability.loadavg";
+const LOAD: &str = "load.1m";
+
+/// Everything that a study has found so far.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Record {
+    /// Where and how.
+    pub header: Header,
+    /// The visits that were made, in their order, whole or broken off.
+    pub segments: Vec<Segment>,
+    /// Scenarios that could not be made, and why.
+    pub skipped: BTreeMap<String, String>,
+    /// Whether the journal had a last line that was torn, and is left out.
+    pub is_torn: bool,
+}
+
+/// A stretch without a break: one visit.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Segment {
+    /// Its scenario.
+    pub start: VisitStart,
+    /// What the sensors said, oldest first.
+    pub readings: Vec<Reading>,
+    /// The tests that ended, in their order.
+    pub tests: Vec<TestDone>,
+}
+
+impl Record {
+    /// Reads the journal in the folder `dir`.
+    ///
+    /// # Errors
+    /// [`JournalError`] when there is none, when it cannot be read, and for lines that are none.
+    pub fn read(dir: &Path) -> Result<Record, JournalError> {
+        let lines = journal::read(dir)?;
+        lines.map(Record::from).ok_or_else(|| JournalError::Missing { path: dir.join(FILE_NAME) })
+    }
+
+    /// The segments of one scenario.
+    pub(crate) fn of<'r>(&'r self, scenario: &str) -> impl Iterator<Item = &'r Segment> {
+        self.segments.iter().filter(move |segment| segment.start.scenario == scenario)
+    }
+
+    /// Tests that failed, with their scenario.
+    pub(crate) fn failures(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.segments.iter().flat_map(|segment| {
+            segment.tests.iter().filter_map(|test| match &test.outcome {
+                Outcome::Failed { reason } => Some((segment.start.scenario.as_str(), reason.as_str())),
+                Outcome::Done(_) => None,
+            })
+        })
+    }
+
+    /// The availability signals that were read, `cpu.availability` first, then the others of one thread, then several.
+    pub(crate) fn sensors(&self) -> Vec<String> {
+        let readings = self.segments.iter().flat_map(|segment| &segment.readings);
+        let mut seen: Vec<&String> = Vec::new();
+        for id in readings.flat_map(|reading| reading.said.keys()) {
+            if id != LOAD && !seen.contains(&id) {
+                seen.push(id);
+            }
+        }
+        let mut sensors: Vec<String> = seen.into_iter().cloned().collect();
+        let known = ["cpu.availability", "cpu.availability.vmstat", BY_LOAD, "cpu.availability.hybrid"];
+        let rank = |id: &String| known.iter().position(|known| known == id).unwrap_or(known.len());
+        sensors.sort_by_key(|id| (rank(id), threads_of(id), id.clone()));
+        sensors
+    }
+}
+
+/// For how many threads a signal speaks: 2 for `cpu.availability.2`, 1 for those without a number.
+pub(crate) fn threads_of(id: &str) -> u32 {
+    id.rsplit('.').next().and_then(|word| word.parse().ok()).unwrap_or(1)
+}
+
+impl Segment {
+    /// The series of one sensor: a value for each step since the visit began, NaN where there is none or where the
+    /// sensor saw a test.
+    ///
+    /// A reading counts as disturbed from the start of a test until the sensors have settled after its end. The load
+    /// average's memory is longer than any rest, so from its readings the part that is the tests' own is taken out,
+    /// which is known exactly.
+    pub(crate) fn series(&self, id: &str, header: &Header) -> Vec<f64> {
+        let step_seconds = header.settings.step.as_secs_f64();
+        let mut samples = Vec::new();
+        for reading in &self.readings {
+            let slot = (reading.at_seconds / step_seconds).round() as usize;
+            if slot >= samples.len() {
+                samples.resize(slot + 1, f64::NAN);
+            }
+            if !self.is_disturbed(reading.at_seconds, header) {
+                samples[slot] = self.value(reading, id, header).unwrap_or(f64::NAN);
+            }
+        }
+        samples
+    }
+
+    /// The slot of the last reading before a test, and what the sensor said there.
+    pub(crate) fn before(&self, test: &TestDone, id: &str, header: &Header) -> Option<(usize, f64)> {
+        let last = self.readings.iter().take_while(|reading| reading.at_seconds <= test.start_seconds).last()?;
+        let slot = (last.at_seconds / header.settings.step.as_secs_f64()).round() as usize;
+        self.value(last, id, header).map(|value| (slot, value))
+    }
+
+    fn is_disturbed(&self, at_seconds: f64, header: &Header) -> bool {
+        let settle_seconds = header.settings.settle().as_secs_f64();
+        let disturbs =
+            |test: &TestDone| at_seconds > test.start_seconds && at_seconds <= test.end_seconds + settle_seconds;
+        self.tests.iter().any(disturbs)
+    }
+
+    fn value(&self, reading: &Reading, id: &str, header: &Header) -> Option<f64> {
+        let said = reading.said.get(id).copied()?;
+        let Some(load) = reading.said.get(LOAD).filter(|_| id == BY_LOAD) else { return Some(said) };
+        let others = (load - self.own_load(reading.at_seconds)).max(0.0);
+        Some((f64::from(header.n_cores) / (others + 1.0)).min(1.0))
+    }
+
+    /// How much of the 1-minute load average is tests of this visit that have ended or run: a moving average that
+    /// forgets exponentially, of a number of tasks that is known.
+    fn own_load(&self, at_seconds: f64) -> f64 {
+        let kept = |since_seconds: f64| (-since_seconds.max(0.0) / LOAD_MEMORY_SECONDS).exp();
+        let of = |test: &TestDone| {
+            f64::from(test.n_threads) * (kept(at_seconds - test.end_seconds) - kept(at_seconds - test.start_seconds))
+        };
+        self.tests.iter().filter(|test| test.start_seconds <= at_seconds).map(of).sum()
+    }
+}
+
+impl TestDone {
+    /// What the test had by the moment `wanted_seconds` that it was to look at its clocks.
+    pub(crate) fn mark(&self, wanted_seconds: f64) -> Option<Mark> {
+        let Outcome::Done(spun) = &self.outcome else { return None };
+        spun.marks.iter().copied().find(|mark| mark.wanted_seconds == wanted_seconds && mark.passed_seconds > 0.0)
+    }
+}
+
+impl Mark {
+    /// CPU clock over wall clock: cores, all threads together.
+    pub(crate) fn got(self) -> f64 {
+        self.used_seconds / self.passed_seconds
+    }
+}
+
+impl From<Lines> for Record {
+    fn from(lines: Lines) -> Record {
+        let mut record =
+            Record { header: *lines.header, segments: Vec::new(), skipped: BTreeMap::new(), is_torn: lines.is_torn };
+        let mut is_open = false;
+        for line in lines.rest {
+            match (line, record.segments.last_mut().filter(|_| is_open)) {
+                (Line::Visit(start), _) => {
+                    record.segments.push(Segment { start, readings: Vec::new(), tests: Vec::new() });
+                    is_open = true;
+                }
+                (Line::Reading(reading), Some(segment)) => segment.readings.push(reading),
+                (Line::Test(test), Some(segment)) => segment.tests.push(test),
+                (Line::Skipped { scenario, reason, .. }, _) => {
+                    record.skipped.insert(scenario, reason);
+                    is_open = false;
+                }
+                (Line::VisitEnd | Line::Resumed { .. }, _) => is_open = false,
+                // A second header or a reading between visits is nothing that a study writes, and says nothing.
+                (Line::Header(_) | Line::Reading(_) | Line::Test(_), _) => {}
+            }
+        }
+        record
+    }
+}

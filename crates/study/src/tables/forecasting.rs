@@ -1,0 +1,136 @@
+//! Tables 2 and 6: how far forecasts that were made before a test were from what the test got.
+
+use crate::{
+    Length, Record, TestDone,
+    outlook::Outlook,
+    published,
+    record::{Segment, threads_of},
+    table::Table,
+};
+
+use super::{Errors, models, most, note_on_threads, share};
+
+/// With fewer averages before it, a long test is compared with the mean of the forecasts for single steps.
+const N_AVERAGES_MIN: usize = 3;
+
+/// Forecasts and what came of them.
+pub(crate) struct Replayed {
+    short: Errors,
+    long: Errors,
+    /// Long tests, by whether their forecasts were of the averaged series or not.
+    n_by_averages: usize,
+    n_by_steps: usize,
+}
+
+/// Makes every forecast as it would have been made at its moment.
+pub(crate) fn replay(record: &Record) -> Replayed {
+    let names = models().map(|(name, _)| name);
+    let mut replayed = Replayed {
+        short: Errors::new(record, &names),
+        long: Errors::new(record, &names),
+        n_by_averages: 0,
+        n_by_steps: 0,
+    };
+    for segment in &record.segments {
+        for sensor in 0..replayed.short.sensors.len() {
+            replayed.follow(record, segment, sensor);
+        }
+    }
+    replayed
+}
+
+impl Replayed {
+    /// Goes through the series of one sensor in one visit, and forecasts at the start of each test.
+    fn follow(&mut self, record: &Record, segment: &Segment, sensor: usize) {
+        let (header, settings) = (&record.header, &record.header.settings);
+        let id = self.short.sensors[sensor].clone();
+        let samples = segment.series(&id, header);
+        let n_steps = |span: std::time::Duration| (span.as_nanos() / settings.step.as_nanos()).max(1) as usize;
+        let (n_short, n_long) = (n_steps(settings.short), n_steps(settings.long));
+        let scenario = &segment.start.scenario;
+        for (model, (_, spec)) in models().into_iter().enumerate() {
+            let mut outlook = Outlook::new(spec.clone(), most(&id));
+            let mut n_taken = 0;
+            for test in segment.tests.iter().filter(|test| test.n_threads == threads_of(&id)) {
+                let Some((slot, _)) = segment.before(test, &id, header) else { continue };
+                // A reading that was late may share a slot with the one before it.
+                samples[n_taken.min(slot + 1)..=slot.min(samples.len() - 1)]
+                    .iter()
+                    .for_each(|&sample| outlook.step(sample));
+                n_taken = slot + 1;
+                if let Some((said, got)) = outlook.mean_ahead(n_short).zip(got(test, settings.short)) {
+                    self.short.add(scenario, model, sensor, share(said - got, &id));
+                }
+                if let Some(got) = got(test, settings.long).filter(|_| test.length == Length::Long) {
+                    let averages = averages_until(&samples[..=slot], n_steps(settings.average));
+                    let is_by_averages = averages.len() >= N_AVERAGES_MIN && settings.average == settings.long;
+                    let said =
+                        if is_by_averages { ahead_of(&averages, &spec, most(&id)) } else { outlook.mean_ahead(n_long) };
+                    if let Some(said) = said {
+                        self.long.add(scenario, model, sensor, share(said - got, &id));
+                        if (model, sensor) == (0, 0) {
+                            *(if is_by_averages { &mut self.n_by_averages } else { &mut self.n_by_steps }) += 1;
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn got(test: &TestDone, span: std::time::Duration) -> Option<f64> {
+    test.mark(span.as_secs_f64()).map(crate::Mark::got)
+}
+
+/// The averages over `length` samples that end with the last sample, oldest first.
+fn averages_until(samples: &[f64], length: usize) -> Vec<f64> {
+    let whole = &samples[samples.len() % length..];
+    series::bucket_means(whole, length)
+}
+
+fn ahead_of(averages: &[f64], spec: &predict::Spec, most: f64) -> Option<f64> {
+    let mut outlook = Outlook::new(spec.clone(), most);
+    averages.iter().for_each(|&average| outlook.step(average));
+    outlook.mean_ahead(1)
+}
+
+pub(crate) fn short_table(record: &Record, replayed: &Replayed) -> Table {
+    let errors = &replayed.short;
+    let short = units::span::format(record.header.settings.short);
+    let mut rows = errors.rows();
+    rows.extend(published::rows(&published::TRUE_FORECASTING, &["NWS"], &errors.sensors));
+    let note = format!(
+        "A forecast is the mean of the forecasts for the steps of the {short} after the last reading before the test, \
+         from the readings of this visit before it."
+    );
+    Table {
+        number: 2,
+        title: format!("mean true forecasting error, tests of {short}"),
+        heads: vec!["scenario", "model"],
+        columns: errors.sensors.clone(),
+        rows,
+        notes: std::iter::once(note).chain(note_on_threads(&errors.sensors)).collect(),
+    }
+}
+
+pub(crate) fn long_table(record: &Record, replayed: &Replayed) -> Table {
+    let errors = &replayed.long;
+    let long = units::span::format(record.header.settings.long);
+    let mut rows = errors.rows();
+    rows.extend(published::rows(&published::TRUE_FORECASTING_OF_AVERAGES, &["NWS"], &errors.sensors));
+    let Replayed { n_by_averages, n_by_steps, .. } = replayed;
+    let note = format!(
+        "{n_by_averages} tests are compared with the forecast of the series of {} averages, one step ahead; {n_by_steps}, \
+         with fewer than {N_AVERAGES_MIN} averages before them in their visit, with the mean of the forecasts for the \
+         steps of the {long} after the last reading.",
+        units::span::format(record.header.settings.average)
+    );
+    Table {
+        number: 6,
+        title: format!("mean true forecasting error, tests of {long}"),
+        heads: vec!["scenario", "model"],
+        columns: errors.sensors.clone(),
+        rows,
+        notes: vec![note],
+    }
+}
