@@ -11,6 +11,7 @@ mod prometheus;
 mod queries;
 mod replay;
 mod root;
+mod runtime;
 mod terminal;
 mod top;
 mod up;
