@@ -16,10 +16,10 @@ part() {
     printf '\n==== %s\n' "$current"
 }
 
-# An ignored test outside these two files would be run by nobody.
+# An ignored test outside these files would be run by nobody.
 every_ignored_test_has_a_part() {
     local stray
-    stray=$(grep -rn --include='*.rs' '#\[ignore' crates apps | grep -v '/tests/it/\(root\|prometheus\)\.rs:' || true)
+    stray=$(grep -rn --include='*.rs' '#\[ignore' crates apps | grep -v '/tests/it/\(root\|prometheus\|snmpd\)\.rs:' || true)
     if [ -n "$stray" ]; then
         printf 'ignored tests that no part of scripts/test.sh runs:\n%s\n' "$stray" >&2
         return 1
@@ -37,7 +37,7 @@ find_root() {
 }
 
 part "what the tests need"
-scripts/install-system-packages.sh cargo npm cc chromium kill unshare
+scripts/install-system-packages.sh cargo npm cc chromium kill snmpd unshare
 FORETOP_PROMETHEUS=$(scripts/unpack-prometheus.sh)
 export FORETOP_PROMETHEUS
 export CHROMIUM="${CHROMIUM:-$(command -v chromium)}"
@@ -58,6 +58,9 @@ FORETOP_TOUR="$CARGO_TARGET_DIR/tour" .venv/bin/pytest python
 
 part "a real Prometheus reads the metrics"
 cargo test --workspace --locked --test it -- --ignored prometheus::
+
+part "a real snmpd says what its links carry"
+FORETOP_SNMPD=$(PATH="$PATH:/usr/sbin" type -P snmpd) cargo test --workspace --locked --test it -- --ignored snmpd::
 
 part "as root"
 if find_root; then

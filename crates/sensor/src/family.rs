@@ -284,6 +284,22 @@ pub static FAMILIES: &[Family] = &[
     rate("net.{interface}.sent", Unit::BytesPerSecond, "Bytes sent per second on an interface."),
     rate("net.{interface}.received_packets", Unit::PacketsPerSecond, "Packets received per second on an interface."),
     rate("net.{interface}.sent_packets", Unit::PacketsPerSecond, "Packets sent per second on an interface."),
+    gauge(
+        "flow.{peer}",
+        Unit::BytesPerSecond,
+        "Bytes per second that a new flow to a peer would get, if the others go on as they do: the least of the links on its way.",
+    ),
+    rate(
+        "link.{name}.received",
+        Unit::BytesPerSecond,
+        "Bytes received per second on a link, as its agent counts them.",
+    ),
+    rate("link.{name}.sent", Unit::BytesPerSecond, "Bytes sent per second on a link, as its agent counts them."),
+    gauge(
+        "link.{name}.capacity",
+        Unit::BytesPerSecond,
+        "Bytes per second that a link can carry each way; 0 while it is down.",
+    ),
     rate("disk.{device}.read", Unit::BytesPerSecond, "Bytes read per second from a disk."),
     rate("disk.{device}.written", Unit::BytesPerSecond, "Bytes written per second to a disk."),
     rate("disk.{device}.reads", Unit::OperationsPerSecond, "Reads completed per second by a disk."),

@@ -32,6 +32,7 @@ mod disk;
 mod error;
 mod family;
 mod file;
+pub mod flow;
 mod host;
 mod hybrid;
 mod load;

@@ -5,4 +5,7 @@ mod document;
 mod hostile;
 mod recorded;
 mod scene;
+mod simulated_agent;
+mod snmp;
+mod snmpd;
 mod trouble;
