@@ -14,6 +14,7 @@ scripts/python-venv.sh bench/requirements.txt
 scripts/python-package.sh release
 cargo build --release --locked -p bench --features skaters
 cargo bench --locked -p predict --bench ar --bench fleet
+cargo bench --locked -p sensor --bench snmp
 .venv/bin/python bench/fit_peers.py
 .venv/bin/python bench/step_peers.py
 .venv/bin/python bench/fleet_rates.py

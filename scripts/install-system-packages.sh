@@ -14,6 +14,7 @@ declare -A package_of=(
     [kill]="procps"
     [Rscript]="r-base-core"
     [shellcheck]="shellcheck"
+    [snmpd]="snmpd"
     [tc]="iproute2"
     [tmux]="tmux"
     [unshare]="util-linux"
@@ -30,6 +31,8 @@ is_there() {
     case "$1" in
         venv) python3 -c 'import ensurepip, venv' 2>/dev/null ;;
         fracdiff) Rscript -e 'library(fracdiff)' >/dev/null 2>&1 ;;
+        # A server's place is not in everyone's search path.
+        snmpd) PATH="$PATH:/usr/sbin" type -P "$1" >/dev/null ;;
         # A program, that is: a builtin of this shell is of no use to others.
         *) type -P "$1" >/dev/null ;;
     esac

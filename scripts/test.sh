@@ -19,7 +19,7 @@ part() {
 # An ignored test outside these files would be run by nobody.
 every_ignored_test_has_a_part() {
     local stray
-    stray=$(grep -rn --include='*.rs' '#\[ignore' crates apps | grep -v '/tests/it/\(root\|prometheus\|node_exporter\)\.rs:' || true)
+    stray=$(grep -rn --include='*.rs' '#\[ignore' crates apps | grep -v '/tests/it/\(root\|prometheus\|node_exporter\|snmpd\)\.rs:' || true)
     if [ -n "$stray" ]; then
         printf 'ignored tests that no part of scripts/test.sh runs:\n%s\n' "$stray" >&2
         return 1
@@ -37,7 +37,7 @@ find_root() {
 }
 
 part "what the tests need"
-scripts/install-system-packages.sh cargo npm cc chromium ip kill tc unshare
+scripts/install-system-packages.sh cargo npm cc chromium ip kill snmpd tc unshare
 FORETOP_PROMETHEUS=$(scripts/unpack-package.sh prometheus)
 FORETOP_NODE_EXPORTER=$(scripts/unpack-package.sh prometheus-node-exporter)
 export FORETOP_PROMETHEUS FORETOP_NODE_EXPORTER
@@ -62,6 +62,9 @@ cargo test --workspace --locked --test it -- --ignored prometheus::
 
 part "signals of a real node exporter"
 cargo test --workspace --locked --test it -- --ignored node_exporter::
+
+part "a real snmpd says what its links carry"
+FORETOP_SNMPD=$(PATH="$PATH:/usr/sbin" type -P snmpd) cargo test --workspace --locked --test it -- --ignored snmpd::
 
 part "as root"
 if find_root; then

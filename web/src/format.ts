@@ -24,12 +24,22 @@ export function quantity(value: number | null | undefined, unit: string): Quanti
     case "bytes":
     case "bytes/s":
       return bytes(value, unit);
+    case "seconds":
+      return seconds(value);
     case "packets/s":
     case "operations/s":
       return { figure: Math.abs(value) < 10 ? decimals(value, 2) : plain(value), unit };
     default:
       return { figure: plain(value), unit };
   }
+}
+
+/** A length of time in the unit that leaves something in front of the point. */
+function seconds(value: number): Quantity {
+  const magnitude = Math.abs(value);
+  if (magnitude > 0 && magnitude < 1e-3) return { figure: decimals(value * 1e6, 1), unit: "µs" };
+  if (magnitude > 0 && magnitude < 1) return { figure: decimals(value * 1e3, 2), unit: "ms" };
+  return { figure: decimals(value, 2), unit: "s" };
 }
 
 /** `quantity` as one text: `97.2 %`. */

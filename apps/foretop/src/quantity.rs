@@ -9,6 +9,7 @@ pub fn format(value: f64, unit: &str) -> String {
         "ratio" | "" => number(value),
         "bytes" => scaled(value, 1024.0, &BINARY, ""),
         "bytes/s" => scaled(value, 1024.0, &BINARY, "/s"),
+        "seconds" => seconds(value),
         _ if value.abs() < 10_000.0 => format!("{} {unit}", number(value)),
         _ => format!("{} {unit}", scaled(value, 1000.0, &DECIMAL, "")),
     }
@@ -18,7 +19,7 @@ pub fn format(value: f64, unit: &str) -> String {
 pub fn format_short(value: f64, unit: &str) -> String {
     match unit {
         "ratio" => format!("{:.1} %", 100.0 * value),
-        "bytes" | "bytes/s" => format(value, unit),
+        "bytes" | "bytes/s" | "seconds" => format(value, unit),
         _ if value.abs() < 10_000.0 => number(value),
         _ => scaled(value, 1000.0, &DECIMAL, ""),
     }
@@ -40,6 +41,17 @@ pub fn number(value: f64) -> String {
     } else {
         format!("{value:.0}")
     }
+}
+
+/// A length of time in the unit that leaves something in front of the point: `340 us`, `12.3 ms`, `1.50 s`.
+fn seconds(value: f64) -> String {
+    let (scale, unit) = match value.abs() {
+        0.0 => (1.0, "s"),
+        magnitude if magnitude < 1e-3 => (1e6, "us"),
+        magnitude if magnitude < 1.0 => (1e3, "ms"),
+        _ => (1.0, "s"),
+    };
+    format!("{} {unit}", number(value * scale))
 }
 
 fn scaled(value: f64, base: f64, names: &[&str], suffix: &str) -> String {
@@ -66,6 +78,14 @@ mod tests {
     #[track_caller]
     fn check(value: f64, unit: &str, expected: &str) {
         assert_eq!(format(value, unit), expected);
+    }
+
+    #[test]
+    fn lengths_of_time_are_said_in_the_unit_that_fits() {
+        check(0.0, "seconds", "0.00 s");
+        check(0.000_34, "seconds", "340.0 us");
+        check(0.0123, "seconds", "12.30 ms");
+        check(1.5, "seconds", "1.50 s");
     }
 
     #[test]

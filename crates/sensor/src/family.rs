@@ -299,19 +299,11 @@ pub static FAMILIES: &[Family] = &[
     rate("net.{interface}.sent", Unit::BytesPerSecond, "Bytes sent per second on an interface."),
     rate("net.{interface}.received_packets", Unit::PacketsPerSecond, "Packets received per second on an interface."),
     rate("net.{interface}.sent_packets", Unit::PacketsPerSecond, "Packets sent per second on an interface."),
-    rate("disk.{device}.read", Unit::BytesPerSecond, "Bytes read per second from a disk."),
-    rate("disk.{device}.written", Unit::BytesPerSecond, "Bytes written per second to a disk."),
-    rate("disk.{device}.reads", Unit::OperationsPerSecond, "Reads completed per second by a disk."),
-    rate("disk.{device}.writes", Unit::OperationsPerSecond, "Writes completed per second by a disk."),
-    rate("disk.{device}.busy", Unit::Ratio, "Share of time in which a disk had something to do."),
-    rate("cgroup.cpu.used", Unit::Cores, "Cores that the container uses."),
-    gauge("cgroup.cpu.limit", Unit::Cores, "Cores that the container may use at most."),
-    rate(
-        "cgroup.cpu.throttled",
-        Unit::Ratio,
-        "Share of the scheduler's periods in which the container used up its limit and had to wait.",
+    gauge(
+        "flow.{peer}",
+        Unit::BytesPerSecond,
+        "Bytes per second that a new flow to this peer would get, as a transfer just found or as the links on its way leave.",
     ),
-    gauge("flow.{peer}", Unit::BytesPerSecond, "Bytes per second that a new flow to this peer would get."),
     gauge(
         "flow.{peer}.received",
         Unit::BytesPerSecond,
@@ -332,6 +324,29 @@ pub static FAMILIES: &[Family] = &[
         "flow.{peer}.retransmits",
         Unit::Ratio,
         "Share of the segments of the test transfer to this peer that were sent again.",
+    ),
+    rate(
+        "link.{name}.received",
+        Unit::BytesPerSecond,
+        "Bytes received per second on a link, as its agent counts them.",
+    ),
+    rate("link.{name}.sent", Unit::BytesPerSecond, "Bytes sent per second on a link, as its agent counts them."),
+    gauge(
+        "link.{name}.capacity",
+        Unit::BytesPerSecond,
+        "Bytes per second that a link can carry each way; 0 while it is down.",
+    ),
+    rate("disk.{device}.read", Unit::BytesPerSecond, "Bytes read per second from a disk."),
+    rate("disk.{device}.written", Unit::BytesPerSecond, "Bytes written per second to a disk."),
+    rate("disk.{device}.reads", Unit::OperationsPerSecond, "Reads completed per second by a disk."),
+    rate("disk.{device}.writes", Unit::OperationsPerSecond, "Writes completed per second by a disk."),
+    rate("disk.{device}.busy", Unit::Ratio, "Share of time in which a disk had something to do."),
+    rate("cgroup.cpu.used", Unit::Cores, "Cores that the container uses."),
+    gauge("cgroup.cpu.limit", Unit::Cores, "Cores that the container may use at most."),
+    rate(
+        "cgroup.cpu.throttled",
+        Unit::Ratio,
+        "Share of the scheduler's periods in which the container used up its limit and had to wait.",
     ),
 ];
 

@@ -1,9 +1,7 @@
-//! The bandwidth that a new flow would get.
+//! The bandwidth that a new flow between two addresses would get.
+//!
+//! On a network whose devices count what they carry, from these counts ([`snmp`]); between two hosts that run Foretop,
+//! by short transfers ([`transfer`]).
 
-mod transfer;
-
-pub use self::transfer::{
-    Direction, Directions, Greeting, MessageError, Request, Responder, ResponderCounts, ResponderSettings,
-    SEALED_BYTES, Seal, SharedToken, Speaker, TokenTooShort, TransferSettings, TransferSettingsError, TransferSource,
-    Verdict,
-};
+pub mod snmp;
+pub mod transfer;

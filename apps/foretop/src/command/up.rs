@@ -1,9 +1,11 @@
 //! `foretop up`: runs the node of this host.
 
+mod feeds;
 mod settings;
 
 use std::io::{self, IsTerminal, Write};
 use std::path::PathBuf;
+use std::str::FromStr;
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
@@ -11,6 +13,7 @@ use clap::Args;
 use clap::builder::FalseyValueParser;
 use node::{Node, StartError, api};
 use predict::Spec;
+use sensor::flow::transfer::{Responder, ResponderSettings};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tracing_subscriber::EnvFilter;
 use units::span;
@@ -35,6 +38,8 @@ const LOOK_EVERY: Duration = Duration::from_millis(20);
     "foretop up",
     "foretop up --every 100ms --only 'cpu.*' --in-memory",
     "foretop up --listen 0.0.0.0:7311 --token-file ~/.config/foretop/token",
+    "foretop up --scrape http://127.0.0.1:9100/metrics --match 'node_load1|node_pressure_.*'",
+    "foretop up --flow db2=db2.example:7312 --responder 0.0.0.0:7312 --flow-token-file ~/.config/foretop/flow-token",
     "foretop up --config foretop.toml --show-config",
 ]))]
 pub struct Up {
@@ -93,6 +98,26 @@ struct Flags {
     #[arg(long, env = "FORETOP_HYBRID", value_parser = FalseyValueParser::new())]
     hybrid: bool,
 
+    /// Make signals of what a Prometheus exporter offers: http://host:9100/metrics; may be repeated
+    #[arg(long, value_name = "URL", env = "FORETOP_SCRAPE", value_delimiter = ',')]
+    scrape: Vec<String>,
+
+    /// Of exporters, take series whose whole name this regular expression matches; may be repeated [default: all]
+    #[arg(long = "match", value_name = "REGEX", requires = "scrape")]
+    patterns: Vec<String>,
+
+    /// Measure the bandwidth of flows to a host by short transfers to its responder; may be repeated
+    #[arg(long, value_name = "PEER=HOST:PORT", requires = "flow_token_file")]
+    flow: Vec<Peer>,
+
+    /// Answer transfers of other hosts that have the token
+    #[arg(long, value_name = "HOST:PORT", env = "FORETOP_RESPONDER", requires = "flow_token_file")]
+    responder: Option<String>,
+
+    /// File that holds the token which transfers need; its mode has to be 600
+    #[arg(long, value_name = "PATH", env = "FORETOP_FLOW_TOKEN_FILE")]
+    flow_token_file: Option<PathBuf>,
+
     /// Read /proc and /sys below this folder: a recorded host
     #[arg(long, value_name = "PATH", env = "FORETOP_ROOT")]
     root: Option<PathBuf>,
@@ -100,6 +125,26 @@ struct Flags {
     /// What is logged on standard error: a level, or directives such as info,node=debug
     #[arg(long, value_name = "FILTER", env = "RUST_LOG")]
     log: Option<String>,
+}
+
+/// A host, flows to which are measured: what it is called, and where its responder listens.
+#[derive(Clone, Debug)]
+struct Peer {
+    name: String,
+    address: String,
+}
+
+impl FromStr for Peer {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text.split_once('=') {
+            Some((name, address)) if !name.is_empty() && address.contains(':') => {
+                Ok(Self { name: name.to_owned(), address: address.to_owned() })
+            }
+            _ => Err("it has to be PEER=HOST:PORT, as in db2=db2.example:7312"),
+        }
+    }
 }
 
 impl Up {
@@ -134,8 +179,10 @@ async fn serve(settings: &Settings, out: &mut dyn Write) -> anyhow::Result<()> {
     // Before the start, so that an impatient end finds the store closed as well.
     let mut ends = Ends::watch()?;
     let config = settings.to_node_config().or_usage()?;
+    let feeds = settings.to_feeds().or_usage()?;
+    let responder = settings.to_responder().or_usage()?.map(start_responder).transpose()?;
     let started = tokio::select! {
-        started = Node::start(config, Vec::new()) => started,
+        started = Node::start(config, feeds) => started,
         () = ends.next() => return Ok(()),
     };
     let node = match started {
@@ -145,30 +192,50 @@ async fn serve(settings: &Settings, out: &mut dyn Write) -> anyhow::Result<()> {
     for absent in node.absent() {
         tracing::info!(signal = %absent.signal, reason = %absent.reason, "absent on this host");
     }
-    announce(&node, settings, out).await?;
+    announce(&node, responder.as_ref(), settings, out).await?;
     ends.next().await;
     tracing::info!("stopping");
+    drop(responder);
     tokio::select! {
         () = node.stop() => Ok(()),
         () = ends.next() => anyhow::bail!("stopped before everything was written"),
     }
 }
 
+fn start_responder(settings: ResponderSettings) -> anyhow::Result<Responder> {
+    let listen = settings.listen;
+    Responder::start(settings).with_context(|| format!("cannot answer transfers on {listen}"))
+}
+
 /// What another configuration would mend, as opposed to another state of the machine.
 fn is_usage(error: &StartError) -> bool {
-    use StartError::{Hybrid, RetentionTooShort, StepOutOfRange, Unprotected};
-    matches!(error, Unprotected { .. } | Hybrid(_) | StepOutOfRange { .. } | RetentionTooShort { .. })
+    use StartError::{FeedStepOutOfRange, FeedTwice, Hybrid, RetentionTooShort, StepOutOfRange, Unprotected};
+    matches!(
+        error,
+        Unprotected { .. }
+            | Hybrid(_)
+            | StepOutOfRange { .. }
+            | RetentionTooShort { .. }
+            | FeedStepOutOfRange { .. }
+            | FeedTwice { .. }
+    )
 }
 
 /// The one line on standard output, for people and for programs that wait for it.
-async fn announce(node: &Node, settings: &Settings, out: &mut dyn Write) -> anyhow::Result<()> {
+async fn announce(
+    node: &Node,
+    responder: Option<&Responder>,
+    settings: &Settings,
+    out: &mut dyn Write,
+) -> anyhow::Result<()> {
     let token = settings.access.token_file.as_deref().map(read_token).transpose()?;
     let client = Client::new(NodeUrl::from(node.address()), token);
     let list = tokio::task::spawn_blocking(move || first_list(&client)).await??;
     let so_far = if has_all_signals(&list) { "" } else { " so far" };
     let place = settings.store.place().map_or_else(|| "memory".to_owned(), |path| path.display().to_string());
+    let transfers = responder.map(|responder| format!(", transfers at {}", responder.address())).unwrap_or_default();
     let line = format!(
-        "foretop is up at http://{}/ (host {}, {} signals{so_far}, every {}, data in {place})",
+        "foretop is up at http://{}/ (host {}, {} signals{so_far}, every {}, data in {place}{transfers})",
         node.address(),
         list.node.host,
         list.series.len(),

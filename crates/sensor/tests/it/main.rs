@@ -10,5 +10,8 @@ mod node_exporter;
 mod recorded;
 mod root;
 mod scene;
+mod simulated_agent;
+mod snmp;
+mod snmpd;
 mod transfer;
 mod trouble;

@@ -13,7 +13,7 @@ use std::{
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 use sensor::{
     Readings, Source,
-    flow::{Directions, Responder, ResponderSettings, SharedToken, TransferSettings, TransferSource},
+    flow::transfer::{Directions, Responder, ResponderSettings, SharedToken, TransferSettings, TransferSource},
 };
 
 /// What the token bucket lets through.

@@ -11,7 +11,7 @@ use std::{
 
 use sensor::{
     Readings, Source,
-    flow::{
+    flow::transfer::{
         Directions, Responder, ResponderCounts, ResponderSettings, SharedToken, TransferSettings,
         TransferSettingsError, TransferSource,
     },

@@ -14,7 +14,8 @@ use predict::Spec;
 use sensor::HybridSettings;
 use serde::{Deserialize, Serialize};
 
-use super::Flags;
+use super::{Flags, Peer};
+use super::feeds::{ResponderSection, ScrapeSection, SnmpSection, TransferSection};
 
 /// Everything that can be set.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -26,6 +27,14 @@ pub struct Settings {
     pub store: StoreSection,
     pub access: AccessSection,
     pub log: LogSection,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub responder: Option<ResponderSection>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub snmp: Option<SnmpSection>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub scrape: Vec<ScrapeSection>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub transfer: Vec<TransferSection>,
 }
 
 /// `[node]`: what is measured, and where it is served.
@@ -150,6 +159,11 @@ impl Settings {
             without,
             hybrid,
             root,
+            scrape,
+            patterns,
+            flow,
+            responder,
+            flow_token_file,
             log,
         } = flags;
         replace(&mut self.node.listen, listen);
@@ -161,6 +175,14 @@ impl Settings {
         replace(&mut self.forecast.model, model);
         replace(&mut self.store.retention, retention);
         replace(&mut self.log.filter, log);
+        // Exporters and peers that are named here stand for all of the file's.
+        let scrapes = scrape.into_iter().map(|url| ScrapeSection::new(url, patterns.clone()));
+        replace(&mut self.scrape, Some(scrapes.collect()).filter(|all: &Vec<_>| !all.is_empty()));
+        let token = || flow_token_file.clone().unwrap_or_default();
+        let transfers = flow.into_iter().map(|Peer { name, address }| TransferSection::new(name, address, token()));
+        replace(&mut self.transfer, Some(transfers.collect()).filter(|all: &Vec<_>| !all.is_empty()));
+        let responder = responder.map(|listen| ResponderSection { listen, token_file: token() });
+        self.responder = responder.or_else(|| self.responder.take());
         self.access.token_file = token_file.or_else(|| self.access.token_file.take());
         // A folder that is given here outweighs a file that asks for none.
         self.store.in_memory = in_memory || (self.store.in_memory && data_dir.is_none());
@@ -218,7 +240,7 @@ fn default_data_dir() -> anyhow::Result<PathBuf> {
     Ok(base.data_dir().join("foretop"))
 }
 
-fn resolve(listen: &str) -> anyhow::Result<SocketAddr> {
+pub fn resolve(listen: &str) -> anyhow::Result<SocketAddr> {
     let wanted = || format!("cannot listen on `{listen}`; it has to be HOST:PORT, as in 127.0.0.1:7311");
     match listen.to_socket_addrs().with_context(wanted)?.next() {
         Some(address) => Ok(address),
@@ -227,7 +249,7 @@ fn resolve(listen: &str) -> anyhow::Result<SocketAddr> {
 }
 
 /// Lengths of time as people write them.
-mod span_text {
+pub mod span_text {
     use std::time::Duration;
 
     use serde::{Deserialize, Deserializer, Serializer, de};

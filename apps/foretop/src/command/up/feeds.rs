@@ -1,0 +1,101 @@
+//! What a node reads besides its host, as the configuration says it: `[[scrape]]`, `[[transfer]]` and `[snmp]`; and
+//! `[responder]`, which lets other hosts measure the flows to this one. Specified in docs/formats/cli.md.
+
+mod scrape;
+mod snmp;
+mod transfer;
+
+use std::time::Duration;
+
+use node::Feed;
+use sensor::Source;
+use sensor::flow::transfer::ResponderSettings;
+
+pub use scrape::ScrapeSection;
+pub use snmp::SnmpSection;
+pub use transfer::{ResponderSection, TransferSection};
+
+use super::settings::Settings;
+
+impl Settings {
+    /// What the node is to read besides its host. Secrets are read here; nothing is connected to.
+    ///
+    /// # Errors
+    /// When a setting makes no sense or a secret cannot be read. The message begins with the section.
+    pub fn to_feeds(&self) -> anyhow::Result<Vec<Feed>> {
+        let scrapes = self.scrape.iter().map(ScrapeSection::to_feed);
+        let transfers = self.transfer.iter().map(TransferSection::to_feed);
+        let snmp = self.snmp.iter().map(|snmp| snmp.to_feed(&self.node.root));
+        scrapes.chain(transfers).chain(snmp).collect()
+    }
+
+    /// What the responder is told, where there is one.
+    ///
+    /// # Errors
+    /// When there is a responder whose address or token makes no sense.
+    pub fn to_responder(&self) -> anyhow::Result<Option<ResponderSettings>> {
+        self.responder.as_ref().map(ResponderSection::to_settings).transpose()
+    }
+}
+
+fn feed(name: String, step: Duration, source: impl Source + 'static) -> Feed {
+    Feed { name, step, source: Box::new(source) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ALL: &str = r#"
+        [responder]
+        listen = "127.0.0.1:7312"
+        token_file = "flow-token"
+
+        [snmp]
+        every = "5s"
+        agent = [
+            { name = "switch", address = "10.0.0.1", community_file = "community" },
+            { name = "router", address = "10.0.0.2:1161", user = "foretop", digest = "sha256", passphrase_file = "auth", cipher = "aes128", privacy_file = "priv" },
+        ]
+        link = [{ name = "uplink", agent = "switch", interface = "ge-0/0/1" }, { name = "wan", agent = "router", index = 3, capacity = 12500000.0 }]
+        flow = [{ peer = "db2", path = ["uplink:sent", "wan:received"] }, { peer = "db3", to = "10.0.0.7" }]
+
+        [[scrape]]
+        url = "http://127.0.0.1:9100/metrics"
+        match = ["node_load1"]
+
+        [[transfer]]
+        peer = "db2"
+        address = "db2:7312"
+        token_file = "flow-token"
+    "#;
+
+    #[test]
+    fn what_is_shown_reads_back() {
+        let sections: Settings = toml::from_str(ALL).unwrap();
+        assert_eq!(toml::from_str::<Settings>(&toml::to_string(&sections).unwrap()).unwrap(), sections);
+        assert_eq!(sections.scrape[0].every, Duration::from_secs(5));
+        assert_eq!(sections.transfer[0].every, Duration::from_secs(60));
+    }
+
+    #[track_caller]
+    fn check_refused(text: &str, wanted: &str) {
+        let error = match toml::from_str::<Settings>(text) {
+            Err(error) => error.to_string(),
+            Ok(sections) => format!("{:#}", sections.to_feeds().unwrap_err()),
+        };
+        assert!(error.contains(wanted), "{error}");
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_refused_by_section() {
+        check_refused("[[scrape]]\nmatch = ['a']", "url");
+        check_refused("[[scrape]]\nurl = 'ftp://a/'", "[[scrape]] `ftp://a/`");
+        check_refused("[[scrape]]\nurl = 'http://a/'\nuser = 'me'", "password_file");
+        check_refused("[[scrape]]\nurl = 'http://a/'\nevry = '1s'", "evry");
+        check_refused("[[transfer]]\npeer = 'a'\naddress = 'a:1'\ntoken_file = '/nowhere'", "[[transfer]] `a`");
+        check_refused("[snmp]\nagent = [{ name = 'a', address = 'b' }]", "community");
+        check_refused("[snmp]\nflow = [{ peer = 'a', path = ['up:down'] }]", "up:down");
+        check_refused("[snmp]\nflow = [{ peer = 'a' }]", "`path`");
+    }
+}

@@ -1,0 +1,93 @@
+//! `[[scrape]]`: a Prometheus exporter whose series become signals.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::{Context, bail};
+use node::Feed;
+use sensor::{Exporter, ExporterLogin, ExporterSettings};
+use serde::{Deserialize, Serialize};
+
+use super::feed;
+use crate::command::up::settings::span_text;
+
+/// A Prometheus exporter whose series become signals.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ScrapeSection {
+    pub url: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    #[serde(default, rename = "match")]
+    pub patterns: Vec<String>,
+    #[serde(default)]
+    pub quantiles: Vec<f64>,
+    #[serde(default = "default_max_signals")]
+    pub max_signals: usize,
+    #[serde(default = "default_every", with = "span_text")]
+    pub every: Duration,
+    #[serde(default = "default_timeout", with = "span_text")]
+    pub timeout: Duration,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub token_file: Option<PathBuf>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub user: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub password_file: Option<PathBuf>,
+}
+
+/// Most exporters look at their host anew for each scrape, which costs them more than it costs us.
+fn default_every() -> Duration {
+    Duration::from_secs(5)
+}
+
+fn default_timeout() -> Duration {
+    ExporterSettings::new("").timeout
+}
+
+fn default_max_signals() -> usize {
+    ExporterSettings::new("").n_signals_max
+}
+
+impl ScrapeSection {
+    /// The exporter at `url`, and of it what matches.
+    pub fn new(url: String, patterns: Vec<String>) -> Self {
+        Self {
+            url,
+            name: None,
+            patterns,
+            quantiles: Vec::new(),
+            max_signals: default_max_signals(),
+            every: default_every(),
+            timeout: default_timeout(),
+            token_file: None,
+            user: None,
+            password_file: None,
+        }
+    }
+
+    pub fn to_feed(&self) -> anyhow::Result<Feed> {
+        let place = || format!("[[scrape]] `{}`", self.url.escape_debug());
+        let settings = ExporterSettings {
+            name: self.name.clone(),
+            patterns: self.patterns.clone(),
+            quantiles: self.quantiles.clone(),
+            n_signals_max: self.max_signals,
+            timeout: self.timeout,
+            login: self.login().with_context(place)?,
+            ..ExporterSettings::new(self.url.clone())
+        };
+        let exporter = Exporter::open(&settings).with_context(place)?;
+        let name = settings.host_and_port().with_context(place)?;
+        Ok(feed(format!("scrape {}", self.name.clone().unwrap_or(name)), self.every, exporter))
+    }
+
+    fn login(&self) -> anyhow::Result<ExporterLogin> {
+        Ok(match (self.token_file.clone(), self.user.clone(), self.password_file.clone()) {
+            (None, None, None) => ExporterLogin::None,
+            (Some(token_file), None, None) => ExporterLogin::Bearer { token_file },
+            (None, Some(user), Some(password_file)) => ExporterLogin::Basic { user, password_file },
+            _ => bail!("to log in, it needs `token_file`, or both `user` and `password_file`"),
+        })
+    }
+}
