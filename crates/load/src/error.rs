@@ -1,6 +1,6 @@
 //! What can go wrong with a load.
 
-use std::{ffi::OsString, fmt, io, path::PathBuf, process::ExitStatus};
+use std::{ffi::OsString, fmt, io, path::PathBuf, process::ExitStatus, time::Duration};
 
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
@@ -55,6 +55,14 @@ pub enum LoadError {
         /// Its first line.
         said: String,
     },
+    /// What was started says nothing.
+    #[error("`{}` said nothing for {limit:?}: needs to be a worker, and a host that can start one in that time", program.display())]
+    Silent {
+        /// What was run.
+        program: PathBuf,
+        /// How long it was waited for.
+        limit: Duration,
+    },
     /// The arguments of a worker are not those that it was started with.
     #[error("{given:?} is no order for a worker: needs what a load starts its workers with")]
     Order {
@@ -64,7 +72,7 @@ pub enum LoadError {
     /// No hierarchy of control groups with the CPU controller is mounted.
     #[error("this host has no control groups for the CPU: needs `cgroup` with `cpu`, or `cgroup2`, mounted")]
     NoControlGroups,
-    /// A control group cannot be made, or not be given its limit.
+    /// A control group cannot be made.
     #[error("cannot make a control group in `{}`: needs root, or a group that is delegated to this user", parent.display())]
     Group {
         /// Where it was to be.
@@ -72,7 +80,17 @@ pub enum LoadError {
         /// What the system said.
         source: io::Error,
     },
-    /// This process cannot be moved to a control group.
+    /// A control group takes no limit.
+    #[error("cannot limit `{}` to {cores} cores", group.display())]
+    Limit {
+        /// The group.
+        group: PathBuf,
+        /// How many cores its processes were to have together.
+        cores: f64,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// A process cannot be moved to a control group.
     #[error("cannot move process {process} into `{}`", group.display())]
     Move {
         /// Which process.

@@ -47,7 +47,7 @@ impl ControlGroup {
         let directory = place.make(&unique_name()).map_err(|(parent, source)| LoadError::Group { parent, source })?;
         let mut group = ControlGroup { directory, home: place.own, keeper: None };
         let limited = limit(&group.directory, place.version, cores);
-        limited.map_err(|source| LoadError::Group { parent: group.directory.clone(), source })?;
+        limited.map_err(|source| LoadError::Limit { group: group.directory.clone(), cores, source })?;
         group.keeper = Some(start_keeper(&group.directory, worker)?);
         Ok(group)
     }

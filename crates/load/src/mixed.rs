@@ -149,7 +149,7 @@ impl Place {
     }
 
     fn length(&mut self) -> Duration {
-        if self.is_taken { self.chance.heavy(MEAN_TAKEN, SHAPE) } else { self.chance.exponential(MEAN_EMPTY) }
+        if self.is_taken { self.chance.heavy(MEAN_TAKEN, SHAPE) } else { self.chance.around(MEAN_EMPTY) }
     }
 
     /// A worker, if it is taken.

@@ -82,5 +82,5 @@ impl Report {
 }
 
 fn to_line(value: &impl Serialize) -> String {
-    serde_json::to_string(value).expect("plain data, and paths that are text")
+    serde_json::to_string(value).expect("plain data, and paths that were seen to be text")
 }

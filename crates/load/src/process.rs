@@ -3,12 +3,17 @@
 use std::{
     ffi::OsString,
     io::{BufRead, BufReader, Read},
-    os::unix::process::CommandExt,
+    os::{fd::AsFd, unix::process::CommandExt},
     path::PathBuf,
     process::{Child, ChildStdout, Command, Stdio},
+    time::{Duration, Instant},
 };
 
-use rustix::process::{Pid, Signal, kill_process_group};
+use rustix::{
+    event::{PollFd, PollFlags, Timespec, poll},
+    io::Errno,
+    process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open},
+};
 
 use crate::{
     LoadError,
@@ -17,6 +22,12 @@ use crate::{
 
 /// No line of a worker is longer; more is no worker's.
 const LINE_BYTES_MAX: u64 = 8192;
+
+/// So long may a worker take to be ready: a disk that others keep busy is what takes longest.
+const READY_AFTER_MAX: Duration = Duration::from_secs(120);
+
+/// So long may a process take to end when it has closed its output.
+const END_AFTER_MAX: Duration = Duration::from_secs(10);
 
 /// How a worker is started: an executable that calls [`work`](crate::work) with what comes after these arguments.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -61,6 +72,7 @@ impl Process {
 
     /// Waits until it is set up and at its task.
     pub(crate) fn wait_until_ready(&mut self) -> Result<(), LoadError> {
+        self.wait_for_word(READY_AFTER_MAX)?;
         match self.report()? {
             Report::Ready => Ok(()),
             Report::Failed(fault) => Err(fault.into()),
@@ -74,10 +86,18 @@ impl Process {
         let Ok(None) = self.child.try_wait() else {
             return match self.report()? {
                 Report::Failed(fault) => Err(fault.into()),
-                Report::Ready => self.ended(),
+                Report::Ready => Err(self.ended()),
             };
         };
         Ok(())
+    }
+
+    /// Waits until it has written something, or closed what it writes to.
+    fn wait_for_word(&self, limit: Duration) -> Result<(), LoadError> {
+        match wait_for(self.reports.get_ref(), limit) {
+            true => Ok(()),
+            false => Err(LoadError::Silent { program: self.program.clone(), limit }),
+        }
     }
 
     pub(crate) fn id(&self) -> u32 {
@@ -97,17 +117,21 @@ impl Process {
         let n_read = self.reports.by_ref().take(LINE_BYTES_MAX).read_line(&mut line);
         match (n_read, Report::from_line(&line)) {
             (Ok(1..), Some(report)) => Ok(report),
-            (Ok(0), _) => self.ended().map(|()| Report::Ready),
+            (Ok(0), _) => Err(self.ended()),
             _ => Err(LoadError::NoWorker { program: self.program.clone(), said: line.trim_end().to_owned() }),
         }
     }
 
     /// The error of a worker that closed its output or was seen to have ended.
-    fn ended(&mut self) -> Result<(), LoadError> {
+    fn ended(&mut self) -> LoadError {
+        // Programs close their output a moment before they end, and killed in between they would have no status of their own.
+        if let Ok(end) = pidfd_open(Pid::from_child(&self.child), PidfdFlags::empty()) {
+            wait_for(end, END_AFTER_MAX);
+        }
         self.kill();
         match self.child.wait() {
-            Ok(status) => Err(LoadError::Ended { status }),
-            Err(source) => Err(LoadError::Start { program: self.program.clone(), source }),
+            Ok(status) => LoadError::Ended { status },
+            Err(source) => LoadError::Start { program: self.program.clone(), source },
         }
     }
 
@@ -125,5 +149,40 @@ impl Drop for Process {
         // One that has ended by itself is as good as one that was killed.
         self.kill();
         let _ = self.child.wait();
+    }
+}
+
+/// Whether there is something to be read here, or has been an end, within `limit`.
+fn wait_for(descriptor: impl AsFd, limit: Duration) -> bool {
+    let start = Instant::now();
+    loop {
+        let left = limit.saturating_sub(start.elapsed());
+        let timeout = Timespec::try_from(left).expect("some minutes at most");
+        match poll(&mut [PollFd::new(&descriptor, PollFlags::IN)], Some(&timeout)) {
+            Ok(0) => return false,
+            Err(Errno::INTR) => {}
+            // What is wrong with it shows when it is read.
+            Ok(_) | Err(_) => return true,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        chance::Stream,
+        order::{Task, Terms},
+    };
+
+    #[test]
+    fn a_program_that_says_nothing_is_not_waited_for_for_ever() {
+        let stream = Stream { seed: 0, number: 0 };
+        let order = Order { task: Task::Burst, terms: Terms::Ordinary, stream, group: None };
+        // It reads its standard input, which never ends.
+        let worker = Worker { program: "/bin/sh".into(), arguments: vec!["-c".into(), "read line".into()] };
+        let process = Process::spawn(&worker, &order).unwrap();
+        let error = process.wait_for_word(Duration::from_millis(1)).unwrap_err();
+        assert!(matches!(error, LoadError::Silent { .. }), "{error}");
     }
 }

@@ -53,7 +53,7 @@ pub static SCENARIOS: &[Scenario] = &[
         "Two processes that compute and sleep in turns, and one that computes without end.",
         &[BURST, BURST, SPIN],
     ),
-    crew("fork-storm", "Three rows of processes that last 1 ms or a little more.", &[FORKS, FORKS, FORKS]),
+    crew("fork-storm", "Three rows of processes that end almost as soon as they have started.", &[FORKS, FORKS, FORKS]),
     crew(
         "slow-fork-storm",
         "Three rows of processes that compute for 30 ms on average.",

@@ -7,7 +7,7 @@ use std::{
 
 use procfs::{
     ProcessCGroups,
-    process::{MountInfos, Process},
+    process::{MountInfo, MountInfos, Process},
 };
 
 use crate::LoadError;
@@ -48,12 +48,14 @@ impl Place {
             Some(group) => (group, Version::One),
             None => (groups.0.iter().find(|group| group.hierarchy == 0)?, Version::Two),
         };
-        let has_cpu = |mount: &&procfs::process::MountInfo| match version {
+        let has_cpu = |mount: &&MountInfo| match version {
             Version::One => mount.fs_type == "cgroup" && mount.super_options.contains_key("cpu"),
             Version::Two => mount.fs_type == "cgroup2",
         };
+        // Workers are told paths as text.
+        let is_text = |mount: &&MountInfo| mount.mount_point.to_str().is_some();
         // In a container, what is mounted may be its own group in the place of the top.
-        mounts.0.iter().filter(has_cpu).find_map(|mount| {
+        mounts.0.iter().filter(has_cpu).filter(is_text).find_map(|mount| {
             let below = Path::new(&group.pathname).strip_prefix(&mount.root).ok()?;
             // A process outside its namespace's top has a path that leads up and away from all that is mounted.
             let is_seen = !below.components().any(|component| component == Component::ParentDir);

@@ -35,7 +35,7 @@ pub(super) fn run_one_after_another(
     run(own, mean_cpu)?;
     ready();
     loop {
-        run(own, chance.exponential(mean_cpu))?;
+        run(own, chance.around(mean_cpu))?;
     }
 }
 

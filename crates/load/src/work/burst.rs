@@ -17,7 +17,7 @@ pub(super) fn forever(mut chance: Chance, ready: impl FnOnce()) -> Result<Infall
     ready();
     loop {
         let start = spin::now(ClockId::ThreadCPUTime);
-        spin::until(ClockId::ThreadCPUTime, start + chance.exponential(WORK));
-        thread::sleep(chance.exponential(REST));
+        spin::until(ClockId::ThreadCPUTime, start + chance.around(WORK));
+        thread::sleep(chance.around(REST));
     }
 }

@@ -6,7 +6,6 @@ use std::{
     fs::File,
     io::{self, Read, Seek, SeekFrom, Write},
     path::PathBuf,
-    time::Duration,
 };
 
 use rustix::fs::{Advice, fadvise};
@@ -17,15 +16,17 @@ use crate::{Step, chance::Chance, error::Fault};
 const FILE_BLOCKS: u64 = 128;
 /// What is written and read in one go.
 const BLOCK_BYTES: usize = 256 << 10;
-/// How much is written on average before it is waited for, in blocks; given as a time to draw it as one.
-const MEAN_BLOCKS: Duration = Duration::from_secs(8);
+/// How many blocks are written on average before the disk is waited for.
+const MEAN_BLOCKS: f64 = 8.0;
 
 /// Overwrites the scratch file from end to end, and round again.
 ///
 /// The file has no name, so that it is gone with this process, however that ends.
 pub(super) fn forever(mut chance: Chance, ready: impl FnOnce()) -> Result<Infallible, Fault> {
     let directory = scratch_directory();
-    let fault = || Fault::at(Step::Scratch(directory.clone()));
+    // What is not text is shown as far as it is.
+    let shown = PathBuf::from(directory.to_string_lossy().into_owned());
+    let fault = || Fault::at(Step::Scratch(shown.clone()));
     let mut file = tempfile::tempfile_in(&directory).map_err(fault())?;
     let mut block = vec![0; BLOCK_BYTES];
     chance.fill(&mut block);
@@ -33,7 +34,7 @@ pub(super) fn forever(mut chance: Chance, ready: impl FnOnce()) -> Result<Infall
     ready();
     let mut at = 0;
     loop {
-        let n_blocks = chance.exponential(MEAN_BLOCKS).as_secs().clamp(1, FILE_BLOCKS - at);
+        let n_blocks = ((MEAN_BLOCKS * chance.exponential()) as u64).clamp(1, FILE_BLOCKS - at);
         write_and_read(&mut file, at, n_blocks, &mut block).map_err(fault())?;
         at = (at + n_blocks) % FILE_BLOCKS;
     }

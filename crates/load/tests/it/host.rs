@@ -1,6 +1,10 @@
 //! What the kernel says of a process.
 
-use std::{fs, path::PathBuf};
+use std::{
+    ffi::OsString,
+    fs,
+    path::{Path, PathBuf},
+};
 
 use load::{Load, Scenario, Worker};
 use procfs::process::{Process, Stat};
@@ -9,6 +13,13 @@ use testkit::{PATIENCE, wait_until};
 /// The program of the tests as a worker.
 pub fn worker() -> Worker {
     Worker { program: PathBuf::from(env!("CARGO_BIN_EXE_load-for-tests")), arguments: Vec::new() }
+}
+
+/// The same, with its scratch files in this directory.
+pub fn worker_with_scratch_in(directory: &Path) -> Worker {
+    let mut variable = OsString::from("TMPDIR=");
+    variable.push(directory);
+    Worker { program: PathBuf::from("/usr/bin/env"), arguments: vec![variable, worker().program.into()] }
 }
 
 pub fn scenario(name: &str) -> &'static Scenario {

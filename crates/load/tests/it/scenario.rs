@@ -11,7 +11,10 @@ use load::SCENARIOS;
 use procfs::process::Process;
 use testkit::{PATIENCE, wait_until};
 
-use crate::host::{members, scenario, start, stat, stat_of_running, ticks, wait_for_ticks, wait_until_gone, worker};
+use crate::host::{
+    members, scenario, start, stat, stat_of_running, ticks, wait_for_ticks, wait_until_gone, worker,
+    worker_with_scratch_in,
+};
 
 #[test]
 fn an_idle_load_is_nothing() {
@@ -144,16 +147,19 @@ fn a_slow_fork_storm_is_one_process_of_tens_of_milliseconds_after_the_other() {
 
 #[test]
 fn disk_processes_write_to_the_disk_and_read_back() {
-    let load = start("disk");
+    // Where programs are built there is a disk, and not memory.
+    let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let load = scenario("disk").start(1, &worker_with_scratch_in(directory.path())).unwrap();
     let ids = load.process_ids();
     assert_eq!(ids.len(), 3);
+    assert_eq!(directory.path().read_dir().unwrap().count(), 0, "the files have no names that could stay");
     for id in ids {
         let io = || Process::new(i32::try_from(id).unwrap()).unwrap().io().unwrap();
         let before = io();
         wait_until("it has written and read more than a block", PATIENCE, || {
             let io = io();
             let is_more = |now: u64, before: u64| now > before + (1 << 20);
-            (is_more(io.write_bytes, before.write_bytes) && is_more(io.rchar, before.rchar)).then_some(())
+            (is_more(io.write_bytes, before.write_bytes) && is_more(io.read_bytes, before.read_bytes)).then_some(())
         });
     }
 }

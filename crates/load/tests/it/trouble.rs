@@ -1,11 +1,16 @@
 //! What a load says when it cannot be made or is no longer whole.
 
-use std::{ffi::OsString, path::PathBuf, process::Command};
+use std::{
+    ffi::{OsStr, OsString},
+    os::unix::ffi::OsStrExt,
+    path::{Path, PathBuf},
+    process::Command,
+};
 
 use load::{LoadError, Worker};
 use testkit::{PATIENCE, wait_until};
 
-use crate::host::{scenario, start, worker};
+use crate::host::{scenario, start, worker_with_scratch_in};
 
 #[test]
 fn a_program_that_is_not_there_cannot_be_started() {
@@ -42,16 +47,18 @@ fn a_worker_that_was_killed_is_noticed() {
 
 #[test]
 fn a_scratch_directory_that_is_not_there_is_named() {
-    // The workers get it from their surroundings.
-    let worker = Worker {
-        program: PathBuf::from("/usr/bin/env"),
-        arguments: vec!["TMPDIR=/nowhere/at-all".into(), worker().program.into()],
-    };
-    let error = scenario("disk").start(1, &worker).unwrap_err();
+    let error = scenario("disk").start(1, &worker_with_scratch_in(Path::new("/nowhere/at-all"))).unwrap_err();
     assert!(
         matches!(&error, LoadError::Scratch { directory, .. } if directory.as_os_str() == "/nowhere/at-all"),
         "{error}"
     );
+}
+
+#[test]
+fn a_scratch_directory_whose_name_is_not_text_is_shown_as_far_as_it_is() {
+    let directory = Path::new(OsStr::from_bytes(b"/nowhere/\xff"));
+    let error = scenario("disk").start(1, &worker_with_scratch_in(directory)).unwrap_err();
+    assert!(error.to_string().contains("`/nowhere/\u{fffd}`"), "{error}");
 }
 
 #[test]
