@@ -12,6 +12,7 @@ mod prometheus;
 mod queries;
 mod replay;
 mod root;
+mod runtime;
 mod study;
 mod terminal;
 mod top;

@@ -373,6 +373,14 @@ fn a_full_disk_is_said_and_nothing_is_lost_when_there_is_room_again() {
 }
 
 #[test]
+fn without_availability_nobody_says_how_long_tasks_take() {
+    let mut world = World::start(None);
+    world.ticks(5);
+    let job = super::Job { cpu: SECOND, n_threads: 1, confidence: Confidence::P95 };
+    assert!(matches!(world.hub.run_time(job), Err(QueryError::UnknownSeries { id }) if id == "cpu.availability"));
+}
+
+#[test]
 fn metrics_have_a_forecast_when_there_are_two_samples() {
     let mut world = World::start(None);
     world.tick();

@@ -12,6 +12,8 @@ pub(crate) struct ModelErrors {
     weights: Vec<f64>,
     /// Sums of the squares of the first 0, 1, 2, … of those.
     squares: Vec<f64>,
+    /// Of the lead that is known worst.
+    worst: f64,
 }
 
 impl ModelErrors {
@@ -27,7 +29,14 @@ impl ModelErrors {
             weights.push(weight);
             squares.push(square);
         }
-        Self { lag, weights, squares }
+        Self { lag, weights, squares, worst: variance }
+    }
+
+    /// What is to be thought of the variance of a window of `length` steps before its errors are known. A model does not
+    /// count that it has estimated its own mean, which no window evens out: half-way to errors that are the same at all
+    /// leads.
+    pub(crate) fn careful_variance(&self, length: usize) -> f64 {
+        0.5 * (self.variance(length) + self.worst)
     }
 
     /// The variance of the mean over a window of `length` steps, at least 1; beyond the last lead, of the longest window

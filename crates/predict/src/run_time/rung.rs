@@ -118,10 +118,10 @@ impl Known {
     /// What an error lies below with probability `p`.
     pub(crate) fn quantile(&self, p: f64) -> f64 {
         let share = ((self.n - N_OWN.0) / (N_OWN.1 - N_OWN.0)).clamp(0.0, 1.0);
-        match self.own_quantile(p) {
-            Some(own) if share == 1.0 => own,
-            Some(own) if share > 0.0 => share * own + (1.0 - share) * self.t_quantile(p),
-            _ => self.t_quantile(p),
+        match share {
+            0.0 => self.t_quantile(p),
+            1.0 => self.own_quantile(p),
+            _ => share * self.own_quantile(p) + (1.0 - share) * self.t_quantile(p),
         }
     }
 
@@ -133,13 +133,15 @@ impl Known {
         self.mean + deviation * t
     }
 
-    /// Of a next error, if all are exchangeable and as many as `n` independent: the rank `(n + 1) p`. `None` further out
-    /// than there are errors.
-    fn own_quantile(&self, p: f64) -> Option<f64> {
-        let share = ((self.n + 1.0) * p - 0.5) / self.n;
-        let rank = share * self.errors.len() as f64 - 0.5;
-        let below = rank.floor();
-        let (low, high) = (self.errors.get(below as usize)?, self.errors.get(rank.ceil() as usize)?);
-        (rank >= 0.0).then(|| low + (rank - below) * (high - low))
+    /// Of a next error, if all are exchangeable and as many as `n` independent: the rank `(n + 1) p`. Further out than the
+    /// errors go, on from the last as far as it would be if they were normal, so that quantiles rise with `p`.
+    fn own_quantile(&self, p: f64) -> f64 {
+        let (n, last) = (self.n, self.errors.len() - 1);
+        let rank = |p: f64| ((n + 1.0) * p - 0.5) / n * (last + 1) as f64 - 0.5;
+        let p_of = |rank: f64| ((rank + 0.5) / (last + 1) as f64 * n + 0.5) / (n + 1.0);
+        let within = rank(p).clamp(0.0, last as f64);
+        let (below, above) = (within.floor() as usize, within.ceil() as usize);
+        let known = self.errors[below] + within.fract() * (self.errors[above] - self.errors[below]);
+        if within == rank(p) { known } else { known + self.t_quantile(p) - self.t_quantile(p_of(within)) }
     }
 }

@@ -100,7 +100,7 @@ impl WindowErrors {
     pub(crate) fn spread(&self, model: ModelErrors) -> Spread {
         let mut ratio = 1.0;
         let known = self.rungs.iter().map(|rung| {
-            let known = rung.known(model.variance(rung.length()), ratio);
+            let known = rung.known(model.careful_variance(rung.length()), ratio);
             ratio = known.ratio();
             known
         });
