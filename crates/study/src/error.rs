@@ -46,6 +46,14 @@ pub enum JournalError {
         /// The one that is known.
         known: u32,
     },
+    /// Its settings make no study.
+    #[error("the settings in the journal `{}` make no study", path.display())]
+    Settings {
+        /// The journal.
+        path: PathBuf,
+        /// Why not.
+        source: SettingsError,
+    },
     /// Another study is writing it.
     #[error("the journal `{}` is being written by another study: wait for its end, or choose another folder", path.display())]
     Busy {

@@ -175,6 +175,8 @@ pub(crate) fn read(dir: &Path) -> Result<Option<Lines>, JournalError> {
     match rest.next() {
         None => Ok(None),
         Some(Line::Header(header)) if header.format == FORMAT => {
+            let checked = header.settings.check_spans();
+            checked.map_err(|source| JournalError::Settings { path, source })?;
             Ok(Some(Lines { header, rest: rest.collect(), n_whole_bytes, is_torn }))
         }
         Some(Line::Header(header)) => Err(JournalError::Format { path, given: header.format, known: FORMAT }),

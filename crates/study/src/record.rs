@@ -14,6 +14,9 @@ const LOAD_MEMORY_SECONDS: f64 = 60.0;
 const BY_LOAD: &str = "cpu.availability.loadavg";
 const LOAD: &str = "load.1m";
 
+/// No visit lasts for longer, so a reading that says so is none, and no journal makes a series that fills the memory.
+const VISIT_SECONDS_MAX: f64 = 1e6;
+
 /// Everything that a study has found so far.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Record {
@@ -82,7 +85,7 @@ impl Record {
 
 /// For how many threads a signal speaks: 2 for `cpu.availability.2`, 1 for those without a number.
 pub(crate) fn threads_of(id: &str) -> u32 {
-    id.rsplit('.').next().and_then(|word| word.parse().ok()).unwrap_or(1)
+    id.rsplit('.').next().and_then(|word| word.parse().ok()).filter(|n_threads| *n_threads > 0).unwrap_or(1)
 }
 
 impl Segment {
@@ -112,6 +115,11 @@ impl Segment {
         let last = self.readings.iter().take_while(|reading| reading.at_seconds <= test.start_seconds).last()?;
         let slot = (last.at_seconds / header.settings.step.as_secs_f64()).round() as usize;
         self.value(last, id, header).map(|value| (slot, value))
+    }
+
+    fn may_follow(&self, reading: &Reading) -> bool {
+        let last = self.readings.last().map_or(0.0, |last| last.at_seconds);
+        (last..=VISIT_SECONDS_MAX).contains(&reading.at_seconds)
     }
 
     fn is_disturbed(&self, at_seconds: f64, header: &Header) -> bool {
@@ -165,14 +173,16 @@ impl From<Lines> for Record {
                     record.segments.push(Segment { start, readings: Vec::new(), tests: Vec::new() });
                     is_open = true;
                 }
-                (Line::Reading(reading), Some(segment)) => segment.readings.push(reading),
+                (Line::Reading(reading), Some(segment)) if segment.may_follow(&reading) => {
+                    segment.readings.push(reading);
+                }
                 (Line::Test(test), Some(segment)) => segment.tests.push(test),
                 (Line::Skipped { scenario, reason, .. }, _) => {
                     record.skipped.insert(scenario, reason);
                     is_open = false;
                 }
                 (Line::VisitEnd | Line::Resumed { .. }, _) => is_open = false,
-                // A second header or a reading between visits is nothing that a study writes, and says nothing.
+                // A second header, a reading between visits or out of order is nothing that a study writes.
                 (Line::Header(_) | Line::Reading(_) | Line::Test(_), _) => {}
             }
         }

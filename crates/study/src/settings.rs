@@ -184,6 +184,11 @@ impl Settings {
     /// [`SettingsError`], whose message says what would make one.
     pub fn check(&self) -> Result<(), SettingsError> {
         self.check_scenarios()?;
+        self.check_spans()
+    }
+
+    /// As [`Settings::check`], for a journal, whose scenarios may be those of another version.
+    pub(crate) fn check_spans(&self) -> Result<(), SettingsError> {
         if !(0.0..=0.9).contains(&self.long_share) {
             return Err(SettingsError::LongShare { given: self.long_share });
         }

@@ -7,7 +7,7 @@ use std::{
     time::{Duration, Instant, SystemTime},
 };
 
-use load::Load;
+use load::{Inside, Load};
 use sensor::{Host, Readings};
 use units::Timestamp;
 
@@ -56,14 +56,16 @@ struct Current {
 
 /// A visit that goes on.
 struct Watch<'a> {
-    sitting: Sitting<'a>,
+    // Fields are dropped in this order: a control group can only go when the test and this process have left it.
+    current: Option<Current>,
+    _inside: Option<Inside>,
     load: Load,
+    sitting: Sitting<'a>,
     host: Host,
     readings: Readings,
     said: BTreeMap<String, f64>,
     gate: Gate,
     upcoming: VecDeque<(usize, Test)>,
-    current: Option<Current>,
     length: Duration,
 }
 
@@ -89,9 +91,7 @@ impl<'a> Sitting<'a> {
         };
         let time = Timestamp::from_system(SystemTime::now());
         self.journal.add(&Line::Visit(VisitStart { round: *round, scenario: scenario.clone(), time }))?;
-        let ended = Watch::new(self, load)?.run(interrupted);
-        drop(inside);
-        ended
+        Watch::new(self, load, inside)?.run(interrupted)
     }
 
     fn skip(self, reason: &str) -> Result<Ended, StudyError> {
@@ -104,18 +104,19 @@ impl<'a> Sitting<'a> {
 }
 
 impl<'a> Watch<'a> {
-    fn new(sitting: Sitting<'a>, load: Load) -> Result<Watch<'a>, StudyError> {
+    fn new(sitting: Sitting<'a>, load: Load, inside: Option<Inside>) -> Result<Watch<'a>, StudyError> {
         // Opened anew for each visit: the sensors of availability ask which control group they are in.
         let mut host = Host::open(Path::new("/"))?;
         host.start_hybrid(sitting.settings.hybrid())?;
         Ok(Watch {
+            current: None,
+            _inside: inside,
             load,
             host,
             readings: Readings::default(),
             said: BTreeMap::new(),
             gate: Gate::new(sitting.settings),
             upcoming: (1..).zip(sitting.tests.iter().copied()).collect(),
-            current: None,
             length: sitting.settings.length_of(&sitting.tests),
             sitting,
         })

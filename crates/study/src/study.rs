@@ -33,8 +33,7 @@ pub struct Study {
     plan: Plan,
     journal: Journal,
     seen: Seen,
-    /// Whether the journal had a last line that was torn, and has been dropped.
-    pub was_torn: bool,
+    was_torn: bool,
 }
 
 /// How a study ended, when nothing failed.
@@ -135,6 +134,12 @@ impl Study {
     #[must_use]
     pub fn plan(&self) -> &Plan {
         &self.plan
+    }
+
+    /// Whether the journal had a last line that was torn, and has been dropped.
+    #[must_use]
+    pub fn was_torn(&self) -> bool {
+        self.was_torn
     }
 
     /// How long what is not done yet takes.

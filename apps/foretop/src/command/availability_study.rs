@@ -229,7 +229,7 @@ fn announce(study: &Study, settings: &Settings, dir: &Path, busy_share: f64) {
         span::format(whole_seconds(study.left())),
         dir.display()
     ));
-    if study.was_torn {
+    if study.was_torn() {
         say("the last line of the journal was torn, and is dropped");
     }
     if busy_share > BUSY_MAX {

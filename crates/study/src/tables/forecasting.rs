@@ -1,7 +1,11 @@
 //! Tables 2 and 6: how far forecasts that were made before a test were from what the test got.
 
+use std::time::Duration;
+
+use predict::Spec;
+
 use crate::{
-    Length, Record, TestDone,
+    Length, Record, Settings, TestDone,
     outlook::Outlook,
     published,
     record::{Segment, threads_of},
@@ -39,46 +43,71 @@ pub(crate) fn replay(record: &Record) -> Replayed {
     replayed
 }
 
+/// One sensor, forecast by one model in one visit.
+struct Course<'a> {
+    segment: &'a Segment,
+    sensor: usize,
+    id: String,
+    model: usize,
+    spec: Spec,
+    settings: &'a Settings,
+}
+
 impl Replayed {
     /// Goes through the series of one sensor in one visit, and forecasts at the start of each test.
     fn follow(&mut self, record: &Record, segment: &Segment, sensor: usize) {
-        let (header, settings) = (&record.header, &record.header.settings);
-        let id = self.short.sensors[sensor].clone();
+        let (header, id) = (&record.header, self.short.sensors[sensor].clone());
         let samples = segment.series(&id, header);
-        let n_steps = |span: std::time::Duration| (span.as_nanos() / settings.step.as_nanos()).max(1) as usize;
-        let (n_short, n_long) = (n_steps(settings.short), n_steps(settings.long));
-        let scenario = &segment.start.scenario;
         for (model, (_, spec)) in models().into_iter().enumerate() {
-            let mut outlook = Outlook::new(spec.clone(), most(&id));
+            let course =
+                Course { segment, sensor, id: id.clone(), model, spec: spec.clone(), settings: &header.settings };
+            let mut outlook = Outlook::new(spec, most(&id));
             let mut n_taken = 0;
             for test in segment.tests.iter().filter(|test| test.n_threads == threads_of(&id)) {
                 let Some((slot, _)) = segment.before(test, &id, header) else { continue };
-                // A reading that was late may share a slot with the one before it.
-                samples[n_taken.min(slot + 1)..=slot.min(samples.len() - 1)]
-                    .iter()
-                    .for_each(|&sample| outlook.step(sample));
+                samples.iter().take(slot + 1).skip(n_taken).for_each(|&sample| outlook.step(sample));
                 n_taken = slot + 1;
-                if let Some((said, got)) = outlook.mean_ahead(n_short).zip(got(test, settings.short)) {
-                    self.short.add(scenario, model, sensor, share(said - got, &id));
-                }
-                if let Some(got) = got(test, settings.long).filter(|_| test.length == Length::Long) {
-                    let averages = averages_until(&samples[..=slot], n_steps(settings.average));
-                    let is_by_averages = averages.len() >= N_AVERAGES_MIN && settings.average == settings.long;
-                    let said =
-                        if is_by_averages { ahead_of(&averages, &spec, most(&id)) } else { outlook.mean_ahead(n_long) };
-                    if let Some(said) = said {
-                        self.long.add(scenario, model, sensor, share(said - got, &id));
-                        if (model, sensor) == (0, 0) {
-                            *(if is_by_averages { &mut self.n_by_averages } else { &mut self.n_by_steps }) += 1;
-                        }
-                    }
-                }
+                self.add_short(&course, test, &mut outlook);
+                self.add_long(&course, test, &samples[..=slot], &mut outlook);
             }
+        }
+    }
+
+    fn add_short(&mut self, course: &Course<'_>, test: &TestDone, outlook: &mut Outlook) {
+        let said = outlook.mean_ahead(course.n_steps(course.settings.short));
+        if let Some((said, got)) = said.zip(got(test, course.settings.short)) {
+            let error = share(said - got, &course.id);
+            self.short.add(&course.segment.start.scenario, course.model, course.sensor, error);
+        }
+    }
+
+    fn add_long(&mut self, course: &Course<'_>, test: &TestDone, samples: &[f64], outlook: &mut Outlook) {
+        let settings = course.settings;
+        let Some(got) = got(test, settings.long).filter(|_| test.length == Length::Long) else { return };
+        let averages = averages_until(samples, course.n_steps(settings.average));
+        let is_by_averages = averages.len() >= N_AVERAGES_MIN && settings.average == settings.long;
+        let said = if is_by_averages {
+            ahead_of(&averages, &course.spec, most(&course.id))
+        } else {
+            outlook.mean_ahead(course.n_steps(settings.long))
+        };
+        let Some(said) = said else { return };
+        let error = share(said - got, &course.id);
+        self.long.add(&course.segment.start.scenario, course.model, course.sensor, error);
+        // Every sensor and model tells of the same tests.
+        if (course.model, course.sensor) == (0, 0) {
+            *(if is_by_averages { &mut self.n_by_averages } else { &mut self.n_by_steps }) += 1;
         }
     }
 }
 
-fn got(test: &TestDone, span: std::time::Duration) -> Option<f64> {
+impl Course<'_> {
+    fn n_steps(&self, span: Duration) -> usize {
+        (span.as_nanos() / self.settings.step.as_nanos()).max(1) as usize
+    }
+}
+
+fn got(test: &TestDone, span: Duration) -> Option<f64> {
     test.mark(span.as_secs_f64()).map(crate::Mark::got)
 }
 
@@ -88,7 +117,7 @@ fn averages_until(samples: &[f64], length: usize) -> Vec<f64> {
     series::bucket_means(whole, length)
 }
 
-fn ahead_of(averages: &[f64], spec: &predict::Spec, most: f64) -> Option<f64> {
+fn ahead_of(averages: &[f64], spec: &Spec, most: f64) -> Option<f64> {
     let mut outlook = Outlook::new(spec.clone(), most);
     averages.iter().for_each(|&average| outlook.step(average));
     outlook.mean_ahead(1)

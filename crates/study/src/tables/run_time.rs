@@ -76,7 +76,7 @@ impl Coverage {
             took if took > upper => &mut self.n_later,
             _ => &mut self.n_within,
         }) += 1;
-        if let Some(median) = run_time.median() {
+        if let Some(median) = run_time.median().filter(|_| took > 0.0) {
             self.median.add((median.as_secs_f64() - took).abs() / took);
         }
     }
