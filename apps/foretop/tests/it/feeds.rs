@@ -21,7 +21,8 @@ fn token_file(folder: &Path) -> String {
 fn what_an_exporter_offers_is_stored_forecast_and_shown() {
     let (exporter, folder) = (Running::in_memory(), folder());
     let config = folder.path().join("foretop.toml");
-    let section = format!("[[scrape]]\nurl = '{}/metrics'\nmatch = ['foretop_load_.*']\nevery = '50ms'\n", exporter.url);
+    let section =
+        format!("[[scrape]]\nurl = '{}/metrics'\nmatch = ['foretop_load_.*']\nevery = '50ms'\n", exporter.url);
     fs::write(&config, section).unwrap();
     let data = folder.path().join("data");
     let args = ["--data-dir", data.to_str().unwrap(), "--config", config.to_str().unwrap(), "--every", "50ms"];

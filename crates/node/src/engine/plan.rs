@@ -20,21 +20,6 @@ const LEADS: [Duration; 3] = [Duration::from_secs(10), Duration::from_secs(60), 
 /// 300 leads costs as much as thirty of 10, and errors of neighbouring origins say nearly the same.
 const SHORT_LEAD_MAX: usize = 10;
 
-/// Lengths of time over which the means of an availability's forecasts are followed, for how long tasks will take.
-const WINDOWS: [Duration; 8] = [
-    Duration::from_secs(1),
-    Duration::from_secs(2),
-    Duration::from_secs(5),
-    Duration::from_secs(10),
-    Duration::from_secs(20),
-    Duration::from_secs(60),
-    Duration::from_secs(120),
-    Duration::from_secs(300),
-];
-
-/// The mean age of what an availability is made of: its rates are weighted by `exp(-age / 5 s)`.
-const AVAILABILITY_LAG: Duration = Duration::from_secs(5);
-
 /// How often longer leads are scored.
 const LONG_EVERY: Duration = Duration::from_secs(5);
 
@@ -110,8 +95,7 @@ impl Plan {
 
     /// To follow the errors of means over windows of an availability.
     pub(crate) fn window_errors(&self) -> WindowErrors {
-        let lag = usize::try_from(whole_steps(AVAILABILITY_LAG, self.step)).unwrap_or(usize::MAX);
-        WindowErrors::new(&WINDOWS.map(|window| to_steps(window, self.step)), lag)
+        WindowErrors::of_availability(self.step)
     }
 
     /// How many leads to forecast.

@@ -1,6 +1,7 @@
 //! How far the mean of the forecasts over a window was from the mean of what came, learned as samples come.
 
 use std::collections::VecDeque;
+use std::time::Duration;
 
 use super::model::ModelErrors;
 use super::rung::{Known, Rung};
@@ -8,6 +9,12 @@ use crate::forecast::Forecast;
 
 /// A window counts if so many of its samples are known.
 const KNOWN_SHARE_MIN: f64 = 0.9;
+
+/// Windows whose means are followed for the run times of tasks, in seconds.
+const WINDOWS_SECONDS: [u64; 8] = [1, 2, 5, 10, 20, 60, 120, 300];
+
+/// How long ago what a sensor of CPU availability says was, on average.
+const AVAILABILITY_LAG: Duration = Duration::from_secs(5);
 
 /// No variance beyond the longest window is more than this times that of the longest window.
 const GROWTH_MAX: f64 = 1e6;
@@ -43,6 +50,19 @@ pub(crate) struct Ends<'a> {
 }
 
 impl WindowErrors {
+    /// Learns of windows of 1 s to 5 min of the sensor of CPU availability, sampled once a `step`.
+    ///
+    /// # Panics
+    /// When `step` is zero.
+    #[must_use]
+    pub fn of_availability(step: Duration) -> Self {
+        let n_steps = |span: Duration| usize::try_from(span.as_nanos() / step.as_nanos()).unwrap_or(usize::MAX);
+        Self::new(
+            &WINDOWS_SECONDS.map(|seconds| n_steps(Duration::from_secs(seconds)).max(1)),
+            n_steps(AVAILABILITY_LAG),
+        )
+    }
+
     /// Learns of windows of these lengths in steps, in whatever order.
     ///
     /// `lag` is how many steps ago the samples' time is over, for a sensor that says what was a while ago. A window

@@ -44,8 +44,8 @@ pub(crate) struct Exits {
     last_n_forks: Option<u64>,
     /// How many tasks were started, and how many records were read.
     counts: Recent<2>,
-    /// Seconds used and waited by the children of each process, by their weight.
-    by_parent: BTreeMap<(u32, u32), Recent<2>>,
+    /// Seconds used and waited by the children of each process, and how many they were, by their weight.
+    by_parent: BTreeMap<(u32, u32), Recent<3>>,
     /// Where each parent is; none for one that was gone when it was looked for.
     places: BTreeMap<u32, Option<Place>>,
 }
@@ -59,6 +59,8 @@ pub(crate) struct Ended<'a> {
     /// In cores, of the sample made good for all.
     pub used: f64,
     pub waited: f64,
+    /// How many seconds of a core each used, on average.
+    pub used_by_each: f64,
 }
 
 impl Exits {
@@ -94,15 +96,16 @@ impl Exits {
         let n_started = n_forks.zip(last_n_forks).and_then(|(n_forks, last)| n_forks.checked_sub(last));
         let n_read = records.len() as f64;
         self.counts.add(span, [n_started.map_or(n_read, |n_started| n_started as f64), n_read]);
-        let mut sums: BTreeMap<(u32, u32), [f64; 2]> = BTreeMap::new();
+        let mut sums: BTreeMap<(u32, u32), [f64; 3]> = BTreeMap::new();
         for record in records {
             // The others were met while they ran, and their work is over.
             let is_young = Duration::from_micros(record.lived_us) < YOUNG;
             if let (Class::Fair(weight), true) = (Class::of(record.policy, record.nice), is_young) {
                 // Weights are whole numbers below 100,000.
-                let [used, waited] = sums.entry((record.parent, weight as u32)).or_default();
+                let [used, waited, n] = sums.entry((record.parent, weight as u32)).or_default();
                 *used += record.used_ns as f64 * 1e-9;
                 *waited += record.waited_ns as f64 * 1e-9;
+                *n += 1.0;
             }
         }
         for key in sums.keys() {
@@ -110,7 +113,8 @@ impl Exits {
         }
         self.by_parent.retain(|key, recent| {
             recent.add(span, sums.get(key).copied().unwrap_or_default());
-            recent.sums().iter().sum::<f64>() >= SECONDS_MIN
+            let [used, waited, _] = recent.sums();
+            used + waited >= SECONDS_MIN
         });
     }
 
@@ -120,9 +124,9 @@ impl Exits {
         // Of tasks that were started before, more can end than start.
         let missed = if n_read > 0.0 { (n_started / n_read).max(1.0) } else { 1.0 };
         let ended = self.by_parent.iter().filter_map(|((parent, weight), recent)| {
-            let [used, waited] = recent.rates()?.map(|rate| rate * missed);
+            let [used, waited, n] = recent.rates()?.map(|rate| rate * missed);
             let place = self.places.get(parent)?.as_ref()?;
-            Some(Ended { parent: *parent, place, weight: f64::from(*weight), used, waited })
+            Some(Ended { parent: *parent, place, weight: f64::from(*weight), used, waited, used_by_each: used / n })
         });
         ended.collect()
     }
@@ -221,6 +225,7 @@ mod tests {
         // 12 memories of 5 seconds leave less than a hundred-thousandth.
         assert!((one.used - used).abs() < 1e-4 && (one.waited - waited).abs() < 1e-4, "{one:?}");
         assert_eq!((one.parent, one.weight), (5, 1024.0));
+        assert!((one.used_by_each - 0.001).abs() < 1e-9, "{one:?}");
     }
 
     #[test]

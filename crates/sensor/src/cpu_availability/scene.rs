@@ -32,6 +32,11 @@ const AFTER_RECORD_MAX: f64 = 1.5;
 /// How much longer than the host's tasks on average the unfollowed can have waited for the same work.
 const WAITING_RATIO_MAX: f64 = 2.0;
 
+/// Processes that use no more than this each are told apart from those that are put on a core and stay.
+///
+/// Of a few milliseconds each they were measured to keep away from spinners, of some tens of milliseconds not.
+const BRIEF_S: f64 = 0.01;
+
 /// Niced tasks that nobody knows the level of count as the one that `nice` gives by default.
 const NICE_UNKNOWN: i8 = 10;
 
@@ -82,9 +87,26 @@ struct One {
     weight: f64,
     set: Option<usize>,
     work: Work,
+    /// Whether most of the work is that of brief children.
+    is_brief: bool,
+}
+
+/// What the children of one process did that ended.
+#[derive(Clone, Debug)]
+struct Children {
+    parent: u32,
+    place: Place,
+    weight: f64,
+    work: Work,
+    is_brief: bool,
 }
 
 impl Work {
+    /// How many wanted a core on average.
+    fn awake(self) -> f64 {
+        self.used + self.waited
+    }
+
     /// Adds a task that used and waited for so many seconds.
     ///
     /// One that began lately did less of what the cores remember than its rate says.
@@ -118,7 +140,7 @@ impl CpuAvailability {
                     let group = numbering.position(seen.place, &mut self.groups, now.at);
                     let core_set = seen.core_set.filter(|_| work.used + work.waited >= CONFINED_MIN);
                     let set = sets.position(core_set, &left);
-                    let one = One { pid: seen.pid, group, weight, set, work };
+                    let one = One { pid: seen.pid, group, weight, set, work, is_brief: false };
                     ones.push(one);
                     if weight < FULL_WEIGHT {
                         followed.niced.add(seen.seconds, &spending);
@@ -137,23 +159,26 @@ impl CpuAvailability {
         }
         self.rest.meet(span, young.into_iter());
         let ended = self.ended(followed, &spending);
-        for (parent, place, weight, work) in ended {
+        for Children { parent, place, weight, work, is_brief } in ended {
             // A process that waits for its children does not run while they do: together they are as one.
             let known = ones.iter_mut().find(|one| one.pid == parent && one.weight == weight);
             let group = if let Some(one) = known {
+                one.is_brief = is_brief && work.awake() > one.work.awake();
                 one.work.used += work.used;
                 one.work.waited += work.waited;
                 one.group
             } else {
                 let group = numbering.position(&place, &mut self.groups, now.at);
-                ones.push(One { pid: parent, group, weight, set: None, work });
+                ones.push(One { pid: parent, group, weight, set: None, work, is_brief });
                 group
             };
             followed.add_ended(work, weight, numbering.is_below(group, home));
         }
-        let tasks = ones
-            .iter()
-            .map(|one| Task { set: one.set, ..Task::observed(one.group, one.weight, one.work.used, one.work.waited) });
+        let tasks = ones.iter().map(|one| Task {
+            set: one.set,
+            is_brief: one.is_brief,
+            ..Task::observed(one.group, one.weight, one.work.used, one.work.waited)
+        });
         let mut tasks: Vec<Task> = tasks.collect();
         for (place, weight, work) in self.unfollowed(followed, &spending, &home_place) {
             let position = numbering.position(&place, &mut self.groups, now.at);
@@ -172,7 +197,7 @@ impl CpuAvailability {
     }
 
     /// What the children of each process and weight did that ended: of the unfollowed as much as they can have done.
-    fn ended(&self, followed: Followed, spending: &Spending) -> Vec<(u32, Place, f64, Work)> {
+    fn ended(&self, followed: Followed, spending: &Spending) -> Vec<Children> {
         let ended = self.exits.ended();
         let used: f64 = ended.iter().map(|one| one.used / spending.delivered).sum();
         let unfollowed = spending.used / spending.delivered - followed.all.used;
@@ -180,9 +205,9 @@ impl CpuAvailability {
             return Vec::new();
         }
         let part = (unfollowed / used).min(AFTER_RECORD_MAX);
-        let works = ended.into_iter().map(|Ended { parent, place, weight, used, waited }| {
-            let used = used / spending.delivered;
-            (parent, place.clone(), weight, Work { used: used * part, waited: waited * part.min(1.0) })
+        let works = ended.into_iter().map(|Ended { parent, place, weight, used, waited, used_by_each }| {
+            let work = Work { used: used / spending.delivered * part, waited: waited * part.min(1.0) };
+            Children { parent, place: place.clone(), weight, work, is_brief: used_by_each <= BRIEF_S }
         });
         works.collect()
     }

@@ -14,10 +14,6 @@ use crate::{
 
 use super::most;
 
-/// What a node's advisor learns of: windows of these lengths, behind samples that are this old on average.
-const WINDOW_SECONDS: [f64; 8] = [1.0, 2.0, 5.0, 10.0, 20.0, 60.0, 120.0, 300.0];
-const LAG_SECONDS: f64 = 5.0;
-
 /// A node makes forecasts as long as the longest window once in so many seconds.
 const FOLLOW_EVERY_SECONDS: f64 = 5.0;
 
@@ -118,7 +114,7 @@ fn follow(record: &Record, segment: &Segment, id: &str, coverage: &mut Coverage)
     let header = &record.header;
     let step = header.settings.step;
     let n_steps = |seconds: f64| ((seconds / step.as_secs_f64()).round() as usize).max(1);
-    let mut errors = WindowErrors::new(&WINDOW_SECONDS.map(n_steps), n_steps(LAG_SECONDS));
+    let mut errors = WindowErrors::of_availability(step);
     let follow_every = n_steps(FOLLOW_EVERY_SECONDS);
     let samples = segment.series(id, header);
     let mut outlook = Outlook::new(Spec::auto(), most(id));

@@ -14,8 +14,8 @@ use predict::Spec;
 use sensor::HybridSettings;
 use serde::{Deserialize, Serialize};
 
-use super::{Flags, Peer};
 use super::feeds::{ResponderSection, ScrapeSection, SnmpSection, TransferSection};
+use super::{Flags, Peer};
 
 /// Everything that can be set.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

@@ -152,7 +152,9 @@ impl AgentSection {
     fn credentials(&self) -> anyhow::Result<Credentials> {
         match (&self.community_file, &self.user) {
             (Some(file), None) => Ok(Credentials::Community(Secret::from_file(file)?)),
-            (None, Some(user)) => Ok(Credentials::User(User { name: user.clone(), authentication: self.authentication()? })),
+            (None, Some(user)) => {
+                Ok(Credentials::User(User { name: user.clone(), authentication: self.authentication()? }))
+            }
             _ => bail!("it needs `community_file` for version 2c, or `user` for version 3"),
         }
     }
