@@ -36,9 +36,11 @@ fn what_an_exporter_offers_is_stored_forecast_and_shown() {
     wait_until("the loss of the exporter is a problem", PATIENCE, || {
         node.get("/healthz")["problems"].to_string().contains("scrape ").then_some(())
     });
-    node.kill();
+    assert!(node.terminate("-TERM").0.success());
     let node = Running::start(&args);
-    assert!(node.run(&["export", "foretop_load_1m_tasks"]).output().lines().count() > 3);
+    let exported = node.run(&["export", "foretop_load_1m_tasks", "--from", "-1h"]).output();
+    let n_values = exported.lines().skip(1).filter(|line| !line.ends_with(',')).count();
+    assert!(n_values >= 3, "{exported}");
 }
 
 #[test]
