@@ -32,6 +32,12 @@ fn what_an_exporter_offers_is_stored_forecast_and_shown() {
     assert!(line.starts_with("foretop_load_1m_tasks in 1s: "), "{line}");
     let series = node.get("/api/v1/series/foretop_load_1m_tasks");
     assert_eq!((&series["source"], &series["step_seconds"]), (&"sensor".into(), &0.05.into()));
+    let metrics = ureq::get(format!("{}/metrics", node.url)).call().unwrap().body_mut().read_to_string().unwrap();
+    assert!(metrics.lines().any(|line| line.starts_with("foretop_exported_foretop_load_1m_tasks ")), "{metrics}");
+    // A forecast of a forecast has the horizons of both.
+    let has_both = |line: &str| line.contains("exported_horizon=") && line.contains(",horizon=");
+    let is_doubled = |line: &str| line.matches("{horizon=").count() + line.matches(",horizon=").count() > 1;
+    assert!(metrics.lines().any(has_both) && !metrics.lines().any(is_doubled), "{metrics}");
     exporter.kill();
     wait_until("the loss of the exporter is a problem", PATIENCE, || {
         node.get("/healthz")["problems"].to_string().contains("scrape ").then_some(())

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use predict::{Forecast, Interval, Predictor};
+use sensor::{Label, Signal};
 use series::steps_within;
 use units::{Confidence, Timestamp};
 
@@ -25,6 +26,9 @@ const N_NEEDED: usize = 2;
 
 /// The horizons at which metrics have a forecast.
 const GAUGE_HORIZONS: [Duration; 3] = [Duration::from_secs(10), Duration::from_secs(60), Duration::from_secs(300)];
+
+/// Labels that metrics of forecasts have besides those of their signal.
+const OWN_LABELS: [&str; 2] = ["horizon", "confidence"];
 
 /// One signal as metrics show it.
 #[derive(Debug)]
@@ -187,15 +191,39 @@ fn n_leads(horizon: Duration, step: Duration) -> Result<usize, QueryError> {
 fn metric(entry: &Entry) -> Metric {
     let about = &entry.about;
     match &about.origin {
-        Origin::Sensor { signal, .. } => Metric {
-            name: signal.family().metric_name().into(),
-            help: (*signal.family().sentence).into(),
-            labels: signal.labels().to_vec(),
-        },
+        Origin::Sensor { signal, .. } => {
+            let name = signal.family().metric_name();
+            Metric {
+                name: if signal.is_listed() { name } else { exported(&name) }.into(),
+                help: (*signal.family().sentence).into(),
+                labels: labels(signal),
+            }
+        }
         Origin::Pushed { unit, .. } => Metric {
             name: "foretop_pushed_value".into(),
             help: "The last value of a series that a program pushes.".into(),
             labels: vec![("signal".into(), Arc::clone(&about.id)), ("unit".into(), Arc::clone(unit))],
         },
     }
+}
+
+/// What an exporter offers has names of its own, so that it never meets what is measured here.
+fn exported(name: &str) -> String {
+    name.replacen("foretop_", "foretop_exported_", 1)
+}
+
+/// The labels of a signal. One that forecasts have as well is renamed, as Prometheus does where labels meet.
+fn labels(signal: &Signal) -> Vec<Label> {
+    let is_taken = |name: &str| OWN_LABELS.contains(&name) || signal.labels().iter().any(|(taken, _)| **taken == *name);
+    let renamed = |name: &Arc<str>| {
+        if !OWN_LABELS.contains(&&**name) {
+            return Arc::clone(name);
+        }
+        let mut renamed = format!("exported_{name}");
+        while is_taken(&renamed) {
+            renamed.insert_str(0, "exported_");
+        }
+        renamed.into()
+    };
+    signal.labels().iter().map(|(name, value)| (renamed(name), Arc::clone(value))).collect()
 }
