@@ -9,7 +9,7 @@ use sensor::HybridSettings;
 
 use crate::error::StartError;
 use crate::select::Selection;
-use crate::token::Token;
+use stream::Token;
 
 /// 100 Hz: beyond that the reading of `/proc` itself is what is measured.
 pub(crate) const STEP_MIN: Duration = Duration::from_millis(10);

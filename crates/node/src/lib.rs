@@ -20,7 +20,6 @@ mod sampler;
 mod schedule;
 mod select;
 mod store;
-mod token;
 
 pub use config::Config;
 pub use error::StartError;
@@ -28,4 +27,4 @@ pub use feed::Feed;
 pub use node::Node;
 pub use select::{Selection, SelectionError};
 pub use store::StoreError;
-pub use token::{Token, TokenError};
+pub use stream::{Token, TokenError};

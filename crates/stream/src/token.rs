@@ -1,4 +1,4 @@
-//! The secret that a client shows when a node listens beyond its own machine.
+//! The secret that is shown wherever something listens beyond its own machine.
 
 use std::fmt;
 use std::fs::File;
@@ -76,6 +76,11 @@ impl Token {
             return Err(TokenError::TooShort { path: path.to_owned(), length: token.len() });
         }
         Ok(Self(token.to_owned()))
+    }
+
+    /// The secret itself, to be shown to whom it is shared with and to nobody else.
+    pub(crate) fn reveal(&self) -> &str {
+        &self.0
     }
 
     /// Whether `given` is this token.

@@ -1,0 +1,240 @@
+//! Endpoints: where a component's streams come from and go to, in RPS's notation.
+//!
+//! `source:tcp:pyramid:5009` reads a stream that another component offers; `connect:tcp:5011` offers one to whoever connects;
+//! `target:udp:239.99.99.99:5012` sends one there; `server:tcp:5010` answers requests (Dinda and O'Hallaron 1999, section 6.4). One role
+//! is added: `accept:tcp:5013` reads from whoever connects, the other end of a `target:`. Options follow a question
+//! mark: `connect:tcp:5011?backlog=256KiB&overflow=disconnect`.
+
+mod options;
+mod place;
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+pub use place::{Host, Place, Stdio};
+
+use options::Options;
+
+/// Where a stream comes from or goes to.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Endpoint {
+    /// Which way the stream goes, and who opens the connection.
+    pub role: Role,
+    /// The transport, and the place on it.
+    pub place: Place,
+    /// What is kept for a reader that is slow, where the role writes.
+    pub backlog: Backlog,
+    /// Whether TLS is used, of TCP.
+    pub encryption: Encryption,
+}
+
+/// Whether a TCP endpoint uses TLS.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Encryption {
+    /// Where the component has a certificate, or such to believe.
+    #[default]
+    AsConfigured,
+    /// Not, for peers on this machine that have none.
+    Off,
+}
+
+/// Which way a stream goes, and who opens the connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Role {
+    /// We connect, and read.
+    Source,
+    /// We connect, and write.
+    Target,
+    /// Others connect, and read.
+    Connect,
+    /// Others connect, and write.
+    Accept,
+    /// Others connect, ask, and are answered.
+    Server,
+}
+
+/// What is kept for a reader that is slow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Backlog {
+    /// At most so many bytes for each reader, 4 KiB to 1 GiB.
+    pub bytes: usize,
+    /// What happens when there would be more.
+    pub overflow: Overflow,
+}
+
+/// What happens to a reader whose backlog is full.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Overflow {
+    /// The oldest messages go, and are counted.
+    DropOldest,
+    /// The reader goes.
+    Disconnect,
+}
+
+impl Default for Backlog {
+    /// 1 MiB, some 2,000 forecasts of 30 steps; the oldest go.
+    fn default() -> Self {
+        Self { bytes: 1 << 20, overflow: Overflow::DropOldest }
+    }
+}
+
+/// A text that names no endpoint.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{given}` is no endpoint: {reason}")]
+pub struct EndpointError {
+    /// What was given.
+    pub given: String,
+    /// What is wrong with it, and what would be right.
+    pub reason: String,
+}
+
+impl Role {
+    const ALL: [Self; 5] = [Self::Source, Self::Target, Self::Connect, Self::Accept, Self::Server];
+
+    /// As it is written.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Source => "source",
+            Self::Target => "target",
+            Self::Connect => "connect",
+            Self::Accept => "accept",
+            Self::Server => "server",
+        }
+    }
+
+    /// Whether messages come in by it.
+    #[must_use]
+    pub fn is_input(self) -> bool {
+        matches!(self, Self::Source | Self::Accept)
+    }
+
+    /// Whether messages go out by it.
+    #[must_use]
+    pub fn is_output(self) -> bool {
+        matches!(self, Self::Target | Self::Connect)
+    }
+
+    /// Whether others connect to it.
+    #[must_use]
+    pub fn listens(self) -> bool {
+        matches!(self, Self::Connect | Self::Accept | Self::Server)
+    }
+}
+
+impl Overflow {
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::DropOldest => "drop-oldest",
+            Self::Disconnect => "disconnect",
+        }
+    }
+}
+
+impl fmt::Display for Role {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl fmt::Display for Endpoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}{}", self.role, self.place, Options { backlog: self.backlog, encryption: self.encryption })
+    }
+}
+
+impl FromStr for Endpoint {
+    type Err = EndpointError;
+
+    fn from_str(given: &str) -> Result<Self, Self::Err> {
+        parse(given).map_err(|reason| EndpointError { given: given.to_owned(), reason })
+    }
+}
+
+fn parse(given: &str) -> Result<Endpoint, String> {
+    let (text, options) = given.split_once('?').unwrap_or((given, ""));
+    let (role, place) =
+        text.split_once(':').ok_or("it has to be ROLE:TRANSPORT:PLACE, as in source:tcp:pyramid:5009")?;
+    let role = Role::ALL
+        .into_iter()
+        .find(|candidate| candidate.as_str() == role)
+        .ok_or_else(|| format!("`{role}` is no role: it has to be {}", Role::ALL.map(Role::as_str).join(", ")))?;
+    let place = Place::parse(role, place)?;
+    let Options { backlog, encryption } = options.parse()?;
+    Ok(Endpoint { role, place, backlog, encryption })
+}
+
+impl TryFrom<String> for Endpoint {
+    type Error = EndpointError;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        text.parse()
+    }
+}
+
+impl From<Endpoint> for String {
+    fn from(endpoint: Endpoint) -> Self {
+        endpoint.to_string()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check_round_trip(text: &str) {
+        assert_eq!(text.parse::<Endpoint>().unwrap().to_string(), text);
+    }
+
+    #[track_caller]
+    fn check_refused(text: &str, reason: &str) {
+        let error = text.parse::<Endpoint>().unwrap_err();
+        assert_eq!((error.given.as_str(), error.reason.as_str()), (text, reason));
+    }
+
+    #[test]
+    fn the_notation_of_rps_reads_back() {
+        check_round_trip("source:tcp:pyramid:5009");
+        check_round_trip("source:tcp:[fe80::1]:5009");
+        check_round_trip("connect:tcp:5011");
+        check_round_trip("connect:tcp:0.0.0.0:5011");
+        check_round_trip("server:tcp:5010");
+        check_round_trip("accept:tcp:5010");
+        check_round_trip("target:udp:239.99.99.99:5012");
+        check_round_trip("source:udp:[ff15::99]:5012");
+        check_round_trip("source:unix:/run/foretop/load");
+        check_round_trip("target:pipe:/tmp/a:b");
+        check_round_trip("target:stdio:stdout");
+        check_round_trip("source:stdio:stdin");
+        check_round_trip("target:file:trace.frames");
+        check_round_trip("connect:unix:load?backlog=4096&overflow=disconnect");
+        check_round_trip("source:tcp:localhost:5009?tls=off");
+    }
+
+    #[test]
+    fn what_names_no_endpoint_is_refused_with_what_would_be_right() {
+        check_refused("tcp", "it has to be ROLE:TRANSPORT:PLACE, as in source:tcp:pyramid:5009");
+        check_refused("sink:tcp:1", "`sink` is no role: it has to be source, target, connect, accept, server");
+        check_refused("source:tcp:5009", "`5009` lacks the host: it has to be HOST:PORT");
+        check_refused("source:tcp:a:99999", "`99999` is no port: it has to be a number, 1 to 65535");
+        check_refused("source:tcp:a:0", "`0` is no port: it has to be a number, 1 to 65535");
+        check_refused("connect:tcp::1:5009", "`:1` is no host: an IPv6 address stands in brackets, as in [::1]:5009");
+        check_refused("connect:udp:5009", "nobody connects by UDP: it has to be target: or source:");
+        check_refused("server:file:a", "nobody connects to a file: it has to be target: or source:");
+        check_refused("source:stdio:stdout", "it has to be stdin for a source, stdout for a target");
+        check_refused("source:unix:", "the path is missing");
+        check_refused("connect:tcp:1?backlog=1", "backlog has to be 4KiB to 1GiB, not 1");
+        check_refused("connect:tcp:1?overflow=block", "overflow has to be drop-oldest or disconnect, not `block`");
+        check_refused("connect:tcp:1?colour=red", "there is no option `colour`: there are backlog, overflow, tls");
+    }
+
+    #[test]
+    fn a_backlog_is_written_in_units() {
+        let endpoint: Endpoint = "connect:tcp:0?backlog=2MiB".parse().unwrap();
+        assert_eq!(endpoint.backlog, Backlog { bytes: 2 << 20, overflow: Overflow::DropOldest });
+    }
+}

@@ -1,0 +1,110 @@
+//! What can go wrong between an endpoint and its peer.
+
+use std::io;
+use std::time::Duration;
+
+use crate::frame::FrameError;
+use crate::message::MessageError;
+
+/// An endpoint that cannot be opened.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum OpenError {
+    /// The system refuses.
+    #[error("cannot open {endpoint}")]
+    Io {
+        /// The endpoint.
+        endpoint: String,
+        /// Why.
+        source: io::Error,
+    },
+    /// The host has no address.
+    #[error("cannot find the host of {endpoint}")]
+    NoAddress {
+        /// The endpoint.
+        endpoint: String,
+    },
+    /// There is something at the path that is not what the transport needs.
+    #[error("cannot open {endpoint}: there is something else at that path")]
+    Occupied {
+        /// The endpoint.
+        endpoint: String,
+    },
+    /// Others could connect to it, and nothing keeps them out.
+    #[error("{endpoint} can be reached from other machines: it needs {needed}")]
+    Unprotected {
+        /// The endpoint.
+        endpoint: String,
+        /// What is missing.
+        needed: &'static str,
+    },
+    /// The transport cannot be used in this role by whoever asks.
+    #[error("{endpoint} is of no use here: {needed}")]
+    Role {
+        /// The endpoint.
+        endpoint: String,
+        /// What would be.
+        needed: &'static str,
+    },
+    /// It took too long.
+    #[error("{endpoint} gave no answer within {limit:?}")]
+    Late {
+        /// The endpoint.
+        endpoint: String,
+        /// How long it was given.
+        limit: Duration,
+    },
+}
+
+/// A stream that ends where it should not, or says what cannot be understood.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ReadError {
+    /// The connection broke.
+    #[error("the connection broke")]
+    Io(#[from] io::Error),
+    /// What came is no frame.
+    #[error(transparent)]
+    Frame(#[from] FrameError),
+    /// A frame's payload is not what its kind says.
+    #[error(transparent)]
+    Message(#[from] MessageError),
+}
+
+/// A request that was not answered as it was meant.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum CallError {
+    /// The connection broke, or what came back made no sense.
+    #[error("no answer from {endpoint}")]
+    Read {
+        /// Who was asked.
+        endpoint: String,
+        /// Why.
+        source: ReadError,
+    },
+    /// Nothing came back in time.
+    #[error("no answer from {endpoint} within {limit:?}")]
+    Late {
+        /// Who was asked.
+        endpoint: String,
+        /// How long it was given.
+        limit: Duration,
+    },
+    /// It cannot or will not.
+    #[error("{endpoint} refused: {reason}")]
+    Refused {
+        /// Who was asked.
+        endpoint: String,
+        /// What it said.
+        reason: String,
+    },
+    /// It answered something else.
+    #[error("{endpoint} answered something else than was asked: {answer}")]
+    Unexpected {
+        /// Who was asked.
+        endpoint: String,
+        /// What came.
+        answer: String,
+    },
+}

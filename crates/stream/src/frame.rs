@@ -1,0 +1,352 @@
+//! Frames: the envelope of every message, on every transport. Specified byte by byte in `docs/formats/stream.md`.
+
+use bytes::{Buf, BufMut, Bytes, BytesMut};
+
+/// What every frame begins with.
+const MAGIC: [u8; 2] = *b"FT";
+
+/// The version of the format.
+const VERSION: u8 = 1;
+
+/// Bytes before the payload.
+pub const HEADER_BYTES: usize = 12;
+
+/// The longest payload, 1 MiB: a forecast of 65,000 steps, or a request with as many samples as a fit can use.
+pub const PAYLOAD_BYTES_MAX: usize = 1 << 20;
+
+/// What a frame's payload is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub enum Kind {
+    /// What the stream carries.
+    Description = 1,
+    /// Values of all signals of a sensor at one moment.
+    Measurement = 2,
+    /// One value.
+    Sample = 3,
+    /// Means and standard errors of the steps ahead.
+    Forecast = 4,
+    /// Something is asked.
+    Request = 5,
+    /// Something is answered.
+    Reply = 6,
+    /// Who connects.
+    Greeting = 7,
+}
+
+impl Kind {
+    fn from_byte(byte: u8) -> Option<Self> {
+        Some(match byte {
+            1 => Self::Description,
+            2 => Self::Measurement,
+            3 => Self::Sample,
+            4 => Self::Forecast,
+            5 => Self::Request,
+            6 => Self::Reply,
+            7 => Self::Greeting,
+            _ => return None,
+        })
+    }
+}
+
+/// A frame whose checksum was right.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Frame {
+    /// What the payload is.
+    pub kind: Kind,
+    whole: Bytes,
+}
+
+impl Frame {
+    /// What is in it.
+    #[must_use]
+    pub fn payload(&self) -> &[u8] {
+        &self.whole[HEADER_BYTES..]
+    }
+
+    /// Header and payload, as they came: what is passed on unchanged need not be made again.
+    #[must_use]
+    pub fn as_bytes(&self) -> &Bytes {
+        &self.whole
+    }
+}
+
+/// Bytes that are no frame.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum FrameError {
+    /// The first two bytes are others.
+    #[error("byte {offset}: a frame begins with `FT`, this with {given:02x?}")]
+    NotAFrame {
+        /// Bytes before it.
+        offset: u64,
+        /// What it begins with.
+        given: [u8; 2],
+    },
+    /// Another version of the format.
+    #[error("byte {offset}: a frame of version {given}; version {VERSION} is understood here")]
+    Version {
+        /// Bytes before it.
+        offset: u64,
+        /// Its version.
+        given: u8,
+    },
+    /// Longer than any frame is.
+    #[error("byte {offset}: a payload of {given} bytes is announced; {PAYLOAD_BYTES_MAX} is the limit")]
+    TooLong {
+        /// Bytes before it.
+        offset: u64,
+        /// The announced length.
+        given: u32,
+    },
+    /// The bytes are not those that were sent.
+    #[error("byte {offset}: checksum {computed:08x} where the frame says {given:08x}: it was damaged on its way")]
+    Checksum {
+        /// Bytes before it.
+        offset: u64,
+        /// What the frame says.
+        given: u32,
+        /// What its bytes come to.
+        computed: u32,
+    },
+    /// The end comes before the frame's.
+    #[error("byte {offset}: the end comes {n_missing} bytes before that of the frame")]
+    Truncated {
+        /// Bytes before it.
+        offset: u64,
+        /// How many bytes are missing at least.
+        n_missing: usize,
+    },
+}
+
+/// Appends a frame of this kind whose payload `write` appends.
+///
+/// # Panics
+/// When the payload is longer than [`PAYLOAD_BYTES_MAX`]: what is sent is checked where it is made.
+pub fn encode(kind: Kind, out: &mut BytesMut, write: impl FnOnce(&mut BytesMut)) {
+    let start = out.len();
+    out.put_slice(&MAGIC);
+    out.put_u8(VERSION);
+    out.put_u8(kind as u8);
+    out.put_u64_le(0);
+    write(out);
+    let length = out.len() - start - HEADER_BYTES;
+    assert!(length <= PAYLOAD_BYTES_MAX, "a payload of {length} bytes does not fit into a frame");
+    let length = u32::try_from(length).expect("the limit fits");
+    out[start + 4..start + 8].copy_from_slice(&length.to_le_bytes());
+    let checksum = checksum(&out[start..]);
+    out[start + 8..start + HEADER_BYTES].copy_from_slice(&checksum.to_le_bytes());
+}
+
+fn checksum(frame: &[u8]) -> u32 {
+    let mut hasher = crc32fast::Hasher::new();
+    hasher.update(&frame[2..8]);
+    hasher.update(&frame[HEADER_BYTES..]);
+    hasher.finalize()
+}
+
+/// Finds the frames in a run of bytes that comes in pieces.
+#[derive(Debug, Default)]
+pub struct Decoder {
+    buffer: BytesMut,
+    n_before: u64,
+    n_unknown: u64,
+}
+
+impl Decoder {
+    /// Where bytes that come in are to be put.
+    pub fn buffer(&mut self) -> &mut BytesMut {
+        &mut self.buffer
+    }
+
+    /// Where the next frame begins, in bytes from the first.
+    #[must_use]
+    pub fn position(&self) -> u64 {
+        self.n_before
+    }
+
+    /// After an error: goes on where the next frame seems to begin, and says how many bytes that left out.
+    ///
+    /// Of a connection it is better made again; a file or a pipe has no other bytes than those that follow.
+    pub fn resume(&mut self) -> u64 {
+        // The byte that was refused as a beginning is none.
+        let n_least = self.buffer.len().min(1);
+        let ahead = &self.buffer[n_least..];
+        let n_ahead =
+            memchr::memmem::find(ahead, &MAGIC).unwrap_or(ahead.len() - usize::from(ahead.ends_with(&MAGIC[..1])));
+        let n_left_out = n_least + n_ahead;
+        self.buffer.advance(n_left_out);
+        self.n_before += n_left_out as u64;
+        n_left_out as u64
+    }
+
+    /// How many frames of a kind that is not known here were skipped.
+    #[must_use]
+    pub fn n_unknown(&self) -> u64 {
+        self.n_unknown
+    }
+
+    /// The next whole frame; `None` until more bytes come.
+    ///
+    /// # Errors
+    /// [`FrameError`] when what comes next is no frame. Nothing that follows can be trusted, so the same error comes again.
+    pub fn next_frame(&mut self) -> Result<Option<Frame>, FrameError> {
+        loop {
+            let Some(length) = self.length()? else {
+                return Ok(None);
+            };
+            if self.buffer.len() < length {
+                self.buffer.reserve(length - self.buffer.len());
+                return Ok(None);
+            }
+            let (given, computed) = (read_u32(&self.buffer[8..]), checksum(&self.buffer[..length]));
+            if given != computed {
+                return Err(FrameError::Checksum { offset: self.n_before, given, computed });
+            }
+            self.n_before += length as u64;
+            let kind = Kind::from_byte(self.buffer[3]);
+            let Some(kind) = kind else {
+                self.n_unknown += 1;
+                self.buffer.advance(length);
+                continue;
+            };
+            return Ok(Some(Frame { kind, whole: self.buffer.split_to(length).freeze() }));
+        }
+    }
+
+    /// Whether the end may be here.
+    ///
+    /// # Errors
+    /// [`FrameError::Truncated`] when it is in the middle of a frame.
+    pub fn finish(&self) -> Result<(), FrameError> {
+        if self.buffer.is_empty() {
+            return Ok(());
+        }
+        let length = self.length()?.unwrap_or(HEADER_BYTES);
+        Err(FrameError::Truncated { offset: self.n_before, n_missing: length - self.buffer.len() })
+    }
+
+    /// Of the whole frame that the buffer begins with; `None` while that is not known.
+    fn length(&self) -> Result<Option<usize>, FrameError> {
+        let offset = self.n_before;
+        match *self.buffer {
+            [first, second, ..] if [first, second] != MAGIC => {
+                return Err(FrameError::NotAFrame { offset, given: [first, second] });
+            }
+            [_, _, version, ..] if version != VERSION => return Err(FrameError::Version { offset, given: version }),
+            _ => {}
+        }
+        if self.buffer.len() < HEADER_BYTES {
+            return Ok(None);
+        }
+        let given = read_u32(&self.buffer[4..]);
+        match usize::try_from(given) {
+            Ok(length) if length <= PAYLOAD_BYTES_MAX => Ok(Some(HEADER_BYTES + length)),
+            _ => Err(FrameError::TooLong { offset, given }),
+        }
+    }
+}
+
+fn read_u32(bytes: &[u8]) -> u32 {
+    u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn frame_of(kind: Kind, payload: &[u8]) -> BytesMut {
+        let mut out = BytesMut::new();
+        encode(kind, &mut out, |out| out.put_slice(payload));
+        out
+    }
+
+    fn decode(bytes: &[u8]) -> Result<Option<Frame>, FrameError> {
+        let mut decoder = Decoder::default();
+        decoder.buffer().extend_from_slice(bytes);
+        decoder.next_frame()
+    }
+
+    #[test]
+    fn a_frame_comes_back_whole_however_it_is_cut() {
+        let mut bytes = frame_of(Kind::Sample, b"first");
+        bytes.unsplit(frame_of(Kind::Forecast, b""));
+        for cut in 0..=bytes.len() {
+            let mut decoder = Decoder::default();
+            let mut frames = Vec::new();
+            for piece in [&bytes[..cut], &bytes[cut..]] {
+                decoder.buffer().extend_from_slice(piece);
+                while let Some(frame) = decoder.next_frame().unwrap() {
+                    frames.push((frame.kind, frame.payload().to_vec()));
+                }
+            }
+            assert_eq!(frames, [(Kind::Sample, b"first".to_vec()), (Kind::Forecast, vec![])]);
+            decoder.finish().unwrap();
+        }
+    }
+
+    #[test]
+    fn what_is_no_frame_is_refused_with_its_place() {
+        let good = frame_of(Kind::Sample, b"payload");
+        let with = |at: usize, byte: u8| {
+            let mut bytes = good.clone();
+            bytes[at] = byte;
+            decode(&bytes).unwrap_err().to_string()
+        };
+        assert_eq!(with(0, b'X'), "byte 0: a frame begins with `FT`, this with [58, 54]");
+        assert_eq!(with(2, 9), "byte 0: a frame of version 9; version 1 is understood here");
+        assert_eq!(with(7, 0xff), "byte 0: a payload of 4278190087 bytes is announced; 1048576 is the limit");
+        assert!(with(12, b'P').ends_with("it was damaged on its way"));
+        assert!(with(3, 4).contains("checksum"), "the kind is under the checksum too");
+    }
+
+    #[test]
+    fn an_announced_length_takes_no_memory_before_its_bytes_come() {
+        let mut decoder = Decoder::default();
+        decoder.buffer().extend_from_slice(b"FT\x01\x03\xff\xff\xff\xff\0\0\0\0");
+        assert!(matches!(decoder.next_frame(), Err(FrameError::TooLong { given: u32::MAX, .. })));
+        assert!(decoder.buffer().capacity() < 1024);
+    }
+
+    #[test]
+    fn half_a_frame_at_the_end_is_told() {
+        let bytes = frame_of(Kind::Sample, b"payload");
+        for (length, n_missing) in [(1, 11), (HEADER_BYTES, 7), (bytes.len() - 1, 1)] {
+            let mut decoder = Decoder::default();
+            decoder.buffer().extend_from_slice(&bytes[..length]);
+            assert_eq!(decoder.next_frame(), Ok(None));
+            assert_eq!(decoder.finish(), Err(FrameError::Truncated { offset: 0, n_missing }));
+        }
+    }
+
+    #[test]
+    fn what_follows_damage_is_found() {
+        let mut bytes = frame_of(Kind::Sample, b"damaged FT here");
+        bytes[20] ^= 1;
+        let damaged = bytes.len() as u64;
+        bytes.unsplit(frame_of(Kind::Sample, b"whole"));
+        let mut decoder = Decoder::default();
+        decoder.buffer().unsplit(bytes);
+        let mut n_left_out = 0;
+        let frame = loop {
+            match decoder.next_frame() {
+                Ok(frame) => break frame.unwrap(),
+                Err(_) => n_left_out += decoder.resume(),
+            }
+        };
+        assert_eq!((frame.payload(), n_left_out), (&b"whole"[..], damaged));
+    }
+
+    #[test]
+    fn a_kind_of_another_day_is_skipped_and_counted() {
+        let mut bytes = frame_of(Kind::Sample, b"unknown");
+        bytes[3] = 200;
+        let checksum = checksum(&bytes);
+        bytes[8..12].copy_from_slice(&checksum.to_le_bytes());
+        bytes.unsplit(frame_of(Kind::Sample, b"known"));
+        let mut decoder = Decoder::default();
+        decoder.buffer().unsplit(bytes);
+        assert_eq!(decoder.next_frame().unwrap().unwrap().payload(), b"known");
+        assert_eq!(decoder.n_unknown(), 1);
+    }
+}

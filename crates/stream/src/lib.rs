@@ -1,0 +1,37 @@
+//! Frames, messages, endpoints and the mirror: how the parts of a prediction system speak to each other.
+//!
+//! RPS composed prediction systems at start-up from small programs, each of which is a *mirror*: whatever comes in on any of its inputs
+//! is computed on and goes out on all of its outputs, and requests are answered beside it (Dinda and O'Hallaron 1999, sections 6 and 7).
+//! This crate is that library. A [`Handler`] is the computation; a [`Mirror`] gives it inputs, outputs, request servers and timers, each named
+//! by an [`Endpoint`] in RPS's notation, `source:tcp:pyramid:5009`. A [`Reader`] and a [`Caller`] are the two sides that programs need
+//! that are no mirrors themselves.
+//!
+//! The bytes are specified in `docs/formats/stream.md`. Bytes from outside are never trusted: frames have a length limit and a
+//! checksum, readers that stop reading lose messages and are told of it by counters, and none of them holds a mirror up.
+#![forbid(unsafe_code)]
+
+mod caller;
+mod counters;
+mod endpoint;
+mod error;
+mod frame;
+mod message;
+mod mirror;
+mod reader;
+mod security;
+mod token;
+mod transport;
+
+pub use caller::Caller;
+pub use counters::{Counted, EndpointStatus};
+pub use endpoint::{Backlog, Encryption, Endpoint, EndpointError, Host, Overflow, Place, Role};
+pub use error::{CallError, OpenError, ReadError};
+pub use frame::{Decoder, Frame, FrameError, HEADER_BYTES, Kind, PAYLOAD_BYTES_MAX, encode};
+pub use message::{
+    Answer, Ask, Carries, Configuration, Description, Forecast, Greeting, Measurement, Message, MessageError, Payload,
+    Purpose, Reply, Request, Sample, SignalName, Status,
+};
+pub use mirror::{Handler, Inlet, InletFull, InputId, Mirror, Outputs, Pending, Running};
+pub use reader::Reader;
+pub use security::{ClientTls, Security, SecurityError, ServerTls};
+pub use token::{Token, TokenError};

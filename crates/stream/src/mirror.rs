@@ -1,0 +1,368 @@
+//! The mirror: any number of inputs, outputs, request servers and a timer around one computation.
+//!
+//! What RPS's mirror did around `select` (Dinda and O'Hallaron 1999, section 6.3) a mirror does here on a thread of its own with an event
+//! loop of one thread, so that a [`Handler`] needs no locks. All frames that one read brings are handed to it in a row, and what it
+//! sends goes out in one write for each reader: that is what makes it fast under load and prompt without.
+//!
+//! No reader can hold it up. Each has a [`crate::Backlog`] of its own, and what does not fit is dropped and counted, or the reader
+//! is let go. What it connects to is connected to again when it goes, with pauses that double from 50 ms to 5 s.
+
+mod backoff;
+mod inlet;
+mod input;
+mod output;
+mod queue;
+mod server;
+mod timer;
+
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use tokio::sync::watch;
+use tokio::task::{JoinSet, LocalSet};
+
+use crate::counters::{Counters, EndpointStatus};
+use crate::endpoint::{Endpoint, Role};
+use crate::error::OpenError;
+use crate::message::{Message, Request, Status};
+use crate::security::Security;
+use crate::transport::Listener;
+
+pub use inlet::{Inlet, InletFull};
+pub use output::Outputs;
+pub use server::Pending;
+
+/// The computation of a mirror. It is called on the mirror's thread, by one at a time, and must not block.
+pub trait Handler: Send + 'static {
+    /// A message came in by `input`.
+    fn message(&mut self, input: InputId, message: Message, outputs: &mut Outputs);
+
+    /// Something was asked. Whoever asked waits until `pending` is answered; it may be kept and answered later.
+    fn request(&mut self, request: Request, pending: Pending, outputs: &mut Outputs) {
+        let _ = (request, outputs);
+        pending.refuse("this component answers nothing but its status");
+    }
+
+    /// The timer of [`Mirror::every`] came round.
+    fn tick(&mut self, outputs: &mut Outputs) {
+        let _ = outputs;
+    }
+
+    /// How long it is from one tick to the next from here on, where that has changed.
+    fn period(&mut self) -> Option<Duration> {
+        None
+    }
+
+    /// A source will bring nothing more, or its connection broke and will be made again.
+    fn ended(&mut self, input: InputId, outputs: &mut Outputs) {
+        let _ = (input, outputs);
+    }
+
+    /// What the component says of itself in its status.
+    fn facts(&self) -> Vec<(String, String)> {
+        Vec::new()
+    }
+}
+
+/// Which of a mirror's endpoints or inlets something came in by, in the order in which they were added, from 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct InputId(pub usize);
+
+/// A mirror that is not running yet.
+pub struct Mirror<H> {
+    name: String,
+    handler: H,
+    ports: Vec<Port>,
+    security: Security,
+    period: Option<Duration>,
+    ends_with_inputs: bool,
+}
+
+/// Something that messages come in or go out by.
+enum Port {
+    Endpoint(Endpoint),
+    Inlet(inlet::Receiver),
+}
+
+/// What the tasks of a mirror share.
+struct Shared<H> {
+    name: String,
+    handler: H,
+    outputs: Outputs,
+    places: Vec<Opened>,
+}
+
+/// A port that is open, and what happened there.
+#[derive(Clone)]
+struct Opened {
+    endpoint: String,
+    address: Option<String>,
+    counters: Arc<Counters>,
+}
+
+impl Opened {
+    fn status(&self) -> EndpointStatus {
+        EndpointStatus { endpoint: self.endpoint.clone(), address: self.address.clone(), counted: self.counters.get() }
+    }
+}
+
+type Core<H> = Rc<RefCell<Shared<H>>>;
+
+impl<H: Handler> Shared<H> {
+    /// Lets the handler work, and sends what it gave.
+    fn work(&mut self, work: impl FnOnce(&mut H, &mut Outputs)) {
+        work(&mut self.handler, &mut self.outputs);
+        self.outputs.flush();
+    }
+
+    fn status(&self) -> Status {
+        Status {
+            component: self.name.clone(),
+            endpoints: self.places.iter().map(Opened::status).collect(),
+            facts: self.handler.facts(),
+        }
+    }
+}
+
+impl<H: Handler> Mirror<H> {
+    /// A mirror of this name around a computation.
+    pub fn new(name: impl Into<String>, handler: H) -> Self {
+        Self {
+            name: name.into(),
+            handler,
+            ports: Vec::new(),
+            security: Security::default(),
+            period: None,
+            ends_with_inputs: false,
+        }
+    }
+
+    /// Protects its connections.
+    #[must_use]
+    pub fn with_security(mut self, security: Security) -> Self {
+        self.security = security;
+        self
+    }
+
+    /// Calls [`Handler::tick`] each time that `period` has passed, at moments that do not drift; those that are missed are made
+    /// up for at once, up to a second's worth. A period of zero is as often as can be.
+    #[must_use]
+    pub fn every(mut self, period: Duration) -> Self {
+        self.period = Some(period);
+        self
+    }
+
+    /// Ends when all its sources have ended for good, as files do, and everything is written.
+    #[must_use]
+    pub fn ending_with_inputs(mut self) -> Self {
+        self.ends_with_inputs = true;
+        self
+    }
+
+    /// Adds an endpoint, and says what its messages will come in by.
+    pub fn add(&mut self, endpoint: Endpoint) -> InputId {
+        self.ports.push(Port::Endpoint(endpoint));
+        InputId(self.ports.len() - 1)
+    }
+
+    /// Adds an input that other threads of the process put messages into; it holds `n_max` of them.
+    pub fn inlet(&mut self, n_max: usize) -> (InputId, Inlet) {
+        let (inlet, receiver) = inlet::channel(n_max);
+        self.ports.push(Port::Inlet(receiver));
+        (InputId(self.ports.len() - 1), inlet)
+    }
+
+    /// Starts it on a thread of its own. What listens, listens when this returns.
+    ///
+    /// # Errors
+    /// [`OpenError`] when a place to listen at cannot be had, and when the system gives no thread. What is connected to need not be there yet.
+    pub fn start(self) -> Result<Running<H>, OpenError> {
+        let (stop, stopped) = watch::channel(false);
+        let (opened, answer) = std::sync::mpsc::sync_channel(1);
+        let io_error = |source| OpenError::Io { endpoint: "a thread for the mirror".to_owned(), source };
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(io_error)?;
+        let thread = thread::Builder::new()
+            .name(self.name.chars().take(15).collect())
+            .spawn(move || runtime.block_on(LocalSet::new().run_until(self.run(stopped, opened))))
+            .map_err(io_error)?;
+        match answer.recv() {
+            Ok(places) => Ok(Running { places: places?, stop, thread }),
+            Err(_) => match thread.join() {
+                Ok(_) => unreachable!("a mirror says how it starts before it ends"),
+                Err(panic) => std::panic::resume_unwind(panic),
+            },
+        }
+    }
+
+    async fn run(
+        self,
+        stopped: watch::Receiver<bool>,
+        opened: std::sync::mpsc::SyncSender<Result<Vec<Opened>, OpenError>>,
+    ) -> Option<H> {
+        let Self { name, handler, ports, security, period, ends_with_inputs } = self;
+        let (places, mut listeners) = match open(&ports, &security) {
+            Ok((places, listeners)) => (places, listeners),
+            Err(error) => {
+                let _ = opened.send(Err(error));
+                return None;
+            }
+        };
+        let outputs = Outputs::default();
+        let core = Rc::new(RefCell::new(Shared { name, handler, outputs, places: places.clone() }));
+        let security = Rc::new(security);
+        let mut tasks = Tasks { inputs: JoinSet::new(), others: JoinSet::new(), writers: JoinSet::new() };
+        for (at, port) in ports.into_iter().enumerate() {
+            let counters = Arc::clone(&places[at].counters);
+            let at = At { input: InputId(at), counters, security: Rc::clone(&security) };
+            tasks.start(&core, port, listeners[at.input.0].take(), at, &stopped);
+        }
+        if let Some(period) = period {
+            tasks.others.spawn_local(timer::run(Rc::clone(&core), period));
+        }
+        let _ = opened.send(Ok(places));
+        tasks.wait(stopped, ends_with_inputs).await;
+        core.borrow_mut().outputs.close();
+        tasks.drain().await;
+        drop(tasks);
+        Rc::into_inner(core).map(|core| core.into_inner().handler)
+    }
+}
+
+/// Where a task of a mirror works.
+struct At {
+    input: InputId,
+    counters: Arc<Counters>,
+    security: Rc<Security>,
+}
+
+/// What listens is bound; the rest is opened by its tasks.
+fn open(ports: &[Port], security: &Security) -> Result<(Vec<Opened>, Vec<Option<Listener>>), OpenError> {
+    let open = |port: &Port| {
+        let (endpoint, listener) = match port {
+            Port::Endpoint(endpoint) if endpoint.role.listens() => {
+                (endpoint.to_string(), Some(Listener::open(endpoint, security)?))
+            }
+            Port::Endpoint(endpoint) => (endpoint.to_string(), None),
+            Port::Inlet(_) => ("inlet".to_owned(), None),
+        };
+        let address = listener.as_ref().map(Listener::address);
+        Ok((Opened { endpoint, address, counters: Arc::default() }, listener))
+    };
+    Ok(ports.iter().map(open).collect::<Result<Vec<_>, _>>()?.into_iter().unzip())
+}
+
+struct Tasks {
+    /// Those that may end for good by themselves.
+    inputs: JoinSet<()>,
+    others: JoinSet<()>,
+    /// Those that have things to finish.
+    writers: JoinSet<()>,
+}
+
+impl Tasks {
+    fn start<H: Handler>(
+        &mut self,
+        core: &Core<H>,
+        port: Port,
+        listener: Option<Listener>,
+        at: At,
+        stopped: &watch::Receiver<bool>,
+    ) {
+        let core = Rc::clone(core);
+        match (port, listener) {
+            (Port::Inlet(receiver), _) => {
+                self.inputs.spawn_local(inlet::run(core, receiver, at));
+            }
+            (Port::Endpoint(endpoint), None) if endpoint.role == Role::Source => {
+                self.inputs.spawn_local(input::run(core, endpoint, at));
+            }
+            (Port::Endpoint(endpoint), None) => {
+                self.writers.spawn_local(output::run_target(core, endpoint, at, stopped.clone()));
+            }
+            (Port::Endpoint(endpoint), Some(listener)) => match endpoint.role {
+                Role::Accept => drop(self.others.spawn_local(input::accept(core, listener, at))),
+                Role::Server => drop(self.others.spawn_local(server::accept(core, listener, at))),
+                Role::Connect | Role::Source | Role::Target => {
+                    drop(self.writers.spawn_local(output::accept(core, endpoint, listener, at, stopped.clone())));
+                }
+            },
+        }
+    }
+
+    async fn wait(&mut self, mut stopped: watch::Receiver<bool>, ends_with_inputs: bool) {
+        let all_ended = async {
+            while self.inputs.join_next().await.is_some() {}
+            if !ends_with_inputs {
+                std::future::pending::<()>().await;
+            }
+        };
+        tokio::select! {
+            () = all_ended => {}
+            // The other side is gone when nobody is left who could wait.
+            _ = stopped.wait_for(|is_stopped| *is_stopped) => {}
+        }
+    }
+
+    /// Lets writers finish what they have, within reason.
+    async fn drain(&mut self) {
+        self.inputs.shutdown().await;
+        self.others.shutdown().await;
+        let all = async { while self.writers.join_next().await.is_some() {} };
+        let _ = tokio::time::timeout(DRAIN_LIMIT, all).await;
+        self.writers.shutdown().await;
+    }
+}
+
+/// How long readers have at the end to take what is there for them.
+const DRAIN_LIMIT: Duration = Duration::from_secs(2);
+
+/// A mirror on its thread. Dropping it stops the mirror, and does not wait.
+pub struct Running<H> {
+    places: Vec<Opened>,
+    stop: watch::Sender<bool>,
+    thread: JoinHandle<Option<H>>,
+}
+
+impl<H> Running<H> {
+    /// Where the endpoint that was added `at` this place listens, as in `tcp:127.0.0.1:5011`; `None` for one that does not listen.
+    #[must_use]
+    pub fn address(&self, at: InputId) -> Option<&str> {
+        self.places.get(at.0)?.address.as_deref()
+    }
+
+    /// What happened at each endpoint, in the order in which they were added.
+    #[must_use]
+    pub fn status(&self) -> Vec<EndpointStatus> {
+        self.places.iter().map(Opened::status).collect()
+    }
+
+    /// Whether it has ended by itself.
+    #[must_use]
+    pub fn is_finished(&self) -> bool {
+        self.thread.is_finished()
+    }
+
+    /// Stops it, lets readers take what is there for them for 2 s at most, and gives the handler back.
+    ///
+    /// # Panics
+    /// When the handler panicked.
+    pub fn stop(self) -> H {
+        // When nobody listens, it has ended.
+        let _ = self.stop.send(true);
+        self.join()
+    }
+
+    /// Waits until it ends by itself, and gives the handler back.
+    ///
+    /// # Panics
+    /// When the handler panicked.
+    pub fn join(self) -> H {
+        match self.thread.join() {
+            Ok(handler) => handler.expect("a mirror that started gives its handler back"),
+            Err(panic) => std::panic::resume_unwind(panic),
+        }
+    }
+}

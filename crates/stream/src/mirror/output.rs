@@ -1,0 +1,311 @@
+//! What goes out: the same frames to every reader, each at its own pace.
+
+use std::io;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::{Bytes, BytesMut};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::UdpSocket;
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+use tokio::time::Instant;
+
+use super::backoff::Backoff;
+use super::queue::{Chunk, Queue, Taker, queue};
+use super::server::{N_CONNECTIONS_MAX, next_visitor, welcome};
+use super::{At, Core, Handler};
+use crate::counters::Counters;
+use crate::endpoint::{Backlog, Endpoint};
+use crate::frame::HEADER_BYTES;
+use crate::message::{Description, Message, Payload, Purpose};
+use crate::transport::{self, BytesIn, BytesOut, Connection, DATAGRAM_BYTES_MAX, Listener, Target};
+
+/// Small frames share a datagram up to this size, which no Ethernet cuts.
+const SHARED_DATAGRAM_BYTES: usize = 1400;
+
+/// How often whoever joins a group late gets to know what it carries.
+const DESCRIBE_EVERY: Duration = Duration::from_secs(1);
+
+/// What one turn collects at most before it is handed to the writers.
+const TURN_BYTES: usize = 64 << 10;
+
+/// A reader has nothing to say. One that says this much all the same is let go.
+const CHATTER_BYTES_MAX: usize = 64 << 10;
+
+/// Where a handler puts what it gives.
+#[derive(Default)]
+pub struct Outputs {
+    description: Option<Bytes>,
+    turn: BytesMut,
+    n_frames: u64,
+    readers: Vec<Queue>,
+    /// Those whose place is kept while nobody is connected.
+    is_closed: bool,
+}
+
+impl Outputs {
+    /// Says what the stream carries, to those who read it and to all who come later.
+    pub fn describe(&mut self, description: &Description) {
+        let mut bytes = BytesMut::new();
+        description.encode(&mut bytes);
+        self.turn.extend_from_slice(&bytes);
+        self.n_frames += 1;
+        self.description = Some(bytes.freeze());
+    }
+
+    /// Sends a message to every reader. Nothing is made of it where there is none.
+    pub fn send(&mut self, message: &impl Payload) {
+        self.add(|turn| message.encode(turn));
+    }
+
+    /// Sends a message of any kind on.
+    pub fn forward(&mut self, message: &Message) {
+        match message {
+            Message::Description(description) => self.describe(description),
+            message => self.add(|turn| message.encode(turn)),
+        }
+    }
+
+    /// How many readers there are.
+    #[must_use]
+    pub fn n_readers(&self) -> usize {
+        self.readers.len()
+    }
+
+    fn add(&mut self, encode: impl FnOnce(&mut BytesMut)) {
+        if self.readers.is_empty() {
+            return;
+        }
+        encode(&mut self.turn);
+        self.n_frames += 1;
+        if self.turn.len() >= TURN_BYTES {
+            self.flush();
+        }
+    }
+
+    /// Hands what one turn gave to all writers.
+    pub(super) fn flush(&mut self) {
+        if self.turn.is_empty() {
+            return;
+        }
+        let chunk = Chunk { bytes: self.turn.split().freeze(), n_frames: std::mem::take(&mut self.n_frames) };
+        self.readers.retain(|reader| reader.push(chunk.clone()));
+    }
+
+    /// Adds a reader, which gets the description first.
+    fn join(&mut self, backlog: Backlog, counters: &Arc<Counters>) -> Taker {
+        self.flush();
+        let (queue, taker) = queue(backlog, Arc::clone(counters));
+        if let Some(description) = &self.description {
+            queue.push(Chunk { bytes: description.clone(), n_frames: 1 });
+        }
+        if self.is_closed {
+            queue.close();
+        }
+        self.readers.push(queue);
+        taker
+    }
+
+    /// Says that nothing more will come.
+    pub(super) fn close(&mut self) {
+        self.flush();
+        self.is_closed = true;
+        self.readers.iter().for_each(Queue::close);
+    }
+}
+
+/// Takes connections, and writes the stream to each.
+pub(super) async fn accept<H: Handler>(
+    core: Core<H>,
+    endpoint: Endpoint,
+    listener: Listener,
+    at: At,
+    mut stopped: watch::Receiver<bool>,
+) {
+    let mut readers = JoinSet::new();
+    let takes_more = async {
+        loop {
+            let visitor = next_visitor(&listener, &mut readers, N_CONNECTIONS_MAX, &at).await;
+            let (core, wants_token) = (Rc::clone(&core), listener.wants_token());
+            let (backlog, counters, security) = (endpoint.backlog, Arc::clone(&at.counters), Rc::clone(&at.security));
+            readers.spawn_local(async move {
+                let at = At { input: at.input, counters, security };
+                match welcome(visitor, wants_token, Purpose::Reader, &at).await {
+                    Ok((connection, _)) => {
+                        let _connected = at.counters.connected();
+                        let taker = core.borrow_mut().outputs.join(backlog, &at.counters);
+                        if let Err(error) = write_connection(connection, &taker).await {
+                            at.counters.note(&error);
+                        }
+                    }
+                    Err(error) => at.counters.note(&error),
+                }
+            });
+        }
+    };
+    tokio::select! {
+        () = takes_more => {}
+        _ = stopped.wait_for(|is_stopped| *is_stopped) => {}
+    }
+    drop(listener);
+    while readers.join_next().await.is_some() {}
+}
+
+/// Writes the stream to a place, again and again where it can be had again.
+pub(super) async fn run_target<H: Handler>(
+    core: Core<H>,
+    endpoint: Endpoint,
+    at: At,
+    mut stopped: watch::Receiver<bool>,
+) {
+    // What is sent while there is no connection waits, as for any slow reader.
+    let taker = core.borrow_mut().outputs.join(endpoint.backlog, &at.counters);
+    let mut backoff = Backoff::new();
+    loop {
+        match transport::open_target(&endpoint, &at.security).await {
+            Ok(target) => {
+                backoff.succeeded();
+                let _connected = at.counters.connected();
+                match write_target(target, &taker, &core).await {
+                    Ok(()) => return,
+                    Err(error) => at.counters.note(&error),
+                }
+            }
+            Err(error) => at.counters.note(&error),
+        }
+        tokio::select! {
+            () = backoff.pause() => {}
+            _ = stopped.wait_for(|is_stopped| *is_stopped) => return,
+        }
+    }
+}
+
+/// Until there is nothing more to write.
+async fn write_target<H: Handler>(target: Target, taker: &Taker, core: &Core<H>) -> io::Result<()> {
+    let description = || core.borrow().outputs.description.clone();
+    match target {
+        Target::Connection(mut connection) => {
+            describe(&mut connection.bytes_out, description()).await?;
+            write_connection(connection, taker).await
+        }
+        Target::Run(mut bytes) => {
+            describe(&mut bytes, description()).await?;
+            write_bytes(&mut bytes, taker).await
+        }
+        Target::File(mut file) => {
+            if let Some(description) = description() {
+                file.append(&description).await?;
+            }
+            while let Some(chunk) = taker.take().await {
+                match file.append(&chunk.bytes).await {
+                    Ok(()) => taker.written(&chunk),
+                    Err(error) => {
+                        taker.dropped(&chunk);
+                        return Err(error);
+                    }
+                }
+            }
+            Ok(())
+        }
+        Target::Datagrams(socket) => write_datagrams(&socket, taker, description).await,
+    }
+}
+
+/// A connection that is made again begins with what the stream carries.
+async fn describe(bytes: &mut BytesOut, description: Option<Bytes>) -> io::Result<()> {
+    match description {
+        Some(description) => bytes.write_all(&description).await,
+        None => Ok(()),
+    }
+}
+
+async fn write_connection(connection: Connection, taker: &Taker) -> io::Result<()> {
+    let Connection { bytes_in, mut bytes_out } = connection;
+    tokio::select! {
+        written = write_bytes(&mut bytes_out, taker) => written,
+        () = taker.abandoned() => Err(io::Error::new(io::ErrorKind::TimedOut, "a reader that was too slow was let go")),
+        // A reader that goes is noticed though nothing is written.
+        gone = until_gone(bytes_in) => gone,
+    }
+}
+
+async fn until_gone(mut bytes_in: BytesIn) -> io::Result<()> {
+    let mut n_bytes = 0;
+    let mut ignored = [0; 512];
+    loop {
+        match bytes_in.read(&mut ignored).await? {
+            0 => return Err(io::ErrorKind::ConnectionReset.into()),
+            n_read => n_bytes += n_read,
+        }
+        if n_bytes > CHATTER_BYTES_MAX {
+            return Err(io::Error::new(io::ErrorKind::InvalidData, "a reader that speaks was let go"));
+        }
+    }
+}
+
+async fn write_bytes(bytes: &mut BytesOut, taker: &Taker) -> io::Result<()> {
+    while let Some(chunk) = taker.take().await {
+        let written = async {
+            bytes.write_all(&chunk.bytes).await?;
+            bytes.flush().await
+        };
+        match written.await {
+            Ok(()) => taker.written(&chunk),
+            Err(error) => {
+                taker.dropped(&chunk);
+                return Err(error);
+            }
+        }
+    }
+    bytes.shutdown().await
+}
+
+async fn write_datagrams(socket: &UdpSocket, taker: &Taker, description: impl Fn() -> Option<Bytes>) -> io::Result<()> {
+    let mut described: Option<Instant> = None;
+    while let Some(chunk) = taker.take().await {
+        if described.is_none_or(|at| at.elapsed() >= DESCRIBE_EVERY) {
+            described = Some(Instant::now());
+            if let Some(description) = description() {
+                send(socket, &description).await?;
+            }
+        }
+        for datagram in datagrams(&chunk.bytes) {
+            send(socket, datagram).await?;
+        }
+        taker.written(&chunk);
+    }
+    Ok(())
+}
+
+/// That nobody listens at the other end is no error: by UDP, somebody may any time.
+async fn send(socket: &UdpSocket, datagram: &[u8]) -> io::Result<()> {
+    match socket.send(datagram).await {
+        Err(error) if error.kind() != io::ErrorKind::ConnectionRefused => Err(error),
+        _ => Ok(()),
+    }
+}
+
+/// Cuts frames that stand in a row into datagrams of whole frames. What no datagram holds is left out.
+fn datagrams(mut frames: &[u8]) -> impl Iterator<Item = &[u8]> {
+    std::iter::from_fn(move || {
+        let mut n_bytes = 0;
+        while let Some(next) = frame_bytes(&frames[n_bytes..]) {
+            if n_bytes > 0 && n_bytes + next > SHARED_DATAGRAM_BYTES {
+                break;
+            }
+            n_bytes += next;
+        }
+        let (datagram, rest) = frames.split_at(n_bytes);
+        frames = rest;
+        (n_bytes > 0).then_some(datagram)
+    })
+    .filter(|datagram| datagram.len() <= DATAGRAM_BYTES_MAX)
+}
+
+/// How long the frame is that these bytes, which were made here, begin with.
+fn frame_bytes(frames: &[u8]) -> Option<usize> {
+    let length = frames.get(4..8)?;
+    Some(HEADER_BYTES + u32::from_le_bytes([length[0], length[1], length[2], length[3]]) as usize)
+}

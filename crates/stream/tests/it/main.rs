@@ -1,0 +1,7 @@
+//! What components can rely on, over real sockets, pipes and files.
+
+mod bad_days;
+mod conformance;
+mod control;
+mod protection;
+mod world;
