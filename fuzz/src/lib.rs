@@ -9,8 +9,10 @@ mod exporter_page;
 mod flow_message;
 mod predictor_state;
 mod specification;
+mod stream_frame;
 
 pub use exporter_page::exporter_page;
 pub use flow_message::flow_message;
 pub use predictor_state::{N_SAVED, predictor_state};
 pub use specification::specification;
+pub use stream_frame::stream_frame;

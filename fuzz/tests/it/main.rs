@@ -128,3 +128,49 @@ fn a_damaged_page_becomes_signals_that_can_be_shown() {
 fn arbitrary_bytes_are_read_as_a_page_without_a_panic() {
     check_inputs(prop::collection::vec(any::<u8>(), 0..300), 0, fuzz::exporter_page);
 }
+
+/// A payload behind the byte that says what it is of: numbers of the right length, or JSON that is right or nearly so.
+fn payload() -> impl Strategy<Value = Vec<u8>> {
+    let numbers = |n_bytes: usize| prop::collection::vec(any::<u8>(), n_bytes);
+    let of_length = prop_oneof![
+        (0..20_usize).prop_flat_map(move |n| (Just(2_u8), numbers(16 + 8 * n))),
+        (Just(4_u8), numbers(24)),
+        (0..20_usize).prop_flat_map(move |n| (Just(6_u8), numbers(28 + 16 * n))),
+    ];
+    let texts = vec![
+        (
+            0_u8,
+            r#"{"stream": "a", "host": "b", "carries": "forecast", "step_ns": 1, "signals": [{"id": "c"}], "horizon": 3}"#,
+        ),
+        (8, r#"{"id": 1, "ask": {"do": "reconfigure", "window": 600}}"#),
+        (8, r#"{"id": 1, "ask": {"do": "forecast", "model": "LAST", "horizon": 3, "samples": [1.5, null]}}"#),
+        (10, r#"{"id": 1, "n_frames": 2, "answer": {"is": "refused", "reason": "é"}}"#),
+        (12, r#"{"role": "writer", "token": "t"}"#),
+    ];
+    let json =
+        prop::sample::select(texts).prop_flat_map(|(choice, text)| (Just(choice), damaged(Just(text.to_owned()))));
+    prop_oneof![of_length, json].prop_map(|(choice, payload)| [&[choice], &payload[..]].concat())
+}
+
+#[test]
+fn a_message_in_a_frame_reads_back_or_is_refused() {
+    check_inputs(payload(), 1000, fuzz::stream_frame);
+}
+
+#[test]
+fn a_damaged_run_of_frames_gives_what_is_whole_in_it() {
+    let framed = prop::collection::vec(prop::collection::vec(any::<u8>(), 24), 1..5).prop_map(|samples| {
+        let mut bytes = bytes::BytesMut::new();
+        samples
+            .iter()
+            .for_each(|sample| stream::encode(stream::Kind::Sample, &mut bytes, |out| out.extend_from_slice(sample)));
+        bytes.to_vec()
+    });
+    let inputs =
+        (framed, any::<prop::sample::Index>(), any::<u8>(), any::<u8>()).prop_map(|(mut bytes, place, byte, cut)| {
+            let idx = place.index(bytes.len());
+            bytes[idx] = byte;
+            [&[cut | 1], &bytes[..]].concat()
+        });
+    check_inputs(inputs, 1000, fuzz::stream_frame);
+}

@@ -1,0 +1,62 @@
+//! Any bytes are frames whose messages say the same when they are written again, or are refused with their place.
+
+use bytes::BytesMut;
+use stream::{Decoder, Frame, Kind, Message, encode};
+
+/// What comes first says how the rest is to be taken: an odd byte means that it is a run of bytes as it came, in two pieces; an even one
+/// that it is the payload of a frame whose kind is half of it, so that checksums do not keep what is interesting out.
+///
+/// Returns whether there was a message in it.
+///
+/// # Panics
+/// When a message reads back as another one, or bytes are neither taken, left nor refused.
+pub fn stream_frame(bytes: &[u8]) -> bool {
+    let Some((choice, rest)) = bytes.split_first() else {
+        return false;
+    };
+    match kind(choice / 2) {
+        Some(kind) if choice % 2 == 0 => {
+            let mut framed = BytesMut::new();
+            encode(kind, &mut framed, |out| out.extend_from_slice(rest));
+            is_messages(&framed, framed.len() / 2)
+        }
+        _ => is_messages(rest, usize::from(*choice).min(rest.len())),
+    }
+}
+
+fn kind(number: u8) -> Option<Kind> {
+    use Kind::{Description, Forecast, Greeting, Measurement, Reply, Request, Sample};
+    [Description, Measurement, Sample, Forecast, Request, Reply, Greeting].get(usize::from(number)).copied()
+}
+
+/// Reads it as a connection would, and after damage as a file would.
+fn is_messages(bytes: &[u8], cut: usize) -> bool {
+    let mut decoder = Decoder::default();
+    let mut n_messages = 0;
+    for piece in [&bytes[..cut], &bytes[cut..]] {
+        decoder.buffer().extend_from_slice(piece);
+        loop {
+            match decoder.next_frame() {
+                Ok(Some(frame)) => n_messages += usize::from(reads_back(&frame)),
+                Ok(None) => break,
+                Err(_) => assert!(decoder.resume() > 0, "damage is never left behind"),
+            }
+        }
+    }
+    let n_left = bytes.len() as u64 - decoder.position();
+    assert_eq!(decoder.finish().is_ok(), n_left == 0, "what is left is half a frame");
+    n_messages > 0
+}
+
+fn reads_back(frame: &Frame) -> bool {
+    let Ok(message) = Message::decode(frame) else {
+        return false;
+    };
+    let mut again = Decoder::default();
+    message.encode(again.buffer());
+    let again = again.next_frame().expect("what was written is a frame").expect("a whole one");
+    let again = Message::decode(&again).expect("what was read can be read again");
+    // NaN is a value here, so texts are compared.
+    assert_eq!(format!("{again:?}"), format!("{message:?}"), "a message reads back as another one");
+    true
+}
