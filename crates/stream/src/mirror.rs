@@ -21,8 +21,9 @@ use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
+use tokio::runtime::{Builder, LocalOptions};
 use tokio::sync::watch;
-use tokio::task::{JoinSet, LocalSet};
+use tokio::task::JoinSet;
 
 use crate::counters::{Counters, EndpointStatus};
 use crate::endpoint::{Endpoint, Role};
@@ -183,11 +184,20 @@ impl<H: Handler> Mirror<H> {
         let (stop, stopped) = watch::channel(false);
         let (opened, answer) = std::sync::mpsc::sync_channel(1);
         let io_error = |source| OpenError::Io { endpoint: "a thread for the mirror".to_owned(), source };
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(io_error)?;
-        let thread = thread::Builder::new()
-            .name(self.name.chars().take(15).collect())
-            .spawn(move || runtime.block_on(LocalSet::new().run_until(self.run(stopped, opened))))
-            .map_err(io_error)?;
+        let name = self.name.chars().take(15).collect();
+        let run = move || {
+            // All tasks share the handler without a lock, so they stay on this thread.
+            let runtime = Builder::new_current_thread().enable_all().build_local(LocalOptions::default());
+            match runtime.map_err(io_error) {
+                Ok(runtime) => runtime.block_on(self.run(stopped, opened)),
+                Err(error) => {
+                    // Whoever started it waits for this.
+                    let _ = opened.send(Err(error));
+                    None
+                }
+            }
+        };
+        let thread = thread::Builder::new().name(name).spawn(run).map_err(io_error)?;
         match answer.recv() {
             Ok(places) => Ok(Running { places: places?, stop, thread }),
             Err(_) => match thread.join() {
