@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
@@ -28,6 +29,8 @@ impl CoreProcess {
             .args(&program.arguments)
             .stdin(OwnedFd::from(its))
             .stdout(Stdio::null())
+            // What a terminal tells the server to do is the server's matter.
+            .process_group(0)
             .spawn()?;
         Ok((Self(child), ours))
     }

@@ -6,7 +6,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use stream::{
-    Answer, Ask, Carries, Description, Handler, Inlet, InputId, Measurement, Message, Outputs, Pending, Request,
+    Answer, Ask, Carries, Description, Handler, Inlet, InputId, Measurement, Message, Mirror, Outputs, Pending, Request,
 };
 
 use crate::clock::now;
@@ -14,6 +14,9 @@ use crate::meter::Meter;
 
 /// The longest step: a day.
 const STEP_MAX: Duration = Duration::from_secs(86_400);
+
+/// What was measured elsewhere waits for the mirror, at most so many messages.
+const N_MEASURED_AHEAD: usize = 16;
 
 /// While this much waits for the slowest reader, no more is made where values are made as fast as can be.
 const MADE_AHEAD_BYTES: usize = 256 << 10;
@@ -57,23 +60,25 @@ impl SensorServer {
         Self::with(stream.into(), host.into(), step, work, is_skipping)
     }
 
-    /// Measures on a thread of its own, of a meter that takes time, such as transfers over a network. What it measures comes by `inlet`, which has to
-    /// be one of the same mirror. While a measurement lasts, steps are missed.
+    /// A mirror around a server that measures on a thread of its own, by a meter that takes time, such as transfers over a network. While a
+    /// measurement lasts, steps are missed.
     ///
     /// # Errors
     /// When the system gives no thread.
-    pub fn elsewhere(
+    pub fn mirror_elsewhere(
+        name: &str,
         stream: impl Into<String>,
         host: impl Into<String>,
         step: Duration,
         meter: impl Meter,
-        inlet: Inlet,
-    ) -> io::Result<Self> {
+    ) -> io::Result<Mirror<Self>> {
         let (orders, taken) = sync_channel(0);
         let server = Self::with(stream.into(), host.into(), step, Work::Elsewhere { orders }, true);
         let description = server.description.clone();
+        let mut mirror = Mirror::new(name, server).every(step);
+        let (_, inlet) = mirror.inlet(N_MEASURED_AHEAD);
         thread::Builder::new().name("meter".to_owned()).spawn(move || measure(meter, &taken, &inlet, description))?;
-        Ok(server)
+        Ok(mirror)
     }
 
     fn with(stream: String, host: String, step: Duration, work: Work, is_skipping: bool) -> Self {
