@@ -29,7 +29,7 @@ use self::{
 };
 pub use self::{
     error::ScrapeError,
-    settings::{ExporterLogin, ExporterSettings, ExporterSettingsError},
+    settings::{ExporterSettings, ExporterSettingsError},
 };
 use crate::{Readings, Source};
 

@@ -39,6 +39,7 @@ mod family;
 mod file;
 pub mod flow;
 mod host;
+pub mod http;
 mod hybrid;
 mod load;
 mod markdown;
@@ -52,7 +53,7 @@ mod source;
 mod swap;
 
 pub use error::{OpenError, ReadError};
-pub use exporter::{Exporter, ExporterLogin, ExporterSettings, ExporterSettingsError, ScrapeError};
+pub use exporter::{Exporter, ExporterSettings, ExporterSettingsError, ScrapeError};
 pub use family::{FAMILIES, Family, Kind, Range, Unit};
 pub use host::{Absent, Host};
 pub use hybrid::{HybridError, HybridSettings};

@@ -12,6 +12,7 @@ use etcetera::BaseStrategy;
 use node::{Config, Selection, Token};
 use predict::Spec;
 use sensor::HybridSettings;
+use sensor::http::Login;
 use serde::{Deserialize, Serialize};
 
 use super::feeds::{ResponderSection, ScrapeSection, SnmpSection, TransferSection};
@@ -246,6 +247,20 @@ pub fn resolve(listen: &str) -> anyhow::Result<SocketAddr> {
         Some(address) => Ok(address),
         None => bail!("cannot listen on `{listen}`: this name has no address"),
     }
+}
+
+/// How to log in, from the three keys that sections have for it.
+pub fn login(
+    token_file: &Option<PathBuf>,
+    user: &Option<String>,
+    password_file: &Option<PathBuf>,
+) -> anyhow::Result<Login> {
+    Ok(match (token_file.clone(), user.clone(), password_file.clone()) {
+        (None, None, None) => Login::None,
+        (Some(token_file), None, None) => Login::Bearer { token_file },
+        (None, Some(user), Some(password_file)) => Login::Basic { user, password_file },
+        _ => bail!("to log in, it needs `token_file`, or both `user` and `password_file`"),
+    })
 }
 
 /// Lengths of time as people write them.
