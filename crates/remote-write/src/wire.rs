@@ -64,17 +64,17 @@ mod tests {
         let metadata = Metadata { kind: 2, family: "up".to_owned(), help: "Up.".to_owned() };
         let bytes = WriteRequest { timeseries: vec![series], metadata: vec![metadata] }.encode_to_vec();
         let expected: Vec<u8> = [
-            &[0x0a, 0x22][..],                                           // timeseries, 34 bytes
-            &[0x0a, 0x0e, 0x0a, 0x08],                                   // labels, 14 bytes: name, 8 bytes
+            &[0x0a, 0x22][..],         // timeseries, 34 bytes
+            &[0x0a, 0x0e, 0x0a, 0x08], // labels, 14 bytes: name, 8 bytes
             b"__name__",
-            &[0x12, 0x02],                                               // value, 2 bytes
+            &[0x12, 0x02], // value, 2 bytes
             b"up",
-            &[0x12, 0x10, 0x09],                                         // samples, 16 bytes: value
+            &[0x12, 0x10, 0x09], // samples, 16 bytes: value
             &1.0_f64.to_le_bytes(),
-            &[0x10, 0x80, 0xa0, 0xf1, 0xc2, 0xb1, 0x34],                 // timestamp
-            &[0x1a, 0x0b, 0x08, 0x02, 0x12, 0x02],                       // metadata, 11 bytes: type, family
+            &[0x10, 0x80, 0xa0, 0xf1, 0xc2, 0xb1, 0x34], // timestamp
+            &[0x1a, 0x0b, 0x08, 0x02, 0x12, 0x02],       // metadata, 11 bytes: type, family
             b"up",
-            &[0x22, 0x03],                                               // help
+            &[0x22, 0x03], // help
             b"Up.",
         ]
         .concat();

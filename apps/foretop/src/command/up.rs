@@ -1,6 +1,7 @@
 //! `foretop up`: runs the node of this host.
 
 mod feeds;
+mod remote_write;
 mod settings;
 
 use std::io::{self, IsTerminal, Write};
@@ -40,6 +41,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(20);
     "foretop up --listen 0.0.0.0:7311 --token-file ~/.config/foretop/token",
     "foretop up --scrape http://127.0.0.1:9100/metrics --match 'node_load1|node_pressure_.*'",
     "foretop up --flow db2=db2.example:7312 --responder 0.0.0.0:7312 --flow-token-file ~/.config/foretop/flow-token",
+    "foretop up --remote-write http://prometheus:9090/api/v1/write",
     "foretop up --config foretop.toml --show-config",
 ]))]
 pub struct Up {
@@ -117,6 +119,10 @@ struct Flags {
     /// File that holds the token which transfers need; its mode has to be 600
     #[arg(long, value_name = "PATH", env = "FORETOP_FLOW_TOKEN_FILE")]
     flow_token_file: Option<PathBuf>,
+
+    /// Write samples and forecasts to a server that takes Prometheus remote write: http://host:9090/api/v1/write; may be repeated
+    #[arg(long, value_name = "URL", env = "FORETOP_REMOTE_WRITE", value_delimiter = ',')]
+    remote_write: Vec<String>,
 
     /// Read /proc and /sys below this folder: a recorded host
     #[arg(long, value_name = "PATH", env = "FORETOP_ROOT")]
@@ -209,7 +215,10 @@ fn start_responder(settings: ResponderSettings) -> anyhow::Result<Responder> {
 
 /// What another configuration would mend, as opposed to another state of the machine.
 fn is_usage(error: &StartError) -> bool {
-    use StartError::{FeedStepOutOfRange, FeedTwice, Hybrid, RetentionTooShort, StepOutOfRange, Unprotected};
+    use StartError::{
+        FeedStepOutOfRange, FeedTwice, Hybrid, RemoteWriteLabel, RemoteWriteName, RemoteWriteSpan, RemoteWriteTwice,
+        RetentionTooShort, StepOutOfRange, Unprotected,
+    };
     matches!(
         error,
         Unprotected { .. }
@@ -218,6 +227,10 @@ fn is_usage(error: &StartError) -> bool {
             | RetentionTooShort { .. }
             | FeedStepOutOfRange { .. }
             | FeedTwice { .. }
+            | RemoteWriteLabel { .. }
+            | RemoteWriteName { .. }
+            | RemoteWriteSpan { .. }
+            | RemoteWriteTwice { .. }
     )
 }
 

@@ -16,6 +16,7 @@ use sensor::http::Login;
 use serde::{Deserialize, Serialize};
 
 use super::feeds::{ResponderSection, ScrapeSection, SnmpSection, TransferSection};
+use super::remote_write::RemoteWriteSection;
 use super::{Flags, Peer};
 
 /// Everything that can be set.
@@ -32,6 +33,8 @@ pub struct Settings {
     pub responder: Option<ResponderSection>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub snmp: Option<SnmpSection>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub remote_write: Vec<RemoteWriteSection>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub scrape: Vec<ScrapeSection>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -165,6 +168,7 @@ impl Settings {
             flow,
             responder,
             flow_token_file,
+            remote_write,
             log,
         } = flags;
         replace(&mut self.node.listen, listen);
@@ -176,9 +180,11 @@ impl Settings {
         replace(&mut self.forecast.model, model);
         replace(&mut self.store.retention, retention);
         replace(&mut self.log.filter, log);
-        // Exporters and peers that are named here stand for all of the file's.
+        // Exporters, peers and servers that are named here stand for all of the file's.
         let scrapes = scrape.into_iter().map(|url| ScrapeSection::new(url, patterns.clone()));
         replace(&mut self.scrape, Some(scrapes.collect()).filter(|all: &Vec<_>| !all.is_empty()));
+        let servers = remote_write.into_iter().map(RemoteWriteSection::new);
+        replace(&mut self.remote_write, Some(servers.collect()).filter(|all: &Vec<_>| !all.is_empty()));
         let token = || flow_token_file.clone().unwrap_or_default();
         let transfers = flow.into_iter().map(|Peer { name, address }| TransferSection::new(name, address, token()));
         replace(&mut self.transfer, Some(transfers.collect()).filter(|all: &Vec<_>| !all.is_empty()));
@@ -210,6 +216,7 @@ impl Settings {
             token: self.access.token_file.as_deref().map(Token::from_file).transpose()?,
             select: Selection::new(&self.node.only, &self.node.without)?,
             hybrid: self.hybrid.enabled.then_some(self.hybrid.settings()),
+            remote_writes: self.to_remote_writes()?,
         })
     }
 }
