@@ -110,7 +110,7 @@ pub enum StartError {
         /// The server.
         name: String,
         /// Why.
-        source: remote_write::StartError,
+        source: Box<remote_write::StartError>,
     },
     /// The system has no thread left.
     #[error("cannot start the sampler's thread")]

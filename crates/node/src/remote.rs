@@ -86,7 +86,7 @@ impl RemoteWrite {
         if let Some(label) = self.labels.keys().find(|label| !is_label(label)) {
             return Err(StartError::RemoteWriteLabel { name, label: label.clone() });
         }
-        self.settings.check().map_err(|source| StartError::RemoteWrite { name, source: source.into() })
+        self.settings.check().map_err(|source| StartError::RemoteWrite { name, source: Box::new(source.into()) })
     }
 
     /// The name of the file that the buffer is in: what is no letter, digit, dot or dash becomes `_`.
@@ -117,7 +117,7 @@ pub(crate) fn check(remotes: &[RemoteWrite]) -> Result<(), StartError> {
 pub(crate) fn start(remotes: &[RemoteWrite], data_dir: Option<&Path>, hub: &Arc<Hub>) -> Result<Running, StartError> {
     let mut running = Running::default();
     for wanted in remotes {
-        let failed = |source| StartError::RemoteWrite { name: wanted.name.clone(), source };
+        let failed = |source| StartError::RemoteWrite { name: wanted.name.clone(), source: Box::new(source) };
         let remote = Arc::new(Remote {
             name: wanted.name.as_str().into(),
             outlet: Outlet::default(),
