@@ -7,6 +7,7 @@ mod fitter;
 mod forecasts;
 pub(crate) mod health;
 mod history;
+mod past;
 mod pushed;
 mod remotes;
 mod run_time;

@@ -13,7 +13,7 @@ mod fetch;
 mod growth;
 mod histogram;
 mod kept;
-mod name;
+pub(crate) mod name;
 mod settings;
 mod text;
 

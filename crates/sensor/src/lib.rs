@@ -6,6 +6,8 @@
 //! time it is. The exceptions are the probe of [`Host::start_hybrid`], which is off unless that is called, and the transfers of
 //! [`flow`], which take time and measure it.
 //!
+//! A [`Query`] is one more: whatever a Prometheus server makes of an expression, with the history that the server has of it.
+//!
 //! Counters become rates over the time between two reads, so the first read of a counter gives nothing, and neither
 //! does one that went backwards.
 //!
@@ -46,6 +48,7 @@ mod markdown;
 mod memory;
 mod net;
 mod pressure;
+mod query;
 mod readings;
 mod roster;
 mod signal;
@@ -58,6 +61,7 @@ pub use family::{FAMILIES, Family, Kind, Range, Unit};
 pub use host::{Absent, Host};
 pub use hybrid::{HybridError, HybridSettings};
 pub use markdown::signals_markdown;
+pub use query::{Query, QueryError, QuerySettings, QuerySettingsError};
 pub use readings::Readings;
 pub use signal::{Label, Signal};
-pub use source::Source;
+pub use source::{History, Source};

@@ -106,22 +106,21 @@ impl RemoteWriteSection {
     }
 
     fn to_remote_write(&self, is_kept: bool) -> anyhow::Result<RemoteWrite> {
-        let settings = remote_write::Settings::new(&self.url).context("[[remote_write]]")?;
-        let place = || format!("[[remote_write]] `{}`", settings.address);
-        let name = self.name.clone().unwrap_or_else(|| settings.address.host_and_port().to_owned());
+        let defaults = remote_write::Settings::new(&self.url).context("[[remote_write]]")?;
+        let place = || format!("[[remote_write]] `{}`", self.url);
+        let name = self.name.clone().unwrap_or_else(|| defaults.address.host_and_port().to_owned());
         let horizons = self.horizons.iter().map(|text| span::parse(text)).collect::<Result<_, _>>();
         let settings = remote_write::Settings {
             headers: self.headers.clone(),
             login: login(&self.token_file, &self.user, &self.password_file).with_context(place)?,
             batch_every: self.batch_every,
             batch_samples: self.batch_samples,
-            buffer_bytes: self.buffer_bytes.unwrap_or(if is_kept { settings.buffer_bytes } else { MEMORY_BYTES }),
+            buffer_bytes: self.buffer_bytes.unwrap_or(if is_kept { defaults.buffer_bytes } else { MEMORY_BYTES }),
             timeout: self.timeout,
             // No two nodes are the same process at the same time, which is what the chance is for.
             seed: u64::from(std::process::id()),
-            ..settings.clone()
+            ..defaults
         };
-        let place = || format!("[[remote_write]] `{}`", settings.address);
         settings.check().with_context(place)?;
         Ok(RemoteWrite {
             select: Selection::new(&self.globs, &[]).with_context(place)?,

@@ -15,7 +15,7 @@ use sensor::HybridSettings;
 use sensor::http::Login;
 use serde::{Deserialize, Serialize};
 
-use super::feeds::{ResponderSection, ScrapeSection, SnmpSection, TransferSection};
+use super::feeds::{QuerySection, ResponderSection, ScrapeSection, SnmpSection, TransferSection};
 use super::remote_write::RemoteWriteSection;
 use super::{Flags, Peer};
 
@@ -33,6 +33,8 @@ pub struct Settings {
     pub responder: Option<ResponderSection>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub snmp: Option<SnmpSection>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub query: Vec<QuerySection>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub remote_write: Vec<RemoteWriteSection>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -168,6 +170,8 @@ impl Settings {
             flow,
             responder,
             flow_token_file,
+            query,
+            prometheus,
             remote_write,
             log,
         } = flags;
@@ -180,9 +184,12 @@ impl Settings {
         replace(&mut self.forecast.model, model);
         replace(&mut self.store.retention, retention);
         replace(&mut self.log.filter, log);
-        // Exporters, peers and servers that are named here stand for all of the file's.
+        // Exporters, queries, peers and servers that are named here stand for all of the file's.
         let scrapes = scrape.into_iter().map(|url| ScrapeSection::new(url, patterns.clone()));
         replace(&mut self.scrape, Some(scrapes.collect()).filter(|all: &Vec<_>| !all.is_empty()));
+        let server = || prometheus.clone().unwrap_or_default();
+        let queries = query.into_iter().map(|one| QuerySection::new(server(), one));
+        replace(&mut self.query, Some(queries.collect()).filter(|all: &Vec<_>| !all.is_empty()));
         let servers = remote_write.into_iter().map(RemoteWriteSection::new);
         replace(&mut self.remote_write, Some(servers.collect()).filter(|all: &Vec<_>| !all.is_empty()));
         let token = || flow_token_file.clone().unwrap_or_default();
