@@ -2,6 +2,8 @@
 //!
 //! The server is the one that `FORETOP_PROMETHEUS` names, or else `prometheus` in `PATH`.
 
+mod dashboard;
+mod query;
 mod remote_write;
 mod server;
 
