@@ -8,6 +8,7 @@ use predict::Spec;
 use sensor::HybridSettings;
 
 use crate::error::StartError;
+use crate::remote::{self, RemoteWrite};
 use crate::select::Selection;
 use stream::Token;
 
@@ -41,6 +42,8 @@ pub struct Config {
     pub select: Selection,
     /// When to probe for CPU availability; `None` for not at all.
     pub hybrid: Option<HybridSettings>,
+    /// Servers that samples and forecasts are written to.
+    pub remote_writes: Vec<RemoteWrite>,
 }
 
 impl Default for Config {
@@ -55,6 +58,7 @@ impl Default for Config {
             token: None,
             select: Selection::default(),
             hybrid: None,
+            remote_writes: Vec::new(),
         }
     }
 }
@@ -71,7 +75,7 @@ impl Config {
         if !self.listen.ip().is_loopback() && self.token.is_none() {
             return Err(StartError::Unprotected { address: self.listen });
         }
-        Ok(())
+        remote::check(&self.remote_writes)
     }
 }
 

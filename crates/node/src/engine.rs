@@ -17,6 +17,7 @@ use units::Timestamp;
 use self::about::{About, Origin};
 use self::forecaster::{Counts, Forecaster};
 use self::plan::Plan;
+use crate::schedule::times;
 use crate::store::{Batch, Row};
 
 /// Every series by its id.
@@ -46,6 +47,17 @@ pub(crate) struct Entry {
     pub(crate) forecaster: Forecaster,
     /// The label of its last sample in the store, when that is too old to be in memory.
     pub(crate) heard: Option<Timestamp>,
+}
+
+/// What is known of a series whose past is to be replayed.
+#[derive(Debug)]
+pub(crate) struct Past {
+    pub(crate) about: About,
+    /// The samples in memory, oldest first.
+    pub(crate) known: Vec<(Timestamp, f64)>,
+    pub(crate) counts: Counts,
+    /// Whether it was not there before.
+    pub(crate) is_new: bool,
 }
 
 impl Engine {
@@ -148,15 +160,45 @@ impl Engine {
             batch.removed.push(pushed.about.key);
         }
         let plan = Arc::clone(feed.map_or(&self.sensor_plan, |feed| &feed.plan));
-        let about = About {
+        let about = self.describe(feed, label, signal);
+        batch.added.push(about.clone());
+        self.insert(Entry::new(about, plan));
+    }
+
+    /// What a signal is that was not there before.
+    fn describe(&mut self, feed: Option<&FeedPlan>, label: Timestamp, signal: &sensor::Signal) -> About {
+        About {
             key: self.take_key(),
             id: Arc::clone(signal.id()),
             origin: Origin::Sensor { signal: signal.clone(), feed: feed.map(|feed| Arc::clone(&feed.name)) },
-            step: plan.step,
+            step: feed.map_or(self.sensor_plan.step, |feed| feed.plan.step),
             created: label,
-        };
-        batch.added.push(about.clone());
-        self.insert(Entry::new(about, plan));
+        }
+    }
+
+    /// What is to be replayed when a signal of a feed turns out to have a past that begins at `first`; `None` when its name is
+    /// another's. The entry takes its place by [`Engine::put_past`].
+    pub(crate) fn begin_past(&mut self, feed: &FeedPlan, signal: &sensor::Signal, first: Timestamp) -> Option<Past> {
+        match self.entries.get(signal.id()) {
+            Some(entry) if entry.about.is_fed_by(Some(&feed.name)) => {
+                let (about, counts) = (entry.about.clone(), entry.forecaster.counts);
+                Some(Past { about, known: entry.known(), counts, is_new: false })
+            }
+            Some(entry) if !entry.about.is_pushed() => None,
+            _ => {
+                let about = self.describe(Some(feed), first, signal);
+                Some(Past { about, known: Vec::new(), counts: Counts::default(), is_new: true })
+            }
+        }
+    }
+
+    /// Puts in a series whose past was replayed. A pushed one of the same name gives way to it.
+    pub(crate) fn put_past(&mut self, entry: Entry, batch: &mut Batch) {
+        let is_pushed = self.entries.get(&entry.about.id).is_some_and(|before| before.about.is_pushed());
+        if is_pushed && let Some(pushed) = self.remove(&entry.about.id) {
+            batch.removed.push(pushed.about.key);
+        }
+        self.insert(entry);
     }
 
     /// Ends a tick of a feed, or of the host: its series without a sample at `label` get a gap, and those that were
@@ -221,6 +263,13 @@ impl Entry {
         let forecaster = Forecaster::new(plan, about.key, about.range());
         let forecaster = if about.n_threads().is_some() { forecaster.with_window_errors() } else { forecaster };
         Self { about, forecaster, heard: None }
+    }
+
+    /// The samples in memory that are no gaps, oldest first.
+    fn known(&self) -> Vec<(Timestamp, f64)> {
+        let Some((start, kept)) = self.forecaster.kept() else { return Vec::new() };
+        let labelled = kept.iter().enumerate().map(|(idx, value)| (start + times(self.about.step, idx as u64), *value));
+        labelled.filter(|(_, value)| !value.is_nan()).collect()
     }
 
     fn take(&mut self, label: Timestamp, value: f64, room: &mut Forecast, batch: &mut Batch) {

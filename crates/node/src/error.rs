@@ -76,6 +76,42 @@ pub enum StartError {
         /// Their name.
         feed: String,
     },
+    /// What a server that is written to is called.
+    #[error("`{}` cannot be what a server is called: it is 1 to 64 bytes without control characters", name.escape_debug())]
+    RemoteWriteName {
+        /// The name.
+        name: String,
+    },
+    /// Two servers that are written to have names that make the same file.
+    #[error("remote write {name} is given twice; servers of one host and port need names of their own")]
+    RemoteWriteTwice {
+        /// Their name.
+        name: String,
+    },
+    /// A horizon, or the time between forecasts, is too short or too long.
+    #[error("remote write {name}: a horizon or a time between forecasts of {} is out of range: it can be up to 1day", span::format(*given))]
+    RemoteWriteSpan {
+        /// The server.
+        name: String,
+        /// What was asked for.
+        given: Duration,
+    },
+    /// A label that Prometheus would not take.
+    #[error("remote write {name}: `{}` is no label: it has letters, digits and underscores, begins with no digit and not with `__`", label.escape_debug())]
+    RemoteWriteLabel {
+        /// The server.
+        name: String,
+        /// The label.
+        label: String,
+    },
+    /// A server cannot be written to as it is wanted, or the buffer cannot be opened.
+    #[error("remote write {name}")]
+    RemoteWrite {
+        /// The server.
+        name: String,
+        /// Why.
+        source: Box<remote_write::StartError>,
+    },
     /// The system has no thread left.
     #[error("cannot start the sampler's thread")]
     NoThread(#[source] io::Error),

@@ -7,22 +7,25 @@ mod fitter;
 mod forecasts;
 pub(crate) mod health;
 mod history;
+mod past;
 mod pushed;
+mod remotes;
 mod run_time;
 mod series;
 
 use std::collections::BTreeMap;
 use std::io;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use sensor::Readings;
-use tokio::sync::broadcast;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, broadcast};
 use units::Timestamp;
 
-pub(crate) use self::forecasts::Gauge;
+pub(crate) use self::forecasts::{GAUGE_HORIZONS, Gauge, Metric};
 pub(crate) use self::health::Counters;
 pub(crate) use self::history::TimeRange;
+pub(crate) use self::remotes::RemoteCounters;
 pub(crate) use self::run_time::Job;
 pub(crate) use crate::error::QueryError;
 
@@ -31,12 +34,16 @@ use self::health::Pulse;
 use crate::api;
 use crate::clock::Clock;
 use crate::engine::{Engine, FeedPlan};
+use crate::remote::Remote;
 use crate::schedule::Due;
 use crate::select::Selection;
 use crate::store::{Batch, Moment, Store};
 
 /// Ticks that a slow reader may lag behind before it misses some.
 const TICKS_KEPT: usize = 64;
+
+/// The most readers of events at once.
+pub(crate) const READERS_MAX: usize = 256;
 
 /// Samples that arrived at one moment.
 #[derive(Debug)]
@@ -73,6 +80,10 @@ pub(crate) struct Hub {
     pulses_of_feeds: Mutex<BTreeMap<Arc<str>, Pulse>>,
     store: Store,
     ticks: broadcast::Sender<Arc<Tick>>,
+    /// Where readers of events sit.
+    places: Arc<Semaphore>,
+    /// The servers that are written to.
+    remotes: OnceLock<Vec<Arc<Remote>>>,
 }
 
 impl Hub {
@@ -87,6 +98,8 @@ impl Hub {
             pulses_of_feeds: Mutex::default(),
             store,
             ticks,
+            places: Arc::new(Semaphore::new(READERS_MAX)),
+            remotes: OnceLock::new(),
         }
     }
 
@@ -98,6 +111,11 @@ impl Hub {
     /// The last [`TICKS_KEPT`] ticks and all that follow, as they come.
     pub(crate) fn subscribe(&self) -> broadcast::Receiver<Arc<Tick>> {
         self.ticks.subscribe()
+    }
+
+    /// A place for one more reader of events, unless all are taken.
+    pub(crate) fn take_reader_place(&self) -> Option<OwnedSemaphorePermit> {
+        Arc::clone(&self.places).try_acquire_owned().ok()
     }
 
     /// This moment as labels count it: wall time, or the last label where the wall clock was set back behind it.
@@ -120,18 +138,21 @@ impl Hub {
         }
         let name = feed.map(|feed| &*feed.name);
         engine.finish_tick(name, due.label, self.facts.patience);
-        let values = if self.ticks.receiver_count() > 0 { engine.values_of(name) } else { Vec::new() };
+        let has_readers = self.ticks.receiver_count() > 0 || !self.remotes().is_empty();
+        let values = if has_readers { engine.values_of(name) } else { Vec::new() };
         let step = feed.map_or(engine.sensor_plan(), |feed| &feed.plan).step;
         let fits = engine.take_tasks();
         drop(engine);
         self.fit(fits);
         self.store.put(batch);
-        self.publish(Tick { time: due.label, step, values });
+        let tick = Arc::new(Tick { time: due.label, step, values });
+        self.offer(&tick);
+        self.publish(tick);
     }
 
-    fn publish(&self, tick: Tick) {
+    fn publish(&self, tick: Arc<Tick>) {
         // Without a reader there is nobody to tell.
-        let _ = self.ticks.send(Arc::new(tick));
+        let _ = self.ticks.send(tick);
     }
 
     /// Makes fits on a thread of their own from here on.

@@ -20,6 +20,7 @@ use crate::feed::{self, Feed};
 use crate::http::{self, Access};
 use crate::hub::{Facts, Hub};
 use crate::listen::listen;
+use crate::remote;
 use crate::restore::{Restored, restore};
 use crate::sampler::{Pace, Sampler};
 use crate::schedule::Schedule;
@@ -41,6 +42,8 @@ pub struct Node {
 struct Parts {
     /// Dropped first, so that nothing is handed to a store that is closed.
     paces: Vec<Pace>,
+    /// Next, because their threads hold the hub.
+    remotes: remote::Running,
     hub: Arc<Hub>,
 }
 
@@ -97,6 +100,7 @@ impl Node {
         let ended = tokio::task::spawn_blocking(move || {
             parts.paces.iter().for_each(Pace::ask_to_stop);
             drop(parts.paces);
+            drop(parts.remotes);
             parts.hub.close();
         });
         if let Err(error) = ended.await {
@@ -122,6 +126,7 @@ fn begin(config: &Config, feeds: Vec<Feed>, clock: Arc<dyn Clock>) -> Result<(Pa
     let plans: Vec<FeedPlan> = feeds.iter().map(|feed| feed.plan(&config.model)).collect();
     let (hub, schedule) = assemble(config, &plans, &host, Arc::clone(&clock))?;
     hub.start_fitter().map_err(StartError::NoThread)?;
+    let remotes = remote::start(&config.remote_writes, config.data_dir.as_deref(), &hub)?;
     let absent = hub.health().absent;
     let mut samplers = vec![Sampler::new(Arc::clone(&clock), schedule, Box::new(host), None, Arc::clone(&hub))];
     for (feed, plan) in feeds.into_iter().zip(plans) {
@@ -129,7 +134,7 @@ fn begin(config: &Config, feeds: Vec<Feed>, clock: Arc<dyn Clock>) -> Result<(Pa
         samplers.push(Sampler::new(Arc::clone(&clock), schedule, feed.source, Some(plan), Arc::clone(&hub)));
     }
     let paces = samplers.into_iter().map(Pace::start).collect::<Result<_, _>>().map_err(StartError::NoThread)?;
-    Ok((Parts { paces, hub }, absent))
+    Ok((Parts { paces, remotes, hub }, absent))
 }
 
 /// The hub with its store open and its history replayed, and when to sample.

@@ -6,6 +6,7 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use sensor::{Readings, Source};
+use units::Timestamp;
 
 use crate::clock::Clock;
 use crate::engine::FeedPlan;
@@ -22,6 +23,18 @@ pub(crate) struct Sampler {
     feed: Option<FeedPlan>,
     readings: Readings,
     hub: Arc<Hub>,
+    past: Past,
+}
+
+/// Whether the source was asked for what was before the first tick.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Past {
+    /// Not yet.
+    Unasked,
+    /// It could not tell, and is asked again.
+    Unknown,
+    /// It told, or knows nothing.
+    Known,
 }
 
 impl Sampler {
@@ -32,11 +45,14 @@ impl Sampler {
         feed: Option<FeedPlan>,
         hub: Arc<Hub>,
     ) -> Self {
-        Self { clock, schedule, source, feed, readings: Readings::default(), hub }
+        Self { clock, schedule, source, feed, readings: Readings::default(), hub, past: Past::Unasked }
     }
 
     /// Samples, if that is due. Gives how long there is nothing to do.
     pub(crate) fn poll(&mut self) -> Duration {
+        if self.past == Past::Unasked {
+            self.ask_for_past(self.schedule.next_label());
+        }
         match self.schedule.poll(self.clock.monotonic(), self.clock.wall()) {
             Wake::Wait(span) => span,
             Wake::Sample(due) => {
@@ -46,9 +62,30 @@ impl Sampler {
         }
     }
 
+    /// Asks the source of a feed for its history before `label`. A source that refuses to tell is not asked again.
+    fn ask_for_past(&mut self, label: Timestamp) {
+        let Some(feed) = &self.feed else {
+            self.past = Past::Known;
+            return;
+        };
+        let n_errors = self.source.n_errors();
+        let Some(history) = self.source.history(feed.plan.step, label - feed.plan.step) else {
+            self.past = Past::Unknown;
+            return;
+        };
+        if let Some(problem) = self.source.last_error().filter(|_| self.source.n_errors() > n_errors) {
+            tracing::warn!(feed = &*feed.name, problem, "history is not complete");
+        }
+        self.hub.take_history(feed, history);
+        self.past = Past::Known;
+    }
+
     fn sample(&mut self, due: Due) {
         let began = self.clock.monotonic();
         let n_errors = self.source.n_errors();
+        if self.past == Past::Unknown {
+            self.ask_for_past(due.label);
+        }
         self.source.read(began, &mut self.readings);
         self.hub.take_tick(self.feed.as_ref(), due, &self.readings);
         let has_failed = self.source.n_errors() > n_errors;

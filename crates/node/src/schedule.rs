@@ -57,6 +57,11 @@ impl Schedule {
         Self { step, due: monotonic + first.saturating_since(wall), label: first.max(after_last) }
     }
 
+    /// The label of the next sample, if nothing comes between.
+    pub(crate) fn next_label(&self) -> Timestamp {
+        self.label
+    }
+
     /// What to do, given what the two clocks say. A sample is handed out once; take it before the next call.
     pub(crate) fn poll(&mut self, monotonic: Duration, wall: Timestamp) -> Wake {
         let Some(late) = monotonic.checked_sub(self.due) else {

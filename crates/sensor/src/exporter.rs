@@ -13,7 +13,7 @@ mod fetch;
 mod growth;
 mod histogram;
 mod kept;
-mod name;
+pub(crate) mod name;
 mod settings;
 mod text;
 
@@ -29,7 +29,7 @@ use self::{
 };
 pub use self::{
     error::ScrapeError,
-    settings::{ExporterLogin, ExporterSettings, ExporterSettingsError},
+    settings::{ExporterSettings, ExporterSettingsError},
 };
 use crate::{Readings, Source};
 

@@ -6,6 +6,8 @@
 //! time it is. The exceptions are the probe of [`Host::start_hybrid`], which is off unless that is called, and the transfers of
 //! [`flow`], which take time and measure it.
 //!
+//! A [`Query`] is one more: whatever a Prometheus server makes of an expression, with the history that the server has of it.
+//!
 //! Counters become rates over the time between two reads, so the first read of a counter gives nothing, and neither
 //! does one that went backwards.
 //!
@@ -39,12 +41,14 @@ mod family;
 mod file;
 pub mod flow;
 mod host;
+pub mod http;
 mod hybrid;
 mod load;
 mod markdown;
 mod memory;
 mod net;
 mod pressure;
+mod query;
 mod readings;
 mod roster;
 mod signal;
@@ -52,11 +56,12 @@ mod source;
 mod swap;
 
 pub use error::{OpenError, ReadError};
-pub use exporter::{Exporter, ExporterLogin, ExporterSettings, ExporterSettingsError, ScrapeError};
+pub use exporter::{Exporter, ExporterSettings, ExporterSettingsError, ScrapeError};
 pub use family::{FAMILIES, Family, Kind, Range, Unit};
 pub use host::{Absent, Host};
 pub use hybrid::{HybridError, HybridSettings};
 pub use markdown::signals_markdown;
+pub use query::{Query, QueryError, QuerySettings, QuerySettingsError};
 pub use readings::Readings;
 pub use signal::{Label, Signal};
-pub use source::Source;
+pub use source::{History, Source};

@@ -1,8 +1,13 @@
 //! Where signals come from: this host's kernel, an agent in the network, a peer, an exporter.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
-use crate::Readings;
+use units::Timestamp;
+
+use crate::{Readings, Signal};
+
+/// What signals were before the first read: moments and finite values, oldest first.
+pub type History = Vec<(Arc<Signal>, Vec<(Timestamp, f64)>)>;
 
 /// Something that is read tick by tick, on a thread and with a step of its own.
 ///
@@ -13,6 +18,15 @@ pub trait Source: Send {
     ///
     /// `at` is the time since any fixed moment by a clock that is never set.
     fn read(&mut self, at: Duration, readings: &mut Readings);
+
+    /// What the source knows of the time up to `until`, itself included: samples at whole multiples of `step` since 1970.
+    ///
+    /// Asked for before the first read, and again while it gives `None`, which says that it cannot be told at this moment. Most
+    /// sources know nothing of the past.
+    fn history(&mut self, step: Duration, until: Timestamp) -> Option<History> {
+        let _ = (step, until);
+        Some(History::new())
+    }
 
     /// How many times something could not be read or understood.
     fn n_errors(&self) -> u64;

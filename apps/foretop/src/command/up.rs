@@ -1,6 +1,7 @@
 //! `foretop up`: runs the node of this host.
 
 mod feeds;
+mod remote_write;
 mod settings;
 
 use std::io::{self, IsTerminal, Write};
@@ -22,6 +23,7 @@ use crate::cli::{examples, read_token};
 use crate::client::{Client, NodeUrl};
 use crate::failure::OrUsage;
 use crate::text::{printable, wants_colour};
+use feeds::NamedExpression;
 use settings::Settings;
 
 /// A node that samples each second has all its signals within two; nobody wants to wait much longer for a line.
@@ -40,6 +42,8 @@ const LOOK_EVERY: Duration = Duration::from_millis(20);
     "foretop up --listen 0.0.0.0:7311 --token-file ~/.config/foretop/token",
     "foretop up --scrape http://127.0.0.1:9100/metrics --match 'node_load1|node_pressure_.*'",
     "foretop up --flow db2=db2.example:7312 --responder 0.0.0.0:7312 --flow-token-file ~/.config/foretop/flow-token",
+    "foretop up --prometheus http://prometheus:9090 --query 'busy=sum(rate(node_cpu_seconds_total{mode!=\"idle\"}[1m]))'",
+    "foretop up --remote-write http://prometheus:9090/api/v1/write",
     "foretop up --config foretop.toml --show-config",
 ]))]
 pub struct Up {
@@ -118,6 +122,18 @@ struct Flags {
     #[arg(long, value_name = "PATH", env = "FORETOP_FLOW_TOKEN_FILE")]
     flow_token_file: Option<PathBuf>,
 
+    /// Make signals of what a Prometheus server makes of an expression of PromQL, with its history; may be repeated
+    #[arg(long, value_name = "NAME=EXPR", requires = "prometheus")]
+    query: Vec<NamedExpression>,
+
+    /// The server that --query asks: http://host:9090
+    #[arg(long, value_name = "URL", env = "FORETOP_PROMETHEUS_URL")]
+    prometheus: Option<String>,
+
+    /// Write samples and forecasts to a server that takes Prometheus remote write: http://host:9090/api/v1/write; may be repeated
+    #[arg(long, value_name = "URL", env = "FORETOP_REMOTE_WRITE", value_delimiter = ',')]
+    remote_write: Vec<String>,
+
     /// Read /proc and /sys below this folder: a recorded host
     #[arg(long, value_name = "PATH", env = "FORETOP_ROOT")]
     root: Option<PathBuf>,
@@ -181,6 +197,7 @@ async fn serve(settings: &Settings, out: &mut dyn Write) -> anyhow::Result<()> {
     let mut ends = Ends::watch()?;
     let config = settings.to_node_config().or_usage()?;
     let feeds = settings.to_feeds().or_usage()?;
+    settings.check_queries().or_usage()?;
     let responder = settings.to_responder().or_usage()?.map(start_responder).transpose()?;
     let started = tokio::select! {
         started = Node::start(config, feeds) => started,
@@ -210,7 +227,10 @@ fn start_responder(settings: ResponderSettings) -> anyhow::Result<Responder> {
 
 /// What another configuration would mend, as opposed to another state of the machine.
 fn is_usage(error: &StartError) -> bool {
-    use StartError::{FeedStepOutOfRange, FeedTwice, Hybrid, RetentionTooShort, StepOutOfRange, Unprotected};
+    use StartError::{
+        FeedStepOutOfRange, FeedTwice, Hybrid, RemoteWriteLabel, RemoteWriteName, RemoteWriteSpan, RemoteWriteTwice,
+        RetentionTooShort, StepOutOfRange, Unprotected,
+    };
     matches!(
         error,
         Unprotected { .. }
@@ -219,6 +239,10 @@ fn is_usage(error: &StartError) -> bool {
             | RetentionTooShort { .. }
             | FeedStepOutOfRange { .. }
             | FeedTwice { .. }
+            | RemoteWriteLabel { .. }
+            | RemoteWriteName { .. }
+            | RemoteWriteSpan { .. }
+            | RemoteWriteTwice { .. }
     )
 }
 

@@ -1,187 +1,35 @@
 //! Values, forecasts and the node's own health for Prometheus: `GET /metrics`, text format 0.0.4.
 
-use std::collections::BTreeMap;
-
 use axum::extract::State;
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use prometheus::TextEncoder;
-use prometheus::proto::{Counter, LabelPair, Metric, MetricFamily, MetricType};
 
 use super::App;
 use super::extract::{NoParameters, Query};
 use super::refusal::Refusal;
 use crate::api::ErrorBody;
-use crate::hub::{Counters, Gauge};
+use crate::exposition::Families;
+use crate::hub::GAUGE_HORIZONS;
 
 const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
-
-/// The horizons at which forecasts are given, as label values; in the order of [`Gauge::bounds`].
-const HORIZONS: [&str; 3] = ["10s", "60s", "300s"];
-
-/// The confidence of the bounds, as a label value.
-const CONFIDENCE: &str = "0.95";
 
 /// Everything for Prometheus.
 #[utoipa::path(get, path = "/metrics", tag = "health", responses(
     (status = 200, description = "Prometheus text format 0.0.4", content_type = "text/plain", body = String),
     (status = "default", description = "refused", body = ErrorBody)))]
 pub(super) async fn metrics(State(app): State<App>, _: Query<NoParameters>) -> Result<Response, Refusal> {
-    let (hub, n_readers) = (app.hub.clone(), app.press.n_readers());
+    let hub = app.hub.clone();
     // A forecast five minutes ahead for every series adds up when steps are short.
     let text = app.reads.run(move || {
         let mut families = Families::default();
-        for gauge in hub.gauges() {
+        for gauge in hub.gauges(&GAUGE_HORIZONS) {
             families.add_signal(&gauge);
         }
-        families.add_node(&hub.counters(), n_readers);
+        families.add_node(&hub.counters());
+        hub.remote_counters().iter().for_each(|remote| families.add_remote(remote));
         families.add_process();
         TextEncoder::new().encode_to_string(&families.finish()).map_err(|error| Refusal::internal(&error))
     });
     Ok(([(header::CONTENT_TYPE, CONTENT_TYPE)], text.await?).into_response())
-}
-
-/// Metrics by family, so that each family's head is written once, whatever the order they come in.
-#[derive(Default)]
-struct Families(BTreeMap<String, Family>);
-
-struct Family {
-    help: String,
-    kind: MetricType,
-    metrics: Vec<Metric>,
-}
-
-impl Families {
-    /// A gap and a missing forecast are left out: Prometheus then knows that there is nothing.
-    fn add_signal(&mut self, gauge: &Gauge) {
-        let (name, help) = (&*gauge.metric.name, &*gauge.metric.help);
-        let labels: Vec<_> = gauge.metric.labels.iter().map(|(name, value)| label(name, value)).collect();
-        self.add(name, help, MetricType::GAUGE, labels.clone(), gauge.value);
-        for (horizon, bounds) in HORIZONS.iter().zip(&gauge.bounds) {
-            let Some(bounds) = bounds else { continue };
-            let mut labels = labels.clone();
-            labels.push(label("horizon", horizon));
-            let says = |what: &str| format!("{help} {what}");
-            let forecast = format!("{name}_forecast");
-            self.add(&forecast, &says("Forecast."), MetricType::GAUGE, labels.clone(), bounds.mean);
-            labels.push(label("confidence", CONFIDENCE));
-            let (lower, upper) = (format!("{forecast}_lower"), format!("{forecast}_upper"));
-            self.add(&lower, &says("Lower bound of the forecast."), MetricType::GAUGE, labels.clone(), bounds.lower);
-            self.add(&upper, &says("Upper bound of the forecast."), MetricType::GAUGE, labels, bounds.upper);
-        }
-    }
-
-    fn add_node(&mut self, counters: &Counters, n_readers: usize) {
-        let gauges = [
-            ("foretop_up_seconds", "Time since the node started.", counters.up.as_secs_f64()),
-            ("foretop_store_ok", "Whether the store's last write succeeded.", f64::from(u8::from(counters.store_ok))),
-            (
-                "foretop_store_backlog_samples",
-                "Samples in memory that are still to be written.",
-                counters.backlog_samples as f64,
-            ),
-            ("foretop_event_readers", "Readers of the event stream.", n_readers as f64),
-            (
-                "foretop_tick_duration_seconds",
-                "Time that the last tick took: reading, stepping and forecasting.",
-                counters.tick_duration.as_secs_f64(),
-            ),
-        ];
-        let totals = [
-            ("foretop_ticks_total", "Deadlines at which samples were taken.", counters.n_ticks),
-            ("foretop_missed_deadlines_total", "Deadlines at which none were.", counters.n_missed_deadlines),
-            ("foretop_gaps_total", "Samples that are missing.", counters.n_gaps),
-            ("foretop_sensor_errors_total", "Readings of sensors that failed.", counters.n_sensor_errors),
-            ("foretop_fit_failures_total", "Fits that failed.", counters.n_fit_failures),
-            (
-                "foretop_store_dropped_samples_total",
-                "Samples given up because there was no room for them.",
-                counters.dropped_samples,
-            ),
-        ];
-        for (name, help, value) in gauges {
-            self.add(name, help, MetricType::GAUGE, Vec::new(), value);
-        }
-        for (name, help, value) in totals {
-            self.add(name, help, MetricType::COUNTER, Vec::new(), value as f64);
-        }
-    }
-
-    /// What this process costs; left out where `/proc` is not to be read.
-    fn add_process(&mut self) {
-        let stat = procfs::process::Process::myself().and_then(|process| process.stat());
-        let Ok(stat) = stat.inspect_err(|error| tracing::debug!(%error, "own cost unknown")) else { return };
-        let cpu_seconds = (stat.utime + stat.stime) as f64 / procfs::ticks_per_second() as f64;
-        let resident_bytes = (stat.rss * procfs::page_size()) as f64;
-        let (cpu, resident) = ("foretop_process_cpu_seconds_total", "foretop_process_resident_memory_bytes");
-        self.add(cpu, "CPU time of the node itself.", MetricType::COUNTER, Vec::new(), cpu_seconds);
-        self.add(resident, "Memory of the node itself.", MetricType::GAUGE, Vec::new(), resident_bytes);
-    }
-
-    fn add(&mut self, name: &str, help: &str, kind: MetricType, labels: Vec<LabelPair>, value: f64) {
-        if value.is_nan() {
-            return;
-        }
-        let mut metric = Metric::from_label(labels);
-        if kind == MetricType::COUNTER {
-            let mut counter = Counter::default();
-            counter.set_value(value);
-            metric.set_counter(counter);
-        } else {
-            let mut gauge = prometheus::proto::Gauge::default();
-            gauge.set_value(value);
-            metric.set_gauge(gauge);
-        }
-        let family = self.0.entry(name.to_owned());
-        family.or_insert_with(|| Family { help: help.to_owned(), kind, metrics: Vec::new() }).metrics.push(metric);
-    }
-
-    fn finish(self) -> Vec<MetricFamily> {
-        let finish = |(name, family): (String, Family)| {
-            let mut finished = MetricFamily::default();
-            finished.set_name(name);
-            finished.set_help(family.help);
-            finished.set_field_type(family.kind);
-            finished.set_metric(family.metrics);
-            finished
-        };
-        self.0.into_iter().map(finish).collect()
-    }
-}
-
-fn label(name: &str, value: &str) -> LabelPair {
-    let mut pair = LabelPair::default();
-    pair.set_name(name.to_owned());
-    pair.set_value(value.to_owned());
-    pair
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn text(values: &[(&str, f64)]) -> String {
-        let mut families = Families::default();
-        for (interface, value) in values {
-            let labels = vec![label("interface", interface)];
-            families.add("foretop_net", "Line\nbreak \\.", MetricType::GAUGE, labels, *value);
-        }
-        TextEncoder::new().encode_to_string(&families.finish()).unwrap()
-    }
-
-    #[test]
-    fn labels_and_help_cannot_break_out_of_their_line() {
-        let expected = [
-            r"# HELP foretop_net Line\nbreak \\.",
-            "# TYPE foretop_net gauge",
-            r#"foretop_net{interface="a\"} 1\nb\\"} 5"#,
-        ];
-        assert_eq!(text(&[("a\"} 1\nb\\", 5.0)]).lines().collect::<Vec<_>>(), expected);
-    }
-
-    #[test]
-    fn a_gap_is_left_out() {
-        let text = text(&[("a", f64::NAN), ("b", 1.0)]);
-        assert!(!text.contains("\"a\"") && text.contains("foretop_net{interface=\"b\"} 1\n"), "{text}");
-    }
 }

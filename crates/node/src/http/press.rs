@@ -11,15 +11,12 @@ use std::time::Duration;
 use axum::body::Bytes;
 use serde::Serialize;
 use tokio::sync::broadcast::error::RecvError;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, broadcast};
+use tokio::sync::{OwnedSemaphorePermit, broadcast};
 use units::Confidence;
 
 use super::refusal::Refusal;
 use crate::api::{ErrorCode, Health, Lagged, TickEvent};
-use crate::hub::{Hub, Tick};
-
-/// The most readers at once.
-const READERS_MAX: usize = 256;
+use crate::hub::{Hub, READERS_MAX, Tick};
 
 /// Finished events that a ring holds: half a minute at one tick a second, about 8 kB each for all series of a host.
 const RING_EVENTS: usize = 32;
@@ -55,7 +52,6 @@ impl Choice {
 /// Where events are made and handed out.
 pub(crate) struct Press {
     hub: Arc<Hub>,
-    places: Arc<Semaphore>,
     rings: Mutex<Rings>,
 }
 
@@ -74,12 +70,7 @@ pub(crate) struct Reader {
 
 impl Press {
     pub(crate) fn new(hub: Arc<Hub>) -> Self {
-        Self { hub, places: Arc::new(Semaphore::new(READERS_MAX)), rings: Mutex::default() }
-    }
-
-    /// How many read at this moment.
-    pub(crate) fn n_readers(&self) -> usize {
-        READERS_MAX - self.places.available_permits()
+        Self { hub, rings: Mutex::default() }
     }
 
     /// Gives the reader every event made from this moment on.
@@ -87,7 +78,7 @@ impl Press {
     /// # Errors
     /// `too_many` when all places are taken.
     pub(crate) fn subscribe(self: &Arc<Self>, choice: Choice) -> Result<Reader, Refusal> {
-        let Ok(place) = Arc::clone(&self.places).try_acquire_owned() else {
+        let Some(place) = self.hub.take_reader_place() else {
             let message = format!("{READERS_MAX} readers of events are here, which is the most there can be");
             return Err(Refusal::new(ErrorCode::TooMany, message));
         };

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use sensor::{Family, Host, Kind, Range, Readings, Signal, Source, Unit};
+use sensor::{Family, History, Host, Kind, Range, Readings, Signal, Source, Unit};
 use units::{Confidence, Timestamp};
 
 use super::{Hub, TimeRange};
@@ -18,11 +18,29 @@ use crate::schedule::Schedule;
 const STEP: Duration = Duration::from_secs(10);
 const ID: &str = "gpu_busy{gpu=\"0\"}";
 
-/// An exporter that says the next number each time, or is gone.
+/// An exporter that says the next number each time, or is gone. It may know a past.
 #[derive(Clone, Default)]
-struct Exporter(Arc<Mutex<(u64, Option<String>)>>);
+struct Exporter(Arc<Mutex<(u64, Option<String>)>>, Arc<Mutex<Vec<(Timestamp, f64)>>>);
 
 impl Exporter {
+    /// Values at one step after the other, from `start` on; NaN for none.
+    fn knows(&self, start: Timestamp, values: &[f64]) {
+        let labelled = values.iter().enumerate().map(|(idx, value)| (start + STEP * idx as u32, *value));
+        *self.1.lock().unwrap() = labelled.filter(|(_, value)| !value.is_nan()).collect();
+    }
+
+    fn signal() -> Arc<Signal> {
+        let family = Family {
+            pattern: "gpu_busy".into(),
+            unit: Unit::Named("percent".into()),
+            kind: Kind::Gauge,
+            sentence: "How busy it is.".into(),
+            range: Range { min: None, max: None },
+            alias: None,
+        };
+        Arc::new(Signal::made(family.into(), ID.into(), vec![("gpu".into(), "0".into())]))
+    }
+
     fn fails_with(&self, problem: Option<&str>) {
         self.0.lock().unwrap().1 = problem.map(str::to_owned);
     }
@@ -34,17 +52,15 @@ impl Source for Exporter {
         let mut state = self.0.lock().unwrap();
         state.0 += 1;
         if state.1.is_none() {
-            let family = Family {
-                pattern: "gpu_busy".into(),
-                unit: Unit::Named("percent".into()),
-                kind: Kind::Gauge,
-                sentence: "How busy it is.".into(),
-                range: Range { min: None, max: None },
-                alias: None,
-            };
-            let labels = vec![("gpu".into(), "0".into())];
-            readings.push(&Arc::new(Signal::made(family.into(), ID.into(), labels)), (state.0 % 7) as f64);
+            readings.push(&Exporter::signal(), (state.0 % 7) as f64);
         }
+    }
+
+    /// Gone, it tells nothing of the past either.
+    fn history(&mut self, _step: Duration, until: Timestamp) -> Option<History> {
+        let is_gone = self.0.lock().unwrap().1.is_some();
+        let samples: Vec<_> = self.1.lock().unwrap().iter().copied().filter(|(time, _)| *time <= until).collect();
+        (!is_gone).then(|| vec![(Exporter::signal(), samples)])
     }
 
     fn n_errors(&self) -> u64 {
@@ -173,4 +189,53 @@ fn a_feed_that_is_no_longer_read_is_not_listed_and_its_samples_stay() {
     drop(world);
     let world = World::start(directory.path(), now, true);
     assert_eq!(world.values(), [Some(1.0), Some(2.0), Some(3.0)]);
+}
+
+#[test]
+fn the_past_of_a_feed_is_replayed_and_stored_before_its_first_tick() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut world = World::start(directory.path(), at(1_800_000_035), true);
+    world.exporter.knows(at(1_800_000_000), &[5.0, f64::NAN, 7.0, 8.0]);
+    world.sampler.as_mut().unwrap().poll();
+    let forecast = world.hub.forecast(ID, STEP, Confidence::P95).unwrap();
+    assert_eq!((forecast.origin, &*forecast.mean), (at(1_800_000_030), &[8.0][..]));
+    let past = [Some(5.0), None, Some(7.0), Some(8.0)];
+    assert_eq!(world.hub.list()[0].n_samples, 0, "nothing was measured yet");
+    world.tick();
+    assert_eq!(world.values()[..4], past);
+    let now = world.clock.wall();
+    world.hub.close();
+    drop(world);
+    let world = World::start(directory.path(), now, true);
+    assert_eq!(world.values()[..4], past, "read from the store");
+}
+
+#[test]
+fn what_was_measured_counts_and_the_hole_that_a_restart_left_is_filled() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut world = World::start(directory.path(), at(1_800_000_010), true);
+    world.ticks(3);
+    world.hub.close();
+    drop(world);
+    let mut world = World::start(directory.path(), at(1_800_000_060), true);
+    world.exporter.knows(at(1_800_000_000), &[50.0; 20]);
+    world.tick();
+    let expected = [50.0, 1.0, 2.0, 3.0, 50.0, 50.0, 1.0].map(Some);
+    assert_eq!(world.values()[..7], expected);
+    world.hub.close();
+    let read = |store: &rusqlite::Connection| store.query_row("SELECT count(*) FROM sample", [], |row| row.get(0));
+    assert_eq!(world.hub.store.read(read), Ok(7));
+}
+
+#[test]
+fn a_past_that_cannot_be_told_at_once_is_asked_for_again() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut world = World::start(directory.path(), at(1_800_000_020), true);
+    world.exporter.knows(at(1_800_000_000), &[50.0; 20]);
+    world.exporter.fails_with(Some("nobody answers"));
+    world.ticks(2);
+    assert!(world.hub.list().is_empty());
+    world.exporter.fails_with(None);
+    world.tick();
+    assert_eq!(world.values()[..5], [50.0, 50.0, 50.0, 50.0, 3.0].map(Some));
 }

@@ -24,8 +24,9 @@ const N_LEADS_TOLD_APART: usize = 256;
 /// Known samples that LAST needs, and with it any forecast.
 const N_NEEDED: usize = 2;
 
-/// The horizons at which metrics have a forecast.
-const GAUGE_HORIZONS: [Duration; 3] = [Duration::from_secs(10), Duration::from_secs(60), Duration::from_secs(300)];
+/// The horizons at which metrics have a forecast when they are scraped.
+pub(crate) const GAUGE_HORIZONS: [Duration; 3] =
+    [Duration::from_secs(10), Duration::from_secs(60), Duration::from_secs(300)];
 
 /// Labels that metrics of forecasts have besides those of their signal.
 const OWN_LABELS: [&str; 2] = ["horizon", "confidence"];
@@ -36,8 +37,10 @@ pub(crate) struct Gauge {
     pub(crate) metric: Metric,
     /// The last value, NaN in a gap.
     pub(crate) value: f64,
-    /// The forecast at 10 s, 60 s and 300 s, bounds at 95 %; `None` until there is one.
-    pub(crate) bounds: [Option<Bounds>; 3],
+    /// The label of the last sample, which forecasts start from; `None` until there is one.
+    pub(crate) origin: Option<Timestamp>,
+    /// Horizons and forecasts, bounds at 95 %; none until there is a forecast.
+    pub(crate) bounds: Vec<(Duration, Bounds)>,
 }
 
 /// What a signal is called in metrics.
@@ -117,18 +120,34 @@ impl Hub {
         Some(answer)
     }
 
-    /// Every series as metrics show it.
-    pub(crate) fn gauges(&self) -> Vec<Gauge> {
-        let copies: Vec<(Metric, f64, Option<Oracle>)> = {
-            let engine = self.engine();
-            let copy = |entry: &Entry| (metric(entry), entry.forecaster.last_value(), Oracle::of(entry).ok());
-            engine.in_order().into_iter().map(copy).collect()
-        };
-        let gauge = |(metric, value, oracle): (Metric, f64, Option<Oracle>)| {
-            let bounds = oracle.map_or([None; 3], |oracle| oracle.at_gauge_horizons());
-            Gauge { metric, value, bounds }
-        };
-        copies.into_iter().map(gauge).collect()
+    /// Every series as metrics show it, with forecasts at these horizons.
+    pub(crate) fn gauges(&self, horizons: &[Duration]) -> Vec<Gauge> {
+        let copies: Vec<GaugeCopy> = self.engine().in_order().into_iter().map(GaugeCopy::of).collect();
+        copies.into_iter().map(|copy| copy.finish(horizons)).collect()
+    }
+
+    /// One series as metrics show it, if it is there.
+    pub(crate) fn gauge(&self, id: &str, horizons: &[Duration]) -> Option<Gauge> {
+        let copy = GaugeCopy::of(self.engine().get(id)?);
+        Some(copy.finish(horizons))
+    }
+}
+
+/// What a gauge is made from, so that it can be made while the engine goes on.
+struct GaugeCopy {
+    metric: Metric,
+    value: f64,
+    oracle: Option<Oracle>,
+}
+
+impl GaugeCopy {
+    fn of(entry: &Entry) -> Self {
+        Self { metric: metric(entry), value: entry.forecaster.last_value(), oracle: Oracle::of(entry).ok() }
+    }
+
+    fn finish(self, horizons: &[Duration]) -> Gauge {
+        let bounds = self.oracle.as_ref().map(|oracle| oracle.at(horizons)).unwrap_or_default();
+        Gauge { metric: self.metric, value: self.value, origin: self.oracle.map(|oracle| oracle.origin), bounds }
     }
 }
 
@@ -171,10 +190,13 @@ impl Oracle {
         Bounds { mean: forecast.means()[lead - 1], lower, upper }
     }
 
-    fn at_gauge_horizons(&self) -> [Option<Bounds>; 3] {
-        let leads = GAUGE_HORIZONS.map(|horizon| to_steps(horizon, self.step));
-        let forecast = self.forecast(leads.into_iter().max().unwrap_or(1));
-        leads.map(|lead| Some(self.bounds(&forecast, lead, Confidence::P95)))
+    /// Forecasts at horizons, without those that are too many steps away.
+    fn at(&self, horizons: &[Duration]) -> Vec<(Duration, Bounds)> {
+        let leads = horizons.iter().map(|horizon| (*horizon, to_steps(*horizon, self.step)));
+        let leads: Vec<(Duration, usize)> = leads.filter(|(_, lead)| (*lead as u128) <= HORIZON_MAX).collect();
+        let Some(n_leads) = leads.iter().map(|(_, lead)| *lead).max() else { return Vec::new() };
+        let forecast = self.forecast(n_leads);
+        leads.into_iter().map(|(horizon, lead)| (horizon, self.bounds(&forecast, lead, Confidence::P95))).collect()
     }
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use units::Timestamp;
 
-use super::Hub;
+use super::{Hub, READERS_MAX};
 use crate::api;
 use crate::schedule::Due;
 
@@ -56,6 +56,8 @@ pub(crate) struct Counters {
     pub(crate) dropped_samples: u64,
     /// Of the last tick.
     pub(crate) tick_duration: Duration,
+    /// Readers of events.
+    pub(crate) n_event_readers: usize,
 }
 
 impl Pulse {
@@ -101,6 +103,7 @@ impl Hub {
         for (name, pulse) in self.pulses_of_feeds().iter() {
             problems.extend(pulse.sensor_problem.as_ref().map(|problem| format!("{name}: {problem}")));
         }
+        problems.extend(self.remotes().iter().flat_map(|remote| remote.problems()));
         api::Health {
             status: if problems.is_empty() { api::Status::Ok } else { api::Status::Degraded },
             problems,
@@ -137,12 +140,13 @@ impl Hub {
             backlog_samples: store.n_waiting as u64,
             dropped_samples: store.n_dropped,
             tick_duration: pulse.took,
+            n_event_readers: READERS_MAX - self.places.available_permits(),
         }
     }
 }
 
 /// `1,200`.
-fn grouped(n: u64) -> String {
+pub(crate) fn grouped(n: u64) -> String {
     let digits = n.to_string();
     let mut text = String::new();
     for (idx, digit) in digits.chars().enumerate() {

@@ -84,8 +84,13 @@ impl Hub {
             (full_id, step, placed, fits)
         };
         self.fit(fits.into_iter().collect());
-        for (time, value) in &placed[placed.len().saturating_sub(EVENTS_MAX)..] {
-            self.publish(Tick { time: *time, step, values: vec![(Arc::clone(&full_id), *value)] });
+        let n_silent = placed.len().saturating_sub(EVENTS_MAX);
+        for (idx, (time, value)) in placed.iter().enumerate() {
+            let tick = Arc::new(Tick { time: *time, step, values: vec![(Arc::clone(&full_id), *value)] });
+            self.offer(&tick);
+            if idx >= n_silent {
+                self.publish(tick);
+            }
         }
         Ok(placed.len())
     }

@@ -1,6 +1,8 @@
 //! What can go wrong with one scrape.
 
-use std::{io, path::PathBuf};
+use std::io;
+
+use crate::http::LoginError;
 
 /// Why a scrape gave fewer readings than it could have, or none.
 #[derive(Debug, thiserror::Error)]
@@ -60,20 +62,9 @@ pub enum ScrapeError {
         /// The exporter's page.
         url: String,
     },
-    /// The secret to log in with cannot be read.
-    #[error("cannot read the secret in `{}`", path.display())]
-    SecretUnreadable {
-        /// The file.
-        path: PathBuf,
-        /// What the system said.
-        source: io::Error,
-    },
-    /// What is in the file cannot be sent as a secret.
-    #[error("what `{}` holds cannot be sent: needs text of one line, 64 KiB at most", path.display())]
-    SecretUnfit {
-        /// The file.
-        path: PathBuf,
-    },
+    /// Nobody can be logged in.
+    #[error(transparent)]
+    Login(#[from] LoginError),
     /// A line says something else than it should.
     #[error("line {line_number} of `{url}` cannot be understood: needs {needed}, says `{given}`")]
     Malformed {

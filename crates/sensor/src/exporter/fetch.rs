@@ -1,12 +1,7 @@
 //! An exporter's page over HTTP: asked for, followed where that is allowed, unpacked, and no longer than it may be.
 
-use std::{
-    fs::File,
-    io::Read,
-    path::{Path, PathBuf},
-};
+use std::io::Read;
 
-use base64::{Engine, prelude::BASE64_STANDARD};
 use ureq::{
     Agent, Body,
     http::{HeaderValue, Response, Uri, header},
@@ -15,9 +10,10 @@ use ureq::{
 use super::{
     error::ScrapeError,
     faults::beginning,
-    settings::{ExporterLogin, ExporterSettings, ExporterSettingsError},
+    settings::{ExporterSettings, ExporterSettingsError},
     text::Format,
 };
+use crate::http::{Login, agent};
 
 /// OpenMetrics rather than the older text, which has no units and no times of creation, and that rather than anything else.
 const ACCEPT: &str = "application/openmetrics-text;version=1.0.0,text/plain;version=0.0.4;q=0.5,*/*;q=0.1";
@@ -25,15 +21,12 @@ const ACCEPT: &str = "application/openmetrics-text;version=1.0.0,text/plain;vers
 /// Within one host nobody needs more.
 const N_REDIRECTS_MAX: usize = 3;
 
-/// Longer secrets than this are none.
-const SECRET_BYTES_MAX: u64 = 64 << 10;
-
 /// Fetches one page again and again, over one connection if the exporter keeps it open.
 #[derive(Debug)]
 pub(super) struct Fetcher {
     agent: Agent,
     url: Uri,
-    login: ExporterLogin,
+    login: Login,
     page_bytes_max: u64,
     /// The last page, kept so that a page does not need its memory anew.
     page: Vec<u8>,
@@ -41,19 +34,9 @@ pub(super) struct Fetcher {
 
 impl Fetcher {
     pub(super) fn new(settings: &ExporterSettings) -> Result<Fetcher, ExporterSettingsError> {
-        let config = Agent::config_builder()
-            .timeout_global(Some(settings.timeout))
-            .http_status_as_error(false)
-            .max_redirects(0)
-            .max_redirects_will_error(false)
-            // An exporter is a neighbour. What the environment says is for the way out.
-            .proxy(None)
-            .user_agent(concat!("foretop/", env!("CARGO_PKG_VERSION")))
-            .accept(ACCEPT)
-            .build();
         Ok(Fetcher {
-            agent: config.new_agent(),
-            url: settings.uri()?,
+            agent: agent(settings.timeout, ACCEPT),
+            url: settings.address()?.uri().clone(),
             login: settings.login.clone(),
             page_bytes_max: settings.page_bytes_max,
             page: Vec::new(),
@@ -62,7 +45,7 @@ impl Fetcher {
 
     /// Fetches the page and says how it is written.
     pub(super) fn fetch(&mut self) -> Result<(&[u8], Format), ScrapeError> {
-        let login = self.authorization()?;
+        let login = self.login.authorization()?;
         let mut answer = self.answer(login.as_ref())?;
         let format = self.format(&answer)?;
         self.page.clear();
@@ -123,33 +106,4 @@ impl Fetcher {
             _ => Err(ScrapeError::ContentType { url: self.url.to_string(), given: beginning(given.as_bytes()) }),
         }
     }
-
-    fn authorization(&self) -> Result<Option<HeaderValue>, ScrapeError> {
-        let (path, text) = match &self.login {
-            ExporterLogin::None => return Ok(None),
-            ExporterLogin::Bearer { token_file } => (token_file, format!("Bearer {}", secret(token_file)?.trim())),
-            ExporterLogin::Basic { user, password_file } => {
-                let password = secret(password_file)?;
-                let pair = format!("{user}:{}", password.trim_end_matches(['\r', '\n']));
-                (password_file, format!("Basic {}", BASE64_STANDARD.encode(pair)))
-            }
-        };
-        let mut value = HeaderValue::try_from(text).map_err(|_| unfit(path))?;
-        value.set_sensitive(true);
-        Ok(Some(value))
-    }
-}
-
-fn secret(path: &PathBuf) -> Result<String, ScrapeError> {
-    let mut bytes = Vec::new();
-    let read = File::open(path).and_then(|file| file.take(SECRET_BYTES_MAX + 1).read_to_end(&mut bytes));
-    read.map_err(|source| ScrapeError::SecretUnreadable { path: path.clone(), source })?;
-    if bytes.len() as u64 > SECRET_BYTES_MAX {
-        return Err(unfit(path));
-    }
-    String::from_utf8(bytes).map_err(|_| unfit(path))
-}
-
-fn unfit(path: &Path) -> ScrapeError {
-    ScrapeError::SecretUnfit { path: path.to_owned() }
 }

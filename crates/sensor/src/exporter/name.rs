@@ -9,7 +9,7 @@ pub(super) const ID_BYTES_MAX: usize = 200;
 ///
 /// The text is that of the page: `node_cpu_seconds_total{cpu="0",mode="idle"}`. Control characters are written as `\xNN`, so
 /// that no two series become one. An id that would be too long is cut, and ends with a number made of all of it.
-pub(super) fn write_id<'a>(name: &str, labels: impl Iterator<Item = (&'a str, &'a str)>, id: &mut String) {
+pub(crate) fn write_id<'a>(name: &str, labels: impl Iterator<Item = (&'a str, &'a str)>, id: &mut String) {
     id.clear();
     id.push_str(name);
     let mut before = '{';
@@ -48,7 +48,7 @@ fn push_quoted(value: &str, id: &mut String) {
 }
 
 /// The value of a label without control characters, for people.
-pub(super) fn shown(value: &str) -> Cow<'_, str> {
+pub(crate) fn shown(value: &str) -> Cow<'_, str> {
     if !value.contains(char::is_control) {
         return Cow::Borrowed(value);
     }

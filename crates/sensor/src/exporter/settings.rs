@@ -1,8 +1,8 @@
 //! What is asked of an exporter: where it is, which series, and how much of it at most.
 
-use std::{path::PathBuf, time::Duration};
+use std::time::Duration;
 
-use ureq::http::Uri;
+use crate::http::{Address, AddressError, Login, LoginError};
 
 /// What is asked of an exporter.
 #[derive(Clone, Debug, PartialEq)]
@@ -24,27 +24,7 @@ pub struct ExporterSettings {
     /// How long the page may be, unpacked.
     pub page_bytes_max: u64,
     /// How to log in.
-    pub login: ExporterLogin,
-}
-
-/// How to log in to an exporter. Secrets are in files, which are read at each scrape, so that they can be replaced.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum ExporterLogin {
-    /// Not at all.
-    #[default]
-    None,
-    /// By a token (RFC 6750).
-    Bearer {
-        /// Where the token is, blanks around it left out.
-        token_file: PathBuf,
-    },
-    /// By a name and a password (RFC 7617).
-    Basic {
-        /// The name, without a colon.
-        user: String,
-        /// Where the password is, line ends after it left out.
-        password_file: PathBuf,
-    },
+    pub login: Login,
 }
 
 /// Settings that cannot be met. Each message says what could.
@@ -52,11 +32,8 @@ pub enum ExporterLogin {
 #[non_exhaustive]
 pub enum ExporterSettingsError {
     /// The address is none of a page.
-    #[error("`{given}` is no address of an exporter: it is `http://host:port/path`, and who logs in is said elsewhere")]
-    Url {
-        /// What was given, without what stands before an `@`.
-        given: String,
-    },
+    #[error(transparent)]
+    Address(#[from] AddressError),
     /// A regular expression is none.
     #[error("cannot read the pattern `{pattern}`")]
     Pattern {
@@ -100,11 +77,8 @@ pub enum ExporterSettingsError {
         given: String,
     },
     /// The name to log in with cannot be sent.
-    #[error("`{}` cannot be a name to log in with: it has no colon and no control characters", given.escape_debug())]
-    User {
-        /// What was given.
-        given: String,
-    },
+    #[error(transparent)]
+    Login(#[from] LoginError),
 }
 
 /// Longer names would leave little of an id.
@@ -122,7 +96,7 @@ impl ExporterSettings {
             n_signals_max: 200,
             timeout: Duration::from_secs(5),
             page_bytes_max: 16 << 20,
-            login: ExporterLogin::None,
+            login: Login::None,
         }
     }
 
@@ -131,20 +105,11 @@ impl ExporterSettings {
     /// # Errors
     /// When the address is none of an exporter.
     pub fn host_and_port(&self) -> Result<String, ExporterSettingsError> {
-        Ok(self.uri()?.authority().map(ToString::to_string).unwrap_or_default())
+        Ok(self.address()?.host_and_port().to_owned())
     }
 
-    pub(super) fn uri(&self) -> Result<Uri, ExporterSettingsError> {
-        let uri = self.url.parse::<Uri>().ok().filter(|uri| {
-            let has_user = uri.authority().is_some_and(|authority| authority.as_str().contains('@'));
-            uri.scheme_str() == Some("http") && uri.host().is_some_and(|host| !host.is_empty()) && !has_user
-        });
-        // What stands before an `@` may be a password.
-        let shown = |url: &str| match url.rsplit_once('@') {
-            Some((_, host)) => format!("\u{2026}@{host}"),
-            None => url.escape_debug().to_string(),
-        };
-        uri.ok_or_else(|| ExporterSettingsError::Url { given: shown(&self.url) })
+    pub(super) fn address(&self) -> Result<Address, AddressError> {
+        self.url.parse()
     }
 
     pub(super) fn check(&self) -> Result<(), ExporterSettingsError> {
@@ -163,11 +128,6 @@ impl ExporterSettings {
         if let Some(given) = self.name.clone().filter(|name| !is_name(name)) {
             return Err(ExporterSettingsError::Name { given });
         }
-        match &self.login {
-            ExporterLogin::Basic { user, .. } if user.contains(|c: char| c == ':' || c.is_control()) => {
-                Err(ExporterSettingsError::User { given: user.clone() })
-            }
-            _ => Ok(()),
-        }
+        Ok(self.login.check()?)
     }
 }

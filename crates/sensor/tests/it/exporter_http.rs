@@ -10,7 +10,7 @@ use std::{
 };
 
 use flate2::{Compression, write::GzEncoder};
-use sensor::{Exporter, ExporterLogin, ExporterSettings, Readings, Source};
+use sensor::{Exporter, ExporterSettings, Readings, Source, http::Login};
 
 use crate::exporter_pages::{Values, values};
 
@@ -247,7 +247,7 @@ fn secrets_are_read_at_each_scrape_and_never_shown() {
     let file = folder.path().join("secret");
     let server = Server::start(vec![page("a 1\n"), page("a 1\n"), page("a 1\n")]);
     let mut settings = server.settings();
-    settings.login = ExporterLogin::Bearer { token_file: file.clone() };
+    settings.login = Login::Bearer { token_file: file.clone() };
     let mut scrapes = Scrapes::new(&settings);
     scrapes.check_fails(&format!("cannot read the secret in `{}`: No such file", file.display()));
     for token in ["first", "second"] {
@@ -262,7 +262,7 @@ fn secrets_are_read_at_each_scrape_and_never_shown() {
     scrapes.check_fails(&format!("what `{}` holds cannot be sent: ", file.display()));
 
     fs::write(&file, "open sesame\n").unwrap();
-    settings.login = ExporterLogin::Basic { user: "Aladdin".to_owned(), password_file: file };
+    settings.login = Login::Basic { user: "Aladdin".to_owned(), password_file: file };
     Scrapes::new(&settings).check(&[("a", 1.0)]);
     let request = server.requests.recv().unwrap();
     // The example of RFC 7617, in the lower case that all requests are shown in.
@@ -278,7 +278,7 @@ fn check_refused(change: impl FnOnce(&mut ExporterSettings), message: &str) {
 
 #[test]
 fn settings_that_cannot_be_met_say_what_can() {
-    let url = "is no address of an exporter: it is `http://host:port/path`, and who logs in is said elsewhere";
+    let url = "is no address of a server: it is `http://host:port/path`, and who logs in is said elsewhere";
     check_refused(|to| to.url = "file:///etc/passwd".to_owned(), &format!("`file:///etc/passwd` {url}"));
     check_refused(|to| to.url = "localhost:9100".to_owned(), &format!("`localhost:9100` {url}"));
     check_refused(|to| to.url = "http://a:secret@b/".to_owned(), &format!("`\u{2026}@b/` {url}"));
@@ -291,7 +291,7 @@ fn settings_that_cannot_be_met_say_what_can() {
         |to| to.patterns = vec!["a".to_owned(); 65],
         "65 patterns are too many: there can be 64; `|` makes one of several",
     );
-    let basic = ExporterLogin::Basic { user: "a:b".to_owned(), password_file: "p".into() };
+    let basic = Login::Basic { user: "a:b".to_owned(), password_file: "p".into() };
     check_refused(
         |to| to.login = basic,
         "`a:b` cannot be a name to log in with: it has no colon and no control characters",

@@ -7,6 +7,7 @@ mod exporter_http;
 mod exporter_pages;
 mod hostile;
 mod node_exporter;
+mod query;
 mod recorded;
 mod root;
 mod scene;

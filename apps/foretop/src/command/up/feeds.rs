@@ -1,6 +1,7 @@
-//! What a node reads besides its host, as the configuration says it: `[[scrape]]`, `[[transfer]]` and `[snmp]`; and
+//! What a node reads besides its host, as the configuration says it: `[[scrape]]`, `[[query]]`, `[[transfer]]` and `[snmp]`; and
 //! `[responder]`, which lets other hosts measure the flows to this one. Specified in docs/formats/cli.md.
 
+mod query;
 mod scrape;
 mod snmp;
 mod transfer;
@@ -11,6 +12,7 @@ use node::Feed;
 use sensor::Source;
 use sensor::flow::transfer::ResponderSettings;
 
+pub use query::{NamedExpression, QuerySection};
 pub use scrape::ScrapeSection;
 pub use snmp::SnmpSection;
 pub use transfer::{ResponderSection, TransferSection};
@@ -24,9 +26,10 @@ impl Settings {
     /// When a setting makes no sense or a secret cannot be read. The message begins with the section.
     pub fn to_feeds(&self) -> anyhow::Result<Vec<Feed>> {
         let scrapes = self.scrape.iter().map(ScrapeSection::to_feed);
+        let queries = self.query.iter().map(QuerySection::to_feed);
         let transfers = self.transfer.iter().map(TransferSection::to_feed);
         let snmp = self.snmp.iter().map(|snmp| snmp.to_feed(&self.node.root));
-        scrapes.chain(transfers).chain(snmp).collect()
+        scrapes.chain(queries).chain(transfers).chain(snmp).collect()
     }
 
     /// What the responder is told, where there is one.
@@ -64,6 +67,16 @@ mod tests {
         url = "http://127.0.0.1:9100/metrics"
         match = ["node_load1"]
 
+        [[query]]
+        server = "http://127.0.0.1:9090"
+        name = "busy"
+        expr = "sum(rate(node_cpu_seconds_total[1m]))"
+
+        [[remote_write]]
+        url = "http://127.0.0.1:9090/api/v1/write"
+        horizons = ["30s"]
+        labels = { rack = "4" }
+
         [[transfer]]
         peer = "db2"
         address = "db2:7312"
@@ -82,7 +95,10 @@ mod tests {
     fn check_refused(text: &str, wanted: &str) {
         let error = match toml::from_str::<Settings>(text) {
             Err(error) => error.to_string(),
-            Ok(sections) => format!("{:#}", sections.to_feeds().unwrap_err()),
+            Ok(sections) => {
+                let made = sections.to_feeds().map(drop).and_then(|()| sections.to_remote_writes().map(drop));
+                format!("{:#}", made.unwrap_err())
+            }
         };
         assert!(error.contains(wanted), "{error}");
     }
@@ -94,6 +110,12 @@ mod tests {
         check_refused("[[scrape]]\nurl = 'http://a/'\nuser = 'me'", "password_file");
         check_refused("[[scrape]]\nurl = 'http://a/'\nevry = '1s'", "evry");
         check_refused("[[transfer]]\npeer = 'a'\naddress = 'a:1'\ntoken_file = '/nowhere'", "[[transfer]] `a`");
+        check_refused("[[query]]\nserver = 'http://a'\nname = 'a b'\nexpr = 'up'", "[[query]] `a b`");
+        check_refused("[[query]]\nserver = 'a:9090'\nname = 'a'\nexpr = 'up'", "`a:9090`");
+        check_refused("[[query]]\nserver = 'http://a'\nname = 'a'\nexpr = 'up'\nhistory = '7days'", "40320 steps");
+        check_refused("[[remote_write]]\nurl = 'https://a/'", "[[remote_write]]: `https://a/`");
+        check_refused("[[remote_write]]\nurl = 'http://a/'\nhorizons = ['soon']", "`soon`");
+        check_refused("[[remote_write]]\nurl = 'http://a/'\nbuffer_bytes = 1", "65536");
         check_refused("[snmp]\nagent = [{ name = 'a', address = 'b' }]", "community");
         check_refused("[snmp]\nflow = [{ peer = 'a', path = ['up:down'] }]", "up:down");
         check_refused("[snmp]\nflow = [{ peer = 'a' }]", "`path`");

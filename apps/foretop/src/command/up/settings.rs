@@ -12,9 +12,11 @@ use etcetera::BaseStrategy;
 use node::{Config, Selection, Token};
 use predict::Spec;
 use sensor::HybridSettings;
+use sensor::http::Login;
 use serde::{Deserialize, Serialize};
 
-use super::feeds::{ResponderSection, ScrapeSection, SnmpSection, TransferSection};
+use super::feeds::{QuerySection, ResponderSection, ScrapeSection, SnmpSection, TransferSection};
+use super::remote_write::RemoteWriteSection;
 use super::{Flags, Peer};
 
 /// Everything that can be set.
@@ -31,6 +33,10 @@ pub struct Settings {
     pub responder: Option<ResponderSection>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub snmp: Option<SnmpSection>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub query: Vec<QuerySection>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub remote_write: Vec<RemoteWriteSection>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub scrape: Vec<ScrapeSection>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -164,6 +170,9 @@ impl Settings {
             flow,
             responder,
             flow_token_file,
+            query,
+            prometheus,
+            remote_write,
             log,
         } = flags;
         replace(&mut self.node.listen, listen);
@@ -175,9 +184,14 @@ impl Settings {
         replace(&mut self.forecast.model, model);
         replace(&mut self.store.retention, retention);
         replace(&mut self.log.filter, log);
-        // Exporters and peers that are named here stand for all of the file's.
+        // Exporters, queries, peers and servers that are named here stand for all of the file's.
         let scrapes = scrape.into_iter().map(|url| ScrapeSection::new(url, patterns.clone()));
         replace(&mut self.scrape, Some(scrapes.collect()).filter(|all: &Vec<_>| !all.is_empty()));
+        let server = || prometheus.clone().unwrap_or_default();
+        let queries = query.into_iter().map(|one| QuerySection::new(server(), one));
+        replace(&mut self.query, Some(queries.collect()).filter(|all: &Vec<_>| !all.is_empty()));
+        let servers = remote_write.into_iter().map(RemoteWriteSection::new);
+        replace(&mut self.remote_write, Some(servers.collect()).filter(|all: &Vec<_>| !all.is_empty()));
         let token = || flow_token_file.clone().unwrap_or_default();
         let transfers = flow.into_iter().map(|Peer { name, address }| TransferSection::new(name, address, token()));
         replace(&mut self.transfer, Some(transfers.collect()).filter(|all: &Vec<_>| !all.is_empty()));
@@ -209,6 +223,7 @@ impl Settings {
             token: self.access.token_file.as_deref().map(Token::from_file).transpose()?,
             select: Selection::new(&self.node.only, &self.node.without)?,
             hybrid: self.hybrid.enabled.then_some(self.hybrid.settings()),
+            remote_writes: self.to_remote_writes()?,
         })
     }
 }
@@ -246,6 +261,20 @@ pub fn resolve(listen: &str) -> anyhow::Result<SocketAddr> {
         Some(address) => Ok(address),
         None => bail!("cannot listen on `{listen}`: this name has no address"),
     }
+}
+
+/// How to log in, from the three keys that sections have for it.
+pub fn login(
+    token_file: &Option<PathBuf>,
+    user: &Option<String>,
+    password_file: &Option<PathBuf>,
+) -> anyhow::Result<Login> {
+    Ok(match (token_file.clone(), user.clone(), password_file.clone()) {
+        (None, None, None) => Login::None,
+        (Some(token_file), None, None) => Login::Bearer { token_file },
+        (None, Some(user), Some(password_file)) => Login::Basic { user, password_file },
+        _ => bail!("to log in, it needs `token_file`, or both `user` and `password_file`"),
+    })
 }
 
 /// Lengths of time as people write them.

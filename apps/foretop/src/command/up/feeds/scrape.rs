@@ -3,13 +3,13 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use anyhow::{Context, bail};
+use anyhow::Context;
 use node::Feed;
-use sensor::{Exporter, ExporterLogin, ExporterSettings};
+use sensor::{Exporter, ExporterSettings};
 use serde::{Deserialize, Serialize};
 
 use super::feed;
-use crate::command::up::settings::span_text;
+use crate::command::up::settings::{login, span_text};
 
 /// A Prometheus exporter whose series become signals.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -74,20 +74,11 @@ impl ScrapeSection {
             quantiles: self.quantiles.clone(),
             n_signals_max: self.max_signals,
             timeout: self.timeout,
-            login: self.login().with_context(place)?,
+            login: login(&self.token_file, &self.user, &self.password_file).with_context(place)?,
             ..ExporterSettings::new(self.url.clone())
         };
         let exporter = Exporter::open(&settings).with_context(place)?;
         let name = settings.host_and_port().with_context(place)?;
         Ok(feed(format!("scrape {}", self.name.clone().unwrap_or(name)), self.every, exporter))
-    }
-
-    fn login(&self) -> anyhow::Result<ExporterLogin> {
-        Ok(match (self.token_file.clone(), self.user.clone(), self.password_file.clone()) {
-            (None, None, None) => ExporterLogin::None,
-            (Some(token_file), None, None) => ExporterLogin::Bearer { token_file },
-            (None, Some(user), Some(password_file)) => ExporterLogin::Basic { user, password_file },
-            _ => bail!("to log in, it needs `token_file`, or both `user` and `password_file`"),
-        })
     }
 }

@@ -1,0 +1,50 @@
+//! What a feed's source knows of the time before its first tick: replayed like what the store knows, and stored.
+
+use std::collections::BTreeMap;
+
+use sensor::{History, Signal};
+use units::Timestamp;
+
+use super::Hub;
+use crate::engine::{Entry, FeedPlan, Past};
+use crate::schedule::times;
+use crate::store::{Batch, Row, minute_of};
+
+impl Hub {
+    /// Takes the history of a feed's signals. Called by the feed's own thread, which it holds up; nobody else waits.
+    pub(crate) fn take_history(&self, feed: &FeedPlan, history: History) {
+        for (signal, samples) in history {
+            if self.facts.select.takes(signal.id()) {
+                self.take_past(feed, &signal, &samples);
+            }
+        }
+    }
+
+    fn take_past(&self, feed: &FeedPlan, signal: &Signal, samples: &[(Timestamp, f64)]) {
+        let Some((first, _)) = samples.first() else { return };
+        let begun = self.engine().begin_past(feed, signal, *first);
+        let Some(Past { about, known, counts, is_new }) = begun else { return };
+        let mut batch = Batch { rows: self.rows(about.key, samples), ..Batch::default() };
+        batch.added.extend(is_new.then(|| about.clone()));
+        // What was measured here counts, where there is both.
+        let all: BTreeMap<Timestamp, f64> = samples.iter().copied().chain(known).collect();
+        let newest = all.last_key_value().map_or(*first, |(time, _)| *time);
+        let oldest = newest - times(feed.plan.step, feed.plan.n_kept as u64 - 1);
+        let mut entry = Entry::new(about, feed.plan.clone());
+        entry.replay(all.range(oldest..).map(|(time, value)| (*time, *value)));
+        entry.forecaster.counts = counts;
+        self.engine().put_past(entry, &mut batch);
+        self.store.put(batch);
+        // One series after the other, so that many of them never push live samples out of the queue.
+        if let Err(problem) = self.store.flush() {
+            tracing::warn!(series = &**signal.id(), problem, "its history waits for the store");
+        }
+    }
+
+    /// What the store is to have, unless it has it: nothing that is so old that it may have been worked into means and deleted.
+    fn rows(&self, key: i64, samples: &[(Timestamp, f64)]) -> Vec<Row> {
+        let oldest = minute_of(self.now() - self.facts.patience);
+        let kept = samples.iter().filter(|(time, _)| *time >= oldest);
+        kept.map(|(time, value)| Row { time: *time, key, value: *value }).collect()
+    }
+}

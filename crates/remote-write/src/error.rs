@@ -1,0 +1,122 @@
+//! What can go wrong: with the settings, with the buffer, with one request.
+
+use std::io;
+use std::path::PathBuf;
+
+use sensor::http::LoginError;
+
+/// Settings that cannot be met. Each message says what could.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SettingsError {
+    /// The name to log in with.
+    #[error(transparent)]
+    Login(#[from] LoginError),
+    /// The length of a batch.
+    #[error("a batch of {given} samples cannot be: it has 1 to {max}")]
+    BatchSamples {
+        /// What was given.
+        given: usize,
+        /// The most.
+        max: usize,
+    },
+    /// The length of the buffer.
+    #[error("a buffer of {given} bytes is too small: {min} are the least")]
+    BufferTooSmall {
+        /// What was given.
+        given: u64,
+        /// The least.
+        min: u64,
+    },
+    /// A length of time that is none.
+    #[error("`{setting}` has to be longer than nothing")]
+    NoTime {
+        /// Which.
+        setting: &'static str,
+    },
+    /// A header that cannot be sent, or that is set already.
+    #[error(
+        "`{}` cannot be a header of its own: it needs a name and a value of visible characters, and some names are taken",
+        name.escape_debug()
+    )]
+    Header {
+        /// Its name.
+        name: String,
+    },
+}
+
+/// Why the buffer cannot be opened, written or read.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum BufferError {
+    /// SQLite cannot do what it should.
+    #[error("cannot {action} the buffer `{}`", path.display())]
+    Sqlite {
+        /// The file.
+        path: PathBuf,
+        /// What it should do.
+        action: &'static str,
+        /// What it said.
+        source: rusqlite::Error,
+    },
+    /// The file is something else, or of a version that is not known.
+    #[error("`{}` is no buffer of this version: move it away, and a fresh one is made", path.display())]
+    Foreign {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The system has no thread left.
+    #[error("cannot start the thread that sends to `{address}`")]
+    NoThread {
+        /// The server.
+        address: String,
+        /// What the system said.
+        source: io::Error,
+    },
+}
+
+/// Why a request did not do what it was to do.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SendError {
+    /// There was no answer, or not all of one, or it was no HTTP.
+    #[error("cannot write to `{address}`")]
+    Unreachable {
+        /// The server.
+        address: String,
+        /// What the client said.
+        source: Box<ureq::Error>,
+    },
+    /// The server cannot take it at this moment, or is not what takes it.
+    #[error("`{address}` answers with status {status}: needs 200 or 204{}", said(text))]
+    Unavailable {
+        /// The server.
+        address: String,
+        /// The status of HTTP.
+        status: u16,
+        /// The beginning of what it said.
+        text: String,
+    },
+    /// The server will never take it.
+    #[error("`{address}` refuses {n_samples} samples with status {status}{}", said(text))]
+    Refused {
+        /// The server.
+        address: String,
+        /// The status of HTTP.
+        status: u16,
+        /// How many samples.
+        n_samples: u64,
+        /// The beginning of what it said.
+        text: String,
+    },
+    /// Nobody can be logged in.
+    #[error(transparent)]
+    Login(#[from] LoginError),
+    /// What is to be sent cannot be read.
+    #[error(transparent)]
+    Buffer(#[from] BufferError),
+}
+
+fn said(text: &str) -> String {
+    if text.is_empty() { String::new() } else { format!(", and says: {text}") }
+}

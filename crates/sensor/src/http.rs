@@ -1,0 +1,215 @@
+//! What all HTTP clients of the house have in common: an address without secrets, a log-in, a client with limits.
+
+use std::{
+    fmt,
+    fs::File,
+    io::{self, Read},
+    path::{Path, PathBuf},
+    str::FromStr,
+    time::Duration,
+};
+
+use base64::{Engine, prelude::BASE64_STANDARD};
+use ureq::{
+    Agent,
+    http::{HeaderValue, Uri},
+};
+
+/// Longer secrets than this are none.
+const SECRET_BYTES_MAX: u64 = 64 << 10;
+
+/// Where a server is: `http://host:port/path`, with a host and without a name to log in with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Address(Uri);
+
+/// A text that is no address of a server.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{given}` is no address of a server: it is `http://host:port/path`, and who logs in is said elsewhere")]
+pub struct AddressError {
+    /// What was given, without what stands before an `@`.
+    pub given: String,
+}
+
+/// How to log in to a server. Secrets are in files, which are read for each request, so that they can be replaced.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Login {
+    /// Not at all.
+    #[default]
+    None,
+    /// By a token (RFC 6750).
+    Bearer {
+        /// Where the token is, blanks around it left out.
+        token_file: PathBuf,
+    },
+    /// By a name and a password (RFC 7617).
+    Basic {
+        /// The name, without a colon.
+        user: String,
+        /// Where the password is, line ends after it left out.
+        password_file: PathBuf,
+    },
+}
+
+/// Why nobody can be logged in.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum LoginError {
+    /// The name to log in with cannot be sent.
+    #[error("`{}` cannot be a name to log in with: it has no colon and no control characters", given.escape_debug())]
+    User {
+        /// What was given.
+        given: String,
+    },
+    /// The secret to log in with cannot be read.
+    #[error("cannot read the secret in `{}`", path.display())]
+    SecretUnreadable {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// What is in the file cannot be sent as a secret.
+    #[error("what `{}` holds cannot be sent: needs text of one line, 64 KiB at most", path.display())]
+    SecretUnfit {
+        /// The file.
+        path: PathBuf,
+    },
+}
+
+/// A client that gives up after `timeout`, from a request's first byte to the answer's last, follows no redirect by itself, and
+/// takes answers of any status.
+#[must_use]
+pub fn agent(timeout: Duration, accept: &'static str) -> Agent {
+    let config = Agent::config_builder()
+        .timeout_global(Some(timeout))
+        .http_status_as_error(false)
+        .max_redirects(0)
+        .max_redirects_will_error(false)
+        // Who is asked is a neighbour. What the environment says is for the way out.
+        .proxy(None)
+        .user_agent(concat!("foretop/", env!("CARGO_PKG_VERSION")))
+        .accept(accept)
+        .build();
+    config.new_agent()
+}
+
+impl Address {
+    /// The address as the client takes it.
+    #[must_use]
+    pub fn uri(&self) -> &Uri {
+        &self.0
+    }
+
+    /// Host and port: what to call a server that was not given a name.
+    #[must_use]
+    pub fn host_and_port(&self) -> &str {
+        self.0.authority().map_or("", |authority| authority.as_str())
+    }
+
+    /// The address of `path` below this one, whatever query this one has.
+    ///
+    /// # Panics
+    /// When `path` is no path of an address; it is a constant of whoever calls.
+    #[must_use]
+    pub fn join(&self, path: &'static str) -> Address {
+        let base = self.0.path().trim_end_matches('/');
+        let text = format!("http://{}{base}{path}", self.host_and_port());
+        Address(text.parse().expect("a path after an address is an address"))
+    }
+}
+
+impl FromStr for Address {
+    type Err = AddressError;
+
+    fn from_str(text: &str) -> Result<Address, AddressError> {
+        let uri = text.parse::<Uri>().ok().filter(|uri| {
+            let has_user = uri.authority().is_some_and(|authority| authority.as_str().contains('@'));
+            uri.scheme_str() == Some("http") && uri.host().is_some_and(|host| !host.is_empty()) && !has_user
+        });
+        // What stands before an `@` may be a password.
+        let shown = match text.rsplit_once('@') {
+            Some((_, host)) => format!("\u{2026}@{}", host.escape_debug()),
+            None => text.escape_debug().to_string(),
+        };
+        uri.map(Address).ok_or(AddressError { given: shown })
+    }
+}
+
+impl fmt::Display for Address {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(formatter)
+    }
+}
+
+impl Login {
+    /// That the name can be sent. Secrets are looked at when they are needed.
+    ///
+    /// # Errors
+    /// [`LoginError::User`].
+    pub fn check(&self) -> Result<(), LoginError> {
+        match self {
+            Login::Basic { user, .. } if user.contains(|c: char| c == ':' || c.is_control()) => {
+                Err(LoginError::User { given: user.clone() })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The value of the header `Authorization`; `None` where nobody logs in.
+    ///
+    /// # Errors
+    /// When the secret cannot be read or sent.
+    pub fn authorization(&self) -> Result<Option<HeaderValue>, LoginError> {
+        let (path, text) = match self {
+            Login::None => return Ok(None),
+            Login::Bearer { token_file } => (token_file, format!("Bearer {}", secret(token_file)?.trim())),
+            Login::Basic { user, password_file } => {
+                let password = secret(password_file)?;
+                let pair = format!("{user}:{}", password.trim_end_matches(['\r', '\n']));
+                (password_file, format!("Basic {}", BASE64_STANDARD.encode(pair)))
+            }
+        };
+        let mut value = HeaderValue::try_from(text).map_err(|_| unfit(path))?;
+        value.set_sensitive(true);
+        Ok(Some(value))
+    }
+}
+
+fn secret(path: &PathBuf) -> Result<String, LoginError> {
+    let mut bytes = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(SECRET_BYTES_MAX + 1).read_to_end(&mut bytes));
+    read.map_err(|source| LoginError::SecretUnreadable { path: path.clone(), source })?;
+    if bytes.len() as u64 > SECRET_BYTES_MAX {
+        return Err(unfit(path));
+    }
+    String::from_utf8(bytes).map_err(|_| unfit(path))
+}
+
+fn unfit(path: &Path) -> LoginError {
+    LoginError::SecretUnfit { path: path.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_without_a_host_or_with_a_password_is_refused_and_the_password_not_shown() {
+        for refused in ["ftp://a/", "http:///write", "a:9090", "", "https://a/"] {
+            assert!(refused.parse::<Address>().is_err(), "{refused}");
+        }
+        let error = "http://me:secret@host/".parse::<Address>().unwrap_err();
+        assert!(error.given.contains("host") && !error.to_string().contains("secret"), "{error}");
+    }
+
+    #[test]
+    fn a_path_is_put_below_the_path_of_the_address() {
+        for (address, joined) in [
+            ("http://a:9090", "http://a:9090/api/v1/query"),
+            ("http://a:9090/", "http://a:9090/api/v1/query"),
+            ("http://a/prometheus/?x=y", "http://a/prometheus/api/v1/query"),
+        ] {
+            assert_eq!(address.parse::<Address>().unwrap().join("/api/v1/query").to_string(), joined);
+        }
+    }
+}
