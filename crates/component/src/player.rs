@@ -80,7 +80,7 @@ pub fn play(mut recording: impl Read, speed: Speed, inlet: &Inlet) -> io::Result
                 played.n_bytes_left_out += frame.as_bytes().len() as u64;
                 continue;
             };
-            if let Some(time) = time_of(&message) {
+            if let Some(time) = message.time() {
                 thread::sleep(pace.until(time, Instant::now()));
             }
             if inlet.send_waiting(message).is_err() {
@@ -106,16 +106,6 @@ impl Pace {
         self.began = Some((first, at, time));
         let due = Duration::try_from_secs_f64(time.saturating_since(first).as_secs_f64() / factor);
         due.unwrap_or(Duration::MAX).saturating_sub(now.saturating_duration_since(at))
-    }
-}
-
-/// When the measurement was taken that a message is about.
-fn time_of(message: &Message) -> Option<Timestamp> {
-    match message {
-        Message::Measurement(measurement) => Some(measurement.time),
-        Message::Sample(sample) => Some(sample.time),
-        Message::Forecast(forecast) => Some(forecast.time),
-        _ => None,
     }
 }
 

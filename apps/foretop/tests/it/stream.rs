@@ -26,7 +26,8 @@ impl Component {
 
     /// Where the endpoint of this role listens, as a source.
     fn source(&self, role: &str) -> String {
-        let (_, place) = self.line.split_once(&format!("{role} ")).unwrap();
+        let (_, listens) = self.line.split_once("is up: ").unwrap();
+        let (_, place) = listens.split_once(&format!("{role} ")).unwrap();
         format!("source:{}", place.split([',', '\n']).next().unwrap())
     }
 
