@@ -52,12 +52,12 @@ impl Buffer {
 
     /// Where those begin that came after the message of this number.
     fn after(&self, number: u64) -> usize {
-        let is_it = |message: &Message| number_of(message) == Some(number);
+        let is_it = |message: &Message| message.number() == Some(number);
         match self.messages.iter().rposition(is_it) {
             Some(place) => place + 1,
             // It is no longer there, or was never.
             None => {
-                let is_later = |message: &Message| number_of(message).is_some_and(|other| other > number);
+                let is_later = |message: &Message| message.number().is_some_and(|other| other > number);
                 self.messages.iter().position(is_later).unwrap_or(self.messages.len())
             }
         }
@@ -117,7 +117,7 @@ impl Handler for Buffer {
 
     fn facts(&self) -> Vec<(String, String)> {
         let number =
-            |message: Option<&Message>| message.and_then(number_of).map_or("none".to_owned(), |n| n.to_string());
+            |message: Option<&Message>| message.and_then(Message::number).map_or("none".to_owned(), |n| n.to_string());
         vec![
             ("messages".to_owned(), format!("{} of {}", self.messages.len(), self.n_max)),
             ("oldest".to_owned(), number(self.messages.front())),
@@ -134,13 +134,4 @@ fn size(message: &Message) -> usize {
             Message::Forecast(forecast) => 28 + 16 * forecast.means.len(),
             _ => 24,
         }
-}
-
-fn number_of(message: &Message) -> Option<u64> {
-    match message {
-        Message::Measurement(measurement) => Some(measurement.number),
-        Message::Sample(sample) => Some(sample.number),
-        Message::Forecast(forecast) => Some(forecast.number),
-        _ => None,
-    }
 }

@@ -7,6 +7,7 @@ mod measurement;
 mod sample;
 
 use bytes::BytesMut;
+use units::Timestamp;
 
 use crate::frame::{Frame, Kind, PAYLOAD_BYTES_MAX, encode};
 
@@ -107,6 +108,28 @@ impl Message {
             Kind::Reply => Self::Reply(Reply::read(payload)?),
             Kind::Greeting => Self::Greeting(Greeting::read(payload)?),
         })
+    }
+
+    /// The step of the series that it is about; `None` for what is beside the series.
+    #[must_use]
+    pub fn number(&self) -> Option<u64> {
+        match self {
+            Self::Measurement(measurement) => Some(measurement.number),
+            Self::Sample(sample) => Some(sample.number),
+            Self::Forecast(forecast) => Some(forecast.number),
+            Self::Description(_) | Self::Request(_) | Self::Reply(_) | Self::Greeting(_) => None,
+        }
+    }
+
+    /// When the measurement was taken that it is about; `None` for what is beside the series.
+    #[must_use]
+    pub fn time(&self) -> Option<Timestamp> {
+        match self {
+            Self::Measurement(measurement) => Some(measurement.time),
+            Self::Sample(sample) => Some(sample.time),
+            Self::Forecast(forecast) => Some(forecast.time),
+            Self::Description(_) | Self::Request(_) | Self::Reply(_) | Self::Greeting(_) => None,
+        }
     }
 
     /// Appends it as a whole frame.

@@ -7,6 +7,7 @@ mod udp;
 mod unix;
 
 use std::io;
+use std::os::fd::AsFd;
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -133,11 +134,17 @@ pub(crate) async fn open_target(endpoint: &Endpoint, security: &Security) -> Res
         Place::Udp { host, port } => udp::target(endpoint, host, *port, security).await.map(Target::Datagrams),
         Place::Pipe(path) => pipe::target(endpoint, path).map(Target::Run),
         Place::File(path) => FrameFile::open(endpoint, path).await.map(Target::File),
-        Place::Stdio(Stdio::Stdout) => Ok(Target::Run(Box::new(tokio::io::stdout()))),
+        Place::Stdio(Stdio::Stdout) => stdout().map(Target::Run).map_err(io_error(endpoint)),
         Place::Stdio(Stdio::Stdin) => {
             Err(OpenError::Role { endpoint: endpoint.to_string(), needed: "stdout is what can be written" })
         }
     }
+}
+
+/// Standard output itself: a program may hold the lock that stands on the usual way to it.
+fn stdout() -> io::Result<BytesOut> {
+    let stdout = std::fs::File::from(io::stdout().as_fd().try_clone_to_owned()?);
+    Ok(Box::new(tokio::fs::File::from_std(stdout)))
 }
 
 /// Connects to what listens.

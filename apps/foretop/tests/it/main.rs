@@ -14,6 +14,7 @@ mod queries;
 mod replay;
 mod root;
 mod runtime;
+mod stream;
 mod study;
 mod terminal;
 mod top;

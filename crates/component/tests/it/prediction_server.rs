@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use component::Buffer;
+use component::{Buffer, CoreProgram, PredictionSettings, Relay};
 use predict::{Predictor, Spec};
 use rustix::process::{Pid, Signal, kill_process};
 use stream::{Answer, Ask, CallError, Caller, Carries, Configuration, Forecast, Message, Mirror, Security};
@@ -33,7 +33,7 @@ impl System {
         wait_until("the buffer has them", PATIENCE, || {
             (fact(&buffer.source(1), "newest")? == (N_HISTORY - 1).to_string()).then_some(())
         });
-        let settings = component::PredictionSettings { core_limit, ..settings("AR(16)", Some(&buffer.source(1))) };
+        let settings = PredictionSettings { core_limit, ..settings("AR(16)", Some(&buffer.source(1))) };
         let running = prediction_server(settings, &[&buffer.source(2), "server:tcp:0", "connect:tcp:0"]);
         let server = running.source(1);
         wait_until("the model is fitted", PATIENCE, || {
@@ -132,6 +132,51 @@ fn a_core_that_hangs_is_replaced_and_its_samples_are_answered() {
     assert_ne!(system.core_pid(), pid);
     let reason = fact(&system.server, "last_restart").unwrap();
     assert!(reason.starts_with("it gave no answer for 500ms"), "{reason}");
+}
+
+#[test]
+fn what_an_interrupted_stream_missed_is_got_from_the_buffer() {
+    let feed = Feed::start("connect:tcp:0", description(Carries::Sample));
+    let buffer = Mirror::new("measure-buffer", Buffer::new(1000).unwrap());
+    let buffer = Component::start(buffer, &[&feed.component.source(0), "server:tcp:0", "connect:tcp:0"]);
+    let relay = |output: &str| Component::start(Mirror::new("relay", Relay), &[&buffer.source(2), output]);
+    let folder = tempfile::tempdir().unwrap();
+    let between = relay(&format!("connect:unix:{}", folder.path().join("relay").display()));
+    let place = between.source(1);
+    let told = settings("AR(2)", Some(&buffer.source(1)));
+    let running = prediction_server(told, &[&place, "connect:tcp:0", "server:tcp:0"]);
+    let heard = Heard::at(&running.source(1));
+    wait_for_readers(&between, 1);
+    wait_for_readers(&feed.component, 1);
+    wait_for_readers(&buffer, 1);
+    wait_for_readers(&running, 1);
+    (0..20).for_each(|number| feed.send(number, value(number)));
+    assert_eq!((0..20).map(|_| heard.forecast().number).collect::<Vec<_>>(), (0..20).collect::<Vec<_>>());
+    between.running.stop();
+    (20..25).for_each(|number| feed.send(number, value(number)));
+    wait_until("the buffer has them", PATIENCE, || (fact(&buffer.source(1), "newest")? == "24").then_some(()));
+    let between = relay(&place.replace("source", "connect"));
+    wait_for_readers(&between, 1);
+    wait_for_readers(&buffer, 1);
+    feed.send(25, value(25));
+    assert_eq!((0..6).map(|_| heard.forecast().number).collect::<Vec<_>>(), (20..26).collect::<Vec<_>>());
+    assert_eq!(fact(&running.source(2), "samples_lost").as_deref(), Some("0"));
+}
+
+#[test]
+fn a_core_that_never_runs_is_tried_again_and_holds_nothing_up() {
+    let feed = Feed::start("connect:tcp:0", description(Carries::Sample));
+    for (program, reason) in [("/bin/false", "it ended (exit status: 1)"), ("/nonexistent", "it cannot be started")] {
+        let core = CoreProgram { program: program.into(), arguments: Vec::new() };
+        let told = PredictionSettings { core, ..settings("AR(2)", None) };
+        let running = prediction_server(told, &[&feed.component.source(0), "server:tcp:0"]);
+        let server = running.source(1);
+        wait_until("it was tried again", PATIENCE, || {
+            (fact(&server, "restarts")?.parse::<u32>().ok()? >= 3).then_some(())
+        });
+        let said = fact(&server, "last_restart").unwrap();
+        assert!(said.starts_with(reason), "{said}");
+    }
 }
 
 #[test]

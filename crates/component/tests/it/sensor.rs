@@ -4,9 +4,10 @@ use std::path::Path;
 use std::time::Duration;
 
 use component::{Selection, SensorServer, SourceMeter, Synthetic, ToSample};
+use sensor::flow::transfer::{Responder, ResponderSettings, SharedToken, TransferSettings, TransferSource};
 use stream::{Answer, Ask, Carries, Message, Mirror};
 
-use crate::world::{Component, Heard, ask};
+use crate::world::{Component, Heard, ask, fact};
 
 #[test]
 fn a_signal_of_this_host_becomes_a_stream_of_samples() {
@@ -53,4 +54,23 @@ fn made_values_are_those_of_their_seed_as_fast_as_can_be() {
         assert_eq!(measurement.values, [made.next_value()]);
     }
     assert!(Synthetic::new(7, 3.0, 1.0).is_err());
+}
+
+#[test]
+fn flows_to_a_peer_are_measured_by_transfers() {
+    let token = SharedToken::new("0123456789abcdef").unwrap();
+    let responder = Responder::start(ResponderSettings::new(([127, 0, 0, 1], 0).into(), token.clone())).unwrap();
+    let told =
+        TransferSettings { n_bytes: 4096, ..TransferSettings::new("db2", responder.address().to_string(), token) };
+    let meter = SourceMeter::new(Box::new(TransferSource::new(told).unwrap()), Selection::new(&["*"]).unwrap());
+    let step = Duration::from_millis(20);
+    let mirror = SensorServer::mirror_elsewhere("flow-server", "flow.db2", "here", step, meter).unwrap();
+    let server = Component::start(mirror, &["connect:tcp:0", "server:tcp:0"]);
+    let heard = Heard::at(&server.source(0));
+    let description = heard.description();
+    assert!(description.signals.iter().any(|signal| signal.id.starts_with("flow.db2")), "{description:?}");
+    let Message::Measurement(measurement) = heard.next() else { panic!("no measurement") };
+    assert_eq!(measurement.values.len(), description.signals.len());
+    assert!(measurement.values.iter().any(|value| *value > 0.0), "{measurement:?}");
+    assert_eq!(fact(&server.source(1), "sensor_errors").as_deref(), Some("0"));
 }

@@ -95,7 +95,13 @@ pub(super) async fn connect(
         Host::Address(address) => TcpStream::connect((*address, port)).await,
         Host::Name(name) => TcpStream::connect((name.as_str(), port)).await,
     };
-    let stream = stream.and_then(|stream| tune(&stream).map(|()| stream)).map_err(io_error(endpoint))?;
+    let stream = stream
+        .and_then(|stream| {
+            refuse_itself(&stream)?;
+            tune(&stream)?;
+            Ok(stream)
+        })
+        .map_err(io_error(endpoint))?;
     let is_local = stream.peer_addr().is_ok_and(|peer| peer.ip().is_loopback());
     let tls = security.client.as_ref().filter(|_| endpoint.encryption == Encryption::AsConfigured);
     let mut connection = match tls {
@@ -114,6 +120,14 @@ pub(super) async fn connect(
     };
     greet(&mut connection, endpoint.role, security).await.map_err(io_error(endpoint))?;
     Ok(connection)
+}
+
+/// Whoever tries a free port of its own machine again and again gets connected to itself some day, and would keep the port from who should listen there.
+fn refuse_itself(stream: &TcpStream) -> io::Result<()> {
+    if stream.local_addr()? == stream.peer_addr()? {
+        return Err(io::ErrorKind::ConnectionRefused.into());
+    }
+    Ok(())
 }
 
 fn server_name(endpoint: &Endpoint, host: &Host) -> Result<ServerName<'static>, OpenError> {

@@ -18,7 +18,6 @@ use super::line::Lines;
 use super::wiring::Wiring;
 use crate::cli::{TextOrJson, examples};
 use crate::quantity;
-use crate::text::write_json;
 
 /// Print any stream, a line for each message
 #[derive(Args)]
@@ -107,7 +106,7 @@ impl Arrivals {
         if self.n == self.n_max {
             return;
         }
-        if let Some(time) = time_of(message) {
+        if let Some(time) = message.time() {
             self.latencies.note(now.saturating_since(time));
             self.n += 1;
             self.last = Instant::now();
@@ -135,7 +134,7 @@ impl Arrivals {
             per_second: if span > 0.0 { (self.n - 1) as f64 / span } else { 0.0 },
         };
         if format == TextOrJson::Json {
-            return Ok(write_json(out, &report)?);
+            return Ok(writeln!(out, "{}", serde_json::to_string(&report)?)?);
         }
         let seconds = |value| quantity::format(value, "seconds");
         writeln!(
@@ -149,15 +148,5 @@ impl Arrivals {
             seconds(report.max_seconds),
         )?;
         Ok(())
-    }
-}
-
-/// When the measurement was taken that a message is about.
-fn time_of(message: &Message) -> Option<Timestamp> {
-    match message {
-        Message::Measurement(measurement) => Some(measurement.time),
-        Message::Sample(sample) => Some(sample.time),
-        Message::Forecast(forecast) => Some(forecast.time),
-        _ => None,
     }
 }
