@@ -1,6 +1,10 @@
 //! The samples that models are judged on.
 
+mod file;
+
 use sha2::{Digest, Sha256};
+
+pub use file::TraceFileError;
 
 /// A name stands in every row of the results.
 const N_BYTES_NAME_MAX: usize = 200;

@@ -2,4 +2,6 @@
 
 mod drawing;
 mod evaluation;
+mod report;
+mod run;
 mod template;

@@ -1,0 +1,37 @@
+//! `foretop crossval`: which model predicts a signal, found out by random test cases.
+
+mod progress;
+mod run;
+
+use std::io::Write;
+
+use clap::{Args, Subcommand};
+
+use crate::cli::examples;
+
+/// Find out which model predicts a signal, by many random test cases
+///
+/// A template says which models there may be and how long they are fitted and tested. Cases are drawn from it at random, evaluated
+/// as a node would run them, and written to a Parquet file; its report says which model wins, by how much, and whether that
+/// could be luck.
+#[derive(Args)]
+#[command(after_help = examples(&[
+    "foretop crossval run examples/crossval/host-load.toml --traces testdata/nab --cases 20000 --seed 1 --out cases.parquet",
+]))]
+pub struct Crossval {
+    #[command(subcommand)]
+    part: Part,
+}
+
+#[derive(Subcommand)]
+enum Part {
+    Run(run::RunCases),
+}
+
+impl Crossval {
+    pub fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
+        match self.part {
+            Part::Run(command) => command.run(out),
+        }
+    }
+}
