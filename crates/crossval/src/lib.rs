@@ -15,6 +15,7 @@
 #![forbid(unsafe_code)]
 
 mod campaign;
+mod comparison;
 mod draw;
 mod evaluate;
 mod host;
@@ -34,6 +35,7 @@ mod trace;
 mod window;
 
 pub use campaign::{Campaign, CampaignError, Case, LeftOut};
+pub use comparison::{Compared, Comparison, ComparisonError};
 pub use evaluate::{CaseResult, Evaluated, Scored, Timing, Worker};
 pub use identity::{Identity, TraceIdentity};
 pub use lengths::Lengths;

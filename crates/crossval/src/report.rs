@@ -1,11 +1,11 @@
 //! What a result file shows, written for people: which model to use, for which lead, and how sure that is.
 
-mod blocks;
+pub(crate) mod blocks;
 mod charts;
 mod document;
 mod recommend;
 mod sections;
-mod verdict;
+pub(crate) mod verdict;
 
 use crate::results::Results;
 use document::{Block, to_html, to_markdown};

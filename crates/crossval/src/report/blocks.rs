@@ -32,15 +32,15 @@ impl<'r> Window<'r> {
 ///
 /// Windows that overlap are judged on the same samples, and a test that took each of them for evidence of its own would be sure of
 /// anything after enough cases.
-pub(crate) fn disjoint<'w, 'r: 'w>(windows: impl Iterator<Item = &'w Window<'r>>) -> Vec<&'w Window<'r>> {
-    let mut windows: Vec<&Window<'_>> = windows.collect();
+pub(crate) fn disjoint<T>(windows: impl Iterator<Item = T>, place: impl Fn(&T) -> &Place) -> Vec<T> {
+    let mut windows: Vec<T> = windows.collect();
     windows.sort_by_key(|window| {
-        let test = window.place.raw_test();
-        (window.place.trace_idx, test.end, test.start)
+        let (place, test) = (place(window), place(window).raw_test());
+        (place.trace_idx, test.end, test.start)
     });
     let mut ends: BTreeMap<usize, usize> = BTreeMap::new();
     windows.retain(|window| {
-        let (test, end) = (window.place.raw_test(), ends.entry(window.place.trace_idx).or_default());
+        let (test, end) = (place(window).raw_test(), ends.entry(place(window).trace_idx).or_default());
         let is_free = test.start >= *end;
         if is_free {
             *end = test.end;
@@ -61,9 +61,8 @@ mod tests {
     #[test]
     fn windows_that_share_a_tested_sample_are_no_separate_evidence() {
         let places = [place(0, 0, 20), place(0, 2, 4), place(0, 6, 4), place(0, 8, 4), place(1, 6, 4)];
-        let windows: Vec<Window<'_>> = places.iter().map(|place| Window { place, cases: Vec::new() }).collect();
-        let kept: Vec<_> =
-            disjoint(windows.iter()).iter().map(|window| (window.place.trace_idx, window.place.start)).collect();
+        let kept = disjoint(places.iter(), |place| place);
+        let kept: Vec<_> = kept.into_iter().map(|place| (place.trace_idx, place.start)).collect();
         // Tests on 7..11, 11..15 and, on the other trace, 11..15; those on 5..25 and 13..17 overlap one of them.
         assert_eq!(kept, [(0, 2), (0, 6), (1, 6)]);
     }

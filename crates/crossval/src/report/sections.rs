@@ -112,7 +112,7 @@ fn winners(results: &Results, verdicts: &[Verdict]) -> Vec<Block> {
         paragraph(
             "Won is the share of comparisons with other models on the same window. The error ratio is the geometric mean of the winner's \
              error over the next one's. The p-value is that of a signed-rank test over windows whose test parts do not overlap, \
-             adjusted by Holm's method for all pairs of models at all leads shown.",
+             adjusted by Holm's method for all pairs of models at the lead.",
         ),
     ]
 }

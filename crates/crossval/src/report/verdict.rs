@@ -15,7 +15,7 @@ pub(crate) struct Verdict {
     pub(crate) standings: Vec<Standing>,
     /// Over windows that all models of the template were judged on and whose test parts do not overlap.
     pub(crate) friedman: Option<Friedman>,
-    /// Every pair of models, with p-values adjusted over all pairs and all leads.
+    /// Every pair of models, with p-values adjusted over all pairs.
     pub(crate) pairs: Vec<Pair>,
 }
 
@@ -56,27 +56,26 @@ impl Verdict {
 /// One for each lead of the report.
 pub(crate) fn verdicts(results: &Results) -> Vec<Verdict> {
     let windows = Window::all(&results.records);
-    let mut verdicts: Vec<Verdict> =
-        (0..results.leads.len()).map(|lead_idx| of_lead(results, &windows, lead_idx)).collect();
-    let p_values: Vec<f64> = verdicts.iter().flat_map(|verdict| &verdict.pairs).map(|pair| pair.test.p_value).collect();
-    let pairs = verdicts.iter_mut().flat_map(|verdict| &mut verdict.pairs);
-    pairs.zip(holm(&p_values)).for_each(|(pair, adjusted)| pair.p_adjusted = adjusted);
-    verdicts
+    (0..results.leads.len()).map(|lead_idx| of_lead(results, &windows, lead_idx)).collect()
 }
 
 fn of_lead(results: &Results, windows: &[Window<'_>], lead_idx: usize) -> Verdict {
     let n_families = results.families.len();
     let complete = |window: &&Window<'_>| window.losses(lead_idx, n_families).iter().all(|loss| !loss.is_nan());
-    let blocks: Vec<Vec<f64>> = disjoint(windows.iter().filter(complete))
+    let blocks: Vec<Vec<f64>> = disjoint(windows.iter().filter(complete), |window| window.place)
         .into_iter()
         .map(|window| window.losses(lead_idx, n_families))
         .collect();
     let pairs = (0..n_families).flat_map(|first| (first + 1..n_families).map(move |second| (first, second)));
+    let mut pairs: Vec<Pair> =
+        pairs.filter_map(|(first, second)| pair(windows, lead_idx, n_families, first, second)).collect();
+    let adjusted = holm(&pairs.iter().map(|pair| pair.test.p_value).collect::<Vec<_>>());
+    pairs.iter_mut().zip(adjusted).for_each(|(pair, adjusted)| pair.p_adjusted = adjusted);
     Verdict {
         lead: results.leads[lead_idx],
         standings: standings(&results.records, windows, lead_idx, n_families),
         friedman: friedman(&blocks),
-        pairs: pairs.filter_map(|(first, second)| pair(windows, lead_idx, n_families, first, second)).collect(),
+        pairs,
     }
 }
 
@@ -130,7 +129,7 @@ fn pair(windows: &[Window<'_>], lead_idx: usize, n_families: usize, first: usize
     };
     let ratios = windows.iter().filter(both).map(difference);
     let ratio = mean(ratios.map(|ratio| if ratio.is_finite() { ratio } else { f64::NAN })).exp();
-    let blocks = disjoint(windows.iter().filter(both));
+    let blocks = disjoint(windows.iter().filter(both), |window| window.place);
     if blocks.is_empty() {
         return None;
     }

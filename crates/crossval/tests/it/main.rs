@@ -1,5 +1,6 @@
 //! What users of the crate rely on.
 
+mod comparison;
 mod drawing;
 mod evaluation;
 mod report;

@@ -30,7 +30,7 @@ fn oscillation(seed: u32, n: usize) -> Vec<f64> {
     (0..n).map(sample).collect()
 }
 
-fn results(folder: &Path, template: &str, traces: Vec<Trace>, n_cases: u64) -> PathBuf {
+pub fn results(folder: &Path, template: &str, traces: Vec<Trace>, n_cases: u64) -> PathBuf {
     let out = folder.join("cases.parquet");
     let campaign = Campaign::new(Template::read(template).unwrap(), traces, 1).unwrap();
     let progress = Progress::new(&campaign);
