@@ -20,16 +20,36 @@ impl NaiveErrors {
     pub(crate) fn of(samples: &[f64], n_fit: usize, leads: &[usize]) -> Vec<Self> {
         let (fit, test) = samples.split_at(n_fit);
         let last_known = last_known(fit, test);
-        let level = known_mean(fit);
+        let of_mean = from_each_on(test, known_mean(fit));
         let of_lead = |lead: &usize| {
             let due = test.get(lead - 1..).unwrap_or_default();
-            let [mean_squared_of_mean, mean_absolute_of_mean] = means(due.iter().map(|sample| sample - level));
+            let [mean_squared_of_mean, mean_absolute_of_mean] = of_mean.get(lead - 1).copied().unwrap_or([f64::NAN; 2]);
             let pairs = due.iter().zip(&last_known);
             let [mean_squared_of_last, mean_absolute_of_last] = means(pairs.map(|(sample, last)| sample - last));
             Self { mean_squared_of_mean, mean_absolute_of_mean, mean_squared_of_last, mean_absolute_of_last }
         };
         leads.iter().map(of_lead).collect()
     }
+}
+
+/// Mean square and mean magnitude of what `level` is off by, over each sample and all that follow it.
+fn from_each_on(samples: &[f64], level: f64) -> Vec<[f64; 2]> {
+    let (mut n, mut squares, mut magnitudes) = (0_u64, 0.0, 0.0);
+    let mut means: Vec<[f64; 2]> = samples
+        .iter()
+        .rev()
+        .map(|sample| {
+            let error = sample - level;
+            if !error.is_nan() {
+                n += 1;
+                squares += error * error;
+                magnitudes += error.abs();
+            }
+            [squares / n as f64, magnitudes / n as f64]
+        })
+        .collect();
+    means.reverse();
+    means
 }
 
 /// The last known sample at the origin ahead of each of `test`; NaN while there was none.
@@ -43,7 +63,7 @@ fn last_known(fit: &[f64], test: &[f64]) -> Vec<f64> {
     test.iter().map(at_origin).collect()
 }
 
-/// Mean square and mean magnitude of those that are known, in parts side by side that keep the processor's adders busy.
+/// Mean square and mean magnitude of those that are known.
 fn means(errors: impl Iterator<Item = f64>) -> [f64; 2] {
     let (mut n, mut squares, mut magnitudes) = (0_u64, 0.0, 0.0);
     for error in errors.filter(|error| !error.is_nan()) {

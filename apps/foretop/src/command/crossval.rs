@@ -4,6 +4,7 @@ mod compare;
 mod progress;
 mod report;
 mod run;
+mod source;
 
 use std::io::Write;
 
@@ -30,7 +31,7 @@ pub struct Crossval {
 
 #[derive(Subcommand)]
 enum Part {
-    Run(run::RunCases),
+    Run(Box<run::RunCases>),
     Report(report::WriteReport),
     Compare(compare::CompareCases),
 }

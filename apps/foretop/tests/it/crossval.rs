@@ -5,6 +5,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 use crate::command::{end_of, foretop, run};
+use crate::node::Running;
 
 const NAB: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/nab");
 const EXAMPLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/crossval/host-load.toml");
@@ -85,6 +86,25 @@ fn a_campaign_is_reported_and_compared() {
     assert!(fs::read_to_string(html).unwrap().contains("<svg "));
     let same = run(&["crossval", "compare", &results, &results, "--metric", "crps"]).output();
     assert!(same.starts_with("120 cases in common, 120 of them identical\n"), "{same}");
+}
+
+#[test]
+fn signals_of_a_node_are_traces() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let (template, out) = (path("t.toml"), path("out.parquet"));
+    fs::write(&template, "models = [\"LAST\", \"MEAN\"]\nfit = 10\ntest = 5\nleads = [1, 2]").unwrap();
+    let node = Running::in_memory();
+    let attempt = |signal: &str| {
+        run(&["crossval", "run", &template, "--signal", signal, "--node", &node.url, "--cases", "20", "--out", &out])
+    };
+    attempt("load.1n").check_failed(1, "load.1m");
+    let ended = testkit::wait_until("the node has samples enough", testkit::PATIENCE, || {
+        let ended = attempt("load.1m");
+        (ended.status == 0).then_some(ended)
+    });
+    assert!(ended.stderr.contains("20 cases of 2 models on 1 traces, seed 1"), "{ended:?}");
+    assert!(run(&["crossval", "report", &out]).output().contains("`load.1m`"));
 }
 
 #[test]

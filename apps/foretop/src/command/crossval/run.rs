@@ -10,9 +10,10 @@ use std::thread;
 
 use anyhow::Context;
 use clap::Args;
-use crossval::{Campaign, End, Progress, Run, RunError, Template, Trace};
+use crossval::{Campaign, End, Progress, Run, RunError, Template};
 
 use super::progress::Display;
+use super::source::Source;
 use crate::cli::examples;
 use crate::command::replay::{eprintln_line as say, interruptions};
 use crate::failure::OrUsage;
@@ -25,18 +26,15 @@ use crate::failure::OrUsage;
 #[command(after_help = examples(&[
     "foretop crossval run examples/crossval/host-load.toml --traces testdata/nab --cases 20000 --seed 1 --out cases.parquet",
     "foretop crossval run template.toml --traces load.csv --traces more.parquet --column cpu --cases 2000 --out cases.parquet",
+    "foretop crossval run template.toml --signal load.1m --signal cpu.busy --from -7d --out cases.parquet",
+    "foretop crossval run template.toml --prometheus http://127.0.0.1:9090 --query node_load1 --from -1d --step 15s --out cases.parquet",
 ]))]
 pub struct RunCases {
     /// What cases there may be; see docs/formats/crossval.md
     template: PathBuf,
 
-    /// A CSV or Parquet file with a trace, or a folder of them; may be repeated
-    #[arg(long = "traces", value_name = "PATH", required = true)]
-    traces: Vec<PathBuf>,
-
-    /// The column of the samples, where a file has several
-    #[arg(long, value_name = "NAME")]
-    column: Option<String>,
+    #[command(flatten)]
+    source: Source,
 
     /// How many cases
     #[arg(long, value_name = "N", default_value_t = 10_000)]
@@ -84,11 +82,7 @@ impl RunCases {
         let text = read_template(&self.template).or_usage()?;
         let named = || format!("in the template `{}`", self.template.display());
         let template = Template::read(&text).with_context(named).or_usage()?;
-        let mut traces = Vec::new();
-        for path in &self.traces {
-            traces.extend(Trace::read(path, self.column.as_deref())?);
-        }
-        Campaign::new(template, traces, self.seed).or_usage()
+        Campaign::new(template, self.source.traces()?, self.seed).or_usage()
     }
 }
 
