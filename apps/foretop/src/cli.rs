@@ -8,8 +8,8 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::client::{Client, NodeUrl};
 use crate::command::{
-    analyze, ask, availability_study, completions, export, fit, forget, load, load_worker, man, models, predict,
-    replay, runtime, signals, spin, stream, study_test, top, up,
+    analyze, ask, availability_study, completions, crossval, export, fit, forget, load, load_worker, man, models,
+    predict, replay, runtime, signals, spin, stream, study_test, top, up,
 };
 use crate::failure::OrUsage;
 
@@ -32,6 +32,7 @@ pub enum Command {
     Fit(fit::Fit),
     Replay(replay::Replay),
     AvailabilityStudy(availability_study::AvailabilityStudy),
+    Crossval(crossval::Crossval),
     Runtime(runtime::Runtime),
     Signals(signals::Signals),
     Stream(stream::Stream),
@@ -63,6 +64,7 @@ impl Command {
             Self::Fit(command) => command.run(out),
             Self::Replay(command) => command.run(),
             Self::AvailabilityStudy(command) => command.run(out),
+            Self::Crossval(command) => command.run(out),
             Self::Runtime(command) => command.run(out),
             Self::Signals(command) => command.run(out),
             Self::Spin(command) => command.run(),

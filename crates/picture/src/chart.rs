@@ -28,6 +28,10 @@ pub enum Mark {
     Line(Vec<(f64, f64)>),
     /// Likewise, in the colour of what was fitted, with its name in the upper left corner.
     Fit(Vec<(f64, f64)>, String),
+    /// Likewise in a colour of its own, with a dot at each point, for one of several.
+    Track(Vec<(f64, f64)>, Colour),
+    /// A dot with words to its right.
+    Named((f64, f64), String),
     /// A dashed line across at this height.
     Bound(f64),
 }
@@ -138,6 +142,17 @@ impl Field<'_> {
                     is_upward: false,
                 });
             }
+            Mark::Track(points, colour) => {
+                picture.shapes.push(self.line(points, *colour, 1.6));
+                let places = points.iter().filter_map(|point| self.place(*point));
+                picture.shapes.extend(places.map(|centre| Shape::Disc { centre, radius: 2.4, colour: *colour }));
+            }
+            Mark::Named(point, name) => {
+                let Some(centre) = self.place(*point) else { return };
+                picture.shapes.push(Shape::Disc { centre, radius: 3.0, colour: Colour::DATA });
+                let beside = Place { x: centre.x + 6.0, y: centre.y + 4.0 };
+                picture.shapes.push(words(name, beside, Anchor::Start));
+            }
             Mark::Bound(value) => {
                 let Some(y) = self.y(*value) else { return };
                 picture.shapes.push(Shape::Line {
@@ -195,6 +210,18 @@ mod tests {
         let discs: Vec<_> = picture.shapes.iter().filter(|shape| matches!(shape, Shape::Disc { .. })).collect();
         let centre = Place { x: 234.0, y: 202.0 };
         assert_eq!(discs, [&Shape::Disc { centre, radius: 1.8, colour: Colour::DATA }]);
+    }
+
+    #[test]
+    fn a_named_point_has_its_name_beside_it_and_a_track_its_colour() {
+        let red = Colour(255, 0, 0);
+        let picture =
+            chart(vec![Mark::Named((5.0, 2.5), "here".into()), Mark::Track(vec![(0.0, 0.0), (5.0, 2.5)], red)]);
+        let named = Shape::Disc { centre: Place { x: 234.0, y: 202.0 }, radius: 3.0, colour: Colour::DATA };
+        assert!(picture.shapes.contains(&named) && picture.to_svg().contains(">here</text>"));
+        let is_red =
+            |shape: &&Shape| matches!(shape, Shape::Disc { colour, .. } | Shape::Line { colour, .. } if *colour == red);
+        assert_eq!(picture.shapes.iter().filter(is_red).count(), 3);
     }
 
     #[test]

@@ -1,8 +1,11 @@
 //! How well forecasts agreed with what came, per lead time, independent of any predictor (RPS section 5.2.3).
 
+mod backtest;
+mod crps;
 mod score;
 mod track;
 
+pub use backtest::Backtest;
 pub use score::{Coverage, Errors, IntervalScores, LeadScore};
 
 use std::collections::VecDeque;
@@ -43,9 +46,7 @@ impl Evaluator {
     /// fitted to, rather than on those that are scored. Without two known neighbours among them nothing changes.
     #[must_use]
     pub fn scaled_on(mut self, samples: &[f64]) -> Self {
-        let mut naive = Naive::default();
-        samples.iter().for_each(|sample| naive.step(*sample, usize::MAX));
-        self.naive.given = naive.mean_absolute();
+        self.naive.given = Naive::over(samples);
         self
     }
 
@@ -84,6 +85,13 @@ struct Naive {
 }
 
 impl Naive {
+    /// `None` without two known neighbours.
+    fn over(samples: &[f64]) -> Option<f64> {
+        let mut naive = Self::default();
+        samples.iter().for_each(|sample| naive.step(*sample, usize::MAX));
+        naive.mean_absolute()
+    }
+
     fn step(&mut self, sample: f64, n_max: usize) {
         let sample = Some(sample).filter(|sample| sample.is_finite());
         if let (Some(last), Some(sample)) = (self.last, sample) {

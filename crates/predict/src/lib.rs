@@ -45,7 +45,7 @@ mod task;
 
 pub use auto::{LeadStanding, Standing};
 pub use compare::{CompareError, Comparison, Variance, compare};
-pub use evaluator::{Coverage, Errors, Evaluator, IntervalScores, LeadScore};
+pub use evaluator::{Backtest, Coverage, Errors, Evaluator, IntervalScores, LeadScore};
 pub use fit::{FitError, fit};
 pub use fleet::Fleet;
 pub use forecast::{Forecast, Interval, half_width};
@@ -56,6 +56,6 @@ pub use model::Model;
 pub use predictor::Predictor;
 pub use run_time::{Demand, MeasurementError, RunTime, RunTimeError, TimeInterval, WindowErrors};
 pub use select::{Criterion, NoScore, Ranked, select};
-pub use spec::{ArMethod, Method, Region, Spec, SpecError, Trend};
+pub use spec::{ArMethod, Family, Method, Region, Spec, SpecError, Trend};
 pub use state::RestoreError;
 pub use task::{Done, Task};

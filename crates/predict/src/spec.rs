@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::model::tar::n_rows_min;
 
 pub use error::SpecError;
+pub use expand::Family;
 
 use crate::loss::Loss;
 

@@ -58,9 +58,19 @@ enum Format {
 
 /// A time as typed.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Moment {
+pub enum Moment {
     At(Timestamp),
     Before(Duration),
+}
+
+/// Samples of a signal that a node is asked for.
+pub struct Query<'a> {
+    pub signal: &'a str,
+    pub from: Moment,
+    /// Now if `None`.
+    pub to: Option<Moment>,
+    /// That of the signal if `None`.
+    pub step: Option<Duration>,
 }
 
 impl FromStr for Moment {
@@ -76,7 +86,7 @@ impl FromStr for Moment {
 }
 
 impl Moment {
-    fn resolve(self, now: Timestamp) -> Timestamp {
+    pub fn resolve(self, now: Timestamp) -> Timestamp {
         match self {
             Self::At(time) => time,
             Self::Before(span) => now - span,
@@ -91,27 +101,40 @@ struct Samples {
     samples: Vec<Sample>,
 }
 
+/// A sample and its moment; without a value it is a gap.
 #[derive(Serialize)]
-struct Sample {
+pub struct Sample {
     time: Timestamp,
-    value: Option<f64>,
+    pub value: Option<f64>,
 }
 
 impl Export {
     pub fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
         let client = self.node.client()?;
-        let explain = |error: ClientError| with_near_names(&client, &self.signal, error);
-        let detail = client.detail(&self.signal).map_err(explain)?;
-        let pages = self.pages(Duration::try_from_secs_f64(detail.series.step_seconds)?)?;
-        let mut trim = Trim::default();
-        let samples = pages.into_iter().map(|page| Ok(trim.take(self.page(&client, page).map_err(explain)?)));
+        let query = Query { signal: &self.signal, from: self.from, to: self.to, step: self.step };
+        let (series, samples) = query.ask(&client)?;
         match self.format {
             Format::Csv => write_csv(out, samples),
             Format::Json => {
                 let samples = samples.collect::<anyhow::Result<Vec<_>>>()?.into_iter().flatten().collect();
-                Ok(write_json(out, &Samples { id: detail.series.id, unit: detail.series.unit, samples })?)
+                Ok(write_json(out, &Samples { id: series.id, unit: series.unit, samples })?)
             }
         }
+    }
+}
+
+impl Query<'_> {
+    /// The series, and its samples page by page, without the gaps at both ends.
+    pub fn ask(
+        &self,
+        client: &Client,
+    ) -> anyhow::Result<(api::Series, impl Iterator<Item = anyhow::Result<Vec<Sample>>>)> {
+        let explain = |error: ClientError| with_near_names(client, self.signal, error);
+        let detail = client.detail(self.signal).map_err(explain)?;
+        let pages = self.pages(Duration::try_from_secs_f64(detail.series.step_seconds)?)?;
+        let mut trim = Trim::default();
+        let samples = pages.into_iter().map(move |page| Ok(trim.take(self.page(client, page).map_err(explain)?)));
+        Ok((detail.series, samples))
     }
 
     /// The range in parts that the node answers at once.
@@ -131,7 +154,7 @@ impl Export {
 
     fn page(&self, client: &Client, (from, to): (Timestamp, Timestamp)) -> Result<Vec<Sample>, ClientError> {
         let range = RangeText { from: Some(from.to_string()), to: Some(to.to_string()) };
-        let api::Samples { start, step_seconds, values, .. } = client.samples(&self.signal, range, self.step)?;
+        let api::Samples { start, step_seconds, values, .. } = client.samples(self.signal, range, self.step)?;
         let sample = |(idx, value)| Sample { time: moment(start, step_seconds, idx), value };
         Ok(values.into_iter().enumerate().map(sample).collect())
     }

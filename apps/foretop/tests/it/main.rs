@@ -3,6 +3,7 @@
 
 mod analyze;
 mod command;
+mod crossval;
 mod feeds;
 mod fit;
 mod kill;

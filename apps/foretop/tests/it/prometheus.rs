@@ -2,6 +2,7 @@
 //!
 //! The server is the one that `FORETOP_PROMETHEUS` names, or else `prometheus` in `PATH`.
 
+mod crossval;
 mod dashboard;
 mod query;
 mod remote_write;

@@ -1,7 +1,5 @@
 //! What an evaluator has to say of a lead time.
 
-use statrs::distribution::{Continuous, ContinuousCDF, Normal};
-
 /// The score of one lead time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LeadScore {
@@ -95,18 +93,6 @@ impl Errors {
     }
 }
 
-/// The continuous ranked probability score of a normal forecast that was off by `error`; the magnitude of the error for a
-/// forecast without doubt.
-pub(super) fn crps(error: f64, standard_error: f64) -> f64 {
-    let reach = error / standard_error;
-    if !reach.is_finite() {
-        return error.abs();
-    }
-    let normal = Normal::standard();
-    let at_zero = 1.0 / std::f64::consts::PI.sqrt();
-    standard_error * (reach * (2.0 * normal.cdf(reach) - 1.0) + 2.0 * normal.pdf(reach) - at_zero)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -116,25 +102,5 @@ mod tests {
         let errors = Errors::of(vec![3.0, -1.0, 0.0, 2.0]);
         let expected = Errors { min: -1.0, median: 1.0, max: 3.0, mean: 1.0, mean_absolute: 1.5, mean_squared: 3.5 };
         assert_eq!(errors, expected);
-    }
-
-    #[test]
-    fn crps_is_the_integral_that_it_stands_for() {
-        // The integral of (Phi(x) - [x >= error])^2 by R: integrate(…, rel.tol = 1e-12).
-        for (error, expected) in [
-            (0.0, 0.233_694_977_255_109),
-            (0.5, 0.331_403_531_254_856),
-            (-2.0, 1.452_791_821_685_9),
-            (6.0, 5.435_810_416_764_96),
-        ] {
-            // Good to what statrs' error function is good to.
-            assert!((crps(error, 1.0) - expected).abs() < 1e-9, "{error}: {}", crps(error, 1.0));
-            assert!((crps(3.0 * error, 3.0) - 3.0 * expected).abs() < 1e-9);
-        }
-    }
-
-    #[test]
-    fn a_forecast_without_doubt_scores_its_error() {
-        assert_eq!((crps(-2.0, 0.0), crps(0.0, 0.0)), (2.0, 0.0));
     }
 }

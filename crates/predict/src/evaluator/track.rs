@@ -4,7 +4,8 @@ use std::collections::VecDeque;
 
 use units::Confidence;
 
-use super::score::{Coverage, Errors, IntervalScores, LeadScore, crps};
+use super::crps::Table;
+use super::score::{Coverage, Errors, IntervalScores, LeadScore};
 use crate::forecast::{Forecast, Interval};
 
 /// The intervals that are scored.
@@ -79,7 +80,7 @@ impl Track {
 
     /// `naive_error` is what absolute errors are scaled by.
     pub(super) fn to_score(&self, naive_error: Option<f64>) -> LeadScore {
-        let n = self.scored.len();
+        let (n, table) = (self.scored.len(), Table::get());
         let errors = (n > 0).then(|| Errors::of(self.errors()));
         let mean = |of: &dyn Fn(&Scored) -> f64| self.scored.iter().map(|scored| of(scored) / n as f64).sum::<f64>();
         let covered = |idx: usize| self.scored.iter().filter(|scored| scored.is_inside[idx]).count() as f64 / n as f64;
@@ -97,7 +98,7 @@ impl Track {
                 p80: interval_score(1),
                 p95: interval_score(2),
             }),
-            crps: (n > 0).then(|| mean(&|scored| crps(scored.error, scored.standard_error))),
+            crps: (n > 0).then(|| mean(&|scored| table.score(scored.error, scored.standard_error))),
             mean_absolute_scaled: errors.zip(scale).map(|(errors, scale)| errors.mean_absolute / scale),
         }
     }

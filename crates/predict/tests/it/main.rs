@@ -3,6 +3,7 @@
 mod arfima;
 mod arma;
 mod auto;
+mod backtest;
 mod bad_input;
 mod compare;
 mod ets;

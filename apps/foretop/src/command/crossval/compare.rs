@@ -1,0 +1,57 @@
+//! `foretop crossval compare`: how two campaigns differ.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use clap::Args;
+use crossval::{Comparison, Results};
+
+use super::MetricName;
+use crate::cli::examples;
+use crate::text::{Align, Table};
+
+/// Compare the cases that two campaigns have in common
+///
+/// Cases are the same where the same model was judged on the same window of the same samples, as with two versions of Foretop, or two
+/// templates with the same seed and lengths. A ratio below 1 says that the second campaign has the smaller errors.
+#[derive(Args)]
+#[command(after_help = examples(&["foretop crossval compare before.parquet after.parquet --metric mae"]))]
+pub struct CompareCases {
+    /// Results that `foretop crossval run` has written
+    first: PathBuf,
+
+    /// Results to compare with them
+    second: PathBuf,
+
+    /// What models are judged by
+    #[arg(long, value_enum, default_value = "mse")]
+    metric: MetricName,
+}
+
+impl CompareCases {
+    pub fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
+        let read = |path| Results::read(path, self.metric.metric());
+        let comparison = Comparison::new(&read(&self.first)?, &read(&self.second)?)?;
+        writeln!(out, "{} cases in common, {} of them identical", comparison.n_common, comparison.n_identical)?;
+        let right = |name| (name, Align::Right);
+        let mut table = Table::new(&[
+            ("model", Align::Left),
+            right("lead"),
+            right("cases"),
+            right("error ratio"),
+            right("windows tested"),
+            right("p"),
+        ]);
+        for row in comparison.rows {
+            table.row([
+                row.family,
+                row.lead.to_string(),
+                row.n.to_string(),
+                format!("{:.4}", row.ratio),
+                row.n_tested.to_string(),
+                format!("{:.3}", row.p_value),
+            ]);
+        }
+        Ok(table.write(out)?)
+    }
+}

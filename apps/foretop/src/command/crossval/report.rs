@@ -1,0 +1,59 @@
+//! `foretop crossval report`: what the results of a campaign show.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use clap::Args;
+use crossval::{Report, Results};
+
+use super::MetricName;
+use crate::cli::examples;
+
+/// Say which model wins for which lead time, by how much, and whether that matters
+///
+/// Without --html and --markdown the report is printed as Markdown.
+#[derive(Args)]
+#[command(after_help = examples(&[
+    "foretop crossval report cases.parquet",
+    "foretop crossval report cases.parquet --metric crps --html report.html --markdown report.md",
+]))]
+pub struct WriteReport {
+    /// Results that `foretop crossval run` has written
+    results: PathBuf,
+
+    /// What models are judged by
+    #[arg(long, value_enum, default_value = "mse")]
+    metric: MetricName,
+
+    /// Write it as one HTML file that needs nothing else
+    #[arg(long, value_name = "PATH")]
+    html: Option<PathBuf>,
+
+    /// Write it as Markdown
+    #[arg(long, value_name = "PATH")]
+    markdown: Option<PathBuf>,
+}
+
+impl WriteReport {
+    pub fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
+        let report = Report::new(&Results::read(&self.results, self.metric.metric())?);
+        if self.html.is_none() && self.markdown.is_none() {
+            return Ok(out.write_all(report.to_markdown().as_bytes())?);
+        }
+        if let Some(path) = &self.html {
+            write(path, &report.to_html())?;
+        }
+        if let Some(path) = &self.markdown {
+            write(path, &report.to_markdown())?;
+        }
+        match report.recommended() {
+            Some(model) => Ok(writeln!(out, "{model}")?),
+            None => Ok(()),
+        }
+    }
+}
+
+fn write(path: &Path, text: &str) -> anyhow::Result<()> {
+    std::fs::write(path, text).with_context(|| format!("cannot write `{}`", path.display()))
+}

@@ -1,0 +1,143 @@
+//! `foretop crossval run`: evaluates cases, and writes them to a file.
+
+use std::io::Write;
+use std::num::NonZero;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc;
+use std::thread;
+
+use anyhow::Context;
+use clap::Args;
+use crossval::{Campaign, End, Progress, Run, RunError, Template};
+
+use super::progress::Display;
+use super::source::Source;
+use crate::cli::examples;
+use crate::command::replay::{eprintln_line as say, interruptions};
+use crate::failure::OrUsage;
+
+/// Evaluate random test cases and write what they come to
+///
+/// The same template, traces and seed give the same file to the byte, however many workers there are. What is done is kept in a folder
+/// beside the file until all is: a run that was stopped is taken up by the same command.
+#[derive(Args)]
+#[command(after_help = examples(&[
+    "foretop crossval run examples/crossval/host-load.toml --traces testdata/nab --cases 20000 --seed 1 --out cases.parquet",
+    "foretop crossval run template.toml --traces load.csv --traces more.parquet --column cpu --cases 2000 --out cases.parquet",
+    "foretop crossval run template.toml --signal load.1m --signal cpu.busy --from -7d --out cases.parquet",
+    "foretop crossval run template.toml --prometheus http://127.0.0.1:9090 --query node_load1 --from -1d --step 15s --out cases.parquet",
+]))]
+pub struct RunCases {
+    /// What cases there may be; see docs/formats/crossval.md
+    template: PathBuf,
+
+    #[command(flatten)]
+    source: Source,
+
+    /// How many cases
+    #[arg(long, value_name = "N", default_value_t = 10_000)]
+    cases: u64,
+
+    /// What cases are drawn from
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+
+    /// The Parquet file to write; timings go to another one beside it, called FILE.timings.parquet
+    #[arg(long, value_name = "FILE.parquet")]
+    out: PathBuf,
+
+    /// How many cases are evaluated at once [default: as many as there are processors]
+    #[arg(long, value_name = "N")]
+    workers: Option<NonZero<u16>>,
+}
+
+impl RunCases {
+    pub fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
+        let campaign = self.campaign()?;
+        for left_out in campaign.left_out() {
+            let crossval::LeftOut { name, n_samples, need } = left_out;
+            say(&format!("`{name}` is left out: it has {n_samples} samples, and the shortest case takes {need}"));
+        }
+        let run = match Run::open(campaign, self.cases, &self.out) {
+            Err(error @ (RunError::CaseCount { .. } | RunError::Exists { .. } | RunError::OtherCampaign { .. })) => {
+                return Err(error).or_usage();
+            }
+            opened => opened?,
+        };
+        announce(&run);
+        let progress = Arc::new(Progress::new(run.campaign()));
+        match evaluate(run, self.workers, &progress)? {
+            End::Stopped => anyhow::bail!("stopped; the same command takes it up again"),
+            End::Finished => {
+                let (n_done, n_failed) = (progress.n_done(), progress.n_failed());
+                let written = format!("{} and {}", self.out.display(), Run::timings_path(&self.out).display());
+                Ok(writeln!(out, "{} cases in {written}; of {n_done} evaluated here, {n_failed} failed", self.cases)?)
+            }
+        }
+    }
+
+    fn campaign(&self) -> anyhow::Result<Campaign> {
+        let text = read_template(&self.template).or_usage()?;
+        let named = || format!("in the template `{}`", self.template.display());
+        let template = Template::read(&text).with_context(named).or_usage()?;
+        Campaign::new(template, self.source.traces()?, self.seed).or_usage()
+    }
+}
+
+fn read_template(path: &Path) -> anyhow::Result<String> {
+    std::fs::read_to_string(path).with_context(|| format!("cannot read the template `{}`", path.display()))
+}
+
+fn announce(run: &Run) {
+    for path in run.broken() {
+        say(&format!("`{}` is not what was written, and its cases are evaluated again", path.display()));
+    }
+    if run.n_cases_found() > 0 {
+        say(&format!("{} of {} cases are there from an earlier run", run.n_cases_found(), run.n_cases()));
+    }
+    let campaign = run.campaign();
+    let n_traces = campaign.traces().len() - campaign.left_out().len();
+    let n_models = campaign.template().models().len();
+    let counted = |n: usize, noun: &str| if n == 1 { format!("1 {noun}") } else { format!("{n} {noun}s") };
+    let (models, traces) = (counted(n_models, "model"), counted(n_traces, "trace"));
+    say(&format!("{} cases of {models} on {traces}, seed {}", run.n_cases(), campaign.seed()));
+}
+
+/// Runs beside a thread that shows how far it is.
+fn evaluate(run: Run, workers: Option<NonZero<u16>>, progress: &Arc<Progress>) -> anyhow::Result<End> {
+    let n_workers = workers.map_or(0, |workers| usize::from(workers.get()));
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(n_workers).build()?;
+    let stop = Arc::new(AtomicBool::new(false));
+    stop_on_interruption(Arc::clone(&stop))?;
+    let mut display = Display::new(run.campaign().clone(), run.n_cases() - run.n_cases_found());
+    let (is_over, over) = mpsc::channel();
+    let ended = thread::scope(|scope| {
+        let work = scope.spawn(|| {
+            let ended = pool.install(|| run.run(&stop, progress));
+            // The display may have gone.
+            let _ = is_over.send(());
+            ended
+        });
+        while over.recv_timeout(display.period()) == Err(mpsc::RecvTimeoutError::Timeout) {
+            display.show(progress);
+        }
+        work.join()
+    });
+    drop(display);
+    match ended {
+        Ok(ended) => Ok(ended?),
+        Err(panic) => std::panic::resume_unwind(panic),
+    }
+}
+
+fn stop_on_interruption(stop: Arc<AtomicBool>) -> anyhow::Result<()> {
+    let interrupted = interruptions()?;
+    thread::spawn(move || {
+        if interrupted.recv().is_ok() {
+            stop.store(true, Ordering::Relaxed);
+        }
+    });
+    Ok(())
+}

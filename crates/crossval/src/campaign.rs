@@ -1,0 +1,247 @@
+//! A template, traces and a seed: from them follows every case, by its number.
+
+use predict::{Family, Spec};
+use serde::{Deserialize, Serialize};
+
+use crate::draw::{Draw, Purpose};
+use crate::template::{Template, TemplateError, Transformation};
+use crate::trace::{Trace, TraceError};
+use crate::window::Window;
+
+const N_TRACES_MAX: usize = 10_000;
+
+/// A draw of a model is repeated where the numbers make none, as those of ARMA(0,0). The template is known to stand for some model.
+const N_DRAWS_MAX: usize = 200;
+
+/// What [`Campaign::to_bytes`] begins with.
+const MAGIC: &[u8] = b"foretop-campaign-1\n";
+
+/// Everything that the results of a case depend on.
+///
+/// Cases come in blocks: a window is drawn, and [`Template::models_per_window`] of the models are evaluated on it, one case
+/// each. Models are thus compared on the same samples, and which samples these are depends on no model.
+#[derive(Clone, Debug)]
+pub struct Campaign {
+    template: Template,
+    traces: Vec<Trace>,
+    seed: u64,
+    /// Traces that windows can be drawn from, and the transformations that leave them long enough.
+    places: Vec<(usize, Vec<Transformation>)>,
+    left_out: Vec<LeftOut>,
+}
+
+/// A test case: a model and a window.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Case {
+    /// From 0.
+    pub number: u64,
+    /// Where it is fitted and tested.
+    pub window: Window,
+    /// Which of the template's models this is one of.
+    pub family_idx: usize,
+    /// The model, with its numbers drawn.
+    pub model: Spec,
+}
+
+/// A trace that no window fits into.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LeftOut {
+    /// The trace.
+    pub name: String,
+    /// Its samples.
+    pub n_samples: usize,
+    /// Samples that the shortest window takes.
+    pub need: usize,
+}
+
+/// Why there is no campaign.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum CampaignError {
+    /// Nothing to draw from, or too much.
+    #[error("{n} traces are given; there have to be from 1 to {N_TRACES_MAX}")]
+    TraceCount {
+        /// Traces given.
+        n: usize,
+    },
+    /// Two traces that results could not tell apart.
+    #[error("two traces are called `{name}`; rename one")]
+    SameName {
+        /// The name of both.
+        name: String,
+    },
+    /// No window fits into any trace.
+    #[error(
+        "the shortest case takes {need} samples, and the longest trace, `{name}`, has {n_samples}; shorten `fit` and `test`"
+    )]
+    NoRoom {
+        /// Samples that the shortest window takes.
+        need: usize,
+        /// The longest trace.
+        name: String,
+        /// Its samples.
+        n_samples: usize,
+    },
+    /// Bytes that [`Campaign::to_bytes`] did not write.
+    #[error("these {n_bytes} bytes are no campaign")]
+    NotACampaign {
+        /// Their number.
+        n_bytes: usize,
+        /// What the decoder says, unless their beginning is wrong already.
+        source: Option<postcard::Error>,
+    },
+    /// In bytes that were changed on their way.
+    #[error("the campaign's template")]
+    Template(#[from] TemplateError),
+    /// In bytes that were changed on their way.
+    #[error("the campaign's traces")]
+    Trace(#[from] TraceError),
+}
+
+#[derive(Deserialize, Serialize)]
+struct Encoded {
+    template: String,
+    traces: Vec<(String, Vec<f64>)>,
+    seed: u64,
+}
+
+impl Campaign {
+    /// Traces that are shorter than the shortest case are left out; see [`Campaign::left_out`].
+    ///
+    /// # Errors
+    /// [`CampaignError`] when no trace is left, or when two have one name.
+    pub fn new(template: Template, mut traces: Vec<Trace>, seed: u64) -> Result<Self, CampaignError> {
+        if !(1..=N_TRACES_MAX).contains(&traces.len()) {
+            return Err(CampaignError::TraceCount { n: traces.len() });
+        }
+        // Files come in whatever order a folder has.
+        traces.sort_by(|a, b| a.name().cmp(b.name()));
+        if let Some(pair) = traces.windows(2).find(|pair| pair[0].name() == pair[1].name()) {
+            return Err(CampaignError::SameName { name: pair[0].name().to_owned() });
+        }
+        let (mut places, mut left_out) = (Vec::new(), Vec::new());
+        for (trace_idx, trace) in traces.iter().enumerate() {
+            let n_samples = trace.samples().len();
+            let possible = template.transformations().iter().filter(|how| shortest(&template, **how) <= n_samples);
+            let possible: Vec<Transformation> = possible.copied().collect();
+            if possible.is_empty() {
+                left_out.push(LeftOut { name: trace.name().to_owned(), n_samples, need: shortest_of_all(&template) });
+            } else {
+                places.push((trace_idx, possible));
+            }
+        }
+        if places.is_empty() {
+            let longest = traces.iter().max_by_key(|trace| trace.samples().len()).expect("there is a trace");
+            let (name, n_samples) = (longest.name().to_owned(), longest.samples().len());
+            return Err(CampaignError::NoRoom { need: shortest_of_all(&template), name, n_samples });
+        }
+        Ok(Self { template, traces, seed, places, left_out })
+    }
+
+    /// What cases there may be.
+    #[must_use]
+    pub fn template(&self) -> &Template {
+        &self.template
+    }
+
+    /// All traces, by name, those that are left out included.
+    #[must_use]
+    pub fn traces(&self) -> &[Trace] {
+        &self.traces
+    }
+
+    /// What chance starts from.
+    #[must_use]
+    pub fn seed(&self) -> u64 {
+        self.seed
+    }
+
+    /// Traces that are too short for any case.
+    #[must_use]
+    pub fn left_out(&self) -> &[LeftOut] {
+        &self.left_out
+    }
+
+    /// The window that case `number` is on, and the place among the window's cases that it has.
+    #[must_use]
+    pub fn window_of(&self, number: u64) -> (u64, usize) {
+        let n_slots = self.template.models_per_window() as u64;
+        (number / n_slots, (number % n_slots) as usize)
+    }
+
+    /// Case `number`.
+    #[must_use]
+    pub fn case(&self, number: u64) -> Case {
+        let (window_number, slot) = self.window_of(number);
+        self.cases_of(&self.window(window_number)).swap_remove(slot)
+    }
+
+    /// Window `number`. Each usable trace is as likely as any other, and so is each transformation that leaves the trace long enough,
+    /// each length of the fit that leaves room for a test, each length of the test that fits in, and each place.
+    #[must_use]
+    pub fn window(&self, number: u64) -> Window {
+        let mut draw = Draw::new(self.seed, Purpose::Window, number);
+        let (trace_idx, possible) = &self.places[draw.below(self.places.len() as u64) as usize];
+        let transformation = possible[draw.below(possible.len() as u64) as usize];
+        let Transformation { aggregate, n_differences } = transformation;
+        let n_samples = self.traces[*trace_idx].samples().len();
+        let room = n_samples / aggregate - n_differences;
+        let (fit, test) = (self.template.fit(), self.template.test());
+        let n_fit = draw.within(fit.low(), fit.high().min(room - test.low()));
+        let n_test = draw.within(test.low(), test.high().min(room - n_fit));
+        let at_start = Window { number, trace_idx: *trace_idx, transformation, start: 0, n_fit, n_test };
+        Window { start: draw.within(0, n_samples - at_start.n_raw()), ..at_start }
+    }
+
+    /// The cases on a window, in the order of their numbers.
+    #[must_use]
+    pub fn cases_of(&self, window: &Window) -> Vec<Case> {
+        let families = self.template.models();
+        let n_slots = self.template.models_per_window();
+        let mut draw = Draw::new(self.seed, Purpose::Models, window.number);
+        let chosen = draw.choice(n_slots, families.len());
+        let case = |(slot, family_idx): (usize, usize)| Case {
+            number: window.number * n_slots as u64 + slot as u64,
+            window: *window,
+            family_idx,
+            model: member(&families[family_idx], &mut draw),
+        };
+        chosen.into_iter().enumerate().map(case).collect()
+    }
+
+    /// All of it, for a worker elsewhere.
+    #[must_use]
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let traces = self.traces.iter().map(|trace| (trace.name().to_owned(), trace.samples().to_vec())).collect();
+        let encoded = Encoded { template: self.template.text().to_owned(), traces, seed: self.seed };
+        postcard::to_extend(&encoded, MAGIC.to_vec()).expect("a campaign has nothing that cannot be written")
+    }
+
+    /// The campaign that was written by [`Campaign::to_bytes`].
+    ///
+    /// # Errors
+    /// [`CampaignError`] for any other bytes.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, CampaignError> {
+        let not_one = |source| CampaignError::NotACampaign { n_bytes: bytes.len(), source };
+        let body = bytes.strip_prefix(MAGIC).ok_or_else(|| not_one(None))?;
+        let Encoded { template, traces, seed } = postcard::from_bytes(body).map_err(|error| not_one(Some(error)))?;
+        let traces = traces.into_iter().map(|(name, samples)| Trace::new(name, samples)).collect::<Result<_, _>>()?;
+        Self::new(Template::read(&template)?, traces, seed)
+    }
+}
+
+/// Samples of a trace that the shortest window takes.
+fn shortest(template: &Template, Transformation { aggregate, n_differences }: Transformation) -> usize {
+    (template.fit().low() + template.test().low() + n_differences) * aggregate
+}
+
+fn shortest_of_all(template: &Template) -> usize {
+    let needs = template.transformations().iter().map(|how| shortest(template, *how));
+    needs.min().expect("a template has a transformation")
+}
+
+fn member(family: &Family, draw: &mut Draw) -> Spec {
+    let drawn = (0..N_DRAWS_MAX).find_map(|_| family.member(draw.below(family.n_members())).ok().flatten());
+    let last = || family.member(family.n_members() - 1).ok().flatten();
+    drawn.or_else(last).expect("a template's models stand for some model")
+}

@@ -1,0 +1,93 @@
+//! What results are of: the same for all parts of a campaign, and written into every file.
+
+use serde::{Deserialize, Serialize};
+
+use crate::campaign::Campaign;
+
+/// The format of result files; what a program of another format wrote is not read.
+pub(crate) const FORMAT: &str = "foretop-crossval-1";
+
+pub(crate) const FORMAT_KEY: &str = "foretop.format";
+pub(crate) const VERSION_KEY: &str = "foretop.version";
+pub(crate) const TEMPLATE_KEY: &str = "foretop.template";
+pub(crate) const SEED_KEY: &str = "foretop.seed";
+pub(crate) const TRACES_KEY: &str = "foretop.traces";
+
+/// Everything that the results of a case depend on besides its number.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Identity {
+    /// Of the files.
+    pub format: String,
+    /// Of the program: another one may forecast otherwise.
+    pub version: String,
+    /// The template's text.
+    pub template: String,
+    /// What chance starts from.
+    pub seed: u64,
+    /// All traces, by name.
+    pub traces: Vec<TraceIdentity>,
+}
+
+/// A trace, by what is in it.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct TraceIdentity {
+    /// As it is called.
+    pub name: String,
+    /// How long it is.
+    pub n_samples: usize,
+    /// See [`crate::Trace::digest`].
+    pub sha256: String,
+}
+
+impl Identity {
+    pub(crate) fn of(campaign: &Campaign) -> Self {
+        let traces = campaign.traces().iter().map(|trace| TraceIdentity {
+            name: trace.name().to_owned(),
+            n_samples: trace.samples().len(),
+            sha256: trace.digest().to_owned(),
+        });
+        Self {
+            format: FORMAT.to_owned(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            template: campaign.template().text().to_owned(),
+            seed: campaign.seed(),
+            traces: traces.collect(),
+        }
+    }
+
+    pub(crate) fn metadata(&self) -> Vec<(&'static str, String)> {
+        let traces = serde_json::to_string(&self.traces).expect("names and numbers can be written");
+        vec![
+            (FORMAT_KEY, self.format.clone()),
+            (VERSION_KEY, self.version.clone()),
+            (TEMPLATE_KEY, self.template.clone()),
+            (SEED_KEY, self.seed.to_string()),
+            (TRACES_KEY, traces),
+        ]
+    }
+
+    /// What `metadata` says, by key; `None` where it lacks something or says it in another way.
+    pub(crate) fn read<'m>(metadata: impl Fn(&str) -> Option<&'m str>) -> Option<Self> {
+        Some(Self {
+            format: metadata(FORMAT_KEY).filter(|format| *format == FORMAT)?.to_owned(),
+            version: metadata(VERSION_KEY)?.to_owned(),
+            template: metadata(TEMPLATE_KEY)?.to_owned(),
+            seed: metadata(SEED_KEY)?.parse().ok()?,
+            traces: serde_json::from_str(metadata(TRACES_KEY)?).ok()?,
+        })
+    }
+
+    /// What is not the same in `other`, in words.
+    pub(crate) fn difference(&self, other: &Self) -> Option<&'static str> {
+        let differences = [
+            (self.format != other.format, "format"),
+            (self.version != other.version, "version of the program"),
+            (self.template != other.template, "template"),
+            (self.seed != other.seed, "seed"),
+            (self.traces != other.traces, "traces"),
+        ];
+        differences.into_iter().find_map(|(differs, what)| differs.then_some(what))
+    }
+}

@@ -1,0 +1,50 @@
+//! Which model predicts a signal: random test cases, evaluated as a system on line would run them, and what follows from
+//! them.
+//!
+//! The parallel cross-validation system of RPS (Dinda and O'Hallaron 1999, section 5.4). A [`Template`] says which models,
+//! windows and transformations there may be. A [`Campaign`] is a template, traces and a seed; its case number `k` is a
+//! function of these and of `k` alone, so that any range of cases is the same whoever evaluates it and when. A [`Run`] evaluates
+//! all of them and leaves one Parquet file, the same to the byte however many workers there were and however often they
+//! were stopped. A [`Report`] says what the file shows, and [`Comparison`] how two files differ.
+//!
+//! # No leakage
+//!
+//! A model is fitted to a slice that ends at the origin. From there a [`predict::Backtest`] owns the trace: it takes the
+//! forecasts for the samples to come before it hands the next one to the predictor. Transformations are made inside a
+//! window, each value from samples at or before its place, and no bucket of an aggregation reaches across the origin.
+#![forbid(unsafe_code)]
+
+mod campaign;
+mod comparison;
+mod draw;
+mod evaluate;
+mod host;
+mod identity;
+mod lengths;
+mod naive;
+mod parts;
+mod progress;
+mod report;
+mod results;
+mod rows;
+mod run;
+mod statistics;
+mod table;
+mod template;
+mod trace;
+mod window;
+
+pub use campaign::{Campaign, CampaignError, Case, LeftOut};
+pub use comparison::{Compared, Comparison, ComparisonError};
+pub use evaluate::{CaseResult, Evaluated, Scored, Timing, Worker};
+pub use identity::{Identity, TraceIdentity};
+pub use lengths::Lengths;
+pub use naive::NaiveErrors;
+pub use progress::{Progress, Standing};
+pub use report::Report;
+pub use results::{Metric, Results, ResultsError};
+pub use rows::Part;
+pub use run::{End, Run, RunError};
+pub use template::{Template, TemplateError, Transformation};
+pub use trace::{Trace, TraceError, TraceFileError};
+pub use window::Window;

@@ -1,0 +1,85 @@
+//! How far a run is, for whoever looks while it runs.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::campaign::Campaign;
+use crate::evaluate::CaseResult;
+
+/// Counters that workers turn and that anybody may read.
+#[derive(Debug)]
+pub struct Progress {
+    n_done: AtomicU64,
+    n_failed: AtomicU64,
+    standings: Mutex<Vec<Sum>>,
+}
+
+/// How a model of the template has done in the cases of this sitting.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Standing {
+    /// As the template has it.
+    pub family: String,
+    /// Cases that count.
+    pub n: u64,
+    /// Geometric mean over cases and leads of the mean squared error over that of the mean of the samples fitted to.
+    pub relative_error: f64,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Sum {
+    n: u64,
+    logarithms: f64,
+}
+
+impl Progress {
+    /// Nothing done yet.
+    #[must_use]
+    pub fn new(campaign: &Campaign) -> Self {
+        let standings = vec![Sum::default(); campaign.template().models().len()];
+        Self { n_done: AtomicU64::new(0), n_failed: AtomicU64::new(0), standings: Mutex::new(standings) }
+    }
+
+    /// Cases done in this sitting.
+    #[must_use]
+    pub fn n_done(&self) -> u64 {
+        self.n_done.load(Ordering::Relaxed)
+    }
+
+    /// Those of them in which no model could be fitted.
+    #[must_use]
+    pub fn n_failed(&self) -> u64 {
+        self.n_failed.load(Ordering::Relaxed)
+    }
+
+    /// Models that have a case that counts, the best first.
+    #[must_use]
+    pub fn standings(&self, campaign: &Campaign) -> Vec<Standing> {
+        let sums = self.standings.lock().expect("nobody panics with the lock held").clone();
+        let standing = |(sum, family): (Sum, &predict::Family)| {
+            let relative_error = (sum.logarithms / sum.n as f64).exp();
+            (sum.n > 0).then(|| Standing { family: family.to_string(), n: sum.n, relative_error })
+        };
+        let mut standings: Vec<Standing> =
+            sums.into_iter().zip(campaign.template().models()).filter_map(standing).collect();
+        standings.sort_by(|a, b| a.relative_error.total_cmp(&b.relative_error));
+        standings
+    }
+
+    pub(crate) fn note(&self, result: &CaseResult) {
+        self.n_done.fetch_add(1, Ordering::Relaxed);
+        let Ok(scored) = &result.outcome else {
+            self.n_failed.fetch_add(1, Ordering::Relaxed);
+            return;
+        };
+        let ratio = |(score, naive): (&predict::LeadScore, &crate::NaiveErrors)| {
+            Some((score.errors?.mean_squared / naive.mean_squared_of_mean).ln()).filter(|ratio| ratio.is_finite())
+        };
+        let ratios: Vec<f64> = scored.leads.iter().zip(&result.window.naive).filter_map(ratio).collect();
+        if !ratios.is_empty() {
+            let mut standings = self.standings.lock().expect("nobody panics with the lock held");
+            let sum = &mut standings[result.case.family_idx];
+            sum.n += 1;
+            sum.logarithms += ratios.iter().sum::<f64>() / ratios.len() as f64;
+        }
+    }
+}

@@ -1,0 +1,8 @@
+//! What users of the crate rely on.
+
+mod comparison;
+mod drawing;
+mod evaluation;
+mod report;
+mod run;
+mod template;
