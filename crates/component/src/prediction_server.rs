@@ -327,6 +327,9 @@ impl PredictionServer {
         if self.phase == Phase::Preparing {
             return pending.refuse("there is no core or no stream at this moment; try again");
         }
+        if self.fits.iter().any(|fit| fit.before.is_some()) {
+            return pending.refuse("another change is being fitted; try again");
+        }
         self.attempts.forgive();
         let before = std::mem::replace(&mut self.configuration, changed);
         let n_signals = self.description.as_ref().map_or(1, |description| description.signals.len());

@@ -33,7 +33,7 @@ impl Synthetic {
     /// # Errors
     /// When the correlation is not within (-1, 1).
     pub fn new(seed: u64, mean: f64, correlation: f64) -> Result<Self, SyntheticError> {
-        if !(correlation.abs() < 1.0) {
+        if correlation.is_nan() || correlation.abs() >= 1.0 {
             return Err(SyntheticError { given: correlation });
         }
         let signals = [SignalName { id: "synthetic".to_owned(), unit: String::new() }];

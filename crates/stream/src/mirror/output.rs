@@ -185,15 +185,25 @@ pub(super) async fn accept<H: Handler>(
     while readers.join_next().await.is_some() {}
 }
 
-/// Writes the stream to a place, again and again where it can be had again.
-pub(super) async fn run_target<H: Handler>(
+/// Writes the stream to a place, again and again where it can be had again. All that is sent after this returned goes there.
+pub(super) fn run_target<H: Handler>(
     core: Core<H>,
     endpoint: Endpoint,
     at: At,
-    mut stopped: watch::Receiver<bool>,
-) {
+    stopped: watch::Receiver<bool>,
+) -> impl Future<Output = ()> {
     // What is sent while there is no connection waits, as for any slow reader.
     let taker = core.borrow_mut().outputs.join(endpoint.backlog, &at.counters);
+    write_again_and_again(core, endpoint, taker, at, stopped)
+}
+
+async fn write_again_and_again<H: Handler>(
+    core: Core<H>,
+    endpoint: Endpoint,
+    taker: Taker,
+    at: At,
+    mut stopped: watch::Receiver<bool>,
+) {
     let mut backoff = Backoff::new();
     loop {
         match transport::open_target(&endpoint, &at.security).await {
