@@ -11,6 +11,7 @@ mod backoff;
 mod inlet;
 mod input;
 mod output;
+mod publish;
 mod queue;
 mod server;
 mod timer;
@@ -25,7 +26,7 @@ use tokio::sync::watch;
 use tokio::task::{JoinSet, LocalSet};
 
 use crate::counters::{Counters, EndpointStatus};
-use crate::endpoint::{Endpoint, Role};
+use crate::endpoint::{Endpoint, Place, Role};
 use crate::error::OpenError;
 use crate::message::{Message, Request, Status};
 use crate::security::Security;
@@ -241,14 +242,20 @@ struct At {
 /// What listens is bound; the rest is opened by its tasks.
 fn open(ports: &[Port], security: &Security) -> Result<(Vec<Opened>, Vec<Option<Listener>>), OpenError> {
     let open = |port: &Port| {
-        let (endpoint, listener) = match port {
-            Port::Endpoint(endpoint) if endpoint.role.listens() => {
-                (endpoint.to_string(), Some(Listener::open(endpoint, security)?))
-            }
-            Port::Endpoint(endpoint) => (endpoint.to_string(), None),
-            Port::Inlet(_) => ("inlet".to_owned(), None),
+        let endpoint = match port {
+            Port::Endpoint(endpoint) => endpoint.to_string(),
+            Port::Inlet(_) => "inlet".to_owned(),
         };
-        let address = listener.as_ref().map(Listener::address);
+        let (address, listener) = match port {
+            Port::Endpoint(Endpoint { role: Role::Server, place: place @ Place::Nats(_), .. }) => {
+                (Some(place.to_string()), None)
+            }
+            Port::Endpoint(endpoint) if endpoint.role.listens() => {
+                let listener = Listener::open(endpoint, security)?;
+                (Some(listener.address()), Some(listener))
+            }
+            Port::Endpoint(_) | Port::Inlet(_) => (None, None),
+        };
         Ok((Opened { endpoint, address, counters: Arc::default() }, listener))
     };
     Ok(ports.iter().map(open).collect::<Result<Vec<_>, _>>()?.into_iter().unzip())
@@ -279,8 +286,13 @@ impl Tasks {
             (Port::Endpoint(endpoint), None) if endpoint.role == Role::Source => {
                 self.inputs.spawn_local(input::run(core, endpoint, at));
             }
+            (Port::Endpoint(endpoint), None) if endpoint.role == Role::Server => {
+                self.others.spawn_local(server::serve_subject(core, endpoint, at));
+            }
             (Port::Endpoint(endpoint), None) => {
-                self.writers.spawn_local(output::run_target(core, endpoint, at, stopped.clone()));
+                // It joins before any input is read: what is sent from the first moment on waits for it.
+                let taker = core.borrow_mut().outputs.join(endpoint.backlog, &at.counters);
+                self.writers.spawn_local(output::run_target(core, endpoint, taker, at, stopped.clone()));
             }
             (Port::Endpoint(endpoint), Some(listener)) => match endpoint.role {
                 Role::Accept => drop(self.others.spawn_local(input::accept(core, listener, at))),

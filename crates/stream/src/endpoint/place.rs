@@ -5,6 +5,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::path::PathBuf;
 
 use super::Role;
+use super::nats::NatsPlace;
 
 /// A transport and a place on it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -31,6 +32,8 @@ pub enum Place {
     Stdio(Stdio),
     /// A file; a source reads it to its end, a target appends.
     File(PathBuf),
+    /// A subject of a NATS server.
+    Nats(NatsPlace),
 }
 
 /// A host, by name or address.
@@ -84,17 +87,18 @@ impl Place {
                 not_listening(role, "to a file")?;
                 path(rest).map(Self::File)
             }
+            "nats" => NatsPlace::parse(role, rest).map(Self::Nats),
             "stdio" => match (role, rest) {
                 (Role::Source, "stdin") => Ok(Self::Stdio(Stdio::Stdin)),
                 (Role::Target, "stdout") => Ok(Self::Stdio(Stdio::Stdout)),
                 _ => Err("it has to be stdin for a source, stdout for a target".to_owned()),
             },
-            _ => Err(format!("`{scheme}` is no transport: it has to be tcp, udp, unix, pipe, stdio or file")),
+            _ => Err(format!("`{scheme}` is no transport: it has to be tcp, udp, unix, pipe, stdio, file or nats")),
         }
     }
 }
 
-fn not_listening(role: Role, how: &str) -> Result<(), String> {
+pub(super) fn not_listening(role: Role, how: &str) -> Result<(), String> {
     if role.listens() {
         return Err(format!("nobody connects {how}: it has to be target: or source:"));
     }
@@ -164,6 +168,7 @@ impl fmt::Display for Place {
             Self::Unix(path) => write!(f, "unix:{}", path.display()),
             Self::Pipe(path) => write!(f, "pipe:{}", path.display()),
             Self::File(path) => write!(f, "file:{}", path.display()),
+            Self::Nats(place) => write!(f, "nats:{}", place.subject),
             Self::Stdio(Stdio::Stdin) => f.write_str("stdio:stdin"),
             Self::Stdio(Stdio::Stdout) => f.write_str("stdio:stdout"),
         }

@@ -3,6 +3,7 @@
 use std::io;
 use std::rc::Rc;
 use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
@@ -13,11 +14,12 @@ use tokio::task::JoinSet;
 use tokio::time::Instant;
 
 use super::backoff::Backoff;
+use super::publish::{self, Outbox};
 use super::queue::{Chunk, Queue, Taker, queue};
 use super::server::{N_CONNECTIONS_MAX, next_visitor, welcome};
 use super::{At, Core, Handler};
 use crate::counters::Counters;
-use crate::endpoint::{Backlog, Endpoint};
+use crate::endpoint::{Backlog, Endpoint, NatsPlace};
 use crate::frame::HEADER_BYTES;
 use crate::message::{Description, Message, Payload, Purpose};
 use crate::transport::{self, BytesIn, BytesOut, Connection, DATAGRAM_BYTES_MAX, Listener, Target};
@@ -26,7 +28,7 @@ use crate::transport::{self, BytesIn, BytesOut, Connection, DATAGRAM_BYTES_MAX, 
 const SHARED_DATAGRAM_BYTES: usize = 1400;
 
 /// How often whoever joins a group late gets to know what it carries.
-const DESCRIBE_EVERY: Duration = Duration::from_secs(1);
+pub(super) const DESCRIBE_EVERY: Duration = Duration::from_secs(1);
 
 /// What one turn collects at most before it is handed to the writers.
 const TURN_BYTES: usize = 64 << 10;
@@ -95,7 +97,7 @@ impl Outputs {
     }
 
     /// Adds a reader, which gets the description first.
-    fn join(&mut self, backlog: Backlog, counters: &Arc<Counters>) -> Taker {
+    pub(super) fn join(&mut self, backlog: Backlog, counters: &Arc<Counters>) -> Taker {
         self.flush();
         let (queue, taker) = queue(backlog, Arc::clone(counters));
         if let Some(description) = &self.description {
@@ -153,23 +155,25 @@ pub(super) async fn accept<H: Handler>(
     while readers.join_next().await.is_some() {}
 }
 
-/// Writes the stream to a place, again and again where it can be had again.
+/// Writes the stream to a place, again and again where it can be had again. What is sent while there is no connection waits, as
+/// for any slow reader.
 pub(super) async fn run_target<H: Handler>(
     core: Core<H>,
     endpoint: Endpoint,
+    taker: Taker,
     at: At,
     mut stopped: watch::Receiver<bool>,
 ) {
-    // What is sent while there is no connection waits, as for any slow reader.
-    let taker = core.borrow_mut().outputs.join(endpoint.backlog, &at.counters);
     let mut backoff = Backoff::new();
-    loop {
+    let mut outbox = Outbox::new();
+    let mut is_stopped = false;
+    while !is_stopped {
         match transport::open_target(&endpoint, &at.security).await {
             Ok(target) => {
                 backoff.succeeded();
                 let _connected = at.counters.connected();
-                match write_target(target, &taker, &core).await {
-                    Ok(()) => return,
+                match write_target(target, &taker, &core, (&mut outbox, &at)).await {
+                    Ok(()) => break,
                     Err(error) => at.counters.note(&error),
                 }
             }
@@ -177,13 +181,19 @@ pub(super) async fn run_target<H: Handler>(
         }
         tokio::select! {
             () = backoff.pause() => {}
-            _ = stopped.wait_for(|is_stopped| *is_stopped) => return,
+            _ = stopped.wait_for(|is_stopped| *is_stopped) => is_stopped = true,
         }
     }
+    at.counters.n_dropped.fetch_add(outbox.n_frames(), Relaxed);
 }
 
 /// Until there is nothing more to write.
-async fn write_target<H: Handler>(target: Target, taker: &Taker, core: &Core<H>) -> io::Result<()> {
+async fn write_target<H: Handler>(
+    target: Target,
+    taker: &Taker,
+    core: &Core<H>,
+    (outbox, at): (&mut Outbox, &At),
+) -> io::Result<()> {
     let description = || core.borrow().outputs.description.clone();
     match target {
         Target::Connection(mut connection) => {
@@ -210,6 +220,12 @@ async fn write_target<H: Handler>(target: Target, taker: &Taker, core: &Core<H>)
             Ok(())
         }
         Target::Datagrams(socket) => write_datagrams(&socket, taker, description).await,
+        Target::Subject(link, place) => match place {
+            NatsPlace { keep: Some(keep), .. } => {
+                publish::keep(&link, (&place, keep), taker, description, (outbox, at)).await
+            }
+            _ => publish::publish(&link, &place, taker, description, at).await,
+        },
     }
 }
 
@@ -305,7 +321,7 @@ fn datagrams(mut frames: &[u8]) -> impl Iterator<Item = &[u8]> {
 }
 
 /// How long the frame is that these bytes, which were made here, begin with.
-fn frame_bytes(frames: &[u8]) -> Option<usize> {
+pub(super) fn frame_bytes(frames: &[u8]) -> Option<usize> {
     let length = frames.get(4..8)?;
     Some(HEADER_BYTES + u32::from_le_bytes([length[0], length[1], length[2], length[3]]) as usize)
 }

@@ -3,5 +3,6 @@
 mod bad_days;
 mod conformance;
 mod control;
+mod nats;
 mod protection;
 mod world;
