@@ -230,6 +230,8 @@ mod tests {
         check_round_trip("target:nats:load?backlog=4096&durable=yes");
         check_round_trip("target:nats:load?durable=yes&keep-age=60s&keep-bytes=4096");
         check_round_trip("server:nats:foretop.ask.load");
+        check_round_trip("source:name:load");
+        check_round_trip("source:name:load@pyramid");
     }
 
     #[test]
@@ -244,6 +246,8 @@ mod tests {
         check_refused("server:file:a", "nobody connects to a file: it has to be target: or source:");
         check_refused("source:stdio:stdout", "it has to be stdin for a source, stdout for a target");
         check_refused("source:unix:", "the path is missing");
+        check_refused("source:name:@a", "`@a` names no stream: it has to be STREAM or STREAM@HOST");
+        check_refused("target:name:load", "a name can be read from only: it has to be source:");
         check_refused("connect:tcp:1?backlog=1", "backlog has to be 4KiB to 1GiB, not 1");
         check_refused("connect:tcp:1?overflow=block", "overflow has to be drop-oldest or disconnect, not `block`");
         check_refused(

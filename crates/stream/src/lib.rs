@@ -19,6 +19,7 @@ mod message;
 mod mirror;
 mod network;
 mod reader;
+pub mod registry;
 mod security;
 mod token;
 mod transport;

@@ -7,6 +7,7 @@
 //! No reader can hold it up. Each has a [`crate::Backlog`] of its own, and what does not fit is dropped and counted, or the reader
 //! is let go. What it connects to is connected to again when it goes, with pauses that double from 50 ms to 5 s.
 
+mod announcing;
 mod backoff;
 mod inlet;
 mod input;
@@ -222,6 +223,9 @@ impl<H: Handler> Mirror<H> {
         }
         if let Some(period) = period {
             tasks.others.spawn_local(timer::run(Rc::clone(&core), period));
+        }
+        if security.registry.announces {
+            tasks.others.spawn_local(announcing::run(Rc::clone(&core), Rc::clone(&security)));
         }
         let _ = opened.send(Ok(places));
         tasks.wait(stopped, ends_with_inputs).await;

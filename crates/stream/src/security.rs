@@ -9,6 +9,7 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{ClientConfig, RootCertStore, ServerConfig};
 
 use crate::network::NatsServer;
+use crate::registry::Registry;
 use crate::token::Token;
 
 /// What protects a component's connections.
@@ -28,6 +29,8 @@ pub struct Security {
     /// The NATS server, for endpoints that name a subject. Its TLS is chosen by its address, and believes what
     /// [`Security::client`] does, or else what this machine does.
     pub nats: NatsServer,
+    /// Where running streams are announced and looked for.
+    pub registry: Registry,
 }
 
 /// A certificate and its key.

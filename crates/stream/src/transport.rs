@@ -1,6 +1,7 @@
 //! The transports: what stands between an endpoint's name and bytes that come and go.
 
 mod file;
+mod name;
 mod nats;
 mod pipe;
 mod tcp;
@@ -79,7 +80,12 @@ impl Listener {
         match &endpoint.place {
             Place::Tcp { host, port } => tcp::Listener::open(endpoint, host.as_ref(), *port, security).map(Self::Tcp),
             Place::Unix(path) => unix::Listener::open(endpoint, path).map(Self::Unix),
-            Place::Udp { .. } | Place::Pipe(_) | Place::Stdio(_) | Place::File(_) | Place::Nats(_) => {
+            Place::Udp { .. }
+            | Place::Pipe(_)
+            | Place::Stdio(_)
+            | Place::File(_)
+            | Place::Nats(_)
+            | Place::Name { .. } => {
                 Err(OpenError::Role { endpoint: endpoint.to_string(), needed: "nobody connects to it" })
             }
         }
@@ -129,6 +135,7 @@ pub(crate) async fn open_source(endpoint: &Endpoint, security: &Security) -> Res
             Incoming::open(link, place).await.map(Source::Messages).map_err(io_error(endpoint))
         }
         Place::Stdio(Stdio::Stdin) => Ok(Source::Run { bytes: Box::new(tokio::io::stdin()) }),
+        Place::Name { stream, host } => Box::pin(name::source(endpoint, stream, host.as_deref(), security)).await,
         Place::Stdio(Stdio::Stdout) => {
             Err(OpenError::Role { endpoint: endpoint.to_string(), needed: "stdin is what can be read" })
         }
@@ -147,6 +154,9 @@ pub(crate) async fn open_target(endpoint: &Endpoint, security: &Security) -> Res
             Ok(Target::Subject(link, place.clone()))
         }
         Place::Stdio(Stdio::Stdout) => Ok(Target::Run(Box::new(tokio::io::stdout()))),
+        Place::Name { .. } => {
+            Err(OpenError::Role { endpoint: endpoint.to_string(), needed: "a name can be read from only" })
+        }
         Place::Stdio(Stdio::Stdin) => {
             Err(OpenError::Role { endpoint: endpoint.to_string(), needed: "stdout is what can be written" })
         }
@@ -163,6 +173,7 @@ pub(crate) async fn connect(endpoint: &Endpoint, security: &Security) -> Result<
                 let link = Link::open(endpoint, security, Broken::IsMended).await?;
                 nats::connection(link, &place.subject).await.map_err(io_error(endpoint))
             }
+            Place::Name { stream, host } => Box::pin(name::connect(endpoint, stream, host.as_deref(), security)).await,
             Place::Udp { .. } | Place::Pipe(_) | Place::Stdio(_) | Place::File(_) => {
                 Err(OpenError::Role { endpoint: endpoint.to_string(), needed: "tcp, unix or nats can be connected to" })
             }

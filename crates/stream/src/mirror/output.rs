@@ -40,6 +40,8 @@ const CHATTER_BYTES_MAX: usize = 64 << 10;
 #[derive(Default)]
 pub struct Outputs {
     description: Option<Bytes>,
+    /// The same, for whoever announces it.
+    described: watch::Sender<Option<Description>>,
     turn: BytesMut,
     n_frames: u64,
     readers: Vec<Queue>,
@@ -55,6 +57,12 @@ impl Outputs {
         self.turn.extend_from_slice(&bytes);
         self.n_frames += 1;
         self.description = Some(bytes.freeze());
+        self.described.send_replace(Some(description.clone()));
+    }
+
+    /// What the stream carries, as that changes.
+    pub(super) fn described(&self) -> watch::Receiver<Option<Description>> {
+        self.described.subscribe()
     }
 
     /// Sends a message to every reader. Nothing is made of it where there is none.

@@ -5,4 +5,5 @@ mod conformance;
 mod control;
 mod nats;
 mod protection;
+mod registry;
 mod world;

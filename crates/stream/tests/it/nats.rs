@@ -1,7 +1,9 @@
 //! NATS, with a real server: what every transport has to do, what JetStream keeps, and what a restart costs.
 
 use std::path::Path;
+use std::time::Duration;
 
+use stream::registry::{Query, Registry, find};
 use stream::{Caller, Message, NatsServer, Reader, Security};
 use testkit::{PATIENCE, wait_until};
 
@@ -118,6 +120,24 @@ fn a_server_that_is_killed_under_load_costs_nothing_that_was_to_be_kept() {
     let given = numbers(&reader, usize::try_from(number).unwrap());
     assert!(given.iter().copied().eq(0..number), "each of them, once, in order");
     assert_eq!(writer.running.status()[writer.at.0].counted.n_dropped, 0);
+}
+
+#[test]
+#[ignore = "needs nats-server; run by make test"]
+fn streams_of_other_sites_are_found_by_the_server() {
+    let folder = tempfile::tempdir().unwrap();
+    let (_server, security) = server(folder.path());
+    let registry =
+        |site: &str| Registry { folder: Some(folder.path().join(site)), announces: true, lan: false, across: true };
+    let [here, there] = ["here", "there"].map(|site| Security { registry: registry(site), ..security.clone() });
+    let reader = collector("source:name:load", &here);
+    let writer = writer("target:nats:sites.load", &there);
+    writer.send(Message::Description(description()));
+    wait_for_source(&reader);
+    let found = find(&Query::of_name("load", Some("pyramid")), Duration::ZERO, &here).unwrap();
+    assert_eq!(found[0].addresses, ["nats:sites.load"]);
+    writer.send(Message::Sample(sample(1)));
+    assert_eq!(numbers(&reader, 1), [1]);
 }
 
 #[test]
