@@ -24,6 +24,11 @@ mod security;
 mod token;
 mod transport;
 
+/// What is needed of a NATS server beside endpoints.
+pub mod nats {
+    pub use crate::transport::nats::{BucketError, bucket, connect};
+}
+
 pub use caller::Caller;
 pub use counters::{Counted, EndpointStatus};
 pub use endpoint::{

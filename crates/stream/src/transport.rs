@@ -2,7 +2,7 @@
 
 mod file;
 mod name;
-mod nats;
+pub(crate) mod nats;
 mod pipe;
 mod tcp;
 mod udp;

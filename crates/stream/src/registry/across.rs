@@ -2,45 +2,28 @@
 
 use std::io;
 
-use async_nats::jetstream::kv::{Config, Store};
-use async_nats::jetstream::{self};
+use async_nats::Client;
+use async_nats::jetstream::{self, kv::Store};
 use futures_util::StreamExt;
 
 use super::{Announcement, N_FOUND_MAX, RegistryError, SILENCE};
-use crate::endpoint::{Endpoint, NatsPlace, Place, Role};
 use crate::security::Security;
-use crate::transport::{Broken, Link};
+use crate::transport::nats;
 
 const BUCKET: &str = "foretop_streams";
-
-/// Room for some ten thousand announcements; the oldest go first.
-const BUCKET_BYTES: i64 = 64 << 20;
 
 /// The bucket, and the connection to it.
 pub(super) struct Bucket {
     store: Store,
-    _link: Link,
+    /// The connection ends with it.
+    _client: Client,
 }
 
 impl Bucket {
     pub(super) async fn open(security: &Security) -> Result<Self, RegistryError> {
-        let link = Link::open(&place(), security, Broken::IsMended)
-            .await
-            .map_err(|error| RegistryError::Nats(Box::new(error)))?;
-        let config = Config {
-            bucket: BUCKET.to_owned(),
-            max_age: SILENCE,
-            max_bytes: BUCKET_BYTES,
-            history: 1,
-            ..Config::default()
-        };
-        let context = jetstream::new(link.client.clone());
-        // One that is there already is taken as it is.
-        let store = match context.get_key_value(BUCKET).await {
-            Ok(store) => store,
-            Err(_) => context.create_key_value(config).await.map_err(bucket)?,
-        };
-        Ok(Self { store, _link: link })
+        let client = nats::connect(security).await.map_err(|error| RegistryError::Nats(Box::new(error)))?;
+        let store = nats::bucket(&jetstream::new(client.clone()), BUCKET, SILENCE).await.map_err(bucket)?;
+        Ok(Self { store, _client: client })
     }
 
     /// Says that it runs, for as long as entries last.
@@ -63,17 +46,6 @@ pub(super) async fn find(security: &Security) -> Result<Vec<Announcement>, Regis
         }
     }
     Ok(found)
-}
-
-/// How errors call it.
-fn place() -> Endpoint {
-    let place = NatsPlace { subject: BUCKET.to_owned(), replay: None, keep: None };
-    Endpoint {
-        role: Role::Source,
-        place: Place::Nats(place),
-        backlog: Default::default(),
-        encryption: Default::default(),
-    }
 }
 
 fn bucket(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> RegistryError {

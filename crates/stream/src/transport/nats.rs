@@ -4,6 +4,7 @@
 //! transport, so that counters and backlogs mean the same.
 
 mod asking;
+mod bucket;
 mod incoming;
 mod keeping;
 
@@ -18,13 +19,22 @@ use futures_util::StreamExt;
 use tokio::sync::watch;
 
 pub(crate) use asking::connection;
+pub use bucket::{BucketError, bucket};
 pub(crate) use incoming::Incoming;
 pub(crate) use keeping::Kept;
 
-use super::{HANDSHAKE_LIMIT, io_error};
+use super::HANDSHAKE_LIMIT;
 use crate::endpoint::Endpoint;
 use crate::error::OpenError;
 use crate::security::Security;
+
+/// Connects to the NATS server that `security` names, for whoever speaks to it beside endpoints. The client mends a connection that breaks.
+///
+/// # Errors
+/// [`OpenError`] when that cannot be had within 10 s.
+pub async fn connect(security: &Security) -> Result<Client, OpenError> {
+    Link::open_named("the NATS server", security, Broken::IsMended).await.map(|link| link.client)
+}
 
 /// A server that gives no sign of life for so long is gone, and so is one that keeps an acknowledgement back.
 const QUIET: Duration = Duration::from_secs(5);
@@ -47,6 +57,10 @@ pub(crate) enum Broken {
 
 impl Link {
     pub(crate) async fn open(endpoint: &Endpoint, security: &Security, broken: Broken) -> Result<Self, OpenError> {
+        Self::open_named(&endpoint.to_string(), security, broken).await
+    }
+
+    async fn open_named(endpoint: &str, security: &Security, broken: Broken) -> Result<Self, OpenError> {
         let opening = async {
             let (tell_gone, gone) = watch::channel(false);
             let n_too_slow = Arc::<AtomicU64>::default();
@@ -64,7 +78,7 @@ impl Link {
             Ok(Self { client, gone, n_too_slow })
         };
         match tokio::time::timeout(HANDSHAKE_LIMIT, opening).await {
-            Ok(opened) => opened.map_err(io_error(endpoint)),
+            Ok(opened) => opened.map_err(|source| OpenError::Io { endpoint: endpoint.to_owned(), source }),
             Err(_) => Err(OpenError::Late { endpoint: endpoint.to_string(), limit: HANDSHAKE_LIMIT }),
         }
     }
