@@ -9,7 +9,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use crate::client::{Client, NodeUrl};
 use crate::command::{
     analyze, ask, availability_study, completions, export, fit, forget, load, load_worker, man, models, predict,
-    replay, runtime, signals, spin, study_test, top, up,
+    replay, runtime, signals, spin, stream, study_test, top, up,
 };
 use crate::failure::OrUsage;
 
@@ -35,6 +35,7 @@ pub enum Command {
     Runtime(runtime::Runtime),
     Signals(signals::Signals),
     Spin(spin::Spin),
+    Stream(stream::Stream),
     Export(export::Export),
     Forget(forget::Forget),
     Load(load::MakeLoad),
@@ -63,6 +64,7 @@ impl Command {
             Self::Runtime(command) => command.run(out),
             Self::Signals(command) => command.run(out),
             Self::Spin(command) => command.run(),
+            Self::Stream(command) => command.run(out),
             Self::Export(command) => command.run(out),
             Self::Forget(command) => command.run(),
             Self::Load(command) => command.run(out),
