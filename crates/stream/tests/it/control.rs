@@ -4,7 +4,7 @@ use stream::{
     Answer, Ask, CallError, Caller, Configuration, Handler, InputId, Message, Mirror, Outputs, Pending, Request,
     Security,
 };
-use testkit::PATIENCE;
+use testkit::{PATIENCE, wait_until};
 
 use crate::world::{endpoint, path, sample};
 
@@ -45,7 +45,11 @@ fn oracle(server: &str, security: &Security) -> (stream::Running<Oracle>, stream
 
 #[track_caller]
 pub fn check_calls(server: &str, security: &Security) {
-    let (_running, place) = oracle(server, security);
+    let (running, place) = oracle(server, security);
+    if server.starts_with("server:nats") {
+        // What listens there is the NATS server, which is told of us later than at the start.
+        wait_until("it can be asked", PATIENCE, || (running.status()[0].counted.n_connected == 1).then_some(()));
+    }
     let mut caller = Caller::open(&place, security).unwrap();
     let (answer, messages) = caller.call(Ask::Latest { n: 500 }, PATIENCE).unwrap();
     assert_eq!((answer, messages.len()), (Answer::Frames {}, 500));
