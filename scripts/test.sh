@@ -19,7 +19,7 @@ part() {
 # An ignored test outside these files would be run by nobody.
 every_ignored_test_has_a_part() {
     local stray
-    stray=$(grep -rn --include='*.rs' '#\[ignore' crates apps | grep -v '/tests/it/\(root\|prometheus\|node_exporter\|snmpd\)\(/[a-z_]*\)\?\.rs:' || true)
+    stray=$(grep -rn --include='*.rs' '#\[ignore' crates apps | grep -v '/tests/it/\(nats\|node_exporter\|prometheus\|root\|snmpd\)\(/[a-z_]*\)\?\.rs:' || true)
     if [ -n "$stray" ]; then
         printf 'ignored tests that no part of scripts/test.sh runs:\n%s\n' "$stray" >&2
         return 1
@@ -39,8 +39,9 @@ find_root() {
 part "what the tests need"
 scripts/install-system-packages.sh cargo npm cc chromium ip kill snmpd tc unshare
 FORETOP_PROMETHEUS=$(scripts/unpack-package.sh prometheus)
+FORETOP_NATS_SERVER=$(scripts/unpack-package.sh nats-server)
 FORETOP_NODE_EXPORTER=$(scripts/unpack-package.sh prometheus-node-exporter)
-export FORETOP_PROMETHEUS FORETOP_NODE_EXPORTER
+export FORETOP_PROMETHEUS FORETOP_NATS_SERVER FORETOP_NODE_EXPORTER
 export CHROMIUM="${CHROMIUM:-$(command -v chromium)}"
 every_ignored_test_has_a_part
 
@@ -59,6 +60,9 @@ FORETOP_TOUR="$CARGO_TARGET_DIR/tour" .venv/bin/pytest python
 
 part "a real Prometheus reads the metrics"
 cargo test --workspace --locked --test it -- --ignored prometheus::
+
+part "streams over a real NATS server"
+cargo test --workspace --locked --test it -- --ignored nats::
 
 part "signals of a real node exporter"
 cargo test --workspace --locked --test it -- --ignored node_exporter::

@@ -2,7 +2,7 @@
 # Prints the path of the program called like a package of the distribution: the one in PATH, or the package unpacked below the target folder.
 #
 # Unpacked and not installed, because Debian's packages of servers start one on the machine that they are installed on.
-# Usage: scripts/unpack-package.sh prometheus|prometheus-node-exporter
+# Usage: scripts/unpack-package.sh nats-server|prometheus|prometheus-node-exporter
 set -euo pipefail
 cd "$(dirname "$0")/.."
 package="$1"
@@ -11,7 +11,11 @@ if command -v "$package"; then
     exit 0
 fi
 folder="${CARGO_TARGET_DIR:-$PWD/target}/$package"
-if [ ! -x "$folder/usr/bin/$package" ]; then
+# Debian has some servers where only root looks for programs.
+unpacked() {
+    find "$folder/usr/bin" "$folder/usr/sbin" -name "$package" -executable 2>/dev/null || true
+}
+if [ -z "$(unpacked)" ]; then
     if ! command -v apt-get >/dev/null; then
         echo "\`$package\` is not there, and this machine has no apt-get to fetch it with: put it into PATH" >&2
         exit 1
@@ -27,4 +31,4 @@ if [ ! -x "$folder/usr/bin/$package" ]; then
     dpkg-deb --extract "$package"_*.deb .
     rm "$package"_*.deb
 fi
-echo "$folder/usr/bin/$package"
+unpacked

@@ -5,6 +5,7 @@
 //! is added: `accept:tcp:5013` reads from whoever connects, the other end of a `target:`. Options follow a question
 //! mark: `connect:tcp:5011?backlog=256KiB&overflow=disconnect`.
 
+mod nats;
 mod options;
 mod place;
 
@@ -13,6 +14,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+pub use nats::{Keep, NatsPlace, Replay};
 pub use place::{Host, Place, Stdio};
 
 use options::Options;
@@ -142,7 +144,12 @@ impl fmt::Display for Role {
 
 impl fmt::Display for Endpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}{}", self.role, self.place, Options { backlog: self.backlog, encryption: self.encryption })
+        let (keep, replay) = match &self.place {
+            Place::Nats(place) => (place.keep, place.replay),
+            _ => (None, None),
+        };
+        let options = Options { backlog: self.backlog, encryption: self.encryption, keep, replay };
+        write!(f, "{}:{}{options}", self.role, self.place)
     }
 }
 
@@ -162,8 +169,13 @@ fn parse(given: &str) -> Result<Endpoint, String> {
         .into_iter()
         .find(|candidate| candidate.as_str() == role)
         .ok_or_else(|| format!("`{role}` is no role: it has to be {}", Role::ALL.map(Role::as_str).join(", ")))?;
-    let place = Place::parse(role, place)?;
-    let Options { backlog, encryption } = options.parse()?;
+    let mut place = Place::parse(role, place)?;
+    let Options { backlog, encryption, keep, replay } = options.parse()?;
+    match &mut place {
+        Place::Nats(place) => place.take(role, keep, replay)?,
+        _ if keep.is_some() || replay.is_some() => return Err("durable and replay are options of nats".to_owned()),
+        _ => {}
+    }
     Ok(Endpoint { role, place, backlog, encryption })
 }
 
@@ -213,6 +225,13 @@ mod tests {
         check_round_trip("target:file:trace.frames");
         check_round_trip("connect:unix:load?backlog=4096&overflow=disconnect");
         check_round_trip("source:tcp:localhost:5009?tls=off");
+        check_round_trip("source:nats:foretop.samples.>?replay=600");
+        check_round_trip("source:nats:load?since=600s");
+        check_round_trip("target:nats:load?backlog=4096&durable=yes");
+        check_round_trip("target:nats:load?durable=yes&keep-age=60s&keep-bytes=4096");
+        check_round_trip("server:nats:foretop.ask.load");
+        check_round_trip("source:name:load");
+        check_round_trip("source:name:load@pyramid");
     }
 
     #[test]
@@ -227,9 +246,33 @@ mod tests {
         check_refused("server:file:a", "nobody connects to a file: it has to be target: or source:");
         check_refused("source:stdio:stdout", "it has to be stdin for a source, stdout for a target");
         check_refused("source:unix:", "the path is missing");
+        check_refused("source:name:@a", "`@a` names no stream: it has to be STREAM or STREAM@HOST");
+        check_refused("target:name:load", "a name can be read from only: it has to be source:");
         check_refused("connect:tcp:1?backlog=1", "backlog has to be 4KiB to 1GiB, not 1");
         check_refused("connect:tcp:1?overflow=block", "overflow has to be drop-oldest or disconnect, not `block`");
-        check_refused("connect:tcp:1?colour=red", "there is no option `colour`: there are backlog, overflow, tls");
+        check_refused(
+            "connect:tcp:1?colour=red",
+            "there is no option `colour`: there are backlog, overflow, tls, and of nats replay, since, after, durable, keep-age, keep-bytes",
+        );
+    }
+
+    #[test]
+    fn what_no_subject_can_do_is_refused() {
+        check_refused("connect:nats:load", "nobody connects to a subject: it has to be target: or source:");
+        check_refused(
+            "source:nats:",
+            "`` is no subject: it has to be words joined by dots, without space, up to 256 bytes",
+        );
+        check_refused(
+            "source:nats:a..b",
+            "`a..b` is no subject: it has to be words joined by dots, without space, up to 256 bytes",
+        );
+        check_refused("target:nats:load.*", "`load.*` stands for many subjects, which only a source can have");
+        check_refused("source:nats:load?durable=yes", "durable is for a target, replay for a source");
+        check_refused("target:nats:load?replay=5", "durable is for a target, replay for a source");
+        check_refused("target:nats:load?keep-age=5s", "keep-age and keep-bytes need durable=yes");
+        check_refused("source:nats:load?replay=0", "replay has to be a number of messages, 1 to 1000000, not 0");
+        check_refused("source:tcp:a:1?replay=5", "durable and replay are options of nats");
     }
 
     #[test]

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use crate::frame::FrameError;
 use crate::message::MessageError;
+use crate::registry::RegistryError;
 
 /// An endpoint that cannot be opened.
 #[derive(Debug, thiserror::Error)]
@@ -45,6 +46,20 @@ pub enum OpenError {
         endpoint: String,
         /// What would be.
         needed: &'static str,
+    },
+    /// No running stream of that name has announced itself.
+    #[error("no running stream is found for {endpoint}")]
+    Unknown {
+        /// The endpoint.
+        endpoint: String,
+    },
+    /// It cannot be looked up.
+    #[error("cannot look {endpoint} up")]
+    Registry {
+        /// The endpoint.
+        endpoint: String,
+        /// Why.
+        source: Box<RegistryError>,
     },
     /// It took too long.
     #[error("{endpoint} gave no answer within {limit:?}")]

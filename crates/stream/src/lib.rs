@@ -17,14 +17,23 @@ mod error;
 mod frame;
 mod message;
 mod mirror;
+mod network;
 mod reader;
+pub mod registry;
 mod security;
 mod token;
 mod transport;
 
+/// What is needed of a NATS server beside endpoints.
+pub mod nats {
+    pub use crate::transport::nats::{BucketError, bucket, connect};
+}
+
 pub use caller::Caller;
 pub use counters::{Counted, EndpointStatus};
-pub use endpoint::{Backlog, Encryption, Endpoint, EndpointError, Host, Overflow, Place, Role};
+pub use endpoint::{
+    Backlog, Encryption, Endpoint, EndpointError, Host, Keep, NatsPlace, Overflow, Place, Replay, Role,
+};
 pub use error::{CallError, OpenError, ReadError};
 pub use frame::{Decoder, Frame, FrameError, HEADER_BYTES, Kind, PAYLOAD_BYTES_MAX, encode};
 pub use message::{
@@ -32,6 +41,7 @@ pub use message::{
     Purpose, Reply, Request, Sample, SignalName, Status,
 };
 pub use mirror::{Handler, Inlet, InletFull, InputId, Mirror, Outputs, Pending, Running, Stopper};
+pub use network::NatsServer;
 pub use reader::Reader;
 pub use security::{ClientTls, Security, SecurityError, ServerTls};
 pub use token::{Token, TokenError};

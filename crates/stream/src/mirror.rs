@@ -7,11 +7,13 @@
 //! No reader can hold it up. Each has a [`crate::Backlog`] of its own, and what does not fit is dropped and counted, or the reader
 //! is let go. What it connects to is connected to again when it goes, with pauses that double from 50 ms to 5 s.
 
+mod announcing;
 mod backoff;
 mod inlet;
 mod input;
 mod line;
 mod output;
+mod publish;
 mod queue;
 mod server;
 mod timer;
@@ -27,7 +29,7 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use crate::counters::{Counters, EndpointStatus};
-use crate::endpoint::{Endpoint, Role};
+use crate::endpoint::{Endpoint, Place, Role};
 use crate::error::OpenError;
 use crate::message::{Message, Request, Status};
 use crate::security::Security;
@@ -263,6 +265,9 @@ impl<H: Handler> Mirror<H> {
         if let Some(period) = period {
             tasks.others.spawn_local(timer::run(Rc::clone(&core), period));
         }
+        if security.registry.announces {
+            tasks.others.spawn_local(announcing::run(Rc::clone(&core), Rc::clone(&security)));
+        }
         let _ = opened.send(Ok(places));
         tasks.wait(stopped, ends_with_inputs).await;
         core.borrow_mut().outputs.close();
@@ -282,16 +287,22 @@ struct At {
 /// What listens is bound; the rest is opened by its tasks.
 fn open(ports: &[Port], security: &Security) -> Result<(Vec<Opened>, Vec<Option<Listener>>), OpenError> {
     let open = |port: &Port| {
-        let (endpoint, listener) = match port {
-            Port::Endpoint(endpoint) if endpoint.role.listens() => {
-                (endpoint.to_string(), Some(Listener::open(endpoint, security)?))
-            }
-            Port::Endpoint(endpoint) => (endpoint.to_string(), None),
-            Port::Asked(endpoint) => (endpoint.to_string(), None),
-            Port::Inlet(_) => ("inlet".to_owned(), None),
-            Port::Line => ("line".to_owned(), None),
+        let endpoint = match port {
+            Port::Endpoint(endpoint) => endpoint.to_string(),
+            Port::Asked(endpoint) => endpoint.to_string(),
+            Port::Inlet(_) => "inlet".to_owned(),
+            Port::Line => "line".to_owned(),
         };
-        let address = listener.as_ref().map(Listener::address);
+        let (address, listener) = match port {
+            Port::Endpoint(Endpoint { role: Role::Server, place: place @ Place::Nats(_), .. }) => {
+                (Some(place.to_string()), None)
+            }
+            Port::Endpoint(endpoint) if endpoint.role.listens() => {
+                let listener = Listener::open(endpoint, security)?;
+                (Some(listener.address()), Some(listener))
+            }
+            Port::Endpoint(_) | Port::Asked(_) | Port::Inlet(_) | Port::Line => (None, None),
+        };
         Ok((Opened { endpoint, address, counters: Arc::default() }, listener))
     };
     Ok(ports.iter().map(open).collect::<Result<Vec<_>, _>>()?.into_iter().unzip())
@@ -324,8 +335,13 @@ impl Tasks {
             (Port::Endpoint(endpoint), None) if endpoint.role == Role::Source => {
                 self.inputs.spawn_local(input::run(core, endpoint, at));
             }
+            (Port::Endpoint(endpoint), None) if endpoint.role == Role::Server => {
+                self.others.spawn_local(server::serve_subject(core, endpoint, at));
+            }
             (Port::Endpoint(endpoint), None) => {
-                self.writers.spawn_local(output::run_target(core, endpoint, at, stopped.clone()));
+                // It joins before any input is read: what is sent from the first moment on waits for it.
+                let taker = core.borrow_mut().outputs.join(endpoint.backlog, &at.counters);
+                self.writers.spawn_local(output::run_target(core, endpoint, taker, at, stopped.clone()));
             }
             (Port::Endpoint(endpoint), Some(listener)) => match endpoint.role {
                 Role::Accept => drop(self.others.spawn_local(input::accept(core, listener, at))),

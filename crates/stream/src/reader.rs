@@ -56,6 +56,13 @@ async fn next_message(source: &mut Source, decoder: &mut Decoder) -> Result<Opti
                 decoder.buffer().reserve(DATAGRAM_BYTES_MAX);
                 socket.recv_buf(decoder.buffer()).await?
             }
+            Source::Messages(incoming) => {
+                // A message holds whole frames only.
+                decoder.finish()?;
+                let message = incoming.next().await?;
+                decoder.buffer().extend_from_slice(&message);
+                message.len()
+            }
         };
         if n_read == 0 {
             decoder.finish()?;

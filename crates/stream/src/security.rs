@@ -8,6 +8,8 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{ClientConfig, RootCertStore, ServerConfig};
 
+use crate::network::NatsServer;
+use crate::registry::Registry;
 use crate::token::Token;
 
 /// What protects a component's connections.
@@ -24,6 +26,11 @@ pub struct Security {
     pub client: Option<ClientTls>,
     /// Whether what leaves this machine may be neither encrypted nor, by UDP, authenticated.
     pub allow_plain: bool,
+    /// The NATS server, for endpoints that name a subject. Its TLS is chosen by its address, and believes what
+    /// [`Security::client`] does, or else what this machine does.
+    pub nats: NatsServer,
+    /// Where running streams are announced and looked for.
+    pub registry: Registry,
 }
 
 /// A certificate and its key.

@@ -1,6 +1,8 @@
 //! The transports: what stands between an endpoint's name and bytes that come and go.
 
 mod file;
+mod name;
+pub(crate) mod nats;
 mod pipe;
 mod tcp;
 mod udp;
@@ -14,9 +16,10 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::UdpSocket;
 
 pub(crate) use file::FrameFile;
+pub(crate) use nats::{Broken, Incoming, Kept, Link};
 pub(crate) use udp::DATAGRAM_BYTES_MAX;
 
-use crate::endpoint::{Endpoint, Place, Role, Stdio};
+use crate::endpoint::{Endpoint, NatsPlace, Place, Role, Stdio};
 use crate::error::OpenError;
 use crate::security::Security;
 
@@ -34,6 +37,8 @@ pub(crate) enum Source {
     Run { bytes: BytesIn },
     /// Datagrams, each of whole frames.
     Datagrams(UdpSocket),
+    /// Messages of whole frames.
+    Messages(Incoming),
 }
 
 /// Where messages go.
@@ -42,6 +47,7 @@ pub(crate) enum Target {
     Run(BytesOut),
     File(FrameFile),
     Datagrams(UdpSocket),
+    Subject(Link, NatsPlace),
 }
 
 /// Both ways.
@@ -75,7 +81,12 @@ impl Listener {
         match &endpoint.place {
             Place::Tcp { host, port } => tcp::Listener::open(endpoint, host.as_ref(), *port, security).map(Self::Tcp),
             Place::Unix(path) => unix::Listener::open(endpoint, path).map(Self::Unix),
-            Place::Udp { .. } | Place::Pipe(_) | Place::Stdio(_) | Place::File(_) => {
+            Place::Udp { .. }
+            | Place::Pipe(_)
+            | Place::Stdio(_)
+            | Place::File(_)
+            | Place::Nats(_)
+            | Place::Name { .. } => {
                 Err(OpenError::Role { endpoint: endpoint.to_string(), needed: "nobody connects to it" })
             }
         }
@@ -120,7 +131,12 @@ pub(crate) async fn open_source(endpoint: &Endpoint, security: &Security) -> Res
         Place::Udp { host, port } => udp::source(endpoint, host, *port, security).await.map(Source::Datagrams),
         Place::Pipe(path) => pipe::source(endpoint, path).map(|bytes| Source::Run { bytes }),
         Place::File(path) => file::source(endpoint, path).await.map(|bytes| Source::Run { bytes }),
+        Place::Nats(place) => {
+            let link = Link::open(endpoint, security, Broken::StaysBroken).await?;
+            Incoming::open(link, place).await.map(Source::Messages).map_err(io_error(endpoint))
+        }
         Place::Stdio(Stdio::Stdin) => Ok(Source::Run { bytes: Box::new(tokio::io::stdin()) }),
+        Place::Name { stream, host } => Box::pin(name::source(endpoint, stream, host.as_deref(), security)).await,
         Place::Stdio(Stdio::Stdout) => {
             Err(OpenError::Role { endpoint: endpoint.to_string(), needed: "stdin is what can be read" })
         }
@@ -135,6 +151,13 @@ pub(crate) async fn open_target(endpoint: &Endpoint, security: &Security) -> Res
         Place::Pipe(path) => pipe::target(endpoint, path).map(Target::Run),
         Place::File(path) => FrameFile::open(endpoint, path).await.map(Target::File),
         Place::Stdio(Stdio::Stdout) => stdout().map(Target::Run).map_err(io_error(endpoint)),
+        Place::Nats(place) => {
+            let link = Link::open(endpoint, security, Broken::StaysBroken).await?;
+            Ok(Target::Subject(link, place.clone()))
+        }
+        Place::Name { .. } => {
+            Err(OpenError::Role { endpoint: endpoint.to_string(), needed: "a name can be read from only" })
+        }
         Place::Stdio(Stdio::Stdin) => {
             Err(OpenError::Role { endpoint: endpoint.to_string(), needed: "stdout is what can be written" })
         }
@@ -153,8 +176,13 @@ pub(crate) async fn connect(endpoint: &Endpoint, security: &Security) -> Result<
         match &endpoint.place {
             Place::Tcp { host, port } => tcp::connect(endpoint, host.as_ref(), *port, security).await,
             Place::Unix(path) => unix::connect(endpoint, path).await,
+            Place::Nats(place) => {
+                let link = Link::open(endpoint, security, Broken::IsMended).await?;
+                nats::connection(link, &place.subject).await.map_err(io_error(endpoint))
+            }
+            Place::Name { stream, host } => Box::pin(name::connect(endpoint, stream, host.as_deref(), security)).await,
             Place::Udp { .. } | Place::Pipe(_) | Place::Stdio(_) | Place::File(_) => {
-                Err(OpenError::Role { endpoint: endpoint.to_string(), needed: "tcp or unix can be connected to" })
+                Err(OpenError::Role { endpoint: endpoint.to_string(), needed: "tcp, unix or nats can be connected to" })
             }
         }
     };

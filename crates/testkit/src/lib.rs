@@ -1,7 +1,11 @@
 //! What the tests of several crates share. Used by tests only, never by shipped code.
 #![forbid(unsafe_code)]
 
+mod nats;
+
 use std::time::{Duration, Instant};
+
+pub use nats::NatsServer;
 
 /// How long a test waits for something that is bound to happen, unless it says otherwise.
 ///

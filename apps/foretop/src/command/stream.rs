@@ -1,10 +1,13 @@
 //! `foretop stream`: the components of prediction systems, each a program that is wired to others by its endpoints.
 
+mod broker;
 mod buffer;
 mod client;
 mod eval_fit;
+mod find;
 mod line;
 mod monolith;
+mod pool;
 mod pred_once;
 mod pred_server;
 mod question;
@@ -66,6 +69,9 @@ enum Component {
     Play(record::Play),
     Monolith(monolith::RunMonolith),
     Status(status::Status),
+    Find(find::Find),
+    PredPool(pool::PredPool),
+    PoolLoad(pool::PoolLoad),
 }
 
 impl Stream {
@@ -88,6 +94,9 @@ impl Stream {
             Component::Play(component) => component.run(out),
             Component::Monolith(component) => component.run(out),
             Component::Status(component) => component.run(out),
+            Component::Find(command) => command.run(out),
+            Component::PredPool(component) => component.run(out),
+            Component::PoolLoad(command) => command.run(out),
         }
     }
 }

@@ -71,7 +71,7 @@ impl Backtest {
                 continue;
             }
             errors[sums.n] = error;
-            sums.take(error, table.score(error, standard_error));
+            sums.take(error, standard_error, table.score(error, standard_error));
             if reaches.is_empty() {
                 sums.take_normal(error.abs(), standard_error);
             } else {
@@ -95,6 +95,7 @@ impl Backtest {
                 n: sums.n,
                 n_unscored: (sums.n_due - sums.n) as u64,
                 errors,
+                expected_mean_squared: errors.map(|_| sums.expected_squares / sums.n as f64),
                 coverage: errors.map(|_| coverage),
                 interval_scores: errors.map(|_| interval_scores),
                 crps: errors.map(|_| sums.crps / sums.n as f64),
@@ -115,6 +116,7 @@ struct Sums {
     errors: f64,
     magnitudes: f64,
     squares: f64,
+    expected_squares: f64,
     crps: f64,
     inside: [f64; N_INTERVALS],
     interval_scores: [f64; N_INTERVALS],
@@ -122,11 +124,12 @@ struct Sums {
 
 impl Sums {
     #[inline]
-    fn take(&mut self, error: f64, crps: f64) {
+    fn take(&mut self, error: f64, standard_error: f64, crps: f64) {
         self.n += 1;
         self.errors += error;
         self.magnitudes += error.abs();
         self.squares += error * error;
+        self.expected_squares += standard_error * standard_error;
         self.crps += crps;
     }
 

@@ -5,6 +5,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::path::PathBuf;
 
 use super::Role;
+use super::nats::NatsPlace;
 
 /// A transport and a place on it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -31,6 +32,15 @@ pub enum Place {
     Stdio(Stdio),
     /// A file; a source reads it to its end, a target appends.
     File(PathBuf),
+    /// A subject of a NATS server.
+    Nats(NatsPlace),
+    /// A stream that is looked for each time that it is opened.
+    Name {
+        /// What it is called.
+        stream: String,
+        /// Of which host, where that matters.
+        host: Option<String>,
+    },
 }
 
 /// A host, by name or address.
@@ -84,17 +94,21 @@ impl Place {
                 not_listening(role, "to a file")?;
                 path(rest).map(Self::File)
             }
+            "nats" => NatsPlace::parse(role, rest).map(Self::Nats),
+            "name" => name(role, rest),
             "stdio" => match (role, rest) {
                 (Role::Source, "stdin") => Ok(Self::Stdio(Stdio::Stdin)),
                 (Role::Target, "stdout") => Ok(Self::Stdio(Stdio::Stdout)),
                 _ => Err("it has to be stdin for a source, stdout for a target".to_owned()),
             },
-            _ => Err(format!("`{scheme}` is no transport: it has to be tcp, udp, unix, pipe, stdio or file")),
+            _ => {
+                Err(format!("`{scheme}` is no transport: it has to be tcp, udp, unix, pipe, stdio, file, nats or name"))
+            }
         }
     }
 }
 
-fn not_listening(role: Role, how: &str) -> Result<(), String> {
+pub(super) fn not_listening(role: Role, how: &str) -> Result<(), String> {
     if role.listens() {
         return Err(format!("nobody connects {how}: it has to be target: or source:"));
     }
@@ -138,6 +152,17 @@ fn port_number(text: &str, min: u16) -> Result<u16, String> {
         .ok_or_else(|| format!("`{text}` is no port: it has to be a number, {min} to 65535"))
 }
 
+fn name(role: Role, text: &str) -> Result<Place, String> {
+    if role != Role::Source {
+        return Err("a name can be read from only: it has to be source:".to_owned());
+    }
+    let (stream, host) = text.split_once('@').map_or((text, None), |(stream, host)| (stream, Some(host)));
+    if stream.is_empty() || host == Some("") {
+        return Err(format!("`{text}` names no stream: it has to be STREAM or STREAM@HOST"));
+    }
+    Ok(Place::Name { stream: stream.to_owned(), host: host.map(str::to_owned) })
+}
+
 fn path(text: &str) -> Result<PathBuf, String> {
     if text.is_empty() {
         return Err("the path is missing".to_owned());
@@ -164,6 +189,9 @@ impl fmt::Display for Place {
             Self::Unix(path) => write!(f, "unix:{}", path.display()),
             Self::Pipe(path) => write!(f, "pipe:{}", path.display()),
             Self::File(path) => write!(f, "file:{}", path.display()),
+            Self::Name { stream, host: None } => write!(f, "name:{stream}"),
+            Self::Name { stream, host: Some(host) } => write!(f, "name:{stream}@{host}"),
+            Self::Nats(place) => write!(f, "nats:{}", place.subject),
             Self::Stdio(Stdio::Stdin) => f.write_str("stdio:stdin"),
             Self::Stdio(Stdio::Stdout) => f.write_str("stdio:stdout"),
         }

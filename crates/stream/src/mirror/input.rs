@@ -1,5 +1,6 @@
 //! What comes in: sources that are connected to, and connections that are accepted.
 
+use std::io;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -10,11 +11,11 @@ use tokio::task::JoinSet;
 
 use super::backoff::Backoff;
 use super::{At, Core, Handler};
-use crate::endpoint::Endpoint;
+use crate::endpoint::{Endpoint, Place, Replay};
 use crate::error::ReadError;
 use crate::frame::Decoder;
 use crate::message::{Message, Purpose};
-use crate::transport::{self, BytesIn, DATAGRAM_BYTES_MAX, Listener, Source};
+use crate::transport::{self, BytesIn, DATAGRAM_BYTES_MAX, Incoming, Listener, Source};
 
 use super::server::{N_CONNECTIONS_MAX, next_visitor, welcome};
 
@@ -31,13 +32,13 @@ pub(super) enum Damage {
 }
 
 /// Reads a source, again and again where it can be had again.
-pub(super) async fn run<H: Handler>(core: Core<H>, endpoint: Endpoint, at: At) {
+pub(super) async fn run<H: Handler>(core: Core<H>, mut endpoint: Endpoint, at: At) {
     let mut backoff = Backoff::new();
     loop {
         match transport::open_source(&endpoint, &at.security).await {
             Ok(source) => {
                 let n_before = at.counters.n_frames.load(Relaxed);
-                let ended = read(&core, source, &at).await;
+                let ended = read(&core, source, &mut endpoint.place, &at).await;
                 if at.counters.n_frames.load(Relaxed) > n_before {
                     backoff.succeeded();
                 }
@@ -56,7 +57,8 @@ pub(super) async fn run<H: Handler>(core: Core<H>, endpoint: Endpoint, at: At) {
     }
 }
 
-async fn read<H: Handler>(core: &Core<H>, source: Source, at: &At) -> Result<(), ReadError> {
+/// Until the source ends or breaks. `place` is where to go on then.
+async fn read<H: Handler>(core: &Core<H>, source: Source, place: &mut Place, at: &At) -> Result<(), ReadError> {
     let _connected = at.counters.connected();
     match source {
         // The other half is kept, so that the peer does not take us for gone.
@@ -66,6 +68,13 @@ async fn read<H: Handler>(core: &Core<H>, source: Source, at: &At) -> Result<(),
         }
         Source::Run { bytes } => read_bytes(core, bytes, Decoder::default(), Damage::IsSkipped, at).await,
         Source::Datagrams(socket) => read_datagrams(core, &socket, at).await,
+        Source::Messages(mut incoming) => {
+            let ended = read_messages(core, &mut incoming, at).await;
+            if let (Place::Nats(place), Some(position)) = (place, incoming.position()) {
+                place.replay = Some(Replay::After(position));
+            }
+            Err(ended.into())
+        }
     }
 }
 
@@ -157,9 +166,29 @@ async fn read_datagrams<H: Handler>(core: &Core<H>, socket: &UdpSocket, at: &At)
         let mut decoder = Decoder::default();
         decoder.buffer().reserve(DATAGRAM_BYTES_MAX);
         socket.recv_buf(decoder.buffer()).await?;
-        let whole = take_frames(core, &mut decoder, Damage::EndsIt, at).and_then(|()| Ok(decoder.finish()?));
-        if let Err(error) = whole {
-            at.counters.note(&error);
-        }
+        take_whole_frames(core, &mut decoder, at);
+    }
+}
+
+/// How it ended.
+async fn read_messages<H: Handler>(core: &Core<H>, incoming: &mut Incoming, at: &At) -> io::Error {
+    loop {
+        let message = match incoming.next().await {
+            Ok(message) => message,
+            Err(error) => return error,
+        };
+        // How many frames were in what the client threw away is not known; there was one at least.
+        at.counters.n_dropped.fetch_add(incoming.take_too_slow(), Relaxed);
+        let mut decoder = Decoder::default();
+        decoder.buffer().extend_from_slice(&message);
+        take_whole_frames(core, &mut decoder, at);
+    }
+}
+
+/// Of a datagram or a message, where what is no frame costs what follows it there.
+fn take_whole_frames<H: Handler>(core: &Core<H>, decoder: &mut Decoder, at: &At) {
+    let whole = take_frames(core, decoder, Damage::EndsIt, at).and_then(|()| Ok(decoder.finish()?));
+    if let Err(error) = whole {
+        at.counters.note(&error);
     }
 }

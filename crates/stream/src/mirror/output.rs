@@ -5,6 +5,7 @@ use std::io;
 use std::os::unix::net::UnixStream;
 use std::rc::Rc;
 use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
@@ -16,11 +17,12 @@ use tokio::time::Instant;
 
 use super::backoff::Backoff;
 use super::line::Line;
+use super::publish::{self, Outbox};
 use super::queue::{Chunk, Queue, Taker, queue};
 use super::server::{N_CONNECTIONS_MAX, next_visitor, welcome};
 use super::{At, Core, Handler, InputId};
 use crate::counters::Counters;
-use crate::endpoint::{Backlog, Endpoint};
+use crate::endpoint::{Backlog, Endpoint, NatsPlace};
 use crate::frame::HEADER_BYTES;
 use crate::message::{Description, Message, Payload, Purpose};
 use crate::transport::{self, BytesIn, BytesOut, Connection, DATAGRAM_BYTES_MAX, Listener, Target};
@@ -29,7 +31,7 @@ use crate::transport::{self, BytesIn, BytesOut, Connection, DATAGRAM_BYTES_MAX, 
 const SHARED_DATAGRAM_BYTES: usize = 1400;
 
 /// How often whoever joins a group late gets to know what it carries.
-const DESCRIBE_EVERY: Duration = Duration::from_secs(1);
+pub(super) const DESCRIBE_EVERY: Duration = Duration::from_secs(1);
 
 /// What one turn collects at most before it is handed to the writers.
 const TURN_BYTES: usize = 64 << 10;
@@ -41,6 +43,8 @@ const CHATTER_BYTES_MAX: usize = 64 << 10;
 #[derive(Default)]
 pub struct Outputs {
     description: Option<Bytes>,
+    /// The same, for whoever announces it.
+    described: watch::Sender<Option<Description>>,
     turn: BytesMut,
     n_frames: u64,
     readers: Vec<Queue>,
@@ -57,6 +61,12 @@ impl Outputs {
         self.turn.extend_from_slice(&bytes);
         self.n_frames += 1;
         self.description = Some(bytes.freeze());
+        self.described.send_replace(Some(description.clone()));
+    }
+
+    /// What the stream carries, as that changes.
+    pub(super) fn described(&self) -> watch::Receiver<Option<Description>> {
+        self.described.subscribe()
     }
 
     /// Sends a message to every reader. Nothing is made of it where there is none.
@@ -127,7 +137,7 @@ impl Outputs {
     }
 
     /// Adds a reader, which gets the description first.
-    fn join(&mut self, backlog: Backlog, counters: &Arc<Counters>) -> Taker {
+    pub(super) fn join(&mut self, backlog: Backlog, counters: &Arc<Counters>) -> Taker {
         self.flush();
         let (queue, taker) = queue(backlog, Arc::clone(counters));
         if let Some(description) = &self.description {
@@ -185,19 +195,9 @@ pub(super) async fn accept<H: Handler>(
     while readers.join_next().await.is_some() {}
 }
 
-/// Writes the stream to a place, again and again where it can be had again. All that is sent after this returned goes there.
-pub(super) fn run_target<H: Handler>(
-    core: Core<H>,
-    endpoint: Endpoint,
-    at: At,
-    stopped: watch::Receiver<bool>,
-) -> impl Future<Output = ()> {
-    // What is sent while there is no connection waits, as for any slow reader.
-    let taker = core.borrow_mut().outputs.join(endpoint.backlog, &at.counters);
-    write_again_and_again(core, endpoint, taker, at, stopped)
-}
-
-async fn write_again_and_again<H: Handler>(
+/// Writes the stream to a place, again and again where it can be had again. What is sent while there is no connection waits, as
+/// for any slow reader.
+pub(super) async fn run_target<H: Handler>(
     core: Core<H>,
     endpoint: Endpoint,
     taker: Taker,
@@ -205,13 +205,15 @@ async fn write_again_and_again<H: Handler>(
     mut stopped: watch::Receiver<bool>,
 ) {
     let mut backoff = Backoff::new();
-    loop {
+    let mut outbox = Outbox::new();
+    let mut is_stopped = false;
+    while !is_stopped {
         match transport::open_target(&endpoint, &at.security).await {
             Ok(target) => {
                 backoff.succeeded();
                 let _connected = at.counters.connected();
-                match write_target(target, &taker, &core).await {
-                    Ok(()) => return,
+                match write_target(target, &taker, &core, (&mut outbox, &at)).await {
+                    Ok(()) => break,
                     Err(error) => at.counters.note(&error),
                 }
             }
@@ -219,13 +221,19 @@ async fn write_again_and_again<H: Handler>(
         }
         tokio::select! {
             () = backoff.pause() => {}
-            _ = stopped.wait_for(|is_stopped| *is_stopped) => return,
+            _ = stopped.wait_for(|is_stopped| *is_stopped) => is_stopped = true,
         }
     }
+    at.counters.n_dropped.fetch_add(outbox.n_frames(), Relaxed);
 }
 
 /// Until there is nothing more to write.
-async fn write_target<H: Handler>(target: Target, taker: &Taker, core: &Core<H>) -> io::Result<()> {
+async fn write_target<H: Handler>(
+    target: Target,
+    taker: &Taker,
+    core: &Core<H>,
+    (outbox, at): (&mut Outbox, &At),
+) -> io::Result<()> {
     let description = || core.borrow().outputs.description.clone();
     match target {
         Target::Connection(mut connection) => {
@@ -252,6 +260,12 @@ async fn write_target<H: Handler>(target: Target, taker: &Taker, core: &Core<H>)
             Ok(())
         }
         Target::Datagrams(socket) => write_datagrams(&socket, taker, description).await,
+        Target::Subject(link, place) => match place {
+            NatsPlace { keep: Some(keep), .. } => {
+                publish::keep(&link, (&place, keep), taker, description, (outbox, at)).await
+            }
+            _ => publish::publish(&link, &place, taker, description, at).await,
+        },
     }
 }
 
@@ -347,7 +361,7 @@ fn datagrams(mut frames: &[u8]) -> impl Iterator<Item = &[u8]> {
 }
 
 /// How long the frame is that these bytes, which were made here, begin with.
-fn frame_bytes(frames: &[u8]) -> Option<usize> {
+pub(super) fn frame_bytes(frames: &[u8]) -> Option<usize> {
     let length = frames.get(4..8)?;
     Some(HEADER_BYTES + u32::from_le_bytes([length[0], length[1], length[2], length[3]]) as usize)
 }

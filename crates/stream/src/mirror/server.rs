@@ -6,19 +6,30 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
+use async_nats::{Subject, Subscriber};
 use bytes::{Bytes, BytesMut};
+use futures_util::StreamExt;
+use futures_util::stream::FuturesUnordered;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::sync::oneshot;
 use tokio::task::JoinSet;
 
+use super::backoff::Backoff;
 use super::{At, Core, Handler};
+use crate::endpoint::{Endpoint, Place};
 use crate::error::ReadError;
 use crate::frame::{Decoder, Frame};
 use crate::message::{Answer, Ask, Greeting, Message, Payload, Purpose, Reply, Request};
-use crate::transport::{Connection, HANDSHAKE_LIMIT, Listener, Visitor};
+use crate::transport::{Broken, Connection, HANDSHAKE_LIMIT, Link, Listener, Visitor};
 
 /// More than this many at one endpoint are let go again.
 pub(super) const N_CONNECTIONS_MAX: usize = 4096;
+
+/// As many requests as wait at one subject; more are refused.
+const N_PENDING_MAX: usize = 256;
+
+/// Components that answer at the same subject share the requests.
+const ANSWERING_GROUP: &str = "foretop";
 
 /// How long to wait when the system has no descriptor left for a connection.
 const NO_DESCRIPTOR_PAUSE: Duration = Duration::from_millis(100);
@@ -168,20 +179,98 @@ async fn serve<H: Handler>(
             Err(ReadError::Io(error)) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(()),
             frame => frame?,
         };
-        let answer = match Message::decode(&frame) {
-            Ok(Message::Request(request)) => ask(core, request).await,
-            // It may greet where no token is wanted.
-            Ok(Message::Greeting(_)) => continue,
-            Ok(_) => refusal("only requests are answered here"),
-            Err(error) => {
-                at.counters.n_bad.fetch_add(1, Relaxed);
-                refusal(&error.to_string())
-            }
+        let Some(answer) = answer_to(core, &frame, at).await else {
+            continue;
         };
         connection.bytes_out.write_all(&answer).await?;
         connection.bytes_out.flush().await?;
         at.counters.add_frames(1, answer.len() as u64);
     }
+}
+
+/// Answers what is asked at a subject, again and again where the connection breaks.
+pub(super) async fn serve_subject<H: Handler>(core: Core<H>, endpoint: Endpoint, at: At) {
+    let Place::Nats(place) = &endpoint.place else {
+        unreachable!("whatever else is a server listens");
+    };
+    let mut backoff = Backoff::new();
+    loop {
+        let served = async {
+            let link = Link::open(&endpoint, &at.security, Broken::StaysBroken).await.map_err(io::Error::other)?;
+            let requests = link.subscribe(&place.subject, Some(ANSWERING_GROUP)).await?;
+            backoff.succeeded();
+            let _connected = at.counters.connected();
+            answer_messages(&core, &link, requests, &at).await
+        };
+        if let Err(error) = served.await {
+            at.counters.note(&error);
+        }
+        backoff.pause().await;
+    }
+}
+
+/// Until the connection breaks.
+async fn answer_messages<H: Handler>(core: &Core<H>, link: &Link, mut requests: Subscriber, at: &At) -> io::Result<()> {
+    let mut pending = FuturesUnordered::new();
+    loop {
+        tokio::select! {
+            request = requests.next() => {
+                let request = request.ok_or(io::ErrorKind::UnexpectedEof)?;
+                // Where nothing can be answered, nothing was asked.
+                if let Some(inbox) = request.reply {
+                    pending.push(answer_message(core, request.payload, inbox, pending.len(), at));
+                }
+            }
+            Some((inbox, answer)) = pending.next() => {
+                let n_bytes = answer.len() as u64;
+                link.publish(&inbox, pieces(answer, link.client.max_payload())).await?;
+                at.counters.add_frames(1, n_bytes);
+            }
+            gone = link.gone() => return Err(gone),
+        }
+    }
+}
+
+async fn answer_message<H: Handler>(
+    core: &Core<H>,
+    request: Bytes,
+    inbox: Subject,
+    n_pending: usize,
+    at: &At,
+) -> (Subject, Bytes) {
+    if n_pending >= N_PENDING_MAX {
+        return (inbox, refusal("too many have asked and wait for an answer"));
+    }
+    let mut decoder = Decoder::default();
+    decoder.buffer().extend_from_slice(&request);
+    let answer = match decoder.next_frame() {
+        Ok(Some(frame)) => answer_to(core, &frame, at).await.unwrap_or_else(|| refusal("nothing was asked")),
+        Ok(None) => refusal("half a frame is no request"),
+        Err(error) => {
+            at.counters.n_bad.fetch_add(1, Relaxed);
+            refusal(&error.to_string())
+        }
+    };
+    (inbox, answer)
+}
+
+/// A reply may be longer than a message can be. Whoever asked puts the pieces together as they come.
+fn pieces(mut reply: Bytes, n_bytes_max: usize) -> impl Iterator<Item = Bytes> {
+    std::iter::from_fn(move || (!reply.is_empty()).then(|| reply.split_to(n_bytes_max.min(reply.len()))))
+}
+
+/// What to say to a frame; `None` for one that wants no answer.
+async fn answer_to<H: Handler>(core: &Core<H>, frame: &Frame, at: &At) -> Option<Bytes> {
+    Some(match Message::decode(frame) {
+        Ok(Message::Request(request)) => ask(core, request).await,
+        // It may greet where no token is wanted.
+        Ok(Message::Greeting(_)) => return None,
+        Ok(_) => refusal("only requests are answered here"),
+        Err(error) => {
+            at.counters.n_bad.fetch_add(1, Relaxed);
+            refusal(&error.to_string())
+        }
+    })
 }
 
 async fn ask<H: Handler>(core: &Core<H>, request: Request) -> Bytes {

@@ -9,7 +9,7 @@ use crate::world::{Collected, Writer, collector, description, path, sample, writ
 
 /// What a transport promises about messages that are sent while the reader is there.
 #[track_caller]
-fn check_stream(writer: &Writer, reader: &Collected) {
+pub fn check_stream(writer: &Writer, reader: &Collected) {
     writer.send(Message::Description(description()));
     for number in 0..1000 {
         writer.send(Message::Sample(sample(number)));
@@ -54,10 +54,15 @@ fn check_target(input: &str, security: &Security) {
 fn check_shared(place: &str) {
     let security = Security::default();
     let reader = collector(&format!("source:{place}"), &security);
-    wait_until("the reader is there", PATIENCE, || (reader.running.status()[0].counted.n_connected == 1).then_some(()));
+    wait_for_source(&reader);
     let writer = writer(&format!("target:{place}"), &security);
     writer.wait_for_reader();
     check_stream(&writer, &reader);
+}
+
+/// A reader whose place does not show the writer that it is there.
+pub fn wait_for_source(reader: &Collected) {
+    wait_until("the reader is there", PATIENCE, || (reader.running.status()[0].counted.n_connected == 1).then_some(()));
 }
 
 /// A port that was free a moment ago, of a transport that has no other way to agree on one.

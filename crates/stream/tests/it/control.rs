@@ -4,7 +4,7 @@ use stream::{
     Answer, Ask, CallError, Caller, Configuration, Handler, InputId, Message, Mirror, Outputs, Pending, Request,
     Security,
 };
-use testkit::PATIENCE;
+use testkit::{PATIENCE, wait_until};
 
 use crate::world::{endpoint, path, sample};
 
@@ -35,8 +35,8 @@ impl Handler for Oracle {
     }
 }
 
-fn oracle(server: &str) -> (stream::Running<Oracle>, stream::Endpoint) {
-    let mut mirror = Mirror::new("oracle", Oracle { kept: Vec::new() });
+fn oracle(server: &str, security: &Security) -> (stream::Running<Oracle>, stream::Endpoint) {
+    let mut mirror = Mirror::new("oracle", Oracle { kept: Vec::new() }).with_security(security.clone());
     let at = mirror.add(endpoint(server));
     let running = mirror.start().unwrap();
     let place = endpoint(&format!("source:{}", running.address(at).unwrap()));
@@ -44,9 +44,13 @@ fn oracle(server: &str) -> (stream::Running<Oracle>, stream::Endpoint) {
 }
 
 #[track_caller]
-fn check_calls(server: &str) {
-    let (_running, place) = oracle(server);
-    let mut caller = Caller::open(&place, &Security::default()).unwrap();
+pub fn check_calls(server: &str, security: &Security) {
+    let (running, place) = oracle(server, security);
+    if server.starts_with("server:nats") {
+        // What listens there is the NATS server, which is told of us later than at the start.
+        wait_until("it can be asked", PATIENCE, || (running.status()[0].counted.n_connected == 1).then_some(()));
+    }
+    let mut caller = Caller::open(&place, security).unwrap();
     let (answer, messages) = caller.call(Ask::Latest { n: 500 }, PATIENCE).unwrap();
     assert_eq!((answer, messages.len()), (Answer::Frames {}, 500));
     assert_eq!(messages[499], Message::Sample(sample(499)));
@@ -63,14 +67,14 @@ fn check_calls(server: &str) {
 
 #[test]
 fn what_is_asked_is_answered_over_tcp_and_unix() {
-    check_calls("server:tcp:0");
+    check_calls("server:tcp:0", &Security::default());
     let folder = tempfile::tempdir().unwrap();
-    check_calls(&format!("server:unix:{}", path(folder.path(), "socket")));
+    check_calls(&format!("server:unix:{}", path(folder.path(), "socket")), &Security::default());
 }
 
 #[test]
 fn an_answer_may_come_later_and_holds_nobody_else_up() {
-    let (_running, place) = oracle("server:tcp:0");
+    let (_running, place) = oracle("server:tcp:0", &Security::default());
     std::thread::scope(|scope| {
         let waiting = scope
             .spawn(|| Caller::open(&place, &Security::default()).unwrap().call(Ask::Refit {}, PATIENCE).unwrap().0);

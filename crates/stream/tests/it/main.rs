@@ -4,5 +4,7 @@ mod bad_days;
 mod conformance;
 mod control;
 mod line;
+mod nats;
 mod protection;
+mod registry;
 mod world;

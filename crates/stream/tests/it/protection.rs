@@ -31,7 +31,7 @@ fn with_tls_and_a_token_a_stream_goes_through() {
     let folder = tempfile::tempdir().unwrap();
     let (server, client) = tls(folder.path());
     let token = token(folder.path(), "a-secret-of-some-length");
-    let security = Security { token: Some(token), server: Some(server), client: Some(client), allow_plain: false };
+    let security = Security { token: Some(token), server: Some(server), client: Some(client), ..Security::default() };
     let writer = writer("connect:tcp:0", &security);
     let reader = collector(&format!("source:{}", writer.address()), &security);
     writer.wait_for_reader();

@@ -7,10 +7,12 @@ use std::sync::mpsc::Receiver;
 
 use anyhow::Context;
 use clap::Args;
+use clap::builder::FalseyValueParser;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use stream::{ClientTls, Endpoint, Handler, Mirror, Place, Role, Security, ServerTls, Token};
 
+use super::broker::Broker;
 use crate::command::up::start_log;
 use crate::failure::OrUsage;
 use crate::text::printable;
@@ -37,6 +39,9 @@ pub struct Protection {
     /// Go beyond this machine without encryption
     #[arg(long)]
     allow_plain: bool,
+
+    #[command(flatten)]
+    broker: Broker,
 }
 
 /// What every component is told.
@@ -57,6 +62,11 @@ pub struct Wiring {
     #[command(flatten)]
     pub protection: Protection,
 
+    /// Tell nobody of what listens here; otherwise `foretop stream find` finds it on this host, what others can connect to on the local
+    /// network, and all of it by way of the NATS server that is named
+    #[arg(long, env = "FORETOP_UNANNOUNCED", value_parser = FalseyValueParser::new())]
+    unannounced: bool,
+
     /// What is logged on standard error: a level, or directives such as info,stream=debug
     #[arg(long, value_name = "FILTER", default_value = "warn", env = "RUST_LOG")]
     log: String,
@@ -70,6 +80,7 @@ impl Protection {
             server: server.map(|(certificate, key)| ServerTls::from_files(certificate, key)).transpose()?,
             client: self.tls_authorities.as_deref().map(ClientTls::from_file).transpose()?,
             allow_plain: self.allow_plain,
+            ..self.broker.clone().security()
         })
     }
 }
@@ -94,7 +105,10 @@ impl Wiring {
         out: &mut dyn Write,
     ) -> anyhow::Result<H> {
         start_log(&self.log).or_usage()?;
-        let mut mirror = mirror.with_security(self.protection.security().or_usage()?);
+        let mut security = self.protection.security().or_usage()?;
+        security.registry.announces = !self.unannounced;
+        (security.registry.lan, security.registry.across) = (true, self.protection.broker.is_given());
+        let mut mirror = mirror.with_security(security);
         let added: Vec<_> =
             self.endpoints.iter().map(|endpoint| (endpoint.role, mirror.add(endpoint.clone()))).collect();
         // Before it is up, so that an early end finds somebody who heeds it.

@@ -1,0 +1,79 @@
+//! `foretop stream find`: which streams run.
+
+use std::io::Write;
+use std::time::Duration;
+
+use clap::Args;
+use stream::registry::{Announcement, Query, Registry, find};
+use units::span;
+
+use super::broker::Broker;
+use crate::cli::examples;
+use crate::failure::OrUsage;
+use crate::text::{printable, write_json};
+
+/// Find running streams on this host, on the local network, and by a NATS server
+///
+/// Patterns are those of a shell: load.* is every signal that begins so.
+#[derive(Args)]
+#[command(after_help = examples(&["foretop stream find", "foretop stream find --signal 'load.*' --model 'AR(*)' --json"]))]
+pub struct Find {
+    /// What the stream is called
+    #[arg(long, value_name = "PATTERN")]
+    name: Option<String>,
+
+    /// Whose signals
+    #[arg(long, value_name = "PATTERN")]
+    stream_host: Option<String>,
+
+    /// A signal that it has
+    #[arg(long, value_name = "PATTERN")]
+    signal: Option<String>,
+
+    /// What it is forecast with
+    #[arg(long, value_name = "PATTERN")]
+    model: Option<String>,
+
+    /// Look on this host only
+    #[arg(long)]
+    local: bool,
+
+    /// How long others on the network have to answer
+    #[arg(long, value_name = "TIME", default_value = "2s", value_parser = span::parse)]
+    wait: Duration,
+
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+
+    #[command(flatten)]
+    broker: Broker,
+}
+
+impl Find {
+    pub fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
+        let Self { name: stream, stream_host: host, signal, model, local, wait, json, broker } = self;
+        let across = broker.is_given() && !local;
+        let mut security = broker.security();
+        security.registry = Registry { lan: !local, across, ..Registry::default() };
+        let found = find(&Query { stream, host, signal, model }, wait, &security).or_usage()?;
+        if json {
+            return Ok(write_json(out, &found)?);
+        }
+        for stream in &found {
+            writeln!(out, "{}", printable(&line(stream)))?;
+        }
+        Ok(())
+    }
+}
+
+fn line(found: &Announcement) -> String {
+    let model = found.model.as_ref().map(|model| format!(", {model}")).unwrap_or_default();
+    let signals = match &found.signals[..] {
+        [] => "no signals".to_owned(),
+        [only] => only.clone(),
+        [first, rest @ ..] => format!("{first} and {} more", rest.len()),
+    };
+    let places = [&found.addresses[..], &found.servers[..]].concat().join(" ");
+    format!("{}@{}: {signals}{model}: {places}", found.stream, found.host)
+}

@@ -1,0 +1,116 @@
+//! `foretop stream pred-pool` and `pool-load`: prediction servers that share many streams, and what loads them.
+
+use std::io::Write;
+use std::time::Duration;
+
+use anyhow::Context;
+use clap::Args;
+use pool::load::Load;
+use pool::{Config, Server};
+use predict::Spec;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+
+use super::broker::Broker;
+use crate::cli::examples;
+use crate::command::ask::positive_span;
+
+/// Join a pool of prediction servers that share the hosts of a NATS server and take over from one that dies
+///
+/// Each host publishes its measurements on a subject of its own, as target:nats:foretop.samples.HOST does. All servers of a pool have to be
+/// given the same.
+#[derive(Args)]
+#[command(after_help = examples(&["foretop stream pred-pool --nats nats://broker --subjects 'foretop.samples.>' --model 'AR(16)'"]))]
+pub struct PredPool {
+    /// Subjects of the measurements
+    #[arg(long, value_name = "SUBJECTS", default_value = "foretop.samples.>")]
+    subjects: String,
+
+    /// What subjects of forecasts begin with
+    #[arg(long, value_name = "SUBJECT", default_value = "foretop.forecasts")]
+    forecasts: String,
+
+    /// Model of every signal
+    #[arg(long, value_name = "MODEL", default_value = "AR(16)")]
+    model: Spec,
+
+    /// How many samples a model is fitted to
+    #[arg(long, value_name = "N", default_value = "600")]
+    window: u64,
+
+    /// How many samples after a fit the next is due
+    #[arg(long, value_name = "N", default_value = "300")]
+    refit_every: u64,
+
+    /// How many steps ahead
+    #[arg(long, value_name = "N", default_value = "30")]
+    horizon: u32,
+
+    /// Time between two samples
+    #[arg(long, value_name = "TIME", default_value = "1s", value_parser = positive_span)]
+    step: Duration,
+
+    /// How long a server may be silent before others take over
+    #[arg(long, value_name = "TIME", default_value = "3s", value_parser = positive_span)]
+    lease: Duration,
+
+    #[command(flatten)]
+    broker: Broker,
+}
+
+impl PredPool {
+    pub fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
+        let Self { subjects, forecasts, model, window, refit_every, horizon, step, lease, broker } = self;
+        let config = Config { subjects, forecasts, window, refit_every, horizon, step, lease, ..Config::new(model) };
+        let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP]).context("cannot watch for signals")?;
+        let server = Server::start(config, &broker.security())?;
+        writeln!(out, "the prediction server has joined the pool")?;
+        out.flush()?;
+        signals.forever().next();
+        let counted = server.counted();
+        drop(server);
+        writeln!(out, "{} measurements, {} forecasts", counted.n_measurements, counted.n_forecasts)?;
+        Ok(())
+    }
+}
+
+/// Publish measurements of hosts that do not exist
+#[derive(Args)]
+#[command(hide = true)]
+pub struct PoolLoad {
+    /// How many hosts
+    #[arg(long, value_name = "N", default_value = "100")]
+    hosts: u32,
+
+    /// How many signals each has
+    #[arg(long, value_name = "N", default_value = "79", value_parser = clap::value_parser!(u32).range(1..=4096))]
+    signals: u32,
+
+    /// Time between two measurements of a host
+    #[arg(long, value_name = "TIME", default_value = "1s", value_parser = positive_span)]
+    step: Duration,
+
+    /// How many measurements each host makes
+    #[arg(long, value_name = "N", default_value = "60")]
+    count: u64,
+
+    #[command(flatten)]
+    broker: Broker,
+}
+
+impl PoolLoad {
+    pub fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
+        let load = Load {
+            prefix: "foretop.samples".to_owned(),
+            n_hosts: self.hosts,
+            n_signals: self.signals,
+            step: self.step,
+            n_steps: self.count,
+        };
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let mut n_sent = 0_u64;
+        runtime.block_on(load.run(&self.broker.security(), |_| n_sent += 1))?;
+        writeln!(out, "{n_sent} messages")?;
+        Ok(())
+    }
+}
