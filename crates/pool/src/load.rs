@@ -21,6 +21,8 @@ pub struct Load {
     pub n_signals: u32,
     /// Time between two measurements of a host.
     pub step: Duration,
+    /// The number of the first measurement.
+    pub first: u64,
     /// How many measurements each host makes.
     pub n_steps: u64,
 }
@@ -87,10 +89,10 @@ impl Load {
                 tokio::time::sleep_until(start + self.step.mul_f64(steps)).await;
                 for host in (slice..self.n_hosts).step_by(N_SLICES as usize) {
                     let (subject, description) = &hosts[host as usize];
-                    let message = self.message(description, host, number);
+                    let message = self.message(description, host, self.first + number);
                     // What the client cannot take while its server is away waits in it.
                     let _ = client.publish(subject.clone(), message).await;
-                    sent(number);
+                    sent(self.first + number);
                 }
             }
         }

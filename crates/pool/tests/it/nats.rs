@@ -40,6 +40,7 @@ fn load() -> Load {
         n_hosts: N_HOSTS,
         n_signals: 3,
         step: Duration::from_secs(1),
+        first: 0,
         n_steps: 0,
     }
 }

@@ -105,6 +105,7 @@ impl PoolLoad {
             n_hosts: self.hosts,
             n_signals: self.signals,
             step: self.step,
+            first: 0,
             n_steps: self.count,
         };
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
