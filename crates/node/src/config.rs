@@ -8,6 +8,8 @@ use predict::Spec;
 use sensor::HybridSettings;
 
 use crate::error::StartError;
+use crate::follow::FollowSettings;
+use crate::outlet::OutletSettings;
 use crate::select::Selection;
 use stream::Token;
 
@@ -41,6 +43,10 @@ pub struct Config {
     pub select: Selection,
     /// When to probe for CPU availability; `None` for not at all.
     pub hybrid: Option<HybridSettings>,
+    /// Streams that the node sends.
+    pub outlets: Vec<OutletSettings>,
+    /// Streams of other hosts that it follows, each as a feed.
+    pub follow: Vec<FollowSettings>,
 }
 
 impl Default for Config {
@@ -55,6 +61,8 @@ impl Default for Config {
             token: None,
             select: Selection::default(),
             hybrid: None,
+            outlets: Vec::new(),
+            follow: Vec::new(),
         }
     }
 }

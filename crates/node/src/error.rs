@@ -76,6 +76,15 @@ pub enum StartError {
         /// Their name.
         feed: String,
     },
+    /// An endpoint of a stream.
+    #[error(transparent)]
+    Stream(#[from] stream::OpenError),
+    /// Two streams that go out have the same name.
+    #[error("the stream `{stream}` is given twice; give each a `name` of its own")]
+    StreamTwice {
+        /// Their name.
+        stream: String,
+    },
     /// The system has no thread left.
     #[error("cannot start the sampler's thread")]
     NoThread(#[source] io::Error),

@@ -10,6 +10,7 @@ mod history;
 mod pushed;
 mod run_time;
 mod series;
+pub(crate) mod streams;
 
 use std::collections::BTreeMap;
 use std::io;
@@ -20,7 +21,7 @@ use sensor::Readings;
 use tokio::sync::broadcast;
 use units::Timestamp;
 
-pub(crate) use self::forecasts::Gauge;
+pub(crate) use self::forecasts::{Gauge, Oracle};
 pub(crate) use self::health::Counters;
 pub(crate) use self::history::TimeRange;
 pub(crate) use self::run_time::Job;
@@ -28,6 +29,7 @@ pub(crate) use crate::error::QueryError;
 
 use self::fitter::{Due as DueFit, Fitter};
 use self::health::Pulse;
+use self::streams::Streams;
 use crate::api;
 use crate::clock::Clock;
 use crate::engine::{Engine, FeedPlan};
@@ -73,6 +75,7 @@ pub(crate) struct Hub {
     pulses_of_feeds: Mutex<BTreeMap<Arc<str>, Pulse>>,
     store: Store,
     ticks: broadcast::Sender<Arc<Tick>>,
+    streams: Mutex<Streams>,
 }
 
 impl Hub {
@@ -87,6 +90,7 @@ impl Hub {
             pulses_of_feeds: Mutex::default(),
             store,
             ticks,
+            streams: Mutex::default(),
         }
     }
 
@@ -112,6 +116,8 @@ impl Hub {
         // Time goes by the host's ticks, whatever the steps of feeds are.
         let tick = feed.is_none().then_some(Moment { label: due.label, now });
         let mut batch = Batch { tick, ..Batch::default() };
+        // The host's ticks go out as streams; those of feeds are others' to send.
+        let is_sent = feed.is_none() && self.has_outlets();
         let mut engine = self.engine();
         for (signal, value) in readings {
             if engine.measures(signal.id()) || self.facts.select.takes(signal.id()) {
@@ -120,12 +126,15 @@ impl Hub {
         }
         let name = feed.map(|feed| &*feed.name);
         engine.finish_tick(name, due.label, self.facts.patience);
-        let values = if self.ticks.receiver_count() > 0 { engine.values_of(name) } else { Vec::new() };
+        let values = if is_sent || self.ticks.receiver_count() > 0 { engine.values_of(name) } else { Vec::new() };
         let step = feed.map_or(engine.sensor_plan(), |feed| &feed.plan).step;
         let fits = engine.take_tasks();
         drop(engine);
         self.fit(fits);
         self.store.put(batch);
+        if is_sent {
+            self.send(due.label, &values);
+        }
         self.publish(Tick { time: due.label, step, values });
     }
 
@@ -159,8 +168,9 @@ impl Hub {
         }
     }
 
-    /// Ends the thread that fits, writes what waits, and ends the store's thread.
+    /// Ends streams and the thread that fits, writes what waits, and ends the store's thread.
     pub(crate) fn close(&self) {
+        self.close_streams();
         drop(self.fitter().take());
         self.store.close();
     }

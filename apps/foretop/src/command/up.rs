@@ -2,6 +2,7 @@
 
 mod feeds;
 mod settings;
+mod streams;
 
 use std::io::{self, IsTerminal, Write};
 use std::path::PathBuf;
@@ -14,6 +15,7 @@ use clap::builder::FalseyValueParser;
 use node::{Node, StartError, api};
 use predict::Spec;
 use sensor::flow::transfer::{Responder, ResponderSettings};
+use stream::{Endpoint, OpenError};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tracing_subscriber::EnvFilter;
 use units::span;
@@ -40,6 +42,8 @@ const LOOK_EVERY: Duration = Duration::from_millis(20);
     "foretop up --listen 0.0.0.0:7311 --token-file ~/.config/foretop/token",
     "foretop up --scrape http://127.0.0.1:9100/metrics --match 'node_load1|node_pressure_.*'",
     "foretop up --flow db2=db2.example:7312 --responder 0.0.0.0:7312 --flow-token-file ~/.config/foretop/flow-token",
+    "foretop up --stream connect:tcp:7313",
+    "foretop up --follow source:tcp:localhost:7313",
     "foretop up --config foretop.toml --show-config",
 ]))]
 pub struct Up {
@@ -117,6 +121,18 @@ struct Flags {
     /// File that holds the token which transfers need; its mode has to be 600
     #[arg(long, value_name = "PATH", env = "FORETOP_FLOW_TOKEN_FILE")]
     flow_token_file: Option<PathBuf>,
+
+    /// Send what this host measures as a stream, as in connect:tcp:7313; may be repeated
+    #[arg(long, value_name = "ENDPOINT", env = "FORETOP_STREAM", value_delimiter = ',')]
+    stream: Vec<Endpoint>,
+
+    /// Follow another host's stream, as in source:tcp:db1:7313; may be repeated
+    #[arg(long, value_name = "ENDPOINT", env = "FORETOP_FOLLOW", value_delimiter = ',')]
+    follow: Vec<Endpoint>,
+
+    /// File that holds the token which streams need; its mode has to be 600
+    #[arg(long, value_name = "PATH", env = "FORETOP_STREAM_TOKEN_FILE")]
+    stream_token_file: Option<PathBuf>,
 
     /// Read /proc and /sys below this folder: a recorded host
     #[arg(long, value_name = "PATH", env = "FORETOP_ROOT")]
@@ -209,10 +225,14 @@ fn start_responder(settings: ResponderSettings) -> anyhow::Result<Responder> {
 
 /// What another configuration would mend, as opposed to another state of the machine.
 fn is_usage(error: &StartError) -> bool {
-    use StartError::{FeedStepOutOfRange, FeedTwice, Hybrid, RetentionTooShort, StepOutOfRange, Unprotected};
+    use StartError::{
+        FeedStepOutOfRange, FeedTwice, Hybrid, RetentionTooShort, StepOutOfRange, Stream, StreamTwice, Unprotected,
+    };
     matches!(
         error,
         Unprotected { .. }
+            | Stream(OpenError::Unprotected { .. } | OpenError::Role { .. })
+            | StreamTwice { .. }
             | Hybrid(_)
             | StepOutOfRange { .. }
             | RetentionTooShort { .. }

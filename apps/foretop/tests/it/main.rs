@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod analyze;
+mod cluster;
 mod command;
 mod feeds;
 mod fit;
