@@ -9,7 +9,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use crate::client::{Client, NodeUrl};
 use crate::command::{
     analyze, ask, availability_study, completions, compose, export, fit, forget, load, load_worker, man, models,
-    predict, replay, runtime, signals, spin, study_test, top, up,
+    predict, replay, runtime, signals, spin, stream, study_test, top, up,
 };
 use crate::failure::OrUsage;
 
@@ -34,6 +34,9 @@ pub enum Command {
     AvailabilityStudy(availability_study::AvailabilityStudy),
     Runtime(runtime::Runtime),
     Signals(signals::Signals),
+    Stream(stream::Stream),
+    #[command(hide = true)]
+    PredReconfig(stream::PredReconfig),
     Spin(spin::Spin),
     Export(export::Export),
     Forget(forget::Forget),
@@ -64,6 +67,8 @@ impl Command {
             Self::Runtime(command) => command.run(out),
             Self::Signals(command) => command.run(out),
             Self::Spin(command) => command.run(),
+            Self::Stream(command) => command.run(out),
+            Self::PredReconfig(command) => command.run(out),
             Self::Export(command) => command.run(out),
             Self::Forget(command) => command.run(),
             Self::Load(command) => command.run(out),

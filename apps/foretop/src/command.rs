@@ -18,6 +18,7 @@ pub mod replay;
 pub mod runtime;
 pub mod signals;
 pub mod spin;
+pub mod stream;
 pub mod study_test;
 pub mod top;
 pub mod up;

@@ -77,18 +77,7 @@ impl Host {
     /// # Errors
     /// [`OpenError::NoProc`] when there is no directory `proc` under `root`.
     pub fn open(root: &Path) -> Result<Host, OpenError> {
-        let proc = root.join("proc");
-        if !proc.is_dir() {
-            return Err(OpenError::NoProc { path: proc });
-        }
-        let mut host = Host {
-            sensors: Vec::new(),
-            absent: Vec::new(),
-            n_errors: 0,
-            last_error: None,
-            text: Vec::new(),
-            cores: Vec::new(),
-        };
+        let mut host = Host::open_none(root)?;
         host.add("cpu.*", Cpu::open(root));
         host.add("load.*", Load::open(root));
         for (signal, opened) in pressure::open(root) {
@@ -101,6 +90,31 @@ impl Host {
         host.add("disk.*", Disks::open(root));
         host.add("cgroup.*", Cgroup::open(root));
         Ok(host)
+    }
+
+    /// The load averages alone, `load.*`, which are read in some microseconds.
+    ///
+    /// # Errors
+    /// [`OpenError::NoProc`] when there is no directory `proc` under `root`.
+    pub fn open_load(root: &Path) -> Result<Host, OpenError> {
+        let mut host = Host::open_none(root)?;
+        host.add("load.*", Load::open(root));
+        Ok(host)
+    }
+
+    fn open_none(root: &Path) -> Result<Host, OpenError> {
+        let proc = root.join("proc");
+        if !proc.is_dir() {
+            return Err(OpenError::NoProc { path: proc });
+        }
+        Ok(Host {
+            sensors: Vec::new(),
+            absent: Vec::new(),
+            n_errors: 0,
+            last_error: None,
+            text: Vec::new(),
+            cores: Vec::new(),
+        })
     }
 
     /// Reads every sensor once, `at` this moment, and puts what they say in place of what was in `readings`.

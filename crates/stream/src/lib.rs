@@ -31,7 +31,7 @@ pub use message::{
     Answer, Ask, Carries, Configuration, Description, Forecast, Greeting, Measurement, Message, MessageError, Payload,
     Purpose, Reply, Request, Sample, SignalName, Status,
 };
-pub use mirror::{Handler, Inlet, InletFull, InputId, Mirror, Outputs, Pending, Running};
+pub use mirror::{Handler, Inlet, InletFull, InputId, Mirror, Outputs, Pending, Running, Stopper};
 pub use reader::Reader;
 pub use security::{ClientTls, Security, SecurityError, ServerTls};
 pub use token::{Token, TokenError};

@@ -10,6 +10,7 @@
 mod backoff;
 mod inlet;
 mod input;
+mod line;
 mod output;
 mod queue;
 mod server;
@@ -56,7 +57,12 @@ pub trait Handler: Send + 'static {
         None
     }
 
-    /// A source will bring nothing more, or its connection broke and will be made again.
+    /// All that one read brought, or one tick, was worked on. What goes out is sent after this.
+    fn turn_ended(&mut self, outputs: &mut Outputs) {
+        let _ = outputs;
+    }
+
+    /// A source will bring nothing more, or its connection broke and will be made again; or a line has nobody at its other end.
     fn ended(&mut self, input: InputId, outputs: &mut Outputs) {
         let _ = (input, outputs);
     }
@@ -85,6 +91,10 @@ pub struct Mirror<H> {
 enum Port {
     Endpoint(Endpoint),
     Inlet(inlet::Receiver),
+    /// A line to what the handler attaches.
+    Line,
+    /// A line to a server.
+    Asked(Endpoint),
 }
 
 /// What the tasks of a mirror share.
@@ -115,6 +125,7 @@ impl<H: Handler> Shared<H> {
     /// Lets the handler work, and sends what it gave.
     fn work(&mut self, work: impl FnOnce(&mut H, &mut Outputs)) {
         work(&mut self.handler, &mut self.outputs);
+        self.handler.turn_ended(&mut self.outputs);
         self.outputs.flush();
     }
 
@@ -173,6 +184,26 @@ impl<H: Handler> Mirror<H> {
         let (inlet, receiver) = inlet::channel(n_max);
         self.ports.push(Port::Inlet(receiver));
         (InputId(self.ports.len() - 1), inlet)
+    }
+
+    /// Adds a line to whatever the handler attaches by [`Outputs::attach`], such as a child process. What comes over it are messages by
+    /// this id. [`Handler::ended`] is called at the start, while nothing is attached, and whenever the other end has gone.
+    pub fn line(&mut self) -> InputId {
+        self.ports.push(Port::Line);
+        InputId(self.ports.len() - 1)
+    }
+
+    /// Adds a line to a component's `server:`, named by the `source:` that it is for us. Requests go there by [`Outputs::send_to`], and
+    /// replies come in as messages by this id. When the connection breaks, [`Handler::ended`] is called and it is made again;
+    /// what was asked before is forgotten.
+    pub fn asking(&mut self, endpoint: Endpoint) -> InputId {
+        self.ports.push(Port::Asked(endpoint));
+        InputId(self.ports.len() - 1)
+    }
+
+    /// The computation, to be told what was added.
+    pub fn handler_mut(&mut self) -> &mut H {
+        &mut self.handler
     }
 
     /// Starts it on a thread of its own. What listens, listens when this returns.
@@ -246,7 +277,9 @@ fn open(ports: &[Port], security: &Security) -> Result<(Vec<Opened>, Vec<Option<
                 (endpoint.to_string(), Some(Listener::open(endpoint, security)?))
             }
             Port::Endpoint(endpoint) => (endpoint.to_string(), None),
+            Port::Asked(endpoint) => (endpoint.to_string(), None),
             Port::Inlet(_) => ("inlet".to_owned(), None),
+            Port::Line => ("line".to_owned(), None),
         };
         let address = listener.as_ref().map(Listener::address);
         Ok((Opened { endpoint, address, counters: Arc::default() }, listener))
@@ -276,6 +309,8 @@ impl Tasks {
             (Port::Inlet(receiver), _) => {
                 self.inputs.spawn_local(inlet::run(core, receiver, at));
             }
+            (Port::Line, _) => drop(self.others.spawn_local(line::run_attached(core, at))),
+            (Port::Asked(endpoint), _) => drop(self.others.spawn_local(line::run_connected(core, endpoint, at))),
             (Port::Endpoint(endpoint), None) if endpoint.role == Role::Source => {
                 self.inputs.spawn_local(input::run(core, endpoint, at));
             }
@@ -326,6 +361,18 @@ pub struct Running<H> {
     thread: JoinHandle<Option<H>>,
 }
 
+/// Stops a mirror.
+#[derive(Clone, Debug)]
+pub struct Stopper(watch::Sender<bool>);
+
+impl Stopper {
+    /// As [`Running::stop`], without waiting.
+    pub fn stop(&self) {
+        // When nobody listens, it has ended.
+        let _ = self.0.send(true);
+    }
+}
+
 impl<H> Running<H> {
     /// Where the endpoint that was added `at` this place listens, as in `tcp:127.0.0.1:5011`; `None` for one that does not listen.
     #[must_use]
@@ -337,6 +384,12 @@ impl<H> Running<H> {
     #[must_use]
     pub fn status(&self) -> Vec<EndpointStatus> {
         self.places.iter().map(Opened::status).collect()
+    }
+
+    /// What can stop it from another thread, while this one waits for its end.
+    #[must_use]
+    pub fn stopper(&self) -> Stopper {
+        Stopper(self.stop.clone())
     }
 
     /// Whether it has ended by itself.

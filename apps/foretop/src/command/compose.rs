@@ -45,11 +45,11 @@ pub struct Compose {
     file: PathBuf,
 
     /// Only say whether the description makes sense
-    #[arg(long, conflicts_with_all = ["show", "json", "for"])]
+    #[arg(long, conflicts_with_all = ["show", "json", "span"])]
     check: bool,
 
     /// Only print the commands that it would start with
-    #[arg(long, conflicts_with_all = ["json", "for"])]
+    #[arg(long, conflicts_with_all = ["json", "span"])]
     show: bool,
 
     /// Print a line of JSON each second; see docs/formats/compose.md

@@ -145,9 +145,9 @@ struct Flags {
 
 /// A host, flows to which are measured: what it is called, and where its responder listens.
 #[derive(Clone, Debug)]
-struct Peer {
-    name: String,
-    address: String,
+pub struct Peer {
+    pub name: String,
+    pub address: String,
 }
 
 impl FromStr for Peer {
@@ -180,7 +180,8 @@ impl Up {
     }
 }
 
-fn start_log(filter: &str) -> anyhow::Result<()> {
+/// Logs what `filter` says to standard error.
+pub fn start_log(filter: &str) -> anyhow::Result<()> {
     let filter =
         EnvFilter::try_new(filter).with_context(|| format!("`{filter}` says not what to log, as info does"))?;
     tracing_subscriber::fmt()

@@ -97,6 +97,8 @@ impl Answers {
         let (at, last) = self.last.as_ref().filter(|(at, _)| at.elapsed() < FRESH_FOR)?;
         let rate = |counts: fn(Role) -> bool| {
             let (then, before) = self.before.as_ref()?;
+            // What has no such endpoint has no rate of them either.
+            last.endpoints.iter().filter_map(role).find(|role| counts(*role))?;
             // A count that went back is that of another process.
             let n = n_frames(last, counts).checked_sub(n_frames(before, counts))?;
             Some(n as f64 / at.saturating_duration_since(*then).as_secs_f64()).filter(|rate| rate.is_finite())

@@ -41,6 +41,17 @@ impl Inlet {
             mpsc::error::TrySendError::Closed(_) => InletFull::Ended,
         })
     }
+
+    /// Gives the mirror a message, and waits while it is full.
+    ///
+    /// # Errors
+    /// [`InletFull::Ended`] when the mirror has ended.
+    ///
+    /// # Panics
+    /// On a thread that runs an event loop: there it must not wait.
+    pub fn send_waiting(&self, message: Message) -> Result<(), InletFull> {
+        self.0.blocking_send(message).map_err(|_| InletFull::Ended)
+    }
 }
 
 pub(super) async fn run<H: Handler>(core: Core<H>, mut receiver: Receiver, at: At) {

@@ -23,7 +23,7 @@ const READ_BYTES: usize = 64 << 10;
 
 /// What is done about bytes that are no frame.
 #[derive(Clone, Copy, PartialEq)]
-enum Damage {
+pub(super) enum Damage {
     /// The connection is given up.
     EndsIt,
     /// The next frame is looked for.
@@ -92,7 +92,7 @@ pub(super) async fn accept<H: Handler>(core: Core<H>, listener: Listener, at: At
     }
 }
 
-async fn read_bytes<H: Handler>(
+pub(super) async fn read_bytes<H: Handler>(
     core: &Core<H>,
     mut bytes: BytesIn,
     mut decoder: Decoder,

@@ -1,6 +1,8 @@
 //! What goes out: the same frames to every reader, each at its own pace.
 
+use std::collections::HashMap;
 use std::io;
+use std::os::unix::net::UnixStream;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,9 +15,10 @@ use tokio::task::JoinSet;
 use tokio::time::Instant;
 
 use super::backoff::Backoff;
+use super::line::Line;
 use super::queue::{Chunk, Queue, Taker, queue};
 use super::server::{N_CONNECTIONS_MAX, next_visitor, welcome};
-use super::{At, Core, Handler};
+use super::{At, Core, Handler, InputId};
 use crate::counters::Counters;
 use crate::endpoint::{Backlog, Endpoint};
 use crate::frame::HEADER_BYTES;
@@ -43,6 +46,7 @@ pub struct Outputs {
     readers: Vec<Queue>,
     /// Those whose place is kept while nobody is connected.
     is_closed: bool,
+    pub(super) lines: HashMap<InputId, Line>,
 }
 
 impl Outputs {
@@ -68,6 +72,33 @@ impl Outputs {
         }
     }
 
+    /// Sends a message over a line, to nobody else. Over one that has nobody at its other end it waits, until that is known.
+    ///
+    /// # Panics
+    /// When there is no such line.
+    pub fn send_to(&mut self, line: InputId, message: &impl Payload) {
+        self.line(line).add(|turn| message.encode(turn));
+    }
+
+    /// Puts the other end of this socket at the other end of a line, in place of what was there. What was sent over the line and is
+    /// not gone yet is left out.
+    ///
+    /// # Panics
+    /// When there is no such line.
+    pub fn attach(&mut self, line: InputId, socket: UnixStream) {
+        self.line(line).attach(socket);
+    }
+
+    fn line(&mut self, line: InputId) -> &mut Line {
+        self.lines.get_mut(&line).expect("a line was added before it is spoken over")
+    }
+
+    /// Bytes that wait for the slowest reader.
+    #[must_use]
+    pub fn backlog_bytes(&self) -> usize {
+        self.readers.iter().map(Queue::n_bytes).max().unwrap_or(0)
+    }
+
     /// How many readers there are.
     #[must_use]
     pub fn n_readers(&self) -> usize {
@@ -87,6 +118,7 @@ impl Outputs {
 
     /// Hands what one turn gave to all writers.
     pub(super) fn flush(&mut self) {
+        self.lines.values_mut().for_each(Line::flush);
         if self.turn.is_empty() {
             return;
         }
@@ -245,7 +277,7 @@ async fn until_gone(mut bytes_in: BytesIn) -> io::Result<()> {
     }
 }
 
-async fn write_bytes(bytes: &mut BytesOut, taker: &Taker) -> io::Result<()> {
+pub(super) async fn write_bytes(bytes: &mut BytesOut, taker: &Taker) -> io::Result<()> {
     while let Some(chunk) = taker.take().await {
         let written = async {
             bytes.write_all(&chunk.bytes).await?;

@@ -82,6 +82,10 @@ impl Queue {
         !state.is_abandoned
     }
 
+    pub(super) fn n_bytes(&self) -> usize {
+        self.0.state.borrow().n_bytes
+    }
+
     /// Says that no more will come.
     pub(super) fn close(&self) {
         self.0.state.borrow_mut().is_closed = true;

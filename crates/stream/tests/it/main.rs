@@ -3,5 +3,6 @@
 mod bad_days;
 mod conformance;
 mod control;
+mod line;
 mod protection;
 mod world;

@@ -36,12 +36,12 @@ pub fn json(running: &mut Running, out: &mut dyn Write) -> Result<End> {
 
 /// A line for each component whose state is another than before, or whose error is.
 pub fn lines(running: &mut Running, out: &mut dyn Write) -> Result<End> {
-    let mut before: Vec<ComponentStatus> = Vec::new();
+    let mut before = Vec::new();
     loop {
-        let end = running.look();
+        let end = running.look_after(REPORT_EVERY / 4);
         let status = running.status();
         for (idx, now) in status.iter().enumerate() {
-            let is_known = before.get(idx).is_some_and(|before| {
+            let is_known = before.get(idx).is_some_and(|before: &ComponentStatus| {
                 (before.state, before.restarts, &before.error) == (now.state, now.restarts, &now.error)
             });
             if !is_known {
@@ -50,7 +50,7 @@ pub fn lines(running: &mut Running, out: &mut dyn Write) -> Result<End> {
         }
         out.flush()?;
         before = status;
-        if let Some(end) = end.or_else(|| running.look_after(REPORT_EVERY / 4)) {
+        if let Some(end) = end {
             return Ok(end);
         }
     }

@@ -201,13 +201,14 @@ mod tests {
         state.mode = Mode::Help;
         check(
             &state,
-            (72, 20),
+            (72, 21),
             &expect![[r#"
                 foretop  db1  every 1 s  http://127.0.0.1:7311  live
                 ↑ ↓  j k  select a signal; PageUp, PageDown, Home, End go further
                 Enter     the signal large: chart, model, accuracy
                 Esc       back; in the list, clear the filter
                 /         show only signals with a text in their names
+                o         one host after the other, where the node follows others
                 t         as the node lists them
                 n         sort by name
                 v         sort by value

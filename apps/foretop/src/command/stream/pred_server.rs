@@ -1,0 +1,76 @@
+//! `foretop stream pred-server`: a forecast for each sample; and `pred-core`, the process in which they are made.
+
+use std::ffi::OsString;
+use std::io::{Write, stdin};
+use std::os::fd::AsFd;
+use std::os::unix::net::UnixStream;
+use std::time::Duration;
+
+use anyhow::Context;
+use clap::Args;
+use component::{CoreProgram, PredictionServer, PredictionSettings};
+use predict::Spec;
+use stream::Endpoint;
+use units::span;
+
+use super::wiring::Wiring;
+use crate::cli::examples;
+use crate::failure::OrUsage;
+
+/// Make a forecast of each sample, in a process of its own that is started again when it crashes or hangs
+#[derive(Args)]
+#[command(after_help = examples(&[
+    "foretop stream pred-server --model 'AR(16)' --history source:tcp:localhost:5003 source:tcp:localhost:5004 server:tcp:5005 connect:tcp:5006",
+]))]
+pub struct PredServer {
+    #[command(flatten)]
+    wiring: Wiring,
+
+    /// The model; `foretop models` lists them
+    #[arg(long, value_name = "TEXT", default_value = "AR(16)")]
+    model: Spec,
+
+    /// How many of the last samples it is fitted to
+    #[arg(long, value_name = "N", default_value = "600")]
+    window: u32,
+
+    /// How many steps ahead it forecasts
+    #[arg(long, value_name = "N", default_value = "30")]
+    horizon: u32,
+
+    /// The server of the measure buffer that has the samples from before, as source:
+    #[arg(long, value_name = "ENDPOINT")]
+    history: Option<Endpoint>,
+
+    /// How long the core may take for an answer, a fit included, before it is taken for hung
+    #[arg(long, value_name = "TIME", default_value = "5s", value_parser = span::parse)]
+    core_limit: Duration,
+}
+
+/// Be the core of a prediction server, which its standard input is a socket to
+#[derive(Args)]
+pub struct PredCore {}
+
+impl PredServer {
+    pub fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
+        let program = std::env::current_exe().context("cannot find this program, which its core is too")?;
+        let settings = PredictionSettings {
+            model: self.model,
+            window: self.window,
+            horizon: self.horizon,
+            history: self.history,
+            stream: self.wiring.name.clone(),
+            core: CoreProgram { program, arguments: ["stream", "pred-core"].map(OsString::from).to_vec() },
+            core_limit: self.core_limit,
+        };
+        let mirror = PredictionServer::mirror("pred-server", settings).or_usage()?;
+        self.wiring.run("pred-server", mirror, None, out).map(drop)
+    }
+}
+
+impl PredCore {
+    pub fn run(self) -> anyhow::Result<()> {
+        let socket = stdin().as_fd().try_clone_to_owned().context("a core is started by a prediction server")?;
+        Ok(component::run_core(UnixStream::from(socket))?)
+    }
+}

@@ -1,0 +1,129 @@
+//! `foretop stream load-server` and `flow-server`: measurements of this host, and of the network around it.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::Context;
+use clap::Args;
+use component::{Selection, SensorServer, SourceMeter, Synthetic};
+use sensor::Host;
+use sensor::flow::transfer::{SharedToken, TransferSettings, TransferSource};
+use stream::{Mirror, Token};
+use units::span;
+
+use super::wiring::Wiring;
+use crate::cli::{examples, read_token};
+use crate::command::up::Peer;
+use crate::failure::OrUsage;
+
+/// Measure this host at each step, and send what was measured
+#[derive(Args)]
+#[command(after_help = examples(&[
+    "foretop stream load-server connect:tcp:5001 server:tcp:5000",
+    "foretop stream load-server --step 100ms --signal cpu.availability --signal 'memory.*' target:udp:239.99.99.99:5012",
+    "foretop stream load-server --synthetic --step 1ms connect:tcp:5001",
+]))]
+pub struct LoadServer {
+    #[command(flatten)]
+    wiring: Wiring,
+
+    /// How far measurements are apart; 0s, of made values only, for as fast as can be
+    #[arg(long, value_name = "TIME", default_value = "1s", value_parser = step)]
+    step: Duration,
+
+    /// Measure signals that match, as in 'cpu.*'; may be repeated [default: load.1m, load.5m and load.15m]
+    #[arg(long, value_name = "GLOB")]
+    signal: Vec<String>,
+
+    /// Read /proc and /sys below this folder: a recorded host
+    #[arg(long, value_name = "PATH", default_value = "/")]
+    root: PathBuf,
+
+    /// Measure nothing: make the values of an autoregressive process by chance
+    #[arg(long, conflicts_with = "signal")]
+    synthetic: bool,
+
+    /// Which chance
+    #[arg(long, value_name = "N", default_value = "1", requires = "synthetic")]
+    seed: u64,
+
+    /// Mean of what is made
+    #[arg(long, value_name = "X", default_value = "10", requires = "synthetic", allow_negative_numbers = true)]
+    mean: f64,
+
+    /// Correlation of neighbours of what is made, within (-1, 1)
+    #[arg(long, value_name = "X", default_value = "0.9", requires = "synthetic", allow_negative_numbers = true)]
+    correlation: f64,
+}
+
+/// Measure the bandwidth of flows to a peer by short transfers at each step, and send what was measured
+#[derive(Args)]
+#[command(after_help = examples(&[
+    "foretop stream flow-server --peer db2=db2.example:7312 --token-file ~/.config/foretop/token connect:tcp:5001",
+]))]
+pub struct FlowServer {
+    #[command(flatten)]
+    wiring: Wiring,
+
+    /// Whom transfers go to: what it is called, and where its responder listens
+    #[arg(long, value_name = "NAME=HOST:PORT")]
+    peer: Peer,
+
+    /// File that holds the token which transfers need [default: that of --token-file]
+    #[arg(long, value_name = "PATH", env = "FORETOP_FLOW_TOKEN_FILE")]
+    flow_token_file: Option<PathBuf>,
+
+    /// How far transfers are apart
+    #[arg(long, value_name = "TIME", default_value = "1min", value_parser = step)]
+    step: Duration,
+}
+
+/// Zero needs no unit.
+fn step(text: &str) -> Result<Duration, span::SpanError> {
+    if text == "0" { Ok(Duration::ZERO) } else { span::parse(text) }
+}
+
+impl LoadServer {
+    pub fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
+        let (name, host, step) = (self.wiring.name.clone(), self.wiring.host(), self.step);
+        let server = if self.synthetic {
+            let made = Synthetic::new(self.seed, self.mean, self.correlation).or_usage()?;
+            SensorServer::new(name.unwrap_or_else(|| "synthetic".to_owned()), host, step, made)
+        } else {
+            anyhow::ensure!(!step.is_zero(), "a step of 0 is for --synthetic; a sensor needs time, as in 10ms");
+            SensorServer::new(name.unwrap_or_else(|| "load".to_owned()), host, step, self.meter()?)
+        };
+        self.wiring.run("load-server", Mirror::new("load-server", server).every(step), None, out).map(drop)
+    }
+
+    fn meter(&self) -> anyhow::Result<SourceMeter> {
+        if self.signal.is_empty() {
+            let loads = Selection::new(&["load.*"]).expect("this is a glob");
+            return Ok(SourceMeter::new(Box::new(Host::open_load(&self.root)?), loads));
+        }
+        let selection = Selection::new(&self.signal).or_usage()?;
+        Ok(SourceMeter::new(Box::new(Host::open(&self.root)?), selection))
+    }
+}
+
+impl FlowServer {
+    pub fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
+        anyhow::ensure!(!self.step.is_zero(), "a transfer needs time: the step has to be more than 0");
+        let token = self.flow_token_file.as_ref().or(self.wiring.protection.token_file.as_ref());
+        let token = shared_token(token.context("transfers need a token: give --token-file").or_usage()?).or_usage()?;
+        let settings = TransferSettings::new(&self.peer.name, &self.peer.address, token);
+        let source = TransferSource::new(settings).or_usage()?;
+        let meter = SourceMeter::new(Box::new(source), Selection::new(&["*"]).expect("this is a glob"));
+        let stream = self.wiring.name.clone().unwrap_or_else(|| format!("flow.{}", self.peer.name));
+        let mirror = SensorServer::mirror_elsewhere("flow-server", stream, self.wiring.host(), self.step, meter)?;
+        self.wiring.run("flow-server", mirror, None, out).map(drop)
+    }
+}
+
+/// A token in a file that only its owner may read.
+fn shared_token(path: &Path) -> anyhow::Result<SharedToken> {
+    // Checked as a token first, so that the file is no one else's to read.
+    Token::from_file(path)?;
+    Ok(SharedToken::new(read_token(path)?)?)
+}

@@ -1,0 +1,125 @@
+//! What every component is told: its endpoints, what protects them, what it is called; and how it runs until it is to end.
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::PathBuf;
+use std::sync::mpsc::Receiver;
+
+use anyhow::Context;
+use clap::Args;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+use stream::{ClientTls, Endpoint, Handler, Mirror, Place, Role, Security, ServerTls, Token};
+
+use crate::command::up::start_log;
+use crate::failure::OrUsage;
+use crate::text::printable;
+
+/// What protects connections.
+#[derive(Args, Clone, Debug)]
+pub struct Protection {
+    /// File that holds the token which whoever connects by TCP has to show; its mode has to be 600
+    #[arg(long, value_name = "PATH", env = "FORETOP_TOKEN_FILE")]
+    pub token_file: Option<PathBuf>,
+
+    /// Certificate, PEM, that TCP listeners are known by
+    #[arg(long, value_name = "PATH", requires = "tls_key")]
+    tls_certificate: Option<PathBuf>,
+
+    /// Its key, PEM
+    #[arg(long, value_name = "PATH", requires = "tls_certificate")]
+    tls_key: Option<PathBuf>,
+
+    /// Certificates, PEM, whose word is believed of what is connected to by TCP
+    #[arg(long, value_name = "PATH")]
+    tls_authorities: Option<PathBuf>,
+
+    /// Go beyond this machine without encryption
+    #[arg(long)]
+    allow_plain: bool,
+}
+
+/// What every component is told.
+#[derive(Args, Clone, Debug)]
+pub struct Wiring {
+    /// Where streams come from and go to: ROLE:TRANSPORT:PLACE
+    #[arg(value_name = "ENDPOINT", required = true)]
+    pub endpoints: Vec<Endpoint>,
+
+    /// What its stream is called [default: as what comes in, or what is measured]
+    #[arg(long, value_name = "TEXT")]
+    pub name: Option<String>,
+
+    /// Whose signals these are, of a sensor [default: this host's name]
+    #[arg(long, value_name = "TEXT")]
+    host: Option<String>,
+
+    #[command(flatten)]
+    pub protection: Protection,
+
+    /// What is logged on standard error: a level, or directives such as info,stream=debug
+    #[arg(long, value_name = "FILTER", default_value = "warn", env = "RUST_LOG")]
+    log: String,
+}
+
+impl Protection {
+    pub fn security(&self) -> anyhow::Result<Security> {
+        let server = self.tls_certificate.as_deref().zip(self.tls_key.as_deref());
+        Ok(Security {
+            token: self.token_file.as_deref().map(Token::from_file).transpose()?,
+            server: server.map(|(certificate, key)| ServerTls::from_files(certificate, key)).transpose()?,
+            client: self.tls_authorities.as_deref().map(ClientTls::from_file).transpose()?,
+            allow_plain: self.allow_plain,
+        })
+    }
+}
+
+impl Wiring {
+    pub fn host(&self) -> String {
+        self.host.clone().unwrap_or_else(|| {
+            let name = fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+            name.trim().to_owned()
+        })
+    }
+
+    /// Runs a component until a signal ends it, its files have ended, or `done` says so.
+    ///
+    /// # Errors
+    /// When an endpoint cannot be had.
+    pub fn run<H: Handler>(
+        &self,
+        name: &str,
+        mirror: Mirror<H>,
+        done: Option<Receiver<()>>,
+        out: &mut dyn Write,
+    ) -> anyhow::Result<H> {
+        start_log(&self.log).or_usage()?;
+        let mut mirror = mirror.with_security(self.protection.security().or_usage()?);
+        let added: Vec<_> =
+            self.endpoints.iter().map(|endpoint| (endpoint.role, mirror.add(endpoint.clone()))).collect();
+        // Before it is up, so that an early end finds somebody who heeds it.
+        let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP]).context("cannot watch for signals")?;
+        let running = mirror.start().with_context(|| format!("cannot start {name}"))?;
+        let listens = added.iter().filter_map(|(role, at)| Some(format!("{role} {}", running.address(*at)?)));
+        self.announce(name, &listens.collect::<Vec<_>>().join(", "), out)?;
+        let (by_signal, by_itself) = (running.stopper(), running.stopper());
+        std::thread::spawn(move || signals.forever().for_each(|_| by_signal.stop()));
+        if let Some(done) = done {
+            std::thread::spawn(move || done.recv().is_ok().then(|| by_itself.stop()));
+        }
+        Ok(running.join())
+    }
+
+    /// The one line that says that it is up, for people and for programs that wait for it. Standard output that carries a stream is not for it.
+    fn announce(&self, name: &str, listens: &str, out: &mut dyn Write) -> io::Result<()> {
+        let colon = if listens.is_empty() { "" } else { ": " };
+        let line = printable(&format!("stream {name} is up{colon}{listens}"));
+        let is_stdout =
+            |endpoint: &Endpoint| endpoint.role == Role::Target && matches!(endpoint.place, Place::Stdio(_));
+        if name == "client" || self.endpoints.iter().any(is_stdout) {
+            return writeln!(io::stderr(), "{line}");
+        }
+        writeln!(out, "{line}")?;
+        out.flush()
+    }
+}

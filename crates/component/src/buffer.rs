@@ -1,0 +1,146 @@
+//! The last messages of any stream, for whoever asks (RPS's `loadbuffer`, `flowbwbuffer`, `measurebuffer` and `predbuffer`).
+
+use std::collections::VecDeque;
+
+use stream::{Answer, Ask, Description, HEADER_BYTES, Handler, InputId, Message, Outputs, Pending, Request};
+
+/// A day at 10 Hz.
+const N_MAX: usize = 1_000_000;
+
+/// What all messages together may take, as frames; the oldest go before there is more.
+const BYTES_MAX: usize = 1 << 30;
+
+/// What one answer takes at most, as frames.
+const ANSWER_BYTES_MAX: usize = 64 << 20;
+
+/// Keeps the last messages of a stream, answers `latest` and `since`, and gives the stream on.
+#[derive(Debug)]
+pub struct Buffer {
+    n_max: usize,
+    n_bytes: usize,
+    description: Option<Description>,
+    messages: VecDeque<Message>,
+}
+
+/// A number of messages that no buffer keeps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("a buffer keeps 1 to {N_MAX} messages, not {given}")]
+pub struct BufferSizeError {
+    /// What was given.
+    pub given: usize,
+}
+
+impl Buffer {
+    /// Keeps the last `n_max` messages, and 1 GiB of them at most.
+    ///
+    /// # Errors
+    /// When `n_max` is 0 or above a million.
+    pub fn new(n_max: usize) -> Result<Self, BufferSizeError> {
+        if !(1..=N_MAX).contains(&n_max) {
+            return Err(BufferSizeError { given: n_max });
+        }
+        Ok(Self { n_max, n_bytes: 0, description: None, messages: VecDeque::new() })
+    }
+
+    fn keep(&mut self, message: Message) {
+        self.n_bytes += size(&message);
+        self.messages.push_back(message);
+        while self.messages.len() > self.n_max || self.n_bytes > BYTES_MAX {
+            self.n_bytes -= self.messages.pop_front().as_ref().map_or(0, size);
+        }
+    }
+
+    /// Where those begin that came after the message of this number.
+    fn after(&self, number: u64) -> usize {
+        let is_it = |message: &Message| number_of(message) == Some(number);
+        match self.messages.iter().rposition(is_it) {
+            Some(place) => place + 1,
+            // It is no longer there, or was never.
+            None => {
+                let is_later = |message: &Message| number_of(message).is_some_and(|other| other > number);
+                self.messages.iter().position(is_later).unwrap_or(self.messages.len())
+            }
+        }
+    }
+
+    /// As many messages from `first` on as one answer holds, and their description first.
+    fn answer(&self, first: usize, n_max: usize, pending: Pending) {
+        let description = self.description.clone().map(Message::Description);
+        let mut n_bytes = 0;
+        let messages = self.messages.range(first..).take(n_max).take_while(|message| {
+            n_bytes += size(message);
+            n_bytes <= ANSWER_BYTES_MAX
+        });
+        pending.answer_with(Answer::Frames {}, description.iter().chain(messages));
+    }
+}
+
+impl Handler for Buffer {
+    fn message(&mut self, _: InputId, message: Message, outputs: &mut Outputs) {
+        match message {
+            Message::Description(description) => {
+                outputs.describe(&description);
+                // What is answered is of one kind and one step, which the description before it says.
+                let is_other = |before: &Description| {
+                    (before.carries, before.step_ns, &before.signals)
+                        != (description.carries, description.step_ns, &description.signals)
+                };
+                if self.description.as_ref().is_some_and(is_other) {
+                    (self.messages, self.n_bytes) = (VecDeque::new(), 0);
+                }
+                self.description = Some(description);
+            }
+            Message::Measurement(_) | Message::Sample(_) | Message::Forecast(_) => {
+                outputs.forward(&message);
+                self.keep(message);
+            }
+            Message::Request(_) | Message::Reply(_) | Message::Greeting(_) => {}
+        }
+    }
+
+    fn request(&mut self, request: Request, pending: Pending, _: &mut Outputs) {
+        let n_max = |n: u32| usize::try_from(n).unwrap_or(usize::MAX);
+        match request.ask {
+            Ask::Latest { n } => {
+                let mut n_bytes = 0;
+                let fitting = self.messages.iter().rev().take(n_max(n)).take_while(|message| {
+                    n_bytes += size(message);
+                    n_bytes <= ANSWER_BYTES_MAX
+                });
+                let first = self.messages.len() - fitting.count();
+                self.answer(first, usize::MAX, pending);
+            }
+            Ask::Since { number, n } => self.answer(self.after(number), n_max(n), pending),
+            _ => pending.refuse("a buffer answers latest, since and status"),
+        }
+    }
+
+    fn facts(&self) -> Vec<(String, String)> {
+        let number =
+            |message: Option<&Message>| message.and_then(number_of).map_or("none".to_owned(), |n| n.to_string());
+        vec![
+            ("messages".to_owned(), format!("{} of {}", self.messages.len(), self.n_max)),
+            ("oldest".to_owned(), number(self.messages.front())),
+            ("newest".to_owned(), number(self.messages.back())),
+        ]
+    }
+}
+
+/// As a frame, in bytes.
+fn size(message: &Message) -> usize {
+    HEADER_BYTES
+        + match message {
+            Message::Measurement(measurement) => 16 + 8 * measurement.values.len(),
+            Message::Forecast(forecast) => 28 + 16 * forecast.means.len(),
+            _ => 24,
+        }
+}
+
+fn number_of(message: &Message) -> Option<u64> {
+    match message {
+        Message::Measurement(measurement) => Some(measurement.number),
+        Message::Sample(sample) => Some(sample.number),
+        Message::Forecast(forecast) => Some(forecast.number),
+        _ => None,
+    }
+}

@@ -1,0 +1,36 @@
+//! The prediction components of RPS: each a computation for a mirror, to be composed over any transport.
+//!
+//! Sensors make streams of measurements, [`ToSample`] makes one signal of them generic, a [`Buffer`] keeps the last of any stream for
+//! whoever asks, a [`PredictionServer`] makes forecasts of samples in a [core](run_core) that is a process of its own, and an
+//! [`Evaluator`] watches how right these are and orders a refit (Dinda and O'Hallaron 1999, sections 7 and 8, Figures 8 and 9). Where two
+//! of RPS's components differ in their message type only, they are one here. A [`Monolith`] has the way from sensor to forecast
+//! in one process.
+//!
+//! Floor 4. Printing and arguments are the matter of `foretop stream`.
+#![forbid(unsafe_code)]
+
+mod buffer;
+mod clock;
+mod core;
+mod core_process;
+mod latency;
+mod meter;
+mod past;
+mod prediction_server;
+mod sensor_server;
+mod steps;
+mod synthetic;
+mod to_sample;
+mod watch;
+
+pub use crate::core::{CoreError, run_core};
+pub use buffer::{Buffer, BufferSizeError};
+pub use clock::now;
+pub use core_process::CoreProgram;
+pub use latency::{Latencies, Latency};
+pub use meter::{Meter, Selection, SelectionError, SourceMeter};
+pub use prediction_server::{PredictionServer, PredictionSettings, PredictionSettingsError};
+pub use sensor_server::SensorServer;
+pub use synthetic::{Synthetic, SyntheticError};
+pub use to_sample::{SignalChoice, ToSample};
+pub use watch::Watch;

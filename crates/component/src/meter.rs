@@ -1,0 +1,116 @@
+//! What a sensor server reads: a list of values at each step, from a sensor of this host or of its network, or made ones.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
+use sensor::{Readings, Source};
+use stream::SignalName;
+
+/// More signals than this are none of a host's: the rest is left out.
+const N_SIGNALS_MAX: usize = 4096;
+
+/// Something that is read step by step.
+pub trait Meter: Send + 'static {
+    /// Reads everything, `at` this moment of a clock that is never set: a value for each signal, NaN where there is none.
+    fn read(&mut self, at: Duration, values: &mut Vec<f64>);
+
+    /// What the values are of. The list may grow by a read, and never changes otherwise.
+    fn signals(&self) -> &[SignalName];
+
+    /// Whether a step whose moment has passed is lost.
+    fn misses_deadlines(&self) -> bool {
+        true
+    }
+
+    /// How many reads failed in part or whole, and why the last one did.
+    fn failures(&self) -> (u64, Option<String>) {
+        (0, None)
+    }
+}
+
+/// Which signals are taken: those that match one of several globs.
+#[derive(Clone, Debug)]
+pub struct Selection(GlobSet);
+
+/// A text that is no glob.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[error("`{given}` selects no signals: write an id such as load.1m, with `*` for any text and `?` for one character")]
+pub struct SelectionError {
+    /// What was given.
+    pub given: String,
+}
+
+impl Selection {
+    /// From globs, in which `*` stands for any text and `?` for one character.
+    ///
+    /// # Errors
+    /// When one of them is empty or no glob.
+    pub fn new<S: AsRef<str>>(globs: &[S]) -> Result<Self, SelectionError> {
+        let mut set = GlobSetBuilder::new();
+        for given in globs.iter().map(AsRef::as_ref) {
+            let refused = |_| SelectionError { given: given.to_owned() };
+            if given.is_empty() {
+                return Err(SelectionError { given: String::new() });
+            }
+            set.add(GlobBuilder::new(given).literal_separator(false).build().map_err(refused)?);
+        }
+        let refused = |_| SelectionError { given: globs.iter().map(AsRef::as_ref).collect::<Vec<_>>().join(" ") };
+        set.build().map(Self).map_err(refused)
+    }
+}
+
+/// The signals of a sensor source that were selected.
+pub struct SourceMeter {
+    source: Box<dyn Source>,
+    selection: Selection,
+    readings: Readings,
+    signals: Vec<SignalName>,
+    /// Where a signal is in the list; `None` for one that was not selected.
+    places: HashMap<Arc<str>, Option<usize>>,
+}
+
+impl SourceMeter {
+    /// Reads this source.
+    #[must_use]
+    pub fn new(source: Box<dyn Source>, selection: Selection) -> Self {
+        Self { source, selection, readings: Readings::default(), signals: Vec::new(), places: HashMap::new() }
+    }
+}
+
+impl Meter for SourceMeter {
+    fn read(&mut self, at: Duration, values: &mut Vec<f64>) {
+        let Self { source, selection, readings, signals, places } = self;
+        source.read(at, readings);
+        values.clear();
+        values.resize(signals.len(), f64::NAN);
+        for (signal, value) in readings.iter() {
+            let place = match places.get(signal.id()) {
+                Some(place) => *place,
+                None => {
+                    let is_wanted = selection.0.is_match(signal.id().as_ref()) && signals.len() < N_SIGNALS_MAX;
+                    let place = is_wanted.then(|| {
+                        let unit = signal.family().unit.as_str().to_owned();
+                        signals.push(SignalName { id: signal.id().to_string(), unit });
+                        values.push(f64::NAN);
+                        signals.len() - 1
+                    });
+                    places.insert(Arc::clone(signal.id()), place);
+                    place
+                }
+            };
+            if let Some(place) = place {
+                values[place] = value;
+            }
+        }
+    }
+
+    fn signals(&self) -> &[SignalName] {
+        &self.signals
+    }
+
+    fn failures(&self) -> (u64, Option<String>) {
+        (self.source.n_errors(), self.source.last_error())
+    }
+}

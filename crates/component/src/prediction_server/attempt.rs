@@ -1,0 +1,71 @@
+//! How often a core was started in vain, what is done about it, and when the next one may start.
+
+use std::time::{Duration, Instant};
+
+/// So many cores in a row that end or hang before they say anything are taken to fail by the model that they fit.
+const N_FRUITLESS_MAX: u32 = 5;
+
+/// What is fitted then, which nothing can go wrong with.
+const SAFE_MODEL: &str = "LAST";
+
+const PAUSE_MIN: Duration = Duration::from_millis(20);
+const PAUSE_MAX: Duration = Duration::from_secs(5);
+
+#[derive(Debug, Default)]
+pub(super) struct Attempts {
+    n_fruitless: u32,
+    has_given_up: bool,
+    next: Option<Instant>,
+}
+
+impl Attempts {
+    /// A core said something.
+    pub(super) fn succeeded(&mut self) {
+        (self.n_fruitless, self.next) = (0, None);
+    }
+
+    /// A core ended. The first that does may be followed at once; after more in a row there is a pause that doubles.
+    pub(super) fn failed(&mut self) {
+        if self.n_fruitless > 0 {
+            let pause = PAUSE_MIN * 2_u32.saturating_pow(self.n_fruitless.min(16) - 1);
+            self.next = Some(Instant::now() + pause.min(PAUSE_MAX));
+        }
+        self.n_fruitless += 1;
+        self.has_given_up |= self.n_fruitless > N_FRUITLESS_MAX;
+    }
+
+    pub(super) fn may_start_at_once(&self) -> bool {
+        self.next.is_none_or(|next| Instant::now() >= next)
+    }
+
+    /// The model that was asked for is tried again.
+    pub(super) fn forgive(&mut self) {
+        self.has_given_up = false;
+    }
+
+    /// The model to fit, where this one is wanted.
+    pub(super) fn model(&self, wanted: &str) -> String {
+        if self.has_given_up { SAFE_MODEL.to_owned() } else { wanted.to_owned() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_model_that_fails_every_core_is_given_up_until_it_is_asked_for_again() {
+        let mut attempts = Attempts::default();
+        assert!(attempts.may_start_at_once());
+        attempts.failed();
+        assert!(attempts.may_start_at_once(), "one crash is followed by a start at once");
+        (0..4).for_each(|_| attempts.failed());
+        assert_eq!(attempts.model("AR(16)"), "AR(16)");
+        attempts.failed();
+        assert!(!attempts.may_start_at_once());
+        assert_eq!(attempts.model("AR(16)"), "LAST");
+        attempts.succeeded();
+        attempts.forgive();
+        assert_eq!((attempts.model("AR(16)").as_str(), attempts.may_start_at_once()), ("AR(16)", true));
+    }
+}
