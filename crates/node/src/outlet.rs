@@ -298,3 +298,6 @@ impl Forecasts {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
