@@ -8,20 +8,18 @@ use std::io::{self, Read, Write};
 use std::os::unix::net::UnixStream;
 
 use bytes::BytesMut;
-use predict::{FitError, Predictor, Spec};
+use predict::{FitError, Spec};
 use stream::{
     Answer, Ask, Decoder, Description, Forecast, FrameError, Measurement, Message, MessageError, Payload, Reply,
     Request,
 };
 
 use crate::clock::now;
+use crate::forecaster::Forecaster;
 use crate::steps::Steps;
 
 /// What one read takes.
 const READ_BYTES: usize = 64 << 10;
-
-/// Of a signal that no model was fitted to yet, so many samples are kept to begin with.
-const N_YOUNG_MAX: usize = 64;
 
 /// Why a core ended.
 #[derive(Debug, thiserror::Error)]
@@ -65,7 +63,7 @@ struct Core {
     order: Option<Order>,
     /// Where the series is, and one predictor for each signal.
     live: Option<Steps>,
-    signals: Vec<Signal>,
+    signals: Vec<Forecaster>,
     horizon: usize,
     scratch: predict::Forecast,
     forecast: Option<Forecast>,
@@ -81,21 +79,13 @@ struct Order {
     histories: Vec<Vec<f64>>,
 }
 
-/// A signal that is forecast.
-#[derive(Default)]
-struct Signal {
-    predictor: Option<Predictor>,
-    /// The samples that came while there is none.
-    young: Vec<f64>,
-}
-
 impl Core {
     fn take(&mut self, message: Message, answers: &mut BytesMut) {
         match message {
             Message::Description(description) => {
                 *self = Self::default();
                 self.live = Some(Steps::new(description.step()));
-                self.signals.resize_with(description.signals.len(), Signal::default);
+                self.signals.resize_with(description.signals.len(), Forecaster::default);
                 self.description = Some(description);
             }
             Message::Request(Request { id, ask: Ask::Reconfigure { model, window, horizon } }) => {
@@ -138,9 +128,9 @@ impl Core {
         }
         for ((signal, fit), history) in self.signals.iter_mut().zip(fits).zip(&order.histories) {
             match fit {
-                Ok(model) => signal.predictor = Some(model.predictor()),
+                Ok(model) => signal.speak_by(model.predictor()),
                 // What speaks already goes on: the last samples of the history were its own.
-                Err(_) if signal.predictor.is_some() => {}
+                Err(_) if signal.speaks() => {}
                 Err(_) => signal.begin(history),
             }
         }
@@ -185,43 +175,6 @@ impl Order {
         for (history, value) in self.histories.iter_mut().zip(&measurement.values) {
             history.extend(std::iter::repeat_n(f64::NAN, n_missed));
             history.push(if value.is_finite() { *value } else { f64::NAN });
-        }
-    }
-}
-
-impl Signal {
-    /// Without a fitted model LAST speaks, once there are two samples by which it can tell how wrong it is.
-    fn begin(&mut self, history: &[f64]) {
-        self.young = history[history.len().saturating_sub(N_YOUNG_MAX)..].to_vec();
-        self.predictor = predict::fit(&Spec::Last, &self.young).ok().map(|model| model.predictor());
-    }
-
-    fn step(&mut self, n_missed: usize, value: f64) {
-        let samples = std::iter::repeat_n(f64::NAN, n_missed).chain([value]);
-        match &mut self.predictor {
-            Some(predictor) => samples.for_each(|sample| predictor.step(sample)),
-            None => {
-                let mut young = std::mem::take(&mut self.young);
-                young.extend(samples.map(|sample| if sample.is_finite() { sample } else { f64::NAN }));
-                self.begin(&young);
-            }
-        }
-    }
-
-    fn forecast_into(&self, horizon: usize, scratch: &mut predict::Forecast, forecast: &mut Forecast) {
-        let Forecast { means, standard_errors, .. } = forecast;
-        means.clear();
-        standard_errors.clear();
-        match &self.predictor {
-            Some(predictor) => {
-                predictor.forecast_into(horizon, scratch);
-                means.extend_from_slice(scratch.means());
-                standard_errors.extend_from_slice(scratch.standard_errors());
-            }
-            None => {
-                means.resize(horizon, f64::NAN);
-                standard_errors.resize(horizon, f64::NAN);
-            }
         }
     }
 }

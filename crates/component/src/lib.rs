@@ -2,7 +2,7 @@
 //!
 //! Sensors make streams of measurements, [`ToSample`] makes one signal of them generic, a [`Buffer`] keeps the last of any stream for
 //! whoever asks, a [`PredictionServer`] makes forecasts of samples in a [core](run_core) that is a process of its own, and an
-//! [`Evaluator`] watches how right these are and orders a refit (Dinda and O'Hallaron 1999, sections 7 and 8, Figures 8 and 9). Where two
+//! [`EvalFit`] watches how right these are and orders a refit (Dinda and O'Hallaron 1999, sections 7 and 8, Figures 8 and 9). Where two
 //! of RPS's components differ in their message type only, they are one here. A [`Monolith`] has the way from sensor to forecast
 //! in one process.
 //!
@@ -13,10 +13,18 @@ mod buffer;
 mod clock;
 mod core;
 mod core_process;
+mod eval_fit;
+mod forecaster;
+mod growth;
 mod latency;
 mod meter;
+mod monolith;
+mod one_off;
 mod past;
+mod player;
 mod prediction_server;
+mod relay;
+mod schedule;
 mod sensor_server;
 mod steps;
 mod synthetic;
@@ -27,9 +35,14 @@ pub use crate::core::{CoreError, run_core};
 pub use buffer::{Buffer, BufferSizeError};
 pub use clock::now;
 pub use core_process::CoreProgram;
+pub use eval_fit::{EvalFit, EvalFitSettings, EvalFitSettingsError};
 pub use latency::{Latencies, Latency};
 pub use meter::{Meter, Selection, SelectionError, SourceMeter};
+pub use monolith::Monolith;
+pub use one_off::OneOff;
+pub use player::{Played, Speed, SpeedError, play};
 pub use prediction_server::{PredictionServer, PredictionSettings, PredictionSettingsError};
+pub use relay::Relay;
 pub use sensor_server::SensorServer;
 pub use synthetic::{Synthetic, SyntheticError};
 pub use to_sample::{SignalChoice, ToSample};

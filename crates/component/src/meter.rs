@@ -30,6 +30,24 @@ pub trait Meter: Send + 'static {
     }
 }
 
+impl Meter for Box<dyn Meter> {
+    fn read(&mut self, at: Duration, values: &mut Vec<f64>) {
+        (**self).read(at, values);
+    }
+
+    fn signals(&self) -> &[SignalName] {
+        (**self).signals()
+    }
+
+    fn misses_deadlines(&self) -> bool {
+        (**self).misses_deadlines()
+    }
+
+    fn failures(&self) -> (u64, Option<String>) {
+        (**self).failures()
+    }
+}
+
 /// Which signals are taken: those that match one of several globs.
 #[derive(Clone, Debug)]
 pub struct Selection(GlobSet);

@@ -17,10 +17,10 @@ use stream::{
 };
 
 use crate::core_process::CoreProcess;
+use crate::growth::Growth;
 use crate::past::Past;
 use attempt::Attempts;
 use history::History;
-use settings::Growth;
 
 pub use settings::{PredictionSettings, PredictionSettingsError};
 
@@ -83,7 +83,7 @@ impl PredictionServer {
         let configuration = settings.check()?;
         let server = Self {
             past: Past::new(settings::n_kept(&configuration, 1)),
-            growth: Growth::new(&settings.model),
+            growth: Growth::new(settings::n_needed(&configuration), configuration.window as usize, 0),
             attempts: Attempts::default(),
             line: InputId(0),
             history: None,
@@ -170,7 +170,8 @@ impl PredictionServer {
     /// Lets the core fit to all that it was sent.
     fn order_fit(&mut self, fit: Fit, outputs: &mut Outputs) {
         let history = self.past.before_unsent(self.configuration.window as usize);
-        self.growth.fitted_to(history.len(), &self.configuration);
+        let (n_needed, window) = (settings::n_needed(&self.configuration), self.configuration.window as usize);
+        self.growth = Growth::new(n_needed, window, history.len());
         let ask = Ask::Reconfigure {
             model: Some(self.attempts.model(&self.configuration.model)),
             window: Some(u32::try_from(history.len()).expect("a window fits")),

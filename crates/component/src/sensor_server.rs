@@ -11,6 +11,7 @@ use stream::{
 
 use crate::clock::now;
 use crate::meter::Meter;
+use crate::schedule::Schedule;
 
 /// The longest step: a day.
 const STEP_MAX: Duration = Duration::from_secs(86_400);
@@ -39,16 +40,6 @@ enum Work {
     Here { meter: Box<dyn Meter>, values: Vec<f64> },
     /// On a thread, of what waits for others.
     Elsewhere { orders: SyncSender<u64> },
-}
-
-/// Which step a moment belongs to.
-#[derive(Debug)]
-struct Schedule {
-    origin: Instant,
-    began: Option<Instant>,
-    first: u64,
-    next: u64,
-    is_skipping: bool,
 }
 
 impl SensorServer {
@@ -91,7 +82,7 @@ impl SensorServer {
             model: None,
             horizon: None,
         };
-        let schedule = Schedule { origin: Instant::now(), began: None, first: 0, next: 0, is_skipping };
+        let schedule = Schedule::new(is_skipping);
         Self { description, step, changed: None, schedule, work, n_missed: 0, failures: (0, None) }
     }
 
@@ -103,7 +94,7 @@ impl SensorServer {
 
     fn set_step(&mut self, step_ns: u64, pending: Pending, outputs: &mut Outputs) {
         let step = Duration::from_nanos(step_ns);
-        if step > STEP_MAX || (step.is_zero() && self.schedule.is_skipping) {
+        if step > STEP_MAX || (step.is_zero() && self.schedule.is_skipping()) {
             return pending.refuse("the step has to be 1ns to 1d; 0 is for values that are made");
         }
         (self.step, self.changed, self.description.step_ns) = (step, Some(step), step_ns);
@@ -135,7 +126,7 @@ impl Handler for SensorServer {
         match &mut self.work {
             Work::Here { meter, values } => {
                 let n_before = self.description.signals.len();
-                meter.read(self.schedule.origin.elapsed(), values);
+                meter.read(self.schedule.elapsed(), values);
                 let time = now();
                 if meter.signals().len() > n_before {
                     self.description.signals = meter.signals().to_vec();
@@ -168,34 +159,12 @@ impl Handler for SensorServer {
     fn facts(&self) -> Vec<(String, String)> {
         let mut facts = vec![
             ("step".to_owned(), units::span::format(self.step)),
-            ("measurements".to_owned(), self.schedule.next.to_string()),
+            ("measurements".to_owned(), self.schedule.n_begun().to_string()),
             ("steps_missed".to_owned(), self.n_missed.to_string()),
             ("sensor_errors".to_owned(), self.failures.0.to_string()),
         ];
         facts.extend(self.failures.1.clone().map(|error| ("last_sensor_error".to_owned(), error)));
         facts
-    }
-}
-
-impl Schedule {
-    /// The number of the step that is due, and how many before it were missed; `None` when it was measured already.
-    fn due(&mut self, step: Duration) -> Option<(u64, u64)> {
-        let number = if self.is_skipping {
-            let began = *self.began.get_or_insert_with(Instant::now);
-            let half = step / 2;
-            let n_steps = (began.elapsed() + half).as_nanos() / step.as_nanos().max(1);
-            self.first + u64::try_from(n_steps).unwrap_or(u64::MAX - self.first)
-        } else {
-            self.next
-        };
-        let n_missed = number.checked_sub(self.next)?;
-        self.next = number + 1;
-        Some((number, n_missed))
-    }
-
-    /// Counts on from here, at another step.
-    fn begin_again(&mut self) {
-        (self.began, self.first) = (None, self.next);
     }
 }
 

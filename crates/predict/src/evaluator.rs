@@ -118,6 +118,7 @@ mod tests {
         evaluator.step(23.0, None);
         evaluator.step(44.0, None);
         let scores = evaluator.scores();
+        assert_eq!(scores[0].expected_mean_squared, Some(1.0));
         let mean_errors: Vec<_> = scores.iter().map(|score| score.errors.map(|errors| errors.mean)).collect();
         // Lead 1: 11 - 10 and 23 - 30. Lead 2: 23 - 20 and 44 - 40.
         assert_eq!(mean_errors, [Some(-3.0), Some(3.5)]);

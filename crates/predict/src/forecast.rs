@@ -27,6 +27,16 @@ pub struct Interval {
 }
 
 impl Forecast {
+    /// What another program said, with intervals as of normal errors.
+    ///
+    /// # Panics
+    /// When there are not as many standard errors as means.
+    #[must_use]
+    pub fn new(means: Vec<f64>, standard_errors: Vec<f64>) -> Self {
+        assert_eq!(means.len(), standard_errors.len(), "each mean has a standard error");
+        Self { means, standard_errors, reaches: Vec::new() }
+    }
+
     /// How many steps ahead this looks.
     #[must_use]
     pub fn n_leads(&self) -> usize {

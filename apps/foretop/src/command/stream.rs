@@ -2,9 +2,13 @@
 
 mod buffer;
 mod client;
+mod eval_fit;
 mod line;
+mod monolith;
+mod pred_once;
 mod pred_server;
 mod question;
+mod record;
 mod sensor;
 mod status;
 mod to_measure;
@@ -53,6 +57,14 @@ enum Component {
     #[command(hide = true)]
     PredCore(pred_server::PredCore),
     PredReconfig(PredReconfig),
+    EvalFit(eval_fit::WatchFit),
+    #[command(visible_alias = "pred-reqresp-server")]
+    PredOnceServer(pred_once::PredOnceServer),
+    #[command(visible_alias = "pred-reqresp-client")]
+    PredOnceClient(pred_once::PredOnceClient),
+    Record(record::Record),
+    Play(record::Play),
+    Monolith(monolith::RunMonolith),
     Status(status::Status),
 }
 
@@ -69,6 +81,12 @@ impl Stream {
             Component::PredServer(component) => component.run(out),
             Component::PredCore(component) => component.run(),
             Component::PredReconfig(component) => component.run(out),
+            Component::EvalFit(component) => component.run(out),
+            Component::PredOnceServer(component) => component.run(out),
+            Component::PredOnceClient(component) => component.run(out),
+            Component::Record(component) => component.run(out),
+            Component::Play(component) => component.run(out),
+            Component::Monolith(component) => component.run(out),
             Component::Status(component) => component.run(out),
         }
     }

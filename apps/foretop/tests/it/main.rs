@@ -4,6 +4,7 @@
 mod analyze;
 mod cluster;
 mod command;
+mod compose;
 mod feeds;
 mod fit;
 mod kill;
@@ -15,6 +16,7 @@ mod queries;
 mod replay;
 mod root;
 mod runtime;
+mod stream;
 mod study;
 mod terminal;
 mod top;

@@ -1,4 +1,4 @@
-//! What a prediction server is told, and when it fits.
+//! What a prediction server is told.
 
 use std::time::Duration;
 
@@ -95,73 +95,7 @@ pub(super) fn n_kept(configuration: &Configuration, n_signals: usize) -> usize {
     (configuration.window as usize + n_waiting).min(N_VALUES_MAX / n_signals.max(1))
 }
 
-/// When a young series has grown so much that its model is fitted again: at the least number of samples that the model takes, whenever there are
-/// twice as many as at the last fit, and when the window is full. What a fit on a full window cannot do is tried again after as many
-/// samples as the model needs.
-#[derive(Debug)]
-pub(super) struct Growth {
-    n_needed: usize,
-    n_there: usize,
-    next: Option<usize>,
-}
-
-impl Growth {
-    pub(super) fn new(model: &Spec) -> Self {
-        Self { n_needed: model.n_samples_min(), n_there: 0, next: None }
-    }
-
-    /// The core got one more.
-    pub(super) fn took_one(&mut self) {
-        self.n_there += 1;
-    }
-
-    /// There are so many, some of which came from a buffer.
-    pub(super) fn has(&mut self, n_samples: usize) {
-        self.n_there = self.n_there.max(n_samples);
-    }
-
-    pub(super) fn is_due(&self) -> bool {
-        self.next.is_some_and(|next| self.n_there >= next)
-    }
-
-    /// A fit to so many samples was ordered.
-    pub(super) fn fitted_to(&mut self, n_samples: usize, configuration: &Configuration) {
-        if let Ok(model) = configuration.model.parse::<Spec>() {
-            self.n_needed = model.n_samples_min();
-        }
-        let window = configuration.window as usize;
-        self.n_there = n_samples;
-        self.next = (n_samples < window).then(|| (2 * n_samples).max(self.n_needed).min(window));
-    }
-
-    /// It could not be done.
-    pub(super) fn failed(&mut self) {
-        self.next.get_or_insert(self.n_there + self.n_needed);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_young_series_is_fitted_at_doublings_until_its_window_is_full() {
-        let configuration = Configuration { model: "AR(16)".to_owned(), window: 600, horizon: 30 };
-        let mut growth = Growth::new(&Spec::ar(16));
-        growth.fitted_to(0, &configuration);
-        let mut fits = Vec::new();
-        for n_samples in 1..2000 {
-            growth.took_one();
-            if growth.is_due() {
-                fits.push(n_samples);
-                growth.fitted_to(n_samples.min(600), &configuration);
-            }
-        }
-        assert_eq!(fits, [33, 66, 132, 264, 528, 600]);
-        growth.failed();
-        (0..32).for_each(|_| growth.took_one());
-        assert!(!growth.is_due());
-        growth.took_one();
-        assert!(growth.is_due(), "a full window that yields no model is tried again");
-    }
+/// How many samples the configured model needs at least.
+pub(super) fn n_needed(configuration: &Configuration) -> usize {
+    configuration.model.parse().map_or(0, |model: Spec| model.n_samples_min())
 }

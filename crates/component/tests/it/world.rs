@@ -98,6 +98,15 @@ impl Heard {
     }
 
     #[track_caller]
+    pub fn sample(&self) -> Sample {
+        loop {
+            if let Message::Sample(sample) = self.next() {
+                return sample;
+            }
+        }
+    }
+
+    #[track_caller]
     pub fn forecast(&self) -> Forecast {
         loop {
             if let Message::Forecast(forecast) = self.next() {

@@ -13,6 +13,9 @@ pub struct LeadScore {
     pub n_unscored: u64,
     /// `None` while nothing was scored.
     pub errors: Option<Errors>,
+    /// The mean of the squared standard errors of the forecasts that were scored: what the predictor took its mean squared error to be.
+    /// `None` while nothing was scored.
+    pub expected_mean_squared: Option<f64>,
     /// `None` while nothing was scored.
     pub coverage: Option<Coverage>,
     /// `None` while nothing was scored.

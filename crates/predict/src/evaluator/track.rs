@@ -90,6 +90,7 @@ impl Track {
             n,
             n_unscored: self.n_unscored,
             errors,
+            expected_mean_squared: (n > 0).then(|| mean(&|scored| scored.standard_error.powi(2))),
             coverage: (n > 0).then(|| Coverage { p50: covered(0), p80: covered(1), p95: covered(2) }),
             interval_scores: (n > 0).then(|| IntervalScores {
                 p50: interval_score(0),

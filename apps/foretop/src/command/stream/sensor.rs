@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anyhow::Context;
 use clap::Args;
-use component::{Selection, SensorServer, SourceMeter, Synthetic};
+use component::{Meter, Selection, SensorServer, SourceMeter, Synthetic};
 use sensor::Host;
 use sensor::flow::transfer::{SharedToken, TransferSettings, TransferSource};
 use stream::{Mirror, Token};
@@ -17,20 +17,12 @@ use crate::cli::{examples, read_token};
 use crate::command::up::Peer;
 use crate::failure::OrUsage;
 
-/// Measure this host at each step, and send what was measured
+/// What is measured, and how often.
 #[derive(Args)]
-#[command(after_help = examples(&[
-    "foretop stream load-server connect:tcp:5001 server:tcp:5000",
-    "foretop stream load-server --step 100ms --signal cpu.availability --signal 'memory.*' target:udp:239.99.99.99:5012",
-    "foretop stream load-server --synthetic --step 1ms connect:tcp:5001",
-]))]
-pub struct LoadServer {
-    #[command(flatten)]
-    wiring: Wiring,
-
-    /// How far measurements are apart; 0s, of made values only, for as fast as can be
+pub struct SensorArgs {
+    /// How far measurements are apart; 0, of made values only, for as fast as can be
     #[arg(long, value_name = "TIME", default_value = "1s", value_parser = step)]
-    step: Duration,
+    pub step: Duration,
 
     /// Measure signals that match, as in 'cpu.*'; may be repeated [default: load.1m, load.5m and load.15m]
     #[arg(long, value_name = "GLOB")]
@@ -55,6 +47,21 @@ pub struct LoadServer {
     /// Correlation of neighbours of what is made, within (-1, 1)
     #[arg(long, value_name = "X", default_value = "0.9", requires = "synthetic", allow_negative_numbers = true)]
     correlation: f64,
+}
+
+/// Measure this host at each step, and send what was measured
+#[derive(Args)]
+#[command(after_help = examples(&[
+    "foretop stream load-server connect:tcp:5001 server:tcp:5000",
+    "foretop stream load-server --step 100ms --signal cpu.availability --signal 'memory.*' target:udp:239.99.99.99:5012",
+    "foretop stream load-server --synthetic --step 1ms connect:tcp:5001",
+]))]
+pub struct LoadServer {
+    #[command(flatten)]
+    wiring: Wiring,
+
+    #[command(flatten)]
+    sensor: SensorArgs,
 }
 
 /// Measure the bandwidth of flows to a peer by short transfers at each step, and send what was measured
@@ -84,26 +91,35 @@ fn step(text: &str) -> Result<Duration, span::SpanError> {
     if text == "0" { Ok(Duration::ZERO) } else { span::parse(text) }
 }
 
-impl LoadServer {
-    pub fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
-        let (name, host, step) = (self.wiring.name.clone(), self.wiring.host(), self.step);
-        let server = if self.synthetic {
-            let made = Synthetic::new(self.seed, self.mean, self.correlation).or_usage()?;
-            SensorServer::new(name.unwrap_or_else(|| "synthetic".to_owned()), host, step, made)
-        } else {
-            anyhow::ensure!(!step.is_zero(), "a step of 0 is for --synthetic; a sensor needs time, as in 10ms");
-            SensorServer::new(name.unwrap_or_else(|| "load".to_owned()), host, step, self.meter()?)
-        };
-        self.wiring.run("load-server", Mirror::new("load-server", server).every(step), None, out).map(drop)
+impl SensorArgs {
+    /// What the stream is called if nobody says otherwise.
+    pub fn stream_name(&self) -> &'static str {
+        if self.synthetic { "synthetic" } else { "load" }
     }
 
-    fn meter(&self) -> anyhow::Result<SourceMeter> {
-        if self.signal.is_empty() {
-            let loads = Selection::new(&["load.*"]).expect("this is a glob");
-            return Ok(SourceMeter::new(Box::new(Host::open_load(&self.root)?), loads));
+    /// # Errors
+    /// When what is asked for cannot be measured.
+    pub fn meter(&self) -> anyhow::Result<Box<dyn Meter>> {
+        if self.synthetic {
+            return Ok(Box::new(Synthetic::new(self.seed, self.mean, self.correlation).or_usage()?));
         }
-        let selection = Selection::new(&self.signal).or_usage()?;
-        Ok(SourceMeter::new(Box::new(Host::open(&self.root)?), selection))
+        if self.step.is_zero() {
+            return Err(anyhow::anyhow!("a step of 0 is for --synthetic; a sensor needs time, as in 10ms")).or_usage();
+        }
+        let (host, globs) = match &self.signal[..] {
+            [] => (Host::open_load(&self.root)?, &["load.*".to_owned()][..]),
+            globs => (Host::open(&self.root)?, globs),
+        };
+        Ok(Box::new(SourceMeter::new(Box::new(host), Selection::new(globs).or_usage()?)))
+    }
+}
+
+impl LoadServer {
+    pub fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
+        let Self { wiring, sensor } = self;
+        let stream = wiring.name.clone().unwrap_or_else(|| sensor.stream_name().to_owned());
+        let server = SensorServer::new(stream, wiring.host(), sensor.step, sensor.meter()?);
+        wiring.run("load-server", Mirror::new("load-server", server).every(sensor.step), None, out).map(drop)
     }
 }
 
