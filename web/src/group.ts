@@ -17,17 +17,53 @@ export interface Group<T> {
   perCore: T[];
 }
 
-/** The group that a signal belongs to. */
+/** What a group's place on the page comes from; the node's own have no host. */
+interface Place {
+  host: string;
+  kind: string;
+}
+
+/** The other host whose signal this is, where the node follows one's stream; `null` for the node's own. */
+export function hostOf(info: SeriesInfo): string | null {
+  const host = info.labels["host"];
+  return info.source === "sensor" && host !== undefined && info.id.startsWith(`${host}/`) ? host : null;
+}
+
+/** The other hosts that signals are of, in order. */
+export function hostsOf(signals: Iterable<{ info: SeriesInfo }>): string[] {
+  const hosts = new Set<string>();
+  for (const { info } of signals) {
+    const host = hostOf(info);
+    if (host !== null) hosts.add(host);
+  }
+  return [...hosts].sort(compare);
+}
+
+/** The group that a signal belongs to. Those of another host begin with its name. */
 export function groupName(info: SeriesInfo): string {
+  const host = hostOf(info);
+  return host === null ? kindOf(info) : `${host} · ${kindOf(info)}`;
+}
+
+/** The name of a signal within its group: its id without the host's and the group's name. */
+export function nameInGroup(info: SeriesInfo): string {
+  const id = idOnHost(info);
+  const prefix = `${kindOf(info)}.`;
+  return id.startsWith(prefix) && id.length > prefix.length ? id.slice(prefix.length) : id;
+}
+
+/** What a signal is about, whatever the host. */
+function kindOf(info: SeriesInfo): string {
   if (info.source === "pushed") return PUSHED;
-  const first = info.id.split(".", 1)[0] ?? info.id;
+  const id = idOnHost(info);
+  const first = id.split(".", 1)[0] ?? id;
   return TOGETHER.get(first) ?? first;
 }
 
-/** The name of a signal within its group: its id without the group's name. */
-export function nameInGroup(info: SeriesInfo): string {
-  const prefix = `${groupName(info)}.`;
-  return info.id.startsWith(prefix) && info.id.length > prefix.length ? info.id.slice(prefix.length) : info.id;
+/** What the signal is called on its host. */
+function idOnHost(info: SeriesInfo): string {
+  const host = hostOf(info);
+  return host === null ? info.id : info.id.slice(host.length + 1);
 }
 
 /** Whether every word of `filter` is in the id, a short name, the sentence or the group of a signal. */
@@ -39,12 +75,16 @@ export function isMatch(info: SeriesInfo, filter: string): boolean {
     .every((word) => text.includes(word));
 }
 
-/** The groups that have signals: the known ones in a fixed order, then others, then what programs pushed. */
+/**
+ * The groups that have signals: the known ones in a fixed order, then others, then what programs pushed, then those of other hosts,
+ * host by host in the same order.
+ */
 export function groupsOf<T extends { info: SeriesInfo }>(signals: Iterable<T>): Group<T>[] {
-  const groups = new Map<string, Group<T>>();
+  const groups = new Map<string, Group<T> & Place>();
   for (const signal of signals) {
     const name = groupName(signal.info);
-    const group = groups.get(name) ?? { name, signals: [], perCore: [] };
+    const [host, kind] = [hostOf(signal.info) ?? "", kindOf(signal.info)];
+    const group = groups.get(name) ?? { name, host, kind, signals: [], perCore: [] };
     groups.set(name, group);
     (coreOf(signal.info) === null ? group.signals : group.perCore).push(signal);
   }
@@ -52,13 +92,20 @@ export function groupsOf<T extends { info: SeriesInfo }>(signals: Iterable<T>): 
     // The node's order within a core is kept: the sort is stable.
     group.perCore.sort((left, right) => (coreOf(left.info) ?? 0) - (coreOf(right.info) ?? 0));
   }
-  return [...groups.values()].sort((left, right) => rank(left.name) - rank(right.name));
+  const inOrder = (left: Place, right: Place) =>
+    compare(left.host, right.host) || rank(left.kind) - rank(right.kind);
+  return [...groups.values()].sort(inOrder);
 }
 
 /** The number of the core that a signal is about; `null` for one that is not about a single core. */
 export function coreOf(info: SeriesInfo): number | null {
   const core = Number(info.labels["core"] ?? NaN);
   return info.source === "sensor" && Number.isInteger(core) ? core : null;
+}
+
+/** The same order in every language. */
+function compare(left: string, right: string): number {
+  return left < right ? -1 : left > right ? 1 : 0;
 }
 
 function rank(name: string): number {

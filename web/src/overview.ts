@@ -2,9 +2,10 @@
 
 import { ApiError, seriesPath, type Api } from "./api.ts";
 import { TILE_STEPS_AHEAD, type Board, type Signal } from "./board.ts";
+import { choice } from "./choice.ts";
 import { make, setText } from "./dom.ts";
 import { lengthParameter } from "./format.ts";
-import { groupsOf, isMatch, type Group } from "./group.ts";
+import { groupsOf, hostOf, hostsOf, isMatch, type Group } from "./group.ts";
 import { isDirection, neighbour } from "./neighbour.ts";
 import { Queue } from "./queue.ts";
 import { Tile, type Frame } from "./tile.ts";
@@ -45,6 +46,8 @@ export class Overview {
   readonly #tileOf = new Map<Element, Tile>();
   #sections: Section[] = [];
   #current: Tile | null = null;
+  /** Whose signals are shown: all hosts' (`undefined`), the node's own (`null`), or those of one that it follows. */
+  #host: string | null | undefined = undefined;
 
   // Tiles a little below the view are drawn too, so that scrolling does not uncover blank ones.
   readonly #views = new IntersectionObserver((entries) => this.#onViews(entries), { rootMargin: "120px" });
@@ -70,7 +73,8 @@ export class Overview {
     this.#inView.clear();
     this.#tileOf.clear();
     this.#sections = groupsOf(this.#board.signals.values()).map((group) => this.#section(group, open.has(group.name)));
-    this.element.replaceChildren(...this.#sections.map(({ element }) => element), this.#none);
+    const hosts = this.#hostChoice();
+    this.element.replaceChildren(...hosts, ...this.#sections.map(({ element }) => element), this.#none);
     this.#current = null;
     this.#applyFilter();
     if (focused) this.focus(focused);
@@ -88,6 +92,23 @@ export class Overview {
   focus(id: string): void {
     const tile = this.#shownTiles().find(({ signal }) => signal.info.id === id);
     tile?.element.focus();
+  }
+
+  /** Nothing to choose where the node follows nobody. */
+  #hostChoice(): HTMLElement[] {
+    const hosts = hostsOf(this.#board.signals.values());
+    if (typeof this.#host === "string" && !hosts.includes(this.#host)) this.#host = undefined;
+    if (hosts.length === 0) return [];
+    const options = [
+      { value: undefined, text: "all" },
+      { value: null, text: "this one" },
+      ...hosts.map((host) => ({ value: host, text: host })),
+    ];
+    const chosen = choice<string | null | undefined>("host", "host", options, this.#host, (host) => {
+      this.#host = host;
+      this.#applyFilter();
+    });
+    return [chosen];
   }
 
   #section(group: Group<Signal>, isOpen: boolean): Section {
@@ -120,7 +141,8 @@ export class Overview {
     const filter = this.filter.value.trim();
     let nShown = 0;
     for (const { element, cores, tiles } of this.#sections) {
-      const shown = tiles.filter(({ signal }) => isMatch(signal.info, filter));
+      const isOfHost = ({ signal }: Tile) => this.#host === undefined || hostOf(signal.info) === this.#host;
+      const shown = tiles.filter((tile) => isOfHost(tile) && isMatch(tile.signal.info, filter));
       tiles.forEach((tile) => (tile.element.hidden = !shown.includes(tile)));
       element.hidden = shown.length === 0;
       nShown += shown.length;

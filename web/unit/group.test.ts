@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { groupsOf, isMatch, nameInGroup } from "../src/group.ts";
+import { groupsOf, hostOf, hostsOf, isMatch, nameInGroup } from "../src/group.ts";
 import type { SeriesInfo } from "../src/wire.ts";
 
 function signal(id: string, more: Partial<SeriesInfo> = {}): { info: SeriesInfo } {
@@ -35,4 +35,17 @@ test("a filter matches where every word does", () => {
     true,
   ]);
   expect(isMatch(info, "net disk")).toBe(false);
+});
+
+test("another host's groups come after the node's own, host by host in the same order", () => {
+  const of = (host: string, id: string) => signal(`${host}/${id}`, { labels: { host } });
+  const signals = [of("b", "cpu.busy"), of("a", "cpu.busy"), of("a", "load.1m"), signal("net.lo.sent")];
+  expect(groupsOf(signals).map(({ name }) => name)).toEqual(["net", "a · load", "a · cpu", "b · cpu"]);
+  expect(nameInGroup(of("a", "cpu.busy").info)).toBe("busy");
+  expect(hostsOf(signals)).toEqual(["a", "b"]);
+  expect(isMatch(of("a", "cpu.busy").info, "a cpu")).toBe(true);
+});
+
+test("a label of that name does not make an exporter's series another host's", () => {
+  expect(hostOf(signal('up{host="a"}', { labels: { host: "a" } }).info)).toBeNull();
 });

@@ -4,6 +4,7 @@ pub mod analyze;
 pub mod ask;
 pub mod availability_study;
 pub mod completions;
+pub mod compose;
 pub mod crossval;
 pub mod export;
 pub mod fit;

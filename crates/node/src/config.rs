@@ -8,6 +8,8 @@ use predict::Spec;
 use sensor::HybridSettings;
 
 use crate::error::StartError;
+use crate::follow::FollowSettings;
+use crate::outlet::OutletSettings;
 use crate::remote::{self, RemoteWrite};
 use crate::select::Selection;
 use stream::Token;
@@ -44,6 +46,10 @@ pub struct Config {
     pub hybrid: Option<HybridSettings>,
     /// Servers that samples and forecasts are written to.
     pub remote_writes: Vec<RemoteWrite>,
+    /// Streams that the node sends.
+    pub outlets: Vec<OutletSettings>,
+    /// Streams of other hosts that it follows, each as a feed.
+    pub follow: Vec<FollowSettings>,
 }
 
 impl Default for Config {
@@ -59,6 +65,8 @@ impl Default for Config {
             select: Selection::default(),
             hybrid: None,
             remote_writes: Vec::new(),
+            outlets: Vec::new(),
+            follow: Vec::new(),
         }
     }
 }

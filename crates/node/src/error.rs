@@ -112,6 +112,15 @@ pub enum StartError {
         /// Why.
         source: Box<remote_write::StartError>,
     },
+    /// An endpoint of a stream.
+    #[error(transparent)]
+    Stream(#[from] stream::OpenError),
+    /// Two streams that go out have the same name.
+    #[error("the stream `{stream}` is given twice; give each a `name` of its own")]
+    StreamTwice {
+        /// Their name.
+        stream: String,
+    },
     /// The system has no thread left.
     #[error("cannot start the sampler's thread")]
     NoThread(#[source] io::Error),

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use prometheus::proto::{Counter, LabelPair, Metric, MetricFamily, MetricType};
 
-use crate::hub::{Counters, Gauge, RemoteCounters};
+use crate::hub::{Counters, Gauge, Hub, RemoteCounters};
 
 /// The confidence of the bounds, as a label value.
 const CONFIDENCE: &str = "0.95";
@@ -72,6 +72,36 @@ impl Families {
         }
         for (name, help, value) in totals {
             self.add(name, help, MetricType::COUNTER, Vec::new(), value as f64);
+        }
+    }
+
+    /// What happened at each endpoint of each stream.
+    pub(crate) fn add_streams(&mut self, hub: &Hub) {
+        let (gauges, dropped) = hub.stream_gauges();
+        for gauge in gauges {
+            let counted = &gauge.status.counted;
+            let labels = vec![label("endpoint", &gauge.status.endpoint), label("stream", &gauge.stream)];
+            let totals = [
+                ("foretop_stream_frames_total", "Frames read or written.", counted.n_frames),
+                ("foretop_stream_bytes_total", "Bytes of those frames.", counted.n_bytes),
+                ("foretop_stream_dropped_total", "Frames that slow readers did not get.", counted.n_dropped),
+                ("foretop_stream_bad_frames_total", "What came in and was no frame, or said nothing.", counted.n_bad),
+                ("foretop_stream_connects_total", "Connections that there have been.", counted.n_connects),
+            ];
+            for (name, help, value) in totals {
+                self.add(name, help, MetricType::COUNTER, labels.clone(), value as f64);
+            }
+            let gauges = [
+                ("foretop_stream_connections", "Connections that are there.", counted.n_connected),
+                ("foretop_stream_backlog_bytes", "Bytes that wait for the slowest reader.", counted.backlog_bytes),
+            ];
+            for (name, help, value) in gauges {
+                self.add(name, help, MetricType::GAUGE, labels.clone(), value as f64);
+            }
+        }
+        for (stream, n_dropped) in dropped {
+            let (name, help) = ("foretop_stream_ticks_dropped_total", "Ticks that a stream was too busy to take.");
+            self.add(name, help, MetricType::COUNTER, vec![label("stream", &stream)], n_dropped as f64);
         }
     }
 

@@ -12,6 +12,7 @@ mod pushed;
 mod remotes;
 mod run_time;
 mod series;
+pub(crate) mod streams;
 
 use std::collections::BTreeMap;
 use std::io;
@@ -22,7 +23,7 @@ use sensor::Readings;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, broadcast};
 use units::Timestamp;
 
-pub(crate) use self::forecasts::{GAUGE_HORIZONS, Gauge, Metric};
+pub(crate) use self::forecasts::{GAUGE_HORIZONS, Gauge, Metric, Oracle};
 pub(crate) use self::health::Counters;
 pub(crate) use self::history::TimeRange;
 pub(crate) use self::remotes::RemoteCounters;
@@ -31,6 +32,7 @@ pub(crate) use crate::error::QueryError;
 
 use self::fitter::{Due as DueFit, Fitter};
 use self::health::Pulse;
+use self::streams::Streams;
 use crate::api;
 use crate::clock::Clock;
 use crate::engine::{Engine, FeedPlan};
@@ -84,6 +86,7 @@ pub(crate) struct Hub {
     places: Arc<Semaphore>,
     /// The servers that are written to.
     remotes: OnceLock<Vec<Arc<Remote>>>,
+    streams: Mutex<Streams>,
 }
 
 impl Hub {
@@ -100,6 +103,7 @@ impl Hub {
             ticks,
             places: Arc::new(Semaphore::new(READERS_MAX)),
             remotes: OnceLock::new(),
+            streams: Mutex::default(),
         }
     }
 
@@ -130,6 +134,8 @@ impl Hub {
         // Time goes by the host's ticks, whatever the steps of feeds are.
         let tick = feed.is_none().then_some(Moment { label: due.label, now });
         let mut batch = Batch { tick, ..Batch::default() };
+        // The host's ticks go out as streams; those of feeds are others' to send.
+        let is_sent = feed.is_none() && self.has_outlets();
         let mut engine = self.engine();
         for (signal, value) in readings {
             if engine.measures(signal.id()) || self.facts.select.takes(signal.id()) {
@@ -138,13 +144,16 @@ impl Hub {
         }
         let name = feed.map(|feed| &*feed.name);
         engine.finish_tick(name, due.label, self.facts.patience);
-        let has_readers = self.ticks.receiver_count() > 0 || !self.remotes().is_empty();
+        let has_readers = is_sent || self.ticks.receiver_count() > 0 || !self.remotes().is_empty();
         let values = if has_readers { engine.values_of(name) } else { Vec::new() };
         let step = feed.map_or(engine.sensor_plan(), |feed| &feed.plan).step;
         let fits = engine.take_tasks();
         drop(engine);
         self.fit(fits);
         self.store.put(batch);
+        if is_sent {
+            self.send(due.label, &values);
+        }
         let tick = Arc::new(Tick { time: due.label, step, values });
         self.offer(&tick);
         self.publish(tick);
@@ -180,8 +189,9 @@ impl Hub {
         }
     }
 
-    /// Ends the thread that fits, writes what waits, and ends the store's thread.
+    /// Ends streams and the thread that fits, writes what waits, and ends the store's thread.
     pub(crate) fn close(&self) {
+        self.close_streams();
         drop(self.fitter().take());
         self.store.close();
     }

@@ -64,7 +64,6 @@ impl Node {
     /// Whoever drops the future may have to wait until the store is open before the data directory is free again.
     pub async fn start(config: Config, feeds: Vec<Feed>) -> Result<Self, StartError> {
         config.check()?;
-        feed::check(&feeds)?;
         let listener = listen(config.listen).await?;
         let address =
             listener.local_addr().map_err(|source| StartError::CannotListen { address: config.listen, source })?;
@@ -118,7 +117,18 @@ async fn serve(listener: TcpListener, hub: Arc<Hub>, access: Access, asked: ones
 }
 
 /// Everything that blocks: sensors, store, replay, threads.
-fn begin(config: &Config, feeds: Vec<Feed>, clock: Arc<dyn Clock>) -> Result<(Parts, Vec<api::Absent>), StartError> {
+fn begin(
+    config: &Config,
+    mut feeds: Vec<Feed>,
+    clock: Arc<dyn Clock>,
+) -> Result<(Parts, Vec<api::Absent>), StartError> {
+    let mut watched = Vec::with_capacity(config.follow.len());
+    for follow in config.follow.iter().cloned() {
+        let (feed, followed) = follow.start()?;
+        feeds.push(feed);
+        watched.push(followed);
+    }
+    feed::check(&feeds)?;
     let mut host = Host::open(&config.root)?;
     if let Some(settings) = config.hybrid {
         host.start_hybrid(settings)?;
@@ -127,6 +137,7 @@ fn begin(config: &Config, feeds: Vec<Feed>, clock: Arc<dyn Clock>) -> Result<(Pa
     let (hub, schedule) = assemble(config, &plans, &host, Arc::clone(&clock))?;
     hub.start_fitter().map_err(StartError::NoThread)?;
     let remotes = remote::start(&config.remote_writes, config.data_dir.as_deref(), &hub)?;
+    hub.start_streams(config.outlets.clone(), watched)?;
     let absent = hub.health().absent;
     let mut samplers = vec![Sampler::new(Arc::clone(&clock), schedule, Box::new(host), None, Arc::clone(&hub))];
     for (feed, plan) in feeds.into_iter().zip(plans) {

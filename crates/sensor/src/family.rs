@@ -141,12 +141,28 @@ impl Family {
         rest.split_once('}').map(|(name, _)| name)
     }
 
+    /// What stands in `id` where the pattern has its label.
+    fn label_in<'a>(&self, id: &'a str) -> Option<&'a str> {
+        let (before, rest) = self.pattern.split_once('{')?;
+        let (_, after) = rest.split_once('}')?;
+        id.strip_prefix(before)?.strip_suffix(after).filter(|label| !label.is_empty())
+    }
+
     /// The words of the pattern between the dots, with or without the label's name as one of them.
     fn words(&self, with_label: bool) -> Vec<&str> {
         let is_label = |word: &&str| word.starts_with('{');
         let words = self.pattern.split('.').filter(|word| with_label || !is_label(word));
         words.map(|word| word.trim_matches(['{', '}'])).collect()
     }
+}
+
+/// The row of the table that a signal called `id` belongs to, and what stands for its label if it has one.
+///
+/// For ids that come from elsewhere, such as another host. A row without a label goes before one with.
+#[must_use]
+pub fn family_of_signal(id: &str) -> Option<(&'static Family, Option<&str>)> {
+    let only = FAMILIES.iter().find(|family| family.pattern == id).map(|family| (family, None));
+    only.or_else(|| FAMILIES.iter().find_map(|family| Some((family, Some(family.label_in(id)?)))))
 }
 
 /// The row of `pattern`. Called in constants only, so a name that is not in the table does not compile.
@@ -373,6 +389,22 @@ mod tests {
     fn a_core_s_metric_is_not_that_of_all_cores() {
         check_metric("cpu.busy", "foretop_cpu_busy_ratio", None);
         check_metric("cpu.{core}.busy", "foretop_cpu_core_busy_ratio", Some("core"));
+    }
+
+    #[track_caller]
+    fn check_row(id: &str, expected: Option<(&str, Option<&str>)>) {
+        let found = family_of_signal(id);
+        assert_eq!(found.as_ref().map(|(family, label)| (&*family.pattern, *label)), expected);
+    }
+
+    #[test]
+    fn an_id_from_elsewhere_finds_its_row() {
+        check_row("cpu.busy", Some(("cpu.busy", None)));
+        check_row("cpu.12.busy", Some(("cpu.{core}.busy", Some("12"))));
+        check_row("cpu.availability.vmstat", Some(("cpu.availability.vmstat", None)));
+        check_row("net.eth0.100.sent", Some(("net.{interface}.sent", Some("eth0.100"))));
+        check_row("net..sent", None);
+        check_row("gpu_busy", None);
     }
 
     #[test]

@@ -57,7 +57,7 @@ mod swap;
 
 pub use error::{OpenError, ReadError};
 pub use exporter::{Exporter, ExporterSettings, ExporterSettingsError, ScrapeError};
-pub use family::{FAMILIES, Family, Kind, Range, Unit};
+pub use family::{FAMILIES, Family, Kind, Range, Unit, family_of_signal};
 pub use host::{Absent, Host};
 pub use hybrid::{HybridError, HybridSettings};
 pub use markdown::signals_markdown;

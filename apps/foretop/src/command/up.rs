@@ -3,6 +3,7 @@
 mod feeds;
 mod remote_write;
 mod settings;
+mod streams;
 
 use std::io::{self, IsTerminal, Write};
 use std::path::PathBuf;
@@ -15,6 +16,7 @@ use clap::builder::FalseyValueParser;
 use node::{Node, StartError, api};
 use predict::Spec;
 use sensor::flow::transfer::{Responder, ResponderSettings};
+use stream::{Endpoint, OpenError};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tracing_subscriber::EnvFilter;
 use units::span;
@@ -44,6 +46,8 @@ const LOOK_EVERY: Duration = Duration::from_millis(20);
     "foretop up --flow db2=db2.example:7312 --responder 0.0.0.0:7312 --flow-token-file ~/.config/foretop/flow-token",
     "foretop up --prometheus http://prometheus:9090 --query 'busy=sum(rate(node_cpu_seconds_total{mode!=\"idle\"}[1m]))'",
     "foretop up --remote-write http://prometheus:9090/api/v1/write",
+    "foretop up --stream connect:tcp:7313",
+    "foretop up --follow source:tcp:localhost:7313",
     "foretop up --config foretop.toml --show-config",
 ]))]
 pub struct Up {
@@ -133,6 +137,17 @@ struct Flags {
     /// Write samples and forecasts to a server that takes Prometheus remote write: http://host:9090/api/v1/write; may be repeated
     #[arg(long, value_name = "URL", env = "FORETOP_REMOTE_WRITE", value_delimiter = ',')]
     remote_write: Vec<String>,
+    /// Send what this host measures as a stream, as in connect:tcp:7313; may be repeated
+    #[arg(long, value_name = "ENDPOINT", env = "FORETOP_STREAM", value_delimiter = ',')]
+    stream: Vec<Endpoint>,
+
+    /// Follow another host's stream, as in source:tcp:db1:7313; may be repeated
+    #[arg(long, value_name = "ENDPOINT", env = "FORETOP_FOLLOW", value_delimiter = ',')]
+    follow: Vec<Endpoint>,
+
+    /// File that holds the token which streams need; its mode has to be 600
+    #[arg(long, value_name = "PATH", env = "FORETOP_STREAM_TOKEN_FILE")]
+    stream_token_file: Option<PathBuf>,
 
     /// Read /proc and /sys below this folder: a recorded host
     #[arg(long, value_name = "PATH", env = "FORETOP_ROOT")]
@@ -229,11 +244,13 @@ fn start_responder(settings: ResponderSettings) -> anyhow::Result<Responder> {
 fn is_usage(error: &StartError) -> bool {
     use StartError::{
         FeedStepOutOfRange, FeedTwice, Hybrid, RemoteWriteLabel, RemoteWriteName, RemoteWriteSpan, RemoteWriteTwice,
-        RetentionTooShort, StepOutOfRange, Unprotected,
+        RetentionTooShort, StepOutOfRange, Stream, StreamTwice, Unprotected,
     };
     matches!(
         error,
         Unprotected { .. }
+            | Stream(OpenError::Unprotected { .. } | OpenError::Role { .. })
+            | StreamTwice { .. }
             | Hybrid(_)
             | StepOutOfRange { .. }
             | RetentionTooShort { .. }

@@ -2,7 +2,9 @@
 #![forbid(unsafe_code)]
 
 mod analyze;
+mod cluster;
 mod command;
+mod compose;
 mod crossval;
 mod feeds;
 mod fit;

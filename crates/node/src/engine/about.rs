@@ -125,14 +125,25 @@ impl About {
         }
     }
 
-    /// Sorts by the sensors' table, then what is not in it, then pushed series. What has the same label stays together: all of
-    /// `net.eth0` before all of `net.lo`, and `cpu.2` before `cpu.10`.
+    /// The other host whose signal it is, where a stream of one is followed.
+    fn host(&self) -> Option<&Arc<str>> {
+        let Origin::Sensor { signal, .. } = &self.origin else { return None };
+        let (_, host) = signal.labels().iter().find(|(name, _)| &**name == "host")?;
+        // Exporters have labels of that name as well, in braces at the end of their ids.
+        self.id.strip_prefix(&**host).is_some_and(|rest| rest.starts_with('/')).then_some(host)
+    }
+
+    /// Sorts by host, this one first; then by the sensors' table, then what is not in it, then pushed series. What has the same label
+    /// stays together: all of `net.eth0` before all of `net.lo`, and `cpu.2` before `cpu.10`.
     pub(crate) fn place(&self) -> Place {
         let Origin::Sensor { signal, .. } = &self.origin else {
-            return Place { block: usize::MAX, number: None, label: None, row: usize::MAX, id: Arc::clone(&self.id) };
+            let (block, row) = (usize::MAX, usize::MAX);
+            return Place { host: None, block, number: None, label: None, row, id: Arc::clone(&self.id) };
         };
-        let family = signal.family();
-        let label = if signal.is_listed() { signal.labels().first().map(|(_, value)| value) } else { None };
+        let (family, host) = (signal.family(), self.host());
+        let is_of_table = signal.is_listed() || host.is_some();
+        let label = signal.labels().iter().find(|(name, _)| is_of_table && family.label_name() == Some(name));
+        let label = label.map(|(_, value)| value);
         let row_of = |matches: &dyn Fn(&Family) -> bool| FAMILIES.iter().position(matches).unwrap_or(FAMILIES.len());
         let row = row_of(&|other| other.pattern == family.pattern);
         fn stem(family: &Family) -> Option<&str> {
@@ -143,13 +154,14 @@ impl About {
             None => row,
         };
         let number = label.and_then(|label| label.parse().ok());
-        Place { block, number, label: label.cloned(), row, id: Arc::clone(&self.id) }
+        Place { host: host.cloned(), block, number, label: label.cloned(), row, id: Arc::clone(&self.id) }
     }
 }
 
 /// Where a series stands among all of them; fields in the order in which they count.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Place {
+    host: Option<Arc<str>>,
     block: usize,
     number: Option<u64>,
     label: Option<Arc<str>>,
@@ -177,6 +189,28 @@ mod tests {
             place("load.15m", None),
             place("cpu.busy", None),
             place("memory.available", None),
+        ];
+        assert!(in_order.is_sorted());
+    }
+
+    #[test]
+    fn another_host_s_signals_stand_together_after_our_own() {
+        let of_host = |host: &str, pattern: &str, core: Option<&str>| {
+            let family = FAMILIES.iter().find(|family| family.pattern == pattern).expect("the pattern is in the table");
+            let name = pattern.replace("{core}", core.unwrap_or_default());
+            let id: Arc<str> = format!("{host}/{name}").into();
+            let labels = [("host", Some(host)), ("core", core)];
+            let labels = labels.into_iter().filter_map(|(name, value)| Some((name.into(), value?.into()))).collect();
+            let signal = Signal::made(Arc::new(family.clone()), Arc::clone(&id), labels);
+            let origin = Origin::Sensor { signal, feed: Some("follow".into()) };
+            About { key: 0, id, origin, step: Duration::from_secs(1), created: Timestamp::from_nanos(0) }.place()
+        };
+        let in_order = [
+            place("memory.available", None),
+            of_host("a", "load.1m", None),
+            of_host("a", "cpu.{core}.busy", Some("2")),
+            of_host("a", "cpu.{core}.busy", Some("10")),
+            of_host("b", "load.1m", None),
         ];
         assert!(in_order.is_sorted());
     }

@@ -28,6 +28,7 @@ pub(super) async fn metrics(State(app): State<App>, _: Query<NoParameters>) -> R
         }
         families.add_node(&hub.counters());
         hub.remote_counters().iter().for_each(|remote| families.add_remote(remote));
+        families.add_streams(&hub);
         families.add_process();
         TextEncoder::new().encode_to_string(&families.finish()).map_err(|error| Refusal::internal(&error))
     });

@@ -63,10 +63,10 @@ pub(crate) struct Bounds {
 }
 
 /// A copy of what a forecast is made from, so that it can be made while the engine goes on.
-pub(super) struct Oracle {
+pub(crate) struct Oracle {
     predictor: Predictor,
     range: api::Range,
-    pub(super) origin: Timestamp,
+    pub(crate) origin: Timestamp,
     pub(super) step: Duration,
 }
 
@@ -152,7 +152,7 @@ impl GaugeCopy {
 }
 
 impl Oracle {
-    pub(super) fn of(entry: &Entry) -> Result<Self, QueryError> {
+    pub(crate) fn of(entry: &Entry) -> Result<Self, QueryError> {
         let forecaster = &entry.forecaster;
         let (Some(predictor), Some(origin)) = (forecaster.speaking(), forecaster.last()) else {
             let have = forecaster.waiting().map_or(0, |(_, n_known)| n_known);
@@ -161,7 +161,7 @@ impl Oracle {
         Ok(Self { predictor: predictor.clone(), range: entry.about.range(), origin, step: entry.about.step })
     }
 
-    pub(super) fn forecast(&self, n_leads: usize) -> Forecast {
+    pub(crate) fn forecast(&self, n_leads: usize) -> Forecast {
         let mut forecast = Forecast::default();
         forecast_within(&self.predictor, n_leads, self.range, &mut forecast);
         forecast

@@ -104,6 +104,7 @@ impl Hub {
             problems.extend(pulse.sensor_problem.as_ref().map(|problem| format!("{name}: {problem}")));
         }
         problems.extend(self.remotes().iter().flat_map(|remote| remote.problems()));
+        problems.extend(self.problems_of_streams());
         api::Health {
             status: if problems.is_empty() { api::Status::Ok } else { api::Status::Degraded },
             problems,

@@ -64,11 +64,12 @@ fn signal(row: &SqlRow<'_>) -> rusqlite::Result<Option<Signal>> {
     let Ok(labels) = serde_json::from_str(&labels) else { return Ok(None) };
     let is_rate = row.get::<_, Option<String>>("kind")?.as_deref() == Some(Kind::Rate.as_str());
     let family = Family {
-        pattern: pattern.into(),
         unit: Unit::Named(row.get("unit")?),
         kind: if is_rate { Kind::Rate } else { Kind::Gauge },
         sentence: row.get::<_, String>("sentence")?.into(),
-        range: Range { min: None, max: None },
+        // Another host's signals are described by the table, too.
+        range: family_of(&pattern).map_or(Range { min: None, max: None }, |row| row.range),
+        pattern: pattern.into(),
         alias: None,
     };
     Ok(Some(Signal::made(family.into(), row.get("id")?, labels)))

@@ -79,7 +79,7 @@ fn an_answer_may_come_later_and_holds_nobody_else_up() {
         let waiting = scope
             .spawn(|| Caller::open(&place, &Security::default()).unwrap().call(Ask::Refit {}, PATIENCE).unwrap().0);
         let mut other = Caller::open(&place, &Security::default()).unwrap();
-        testkit::wait_until("the first has asked", PATIENCE, || {
+        wait_until("the first has asked", PATIENCE, || {
             let (status, _) = other.call(Ask::Status {}, PATIENCE).unwrap();
             matches!(status, Answer::Status(status) if status.facts[0].1 == "1").then_some(())
         });

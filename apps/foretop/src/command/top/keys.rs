@@ -43,6 +43,7 @@ impl State {
             KeyCode::Char('v') => self.sort_by(Sort::Value),
             KeyCode::Char('u') => self.sort_by(Sort::Uncertainty),
             KeyCode::Char('c') => self.sort_by(Sort::Change),
+            KeyCode::Char('o') => self.next_host(),
             KeyCode::Char('r') => self.is_reversed = !self.is_reversed,
             KeyCode::Char('+' | '=') | KeyCode::Right => self.shift_horizon(true),
             KeyCode::Char('-') | KeyCode::Left => self.shift_horizon(false),

@@ -19,6 +19,8 @@ pub struct Row {
     /// As people see it.
     pub name: String,
     pub aliases: Vec<String>,
+    /// The other host that it is of, where the node follows one's stream.
+    pub host: Option<String>,
     pub unit: String,
     pub sentence: String,
     pub model: String,
@@ -36,6 +38,7 @@ impl Row {
             id: series.id.clone(),
             name: String::new(),
             aliases: Vec::new(),
+            host: None,
             unit: String::new(),
             sentence: String::new(),
             model: String::new(),
@@ -52,6 +55,9 @@ impl Row {
     pub fn describe(&mut self, series: &api::Series) {
         self.name = printable(&series.id);
         self.aliases = series.aliases.iter().map(|alias| printable(alias)).collect();
+        // An exporter's label of that name is in braces at the end of the id.
+        let is_of = |host: &&String| series.id.strip_prefix(host.as_str()).is_some_and(|rest| rest.starts_with('/'));
+        self.host = series.labels.get("host").filter(is_of).map(|host| printable(host));
         self.unit = printable(&series.unit);
         self.sentence = printable(&series.sentence);
         self.model = match &series.model_speaking {

@@ -1,5 +1,8 @@
 //! Everything that `top` shows, and how news changes it. Knows no terminal, no network and no clock.
 
+use std::collections::BTreeSet;
+use std::ops::Bound;
+
 use clap::ValueEnum;
 use node::api;
 
@@ -24,6 +27,17 @@ pub enum Sort {
     Uncertainty,
     /// Change expected as a share of the value, greatest first.
     Change,
+}
+
+/// Whose signals are shown.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ShownHost {
+    /// Everybody's.
+    All,
+    /// Those of the node's own host.
+    Own,
+    /// Those of a host that the node follows.
+    Followed(String),
 }
 
 /// What the keys mean at the moment.
@@ -77,6 +91,8 @@ pub struct State {
     pub is_reversed: bool,
     /// Lower case; a signal is shown when its name has it anywhere.
     pub filter: String,
+    /// Whose signals are shown.
+    pub host: ShownHost,
     pub mode: Mode,
     /// The selected signal's id.
     pub selected: Option<String>,
@@ -96,6 +112,7 @@ impl State {
             sort,
             is_reversed: false,
             filter: filter.to_lowercase(),
+            host: ShownHost::All,
             mode: Mode::List,
             selected: None,
             detail: Detail::default(),
@@ -186,9 +203,29 @@ impl State {
         rows
     }
 
+    /// Shows the next host alone, and after the last one all of them again.
+    pub fn next_host(&mut self) {
+        let hosts: BTreeSet<&String> = self.rows.iter().filter_map(|row| row.host.as_ref()).collect();
+        let first = || hosts.first().map_or(ShownHost::All, |host| ShownHost::Followed((*host).clone()));
+        self.host = match &self.host {
+            ShownHost::All if hosts.is_empty() => ShownHost::All,
+            ShownHost::All => ShownHost::Own,
+            ShownHost::Own => first(),
+            ShownHost::Followed(host) => {
+                let next = hosts.range::<String, _>((Bound::Excluded(host), Bound::Unbounded)).next();
+                next.map_or(ShownHost::All, |next| ShownHost::Followed((*next).clone()))
+            }
+        };
+    }
+
     fn shows(&self, row: &Row) -> bool {
+        let is_of_host = match &self.host {
+            ShownHost::All => true,
+            ShownHost::Own => row.host.is_none(),
+            ShownHost::Followed(host) => row.host.as_ref() == Some(host),
+        };
         let has = |text: &String| text.to_lowercase().contains(&self.filter);
-        has(&row.name) || row.aliases.iter().any(has)
+        is_of_host && (has(&row.name) || row.aliases.iter().any(has))
     }
 
     /// Where the selected signal is among the visible ones; the first one when it is not among them.
@@ -245,6 +282,24 @@ mod tests {
         assert_eq!(names(&state), ["cpu.availability.vmstat"]);
         state.filter = "short.cpu".to_owned();
         assert_eq!(names(&state), ["cpu.availability.vmstat"]);
+    }
+
+    #[test]
+    fn hosts_are_shown_one_after_the_other_and_then_all_again() {
+        let mut state = sample::state();
+        state.next_host();
+        assert_eq!(state.host, ShownHost::All, "there is only one");
+        let mut list = sample::list(&["load.1m", "a/load.1m", "b/load.1m"]);
+        for (series, host) in list.series[1..].iter_mut().zip(["a", "b"]) {
+            series.labels.insert("host".to_owned(), host.to_owned());
+        }
+        state.apply(Update::Series(list));
+        let mut shown = Vec::new();
+        for _ in 0..4 {
+            state.next_host();
+            shown.push(names(&state).join(" "));
+        }
+        assert_eq!(shown, ["load.1m", "a/load.1m", "b/load.1m", "a/load.1m b/load.1m load.1m"]);
     }
 
     #[test]

@@ -11,7 +11,7 @@ use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::{Line, Span};
 
-use super::state::{Link, Mode, State};
+use super::state::{Link, Mode, ShownHost, State};
 pub use list::HEADER_HEIGHT;
 pub use palette::Palette;
 
@@ -42,6 +42,11 @@ pub fn height_of_all(state: &State) -> u16 {
 
 fn title_line<'a>(state: &'a State, palette: &Palette) -> Line<'a> {
     let host = state.node.as_ref().map_or("", |node| node.host.as_str());
+    let shown = match &state.host {
+        ShownHost::All => "",
+        ShownHost::Own => "  this host alone",
+        ShownHost::Followed(host) => &format!("  {host} alone"),
+    };
     let rhythm = state.node.as_ref().map_or_else(String::new, |node| format!("every {} s", node.step_seconds));
     let (link, style) = match &state.link {
         Link::Connecting => ("connecting".to_owned(), palette.dim),
@@ -51,7 +56,7 @@ fn title_line<'a>(state: &'a State, palette: &Palette) -> Line<'a> {
     Line::from(vec![
         Span::styled("foretop", palette.heading),
         Span::raw("  "),
-        Span::styled(host, palette.heading),
+        Span::styled(format!("{host}{shown}"), palette.heading),
         Span::raw("  "),
         Span::styled(format!("{rhythm}  {}  ", state.place), palette.dim),
         Span::styled(link, style),
@@ -196,13 +201,14 @@ mod tests {
         state.mode = Mode::Help;
         check(
             &state,
-            (72, 20),
+            (72, 21),
             &expect![[r#"
                 foretop  db1  every 1 s  http://127.0.0.1:7311  live
                 ↑ ↓  j k  select a signal; PageUp, PageDown, Home, End go further
                 Enter     the signal large: chart, model, accuracy
                 Esc       back; in the list, clear the filter
                 /         show only signals with a text in their names
+                o         one host after the other, where the node follows others
                 t         as the node lists them
                 n         sort by name
                 v         sort by value

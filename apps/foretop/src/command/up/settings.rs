@@ -17,6 +17,7 @@ use serde::{Deserialize, Serialize};
 
 use super::feeds::{QuerySection, ResponderSection, ScrapeSection, SnmpSection, TransferSection};
 use super::remote_write::RemoteWriteSection;
+use super::streams::{FollowSection, StreamSection};
 use super::{Flags, Peer};
 
 /// Everything that can be set.
@@ -41,6 +42,10 @@ pub struct Settings {
     pub scrape: Vec<ScrapeSection>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub transfer: Vec<TransferSection>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub stream: Vec<StreamSection>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub follow: Vec<FollowSection>,
 }
 
 /// `[node]`: what is measured, and where it is served.
@@ -173,6 +178,9 @@ impl Settings {
             query,
             prometheus,
             remote_write,
+            stream,
+            follow,
+            stream_token_file,
             log,
         } = flags;
         replace(&mut self.node.listen, listen);
@@ -197,6 +205,10 @@ impl Settings {
         replace(&mut self.transfer, Some(transfers.collect()).filter(|all: &Vec<_>| !all.is_empty()));
         let responder = responder.map(|listen| ResponderSection { listen, token_file: token() });
         self.responder = responder.or_else(|| self.responder.take());
+        let streams = (!stream.is_empty()).then(|| vec![StreamSection::new(stream, stream_token_file.clone())]);
+        replace(&mut self.stream, streams);
+        let followed = follow.into_iter().map(|endpoint| FollowSection::new(endpoint, stream_token_file.clone()));
+        replace(&mut self.follow, Some(followed.collect()).filter(|all: &Vec<_>| !all.is_empty()));
         self.access.token_file = token_file.or_else(|| self.access.token_file.take());
         // A folder that is given here outweighs a file that asks for none.
         self.store.in_memory = in_memory || (self.store.in_memory && data_dir.is_none());
@@ -211,7 +223,7 @@ impl Settings {
     /// What the node takes, checked against this machine.
     ///
     /// # Errors
-    /// When a name does not resolve, a glob is none, or the token's file is not usable. Ranges are for the node to check.
+    /// When a name does not resolve, a glob is none, or a file of a token or certificate is not usable. Ranges are for the node to check.
     pub fn to_node_config(&self) -> anyhow::Result<Config> {
         Ok(Config {
             listen: resolve(&self.node.listen)?,
@@ -224,6 +236,8 @@ impl Settings {
             select: Selection::new(&self.node.only, &self.node.without)?,
             hybrid: self.hybrid.enabled.then_some(self.hybrid.settings()),
             remote_writes: self.to_remote_writes()?,
+            outlets: self.stream.iter().map(StreamSection::to_outlet).collect::<Result<_, _>>()?,
+            follow: self.follow.iter().map(FollowSection::to_follow).collect::<Result<_, _>>()?,
         })
     }
 }

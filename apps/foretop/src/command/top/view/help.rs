@@ -6,11 +6,12 @@ use ratatui::text::{Line, Span};
 
 use super::palette::Palette;
 
-const KEYS: [(&str, &str); 12] = [
+const KEYS: [(&str, &str); 13] = [
     ("↑ ↓  j k", "select a signal; PageUp, PageDown, Home, End go further"),
     ("Enter", "the signal large: chart, model, accuracy"),
     ("Esc", "back; in the list, clear the filter"),
     ("/", "show only signals with a text in their names"),
+    ("o", "one host after the other, where the node follows others"),
     ("t", "as the node lists them"),
     ("n", "sort by name"),
     ("v", "sort by value"),

@@ -1,0 +1,93 @@
+//! The folder of one run: sockets and logs, for its owner alone, gone with the run.
+
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use tempfile::TempDir;
+
+use crate::error::ComposeError;
+
+const PREFIX: &str = "foretop-compose-";
+
+/// Locked as long as the run goes on.
+const LOCK_NAME: &str = "lock";
+
+/// The folder of one run. It is removed when this is dropped; that of a run that was killed, by the next run.
+#[derive(Debug)]
+pub struct RunFolder {
+    folder: TempDir,
+    _lock: File,
+}
+
+impl RunFolder {
+    /// Makes one in the user's folder for such things, else in that for temporary files.
+    ///
+    /// # Errors
+    /// [`ComposeError::RunFolder`] when it cannot be made.
+    pub fn make() -> Result<Self, ComposeError> {
+        let of_user = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from).filter(|path| path.is_dir());
+        Self::make_in(&of_user.unwrap_or_else(std::env::temp_dir))
+    }
+
+    /// Makes one in this folder.
+    ///
+    /// # Errors
+    /// [`ComposeError::RunFolder`] when it cannot be made.
+    pub fn make_in(parent: &Path) -> Result<Self, ComposeError> {
+        let failed = |source| ComposeError::RunFolder { path: parent.to_owned(), source };
+        sweep(parent);
+        // Readable by its owner only.
+        let folder = TempDir::with_prefix_in(PREFIX, parent).map_err(failed)?;
+        let lock = File::create(folder.path().join(LOCK_NAME)).map_err(failed)?;
+        lock.try_lock().map_err(|error| failed(error.into()))?;
+        fs::create_dir(folder.path().join("log")).map_err(failed)?;
+        Ok(Self { folder, _lock: lock })
+    }
+
+    /// Where it is.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// Where logs go unless it is said otherwise.
+    #[must_use]
+    pub fn logs(&self) -> PathBuf {
+        self.path().join("log")
+    }
+}
+
+/// Removes what runs left behind that were killed. What cannot be removed stays.
+fn sweep(parent: &Path) {
+    let Ok(entries) = fs::read_dir(parent) else { return };
+    for entry in entries.filter_map(Result::ok).filter(|entry| entry.file_name().to_string_lossy().starts_with(PREFIX))
+    {
+        let is_left = || -> io::Result<bool> { Ok(File::open(entry.path().join(LOCK_NAME))?.try_lock().is_ok()) };
+        if is_left().unwrap_or(false)
+            && let Err(error) = fs::remove_dir_all(entry.path())
+        {
+            tracing::debug!(path = %entry.path().display(), %error, "a folder of an earlier run stays");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_goes_with_its_run_and_that_of_a_killed_run_with_the_next() {
+        let parent = tempfile::tempdir().unwrap();
+        let left = parent.path().join(format!("{PREFIX}left"));
+        fs::create_dir(&left).unwrap();
+        File::create(left.join(LOCK_NAME)).unwrap();
+        let first = RunFolder::make_in(parent.path()).unwrap();
+        assert!(!left.exists());
+        let second = RunFolder::make_in(parent.path()).unwrap();
+        let (first_path, second_path) = (first.path().to_owned(), second.path().to_owned());
+        assert!(first_path.exists() && second_path.exists(), "a run that goes on keeps its folder");
+        drop((first, second));
+        assert!(!first_path.exists() && !second_path.exists());
+    }
+}

@@ -1,0 +1,303 @@
+//! Streams that a node sends: what its host measures, or what it forecasts of it.
+//!
+//! An outlet is a mirror with an inlet that the sampler's tick goes into. The sampler never waits: what an inlet has no room for is
+//! dropped and counted, as is what a slow reader does not take. Forecasts are made on the outlet's own thread.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use stream::{
+    Carries, Description, Endpoint, EndpointStatus, Forecast, Handler, Inlet, InputId, Measurement, Message, Mirror,
+    OpenError, Outputs, Role, Running, Security, SignalName,
+};
+use units::Timestamp;
+
+use crate::clock::Clock;
+use crate::engine::Engine;
+use crate::engine::plan::to_steps;
+use crate::hub::Oracle;
+use crate::schedule::whole_steps;
+use crate::select::Selection;
+
+/// Ticks that may wait for the outlet's thread: a second's worth at 100 Hz, then it is behind for good.
+const N_WAITING_MAX: usize = 100;
+
+/// As many as a description may list.
+const N_SIGNALS_MAX: usize = 4096;
+
+/// A description is one frame of at most 1 MiB; this is what its signals may take of it.
+const SIGNAL_BYTES_MAX: usize = 900 << 10;
+
+/// A reader that was too slow is a problem for so long.
+const SLOW_FOR: Duration = Duration::from_secs(60);
+
+/// A stream that a node sends.
+#[derive(Clone, Debug)]
+pub struct OutletSettings {
+    /// What the stream is called.
+    pub name: String,
+    /// Where it goes: `connect:` and `target:` endpoints, and `server:` to be asked how it is.
+    pub endpoints: Vec<Endpoint>,
+    /// What it carries.
+    pub carries: Outgoing,
+    /// Which of the host's signals.
+    pub select: Selection,
+    /// What protects its connections.
+    pub security: Security,
+}
+
+/// What a stream of a node carries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outgoing {
+    /// All signals of the host at each tick, as one measurement.
+    Measurements,
+    /// A forecast of each signal at each tick.
+    Forecasts {
+        /// How far ahead, rounded up to whole steps.
+        horizon: Duration,
+    },
+}
+
+/// What an outlet has to know of its node.
+pub(crate) struct Home {
+    pub(crate) host: String,
+    pub(crate) model: String,
+    pub(crate) step: Duration,
+    pub(crate) engine: Arc<Mutex<Engine>>,
+    pub(crate) clock: Arc<dyn Clock>,
+}
+
+/// A stream that goes out.
+pub(crate) struct Outlet {
+    name: String,
+    select: Selection,
+    head: Description,
+    inlet: Inlet,
+    running: Running<Publisher>,
+    /// What readers were told that the values are of.
+    described: Vec<Arc<str>>,
+    /// The label of the first tick, from which numbers count.
+    began: Option<Timestamp>,
+    step: Duration,
+    n_left_out: usize,
+    dropped: Dropped,
+}
+
+/// Messages that somebody did not get.
+#[derive(Debug, Default)]
+struct Dropped {
+    /// By the inlet, because the outlet's thread was behind.
+    by_inlet: u64,
+    n_seen: u64,
+    last: Option<Timestamp>,
+}
+
+impl Outlet {
+    /// # Errors
+    /// [`OpenError`] when an endpoint is none of a stream that goes out, or cannot be had.
+    pub(crate) fn start(settings: OutletSettings, home: &Home) -> Result<Self, OpenError> {
+        if let Some(endpoint) = settings.endpoints.iter().find(|endpoint| endpoint.role.is_input()) {
+            let needed = "a node's stream goes out by `connect:` or `target:`, and is asked by `server:`";
+            return Err(OpenError::Role { endpoint: endpoint.to_string(), needed });
+        }
+        let n_leads = match settings.carries {
+            Outgoing::Measurements => None,
+            Outgoing::Forecasts { horizon } => Some(to_steps(horizon, home.step).clamp(1, Forecast::N_LEADS_MAX)),
+        };
+        let head = Description {
+            stream: settings.name.clone(),
+            host: home.host.clone(),
+            carries: if n_leads.is_some() { Carries::Forecast } else { Carries::Measurement },
+            step_ns: u64::try_from(home.step.as_nanos()).unwrap_or(u64::MAX),
+            signals: Vec::new(),
+            model: n_leads.map(|_| home.model.clone()),
+            horizon: n_leads.and_then(|n_leads| u32::try_from(n_leads).ok()),
+        };
+        let forecasts = n_leads.map(|n_leads| Forecasts {
+            n_leads,
+            ids: Vec::new(),
+            engine: Arc::clone(&home.engine),
+            clock: Arc::clone(&home.clock),
+        });
+        let mut mirror = Mirror::new(settings.name.clone(), Publisher { forecasts }).with_security(settings.security);
+        let (_, inlet) = mirror.inlet(N_WAITING_MAX);
+        for endpoint in settings.endpoints {
+            mirror.add(endpoint);
+        }
+        Ok(Self {
+            name: settings.name,
+            select: settings.select,
+            head,
+            inlet,
+            running: mirror.start()?,
+            described: Vec::new(),
+            began: None,
+            step: home.step,
+            n_left_out: 0,
+            dropped: Dropped::default(),
+        })
+    }
+
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Sends a tick of the host, and before it a description where the signals are others than last time. `unit` gives a signal's.
+    pub(crate) fn take(&mut self, label: Timestamp, values: &[(Arc<str>, f64)], unit: impl Fn(&str) -> String) {
+        let began = *self.began.get_or_insert(label);
+        let chosen = || values.iter().filter(|(id, _)| self.select.takes(id));
+        let is_described = chosen().count() == self.described.len() + self.n_left_out
+            && chosen().zip(&self.described).all(|((id, _), described)| id == described);
+        if !is_described {
+            let ids: Vec<_> = chosen().map(|(id, _)| Arc::clone(id)).collect();
+            if !self.describe(ids, unit) {
+                return;
+            }
+        }
+        let values = values.iter().filter(|(id, _)| self.select.takes(id)).map(|(_, value)| *value);
+        let values = values.take(self.described.len()).collect();
+        let number = whole_steps(label.saturating_since(began), self.step);
+        self.send(Message::Measurement(Measurement { number, time: label, values }));
+        let n_dropped = self.n_dropped();
+        if n_dropped > self.dropped.n_seen {
+            (self.dropped.n_seen, self.dropped.last) = (n_dropped, Some(label));
+        }
+    }
+
+    /// Says whether readers will be told.
+    fn describe(&mut self, mut ids: Vec<Arc<str>>, unit: impl Fn(&str) -> String) -> bool {
+        let mut n_bytes = 0;
+        let signals: Vec<SignalName> = ids
+            .iter()
+            .map(|id| SignalName { id: id.to_string(), unit: unit(id) })
+            .take(N_SIGNALS_MAX)
+            .take_while(|name| {
+                // In JSON, quotes and backslashes take two bytes; there are no control characters in names.
+                n_bytes += 2 * (name.id.len() + name.unit.len()) + 20;
+                n_bytes <= SIGNAL_BYTES_MAX
+            })
+            .collect();
+        let n_left_out = ids.len() - signals.len();
+        ids.truncate(signals.len());
+        let is_sent = self.send(Message::Description(Description { signals, ..self.head.clone() }));
+        if is_sent {
+            (self.described, self.n_left_out) = (ids, n_left_out);
+        }
+        is_sent
+    }
+
+    fn send(&mut self, message: Message) -> bool {
+        let sent = self.inlet.send(message);
+        self.dropped.by_inlet += u64::from(sent.is_err());
+        sent.is_ok()
+    }
+
+    /// Messages that the outlet's thread had no room for.
+    pub(crate) fn n_dropped_by_inlet(&self) -> u64 {
+        self.dropped.by_inlet
+    }
+
+    /// What happened at each endpoint.
+    pub(crate) fn status(&self) -> Vec<EndpointStatus> {
+        // The first one is the inlet.
+        self.running.status().split_off(1)
+    }
+
+    fn n_dropped(&self) -> u64 {
+        self.dropped.by_inlet + self.status().iter().map(|status| status.counted.n_dropped).sum::<u64>()
+    }
+
+    /// What a person should look at, as of the tick labelled `now`.
+    pub(crate) fn problems(&self, now: Timestamp) -> Vec<String> {
+        let name = &self.name;
+        let mut problems = Vec::new();
+        if self.n_left_out > 0 {
+            problems.push(format!("stream {name}: {} signals do not fit into its description", self.n_left_out));
+        }
+        for EndpointStatus { endpoint, counted, .. } in self.status() {
+            let is_target = endpoint.parse::<Endpoint>().is_ok_and(|endpoint| endpoint.role == Role::Target);
+            if is_target && counted.n_connected == 0 {
+                let reason = counted.last_error.map(|reason| format!(": {reason}")).unwrap_or_default();
+                problems.push(format!("stream {name}: {endpoint} is not connected{reason}"));
+            }
+        }
+        if self.dropped.last.is_some_and(|last| now.saturating_since(last) < SLOW_FOR) {
+            let n = self.dropped.n_seen;
+            problems.push(format!(
+                "stream {name}: a reader is too slow, or there is none; {n} messages were dropped so far"
+            ));
+        }
+        if self.running.is_finished() {
+            problems.push(format!("stream {name} has ended by itself"));
+        }
+        problems
+    }
+
+    /// Lets readers take what is there for them, and ends.
+    pub(crate) fn stop(self) {
+        self.running.stop();
+    }
+}
+
+/// The computation: passes measurements on, or makes forecasts of them.
+pub(crate) struct Publisher {
+    forecasts: Option<Forecasts>,
+}
+
+struct Forecasts {
+    n_leads: usize,
+    ids: Vec<Arc<str>>,
+    engine: Arc<Mutex<Engine>>,
+    clock: Arc<dyn Clock>,
+}
+
+impl Handler for Publisher {
+    fn message(&mut self, _: InputId, message: Message, outputs: &mut Outputs) {
+        match (message, &mut self.forecasts) {
+            (Message::Measurement(measurement), None) => outputs.send(&measurement),
+            (Message::Measurement(measurement), Some(forecasts)) => forecasts.make(&measurement, outputs),
+            (Message::Description(description), forecasts) => {
+                if let Some(forecasts) = forecasts {
+                    forecasts.ids = description.signals.iter().map(|signal| signal.id.as_str().into()).collect();
+                }
+                outputs.describe(&description);
+            }
+            // The sampler sends nothing else.
+            _ => {}
+        }
+    }
+
+    fn facts(&self) -> Vec<(String, String)> {
+        let leads = self.forecasts.as_ref().map(|forecasts| ("steps ahead".to_owned(), forecasts.n_leads.to_string()));
+        leads.into_iter().collect()
+    }
+}
+
+impl Forecasts {
+    /// One of each signal. Of one that is a tick further already, the forecast comes with that tick.
+    fn make(&self, measurement: &Measurement, outputs: &mut Outputs) {
+        if outputs.n_readers() == 0 {
+            return;
+        }
+        for (signal, id) in (0..).zip(&self.ids) {
+            // The lock is let go between two signals, so that a tick never waits for all of them.
+            let oracle = self.engine.lock().unwrap_or_else(PoisonError::into_inner).get(id).map(Oracle::of);
+            let Some(Ok(oracle)) = oracle else { continue };
+            if oracle.origin != measurement.time {
+                continue;
+            }
+            let forecast = oracle.forecast(self.n_leads);
+            outputs.send(&Forecast {
+                number: measurement.number,
+                time: measurement.time,
+                completed: self.clock.wall(),
+                signal,
+                means: forecast.means().to_vec(),
+                standard_errors: forecast.standard_errors().to_vec(),
+            });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
