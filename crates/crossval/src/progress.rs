@@ -25,6 +25,17 @@ pub struct Standing {
     pub relative_error: f64,
 }
 
+/// What the counters came to, for those of another process.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Tally {
+    /// Cases done.
+    pub n_done: u64,
+    /// Those of them in which no model could be fitted.
+    pub n_failed: u64,
+    /// For each model, the cases that count, and the sum of the logarithms of their relative errors.
+    pub sums: Vec<(u64, f64)>,
+}
+
 #[derive(Clone, Copy, Debug, Default)]
 struct Sum {
     n: u64,
@@ -65,7 +76,27 @@ impl Progress {
         standings
     }
 
-    pub(crate) fn note(&self, result: &CaseResult) {
+    /// All counters as they are.
+    #[must_use]
+    pub fn tally(&self) -> Tally {
+        let sums = self.standings.lock().expect("nobody panics with the lock held");
+        let sums = sums.iter().map(|sum| (sum.n, sum.logarithms)).collect();
+        Tally { n_done: self.n_done(), n_failed: self.n_failed(), sums }
+    }
+
+    /// Counts what was counted elsewhere, of the same campaign.
+    pub fn add(&self, tally: &Tally) {
+        self.n_done.fetch_add(tally.n_done, Ordering::Relaxed);
+        self.n_failed.fetch_add(tally.n_failed, Ordering::Relaxed);
+        let mut sums = self.standings.lock().expect("nobody panics with the lock held");
+        for (sum, (n, logarithms)) in sums.iter_mut().zip(&tally.sums) {
+            sum.n += n;
+            sum.logarithms += logarithms;
+        }
+    }
+
+    /// Counts a case.
+    pub fn note(&self, result: &CaseResult) {
         self.n_done.fetch_add(1, Ordering::Relaxed);
         let Ok(scored) = &result.outcome else {
             self.n_failed.fetch_add(1, Ordering::Relaxed);

@@ -1,5 +1,7 @@
 //! Result files read again: what a report needs of them, row group by row group.
 
+mod rows;
+
 use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
 use std::io;
@@ -13,6 +15,8 @@ use crate::identity::Identity;
 use crate::run::{DIGESTS_KEY, N_CASES_KEY, Run};
 use crate::table::TableFile;
 use crate::template::{Template, TemplateError};
+
+pub use rows::Rows;
 
 /// Leads that a report shows; of more, so many are picked, evenly on a logarithmic scale.
 const N_LEADS_MAX: usize = 7;
