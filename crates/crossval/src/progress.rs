@@ -17,7 +17,7 @@ pub struct Progress {
 /// How a model of the template has done in the cases of this sitting.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Standing {
-    /// As the template has it.
+    /// As the template has it, or a peer's name.
     pub family: String,
     /// Cases that count.
     pub n: u64,
@@ -46,7 +46,7 @@ impl Progress {
     /// Nothing done yet.
     #[must_use]
     pub fn new(campaign: &Campaign) -> Self {
-        let standings = vec![Sum::default(); campaign.template().models().len()];
+        let standings = vec![Sum::default(); campaign.families().len()];
         Self { n_done: AtomicU64::new(0), n_failed: AtomicU64::new(0), standings: Mutex::new(standings) }
     }
 
@@ -66,12 +66,11 @@ impl Progress {
     #[must_use]
     pub fn standings(&self, campaign: &Campaign) -> Vec<Standing> {
         let sums = self.standings.lock().expect("nobody panics with the lock held").clone();
-        let standing = |(sum, family): (Sum, &predict::Family)| {
+        let standing = |(sum, family): (Sum, String)| {
             let relative_error = (sum.logarithms / sum.n as f64).exp();
-            (sum.n > 0).then(|| Standing { family: family.to_string(), n: sum.n, relative_error })
+            (sum.n > 0).then_some(Standing { family, n: sum.n, relative_error })
         };
-        let mut standings: Vec<Standing> =
-            sums.into_iter().zip(campaign.template().models()).filter_map(standing).collect();
+        let mut standings: Vec<Standing> = sums.into_iter().zip(campaign.families()).filter_map(standing).collect();
         standings.sort_by(|a, b| a.relative_error.total_cmp(&b.relative_error));
         standings
     }

@@ -187,7 +187,8 @@ impl Results {
         let n_cases = table.metadata(N_CASES_KEY).and_then(|text| text.parse().ok()).ok_or_else(no_identity)?;
         let template = Template::read(&identity.template)
             .map_err(|error| ResultsError::Template { path: path.to_owned(), source: Box::new(error) })?;
-        let families = template.models().iter().map(ToString::to_string).collect();
+        let models = template.models().iter().map(ToString::to_string);
+        let families = models.chain(identity.peers.iter().cloned()).collect();
         let mut results = Self {
             identity,
             families,

@@ -27,6 +27,16 @@ pub struct Interval {
 }
 
 impl Forecast {
+    /// A forecast of another make, with normal intervals: for each lead its mean and standard error, NaN where there is none.
+    ///
+    /// # Panics
+    /// When there are not as many of the one as of the other.
+    #[must_use]
+    pub fn new(means: Vec<f64>, standard_errors: Vec<f64>) -> Self {
+        assert_eq!(means.len(), standard_errors.len(), "a mean and a standard error for each lead");
+        Self { means, standard_errors, reaches: Vec::new() }
+    }
+
     /// How many steps ahead this looks.
     #[must_use]
     pub fn n_leads(&self) -> usize {
