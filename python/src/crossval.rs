@@ -1,6 +1,7 @@
 //! Random test cases from Python: campaigns, runs, and what result files say.
 
 mod campaign;
+mod peer;
 mod refusal;
 mod results;
 mod run;

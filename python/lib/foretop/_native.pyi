@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Self, TypeAlias, final
+from typing import Any, Self, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +11,9 @@ from foretop._axis import Axis
 from foretop._errors import FitError
 from foretop._inference import Inference
 from foretop._samples import Samples, Table
+from foretop.crossval._progress import Tally
+from foretop.crossval._results import Cells
+from foretop.crossval.peers import Peer
 
 __all__ = [
     "Campaign",
@@ -38,19 +41,16 @@ __all__ = [
     "version",
 ]
 
-Tally: TypeAlias = tuple[int, int, list[tuple[int, float]]]
-Cells: TypeAlias = (
-    NDArray[np.float64] | tuple[NDArray[np.int64], NDArray[np.bool_]] | tuple[NDArray[np.int64], list[str]]
-)
-
 @final
 class Campaign:
-    def __new__(cls, template: str, traces: list[tuple[str, NDArray[np.float64]]], seed: int) -> Self: ...
+    def __new__(
+        cls, template: str, traces: list[tuple[str, NDArray[np.float64]]], seed: int, peers: list[Peer]
+    ) -> Self: ...
     @property
     def left_out(self) -> list[tuple[str, int, int]]: ...
     def to_bytes(self) -> bytes: ...
     @staticmethod
-    def from_bytes(bytes: bytes) -> Campaign: ...
+    def from_bytes(bytes: bytes, peers: list[Peer]) -> Campaign: ...
     def part(self, start: int, stop: int) -> tuple[bytes, bytes, Tally]: ...
 
 @final

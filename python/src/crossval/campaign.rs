@@ -8,6 +8,7 @@ use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
+use super::peer::read_peers;
 use super::threads;
 use crate::error::raise;
 
@@ -31,13 +32,16 @@ impl Campaign {
         template: &str,
         traces: Vec<(String, PyReadonlyArray1<'_, f64>)>,
         seed: u64,
+        peers: Vec<Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
+        let peers = read_peers(peers)?;
         let template = Template::read(template).map_err(|error| raise(py, &error))?;
         let trace = |(name, samples): &(String, PyReadonlyArray1<'_, f64>)| {
             Trace::new(name.as_str(), samples.as_slice()?.to_vec()).map_err(|error| raise(py, &error))
         };
         let traces = traces.iter().map(trace).collect::<PyResult<Vec<_>>>()?;
-        let campaign = ::crossval::Campaign::new(template, traces, seed).map_err(|error| raise(py, &error))?;
+        let campaign = ::crossval::Campaign::new(template, traces, seed);
+        let campaign = campaign.and_then(|campaign| campaign.with_peers(peers)).map_err(|error| raise(py, &error))?;
         Ok(Self { campaign })
     }
 
@@ -52,8 +56,11 @@ impl Campaign {
     }
 
     #[staticmethod]
-    fn from_bytes(py: Python<'_>, bytes: &[u8]) -> PyResult<Self> {
-        let campaign = py.detach(|| ::crossval::Campaign::from_bytes(bytes)).map_err(|error| raise(py, &error))?;
+    fn from_bytes(py: Python<'_>, bytes: &[u8], peers: Vec<Bound<'_, PyAny>>) -> PyResult<Self> {
+        let peers = read_peers(peers)?;
+        let campaign = py
+            .detach(|| ::crossval::Campaign::from_bytes(bytes)?.with_peers(peers))
+            .map_err(|error| raise(py, &error))?;
         Ok(Self { campaign })
     }
 

@@ -56,8 +56,8 @@ impl Refusal for CampaignError {
 
     fn fields<'py>(&self, py: Python<'py>) -> Fields<'py> {
         match self {
-            Self::TraceCount { n } => fields!(py, have = *n),
-            Self::SameName { name } => fields!(py, name = name),
+            Self::TraceCount { n } | Self::PeerCount { n } => fields!(py, have = *n),
+            Self::SameName { name } | Self::PeerName { name } => fields!(py, name = name),
             Self::NoRoom { need, name, n_samples } => fields!(py, need = *need, name = name, have = *n_samples),
             _ => Ok(Vec::new()),
         }

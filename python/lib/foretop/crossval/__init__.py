@@ -6,6 +6,7 @@ rows to pandas. Forecasters of other libraries take part as peers: :mod:`foretop
 """
 
 from foretop._errors import CampaignError, ComparisonError, ResultsError, RunError, TemplateError, TraceError
+from foretop.crossval import peers
 from foretop.crossval._progress import Progress, Standing
 from foretop.crossval._results import Report, compare, read, report
 from foretop.crossval._run import Outcome, run
@@ -22,6 +23,7 @@ __all__ = [
     "TemplateError",
     "TraceError",
     "compare",
+    "peers",
     "read",
     "report",
     "run",

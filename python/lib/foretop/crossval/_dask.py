@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import uuid
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any
@@ -20,7 +20,9 @@ from foretop import _native
 from foretop._errors import RunError
 
 if TYPE_CHECKING:
-    from foretop._native import Campaign, Run, Tally
+    from foretop._native import Campaign, Run
+    from foretop.crossval._progress import Tally
+    from foretop.crossval.peers import Peer
 
 # Ranges for each thread of a worker: the one it is at, and the one it goes on with.
 _N_RANGES_PER_THREAD = 2
@@ -50,9 +52,10 @@ def connected(client: Any, workers: int | None) -> Iterator[Client]:
 class _Bearer(WorkerPlugin):
     """Brings a campaign to each worker."""
 
-    def __init__(self, campaign: bytes, version: str) -> None:
+    def __init__(self, campaign: bytes, peers: list[Peer], version: str) -> None:
         self.name = f"foretop-crossval-{uuid.uuid4()}"
         self._bytes = campaign
+        self._peers = peers
         self._version = version
         self._campaign: Campaign | None = None
 
@@ -65,19 +68,27 @@ class _Bearer(WorkerPlugin):
     def part(self, start: int, stop: int) -> tuple[bytes, bytes, Tally]:
         """Evaluate a range; the first one reads the campaign."""
         if self._campaign is None:
-            self._campaign = _native.Campaign.from_bytes(self._bytes)
+            self._campaign = _native.Campaign.from_bytes(self._bytes, self._peers)
         return self._campaign.part(start, stop)
 
 
 def _evaluate_range(name: str, cases: Cases) -> tuple[Cases, bytes, bytes, Tally]:
-    return (cases, *get_worker().plugins[name].part(*cases))
+    bearer: Any = get_worker().plugins[name]
+    return (cases, *bearer.part(*cases))
 
 
-def evaluate(client: Client, campaign: Campaign, run: Run, missing: list[Cases], look: Callable[[], None]) -> None:
+def evaluate(
+    client: Client,
+    campaign: Campaign,
+    peers: Sequence[Peer],
+    run: Run,
+    missing: list[Cases],
+    look: Callable[[], None],
+) -> None:
     """Have the workers evaluate what is missing, and hand the parts to the run."""
     if not missing:
         return
-    bearer = _Bearer(campaign.to_bytes(), _native.version())
+    bearer = _Bearer(campaign.to_bytes(), list(peers), _native.version())
     client.register_plugin(bearer, name=bearer.name)
     flow = _Flow(client, bearer.name, missing)
     try:
@@ -95,8 +106,8 @@ class _Flow:
         self._client = client
         self._name = name
         self._waiting = deque(missing)
-        self._under_way: dict[Future, Cases] = {}
-        self._done: SimpleQueue[Future] = SimpleQueue()
+        self._under_way: dict[Future[Any], Cases] = {}
+        self._done: SimpleQueue[Future[Any]] = SimpleQueue()
 
     def parts(self, look: Callable[[], None]) -> Iterator[tuple[Cases, bytes, bytes, Tally]]:
         """Give parts as they come, in any order."""
@@ -115,7 +126,7 @@ class _Flow:
             self._under_way[future] = cases
             future.add_done_callback(self._done.put)
 
-    def _take(self, future: Future) -> tuple[Cases, bytes, bytes, Tally]:
+    def _take(self, future: Future[Any]) -> tuple[Cases, bytes, bytes, Tally]:
         cases = self._under_way.pop(future)
         try:
             part: tuple[Cases, bytes, bytes, Tally] = future.result()

@@ -6,11 +6,11 @@ import json
 from collections.abc import Iterable, Mapping
 from os import PathLike, fspath
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from foretop import _native
 from foretop._errors import InputError
-from foretop._samples import Row, row
+from foretop._samples import Row, is_pandas, row
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -46,7 +46,12 @@ def trace_rows(traces: Traces, column: str | None) -> list[tuple[str, Row]]:
     """Return traces by name: columns, entries of a mapping, or what is in files and folders."""
     if isinstance(traces, (str, PathLike)):
         return _native.read_traces(fspath(traces), column)
-    # A mapping and a DataFrame both have named rows of samples.
-    if isinstance(traces, Mapping) or hasattr(traces, "columns"):
-        return [(str(name), row(traces[name])) for name in traces]
-    return [trace for path in traces for trace in _native.read_traces(fspath(path), column)]
+    if isinstance(traces, Mapping):
+        return [(str(name), row(samples)) for name, samples in traces.items()]
+    if is_pandas(traces, "DataFrame"):
+        return [(str(name), row(samples)) for name, samples in cast("pd.DataFrame", traces).items()]
+    return [
+        trace
+        for path in cast("Iterable[str | PathLike[str]]", traces)
+        for trace in _native.read_traces(fspath(path), column)
+    ]

@@ -6,12 +6,15 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
     from foretop._native import Run
 
-# A terminal is written to so often; what a caller does with its progress may cost as much as it does now and then.
+# Cases done, cases failed, and for each model the cases that count and the sum of their logarithms.
+Tally: TypeAlias = tuple[int, int, list[tuple[int, float]]]
+
+# A terminal is written to so often; and so often a caller is told.
 _PERIOD_SECONDS = 0.5
 
 

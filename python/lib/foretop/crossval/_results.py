@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from foretop import _native
 from foretop._tables import Table
@@ -16,6 +17,11 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Metric: TypeAlias = Literal["mse", "mae", "crps", "interval"]
+
+# Real numbers; whole numbers and which are missing; or places in a list of words.
+Cells: TypeAlias = (
+    NDArray[np.float64] | tuple[NDArray[np.int64], NDArray[np.bool_]] | tuple[NDArray[np.int64], list[str]]
+)
 
 
 @dataclass(frozen=True)

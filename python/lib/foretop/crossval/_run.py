@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from os import PathLike, fspath
 from pathlib import Path
@@ -15,6 +15,7 @@ from foretop.crossval._progress import Progress, Watch, shower
 
 if TYPE_CHECKING:
     from foretop.crossval._inputs import Traces
+    from foretop.crossval.peers import Peer
 
 
 @dataclass(frozen=True)
@@ -54,6 +55,7 @@ def run(
     cases: int = 10_000,
     seed: int = 1,
     column: str | None = None,
+    peers: Sequence[Peer] = (),
     client: Any = None,
     workers: int | None = None,
     progress: bool | Callable[[Progress], object] | None = None,
@@ -78,6 +80,9 @@ def run(
         What cases are drawn from.
     column : str, optional
         The column of the samples, where a file has several.
+    peers : sequence of Peer
+        Forecasters of other libraries (:mod:`foretop.crossval.peers`), each of which is judged on every window after the models.
+        Their cases count among `cases`.
     client : dask.distributed.Client, a cluster, str, optional
         Who evaluates: threads of this process unless given; the workers of a Dask cluster by its client, itself, or the address of
         its scheduler; ``"local"`` for a ``LocalCluster`` of processes that lives as long as the run. A worker that is lost costs what it
@@ -109,16 +114,17 @@ def run(
     >>> from foretop import crossval
     >>> y = np.random.default_rng(1).normal(size=4000).cumsum()
     >>> template = {"models": ["LAST", "AR(1..4)"], "fit": 100, "test": 50, "leads": [1, 5]}
-    >>> folder = tempfile.TemporaryDirectory()
-    >>> done = crossval.run(template, {"walk": y}, cases=40, out=f"{folder.name}/cases.parquet")
-    >>> done.n_evaluated, done.n_failed
-    (40, 0)
-    >>> sorted(crossval.read(done.path)["family"].unique())
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     done = crossval.run(template, {"walk": y}, cases=40, out=f"{folder}/cases.parquet")
+    ...     frame = crossval.read(done.path)
+    >>> done.n_evaluated, done.n_failed, len(frame)
+    (40, 0, 80)
+    >>> sorted(frame["family"].unique())
     ['AR(1..4)', 'LAST']
     """
     for name, given, least in (("cases", cases, 1), ("seed", seed, 0), ("workers", workers, 1)):
         _check_number(name, given, least)
-    campaign = _native.Campaign(template_text(template), trace_rows(traces, column), seed)
+    campaign = _native.Campaign(template_text(template), trace_rows(traces, column), seed, list(peers))
     opened = _native.Run(campaign, cases, fspath(out))
     try:
         repaired, missing = [Path(path) for path in opened.broken], opened.missing
@@ -130,7 +136,7 @@ def run(
             from foretop.crossval import _dask
 
             with _dask.connected(client, workers) as connected:
-                _dask.evaluate(connected, campaign, opened, missing, watch.look)
+                _dask.evaluate(connected, campaign, peers, opened, missing, watch.look)
             opened.finish()
     finally:
         opened.close()
