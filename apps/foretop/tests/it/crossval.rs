@@ -103,7 +103,7 @@ fn signals_of_a_node_are_traces() {
         let ended = attempt("load.1m");
         (ended.status == 0).then_some(ended)
     });
-    assert!(ended.stderr.contains("20 cases of 2 models on 1 traces, seed 1"), "{ended:?}");
+    assert!(ended.stderr.contains("20 cases of 2 models on 1 trace, seed 1"), "{ended:?}");
     assert!(run(&["crossval", "report", &out]).output().contains("`load.1m`"));
 }
 

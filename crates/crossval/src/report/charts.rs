@@ -8,9 +8,15 @@ const HEIGHT: f64 = 420.0;
 const LEGEND_WIDTH: f64 = 300.0;
 const TEXT_SIZE: f64 = 12.0;
 const LINE_HEIGHT: f64 = 18.0;
+/// A letter of a model's text, on average, and somewhat more.
+const LETTER_WIDTH: f64 = 7.5;
+/// Beside the ranks, names left out: a bend of the line, and a mean rank.
+const MARGIN: f64 = 70.0;
+/// Of the ranks themselves.
+const RANKS_WIDTH: f64 = 340.0;
 
-/// Told apart by people who do not see all colours (Okabe and Ito 2008), and again from the start after eight.
-const COLOURS: [Colour; 8] = [
+/// The first eight are told apart by people who do not see all colours (Okabe and Ito 2008); after twelve they begin again.
+const COLOURS: [Colour; 12] = [
     Colour(0x00, 0x72, 0xb2),
     Colour(0xd5, 0x5e, 0x00),
     Colour(0x00, 0x9e, 0x73),
@@ -19,6 +25,10 @@ const COLOURS: [Colour; 8] = [
     Colour(0x56, 0xb4, 0xe9),
     Colour(0x7a, 0x5c, 0x1e),
     Colour(0x00, 0x00, 0x00),
+    Colour(0x88, 0x22, 0x55),
+    Colour(0x99, 0x99, 0x33),
+    Colour(0x33, 0x22, 0x88),
+    Colour(0x99, 0x99, 0x99),
 ];
 
 /// A line of a chart.
@@ -72,11 +82,13 @@ pub(crate) fn critical_difference(models: &[(String, f64)], difference: f64) -> 
     sorted.sort_by(|a, b| a.1.total_cmp(&b.1));
     let groups = groups(&sorted.iter().map(|(_, rank)| *rank).collect::<Vec<_>>(), difference);
     let n_left = sorted.len().div_ceil(2);
-    let (left, right) = (270.0, WIDTH - 270.0);
+    let n_letters = sorted.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
+    let margin = MARGIN + LETTER_WIDTH * n_letters as f64;
+    let (left, right) = (margin, margin + RANKS_WIDTH);
     let x = |rank: f64| left + (rank - 1.0) / (sorted.len() as f64 - 1.0).max(1.0) * (right - left);
     let axis = 70.0;
     let names = axis + 24.0 + 9.0 * groups.len() as f64;
-    let mut picture = Picture::blank(WIDTH, names + LINE_HEIGHT * n_left as f64 + 20.0);
+    let mut picture = Picture::blank(right + margin, names + LINE_HEIGHT * n_left as f64 + 20.0);
     picture.shapes.push(straight(Place { x: left, y: axis }, Place { x: right, y: axis }, Colour::SHADE, 1.2));
     for rank in 1..=sorted.len() {
         let x = x(rank as f64);

@@ -100,7 +100,9 @@ fn announce(run: &Run) {
     let campaign = run.campaign();
     let n_traces = campaign.traces().len() - campaign.left_out().len();
     let n_models = campaign.template().models().len();
-    say(&format!("{} cases of {n_models} models on {n_traces} traces, seed {}", run.n_cases(), campaign.seed()));
+    let counted = |n: usize, noun: &str| if n == 1 { format!("1 {noun}") } else { format!("{n} {noun}s") };
+    let (models, traces) = (counted(n_models, "model"), counted(n_traces, "trace"));
+    say(&format!("{} cases of {models} on {traces}, seed {}", run.n_cases(), campaign.seed()));
 }
 
 /// Runs beside a thread that shows how far it is.
