@@ -60,6 +60,15 @@ class Lethal(Own):
         return super().fit(samples)
 
 
+class Deadly(Own):
+    """Kills every process that it is in."""
+
+    def fit(self, samples: NDArray[np.float64]) -> OwnModel:
+        """Die."""
+        os.kill(os.getpid(), signal.SIGKILL)
+        return super().fit(samples)
+
+
 class Forgetful:
     """Forecasts what it is told to, whatever came before."""
 

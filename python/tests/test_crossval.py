@@ -6,10 +6,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import dask
 import pytest
 from dask.distributed import Client, LocalCluster
-from forecasters import Lethal, Own
-from foretop import crossval
+from forecasters import Deadly, Lethal, Own
+from foretop import _native, crossval
 from reference import TESTDATA, read_trace
 
 NAMES = ["ec2_cpu_utilization_24ae8d", "ec2_cpu_utilization_5f5533"]
@@ -64,17 +65,18 @@ def test_a_campaign_leaves_nothing_on_the_workers(tmp_path: Path, client: Client
 
     run(tmp_path / "a.parquet", client=client, cases=100)
     assert client.run(plugins) == {worker: [] for worker in client.nthreads()}
-    assert not any(client.who_has().values())
 
 
 @pytest.mark.parametrize("workers_by", ["threads", "dask"])
 def test_a_run_that_was_stopped_goes_on(tmp_path: Path, alone: bytes, client: Client, workers_by: str) -> None:
     out = tmp_path / "a.parquet"
 
-    def stop(_: crossval.Progress) -> None:
-        raise KeyboardInterrupt
+    def stop(progress: crossval.Progress) -> None:
+        # A part has 512 cases, so that two are there.
+        if progress.n_done > 1100:
+            raise KeyboardInterrupt
 
-    # More cases than there is time for before the first look.
+    # More cases than there is time for before that is seen.
     with pytest.raises(KeyboardInterrupt):
         run(out, cases=10_000_000, progress=stop, client=client if workers_by == "dask" else None)
     assert not out.exists() and out.with_name("a.parquet.parts").exists()
@@ -114,6 +116,31 @@ def test_a_lost_worker_costs_what_it_was_at(tmp_path: Path) -> None:
     here = run(tmp_path / "here.parquet", peers=[peer])
     assert by_dask.path.read_bytes() == here.path.read_bytes()
     assert by_dask.n_evaluated == here.n_evaluated == N_CASES
+
+
+def test_cases_that_take_every_worker_down_end_the_run(tmp_path: Path) -> None:
+    with (
+        dask.config.set({"distributed.scheduler.allowed-failures": 0}),
+        cluster() as workers,
+        Client(workers, set_as_default=False) as client,
+        pytest.raises(
+            crossval.RunError, match=r"^the cases \d+ to \d+ were at 1 workers when these were lost$"
+        ) as refusal,
+    ):
+        run(tmp_path / "a.parquet", client=client, peers=[Deadly("LAST")])
+    assert refusal.value.kind == "WorkersLost"
+    assert not (tmp_path / "a.parquet").exists()
+
+
+def test_a_worker_of_another_version_is_refused(
+    tmp_path: Path, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_native, "version", lambda: "0.0.0")
+    with pytest.raises(crossval.RunError, match=r"it has to have 0\.0\.0, as its client") as refusal:
+        run(tmp_path / "a.parquet", client=client)
+    assert refusal.value.kind == "OtherVersion"
+    monkeypatch.undo()
+    assert run(tmp_path / "a.parquet", client=client).n_evaluated == N_CASES
 
 
 def test_progress_counts_what_dask_workers_did(tmp_path: Path, client: Client) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import uuid
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any
 
@@ -89,9 +89,9 @@ def evaluate(
     if not missing:
         return
     bearer = _Bearer(campaign.to_bytes(), list(peers), _native.version())
-    client.register_plugin(bearer, name=bearer.name)
     flow = _Flow(client, bearer.name, missing)
     try:
+        client.register_plugin(bearer, name=bearer.name)
         for cases, results, timings, tally in flow.parts(look):
             run.add(cases, results, timings, tally)
     finally:
@@ -114,9 +114,11 @@ class _Flow:
         while self._waiting or self._under_way:
             self._send()
             look()
-            # Whatever else is done comes with the next rounds.
-            with suppress(Empty):
-                yield self._take(self._done.get(timeout=_PERIOD_SECONDS))
+            try:
+                done = self._done.get(timeout=_PERIOD_SECONDS)
+            except Empty:
+                continue
+            yield self._take(done)
 
     def _send(self) -> None:
         n_threads = sum(self._client.nthreads().values())
