@@ -10,7 +10,7 @@ from __future__ import annotations
 import uuid
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any
 
@@ -96,7 +96,9 @@ def evaluate(
             run.add(cases, results, timings, tally)
     finally:
         flow.cancel()
-        client.unregister_worker_plugin(bearer.name)
+        # The scheduler forgets the plugin before it tells the workers, of which one may be going at this moment.
+        with suppress(OSError):
+            client.unregister_worker_plugin(bearer.name)
 
 
 class _Flow:
