@@ -2,7 +2,9 @@
 //!
 //! The classes are written in Python (`lib/foretop/_errors.py`), where they can be documented, subclassed and pickled.
 
-use std::fmt::{Debug, Display};
+use std::error::Error;
+use std::fmt::Debug;
+use std::iter::successors;
 
 use predict::{CompareError, FitError, RestoreError, SpecError};
 use pyo3::IntoPyObjectExt;
@@ -12,7 +14,7 @@ use series::statistics::StatisticError;
 use units::ConfidenceError;
 
 /// An error that Python has a class for.
-pub(crate) trait Refusal: Debug + Display {
+pub(crate) trait Refusal: Error {
     /// The name of the class.
     const CLASS: &'static str;
 
@@ -21,18 +23,24 @@ pub(crate) trait Refusal: Debug + Display {
 }
 
 /// The exception to raise for `refusal`; its attribute `kind` is the variant's name.
-pub(crate) fn raise(py: Python<'_>, refusal: &impl Refusal) -> PyErr {
+pub(crate) fn raise(py: Python<'_>, refusal: &(impl Refusal + 'static)) -> PyErr {
     exception(py, refusal).unwrap_or_else(|failure| failure)
 }
 
-fn exception<R: Refusal>(py: Python<'_>, refusal: &R) -> PyResult<PyErr> {
+fn exception<R: Refusal + 'static>(py: Python<'_>, refusal: &R) -> PyResult<PyErr> {
     let attributes = PyDict::new(py);
     attributes.set_item("kind", kind(refusal))?;
     for (name, value) in refusal.fields(py)? {
         attributes.set_item(name, value)?;
     }
     let class = py.import("foretop._errors")?.getattr(R::CLASS)?;
-    Ok(PyErr::from_value(class.call((refusal.to_string(),), Some(&attributes))?))
+    Ok(PyErr::from_value(class.call((message(refusal),), Some(&attributes))?))
+}
+
+/// The refusal and what it came from, since Python shows no chain of Rust errors.
+fn message(refusal: &(dyn Error + 'static)) -> String {
+    // A reference to an error is an error too, one that lives too short.
+    successors(Some(refusal), |error| (**error).source()).map(ToString::to_string).collect::<Vec<_>>().join(": ")
 }
 
 /// A variant is debugged as its name and then its fields, so a variant added elsewhere has its name here as well.
@@ -47,6 +55,7 @@ macro_rules! fields {
         Ok(vec![$((stringify!($name), $value.into_bound_py_any($py)?)),+])
     };
 }
+pub(crate) use fields;
 
 impl Refusal for FitError {
     const CLASS: &'static str = "FitError";
@@ -158,6 +167,9 @@ pub(crate) enum InputError {
     #[error("the criterion is `{given}`; it has to be aic, aicc, bic or out_of_sample")]
     Criterion { given: String },
     /// A word where one of four was expected.
+    #[error("the metric is `{given}`; it has to be mse, mae, crps or interval")]
+    Metric { given: String },
+    /// A word where one of four was expected.
     #[error("the method is `{given}`; it has to be rescaled_range, aggregated_variance, whittle or gph")]
     HurstMethod { given: String },
 }
@@ -169,7 +181,7 @@ impl Refusal for InputError {
         match self {
             Self::Leads { given, max } => fields!(py, given = *given, max = *max),
             Self::Length { have, need } => fields!(py, have = *have, need = *need),
-            Self::Loss { given } | Self::Criterion { given } | Self::HurstMethod { given } => {
+            Self::Loss { given } | Self::Criterion { given } | Self::Metric { given } | Self::HurstMethod { given } => {
                 fields!(py, given = given)
             }
         }

@@ -3,6 +3,7 @@
 //! Classes that hold a Rust value, and functions over rows of samples. What is better said in Python (reading pandas objects,
 //! the docstrings of functions, tables) is in `lib/foretop`, and calls this with rows that are already arrays.
 
+mod crossval;
 mod error;
 mod evaluation;
 mod fit;
@@ -18,6 +19,8 @@ mod statistics;
 /// The native half of foretop; import `foretop` instead.
 #[pyo3::pymodule]
 mod _native {
+    #[pymodule_export]
+    use crate::crossval::{Campaign, Run, compare_results, read_results, read_traces, report, version};
     #[pymodule_export]
     use crate::evaluation::{compare, evaluate};
     #[pymodule_export]

@@ -5,11 +5,16 @@ import inspect
 
 import foretop
 import pytest
+from foretop import crossval
+
+PUBLIC = {name: getattr(foretop, name) for name in foretop.__all__}
+PUBLIC |= {f"crossval.{name}": getattr(crossval, name) for name in crossval.__all__}
+PUBLIC |= {f"crossval.peers.{name}": getattr(crossval.peers, name) for name in crossval.peers.__all__}
 
 
-@pytest.mark.parametrize("name", foretop.__all__)
+@pytest.mark.parametrize("name", PUBLIC)
 def test_a_public_name_is_explained(name: str) -> None:
-    thing = getattr(foretop, name)
+    thing = PUBLIC[name]
     assert inspect.getdoc(thing)
     if inspect.isclass(thing):
         unexplained = [
@@ -20,9 +25,9 @@ def test_a_public_name_is_explained(name: str) -> None:
         assert unexplained == []
 
 
-@pytest.mark.parametrize("name", foretop.__all__)
+@pytest.mark.parametrize("name", PUBLIC)
 def test_a_function_names_its_parameters(name: str) -> None:
-    thing = getattr(foretop, name)
+    thing = PUBLIC[name]
     if inspect.isfunction(thing) and inspect.signature(thing).parameters:
         documented = (inspect.getdoc(thing) or "").partition("Parameters\n---")[2].partition("Returns\n---")[0]
         named = {name for line in documented.splitlines() for name in line.partition(" : ")[0].split(", ")}
@@ -31,8 +36,8 @@ def test_a_function_names_its_parameters(name: str) -> None:
 
 def test_the_examples_hold() -> None:
     finder, runner = doctest.DocTestFinder(recurse=False), doctest.DocTestRunner()
-    for name in foretop.__all__:
-        for test in finder.find(getattr(foretop, name), name, module=False):
+    for name, thing in PUBLIC.items():
+        for test in finder.find(thing, name, module=False):
             runner.run(test)
     outcome = runner.summarize(verbose=False)
     assert outcome.failed == 0

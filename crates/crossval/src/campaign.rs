@@ -1,14 +1,21 @@
 //! A template, traces and a seed: from them follows every case, by its number.
 
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
 use predict::{Family, Spec};
 use serde::{Deserialize, Serialize};
 
 use crate::draw::{Draw, Purpose};
+use crate::peer::{Contender, Peer};
 use crate::template::{Template, TemplateError, Transformation};
 use crate::trace::{Trace, TraceError};
 use crate::window::Window;
 
 const N_TRACES_MAX: usize = 10_000;
+const N_PEERS_MAX: usize = 64;
+/// A name stands in every row of the results.
+const N_BYTES_PEER_MAX: usize = 200;
 
 /// A draw of a model is repeated where the numbers make none, as those of ARMA(0,0). The template is known to stand for some model.
 const N_DRAWS_MAX: usize = 200;
@@ -25,6 +32,7 @@ pub struct Campaign {
     template: Template,
     traces: Vec<Trace>,
     seed: u64,
+    peers: Vec<Arc<dyn Peer>>,
     /// Traces that windows can be drawn from, and the transformations that leave them long enough.
     places: Vec<(usize, Vec<Transformation>)>,
     left_out: Vec<LeftOut>,
@@ -37,10 +45,10 @@ pub struct Case {
     pub number: u64,
     /// Where it is fitted and tested.
     pub window: Window,
-    /// Which of the template's models this is one of.
+    /// Which of the campaign's families this is one of.
     pub family_idx: usize,
-    /// The model, with its numbers drawn.
-    pub model: Spec,
+    /// The model, with its numbers drawn, or a peer.
+    pub model: Contender,
 }
 
 /// A trace that no window fits into.
@@ -81,6 +89,20 @@ pub enum CampaignError {
         name: String,
         /// Its samples.
         n_samples: usize,
+    },
+    /// Too many peers.
+    #[error("{n} peers are given; there may be up to {N_PEERS_MAX}")]
+    PeerCount {
+        /// Peers given.
+        n: usize,
+    },
+    /// A name that says nothing, or too much, or that is another one's.
+    #[error(
+        "a peer is called `{name}`; its name has to have from 1 to {N_BYTES_PEER_MAX} bytes, and to be no other peer's or model's"
+    )]
+    PeerName {
+        /// As given.
+        name: String,
     },
     /// Bytes that [`Campaign::to_bytes`] did not write.
     #[error("these {n_bytes} bytes are no campaign")]
@@ -135,7 +157,46 @@ impl Campaign {
             let (name, n_samples) = (longest.name().to_owned(), longest.samples().len());
             return Err(CampaignError::NoRoom { need: shortest_of_all(&template), name, n_samples });
         }
-        Ok(Self { template, traces, seed, places, left_out })
+        Ok(Self { template, traces, seed, peers: Vec::new(), places, left_out })
+    }
+
+    /// The same with peers, each of which is judged on every window after the models.
+    ///
+    /// # Errors
+    /// [`CampaignError`] for names that results could not tell apart.
+    pub fn with_peers(mut self, peers: Vec<Arc<dyn Peer>>) -> Result<Self, CampaignError> {
+        if peers.len() > N_PEERS_MAX {
+            return Err(CampaignError::PeerCount { n: peers.len() });
+        }
+        self.peers.clear();
+        let mut known: BTreeSet<String> = self.families().into_iter().collect();
+        for peer in &peers {
+            let name = peer.name();
+            if !(1..=N_BYTES_PEER_MAX).contains(&name.len()) || !known.insert(name.to_owned()) {
+                return Err(CampaignError::PeerName { name: name.to_owned() });
+            }
+        }
+        self.peers = peers;
+        Ok(self)
+    }
+
+    /// Forecasters of other libraries.
+    #[must_use]
+    pub fn peers(&self) -> &[Arc<dyn Peer>] {
+        &self.peers
+    }
+
+    /// The models of the template as it has them, and then the names of the peers.
+    #[must_use]
+    pub fn families(&self) -> Vec<String> {
+        let models = self.template.models().iter().map(ToString::to_string);
+        models.chain(self.peers.iter().map(|peer| peer.name().to_owned())).collect()
+    }
+
+    /// Cases on each window.
+    #[must_use]
+    pub fn n_slots(&self) -> usize {
+        self.template.models_per_window() + self.peers.len()
     }
 
     /// What cases there may be.
@@ -165,7 +226,7 @@ impl Campaign {
     /// The window that case `number` is on, and the place among the window's cases that it has.
     #[must_use]
     pub fn window_of(&self, number: u64) -> (u64, usize) {
-        let n_slots = self.template.models_per_window() as u64;
+        let n_slots = self.n_slots() as u64;
         (number / n_slots, (number % n_slots) as usize)
     }
 
@@ -197,19 +258,21 @@ impl Campaign {
     #[must_use]
     pub fn cases_of(&self, window: &Window) -> Vec<Case> {
         let families = self.template.models();
-        let n_slots = self.template.models_per_window();
         let mut draw = Draw::new(self.seed, Purpose::Models, window.number);
-        let chosen = draw.choice(n_slots, families.len());
-        let case = |(slot, family_idx): (usize, usize)| Case {
-            number: window.number * n_slots as u64 + slot as u64,
+        let chosen = draw.choice(self.template.models_per_window(), families.len()).into_iter();
+        let model = |family_idx: usize| (family_idx, Contender::Model(member(&families[family_idx], &mut draw)));
+        let peers = self.peers.iter().enumerate();
+        let peers = peers.map(|(idx, peer)| (families.len() + idx, Contender::Peer(Arc::clone(peer))));
+        let case = |(slot, (family_idx, model)): (usize, (usize, Contender))| Case {
+            number: window.number * self.n_slots() as u64 + slot as u64,
             window: *window,
             family_idx,
-            model: member(&families[family_idx], &mut draw),
+            model,
         };
-        chosen.into_iter().enumerate().map(case).collect()
+        chosen.map(model).chain(peers).enumerate().map(case).collect()
     }
 
-    /// All of it, for a worker elsewhere.
+    /// All of it but its peers, for a worker elsewhere.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
         let traces = self.traces.iter().map(|trace| (trace.name().to_owned(), trace.samples().to_vec())).collect();

@@ -5,11 +5,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use predict::{Backtest, FitError, LeadScore, fit};
+use predict::{Backtest, LeadScore, Spec, fit};
 use rayon::prelude::*;
 
 use crate::campaign::{Campaign, Case};
 use crate::naive::{NaiveErrors, variance};
+use crate::peer::{Contender, Failure, Guarded, Peer};
 use crate::window::Window;
 
 /// What a case came to.
@@ -20,7 +21,7 @@ pub struct CaseResult {
     /// What is true of its window whatever the model.
     pub window: Arc<Evaluated>,
     /// Scores, or why there are none.
-    pub outcome: Result<Scored, FitError>,
+    pub outcome: Result<Scored, Failure>,
 }
 
 /// What is known of a window without a model.
@@ -56,6 +57,9 @@ pub struct Timing {
     pub step: Duration,
 }
 
+/// Scores or a failure, and how long the fit and all steps took.
+type Led = (Result<Scored, Failure>, Duration, Duration);
+
 /// Evaluates cases one after the other, in memory that they share.
 #[derive(Clone, Debug)]
 pub struct Worker<'c> {
@@ -83,8 +87,18 @@ impl<'c> Worker<'c> {
     fn evaluate_case(&mut self, case: Case, samples: &[f64], window: Arc<Evaluated>) -> (CaseResult, Timing) {
         // The fit sees nothing of what comes after the origin, and the predictor sees it sample by sample.
         let (before, after) = samples.split_at(case.window.n_fit);
+        let (outcome, fit, stepping) = match &case.model {
+            Contender::Model(spec) => self.lead_model(spec, before, after),
+            Contender::Peer(peer) => self.lead_peer(&**peer, before, after),
+        };
+        let n_steps = u32::try_from(after.len()).unwrap_or(u32::MAX);
+        let step = if outcome.is_ok() { stepping / n_steps } else { Duration::ZERO };
+        (CaseResult { case, window, outcome }, Timing { fit, step })
+    }
+
+    fn lead_model(&mut self, spec: &Spec, before: &[f64], after: &[f64]) -> Led {
         let start = Instant::now();
-        let fitted = fit(&case.model, before);
+        let fitted = fit(spec, before);
         let fit_time = start.elapsed();
         let start = Instant::now();
         let outcome = fitted.map(|model| {
@@ -92,9 +106,29 @@ impl<'c> Worker<'c> {
             let leads = self.backtest.run(&mut predictor, after, before);
             Scored { leads, n_refits: predictor.n_refits(), n_failed_refits: predictor.n_failed_refits() }
         });
-        let n_steps = u32::try_from(after.len()).unwrap_or(u32::MAX);
-        let step = if outcome.is_ok() { start.elapsed() / n_steps } else { Duration::ZERO };
-        (CaseResult { case, window, outcome }, Timing { fit: fit_time, step })
+        (outcome.map_err(Failure::Fit), fit_time, start.elapsed())
+    }
+
+    fn lead_peer(&mut self, peer: &dyn Peer, before: &[f64], after: &[f64]) -> Led {
+        let start = Instant::now();
+        let fitted = peer.fit(before);
+        let fit_time = start.elapsed();
+        let start = Instant::now();
+        let scored = fitted.and_then(|model| self.backtest.try_run(&mut Guarded(model), after, before));
+        let outcome = scored.map(|leads| Scored {
+            leads: leads.into_iter().map(without_guesses).collect(),
+            n_refits: 0,
+            n_failed_refits: 0,
+        });
+        (outcome.map_err(Failure::Peer), fit_time, start.elapsed())
+    }
+}
+
+/// A forecast without standard errors says nothing of intervals.
+fn without_guesses(score: LeadScore) -> LeadScore {
+    match score.crps {
+        Some(crps) if crps.is_nan() => LeadScore { coverage: None, interval_scores: None, crps: None, ..score },
+        _ => score,
     }
 }
 
@@ -135,7 +169,7 @@ impl Campaign {
 
     /// The windows that cases are on, and which of a window's cases are meant.
     fn blocks(&self, cases: Range<u64>) -> impl Iterator<Item = (u64, Range<usize>)> {
-        let n_slots = self.template().models_per_window();
+        let n_slots = self.n_slots();
         let (first, skipped) = self.window_of(cases.start);
         let (last, n_of_last) = self.window_of(cases.end);
         let is_empty = cases.is_empty();

@@ -12,6 +12,7 @@ pub(crate) const VERSION_KEY: &str = "foretop.version";
 pub(crate) const TEMPLATE_KEY: &str = "foretop.template";
 pub(crate) const SEED_KEY: &str = "foretop.seed";
 pub(crate) const TRACES_KEY: &str = "foretop.traces";
+pub(crate) const PEERS_KEY: &str = "foretop.peers";
 
 /// Everything that the results of a case depend on besides its number.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
@@ -27,6 +28,9 @@ pub struct Identity {
     pub seed: u64,
     /// All traces, by name.
     pub traces: Vec<TraceIdentity>,
+    /// The names of the peers, in their order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub peers: Vec<String>,
 }
 
 /// A trace, by what is in it.
@@ -54,18 +58,23 @@ impl Identity {
             template: campaign.template().text().to_owned(),
             seed: campaign.seed(),
             traces: traces.collect(),
+            peers: campaign.peers().iter().map(|peer| peer.name().to_owned()).collect(),
         }
     }
 
     pub(crate) fn metadata(&self) -> Vec<(&'static str, String)> {
         let traces = serde_json::to_string(&self.traces).expect("names and numbers can be written");
-        vec![
+        let mut pairs = vec![
             (FORMAT_KEY, self.format.clone()),
             (VERSION_KEY, self.version.clone()),
             (TEMPLATE_KEY, self.template.clone()),
             (SEED_KEY, self.seed.to_string()),
             (TRACES_KEY, traces),
-        ]
+        ];
+        if !self.peers.is_empty() {
+            pairs.push((PEERS_KEY, serde_json::to_string(&self.peers).expect("names can be written")));
+        }
+        pairs
     }
 
     /// What `metadata` says, by key; `None` where it lacks something or says it in another way.
@@ -76,6 +85,7 @@ impl Identity {
             template: metadata(TEMPLATE_KEY)?.to_owned(),
             seed: metadata(SEED_KEY)?.parse().ok()?,
             traces: serde_json::from_str(metadata(TRACES_KEY)?).ok()?,
+            peers: metadata(PEERS_KEY).map_or(Some(Vec::new()), |peers| serde_json::from_str(peers).ok())?,
         })
     }
 
@@ -87,6 +97,7 @@ impl Identity {
             (self.template != other.template, "template"),
             (self.seed != other.seed, "seed"),
             (self.traces != other.traces, "traces"),
+            (self.peers != other.peers, "peers"),
         ];
         differences.into_iter().find_map(|(differs, what)| differs.then_some(what))
     }

@@ -17,12 +17,23 @@ pub struct Progress {
 /// How a model of the template has done in the cases of this sitting.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Standing {
-    /// As the template has it.
+    /// As the template has it, or a peer's name.
     pub family: String,
     /// Cases that count.
     pub n: u64,
     /// Geometric mean over cases and leads of the mean squared error over that of the mean of the samples fitted to.
     pub relative_error: f64,
+}
+
+/// What the counters came to, for those of another process.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Tally {
+    /// Cases done.
+    pub n_done: u64,
+    /// Those of them in which no model could be fitted.
+    pub n_failed: u64,
+    /// For each model, the cases that count, and the sum of the logarithms of their relative errors.
+    pub sums: Vec<(u64, f64)>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -35,7 +46,7 @@ impl Progress {
     /// Nothing done yet.
     #[must_use]
     pub fn new(campaign: &Campaign) -> Self {
-        let standings = vec![Sum::default(); campaign.template().models().len()];
+        let standings = vec![Sum::default(); campaign.families().len()];
         Self { n_done: AtomicU64::new(0), n_failed: AtomicU64::new(0), standings: Mutex::new(standings) }
     }
 
@@ -55,17 +66,36 @@ impl Progress {
     #[must_use]
     pub fn standings(&self, campaign: &Campaign) -> Vec<Standing> {
         let sums = self.standings.lock().expect("nobody panics with the lock held").clone();
-        let standing = |(sum, family): (Sum, &predict::Family)| {
+        let standing = |(sum, family): (Sum, String)| {
             let relative_error = (sum.logarithms / sum.n as f64).exp();
-            (sum.n > 0).then(|| Standing { family: family.to_string(), n: sum.n, relative_error })
+            (sum.n > 0).then_some(Standing { family, n: sum.n, relative_error })
         };
-        let mut standings: Vec<Standing> =
-            sums.into_iter().zip(campaign.template().models()).filter_map(standing).collect();
+        let mut standings: Vec<Standing> = sums.into_iter().zip(campaign.families()).filter_map(standing).collect();
         standings.sort_by(|a, b| a.relative_error.total_cmp(&b.relative_error));
         standings
     }
 
-    pub(crate) fn note(&self, result: &CaseResult) {
+    /// All counters as they are.
+    #[must_use]
+    pub fn tally(&self) -> Tally {
+        let sums = self.standings.lock().expect("nobody panics with the lock held");
+        let sums = sums.iter().map(|sum| (sum.n, sum.logarithms)).collect();
+        Tally { n_done: self.n_done(), n_failed: self.n_failed(), sums }
+    }
+
+    /// Counts what was counted elsewhere, of the same campaign.
+    pub fn add(&self, tally: &Tally) {
+        self.n_done.fetch_add(tally.n_done, Ordering::Relaxed);
+        self.n_failed.fetch_add(tally.n_failed, Ordering::Relaxed);
+        let mut sums = self.standings.lock().expect("nobody panics with the lock held");
+        for (sum, (n, logarithms)) in sums.iter_mut().zip(&tally.sums) {
+            sum.n += n;
+            sum.logarithms += logarithms;
+        }
+    }
+
+    /// Counts a case.
+    pub fn note(&self, result: &CaseResult) {
         self.n_done.fetch_add(1, Ordering::Relaxed);
         let Ok(scored) = &result.outcome else {
             self.n_failed.fetch_add(1, Ordering::Relaxed);

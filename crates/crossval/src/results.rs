@@ -1,6 +1,7 @@
 //! Result files read again: what a report needs of them, row group by row group.
 
 mod reader;
+mod rows;
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
@@ -15,6 +16,8 @@ use crate::run::{DIGESTS_KEY, N_CASES_KEY, Run};
 use crate::table::TableFile;
 use crate::template::{Template, TemplateError};
 use reader::Reader;
+
+pub use rows::Rows;
 
 /// Leads that a report shows; of more, so many are picked, evenly on a logarithmic scale.
 const N_LEADS_MAX: usize = 7;
@@ -185,7 +188,8 @@ impl Results {
         let n_cases = table.metadata(N_CASES_KEY).and_then(|text| text.parse().ok()).ok_or_else(no_identity)?;
         let template = Template::read(&identity.template)
             .map_err(|error| ResultsError::Template { path: path.to_owned(), source: Box::new(error) })?;
-        let families = template.models().iter().map(ToString::to_string).collect();
+        let models = template.models().iter().map(ToString::to_string);
+        let families = models.chain(identity.peers.iter().cloned()).collect();
         let mut results = Self {
             identity,
             families,

@@ -12,6 +12,7 @@ use crate::evaluate::{CaseResult, Scored, Timing};
 use crate::host::host;
 use crate::identity::Identity;
 use crate::naive::NaiveErrors;
+use crate::peer::Failure;
 use crate::table::{Cells, Column, encode};
 
 /// A range of cases evaluated, as two Parquet files.
@@ -56,8 +57,7 @@ fn result_columns(campaign: &Campaign, done: &[(CaseResult, Timing)]) -> Vec<Col
     let leads = campaign.template().leads();
     let rows: Vec<Row<'_>> = done.iter().flat_map(|(result, _)| rows_of(result, leads)).collect();
     let traces: Vec<Arc<str>> = campaign.traces().iter().map(|trace| Arc::from(trace.name())).collect();
-    let families: Vec<Arc<str>> =
-        campaign.template().models().iter().map(|family| Arc::from(family.to_string())).collect();
+    let families: Vec<Arc<str>> = campaign.families().into_iter().map(Arc::from).collect();
     let mut columns = case_columns(&rows, &traces, &families);
     columns.extend(score_columns(&rows));
     columns.extend(naive_columns(&rows));
@@ -164,7 +164,11 @@ fn timing_columns(done: &[(CaseResult, Timing)]) -> Vec<Column> {
 }
 
 /// Why a fit failed, in as many words as there are kinds of reasons.
-fn kind(error: &FitError) -> &'static str {
+fn kind(failure: &Failure) -> &'static str {
+    let error = match failure {
+        Failure::Fit(error) => error,
+        Failure::Peer(_) => return "peer gave up",
+    };
     match error {
         FitError::TooShort { .. } => "too short",
         FitError::TooBroken { .. } => "too many gaps",

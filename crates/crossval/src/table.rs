@@ -28,9 +28,12 @@ pub(crate) struct Column {
 
 /// The cells of a column, `None` where there is nothing to say.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Cells {
+pub enum Cells {
+    /// Whole numbers.
     Whole(Vec<Option<i64>>),
+    /// Real numbers.
     Real(Vec<Option<f64>>),
+    /// Words; equal neighbours share their memory.
     Words(Vec<Option<Arc<str>>>),
 }
 
@@ -148,6 +151,16 @@ impl<R: ChunkReader + 'static> TableFile<R> {
         let names = self.names();
         let idx = names.iter().position(|known| *known == name);
         group.get_column_reader(idx.ok_or_else(|| ParquetError::General(format!("there is no column `{name}`")))?)
+    }
+
+    /// Cells of whatever type the column is.
+    pub(crate) fn cells(&self, group_idx: usize, name: &str) -> Result<Cells> {
+        let group = self.reader.get_row_group(group_idx)?;
+        match self.column(&*group, name)? {
+            ColumnReader::Int64ColumnReader(_) => self.wholes(group_idx, name).map(Cells::Whole),
+            ColumnReader::ByteArrayColumnReader(_) => self.words(group_idx, name).map(Cells::Words),
+            _ => self.reals(group_idx, name).map(Cells::Real),
+        }
     }
 
     /// Whole numbers.

@@ -5,7 +5,7 @@ mod crps;
 mod score;
 mod track;
 
-pub use backtest::Backtest;
+pub use backtest::{Backtest, Forecaster};
 pub use score::{Coverage, Errors, IntervalScores, LeadScore};
 
 use std::collections::VecDeque;

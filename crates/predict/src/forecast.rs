@@ -27,13 +27,13 @@ pub struct Interval {
 }
 
 impl Forecast {
-    /// What another program said, with intervals as of normal errors.
+    /// A forecast of another make, with normal intervals: for each lead its mean and standard error, NaN where there is none.
     ///
     /// # Panics
-    /// When there are not as many standard errors as means.
+    /// When there are not as many of the one as of the other.
     #[must_use]
     pub fn new(means: Vec<f64>, standard_errors: Vec<f64>) -> Self {
-        assert_eq!(means.len(), standard_errors.len(), "each mean has a standard error");
+        assert_eq!(means.len(), standard_errors.len(), "a mean and a standard error for each lead");
         Self { means, standard_errors, reaches: Vec::new() }
     }
 

@@ -45,7 +45,7 @@ mod task;
 
 pub use auto::{LeadStanding, Standing};
 pub use compare::{CompareError, Comparison, Variance, compare};
-pub use evaluator::{Backtest, Coverage, Errors, Evaluator, IntervalScores, LeadScore};
+pub use evaluator::{Backtest, Coverage, Errors, Evaluator, Forecaster, IntervalScores, LeadScore};
 pub use fit::{FitError, fit};
 pub use fleet::Fleet;
 pub use forecast::{Forecast, Interval, half_width};

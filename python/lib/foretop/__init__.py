@@ -5,6 +5,7 @@
 forecasts continue.
 """
 
+from foretop import crossval
 from foretop._errors import (
     CompareError,
     ConfidenceError,
@@ -43,6 +44,7 @@ __all__ = [
     "Table",
     "acf",
     "compare",
+    "crossval",
     "evaluate",
     "fit",
     "hurst",

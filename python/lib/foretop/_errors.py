@@ -1,5 +1,7 @@
 """The exceptions of foretop: one for each family of refusals, with the numbers behind the message as attributes."""
 
+from pathlib import Path
+
 
 class Error(ValueError):
     """What all refusals of foretop have in common.
@@ -157,3 +159,90 @@ class ConfidenceError(Error):
     """
 
     given: str
+
+
+class TemplateError(Error):
+    """A text that is no template of test cases.
+
+    Attributes
+    ----------
+    key : str
+        Which of its keys is wrong (``ListLength``, ``Twice``, ``OutOfRange``).
+    given : object
+        What is wrong about it (the same, ``Model`` and ``NoMember``).
+    """
+
+    key: str
+    given: object
+
+
+class TraceError(Error):
+    """Samples that are no trace, or a file that has none.
+
+    Attributes
+    ----------
+    path : pathlib.Path
+        The file or folder, where the samples were to come from one.
+    name : str
+        The trace (``Infinite``, ``Empty``).
+    idx : int
+        The position of the offending sample (``Infinite``).
+    value : float
+        That sample (``Infinite``).
+    """
+
+    path: Path
+    name: str
+    idx: int
+    value: float
+
+
+class CampaignError(Error):
+    """Traces that no test cases can be drawn from.
+
+    Attributes
+    ----------
+    have, need : int
+        Samples of the longest trace, and samples that the shortest case takes (``NoRoom``); traces (`have` of ``TraceCount``).
+    name : str
+        The trace (``NoRoom``, ``SameName``).
+    """
+
+    have: int
+    need: int
+    name: str
+
+
+class RunError(Error):
+    """What keeps a run of test cases from its end.
+
+    Attributes
+    ----------
+    path : pathlib.Path
+        The file or folder that is in the way (all but ``CaseCount``, ``OtherVersion`` and ``WorkersLost``).
+    what : str
+        What is not the same as in the unfinished run (``OtherCampaign``).
+    given : object
+        How many cases were asked for (``CaseCount``), which version a worker has (``OtherVersion``), or the range of cases that
+        workers were lost with (``WorkersLost``).
+    """
+
+    path: Path
+    what: str
+    given: object
+
+
+class ResultsError(Error):
+    """A file that has no results of test cases, or damaged ones.
+
+    Attributes
+    ----------
+    path : pathlib.Path
+        The file.
+    """
+
+    path: Path
+
+
+class ComparisonError(Error):
+    """Results of two campaigns that have no case in common."""

@@ -1,5 +1,7 @@
 """Signatures of the Rust half of foretop; the docstrings are with the code."""
 
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any, Self, final
 
 import numpy as np
@@ -9,15 +11,21 @@ from foretop._axis import Axis
 from foretop._errors import FitError
 from foretop._inference import Inference
 from foretop._samples import Samples, Table
+from foretop.crossval._progress import Tally
+from foretop.crossval._results import Cells
+from foretop.crossval.peers import Peer
 
 __all__ = [
+    "Campaign",
     "Fleet",
     "FleetForecast",
     "Forecast",
     "Model",
     "Predictor",
+    "Run",
     "acf",
     "compare",
+    "compare_results",
     "evaluate",
     "fit",
     "hurst",
@@ -26,8 +34,39 @@ __all__ = [
     "pacf",
     "periodogram",
     "pox_plot",
+    "read_results",
+    "read_traces",
+    "report",
     "select",
+    "version",
 ]
+
+@final
+class Campaign:
+    def __new__(
+        cls, template: str, traces: list[tuple[str, NDArray[np.float64]]], seed: int, peers: list[Peer]
+    ) -> Self: ...
+    @property
+    def left_out(self) -> list[tuple[str, int, int]]: ...
+    def to_bytes(self) -> bytes: ...
+    @staticmethod
+    def from_bytes(bytes: bytes, peers: list[Peer]) -> Campaign: ...
+    def part(self, start: int, stop: int) -> tuple[bytes, bytes, Tally]: ...
+
+@final
+class Run:
+    def __new__(cls, campaign: Campaign, n_cases: int, out: str) -> Self: ...
+    @property
+    def missing(self) -> list[tuple[int, int]]: ...
+    @property
+    def n_cases_found(self) -> int: ...
+    @property
+    def broken(self) -> list[Path]: ...
+    def progress(self) -> tuple[int, int, list[tuple[str, int, float]]]: ...
+    def add(self, cases: tuple[int, int], results: bytes, timings: bytes, tally: Tally) -> None: ...
+    def evaluate(self, n_threads: int, show: Callable[[], object]) -> None: ...
+    def finish(self) -> None: ...
+    def close(self) -> None: ...
 
 @final
 class Forecast:
@@ -131,3 +170,8 @@ def periodogram(samples: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDAr
 def pox_plot(samples: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.float64]]: ...
 def hurst(samples: NDArray[np.float64], method: str) -> tuple[float, float]: ...
 def kpss(samples: NDArray[np.float64]) -> tuple[float, int, float]: ...
+def read_traces(path: str, column: str | None) -> list[tuple[str, NDArray[np.float64]]]: ...
+def report(path: str, metric: str) -> tuple[str, str, str | None]: ...
+def compare_results(first: str, second: str, metric: str) -> tuple[int, int, dict[str, Any]]: ...
+def read_results(path: str) -> dict[str, Cells]: ...
+def version() -> str: ...

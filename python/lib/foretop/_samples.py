@@ -26,12 +26,12 @@ _NUMBER_KINDS = "fiu"
 
 def read_series(samples: Any) -> tuple[Row, Axis | None]:
     """Return the samples as a contiguous row, and what continues their index if they have one."""
-    return row(samples), axis_of(samples.index) if _is_pandas(samples, "Series") else None
+    return row(samples), axis_of(samples.index) if is_pandas(samples, "Series") else None
 
 
 def read_table(rows: Any) -> tuple[NDArray[np.float64], Axis | None]:
     """Return many series as a contiguous array, a row for each; of a DataFrame, each column is a series."""
-    if _is_pandas(rows, "DataFrame"):
+    if is_pandas(rows, "DataFrame"):
         table = [row(rows[name]) for name in rows]
         return np.array(table).reshape(len(table), -1), axis_of(rows.index)
     return _floats(rows, 2), None
@@ -45,7 +45,7 @@ def row(samples: Any) -> Row:
     InputError
         If they are not a row, or not numbers.
     """
-    if _is_pandas(samples, "Series") or _is_pandas(samples, "Index"):
+    if is_pandas(samples, "Series") or is_pandas(samples, "Index"):
         samples = _of_pandas(samples)
     return _floats(samples, 1)
 
@@ -57,7 +57,8 @@ def one_or_row(samples: Any) -> float | Row:
     return row(samples)
 
 
-def _is_pandas(samples: object, name: str) -> bool:
+def is_pandas(samples: object, name: str) -> bool:
+    """Say whether this is a pandas object of the class of that name."""
     # Whoever holds a pandas object has imported pandas; nobody else has to pay for it.
     pandas = sys.modules.get("pandas")
     return pandas is not None and isinstance(samples, getattr(pandas, name))

@@ -141,7 +141,8 @@ fn the_example_forecasts_and_mends_itself_and_leaves_nothing() {
         let (status, stderr) = composed.wait();
         assert!(status.success(), "{stderr}");
         check_gone(&after);
-        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "only the description is left");
+        assert_eq!(n_left(folder.path()), 1, "only the description is left");
+        assert_eq!(n_left(&folder.path().join("foretop/streams")), 0, "no stream is still announced");
     }
 }
 
@@ -155,9 +156,14 @@ fn a_composer_that_is_killed_takes_its_components_along() {
     drop(composed);
     check_gone(&components);
     // The next run removes the folder that was left.
-    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2);
+    assert_eq!(n_left(folder.path()), 2);
     run_for_a_moment(&file, folder.path());
-    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    assert_eq!(n_left(folder.path()), 1);
+}
+
+/// How many entries a folder has, that of announced streams left out.
+fn n_left(folder: &Path) -> usize {
+    fs::read_dir(folder).unwrap().filter(|entry| entry.as_ref().unwrap().file_name() != "foretop").count()
 }
 
 fn run_for_a_moment(file: &str, runtime_dir: &Path) {

@@ -47,7 +47,10 @@ pub(crate) fn recommend(results: &Results, verdicts: &[Verdict]) -> Option<Recom
     for standing in verdicts.iter().flat_map(|verdict| &verdict.standings) {
         shares.entry(standing.family_idx).or_default().push(standing.win_share);
     }
-    let shares = shares.into_iter().map(|(family_idx, shares)| (family_idx, mean(shares.into_iter())));
+    // A peer is no text that a node could use.
+    let n_models = results.families.len() - results.identity.peers.len();
+    let shares = shares.into_iter().filter(|(family_idx, _)| *family_idx < n_models);
+    let shares = shares.map(|(family_idx, shares)| (family_idx, mean(shares.into_iter())));
     let (family_idx, win_share) = shares.max_by(|a, b| a.1.total_cmp(&b.1))?;
     let (model, choice) = of_family(results, family_idx)?;
     Some(Recommendation { family_idx, model, win_share, choice })

@@ -3,6 +3,7 @@
 mod comparison;
 mod drawing;
 mod evaluation;
+mod peers;
 mod report;
 mod run;
 mod template;

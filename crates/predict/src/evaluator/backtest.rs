@@ -3,6 +3,8 @@
 //! What comes out is what an [`Evaluator`](super::Evaluator) makes of the same forecasts. An evaluator takes them one at a
 //! time for as long as it lives; this knows where the samples end, and takes a tenth of the time.
 
+use std::convert::Infallible;
+
 use super::Naive;
 use super::crps::Table;
 use super::score::{Coverage, Errors, IntervalScores, LeadScore};
@@ -28,6 +30,38 @@ pub struct Backtest {
     errors: Vec<f64>,
 }
 
+/// What a backtest leads over samples: a [`Predictor`], or a forecaster of another make, which may fail on the way.
+pub trait Forecaster {
+    /// What it fails of.
+    type Error;
+
+    /// Forecasts leads 1 to `n_leads` in place of what `forecast` holds.
+    ///
+    /// # Errors
+    /// The backtest ends with them.
+    fn forecast_into(&mut self, n_leads: usize, forecast: &mut Forecast) -> Result<(), Self::Error>;
+
+    /// Takes the next sample, NaN for a gap.
+    ///
+    /// # Errors
+    /// The backtest ends with them.
+    fn step(&mut self, sample: f64) -> Result<(), Self::Error>;
+}
+
+impl Forecaster for Predictor {
+    type Error = Infallible;
+
+    fn forecast_into(&mut self, n_leads: usize, forecast: &mut Forecast) -> Result<(), Infallible> {
+        Self::forecast_into(self, n_leads, forecast);
+        Ok(())
+    }
+
+    fn step(&mut self, sample: f64) -> Result<(), Infallible> {
+        Self::step(self, sample);
+        Ok(())
+    }
+}
+
 impl Backtest {
     /// For these leads.
     ///
@@ -46,17 +80,34 @@ impl Backtest {
     ///
     /// Errors are scaled by the one-step mean absolute error of LAST on `scaled_on`, as a rule what the model was fitted to.
     pub fn run(&mut self, predictor: &mut Predictor, samples: &[f64], scaled_on: &[f64]) -> Vec<LeadScore> {
+        let Ok(scores) = self.try_run(predictor, samples, scaled_on);
+        scores
+    }
+
+    /// As [`Backtest::run`], of any forecaster.
+    ///
+    /// # Errors
+    /// Those of the forecaster.
+    ///
+    /// # Panics
+    /// When a forecast is shorter than it has to be.
+    pub fn try_run<F: Forecaster>(
+        &mut self,
+        forecaster: &mut F,
+        samples: &[f64],
+        scaled_on: &[f64],
+    ) -> Result<Vec<LeadScore>, F::Error> {
         let n_leads_max = self.leads.last().copied().unwrap_or(0);
         self.sums.clear();
         self.sums.resize(self.leads.len(), Sums::default());
         self.errors.clear();
         self.errors.resize(self.leads.len() * samples.len(), f64::NAN);
         for (origin, sample) in samples.iter().enumerate() {
-            predictor.forecast_into(n_leads_max, &mut self.forecast);
+            forecaster.forecast_into(n_leads_max, &mut self.forecast)?;
             self.score(origin, samples);
-            predictor.step(*sample);
+            forecaster.step(*sample)?;
         }
-        self.scores(samples.len(), Naive::over(scaled_on))
+        Ok(self.scores(samples.len(), Naive::over(scaled_on)))
     }
 
     fn score(&mut self, origin: usize, samples: &[f64]) {
