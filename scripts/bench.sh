@@ -21,4 +21,5 @@ cargo bench --locked -p sensor --bench snmp
 .venv/bin/python bench/python_cost.py
 .venv/bin/python bench/accuracy.py
 .venv/bin/python bench/payload.py --binary "$binary"
+.venv/bin/python bench/streams.py --binary "$binary"
 .venv/bin/python bench/node_cost.py --binary "$binary" --seconds "${FORETOP_BENCH_SECONDS:-600}"

@@ -12,12 +12,14 @@ use std::io::{self, BufWriter, IsTerminal, Write};
 use std::process::ExitCode;
 
 use clap::Parser;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use cli::Cli;
 use failure::Outcome;
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
+    raise_descriptor_limit();
     let mut out = BufWriter::new(io::stdout().lock());
     let result = cli.command.run(&mut out).and_then(|()| Ok(out.flush()?));
     match failure::outcome(&result) {
@@ -27,6 +29,13 @@ fn main() -> ExitCode {
             ExitCode::from(status)
         }
     }
+}
+
+/// As many descriptors as the system allows: a stream may have thousands of readers, and the usual limit of 1,024 is one for programs that use
+/// select(2). Where it cannot be raised, connections beyond it are refused and told of.
+fn raise_descriptor_limit() {
+    let limit = getrlimit(Resource::Nofile);
+    let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit });
 }
 
 /// Nothing is left to be done when even standard error is gone.
