@@ -64,6 +64,9 @@ class System:
             [*self._command, *arguments], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
         )
         self.processes.append(process)
+        if arguments[0].endswith("client"):
+            # It listens nowhere, and its standard output is for messages.
+            return {}
         assert process.stdout is not None
         line = process.stdout.readline()
         return dict(re.findall(r"(connect|server) ([a-z]+:\S+?)(?:,|$)", line))

@@ -5,11 +5,18 @@ use std::time::Duration;
 /// A million of them are enough for any percentile.
 const N_MAX: usize = 1_000_000;
 
-/// Ages of messages at their arrival, the last million of them.
-#[derive(Clone, Debug, Default)]
+/// Ages of messages at their arrival, the last of them: a million, unless it is told otherwise.
+#[derive(Clone, Debug)]
 pub struct Latencies {
     spans: Vec<Duration>,
     next: usize,
+    n_max: usize,
+}
+
+impl Default for Latencies {
+    fn default() -> Self {
+        Self::of_last(N_MAX)
+    }
 }
 
 /// Percentiles of ages.
@@ -28,14 +35,20 @@ pub struct Latency {
 }
 
 impl Latencies {
+    /// Keeps so many, and one at least.
+    #[must_use]
+    pub fn of_last(n_max: usize) -> Self {
+        Self { spans: Vec::new(), next: 0, n_max: n_max.max(1) }
+    }
+
     /// Notes one.
     pub fn note(&mut self, span: Duration) {
-        if self.spans.len() < N_MAX {
+        if self.spans.len() < self.n_max {
             self.spans.push(span);
         } else {
             self.spans[self.next] = span;
         }
-        self.next = (self.next + 1) % N_MAX;
+        self.next = (self.next + 1) % self.n_max;
     }
 
     /// What they come to; `None` while there is none.

@@ -137,6 +137,7 @@ fn the_example_forecasts_and_mends_itself_and_leaves_nothing() {
         send("-9", find(&before, "pred")["pid"].as_u64().unwrap());
         composed.wait_for("the prediction server is back", |components| find(components, "pred")["restarts"] == 1);
         let after = composed.wait_until_it_flows();
+        assert!(find(&after, "pred-client")["latency"].is_string(), "{after:?}");
         composed.send("-TERM");
         let (status, stderr) = composed.wait();
         assert!(status.success(), "{stderr}");

@@ -75,7 +75,7 @@ pub struct Heard {
 impl Heard {
     pub fn at(source: &str) -> Self {
         let (sender, messages) = mpsc::channel();
-        let watch = Watch(move |message: &Message, _| {
+        let watch = Watch::new(move |message: &Message, _| {
             // A test that has seen enough takes no more.
             let _ = sender.send(message.clone());
         });

@@ -87,7 +87,7 @@ impl Client {
         }));
         let watching = Arc::clone(&arrivals);
         let take = move |message: &Message, now| lock(&watching).take(message, now);
-        let mirror = Mirror::new("client", Watch(take)).ending_with_inputs();
+        let mirror = Mirror::new("client", Watch::new(take)).ending_with_inputs();
         // Standard output is for the messages, which the mirror's thread writes.
         self.wiring.run("client", mirror, Some(is_done), &mut io::sink())?;
         if self.latency {
