@@ -143,7 +143,8 @@ fn the_example_forecasts_and_mends_itself_and_leaves_nothing() {
         assert!(status.success(), "{stderr}");
         check_gone(&after);
         assert_eq!(n_left(folder.path()), 1, "only the description is left");
-        assert_eq!(n_left(&folder.path().join("foretop/streams")), 0, "no stream is still announced");
+        let found = end_of(foretop().args(["stream", "find", "--local"]).env("XDG_RUNTIME_DIR", folder.path()));
+        assert_eq!(found.output(), "", "no stream is still announced");
     }
 }
 

@@ -1,4 +1,6 @@
-//! What only root can bring about: a disk that is really full.
+//! What only root can bring about: a disk that is really full, a network of its own.
+
+mod lan;
 
 use std::fs::{self, File};
 use std::io::{ErrorKind, Read, Write};
