@@ -56,6 +56,12 @@ impl Past {
             && self.moments.iter().rev().any(|other| is_same(other, moment))
     }
 
+    /// Whether numbers are missing between those that are there.
+    pub(crate) fn has_hole(&self) -> bool {
+        let numbers = || self.moments.iter().map(|moment| moment.number);
+        numbers().zip(numbers().skip(1)).any(|(one, next)| next > one.wrapping_add(1))
+    }
+
     pub(crate) fn n_unanswered(&self) -> usize {
         self.moments.len() - self.n_answered
     }

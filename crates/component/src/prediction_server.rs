@@ -42,7 +42,10 @@ pub struct PredictionServer {
     attempts: Attempts,
     /// Since when the core owes an answer and has given none.
     owing: Option<Instant>,
+    /// Whether the stream may have missed something since its last sample, as it may at its beginning.
     was_interrupted: bool,
+    /// Whether the history was asked for once more, because it ended before the stream began.
+    has_asked_again: bool,
     fitted: String,
     counts: Counts,
 }
@@ -92,7 +95,8 @@ impl PredictionServer {
             phase: Phase::Preparing,
             fits: VecDeque::new(),
             owing: None,
-            was_interrupted: false,
+            was_interrupted: true,
+            has_asked_again: false,
             fitted: "not fitted yet".to_owned(),
             counts: Counts::default(),
             configuration,
@@ -113,6 +117,7 @@ impl PredictionServer {
         self.phase = Phase::Preparing;
         self.past.rewind();
         self.owing = None;
+        self.has_asked_again = false;
         match CoreProcess::start(&self.settings.core) {
             Ok((process, socket)) => {
                 self.process = Some(process);
@@ -262,6 +267,11 @@ impl PredictionServer {
             kept.retain(|moment| moment.values.len() == n_signals);
             self.past.merge(kept);
             self.growth.has(self.past.n_sent());
+            // The buffer may have answered before the stream was connected to: what came between, it has by now.
+            if self.phase == Phase::Preparing && self.past.has_hole() && !self.has_asked_again {
+                self.has_asked_again = true;
+                self.ask_history(outputs);
+            }
         }
         if !self.is_asking_history() {
             if self.phase == Phase::Catching {
