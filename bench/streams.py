@@ -24,8 +24,20 @@ from report import TARGET, machine, print_machine, print_table, save
 PATIENCE_SECONDS = 60.0
 # A frame with a load measurement, a sample, a forecast of 30 steps; and how many of each a cycle of Figure 9 sends.
 CYCLE = {52: 2, 36: 3, 520: 3}
-STEPS = {"1 Hz": "1s", "16 Hz": "62.5ms", "128 Hz": "7812500ns", "1,024 Hz": "976562ns", "8,192 Hz": "122us", "50,000 Hz": "20us"}
-PAPER_RATES = {"in-process": "5.3 kHz, 80 %", "Unix socket": "3.6 kHz, 65 %", "TCP": "2.7 kHz, 51 %", "composed": "720 Hz, 24 %"}
+STEPS = {
+    "1 Hz": "1s",
+    "16 Hz": "62.5ms",
+    "128 Hz": "7812500ns",
+    "1,024 Hz": "976562ns",
+    "8,192 Hz": "122us",
+    "50,000 Hz": "20us",
+}
+PAPER_RATES = {
+    "in-process": "5.3 kHz, 80 %",
+    "Unix socket": "3.6 kHz, 65 %",
+    "TCP": "2.7 kHz, 51 %",
+    "composed": "720 Hz, 24 %",
+}
 
 
 @dataclass

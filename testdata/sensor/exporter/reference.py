@@ -26,7 +26,9 @@ class Process:
         self.sent = Counter("sent", "What was sent", unit="bytes", registry=r)
         self.depth = Gauge("depth", "Jobs that wait", ["queue"], registry=r)
         self.nothing = Gauge("nothing", "No number", registry=r)
-        self.wait = Histogram("wait", "How long a job waits", ["queue"], unit="seconds", registry=r, buckets=(0.1, 0.5, 1, 5))
+        self.wait = Histogram(
+            "wait", "How long a job waits", ["queue"], unit="seconds", registry=r, buckets=(0.1, 0.5, 1, 5)
+        )
         self.size = Summary("size", "How large a job is", registry=r)
         Info("build", "What is running", registry=r).info({"version": "1"})
         self.state = Enum("state", "What it does", states=["idle", "busy"], registry=r)
