@@ -12,6 +12,11 @@ declare -A package_of=(
     [fracdiff]="r-cran-fracdiff"
     [ip]="iproute2"
     [kill]="procps"
+    [libclang]="libclang-dev"
+    [mpicc.mpich]="libmpich-dev"
+    [mpicc.openmpi]="libopenmpi-dev"
+    [mpiexec.mpich]="mpich"
+    [mpiexec.openmpi]="openmpi-bin"
     [Rscript]="r-base-core"
     [shellcheck]="shellcheck"
     [snmpd]="snmpd"
@@ -33,6 +38,8 @@ is_there() {
         fracdiff) Rscript -e 'library(fracdiff)' >/dev/null 2>&1 ;;
         # A server's place is not in everyone's search path.
         snmpd) PATH="$PATH:/usr/sbin" type -P "$1" >/dev/null ;;
+        # A library that bindings are made with; `cargo` finds it where the package puts it.
+        libclang) compgen -G '/usr/lib/llvm-*/lib/libclang.so*' >/dev/null ;;
         # A program, that is: a builtin of this shell is of no use to others.
         *) type -P "$1" >/dev/null ;;
     esac

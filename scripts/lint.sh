@@ -13,7 +13,8 @@ run() {
     "$@"
 }
 run cargo fmt --check
-run cargo clippy --workspace --all-targets --locked -- -D warnings
+run cargo clippy --all-targets --locked -- -D warnings
+run scripts/mpi.sh clippy openmpi
 run .venv/bin/ruff check
 run .venv/bin/ruff format --check
 run env --chdir=python ../.venv/bin/mypy

@@ -49,7 +49,7 @@ part "the page"
 scripts/build-web.sh --tools
 
 part "Rust tests"
-cargo test --workspace --locked
+cargo test --locked
 
 part "Python package"
 scripts/python-venv.sh python/requirements.txt
@@ -59,21 +59,21 @@ rm -rf "$CARGO_TARGET_DIR/tour"
 FORETOP_TOUR="$CARGO_TARGET_DIR/tour" .venv/bin/pytest python
 
 part "a real Prometheus reads the metrics"
-cargo test --workspace --locked --test it -- --ignored prometheus::
+cargo test --locked --test it -- --ignored prometheus::
 
 part "streams over a real NATS server"
-cargo test --workspace --locked --test it -- --ignored nats::
+cargo test --locked --test it -- --ignored nats::
 
 part "signals of a real node exporter"
-cargo test --workspace --locked --test it -- --ignored node_exporter::
+cargo test --locked --test it -- --ignored node_exporter::
 
 part "a real snmpd says what its links carry"
-FORETOP_SNMPD=$(PATH="$PATH:/usr/sbin" type -P snmpd) cargo test --workspace --locked --test it -- --ignored snmpd::
+FORETOP_SNMPD=$(PATH="$PATH:/usr/sbin" type -P snmpd) cargo test --locked --test it -- --ignored snmpd::
 
 part "as root"
 if find_root; then
     runner=$(printf '"%s",' "${as_root[@]}")
-    cargo test --workspace --locked --config "target.'cfg(unix)'.runner=[${runner%,}]" --test it -- --ignored root::
+    cargo test --locked --config "target.'cfg(unix)'.runner=[${runner%,}]" --test it -- --ignored root::
 else
     skipped+=("$current: needs root without a password and the right to mount; run \`make test\` as root")
 fi

@@ -1,0 +1,176 @@
+//! What the MPI programs share: how they begin, what of their output can be chosen, and how they end.
+//!
+//! Every rank parses the same arguments, but only rank 0 says what is wrong with them, and all end with the same exit status:
+//! 0 done, 1 the work failed, 2 the command or its files make no sense.
+#![forbid(unsafe_code)]
+
+use std::ffi::OsString;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::{Instant, SystemTime};
+
+use clap::error::ErrorKind;
+use clap::{Args, Parser, ValueEnum};
+use mpi_measure::clock::Clock;
+use mpi_measure::failure::Failure;
+use mpi_measure::header::Header;
+use mpi_measure::outcome::{Outcome, Writer};
+use mpi_measure::progress::Progress;
+use mpi_measure::session::{Ending, Session, library};
+use units::Timestamp;
+
+/// Asks a program for its MPI library, before MPI is begun: `foretop mpi` finds the launcher by the answer.
+pub const LIBRARY_FLAG: &str = "--mpi-library";
+
+/// What of a run's results goes where.
+#[derive(Args, Clone, Debug)]
+pub struct Output {
+    /// Write all results there, as JSON Lines, while they are measured; `foretop mpi plot` draws them
+    #[arg(long, value_name = "FILE.jsonl", help_heading = "Results")]
+    pub out: Option<PathBuf>,
+    /// What to print in the end
+    #[arg(long, value_enum, default_value_t, help_heading = "Results")]
+    pub format: Format,
+    /// Do not say how far the run is
+    #[arg(long, short, help_heading = "Results")]
+    pub quiet: bool,
+    /// Of all draws
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub seed: u64,
+}
+
+/// How results are printed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// For people
+    #[default]
+    Table,
+    /// As in the result file; see docs/formats/mpi-results.md
+    Json,
+    /// One row for each rank, size or iteration class
+    Csv,
+}
+
+/// Runs a program under MPI from its arguments to its exit status. `body` runs on all ranks.
+pub fn run<A: Parser>(body: impl FnOnce(&Session, A) -> Result<(), Ending>) -> ExitCode {
+    let arguments: Vec<OsString> = std::env::args_os().collect();
+    if arguments.iter().skip(1).any(|argument| argument == LIBRARY_FLAG) {
+        return exit_code(say(&library()));
+    }
+    let session = match Session::start() {
+        Ok(session) => session,
+        Err(failure) => return tell(&failure),
+    };
+    match A::try_parse_from(arguments) {
+        Ok(arguments) => match body(&session, arguments) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(ending) if ending.is_mine_to_tell => tell(&ending.failure),
+            Err(ending) => ExitCode::from(ending.failure.status()),
+        },
+        Err(error) => {
+            let is_asked_for = matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion);
+            if session.is_first() {
+                // Nothing is left to be done when the terminal is gone.
+                let _ = error.print();
+            }
+            ExitCode::from(if is_asked_for { 0 } else { 2 })
+        }
+    }
+}
+
+/// The head of this run's results, the same on all ranks. Collective.
+#[must_use]
+pub fn header(session: &Session, program: &str, seed: u64, clock: &Clock, assumptions: Vec<String>) -> Header {
+    Header {
+        program: program.to_owned(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        started: Timestamp::from_system(SystemTime::now()),
+        mpi: library(),
+        arguments: std::env::args().skip(1).collect(),
+        seed,
+        ranks: session.placements(clock),
+        assumptions,
+    }
+}
+
+/// Begins the result file on rank 0; on others a writer that writes nothing. Collective.
+///
+/// # Errors
+/// On all ranks, when rank 0 cannot write there.
+pub fn writer(session: &Session, out: Option<&Path>, header: &Header) -> Result<Writer, Ending> {
+    let out = out.filter(|_| session.is_first());
+    session.agree(Writer::create(out, header).map_err(in_full))
+}
+
+/// An error and its causes in one line.
+pub fn in_full(error: impl std::error::Error) -> Failure {
+    let mut message = error.to_string();
+    let mut cause = error.source();
+    while let Some(next) = cause {
+        message += &format!(": {next}");
+        cause = next.source();
+    }
+    Failure::work(message)
+}
+
+/// Says on standard error how far rank 0 is, unless it is to be quiet.
+#[derive(Debug)]
+pub struct Teller {
+    progress: Option<Progress>,
+}
+
+impl Teller {
+    /// One that speaks on rank 0 only.
+    #[must_use]
+    pub fn new(session: &Session, output: &Output) -> Self {
+        Self { progress: (session.is_first() && !output.quiet).then(Progress::start) }
+    }
+
+    /// Says, now and then, how much of `what` is done.
+    pub fn tell(&mut self, what: &str, done: u64, total: u64) {
+        let line = self.progress.as_mut().and_then(|progress| progress.line(Instant::now(), what, done, total));
+        if let Some(line) = line {
+            // Progress that nobody can see is not worth an end.
+            let _ = writeln!(io::stderr().lock(), "{line}");
+        }
+    }
+}
+
+/// Prints what rank 0 has to say on standard output.
+///
+/// # Errors
+/// When standard output takes nothing more.
+pub fn say(text: &str) -> Result<(), Failure> {
+    let mut out = io::stdout().lock();
+    let written = out.write_all(text.as_bytes()).and_then(|()| if text.ends_with('\n') { Ok(()) } else { out.write_all(b"\n") });
+    match written.and_then(|()| out.flush()) {
+        // A reader that went away had enough.
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(Failure::work(format!("cannot print: {error}"))),
+        _ => Ok(()),
+    }
+}
+
+/// All of a finished result in the form asked for: `table` makes the text for people, `kind` is what CSV has rows of.
+#[must_use]
+pub fn rendered(outcome: &Outcome, format: Format, kind: &str, table: impl FnOnce() -> String) -> String {
+    match format {
+        Format::Table => table(),
+        Format::Csv => outcome.csv(kind),
+        Format::Json => outcome.json_lines(),
+    }
+}
+
+fn tell(failure: &Failure) -> ExitCode {
+    let program = std::env::args().next().unwrap_or_default();
+    let program = Path::new(&program).file_name().map_or("foretop-mpi".into(), |name| name.to_string_lossy().into_owned());
+    let _ = writeln!(io::stderr().lock(), "{program}: {failure}");
+    ExitCode::from(failure.status())
+}
+
+fn exit_code(result: Result<(), Failure>) -> ExitCode {
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => tell(&failure),
+    }
+}

@@ -1,0 +1,1 @@
+//! foretop-ace.

@@ -1,0 +1,49 @@
+//! Starts a program under its launcher, and hands back all that it said.
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+use mpi_measure::launcher::{Flavour, Launcher, Placing};
+
+/// The programs, as cargo built them.
+pub const ACE: &str = env!("CARGO_BIN_EXE_foretop-ace");
+pub const COMB: &str = env!("CARGO_BIN_EXE_foretop-comb");
+pub const NOISE: &str = env!("CARGO_BIN_EXE_foretop-noise");
+
+/// How a program ended.
+pub struct Ended {
+    pub status: Option<i32>,
+    pub out: String,
+    pub err: String,
+}
+
+/// Runs `program` on `n_ranks` of this host.
+pub fn launch(program: &str, n_ranks: u32, arguments: &[&str]) -> Ended {
+    ended(&mut command(program, &Placing { n_ranks, ..Placing::default() }, arguments))
+}
+
+/// The command that does so, for whoever wants more than its end.
+pub fn command(program: &str, placing: &Placing, arguments: &[&str]) -> Command {
+    let answer = Command::new(program).arg("--mpi-library").output().expect("the program starts");
+    let library = String::from_utf8(answer.stdout).expect("a library's name is text");
+    let flavour = Flavour::of_library(&library).unwrap_or_else(|| panic!("no launcher is known for {library}"));
+    let launcher = Launcher::find(flavour).expect("the library's launcher is installed");
+    let mut command = launcher.command(placing, Path::new(program));
+    command.args(arguments);
+    command
+}
+
+fn ended(command: &mut Command) -> Ended {
+    let Output { status, stdout, stderr } = command.output().expect("the launcher starts");
+    let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
+    Ended { status: status.code(), out: text(stdout), err: text(stderr) }
+}
+
+impl Ended {
+    /// What it printed, once it is sure that it did what it was asked.
+    #[track_caller]
+    pub fn out(self) -> String {
+        assert_eq!(self.status, Some(0), "it printed:\n{}\nand said:\n{}", self.out, self.err);
+        self.out
+    }
+}

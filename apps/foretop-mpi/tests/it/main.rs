@@ -1,0 +1,7 @@
+//! The MPI programs under a real launcher, that of the MPI they were linked with.
+
+mod ace;
+mod comb;
+mod launch;
+mod noise;
+mod session;

@@ -1,0 +1,1 @@
+//! Application communication emulation: cost models, emulated applications, predictions and what became of them.

@@ -1,0 +1,1 @@
+//! Overlap of computation and communication: polling, post-work-wait, double buffering, and verdicts on the three.

@@ -1,0 +1,1 @@
+//! Time that the operating system takes: late iterations under allreduce, detours of a single host, and their causes.
