@@ -34,6 +34,17 @@ impl Failure {
         Self { fault: Fault::Usage, message: cause.to_string() }
     }
 
+    /// The work could not be done, for this error and its causes in one line.
+    pub fn of(error: impl std::error::Error) -> Self {
+        let mut message = error.to_string();
+        let mut cause = error.source();
+        while let Some(next) = cause {
+            message += &format!(": {next}");
+            cause = next.source();
+        }
+        Self::work(message)
+    }
+
     /// For the shell.
     #[must_use]
     pub fn status(&self) -> u8 {
