@@ -1,30 +1,62 @@
 #!/usr/bin/env bash
-# Builds or tests the programs that run under MPI, once for each MPI library.
+# Builds, tests or checks the programs that run under MPI, for one MPI library after the other.
 #
-# Each library has a target folder of its own, target/mpi/NAME, since a program is linked with one of them.
+# A program is linked with one library. `build` leaves release builds in target/mpi/NAME, where `foretop mpi` looks for them;
+# `test` leaves those that it tested in target/mpi/NAME/debug.
 # Usage: scripts/mpi.sh build|test|clippy [openmpi|mpich]...
 set -euo pipefail
 cd "$(dirname "$0")/.."
-base="${CARGO_TARGET_DIR:-$PWD/target}/mpi"
+export CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-$PWD/target}"
 
 what="$1"
 shift
 flavours=("$@")
 [ ${#flavours[@]} -gt 0 ] || flavours=(openmpi mpich)
 
-packages=()
+needed=(cargo cc libclang)
 for flavour in "${flavours[@]}"; do
-    packages+=("mpicc.$flavour" "mpiexec.$flavour")
+    needed+=("mpicc.$flavour" "mpiexec.$flavour")
 done
-scripts/install-system-packages.sh cargo cc libclang "${packages[@]}"
+scripts/install-system-packages.sh "${needed[@]}"
 
+# The crate that binds the library does not see that MPICC has changed, so it is made to start afresh.
+bind_to() {
+    local profile="$1" flavour="$2" record="$CARGO_TARGET_DIR/mpi/bound-$1"
+    export MPICC="mpicc.$flavour"
+    mkdir -p "$CARGO_TARGET_DIR/mpi/$flavour/debug"
+    if [ "$(cat "$record" 2>/dev/null)" != "$flavour" ]; then
+        cargo clean --quiet --profile "$profile" -p mpi-sys
+        echo "$flavour" >"$record"
+    fi
+}
+
+# Keeps the programs of one library apart from those of the next.
+keep() {
+    local name
+    for name in ace comb noise; do
+        cp "$CARGO_TARGET_DIR/$1/foretop-$name" "$2/"
+    done
+}
+
+selection=(--locked -p foretop-mpi -p mpi-measure --features mpi-measure/mpi)
 for flavour in "${flavours[@]}"; do
-    export CARGO_TARGET_DIR="$base/$flavour" MPICC="mpicc.$flavour"
     echo "-- $flavour"
+    place="$CARGO_TARGET_DIR/mpi/$flavour"
     case "$what" in
-        build) cargo build --release --locked -p foretop-mpi ;;
-        test) cargo test --locked -p foretop-mpi -p mpi-measure --features mpi-measure/mpi ;;
-        clippy) cargo clippy --all-targets --locked -p foretop-mpi -p mpi-measure --features mpi-measure/mpi -- -D warnings ;;
+        build)
+            bind_to release "$flavour"
+            cargo build --release --locked -p foretop-mpi
+            keep release "$place"
+            ;;
+        test)
+            bind_to dev "$flavour"
+            cargo test "${selection[@]}"
+            keep debug "$place/debug"
+            ;;
+        clippy)
+            bind_to dev "$flavour"
+            cargo clippy --all-targets "${selection[@]}" -- -D warnings
+            ;;
         *)
             echo "scripts/mpi.sh: $what is none of build, test, clippy" >&2
             exit 2

@@ -51,6 +51,9 @@ scripts/build-web.sh --tools
 part "Rust tests"
 cargo test --locked
 
+part "programs under Open MPI and MPICH"
+scripts/mpi.sh test
+
 part "Python package"
 scripts/python-venv.sh python/requirements.txt
 scripts/python-package.sh dev

@@ -143,7 +143,8 @@ impl Teller {
 /// When standard output takes nothing more.
 pub fn say(text: &str) -> Result<(), Failure> {
     let mut out = io::stdout().lock();
-    let written = out.write_all(text.as_bytes()).and_then(|()| if text.ends_with('\n') { Ok(()) } else { out.write_all(b"\n") });
+    let written =
+        out.write_all(text.as_bytes()).and_then(|()| if text.ends_with('\n') { Ok(()) } else { out.write_all(b"\n") });
     match written.and_then(|()| out.flush()) {
         // A reader that went away had enough.
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(Failure::work(format!("cannot print: {error}"))),
@@ -163,7 +164,8 @@ pub fn rendered(outcome: &Outcome, format: Format, kind: &str, table: impl FnOnc
 
 fn tell(failure: &Failure) -> ExitCode {
     let program = std::env::args().next().unwrap_or_default();
-    let program = Path::new(&program).file_name().map_or("foretop-mpi".into(), |name| name.to_string_lossy().into_owned());
+    let program =
+        Path::new(&program).file_name().map_or("foretop-mpi".into(), |name| name.to_string_lossy().into_owned());
     let _ = writeln!(io::stderr().lock(), "{program}: {failure}");
     ExitCode::from(failure.status())
 }

@@ -130,7 +130,9 @@ impl Launcher {
         candidates
             .iter()
             .map(PathBuf::from)
-            .find(|program| answer_to_version(program).and_then(|answer| Flavour::of_launcher(&answer)) == Some(flavour))
+            .find(|program| {
+                answer_to_version(program).and_then(|answer| Flavour::of_launcher(&answer)) == Some(flavour)
+            })
             .map(|program| Self { program, flavour })
             .ok_or_else(|| LauncherError::Missing {
                 flavour,
@@ -194,7 +196,10 @@ mod tests {
     #[test]
     fn libraries_and_launchers_are_told_apart() {
         assert_eq!(Flavour::of_library("Open MPI v4.1.4, package: Debian OpenMPI"), Some(Flavour::OpenMpi));
-        assert_eq!(Flavour::of_library("MPICH Version:      4.0.2\nMPICH Release date: Thu Apr  7"), Some(Flavour::Mpich));
+        assert_eq!(
+            Flavour::of_library("MPICH Version:      4.0.2\nMPICH Release date: Thu Apr  7"),
+            Some(Flavour::Mpich)
+        );
         assert_eq!(Flavour::of_library("LAM 7.1"), None);
         assert_eq!(Flavour::of_launcher("mpiexec (OpenRTE) 4.1.4\n"), Some(Flavour::OpenMpi));
         assert_eq!(Flavour::of_launcher("HYDRA build details:\n    Version: 4.0.2"), Some(Flavour::Mpich));

@@ -86,7 +86,8 @@ impl Writer {
         let outcome = Outcome { header: header.clone(), records: Vec::new(), is_truncated: false };
         let mut writer = Self { outcome, file: None };
         if let Some(path) = path {
-            let file = File::create_new(path).map_err(|source| OutcomeError::Write { path: path.to_owned(), source })?;
+            let file =
+                File::create_new(path).map_err(|source| OutcomeError::Write { path: path.to_owned(), source })?;
             writer.file = Some((path.to_owned(), file));
             writer.write(&line(HEADER, header))?;
         }
@@ -135,7 +136,8 @@ impl Outcome {
         let mut lines: Vec<Vec<u8>> = Vec::new();
         loop {
             let mut line = Vec::new();
-            let n_bytes = io::Read::take(&mut reader, LINE_BYTES_MAX).read_until(b'\n', &mut line).map_err(unreadable)?;
+            let n_bytes =
+                io::Read::take(&mut reader, LINE_BYTES_MAX).read_until(b'\n', &mut line).map_err(unreadable)?;
             if n_bytes == 0 {
                 break;
             }
@@ -163,12 +165,21 @@ impl Outcome {
                 (0, HEADER) => {
                     header = Some(serde_json::from_value(value).map_err(|error| wrong(idx, error.to_string()))?);
                 }
-                (0, _) | (_, HEADER) => return Err(wrong(idx, format!("`{kind}` is out of place: the header is the first line"))),
+                (0, _) | (_, HEADER) => {
+                    return Err(wrong(idx, format!("`{kind}` is out of place: the header is the first line")));
+                }
                 _ => records.push((kind, value)),
             }
         }
         let header = header.ok_or_else(|| wrong(0, "the file is empty".to_owned()))?;
         Ok(Self { header, records, is_truncated })
+    }
+
+    /// The kinds of records there are, in alphabetical order.
+    #[must_use]
+    pub fn kinds(&self) -> Vec<&str> {
+        let kinds: BTreeSet<&str> = self.records.iter().map(|(kind, _)| kind.as_str()).collect();
+        kinds.into_iter().collect()
     }
 
     /// All records of one kind.
@@ -180,8 +191,11 @@ impl Outcome {
         of_kind
             .enumerate()
             .map(|(idx, (_, value))| {
-                serde_json::from_value(value.clone())
-                    .map_err(|source| MalformedRecord { kind: kind.to_owned(), position: idx + 1, source })
+                serde_json::from_value(value.clone()).map_err(|source| MalformedRecord {
+                    kind: kind.to_owned(),
+                    position: idx + 1,
+                    source,
+                })
             })
             .collect()
     }
@@ -197,11 +211,13 @@ impl Outcome {
     /// Columns are in alphabetical order; a record without a field has an empty cell.
     #[must_use]
     pub fn csv(&self, kind: &str) -> String {
-        let rows: Vec<_> = self.records.iter().filter(|(found, _)| found == kind).map(|(_, value)| cells(value)).collect();
+        let rows: Vec<_> =
+            self.records.iter().filter(|(found, _)| found == kind).map(|(_, value)| cells(value)).collect();
         let columns: BTreeSet<&String> = rows.iter().flat_map(BTreeMap::keys).collect();
         let mut text = columns.iter().map(|column| quoted(column)).collect::<Vec<_>>().join(",") + "\n";
         for row in &rows {
-            let line: Vec<String> = columns.iter().map(|&column| row.get(column).map_or(String::new(), |cell| quoted(cell))).collect();
+            let line: Vec<String> =
+                columns.iter().map(|&column| row.get(column).map_or(String::new(), |cell| quoted(cell))).collect();
             text += &(line.join(",") + "\n");
         }
         text
@@ -287,7 +303,10 @@ mod tests {
         let (_folder, path) = written(&[("late", json!({"count": 3})), ("detour", json!({"at_ns": 5}))]);
         let outcome = Outcome::read(&path).unwrap();
         assert_eq!(outcome.header, header());
-        assert_eq!(outcome.records, [("late".to_owned(), json!({"count": 3})), ("detour".to_owned(), json!({"at_ns": 5}))]);
+        assert_eq!(
+            outcome.records,
+            [("late".to_owned(), json!({"count": 3})), ("detour".to_owned(), json!({"at_ns": 5}))]
+        );
         assert!(!outcome.is_truncated);
         assert_eq!(outcome.json_lines(), std::fs::read_to_string(&path).unwrap());
     }

@@ -45,10 +45,7 @@ mod tests {
 
     #[test]
     fn what_is_left_goes_by_what_was_spent() {
-        assert_eq!(
-            line("polling", 25, 100, Duration::from_secs(10)),
-            "polling: 25 of 100 (25 %), about 30 s left"
-        );
+        assert_eq!(line("polling", 25, 100, Duration::from_secs(10)), "polling: 25 of 100 (25 %), about 30 s left");
         assert_eq!(line("polling", 0, 100, Duration::from_secs(10)), "polling: 0 of 100 (0 %)");
         assert_eq!(line("polling", 3, 3, Duration::from_secs(10)), "polling: 3 of 3 (100 %)");
     }

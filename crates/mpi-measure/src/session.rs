@@ -164,7 +164,8 @@ pub fn gather<T: Serialize + DeserializeOwned>(ranks: &SimpleCommunicator, mine:
     }
     let mut lengths = vec![0; ranks.size() as usize];
     root.gather_into_root(&length, &mut lengths[..]);
-    let starts: Vec<i32> = lengths.iter().scan(0, |next, &length| Some(std::mem::replace(next, *next + length))).collect();
+    let starts: Vec<i32> =
+        lengths.iter().scan(0, |next, &length| Some(std::mem::replace(next, *next + length))).collect();
     let mut all = vec![0_u8; lengths.iter().sum::<i32>() as usize];
     {
         let mut parts = mpi::datatype::PartitionMut::new(&mut all[..], &lengths[..], &starts[..]);
@@ -183,7 +184,8 @@ pub fn broadcast<T: Serialize + DeserializeOwned>(ranks: &SimpleCommunicator, mi
 }
 
 fn broadcast_from<T: Serialize + DeserializeOwned>(ranks: &SimpleCommunicator, root: i32, mine: Option<&T>) -> T {
-    let mut bytes = if ranks.rank() == root { encoded(mine.expect("the root has something to tell")) } else { Vec::new() };
+    let mut bytes =
+        if ranks.rank() == root { encoded(mine.expect("the root has something to tell")) } else { Vec::new() };
     let mut length = mpi_count(bytes.len());
     let process = ranks.process_at_rank(root);
     process.broadcast_into(&mut length);
