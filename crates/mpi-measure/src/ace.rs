@@ -16,4 +16,10 @@ pub mod record;
 pub mod sizes;
 
 #[cfg(feature = "mpi")]
+pub mod benchmark;
+#[cfg(feature = "mpi")]
+pub mod emulation;
+#[cfg(feature = "mpi")]
 pub mod exchange;
+#[cfg(feature = "mpi")]
+pub mod run;
