@@ -14,6 +14,8 @@ pub mod pattern;
 pub mod prediction;
 pub mod record;
 pub mod sizes;
+pub mod sweep;
+pub mod table;
 
 #[cfg(feature = "mpi")]
 pub mod benchmark;
