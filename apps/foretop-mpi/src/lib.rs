@@ -159,7 +159,9 @@ fn tell(failure: &Failure) -> ExitCode {
     ExitCode::from(failure.status())
 }
 
-fn exit_code(result: Result<(), Failure>) -> ExitCode {
+/// The exit status of what was done without MPI, and its failure told.
+#[must_use]
+pub fn exit_code(result: Result<(), Failure>) -> ExitCode {
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => tell(&failure),

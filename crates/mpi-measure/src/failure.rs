@@ -1,5 +1,6 @@
 //! How a run under MPI ends before its time: on all ranks alike, and said by one of them.
 
+use std::error::Error;
 use std::fmt::Display;
 
 use serde::{Deserialize, Serialize};
@@ -34,15 +35,15 @@ impl Failure {
         Self { fault: Fault::Usage, message: cause.to_string() }
     }
 
-    /// The work could not be done, for this error and its causes in one line.
-    pub fn of(error: impl std::error::Error) -> Self {
+    /// The work could not be done, with all causes of `error` in one line.
+    pub fn of(error: impl Error) -> Self {
         let mut message = error.to_string();
         let mut cause = error.source();
         while let Some(next) = cause {
             message += &format!(": {next}");
             cause = next.source();
         }
-        Self::work(message)
+        Self { fault: Fault::Work, message }
     }
 
     /// For the shell.
