@@ -1,1 +1,7 @@
-//! Time that the operating system takes: late iterations under allreduce, detours of a single host, and their causes.
+//! How much of a program's time the operating system takes: of parallel programs, and of single cores.
+
+pub mod cause;
+pub mod counter;
+pub mod detour;
+pub mod plan;
+pub mod quanta;
