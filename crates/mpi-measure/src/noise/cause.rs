@@ -76,7 +76,11 @@ impl Usual {
         let mut usual = Self::default();
         for look in looks.into_iter().filter(|look| look.detour.is_none()) {
             usual.watched_ns += look.window_ns;
-            let moves = look.interrupts.iter().map(|line| (false, line)).chain(look.soft_interrupts.iter().map(|line| (true, line)));
+            let moves = look
+                .interrupts
+                .iter()
+                .map(|line| (false, line))
+                .chain(look.soft_interrupts.iter().map(|line| (true, line)));
             for (is_soft, (label, by)) in moves {
                 *usual.moves.entry((is_soft, label.clone())).or_default() += by;
             }
@@ -117,7 +121,9 @@ impl Verdict {
     pub fn of(look: &Look, length_ns: f64, usual: &Usual, is_interrupt_time_known: bool) -> Self {
         let explaining = EXPLAINING_RATIO * length_ns;
         let waited = look.run_delay_ns.unwrap_or(look.off_core_ns) as f64;
-        if look.involuntary > 0 && waited >= explaining || look.run_delay_ns.is_some_and(|delay| delay as f64 >= explaining) {
+        if look.involuntary > 0 && waited >= explaining
+            || look.run_delay_ns.is_some_and(|delay| delay as f64 >= explaining)
+        {
             return Self::by(Cause::Switch, [format!("waited {:.1} us for the core", waited / 1e3)]);
         }
         if look.steal_ticks > 0 {
@@ -125,7 +131,10 @@ impl Verdict {
         }
         let off_core = look.off_core_ns.saturating_sub(look.run_delay_ns.unwrap_or(0)) as f64;
         if off_core >= explaining && look.involuntary == 0 && !is_interrupt_time_known {
-            return Self::by(Cause::Steal, [format!("off the core for {:.1} us without another thread", off_core / 1e3)]);
+            return Self::by(
+                Cause::Steal,
+                [format!("off the core for {:.1} us without another thread", off_core / 1e3)],
+            );
         }
         let soft = usual.unusual(true, &look.soft_interrupts, look.window_ns);
         let hard = usual.unusual(false, &look.interrupts, look.window_ns);

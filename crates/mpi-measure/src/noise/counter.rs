@@ -156,8 +156,14 @@ impl Counters {
                 reading.steal_ticks = core.steal.unwrap_or(0);
                 reading.interrupt_ticks = core.irq.unwrap_or(0);
             }
-            1 => reading.interrupts = column(&String::from_utf8_lossy(text), self.cpu).ok_or_else(|| no_column(self.cpu))?,
-            2 => reading.soft_interrupts = column(&String::from_utf8_lossy(text), self.cpu).ok_or_else(|| no_column(self.cpu))?,
+            1 => {
+                reading.interrupts =
+                    column(&String::from_utf8_lossy(text), self.cpu).ok_or_else(|| no_column(self.cpu))?
+            }
+            2 => {
+                reading.soft_interrupts =
+                    column(&String::from_utf8_lossy(text), self.cpu).ok_or_else(|| no_column(self.cpu))?
+            }
             3 => reading.run_delay_ns = Schedstat::from_read(text).map_err(of_format)?.run_delay,
             _ => {
                 let status = Status::from_buf_read(text).map_err(of_format)?;
@@ -182,7 +188,10 @@ fn moved(after: &[(Box<str>, u64)], before: &[(Box<str>, u64)]) -> Vec<(Box<str>
         let same = before.get(idx).filter(|line| &*line.0 == label);
         same.or_else(|| before.iter().find(|line| &*line.0 == label)).map_or(0, |line| line.1)
     };
-    let moves = after.iter().enumerate().map(|(idx, (label, count))| (label.clone(), count.saturating_sub(earlier(idx, label))));
+    let moves = after
+        .iter()
+        .enumerate()
+        .map(|(idx, (label, count))| (label.clone(), count.saturating_sub(earlier(idx, label))));
     moves.filter(|(_, by)| *by > 0).collect()
 }
 
@@ -202,7 +211,8 @@ fn no_column(cpu: u32) -> io::Error {
 fn column(text: &str, cpu: u32) -> Option<Vec<(Box<str>, u64)>> {
     let mut lines = text.lines();
     let columns: Vec<&str> = lines.next()?.split_whitespace().collect();
-    let position = columns.iter().position(|name| name.strip_prefix("CPU").and_then(|number| number.parse().ok()) == Some(cpu))?;
+    let position =
+        columns.iter().position(|name| name.strip_prefix("CPU").and_then(|number| number.parse().ok()) == Some(cpu))?;
     let counts = lines.filter_map(|line| {
         let (label, rest) = line.split_once(':')?;
         let mut numbers = rest.split_whitespace().take(columns.len());
@@ -294,7 +304,12 @@ ERR:          7
         std::fs::write(folder.path().join("interrupts"), "\0\x7f nothing of the kind").unwrap();
         std::fs::write(folder.path().join("stat"), "cpu zero\n").unwrap();
         let counters = Counters::open(folder.path(), 0, &Clock::start());
-        assert!(counters.missing().iter().any(|why| why.starts_with("/proc/interrupts is not read: there is no column of core 0")));
+        assert!(
+            counters
+                .missing()
+                .iter()
+                .any(|why| why.starts_with("/proc/interrupts is not read: there is no column of core 0"))
+        );
         assert!(counters.missing().iter().any(|why| why.starts_with("/proc/stat is not read")));
     }
 }

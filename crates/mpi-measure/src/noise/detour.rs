@@ -91,7 +91,8 @@ impl Detection {
         let mut first = 0;
         for (window, baseline) in windows.iter().zip(&baselines) {
             let found = window.iter().enumerate();
-            detours.extend(found.filter_map(|(idx, &length)| Some((first + idx, baseline.detour_ns(f64::from(length))?))));
+            detours
+                .extend(found.filter_map(|(idx, &length)| Some((first + idx, baseline.detour_ns(f64::from(length))?))));
             first += window.len();
         }
         let (slow_ratio, slow_ns) = slowness(&windows, &baselines);
@@ -168,7 +169,10 @@ mod tests {
         assert_eq!(detection.detours, []);
         assert_eq!((detection.slow_ratio, detection.baselines.len()), (0.0, 20));
         let typical = detection.typical().unwrap();
-        assert!((typical.centre_ns - 100_000.0).abs() < 60.0 && (150.0..250.0).contains(&typical.spread_ns), "{typical:?}");
+        assert!(
+            (typical.centre_ns - 100_000.0).abs() < 60.0 && (150.0..250.0).contains(&typical.spread_ns),
+            "{typical:?}"
+        );
     }
 
     #[test]
@@ -183,7 +187,8 @@ mod tests {
     #[test]
     fn a_clock_that_ticks_makes_no_noise() {
         // Quanta of 100 us by a clock with steps of 30 us: half of them look a third longer than the others.
-        let lengths: Vec<u32> = (1..=5_000_u64).map(|k| ((k * 100 / 30 - (k - 1) * 100 / 30) * 30_000) as u32).collect();
+        let lengths: Vec<u32> =
+            (1..=5_000_u64).map(|k| ((k * 100 / 30 - (k - 1) * 100 / 30) * 30_000) as u32).collect();
         let limit = clock_limit_ns(&ClockQuality { resolution_ns: 30_000, cost_ns: 20.0 });
         assert_eq!(Detection::of(&lengths, limit).detours, []);
         assert!(!Detection::of(&lengths, 0.0).detours.is_empty());

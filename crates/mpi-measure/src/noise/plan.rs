@@ -31,7 +31,7 @@ pub enum Work {
 }
 
 /// Noise to be made: `length` of spinning every `period`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Injection {
     /// Of each pulse.
     pub length: Duration,
@@ -188,6 +188,17 @@ pub enum PlanError {
     },
 }
 
+impl Method {
+    /// As in results.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::FixedWork => "fixed work",
+            Self::FixedTime => "fixed time",
+        }
+    }
+}
+
 impl FromStr for Work {
     type Err = PlanError;
 
@@ -279,7 +290,8 @@ impl LocalPlan {
         if n < N_QUANTA_MIN {
             return Err(PlanError::TooFew { time, quantum: self.quantum, n });
         }
-        let needed = Duration::from_nanos((QUANTUM_LOOKS_MIN * (clock.resolution_ns as f64).max(clock.cost_ns)).ceil() as u64);
+        let needed =
+            Duration::from_nanos((QUANTUM_LOOKS_MIN * (clock.resolution_ns as f64).max(clock.cost_ns)).ceil() as u64);
         if self.quantum < needed {
             let ClockQuality { resolution_ns, cost_ns } = *clock;
             return Err(PlanError::QuantumTooShort { quantum: self.quantum, resolution_ns, cost_ns, needed });
@@ -378,7 +390,10 @@ mod tests {
         let injection = |length, period| Some(Injection { length, period });
         check_refused(TogetherPlan { time: Duration::ZERO, ..together() }.check(1), "--time is 0");
         check_refused(TogetherPlan { works: vec![Work::Span(Duration::ZERO)], ..together() }.check(1), "--work is 0");
-        check_refused(TogetherPlan { time: MS / 2, ..together() }.check(1), "work of 1ms is longer than the run of 500us");
+        check_refused(
+            TogetherPlan { time: MS / 2, ..together() }.check(1),
+            "work of 1ms is longer than the run of 500us",
+        );
         check_refused(TogetherPlan { works: vec![Work::Span(MS / 1000)], ..together() }.check(1), "20000000 pieces");
         check_refused(TogetherPlan { thresholds: vec![5 * MS, 2 * MS], ..together() }.check(1), "threshold 2ms");
         check_refused(TogetherPlan { thresholds: vec![5 * MS, 5 * MS], ..together() }.check(1), "threshold 5ms");
@@ -390,10 +405,19 @@ mod tests {
 
     #[test]
     fn what_makes_no_sense_on_a_host_is_refused_in_words() {
-        check_refused(LocalPlan { cpus: vec![0, 7], ..local() }.check(&[0, 1], &CLOCK), "core 7 is not allowed here: this process may run on 0,1");
-        check_refused(LocalPlan { quantum: MS / 10_000, time: 10 * MS, ..local() }.check(&[0], &CLOCK), "take at least 500ns");
+        check_refused(
+            LocalPlan { cpus: vec![0, 7], ..local() }.check(&[0, 1], &CLOCK),
+            "core 7 is not allowed here: this process may run on 0,1",
+        );
+        check_refused(
+            LocalPlan { quantum: MS / 10_000, time: 10 * MS, ..local() }.check(&[0], &CLOCK),
+            "take at least 500ns",
+        );
         check_refused(LocalPlan { quantum: MS * 100, ..local() }.check(&[0], &CLOCK), "has 50 quanta");
-        check_refused(LocalPlan { quantum: MS / 1000, time: 60_000 * MS, ..local() }.check(&[0], &CLOCK), "30000000 pieces");
+        check_refused(
+            LocalPlan { quantum: MS / 1000, time: 60_000 * MS, ..local() }.check(&[0], &CLOCK),
+            "30000000 pieces",
+        );
         // The clock whose step is a tick of the timer.
         let tick = ClockQuality { resolution_ns: 4_000_000, cost_ns: 30.0 };
         check_refused(local().check(&[0], &tick), "take at least 80ms");
