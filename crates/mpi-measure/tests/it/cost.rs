@@ -99,7 +99,11 @@ fn plain_data_are_seldom_cut() {
             let is_cut = |seed: &u64| fit(&made(&ONE_WAY, &sizes, n_each, scatter, *seed)).segments.len() > 1;
             let n_cut = (0..N_SEEDS).filter(is_cut).count();
             println!("{} sizes, {n_each} points, scatter {scatter}: {n_cut}", sizes.len());
-            assert!(n_cut <= 6, "{} sizes of {n_each} points with scatter {scatter}: {n_cut} of {N_SEEDS}", sizes.len());
+            assert!(
+                n_cut <= 6,
+                "{} sizes of {n_each} points with scatter {scatter}: {n_cut} of {N_SEEDS}",
+                sizes.len()
+            );
         }
     }
 }

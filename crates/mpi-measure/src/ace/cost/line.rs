@@ -37,7 +37,8 @@ impl Line {
             span: size.span,
             weight: share / (size.scatter * divisor).powi(2),
         };
-        let first: Vec<Weighted> = sizes.iter().zip(&divisors).map(|(size, divisor)| weigh(size, *divisor, 1.0)).collect();
+        let first: Vec<Weighted> =
+            sizes.iter().zip(&divisors).map(|(size, divisor)| weigh(size, *divisor, 1.0)).collect();
         let mut line = Self::least_squares(&first);
         for _ in 0..N_ROUNDS {
             let off: Vec<f64> = sizes.iter().map(|size| (line.off(size) / size.scatter).abs()).collect();
@@ -46,7 +47,8 @@ impl Line {
             let weighted: Vec<Weighted> =
                 sizes.iter().zip(&off).map(|(size, off)| weigh(size, line.near(size), share(*off))).collect();
             let next = Self::least_squares(&weighted);
-            let is_same = sizes.iter().all(|size| (next.at(size.n()) - line.at(size.n())).abs() <= CONVERGED * size.span);
+            let is_same =
+                sizes.iter().all(|size| (next.at(size.n()) - line.at(size.n())).abs() <= CONVERGED * size.span);
             line = next;
             if is_same {
                 break;
@@ -86,7 +88,8 @@ impl Line {
         let sum = |term: fn(&Weighted) -> f64| sizes.iter().map(|size| size.weight * term(size)).sum::<f64>();
         let weight = sum(|_| 1.0);
         let (n, span) = (sum(|size| size.n) / weight, sum(|size| size.span) / weight);
-        let about_means = |size: &Weighted| (size.weight * (size.n - n) * (size.span - span), size.weight * (size.n - n).powi(2));
+        let about_means =
+            |size: &Weighted| (size.weight * (size.n - n) * (size.span - span), size.weight * (size.n - n).powi(2));
         let (with, own) = sizes.iter().map(about_means).fold((0.0, 0.0), |sum, term| (sum.0 + term.0, sum.1 + term.1));
         let beta = if own > 0.0 { with / own } else { 0.0 };
         let alpha = span - beta * n;
@@ -99,7 +102,8 @@ impl Line {
             return level;
         }
         let through_origin = Self { alpha: 0.0, beta: sum(|size| size.n * size.span) / squares };
-        let error = |line: Self| sizes.iter().map(|size| size.weight * (size.span - line.at(size.n)).powi(2)).sum::<f64>();
+        let error =
+            |line: Self| sizes.iter().map(|size| size.weight * (size.span - line.at(size.n)).powi(2)).sum::<f64>();
         if error(through_origin) < error(level) { through_origin } else { level }
     }
 }
@@ -132,7 +136,11 @@ mod tests {
 
     #[test]
     fn a_line_is_found_over_all_orders_of_magnitude() {
-        check(&[(0, 500.0), (1, 500.25), (1 << 10, 756.0), (1 << 20, 262_644.0), (1 << 30, 268_435_956.0)], 500.0, 0.25);
+        check(
+            &[(0, 500.0), (1, 500.25), (1 << 10, 756.0), (1 << 20, 262_644.0), (1 << 30, 268_435_956.0)],
+            500.0,
+            0.25,
+        );
     }
 
     #[test]
@@ -154,7 +162,10 @@ mod tests {
         for wild in [20.0, 0.05] {
             spans[5].1 *= wild;
             let line = Line::fit(&sizes(&spans));
-            assert!((line.alpha / 1_000.0 - 1.0).abs() < 0.02 && (line.beta / 2.0 - 1.0).abs() < 0.02, "{wild}: {line:?}");
+            assert!(
+                (line.alpha / 1_000.0 - 1.0).abs() < 0.02 && (line.beta / 2.0 - 1.0).abs() < 0.02,
+                "{wild}: {line:?}"
+            );
             spans[5].1 /= wild;
         }
     }
