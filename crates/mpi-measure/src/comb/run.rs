@@ -129,7 +129,7 @@ impl<'a> Run<'a> {
         self.step(&format!("transfer, {size}"));
         let mut cycler = Cycler::new(bench, size.bytes(), plan.pww.is_mutual);
         let transfer = cycler.transfer();
-        let longest = self.longest(transfer.as_ref().map_or(0.0, |transfer| transfer.whole.median_ns));
+        let longest = self.longest(transfer.as_ref().map_or(0.0, |transfer| transfer.whole.p05_ns));
         self.record(TRANSFER, transfer)?;
         if self.has(Method::Pww) {
             for interval in self.work_intervals(longest) {
@@ -176,7 +176,7 @@ impl<'a> Run<'a> {
         self.header.ranks.iter().map(|place| place.clock.shortest_measurable()).max().unwrap_or_default()
     }
 
-    /// The longest of all ranks' times.
+    /// The longest of all ranks' times; of each the short end is given, which others at work on the machine move least.
     fn longest(&self, mine_ns: f64) -> Duration {
         let mut longest_ns = mine_ns;
         self.bench.ranks.all_reduce_into(&mine_ns, &mut longest_ns, SystemOperation::max());
