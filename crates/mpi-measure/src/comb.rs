@@ -30,6 +30,8 @@ mod polling;
 #[cfg(feature = "mpi")]
 mod post_work_wait;
 #[cfg(feature = "mpi")]
+mod presence;
+#[cfg(feature = "mpi")]
 mod run;
 #[cfg(feature = "mpi")]
 mod together;

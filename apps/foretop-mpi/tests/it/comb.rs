@@ -45,7 +45,8 @@ fn check_possible(availability: &Availability) {
 fn one_pair_measures_all_methods() {
     // 100 kB takes the way of long messages, which is another one in both libraries.
     let sweeps = ["--size", "0B,1KiB,100kB", "--work", "0s,30us", "--poll-interval", "200ns,20us", "--queue", "3"];
-    let counts = ["--trips", "5", "--cycles", "5", "--repetitions", "5", "--span", "200us", "--batches", "5"];
+    let counts =
+        ["--quick", "--trips", "5", "--cycles", "5", "--repetitions", "5", "--span", "200us", "--batches", "5"];
     let outcome = measured(2, &[&sweeps[..], &counts[..], &["--buffer", "80kB"]].concat());
 
     let trips: Vec<PingPong> = all(&outcome, PING_PONG, 16);

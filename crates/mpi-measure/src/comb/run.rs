@@ -142,17 +142,17 @@ impl<'a> Run<'a> {
         if self.has(Method::Polling) {
             for interval in self.poll_intervals(longest) {
                 self.step(&format!("polling, {size}"));
-                let mine = polling::measure(bench, &self.point(size, interval));
+                let mine = polling::measure(bench, &self.point(size, longest, interval));
                 self.record(POLLING, mine)?;
             }
         }
         self.drift(Some(size))
     }
 
-    fn point(&self, size: ByteCount, interval: Duration) -> polling::Point {
+    fn point(&self, size: ByteCount, transfer: Duration, interval: Duration) -> polling::Point {
         let plan = &self.plan.polling;
         let (queue, n_repetitions, span) = (plan.queue, plan.n_repetitions, plan.span);
-        polling::Point { size_bytes: size.bytes(), queue, interval, n_repetitions, span }
+        polling::Point { size_bytes: size.bytes(), queue, transfer, interval, n_repetitions, span }
     }
 
     /// Those given, or none and others around the transfer.

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use units::ByteCount;
 
 use super::pairing::Pair;
-use super::record::{PostWorkWait, Spread, Transfer};
+use super::record::{AWAY_MAX, PostWorkWait, Spread, Transfer};
 use crate::clock::ClockQuality;
 use crate::statistics::{Interval, median};
 
@@ -28,12 +28,10 @@ pub const LONG_WORK: f64 = 2.0;
 pub const OFFLOAD_MAX: f64 = 0.2;
 /// With at least this share left in the wait, nothing went on.
 pub const NO_PROGRESS_MIN: f64 = 0.7;
-/// Posting that takes at least this share of a copy moves the data; a send and a receive are posted, and only one of them can copy.
+/// Posting that takes at least this share of a copy moves the data.
 pub const COPIES_MIN: f64 = 0.5;
 /// Posting that takes at most this share of a copy does not.
 pub const NO_COPY_MAX: f64 = 0.1;
-/// Where a twentieth of the work without messages takes at least so many times as long as half of it, others are at work.
-pub const BUSY_MIN: f64 = 2.0;
 /// Times are compared if they are at least so many steps of the clock, or looks at it.
 const STEPS_MIN: f64 = 10.0;
 
@@ -177,10 +175,11 @@ fn hindrance(transfer: &Transfer, long: &[&PostWorkWait], conditions: &Condition
     if long.is_empty() {
         return Some(too_short(transfer));
     }
-    let tails: Vec<f64> = long.iter().map(|point| point.dry.p95_ns / point.dry.median_ns).collect();
-    let tail = median(&tails).filter(|tail| *tail >= BUSY_MIN)?;
+    let aways: Vec<f64> = long.iter().map(|point| point.away_ratio).collect();
+    let away = median(&aways).filter(|away| *away > AWAY_MAX)?;
     Some(format!(
-        "others were at work on the machine: a twentieth of the work without messages took {tail:.1} times its median"
+        "a rank was off its core for {:.0} % of the time, so that the figures describe time slicing",
+        100.0 * away
     ))
 }
 
@@ -368,6 +367,7 @@ mod tests {
         posted_ns: f64,
         left_ns: f64,
         inflation_ns: f64,
+        away_ratio: f64,
         noise: f64,
     }
 
@@ -390,6 +390,7 @@ mod tests {
                 work_interval_ns: work_ns as u64,
                 n_turns: 1,
                 n_cycles: 51,
+                away_ratio: self.away_ratio,
                 post: spread(CALLS_NS + self.posted_ns, self.noise),
                 work: spread(work_ns + self.inflation_ns, self.noise),
                 wait: spread(CALLS_NS + self.left_ns, self.noise),
@@ -406,7 +407,7 @@ mod tests {
         }
     }
 
-    const STEADY: Library = Library { posted_ns: 0.0, left_ns: 0.0, inflation_ns: 0.0, noise: 0.02 };
+    const STEADY: Library = Library { posted_ns: 0.0, left_ns: 0.0, inflation_ns: 0.0, away_ratio: 0.0, noise: 0.02 };
     const WORKS_US: [f64; 4] = [0.0, 50.0, 300.0, 600.0];
 
     fn told(library: &Library) -> Verdict {
@@ -474,7 +475,7 @@ mod tests {
         check_undecided(&STEADY.verdict(&[0.0, 50.0, 150.0], &CONDITIONS), "no work was 2 times as long");
         check_undecided(&STEADY.verdict(&WORKS_US, &Conditions { is_sliced: true, ..CONDITIONS }), "time slicing");
         check_undecided(&told(&Library { left_ns: 20_000.0, noise: 0.5, ..STEADY }), "not clearly on one side");
-        check_undecided(&told(&Library { noise: 1.5, ..STEADY }), "took 2.5 times its median");
+        check_undecided(&told(&Library { away_ratio: 0.25, ..STEADY }), "off its core for 25 % of the time");
         let short = Transfer { copy: spread(30.0, 0.02), ..STEADY.transfer() };
         let verdict = Verdict::of(&short, &[STEADY.point(300_000.0)], &CONDITIONS);
         assert!(matches!(&verdict.posting, Posting::Undecided { reason } if reason.contains("too little to tell")));
