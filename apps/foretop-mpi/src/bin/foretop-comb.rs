@@ -52,7 +52,7 @@ struct PostWorkWait {
     /// Lengths of work [default: none, and nine around the time of a transfer]
     #[arg(long, value_delimiter = ',', value_name = "TIME,...", value_parser = span::parse)]
     work: Vec<Duration>,
-    /// How often each is repeated [default: 51, quick: 15]
+    /// How often each is repeated [default: 151, quick: 15]
     #[arg(long, value_name = "N")]
     cycles: Option<u32>,
     /// Let the supporting rank work as well, rather than wait for its messages at once
@@ -69,7 +69,7 @@ struct Polling {
     /// Messages under way in each direction [default: 4]
     #[arg(long, value_name = "N")]
     queue: Option<u32>,
-    /// How often each interval is repeated [default: 15, quick: 7]
+    /// How often each interval is repeated [default: 25, quick: 7]
     #[arg(long, value_name = "N")]
     repetitions: Option<u32>,
     /// Aim for the length of a repetition [default: 8ms, quick: 3ms]
@@ -146,13 +146,13 @@ impl Arguments {
             n_trip_batches: self.trips.unwrap_or(of(51, 15)),
             pww: plan::PostWorkWaitPlan {
                 intervals: self.pww.work.clone(),
-                n_cycles: self.pww.cycles.unwrap_or(of(51, 15)),
+                n_cycles: self.pww.cycles.unwrap_or(of(151, 15)),
                 is_mutual: self.pww.both_work,
             },
             polling: plan::PollingPlan {
                 queue: self.polling.queue.unwrap_or(4),
                 intervals: self.polling.poll_interval.clone(),
-                n_repetitions: self.polling.repetitions.unwrap_or(of(15, 7)),
+                n_repetitions: self.polling.repetitions.unwrap_or(of(25, 7)),
                 span: self.polling.span.unwrap_or(Duration::from_millis(if self.quick { 3 } else { 8 })),
             },
             buffering: plan::BufferingPlan {

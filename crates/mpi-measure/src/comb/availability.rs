@@ -206,7 +206,8 @@ impl fmt::Display for Availability {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Measured { ratio, interval } => write!(f, "{ratio:.3} [{:.3}, {:.3}]", interval.low, interval.high),
-            Self::AtLeast { ratio } => write!(f, "at least {ratio:.3}"),
+            // Rounded down: what is said holds.
+            Self::AtLeast { ratio } => write!(f, "at least {:.3}", (1e3 * ratio).floor() / 1e3),
             Self::NotMeasurable { reason } => write!(f, "not measurable: {reason}"),
         }
     }

@@ -66,7 +66,7 @@ pub fn measure(bench: &Bench, plan: &BufferingPlan) -> Result<Option<Buffering>,
         )));
     }
     let consumer = Spans { alone, single, double, totals };
-    Ok(Some(Buffering { away_ratio, ..record(bench, plan, &spans.alone, &consumer, expected) }))
+    Ok(Some(record(bench, plan, &spans.alone, &consumer, expected, away_ratio)))
 }
 
 /// Producing on the producer and summing on the consumer, each by itself.
@@ -173,7 +173,14 @@ fn sum(buffer: &[f64]) -> f64 {
     buffer.iter().sum()
 }
 
-fn record(bench: &Bench, plan: &BufferingPlan, produce: &[f64], consumer: &Spans, total: f64) -> Buffering {
+fn record(
+    bench: &Bench,
+    plan: &BufferingPlan,
+    produce: &[f64],
+    consumer: &Spans,
+    total: f64,
+    away_ratio: f64,
+) -> Buffering {
     let speedups: Vec<f64> =
         consumer.single.iter().zip(&consumer.double).map(|(single, double)| single / double).collect();
     let longer = produce.iter().zip(&consumer.alone).map(|(produce, sum)| produce.max(*sum));
@@ -185,7 +192,7 @@ fn record(bench: &Bench, plan: &BufferingPlan, produce: &[f64], consumer: &Spans
         buffer_bytes: plan.size.bytes(),
         n_values: u64::from(plan.n_batches) * n_values(plan) as u64,
         n_repetitions: produce.len() as u64,
-        away_ratio: 0.0,
+        away_ratio,
         produce: bench.spread(produce),
         sum: bench.spread(&consumer.alone),
         single: bench.spread(&consumer.single),

@@ -14,8 +14,6 @@ use super::together::{gather_quietly, start_together, worst_of_pair};
 use crate::work::turn;
 
 const TAG: i32 = 1;
-/// Cycles without work, which say what a transfer takes.
-const N_TRANSFERS: usize = 31;
 /// Cycles before those: buffers get known to the network, connections are made.
 const N_WARMING: usize = 5;
 /// Work that is long beside the transfer of an empty message.
@@ -63,14 +61,14 @@ impl<'a> Cycler<'a> {
         self.bench.is_worker().then(|| self.record(interval, n_turns, &cycles, away_ratio))
     }
 
-    /// Measures what is not hidden behind work. Collective; a record on workers only.
-    pub fn transfer(&mut self) -> Option<Transfer> {
+    /// Measures what is not hidden behind work, in as many cycles. Collective; a record on workers only.
+    pub fn transfer(&mut self, n_cycles: u32) -> Option<Transfer> {
         (0..N_WARMING).for_each(|_| drop(self.wet(0)));
-        let whole = self.cycles(Duration::ZERO);
+        let whole = self.cycles(Duration::ZERO, n_cycles);
         let mut empty = Cycler::new(self.bench, 0, self.is_mutual);
         (0..N_WARMING).for_each(|_| drop(empty.wet(0)));
-        let empty = empty.cycles(LONG_FOR_EMPTY);
-        let copy = self.copy();
+        let empty = empty.cycles(LONG_FOR_EMPTY, n_cycles);
+        let copy = self.copy(n_cycles);
         self.bench.is_worker().then(|| Transfer {
             pair: self.bench.pair,
             size_bytes: self.incoming.buffer(0).len() as u64,
@@ -82,9 +80,9 @@ impl<'a> Cycler<'a> {
     }
 
     /// Under the same conditions as those that are measured: caches and cores are as cold as after a pause.
-    fn cycles(&mut self, interval: Duration) -> Vec<Cycle> {
+    fn cycles(&mut self, interval: Duration, n_cycles: u32) -> Vec<Cycle> {
         let n_turns = self.turns(interval);
-        (0..N_TRANSFERS).map(|idx| self.cycle(n_turns, idx % 2 == 0)).collect()
+        (0..n_cycles).map(|idx| self.cycle(n_turns, idx % 2 == 0)).collect()
     }
 
     fn turns(&self, interval: Duration) -> u64 {
@@ -172,8 +170,8 @@ impl<'a> Cycler<'a> {
     }
 
     /// Copying from the one buffer to the other, on all ranks.
-    fn copy(&mut self) -> Spread {
-        let copies: Vec<f64> = (0..N_TRANSFERS)
+    fn copy(&mut self, n_copies: u32) -> Spread {
+        let copies: Vec<f64> = (0..n_copies)
             .map(|_| {
                 gather_quietly(self.bench.ranks);
                 start_together(self.bench.ranks);

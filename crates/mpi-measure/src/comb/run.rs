@@ -128,7 +128,7 @@ impl<'a> Run<'a> {
         let (bench, plan) = (self.bench, self.plan);
         self.step(&format!("transfer, {size}"));
         let mut cycler = Cycler::new(bench, size.bytes(), plan.pww.is_mutual);
-        let transfer = cycler.transfer();
+        let transfer = cycler.transfer(plan.pww.n_cycles);
         let longest = self.longest(transfer.as_ref().map_or(0.0, |transfer| transfer.whole.p05_ns));
         self.record(TRANSFER, transfer)?;
         if self.has(Method::Pww) {

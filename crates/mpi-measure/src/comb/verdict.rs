@@ -158,7 +158,7 @@ impl Verdict {
         let mut long: Vec<&PostWorkWait> =
             points.iter().filter(|point| point.dry.median_ns >= LONG_WORK * transfer.whole.median_ns).collect();
         long.sort_by(|a, b| a.dry.median_ns.total_cmp(&b.dry.median_ns));
-        let hindrance = hindrance(transfer, &long, conditions);
+        let hindrance = hindrance(points, conditions).or_else(|| long.is_empty().then(|| too_short(transfer)));
         let (progress, posting) = match hindrance {
             Some(reason) => (Progress::Undecided { reason: reason.clone() }, Posting::Undecided { reason }),
             None => (progress(transfer, &long, conditions), posting(transfer, &long, conditions)),
@@ -168,14 +168,11 @@ impl Verdict {
 }
 
 /// What makes all figures of a size mean something else.
-fn hindrance(transfer: &Transfer, long: &[&PostWorkWait], conditions: &Conditions) -> Option<String> {
+fn hindrance(points: &[PostWorkWait], conditions: &Conditions) -> Option<String> {
     if conditions.is_sliced {
         return Some("ranks share cores, so that the figures describe time slicing".to_owned());
     }
-    if long.is_empty() {
-        return Some(too_short(transfer));
-    }
-    let aways: Vec<f64> = long.iter().map(|point| point.away_ratio).collect();
+    let aways: Vec<f64> = points.iter().map(|point| point.away_ratio).collect();
     let away = median(&aways).filter(|away| *away > AWAY_MAX)?;
     Some(format!(
         "a rank was off its core for {:.0} % of the time, so that the figures describe time slicing",
