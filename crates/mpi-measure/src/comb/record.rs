@@ -21,6 +21,9 @@ pub const BUFFERING: &str = "comb.buffering";
 /// Kind of [`Drift`] records.
 pub const DRIFT: &str = "comb.drift";
 
+/// Off its core for more than this share of the time, a rank's figures describe time slicing.
+pub const AWAY_MAX: f64 = 0.1;
+
 /// Times of something that was repeated, in nanoseconds. A difference of times can be below 0.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Spread {
@@ -43,6 +46,8 @@ pub struct PingPong {
     pub size_bytes: u64,
     /// Round trips made.
     pub n_trips: u64,
+    /// Share of the time that it was measured in for which a rank of the pair was off its core, the worse of the two.
+    pub away_ratio: f64,
     /// Half of a round trip, over batches of trips.
     pub half_round_trip: Spread,
     /// Size by median half round trip.
@@ -62,7 +67,7 @@ pub struct Transfer {
     pub empty_post: Spread,
     /// Waiting for empty messages that arrived long ago.
     pub empty_wait: Spread,
-    /// Copying as many bytes from memory to memory.
+    /// Copying as many bytes from memory to memory, once, after a pause as long as between exchanges.
     pub copy: Spread,
 }
 
@@ -79,6 +84,8 @@ pub struct PostWorkWait {
     pub n_turns: u64,
     /// How often it was measured.
     pub n_cycles: u64,
+    /// Share of the time that it was measured in for which a rank of the pair was off its core, the worse of the two.
+    pub away_ratio: f64,
     /// Posting receive and send.
     pub post: Spread,
     /// Work while messages may fly.
@@ -112,6 +119,8 @@ pub struct Polling {
     pub n_polls: u64,
     /// How often it was measured.
     pub n_repetitions: u64,
+    /// Share of the time that it was measured in for which a rank of the pair was off its core, the worse of the two.
+    pub away_ratio: f64,
     /// All work of a repetition, without messages.
     pub dry: Spread,
     /// The same with messages.
@@ -135,6 +144,8 @@ pub struct Buffering {
     pub n_values: u64,
     /// How often it was measured.
     pub n_repetitions: u64,
+    /// Share of the time that it was measured in for which a rank of the pair was off its core, the worse of the two.
+    pub away_ratio: f64,
     /// Producing all numbers, without messages.
     pub produce: Spread,
     /// Summing as many, without messages.
