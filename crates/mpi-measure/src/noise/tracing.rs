@@ -319,7 +319,7 @@ mod tests {
             detour(1_000_080_000, 9_000.0),
             detour(1_000_980_000, 400_000.0),
             detour(1_002_000_000, 5_000.0),
-            detour(1_000_080_000, 900_000.0),
+            detour(1_000_080_000, 1_200_000.0),
         ];
         let verdicts = traced("overrun: 0\n").verdicts(&detours, 4_000_000_000);
         let causes: Vec<Cause> = verdicts.iter().map(|verdict| verdict.as_ref().unwrap().cause).collect();
