@@ -1,0 +1,3 @@
+//! What the results of MPI measurements say, without MPI.
+
+mod cost;
