@@ -88,6 +88,12 @@ impl Digest {
         self.histogram.value_at_quantile(at).clamp(self.min_ns, self.max_ns) as f64
     }
 
+    /// How many of those recorded are longer, to within a thousandth of that time.
+    #[must_use]
+    pub fn count_above(&self, span_ns: u64) -> u64 {
+        self.histogram.count_between(span_ns.saturating_add(1), HIGHEST_NS)
+    }
+
     /// All that is told.
     #[must_use]
     pub fn summary(&self) -> Summary {
@@ -158,6 +164,13 @@ mod tests {
         // Of 1 to n: (n + 1) / 2, and the root of n (n + 1) / 12.
         assert!((summary.mean_ns - 50_000.5).abs() < 1e-6);
         assert!((summary.deviation_ns - (100_000.0_f64 * 100_001.0 / 12.0).sqrt()).abs() < 1e-3);
+    }
+
+    #[test]
+    fn longer_ones_are_counted() {
+        let mut digest = Digest::default();
+        [10, 20, 30, 1 << 50].into_iter().for_each(|span| digest.record(span));
+        assert_eq!([0, 10, 29, 30].map(|limit| digest.count_above(limit)), [4, 3, 2, 1]);
     }
 
     #[test]

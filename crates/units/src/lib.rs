@@ -1,13 +1,15 @@
-//! Quantities and their text form: wall time, durations as people write them, confidence.
+//! Quantities and their text form: wall time, durations and amounts of data as people write them, confidence.
 //!
 //! Floor 0: no I/O, no clock, no dependence on any other crate of the house. A quantity that reaches
 //! a public signature anywhere in Foretop has its type here, so that a confidence cannot be passed
 //! for a share, nor nanoseconds for milliseconds.
 #![forbid(unsafe_code)]
 
+mod byte_count;
 mod confidence;
 pub mod span;
 mod timestamp;
 
+pub use byte_count::{ByteCount, ByteCountError};
 pub use confidence::{Confidence, ConfidenceError};
 pub use timestamp::{Timestamp, TimestampError};
