@@ -14,6 +14,7 @@ pub mod pattern;
 pub mod prediction;
 pub mod record;
 pub mod sizes;
+pub mod trace;
 
 #[cfg(feature = "mpi")]
 pub mod exchange;
