@@ -17,4 +17,10 @@ pub mod sizes;
 pub mod trace;
 
 #[cfg(feature = "mpi")]
+pub mod benchmark;
+#[cfg(feature = "mpi")]
+pub mod emulation;
+#[cfg(feature = "mpi")]
 pub mod exchange;
+#[cfg(feature = "mpi")]
+pub mod run;

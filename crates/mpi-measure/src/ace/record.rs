@@ -186,9 +186,9 @@ pub struct Dispersion {
     pub compute_ratio: f64,
     /// Of exchanges.
     pub communication_ratio: f64,
-    /// Of exchanges in phase one.
-    pub benchmark_ratio: f64,
-    /// Standard deviation of exchanges by that in phase one; none where that one is 0.
+    /// Of exchanges in phase one; none where sizes differ.
+    pub benchmark_ratio: Option<f64>,
+    /// Standard deviation of exchanges by that in phase one; none where that one is 0, or sizes differ.
     pub communication_to_benchmark: Option<f64>,
 }
 
@@ -209,7 +209,7 @@ pub struct Anomaly {
     pub peer: Option<Rank>,
     /// Cycles beyond the limit; of a pair, all its cycles.
     pub n_cycles: u64,
-    /// What is ordinary: the median of this rank's cycles, or of all pairs' medians.
+    /// What is ordinary: the median of this rank's cycles; of a pair, the median in phase one or that of all ranks.
     pub ordinary_ns: f64,
     /// What is beyond it is anomalous.
     pub limit_ns: f64,
@@ -264,8 +264,8 @@ pub struct ClockResult {
     pub calibration_drift_ratio: f64,
     /// How far its clock was ahead of rank 0's in the end.
     pub offset: Offset,
-    /// What a cycle costs beside work and messages: looks at the clock and records, by a dry loop, median.
-    pub cycle_overhead_ns: f64,
+    /// What a cycle costs beside work and messages: looks at the clock and records, by a dry loop, median; none of an idle rank.
+    pub cycle_overhead_ns: Option<f64>,
 }
 
 /// One application in one cell of a sweep, all that figures need.

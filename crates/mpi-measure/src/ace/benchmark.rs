@@ -1,0 +1,308 @@
+//! Phase one: what messages and exchanges cost at this moment, measured on an application's own ranks.
+//!
+//! Exchanges are run as they will be in phase two: one after the other, with a barrier before each where cycles have one, between
+//! the same buffers. The compute phases alone are missing.
+
+use mpi::collective::{CommunicatorCollectives, SystemOperation};
+use mpi::point_to_point::{Destination, Source};
+use mpi::topology::{Communicator, SimpleCommunicator};
+use serde::{Deserialize, Serialize};
+use units::Confidence;
+
+use crate::ace::anomaly::robust_deviation_ns;
+use crate::ace::application::Application;
+use crate::ace::cost::{self, CostModel};
+use crate::ace::exchange::Exchange;
+use crate::ace::pattern::Mode;
+use crate::ace::prediction::{Benchmark, ExchangeCost};
+use crate::ace::record::{Model, PING_PONG, Point};
+use crate::ace::sizes::SIZE_BYTES_LIMIT;
+use crate::clock::Clock;
+use crate::digest::{Digest, Summary};
+use crate::failure::Failure;
+use crate::session::{broadcast, n_ranks_of, rank_of};
+use crate::statistics::median;
+
+/// Batches whose means a span is the median of: enough that some disturbed ones do not move it.
+const N_BATCHES: u64 = 15;
+/// Exchanges in a batch at least; with fewer, its mean is that of hardly anything.
+const N_BATCH_MIN: u64 = 3;
+/// Exchanges in a batch at most.
+const N_BATCH_MAX: u64 = 100;
+/// What a size of ping-pong may take, in nanoseconds, unless the least number of messages takes longer.
+const PING_PONG_BUDGET_NS: f64 = 8e6;
+/// What a size of the exchange may take, in nanoseconds, unless the least number of exchanges takes longer.
+const EXCHANGE_BUDGET_NS: f64 = 2e8;
+/// Exchanges that nobody times: the first ones meet queues and caches that are not as they will be.
+const N_WARM_UP: u64 = 3;
+/// Sizes at which the exchange is measured when an application's sizes differ.
+const N_EXCHANGE_SIZES: usize = 10;
+
+/// A cost model is made of so many sizes at least, and buffers are of so many bytes at least for there to be as many.
+const N_MODEL_SIZES: usize = 4;
+/// See [`N_MODEL_SIZES`].
+pub const SIZE_MAX_LEAST: u64 = 8;
+
+/// What phase one found, the same on all ranks of the application.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct PhaseOne {
+    /// What predictions are made of.
+    pub benchmark: Benchmark,
+    /// All that was measured.
+    pub points: Vec<Point>,
+    /// The models of it.
+    pub models: Vec<Model>,
+}
+
+/// What this rank saw of the exchange in phase one.
+#[derive(Clone, Debug, Default)]
+pub struct OwnExchange {
+    /// Its exchanges, where the application's size is always the same.
+    pub spans: Option<Summary>,
+    /// Median and deviation of each step, likewise.
+    pub steps: Vec<(f64, f64)>,
+}
+
+/// What is measured, and of whom.
+pub struct Subject<'a, 'b> {
+    /// The application.
+    pub application: &'b Application,
+    /// The sizes that it cycles through.
+    pub sizes: &'b [u64],
+    /// Of permutations and intervals.
+    pub seed: u64,
+    /// Its exchange, with buffers for the largest of these sizes.
+    pub exchange: &'b mut Exchange<'a>,
+}
+
+/// Measures an application's exchange, and ping-pong between its first two ranks. Collective over its ranks.
+///
+/// # Errors
+/// When times are none that a cost model can be made of. To be agreed upon, since ranks that see no times see no error.
+pub fn measure(subject: Subject<'_, '_>, clock: &Clock) -> Result<(PhaseOne, OwnExchange), Failure> {
+    let Subject { application, sizes, seed, exchange } = subject;
+    let ranks = exchange.ranks();
+    let n_ranks = n_ranks_of(ranks);
+    let max = sizes.iter().copied().max().unwrap_or(0);
+    let mut points = Vec::new();
+    let named = |what: &str, mode, n_ranks, size_bytes, span: Summary, span_ns| Point {
+        cell: None,
+        application: application.name.clone(),
+        what: what.to_owned(),
+        mode,
+        n_ranks,
+        size_bytes,
+        span,
+        span_ns,
+    };
+    let mut buffer = vec![0x5A_u8; (max.max(SMALLEST_SWEEP)) as usize];
+    for size in ping_pong_sizes(max) {
+        let Timed { span, span_ns, .. } = ping_pong(ranks, &mut buffer[..size as usize], clock);
+        points.push(named(PING_PONG, Some(Mode::Blocking), 2, size, span, span_ns));
+    }
+    drop(buffer);
+    let n_ping_pong = points.len();
+    let synchronized = application.synchronize_every > 0;
+    let mut own = OwnExchange::default();
+    let mut barriers = Vec::new();
+    let exchange_sizes = exchange_sizes(sizes);
+    for &size in &exchange_sizes {
+        let (timed, mine) = time_exchange(exchange, size as usize, synchronized, clock);
+        barriers.push(timed.barrier_ns);
+        let mode = (!application.pattern.is_collective()).then_some(application.mode);
+        points.push(named(application.pattern.name(), mode, n_ranks, size, timed.span, timed.span_ns));
+        own = mine;
+    }
+    if exchange_sizes.len() > 1 {
+        own = OwnExchange::default();
+    }
+    let model = |what: &str, n_ranks, points: &[Point]| {
+        let points: Vec<cost::Point> =
+            points.iter().map(|point| cost::Point { size_bytes: point.size_bytes, span_ns: point.span_ns }).collect();
+        let model = CostModel::fit(&points, Confidence::P95, seed).map_err(Failure::work)?;
+        Ok(Model { cell: None, application: application.name.clone(), what: what.to_owned(), n_ranks, model })
+    };
+    let (of_ping_pong, of_exchange) = points.split_at(n_ping_pong);
+    let found = || {
+        let ping_pong = model(PING_PONG, 2, of_ping_pong)?;
+        let mut models = vec![ping_pong];
+        let exchange_cost = match of_exchange {
+            [point] => ExchangeCost::Measured { span_ns: point.span_ns },
+            several => {
+                models.push(model(application.pattern.name(), n_ranks, several)?);
+                ExchangeCost::Fitted(models[1].model.clone())
+            }
+        };
+        let benchmark = Benchmark {
+            ping_pong: models[0].model.clone(),
+            exchange: exchange_cost,
+            synchronization_ns: median(&barriers).unwrap_or(0.0),
+            n_messages: application.pattern.n_messages(application.mode, n_ranks, seed),
+        };
+        Ok(PhaseOne { benchmark, points: points.clone(), models })
+    };
+    // Only the first two ranks know of ping-pong, so the first speaks for all.
+    let found: Result<PhaseOne, Failure> = broadcast(ranks, (rank_of(ranks) == 0).then(found).as_ref());
+    found.map(|found| (found, own))
+}
+
+/// The largest size of ping-pong at least, so that there are enough sizes for a model.
+const SMALLEST_SWEEP: u64 = 256;
+
+/// Powers of two up to the largest size of the application, that one, and none at all.
+fn ping_pong_sizes(max: u64) -> Vec<u64> {
+    let max = max.max(SMALLEST_SWEEP);
+    let powers = (0..).map(|power| 1_u64 << power).take_while(|&size| size < max && size < SIZE_BYTES_LIMIT);
+    std::iter::once(0).chain(powers).chain([max]).collect()
+}
+
+/// The one size that there is, or some between the least and the largest, evenly apart by their ratio.
+fn exchange_sizes(sizes: &[u64]) -> Vec<u64> {
+    let (min, max) = (sizes.iter().copied().min().unwrap_or(0), sizes.iter().copied().max().unwrap_or(0));
+    if min == max {
+        return vec![max];
+    }
+    let (low, high) = ((min.max(1) as f64).ln(), (max as f64).ln());
+    let at = |idx: usize| (low + (high - low) * idx as f64 / (N_EXCHANGE_SIZES - 1) as f64).exp().round() as u64;
+    let mut spread: Vec<u64> = (0..N_EXCHANGE_SIZES).map(at).map(|size| size.clamp(min, max)).chain([min, max]).collect();
+    spread.sort_unstable();
+    spread.dedup();
+    if spread.len() < N_MODEL_SIZES {
+        spread.extend([0, max / 4, max / 2, SIZE_MAX_LEAST / 2, SIZE_MAX_LEAST]);
+        spread.sort_unstable();
+        spread.dedup();
+    }
+    spread
+}
+
+/// A span as benchmarked.
+struct Timed {
+    /// Of each message or exchange.
+    span: Summary,
+    /// Median over batches.
+    span_ns: f64,
+    /// What a barrier before each adds.
+    barrier_ns: f64,
+}
+
+/// Half round trips between the first two ranks; others wait, and see nothing.
+fn ping_pong(ranks: &SimpleCommunicator, buffer: &mut [u8], clock: &Clock) -> Timed {
+    ranks.barrier();
+    let mut spans_ns = Vec::new();
+    if ranks.rank() < 2 {
+        let other = ranks.process_at_rank(1 - ranks.rank());
+        let mut trip = || {
+            let start_ns = clock.now_ns();
+            if ranks.rank() == 0 {
+                other.send(&buffer[..]);
+                other.receive_into(&mut buffer[..]);
+            } else {
+                other.receive_into(&mut buffer[..]);
+                other.send(&buffer[..]);
+            }
+            (clock.now_ns() - start_ns) as f64 / 2.0
+        };
+        let warm_ns = (0..N_WARM_UP).map(|_| trip()).fold(f64::INFINITY, f64::min);
+        let mut n_batch = batch_size(warm_ns * 2.0, PING_PONG_BUDGET_NS);
+        if ranks.rank() == 0 {
+            other.send(&n_batch);
+        } else {
+            n_batch = other.receive().0;
+        }
+        spans_ns = (0..N_BATCHES * n_batch).map(|_| trip()).collect();
+    }
+    ranks.barrier();
+    let n_batch = spans_ns.len() / N_BATCHES as usize;
+    Timed { span: summary(&spans_ns), span_ns: median_of_batches(&spans_ns, n_batch), barrier_ns: 0.0 }
+}
+
+/// Exchanges of one size. All ranks get the same times, and what is their own beside them.
+fn time_exchange(exchange: &mut Exchange<'_>, size: usize, synchronized: bool, clock: &Clock) -> (Timed, OwnExchange) {
+    let ranks = exchange.ranks();
+    let peers = exchange.peers();
+    let mut ends_ns = vec![0; peers.len()];
+    let mut steps: Vec<Digest> = peers.iter().map(|_| Digest::default()).collect();
+    let mut run = |spans_ns: &mut Vec<f64>| {
+        if synchronized {
+            ranks.barrier();
+        }
+        let start_ns = clock.now_ns();
+        exchange.run(size, clock, &mut ends_ns);
+        let mut before = start_ns;
+        for (digest, &end) in steps.iter_mut().zip(&ends_ns) {
+            digest.record(end - before);
+            before = end;
+        }
+        spans_ns.push((before - start_ns) as f64);
+    };
+    let mut warm_up = Vec::new();
+    (0..N_WARM_UP).for_each(|_| run(&mut warm_up));
+    let fastest = warm_up.iter().copied().fold(f64::INFINITY, f64::min);
+    let n_batch: u64 = broadcast(ranks, (ranks.rank() == 0).then_some(&batch_size(fastest, EXCHANGE_BUDGET_NS)));
+    let mut spans_ns = Vec::with_capacity((N_BATCHES * n_batch) as usize);
+    let mut loops_ns = Vec::with_capacity(N_BATCHES as usize);
+    for _ in 0..N_BATCHES {
+        ranks.barrier();
+        let start_ns = clock.now_ns();
+        (0..n_batch).for_each(|_| run(&mut spans_ns));
+        loops_ns.push((clock.now_ns() - start_ns) as f64 / n_batch as f64);
+    }
+    let own = OwnExchange {
+        spans: Some(summary(&spans_ns)),
+        steps: steps.iter().map(Digest::summary).map(|summary| (summary.median_ns, robust_deviation_ns(&summary))).collect(),
+    };
+    let (longest_ns, loops_ns) = (longest_of_ranks(ranks, &spans_ns), longest_of_ranks(ranks, &loops_ns));
+    let loop_ns = median(&loops_ns).unwrap_or(0.0);
+    // Without barriers ranks run ahead of each other, and only what a loop takes in the end tells what an exchange does.
+    let span_ns = if synchronized { median_of_batches(&longest_ns, n_batch as usize) } else { loop_ns };
+    (Timed { span: summary(&longest_ns), span_ns, barrier_ns: (loop_ns - span_ns).max(0.0) }, own)
+}
+
+/// Element by element, the largest of all ranks' values.
+fn longest_of_ranks(ranks: &SimpleCommunicator, mine: &[f64]) -> Vec<f64> {
+    let mut longest = vec![0.0; mine.len()];
+    ranks.all_reduce_into(mine, &mut longest[..], SystemOperation::max());
+    longest
+}
+
+fn batch_size(span_ns: f64, budget_ns: f64) -> u64 {
+    ((budget_ns / N_BATCHES as f64 / span_ns.max(1.0)) as u64).clamp(N_BATCH_MIN, N_BATCH_MAX)
+}
+
+fn summary(spans_ns: &[f64]) -> Summary {
+    let mut digest = Digest::default();
+    spans_ns.iter().for_each(|&span| digest.record(span.round() as u64));
+    digest.summary()
+}
+
+fn median_of_batches(spans_ns: &[f64], n_batch: usize) -> f64 {
+    let means: Vec<f64> = spans_ns.chunks(n_batch.max(1)).map(|batch| batch.iter().sum::<f64>() / batch.len() as f64).collect();
+    median(&means).unwrap_or(0.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn there_are_always_enough_sizes_for_a_model() {
+        for max in [0, 1, 7, 1_000, 1 << 20, SIZE_BYTES_LIMIT - 1] {
+            let sizes = ping_pong_sizes(max);
+            assert!(sizes.len() >= 8 && sizes.is_sorted_by(|a, b| a < b), "{sizes:?}");
+            assert_eq!(sizes.last(), Some(&max.max(SMALLEST_SWEEP)));
+        }
+        for sizes in [[1, 2], [0, 5], [1_024, 65_536], [100, 101], [3, 9]] {
+            let found = exchange_sizes(&sizes);
+            assert!(found.is_sorted_by(|a, b| a < b) && found.len() >= N_MODEL_SIZES, "{found:?}");
+            assert!(found.contains(&sizes[0]) && found.contains(&sizes[1]), "{found:?}");
+        }
+        assert_eq!(exchange_sizes(&[9, 9]), [9]);
+    }
+
+    #[test]
+    fn one_disturbed_batch_does_not_move_the_span() {
+        let mut spans = vec![10.0; 60];
+        spans[7] = 1e6;
+        assert_eq!(median_of_batches(&spans, 4), 10.0);
+    }
+}

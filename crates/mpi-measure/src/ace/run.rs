@@ -1,0 +1,313 @@
+//! A run of ACE: phase one of each application by itself, then phase two of all of them at the same time.
+
+use std::fmt::Display;
+use std::thread;
+use std::time::Duration;
+
+use mpi::collective::CommunicatorCollectives;
+use mpi::topology::{Color, Communicator, SimpleCommunicator};
+use predict::Spec;
+use serde::{Deserialize, Serialize};
+
+use crate::Rank;
+use crate::ace::allotment::allot;
+use crate::ace::anomaly::{self, StepSpan};
+use crate::ace::application::{Application, Applications};
+use crate::ace::benchmark::{self, OwnExchange, PhaseOne, SIZE_MAX_LEAST, Subject};
+use crate::ace::emulation::{self, Orders, Overhead, emulate};
+use crate::ace::exchange::Exchange;
+use crate::ace::forecaster::Forecaster;
+use crate::ace::prediction::{Forecast, predict};
+use crate::ace::record::{self, Anomaly, Basis, ClockResult, Dispersion, Plan, RankResult};
+use crate::clock::Clock;
+use crate::failure::Failure;
+use crate::offset;
+use crate::outcome::{OutcomeError, Writer};
+use crate::session::{Ending, Session, gather, rank_of};
+use crate::work::Calibration;
+
+/// What is to be run, and how.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// The applications.
+    pub applications: Applications,
+    /// What T_comp is made from.
+    pub basis: Basis,
+    /// Forecasts the coming cycles as the run goes.
+    pub forecast_model: Spec,
+    /// Of sizes, permutations and intervals.
+    pub seed: u64,
+    /// Number of the cell, in a sweep.
+    pub cell: Option<u32>,
+}
+
+/// This rank's part in its application.
+struct Member<'a> {
+    idx: usize,
+    application: &'a Application,
+    sizes: Vec<u64>,
+    exchange: Exchange<'a>,
+    own: OwnExchange,
+}
+
+/// What a rank hands in after phase two.
+#[derive(Serialize, Deserialize)]
+struct Report {
+    idx: usize,
+    result: RankResult,
+    anomalies: Vec<Anomaly>,
+    steps: Vec<StepSpan>,
+}
+
+/// Checks what is asked for against the number of ranks, without measuring anything. Hands back each application's ranks.
+///
+/// # Errors
+/// What does not fit, and what would.
+pub fn check(settings: &Settings, n_ranks: u32) -> Result<Vec<Vec<Rank>>, Failure> {
+    let applications = &settings.applications;
+    applications.check().map_err(Failure::usage)?;
+    let allotted = allot(applications, n_ranks).map_err(Failure::usage)?;
+    for (application, ranks) in applications.applications.iter().zip(&allotted) {
+        let named = |cause: &dyn Display| Failure::usage(format!("application `{}`: {cause}", application.name));
+        application.pattern.check(application.mode, ranks.len() as u32).map_err(|cause| named(&cause))?;
+        application.size.draw(settings.seed).map_err(|cause| named(&cause))?;
+    }
+    Ok(allotted)
+}
+
+/// Runs both phases and records what they find. Collective. `tell` hears what is done, how far it is, and of how much.
+///
+/// # Errors
+/// On all ranks: what does not fit, or what failed on one of them.
+pub fn run(
+    session: &Session,
+    settings: &Settings,
+    clock: &Clock,
+    writer: &mut Writer,
+    tell: &mut dyn FnMut(&str, u64, u64),
+) -> Result<(), Ending> {
+    let world = session.world();
+    let allotted = session.agree(check(settings, session.n_ranks()))?;
+    let mine = allotted.iter().position(|ranks| ranks.contains(&session.rank()));
+    let color = mine.map_or_else(Color::undefined, |idx| Color::with_value(idx as i32));
+    let ranks = world.split_by_color(color);
+    let mut member = session.agree(prepare(settings, mine.zip(ranks.as_ref())))?;
+    let measured = phase_one(session, settings, &allotted, member.as_mut(), clock, tell)?;
+    let plans = plans(settings, &allotted, &measured);
+    session.agree(record_phase_one(settings, &measured, &plans, writer).map_err(Failure::work))?;
+    phase_two(session, settings, &plans, member, clock, writer, tell)
+}
+
+/// Buffers of this rank's application.
+fn prepare<'a>(
+    settings: &'a Settings,
+    mine: Option<(usize, &'a SimpleCommunicator)>,
+) -> Result<Option<Member<'a>>, Failure> {
+    let Some((idx, ranks)) = mine else { return Ok(None) };
+    let application = &settings.applications.applications[idx];
+    let sizes = application.size.draw(settings.seed).map_err(Failure::usage)?;
+    let size_max = sizes.iter().copied().max().unwrap_or(0).max(SIZE_MAX_LEAST);
+    let exchange = Exchange::prepare(ranks, application.pattern, application.mode, settings.seed, size_max)?;
+    Ok(Some(Member { idx, application, sizes, exchange, own: OwnExchange::default() }))
+}
+
+/// Measures one application after the other, so that none is in another's way; each one's findings are known to all in the end.
+fn phase_one(
+    session: &Session,
+    settings: &Settings,
+    allotted: &[Vec<Rank>],
+    mut member: Option<&mut Member<'_>>,
+    clock: &Clock,
+    tell: &mut dyn FnMut(&str, u64, u64),
+) -> Result<Vec<PhaseOne>, Ending> {
+    let mut found = Vec::new();
+    for idx in 0..allotted.len() {
+        tell("phase one, applications", idx as u64, allotted.len() as u64);
+        let measured = match member.as_deref_mut().filter(|member| member.idx == idx) {
+            Some(member) => benchmark_member(member, settings.seed, clock).map(Some),
+            None => Ok(None),
+        };
+        let measured = session.agree(measured)?;
+        let all = gather(session.world(), &measured);
+        let of_first = session.first_finds(|| Ok(all.and_then(|all| all.into_iter().flatten().next())))?;
+        let nobody = || Failure::work(format!("nobody measured application {idx}"));
+        found.push(session.agree(of_first.ok_or_else(nobody))?);
+    }
+    Ok(found)
+}
+
+fn benchmark_member(member: &mut Member<'_>, seed: u64, clock: &Clock) -> Result<PhaseOne, Failure> {
+    let Member { application, sizes, exchange, .. } = member;
+    let (found, own) = benchmark::measure(Subject { application, sizes, seed, exchange }, clock)?;
+    member.own = own;
+    Ok(found)
+}
+
+/// What is to come of each application; all ranks come to the same.
+fn plans(settings: &Settings, allotted: &[Vec<Rank>], measured: &[PhaseOne]) -> Vec<Plan> {
+    let plan = |((application, ranks), found): ((&Application, &Vec<Rank>), &PhaseOne)| {
+        let sizes = application.size.draw(settings.seed).expect("sizes were checked");
+        let Forecast { n_cycles, size_mean_bytes, predicted } = predict(application, &sizes, &found.benchmark, settings.basis);
+        Plan {
+            cell: settings.cell,
+            application: Application { ranks: Some(ranks.len() as u32), ..application.clone() },
+            world_ranks: ranks.clone(),
+            n_cycles,
+            size_mean_bytes,
+            size_max_bytes: sizes.iter().copied().max().unwrap_or(0),
+            predicted,
+        }
+    };
+    settings.applications.applications.iter().zip(allotted).zip(measured).map(plan).collect()
+}
+
+fn record_phase_one(settings: &Settings, measured: &[PhaseOne], plans: &[Plan], writer: &mut Writer) -> Result<(), OutcomeError> {
+    for found in measured {
+        for point in &found.points {
+            writer.record(record::POINT, &record::Point { cell: settings.cell, ..point.clone() })?;
+        }
+        for model in &found.models {
+            writer.record(record::MODEL, &record::Model { cell: settings.cell, ..model.clone() })?;
+        }
+    }
+    plans.iter().try_for_each(|plan| writer.record(record::APPLICATION, plan))
+}
+
+/// All applications at the same time, each rank's clock and core looked at again in the end.
+fn phase_two(
+    session: &Session,
+    settings: &Settings,
+    plans: &[Plan],
+    mut member: Option<Member<'_>>,
+    clock: &Clock,
+    writer: &mut Writer,
+    tell: &mut dyn FnMut(&str, u64, u64),
+) -> Result<(), Ending> {
+    let world = session.world();
+    let overhead = member.as_ref().map(|member| {
+        emulation::overhead(clock, &member.exchange.peers(), member.application.synchronize_every > 0)
+    });
+    // Ranks calibrate at the same time, as they will work.
+    world.barrier();
+    let calibration = Calibration::measure();
+    world.barrier();
+    let report = member.as_mut().zip(overhead).map(|(member, overhead)| {
+        let station = Station { settings, plan: &plans[member.idx], calibration, overhead, clock, world_rank: session.rank() };
+        station.emulate(member, tell)
+    });
+    world.barrier();
+    let clock_result = ClockResult {
+        cell: settings.cell,
+        world_rank: session.rank(),
+        calibration_drift_ratio: calibration.drift_ratio(),
+        offset: offset::to_first(world, clock),
+        cycle_overhead_ns: overhead.map(|overhead| overhead.cycle_ns),
+    };
+    let (reports, clocks) = (gather(world, &report), gather(world, &clock_result));
+    let recorded = match reports.zip(clocks) {
+        Some((reports, clocks)) => record_phase_two(settings, plans, reports.into_iter().flatten().collect(), &clocks, writer),
+        None => Ok(()),
+    };
+    session.agree(recorded.map_err(Failure::work))
+}
+
+/// All that a rank knows when phase two begins.
+struct Station<'a> {
+    settings: &'a Settings,
+    plan: &'a Plan,
+    calibration: Calibration,
+    overhead: Overhead,
+    clock: &'a Clock,
+    world_rank: Rank,
+}
+
+impl Station<'_> {
+    fn emulate(&self, member: &mut Member<'_>, tell: &mut dyn FnMut(&str, u64, u64)) -> Report {
+        let predicted = &self.plan.predicted;
+        let work_ns = (predicted.compute_ns - self.overhead.compute_ns).max(0.0);
+        let orders = Orders {
+            n_turns: self.calibration.turns(Duration::from_nanos(work_ns.round() as u64)),
+            sizes: member.sizes.iter().map(|&size| size as usize).collect(),
+            n_cycles: self.plan.n_cycles,
+            synchronize_every: member.application.synchronize_every,
+            cycle_ns: predicted.run_ns / self.plan.n_cycles as f64,
+            compute_ns: predicted.compute_ns,
+        };
+        let messaging_ns = predicted.communication_ns + predicted.synchronization_ns;
+        let mut forecaster = Forecaster::new(self.settings.forecast_model.clone(), messaging_ns);
+        thread::sleep(member.application.start_offset.0);
+        let run = emulate(&mut member.exchange, self.clock, &orders, &mut forecaster, &mut |done| {
+            tell("phase two, cycles", done, orders.n_cycles);
+        });
+        self.report(member, &run)
+    }
+
+    fn report(&self, member: &Member<'_>, run: &emulation::Run) -> Report {
+        let rank = rank_of(member.exchange.ranks());
+        let name = &member.application.name;
+        let meter = &run.meter;
+        let compute_ns = self.plan.predicted.compute_ns;
+        let (cycle, compute) = (meter.cycle.summary(), meter.compute.digest.summary());
+        let communication = meter.communication.digest.summary();
+        let result = RankResult {
+            cell: self.settings.cell,
+            application: name.clone(),
+            rank,
+            world_rank: self.world_rank,
+            n_cycles: self.plan.n_cycles,
+            run_ns: run.run_ns,
+            benchmarked_once: run.benchmarked_once,
+            forecast_as_we_go: run.forecast_as_we_go,
+            forecast_model: self.settings.forecast_model.to_string(),
+            compute_calculated_ns: compute_ns,
+            compute_error_percent: emulation::error_percent(compute_ns, compute.median_ns),
+            dispersion: Dispersion {
+                cycle_ratio: cycle.dispersion_ratio(),
+                compute_ratio: compute.dispersion_ratio(),
+                communication_ratio: communication.dispersion_ratio(),
+                benchmark_ratio: member.own.spans.as_ref().map(crate::digest::Summary::dispersion_ratio),
+                communication_to_benchmark: member
+                    .own
+                    .spans
+                    .as_ref()
+                    .filter(|spans| spans.deviation_ns > 0.0)
+                    .map(|spans| communication.deviation_ns / spans.deviation_ns),
+            },
+            cycle,
+            compute,
+            synchronization: meter.synchronization.digest.summary(),
+            communication,
+            between_blocks_ns: run.between_blocks_ns,
+        };
+        let steps = meter.steps.iter().enumerate().map(|(idx, (peer, digest))| StepSpan {
+            peer: *peer,
+            median_ns: digest.quantile_ns(0.5),
+            benchmark: member.own.steps.get(idx).copied(),
+        });
+        let anomalies = anomaly::of_cycles(name, rank, meter, run.run_ns);
+        Report { idx: member.idx, anomalies, steps: steps.collect(), result }
+    }
+}
+
+fn record_phase_two(
+    settings: &Settings,
+    plans: &[Plan],
+    reports: Vec<Report>,
+    clocks: &[ClockResult],
+    writer: &mut Writer,
+) -> Result<(), OutcomeError> {
+    for (idx, plan) in plans.iter().enumerate() {
+        let mut own: Vec<&Report> = reports.iter().filter(|report| report.idx == idx).collect();
+        own.sort_by_key(|report| report.result.rank);
+        for report in &own {
+            writer.record(record::RANK, &report.result)?;
+        }
+        let steps: Vec<Vec<StepSpan>> = own.iter().map(|report| report.steps.clone()).collect();
+        let cycle_ns = own.first().map_or(0.0, |report| report.result.cycle.median_ns);
+        let of_pairs = anomaly::of_pairs(&plan.application.name, &steps, cycle_ns, plan.n_cycles);
+        for anomaly in own.iter().flat_map(|report| &report.anomalies).chain(&of_pairs) {
+            writer.record(record::ANOMALY, &Anomaly { cell: settings.cell, ..anomaly.clone() })?;
+        }
+    }
+    clocks.iter().try_for_each(|clock| writer.record(record::CLOCK, clock))
+}
