@@ -100,18 +100,7 @@ pub fn header(session: &Session, program: &str, seed: u64, clock: &Clock, assump
 /// On all ranks, when rank 0 cannot write there.
 pub fn writer(session: &Session, out: Option<&Path>, header: &Header) -> Result<Writer, Ending> {
     let out = out.filter(|_| session.is_first());
-    session.agree(Writer::create(out, header).map_err(in_full))
-}
-
-/// An error and its causes in one line.
-pub fn in_full(error: impl std::error::Error) -> Failure {
-    let mut message = error.to_string();
-    let mut cause = error.source();
-    while let Some(next) = cause {
-        message += &format!(": {next}");
-        cause = next.source();
-    }
-    Failure::work(message)
+    session.agree(Writer::create(out, header).map_err(Failure::of))
 }
 
 /// Says on standard error how far rank 0 is, unless it is to be quiet.
@@ -170,7 +159,9 @@ fn tell(failure: &Failure) -> ExitCode {
     ExitCode::from(failure.status())
 }
 
-fn exit_code(result: Result<(), Failure>) -> ExitCode {
+/// The exit status of what was done without MPI, and its failure told.
+#[must_use]
+pub fn exit_code(result: Result<(), Failure>) -> ExitCode {
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => tell(&failure),

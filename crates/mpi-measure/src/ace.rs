@@ -15,6 +15,8 @@ pub mod prediction;
 pub mod record;
 pub mod sizes;
 pub mod trace;
+pub mod sweep;
+pub mod table;
 
 #[cfg(feature = "mpi")]
 pub mod benchmark;

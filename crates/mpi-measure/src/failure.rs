@@ -1,5 +1,6 @@
 //! How a run under MPI ends before its time: on all ranks alike, and said by one of them.
 
+use std::error::Error;
 use std::fmt::Display;
 
 use serde::{Deserialize, Serialize};
@@ -32,6 +33,17 @@ impl Failure {
     /// What was asked for makes no sense.
     pub fn usage(cause: impl Display) -> Self {
         Self { fault: Fault::Usage, message: cause.to_string() }
+    }
+
+    /// The work could not be done, with all causes of `error` in one line.
+    pub fn of(error: impl Error) -> Self {
+        let mut message = error.to_string();
+        let mut cause = error.source();
+        while let Some(next) = cause {
+            message += &format!(": {next}");
+            cause = next.source();
+        }
+        Self { fault: Fault::Work, message }
     }
 
     /// For the shell.

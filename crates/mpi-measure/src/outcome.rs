@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Write};
+use std::io::{self, BufRead, BufReader, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
@@ -92,6 +92,26 @@ impl Writer {
             writer.write(&line(HEADER, header))?;
         }
         Ok(writer)
+    }
+
+    /// Goes on with the result at `path` behind its last record of kind `whole`, and behind the header where there is none.
+    /// Whatever comes after that was left by a run that broke off, and is cut off.
+    ///
+    /// # Errors
+    /// [`OutcomeError`] when it is no result, or cannot be written.
+    pub fn resume(path: &Path, whole: &str) -> Result<Self, OutcomeError> {
+        let mut outcome = Outcome::read(path)?;
+        let n_kept = outcome.records.iter().rposition(|(kind, _)| kind == whole).map_or(0, |last| last + 1);
+        outcome.records.truncate(n_kept);
+        outcome.is_truncated = false;
+        let unreadable = |source| OutcomeError::Read { path: path.to_owned(), source };
+        let unwritable = |source| OutcomeError::Write { path: path.to_owned(), source };
+        let content = std::fs::read(path).map_err(unreadable)?;
+        let n_bytes: usize = content.split_inclusive(|&byte| byte == b'\n').take(1 + n_kept).map(<[u8]>::len).sum();
+        let mut file = File::options().write(true).open(path).map_err(unwritable)?;
+        file.set_len(n_bytes as u64).map_err(unwritable)?;
+        file.seek(SeekFrom::End(0)).map_err(unwritable)?;
+        Ok(Self { outcome, file: Some((path.to_owned(), file)) })
     }
 
     /// Adds a line. It is in the file when this returns.

@@ -1,29 +1,271 @@
-//! See `mpi_measure::ace`.
+//! `foretop-ace`: emulates applications that compute and communicate, and tells predicted from actual run times. See `mpi_measure::ace`.
 #![forbid(unsafe_code)]
 
+use std::num::NonZeroU64;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::Parser;
-use foretop_mpi::{Output, header, rendered, run, say, writer};
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use foretop_mpi::{Output, Teller, header, rendered, run, say, writer};
+use mpi_measure::ace::application::{Application, Applications, Load, Placement, Span};
+use mpi_measure::ace::pattern::{Mode, Pattern};
+use mpi_measure::ace::record::{self, Basis, CELL, SWEEP};
+use mpi_measure::ace::run::{Settings, check};
+use mpi_measure::ace::sizes::Sizes;
+use mpi_measure::ace::sweep::{self, Sweep};
+use mpi_measure::ace::{self, table::table};
 use mpi_measure::clock::Clock;
+use mpi_measure::failure::Failure;
+use mpi_measure::outcome::Writer;
+use mpi_measure::session::{Ending, Session};
+use predict::Spec;
+use units::ByteCount;
 
+/// What figures of ACE take for granted.
+const ASSUMPTIONS: [&str; 4] = [
+    "each application was benchmarked by itself: what applications do to each other is part of the error",
+    "T_comp is the same in all cycles; with sizes that differ it is made from the mean T_comm",
+    "ping-pong is between the first two ranks of each application",
+    "T_comm is the exchange on the rank that takes longest; ranks that are through earlier wait at the next barrier",
+];
+
+/// Emulates applications that compute and exchange messages: how long should they take, and how long do they?
 #[derive(Debug, Parser)]
-#[command(version, about)]
+#[command(version, about, args_conflicts_with_subcommands = true)]
 struct Arguments {
+    #[command(subcommand)]
+    command: Option<Command>,
+    #[command(flatten)]
+    run: RunArguments,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Runs every combination of loads, sizes, patterns and numbers of applications; goes on with a file that is there
+    Sweep(SweepArguments),
+}
+
+#[derive(Args, Debug)]
+struct RunArguments {
+    /// Describe the applications in a file instead of by flags
+    #[arg(long, value_name = "FILE.toml", conflicts_with_all = APPLICATION_FLAGS)]
+    config: Option<PathBuf>,
+    /// Share of a cycle that is communication, in percent, from 1 to 95
+    #[arg(long, value_name = "PERCENT", default_value = "50", help_heading = "Application")]
+    load: Load,
+    /// Size of messages: 1MiB, uniform(1KiB..64KiB), lognormal(64KiB, 1.0) or mix(1KiB: 3, 1MiB: 1)
+    #[arg(long, default_value = "1MiB", help_heading = "Application")]
+    size: Sizes,
+    /// Who sends to whom: ring, pairs, halo-2d, halo-3d, permutation, scatter, gather, allgather, alltoall, allreduce, master-worker
+    #[arg(long, default_value = "ring", help_heading = "Application")]
+    pattern: Pattern,
+    /// How many applications of this kind share the ranks
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..), help_heading = "Application")]
+    applications: u32,
+    /// How long each application starts after the one before it
+    #[arg(long, value_name = "SPAN", default_value = "0s", help_heading = "Application")]
+    start_offset: Span,
+    #[command(flatten)]
+    cycles: Cycles,
+    #[command(flatten)]
+    method: Method,
     #[command(flatten)]
     output: Output,
 }
 
+/// Flags that say what a file says as well.
+const APPLICATION_FLAGS: [&str; 10] =
+    ["start_offset", "load", "size", "pattern", "applications", "mode", "iterations", "time", "placement", "synchronize_every"];
+
+/// What all applications have in common.
+#[derive(Args, Debug)]
+struct Cycles {
+    /// How messages between two ranks are sent: blocking, non-blocking or synchronous
+    #[arg(long, default_value = "blocking", help_heading = "Application")]
+    mode: Mode,
+    /// Cycles of a run [default: 1000]
+    #[arg(long, value_name = "N", conflicts_with = "time", help_heading = "Application")]
+    iterations: Option<NonZeroU64>,
+    /// As many cycles as should take so long, such as 10s
+    #[arg(long, value_name = "SPAN", help_heading = "Application")]
+    time: Option<Span>,
+    /// How applications share the ranks
+    #[arg(long, value_enum, default_value_t, help_heading = "Application")]
+    placement: PlacementName,
+    /// Wait for all ranks before the exchange of every so many cycles; 0 for never
+    #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Application")]
+    synchronize_every: u32,
+}
+
+#[derive(Args, Debug)]
+struct Method {
+    /// What T_comm is predicted by
+    #[arg(long, value_enum, default_value_t)]
+    predict_by: BasisName,
+    /// Forecasts the coming cycles as the run goes
+    #[arg(long, value_name = "MODEL", default_value = "NWS")]
+    model: Spec,
+}
+
+#[derive(Args, Debug)]
+struct SweepArguments {
+    /// Loads in percent
+    #[arg(long, value_delimiter = ',', value_name = "PERCENT", default_value = "10,20,30,40,50,60,70,80", help_heading = "Sweep")]
+    loads: Vec<Load>,
+    /// Sizes of messages
+    #[arg(long, value_delimiter = ',', value_name = "SIZE", default_value = "1MiB", help_heading = "Sweep")]
+    sizes: Vec<ByteCount>,
+    /// Patterns
+    #[arg(long, value_delimiter = ',', value_name = "PATTERN", default_value = "ring", help_heading = "Sweep")]
+    patterns: Vec<Pattern>,
+    /// Numbers of applications
+    #[arg(long, value_delimiter = ',', value_name = "N", default_value = "1", value_parser = clap::value_parser!(u32).range(1..), help_heading = "Sweep")]
+    applications: Vec<u32>,
+    /// Runs with the same settings
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..), help_heading = "Sweep")]
+    repetitions: u32,
+    #[command(flatten)]
+    cycles: Cycles,
+    #[command(flatten)]
+    method: Method,
+    #[command(flatten)]
+    output: Output,
+}
+
+#[derive(Clone, Copy, Debug, Default, ValueEnum)]
+enum PlacementName {
+    /// The first ranks are the first application's, and so on
+    #[default]
+    Blocked,
+    /// Ranks are dealt in turn
+    Interleaved,
+}
+
+#[derive(Clone, Copy, Debug, Default, ValueEnum)]
+enum BasisName {
+    /// The exchange itself, measured
+    #[default]
+    Benchmark,
+    /// The linear model of ping-pong
+    Model,
+}
+
 fn main() -> ExitCode {
-    run(|session, arguments: Arguments| {
-        let clock = Clock::start();
-        let header = header(session, "ace", arguments.output.seed, &clock, Vec::new());
-        let writer = writer(session, arguments.output.out.as_deref(), &header)?;
-        let told = if session.is_first() {
-            say(&rendered(writer.outcome(), arguments.output.format, "ace", || format!("{header:#?}")))
-        } else {
-            Ok(())
-        };
-        session.agree(told)
+    run(|session, arguments: Arguments| match arguments.command {
+        None => emulate(session, &arguments.run),
+        Some(Command::Sweep(arguments)) => emulate_all(session, &arguments),
     })
+}
+
+/// One run.
+fn emulate(session: &Session, arguments: &RunArguments) -> Result<(), Ending> {
+    let clock = Clock::start();
+    let applications = session.first_finds(|| arguments.applications())?;
+    let settings = arguments.method.settings(applications, arguments.output.seed, None);
+    session.agree(check(&settings, session.n_ranks()))?;
+    let header = header(session, "ace", arguments.output.seed, &clock, assumptions());
+    let mut writer = writer(session, arguments.output.out.as_deref(), &header)?;
+    let mut teller = Teller::new(session, &arguments.output);
+    ace::run::run(session, &settings, &clock, &mut writer, &mut |what, done, total| teller.tell(what, done, total))?;
+    print(session, &writer, &arguments.output, record::RANK)
+}
+
+/// A sweep, from where it stands.
+fn emulate_all(session: &Session, arguments: &SweepArguments) -> Result<(), Ending> {
+    let clock = Clock::start();
+    let sweep = arguments.sweep();
+    let cells = sweep.cells();
+    let settings = |cell: &record::Cell| arguments.method.settings(sweep.applications(cell), arguments.output.seed, Some(cell.cell));
+    let fits = cells.iter().try_for_each(|cell| check(&settings(cell), session.n_ranks()).map(drop));
+    session.agree(fits)?;
+    let header = header(session, "ace", arguments.output.seed, &clock, assumptions());
+    let out = arguments.output.out.as_deref().filter(|_| session.is_first());
+    let mut writer = session.agree(sweep::writer(out, &header))?;
+    let n_whole = session.first_finds(|| Ok(sweep::n_whole(writer.outcome())))?;
+    let mut teller = Teller::new(session, &arguments.output);
+    for cell in cells.iter().skip(n_whole) {
+        teller.tell("cells", u64::from(cell.cell), cells.len() as u64);
+        let n_before = writer.outcome().records.len();
+        ace::run::run(session, &settings(cell), &clock, &mut writer, &mut |_, _, _| {})?;
+        let recorded = if session.is_first() { record_cell(cell, n_before, &mut writer) } else { Ok(()) };
+        session.agree(recorded)?;
+    }
+    print(session, &writer, &arguments.output, SWEEP)
+}
+
+fn record_cell(cell: &record::Cell, n_before: usize, writer: &mut Writer) -> Result<(), Failure> {
+    for result in sweep::results(cell, &writer.outcome().records[n_before..]) {
+        writer.record(SWEEP, &result).map_err(Failure::of)?;
+    }
+    writer.record(CELL, cell).map_err(Failure::of)
+}
+
+fn print(session: &Session, writer: &Writer, output: &Output, kind: &str) -> Result<(), Ending> {
+    let told = if session.is_first() {
+        table(writer.outcome()).map_err(Failure::of).and_then(|table| say(&rendered(writer.outcome(), output.format, kind, || table)))
+    } else {
+        Ok(())
+    };
+    session.agree(told)
+}
+
+fn assumptions() -> Vec<String> {
+    ASSUMPTIONS.map(str::to_owned).to_vec()
+}
+
+impl RunArguments {
+    fn applications(&self) -> Result<Applications, Failure> {
+        if let Some(path) = &self.config {
+            return Applications::read(path).map_err(|error| Failure { fault: mpi_measure::failure::Fault::Usage, ..Failure::of(error) });
+        }
+        let application = |number| Application {
+            name: format!("a{number}"),
+            ranks: None,
+            pattern: self.pattern,
+            mode: self.cycles.mode,
+            size: self.size.clone(),
+            load_percent: self.load,
+            iterations: self.cycles.iterations,
+            time: self.cycles.time,
+            start_offset: Span(self.start_offset.0 * (number - 1)),
+            synchronize_every: self.cycles.synchronize_every,
+        };
+        Ok(Applications { placement: self.cycles.placement.into(), applications: (1..=self.applications).map(application).collect() })
+    }
+}
+
+impl SweepArguments {
+    fn sweep(&self) -> Sweep {
+        Sweep {
+            patterns: self.patterns.clone(),
+            n_applications: self.applications.clone(),
+            sizes: self.sizes.clone(),
+            loads: self.loads.clone(),
+            repetitions: self.repetitions,
+            mode: self.cycles.mode,
+            placement: self.cycles.placement.into(),
+            iterations: self.cycles.iterations,
+            time: self.cycles.time,
+            synchronize_every: self.cycles.synchronize_every,
+        }
+    }
+}
+
+impl Method {
+    fn settings(&self, applications: Applications, seed: u64, cell: Option<u32>) -> Settings {
+        let basis = match self.predict_by {
+            BasisName::Benchmark => Basis::Benchmark,
+            BasisName::Model => Basis::Model,
+        };
+        Settings { applications, basis, forecast_model: self.model.clone(), seed, cell }
+    }
+}
+
+impl From<PlacementName> for Placement {
+    fn from(name: PlacementName) -> Self {
+        match name {
+            PlacementName::Blocked => Self::Blocked,
+            PlacementName::Interleaved => Self::Interleaved,
+        }
+    }
 }

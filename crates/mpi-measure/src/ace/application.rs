@@ -105,7 +105,7 @@ pub enum ApplicationError {
         source: std::io::Error,
     },
     /// A file that does not describe applications.
-    #[error("{path}: {source}")]
+    #[error("{path} does not describe applications")]
     Parse {
         /// Which.
         path: PathBuf,

@@ -94,7 +94,7 @@ pub fn run(
     let mut member = session.agree(prepare(settings, mine.zip(ranks.as_ref())))?;
     let measured = phase_one(session, settings, &allotted, member.as_mut(), clock, tell)?;
     let plans = plans(settings, &allotted, &measured);
-    session.agree(record_phase_one(settings, &measured, &plans, writer).map_err(Failure::work))?;
+    session.agree(record_phase_one(settings, &measured, &plans, writer).map_err(Failure::of))?;
     phase_two(session, settings, &plans, member, clock, writer, tell)
 }
 
@@ -208,7 +208,7 @@ fn phase_two(
         Some((reports, clocks)) => record_phase_two(settings, plans, reports.into_iter().flatten().collect(), &clocks, writer),
         None => Ok(()),
     };
-    session.agree(recorded.map_err(Failure::work))
+    session.agree(recorded.map_err(Failure::of))
 }
 
 /// All that a rank knows when phase two begins.
