@@ -7,6 +7,7 @@
 pub mod allotment;
 pub mod anomaly;
 pub mod application;
+pub mod comparison;
 pub mod cost;
 pub mod forecaster;
 pub mod meter;

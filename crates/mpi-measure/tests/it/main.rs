@@ -1,4 +1,6 @@
 //! What the results of MPI measurements say, without MPI.
 
+mod comparison;
 mod cost;
+mod made;
 mod trace;
