@@ -12,6 +12,7 @@ pub mod cost;
 pub mod forecaster;
 pub mod meter;
 pub mod pattern;
+pub mod plot;
 pub mod prediction;
 pub mod record;
 pub mod sizes;

@@ -3,4 +3,5 @@
 mod comparison;
 mod cost;
 mod made;
+mod plot;
 mod trace;
