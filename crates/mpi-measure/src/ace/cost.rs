@@ -8,6 +8,8 @@
 //! alpha and beta are never negative: a time that shrinks with the size, or a message that is there before it
 //! was sent, is noise, and the line is then the best of those that are possible.
 
+use std::ops::RangeInclusive;
+
 use serde::{Deserialize, Serialize};
 use units::Confidence;
 
@@ -27,6 +29,8 @@ const NORMAL_MAD: f64 = 1.4826;
 const NORMAL_MEDIAN: f64 = 1.2533;
 /// Points of a size that tell their own scatter.
 const SCATTER_POINTS_MIN: usize = 5;
+/// What a message may take, in nanoseconds: from a thousandth of one, since collectives are divided by what they consist of, to some 30 years.
+const SPANS: RangeInclusive<f64> = 1e-3..=1e18;
 /// The least scatter of a size: no library's times lie on a line more closely, and a segment is not spent on less.
 const SCATTER_RATIO_MIN: f64 = 0.005;
 
@@ -87,7 +91,7 @@ pub enum CostError {
         needed: usize,
     },
     /// Not a time that something can take.
-    #[error("a message of {size_bytes} bytes took {span_ns} ns, which is no time: it must be finite and above 0")]
+    #[error("a message of {size_bytes} bytes took {span_ns} ns, which is no time that anything takes: it must be finite and from {} to {} ns", SPANS.start(), SPANS.end())]
     Span {
         /// Its size.
         size_bytes: u64,
@@ -120,7 +124,7 @@ impl CostModel {
     /// The same points and seed give the same model.
     ///
     /// # Errors
-    /// [`CostError`] when a time is not finite or not above 0, or there are fewer than four distinct sizes.
+    /// [`CostError`] when a time is not finite, not above 0, or longer than any can be, or there are fewer than four distinct sizes.
     pub fn fit(points: &[Point], confidence: Confidence, seed: u64) -> Result<Self, CostError> {
         let sizes = sizes(points)?;
         if sizes.len() < SEGMENT_SIZES_MIN {
@@ -171,7 +175,7 @@ impl CostModel {
 
 /// The sizes in order, their points drawn together.
 fn sizes(points: &[Point]) -> Result<Vec<Size>, CostError> {
-    let is_wrong = |point: &&Point| !(point.span_ns.is_finite() && point.span_ns > 0.0);
+    let is_wrong = |point: &&Point| !SPANS.contains(&point.span_ns);
     if let Some(&Point { size_bytes, span_ns }) = points.iter().find(is_wrong) {
         return Err(CostError::Span { size_bytes, span_ns });
     }

@@ -9,9 +9,11 @@ const HUBER: f64 = 1.345;
 /// Rounds of weighing; few fits need half of them.
 const N_ROUNDS: usize = 25;
 /// A change of times below this share ends the rounds.
-const CONVERGED: f64 = 1e-9;
+const CONVERGED: f64 = 1e-6;
 /// A line is taken to lie within this factor of a measured time where its own time would be a divisor: it may be 0 at size 0.
 const FACTOR_MAX: f64 = 8.0;
+/// How far below the line a time counts as lying, in logarithms: nearer than 1, where what the fit aims at would reach 0.
+const BELOW_MAX: f64 = 0.9;
 
 /// alpha in nanoseconds, beta in nanoseconds per byte, neither negative.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -28,25 +30,17 @@ struct Weighted {
 }
 
 impl Line {
-    /// The line with the least relative errors, by iterated weights: each size counts by its scatter and by the line's own time there, and
-    /// less where it is far off.
+    /// The line with the least relative errors, by Gauss and Newton's steps: each size counts by its scatter, and less where it
+    /// is far off.
     pub(super) fn fit(sizes: &[Size]) -> Self {
-        let divisors = smoothed(sizes);
-        let weigh = |size: &Size, divisor: f64, share: f64| Weighted {
-            n: size.n(),
-            span: size.span,
-            weight: share / (size.scatter * divisor).powi(2),
-        };
-        let first: Vec<Weighted> =
-            sizes.iter().zip(&divisors).map(|(size, divisor)| weigh(size, *divisor, 1.0)).collect();
+        let first: Vec<Weighted> = sizes
+            .iter()
+            .zip(smoothed(sizes))
+            .map(|(size, divisor)| Weighted { n: size.n(), span: size.span, weight: (size.scatter * divisor).powi(-2) })
+            .collect();
         let mut line = Self::least_squares(&first);
         for _ in 0..N_ROUNDS {
-            let off: Vec<f64> = sizes.iter().map(|size| (line.off(size) / size.scatter).abs()).collect();
-            let unit = (NORMAL_MAD * median(&off).unwrap_or(0.0)).max(1.0);
-            let share = |off: f64| if off > HUBER * unit { HUBER * unit / off } else { 1.0 };
-            let weighted: Vec<Weighted> =
-                sizes.iter().zip(&off).map(|(size, off)| weigh(size, line.near(size), share(*off))).collect();
-            let next = Self::least_squares(&weighted);
+            let next = Self::least_squares(&line.aims(sizes));
             let is_same =
                 sizes.iter().all(|size| (next.at(size.n()) - line.at(size.n())).abs() <= CONVERGED * size.span);
             line = next;
@@ -55,6 +49,20 @@ impl Line {
             }
         }
         line
+    }
+
+    /// What the next step fits: times at which a straight error is what the relative one is at the measured time. All are above 0, and
+    /// with them the next line somewhere.
+    fn aims(self, sizes: &[Size]) -> Vec<Weighted> {
+        let off: Vec<f64> = sizes.iter().map(|size| (self.off(size) / size.scatter).abs()).collect();
+        let unit = (NORMAL_MAD * median(&off).unwrap_or(0.0)).max(1.0);
+        let share = |off: f64| if off > HUBER * unit { HUBER * unit / off } else { 1.0 };
+        let aim = |(size, off): (&Size, &f64)| {
+            let near = self.near(size);
+            let span = near * (1.0 + self.off(size).max(-BELOW_MAX));
+            Weighted { n: size.n(), span, weight: share(*off) * (size.scatter * near).powi(-2) }
+        };
+        sizes.iter().zip(&off).map(aim).collect()
     }
 
     /// Time of a message of `n` bytes.
@@ -136,6 +144,7 @@ mod tests {
 
     #[test]
     fn a_line_is_found_over_all_orders_of_magnitude() {
+        // Times that lie on a line are on it after the first step.
         check(
             &[(0, 500.0), (1, 500.25), (1 << 10, 756.0), (1 << 20, 262_644.0), (1 << 30, 268_435_956.0)],
             500.0,
@@ -145,15 +154,15 @@ mod tests {
 
     #[test]
     fn times_that_fall_have_no_negative_beta() {
-        // Weights by the level's own time are alike, so that the level is the mean.
-        check(&[(0, 103.0), (1, 102.0), (2, 101.0), (3, 100.0)], 101.5, 0.0);
+        // Of relative errors upward and downward alike: the geometric mean.
+        check(&[(0, 103.0), (1, 102.0), (2, 101.0), (3, 100.0)], (103.0_f64 * 102.0 * 101.0 * 100.0).powf(0.25), 0.0);
     }
 
     #[test]
     fn a_line_below_zero_at_size_zero_goes_through_it() {
-        let line = Line::fit(&sizes(&[(100, 90.0), (200, 199.0), (300, 310.0), (400, 425.0)]));
-        assert_eq!(line.alpha, 0.0);
-        assert!((1.0..1.05).contains(&line.beta), "{line:?}");
+        let line = Line::fit(&sizes(&[(100, 90.0), (200, 195.0), (300, 300.0), (400, 405.0)]));
+        assert_eq!(line.alpha, 0.0, "{line:?}");
+        assert!((0.95..0.99).contains(&line.beta), "{line:?}");
     }
 
     #[test]
