@@ -16,6 +16,7 @@ run cargo fmt --check
 run cargo clippy --workspace --all-targets --locked -- -D warnings
 run .venv/bin/ruff check
 run .venv/bin/ruff format --check
+run python3 scripts/study_table.py --check
 run env --chdir=python ../.venv/bin/mypy
 run npm --prefix web run lint
 run shellcheck --external-sources .ci/run scripts/*.sh
