@@ -74,8 +74,18 @@ struct RunArguments {
 }
 
 /// Flags that say what a file says as well.
-const APPLICATION_FLAGS: [&str; 10] =
-    ["start_offset", "load", "size", "pattern", "applications", "mode", "iterations", "time", "placement", "synchronize_every"];
+const APPLICATION_FLAGS: [&str; 10] = [
+    "start_offset",
+    "load",
+    "size",
+    "pattern",
+    "applications",
+    "mode",
+    "iterations",
+    "time",
+    "placement",
+    "synchronize_every",
+];
 
 /// What all applications have in common.
 #[derive(Args, Debug)]
@@ -110,7 +120,13 @@ struct Method {
 #[derive(Args, Debug)]
 struct SweepArguments {
     /// Loads in percent
-    #[arg(long, value_delimiter = ',', value_name = "PERCENT", default_value = "10,20,30,40,50,60,70,80", help_heading = "Sweep")]
+    #[arg(
+        long,
+        value_delimiter = ',',
+        value_name = "PERCENT",
+        default_value = "10,20,30,40,50,60,70,80",
+        help_heading = "Sweep"
+    )]
     loads: Vec<Load>,
     /// Sizes of messages
     #[arg(long, value_delimiter = ',', value_name = "SIZE", default_value = "1MiB", help_heading = "Sweep")]
@@ -175,7 +191,9 @@ fn emulate_all(session: &Session, arguments: &SweepArguments) -> Result<(), Endi
     let clock = Clock::start();
     let sweep = arguments.sweep();
     let cells = sweep.cells();
-    let settings = |cell: &record::Cell| arguments.method.settings(sweep.applications(cell), arguments.output.seed, Some(cell.cell));
+    let settings = |cell: &record::Cell| {
+        arguments.method.settings(sweep.applications(cell), arguments.output.seed, Some(cell.cell))
+    };
     let fits = cells.iter().try_for_each(|cell| check(&settings(cell), session.n_ranks()).map(drop));
     session.agree(fits)?;
     let header = header(session, "ace", arguments.output.seed, &clock, assumptions());
@@ -202,7 +220,9 @@ fn record_cell(cell: &record::Cell, n_before: usize, writer: &mut Writer) -> Res
 
 fn print(session: &Session, writer: &Writer, output: &Output, kind: &str) -> Result<(), Ending> {
     let told = if session.is_first() {
-        table(writer.outcome()).map_err(Failure::of).and_then(|table| say(&rendered(writer.outcome(), output.format, kind, || table)))
+        table(writer.outcome())
+            .map_err(Failure::of)
+            .and_then(|table| say(&rendered(writer.outcome(), output.format, kind, || table)))
     } else {
         Ok(())
     };
@@ -216,7 +236,8 @@ fn assumptions() -> Vec<String> {
 impl RunArguments {
     fn applications(&self) -> Result<Applications, Failure> {
         if let Some(path) = &self.config {
-            return Applications::read(path).map_err(|error| Failure { fault: mpi_measure::failure::Fault::Usage, ..Failure::of(error) });
+            return Applications::read(path)
+                .map_err(|error| Failure { fault: mpi_measure::failure::Fault::Usage, ..Failure::of(error) });
         }
         let application = |number| Application {
             name: format!("a{number}"),
@@ -230,7 +251,10 @@ impl RunArguments {
             start_offset: Span(self.start_offset.0 * (number - 1)),
             synchronize_every: self.cycles.synchronize_every,
         };
-        Ok(Applications { placement: self.cycles.placement.into(), applications: (1..=self.applications).map(application).collect() })
+        Ok(Applications {
+            placement: self.cycles.placement.into(),
+            applications: (1..=self.applications).map(application).collect(),
+        })
     }
 }
 

@@ -164,7 +164,8 @@ fn exchange_sizes(sizes: &[u64]) -> Vec<u64> {
     }
     let (low, high) = ((min.max(1) as f64).ln(), (max as f64).ln());
     let at = |idx: usize| (low + (high - low) * idx as f64 / (N_EXCHANGE_SIZES - 1) as f64).exp().round() as u64;
-    let mut spread: Vec<u64> = (0..N_EXCHANGE_SIZES).map(at).map(|size| size.clamp(min, max)).chain([min, max]).collect();
+    let mut spread: Vec<u64> =
+        (0..N_EXCHANGE_SIZES).map(at).map(|size| size.clamp(min, max)).chain([min, max]).collect();
     spread.sort_unstable();
     spread.dedup();
     if spread.len() < N_MODEL_SIZES {
@@ -249,7 +250,11 @@ fn time_exchange(exchange: &mut Exchange<'_>, size: usize, synchronized: bool, c
     }
     let own = OwnExchange {
         spans: Some(summary(&spans_ns)),
-        steps: steps.iter().map(Digest::summary).map(|summary| (summary.median_ns, robust_deviation_ns(&summary))).collect(),
+        steps: steps
+            .iter()
+            .map(Digest::summary)
+            .map(|summary| (summary.median_ns, robust_deviation_ns(&summary)))
+            .collect(),
     };
     let (longest_ns, loops_ns) = (longest_of_ranks(ranks, &spans_ns), longest_of_ranks(ranks, &loops_ns));
     let loop_ns = median(&loops_ns).unwrap_or(0.0);
@@ -276,7 +281,8 @@ fn summary(spans_ns: &[f64]) -> Summary {
 }
 
 fn median_of_batches(spans_ns: &[f64], n_batch: usize) -> f64 {
-    let means: Vec<f64> = spans_ns.chunks(n_batch.max(1)).map(|batch| batch.iter().sum::<f64>() / batch.len() as f64).collect();
+    let means: Vec<f64> =
+        spans_ns.chunks(n_batch.max(1)).map(|batch| batch.iter().sum::<f64>() / batch.len() as f64).collect();
     median(&means).unwrap_or(0.0)
 }
 

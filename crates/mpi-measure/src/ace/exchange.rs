@@ -51,7 +51,13 @@ impl<'a> Exchange<'a> {
     ///
     /// # Errors
     /// When MPI cannot count what a root has to send, or there is not so much memory.
-    pub fn prepare(ranks: &'a SimpleCommunicator, pattern: Pattern, mode: Mode, seed: u64, size_max: u64) -> Result<Self, Failure> {
+    pub fn prepare(
+        ranks: &'a SimpleCommunicator,
+        pattern: Pattern,
+        mode: Mode,
+        seed: u64,
+        size_max: u64,
+    ) -> Result<Self, Failure> {
         let n_ranks = n_ranks_of(ranks);
         let kind = if pattern.is_collective() {
             Kind::Collective(Collective::prepare(pattern, n_ranks, rank_of(ranks), size_max)?)
@@ -209,7 +215,9 @@ fn numbers(count: usize) -> Result<Vec<f64>, Failure> {
 fn filled<T: Clone>(count: usize, value: T) -> Result<Vec<T>, Failure> {
     let mut buffer = Vec::new();
     let n_bytes = count.saturating_mul(size_of::<T>());
-    buffer.try_reserve_exact(count).map_err(|_| Failure::work(format!("there is no memory for a buffer of {n_bytes} bytes")))?;
+    buffer
+        .try_reserve_exact(count)
+        .map_err(|_| Failure::work(format!("there is no memory for a buffer of {n_bytes} bytes")))?;
     buffer.resize(count, value);
     Ok(buffer)
 }

@@ -147,7 +147,8 @@ fn benchmark_member(member: &mut Member<'_>, seed: u64, clock: &Clock) -> Result
 fn plans(settings: &Settings, allotted: &[Vec<Rank>], measured: &[PhaseOne]) -> Vec<Plan> {
     let plan = |((application, ranks), found): ((&Application, &Vec<Rank>), &PhaseOne)| {
         let sizes = application.size.draw(settings.seed).expect("sizes were checked");
-        let Forecast { n_cycles, size_mean_bytes, predicted } = predict(application, &sizes, &found.benchmark, settings.basis);
+        let Forecast { n_cycles, size_mean_bytes, predicted } =
+            predict(application, &sizes, &found.benchmark, settings.basis);
         Plan {
             cell: settings.cell,
             application: Application { ranks: Some(ranks.len() as u32), ..application.clone() },
@@ -161,7 +162,12 @@ fn plans(settings: &Settings, allotted: &[Vec<Rank>], measured: &[PhaseOne]) -> 
     settings.applications.applications.iter().zip(allotted).zip(measured).map(plan).collect()
 }
 
-fn record_phase_one(settings: &Settings, measured: &[PhaseOne], plans: &[Plan], writer: &mut Writer) -> Result<(), OutcomeError> {
+fn record_phase_one(
+    settings: &Settings,
+    measured: &[PhaseOne],
+    plans: &[Plan],
+    writer: &mut Writer,
+) -> Result<(), OutcomeError> {
     for found in measured {
         for point in &found.points {
             writer.record(record::POINT, &record::Point { cell: settings.cell, ..point.clone() })?;
@@ -184,15 +190,16 @@ fn phase_two(
     tell: &mut dyn FnMut(&str, u64, u64),
 ) -> Result<(), Ending> {
     let world = session.world();
-    let overhead = member.as_ref().map(|member| {
-        emulation::overhead(clock, &member.exchange.peers(), member.application.synchronize_every > 0)
-    });
+    let overhead = member
+        .as_ref()
+        .map(|member| emulation::overhead(clock, &member.exchange.peers(), member.application.synchronize_every > 0));
     // Ranks calibrate at the same time, as they will work.
     world.barrier();
     let calibration = Calibration::measure();
     world.barrier();
     let report = member.as_mut().zip(overhead).map(|(member, overhead)| {
-        let station = Station { settings, plan: &plans[member.idx], calibration, overhead, clock, world_rank: session.rank() };
+        let station =
+            Station { settings, plan: &plans[member.idx], calibration, overhead, clock, world_rank: session.rank() };
         station.emulate(member, tell)
     });
     world.barrier();
@@ -205,7 +212,9 @@ fn phase_two(
     };
     let (reports, clocks) = (gather(world, &report), gather(world, &clock_result));
     let recorded = match reports.zip(clocks) {
-        Some((reports, clocks)) => record_phase_two(settings, plans, reports.into_iter().flatten().collect(), &clocks, writer),
+        Some((reports, clocks)) => {
+            record_phase_two(settings, plans, reports.into_iter().flatten().collect(), &clocks, writer)
+        }
         None => Ok(()),
     };
     session.agree(recorded.map_err(Failure::of))
