@@ -4,7 +4,7 @@ TARGET_DIR := $(or $(CARGO_TARGET_DIR),target)
 export CARGO_TARGET_DIR := $(abspath $(TARGET_DIR))
 
 .DEFAULT_GOAL := help
-.PHONY: help run test fuzz lint bench web build python screenshots clean
+.PHONY: help run test fuzz lint bench web build mpi python screenshots clean
 
 help: ## Lists the targets.
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -32,6 +32,9 @@ web: ## Builds the page into web/dist, unless it is there and newer than its sou
 build: web ## Builds the release binary with the page in it.
 	@scripts/install-system-packages.sh cargo cc
 	@cargo build --release -p foretop --locked
+
+mpi: ## Builds the programs that run under MPI, for Open MPI and MPICH; `foretop mpi` finds them.
+	@scripts/mpi.sh build
 
 python: ## Builds the Python package and installs it into .venv.
 	@scripts/python-package.sh release

@@ -26,7 +26,7 @@ flags=(
 RUSTFLAGS="${flags[*]}" cargo build --release --locked -p fuzz --features libfuzzer --target "$host" \
     --config 'profile.release.lto=false'
 
-for decoder in specification predictor-state exporter-page flow-message stream-frame; do
+for decoder in crossval-template specification predictor-state exporter-page flow-message stream-frame; do
     printf '\n==== %s, for %s s\n' "$decoder" "$seconds"
     corpus="$CARGO_TARGET_DIR/corpus/$decoder"
     mkdir -p "$corpus"

@@ -5,12 +5,14 @@
 //! that it is about.
 #![forbid(unsafe_code)]
 
+mod crossval_template;
 mod exporter_page;
 mod flow_message;
 mod predictor_state;
 mod specification;
 mod stream_frame;
 
+pub use crossval_template::crossval_template;
 pub use exporter_page::exporter_page;
 pub use flow_message::flow_message;
 pub use predictor_state::{N_SAVED, predictor_state};

@@ -79,6 +79,29 @@ pub fn run<A: Parser>(body: impl FnOnce(&Session, A) -> Result<(), Ending>) -> E
     }
 }
 
+/// Runs a program that was asked not to use MPI. A launcher that started it all the same, in several copies, is refused by the first.
+pub fn run_alone<A: Parser>(body: impl FnOnce(A) -> Result<(), Failure>) -> ExitCode {
+    if let Some(rank) = launched_rank() {
+        let refusal = Failure::usage("started by an MPI launcher, but asked not to use MPI: leave out one of the two");
+        return if rank == 0 { tell(&refusal) } else { ExitCode::from(refusal.status()) };
+    }
+    match A::try_parse() {
+        Ok(arguments) => exit_code(body(arguments)),
+        Err(error) => {
+            // Nothing is left to be done when the terminal is gone.
+            let _ = error.print();
+            ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
+        }
+    }
+}
+
+/// This process's position among those that a launcher started; `None` where none did.
+fn launched_rank() -> Option<u32> {
+    // In the order in which one launcher within another has the last word.
+    let positions = ["OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK"];
+    positions.iter().find_map(|name| std::env::var(name).ok()?.parse().ok())
+}
+
 /// The head of this run's results, the same on all ranks. Collective.
 #[must_use]
 pub fn header(session: &Session, program: &str, seed: u64, clock: &Clock, assumptions: Vec<String>) -> Header {
@@ -114,6 +137,12 @@ impl Teller {
     #[must_use]
     pub fn new(session: &Session, output: &Output) -> Self {
         Self { progress: (session.is_first() && !output.quiet).then(Progress::start) }
+    }
+
+    /// One of a program without MPI.
+    #[must_use]
+    pub fn alone(output: &Output) -> Self {
+        Self { progress: (!output.quiet).then(Progress::start) }
     }
 
     /// Says, now and then, how much of `what` is done.

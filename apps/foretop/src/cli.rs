@@ -9,7 +9,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use crate::client::{Client, NodeUrl};
 use crate::command::{
     analyze, ask, availability_study, completions, compose, crossval, export, fit, forget, load, load_worker, man,
-    models, predict, replay, runtime, signals, spin, stream, study_test, top, up,
+    models, mpi, predict, replay, runtime, signals, spin, stream, study_test, top, up,
 };
 use crate::failure::OrUsage;
 
@@ -44,6 +44,7 @@ pub enum Command {
     Load(load::MakeLoad),
     LoadWorker(load_worker::LoadWorker),
     Models(models::Models),
+    Mpi(mpi::Mpi),
     Compose(compose::Compose),
     Completions(completions::Completions),
     Man(man::Man),
@@ -76,6 +77,7 @@ impl Command {
             Self::Load(command) => command.run(out),
             Self::LoadWorker(command) => command.run(),
             Self::Models(command) => command.run(out),
+            Self::Mpi(command) => command.run(out),
             Self::Compose(command) => command.run(out),
             Self::Completions(command) => command.run(out),
             Self::Man(command) => command.run(out),

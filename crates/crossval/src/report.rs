@@ -3,6 +3,7 @@
 pub(crate) mod blocks;
 mod charts;
 mod document;
+mod figure;
 mod recommend;
 mod sections;
 pub(crate) mod verdict;
@@ -10,26 +11,50 @@ pub(crate) mod verdict;
 use crate::results::Results;
 use document::{Block, to_html, to_markdown};
 
-const TITLE: &str = "Which model predicts this signal";
-
 /// Differences that chance would make this often count as found.
 pub(crate) const SIGNIFICANCE: f64 = 0.05;
 
 /// A report on a campaign.
 #[derive(Clone, Debug)]
 pub struct Report {
+    title: String,
     blocks: Vec<Block>,
     recommended: Option<String>,
+}
+
+/// What a report is called, and what it leaves out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReportSettings {
+    /// Its first line.
+    pub title: String,
+    /// Whether it says how long models take.
+    pub costs: Costs,
+}
+
+/// Whether a report says how long models take, which is not the same from run to run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Costs {
+    /// In a section of their own.
+    Shown,
+    /// The report is then the same to the byte wherever the results are.
+    LeftOut,
+}
+
+impl Default for ReportSettings {
+    fn default() -> Self {
+        Self { title: "Which model predicts this signal".to_owned(), costs: Costs::Shown }
+    }
 }
 
 impl Report {
     /// Compares and tests everything that results show. The work grows with cases times models.
     #[must_use]
-    pub fn new(results: &Results) -> Self {
+    pub fn new(results: &Results, settings: &ReportSettings) -> Self {
         let verdicts = verdict::verdicts(results);
         let recommendation = recommend::recommend(results, &verdicts);
-        let blocks = sections::all(TITLE, results, &verdicts, recommendation.as_ref());
-        Self { blocks, recommended: recommendation.map(|recommendation| recommendation.model) }
+        let blocks = sections::all(settings, results, &verdicts, recommendation.as_ref());
+        let recommended = recommendation.map(|recommendation| recommendation.model);
+        Self { title: settings.title.clone(), blocks, recommended }
     }
 
     /// The model to use; `None` of results without a case.
@@ -41,7 +66,7 @@ impl Report {
     /// One file that needs nothing else.
     #[must_use]
     pub fn to_html(&self) -> String {
-        to_html(TITLE, &self.blocks)
+        to_html(&self.title, &self.blocks)
     }
 
     /// The same words and tables, without the pictures.

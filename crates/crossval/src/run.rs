@@ -67,7 +67,7 @@ pub enum RunError {
     },
     /// Parts of another run under the same name.
     #[error(
-        "`{}` holds an unfinished run with another {what}; finish that one, remove the folder, or write to another file",
+        "`{}` holds an unfinished run that differs in its {what}; finish that one, remove the folder, or write to another file",
         folder.display()
     )]
     OtherCampaign {

@@ -71,6 +71,12 @@ impl Header {
         oversubscribed.chain(unsteady).collect()
     }
 
+    /// Whether ranks take turns on cores somewhere.
+    #[must_use]
+    pub fn is_oversubscribed(&self) -> bool {
+        !self.oversubscribed_hosts().is_empty()
+    }
+
     /// Hosts with more ranks than cores that those may run on, with both numbers.
     fn oversubscribed_hosts(&self) -> Vec<(&str, usize, usize)> {
         let mut hosts: BTreeMap<&str, (usize, BTreeSet<u32>)> = BTreeMap::new();
@@ -142,6 +148,7 @@ mod tests {
         let warnings = header(vec![place(0, "a", &[0, 1]), place(1, "b", &[3]), place(2, "b", &[3])]).warnings();
         assert_eq!(warnings.len(), 1);
         assert!(warnings[0].starts_with("2 ranks share 1 cores of b"), "{}", warnings[0]);
+        assert!(header(vec![place(1, "b", &[3]), place(2, "b", &[3])]).is_oversubscribed());
     }
 
     #[test]

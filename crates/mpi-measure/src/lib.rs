@@ -21,6 +21,7 @@ pub mod header;
 pub mod launcher;
 pub mod noise;
 pub mod outcome;
+pub mod presentation;
 pub mod progress;
 pub mod statistics;
 pub mod work;

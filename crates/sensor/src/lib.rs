@@ -61,7 +61,7 @@ pub use family::{FAMILIES, Family, Kind, Range, Unit, family_of_signal};
 pub use host::{Absent, Host};
 pub use hybrid::{HybridError, HybridSettings};
 pub use markdown::signals_markdown;
-pub use query::{Query, QueryError, QuerySettings, QuerySettingsError};
+pub use query::{PastSeries, Query, QueryError, QuerySettings, QuerySettingsError};
 pub use readings::Readings;
 pub use signal::{Label, Signal};
 pub use source::{History, Source};

@@ -8,7 +8,7 @@ mod error;
 mod settings;
 
 use std::{
-    collections::{HashMap, HashSet},
+    collections::{BTreeMap, HashMap, HashSet},
     error::Error,
     io::Read,
     iter,
@@ -49,6 +49,15 @@ pub struct Query {
     is_cap_said: bool,
     n_errors: u64,
     last_error: Option<QueryError>,
+}
+
+/// What one series of a query's value was over some time.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PastSeries {
+    /// Names and values of its labels; its name in the server is `__name__`.
+    pub labels: BTreeMap<String, String>,
+    /// Which moment of those asked for, from 0 and rising, and the value. Moments without a finite one are left out.
+    pub samples: Vec<(u32, f64)>,
 }
 
 impl Query {
@@ -92,6 +101,33 @@ impl Query {
         }
     }
 
+    /// Asks for the values at `n_steps` moments, at least 1, the first of them `from`, the others `step` apart. A server refuses more
+    /// than 11,000 at once.
+    ///
+    /// # Errors
+    /// Whatever keeps the values from being known.
+    pub fn past(&self, from: Timestamp, n_steps: u32, step: Duration) -> Result<Vec<PastSeries>, QueryError> {
+        let until = from + step * (n_steps - 1);
+        let span = [("start", seconds(from)), ("end", seconds(until)), ("step", step.as_secs_f64().to_string())];
+        let rows = match self.ask(&self.agent, &self.range, &span)? {
+            Data::Matrix(rows) => rows,
+            other => return Err(self.wrong_type(&other)),
+        };
+        let place = |point: &Point| {
+            let steps = (point.0 - from.as_nanos() as f64 / 1e9) / step.as_secs_f64();
+            let idx = steps.round();
+            ((0.0..f64::from(n_steps)).contains(&idx)).then_some(idx as u32)
+        };
+        let series = |Row { metric, values }: Row| {
+            let placed = values.iter().filter_map(|point| Some((place(point)?, number(point)?)));
+            let mut samples: Vec<(u32, f64)> = placed.collect();
+            samples.sort_by_key(|(idx, _)| *idx);
+            samples.dedup_by_key(|(idx, _)| *idx);
+            PastSeries { labels: metric, samples }
+        };
+        Ok(rows.into_iter().map(series).collect())
+    }
+
     fn read_now(&mut self, readings: &mut Readings) -> Result<(), QueryError> {
         let vector = match self.ask(&self.agent, &self.instant, &[])? {
             Data::Scalar(point) => vec![(Labels::new(), number(&point))],
@@ -113,24 +149,10 @@ impl Query {
             return Ok(History::new());
         }
         let from = until - step * (n_steps - 1);
-        let span = [("start", seconds(from)), ("end", seconds(until)), ("step", step.as_secs_f64().to_string())];
-        let rows = match self.ask(&self.agent, &self.range, &span)? {
-            Data::Matrix(rows) => rows,
-            other => return Err(self.wrong_type(&other)),
-        };
-        let place = |point: &Point| {
-            let steps = (point.0 - from.as_nanos() as f64 / 1e9) / step.as_secs_f64();
-            let idx = steps.round();
-            ((0.0..f64::from(n_steps)).contains(&idx)).then(|| from + step * idx as u32)
-        };
-        let samples = |Row { metric, values }: Row| {
-            let placed = values.iter().filter_map(|point| Some((place(point)?, number(point)?)));
-            let mut samples: Vec<(Timestamp, f64)> = placed.collect();
-            samples.sort_by_key(|(time, _)| *time);
-            samples.dedup_by_key(|(time, _)| *time);
-            (metric, samples)
-        };
-        self.keep(rows.into_iter().map(samples).collect())
+        let at = |(idx, value): (u32, f64)| (from + step * idx, value);
+        let past = |PastSeries { labels, samples }| (labels, samples.into_iter().map(at).collect());
+        let rows = self.past(from, n_steps, step)?;
+        self.keep(rows.into_iter().map(past).collect())
     }
 
     /// The signals of these series, as many as are kept.

@@ -103,6 +103,44 @@ fn a_message_of_a_flow_transfer_writes_back_or_is_refused() {
     check_inputs(prop_oneof![1 => greeting, 4 => sealed, 1 => arbitrary], 1000, fuzz::flow_message);
 }
 
+/// Templates, each right or nearly so.
+fn template() -> impl Strategy<Value = String> {
+    let model = prop::sample::select(vec![
+        "LAST",
+        "AR(1..32)",
+        "ARMA(0..4,0..4)",
+        "AR(0..2)",
+        "REFIT(AR(1..4),every=9..10,window=50)",
+        "AUTO",
+        "AX",
+    ]);
+    let models = prop::collection::vec(model.prop_map(|text| format!("\"{text}\"")), 1..4);
+    let lengths = || prop_oneof![3 => (1..900_u32, 0..900_u32).prop_map(|(low, more)| format!("\"{low}..{}\"", low + more)), 1 => (0..2000_u32).prop_map(|n| n.to_string())];
+    let leads = prop_oneof![Just("\"1..30\"".to_owned()), Just("[1, 5]".to_owned()), lengths()];
+    let lists = ("[0-9]{1,2}(, [0-9]{1,3}){0,2}", "[0-9](, [0-9])?");
+    let transformation = lists.prop_map(|(aggregate, difference)| {
+        format!("[transformation]\naggregate = [{aggregate}]\ndifference = [{difference}]\n")
+    });
+    (models, lengths(), lengths(), leads, prop::option::of(transformation)).prop_map(
+        |(models, fit, test, leads, transformation)| {
+            let models = models.join(", ");
+            let transformation = transformation.unwrap_or_default();
+            format!("models = [{models}]\nfit = {fit}\ntest = {test}\nleads = {leads}\n{transformation}")
+        },
+    )
+}
+
+#[test]
+fn a_template_has_cases_that_fit_or_is_refused() {
+    check_inputs(damaged(template()), 400, fuzz::crossval_template);
+}
+
+#[test]
+fn arbitrary_text_is_no_template_and_no_panic() {
+    let arbitrary = prop_oneof![".{0,300}", "(models|fit|test|leads) = [-\"\\[\\]0-9.,A-Z()]{0,30}\n"];
+    check_inputs(arbitrary.prop_map(String::into_bytes), 0, fuzz::crossval_template);
+}
+
 /// Lines of pages, each right or nearly so.
 fn page_line() -> impl Strategy<Value = String> {
     let name = prop::sample::select(vec!["a", "a_total", "a_bucket", "a_count", "a_created", "b"]);

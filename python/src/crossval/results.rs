@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use ::crossval::{Cells, Comparison, Metric, Report, Results, Rows};
+use ::crossval::{Cells, Comparison, Metric, Report, ReportSettings, Results, Rows};
 use numpy::PyArray1;
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
@@ -30,7 +30,7 @@ fn read(py: Python<'_>, path: &Path, metric: Metric) -> PyResult<Results> {
 pub(crate) fn report(py: Python<'_>, path: PathBuf, metric: &str) -> PyResult<(String, String, Option<String>)> {
     let results = read(py, &path, read_metric(py, metric)?)?;
     Ok(py.detach(|| {
-        let report = Report::new(&results);
+        let report = Report::new(&results, &ReportSettings::default());
         (report.to_html(), report.to_markdown(), report.recommended().map(ToOwned::to_owned))
     }))
 }

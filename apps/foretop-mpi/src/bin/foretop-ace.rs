@@ -6,13 +6,15 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use foretop_mpi::{Output, Teller, header, rendered, run, say, writer};
+use foretop_mpi::{Output, Teller, header, rendered, run, run_alone, say, writer};
 use mpi_measure::ace::application::{Application, Applications, Load, Placement, Span};
+use mpi_measure::ace::benchmark::Effort;
 use mpi_measure::ace::pattern::{Mode, Pattern};
 use mpi_measure::ace::record::{self, Basis, CELL, SWEEP};
 use mpi_measure::ace::run::{Settings, check};
 use mpi_measure::ace::sizes::Sizes;
 use mpi_measure::ace::sweep::{self, Sweep};
+use mpi_measure::ace::trace::{self, Trace};
 use mpi_measure::ace::{self, table::table};
 use mpi_measure::clock::Clock;
 use mpi_measure::failure::Failure;
@@ -43,7 +45,19 @@ struct Arguments {
 enum Command {
     /// Runs every combination of loads, sizes, patterns and numbers of applications; goes on with a file that is there
     Sweep(SweepArguments),
+    /// Makes an emulated application of a recorded run's communication, and prints it as TOML; needs no MPI
+    Fit(FitArguments),
 }
+
+#[derive(Args, Debug)]
+struct FitArguments {
+    /// Calls of all ranks, as CSV; see docs/formats/communication-trace.md
+    #[arg(value_name = "TRACE.csv")]
+    trace: PathBuf,
+}
+
+/// Commands that read files only.
+const ALONE: [&str; 1] = ["fit"];
 
 #[derive(Args, Debug)]
 struct RunArguments {
@@ -74,8 +88,18 @@ struct RunArguments {
 }
 
 /// Flags that say what a file says as well.
-const APPLICATION_FLAGS: [&str; 10] =
-    ["start_offset", "load", "size", "pattern", "applications", "mode", "iterations", "time", "placement", "synchronize_every"];
+const APPLICATION_FLAGS: [&str; 10] = [
+    "start_offset",
+    "load",
+    "size",
+    "pattern",
+    "applications",
+    "mode",
+    "iterations",
+    "time",
+    "placement",
+    "synchronize_every",
+];
 
 /// What all applications have in common.
 #[derive(Args, Debug)]
@@ -105,12 +129,21 @@ struct Method {
     /// Forecasts the coming cycles as the run goes
     #[arg(long, value_name = "MODEL", default_value = "NWS")]
     model: Spec,
+    /// Measure less in phase one, for a first look: whatever disturbs is then in the predictions
+    #[arg(long)]
+    quick: bool,
 }
 
 #[derive(Args, Debug)]
 struct SweepArguments {
     /// Loads in percent
-    #[arg(long, value_delimiter = ',', value_name = "PERCENT", default_value = "10,20,30,40,50,60,70,80", help_heading = "Sweep")]
+    #[arg(
+        long,
+        value_delimiter = ',',
+        value_name = "PERCENT",
+        default_value = "10,20,30,40,50,60,70,80",
+        help_heading = "Sweep"
+    )]
     loads: Vec<Load>,
     /// Sizes of messages
     #[arg(long, value_delimiter = ',', value_name = "SIZE", default_value = "1MiB", help_heading = "Sweep")]
@@ -151,10 +184,24 @@ enum BasisName {
 }
 
 fn main() -> ExitCode {
+    if std::env::args().nth(1).is_some_and(|command| ALONE.contains(&command.as_str())) {
+        return run_alone(|arguments: Arguments| match arguments.command {
+            Some(Command::Fit(arguments)) => fit(&arguments),
+            _ => Err(Failure::usage("the command comes first: foretop-ace fit TRACE.csv")),
+        });
+    }
     run(|session, arguments: Arguments| match arguments.command {
         None => emulate(session, &arguments.run),
         Some(Command::Sweep(arguments)) => emulate_all(session, &arguments),
+        Some(Command::Fit(_)) => session.agree(Err(Failure::usage("the command comes first: foretop-ace fit TRACE.csv"))),
     })
+}
+
+/// An application from a trace.
+fn fit(arguments: &FitArguments) -> Result<(), Failure> {
+    let trace = Trace::read(&arguments.trace).map_err(Failure::of)?;
+    let fitted = trace::fit(&trace).map_err(Failure::of)?;
+    say(&fitted.toml())
 }
 
 /// One run.
@@ -175,7 +222,9 @@ fn emulate_all(session: &Session, arguments: &SweepArguments) -> Result<(), Endi
     let clock = Clock::start();
     let sweep = arguments.sweep();
     let cells = sweep.cells();
-    let settings = |cell: &record::Cell| arguments.method.settings(sweep.applications(cell), arguments.output.seed, Some(cell.cell));
+    let settings = |cell: &record::Cell| {
+        arguments.method.settings(sweep.applications(cell), arguments.output.seed, Some(cell.cell))
+    };
     let fits = cells.iter().try_for_each(|cell| check(&settings(cell), session.n_ranks()).map(drop));
     session.agree(fits)?;
     let header = header(session, "ace", arguments.output.seed, &clock, assumptions());
@@ -202,7 +251,9 @@ fn record_cell(cell: &record::Cell, n_before: usize, writer: &mut Writer) -> Res
 
 fn print(session: &Session, writer: &Writer, output: &Output, kind: &str) -> Result<(), Ending> {
     let told = if session.is_first() {
-        table(writer.outcome()).map_err(Failure::of).and_then(|table| say(&rendered(writer.outcome(), output.format, kind, || table)))
+        table(writer.outcome())
+            .map_err(Failure::of)
+            .and_then(|table| say(&rendered(writer.outcome(), output.format, kind, || table)))
     } else {
         Ok(())
     };
@@ -216,7 +267,8 @@ fn assumptions() -> Vec<String> {
 impl RunArguments {
     fn applications(&self) -> Result<Applications, Failure> {
         if let Some(path) = &self.config {
-            return Applications::read(path).map_err(|error| Failure { fault: mpi_measure::failure::Fault::Usage, ..Failure::of(error) });
+            return Applications::read(path)
+                .map_err(|error| Failure { fault: mpi_measure::failure::Fault::Usage, ..Failure::of(error) });
         }
         let application = |number| Application {
             name: format!("a{number}"),
@@ -230,7 +282,10 @@ impl RunArguments {
             start_offset: Span(self.start_offset.0 * (number - 1)),
             synchronize_every: self.cycles.synchronize_every,
         };
-        Ok(Applications { placement: self.cycles.placement.into(), applications: (1..=self.applications).map(application).collect() })
+        Ok(Applications {
+            placement: self.cycles.placement.into(),
+            applications: (1..=self.applications).map(application).collect(),
+        })
     }
 }
 
@@ -257,7 +312,8 @@ impl Method {
             BasisName::Benchmark => Basis::Benchmark,
             BasisName::Model => Basis::Model,
         };
-        Settings { applications, basis, forecast_model: self.model.clone(), seed, cell }
+        let effort = if self.quick { Effort::QUICK } else { Effort::FULL };
+        Settings { applications, basis, forecast_model: self.model.clone(), seed, effort, cell }
     }
 }
 

@@ -1,29 +1,226 @@
-//! See `mpi_measure::comb`.
+//! How much of the CPU is left while MPI messages fly, and who makes them fly. See `mpi_measure::comb`.
 #![forbid(unsafe_code)]
 
 use std::process::ExitCode;
+use std::time::Duration;
 
-use clap::Parser;
-use foretop_mpi::{Output, header, rendered, run, say, writer};
+use clap::{Args, Parser, ValueEnum};
+use foretop_mpi::{Output, Teller, header, rendered, run, say, writer};
 use mpi_measure::clock::Clock;
+use mpi_measure::comb::{self, pairing, plan, record};
+use mpi_measure::failure::Failure;
+use mpi_measure::session::{Ending, Session};
+use units::{ByteCount, Confidence, span};
 
+/// Overlap of computation and communication: COMB's polling and post-work-wait methods, double buffering, and what they say of the MPI
+///
+/// Needs an even number of ranks: the first of each pair works while messages fly, the other one supports it.
 #[derive(Debug, Parser)]
-#[command(version, about)]
+#[command(name = "foretop-comb", version)]
 struct Arguments {
+    /// What to measure [default: all of it]
+    #[arg(long, value_enum, value_delimiter = ',', value_name = "METHOD,...")]
+    method: Vec<Method>,
+    /// Sizes of messages [default: 1KiB,16KiB,128KiB,1MiB]
+    #[arg(long, value_delimiter = ',', value_name = "SIZE,...")]
+    size: Vec<ByteCount>,
+    /// Who is with whom
+    #[arg(long, value_enum, default_value_t)]
+    pairing: Pairing,
+    /// Of all intervals
+    #[arg(long, value_name = "SHARE", default_value_t)]
+    confidence: Confidence,
+    /// A look in a few seconds: two sizes, fewer repetitions
+    #[arg(long)]
+    quick: bool,
+    #[command(flatten)]
+    pww: PostWorkWait,
+    #[command(flatten)]
+    polling: Polling,
+    #[command(flatten)]
+    buffering: Buffering,
     #[command(flatten)]
     output: Output,
 }
 
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Post-work-wait")]
+struct PostWorkWait {
+    /// Lengths of work [default: none, and nine around the time of a transfer]
+    #[arg(long, value_delimiter = ',', value_name = "TIME,...", value_parser = span::parse)]
+    work: Vec<Duration>,
+    /// How often each is repeated [default: 51, quick: 15]
+    #[arg(long, value_name = "N")]
+    cycles: Option<u32>,
+    /// Let the supporting rank work as well, rather than wait for its messages at once
+    #[arg(long)]
+    both_work: bool,
+}
+
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Polling")]
+struct Polling {
+    /// Work between polls [default: nine around the time of a transfer]
+    #[arg(long, value_delimiter = ',', value_name = "TIME,...", value_parser = span::parse)]
+    poll_interval: Vec<Duration>,
+    /// Messages under way in each direction [default: 4]
+    #[arg(long, value_name = "N")]
+    queue: Option<u32>,
+    /// How often each interval is repeated [default: 15, quick: 7]
+    #[arg(long, value_name = "N")]
+    repetitions: Option<u32>,
+    /// Aim for the length of a repetition [default: 8ms, quick: 3ms]
+    #[arg(long, value_name = "TIME", value_parser = span::parse)]
+    span: Option<Duration>,
+}
+
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Double buffering")]
+struct Buffering {
+    /// Size of a buffer of 8-byte numbers [default: 100kB]
+    #[arg(long, value_name = "SIZE")]
+    buffer: Option<ByteCount>,
+    /// Buffers that are filled [default: 400, quick: 50]
+    #[arg(long, value_name = "N")]
+    batches: Option<u32>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Method {
+    /// Round trips: latency and bandwidth
+    PingPong,
+    /// Post-work-wait: does MPI make progress without calls?
+    Pww,
+    /// Work between polls: what is left of the CPU where MPI is called now and then?
+    Polling,
+    /// A stream of numbers through one buffer and through two
+    Buffering,
+}
+
+#[derive(Clone, Copy, Debug, Default, ValueEnum)]
+enum Pairing {
+    /// Rank i with rank i + n/2
+    #[default]
+    Halves,
+    /// Rank 0 with 1, 2 with 3, ...
+    Neighbours,
+}
+
 fn main() -> ExitCode {
-    run(|session, arguments: Arguments| {
-        let clock = Clock::start();
-        let header = header(session, "comb", arguments.output.seed, &clock, Vec::new());
-        let writer = writer(session, arguments.output.out.as_deref(), &header)?;
-        let told = if session.is_first() {
-            say(&rendered(writer.outcome(), arguments.output.format, "comb", || format!("{header:#?}")))
-        } else {
-            Ok(())
-        };
-        session.agree(told)
-    })
+    run(measure)
+}
+
+fn measure(session: &Session, arguments: Arguments) -> Result<(), Ending> {
+    let plan = session.agree(arguments.plan())?;
+    let output = &arguments.output;
+    let clock = Clock::start();
+    let header = header(session, "comb", output.seed, &clock, comb::assumptions());
+    let pair = comb::prepare(session, &header, &plan)?;
+    let mut writer = writer(session, output.out.as_deref(), &header)?;
+    let mut teller = Teller::new(session, output);
+    comb::measure(session, &clock, &plan, pair, &mut writer, &mut |what, done, total| teller.tell(what, done, total))?;
+    let told = if session.is_first() {
+        comb::table(writer.outcome())
+            .map_err(Failure::of)
+            .and_then(|table| say(&rendered(writer.outcome(), output.format, arguments.csv_kind(), || table)))
+    } else {
+        Ok(())
+    };
+    session.agree(told)
+}
+
+impl Arguments {
+    fn plan(&self) -> Result<plan::Plan, Failure> {
+        self.check_contradictions()?;
+        let all = [Method::PingPong, Method::Pww, Method::Polling, Method::Buffering];
+        let methods = if self.method.is_empty() { &all[..] } else { &self.method };
+        let of = |usual, quick| if self.quick { quick } else { usual };
+        Ok(plan::Plan {
+            methods: methods.iter().map(|&method| method.into()).collect(),
+            pairing: self.pairing.into(),
+            sizes: self.sizes(),
+            confidence: self.confidence,
+            n_trip_batches: of(51, 15),
+            pww: plan::PostWorkWaitPlan {
+                intervals: self.pww.work.clone(),
+                n_cycles: self.pww.cycles.unwrap_or(of(51, 15)),
+                is_mutual: self.pww.both_work,
+            },
+            polling: plan::PollingPlan {
+                queue: self.polling.queue.unwrap_or(4),
+                intervals: self.polling.poll_interval.clone(),
+                n_repetitions: self.polling.repetitions.unwrap_or(of(15, 7)),
+                span: self.polling.span.unwrap_or(Duration::from_millis(if self.quick { 3 } else { 8 })),
+            },
+            buffering: plan::BufferingPlan {
+                size: self.buffering.buffer.unwrap_or(ByteCount::new(100_000)),
+                n_batches: self.buffering.batches.unwrap_or(of(400, 50)),
+                n_repetitions: of(9, 5),
+            },
+        })
+    }
+
+    fn sizes(&self) -> Vec<ByteCount> {
+        let usual: &[u64] = if self.quick { &[1 << 10, 128 << 10] } else { &[1 << 10, 16 << 10, 128 << 10, 1 << 20] };
+        if self.size.is_empty() { usual.iter().copied().map(ByteCount::new).collect() } else { self.size.clone() }
+    }
+
+    /// Flags of a method that is not asked for would do nothing.
+    fn check_contradictions(&self) -> Result<(), Failure> {
+        let (pww, polling, buffering) = (&self.pww, &self.polling, &self.buffering);
+        let flags = [
+            ("--work", !pww.work.is_empty(), Method::Pww),
+            ("--cycles", pww.cycles.is_some(), Method::Pww),
+            ("--both-work", pww.both_work, Method::Pww),
+            ("--poll-interval", !polling.poll_interval.is_empty(), Method::Polling),
+            ("--queue", polling.queue.is_some(), Method::Polling),
+            ("--repetitions", polling.repetitions.is_some(), Method::Polling),
+            ("--span", polling.span.is_some(), Method::Polling),
+            ("--buffer", buffering.buffer.is_some(), Method::Buffering),
+            ("--batches", buffering.batches.is_some(), Method::Buffering),
+        ];
+        let is_idle = |method| !self.method.is_empty() && !self.method.contains(&method);
+        match flags.into_iter().find(|&(_, is_given, method)| is_given && is_idle(method)) {
+            Some((flag, _, method)) => Err(Failure::usage(format!(
+                "{flag} is for --method {}, which is not asked for: add that method or leave {flag} out",
+                plan::Method::from(method)
+            ))),
+            None if !self.size.is_empty() && self.method == [Method::Buffering] => {
+                Err(Failure::usage("--size is not for --method buffering: give the size of its buffers with --buffer"))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// The rows of CSV are of the first method of those asked for that has a sweep.
+    fn csv_kind(&self) -> &'static str {
+        let order = [
+            (Method::Pww, record::PWW),
+            (Method::Polling, record::POLLING),
+            (Method::PingPong, record::PING_PONG),
+            (Method::Buffering, record::BUFFERING),
+        ];
+        let is_asked = |method| self.method.is_empty() || self.method.contains(method);
+        order.iter().find(|(method, _)| is_asked(method)).map_or(record::PWW, |(_, kind)| kind)
+    }
+}
+
+impl From<Method> for plan::Method {
+    fn from(method: Method) -> Self {
+        match method {
+            Method::PingPong => Self::PingPong,
+            Method::Pww => Self::Pww,
+            Method::Polling => Self::Polling,
+            Method::Buffering => Self::Buffering,
+        }
+    }
+}
+
+impl From<Pairing> for pairing::Pairing {
+    fn from(pairing: Pairing) -> Self {
+        match pairing {
+            Pairing::Halves => Self::Halves,
+            Pairing::Neighbours => Self::Neighbours,
+        }
+    }
 }

@@ -1,29 +1,149 @@
-//! See `mpi_measure::noise`.
+//! How much of a program's time the operating system takes; see `mpi_measure::noise`.
 #![forbid(unsafe_code)]
 
 use std::process::ExitCode;
+use std::time::Duration;
 
-use clap::Parser;
-use foretop_mpi::{Output, header, rendered, run, say, writer};
+use clap::{Parser, ValueEnum};
+use foretop_mpi::{Output, Teller, header, in_full, rendered, run, run_alone, say, writer};
 use mpi_measure::clock::Clock;
+use mpi_measure::failure::Failure;
+use mpi_measure::header::allowed_cpus;
+use mpi_measure::noise::plan::{self, Injection, LocalPlan, Method, PlanError, TogetherPlan, Work};
+use mpi_measure::noise::record::kind;
+use mpi_measure::noise::{assumptions, local, local_header, table, together};
+use mpi_measure::outcome::Writer;
+use mpi_measure::session::{Ending, Session};
+use units::span;
 
+/// Asks for a host without MPI; looked for before MPI is begun.
+const LOCAL_FLAG: &str = "--local";
+
+/// Measures how much of a program's time the operating system takes.
+///
+/// Under MPI, all ranks work for a known time and then meet in an allreduce, again and again: iterations with a late rank are
+/// counted by how late, on which host, and what they cost. With --local, no MPI is used: a thread on each core finds
+/// when time was taken from it, at what pace, and by whom.
 #[derive(Debug, Parser)]
-#[command(version, about)]
+#[command(version, max_term_width = 100)]
 struct Arguments {
+    /// Watch the cores of this host, without MPI
+    #[arg(long, conflicts_with_all = ["work", "threshold", "inject_ranks"])]
+    local: bool,
+    /// How long to measure: for each --work, or both methods together [default: 20s]
+    #[arg(long, value_name = "SPAN", value_parser = span::parse, conflicts_with = "quick")]
+    time: Option<Duration>,
+    /// Measure for 2 s, for a first look
+    #[arg(long)]
+    quick: bool,
+    /// Time between two allreduces: spans, or `allreduce` for the mean latency of one
+    #[arg(long, value_name = "SPAN,...", value_delimiter = ',', default_value = "1ms", help_heading = "Under MPI")]
+    work: Vec<Work>,
+    /// Count iterations in which a rank is so much later than its median; the mean latency of an allreduce always is one more
+    #[arg(long, value_name = "SPAN,...", value_delimiter = ',', value_parser = span::parse, default_value = "2ms,5ms,10ms", help_heading = "Under MPI")]
+    threshold: Vec<Duration>,
+    /// Make noise on these ranks only
+    #[arg(long, value_name = "RANK,...", value_delimiter = ',', requires = "inject", help_heading = "Under MPI")]
+    inject_ranks: Vec<u32>,
+    /// Make noise to be found, so long each time: a thread spins on the measured core
+    #[arg(long, value_name = "LENGTH/PERIOD")]
+    inject: Option<Injection>,
+    /// Watch these cores [default: all that this process may run on]
+    #[arg(long, value_name = "LIST", value_parser = cores, requires = "local", help_heading = "On one host")]
+    cpus: Option<Cores>,
+    /// Length of a quantum [default: 100us]
+    #[arg(long, value_name = "SPAN", value_parser = span::parse, requires = "local", help_heading = "On one host")]
+    quantum: Option<Duration>,
+    /// How to watch [default: one after the other]
+    #[arg(long, value_enum, requires = "local", help_heading = "On one host")]
+    method: Option<Methods>,
+    /// Do not have the kernel write down its events, even where this user may
+    #[arg(long, requires = "local", help_heading = "On one host")]
+    no_tracepoints: bool,
     #[command(flatten)]
     output: Output,
 }
 
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Methods {
+    /// Time the same work, again and again; also tells who took the time
+    FixedWork,
+    /// Count the work done in the same time, again and again
+    FixedTime,
+}
+
+/// One argument with several cores in it.
+#[derive(Clone, Debug)]
+struct Cores(Vec<u32>);
+
+fn cores(text: &str) -> Result<Cores, PlanError> {
+    plan::cpus(text).map(Cores)
+}
+
+impl Arguments {
+    fn time(&self) -> Duration {
+        self.time.unwrap_or(Duration::from_secs(if self.quick { 2 } else { 20 }))
+    }
+
+    fn together(&self) -> TogetherPlan {
+        TogetherPlan {
+            works: self.work.clone(),
+            time: self.time(),
+            thresholds: self.threshold.clone(),
+            injection: self.inject,
+            injected_ranks: self.inject_ranks.clone(),
+        }
+    }
+
+    fn local(&self) -> LocalPlan {
+        LocalPlan {
+            time: self.time(),
+            quantum: self.quantum.unwrap_or(Duration::from_micros(100)),
+            methods: match self.method {
+                None => vec![Method::FixedWork, Method::FixedTime],
+                Some(Methods::FixedWork) => vec![Method::FixedWork],
+                Some(Methods::FixedTime) => vec![Method::FixedTime],
+            },
+            cpus: self.cpus.clone().map_or_else(allowed_cpus, |cores| cores.0),
+            injection: self.inject,
+            is_traced: !self.no_tracepoints,
+        }
+    }
+}
+
 fn main() -> ExitCode {
-    run(|session, arguments: Arguments| {
-        let clock = Clock::start();
-        let header = header(session, "noise", arguments.output.seed, &clock, Vec::new());
-        let writer = writer(session, arguments.output.out.as_deref(), &header)?;
-        let told = if session.is_first() {
-            say(&rendered(writer.outcome(), arguments.output.format, "noise", || format!("{header:#?}")))
-        } else {
-            Ok(())
-        };
-        session.agree(told)
-    })
+    if std::env::args_os().skip(1).any(|argument| argument == LOCAL_FLAG) {
+        run_alone(on_this_host)
+    } else {
+        run(under_mpi)
+    }
+}
+
+fn on_this_host(arguments: Arguments) -> Result<(), Failure> {
+    let (plan, clock) = (arguments.local(), Clock::start());
+    plan.check(&allowed_cpus(), &clock.survey()).map_err(Failure::usage)?;
+    let header = local_header(&clock, std::env::args().skip(1).collect(), arguments.output.seed);
+    let mut writer = Writer::create(arguments.output.out.as_deref(), &header).map_err(in_full)?;
+    let mut teller = Teller::alone(&arguments.output);
+    let mut tell = |done, total| teller.tell("seconds watched", done, total);
+    local::run(&plan, clock, arguments.output.seed, &mut writer, &mut tell).map_err(in_full)?;
+    print(&writer, &arguments.output, kind::CORE)
+}
+
+fn under_mpi(session: &Session, arguments: Arguments) -> Result<(), Ending> {
+    let plan = arguments.together();
+    session.agree(plan.check(session.n_ranks()).map_err(Failure::usage))?;
+    let clock = Clock::start();
+    let header = header(session, "noise", arguments.output.seed, &clock, assumptions());
+    let mut writer = writer(session, arguments.output.out.as_deref(), &header)?;
+    let mut teller = Teller::new(session, &arguments.output);
+    let mut tell = |what: &str, done, total| teller.tell(what, done, total);
+    together::run(session, &plan, clock, &header, &mut writer, &mut tell)?;
+    let told = if session.is_first() { print(&writer, &arguments.output, kind::LATE) } else { Ok(()) };
+    session.agree(told)
+}
+
+fn print(writer: &Writer, output: &Output, rows: &str) -> Result<(), Failure> {
+    let table = table(writer.outcome()).map_err(in_full)?;
+    say(&rendered(writer.outcome(), output.format, rows, || table))
 }

@@ -5,11 +5,11 @@ mod paper;
 mod plot;
 
 use std::io::Write;
-use std::path::PathBuf;
 
-use anyhow::{Context, bail};
+use anyhow::bail;
 use clap::Args;
 
+use super::drawing::{Drawing, drawing};
 use super::predict::Source;
 use crate::cli::{TextOrJson, examples};
 use crate::failure::OrUsage;
@@ -36,19 +36,6 @@ pub struct Analyze {
     /// How to print the figures
     #[arg(long, value_enum, default_value = "text")]
     format: TextOrJson,
-}
-
-/// A file to draw into.
-#[derive(Clone, Debug)]
-struct Drawing {
-    path: PathBuf,
-    kind: Kind,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Kind {
-    Svg,
-    Png,
 }
 
 impl Analyze {
@@ -80,27 +67,4 @@ impl Analyze {
             }
         }
     }
-}
-
-impl Drawing {
-    fn draw(&self, picture: &picture::Picture) -> anyhow::Result<()> {
-        /// Sharp on screens of twice the usual resolution.
-        const DENSITY: f64 = 2.0;
-        let bytes = match self.kind {
-            Kind::Svg => picture.to_svg().into_bytes(),
-            Kind::Png => picture.to_png(DENSITY)?,
-        };
-        std::fs::write(&self.path, bytes).with_context(|| format!("cannot write `{}`", self.path.display()))
-    }
-}
-
-fn drawing(text: &str) -> Result<Drawing, String> {
-    let path = PathBuf::from(text);
-    let extension = path.extension().and_then(|extension| extension.to_str()).map(str::to_ascii_lowercase);
-    let kind = match extension.as_deref() {
-        Some("svg") => Kind::Svg,
-        Some("png") => Kind::Png,
-        _ => return Err(format!("cannot tell from `{text}` what to draw; its name has to end in .svg or .png")),
-    };
-    Ok(Drawing { path, kind })
 }

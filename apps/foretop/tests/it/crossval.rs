@@ -70,6 +70,18 @@ fn a_run_that_was_stopped_or_killed_ends_in_the_same_file() {
 }
 
 #[test]
+fn a_run_with_forecasters_of_other_libraries_is_left_to_python() {
+    let folder = tempfile::tempdir().unwrap();
+    broken_off(folder.path(), "cases.parquet", "-KILL");
+    let path = folder.path().join("cases.parquet.parts/campaign.json");
+    let mut campaign: serde_json::Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+    campaign["peers"] = serde_json::json!(["river:HoltWinters"]);
+    fs::write(&path, campaign.to_string()).unwrap();
+    end_of(&mut cases(folder.path(), "cases.parquet", 1300))
+        .check_failed(2, "take it up by `foretop.crossval.run` in Python: `");
+}
+
+#[test]
 fn a_campaign_is_reported_and_compared() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();

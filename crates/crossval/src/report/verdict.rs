@@ -45,12 +45,22 @@ pub(crate) struct Pair {
 }
 
 impl Verdict {
+    /// `None` of a model without a case.
+    pub(crate) fn standing(&self, family_idx: usize) -> Option<&Standing> {
+        self.standings.iter().find(|standing| standing.family_idx == family_idx)
+    }
+
     pub(crate) fn pair(&self, first: usize, second: usize) -> Option<Pair> {
         let same = |pair: &&Pair| (pair.first, pair.second) == (first, second);
         let swapped = |pair: &&Pair| (pair.first, pair.second) == (second, first);
         let turned = |pair: &Pair| Pair { first, second, ratio: 1.0 / pair.ratio, ..pair.clone() };
         self.pairs.iter().find(same).cloned().or_else(|| self.pairs.iter().find(swapped).map(turned))
     }
+}
+
+/// The mean over leads of what is known of a model; NaN of one without a case.
+pub(crate) fn over_leads(verdicts: &[Verdict], family_idx: usize, of: impl Fn(&Standing) -> f64) -> f64 {
+    mean(verdicts.iter().filter_map(|verdict| verdict.standing(family_idx)).map(of))
 }
 
 /// One for each lead of the report.

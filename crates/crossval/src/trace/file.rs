@@ -46,7 +46,7 @@ pub enum TraceFileError {
         source: CsvError,
     },
     /// No Parquet, or compressed in a way that is not known here.
-    #[error("cannot take a series from `{}`; plain and snappy Parquet is read", path.display())]
+    #[error("cannot take a series from `{}`; plain Parquet is read, and such as is compressed by snappy or zstd", path.display())]
     Parquet {
         /// The file.
         path: PathBuf,

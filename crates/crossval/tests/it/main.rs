@@ -7,3 +7,4 @@ mod peers;
 mod report;
 mod run;
 mod template;
+mod traces;

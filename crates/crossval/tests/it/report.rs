@@ -4,7 +4,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-use crossval::{Campaign, Metric, Progress, Report, Results, ResultsError, Run, Template, Trace};
+use crossval::{
+    Campaign, Costs, Metric, Progress, Report, ReportSettings, Results, ResultsError, Run, Template, Trace,
+};
 use tempfile::TempDir;
 
 use crate::drawing::TEMPLATE;
@@ -38,6 +40,10 @@ pub fn results(folder: &Path, template: &str, traces: Vec<Trace>, n_cases: u64) 
     out
 }
 
+fn report(path: &Path) -> Report {
+    Report::new(&Results::read(path, Metric::MeanSquared).unwrap(), &ReportSettings::default())
+}
+
 const OSCILLATION: &str = "models = [\"MEAN\", \"LAST\", \"AR(1..4)\"]\nfit = 200\ntest = 100\nleads = [1, 2, 40]";
 
 #[test]
@@ -45,7 +51,7 @@ fn the_model_that_made_the_series_is_recommended() {
     let folder = TempDir::new().unwrap();
     let traces = (1..4).map(|seed| Trace::new(format!("t{seed}"), oscillation(seed, 5000)).unwrap()).collect();
     let path = results(folder.path(), OSCILLATION, traces, 1200);
-    let report = Report::new(&Results::read(&path, Metric::MeanSquared).unwrap());
+    let report = report(&path);
     assert_eq!(report.recommended(), Some("AR(2)"));
     let markdown = report.to_markdown();
     assert!(markdown.contains("Use `AR(2)`. `AR(1..4)` won"), "{markdown}");
@@ -65,7 +71,7 @@ fn every_metric_finds_what_is_plain() {
     let traces = vec![Trace::new("t", oscillation(9, 20_000)).unwrap()];
     let path = results(folder.path(), OSCILLATION, traces, 600);
     for metric in [Metric::MeanSquared, Metric::MeanAbsolute, Metric::Crps, Metric::IntervalScore] {
-        let report = Report::new(&Results::read(&path, metric).unwrap());
+        let report = Report::new(&Results::read(&path, metric).unwrap(), &ReportSettings::default());
         assert_eq!(report.recommended(), Some("AR(2)"), "{metric:?}");
         assert!(report.to_markdown().contains(metric.name()));
     }
@@ -74,7 +80,7 @@ fn every_metric_finds_what_is_plain() {
 #[test]
 fn a_report_needs_nothing_from_outside() {
     let folder = TempDir::new().unwrap();
-    let report = Report::new(&Results::read(&finished(folder.path(), 2), Metric::MeanSquared).unwrap());
+    let report = report(&finished(folder.path(), 2));
     let html = report.to_html();
     assert!(html.contains("<svg ") && html.ends_with("</body>\n</html>\n"));
     let addresses = html.matches("http").count();
@@ -91,7 +97,7 @@ fn failures_are_counted_by_reason_and_lose() {
     samples[1000..3000].fill(42.0);
     let template = "models = [\"LAST\", \"AR(4)\"]\nfit = 100\ntest = 50\nleads = 1";
     let path = results(folder.path(), template, vec![Trace::new("stuck", samples).unwrap()], 400);
-    let markdown = Report::new(&Results::read(&path, Metric::MeanSquared).unwrap()).to_markdown();
+    let markdown = report(&path).to_markdown();
     let row = markdown.lines().find(|line| line.starts_with("| `AR(4)` | constant |")).unwrap();
     let n: u32 = row.trim_end_matches(" |").rsplit(' ').next().unwrap().parse().unwrap();
     // About half of 200 windows begin in the stuck half.
@@ -104,13 +110,25 @@ fn timings_of_another_run_are_left_aside() {
     let folder = TempDir::new().unwrap();
     let path = finished(folder.path(), 1);
     let timings = Run::timings_path(&path);
-    let report = || Report::new(&Results::read(&path, Metric::MeanSquared).unwrap()).to_markdown();
-    assert!(report().contains("| model | fit, µs |"));
+    let markdown = || report(&path).to_markdown();
+    assert!(markdown().contains("| model | fit, µs |"));
     let other = results(folder.path(), OSCILLATION, vec![Trace::new("t", oscillation(1, 2000)).unwrap()], 3);
     fs::copy(Run::timings_path(&other), &timings).unwrap();
-    assert!(report().contains("the file of timings is not beside the results"));
+    assert!(markdown().contains("the file of timings is not beside the results"));
     fs::remove_file(timings).unwrap();
-    assert!(report().contains("the file of timings is not beside the results"));
+    assert!(markdown().contains("the file of timings is not beside the results"));
+}
+
+#[test]
+fn without_costs_a_report_says_nothing_that_differs_from_run_to_run() {
+    let folder = TempDir::new().unwrap();
+    let path = finished(folder.path(), 1);
+    let settings = ReportSettings { title: "Of a test".to_owned(), costs: Costs::LeftOut };
+    let markdown = || Report::new(&Results::read(&path, Metric::MeanSquared).unwrap(), &settings).to_markdown();
+    let beside_timings = markdown();
+    assert!(beside_timings.starts_with("# Of a test\n") && !beside_timings.contains("## Cost"), "{beside_timings}");
+    fs::remove_file(Run::timings_path(&path)).unwrap();
+    assert_eq!(markdown(), beside_timings);
 }
 
 #[test]
@@ -162,7 +180,7 @@ fn no_damage_to_what_a_file_says_of_itself_is_more_than_an_error() {
         fs::write(&path, bytes).unwrap();
         // Some of it says nothing that matters, as the name of the program.
         if let Ok(results) = Results::read(&path, Metric::MeanSquared) {
-            assert!(!Report::new(&results).to_html().is_empty());
+            assert!(!Report::new(&results, &ReportSettings::default()).to_html().is_empty());
         }
     }
 }

@@ -61,7 +61,9 @@ mod tests {
         let mut text = format!("placement = \"{placement}\"\n");
         for (idx, ranks) in ranks.iter().enumerate() {
             let ranks = ranks.map_or(String::new(), |n| format!("ranks = {n}\n"));
-            text += &format!("[[application]]\nname = \"a{idx}\"\npattern = \"ring\"\nsize = \"1KiB\"\nload_percent = 50\n{ranks}");
+            text += &format!(
+                "[[application]]\nname = \"a{idx}\"\npattern = \"ring\"\nsize = \"1KiB\"\nload_percent = 50\n{ranks}"
+            );
         }
         allot(&toml::from_str(&text).unwrap(), n_ranks)
     }
@@ -81,7 +83,9 @@ mod tests {
 
     #[test]
     fn too_few_ranks_are_told_with_how_many_it_takes() {
-        for (ranks, n_ranks, needed) in [(&[None, None][..], 3, 4), (&[Some(4), Some(4)], 6, 8), (&[Some(2), None], 2, 3)] {
+        for (ranks, n_ranks, needed) in
+            [(&[None, None][..], 3, 4), (&[Some(4), Some(4)], 6, 8), (&[Some(2), None], 2, 3)]
+        {
             let error = allotted("blocked", ranks, n_ranks).unwrap_err();
             assert_eq!(error.to_string(), format!("the applications need {needed} ranks and there are {n_ranks}"));
         }

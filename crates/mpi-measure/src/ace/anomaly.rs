@@ -76,7 +76,8 @@ pub fn of_pairs(application: &str, ranks: &[Vec<StepSpan>], cycle_ns: f64, n_cyc
                 (ordinary, limit_ns(ordinary, deviation, cycle_ns), "above the median of the same step in phase one")
             });
             let among = among_pairs(ranks, idx, cycle_ns);
-            let Some((ordinary_ns, limit_ns, above)) = [before, among].into_iter().flatten().find(|(_, limit, _)| step.median_ns > *limit)
+            let Some((ordinary_ns, limit_ns, above)) =
+                [before, among].into_iter().flatten().find(|(_, limit, _)| step.median_ns > *limit)
             else {
                 continue;
             };
@@ -89,7 +90,9 @@ pub fn of_pairs(application: &str, ranks: &[Vec<StepSpan>], cycle_ns: f64, n_cyc
                 n_cycles,
                 ordinary_ns,
                 limit_ns,
-                rule: format!("the median {above}, by {N_DEVIATIONS} deviations and by {CYCLE_SHARE} of the median cycle"),
+                rule: format!(
+                    "the median {above}, by {N_DEVIATIONS} deviations and by {CYCLE_SHARE} of the median cycle"
+                ),
                 share_of_run_percent: percent(step.median_ns - ordinary_ns, cycle_ns),
                 worst: Vec::new(),
             });
@@ -172,7 +175,8 @@ mod tests {
 
     #[test]
     fn a_pair_slower_than_the_others_is_found_where_there_are_enough() {
-        let slow = |n: usize| (0..n).map(|rank| steps(if rank == 2 { 4_000.0 } else { 500.0 }, None)).collect::<Vec<_>>();
+        let slow =
+            |n: usize| (0..n).map(|rank| steps(if rank == 2 { 4_000.0 } else { 500.0 }, None)).collect::<Vec<_>>();
         assert_eq!(of_pairs("a", &slow(8), 2_000.0, 10).len(), 1);
         assert_eq!(of_pairs("a", &slow(3), 2_000.0, 10), []);
     }

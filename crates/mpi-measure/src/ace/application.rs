@@ -141,7 +141,11 @@ impl Load {
     /// # Errors
     /// [`ApplicationError::Load`] when it is not from 1 to 95.
     pub fn new(percent: f64) -> Result<Self, ApplicationError> {
-        if (1.0..=95.0).contains(&percent) { Ok(Self(percent)) } else { Err(ApplicationError::Load { given: percent.to_string() }) }
+        if (1.0..=95.0).contains(&percent) {
+            Ok(Self(percent))
+        } else {
+            Err(ApplicationError::Load { given: percent.to_string() })
+        }
     }
 
     /// From 1 to 95.
@@ -221,7 +225,8 @@ impl Applications {
     /// # Errors
     /// [`ApplicationError`] with the line and key that are wrong, or with what contradicts itself.
     pub fn read(path: &Path) -> Result<Self, ApplicationError> {
-        let text = std::fs::read_to_string(path).map_err(|source| ApplicationError::Read { path: path.to_owned(), source })?;
+        let text =
+            std::fs::read_to_string(path).map_err(|source| ApplicationError::Read { path: path.to_owned(), source })?;
         let parsed = toml::from_str(&text);
         let applications: Self =
             parsed.map_err(|source| ApplicationError::Parse { path: path.to_owned(), source: Box::new(source) })?;
@@ -239,7 +244,9 @@ impl Applications {
         }
         for (idx, application) in self.applications.iter().enumerate() {
             let name = || application.name.clone();
-            if application.name.is_empty() || self.applications[..idx].iter().any(|other| other.name == application.name) {
+            if application.name.is_empty()
+                || self.applications[..idx].iter().any(|other| other.name == application.name)
+            {
                 return Err(ApplicationError::Name { name: name() });
             }
             if application.iterations.is_some() && application.time.is_some() {

@@ -88,16 +88,26 @@ pub fn emulate(
         let n_cycles = block.end - block.start;
         let predicted_ns = n_cycles as f64 * orders.compute_ns + forecaster.total_ns(n_cycles as usize);
         ranks.barrier();
-        let block_ns = run_block(clock, &mut meter, block.clone(), run_ns, orders.n_turns, &mut ends_ns, |cycle, step| match step {
-            Part::Synchronize => is_synchronized(cycle, orders.synchronize_every) && {
-                ranks.barrier();
-                true
+        let block_ns = run_block(
+            clock,
+            &mut meter,
+            block.clone(),
+            run_ns,
+            orders.n_turns,
+            &mut ends_ns,
+            |cycle, step| match step {
+                Part::Synchronize => {
+                    is_synchronized(cycle, orders.synchronize_every) && {
+                        ranks.barrier();
+                        true
+                    }
+                }
+                Part::Exchange(ends_ns) => {
+                    exchange.run(orders.sizes[(cycle % orders.sizes.len() as u64) as usize], clock, ends_ns);
+                    true
+                }
             },
-            Part::Exchange(ends_ns) => {
-                exchange.run(orders.sizes[(cycle % orders.sizes.len() as u64) as usize], clock, ends_ns);
-                true
-            }
-        });
+        );
         run_ns += block_ns;
         once.add(n_cycles as f64 * orders.cycle_ns, block_ns as f64);
         as_we_go.add(predicted_ns, block_ns as f64);

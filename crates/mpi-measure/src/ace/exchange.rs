@@ -50,8 +50,14 @@ impl<'a> Exchange<'a> {
     /// Buffers for messages of up to `size_max` bytes between `ranks`.
     ///
     /// # Errors
-    /// When MPI cannot count what a root has to send, or there is not so much memory.
-    pub fn prepare(ranks: &'a SimpleCommunicator, pattern: Pattern, mode: Mode, seed: u64, size_max: u64) -> Result<Self, Failure> {
+    /// When there is not so much memory.
+    pub fn prepare(
+        ranks: &'a SimpleCommunicator,
+        pattern: Pattern,
+        mode: Mode,
+        seed: u64,
+        size_max: u64,
+    ) -> Result<Self, Failure> {
         let n_ranks = n_ranks_of(ranks);
         let kind = if pattern.is_collective() {
             Kind::Collective(Collective::prepare(pattern, n_ranks, rank_of(ranks), size_max)?)
@@ -147,21 +153,7 @@ impl Messages {
 
 impl Collective {
     fn prepare(pattern: Pattern, n_ranks: u32, rank: Rank, size_max: u64) -> Result<Self, Failure> {
-        let all = size_max * u64::from(n_ranks);
-        let is_root = rank == 0;
-        let (out, inward) = match pattern {
-            Pattern::Scatter => (if is_root { all } else { 0 }, size_max),
-            Pattern::Gather => (size_max, if is_root { all } else { 0 }),
-            Pattern::Allgather => (size_max, all),
-            Pattern::Alltoall => (all, all),
-            _ => (0, 0),
-        };
-        if pattern != Pattern::Allreduce && all >= SIZE_BYTES_LIMIT {
-            let most = (SIZE_BYTES_LIMIT - 1) / u64::from(n_ranks);
-            return Err(Failure::usage(format!(
-                "{pattern} of {size_max} bytes among {n_ranks} ranks needs a buffer of {all} bytes, and MPI counts them with 32 bits; {most} bytes are the most"
-            )));
-        }
+        let (out, inward) = collective_bytes(pattern, n_ranks, rank, size_max);
         let n_numbers = if pattern == Pattern::Allreduce { (size_max as usize).div_ceil(NUMBER_BYTES) } else { 0 };
         Ok(Self {
             pattern,
@@ -192,6 +184,50 @@ impl Collective {
     }
 }
 
+/// Whether MPI can count what the ranks of a collective hold together.
+///
+/// # Errors
+/// When it cannot, with the largest message that it can.
+pub fn check_counts(pattern: Pattern, n_ranks: u32, size_max: u64) -> Result<(), Failure> {
+    let all = size_max.saturating_mul(u64::from(n_ranks));
+    if !pattern.is_collective() || pattern == Pattern::Allreduce || all < SIZE_BYTES_LIMIT {
+        return Ok(());
+    }
+    let most = (SIZE_BYTES_LIMIT - 1) / u64::from(n_ranks);
+    Err(Failure::usage(format!(
+        "{pattern} of {size_max} bytes among {n_ranks} ranks needs a buffer of {all} bytes, and MPI counts them with 32 bits; {most} bytes are the most"
+    )))
+}
+
+/// Memory that this rank's buffers take, those of ping-pong included, which go before the exchange runs on its own.
+#[must_use]
+pub fn n_buffer_bytes(pattern: Pattern, n_ranks: u32, rank: Rank, seed: u64, size_max: u64) -> u64 {
+    let own = if pattern == Pattern::Allreduce {
+        2 * size_max
+    } else if pattern.is_collective() {
+        let (out, inward) = collective_bytes(pattern, n_ranks, rank, size_max);
+        out + inward
+    } else {
+        let steps = pattern.rounds(n_ranks, seed).steps(rank);
+        let n_receives = steps.iter().filter(|step| step.direction == Direction::Receive).count() as u64;
+        (1 + n_receives) * size_max
+    };
+    own + size_max
+}
+
+/// What a rank sends from and receives into.
+fn collective_bytes(pattern: Pattern, n_ranks: u32, rank: Rank, size_max: u64) -> (u64, u64) {
+    let all = size_max * u64::from(n_ranks);
+    let of_root = if rank == 0 { all } else { 0 };
+    match pattern {
+        Pattern::Scatter => (of_root, size_max),
+        Pattern::Gather => (size_max, of_root),
+        Pattern::Allgather => (size_max, all),
+        Pattern::Alltoall => (all, all),
+        _ => (0, 0),
+    }
+}
+
 /// MPI's ranks are signed, and this came from one of them.
 pub(super) fn mpi_rank(rank: Rank) -> i32 {
     i32::try_from(rank).expect("a rank of MPI")
@@ -209,7 +245,9 @@ fn numbers(count: usize) -> Result<Vec<f64>, Failure> {
 fn filled<T: Clone>(count: usize, value: T) -> Result<Vec<T>, Failure> {
     let mut buffer = Vec::new();
     let n_bytes = count.saturating_mul(size_of::<T>());
-    buffer.try_reserve_exact(count).map_err(|_| Failure::work(format!("there is no memory for a buffer of {n_bytes} bytes")))?;
+    buffer
+        .try_reserve_exact(count)
+        .map_err(|_| Failure::work(format!("there is no memory for a buffer of {n_bytes} bytes")))?;
     buffer.resize(count, value);
     Ok(buffer)
 }

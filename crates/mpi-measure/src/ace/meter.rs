@@ -52,7 +52,8 @@ impl Meter {
     /// For an exchange whose steps are with these peers, and blocks of so many cycles.
     #[must_use]
     pub fn new(peers: &[Option<Rank>], n_block_cycles: usize) -> Self {
-        let steps = if peers.len() > 1 { peers.iter().map(|&peer| (peer, Digest::default())).collect() } else { Vec::new() };
+        let steps =
+            if peers.len() > 1 { peers.iter().map(|&peer| (peer, Digest::default())).collect() } else { Vec::new() };
         Self {
             cycle: Digest::default(),
             compute: Tracked::default(),
@@ -120,7 +121,14 @@ mod tests {
         for (cycle, [compute, wait, first, second]) in (0..).zip(spans) {
             let ready_ns = now + compute + wait;
             let ends_ns = [ready_ns + first, ready_ns + first + second];
-            meter.record(Looks { cycle, at_ns: now - 100, start_ns: now, computed_ns: now + compute, ready_ns, ends_ns: &ends_ns });
+            meter.record(Looks {
+                cycle,
+                at_ns: now - 100,
+                start_ns: now,
+                computed_ns: now + compute,
+                ready_ns,
+                ends_ns: &ends_ns,
+            });
             now = ends_ns[1];
         }
         meter

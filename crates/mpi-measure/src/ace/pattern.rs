@@ -214,7 +214,9 @@ impl Pattern {
             Self::Pairs => (0..n_ranks).map(|rank| message(rank, rank ^ 1)).collect(),
             Self::Halo2d => halo(torus::<2>(n_ranks)),
             Self::Halo3d => halo(torus::<3>(n_ranks)),
-            Self::Permutation => (0..n_ranks).zip(derangement(n_ranks, seed)).map(|(from, to)| message(from, to)).collect(),
+            Self::Permutation => {
+                (0..n_ranks).zip(derangement(n_ranks, seed)).map(|(from, to)| message(from, to)).collect()
+            }
             Self::MasterWorker => {
                 let tasks = (1..n_ranks).map(|worker| message(0, worker));
                 tasks.chain((1..n_ranks).map(|worker| message(worker, 0))).collect()
@@ -373,7 +375,10 @@ impl FromStr for Pattern {
     type Err = PatternError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        Self::ALL.into_iter().find(|pattern| pattern.name() == text).ok_or_else(|| PatternError::Unknown { given: text.to_owned() })
+        Self::ALL
+            .into_iter()
+            .find(|pattern| pattern.name() == text)
+            .ok_or_else(|| PatternError::Unknown { given: text.to_owned() })
     }
 }
 
@@ -401,7 +406,10 @@ impl FromStr for Mode {
     type Err = PatternError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        Self::ALL.into_iter().find(|mode| mode.name() == text).ok_or_else(|| PatternError::UnknownMode { given: text.to_owned() })
+        Self::ALL
+            .into_iter()
+            .find(|mode| mode.name() == text)
+            .ok_or_else(|| PatternError::UnknownMode { given: text.to_owned() })
     }
 }
 
@@ -453,9 +461,13 @@ mod tests {
 
     #[test]
     fn rounds_are_few() {
-        for (pattern, n_ranks, n_rounds) in
-            [(Pattern::Ring, 2, 2), (Pattern::Ring, 6, 2), (Pattern::Ring, 5, 3), (Pattern::Pairs, 8, 2), (Pattern::MasterWorker, 4, 6)]
-        {
+        for (pattern, n_ranks, n_rounds) in [
+            (Pattern::Ring, 2, 2),
+            (Pattern::Ring, 6, 2),
+            (Pattern::Ring, 5, 3),
+            (Pattern::Pairs, 8, 2),
+            (Pattern::MasterWorker, 4, 6),
+        ] {
             assert_eq!(pattern.n_messages(Mode::Blocking, n_ranks, 1), n_rounds, "{pattern} on {n_ranks}");
         }
         assert_eq!(Pattern::Halo3d.n_messages(Mode::NonBlocking, 8, 1), 6);
@@ -465,12 +477,17 @@ mod tests {
 
     #[test]
     fn each_rank_of_a_halo_sends_to_every_neighbour_and_hears_from_it() {
-        for (pattern, n_ranks, n_faces) in [(Pattern::Halo2d, 12, 4), (Pattern::Halo3d, 24, 6), (Pattern::Halo2d, 4, 4)] {
+        for (pattern, n_ranks, n_faces) in [(Pattern::Halo2d, 12, 4), (Pattern::Halo3d, 24, 6), (Pattern::Halo2d, 4, 4)]
+        {
             let rounds = pattern.rounds(n_ranks, 1);
             for rank in 0..n_ranks {
                 let peers = |direction| {
-                    let mut peers: Vec<Rank> =
-                        rounds.steps(rank).iter().filter(|step| step.direction == direction).map(|step| step.peer).collect();
+                    let mut peers: Vec<Rank> = rounds
+                        .steps(rank)
+                        .iter()
+                        .filter(|step| step.direction == direction)
+                        .map(|step| step.peer)
+                        .collect();
                     peers.sort_unstable();
                     peers
                 };

@@ -120,8 +120,10 @@ mod tests {
 
     /// 1 us and 1 ns for each byte.
     fn model() -> CostModel {
-        let points: Vec<cost::Point> =
-            (0..12).map(|idx| 1 << idx).map(|size_bytes| cost::Point { size_bytes, span_ns: 1_000.0 + size_bytes as f64 }).collect();
+        let points: Vec<cost::Point> = (0..12)
+            .map(|idx| 1 << idx)
+            .map(|size_bytes| cost::Point { size_bytes, span_ns: 1_000.0 + size_bytes as f64 })
+            .collect();
         CostModel::fit(&points, Confidence::P95, 1).unwrap()
     }
 
@@ -164,7 +166,8 @@ mod tests {
     #[test]
     fn sizes_count_as_often_as_they_come() {
         let fitted = benchmark(ExchangeCost::Fitted(model()));
-        let forecast = predict(&application("iterations = 5\nsynchronize_every = 0"), &[1_000, 2_000], &fitted, Basis::Benchmark);
+        let forecast =
+            predict(&application("iterations = 5\nsynchronize_every = 0"), &[1_000, 2_000], &fitted, Basis::Benchmark);
         assert_eq!(forecast.size_mean_bytes, 1_400.0);
         assert!((forecast.predicted.communication_ns - 2_400.0).abs() < 1.0);
         assert_eq!(forecast.predicted.synchronization_ns, 0.0);

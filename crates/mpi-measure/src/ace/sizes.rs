@@ -44,7 +44,9 @@ pub enum Sizes {
 #[non_exhaustive]
 pub enum SizesError {
     /// None of the forms.
-    #[error("`{given}` is no size of messages: write 1MiB, uniform(1KiB..64KiB), lognormal(64KiB, 1.0) or mix(1KiB: 3, 1MiB: 1)")]
+    #[error(
+        "`{given}` is no size of messages: write 1MiB, uniform(1KiB..64KiB), lognormal(64KiB, 1.0) or mix(1KiB: 3, 1MiB: 1)"
+    )]
     Form {
         /// As given.
         given: String,
@@ -97,7 +99,10 @@ impl Sizes {
             Self::LogNormal { sigma, .. } if !(0.0..=SIGMA_MAX).contains(sigma) => {
                 Some("the standard deviation of the logarithm is to be from 0 to 3")
             }
-            Self::Mix(parts) if parts.iter().any(|part| !(0.0..=1e9).contains(&part.1)) || parts.iter().all(|part| part.1 == 0.0) => {
+            Self::Mix(parts)
+                if parts.iter().any(|part| !(0.0..=1e9).contains(&part.1))
+                    || parts.iter().all(|part| part.1 == 0.0) =>
+            {
                 Some("weights are to be from 0 to 1e9, and one of them above 0")
             }
             _ => None,

@@ -99,7 +99,8 @@ pub fn results(cell: &Cell, records: &[(String, Value)]) -> Vec<SweepResult> {
         let last = own().max_by(|a, b| a.run_ns.total_cmp(&b.run_ns))?;
         let largest = |of: &dyn Fn(&RankResult) -> Option<f64>| own().filter_map(of).max_by(f64::total_cmp);
         let n_anomalous = |rank: &RankResult| -> u64 {
-            let of_rank = |found: &&Anomaly| found.application == *name && found.rank == rank.rank && found.part != Part::Pair;
+            let of_rank =
+                |found: &&Anomaly| found.application == *name && found.rank == rank.rank && found.part != Part::Pair;
             anomalies.iter().filter(of_rank).map(|found| found.n_cycles).sum()
         };
         Some(SweepResult {
@@ -120,7 +121,9 @@ pub fn results(cell: &Cell, records: &[(String, Value)]) -> Vec<SweepResult> {
 
 fn of_kind<T: serde::de::DeserializeOwned>(kind: &str, records: &[(String, Value)]) -> Vec<T> {
     let of_kind = records.iter().filter(|(found, _)| found == kind);
-    of_kind.map(|(_, value)| serde_json::from_value(value.clone()).expect("what this run has recorded reads back")).collect()
+    of_kind
+        .map(|(_, value)| serde_json::from_value(value.clone()).expect("what this run has recorded reads back"))
+        .collect()
 }
 
 /// Begins the result of a sweep, or goes on with one that is there, after its last whole cell.
@@ -128,7 +131,9 @@ fn of_kind<T: serde::de::DeserializeOwned>(kind: &str, records: &[(String, Value
 /// # Errors
 /// When the file is the result of something else, or cannot be read or written.
 pub fn writer(path: Option<&Path>, header: &Header) -> Result<Writer, Failure> {
-    let Some(there) = path.filter(|path| path.exists()) else { return Writer::create(path, header).map_err(Failure::of) };
+    let Some(there) = path.filter(|path| path.exists()) else {
+        return Writer::create(path, header).map_err(Failure::of);
+    };
     let before = Outcome::read(there).map_err(Failure::of)?;
     if let Some(difference) = difference(&before.header, header) {
         return Err(Failure::usage(format!(

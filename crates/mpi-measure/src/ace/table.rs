@@ -3,7 +3,8 @@
 use std::fmt::Write;
 
 use crate::ace::record::{
-    ANOMALY, APPLICATION, Anomaly, Basis, CLOCK, ClockResult, MODEL, Model, Part, Plan, RANK, RankResult, SWEEP, SweepResult,
+    ANOMALY, APPLICATION, Anomaly, Basis, CLOCK, ClockResult, MODEL, Model, Part, Plan, RANK, RankResult, SWEEP,
+    SweepResult,
 };
 use crate::outcome::{MalformedRecord, Outcome};
 
@@ -30,7 +31,10 @@ pub fn table(outcome: &Outcome) -> Result<String, MalformedRecord> {
         self::sweep(&mut text, &sweep);
     }
     if outcome.is_truncated {
-        push(&mut text, format_args!("the result breaks off in the middle of a line: the run was ended before its time"));
+        push(
+            &mut text,
+            format_args!("the result breaks off in the middle of a line: the run was ended before its time"),
+        );
     }
     Ok(text)
 }
@@ -126,11 +130,22 @@ fn rank_rows(text: &mut String, ranks: &[&RankResult]) {
         text,
         format_args!(
             "  {:>4} {:>10} | {:>10} {:>8} | {:>10} {:>8} | {:>8} | {:>10} {:>8} {:>8} | {:>10}",
-            "rank", "run", "once", "error %", "as we go", "error %", "T_comp %", "T_comm", "dev/mean", "x bench", "sync"
+            "rank",
+            "run",
+            "once",
+            "error %",
+            "as we go",
+            "error %",
+            "T_comp %",
+            "T_comm",
+            "dev/mean",
+            "x bench",
+            "sync"
         ),
     );
     for rank in ranks {
-        let times_benchmark = rank.dispersion.communication_to_benchmark.map_or_else(|| "-".to_owned(), |ratio| format!("{ratio:.2}"));
+        let times_benchmark =
+            rank.dispersion.communication_to_benchmark.map_or_else(|| "-".to_owned(), |ratio| format!("{ratio:.2}"));
         push(
             text,
             format_args!(
@@ -204,7 +219,11 @@ fn clocks(text: &mut String, clocks: &[ClockResult]) {
             "\nACE itself takes {} of a cycle; calibrated work drifted by {:.2} % at most{}",
             span(largest(&|clock| clock.cycle_overhead_ns.unwrap_or(0.0))),
             100.0 * drift,
-            if drift > DRIFT_RATIO_MAX { ": WARNING: cores did not keep their speed, so compute phases are not what they should be" } else { "" }
+            if drift > DRIFT_RATIO_MAX {
+                ": WARNING: cores did not keep their speed, so compute phases are not what they should be"
+            } else {
+                ""
+            }
         ),
     );
 }
@@ -214,13 +233,26 @@ fn sweep(text: &mut String, results: &[SweepResult]) {
         text,
         format_args!(
             "\n{:>13} {:>12} {:>8} {:>6} {:>4} {:>3} {:>10} {:>10} {:>10} {:>8} {:>8} {:>8} {:>8}",
-            "pattern", "mode", "size B", "load %", "apps", "rep", "name", "predicted", "run", "error %", "go err %", "dev/mean", "x bench"
+            "pattern",
+            "mode",
+            "size B",
+            "load %",
+            "apps",
+            "rep",
+            "name",
+            "predicted",
+            "run",
+            "error %",
+            "go err %",
+            "dev/mean",
+            "x bench"
         ),
     );
     for result in results {
         let key = &result.key;
         let mode = if key.pattern.is_collective() { "-" } else { key.mode.name() };
-        let times_benchmark = result.communication_to_benchmark.map_or_else(|| "-".to_owned(), |ratio| format!("{ratio:.2}"));
+        let times_benchmark =
+            result.communication_to_benchmark.map_or_else(|| "-".to_owned(), |ratio| format!("{ratio:.2}"));
         push(
             text,
             format_args!(
@@ -250,7 +282,13 @@ pub fn span(span_ns: f64) -> String {
         ns if ns < 999.95e6 => (ns / 1e6, "ms"),
         ns => (ns / 1e9, "s"),
     };
-    let n_decimals = if value < 9.9995 { 3 } else if value < 99.995 { 2 } else { 1 };
+    let n_decimals = if value < 9.9995 {
+        3
+    } else if value < 99.995 {
+        2
+    } else {
+        1
+    };
     format!("{value:.n_decimals$} {unit}")
 }
 
@@ -264,9 +302,14 @@ mod tests {
 
     #[test]
     fn spans_have_four_digits_and_a_unit() {
-        for (span_ns, text) in
-            [(0.0, "0.000 ns"), (87.25, "87.25 ns"), (999.96, "1.000 us"), (123_456.0, "123.5 us"), (9.5e8, "950.0 ms"), (4.2e10, "42.00 s")]
-        {
+        for (span_ns, text) in [
+            (0.0, "0.000 ns"),
+            (87.25, "87.25 ns"),
+            (999.96, "1.000 us"),
+            (123_456.0, "123.5 us"),
+            (9.5e8, "950.0 ms"),
+            (4.2e10, "42.00 s"),
+        ] {
             assert_eq!(span(span_ns), text);
         }
     }

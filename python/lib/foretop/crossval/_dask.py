@@ -96,8 +96,9 @@ def evaluate(
             run.add(cases, results, timings, tally)
     finally:
         flow.cancel()
-        # The scheduler forgets the plugin before it tells the workers, of which one may be going at this moment.
-        with suppress(OSError):
+        # The scheduler forgets the plugin before it tells the workers, of which one may be going at this moment, and one that comes in
+        # the place of a lost one answers with a KeyError that it has no such plugin yet.
+        with suppress(OSError, KeyError):
             client.unregister_worker_plugin(bearer.name)
 
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use clap::Args;
-use crossval::{Report, Results};
+use crossval::{Costs, Report, ReportSettings, Results};
 
 use super::MetricName;
 use crate::cli::examples;
@@ -33,11 +33,21 @@ pub struct WriteReport {
     /// Write it as Markdown
     #[arg(long, value_name = "PATH")]
     markdown: Option<PathBuf>,
+
+    /// Its first line
+    #[arg(long, value_name = "TEXT", default_value_t = ReportSettings::default().title)]
+    title: String,
+
+    /// Leave out how long models take, which is not the same from run to run
+    #[arg(long)]
+    no_costs: bool,
 }
 
 impl WriteReport {
     pub fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
-        let report = Report::new(&Results::read(&self.results, self.metric.metric())?);
+        let costs = if self.no_costs { Costs::LeftOut } else { Costs::Shown };
+        let settings = ReportSettings { title: self.title, costs };
+        let report = Report::new(&Results::read(&self.results, self.metric.metric())?, &settings);
         if self.html.is_none() && self.markdown.is_none() {
             return Ok(out.write_all(report.to_markdown().as_bytes())?);
         }

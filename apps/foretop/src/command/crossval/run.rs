@@ -61,6 +61,11 @@ impl RunCases {
             say(&format!("`{name}` is left out: it has {n_samples} samples, and the shortest case takes {need}"));
         }
         let run = match Run::open(campaign, self.cases, &self.out) {
+            Err(error @ RunError::OtherCampaign { what: "peers", .. }) => {
+                return Err(error)
+                    .context("forecasters of other libraries take part in it: take it up by `foretop.crossval.run` in Python")
+                    .or_usage();
+            }
             Err(error @ (RunError::CaseCount { .. } | RunError::Exists { .. } | RunError::OtherCampaign { .. })) => {
                 return Err(error).or_usage();
             }

@@ -21,7 +21,7 @@ fn crossval_takes_traces_from_a_real_prometheus() {
         let source = ["--prometheus", &prometheus.url, "--query", query, "--from", "-1min", "--step", "1s"];
         run(&[&["crossval", "run", &template, "--cases", "5", "--out", &out][..], &source].concat())
     };
-    ask("sum(").check_failed(1, "it says: ");
+    ask("sum(").check_failed(1, "says: ");
     let ended = wait_until("there are samples enough", PATIENCE, || {
         let ended = ask("foretop_cpu_busy_ratio");
         (ended.status == 0).then_some(ended)

@@ -1,0 +1,52 @@
+//! `foretop mpi`: measurements under MPI, started by the launcher that belongs to them, and what became of them.
+
+mod launch;
+mod program;
+mod result;
+
+use std::io::Write;
+
+use clap::{Args, Subcommand};
+
+use crate::cli::examples;
+
+/// Measure what MPI programs get of these hosts: message costs, overlap, noise
+#[derive(Args)]
+#[command(after_help = examples(&[
+    "foretop mpi ace --ranks 2 --load 50 --size 1MiB --out ace.jsonl",
+    "foretop mpi comb --ranks 2 --mpi mpich",
+    "foretop mpi noise --ranks 2 --time 20s",
+    "foretop mpi noise --local --time 10s",
+    "foretop mpi plot ace.jsonl",
+]))]
+pub struct Mpi {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Subcommand)]
+enum What {
+    /// What messages cost, and how long an application with such messages takes
+    #[command(disable_help_flag = true)]
+    Ace(launch::Words),
+    /// How much of the CPU is left while messages fly
+    #[command(disable_help_flag = true)]
+    Comb(launch::Words),
+    /// How much of a program's time the operating system takes
+    #[command(disable_help_flag = true)]
+    Noise(launch::Words),
+    Show(result::Show),
+    Plot(result::Plot),
+}
+
+impl Mpi {
+    pub fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
+        match self.what {
+            What::Ace(words) => launch::run("foretop-ace", words, out),
+            What::Comb(words) => launch::run("foretop-comb", words, out),
+            What::Noise(words) => launch::run("foretop-noise", words, out),
+            What::Show(command) => command.run(out),
+            What::Plot(command) => command.run(out),
+        }
+    }
+}

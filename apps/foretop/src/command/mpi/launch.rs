@@ -1,0 +1,152 @@
+//! Starts an MPI program: takes out of the words what is for the launcher, and hands on the rest.
+
+use std::ffi::OsString;
+use std::io::Write;
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+
+use anyhow::{Context, bail};
+use clap::Args;
+use mpi_measure::launcher::{Flavour, Launcher, Placing};
+
+use super::program;
+use crate::failure::OrUsage;
+
+/// Ranks when nobody says how many: what every measurement needs at least.
+const N_RANKS: u32 = 2;
+/// Words with which a program does its work alone, without MPI.
+const ALONE: [&str; 7] = ["--help", "-h", "--version", "-V", "--local", "fit", "compare"];
+
+const HELP: &str = "\
+Starts the program on several ranks. What is for the launcher may stand anywhere among the words:
+  -n, --ranks <N>         How many processes [default: 2]
+      --mpi <LIBRARY>     Of which MPI: openmpi or mpich [default: the first that is there]
+      --hosts <A,B,…>     On these hosts, in turn [default: this one]
+      --bind              A core of its own for each process
+      --tcp               TCP between the processes of a host too, instead of shared memory
+All others go to the program:
+";
+
+/// All that was typed after the program's name.
+#[derive(Args)]
+pub struct Words {
+    #[arg(value_name = "WORD", trailing_var_arg = true, allow_hyphen_values = true)]
+    words: Vec<OsString>,
+}
+
+/// Words, told apart.
+#[derive(Debug, Default, PartialEq)]
+struct Wish {
+    n_ranks: Option<u32>,
+    flavour: Option<Flavour>,
+    hosts: Vec<String>,
+    is_bound: bool,
+    is_tcp: bool,
+    rest: Vec<OsString>,
+}
+
+/// Becomes the launcher, or the program where that works alone; returns only when that fails.
+pub fn run(name: &str, words: Words, out: &mut dyn Write) -> anyhow::Result<()> {
+    let wish = Wish::of(words.words).or_usage()?;
+    let mut command = if wish.works_alone() {
+        if wish.rest.iter().any(|word| word == "--help" || word == "-h") {
+            writeln!(out, "{HELP}")?;
+        }
+        Command::new(program::find(name, wish.flavour)?.path)
+    } else {
+        let program = program::find(name, wish.flavour)?;
+        let launcher = Launcher::find(program.flavour)?;
+        launcher.command(&wish.placing(), &program.path)
+    };
+    // What is in the buffer would be lost with this process.
+    out.flush()?;
+    command.args(&wish.rest);
+    let started = command.get_program().to_string_lossy().into_owned();
+    Err(command.exec()).with_context(|| format!("cannot start `{started}`"))
+}
+
+impl Wish {
+    fn of(words: Vec<OsString>) -> anyhow::Result<Self> {
+        let mut wish = Self::default();
+        let mut words = words.into_iter();
+        while let Some(word) = words.next() {
+            let Some(text) = word.to_str() else {
+                wish.rest.push(word);
+                continue;
+            };
+            let (flag, attached) = match text.split_once('=') {
+                Some((flag, value)) if text.starts_with("--") => (flag, Some(value.to_owned())),
+                _ => (text, None),
+            };
+            let mut value = || match &attached {
+                Some(value) => Ok(value.clone()),
+                None => words
+                    .next()
+                    .and_then(|word| word.into_string().ok())
+                    .with_context(|| format!("`{flag}` needs a value")),
+            };
+            match flag {
+                "-n" | "--ranks" => wish.n_ranks = Some(n_ranks(&value()?)?),
+                "--mpi" => wish.flavour = Some(value()?.parse()?),
+                "--hosts" => wish.hosts = value()?.split(',').map(str::to_owned).collect(),
+                "--bind" => wish.is_bound = true,
+                "--tcp" => wish.is_tcp = true,
+                _ => wish.rest.push(word),
+            }
+        }
+        Ok(wish)
+    }
+
+    fn works_alone(&self) -> bool {
+        self.rest.iter().any(|word| ALONE.iter().any(|alone| word == alone))
+    }
+
+    fn placing(&self) -> Placing {
+        Placing {
+            n_ranks: self.n_ranks.unwrap_or(N_RANKS),
+            hosts: self.hosts.clone(),
+            is_bound: self.is_bound,
+            is_tcp: self.is_tcp,
+        }
+    }
+}
+
+fn n_ranks(text: &str) -> anyhow::Result<u32> {
+    match text.parse() {
+        Ok(n_ranks @ 1..) => Ok(n_ranks),
+        _ => bail!("`{text}` is no number of ranks; it has to be 1 or more"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn wish(words: &str) -> anyhow::Result<Wish> {
+        Wish::of(words.split_whitespace().map(OsString::from).collect())
+    }
+
+    #[test]
+    fn what_is_for_the_launcher_may_stand_anywhere() {
+        let wish = wish("--load 50 --ranks 4 --size 1MiB --mpi=mpich --tcp --bind --hosts a,b").unwrap();
+        assert_eq!((wish.n_ranks, wish.flavour), (Some(4), Some(Flavour::Mpich)));
+        assert_eq!(wish.hosts, ["a", "b"]);
+        assert!(wish.is_tcp && wish.is_bound && !wish.works_alone());
+        assert_eq!(wish.rest, ["--load", "50", "--size", "1MiB"]);
+    }
+
+    #[test]
+    fn help_and_local_measurements_need_no_launcher() {
+        for words in ["--help", "--local --time 10s", "fit trace.csv", "compare a b"] {
+            assert!(wish(words).unwrap().works_alone(), "{words}");
+        }
+    }
+
+    #[test]
+    fn a_value_that_makes_no_sense_is_named() {
+        for (words, told) in [("-n 0", "`0`"), ("--ranks", "`--ranks`"), ("--mpi lam", "`lam`"), ("-n two", "`two`")] {
+            let error = wish(words).unwrap_err().to_string();
+            assert!(error.contains(told), "{words}: {error}");
+        }
+    }
+}

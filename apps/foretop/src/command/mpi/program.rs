@@ -1,0 +1,63 @@
+//! Finds an MPI program: one that is there, and linked with a library whose launcher is there too.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, bail};
+use mpi_measure::launcher::{Flavour, Launcher};
+
+/// A folder with the programs, looked into before all others.
+const FOLDER_VARIABLE: &str = "FORETOP_MPI_PROGRAMS";
+/// Folders below the place of this program that have the programs of one library each; `{}` stands for its name.
+const FOLDERS: [&str; 2] = ["../lib/foretop/{}", "../mpi/{}"];
+
+/// A program that is there.
+#[derive(Debug)]
+pub struct Program {
+    pub path: PathBuf,
+    pub flavour: Flavour,
+}
+
+/// The first of that name that fits, of the library `wanted` or of any whose launcher is there.
+pub fn find(name: &str, wanted: Option<Flavour>) -> anyhow::Result<Program> {
+    let mut refused = Vec::new();
+    for path in candidates(name)? {
+        match fits(&path, wanted) {
+            Ok(flavour) => return Ok(Program { path, flavour }),
+            Err(reason) => refused.push(format!("{} {reason}", path.display())),
+        }
+    }
+    let library = wanted.map_or_else(String::new, |flavour| format!(" for {flavour}"));
+    if refused.is_empty() {
+        bail!("there is no `{name}`{library}: `make mpi` builds it, and {FOLDER_VARIABLE} names a folder that has it");
+    }
+    bail!("no `{name}`{library} can be used: {}", refused.join("; "))
+}
+
+/// All files of that name in the places where it can be, in the order in which they are asked.
+fn candidates(name: &str) -> anyhow::Result<Vec<PathBuf>> {
+    let own = std::env::current_exe().context("cannot tell where this program is")?;
+    let own = own.parent().unwrap_or(Path::new("/"));
+    let named = std::env::var_os(FOLDER_VARIABLE).map(PathBuf::from);
+    let beside = [Flavour::OpenMpi, Flavour::Mpich]
+        .into_iter()
+        .flat_map(|flavour| FOLDERS.map(|folder| own.join(folder.replace("{}", &flavour.to_string()))));
+    let searched = std::env::var_os("PATH").map(|path| std::env::split_paths(&path).collect()).unwrap_or_else(Vec::new);
+    let folders = named.into_iter().chain([own.to_owned()]).chain(beside).chain(searched);
+    Ok(folders.map(|folder| folder.join(name)).filter(|path| path.is_file()).collect())
+}
+
+fn fits(path: &Path, wanted: Option<Flavour>) -> Result<Flavour, String> {
+    let answer =
+        Command::new(path).arg("--mpi-library").output().map_err(|error| format!("does not start: {error}"))?;
+    let library = String::from_utf8_lossy(&answer.stdout);
+    let flavour = Flavour::of_library(&library).ok_or_else(|| {
+        let said = String::from_utf8_lossy(&answer.stderr);
+        format!("does not name an MPI library that is known here: {}", format!("{library}{said}").trim())
+    })?;
+    match wanted {
+        Some(wanted) if wanted != flavour => Err(format!("is for {flavour}")),
+        Some(_) => Ok(flavour),
+        None => Launcher::find(flavour).map(|_| flavour).map_err(|error| format!("has no launcher: {error}")),
+    }
+}

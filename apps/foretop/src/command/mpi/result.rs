@@ -1,0 +1,85 @@
+//! `foretop mpi show` and `foretop mpi plot`: a result that was written before, as a table or as pictures.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use clap::Args;
+use mpi_measure::outcome::Outcome;
+
+use crate::cli::examples;
+use crate::command::drawing::{Drawing, Kind};
+use crate::command::replay::eprintln_line;
+use crate::failure::OrUsage;
+
+/// Print a result again, as its program did
+#[derive(Args)]
+#[command(after_help = examples(&["foretop mpi show ace.jsonl", "foretop mpi show ace.jsonl --csv ace.rank"]))]
+pub struct Show {
+    /// What a program wrote with --out
+    #[arg(value_name = "RESULT.jsonl")]
+    result: PathBuf,
+
+    /// Print the records of this kind as CSV
+    #[arg(long, value_name = "KIND")]
+    csv: Option<String>,
+}
+
+/// Draw the plots of a result
+#[derive(Args)]
+#[command(after_help = examples(&["foretop mpi plot comb.jsonl", "foretop mpi plot ace.jsonl --kind png --into plots"]))]
+pub struct Plot {
+    /// What a program wrote with --out
+    #[arg(value_name = "RESULT.jsonl")]
+    result: PathBuf,
+
+    /// The folder to draw into; each file is named after the result and the plot [default: where the result is]
+    #[arg(long, value_name = "FOLDER")]
+    into: Option<PathBuf>,
+
+    /// How to write the pictures
+    #[arg(long, value_enum, default_value = "svg")]
+    kind: Kind,
+}
+
+impl Show {
+    pub fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
+        let outcome = read(&self.result)?;
+        let text = match &self.csv {
+            None => mpi_measure::presentation::table(&outcome)?,
+            Some(kind) => {
+                let kinds = outcome.kinds();
+                if !kinds.contains(&kind.as_str()) {
+                    let error = anyhow::anyhow!("there is no `{kind}` in it; there are {}", kinds.join(", "));
+                    return Err(error).or_usage();
+                }
+                outcome.csv(kind)
+            }
+        };
+        out.write_all(text.as_bytes())?;
+        Ok(())
+    }
+}
+
+impl Plot {
+    pub fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
+        let outcome = read(&self.result)?;
+        let folder = self.into.clone().unwrap_or_else(|| self.result.parent().unwrap_or(Path::new("")).to_owned());
+        let stem = self.result.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        for (name, picture) in mpi_measure::presentation::pictures(&outcome)? {
+            let file = folder.join(format!("{stem}-{name}.{}", self.kind.extension()));
+            let drawing = Drawing::new(file, self.kind);
+            drawing.draw(&picture)?;
+            writeln!(out, "{}", drawing.path().display())?;
+        }
+        Ok(())
+    }
+}
+
+fn read(path: &Path) -> anyhow::Result<Outcome> {
+    let outcome = Outcome::read(path).with_context(|| format!("`{}` is of no use", path.display()))?;
+    if outcome.is_truncated {
+        eprintln_line("the last line of the result broke off and is left out: its run was ended before its time");
+    }
+    Ok(outcome)
+}

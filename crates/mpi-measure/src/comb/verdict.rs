@@ -1,0 +1,338 @@
+//! What the curves of post-work-wait say of an MPI library, by rules with stated limits: who moves the data, and when.
+//!
+//! Three questions for each size (sections 3.2 and 5.1): does a transfer go on while the application works and calls nothing
+//! (application offload), does posting move data already, and where does the time go that messages cost. A figure and its
+//! interval are set against a limit; where the interval lies on both sides, or the figure means nothing, the verdict is undecided
+//! and says why.
+//!
+//! The rules go by points whose work takes at least [`LONG_WORK`] times as long as the whole transfer without work, where a
+//! library that makes progress has had the time for it. What calls take with empty messages is no part of a transfer and is
+//! left out of all shares.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use units::ByteCount;
+
+use super::pairing::Pair;
+use super::record::{PostWorkWait, Spread, Transfer};
+use crate::clock::ClockQuality;
+use crate::statistics::{Interval, median};
+
+/// Kind of [`Verdict`] records.
+pub const VERDICT: &str = "comb.verdict";
+
+/// Work that is long beside a transfer, in transfers.
+pub const LONG_WORK: f64 = 2.0;
+/// With at most this share of a transfer left in the wait, it went on by itself.
+pub const OFFLOAD_MAX: f64 = 0.2;
+/// With at least this share left in the wait, nothing went on.
+pub const NO_PROGRESS_MIN: f64 = 0.7;
+/// Posting that takes at least this share of a copy moves the data; a send and a receive are posted, and only one of them can copy.
+pub const COPIES_MIN: f64 = 0.5;
+/// Posting that takes at most this share of a copy does not.
+pub const NO_COPY_MAX: f64 = 0.1;
+/// Times are compared if they are at least so many steps of the clock, or looks at it.
+const STEPS_MIN: f64 = 10.0;
+
+/// What is said of one size between two ranks.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Verdict {
+    /// Between whom.
+    pub pair: Pair,
+    /// Of each message, one in each direction.
+    pub size_bytes: u64,
+    /// Does a transfer go on without calls?
+    pub progress: Progress,
+    /// Does posting move the data?
+    pub posting: Posting,
+    /// Where the time goes that messages cost.
+    pub cost: Cost,
+}
+
+/// A share and where it lies. It is a ratio of measured times and can leave [0, 1] by noise.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Share {
+    /// The estimate.
+    pub ratio: f64,
+    /// Where it lies.
+    pub interval: Interval,
+}
+
+/// Does a transfer go on while the application works?
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "finding", rename_all = "snake_case")]
+pub enum Progress {
+    /// Application offload: hardly anything is left to be waited for.
+    Offload {
+        /// Share of the transfer that is left in the wait.
+        left: Share,
+    },
+    /// A part goes on, the rest is done in the wait.
+    Partial {
+        /// Share of the transfer that is left in the wait.
+        left: Share,
+    },
+    /// Nothing goes on before the wait.
+    None {
+        /// Share of the transfer that is left in the wait.
+        left: Share,
+    },
+    /// The data do not say.
+    Undecided {
+        /// Why.
+        reason: String,
+    },
+}
+
+/// Does posting move the data?
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "finding", rename_all = "snake_case")]
+pub enum Posting {
+    /// It takes as long as moving them does.
+    Copies {
+        /// Posting, by copying as much from memory to memory.
+        of_copy: Share,
+    },
+    /// It takes no longer than for an empty message.
+    DoesNotCopy {
+        /// Posting, by copying as much from memory to memory.
+        of_copy: Share,
+    },
+    /// The data do not say.
+    Undecided {
+        /// Why.
+        reason: String,
+    },
+}
+
+/// Where the time goes that messages cost, at the shortest work that is long beside the transfer.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "finding", rename_all = "snake_case")]
+pub enum Cost {
+    /// Median nanoseconds of one exchange.
+    Told {
+        /// The work at which.
+        work_ns: f64,
+        /// In posting.
+        post_ns: f64,
+        /// By which work takes longer; 0 where that cannot be told from none.
+        work_inflation_ns: f64,
+        /// In waiting.
+        wait_ns: f64,
+        /// Where more than half of it goes, if anywhere.
+        most: Option<Phase>,
+    },
+    /// The data do not say.
+    Undecided {
+        /// Why.
+        reason: String,
+    },
+}
+
+/// A phase of post-work-wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Phase {
+    /// Posting.
+    Post,
+    /// Working.
+    Work,
+    /// Waiting.
+    Wait,
+}
+
+/// Under what the figures were made.
+#[derive(Clone, Copy, Debug)]
+pub struct Conditions {
+    /// Of the worker.
+    pub clock: ClockQuality,
+    /// Whether ranks take turns on cores.
+    pub is_sliced: bool,
+}
+
+impl Verdict {
+    /// By all `points` of one size between two ranks.
+    #[must_use]
+    pub fn of(transfer: &Transfer, points: &[PostWorkWait], conditions: &Conditions) -> Self {
+        let mut long: Vec<&PostWorkWait> =
+            points.iter().filter(|point| point.dry.median_ns >= LONG_WORK * transfer.whole.median_ns).collect();
+        long.sort_by(|a, b| a.dry.median_ns.total_cmp(&b.dry.median_ns));
+        let hindrance = hindrance(transfer, &long, conditions);
+        let (progress, posting) = match hindrance {
+            Some(reason) => (Progress::Undecided { reason: reason.clone() }, Posting::Undecided { reason }),
+            None => (progress(transfer, &long, conditions), posting(transfer, &long, conditions)),
+        };
+        Self { pair: transfer.pair, size_bytes: transfer.size_bytes, progress, posting, cost: cost(transfer, &long) }
+    }
+}
+
+/// What makes all figures of a size mean something else.
+fn hindrance(transfer: &Transfer, long: &[&PostWorkWait], conditions: &Conditions) -> Option<String> {
+    if conditions.is_sliced {
+        return Some("ranks share cores, so that the figures describe time slicing".to_owned());
+    }
+    long.is_empty().then(|| too_short(transfer))
+}
+
+fn too_short(transfer: &Transfer) -> String {
+    format!("no work was {LONG_WORK} times as long as the transfer of {:.1} us", transfer.whole.median_ns / 1e3)
+}
+
+fn progress(transfer: &Transfer, long: &[&PostWorkWait], conditions: &Conditions) -> Progress {
+    let (post, wait) = (pooled(long, |point| &point.post), pooled(long, |point| &point.wait));
+    let calls_ns = transfer.empty_wait.median_ns;
+    let open_ns = transfer.whole.median_ns - post.ratio - calls_ns;
+    if open_ns < tellable_ns(conditions) {
+        let reason = format!(
+            "of a transfer of {:.2} us, posting takes {:.2} us and a wait for an empty message {:.2} us: too little is left that could go on",
+            transfer.whole.median_ns / 1e3,
+            post.ratio / 1e3,
+            calls_ns / 1e3
+        );
+        return Progress::Undecided { reason };
+    }
+    // The least that can be left of the most that there is, and the other way round.
+    let most_ns = (transfer.whole.interval.high - post.interval.low - transfer.empty_wait.interval.low).max(1.0);
+    let least_ns = (transfer.whole.interval.low - post.interval.high - transfer.empty_wait.interval.high).max(1.0);
+    let low_ns = wait.interval.low - transfer.empty_wait.interval.high;
+    let high_ns = wait.interval.high - transfer.empty_wait.interval.low;
+    let left = Share {
+        ratio: (wait.ratio - calls_ns) / open_ns,
+        interval: Interval {
+            low: low_ns / if low_ns > 0.0 { most_ns } else { least_ns },
+            high: high_ns / if high_ns > 0.0 { least_ns } else { most_ns },
+        },
+    };
+    if left.interval.high <= OFFLOAD_MAX {
+        Progress::Offload { left }
+    } else if left.interval.low >= NO_PROGRESS_MIN {
+        Progress::None { left }
+    } else if left.interval.low > OFFLOAD_MAX && left.interval.high < NO_PROGRESS_MIN {
+        Progress::Partial { left }
+    } else {
+        let reason = format!(
+            "{left} of the transfer is left in the wait: not clearly on one side of {OFFLOAD_MAX} and {NO_PROGRESS_MIN}"
+        );
+        Progress::Undecided { reason }
+    }
+}
+
+fn posting(transfer: &Transfer, long: &[&PostWorkWait], conditions: &Conditions) -> Posting {
+    let copy = &transfer.copy;
+    if copy.median_ns < tellable_ns(conditions) {
+        let reason = format!(
+            "a copy of {} takes {:.0} ns, too little to tell",
+            ByteCount::new(transfer.size_bytes),
+            copy.median_ns
+        );
+        return Posting::Undecided { reason };
+    }
+    let post = pooled(long, |point| &point.post);
+    let empty = &transfer.empty_post;
+    let of_copy = Share {
+        ratio: (post.ratio - empty.median_ns) / copy.median_ns,
+        interval: Interval {
+            low: (post.interval.low - empty.interval.high) / copy.interval.high,
+            high: (post.interval.high - empty.interval.low) / copy.interval.low,
+        },
+    };
+    if of_copy.interval.low >= COPIES_MIN {
+        Posting::Copies { of_copy }
+    } else if of_copy.interval.high <= NO_COPY_MAX {
+        Posting::DoesNotCopy { of_copy }
+    } else {
+        let reason =
+            format!("posting takes {of_copy} of a copy: not clearly on one side of {NO_COPY_MAX} and {COPIES_MIN}");
+        Posting::Undecided { reason }
+    }
+}
+
+fn cost(transfer: &Transfer, long: &[&PostWorkWait]) -> Cost {
+    let Some(point) = long.first() else { return Cost::Undecided { reason: too_short(transfer) } };
+    let inflation = &point.inflation;
+    let work_inflation_ns = if inflation.interval.low > 0.0 { inflation.median_ns } else { 0.0 };
+    let parts =
+        [(Phase::Post, point.post.median_ns), (Phase::Work, work_inflation_ns), (Phase::Wait, point.wait.median_ns)];
+    let whole: f64 = parts.iter().map(|(_, part_ns)| part_ns).sum();
+    Cost::Told {
+        work_ns: point.dry.median_ns,
+        post_ns: point.post.median_ns,
+        work_inflation_ns,
+        wait_ns: point.wait.median_ns,
+        most: parts.into_iter().find(|(_, part_ns)| *part_ns > 0.5 * whole).map(|(phase, _)| phase),
+    }
+}
+
+/// A phase over several points: middles of medians and of the ends of their intervals, in nanoseconds.
+fn pooled(points: &[&PostWorkWait], phase: impl Fn(&PostWorkWait) -> &Spread) -> Share {
+    let middle = |part: fn(&Spread) -> f64| {
+        let parts: Vec<f64> = points.iter().map(|point| part(phase(point))).collect();
+        median(&parts).unwrap_or(f64::NAN)
+    };
+    Share {
+        ratio: middle(|spread| spread.median_ns),
+        interval: Interval { low: middle(|spread| spread.interval.low), high: middle(|spread| spread.interval.high) },
+    }
+}
+
+fn tellable_ns(conditions: &Conditions) -> f64 {
+    STEPS_MIN * (conditions.clock.resolution_ns as f64).max(conditions.clock.cost_ns)
+}
+
+impl fmt::Display for Share {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let percent = |ratio: f64| 100.0 * ratio;
+        let Interval { low, high } = self.interval;
+        write!(f, "{:.0} % [{:.0}, {:.0}]", percent(self.ratio), percent(low), percent(high))
+    }
+}
+
+impl fmt::Display for Progress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Offload { left } => {
+                write!(f, "makes progress without calls: {left} of the transfer is left in the wait")
+            }
+            Self::Partial { left } => {
+                write!(f, "makes part of its progress without calls: {left} of the transfer is left in the wait")
+            }
+            Self::None { left } => {
+                write!(f, "makes no progress without calls: {left} of the transfer is left in the wait")
+            }
+            Self::Undecided { reason } => write!(f, "progress without calls undecided: {reason}"),
+        }
+    }
+}
+
+impl fmt::Display for Posting {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Copies { of_copy } => write!(f, "posting moves the data: it takes {of_copy} of a copy in memory"),
+            Self::DoesNotCopy { of_copy } => write!(f, "posting moves no data: it takes {of_copy} of a copy in memory"),
+            Self::Undecided { reason } => write!(f, "whether posting moves data is undecided: {reason}"),
+        }
+    }
+}
+
+impl fmt::Display for Cost {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Told { work_ns, post_ns, work_inflation_ns, wait_ns, most } => {
+                let whole_ns = (post_ns + work_inflation_ns + wait_ns).max(1.0);
+                let percent = |part_ns: f64| 100.0 * part_ns / whole_ns;
+                write!(
+                    f,
+                    "beside {:.1} us of work an exchange costs {:.2} us: post {:.0} %, longer work {:.0} %, wait {:.0} %",
+                    work_ns / 1e3,
+                    whole_ns / 1e3,
+                    percent(*post_ns),
+                    percent(*work_inflation_ns),
+                    percent(*wait_ns)
+                )?;
+                if most.is_none() { f.write_str("; no phase takes more than half") } else { Ok(()) }
+            }
+            Self::Undecided { reason } => write!(f, "where the time goes is undecided: {reason}"),
+        }
+    }
+}

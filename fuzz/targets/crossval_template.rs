@@ -1,0 +1,6 @@
+//! libFuzzer on `fuzz::crossval_template`.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
+    fuzz::crossval_template(bytes);
+});
