@@ -7,10 +7,12 @@
 pub mod allotment;
 pub mod anomaly;
 pub mod application;
+pub mod comparison;
 pub mod cost;
 pub mod forecaster;
 pub mod meter;
 pub mod pattern;
+pub mod plot;
 pub mod prediction;
 pub mod record;
 pub mod sizes;

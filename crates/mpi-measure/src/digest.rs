@@ -11,7 +11,7 @@ const HIGHEST_NS: u64 = 1 << 40;
 /// The histogram's significant decimal digits.
 const DIGITS: u8 = 3;
 /// Bars of a summary's histogram: wide enough to see modes, few enough to read.
-const BARS_PER_OCTAVE: f64 = 4.0;
+pub const BARS_PER_OCTAVE: f64 = 4.0;
 
 /// Times in nanoseconds, as many as come.
 #[derive(Clone, Debug)]
