@@ -6,13 +6,15 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use foretop_mpi::{Output, Teller, header, rendered, run, say, writer};
+use foretop_mpi::{Output, Teller, header, rendered, run, run_alone, say, writer};
 use mpi_measure::ace::application::{Application, Applications, Load, Placement, Span};
+use mpi_measure::ace::benchmark::Effort;
 use mpi_measure::ace::pattern::{Mode, Pattern};
 use mpi_measure::ace::record::{self, Basis, CELL, SWEEP};
 use mpi_measure::ace::run::{Settings, check};
 use mpi_measure::ace::sizes::Sizes;
 use mpi_measure::ace::sweep::{self, Sweep};
+use mpi_measure::ace::trace::{self, Trace};
 use mpi_measure::ace::{self, table::table};
 use mpi_measure::clock::Clock;
 use mpi_measure::failure::Failure;
@@ -43,7 +45,19 @@ struct Arguments {
 enum Command {
     /// Runs every combination of loads, sizes, patterns and numbers of applications; goes on with a file that is there
     Sweep(SweepArguments),
+    /// Makes an emulated application of a recorded run's communication, and prints it as TOML; needs no MPI
+    Fit(FitArguments),
 }
+
+#[derive(Args, Debug)]
+struct FitArguments {
+    /// Calls of all ranks, as CSV; see docs/formats/communication-trace.md
+    #[arg(value_name = "TRACE.csv")]
+    trace: PathBuf,
+}
+
+/// Commands that read files only.
+const ALONE: [&str; 1] = ["fit"];
 
 #[derive(Args, Debug)]
 struct RunArguments {
@@ -115,6 +129,9 @@ struct Method {
     /// Forecasts the coming cycles as the run goes
     #[arg(long, value_name = "MODEL", default_value = "NWS")]
     model: Spec,
+    /// Measure less in phase one, for a first look: whatever disturbs is then in the predictions
+    #[arg(long)]
+    quick: bool,
 }
 
 #[derive(Args, Debug)]
@@ -167,10 +184,24 @@ enum BasisName {
 }
 
 fn main() -> ExitCode {
+    if std::env::args().nth(1).is_some_and(|command| ALONE.contains(&command.as_str())) {
+        return run_alone(|arguments: Arguments| match arguments.command {
+            Some(Command::Fit(arguments)) => fit(&arguments),
+            _ => Err(Failure::usage("the command comes first: foretop-ace fit TRACE.csv")),
+        });
+    }
     run(|session, arguments: Arguments| match arguments.command {
         None => emulate(session, &arguments.run),
         Some(Command::Sweep(arguments)) => emulate_all(session, &arguments),
+        Some(Command::Fit(_)) => session.agree(Err(Failure::usage("the command comes first: foretop-ace fit TRACE.csv"))),
     })
+}
+
+/// An application from a trace.
+fn fit(arguments: &FitArguments) -> Result<(), Failure> {
+    let trace = Trace::read(&arguments.trace).map_err(Failure::of)?;
+    let fitted = trace::fit(&trace).map_err(Failure::of)?;
+    say(&fitted.toml())
 }
 
 /// One run.
@@ -281,7 +312,8 @@ impl Method {
             BasisName::Benchmark => Basis::Benchmark,
             BasisName::Model => Basis::Model,
         };
-        Settings { applications, basis, forecast_model: self.model.clone(), seed, cell }
+        let effort = if self.quick { Effort::QUICK } else { Effort::FULL };
+        Settings { applications, basis, forecast_model: self.model.clone(), seed, effort, cell }
     }
 }
 

@@ -23,10 +23,29 @@ use crate::failure::Failure;
 use crate::session::{broadcast, n_ranks_of, rank_of};
 use crate::statistics::median;
 
-/// Batches whose means a span is the median of: enough that some disturbed ones do not move it.
-const N_BATCHES: u64 = 15;
-/// Exchanges in a batch at least; with fewer, its mean is that of hardly anything.
-const N_BATCH_MIN: u64 = 3;
+/// How much is measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Effort {
+    /// Batches whose means a span is the median of.
+    n_batches: u64,
+    /// Exchanges in a batch at least.
+    n_batch_min: u64,
+    /// From one size of ping-pong to the next, in powers of two.
+    power_step: usize,
+}
+
+impl Effort {
+    /// So many batches that some disturbed ones do not move their median, and a mean in each that is one of more than hardly anything.
+    pub const FULL: Self = Self { n_batches: 15, n_batch_min: 3, power_step: 1 };
+    /// For a first look: whatever disturbs is in the figures.
+    pub const QUICK: Self = Self { n_batches: 3, n_batch_min: 1, power_step: 3 };
+
+    /// How many exchanges of about this span make a batch.
+    fn n_batch(self, span_ns: f64, budget_ns: f64) -> u64 {
+        ((budget_ns / self.n_batches as f64 / span_ns.max(1.0)) as u64).clamp(self.n_batch_min, N_BATCH_MAX)
+    }
+}
+
 /// Exchanges in a batch at most.
 const N_BATCH_MAX: u64 = 100;
 /// What a size of ping-pong may take, in nanoseconds, unless the least number of messages takes longer.
@@ -73,6 +92,8 @@ pub struct Subject<'a, 'b> {
     pub seed: u64,
     /// Its exchange, with buffers for the largest of these sizes.
     pub exchange: &'b mut Exchange<'a>,
+    /// How much is measured.
+    pub effort: Effort,
 }
 
 /// Measures an application's exchange, and ping-pong between its first two ranks. Collective over its ranks.
@@ -80,7 +101,7 @@ pub struct Subject<'a, 'b> {
 /// # Errors
 /// When times are none that a cost model can be made of. To be agreed upon, since ranks that see no times see no error.
 pub fn measure(subject: Subject<'_, '_>, clock: &Clock) -> Result<(PhaseOne, OwnExchange), Failure> {
-    let Subject { application, sizes, seed, exchange } = subject;
+    let Subject { application, sizes, seed, exchange, effort } = subject;
     let ranks = exchange.ranks();
     let n_ranks = n_ranks_of(ranks);
     let max = sizes.iter().copied().max().unwrap_or(0);
@@ -96,8 +117,8 @@ pub fn measure(subject: Subject<'_, '_>, clock: &Clock) -> Result<(PhaseOne, Own
         span_ns,
     };
     let mut buffer = vec![0x5A_u8; (max.max(SMALLEST_SWEEP)) as usize];
-    for size in ping_pong_sizes(max) {
-        let Timed { span, span_ns, .. } = ping_pong(ranks, &mut buffer[..size as usize], clock);
+    for size in ping_pong_sizes(max, effort) {
+        let Timed { span, span_ns, .. } = ping_pong(ranks, &mut buffer[..size as usize], effort, clock);
         points.push(named(PING_PONG, Some(Mode::Blocking), 2, size, span, span_ns));
     }
     drop(buffer);
@@ -107,7 +128,7 @@ pub fn measure(subject: Subject<'_, '_>, clock: &Clock) -> Result<(PhaseOne, Own
     let mut barriers = Vec::new();
     let exchange_sizes = exchange_sizes(sizes);
     for &size in &exchange_sizes {
-        let (timed, mine) = time_exchange(exchange, size as usize, synchronized, clock);
+        let (timed, mine) = time_exchange(exchange, size as usize, synchronized, effort, clock);
         barriers.push(timed.barrier_ns);
         let mode = (!application.pattern.is_collective()).then_some(application.mode);
         points.push(named(application.pattern.name(), mode, n_ranks, size, timed.span, timed.span_ns));
@@ -150,9 +171,9 @@ pub fn measure(subject: Subject<'_, '_>, clock: &Clock) -> Result<(PhaseOne, Own
 const SMALLEST_SWEEP: u64 = 256;
 
 /// Powers of two up to the largest size of the application, that one, and none at all.
-fn ping_pong_sizes(max: u64) -> Vec<u64> {
+fn ping_pong_sizes(max: u64, effort: Effort) -> Vec<u64> {
     let max = max.max(SMALLEST_SWEEP);
-    let powers = (0..).map(|power| 1_u64 << power).take_while(|&size| size < max && size < SIZE_BYTES_LIMIT);
+    let powers = (0..).step_by(effort.power_step).map(|power| 1_u64 << power).take_while(|&size| size < max && size < SIZE_BYTES_LIMIT);
     std::iter::once(0).chain(powers).chain([max]).collect()
 }
 
@@ -187,7 +208,7 @@ struct Timed {
 }
 
 /// Half round trips between the first two ranks; others wait, and see nothing.
-fn ping_pong(ranks: &SimpleCommunicator, buffer: &mut [u8], clock: &Clock) -> Timed {
+fn ping_pong(ranks: &SimpleCommunicator, buffer: &mut [u8], effort: Effort, clock: &Clock) -> Timed {
     ranks.barrier();
     let mut spans_ns = Vec::new();
     if ranks.rank() < 2 {
@@ -204,21 +225,21 @@ fn ping_pong(ranks: &SimpleCommunicator, buffer: &mut [u8], clock: &Clock) -> Ti
             (clock.now_ns() - start_ns) as f64 / 2.0
         };
         let warm_ns = (0..N_WARM_UP).map(|_| trip()).fold(f64::INFINITY, f64::min);
-        let mut n_batch = batch_size(warm_ns * 2.0, PING_PONG_BUDGET_NS);
+        let mut n_batch = effort.n_batch(warm_ns * 2.0, PING_PONG_BUDGET_NS);
         if ranks.rank() == 0 {
             other.send(&n_batch);
         } else {
             n_batch = other.receive().0;
         }
-        spans_ns = (0..N_BATCHES * n_batch).map(|_| trip()).collect();
+        spans_ns = (0..effort.n_batches * n_batch).map(|_| trip()).collect();
     }
     ranks.barrier();
-    let n_batch = spans_ns.len() / N_BATCHES as usize;
+    let n_batch = spans_ns.len() / effort.n_batches as usize;
     Timed { span: summary(&spans_ns), span_ns: median_of_batches(&spans_ns, n_batch), barrier_ns: 0.0 }
 }
 
 /// Exchanges of one size. All ranks get the same times, and what is their own beside them.
-fn time_exchange(exchange: &mut Exchange<'_>, size: usize, synchronized: bool, clock: &Clock) -> (Timed, OwnExchange) {
+fn time_exchange(exchange: &mut Exchange<'_>, size: usize, synchronized: bool, effort: Effort, clock: &Clock) -> (Timed, OwnExchange) {
     let ranks = exchange.ranks();
     let peers = exchange.peers();
     let mut ends_ns = vec![0; peers.len()];
@@ -239,10 +260,10 @@ fn time_exchange(exchange: &mut Exchange<'_>, size: usize, synchronized: bool, c
     let mut warm_up = Vec::new();
     (0..N_WARM_UP).for_each(|_| run(&mut warm_up));
     let fastest = warm_up.iter().copied().fold(f64::INFINITY, f64::min);
-    let n_batch: u64 = broadcast(ranks, (ranks.rank() == 0).then_some(&batch_size(fastest, EXCHANGE_BUDGET_NS)));
-    let mut spans_ns = Vec::with_capacity((N_BATCHES * n_batch) as usize);
-    let mut loops_ns = Vec::with_capacity(N_BATCHES as usize);
-    for _ in 0..N_BATCHES {
+    let n_batch: u64 = broadcast(ranks, (ranks.rank() == 0).then_some(&effort.n_batch(fastest, EXCHANGE_BUDGET_NS)));
+    let mut spans_ns = Vec::with_capacity((effort.n_batches * n_batch) as usize);
+    let mut loops_ns = Vec::with_capacity(effort.n_batches as usize);
+    for _ in 0..effort.n_batches {
         ranks.barrier();
         let start_ns = clock.now_ns();
         (0..n_batch).for_each(|_| run(&mut spans_ns));
@@ -270,10 +291,6 @@ fn longest_of_ranks(ranks: &SimpleCommunicator, mine: &[f64]) -> Vec<f64> {
     longest
 }
 
-fn batch_size(span_ns: f64, budget_ns: f64) -> u64 {
-    ((budget_ns / N_BATCHES as f64 / span_ns.max(1.0)) as u64).clamp(N_BATCH_MIN, N_BATCH_MAX)
-}
-
 fn summary(spans_ns: &[f64]) -> Summary {
     let mut digest = Digest::default();
     spans_ns.iter().for_each(|&span| digest.record(span.round() as u64));
@@ -292,9 +309,10 @@ mod tests {
 
     #[test]
     fn there_are_always_enough_sizes_for_a_model() {
-        for max in [0, 1, 7, 1_000, 1 << 20, SIZE_BYTES_LIMIT - 1] {
-            let sizes = ping_pong_sizes(max);
-            assert!(sizes.len() >= 8 && sizes.is_sorted_by(|a, b| a < b), "{sizes:?}");
+        let maxima = [0, 1, 7, 1_000, 1 << 20, SIZE_BYTES_LIMIT - 1];
+        for (max, effort) in maxima.into_iter().flat_map(|max| [(max, Effort::FULL), (max, Effort::QUICK)]) {
+            let sizes = ping_pong_sizes(max, effort);
+            assert!(sizes.len() >= N_MODEL_SIZES && sizes.is_sorted_by(|a, b| a < b), "{sizes:?}");
             assert_eq!(sizes.last(), Some(&max.max(SMALLEST_SWEEP)));
         }
         for sizes in [[1, 2], [0, 5], [1_024, 65_536], [100, 101], [3, 9]] {

@@ -50,7 +50,7 @@ impl<'a> Exchange<'a> {
     /// Buffers for messages of up to `size_max` bytes between `ranks`.
     ///
     /// # Errors
-    /// When MPI cannot count what a root has to send, or there is not so much memory.
+    /// When there is not so much memory.
     pub fn prepare(
         ranks: &'a SimpleCommunicator,
         pattern: Pattern,
@@ -153,21 +153,7 @@ impl Messages {
 
 impl Collective {
     fn prepare(pattern: Pattern, n_ranks: u32, rank: Rank, size_max: u64) -> Result<Self, Failure> {
-        let all = size_max * u64::from(n_ranks);
-        let is_root = rank == 0;
-        let (out, inward) = match pattern {
-            Pattern::Scatter => (if is_root { all } else { 0 }, size_max),
-            Pattern::Gather => (size_max, if is_root { all } else { 0 }),
-            Pattern::Allgather => (size_max, all),
-            Pattern::Alltoall => (all, all),
-            _ => (0, 0),
-        };
-        if pattern != Pattern::Allreduce && all >= SIZE_BYTES_LIMIT {
-            let most = (SIZE_BYTES_LIMIT - 1) / u64::from(n_ranks);
-            return Err(Failure::usage(format!(
-                "{pattern} of {size_max} bytes among {n_ranks} ranks needs a buffer of {all} bytes, and MPI counts them with 32 bits; {most} bytes are the most"
-            )));
-        }
+        let (out, inward) = collective_bytes(pattern, n_ranks, rank, size_max);
         let n_numbers = if pattern == Pattern::Allreduce { (size_max as usize).div_ceil(NUMBER_BYTES) } else { 0 };
         Ok(Self {
             pattern,
@@ -195,6 +181,50 @@ impl Collective {
                 ranks.all_reduce_into(&self.numbers[..n_numbers], &mut self.sums[..n_numbers], SystemOperation::sum());
             }
         }
+    }
+}
+
+/// Whether MPI can count what the ranks of a collective hold together.
+///
+/// # Errors
+/// When it cannot, with the largest message that it can.
+pub fn check_counts(pattern: Pattern, n_ranks: u32, size_max: u64) -> Result<(), Failure> {
+    let all = size_max.saturating_mul(u64::from(n_ranks));
+    if !pattern.is_collective() || pattern == Pattern::Allreduce || all < SIZE_BYTES_LIMIT {
+        return Ok(());
+    }
+    let most = (SIZE_BYTES_LIMIT - 1) / u64::from(n_ranks);
+    Err(Failure::usage(format!(
+        "{pattern} of {size_max} bytes among {n_ranks} ranks needs a buffer of {all} bytes, and MPI counts them with 32 bits; {most} bytes are the most"
+    )))
+}
+
+/// Memory that this rank's buffers take, those of ping-pong included, which go before the exchange runs on its own.
+#[must_use]
+pub fn n_buffer_bytes(pattern: Pattern, n_ranks: u32, rank: Rank, seed: u64, size_max: u64) -> u64 {
+    let own = if pattern == Pattern::Allreduce {
+        2 * size_max
+    } else if pattern.is_collective() {
+        let (out, inward) = collective_bytes(pattern, n_ranks, rank, size_max);
+        out + inward
+    } else {
+        let steps = pattern.rounds(n_ranks, seed).steps(rank);
+        let n_receives = steps.iter().filter(|step| step.direction == Direction::Receive).count() as u64;
+        (1 + n_receives) * size_max
+    };
+    own + size_max
+}
+
+/// What a rank sends from and receives into.
+fn collective_bytes(pattern: Pattern, n_ranks: u32, rank: Rank, size_max: u64) -> (u64, u64) {
+    let all = size_max * u64::from(n_ranks);
+    let of_root = if rank == 0 { all } else { 0 };
+    match pattern {
+        Pattern::Scatter => (of_root, size_max),
+        Pattern::Gather => (size_max, of_root),
+        Pattern::Allgather => (size_max, all),
+        Pattern::Alltoall => (all, all),
+        _ => (0, 0),
     }
 }
 

@@ -13,17 +13,18 @@ use crate::Rank;
 use crate::ace::allotment::allot;
 use crate::ace::anomaly::{self, StepSpan};
 use crate::ace::application::{Application, Applications};
-use crate::ace::benchmark::{self, OwnExchange, PhaseOne, SIZE_MAX_LEAST, Subject};
+use crate::ace::benchmark::{self, Effort, OwnExchange, PhaseOne, SIZE_MAX_LEAST, Subject};
 use crate::ace::emulation::{self, Orders, Overhead, emulate};
-use crate::ace::exchange::Exchange;
+use crate::ace::exchange::{self, Exchange, n_buffer_bytes};
 use crate::ace::forecaster::Forecaster;
 use crate::ace::prediction::{Forecast, predict};
 use crate::ace::record::{self, Anomaly, Basis, ClockResult, Dispersion, Plan, RankResult};
 use crate::clock::Clock;
 use crate::failure::Failure;
+use crate::header::host_name;
 use crate::offset;
 use crate::outcome::{OutcomeError, Writer};
-use crate::session::{Ending, Session, gather, rank_of};
+use crate::session::{Ending, Session, gather, n_ranks_of, rank_of};
 use crate::work::Calibration;
 
 /// What is to be run, and how.
@@ -37,6 +38,8 @@ pub struct Settings {
     pub forecast_model: Spec,
     /// Of sizes, permutations and intervals.
     pub seed: u64,
+    /// How much phase one measures.
+    pub effort: Effort,
     /// Number of the cell, in a sweep.
     pub cell: Option<u32>,
 }
@@ -70,7 +73,9 @@ pub fn check(settings: &Settings, n_ranks: u32) -> Result<Vec<Vec<Rank>>, Failur
     for (application, ranks) in applications.applications.iter().zip(&allotted) {
         let named = |cause: &dyn Display| Failure::usage(format!("application `{}`: {cause}", application.name));
         application.pattern.check(application.mode, ranks.len() as u32).map_err(|cause| named(&cause))?;
-        application.size.draw(settings.seed).map_err(|cause| named(&cause))?;
+        let sizes = application.size.draw(settings.seed).map_err(|cause| named(&cause))?;
+        let size_max = sizes.into_iter().max().unwrap_or(0);
+        exchange::check_counts(application.pattern, ranks.len() as u32, size_max).map_err(|cause| named(&cause))?;
     }
     Ok(allotted)
 }
@@ -91,7 +96,8 @@ pub fn run(
     let mine = allotted.iter().position(|ranks| ranks.contains(&session.rank()));
     let color = mine.map_or_else(Color::undefined, |idx| Color::with_value(idx as i32));
     let ranks = world.split_by_color(color);
-    let mut member = session.agree(prepare(settings, mine.zip(ranks.as_ref())))?;
+    let n_on_host = n_ranks_of(&world.split_shared(0));
+    let mut member = session.agree(prepare(settings, mine.zip(ranks.as_ref()), n_on_host))?;
     let measured = phase_one(session, settings, &allotted, member.as_mut(), clock, tell)?;
     let plans = plans(settings, &allotted, &measured);
     session.agree(record_phase_one(settings, &measured, &plans, writer).map_err(Failure::of))?;
@@ -102,13 +108,29 @@ pub fn run(
 fn prepare<'a>(
     settings: &'a Settings,
     mine: Option<(usize, &'a SimpleCommunicator)>,
+    n_on_host: u32,
 ) -> Result<Option<Member<'a>>, Failure> {
     let Some((idx, ranks)) = mine else { return Ok(None) };
     let application = &settings.applications.applications[idx];
     let sizes = application.size.draw(settings.seed).map_err(Failure::usage)?;
     let size_max = sizes.iter().copied().max().unwrap_or(0).max(SIZE_MAX_LEAST);
+    let needed = n_buffer_bytes(application.pattern, n_ranks_of(ranks), rank_of(ranks), settings.seed, size_max);
+    // The kernel promises more than it has, and ends a process when it is held to that.
+    if let Some(share) = available_bytes().map(|bytes| bytes / u64::from(n_on_host)).filter(|&share| share < needed) {
+        return Err(Failure::work(format!(
+            "buffers of rank {} in application `{}` need {needed} bytes, and the memory left on {} is {share} bytes for each of its {n_on_host} ranks; send smaller messages, or run fewer ranks there",
+            rank_of(ranks), application.name, host_name()
+        )));
+    }
     let exchange = Exchange::prepare(ranks, application.pattern, application.mode, settings.seed, size_max)?;
     Ok(Some(Member { idx, application, sizes, exchange, own: OwnExchange::default() }))
+}
+
+/// Memory that this host can still give; `None` where the kernel does not say.
+fn available_bytes() -> Option<u64> {
+    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
+    let kibibytes = text.lines().find_map(|line| line.strip_prefix("MemAvailable:")?.trim().strip_suffix(" kB"))?;
+    kibibytes.parse::<u64>().ok().map(|kibibytes| kibibytes * 1_024)
 }
 
 /// Measures one application after the other, so that none is in another's way; each one's findings are known to all in the end.
@@ -124,7 +146,7 @@ fn phase_one(
     for idx in 0..allotted.len() {
         tell("phase one, applications", idx as u64, allotted.len() as u64);
         let measured = match member.as_deref_mut().filter(|member| member.idx == idx) {
-            Some(member) => benchmark_member(member, settings.seed, clock).map(Some),
+            Some(member) => benchmark_member(member, settings, clock).map(Some),
             None => Ok(None),
         };
         let measured = session.agree(measured)?;
@@ -136,9 +158,10 @@ fn phase_one(
     Ok(found)
 }
 
-fn benchmark_member(member: &mut Member<'_>, seed: u64, clock: &Clock) -> Result<PhaseOne, Failure> {
+fn benchmark_member(member: &mut Member<'_>, settings: &Settings, clock: &Clock) -> Result<PhaseOne, Failure> {
     let Member { application, sizes, exchange, .. } = member;
-    let (found, own) = benchmark::measure(Subject { application, sizes, seed, exchange }, clock)?;
+    let subject = Subject { application, sizes, seed: settings.seed, exchange, effort: settings.effort };
+    let (found, own) = benchmark::measure(subject, clock)?;
     member.own = own;
     Ok(found)
 }

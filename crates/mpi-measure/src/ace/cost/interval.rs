@@ -1,7 +1,8 @@
 //! Where alpha and beta of each segment lie, by a bootstrap of what sizes are off their lines.
 //!
-//! All segments' errors, each in units of its own size's scatter, are one stock to draw from: a segment of four sizes has
-//! only two degrees of freedom, too few to tell how wide its own are.
+//! Errors are in units of each size's own scatter. A segment of few sizes draws from the errors of all, since its own are too few to tell
+//! how wide they are. They are drawn with either sign (the wild bootstrap's, Liu 1988): times that were held up are off
+//! upward only, and would else shift an interval off its own line.
 
 use std::ops::Range;
 
@@ -15,6 +16,9 @@ use crate::statistics::{Interval, N_RESAMPLES, quantile_of_sorted, sorted};
 use super::Size;
 use super::line::Line;
 
+/// Sizes of a segment that draws from its own errors.
+const OWN_SIZES_MIN: usize = 8;
+
 /// For each part alpha's and beta's interval.
 pub(super) fn intervals(
     sizes: &[Size],
@@ -23,35 +27,48 @@ pub(super) fn intervals(
     confidence: Confidence,
     seed: u64,
 ) -> Vec<[Interval; 2]> {
-    let errors = errors(sizes, parts, lines, confidence);
+    let fitted: Vec<(&[Size], Line)> =
+        parts.iter().zip(lines).map(|(part, line)| (&sizes[part.clone()], *line)).collect();
+    let common = errors(&fitted, confidence);
     let mut chance = ChaCha8Rng::seed_from_u64(seed);
-    let of_part = |(part, line): (&Range<usize>, &Line)| {
-        let mut drawn = sizes[part.clone()].to_vec();
-        let mut found = [Vec::with_capacity(N_RESAMPLES), Vec::with_capacity(N_RESAMPLES)];
-        for _ in 0..N_RESAMPLES {
-            for (drawn, size) in drawn.iter_mut().zip(&sizes[part.clone()]) {
-                let error = errors[chance.random_range(0..errors.len())];
-                drawn.span = line.near(size) * (error * size.scatter).exp();
-            }
-            let line = Line::fit(&drawn);
-            found[0].push(line.alpha);
-            found[1].push(line.beta);
-        }
-        found.map(|values| middle(&values, confidence))
+    let of_part = |part: &(&[Size], Line)| {
+        let own = (part.0.len() >= OWN_SIZES_MIN).then(|| errors(&[*part], confidence));
+        of_line(*part, own.as_ref().unwrap_or(&common), confidence, &mut chance)
     };
-    parts.iter().zip(lines).map(of_part).collect()
+    fitted.iter().map(of_part).collect()
 }
 
-/// What all sizes are off their lines, widened for the parameters that were fitted to them and for how few they are.
-fn errors(sizes: &[Size], parts: &[Range<usize>], lines: &[Line], confidence: Confidence) -> Vec<f64> {
-    let off = |(part, line): (&Range<usize>, &Line)| -> Vec<f64> {
-        sizes[part.clone()].iter().map(|size| line.off(size) / size.scatter).collect()
+fn of_line(
+    (sizes, line): (&[Size], Line),
+    errors: &[f64],
+    confidence: Confidence,
+    chance: &mut ChaCha8Rng,
+) -> [Interval; 2] {
+    let mut drawn = sizes.to_vec();
+    let mut found = [Vec::with_capacity(N_RESAMPLES), Vec::with_capacity(N_RESAMPLES)];
+    for _ in 0..N_RESAMPLES {
+        for (drawn, size) in drawn.iter_mut().zip(sizes) {
+            let error = errors[chance.random_range(0..errors.len())];
+            let signed = if chance.random() { error } else { -error };
+            drawn.span = line.near(size) * (signed * size.scatter).exp();
+        }
+        let line = Line::fit(&drawn);
+        found[0].push(line.alpha);
+        found[1].push(line.beta);
+    }
+    found.map(|values| middle(&values, confidence))
+}
+
+/// What sizes are off their lines, widened for the parameters that were fitted to them and for how few they are.
+fn errors(parts: &[(&[Size], Line)], confidence: Confidence) -> Vec<f64> {
+    let off = |(sizes, line): &(&[Size], Line)| -> Vec<f64> {
+        sizes.iter().map(|size| line.off(size) / size.scatter).collect()
     };
-    let errors: Vec<f64> = parts.iter().zip(lines).flat_map(off).collect();
-    let n_free: usize = lines.iter().map(|line| line.n_free()).sum();
+    let errors: Vec<f64> = parts.iter().flat_map(off).collect();
+    let n_free: usize = parts.iter().map(|(_, line)| line.n_free()).sum();
     // A part has four sizes or more and two parameters at most, so that something is left.
-    let freedom = sizes.len().saturating_sub(n_free).max(1) as f64;
-    let widened = (sizes.len() as f64 / freedom).sqrt() * small_sample(freedom, confidence);
+    let freedom = errors.len().saturating_sub(n_free).max(1) as f64;
+    let widened = (errors.len() as f64 / freedom).sqrt() * small_sample(freedom, confidence);
     errors.iter().map(|error| error * widened).collect()
 }
 
