@@ -98,7 +98,14 @@ mod tests {
 
     fn spread(median_ns: f64) -> Spread {
         let interval = Interval { low: 0.99 * median_ns, high: 1.01 * median_ns };
-        Spread { median_ns, interval, p05_ns: 0.95 * median_ns, p95_ns: 1.05 * median_ns }
+        Spread {
+            median_ns,
+            interval,
+            midmean_ns: median_ns,
+            midmean_interval: interval,
+            p05_ns: 0.95 * median_ns,
+            p95_ns: 1.05 * median_ns,
+        }
     }
 
     fn header() -> Header {

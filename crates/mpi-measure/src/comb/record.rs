@@ -6,7 +6,7 @@ use units::{ByteCount, Confidence};
 use super::availability::Availability;
 use super::pairing::Pair;
 use crate::Rank;
-use crate::statistics::{Interval, bootstrap, median, quantile};
+use crate::statistics::{Interval, bootstrap, median, quantile, sorted};
 
 /// Kind of [`PingPong`] records.
 pub const PING_PONG: &str = "comb.ping_pong";
@@ -31,6 +31,11 @@ pub struct Spread {
     pub median_ns: f64,
     /// Where the median lies, with the confidence of the run.
     pub interval: Interval,
+    /// Mean of the middle half. Where transfers take one of two ways, each with its own time, it lies between them by how often each
+    /// was taken, and a median jumps from one to the other.
+    pub midmean_ns: f64,
+    /// Where that lies.
+    pub midmean_interval: Interval,
     /// A twentieth was shorter.
     pub p05_ns: f64,
     /// A twentieth was longer.
@@ -184,16 +189,31 @@ impl Spread {
         Some(Self {
             median_ns: median(spans_ns)?,
             interval: bootstrap(spans_ns, median, confidence, seed)?,
+            midmean_ns: midmean(spans_ns)?,
+            midmean_interval: bootstrap(spans_ns, midmean, confidence, seed)?,
             p05_ns: quantile(spans_ns, 0.05)?,
             p95_ns: quantile(spans_ns, 0.95)?,
         })
     }
 }
 
-impl PostWorkWait {
-    /// Median time from the first call to the end of waiting.
-    #[must_use]
-    pub fn cycle_ns(&self) -> f64 {
-        self.post.median_ns + self.work.median_ns + self.wait.median_ns
+/// The mean of those that are left without the lowest and the highest quarter; `None` when there are none.
+fn midmean(values: &[f64]) -> Option<f64> {
+    let sorted = sorted(values);
+    let n_out = sorted.len() / 4;
+    let middle = &sorted[n_out..sorted.len() - n_out];
+    (!middle.is_empty()).then(|| middle.iter().sum::<f64>() / middle.len() as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_midmean_lies_between_two_modes_and_out_of_the_reach_of_wild_values() {
+        assert_eq!(midmean(&[1.0, 3.0, 1.0, 3.0, 1.0, 3.0, 1.0, 3.0]), Some(2.0));
+        assert_eq!(midmean(&[2.0, 1e9, 1.0, 3.0, 2.0, 2.0, -1e9, 2.0]), Some(2.0));
+        assert_eq!(midmean(&[4.0]), Some(4.0));
+        assert_eq!(midmean(&[]), None);
     }
 }

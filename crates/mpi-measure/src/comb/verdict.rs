@@ -6,7 +6,7 @@
 //! and says why.
 //!
 //! The rules go by points whose work takes at least [`LONG_WORK`] times as long as the whole transfer without work, where a
-//! library that makes progress has had the time for it. What calls take with empty messages is no part of a transfer and is
+//! library that makes progress has had the time for it, and by midmeans. What calls take with empty messages is no part of a transfer and is
 //! left out of all shares.
 
 use std::fmt;
@@ -186,22 +186,24 @@ fn too_short(transfer: &Transfer) -> String {
 
 fn progress(transfer: &Transfer, long: &[&PostWorkWait], conditions: &Conditions) -> Progress {
     let (post, wait) = (pooled(long, |point| &point.post), pooled(long, |point| &point.wait));
-    let calls_ns = transfer.empty_wait.median_ns;
-    let open_ns = transfer.whole.median_ns - post.ratio - calls_ns;
+    let calls_ns = transfer.empty_wait.midmean_ns;
+    let open_ns = transfer.whole.midmean_ns - post.ratio - calls_ns;
     if open_ns < tellable_ns(conditions) {
         let reason = format!(
             "of a transfer of {:.2} us, posting takes {:.2} us and a wait for an empty message {:.2} us: too little is left that could go on",
-            transfer.whole.median_ns / 1e3,
+            transfer.whole.midmean_ns / 1e3,
             post.ratio / 1e3,
             calls_ns / 1e3
         );
         return Progress::Undecided { reason };
     }
     // The least that can be left of the most that there is, and the other way round.
-    let most_ns = (transfer.whole.interval.high - post.interval.low - transfer.empty_wait.interval.low).max(1.0);
-    let least_ns = (transfer.whole.interval.low - post.interval.high - transfer.empty_wait.interval.high).max(1.0);
-    let low_ns = wait.interval.low - transfer.empty_wait.interval.high;
-    let high_ns = wait.interval.high - transfer.empty_wait.interval.low;
+    let most_ns =
+        (transfer.whole.midmean_interval.high - post.interval.low - transfer.empty_wait.midmean_interval.low).max(1.0);
+    let least_ns =
+        (transfer.whole.midmean_interval.low - post.interval.high - transfer.empty_wait.midmean_interval.high).max(1.0);
+    let low_ns = wait.interval.low - transfer.empty_wait.midmean_interval.high;
+    let high_ns = wait.interval.high - transfer.empty_wait.midmean_interval.low;
     let left = Share {
         ratio: (wait.ratio - calls_ns) / open_ns,
         interval: Interval {
@@ -225,21 +227,21 @@ fn progress(transfer: &Transfer, long: &[&PostWorkWait], conditions: &Conditions
 
 fn posting(transfer: &Transfer, long: &[&PostWorkWait], conditions: &Conditions) -> Posting {
     let copy = &transfer.copy;
-    if copy.median_ns < tellable_ns(conditions) {
+    if copy.midmean_ns < tellable_ns(conditions) {
         let reason = format!(
             "a copy of {} takes {:.0} ns, too little to tell",
             ByteCount::new(transfer.size_bytes),
-            copy.median_ns
+            copy.midmean_ns
         );
         return Posting::Undecided { reason };
     }
     let post = pooled(long, |point| &point.post);
     let empty = &transfer.empty_post;
     let of_copy = Share {
-        ratio: (post.ratio - empty.median_ns) / copy.median_ns,
+        ratio: (post.ratio - empty.midmean_ns) / copy.midmean_ns,
         interval: Interval {
-            low: (post.interval.low - empty.interval.high) / copy.interval.high,
-            high: (post.interval.high - empty.interval.low) / copy.interval.low,
+            low: (post.interval.low - empty.midmean_interval.high) / copy.midmean_interval.high,
+            high: (post.interval.high - empty.midmean_interval.low) / copy.midmean_interval.low,
         },
     };
     if of_copy.interval.low >= COPIES_MIN {
@@ -269,15 +271,18 @@ fn cost(transfer: &Transfer, long: &[&PostWorkWait]) -> Cost {
     }
 }
 
-/// A phase over several points: middles of medians and of the ends of their intervals, in nanoseconds.
+/// A phase over several points: middles of their midmeans and of the ends of their intervals, in nanoseconds.
 fn pooled(points: &[&PostWorkWait], phase: impl Fn(&PostWorkWait) -> &Spread) -> Share {
     let middle = |part: fn(&Spread) -> f64| {
         let parts: Vec<f64> = points.iter().map(|point| part(phase(point))).collect();
         median(&parts).unwrap_or(f64::NAN)
     };
     Share {
-        ratio: middle(|spread| spread.median_ns),
-        interval: Interval { low: middle(|spread| spread.interval.low), high: middle(|spread| spread.interval.high) },
+        ratio: middle(|spread| spread.midmean_ns),
+        interval: Interval {
+            low: middle(|spread| spread.midmean_interval.low),
+            high: middle(|spread| spread.midmean_interval.high),
+        },
     }
 }
 
@@ -356,7 +361,9 @@ mod tests {
     /// Times that vary by `noise` of themselves.
     fn spread(median_ns: f64, noise: f64) -> Spread {
         let at = |factor: f64| median_ns + factor * noise * median_ns.abs();
-        Spread { median_ns, interval: Interval { low: at(-0.2), high: at(0.2) }, p05_ns: at(-1.0), p95_ns: at(1.0) }
+        let interval = Interval { low: at(-0.2), high: at(0.2) };
+        let (midmean_ns, midmean_interval) = (median_ns, interval);
+        Spread { median_ns, interval, midmean_ns, midmean_interval, p05_ns: at(-1.0), p95_ns: at(1.0) }
     }
 
     /// A library of which is known what it does with a transfer of 100 us.
