@@ -4,7 +4,7 @@ TARGET_DIR := $(or $(CARGO_TARGET_DIR),target)
 export CARGO_TARGET_DIR := $(abspath $(TARGET_DIR))
 
 .DEFAULT_GOAL := help
-.PHONY: help run test fuzz lint bench web build mpi python screenshots clean
+.PHONY: help run test fuzz lint bench web build mpi python screenshots study clean
 
 help: ## Lists the targets.
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -41,6 +41,9 @@ python: ## Builds the Python package and installs it into .venv.
 
 screenshots: build ## Makes the README's pictures of the page and the terminal view.
 	@scripts/screenshots.sh
+
+study: build ## Makes the study of host load and the README's table from its traces (RECORD=1 records them anew, 80 minutes).
+	@scripts/study.sh $(if $(RECORD),--record)
 
 clean: ## Removes everything that was built or fetched into this folder.
 	@cargo clean

@@ -14,12 +14,13 @@ scripts/python-venv.sh bench/requirements.txt
 scripts/python-package.sh release
 cargo build --release --locked -p bench --features skaters
 cargo bench --locked -p predict --bench ar --bench fleet
+cargo bench --locked -p crossval
 cargo bench --locked -p sensor --bench snmp
 .venv/bin/python bench/fit_peers.py
 .venv/bin/python bench/step_peers.py
 .venv/bin/python bench/fleet_rates.py
 .venv/bin/python bench/python_cost.py
-.venv/bin/python bench/accuracy.py
+.venv/bin/python bench/crossval.py --binary "$binary"
 .venv/bin/python bench/payload.py --binary "$binary"
 .venv/bin/python bench/streams.py --binary "$binary"
 .venv/bin/python bench/node_cost.py --binary "$binary" --seconds "${FORETOP_BENCH_SECONDS:-600}"

@@ -17,6 +17,7 @@ run cargo clippy --all-targets --locked -- -D warnings
 run scripts/mpi.sh clippy openmpi
 run .venv/bin/ruff check
 run .venv/bin/ruff format --check
+run python3 scripts/study_table.py --check
 run env --chdir=python ../.venv/bin/mypy
 run npm --prefix web run lint
 run shellcheck --external-sources .ci/run scripts/*.sh

@@ -19,7 +19,7 @@ part() {
 # An ignored test outside these files would be run by nobody.
 every_ignored_test_has_a_part() {
     local stray
-    stray=$(grep -rn --include='*.rs' '#\[ignore' crates apps | grep -v '/tests/it/\(nats\|node_exporter\|prometheus\|root\|snmpd\)\(/[a-z_]*\)\?\.rs:' || true)
+    stray=$(grep -rn --include='*.rs' '#\[ignore' crates apps | grep -v '/tests/it/\(mpi\|nats\|node_exporter\|prometheus\|root\|snmpd\)\(/[a-z_]*\)\?\.rs:' || true)
     if [ -n "$stray" ]; then
         printf 'ignored tests that no part of scripts/test.sh runs:\n%s\n' "$stray" >&2
         return 1
@@ -53,6 +53,7 @@ cargo test --locked
 
 part "programs under Open MPI and MPICH"
 scripts/mpi.sh test
+FORETOP_MPI_TESTED="$CARGO_TARGET_DIR/mpi" cargo test --locked --test it -- --ignored mpi::
 
 part "Python package"
 scripts/python-venv.sh python/requirements.txt

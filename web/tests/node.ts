@@ -6,7 +6,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 
-const BINARY = process.env["FORETOP_BIN"] ?? join(import.meta.dirname, "../../target/release/foretop");
+/** What is tested. */
+export const BINARY = process.env["FORETOP_BIN"] ?? join(import.meta.dirname, "../../target/release/foretop");
 const ADDRESS = /http:\/\/(127\.0\.0\.1:\d+)\//;
 
 /** A write beyond the limit on the size of files shall fail, as on a full disk, and not end the process. */

@@ -97,7 +97,7 @@ pub fn run_alone<A: Parser>(body: impl FnOnce(A) -> Result<(), Failure>) -> Exit
 
 /// This process's position among those that a launcher started; `None` where none did.
 fn launched_rank() -> Option<u32> {
-    // In the order in which one launcher within another has the last word.
+    // Set by Open MPI, by launchers with PMIx, and by Hydra and others with PMI.
     let positions = ["OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK"];
     positions.iter().find_map(|name| std::env::var(name).ok()?.parse().ok())
 }

@@ -11,7 +11,7 @@ fn main() -> Result<()> {
     let mut arguments = std::env::args().skip(1);
     let (text, n) = arguments.next().zip(arguments.next()).context("usage: bench-fit MODEL N")?;
     let spec: Spec = text.parse()?;
-    let samples = trace::read(trace::TIMED)?.samples;
+    let samples = trace::samples()?;
     let n: usize = n.parse().with_context(|| format!("`{n}` is no number of samples"))?;
     let samples = samples.get(..n).with_context(|| format!("the trace has {} samples", samples.len()))?;
     let model = fit(&spec, samples)?;

@@ -10,7 +10,7 @@ use serde_json::json;
 const N_BEFORE: usize = 600;
 
 fn main() -> Result<()> {
-    let samples = trace::read(trace::TIMED)?.samples;
+    let samples = trace::samples()?;
     let time = |n_leads| {
         let mut forecaster = skaters::laplace(n_leads);
         samples[..N_BEFORE].iter().for_each(|sample| drop(forecaster.step(*sample)));

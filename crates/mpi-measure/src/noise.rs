@@ -65,7 +65,7 @@ pub fn assumptions() -> Vec<String> {
     [
         "undisturbed work always takes the same time, but for the core's frequency, which moves slowly",
         "a quarter of the quanta of each thousand, at least, are undisturbed",
-        "what the latest rank of an iteration is late by, all ranks lose",
+        "an iteration with a late rank delays all ranks, and what they lose is what they take beyond their medians",
     ]
     .map(str::to_owned)
     .to_vec()

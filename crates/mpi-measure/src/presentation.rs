@@ -39,7 +39,7 @@ pub fn table(outcome: &Outcome) -> Result<String, PresentationError> {
 /// [`PresentationError`] when the result is of no known program, or not of its form.
 pub fn pictures(outcome: &Outcome) -> Result<Vec<(String, Picture)>, PresentationError> {
     match outcome.header.program.as_str() {
-        //ACE
+        "ace" => Ok(ace::plot::pictures(outcome)?),
         "comb" => Ok(comb::pictures(outcome)?),
         "noise" => Ok(noise::pictures(outcome)?),
         other => Err(PresentationError::Program { program: other.to_owned() }),

@@ -24,6 +24,9 @@ struct Arguments {
     /// Sizes of messages [default: 1KiB,16KiB,128KiB,1MiB]
     #[arg(long, value_delimiter = ',', value_name = "SIZE,...")]
     size: Vec<ByteCount>,
+    /// Batches of round trips for each size up to the largest [default: 51, quick: 15]
+    #[arg(long, value_name = "N")]
+    trips: Option<u32>,
     /// Who is with whom
     #[arg(long, value_enum, default_value_t)]
     pairing: Pairing,
@@ -49,7 +52,7 @@ struct PostWorkWait {
     /// Lengths of work [default: none, and nine around the time of a transfer]
     #[arg(long, value_delimiter = ',', value_name = "TIME,...", value_parser = span::parse)]
     work: Vec<Duration>,
-    /// How often each is repeated [default: 51, quick: 15]
+    /// How often each is repeated [default: 151, quick: 15]
     #[arg(long, value_name = "N")]
     cycles: Option<u32>,
     /// Let the supporting rank work as well, rather than wait for its messages at once
@@ -66,7 +69,7 @@ struct Polling {
     /// Messages under way in each direction [default: 4]
     #[arg(long, value_name = "N")]
     queue: Option<u32>,
-    /// How often each interval is repeated [default: 15, quick: 7]
+    /// How often each interval is repeated [default: 25, quick: 7]
     #[arg(long, value_name = "N")]
     repetitions: Option<u32>,
     /// Aim for the length of a repetition [default: 8ms, quick: 3ms]
@@ -140,16 +143,16 @@ impl Arguments {
             pairing: self.pairing.into(),
             sizes: self.sizes(),
             confidence: self.confidence,
-            n_trip_batches: of(51, 15),
+            n_trip_batches: self.trips.unwrap_or(of(51, 15)),
             pww: plan::PostWorkWaitPlan {
                 intervals: self.pww.work.clone(),
-                n_cycles: self.pww.cycles.unwrap_or(of(51, 15)),
+                n_cycles: self.pww.cycles.unwrap_or(of(151, 15)),
                 is_mutual: self.pww.both_work,
             },
             polling: plan::PollingPlan {
                 queue: self.polling.queue.unwrap_or(4),
                 intervals: self.polling.poll_interval.clone(),
-                n_repetitions: self.polling.repetitions.unwrap_or(of(15, 7)),
+                n_repetitions: self.polling.repetitions.unwrap_or(of(25, 7)),
                 span: self.polling.span.unwrap_or(Duration::from_millis(if self.quick { 3 } else { 8 })),
             },
             buffering: plan::BufferingPlan {
@@ -169,6 +172,7 @@ impl Arguments {
     fn check_contradictions(&self) -> Result<(), Failure> {
         let (pww, polling, buffering) = (&self.pww, &self.polling, &self.buffering);
         let flags = [
+            ("--trips", self.trips.is_some(), Method::PingPong),
             ("--work", !pww.work.is_empty(), Method::Pww),
             ("--cycles", pww.cycles.is_some(), Method::Pww),
             ("--both-work", pww.both_work, Method::Pww),
@@ -179,8 +183,8 @@ impl Arguments {
             ("--buffer", buffering.buffer.is_some(), Method::Buffering),
             ("--batches", buffering.batches.is_some(), Method::Buffering),
         ];
-        let is_idle = |method| !self.method.is_empty() && !self.method.contains(&method);
-        match flags.into_iter().find(|&(_, is_given, method)| is_given && is_idle(method)) {
+        let is_unused = |method| !self.method.is_empty() && !self.method.contains(&method);
+        match flags.into_iter().find(|&(_, is_given, method)| is_given && is_unused(method)) {
             Some((flag, _, method)) => Err(Failure::usage(format!(
                 "{flag} is for --method {}, which is not asked for: add that method or leave {flag} out",
                 plan::Method::from(method)

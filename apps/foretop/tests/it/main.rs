@@ -10,6 +10,7 @@ mod feeds;
 mod fit;
 mod kill;
 mod load;
+mod mpi;
 mod node;
 mod predict;
 mod prometheus;

@@ -2,10 +2,11 @@
 
 use picture::{Anchor, Axis, Chart, Colour, Frame, Mark, Picture, Place, Scale, Shape};
 
-const WIDTH: f64 = 860.0;
+/// Of a chart, without the names beside it.
+const WIDTH: f64 = 560.0;
 const HEIGHT: f64 = 420.0;
-/// To the right of a chart, for the names of its lines.
-const LEGEND_WIDTH: f64 = 300.0;
+/// Between a chart and a name beside it: a piece of the line that it is of.
+const NAME_INDENT: f64 = 24.0;
 const TEXT_SIZE: f64 = 12.0;
 const LINE_HEIGHT: f64 = 18.0;
 /// A letter of a model's text, on average, and somewhat more.
@@ -39,7 +40,7 @@ pub(crate) struct Line {
 
 /// Lines over leads, with a dashed line across where something is wanted.
 pub(crate) fn over_leads(title: &str, caption: &str, label: &str, lines: &[Line], bound: f64) -> Picture {
-    let mut picture = Picture::blank(WIDTH, HEIGHT);
+    let mut picture = Picture::blank(WIDTH + room_for(lines.iter().map(|line| line.name.as_str())), HEIGHT);
     let (xs, ys): (Vec<f64>, Vec<f64>) = lines.iter().flat_map(|line| &line.points).copied().unzip();
     let tracks = lines.iter().zip(COLOURS.iter().cycle());
     let chart = Chart {
@@ -51,19 +52,19 @@ pub(crate) fn over_leads(title: &str, caption: &str, label: &str, lines: &[Line]
             .chain(tracks.map(|(line, colour)| Mark::Track(line.points.clone(), *colour)))
             .collect(),
     };
-    chart.draw(&mut picture, frame(WIDTH - LEGEND_WIDTH));
+    chart.draw(&mut picture, frame());
     for (row, (line, colour)) in lines.iter().zip(COLOURS.iter().cycle()).enumerate() {
         let y = 60.0 + row as f64 * LINE_HEIGHT;
-        let x = WIDTH - LEGEND_WIDTH;
-        picture.shapes.push(straight(Place { x, y: y - 4.0 }, Place { x: x + 18.0, y: y - 4.0 }, *colour, 2.0));
-        picture.write(line.name.clone(), Place { x: x + 24.0, y }, TEXT_SIZE);
+        let (start, end) = (Place { x: WIDTH, y: y - 4.0 }, Place { x: WIDTH + 18.0, y: y - 4.0 });
+        picture.shapes.push(straight(start, end, *colour, 2.0));
+        picture.write(line.name.clone(), Place { x: WIDTH + NAME_INDENT, y }, TEXT_SIZE);
     }
     picture
 }
 
 /// Named points: what a step costs, and what it gains.
 pub(crate) fn costs(title: &str, label: &str, points: &[(String, f64, f64)]) -> Picture {
-    let mut picture = Picture::blank(WIDTH, HEIGHT);
+    let mut picture = Picture::blank(WIDTH + room_for(points.iter().map(|(name, ..)| name.as_str())), HEIGHT);
     let chart = Chart {
         title: title.to_owned(),
         caption: "Lower is more accurate, left is cheaper.".to_owned(),
@@ -72,7 +73,7 @@ pub(crate) fn costs(title: &str, label: &str, points: &[(String, f64, f64)]) -> 
         marks: points.iter().map(|(name, x, y)| Mark::Named((*x, *y), name.clone())).collect(),
     };
     // Names reach beyond the last point.
-    chart.draw(&mut picture, frame(WIDTH - 0.7 * LEGEND_WIDTH));
+    chart.draw(&mut picture, frame());
     picture
 }
 
@@ -82,8 +83,7 @@ pub(crate) fn critical_difference(models: &[(String, f64)], difference: f64) -> 
     sorted.sort_by(|a, b| a.1.total_cmp(&b.1));
     let groups = groups(&sorted.iter().map(|(_, rank)| *rank).collect::<Vec<_>>(), difference);
     let n_left = sorted.len().div_ceil(2);
-    let n_letters = sorted.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
-    let margin = MARGIN + LETTER_WIDTH * n_letters as f64;
+    let margin = MARGIN + width_of(sorted.iter().map(|(name, _)| name.as_str()));
     let (left, right) = (margin, margin + RANKS_WIDTH);
     let x = |rank: f64| left + (rank - 1.0) / (sorted.len() as f64 - 1.0).max(1.0) * (right - left);
     let axis = 70.0;
@@ -130,8 +130,18 @@ pub(crate) fn groups(ranks: &[f64], difference: f64) -> Vec<(usize, usize)> {
     groups
 }
 
-fn frame(width: f64) -> Frame {
-    Frame { corner: Place { x: 0.0, y: 0.0 }, width, height: HEIGHT }
+fn frame() -> Frame {
+    Frame { corner: Place { x: 0.0, y: 0.0 }, width: WIDTH, height: HEIGHT }
+}
+
+/// To the right of a chart, for the longest of the names.
+fn room_for<'n>(names: impl Iterator<Item = &'n str>) -> f64 {
+    NAME_INDENT + width_of(names)
+}
+
+fn width_of<'n>(names: impl Iterator<Item = &'n str>) -> f64 {
+    let n_letters = names.map(|name| name.chars().count()).max().unwrap_or(0);
+    LETTER_WIDTH * n_letters as f64
 }
 
 fn straight(from: Place, to: Place, colour: Colour, width: f64) -> Shape {

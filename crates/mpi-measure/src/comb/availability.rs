@@ -72,6 +72,17 @@ pub enum Hindrance {
         /// What the clock needs.
         shortest_ns: f64,
     },
+    /// The work was not with messages either.
+    #[error(
+        "{n_received:.0} messages came in a repetition, and {needed:.0} would be few: \
+         the partner did not run, or a message takes longer than a repetition"
+    )]
+    Silent {
+        /// At the median.
+        n_received: f64,
+        /// Twice the queue.
+        needed: f64,
+    },
     /// No interval can be made.
     #[error("{n} repetitions are too few for an interval: at least {N_REPETITIONS_MIN} are needed")]
     TooFew {
@@ -120,7 +131,7 @@ impl Estimator {
                 Availability::Measured { ratio, interval: Interval { low: interval.low, high: interval.high.min(1.0) } }
             }
             Ok((_, interval)) => Availability::AtLeast { ratio: interval.low },
-            Err(hindrance) => Availability::NotMeasurable { reason: hindrance.to_string() },
+            Err(hindrance) => Availability::hindered(&hindrance),
         }
     }
 
@@ -158,10 +169,16 @@ impl Estimator {
 }
 
 impl Availability {
+    /// That of a measurement that means nothing.
+    #[must_use]
+    pub fn hindered(hindrance: &Hindrance) -> Self {
+        Self::NotMeasurable { reason: hindrance.to_string() }
+    }
+
     /// That of a run without work.
     #[must_use]
     pub fn without_work() -> Self {
-        Self::NotMeasurable { reason: Hindrance::NoWork.to_string() }
+        Self::hindered(&Hindrance::NoWork)
     }
 
     /// Where it lies; `None` where nothing is known.
@@ -189,7 +206,8 @@ impl fmt::Display for Availability {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Measured { ratio, interval } => write!(f, "{ratio:.3} [{:.3}, {:.3}]", interval.low, interval.high),
-            Self::AtLeast { ratio } => write!(f, "at least {ratio:.3}"),
+            // Rounded down: what is said holds.
+            Self::AtLeast { ratio } => write!(f, "at least {:.3}", (1e3 * ratio).floor() / 1e3),
             Self::NotMeasurable { reason } => write!(f, "not measurable: {reason}"),
         }
     }

@@ -7,6 +7,7 @@ use units::Confidence;
 
 use super::availability::Estimator;
 use super::pairing::Pair;
+use super::presence::Presence;
 use super::record::Spread;
 use crate::Rank;
 use crate::clock::{Clock, ClockQuality};
@@ -67,6 +68,12 @@ impl Bench<'_> {
                 turn(n_turns);
             }
         })
+    }
+
+    /// For the windows of a measurement.
+    #[must_use]
+    pub fn presence(&self) -> Presence<'_> {
+        Presence::new(self.clock)
     }
 
     /// For availabilities.

@@ -12,8 +12,9 @@ use rand_chacha::ChaCha8Rng;
 use super::bench::Bench;
 use super::lane::Lane;
 use super::plan::BufferingPlan;
+use super::presence::Presence;
 use super::record::Buffering;
-use super::together::{gather_quietly, start_together};
+use super::together::{gather_quietly, start_together, worst_of_pair};
 use crate::failure::Failure;
 use crate::statistics::{Interval, bootstrap, median};
 
@@ -38,15 +39,17 @@ struct Spans {
 /// When the consumer's sum is not the producer's: messages did not carry what was sent. On the worker of that pair.
 pub fn measure(bench: &Bench, plan: &BufferingPlan) -> Result<Option<Buffering>, Failure> {
     let mut spans = Spans::default();
+    let mut presence = bench.presence();
     for idx in 0..plan.n_repetitions {
         spans.alone.push(alone(bench, plan));
         let order = if idx % 2 == 0 { [1, 2] } else { [2, 1] };
         for n_buffers in order {
-            let (span_ns, total) = stream(bench, plan, n_buffers);
+            let (span_ns, total) = stream(bench, plan, n_buffers, &mut presence);
             if n_buffers == 1 { &mut spans.single } else { &mut spans.double }.push(span_ns);
             spans.totals.push(total);
         }
     }
+    let away_ratio = worst_of_pair(bench, presence.take_away_ratio());
     let partner = bench.ranks.process_at_rank(bench.partner() as i32);
     if !bench.is_worker() {
         for list in [&spans.alone, &spans.single, &spans.double, &spans.totals] {
@@ -62,7 +65,8 @@ pub fn measure(bench: &Bench, plan: &BufferingPlan) -> Result<Option<Buffering>,
             bench.pair.worker, bench.pair.support
         )));
     }
-    Ok(Some(record(bench, plan, &spans.alone, &Spans { alone, single, double, totals }, expected)))
+    let consumer = Spans { alone, single, double, totals };
+    Ok(Some(record(bench, plan, &spans.alone, &consumer, expected, away_ratio)))
 }
 
 /// Producing on the producer and summing on the consumer, each by itself.
@@ -88,7 +92,7 @@ fn alone(bench: &Bench, plan: &BufferingPlan) -> f64 {
 }
 
 /// One stream: how long it took on this side, and on the consumer what it added up to.
-fn stream(bench: &Bench, plan: &BufferingPlan, n_buffers: u32) -> (f64, f64) {
+fn stream(bench: &Bench, plan: &BufferingPlan, n_buffers: u32, presence: &mut Presence) -> (f64, f64) {
     let (ranks, partner, length) = (bench.ranks, bench.partner(), n_values(plan));
     let mut total = 0.0;
     let span_ns = if bench.is_worker() {
@@ -96,13 +100,13 @@ fn stream(bench: &Bench, plan: &BufferingPlan, n_buffers: u32) -> (f64, f64) {
         let mut clear = Lane::receiving(ranks, partner, CLEAR_TAG, n_buffers, 0, 0);
         clear.post_all();
         start_together(ranks);
-        bench.time(|| produce(plan.n_batches, numbers, clear, chance(bench)))
+        bench.time(|| presence.watch(|| produce(plan.n_batches, numbers, clear, chance(bench))))
     } else {
         let mut numbers = Lane::receiving(ranks, partner, NUMBERS_TAG, n_buffers, length, 0.0);
         let clear = Lane::sending(ranks, partner, CLEAR_TAG, n_buffers, 0, 0);
         numbers.post_all();
         start_together(ranks);
-        bench.time(|| total = consume(plan.n_batches, numbers, clear))
+        bench.time(|| total = presence.watch(|| consume(plan.n_batches, numbers, clear)))
     };
     (span_ns, total)
 }
@@ -169,7 +173,14 @@ fn sum(buffer: &[f64]) -> f64 {
     buffer.iter().sum()
 }
 
-fn record(bench: &Bench, plan: &BufferingPlan, produce: &[f64], consumer: &Spans, total: f64) -> Buffering {
+fn record(
+    bench: &Bench,
+    plan: &BufferingPlan,
+    produce: &[f64],
+    consumer: &Spans,
+    total: f64,
+    away_ratio: f64,
+) -> Buffering {
     let speedups: Vec<f64> =
         consumer.single.iter().zip(&consumer.double).map(|(single, double)| single / double).collect();
     let longer = produce.iter().zip(&consumer.alone).map(|(produce, sum)| produce.max(*sum));
@@ -181,6 +192,7 @@ fn record(bench: &Bench, plan: &BufferingPlan, produce: &[f64], consumer: &Spans
         buffer_bytes: plan.size.bytes(),
         n_values: u64::from(plan.n_batches) * n_values(plan) as u64,
         n_repetitions: produce.len() as u64,
+        away_ratio,
         produce: bench.spread(produce),
         sum: bench.spread(&consumer.alone),
         single: bench.spread(&consumer.single),

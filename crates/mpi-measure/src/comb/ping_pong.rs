@@ -5,7 +5,7 @@ use mpi::topology::Communicator;
 
 use super::bench::Bench;
 use super::record::PingPong;
-use super::together::start_together;
+use super::together::{start_together, worst_of_pair};
 
 /// Trips that are timed together: a single short one is a few looks at the clock.
 const N_TRIPS: u64 = 10;
@@ -36,13 +36,16 @@ pub fn measure(bench: &Bench, size_bytes: u64, n_batches: u32) -> Option<PingPon
     for _ in 0..N_WARMING {
         batch();
     }
-    let halves: Vec<f64> = (0..n_batches).map(|_| batch() / (2 * n_trips) as f64).collect();
+    let mut presence = bench.presence();
+    let halves: Vec<f64> = (0..n_batches).map(|_| presence.watch(&mut batch) / (2 * n_trips) as f64).collect();
+    let away_ratio = worst_of_pair(bench, presence.take_away_ratio());
     bench.is_worker().then(|| {
         let half_round_trip = bench.spread(&halves);
         PingPong {
             pair: bench.pair,
             size_bytes,
             n_trips: n_trips * u64::from(n_batches),
+            away_ratio,
             half_round_trip,
             bandwidth_bytes_per_sec: 1e9 * size_bytes as f64 / half_round_trip.median_ns.max(1.0),
         }

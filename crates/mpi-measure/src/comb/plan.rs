@@ -244,3 +244,64 @@ impl fmt::Display for Method {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plan() -> Plan {
+        Plan {
+            methods: [Method::Pww, Method::Polling].into(),
+            pairing: Pairing::Halves,
+            sizes: vec![ByteCount::new(1 << 20)],
+            confidence: Confidence::P95,
+            n_trip_batches: 15,
+            pww: PostWorkWaitPlan { intervals: Vec::new(), n_cycles: 15, is_mutual: false },
+            polling: PollingPlan { queue: 4, intervals: Vec::new(), n_repetitions: 9, span: Duration::from_millis(5) },
+            buffering: BufferingPlan { size: ByteCount::new(80), n_batches: 2, n_repetitions: 5 },
+        }
+    }
+
+    #[track_caller]
+    fn check_refused(change: impl FnOnce(&mut Plan), words: &str) {
+        let mut plan = plan();
+        change(&mut plan);
+        let told = plan.check().unwrap_err().to_string();
+        assert!(told.contains(words), "{told}");
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_refused_with_what_would() {
+        assert_eq!(plan().check(), Ok(()));
+        check_refused(|plan| plan.sizes.clear(), "the list of sizes must not be empty");
+        check_refused(|plan| plan.methods.clear(), "the list of methods must not be empty");
+        check_refused(
+            |plan| plan.sizes = vec![ByteCount::new(1 << 31)],
+            "a message of 2GiB is too long: MPI counts its bytes with 31 bits",
+        );
+        check_refused(|plan| plan.sizes = vec![ByteCount::new(1); 1_001], "1001 sizes are too many");
+        check_refused(|plan| plan.polling.queue = 0, "a queue of 0 is not from 1 to 1024");
+        check_refused(|plan| plan.pww.n_cycles = 4, "a number of cycles of 4 is not from 5");
+        check_refused(|plan| plan.polling.intervals = vec![Duration::ZERO], "an interval of 0s is not from 1ns to 1m");
+        check_refused(
+            |plan| plan.pww.intervals = vec![Duration::from_secs(61)],
+            "an interval of 1m 1s is not from 0s to 1m",
+        );
+        check_refused(|plan| plan.buffering.size = ByteCount::new(81), "a buffer of 81B is no whole number");
+    }
+
+    #[test]
+    fn work_of_no_length_is_a_point_of_its_own() {
+        let mut plan = plan();
+        plan.pww.intervals = vec![Duration::ZERO];
+        assert_eq!(plan.check(), Ok(()));
+    }
+
+    #[test]
+    fn buffers_are_those_of_the_hungriest_method() {
+        assert_eq!(plan().buffer_bytes(), 12 << 20);
+        let mut plan = plan();
+        plan.methods = [Method::Pww].into();
+        assert_eq!(plan.buffer_bytes(), 2 << 20);
+    }
+}

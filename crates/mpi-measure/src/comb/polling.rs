@@ -10,17 +10,21 @@ use std::time::Duration;
 use mpi::point_to_point::{Destination, Source};
 use mpi::topology::Communicator;
 
-use super::availability::Repetition;
+use super::availability::{Availability, Hindrance, Repetition};
 use super::bench::Bench;
 use super::lane::Lane;
+use super::presence::Presence;
 use super::record::Polling;
-use super::together::{gather_quietly, start_together};
+use super::together::{gather_quietly, start_together, worst_of_pair};
+use crate::statistics::median;
 use crate::work::turn;
 
 const TAG: i32 = 2;
 const END_TAG: i32 = 3;
 /// Polls of a repetition, however long the interval between them: a few messages have to meet a poll.
 const N_POLLS_MIN: u64 = 10;
+/// A repetition lasts so many transfers, however long those take.
+const N_TRANSFERS: u32 = 10;
 /// Work is to be so many times as long as what the clock can tell.
 const CLEARLY_MEASURABLE: u64 = 2;
 
@@ -31,6 +35,8 @@ pub struct Point {
     pub size_bytes: u64,
     /// Messages under way in each direction.
     pub queue: u32,
+    /// How long a message takes, about.
+    pub transfer: Duration,
     /// Work between polls.
     pub interval: Duration,
     /// How often it is repeated.
@@ -57,38 +63,41 @@ enum Until {
 pub fn measure(bench: &Bench, point: &Point) -> Option<Polling> {
     let n_turns = bench.turns(point.interval);
     let mut exchange = Exchange::new(bench, point);
-    let pilot = exchange.run(n_turns, Until::Span(point.span / 2));
+    let mut presence = bench.presence();
+    let pilot = exchange.run(n_turns, Until::Span(point.span / 2), &mut presence);
+    presence.take_away_ratio();
     let n_polls = polls(bench, point, &pilot);
     let mut repetitions = Vec::new();
     let mut received = Vec::new();
     for idx in 0..point.n_repetitions {
         let (dry_ns, wet) = if idx % 2 == 0 {
-            let dry_ns = dry(bench, n_turns, n_polls);
-            (dry_ns, exchange.run(n_turns, Until::Polls(n_polls)))
+            let dry_ns = dry(bench, n_turns, n_polls, &mut presence);
+            (dry_ns, exchange.run(n_turns, Until::Polls(n_polls), &mut presence))
         } else {
-            let wet = exchange.run(n_turns, Until::Polls(n_polls));
-            (dry(bench, n_turns, n_polls), wet)
+            let wet = exchange.run(n_turns, Until::Polls(n_polls), &mut presence);
+            (dry(bench, n_turns, n_polls, &mut presence), wet)
         };
         repetitions.push(Repetition { dry_ns, wet_ns: wet.span_ns });
         received.push(wet.n_received as f64);
     }
-    bench.is_worker().then(|| record(bench, point, n_turns, n_polls, &repetitions, &received))
+    let away_ratio = worst_of_pair(bench, presence.take_away_ratio());
+    bench.is_worker().then(|| record(bench, point, n_turns, n_polls, &repetitions, &received, away_ratio))
 }
 
 /// How many polls fill the span, going by `pilot`, and make enough work for the clock.
 fn polls(bench: &Bench, point: &Point, pilot: &Wet) -> u64 {
     let per_poll_ns = (pilot.span_ns / pilot.n_polls.max(1) as f64).max(1.0);
-    let of_span = (point.span.as_nanos() as f64 / per_poll_ns) as u64;
+    let of_span = (point.span.max(N_TRANSFERS * point.transfer).as_nanos() as f64 / per_poll_ns) as u64;
     let shortest_ns = bench.quality.shortest_measurable().as_nanos() as u64;
     let interval_ns = (point.interval.as_nanos() as u64).max(1);
     of_span.max((CLEARLY_MEASURABLE * shortest_ns).div_ceil(interval_ns)).max(N_POLLS_MIN)
 }
 
 /// The work alone, on workers; the others sleep.
-fn dry(bench: &Bench, n_turns: u64, n_polls: u64) -> f64 {
+fn dry(bench: &Bench, n_turns: u64, n_polls: u64, presence: &mut Presence) -> f64 {
     gather_quietly(bench.ranks);
     start_together(bench.ranks);
-    let dry_ns = if bench.is_worker() { bench.time_turns(n_turns, n_polls) } else { 0.0 };
+    let dry_ns = if bench.is_worker() { presence.watch(|| bench.time_turns(n_turns, n_polls)) } else { 0.0 };
     gather_quietly(bench.ranks);
     dry_ns
 }
@@ -100,8 +109,10 @@ fn record(
     n_polls: u64,
     repetitions: &[Repetition],
     received: &[f64],
+    away_ratio: f64,
 ) -> Polling {
     let of = |span: fn(&Repetition) -> f64| bench.spread(&repetitions.iter().map(span).collect::<Vec<_>>());
+    let n_received = median(received).unwrap_or(0.0);
     let rates: Vec<f64> = repetitions
         .iter()
         .zip(received)
@@ -115,12 +126,23 @@ fn record(
         n_turns,
         n_polls,
         n_repetitions: repetitions.len() as u64,
+        away_ratio,
         dry: of(|repetition| repetition.dry_ns),
         wet: of(|repetition| repetition.wet_ns),
-        n_received: crate::statistics::median(received).unwrap_or(0.0),
-        availability: bench.estimator().availability(repetitions),
-        received_bytes_per_sec: crate::statistics::median(&rates).unwrap_or(0.0),
+        n_received,
+        availability: availability(bench, point, repetitions, n_received),
+        received_bytes_per_sec: median(&rates).unwrap_or(0.0),
     }
+}
+
+/// That of work with messages, if there were any to speak of.
+fn availability(bench: &Bench, point: &Point, repetitions: &[Repetition], n_received: f64) -> Availability {
+    // As many are under way when a repetition begins as can come without any reply of the worker's.
+    let needed = f64::from(2 * point.queue);
+    if n_received < needed {
+        return Availability::hindered(&Hindrance::Silent { n_received, needed });
+    }
+    bench.estimator().availability(repetitions)
 }
 
 /// Messages to and fro.
@@ -157,7 +179,7 @@ impl<'a> Exchange<'a> {
     }
 
     /// One repetition, from no message under way to no message under way.
-    fn run(&mut self, n_turns: u64, until: Until) -> Wet {
+    fn run(&mut self, n_turns: u64, until: Until, presence: &mut Presence) -> Wet {
         (self.n_due, self.n_sent, self.n_received) = (0, 0, 0);
         self.incoming.post_all();
         if !self.bench.is_worker() {
@@ -167,10 +189,21 @@ impl<'a> Exchange<'a> {
         self.outgoing.post_all();
         self.n_sent = self.outgoing.n_buffers() as u64;
         self.free.clear();
-        if self.bench.is_worker() { self.work(n_turns, until) } else { self.support() }
+        if self.bench.is_worker() { self.work(n_turns, until, presence) } else { self.support(presence) }
     }
 
-    fn work(&mut self, n_turns: u64, until: Until) -> Wet {
+    fn work(&mut self, n_turns: u64, until: Until, presence: &mut Presence) -> Wet {
+        let (span_ns, n_polls) = presence.watch(|| self.work_and_poll(n_turns, until));
+        let n_received = self.n_received;
+        let partner = self.bench.ranks.process_at_rank(self.bench.partner() as i32);
+        partner.send_with_tag(&self.n_sent, END_TAG);
+        let (n_theirs, _) = partner.receive_with_tag::<u64>(END_TAG);
+        self.finish(n_theirs);
+        Wet { span_ns, n_polls, n_received }
+    }
+
+    /// Works and polls: nanoseconds and polls.
+    fn work_and_poll(&mut self, n_turns: u64, until: Until) -> (f64, u64) {
         let start = self.bench.clock.now_ns();
         let n_polls = match until {
             Until::Polls(n_polls) => {
@@ -191,21 +224,17 @@ impl<'a> Exchange<'a> {
                 n_polls
             }
         };
-        let span_ns = (self.bench.clock.now_ns() - start) as f64;
-        let n_received = self.n_received;
-        let partner = self.bench.ranks.process_at_rank(self.bench.partner() as i32);
-        partner.send_with_tag(&self.n_sent, END_TAG);
-        let (n_theirs, _) = partner.receive_with_tag::<u64>(END_TAG);
-        self.finish(n_theirs);
-        Wet { span_ns, n_polls, n_received }
+        ((self.bench.clock.now_ns() - start) as f64, n_polls)
     }
 
-    fn support(&mut self) -> Wet {
-        let mut ended = Vec::new();
-        while ended.is_empty() {
-            self.serve();
-            self.end.collect(&mut ended);
-        }
+    fn support(&mut self, presence: &mut Presence) -> Wet {
+        presence.watch(|| {
+            let mut ended = Vec::new();
+            while ended.is_empty() {
+                self.serve();
+                self.end.collect(&mut ended);
+            }
+        });
         let n_theirs = self.end.buffer(0)[0];
         let partner = self.bench.ranks.process_at_rank(self.bench.partner() as i32);
         partner.send_with_tag(&self.n_sent, END_TAG);

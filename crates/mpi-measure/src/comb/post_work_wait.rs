@@ -8,18 +8,18 @@ use std::time::Duration;
 use super::availability::{Availability, Repetition};
 use super::bench::Bench;
 use super::lane::Lane;
+use super::presence::Presence;
 use super::record::{PostWorkWait, Spread, Transfer};
-use super::together::{gather_quietly, start_together};
+use super::together::{gather_quietly, start_together, worst_of_pair};
+use crate::work::turn;
 
 const TAG: i32 = 1;
-/// Cycles without work, which say what a transfer takes.
-const N_TRANSFERS: usize = 31;
 /// Cycles before those: buffers get known to the network, connections are made.
 const N_WARMING: usize = 5;
 /// Work that is long beside the transfer of an empty message.
 const LONG_FOR_EMPTY: Duration = Duration::from_micros(50);
-/// Copies are repeated until so much was copied, since a single one is shorter than the clock tells.
-const COPIED_BYTES: u64 = 64 << 10;
+/// Turns that bring code and clock back into the caches before a dry run; a run with messages has just made calls.
+const N_WARMING_TURNS: u64 = 200;
 
 /// Both messages of a size, ready to be posted again and again.
 pub struct Cycler<'a> {
@@ -27,6 +27,7 @@ pub struct Cycler<'a> {
     incoming: Lane<'a, u8>,
     outgoing: Lane<'a, u8>,
     is_mutual: bool,
+    presence: Presence<'a>,
 }
 
 /// What one cycle took, in nanoseconds.
@@ -47,36 +48,41 @@ impl<'a> Cycler<'a> {
             incoming: Lane::receiving(bench.ranks, partner, TAG, 1, length, 0),
             outgoing: Lane::sending(bench.ranks, partner, TAG, 1, length, 1),
             is_mutual,
+            presence: bench.presence(),
         }
     }
 
     /// Measures `n_cycles` with `interval` of work. Collective; a record on workers only.
     pub fn measure(&mut self, interval: Duration, n_cycles: u32) -> Option<PostWorkWait> {
         let n_turns = self.turns(interval);
+        self.presence.take_away_ratio();
         let cycles: Vec<Cycle> = (0..n_cycles).map(|idx| self.cycle(n_turns, idx % 2 == 0)).collect();
-        self.bench.is_worker().then(|| self.record(interval, n_turns, &cycles))
+        let away_ratio = worst_of_pair(self.bench, self.presence.take_away_ratio());
+        self.bench.is_worker().then(|| self.record(interval, n_turns, &cycles, away_ratio))
     }
 
-    /// Measures what is not hidden behind work. Collective; a record on workers only.
-    pub fn transfer(&mut self) -> Option<Transfer> {
+    /// Measures what is not hidden behind work, in as many cycles. Collective; a record on workers only.
+    pub fn transfer(&mut self, n_cycles: u32) -> Option<Transfer> {
         (0..N_WARMING).for_each(|_| drop(self.wet(0)));
-        let whole = self.wet_cycles(Duration::ZERO);
+        let whole = self.cycles(Duration::ZERO, n_cycles);
         let mut empty = Cycler::new(self.bench, 0, self.is_mutual);
         (0..N_WARMING).for_each(|_| drop(empty.wet(0)));
-        let empty = empty.wet_cycles(LONG_FOR_EMPTY);
+        let empty = empty.cycles(LONG_FOR_EMPTY, n_cycles);
+        let copy = self.copy(n_cycles);
         self.bench.is_worker().then(|| Transfer {
             pair: self.bench.pair,
             size_bytes: self.incoming.buffer(0).len() as u64,
             whole: self.spread(&whole, |cycle| cycle.post_ns + cycle.work_ns + cycle.wait_ns),
             empty_post: self.spread(&empty, |cycle| cycle.post_ns),
             empty_wait: self.spread(&empty, |cycle| cycle.wait_ns),
-            copy: self.copy(),
+            copy,
         })
     }
 
-    fn wet_cycles(&mut self, interval: Duration) -> Vec<Cycle> {
+    /// Under the same conditions as those that are measured: caches and cores are as cold as after a pause.
+    fn cycles(&mut self, interval: Duration, n_cycles: u32) -> Vec<Cycle> {
         let n_turns = self.turns(interval);
-        (0..N_TRANSFERS).map(|_| self.wet(n_turns)).collect()
+        (0..n_cycles).map(|idx| self.cycle(n_turns, idx % 2 == 0)).collect()
     }
 
     fn turns(&self, interval: Duration) -> u64 {
@@ -99,32 +105,41 @@ impl<'a> Cycler<'a> {
         start_together(bench.ranks);
         let receive_ns = bench.time(|| self.incoming.post(0));
         start_together(bench.ranks);
-        let start = bench.clock.now_ns();
-        self.outgoing.post(0);
-        let posted = bench.clock.now_ns();
-        crate::work::turn(n_turns);
-        let worked = bench.clock.now_ns();
-        self.incoming.wait(0);
-        self.outgoing.wait(0);
-        let end = bench.clock.now_ns();
-        Cycle {
-            post_ns: receive_ns + (posted - start) as f64,
-            work_ns: (worked - posted) as f64,
-            wait_ns: (end - worked) as f64,
-            dry_ns: 0.0,
-        }
+        let (incoming, outgoing) = (&mut self.incoming, &mut self.outgoing);
+        self.presence.watch(|| {
+            let start = bench.clock.now_ns();
+            outgoing.post(0);
+            let posted = bench.clock.now_ns();
+            turn(n_turns);
+            let worked = bench.clock.now_ns();
+            incoming.wait(0);
+            outgoing.wait(0);
+            let end = bench.clock.now_ns();
+            Cycle {
+                post_ns: receive_ns + (posted - start) as f64,
+                work_ns: (worked - posted) as f64,
+                wait_ns: (end - worked) as f64,
+                dry_ns: 0.0,
+            }
+        })
     }
 
     /// Without messages: none is under way anywhere, and who does not work sleeps.
-    fn dry(&self, n_turns: u64) -> f64 {
+    fn dry(&mut self, n_turns: u64) -> f64 {
         gather_quietly(self.bench.ranks);
         start_together(self.bench.ranks);
-        let dry_ns = self.bench.time_turns(n_turns, 1);
+        warm_up(self.bench);
+        let bench = self.bench;
+        let dry_ns = self.presence.watch(|| {
+            bench.time(|| {
+                turn(n_turns);
+            })
+        });
         gather_quietly(self.bench.ranks);
         dry_ns
     }
 
-    fn record(&self, interval: Duration, n_turns: u64, cycles: &[Cycle]) -> PostWorkWait {
+    fn record(&self, interval: Duration, n_turns: u64, cycles: &[Cycle], away_ratio: f64) -> PostWorkWait {
         let repetitions: Vec<Repetition> = cycles
             .iter()
             .map(|cycle| Repetition { dry_ns: cycle.dry_ns, wet_ns: cycle.post_ns + cycle.work_ns + cycle.wait_ns })
@@ -139,6 +154,7 @@ impl<'a> Cycler<'a> {
             work_interval_ns: u64::try_from(interval.as_nanos()).unwrap_or(u64::MAX),
             n_turns,
             n_cycles: cycles.len() as u64,
+            away_ratio,
             post: self.spread(cycles, |cycle| cycle.post_ns),
             work: self.spread(cycles, |cycle| cycle.work_ns),
             wait: self.spread(cycles, |cycle| cycle.wait_ns),
@@ -153,20 +169,22 @@ impl<'a> Cycler<'a> {
         self.bench.spread(&cycles.iter().map(phase).collect::<Vec<_>>())
     }
 
-    /// Copying from the one buffer to the other and back.
-    fn copy(&mut self) -> Spread {
-        let n_copies = (COPIED_BYTES / (self.incoming.buffer(0).len() as u64).max(64)).max(1);
-        let copies: Vec<f64> = (0..N_TRANSFERS)
+    /// Copying from the one buffer to the other, on all ranks.
+    fn copy(&mut self, n_copies: u32) -> Spread {
+        let copies: Vec<f64> = (0..n_copies)
             .map(|_| {
-                let span_ns = self.bench.time(|| {
-                    for _ in 0..n_copies {
-                        self.incoming.buffer_mut(0).copy_from_slice(std::hint::black_box(self.outgoing.buffer(0)));
-                        std::hint::black_box(self.incoming.buffer(0));
-                    }
-                });
-                span_ns / n_copies as f64
+                gather_quietly(self.bench.ranks);
+                start_together(self.bench.ranks);
+                warm_up(self.bench);
+                let (from, to) = (self.outgoing.buffer(0), self.incoming.buffer_mut(0));
+                self.bench.time(|| std::hint::black_box(&mut *to).copy_from_slice(std::hint::black_box(from)))
             })
             .collect();
         self.bench.spread(&copies)
     }
+}
+
+fn warm_up(bench: &Bench) {
+    turn(N_WARMING_TURNS);
+    std::hint::black_box(bench.clock.now_ns());
 }

@@ -6,7 +6,7 @@ use units::{ByteCount, Confidence};
 use super::availability::Availability;
 use super::pairing::Pair;
 use crate::Rank;
-use crate::statistics::{Interval, bootstrap, median, quantile};
+use crate::statistics::{Interval, bootstrap, median, quantile, sorted};
 
 /// Kind of [`PingPong`] records.
 pub const PING_PONG: &str = "comb.ping_pong";
@@ -21,6 +21,9 @@ pub const BUFFERING: &str = "comb.buffering";
 /// Kind of [`Drift`] records.
 pub const DRIFT: &str = "comb.drift";
 
+/// Off its core for more than this share of the time, a rank's figures describe time slicing.
+pub const AWAY_MAX: f64 = 0.1;
+
 /// Times of something that was repeated, in nanoseconds. A difference of times can be below 0.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Spread {
@@ -28,6 +31,11 @@ pub struct Spread {
     pub median_ns: f64,
     /// Where the median lies, with the confidence of the run.
     pub interval: Interval,
+    /// Mean of the middle half. Where transfers take one of two ways, each with its own time, it lies between them by how often each
+    /// was taken, and a median jumps from one to the other.
+    pub midmean_ns: f64,
+    /// Where that lies.
+    pub midmean_interval: Interval,
     /// A twentieth was shorter.
     pub p05_ns: f64,
     /// A twentieth was longer.
@@ -43,6 +51,8 @@ pub struct PingPong {
     pub size_bytes: u64,
     /// Round trips made.
     pub n_trips: u64,
+    /// Share of the time that it was measured in for which a rank of the pair was off its core, the worse of the two.
+    pub away_ratio: f64,
     /// Half of a round trip, over batches of trips.
     pub half_round_trip: Spread,
     /// Size by median half round trip.
@@ -62,7 +72,7 @@ pub struct Transfer {
     pub empty_post: Spread,
     /// Waiting for empty messages that arrived long ago.
     pub empty_wait: Spread,
-    /// Copying as many bytes from memory to memory.
+    /// Copying as many bytes from memory to memory, once, after a pause as long as between exchanges.
     pub copy: Spread,
 }
 
@@ -79,6 +89,8 @@ pub struct PostWorkWait {
     pub n_turns: u64,
     /// How often it was measured.
     pub n_cycles: u64,
+    /// Share of the time that it was measured in for which a rank of the pair was off its core, the worse of the two.
+    pub away_ratio: f64,
     /// Posting receive and send.
     pub post: Spread,
     /// Work while messages may fly.
@@ -112,6 +124,8 @@ pub struct Polling {
     pub n_polls: u64,
     /// How often it was measured.
     pub n_repetitions: u64,
+    /// Share of the time that it was measured in for which a rank of the pair was off its core, the worse of the two.
+    pub away_ratio: f64,
     /// All work of a repetition, without messages.
     pub dry: Spread,
     /// The same with messages.
@@ -135,6 +149,8 @@ pub struct Buffering {
     pub n_values: u64,
     /// How often it was measured.
     pub n_repetitions: u64,
+    /// Share of the time that it was measured in for which a rank of the pair was off its core, the worse of the two.
+    pub away_ratio: f64,
     /// Producing all numbers, without messages.
     pub produce: Spread,
     /// Summing as many, without messages.
@@ -173,16 +189,31 @@ impl Spread {
         Some(Self {
             median_ns: median(spans_ns)?,
             interval: bootstrap(spans_ns, median, confidence, seed)?,
+            midmean_ns: midmean(spans_ns)?,
+            midmean_interval: bootstrap(spans_ns, midmean, confidence, seed)?,
             p05_ns: quantile(spans_ns, 0.05)?,
             p95_ns: quantile(spans_ns, 0.95)?,
         })
     }
 }
 
-impl PostWorkWait {
-    /// Median time from the first call to the end of waiting.
-    #[must_use]
-    pub fn cycle_ns(&self) -> f64 {
-        self.post.median_ns + self.work.median_ns + self.wait.median_ns
+/// The mean of those that are left without the lowest and the highest quarter; `None` when there are none.
+fn midmean(values: &[f64]) -> Option<f64> {
+    let sorted = sorted(values);
+    let n_out = sorted.len() / 4;
+    let middle = &sorted[n_out..sorted.len() - n_out];
+    (!middle.is_empty()).then(|| middle.iter().sum::<f64>() / middle.len() as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_midmean_lies_between_two_modes_and_out_of_the_reach_of_wild_values() {
+        assert_eq!(midmean(&[1.0, 3.0, 1.0, 3.0, 1.0, 3.0, 1.0, 3.0]), Some(2.0));
+        assert_eq!(midmean(&[2.0, 1e9, 1.0, 3.0, 2.0, 2.0, -1e9, 2.0]), Some(2.0));
+        assert_eq!(midmean(&[4.0]), Some(4.0));
+        assert_eq!(midmean(&[]), None);
     }
 }

@@ -128,8 +128,8 @@ impl<'a> Run<'a> {
         let (bench, plan) = (self.bench, self.plan);
         self.step(&format!("transfer, {size}"));
         let mut cycler = Cycler::new(bench, size.bytes(), plan.pww.is_mutual);
-        let transfer = cycler.transfer();
-        let longest = self.longest(transfer.as_ref().map_or(0.0, |transfer| transfer.whole.median_ns));
+        let transfer = cycler.transfer(plan.pww.n_cycles);
+        let longest = self.longest(transfer.as_ref().map_or(0.0, |transfer| transfer.whole.p05_ns));
         self.record(TRANSFER, transfer)?;
         if self.has(Method::Pww) {
             for interval in self.work_intervals(longest) {
@@ -142,17 +142,17 @@ impl<'a> Run<'a> {
         if self.has(Method::Polling) {
             for interval in self.poll_intervals(longest) {
                 self.step(&format!("polling, {size}"));
-                let mine = polling::measure(bench, &self.point(size, interval));
+                let mine = polling::measure(bench, &self.point(size, longest, interval));
                 self.record(POLLING, mine)?;
             }
         }
         self.drift(Some(size))
     }
 
-    fn point(&self, size: ByteCount, interval: Duration) -> polling::Point {
+    fn point(&self, size: ByteCount, transfer: Duration, interval: Duration) -> polling::Point {
         let plan = &self.plan.polling;
         let (queue, n_repetitions, span) = (plan.queue, plan.n_repetitions, plan.span);
-        polling::Point { size_bytes: size.bytes(), queue, interval, n_repetitions, span }
+        polling::Point { size_bytes: size.bytes(), queue, transfer, interval, n_repetitions, span }
     }
 
     /// Those given, or none and others around the transfer.
@@ -176,7 +176,7 @@ impl<'a> Run<'a> {
         self.header.ranks.iter().map(|place| place.clock.shortest_measurable()).max().unwrap_or_default()
     }
 
-    /// The longest of all ranks' times.
+    /// The longest of all ranks' times; of each the short end is given, which others at work on the machine move least.
     fn longest(&self, mine_ns: f64) -> Duration {
         let mut longest_ns = mine_ns;
         self.bench.ranks.all_reduce_into(&mine_ns, &mut longest_ns, SystemOperation::max());

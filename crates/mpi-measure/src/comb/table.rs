@@ -2,8 +2,10 @@
 
 use std::fmt::Write;
 
-use super::record::{BUFFERING, Buffering, DRIFT, Drift, PING_PONG, POLLING, PWW, PingPong, Polling, PostWorkWait};
-use super::text::{Table, pair, rate, size, spread, time};
+use super::record::{
+    AWAY_MAX, BUFFERING, Buffering, DRIFT, Drift, PING_PONG, POLLING, PWW, PingPong, Polling, PostWorkWait,
+};
+use super::text::{Table, pair, percent, rate, size, spread, time};
 use super::verdict::{VERDICT, Verdict};
 use crate::outcome::{MalformedRecord, Outcome};
 
@@ -40,7 +42,7 @@ fn head(outcome: &Outcome) -> Result<String, MalformedRecord> {
             100.0 * drift.drift_ratio
         )
     });
-    for warning in header.warnings().into_iter().chain(drift) {
+    for warning in header.warnings().into_iter().chain(drift).chain(off_core(outcome)?) {
         line(&mut text, &format!("warning: {warning}"));
     }
     if outcome.is_truncated {
@@ -49,15 +51,33 @@ fn head(outcome: &Outcome) -> Result<String, MalformedRecord> {
     Ok(text)
 }
 
+/// How many measurements were not of MPI alone.
+fn off_core(outcome: &Outcome) -> Result<Option<String>, MalformedRecord> {
+    let mut aways: Vec<f64> = Vec::new();
+    aways.extend(outcome.all::<PingPong>(PING_PONG)?.iter().map(|record| record.away_ratio));
+    aways.extend(outcome.all::<PostWorkWait>(PWW)?.iter().map(|record| record.away_ratio));
+    aways.extend(outcome.all::<Polling>(POLLING)?.iter().map(|record| record.away_ratio));
+    aways.extend(outcome.all::<Buffering>(BUFFERING)?.iter().map(|record| record.away_ratio));
+    let n_away = aways.iter().filter(|away| **away > AWAY_MAX).count();
+    let told = || {
+        let (n, limit) = (aways.len(), percent(AWAY_MAX));
+        format!(
+            "in {n_away} of {n} measurements a rank was off its core for over {limit} of the time: those describe time slicing"
+        )
+    };
+    Ok((n_away > 0).then(told))
+}
+
 fn ping_pong(records: &[PingPong]) -> String {
     let mut text = String::new();
     for of_pair in records_by(records, |record| record.pair) {
         title(&mut text, &format!("Ping-pong, {}", pair(of_pair[0].pair)));
-        let mut table = Table::new(["size", "bandwidth", "half round trip"]);
+        let mut table = Table::new(["size", "bandwidth", "off core", "half round trip"]);
         for record in of_pair {
             table.push([
                 size(record.size_bytes),
                 rate(record.bandwidth_bytes_per_sec),
+                percent(record.away_ratio),
                 spread(&record.half_round_trip),
             ]);
         }
@@ -71,7 +91,8 @@ fn post_work_wait(records: &[PostWorkWait]) -> String {
     for points in records_by(records, |record| (record.pair, record.size_bytes)) {
         let first = points[0];
         title(&mut text, &format!("Post-work-wait, {} each way, {}", size(first.size_bytes), pair(first.pair)));
-        let mut table = Table::new(["work", "alone", "post", "work longer by", "wait", "received", "availability"]);
+        let mut table =
+            Table::new(["work", "alone", "post", "work longer by", "wait", "received", "off core", "availability"]);
         for point in points {
             table.push([
                 time(point.work_interval_ns as f64),
@@ -80,6 +101,7 @@ fn post_work_wait(records: &[PostWorkWait]) -> String {
                 time(point.inflation.median_ns),
                 time(point.wait.median_ns),
                 rate(point.received_bytes_per_sec),
+                percent(point.away_ratio),
                 point.availability.to_string(),
             ]);
         }
@@ -96,13 +118,14 @@ fn polling(records: &[Polling]) -> String {
             &mut text,
             &format!("Polling, {} each way, queue of {}, {}", size(first.size_bytes), first.queue, pair(first.pair)),
         );
-        let mut table = Table::new(["interval", "polls", "messages", "received", "availability"]);
+        let mut table = Table::new(["interval", "polls", "messages", "received", "off core", "availability"]);
         for point in points {
             table.push([
                 time(point.poll_interval_ns as f64),
                 point.n_polls.to_string(),
                 format!("{:.0}", point.n_received),
                 rate(point.received_bytes_per_sec),
+                percent(point.away_ratio),
                 point.availability.to_string(),
             ]);
         }
@@ -149,6 +172,9 @@ fn buffering(records: &[Buffering]) -> String {
             ),
         );
         line(&mut text, &format!("Sums agree: {}", record.total));
+        if record.away_ratio > AWAY_MAX {
+            line(&mut text, &format!("A rank was off its core for {} of the time.", percent(record.away_ratio)));
+        }
     }
     text
 }

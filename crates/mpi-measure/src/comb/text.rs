@@ -64,6 +64,11 @@ pub fn rate(bytes_per_sec: f64) -> String {
     format!("{} {unit}", three_digits(value))
 }
 
+/// `12 %`.
+pub fn percent(ratio: f64) -> String {
+    format!("{:.0} %", 100.0 * ratio)
+}
+
 /// `1MiB`.
 pub fn size(bytes: u64) -> String {
     ByteCount::new(bytes).to_string()

@@ -3,7 +3,12 @@
 use std::time::Duration;
 
 use mpi::collective::CommunicatorCollectives;
-use mpi::topology::SimpleCommunicator;
+use mpi::point_to_point::{Destination, Source};
+use mpi::topology::{Communicator, SimpleCommunicator};
+
+use super::bench::Bench;
+
+const WORST_TAG: i32 = 8;
 
 /// Between two looks at who is there: work of the others on the same core is not disturbed much.
 const NAP: Duration = Duration::from_micros(50);
@@ -16,6 +21,18 @@ pub fn gather_quietly(ranks: &SimpleCommunicator) {
     while let Err(unfinished) = request.test() {
         std::thread::sleep(NAP);
         request = unfinished;
+    }
+}
+
+/// The larger one of a pair's two values, on the worker; the support's own on the support. Both of the pair call.
+pub fn worst_of_pair(bench: &Bench, mine: f64) -> f64 {
+    let partner = bench.ranks.process_at_rank(bench.partner() as i32);
+    if bench.is_worker() {
+        let (theirs, _) = partner.receive_with_tag::<f64>(WORST_TAG);
+        mine.max(theirs)
+    } else {
+        partner.send_with_tag(&mine, WORST_TAG);
+        mine
     }
 }
 

@@ -6,7 +6,7 @@
 //! and says why.
 //!
 //! The rules go by points whose work takes at least [`LONG_WORK`] times as long as the whole transfer without work, where a
-//! library that makes progress has had the time for it. What calls take with empty messages is no part of a transfer and is
+//! library that makes progress has had the time for it, and by midmeans. What calls take with empty messages is no part of a transfer and is
 //! left out of all shares.
 
 use std::fmt;
@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use units::ByteCount;
 
 use super::pairing::Pair;
-use super::record::{PostWorkWait, Spread, Transfer};
+use super::record::{AWAY_MAX, PostWorkWait, Spread, Transfer};
 use crate::clock::ClockQuality;
 use crate::statistics::{Interval, median};
 
@@ -28,7 +28,7 @@ pub const LONG_WORK: f64 = 2.0;
 pub const OFFLOAD_MAX: f64 = 0.2;
 /// With at least this share left in the wait, nothing went on.
 pub const NO_PROGRESS_MIN: f64 = 0.7;
-/// Posting that takes at least this share of a copy moves the data; a send and a receive are posted, and only one of them can copy.
+/// Posting that takes at least this share of a copy moves the data.
 pub const COPIES_MIN: f64 = 0.5;
 /// Posting that takes at most this share of a copy does not.
 pub const NO_COPY_MAX: f64 = 0.1;
@@ -158,7 +158,7 @@ impl Verdict {
         let mut long: Vec<&PostWorkWait> =
             points.iter().filter(|point| point.dry.median_ns >= LONG_WORK * transfer.whole.median_ns).collect();
         long.sort_by(|a, b| a.dry.median_ns.total_cmp(&b.dry.median_ns));
-        let hindrance = hindrance(transfer, &long, conditions);
+        let hindrance = hindrance(points, conditions).or_else(|| long.is_empty().then(|| too_short(transfer)));
         let (progress, posting) = match hindrance {
             Some(reason) => (Progress::Undecided { reason: reason.clone() }, Posting::Undecided { reason }),
             None => (progress(transfer, &long, conditions), posting(transfer, &long, conditions)),
@@ -168,11 +168,16 @@ impl Verdict {
 }
 
 /// What makes all figures of a size mean something else.
-fn hindrance(transfer: &Transfer, long: &[&PostWorkWait], conditions: &Conditions) -> Option<String> {
+fn hindrance(points: &[PostWorkWait], conditions: &Conditions) -> Option<String> {
     if conditions.is_sliced {
         return Some("ranks share cores, so that the figures describe time slicing".to_owned());
     }
-    long.is_empty().then(|| too_short(transfer))
+    let aways: Vec<f64> = points.iter().map(|point| point.away_ratio).collect();
+    let away = median(&aways).filter(|away| *away > AWAY_MAX)?;
+    Some(format!(
+        "a rank was off its core for {:.0} % of the time, so that the figures describe time slicing",
+        100.0 * away
+    ))
 }
 
 fn too_short(transfer: &Transfer) -> String {
@@ -181,22 +186,24 @@ fn too_short(transfer: &Transfer) -> String {
 
 fn progress(transfer: &Transfer, long: &[&PostWorkWait], conditions: &Conditions) -> Progress {
     let (post, wait) = (pooled(long, |point| &point.post), pooled(long, |point| &point.wait));
-    let calls_ns = transfer.empty_wait.median_ns;
-    let open_ns = transfer.whole.median_ns - post.ratio - calls_ns;
+    let calls_ns = transfer.empty_wait.midmean_ns;
+    let open_ns = transfer.whole.midmean_ns - post.ratio - calls_ns;
     if open_ns < tellable_ns(conditions) {
         let reason = format!(
             "of a transfer of {:.2} us, posting takes {:.2} us and a wait for an empty message {:.2} us: too little is left that could go on",
-            transfer.whole.median_ns / 1e3,
+            transfer.whole.midmean_ns / 1e3,
             post.ratio / 1e3,
             calls_ns / 1e3
         );
         return Progress::Undecided { reason };
     }
     // The least that can be left of the most that there is, and the other way round.
-    let most_ns = (transfer.whole.interval.high - post.interval.low - transfer.empty_wait.interval.low).max(1.0);
-    let least_ns = (transfer.whole.interval.low - post.interval.high - transfer.empty_wait.interval.high).max(1.0);
-    let low_ns = wait.interval.low - transfer.empty_wait.interval.high;
-    let high_ns = wait.interval.high - transfer.empty_wait.interval.low;
+    let most_ns =
+        (transfer.whole.midmean_interval.high - post.interval.low - transfer.empty_wait.midmean_interval.low).max(1.0);
+    let least_ns =
+        (transfer.whole.midmean_interval.low - post.interval.high - transfer.empty_wait.midmean_interval.high).max(1.0);
+    let low_ns = wait.interval.low - transfer.empty_wait.midmean_interval.high;
+    let high_ns = wait.interval.high - transfer.empty_wait.midmean_interval.low;
     let left = Share {
         ratio: (wait.ratio - calls_ns) / open_ns,
         interval: Interval {
@@ -220,21 +227,21 @@ fn progress(transfer: &Transfer, long: &[&PostWorkWait], conditions: &Conditions
 
 fn posting(transfer: &Transfer, long: &[&PostWorkWait], conditions: &Conditions) -> Posting {
     let copy = &transfer.copy;
-    if copy.median_ns < tellable_ns(conditions) {
+    if copy.midmean_ns < tellable_ns(conditions) {
         let reason = format!(
             "a copy of {} takes {:.0} ns, too little to tell",
             ByteCount::new(transfer.size_bytes),
-            copy.median_ns
+            copy.midmean_ns
         );
         return Posting::Undecided { reason };
     }
     let post = pooled(long, |point| &point.post);
     let empty = &transfer.empty_post;
     let of_copy = Share {
-        ratio: (post.ratio - empty.median_ns) / copy.median_ns,
+        ratio: (post.ratio - empty.midmean_ns) / copy.midmean_ns,
         interval: Interval {
-            low: (post.interval.low - empty.interval.high) / copy.interval.high,
-            high: (post.interval.high - empty.interval.low) / copy.interval.low,
+            low: (post.interval.low - empty.midmean_interval.high) / copy.midmean_interval.high,
+            high: (post.interval.high - empty.midmean_interval.low) / copy.midmean_interval.low,
         },
     };
     if of_copy.interval.low >= COPIES_MIN {
@@ -264,15 +271,18 @@ fn cost(transfer: &Transfer, long: &[&PostWorkWait]) -> Cost {
     }
 }
 
-/// A phase over several points: middles of medians and of the ends of their intervals, in nanoseconds.
+/// A phase over several points: middles of their midmeans and of the ends of their intervals, in nanoseconds.
 fn pooled(points: &[&PostWorkWait], phase: impl Fn(&PostWorkWait) -> &Spread) -> Share {
     let middle = |part: fn(&Spread) -> f64| {
         let parts: Vec<f64> = points.iter().map(|point| part(phase(point))).collect();
         median(&parts).unwrap_or(f64::NAN)
     };
     Share {
-        ratio: middle(|spread| spread.median_ns),
-        interval: Interval { low: middle(|spread| spread.interval.low), high: middle(|spread| spread.interval.high) },
+        ratio: middle(|spread| spread.midmean_ns),
+        interval: Interval {
+            low: middle(|spread| spread.midmean_interval.low),
+            high: middle(|spread| spread.midmean_interval.high),
+        },
     }
 }
 
@@ -334,5 +344,144 @@ impl fmt::Display for Cost {
             }
             Self::Undecided { reason } => write!(f, "where the time goes is undecided: {reason}"),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::comb::availability::Availability;
+
+    const PAIR: Pair = Pair { worker: 0, support: 1 };
+    const CONDITIONS: Conditions =
+        Conditions { clock: ClockQuality { resolution_ns: 20, cost_ns: 25.0 }, is_sliced: false };
+    const CALLS_NS: f64 = 200.0;
+    const COPY_NS: f64 = 20_000.0;
+
+    /// Times that vary by `noise` of themselves.
+    fn spread(median_ns: f64, noise: f64) -> Spread {
+        let at = |factor: f64| median_ns + factor * noise * median_ns.abs();
+        let interval = Interval { low: at(-0.2), high: at(0.2) };
+        let (midmean_ns, midmean_interval) = (median_ns, interval);
+        Spread { median_ns, interval, midmean_ns, midmean_interval, p05_ns: at(-1.0), p95_ns: at(1.0) }
+    }
+
+    /// A library of which is known what it does with a transfer of 100 us.
+    struct Library {
+        posted_ns: f64,
+        left_ns: f64,
+        inflation_ns: f64,
+        away_ratio: f64,
+        noise: f64,
+    }
+
+    impl Library {
+        fn transfer(&self) -> Transfer {
+            Transfer {
+                pair: PAIR,
+                size_bytes: 1 << 20,
+                whole: spread(100_000.0 + 2.0 * CALLS_NS, self.noise),
+                empty_post: spread(CALLS_NS, self.noise),
+                empty_wait: spread(CALLS_NS, self.noise),
+                copy: spread(COPY_NS, self.noise),
+            }
+        }
+
+        fn point(&self, work_ns: f64) -> PostWorkWait {
+            PostWorkWait {
+                pair: PAIR,
+                size_bytes: 1 << 20,
+                work_interval_ns: work_ns as u64,
+                n_turns: 1,
+                n_cycles: 51,
+                away_ratio: self.away_ratio,
+                post: spread(CALLS_NS + self.posted_ns, self.noise),
+                work: spread(work_ns + self.inflation_ns, self.noise),
+                wait: spread(CALLS_NS + self.left_ns, self.noise),
+                dry: spread(work_ns, self.noise),
+                inflation: spread(self.inflation_ns, self.noise),
+                availability: Availability::without_work(),
+                received_bytes_per_sec: 0.0,
+            }
+        }
+
+        fn verdict(&self, works_us: &[f64], conditions: &Conditions) -> Verdict {
+            let points: Vec<PostWorkWait> = works_us.iter().map(|work_us| self.point(1e3 * work_us)).collect();
+            Verdict::of(&self.transfer(), &points, conditions)
+        }
+    }
+
+    const STEADY: Library = Library { posted_ns: 0.0, left_ns: 0.0, inflation_ns: 0.0, away_ratio: 0.0, noise: 0.02 };
+    const WORKS_US: [f64; 4] = [0.0, 50.0, 300.0, 600.0];
+
+    fn told(library: &Library) -> Verdict {
+        library.verdict(&WORKS_US, &CONDITIONS)
+    }
+
+    #[test]
+    fn a_library_that_goes_on_by_itself_offloads_and_copies_nothing() {
+        let verdict = told(&STEADY);
+        assert!(matches!(verdict.progress, Progress::Offload { .. }), "{}", verdict.progress);
+        assert!(matches!(verdict.posting, Posting::DoesNotCopy { .. }), "{}", verdict.posting);
+    }
+
+    #[test]
+    fn a_library_that_moves_all_in_the_wait_makes_no_progress() {
+        let verdict = told(&Library { left_ns: 95_000.0, ..STEADY });
+        let Progress::None { left } = verdict.progress else { panic!("{}", verdict.progress) };
+        assert!((left.ratio - 0.95).abs() < 0.01 && left.interval.contains(0.95), "{left}");
+        assert!(
+            matches!(verdict.cost, Cost::Told { most: Some(Phase::Wait), work_ns: 300_000.0, .. }),
+            "{}",
+            verdict.cost
+        );
+    }
+
+    #[test]
+    fn half_a_transfer_in_the_wait_is_part_of_the_progress() {
+        let verdict = told(&Library { left_ns: 45_000.0, ..STEADY });
+        assert!(matches!(verdict.progress, Progress::Partial { .. }), "{}", verdict.progress);
+    }
+
+    #[test]
+    fn a_library_that_copies_when_posting_is_found_out() {
+        let verdict = told(&Library { posted_ns: COPY_NS, ..STEADY });
+        assert!(matches!(verdict.posting, Posting::Copies { .. }), "{}", verdict.posting);
+        assert!(matches!(verdict.cost, Cost::Told { most: Some(Phase::Post), .. }), "{}", verdict.cost);
+    }
+
+    #[test]
+    fn posting_that_is_the_whole_transfer_leaves_nothing_to_be_judged() {
+        // The fault that the paper found: a send that returns when it is done.
+        let verdict = told(&Library { posted_ns: 100_000.0, ..STEADY });
+        let Progress::Undecided { reason } = &verdict.progress else { panic!("{}", verdict.progress) };
+        assert!(reason.contains("too little is left that could go on"), "{reason}");
+        assert!(matches!(verdict.posting, Posting::Copies { .. }));
+    }
+
+    #[test]
+    fn longer_work_that_is_beyond_noise_is_a_cost() {
+        let verdict = told(&Library { inflation_ns: 30_000.0, ..STEADY });
+        assert!(matches!(verdict.cost, Cost::Told { most: Some(Phase::Work), .. }), "{}", verdict.cost);
+        let noisy = Library { noise: 8.0, inflation_ns: 30_000.0, ..STEADY };
+        let Cost::Told { work_inflation_ns, .. } = noisy.verdict(&[300.0], &CONDITIONS).cost else { panic!() };
+        assert_eq!(work_inflation_ns, 0.0);
+    }
+
+    #[track_caller]
+    fn check_undecided(verdict: &Verdict, words: &str) {
+        let Progress::Undecided { reason } = &verdict.progress else { panic!("{}", verdict.progress) };
+        assert!(reason.contains(words), "{reason}");
+    }
+
+    #[test]
+    fn what_the_data_do_not_say_is_undecided_with_its_reason() {
+        check_undecided(&STEADY.verdict(&[0.0, 50.0, 150.0], &CONDITIONS), "no work was 2 times as long");
+        check_undecided(&STEADY.verdict(&WORKS_US, &Conditions { is_sliced: true, ..CONDITIONS }), "time slicing");
+        check_undecided(&told(&Library { left_ns: 20_000.0, noise: 0.5, ..STEADY }), "not clearly on one side");
+        check_undecided(&told(&Library { away_ratio: 0.25, ..STEADY }), "off its core for 25 % of the time");
+        let short = Transfer { copy: spread(30.0, 0.02), ..STEADY.transfer() };
+        let verdict = Verdict::of(&short, &[STEADY.point(300_000.0)], &CONDITIONS);
+        assert!(matches!(&verdict.posting, Posting::Undecided { reason } if reason.contains("too little to tell")));
     }
 }

@@ -195,6 +195,12 @@ fn moved(after: &[(Box<str>, u64)], before: &[(Box<str>, u64)]) -> Vec<(Box<str>
     moves.filter(|(_, by)| *by > 0).collect()
 }
 
+/// Nanoseconds that the calling thread waited for a core since it began; `None` where the kernel does not tell.
+#[must_use]
+pub fn run_delay_ns() -> Option<u64> {
+    Schedstat::from_file("/proc/thread-self/schedstat").ok().map(|stat| stat.run_delay)
+}
+
 /// Nanoseconds of processor time that the calling thread had.
 #[must_use]
 pub fn thread_time_ns() -> u64 {

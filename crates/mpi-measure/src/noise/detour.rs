@@ -81,12 +81,27 @@ impl Baseline {
 }
 
 impl Detection {
-    /// Finds them in quanta in the order of time.
+    /// Finds them in quanta in the order of time. None as long as `whole_ns` was undisturbed, so that such ones do not tell how long
+    /// undisturbed ones take. Nothing is found where all are so long.
     #[must_use]
-    pub fn of(lengths_ns: &[u32], clock_limit_ns: f64) -> Self {
+    pub fn of(lengths_ns: &[u32], clock_limit_ns: f64, whole_ns: Option<u32>) -> Self {
+        let candidates = |quanta: &[u32]| -> Vec<u32> {
+            quanta.iter().copied().filter(|length| whole_ns.is_none_or(|whole| *length < whole)).collect()
+        };
+        let Some(of_all) = Baseline::of(&candidates(lengths_ns), clock_limit_ns) else {
+            return Self { baselines: Vec::new(), detours: Vec::new(), slow_ratio: 0.0, slow_ns: 0.0 };
+        };
         let windows: Vec<&[u32]> = windows(lengths_ns);
-        let baselines: Vec<Baseline> =
-            windows.iter().filter_map(|window| Baseline::of(window, clock_limit_ns)).collect();
+        let baseline = |window: &&[u32]| {
+            let candidates = candidates(window);
+            // Of a few, chance makes any curve.
+            if candidates.len() < window.len() / 20 {
+                of_all
+            } else {
+                Baseline::of(&candidates, clock_limit_ns).unwrap_or(of_all)
+            }
+        };
+        let baselines: Vec<Baseline> = windows.iter().map(baseline).collect();
         let mut detours = Vec::new();
         let mut first = 0;
         for (window, baseline) in windows.iter().zip(&baselines) {
@@ -165,7 +180,7 @@ mod tests {
 
     #[test]
     fn chance_is_no_detour() {
-        let detection = Detection::of(&quanta(20_500, 100_000.0, 200.0), 100.0);
+        let detection = Detection::of(&quanta(20_500, 100_000.0, 200.0), 100.0, None);
         assert_eq!(detection.detours, []);
         assert_eq!((detection.slow_ratio, detection.baselines.len()), (0.0, 20));
         let typical = detection.typical().unwrap();
@@ -179,7 +194,7 @@ mod tests {
     fn three_quarters_of_all_quanta_may_be_disturbed() {
         let mut lengths = quanta(4_000, 100_000.0, 200.0);
         lengths.iter_mut().enumerate().filter(|(idx, _)| idx % 10 < 7).for_each(|(_, length)| *length += 9_000);
-        let detection = Detection::of(&lengths, 100.0);
+        let detection = Detection::of(&lengths, 100.0, None);
         assert_eq!(detection.detours.len(), 2_800);
         assert!(detection.detours.iter().all(|(_, length)| (length - 9_000.0).abs() < 1_500.0));
     }
@@ -190,24 +205,35 @@ mod tests {
         let lengths: Vec<u32> =
             (1..=5_000_u64).map(|k| ((k * 100 / 30 - (k - 1) * 100 / 30) * 30_000) as u32).collect();
         let limit = clock_limit_ns(&ClockQuality { resolution_ns: 30_000, cost_ns: 20.0 });
-        assert_eq!(Detection::of(&lengths, limit).detours, []);
-        assert!(!Detection::of(&lengths, 0.0).detours.is_empty());
+        assert_eq!(Detection::of(&lengths, limit, None).detours, []);
+        assert!(!Detection::of(&lengths, 0.0, None).detours.is_empty());
     }
 
     #[test]
     fn a_slower_core_is_slow_and_not_noisy() {
         let mut lengths = quanta(5_000, 100_000.0, 200.0);
         lengths[2_000..3_000].iter_mut().for_each(|length| *length += 10_000);
-        let detection = Detection::of(&lengths, 100.0);
+        let detection = Detection::of(&lengths, 100.0, None);
         assert_eq!(detection.detours, []);
         assert_eq!(detection.slow_ratio, 0.2);
         assert!((detection.slow_ns / 1e7 - 1.0).abs() < 0.01, "{}", detection.slow_ns);
     }
 
     #[test]
+    fn quanta_that_were_lost_altogether_do_not_tell_what_an_undisturbed_one_is() {
+        // Time slices: of each 40 quanta, 34 are somebody else's, and one is cut in two.
+        let lost = |k: u32| if k % 40 < 34 { 100_000 } else { (k % 40 / 39) * 50_000 + k % 3 * 100 };
+        let lengths: Vec<u32> = (0..8_000).map(lost).collect();
+        let detection = Detection::of(&lengths, 1_000.0, Some(100_000));
+        // The first slice, 199 with the end of a quantum before them, and the last such end.
+        assert_eq!(joined(&detection.detours).len(), 201);
+        assert_eq!(Detection::of(&[100_000; 50], 1_000.0, Some(100_000)).baselines, []);
+    }
+
+    #[test]
     fn few_quanta_and_none_are_windows_as_well() {
-        assert_eq!(Detection::of(&[], 1.0).baselines, []);
-        assert_eq!(Detection::of(&[5, 5, 5, 9], 1.0).detours, [(3, 4.0)]);
+        assert_eq!(Detection::of(&[], 1.0, None).baselines, []);
+        assert_eq!(Detection::of(&[5, 5, 5, 9], 1.0, None).detours, [(3, 4.0)]);
     }
 
     #[test]

@@ -22,7 +22,7 @@ pub struct Times {
 pub struct Tally {
     thresholds_ns: Vec<f64>,
     late: Vec<Vec<u64>>,
-    lost_ns: Vec<Vec<f64>>,
+    lost_ns: Vec<f64>,
 }
 
 /// Mean and deviation of several ranks' times together.
@@ -93,7 +93,7 @@ impl Times {
     /// Detours in the fixed work.
     #[must_use]
     pub fn detours(&self, clock_limit_ns: f64) -> Vec<Detour> {
-        let detection = Detection::of(&self.computation_ns, clock_limit_ns);
+        let detection = Detection::of(&self.computation_ns, clock_limit_ns, None);
         let starts = self.starts_ns();
         let within = |idx: usize| detection.baseline(idx).map_or(0.0, |baseline| baseline.centre_ns);
         let detour =
@@ -123,24 +123,36 @@ impl Tally {
     #[must_use]
     pub fn new(thresholds_ns: &[f64]) -> Self {
         let n = thresholds_ns.len();
-        let rows = Row::ALL.len();
-        Self { thresholds_ns: thresholds_ns.to_vec(), late: vec![vec![0; n]; rows], lost_ns: vec![vec![0.0; n]; rows] }
+        let late = vec![vec![0; n]; Row::ALL.len()];
+        Self { thresholds_ns: thresholds_ns.to_vec(), late, lost_ns: vec![0.0; n] }
     }
 
     /// Counts iterations by how far the latest of their ranks was above its median, in nanoseconds.
     pub fn add(&mut self, row: Row, worst_ns: &[u32]) {
         for worst in worst_ns.iter().copied().map(f64::from) {
-            for (idx, _) in self.thresholds_ns.iter().enumerate().filter(|(_, threshold)| worst > **threshold) {
-                self.late[row as usize][idx] += 1;
-                self.lost_ns[row as usize][idx] += worst;
-            }
+            let late = self.late[row as usize].iter_mut().zip(&self.thresholds_ns);
+            late.filter(|(_, threshold)| worst > **threshold).for_each(|(count, _)| *count += 1);
         }
     }
 
-    /// Late iterations under a threshold, and what they lost in nanoseconds.
+    /// Adds up what one rank loses in late iterations: how far it was itself above its median, or below it, in each.
+    pub fn lose(&mut self, worst_ns: &[u32], own_ns: impl Iterator<Item = f64>) {
+        for (worst, own) in worst_ns.iter().copied().map(f64::from).zip(own_ns) {
+            let lost = self.lost_ns.iter_mut().zip(&self.thresholds_ns);
+            lost.filter(|(_, threshold)| worst > **threshold).for_each(|(sum, _)| *sum += own);
+        }
+    }
+
+    /// Late iterations under each threshold.
     #[must_use]
-    pub fn of(&self, row: Row, threshold: usize) -> (u64, f64) {
-        (self.late[row as usize][threshold], self.lost_ns[row as usize][threshold])
+    pub fn late(&self, row: Row) -> &[u64] {
+        &self.late[row as usize]
+    }
+
+    /// What the rank lost in late iterations under each threshold, in nanoseconds.
+    #[must_use]
+    pub fn lost_ns(&self) -> &[f64] {
+        &self.lost_ns
     }
 }
 
@@ -186,8 +198,16 @@ mod tests {
         let mut tally = Tally::new(&[100.0, 486.0, 700.0]);
         tally.add(Row::Iteration, &[0, 486, 796]);
         tally.add(Row::Iteration, &[100]);
-        assert_eq!([0, 1, 2].map(|idx| tally.of(Row::Iteration, idx)), [(2, 1_282.0), (1, 796.0), (1, 796.0)]);
-        assert_eq!(tally.of(Row::Computation, 0), (0, 0.0));
+        assert_eq!((tally.late(Row::Iteration), tally.late(Row::Computation)), (&[2, 1, 1][..], &[0, 0, 0][..]));
+    }
+
+    #[test]
+    fn a_delay_that_two_ranks_see_one_after_the_other_is_lost_once() {
+        // One rank was held up after it left the allreduce, the other then waited for it in the next iteration.
+        let worst = [30_000, 30_000, 5];
+        let mut tally = Tally::new(&[1_000.0]);
+        tally.lose(&worst, [30_000.0, -3.0, 5.0].into_iter());
+        assert_eq!(tally.lost_ns(), [29_997.0]);
     }
 
     #[test]

@@ -11,7 +11,7 @@ use super::cause::{Cause, Usual, Verdict};
 use super::detour::{Baseline, Detection, Detour, clock_limit_ns, joined};
 use super::injector::{Injected, Injector, bind, monotonic_ns};
 use super::plan::{LocalPlan, Method};
-use super::quanta::{Counts, Lengths, fixed_time, fixed_work, touched};
+use super::quanta::{Counts, Lengths, fixed_time, fixed_work, saturated, touched};
 use super::record::{CauseShare, Core, DetourSeen, Envelope, InjectedNoise, Note, SpectrumSeen, TrainSeen, kind};
 use super::spectrum::{Spectrum, losses, merged};
 use super::tracing::{Activities, Tracer};
@@ -237,7 +237,7 @@ fn record(
 
 fn told_by_work(cpu: u32, plan: &LocalPlan, quality: &ClockQuality, lengths: &Lengths, watched: &Watched) -> Told {
     let clock_limit_ns = clock_limit_ns(quality);
-    let detection = Detection::of(&lengths.lengths_ns, clock_limit_ns);
+    let detection = Detection::of(&lengths.lengths_ns, clock_limit_ns, None);
     let starts: Vec<u64> = lengths.starts_ns().collect();
     let within = |idx: usize| detection.baseline(idx).map_or(0.0, |baseline| baseline.centre_ns);
     let detour =
@@ -271,9 +271,9 @@ fn told_by_work(cpu: u32, plan: &LocalPlan, quality: &ClockQuality, lengths: &Le
 
 fn told_by_time(cpu: u32, quality: &ClockQuality, counts: &Counts) -> Told {
     let clock_limit_ns = clock_limit_ns(quality).max(3.0 * counts.unit_ns());
-    let losses_ns = counts.losses_ns();
-    let detection = Detection::of(&losses_ns, clock_limit_ns);
     let quantum_ns = counts.quantum.as_nanos() as u64;
+    let losses_ns = counts.losses_ns();
+    let detection = Detection::of(&losses_ns, clock_limit_ns, Some(saturated(quantum_ns)));
     let start_ns = |idx: usize| counts.start_ns + idx as u64 * quantum_ns;
     let detour =
         |(idx, length_ns): (usize, f64)| Detour { idx, at_ns: start_ns(idx), within_ns: quantum_ns as f64, length_ns };
@@ -313,15 +313,23 @@ fn core(
     observed_ns: u64,
     n_quanta: usize,
 ) -> Core {
-    let typical = detection.typical().unwrap_or(Baseline { centre_ns: 0.0, spread_ns: 0.0, limit_ns: clock_limit_ns });
+    let unknown = Baseline { centre_ns: 0.0, spread_ns: 0.0, limit_ns: clock_limit_ns };
+    let typical = detection.typical().unwrap_or(unknown);
+    let quantum_ns = quantum.as_nanos() as f64;
+    let is_told = match method {
+        Method::FixedWork => !detection.baselines.is_empty(),
+        // More than a quantum is not lost in a quantum.
+        Method::FixedTime => !detection.baselines.is_empty() && typical.centre_ns + typical.limit_ns < quantum_ns,
+    };
+    let not_measurable = (!is_told).then(|| "less than a quarter of the quanta were undisturbed".to_owned());
     let mut lengths = Digest::default();
     detours.iter().for_each(|detour| lengths.record(detour.length_ns as u64));
-    let lost_ns: f64 = detours.iter().map(|detour| detour.length_ns).sum();
+    let lost_ns = detours.iter().fold(0.0, |sum, detour| sum + detour.length_ns);
     let observed = (observed_ns as f64).max(1.0);
     Core {
         cpu,
         method,
-        quantum_ns: quantum.as_nanos() as f64,
+        quantum_ns,
         n_quanta: n_quanta as u64,
         centre_ns: typical.centre_ns,
         spread_ns: typical.spread_ns,
@@ -336,6 +344,7 @@ fn core(
         lengths: lengths.summary(),
         slow_ratio: detection.slow_ratio,
         slow_ns: detection.slow_ns,
+        not_measurable,
     }
 }
 

@@ -103,10 +103,11 @@ pub struct Late {
     pub n_late: u64,
     /// Their share.
     pub late_ratio: f64,
-    /// How far the latest rank was above its median, summed over these iterations, in nanoseconds.
-    pub lost_ns: f64,
+    /// How much longer than at their medians ranks took for these iterations, in the mean over ranks, in nanoseconds. Of whole
+    /// iterations only: what one rank loses in the one part, others do in the other.
+    pub lost_ns: Option<f64>,
     /// That by the time of the run.
-    pub lost_ratio: f64,
+    pub lost_ratio: Option<f64>,
 }
 
 /// One rank's times.
@@ -128,6 +129,8 @@ pub struct RankTimes {
     pub medians_ns: [f64; 3],
     /// By what share the work took longer when it was calibrated again, at the worst.
     pub drift_ratio: f64,
+    /// Share of the part in which the rank was ready to run, and others had its core; `None` where the kernel does not tell.
+    pub waited_ratio: Option<f64>,
 }
 
 /// Late iterations of one host: those in which at least one of its ranks was late.
@@ -184,6 +187,8 @@ pub struct Core {
     pub slow_ratio: f64,
     /// What that cost, in nanoseconds; no part of `lost_ns`.
     pub slow_ns: f64,
+    /// Why nothing can be said of detours; the figures on them are then 0.
+    pub not_measurable: Option<String>,
 }
 
 /// Detours of one cause on one core.

@@ -14,6 +14,8 @@ use crate::outcome::{MalformedRecord, Outcome};
 
 /// A drift of the calibration beyond this is told.
 const DRIFT_TOLD: f64 = 0.01;
+/// Waiting for a core beyond this share of the time is told.
+const WAITING_TOLD: f64 = 0.02;
 /// Hosts of a table of late iterations; of more, those with most.
 const N_HOSTS_MAX: usize = 32;
 /// Paces of a core that are told.
@@ -148,11 +150,12 @@ fn part_table(text: &mut String, part: &Part, outcome: &Outcome) -> Result<(), M
     let mut lost = format!("{:<14}{:>10}{:>10}", "time lost", "", "");
     late.iter()
         .filter(|late| late.row == Row::Iteration)
-        .for_each(|late| lost.push_str(&format!("{:>12}", span(late.lost_ns))));
+        .for_each(|late| lost.push_str(&format!("{:>12}", late.lost_ns.map_or(String::new(), span))));
     line(text, &lost);
     if let Some(late) = late.iter().find(|late| late.row == Row::Iteration && late.is_allreduce) {
         let (share, threshold) = (percent(late.late_ratio), span(late.threshold_ns));
-        let (lost, whole, ratio) = (span(late.lost_ns), span(part.run_ns as f64), percent(late.lost_ratio));
+        let (lost, ratio) = (late.lost_ns.map_or(String::new(), span), late.lost_ratio.map_or(String::new(), percent));
+        let whole = span(part.run_ns as f64);
         line(
             text,
             &format!(
@@ -160,18 +163,36 @@ fn part_table(text: &mut String, part: &Part, outcome: &Outcome) -> Result<(), M
             ),
         );
     }
-    doubts(text, part);
+    let ranks: Vec<RankTimes> =
+        outcome.all::<RankTimes>(kind::RANK)?.into_iter().filter(|rank| rank.work == part.work).collect();
+    doubts(text, part, &ranks);
     nodes_table(text, part, outcome)?;
-    ranks_table(text, part, outcome)
+    ranks_table(text, &ranks);
+    Ok(())
 }
 
-fn doubts(text: &mut String, part: &Part) {
+fn doubts(text: &mut String, part: &Part, ranks: &[RankTimes]) {
     if part.drift_ratio.abs() > DRIFT_TOLD {
         let percent = 100.0 * part.drift_ratio;
         line(
             text,
             &format!(
-                "warning: calibrated again between blocks, the work took up to {percent:+.1} % longer than it should: the core's speed changed, or the core is shared"
+                "warning: calibrated again between blocks, the length of the work had moved by up to {percent:+.1} %: the core's speed changed, or the core is shared"
+            ),
+        );
+    }
+    let mut waiting: Vec<(f64, &RankTimes)> =
+        ranks.iter().filter_map(|rank| Some((rank.waited_ratio?, rank))).collect();
+    waiting.retain(|(ratio, _)| *ratio > WAITING_TOLD);
+    waiting.sort_by(|a, b| b.0.total_cmp(&a.0));
+    if let Some((ratio, rank)) = waiting.first() {
+        let others = if waiting.len() > 1 { format!(" (and {} ranks less)", waiting.len() - 1) } else { String::new() };
+        line(
+            text,
+            &format!(
+                "warning: rank {} was ready and had no core for {} of the time{others}: other programs, ranks or noise have it; lateness is then theirs, and medians may be too",
+                rank.rank,
+                percent(*ratio)
             ),
         );
     }
@@ -227,22 +248,18 @@ fn nodes_table(text: &mut String, part: &Part, outcome: &Outcome) -> Result<(), 
 }
 
 /// Medians, which lateness is told from.
-fn ranks_table(text: &mut String, part: &Part, outcome: &Outcome) -> Result<(), MalformedRecord> {
-    let ranks: Vec<RankTimes> =
-        outcome.all::<RankTimes>(kind::RANK)?.into_iter().filter(|rank| rank.work == part.work).collect();
-    line(
-        text,
-        &format!("{:<8}{:>14}{:>16}{:>14}{:>16}", "medians", "computation", "communication", "iteration", "longest"),
-    );
+fn ranks_table(text: &mut String, ranks: &[RankTimes]) {
+    let columns = ["computation", "communication", "iteration", "longest"].map(|name| format!("{name:>16}")).concat();
+    line(text, &format!("{:<10}{columns}", "medians"));
     for rank in ranks.iter().take(N_HOSTS_MAX) {
         let [computation, communication, iteration] = rank.medians_ns.map(span);
-        let longest = span(rank.iteration.max_ns);
-        line(text, &format!("rank {:<3}{computation:>14}{communication:>16}{iteration:>14}{longest:>16}", rank.rank));
+        let cells =
+            [computation, communication, iteration, span(rank.iteration.max_ns)].map(|cell| format!("{cell:>16}"));
+        line(text, &format!("{:<10}{}", format!("rank {}", rank.rank), cells.concat()));
     }
     if ranks.len() > N_HOSTS_MAX {
         line(text, &format!("and {} ranks more", ranks.len() - N_HOSTS_MAX));
     }
-    Ok(())
 }
 
 fn cores_table(text: &mut String, cores: &[Core], outcome: &Outcome) -> Result<(), MalformedRecord> {
@@ -254,6 +271,10 @@ fn cores_table(text: &mut String, cores: &[Core], outcome: &Outcome) -> Result<(
         ),
     );
     for core in cores {
+        if let Some(why) = &core.not_measurable {
+            line(text, &format!("core {:<3}{:<12}not measurable: {why}", core.cpu, core.method.name()));
+            continue;
+        }
         let (method, quantum) = (core.method.name(), span(core.quantum_ns));
         line(
             text,

@@ -11,6 +11,7 @@ use mpi::topology::{Color, Communicator, SimpleCommunicator};
 use rustix::thread::{sched_getaffinity, sched_setaffinity};
 use serde::{Deserialize, Serialize};
 
+use super::counter::run_delay_ns;
 use super::detour::clock_limit_ns;
 use super::injector::{Injected, Injector, bind};
 use super::lateness::{Pooled, Tally, Times};
@@ -56,12 +57,22 @@ struct Run<'a> {
     seed: u64,
 }
 
+/// What one rank measured in a part.
+struct Measured {
+    times: Times,
+    /// By how much the length of its work moved, at the worst.
+    drift_ratio: f64,
+    waited_ratio: Option<f64>,
+}
+
 /// What one rank says of itself after a part.
 #[derive(Serialize, Deserialize)]
 struct Told {
     summaries: [Summary; 3],
     medians_ns: [f64; 3],
     drift_ratio: f64,
+    waited_ratio: Option<f64>,
+    lost_ns: Vec<f64>,
     n_saturated: u64,
     trains: Vec<Train>,
     injected: Option<Injected>,
@@ -174,8 +185,7 @@ fn part(
             .map_err(|error| Failure::work(format!("no thread can be had to make noise: {error}")))
     });
     let injector = run.session.agree(injector.transpose())?;
-    let (times, drift_ratio) =
-        iterations(run, span, plan.time, &mut |done, total| tell(&format!("work {work}"), done, total));
+    let measured = iterations(run, span, plan.time, &mut |done, total| tell(&format!("work {work}"), done, total));
     let injected = injector.map(Injector::stop);
     let restored = match (&injected, before) {
         (Some(_), Ok(before)) => sched_setaffinity(None, &before),
@@ -184,11 +194,11 @@ fn part(
     let let_go =
         |error| Failure::work(format!("rank {} cannot be let go of core {}: {error}", run.place.rank, run.cpu));
     run.session.agree(restored.map_err(let_go))?;
-    combine(run, plan, work, span, &times, drift_ratio, injected, header, writer)
+    combine(run, plan, work, span, &measured, injected, header, writer)
 }
 
-/// Makes iterations for about `time`. The second value is by how much the work's length moved, at the worst.
-fn iterations(run: &Run, span: Duration, time: Duration, tell: &mut dyn FnMut(u64, u64)) -> (Times, f64) {
+/// Makes iterations for about `time`.
+fn iterations(run: &Run, span: Duration, time: Duration, tell: &mut dyn FnMut(u64, u64)) -> Measured {
     let (world, target_ns) = (run.session.world(), time.as_nanos() as u64);
     // The core that this rank is on now need not be the one that it was first calibrated on.
     let calibration = Calibration::measure();
@@ -197,13 +207,15 @@ fn iterations(run: &Run, span: Duration, time: Duration, tell: &mut dyn FnMut(u6
     let mut times = Times { computation_ns: touched(n_room), communication_ns: touched(n_room), stretches: Vec::new() };
     let mut drift_ratio = 0.0_f64;
     world.barrier();
-    let begun_ns = run.clock.now_ns();
+    let (begun_ns, waited_before_ns) = (run.clock.now_ns(), run_delay_ns());
     loop {
         let elapsed_ns = run.clock.now_ns() - begun_ns;
         let mut n_next = next_block(elapsed_ns, target_ns, times.len() as u64, n_room);
         world.process_at_rank(0).broadcast_into(&mut n_next);
         if n_next == 0 {
-            return (times, drift_ratio);
+            let waited_ns = waited_before_ns.zip(run_delay_ns()).map(|(before, after)| after.saturating_sub(before));
+            let waited_ratio = waited_ns.map(|waited| waited as f64 / elapsed_ns as f64);
+            return Measured { times, drift_ratio, waited_ratio };
         }
         world.barrier();
         block(run, turns, n_next, &mut times);
@@ -249,23 +261,25 @@ fn combine(
     plan: &TogetherPlan,
     work: Work,
     span: Duration,
-    times: &Times,
-    drift_ratio: f64,
+    measured: &Measured,
     injected: Option<Injected>,
     header: &Header,
     writer: &mut Writer,
 ) -> Result<(), Ending> {
+    let times = &measured.times;
     let medians = Row::ALL.map(|row| times.median_ns(row));
-    let (all, mut node) = (&mut Tally::new(&run.thresholds_ns), Tally::new(&run.thresholds_ns));
-    let worst_ns = tally(run, times, medians, all, &mut node);
+    let (mut all, mut node) = (Tally::new(&run.thresholds_ns), Tally::new(&run.thresholds_ns));
+    let worst_ns = tally(run, times, medians, &mut all, &mut node);
     let told = Told {
         summaries: Row::ALL.map(|row| times.summary(row)),
         medians_ns: medians.map(f64::from),
-        drift_ratio,
+        drift_ratio: measured.drift_ratio,
+        waited_ratio: measured.waited_ratio,
+        lost_ns: all.lost_ns().to_vec(),
         n_saturated: times.n_saturated(),
         trains: trains(&times.detours(clock_limit_ns(&run.place.clock)), run.seed),
         injected,
-        node_late: (run.node.rank() == 0).then(|| late(&node, run.thresholds_ns.len())),
+        node_late: (run.node.rank() == 0).then(|| Row::ALL.map(|row| node.late(row).to_vec()).to_vec()),
     };
     let told = gather(run.session.world(), &told);
     record(run.session, writer, |writer| {
@@ -283,7 +297,7 @@ fn combine(
             n_saturated: told.iter().map(|told| told.n_saturated).sum(),
         };
         writer.record(kind::PART, &part)?;
-        record_rows(run, &part, all, told, writer)?;
+        record_rows(run, &part, &all, told, writer)?;
         record_ranks(run, plan, &part, told, header, writer)?;
         let starts = times.starts_ns();
         let pieces = starts.iter().copied().zip(worst_ns.iter().copied());
@@ -292,49 +306,41 @@ fn combine(
     })
 }
 
-/// Counts late iterations of all ranks on rank 0, and of each host on its first rank. Gives how far the latest rank was above its
-/// median in each iteration, on rank 0. Collective.
+/// Counts late iterations of all ranks, and of this host on its first rank. Gives how far the latest rank was above its median in each
+/// iteration. Collective.
 fn tally(run: &Run, times: &Times, medians: [u32; 3], all: &mut Tally, node: &mut Tally) -> Vec<u32> {
-    let mut iterations_worst = Vec::new();
+    let mut worst_ns = Vec::with_capacity(times.len());
     for first in (0..times.len()).step_by(N_CHUNK) {
         let chunk = first..(first + N_CHUNK).min(times.len());
         for row in Row::ALL {
-            let mine: Vec<u32> = times.excesses_ns(row, medians[row as usize], chunk.clone()).collect();
-            if let Some(worst) = highest(&run.node, &mine) {
-                node.add(row, &worst);
-            }
-            if let Some(worst) = highest(run.session.world(), &mine) {
-                all.add(row, &worst);
-                if row == Row::Iteration {
-                    iterations_worst.extend(worst);
-                }
+            let median = medians[row as usize];
+            let mine: Vec<u32> = times.excesses_ns(row, median, chunk.clone()).collect();
+            node.add(row, &highest(&run.node, &mine));
+            let worst = highest(run.session.world(), &mine);
+            all.add(row, &worst);
+            if row == Row::Iteration {
+                all.lose(&worst, chunk.clone().map(|idx| f64::from(times.of(row, idx)) - f64::from(median)));
+                worst_ns.extend(worst);
             }
         }
     }
-    iterations_worst
+    worst_ns
 }
 
-/// The highest of each over `ranks`, on the first of them. Collective.
-fn highest(ranks: &SimpleCommunicator, mine: &[u32]) -> Option<Vec<u32>> {
-    let root = ranks.process_at_rank(0);
-    if ranks.rank() != 0 {
-        root.reduce_into(mine, SystemOperation::max());
-        return None;
-    }
+/// The highest of each over `ranks`. Collective.
+fn highest(ranks: &SimpleCommunicator, mine: &[u32]) -> Vec<u32> {
     let mut highest = vec![0; mine.len()];
-    root.reduce_into_root(mine, &mut highest[..], SystemOperation::max());
-    Some(highest)
-}
-
-fn late(tally: &Tally, n_thresholds: usize) -> Vec<Vec<u64>> {
-    Row::ALL.map(|row| (0..n_thresholds).map(|threshold| tally.of(row, threshold).0).collect()).to_vec()
+    ranks.all_reduce_into(mine, &mut highest[..], SystemOperation::max());
+    highest
 }
 
 fn record_rows(run: &Run, part: &Part, all: &Tally, told: &[Told], writer: &mut Writer) -> Result<(), OutcomeError> {
     for row in Row::ALL {
         let pooled = Pooled::of(&told.iter().map(|told| &told.summaries[row as usize]).collect::<Vec<_>>());
         for (idx, &threshold_ns) in run.thresholds_ns.iter().enumerate() {
-            let (n_late, lost_ns) = all.of(row, idx);
+            let n_late = all.late(row)[idx];
+            let of_ranks = told.iter().map(|told| told.lost_ns[idx]).sum::<f64>();
+            let lost_ns = (row == Row::Iteration).then(|| of_ranks / told.len() as f64);
             writer.record(
                 kind::LATE,
                 &Late {
@@ -347,7 +353,7 @@ fn record_rows(run: &Run, part: &Part, all: &Tally, told: &[Told], writer: &mut 
                     n_late,
                     late_ratio: n_late as f64 / (part.n_iterations as f64).max(1.0),
                     lost_ns,
-                    lost_ratio: lost_ns / (part.run_ns as f64).max(1.0),
+                    lost_ratio: lost_ns.map(|lost| lost / (part.run_ns as f64).max(1.0)),
                 },
             )?;
         }
@@ -366,9 +372,18 @@ fn record_ranks(
     for (place, told) in header.ranks.iter().zip(told) {
         let [computation, communication, iteration] = told.summaries.clone();
         let (work, host) = (part.work.clone(), place.host.clone());
-        let (medians_ns, drift_ratio) = (told.medians_ns, told.drift_ratio);
-        let times =
-            RankTimes { work, rank: place.rank, host, computation, communication, iteration, medians_ns, drift_ratio };
+        let Told { medians_ns, drift_ratio, waited_ratio, .. } = *told;
+        let times = RankTimes {
+            work,
+            rank: place.rank,
+            host,
+            computation,
+            communication,
+            iteration,
+            medians_ns,
+            drift_ratio,
+            waited_ratio,
+        };
         writer.record(kind::RANK, &times)?;
         let name = format!("rank {}, work {}", place.rank, part.work);
         for train in &told.trains {

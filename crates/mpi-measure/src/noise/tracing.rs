@@ -24,8 +24,12 @@ const EVENTS: [&str; 5] =
 const VECTORS: &str = "irq_vectors";
 /// Events read of a core, so that memory has a limit.
 const N_EVENTS_MAX: usize = 2_000_000;
+/// Activities within each other that are followed.
+const N_OPEN_MAX: usize = 64;
 /// Events that explain less than this share of a detour do not explain it.
 const EXPLAINING_RATIO: f64 = 0.25;
+/// Names that are told of a detour.
+const N_NAMES: usize = 4;
 /// The last digit of the kernel's times.
 const STEP_NS: u64 = 1_000;
 
@@ -152,17 +156,18 @@ fn activities(trace: impl BufRead, stats: &str, thread: i32) -> io::Result<Activ
         if std::mem::take(&mut is_first) && is_overrun {
             found.whole_from_ns = at_ns;
         }
-        match beginning_or_end(event, rest, thread) {
-            Some(Edge::Begin(cause, name)) => open.push((at_ns, cause, name)),
-            Some(Edge::End(cause, name)) => {
-                // One that began before the record did has no beginning.
-                let idx = open.iter().rposition(|begun| begun.1 == cause && (name.is_empty() || begun.2 == name));
-                let Some(idx) = idx else { continue };
-                let (start_ns, cause, name) = open.remove(idx);
-                found.all.push(Activity { start_ns, end_ns: at_ns, cause, name });
-            }
-            None => {}
+        let (ended, begun) = edges(event, rest, thread);
+        // One that began before the record did has no beginning.
+        let innermost = ended.and_then(|(cause, name)| {
+            open.iter().rposition(|begun| begun.1 == cause && name.as_ref().is_none_or(|name| begun.2 == *name))
+        });
+        if let Some(idx) = innermost {
+            let (start_ns, cause, name) = open.remove(idx);
+            found.all.push(Activity { start_ns, end_ns: at_ns, cause, name });
         }
+        open.extend(begun.map(|(cause, name)| (at_ns, cause, name)));
+        // Without ends, beginnings would heap up.
+        open.drain(..open.len().saturating_sub(N_OPEN_MAX));
     }
     Ok(found)
 }
@@ -189,35 +194,36 @@ fn stamp(text: &str) -> Option<u64> {
     is_stamp.then(|| ns(seconds, 1_000_000_000)?.checked_add(ns(micros, STEP_NS)?)).flatten()
 }
 
-enum Edge {
-    Begin(Cause, String),
-    /// Without a name, the innermost one ends.
-    End(Cause, String),
-}
+/// What an event ends, the innermost of its cause where there is no name, and what it begins.
+type Edges = (Option<(Cause, Option<String>)>, Option<(Cause, String)>);
 
-fn beginning_or_end(event: &str, fields: &str, thread: i32) -> Option<Edge> {
-    let field = |key: &str| fields.split_once(key).map(|(_, value)| value);
+fn edges(event: &str, fields: &str, thread: i32) -> Edges {
     match event {
-        "sched_switch" => {
-            let number = |key: &str| field(key)?.split_whitespace().next()?.parse::<i32>().ok();
-            let (from, to) = (number("prev_pid=")?, number("next_pid=")?);
-            let name = field("next_comm=")?.rsplit_once(" next_pid=")?.0.to_owned();
-            match (from == thread, to == thread) {
-                (true, false) => Some(Edge::Begin(Cause::Switch, name)),
-                (false, true) => Some(Edge::End(Cause::Switch, String::new())),
-                _ => None,
-            }
-        }
-        "irq_handler_entry" => Some(Edge::Begin(Cause::Interrupt, field("name=")?.to_owned())),
-        "irq_handler_exit" => Some(Edge::End(Cause::Interrupt, String::new())),
-        "softirq_entry" => Some(Edge::Begin(Cause::SoftInterrupt, action(fields))),
-        "softirq_exit" => Some(Edge::End(Cause::SoftInterrupt, action(fields))),
+        "sched_switch" => switch(fields, thread),
+        "irq_handler_entry" => (None, field(fields, "name=").map(|name| (Cause::Interrupt, name.to_owned()))),
+        "irq_handler_exit" => (Some((Cause::Interrupt, None)), None),
+        "softirq_entry" => (None, Some((Cause::SoftInterrupt, action(fields)))),
+        "softirq_exit" => (Some((Cause::SoftInterrupt, Some(action(fields)))), None),
         _ => match (event.strip_suffix("_entry"), event.strip_suffix("_exit")) {
-            (Some(vector), _) => Some(Edge::Begin(Cause::Interrupt, vector.replace('_', " "))),
-            (_, Some(vector)) => Some(Edge::End(Cause::Interrupt, vector.replace('_', " "))),
-            _ => None,
+            (Some(vector), _) => (None, Some((Cause::Interrupt, vector.replace('_', " ")))),
+            (_, Some(vector)) => (Some((Cause::Interrupt, Some(vector.replace('_', " ")))), None),
+            _ => (None, None),
         },
     }
+}
+
+/// From one thread to another: what ends and begins is the time of those that are not `thread`.
+fn switch(fields: &str, thread: i32) -> Edges {
+    let number = |key: &str| field(fields, key)?.split_whitespace().next()?.parse::<i32>().ok();
+    let name = field(fields, "next_comm=").and_then(|rest| Some(rest.rsplit_once(" next_pid=")?.0.to_owned()));
+    let (Some(from), Some(to), Some(name)) = (number("prev_pid="), number("next_pid="), name) else {
+        return (None, None);
+    };
+    ((from != thread).then_some((Cause::Switch, None)), (to != thread).then_some((Cause::Switch, name)))
+}
+
+fn field<'a>(fields: &'a str, key: &str) -> Option<&'a str> {
+    fields.split_once(key).map(|(_, value)| value)
 }
 
 /// `TIMER` of `vec=1 [action=TIMER]`.
@@ -249,24 +255,28 @@ impl Activities {
 
 /// By those that lie in a detour's quantum, `bounds`.
 fn verdict(inside: &[&Activity], length_ns: f64, bounds: (u64, u64)) -> Verdict {
-    let overlap_ns =
-        |activity: &Activity| activity.end_ns.min(bounds.1).saturating_sub(activity.start_ns.max(bounds.0)) as f64;
     // Each may be a step longer than the kernel's text says.
-    let explained_ns: f64 = inside.iter().map(|activity| overlap_ns(activity) + STEP_NS as f64).sum();
+    let overlap_ns = |activity: &Activity| {
+        (activity.end_ns.min(bounds.1) + STEP_NS).saturating_sub(activity.start_ns.max(bounds.0)) as f64
+    };
+    let explained_ns: f64 = inside.iter().map(|activity| overlap_ns(activity)).sum();
     if explained_ns < EXPLAINING_RATIO * length_ns {
         let seen =
             if inside.is_empty() { "the kernel did nothing here" } else { "what the kernel did here is too short" };
         return Verdict::by(Cause::Unattributed, [format!("{seen}: the hypervisor, the firmware or the hardware")]);
     }
-    let mut longest: Vec<&&Activity> = inside.iter().collect();
-    longest.sort_by(|a, b| overlap_ns(b).total_cmp(&overlap_ns(a)));
-    let mut names: Vec<String> = Vec::new();
-    for activity in &longest {
-        if !names.contains(&activity.name) && names.len() < 4 {
-            names.push(activity.name.clone());
+    let mut by_name: Vec<(&str, Cause, f64)> = Vec::new();
+    for activity in inside {
+        match by_name.iter_mut().find(|known| known.0 == activity.name && known.1 == activity.cause) {
+            Some(known) => known.2 += overlap_ns(activity),
+            None => by_name.push((&activity.name, activity.cause, overlap_ns(activity))),
         }
     }
-    Verdict::by(longest.first().map_or(Cause::Unattributed, |activity| activity.cause), names)
+    by_name.sort_by(|a, b| b.2.total_cmp(&a.2));
+    let of_cause = |cause: Cause| by_name.iter().filter(|known| known.1 == cause).map(|known| known.2).sum::<f64>();
+    let causes = [Cause::Switch, Cause::SoftInterrupt, Cause::Interrupt];
+    let cause = causes.into_iter().max_by(|a, b| of_cause(*a).total_cmp(&of_cause(*b))).unwrap_or(Cause::Unattributed);
+    Verdict::by(cause, by_name.iter().take(N_NAMES).map(|known| known.0.to_owned()))
 }
 
 #[cfg(test)]
@@ -282,7 +292,8 @@ mod tests {
    foretop-noise-88    [001] d.s1.     5.000107: irq_handler_exit: irq=36 ret=handled
    foretop-noise-88    [001] ..s1.     5.000109: softirq_exit: vec=1 [action=TIMER]
    foretop-noise-88    [001] d..2.     5.001000: sched_switch: prev_comm=foretop-noise prev_pid=88 prev_prio=120 prev_state=R ==> next_comm=a [b]: 3.000001: c next_pid=7 next_prio=120
-   a [b]: 3.000001: c-7 [001] d..2.    5.001400: sched_switch: prev_comm=a [b]: 3.000001: c prev_pid=7 prev_prio=120 prev_state=S ==> next_comm=foretop-noise next_pid=88 next_prio=120
+   a [b]: 3.000001: c-7 [001] d..2.    5.001300: sched_switch: prev_comm=a [b]: 3.000001: c prev_pid=7 prev_prio=120 prev_state=S ==> next_comm=rustc next_pid=9 next_prio=120
+           rustc-9      [001] d..2.    5.001400: sched_switch: prev_comm=rustc prev_pid=9 prev_prio=120 prev_state=S ==> next_comm=foretop-noise next_pid=88 next_prio=120
   <broken
 ";
 
@@ -307,7 +318,8 @@ mod tests {
                 (5_000_100_000, 4_000, Cause::Interrupt, "local timer".to_owned()),
                 (5_000_105_000, 2_000, Cause::Interrupt, "virtio1-req.0".to_owned()),
                 (5_000_104_000, 5_000, Cause::SoftInterrupt, "TIMER".to_owned()),
-                (5_001_000_000, 400_000, Cause::Switch, "a [b]: 3.000001: c".to_owned()),
+                (5_001_000_000, 300_000, Cause::Switch, "a [b]: 3.000001: c".to_owned()),
+                (5_001_300_000, 100_000, Cause::Switch, "rustc".to_owned()),
             ]
         );
     }
@@ -319,7 +331,7 @@ mod tests {
             detour(1_000_080_000, 9_000.0),
             detour(1_000_980_000, 400_000.0),
             detour(1_002_000_000, 5_000.0),
-            detour(1_000_080_000, 900_000.0),
+            detour(1_000_080_000, 1_200_000.0),
         ];
         let verdicts = traced("overrun: 0\n").verdicts(&detours, 4_000_000_000);
         let causes: Vec<Cause> = verdicts.iter().map(|verdict| verdict.as_ref().unwrap().cause).collect();

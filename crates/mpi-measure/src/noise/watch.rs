@@ -76,10 +76,8 @@ impl Watch {
     /// After quantum `idx`, which ended at `end_ns` and took `length_ns`. Says whether it looked, which takes time.
     pub fn after(&mut self, idx: usize, end_ns: u64, length_ns: u64) -> bool {
         let is_detour = self.baseline.detour_ns(length_ns as f64).is_some();
-        if !(is_detour && self.may_look(end_ns)) && !(end_ns >= self.next_control_ns && !is_detour) {
-            return false;
-        }
-        if self.looks.len() >= N_LOOKS_MAX {
+        let is_due = is_detour || end_ns >= self.next_control_ns;
+        if !is_due || !self.may_look(end_ns) || self.looks.len() >= N_LOOKS_MAX {
             return false;
         }
         self.look(is_detour.then_some(idx), end_ns);
@@ -98,6 +96,7 @@ impl Watch {
         }
     }
 
+    /// The first few are free, since there is no time yet that they could be a share of.
     fn may_look(&self, now_ns: u64) -> bool {
         let spent = self.blind_ns as f64 + self.counters.cost_ns();
         spent <= BLIND_RATIO_MAX * (now_ns - self.begun_ns) as f64 + 10.0 * self.counters.cost_ns()

@@ -1,0 +1,85 @@
+//! `foretop mpi` with the real programs, of both MPI libraries, under their launchers.
+//!
+//! `scripts/test.sh` builds the programs and says where they are in `FORETOP_MPI_TESTED`: a folder for each library.
+
+use std::path::PathBuf;
+
+use crate::command::{Ended, end_of, foretop, run};
+
+/// The shortest run of each program that says anything.
+const RUNS: [(&str, &[&str]); 3] = [
+    ("ace", &["-n", "2", "--load", "50", "--size", "4KiB", "--iterations", "20", "--quick"]),
+    ("comb", &["-n", "2", "--quick", "--size", "1KiB", "--method", "pww", "--cycles", "7", "--trips", "7"]),
+    ("noise", &["--local", "--time", "200ms"]),
+];
+
+fn programs(library: &str) -> PathBuf {
+    let tested = std::env::var_os("FORETOP_MPI_TESTED").expect("scripts/test.sh says where the programs are");
+    PathBuf::from(tested).join(library).join("debug")
+}
+
+fn mpi(library: &str, arguments: &[&str]) -> Ended {
+    end_of(foretop().env("FORETOP_MPI_PROGRAMS", programs(library)).args(["mpi"]).args(arguments))
+}
+
+#[track_caller]
+fn check_runs(library: &str) {
+    for (name, arguments) in RUNS {
+        let folder = tempfile::tempdir().unwrap();
+        let result = folder.path().join("result.jsonl");
+        let result = result.to_str().unwrap();
+        let ended = mpi(library, &[&[name, "--mpi", library, "--quiet", "--out", result], arguments].concat());
+        assert_eq!(ended.status, 0, "{name}: {}\n{}", ended.stdout, ended.stderr);
+
+        let shown = run(&["mpi", "show", result]).output();
+        assert_eq!(shown.trim_end(), ended.stdout.trim_end(), "{name}");
+
+        let drawn = run(&["mpi", "plot", result]).output();
+        assert!(drawn.lines().count() > 0, "{name} has no pictures");
+        for path in drawn.lines() {
+            let picture = std::fs::read_to_string(path).unwrap();
+            assert!(picture.starts_with("<svg") && picture.trim_end().ends_with("</svg>"), "{path}");
+        }
+    }
+}
+
+#[test]
+#[ignore = "needs the programs for Open MPI: scripts/test.sh builds them"]
+fn open_mpi_runs_are_shown_and_drawn() {
+    check_runs("openmpi");
+}
+
+#[test]
+#[ignore = "needs the programs for MPICH: scripts/test.sh builds them"]
+fn mpich_runs_are_shown_and_drawn() {
+    check_runs("mpich");
+}
+
+#[test]
+#[ignore = "needs the programs for MPICH: scripts/test.sh builds them"]
+fn a_program_of_another_library_is_not_started() {
+    // With nothing in PATH, no other program than the one in this folder can be found, nor any launcher.
+    let mut command = foretop();
+    command.env("FORETOP_MPI_PROGRAMS", programs("mpich")).env("PATH", "");
+    let ended = end_of(command.args(["mpi", "ace", "--mpi", "openmpi"]));
+    assert_eq!(ended.status, 1);
+    assert!(ended.stderr.contains("openmpi"), "{}", ended.stderr);
+}
+
+#[test]
+fn words_for_the_launcher_are_checked() {
+    for (words, told) in [(["-n", "0"], "`0` is no number of ranks"), (["--mpi", "lam"], "openmpi or mpich")] {
+        let ended = run(&[&["mpi", "comb"], &words[..]].concat());
+        assert_eq!(ended.status, 2);
+        assert!(ended.stderr.contains(told), "{}", ended.stderr);
+    }
+}
+
+#[test]
+fn a_file_of_something_else_is_no_result() {
+    for command in ["show", "plot"] {
+        let ended = run(&["mpi", command, "Cargo.toml"]);
+        assert_eq!(ended.status, 1);
+        assert!(ended.stderr.contains("Cargo.toml, line 1:"), "{}", ended.stderr);
+    }
+}
