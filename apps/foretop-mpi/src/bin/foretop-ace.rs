@@ -9,6 +9,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use foretop_mpi::{Output, Teller, header, rendered, run, run_alone, say, writer};
 use mpi_measure::ace::application::{Application, Applications, Load, Placement, Span};
 use mpi_measure::ace::benchmark::Effort;
+use mpi_measure::ace::comparison;
 use mpi_measure::ace::pattern::{Mode, Pattern};
 use mpi_measure::ace::record::{self, Basis, CELL, SWEEP};
 use mpi_measure::ace::run::{Settings, check};
@@ -18,10 +19,10 @@ use mpi_measure::ace::trace::{self, Trace};
 use mpi_measure::ace::{self, table::table};
 use mpi_measure::clock::Clock;
 use mpi_measure::failure::Failure;
-use mpi_measure::outcome::Writer;
+use mpi_measure::outcome::{Outcome, Writer};
 use mpi_measure::session::{Ending, Session};
 use predict::Spec;
-use units::ByteCount;
+use units::{ByteCount, Confidence};
 
 /// What figures of ACE take for granted.
 const ASSUMPTIONS: [&str; 4] = [
@@ -47,6 +48,8 @@ enum Command {
     Sweep(SweepArguments),
     /// Makes an emulated application of a recorded run's communication, and prints it as TOML; needs no MPI
     Fit(FitArguments),
+    /// Says what differs between two results beyond chance; needs no MPI
+    Compare(CompareArguments),
 }
 
 #[derive(Args, Debug)]
@@ -56,8 +59,27 @@ struct FitArguments {
     trace: PathBuf,
 }
 
+#[derive(Args, Debug)]
+struct CompareArguments {
+    /// What was before
+    #[arg(value_name = "FIRST.jsonl")]
+    first: PathBuf,
+    /// What came of it
+    #[arg(value_name = "SECOND.jsonl")]
+    second: PathBuf,
+    /// Probability with which all intervals together hold
+    #[arg(long, default_value_t)]
+    confidence: Confidence,
+    /// Of all draws
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+}
+
 /// Commands that read files only.
-const ALONE: [&str; 1] = ["fit"];
+const ALONE: [&str; 2] = ["fit", "compare"];
+/// What those who put flags before them are told.
+const ALONE_FIRST: &str =
+    "the command comes first: foretop-ace fit TRACE.csv, or foretop-ace compare FIRST.jsonl SECOND.jsonl";
 
 #[derive(Args, Debug)]
 struct RunArguments {
@@ -187,13 +209,14 @@ fn main() -> ExitCode {
     if std::env::args().nth(1).is_some_and(|command| ALONE.contains(&command.as_str())) {
         return run_alone(|arguments: Arguments| match arguments.command {
             Some(Command::Fit(arguments)) => fit(&arguments),
-            _ => Err(Failure::usage("the command comes first: foretop-ace fit TRACE.csv")),
+            Some(Command::Compare(arguments)) => compare(&arguments),
+            _ => Err(Failure::usage(ALONE_FIRST)),
         });
     }
     run(|session, arguments: Arguments| match arguments.command {
         None => emulate(session, &arguments.run),
         Some(Command::Sweep(arguments)) => emulate_all(session, &arguments),
-        Some(Command::Fit(_)) => session.agree(Err(Failure::usage("the command comes first: foretop-ace fit TRACE.csv"))),
+        Some(Command::Fit(_) | Command::Compare(_)) => session.agree(Err(Failure::usage(ALONE_FIRST))),
     })
 }
 
@@ -202,6 +225,14 @@ fn fit(arguments: &FitArguments) -> Result<(), Failure> {
     let trace = Trace::read(&arguments.trace).map_err(Failure::of)?;
     let fitted = trace::fit(&trace).map_err(Failure::of)?;
     say(&fitted.toml())
+}
+
+/// Two results beside each other.
+fn compare(arguments: &CompareArguments) -> Result<(), Failure> {
+    let first = Outcome::read(&arguments.first).map_err(Failure::of)?;
+    let second = Outcome::read(&arguments.second).map_err(Failure::of)?;
+    let found = comparison::compare(&first, &second, arguments.confidence, arguments.seed).map_err(Failure::of)?;
+    say(&found.table())
 }
 
 /// One run.

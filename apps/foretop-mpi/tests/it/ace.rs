@@ -8,7 +8,8 @@ use std::time::Duration;
 
 use mpi_measure::ace::pattern::{Mode, Pattern};
 use mpi_measure::ace::record::{
-    APPLICATION, CELL, CLOCK, ClockResult, MODEL, Model, PING_PONG, POINT, Plan, Point, RANK, RankResult, SWEEP, SweepResult,
+    APPLICATION, CELL, CLOCK, ClockResult, MODEL, Model, PING_PONG, POINT, Plan, Point, RANK, RankResult, SWEEP,
+    SweepResult,
 };
 use mpi_measure::launcher::Placing;
 use mpi_measure::outcome::Outcome;
@@ -27,13 +28,21 @@ fn text(path: &Path) -> &str {
 fn both_phases_are_measured_and_add_up() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("run.jsonl");
-    let out = launch(ACE, 2, &["--load", "20", "--size", "4KiB", "--iterations", "50", "--quick", "--quiet", "--out", text(&path)]).out();
+    let out = launch(
+        ACE,
+        2,
+        &["--load", "20", "--size", "4KiB", "--iterations", "50", "--quick", "--quiet", "--out", text(&path)],
+    )
+    .out();
     assert!(out.contains("application a1: ring, blocking, 4KiB a message, load 20 %, 2 ranks, 50 cycles"), "{out}");
 
     let outcome = Outcome::read(&path).unwrap();
     let points: Vec<Point> = outcome.all(POINT).unwrap();
     assert!(points.iter().all(|point| point.span_ns > 0.0));
-    assert_eq!(points.iter().filter(|point| point.what == "ring").map(|point| point.size_bytes).collect::<Vec<_>>(), [4_096]);
+    assert_eq!(
+        points.iter().filter(|point| point.what == "ring").map(|point| point.size_bytes).collect::<Vec<_>>(),
+        [4_096]
+    );
     let models: Vec<Model> = outcome.all(MODEL).unwrap();
     assert_eq!(models.iter().map(|model| model.what.as_str()).collect::<Vec<_>>(), [PING_PONG]);
 
@@ -73,7 +82,8 @@ fn check_every_pattern(mode: Mode) {
     let more = ["--patterns", &names.join(","), "--mode", mode.name(), "--out", text(&path)];
     launch(ACE, 4, &[&arguments[..], &more[..]].concat()).out();
     let results: Vec<SweepResult> = Outcome::read(&path).unwrap().all(SWEEP).unwrap();
-    let seen: BTreeSet<(Pattern, u64)> = results.iter().map(|result| (result.key.pattern, result.key.size_bytes)).collect();
+    let seen: BTreeSet<(Pattern, u64)> =
+        results.iter().map(|result| (result.key.pattern, result.key.size_bytes)).collect();
     assert_eq!(seen.len(), 2 * patterns.len(), "{seen:?}");
     assert!(results.iter().all(|result| result.n_ranks == 4 && result.run_ns > 0.0));
 }
@@ -102,7 +112,8 @@ fn applications_of_a_file_share_the_ranks_as_it_says() {
     launch(ACE, 4, &["--config", text(&config), "--quick", "--quiet", "--out", text(&path)]).out();
     let outcome = Outcome::read(&path).unwrap();
     let plans: Vec<Plan> = outcome.all(APPLICATION).unwrap();
-    let told: Vec<_> = plans.iter().map(|plan| (plan.application.name.as_str(), plan.world_ranks.clone(), plan.n_cycles)).collect();
+    let told: Vec<_> =
+        plans.iter().map(|plan| (plan.application.name.as_str(), plan.world_ranks.clone(), plan.n_cycles)).collect();
     assert_eq!(told, [("solver", vec![0, 2], 7), ("shuffle", vec![1, 3], 9)]);
     assert!(plans[1].size_max_bytes as f64 > plans[1].size_mean_bytes);
     let ranks: Vec<RankResult> = outcome.all(RANK).unwrap();
@@ -120,10 +131,18 @@ fn what_makes_no_sense_is_told_once_and_nothing_is_measured() {
         (1, &[], "ring does not fit 1 ranks: it needs at least 2; 2 would fit"),
         (2, &["--load", "0"], "load 0 is not from 1 to 95"),
         (2, &["--load", "100"], "load 100 is not from 1 to 95"),
-        (2, &["--pattern", "halo-2d"], "halo-2d does not fit 2 ranks: it needs a product of two numbers from 2 up; 4 would fit"),
+        (
+            2,
+            &["--pattern", "halo-2d"],
+            "halo-2d does not fit 2 ranks: it needs a product of two numbers from 2 up; 4 would fit",
+        ),
         (2, &["--size", "2GiB"], "MPI counts the bytes of a message with 32 bits"),
         (2, &["--pattern", "alltoall", "--size", "1.5GiB"], "MPI counts them with 32 bits"),
-        (2, &["--pattern", "gather", "--mode", "synchronous"], "gather is a collective operation, which has no synchronous mode"),
+        (
+            2,
+            &["--pattern", "gather", "--mode", "synchronous"],
+            "gather is a collective operation, which has no synchronous mode",
+        ),
         (2, &["--iterations", "5", "--time", "1s"], "cannot be used with"),
         (2, &["--config", text(&typo)], "unknown field `iteratons`"),
         (2, &["--config", text(&twice)], "has both iterations and a time"),
@@ -141,7 +160,19 @@ fn a_sweep_that_broke_off_goes_on_after_its_last_whole_cell() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("sweep.jsonl");
     let sweep = |loads: &str| {
-        let arguments = ["sweep", "--loads", loads, "--sizes", "1KiB", "--iterations", "2", "--quick", "--quiet", "--out", text(&path)];
+        let arguments = [
+            "sweep",
+            "--loads",
+            loads,
+            "--sizes",
+            "1KiB",
+            "--iterations",
+            "2",
+            "--quick",
+            "--quiet",
+            "--out",
+            text(&path),
+        ];
         launch(ACE, 2, &arguments)
     };
     sweep("10,50").out();
@@ -160,7 +191,10 @@ fn a_sweep_that_broke_off_goes_on_after_its_last_whole_cell() {
     assert_eq!(resumed[..kept], whole[..kept], "the first cell was left as it was");
     let outcome = Outcome::read(&path).unwrap();
     assert_eq!(outcome.records.iter().filter(|(kind, _)| kind == CELL).count(), 2);
-    assert_eq!(outcome.all::<SweepResult>(SWEEP).unwrap().iter().map(|result| result.key.load_percent).collect::<Vec<_>>(), [10.0, 50.0]);
+    assert_eq!(
+        outcome.all::<SweepResult>(SWEEP).unwrap().iter().map(|result| result.key.load_percent).collect::<Vec<_>>(),
+        [10.0, 50.0]
+    );
 }
 
 #[test]
@@ -170,7 +204,9 @@ fn a_rank_that_dies_ends_all_and_leaves_what_was_measured() {
     let arguments = ["--size", "1KiB", "--time", "10min", "--quick", "--quiet", "--out", text(&path)];
     let mut launched = command(ACE, &Placing { n_ranks: 2, ..Placing::default() }, &arguments);
     let mut launcher = launched.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-    wait_until("phase two", LIMIT, || fs::read_to_string(&path).ok().filter(|text| text.contains("\"ace.application\"")));
+    wait_until("phase two", LIMIT, || {
+        fs::read_to_string(&path).ok().filter(|text| text.contains("\"ace.application\""))
+    });
     let rank = wait_until("a rank", LIMIT, || descendant_running(launcher.id(), ACE));
     let killed = std::process::Command::new("kill").args(["-9", &rank.to_string()]).status().unwrap();
     assert!(killed.success());
@@ -190,7 +226,8 @@ fn descendant_running(ancestor: u32, program: &str) -> Option<u32> {
     };
     let is_below = |pid: u32| std::iter::successors(Some(pid), |&pid| parent_of(pid)).any(|pid| pid == ancestor);
     let pids = fs::read_dir("/proc").ok()?.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
-    pids.into_iter().find(|&pid: &u32| fs::read_link(format!("/proc/{pid}/exe")).is_ok_and(|exe| exe == program) && is_below(pid))
+    pids.into_iter()
+        .find(|&pid: &u32| fs::read_link(format!("/proc/{pid}/exe")).is_ok_and(|exe| exe == program) && is_below(pid))
 }
 
 #[test]

@@ -173,7 +173,10 @@ const SMALLEST_SWEEP: u64 = 256;
 /// Powers of two up to the largest size of the application, that one, and none at all.
 fn ping_pong_sizes(max: u64, effort: Effort) -> Vec<u64> {
     let max = max.max(SMALLEST_SWEEP);
-    let powers = (0..).step_by(effort.power_step).map(|power| 1_u64 << power).take_while(|&size| size < max && size < SIZE_BYTES_LIMIT);
+    let powers = (0..)
+        .step_by(effort.power_step)
+        .map(|power| 1_u64 << power)
+        .take_while(|&size| size < max && size < SIZE_BYTES_LIMIT);
     std::iter::once(0).chain(powers).chain([max]).collect()
 }
 
@@ -239,7 +242,13 @@ fn ping_pong(ranks: &SimpleCommunicator, buffer: &mut [u8], effort: Effort, cloc
 }
 
 /// Exchanges of one size. All ranks get the same times, and what is their own beside them.
-fn time_exchange(exchange: &mut Exchange<'_>, size: usize, synchronized: bool, effort: Effort, clock: &Clock) -> (Timed, OwnExchange) {
+fn time_exchange(
+    exchange: &mut Exchange<'_>,
+    size: usize,
+    synchronized: bool,
+    effort: Effort,
+    clock: &Clock,
+) -> (Timed, OwnExchange) {
     let ranks = exchange.ranks();
     let peers = exchange.peers();
     let mut ends_ns = vec![0; peers.len()];

@@ -119,7 +119,9 @@ fn prepare<'a>(
     if let Some(share) = available_bytes().map(|bytes| bytes / u64::from(n_on_host)).filter(|&share| share < needed) {
         return Err(Failure::work(format!(
             "buffers of rank {} in application `{}` need {needed} bytes, and the memory left on {} is {share} bytes for each of its {n_on_host} ranks; send smaller messages, or run fewer ranks there",
-            rank_of(ranks), application.name, host_name()
+            rank_of(ranks),
+            application.name,
+            host_name()
         )));
     }
     let exchange = Exchange::prepare(ranks, application.pattern, application.mode, settings.seed, size_max)?;
