@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::{Parser, ValueEnum};
-use foretop_mpi::{Output, Teller, header, in_full, rendered, run, run_alone, say, writer};
+use foretop_mpi::{Output, Teller, header, rendered, run, run_alone, say, writer};
 use mpi_measure::clock::Clock;
 use mpi_measure::failure::Failure;
 use mpi_measure::header::allowed_cpus;
@@ -123,10 +123,10 @@ fn on_this_host(arguments: Arguments) -> Result<(), Failure> {
     let (plan, clock) = (arguments.local(), Clock::start());
     plan.check(&allowed_cpus(), &clock.survey()).map_err(Failure::usage)?;
     let header = local_header(&clock, std::env::args().skip(1).collect(), arguments.output.seed);
-    let mut writer = Writer::create(arguments.output.out.as_deref(), &header).map_err(in_full)?;
+    let mut writer = Writer::create(arguments.output.out.as_deref(), &header).map_err(Failure::of)?;
     let mut teller = Teller::alone(&arguments.output);
     let mut tell = |done, total| teller.tell("seconds watched", done, total);
-    local::run(&plan, clock, arguments.output.seed, &mut writer, &mut tell).map_err(in_full)?;
+    local::run(&plan, clock, arguments.output.seed, &mut writer, &mut tell).map_err(Failure::of)?;
     print(&writer, &arguments.output, kind::CORE)
 }
 
@@ -144,6 +144,6 @@ fn under_mpi(session: &Session, arguments: Arguments) -> Result<(), Ending> {
 }
 
 fn print(writer: &Writer, output: &Output, rows: &str) -> Result<(), Failure> {
-    let table = table(writer.outcome()).map_err(in_full)?;
+    let table = table(writer.outcome()).map_err(Failure::of)?;
     say(&rendered(writer.outcome(), output.format, rows, || table))
 }
