@@ -51,7 +51,7 @@ fn iterations_are_counted_on_all_ranks_and_noise_is_made_where_it_was_asked_for(
             assert!(of_row.windows(2).all(is_falling), "{of_row:?}");
             assert!(of_row.iter().all(|late| late.n_late <= part.n_iterations));
             assert!(of_row.iter().all(|late| late.lost_ratio.is_some() == (row == Row::Iteration)));
-            assert!(of_row.iter().all(|late| late.lost_ratio.is_none_or(|ratio| ratio <= 1.05)), "{of_row:?}");
+            assert!(of_row.iter().all(|late| late.lost_ratio.is_none_or(|ratio| ratio <= 1.000_001)), "{of_row:?}");
             // Both ranks are on one host, so that its late iterations are all there are.
             let of_host: Vec<u64> =
                 nodes.iter().filter(|node| node.work == part.work && node.row == row).map(|node| node.n_late).collect();
@@ -103,7 +103,7 @@ fn a_host_is_watched_without_a_launcher() {
 fn what_cannot_be_watched_is_refused_before_it_begins() {
     check_refused(&alone(&["--local", "--cpus", "60000"]), "core 60000 is not allowed here");
     check_refused(&alone(&["--local", "--time", "0s"]), "--time is 0");
-    check_refused(&alone(&["--local", "--quantum", "100ns"]), "cannot be told by this clock");
+    check_refused(&alone(&["--local", "--quantum", "100ns", "--time", "100ms"]), "cannot be told by this clock");
     check_refused(&alone(&["--local", "--work", "2ms"]), "cannot be used with");
     check_refused(&alone(&["--local", "--quick", "--time", "2s"]), "cannot be used with");
     check_refused(&alone(&["--local", "--inject", "6ms/10ms"]), "at least twice its length");

@@ -6,13 +6,13 @@
 //! slow, and not as one long row of detours.
 
 use crate::clock::ClockQuality;
-use crate::statistics::quantile_of_sorted;
+use crate::statistics::{median, quantile_of_sorted};
 
 /// Quanta that share an undisturbed length: enough to find it to about a hundredth of its spread.
 pub const WINDOW: usize = 1_000;
 /// How many spreads above the centre chance does not reach in 10^8 quanta.
 const N_SPREADS: f64 = 6.0;
-/// A window is slow when its undisturbed quanta take so much longer than the quickest window's.
+/// A window is slow when its undisturbed quanta take so much longer than the middle window's.
 const SLOW_RATIO: f64 = 0.02;
 /// Standard normal quantiles at 1/100 and 1/4.
 const Z_01: f64 = -2.326_347_9;
@@ -51,7 +51,7 @@ pub struct Detection {
     pub detours: Vec<(usize, f64)>,
     /// Share of quanta in slow windows.
     pub slow_ratio: f64,
-    /// Time that slow windows cost beyond what the quickest would have taken, in nanoseconds.
+    /// Time that slow windows cost beyond what the middle one would have taken, in nanoseconds.
     pub slow_ns: f64,
 }
 
@@ -110,7 +110,7 @@ impl Detection {
                 .extend(found.filter_map(|(idx, &length)| Some((first + idx, baseline.detour_ns(f64::from(length))?))));
             first += window.len();
         }
-        let (slow_ratio, slow_ns) = slowness(&windows, &baselines);
+        let (slow_ratio, slow_ns) = slowness(&windows, &baselines, whole_ns);
         Self { baselines, detours, slow_ratio, slow_ns }
     }
 
@@ -136,15 +136,18 @@ fn windows(lengths_ns: &[u32]) -> Vec<&[u32]> {
     whole.chunks(WINDOW).chain([last]).filter(|window| !window.is_empty()).collect()
 }
 
-/// Share of quanta in slow windows, and what those cost.
-fn slowness(windows: &[&[u32]], baselines: &[Baseline]) -> (f64, f64) {
-    let quickest = baselines.iter().map(|baseline| baseline.centre_ns).fold(f64::INFINITY, f64::min);
+/// Share of quanta in slow windows, and what those cost. Where quanta are told by what they lose of `whole_ns`, that is what
+/// being slow is a share of.
+fn slowness(windows: &[&[u32]], baselines: &[Baseline], whole_ns: Option<u32>) -> (f64, f64) {
+    let centres: Vec<f64> = baselines.iter().map(|baseline| baseline.centre_ns).collect();
+    let middle = median(&centres).unwrap_or(0.0);
+    let limit = middle + SLOW_RATIO * whole_ns.map_or(middle, f64::from);
     let n: usize = windows.iter().map(|window| window.len()).sum();
-    let slow = windows.iter().zip(baselines).filter(|(_, baseline)| baseline.centre_ns > quickest * (1.0 + SLOW_RATIO));
+    let slow = windows.iter().zip(baselines).filter(|(_, baseline)| baseline.centre_ns > limit);
     let (mut n_slow, mut slow_ns) = (0, 0.0);
     for (window, baseline) in slow {
         n_slow += window.len();
-        slow_ns += window.len() as f64 * (baseline.centre_ns - quickest);
+        slow_ns += window.len() as f64 * (baseline.centre_ns - middle);
     }
     (n_slow as f64 / (n as f64).max(1.0), slow_ns)
 }

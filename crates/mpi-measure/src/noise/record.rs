@@ -60,7 +60,7 @@ pub struct Part {
     pub work_ns: u64,
     /// Iterations made.
     pub n_iterations: u64,
-    /// Time of all iterations on rank 0, in nanoseconds.
+    /// Time of all iterations, in the mean over ranks, in nanoseconds.
     pub run_ns: u64,
     /// How long it was to take, in nanoseconds.
     pub target_ns: u64,

@@ -308,7 +308,7 @@ fn cores_table(text: &mut String, cores: &[Core], outcome: &Outcome) -> Result<(
     if cores.iter().any(|core| core.slow_ratio > 0.0) {
         line(
             text,
-            "slow: quanta in stretches where all of them took more than 2 % longer than at the quickest, by frequency, a sibling thread or the cache; not counted as lost",
+            "slow: quanta in stretches where all of them took more than 2 % longer than in the middle one, by frequency, a sibling thread or the cache; not counted as lost",
         );
     }
     causes_table(text, &outcome.all(kind::CAUSE)?);

@@ -284,13 +284,15 @@ fn combine(
     let told = gather(run.session.world(), &told);
     record(run.session, writer, |writer| {
         let Some(told) = &told else { return Ok(()) };
-        let run_ns: u64 = (0..times.len()).map(|idx| u64::from(times.of(Row::Iteration, idx))).sum();
+        let of_ranks = told.iter().map(|told| &told.summaries[Row::Iteration as usize]);
+        let run_ns =
+            of_ranks.map(|iteration| iteration.mean_ns * iteration.count as f64).sum::<f64>() / told.len() as f64;
         let worst_drift = told.iter().map(|told| told.drift_ratio).max_by(|a, b| a.abs().total_cmp(&b.abs()));
         let part = Part {
             work: work.to_string(),
             work_ns: span.as_nanos() as u64,
             n_iterations: times.len() as u64,
-            run_ns,
+            run_ns: run_ns.round() as u64,
             target_ns: plan.time.as_nanos() as u64,
             is_cut: times.len() as u64 >= N_KEPT_MAX,
             drift_ratio: worst_drift.unwrap_or(0.0),
@@ -414,7 +416,7 @@ fn record(
     write: impl FnOnce(&mut Writer) -> Result<(), OutcomeError>,
 ) -> Result<(), Ending> {
     let written = if session.is_first() { write(writer) } else { Ok(()) };
-    session.agree(written.map_err(Failure::work))
+    session.agree(written.map_err(Failure::of))
 }
 
 #[cfg(test)]
