@@ -16,9 +16,9 @@ pub mod plot;
 pub mod prediction;
 pub mod record;
 pub mod sizes;
-pub mod trace;
 pub mod sweep;
 pub mod table;
+pub mod trace;
 
 #[cfg(feature = "mpi")]
 pub mod benchmark;
