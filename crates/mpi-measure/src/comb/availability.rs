@@ -269,7 +269,7 @@ mod tests {
             };
             let mut repetition = |idx: usize| {
                 let (first, second) = (slowness(2 * idx, chance), slowness(2 * idx + 1, chance));
-                let (dry, wet) = if idx % 2 == 0 { (first, second) } else { (second, first) };
+                let (dry, wet) = if idx.is_multiple_of(2) { (first, second) } else { (second, first) };
                 Repetition {
                     dry_ns: (self.dry_ns * dry).round(),
                     wet_ns: (self.dry_ns / self.availability * wet).round(),

@@ -63,10 +63,10 @@ impl<'a> Cycler<'a> {
 
     /// Measures what is not hidden behind work, in as many cycles. Collective; a record on workers only.
     pub fn transfer(&mut self, n_cycles: u32) -> Option<Transfer> {
-        (0..N_WARMING).for_each(|_| drop(self.wet(0)));
+        self.make_known();
         let whole = self.cycles(Duration::ZERO, n_cycles);
         let mut empty = Cycler::new(self.bench, 0, self.is_mutual);
-        (0..N_WARMING).for_each(|_| drop(empty.wet(0)));
+        empty.make_known();
         let empty = empty.cycles(LONG_FOR_EMPTY, n_cycles);
         let copy = self.copy(n_cycles);
         self.bench.is_worker().then(|| Transfer {
@@ -77,6 +77,13 @@ impl<'a> Cycler<'a> {
             empty_wait: self.spread(&empty, |cycle| cycle.wait_ns),
             copy,
         })
+    }
+
+    /// Lets the library and the network see both buffers.
+    fn make_known(&mut self) {
+        for _ in 0..N_WARMING {
+            self.wet(0);
+        }
     }
 
     /// Under the same conditions as those that are measured: caches and cores are as cold as after a pause.

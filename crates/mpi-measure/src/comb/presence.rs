@@ -12,6 +12,9 @@ use crate::statistics::median;
 /// Empty windows that say what looking takes.
 const N_LOOKS: usize = 51;
 
+/// Whoever is on the core in between takes longer than this, for two switches alone; what is shorter is that looking took longer once.
+const SHORTEST_NS: f64 = 2_000.0;
+
 /// Adds up windows of time that a rank was measured in.
 pub struct Presence<'a> {
     clock: &'a Clock,
@@ -24,12 +27,10 @@ pub struct Presence<'a> {
 impl<'a> Presence<'a> {
     /// Without any window.
     pub fn new(clock: &'a Clock) -> Self {
-        let mut presence = Self { clock, look_ns: 0.0, wall_ns: 0.0, away_ns: 0.0 };
         let looks: Vec<f64> = (0..N_LOOKS)
             .map(|_| {
-                let before = presence.away_ns;
-                presence.watch(|| ());
-                presence.away_ns - before
+                let ((), wall_ns, processor_ns) = timed(clock, || ());
+                wall_ns - processor_ns
             })
             .collect();
         Self { clock, look_ns: median(&looks).unwrap_or(0.0), wall_ns: 0.0, away_ns: 0.0 }
@@ -38,20 +39,27 @@ impl<'a> Presence<'a> {
     /// Does `work` in a window.
     #[inline]
     pub fn watch<R>(&mut self, work: impl FnOnce() -> R) -> R {
-        let (wall, processor) = (self.clock.now_ns(), processor_ns());
-        let result = work();
-        let (processor, wall) = (processor_ns() - processor, self.clock.now_ns() - wall);
-        self.wall_ns += wall as f64;
-        self.away_ns += wall as f64 - processor as f64 - self.look_ns;
+        let (result, wall_ns, processor_ns) = timed(self.clock, work);
+        let away_ns = wall_ns - processor_ns - self.look_ns;
+        self.wall_ns += wall_ns;
+        self.away_ns += if away_ns > SHORTEST_NS { away_ns } else { 0.0 };
         result
     }
 
-    /// The share of all windows so far in which this thread did not run, and forgets them. What looking takes varies, so a little
-    /// less than nothing can come out, which is nothing.
+    /// The share of all windows so far in which this thread did not run, and forgets them.
     pub fn take_away_ratio(&mut self) -> f64 {
         let (wall_ns, away_ns) = (std::mem::take(&mut self.wall_ns), std::mem::take(&mut self.away_ns));
-        (away_ns / wall_ns.max(1.0)).max(0.0)
+        away_ns / wall_ns.max(1.0)
     }
+}
+
+/// What `work` gives, with wall and processor time in nanoseconds.
+#[inline]
+fn timed<R>(clock: &Clock, work: impl FnOnce() -> R) -> (R, f64, f64) {
+    let (wall, processor) = (clock.now_ns(), processor_ns());
+    let result = work();
+    let (processor, wall) = (processor_ns() - processor, clock.now_ns() - wall);
+    (result, wall as f64, processor as f64)
 }
 
 fn processor_ns() -> i64 {
