@@ -8,6 +8,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::counter::Lines;
+
 /// A count may move so much by chance once in twenty detours.
 const CHANCE: f64 = 0.05;
 /// Waiting explains a detour when it is at least this share of it.
@@ -49,9 +51,9 @@ pub struct Look {
     /// Ticks stolen.
     pub steal_ticks: u64,
     /// Interrupts.
-    pub interrupts: Vec<(Box<str>, u64)>,
+    pub interrupts: Lines,
     /// Soft interrupts.
-    pub soft_interrupts: Vec<(Box<str>, u64)>,
+    pub soft_interrupts: Lines,
 }
 
 /// How often each count moves without a detour.

@@ -24,6 +24,9 @@ const N_COST_READINGS: usize = 5;
 /// What of the kernel can be asked.
 const FILES: [&str; 5] = ["stat", "interrupts", "softirqs", "thread-self/schedstat", "thread-self/status"];
 
+/// Counts by the label of their line.
+pub type Lines = Vec<(Box<str>, u64)>;
+
 /// Counters of one core and of the thread that opened them.
 #[derive(Debug)]
 pub struct Counters {
@@ -50,9 +53,9 @@ pub struct Reading {
     /// How often this thread lost the core to another.
     pub involuntary: u64,
     /// Interrupts on this core, by the label of their line.
-    pub interrupts: Vec<(Box<str>, u64)>,
+    pub interrupts: Lines,
     /// Soft interrupts on this core.
-    pub soft_interrupts: Vec<(Box<str>, u64)>,
+    pub soft_interrupts: Lines,
 }
 
 impl Counters {
@@ -177,12 +180,12 @@ impl Counters {
 impl Reading {
     /// What moved since `before`, by name: interrupts and then soft interrupts. A line that was not there before counts from 0.
     #[must_use]
-    pub fn moved_since(&self, before: &Self) -> (Vec<(Box<str>, u64)>, Vec<(Box<str>, u64)>) {
+    pub fn moved_since(&self, before: &Self) -> (Lines, Lines) {
         (moved(&self.interrupts, &before.interrupts), moved(&self.soft_interrupts, &before.soft_interrupts))
     }
 }
 
-fn moved(after: &[(Box<str>, u64)], before: &[(Box<str>, u64)]) -> Vec<(Box<str>, u64)> {
+fn moved(after: &[(Box<str>, u64)], before: &[(Box<str>, u64)]) -> Lines {
     let earlier = |idx: usize, label: &str| {
         // Lines come and go seldom, so that a label is nearly always where it was.
         let same = before.get(idx).filter(|line| &*line.0 == label);
@@ -214,7 +217,7 @@ fn no_column(cpu: u32) -> io::Error {
 
 /// The counts of one core in /proc/interrupts or /proc/softirqs, which `procfs` does not read: a column for each core that is online,
 /// a line for each interrupt. Lines of the whole host (ERR, MIS) have fewer numbers and are left out.
-fn column(text: &str, cpu: u32) -> Option<Vec<(Box<str>, u64)>> {
+fn column(text: &str, cpu: u32) -> Option<Lines> {
     let mut lines = text.lines();
     let columns: Vec<&str> = lines.next()?.split_whitespace().collect();
     let position =

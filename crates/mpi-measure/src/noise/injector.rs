@@ -14,8 +14,8 @@ use rustix::thread::{ClockId, CpuSet, clock_nanosleep_absolute, sched_setaffinit
 use rustix::time::{Timespec, clock_gettime};
 use serde::{Deserialize, Serialize};
 use thread_priority::{
-    RealtimeThreadSchedulePolicy, ThreadPriority, ThreadSchedulePolicy, set_thread_priority_and_policy,
-    thread_native_id,
+    RealtimeThreadSchedulePolicy, ThreadPriority, ThreadPriorityValue, ThreadSchedulePolicy,
+    set_thread_priority_and_policy, thread_native_id,
 };
 
 use super::plan::Injection;
@@ -89,7 +89,12 @@ pub fn bind(cpu: u32) -> Result<(), Errno> {
 
 fn real_time() -> Result<(), thread_priority::Error> {
     let policy = ThreadSchedulePolicy::Realtime(RealtimeThreadSchedulePolicy::Fifo);
-    set_thread_priority_and_policy(thread_native_id(), ThreadPriority::Min, policy)
+    set_thread_priority_and_policy(thread_native_id(), above_lowest(), policy)
+}
+
+/// Above a measured thread that was itself started with the lowest real-time priority, as `chrt -f 1` does on a busy machine.
+fn above_lowest() -> ThreadPriority {
+    ThreadPriorityValue::try_from(10).map_or(ThreadPriority::Min, ThreadPriority::Crossplatform)
 }
 
 fn make_noise(injection: Injection, stop: &AtomicBool) -> Injected {

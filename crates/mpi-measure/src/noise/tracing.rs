@@ -273,9 +273,10 @@ fn verdict(inside: &[&Activity], length_ns: f64, bounds: (u64, u64)) -> Verdict 
         }
     }
     by_name.sort_by(|a, b| b.2.total_cmp(&a.2));
-    let of_cause = |cause: Cause| by_name.iter().filter(|known| known.1 == cause).map(|known| known.2).sum::<f64>();
-    let causes = [Cause::Switch, Cause::SoftInterrupt, Cause::Interrupt];
-    let cause = causes.into_iter().max_by(|a, b| of_cause(*a).total_cmp(&of_cause(*b))).unwrap_or(Cause::Unattributed);
+    // Several threads after one another are one cause; interrupts within soft interrupts are not to be counted twice.
+    let switched_ns: f64 = by_name.iter().filter(|known| known.1 == Cause::Switch).map(|known| known.2).sum();
+    let longest = by_name.first().map_or(Cause::Unattributed, |known| known.1);
+    let cause = if 2.0 * switched_ns >= explained_ns { Cause::Switch } else { longest };
     Verdict::by(cause, by_name.iter().take(N_NAMES).map(|known| known.0.to_owned()))
 }
 
