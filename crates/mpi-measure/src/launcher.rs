@@ -174,7 +174,10 @@ fn mpich(command: &mut Command, placing: &Placing) {
         command.args(["-hosts", &placing.hosts.join(",")]);
     }
     if placing.is_tcp {
-        command.args(["-genv", "MPIR_CVAR_NOLOCAL", "1", "-genv", "FI_PROVIDER", "tcp"]);
+        // The library's own shared memory is off with the first; below it, each of the two transports that it is built with has its own.
+        for (name, value) in [("MPIR_CVAR_NOLOCAL", "1"), ("UCX_TLS", "tcp,self"), ("FI_PROVIDER", "tcp")] {
+            command.args(["-genv", name, value]);
+        }
     }
 }
 
@@ -215,7 +218,7 @@ mod tests {
         assert!(open.contains("--host a,b --mca pml ob1 --mca btl tcp,self foretop-ace"), "{open}");
         assert_eq!(
             words(Flavour::Mpich, &placing),
-            "-n 4 -bind-to core -hosts a,b -genv MPIR_CVAR_NOLOCAL 1 -genv FI_PROVIDER tcp foretop-ace"
+            "-n 4 -bind-to core -hosts a,b -genv MPIR_CVAR_NOLOCAL 1 -genv UCX_TLS tcp,self -genv FI_PROVIDER tcp foretop-ace"
         );
     }
 }
