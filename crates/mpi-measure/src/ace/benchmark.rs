@@ -30,24 +30,24 @@ pub struct Effort {
     n_batches: u64,
     /// Exchanges in a batch at least.
     n_batch_min: u64,
+    /// Exchanges in a batch at most.
+    n_batch_max: u64,
     /// From one size of ping-pong to the next, in powers of two.
     power_step: usize,
 }
 
 impl Effort {
     /// So many batches that some disturbed ones do not move their median, and a mean in each that is one of more than hardly anything.
-    pub const FULL: Self = Self { n_batches: 15, n_batch_min: 3, power_step: 1 };
+    pub const FULL: Self = Self { n_batches: 15, n_batch_min: 3, n_batch_max: 100, power_step: 1 };
     /// For a first look: whatever disturbs is in the figures.
-    pub const QUICK: Self = Self { n_batches: 3, n_batch_min: 1, power_step: 3 };
+    pub const QUICK: Self = Self { n_batches: 3, n_batch_min: 1, n_batch_max: 5, power_step: 3 };
 
     /// How many exchanges of about this span make a batch.
     fn n_batch(self, span_ns: f64, budget_ns: f64) -> u64 {
-        ((budget_ns / self.n_batches as f64 / span_ns.max(1.0)) as u64).clamp(self.n_batch_min, N_BATCH_MAX)
+        ((budget_ns / self.n_batches as f64 / span_ns.max(1.0)) as u64).clamp(self.n_batch_min, self.n_batch_max)
     }
 }
 
-/// Exchanges in a batch at most.
-const N_BATCH_MAX: u64 = 100;
 /// What a size of ping-pong may take, in nanoseconds, unless the least number of messages takes longer.
 const PING_PONG_BUDGET_NS: f64 = 8e6;
 /// What a size of the exchange may take, in nanoseconds, unless the least number of exchanges takes longer.
@@ -227,7 +227,8 @@ fn ping_pong(ranks: &SimpleCommunicator, buffer: &mut [u8], effort: Effort, cloc
             }
             (clock.now_ns() - start_ns) as f64 / 2.0
         };
-        let warm_ns = (0..N_WARM_UP).map(|_| trip()).fold(f64::INFINITY, f64::min);
+        // Their mean, since on a machine with others on it the fastest says nothing of how long all will take.
+        let warm_ns = (0..N_WARM_UP).map(|_| trip()).sum::<f64>() / N_WARM_UP as f64;
         let mut n_batch = effort.n_batch(warm_ns * 2.0, PING_PONG_BUDGET_NS);
         if ranks.rank() == 0 {
             other.send(&n_batch);
@@ -268,8 +269,8 @@ fn time_exchange(
     };
     let mut warm_up = Vec::new();
     (0..N_WARM_UP).for_each(|_| run(&mut warm_up));
-    let fastest = warm_up.iter().copied().fold(f64::INFINITY, f64::min);
-    let n_batch: u64 = broadcast(ranks, (ranks.rank() == 0).then_some(&effort.n_batch(fastest, EXCHANGE_BUDGET_NS)));
+    let warm_ns = warm_up.iter().sum::<f64>() / N_WARM_UP as f64;
+    let n_batch: u64 = broadcast(ranks, (ranks.rank() == 0).then_some(&effort.n_batch(warm_ns, EXCHANGE_BUDGET_NS)));
     let mut spans_ns = Vec::with_capacity((effort.n_batches * n_batch) as usize);
     let mut loops_ns = Vec::with_capacity(effort.n_batches as usize);
     for _ in 0..effort.n_batches {
