@@ -4,8 +4,8 @@
 //! is its length and two switches of the core from one thread to the other, some microseconds.
 
 use std::io;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, mpsc};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
@@ -55,11 +55,16 @@ impl Injector {
     pub fn start(cpu: u32, injection: Injection) -> io::Result<Self> {
         let stop = Arc::new(AtomicBool::new(false));
         let asked = Arc::clone(&stop);
+        let (is_ready, ready) = mpsc::channel();
         let thread = thread::Builder::new().name("injector".to_owned()).spawn(move || {
             let not_bound = bind(cpu).err().map(|error| error.to_string());
             let not_real_time = real_time().err().map(|error| error.to_string());
+            // Whoever waits hears it by the sender's end as well.
+            drop(is_ready.send(()));
             Injected { not_bound, not_real_time, ..make_noise(injection, &asked) }
         })?;
+        // A measured thread with real-time priority would never let it begin.
+        drop(ready.recv());
         Ok(Self { stop, thread })
     }
 

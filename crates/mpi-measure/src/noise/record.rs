@@ -318,7 +318,11 @@ impl InjectedNoise {
         let far = |recovered: &Recovered| {
             (1.0 + recovered.period_error_ratio).ln().abs().max((1.0 + recovered.length_error_ratio).ln().abs())
         };
-        let near = trains.iter().map(of_train).filter(|recovered| far(recovered) < std::f64::consts::LN_2);
+        let near = trains
+            .iter()
+            .filter(|_| injected.n_pulses > 0)
+            .map(of_train)
+            .filter(|recovered| far(recovered) < std::f64::consts::LN_2);
         let recovered = near.min_by(|a, b| far(a).total_cmp(&far(b)));
         Self { place, length_ns, period_ns, injected, recovered }
     }
