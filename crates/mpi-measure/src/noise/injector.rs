@@ -1,13 +1,13 @@
 //! Noise of known period and length, made on purpose: a thread on the core that is measured, which spins so long at each deadline.
 //!
-//! Deadlines are absolute on the monotonic clock, so that late wake-ups do not add up. What a measured thread loses to a pulse
-//! is its length and two switches of the core from one thread to the other, some microseconds.
+//! Deadlines are absolute on the monotonic clock, so that late wake-ups do not add up, and a pulse ends its length after its deadline. What a
+//! measured thread loses to it is that and the switch back, some microseconds.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, mpsc};
 use std::thread::{self, JoinHandle};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use rustix::io::Errno;
 use rustix::thread::{ClockId, CpuSet, clock_nanosleep_absolute, sched_setaffinity};
@@ -35,7 +35,8 @@ pub struct Injector {
 pub struct Injected {
     /// Pulses that began.
     pub n_pulses: u64,
-    /// What they took in the mean by the thread's own clock, in nanoseconds.
+    /// What they took in the mean from their deadlines to their ends, or from their beginnings where these were late by more than half of
+    /// their length, in nanoseconds.
     pub mean_length_ns: f64,
     /// Deadlines that had passed before the pulse ahead of them ended; no pulse was made for them.
     pub n_missed: u64,
@@ -103,17 +104,20 @@ fn above_lowest() -> ThreadPriority {
 }
 
 fn make_noise(injection: Injection, stop: &AtomicBool) -> Injected {
-    let period_ns = injection.period.as_nanos() as u64;
+    let (period_ns, length_ns) = (injection.period.as_nanos() as u64, injection.length.as_nanos() as u64);
     let (mut n_pulses, mut n_missed, mut latest_ns, mut total_ns) = (0, 0, 0, 0);
     let mut deadline_ns = monotonic_ns() + period_ns;
     while sleep_until(deadline_ns, stop) {
-        let begun = Instant::now();
-        latest_ns = latest_ns.max(monotonic_ns().saturating_sub(deadline_ns));
-        while begun.elapsed() < injection.length {
+        let late_ns = monotonic_ns() - deadline_ns;
+        latest_ns = latest_ns.max(late_ns);
+        // The timer's interrupt and the switch to this thread are part of what is lost, so a pulse is counted from its deadline. One that
+        // the scheduler held back is not cut short for that.
+        let begun_ns = if 2 * late_ns <= length_ns { deadline_ns } else { deadline_ns + late_ns };
+        while monotonic_ns() < begun_ns + length_ns {
             std::hint::spin_loop();
         }
         n_pulses += 1;
-        total_ns += begun.elapsed().as_nanos() as u64;
+        total_ns += monotonic_ns() - begun_ns;
         deadline_ns += period_ns;
         let late_by = monotonic_ns().saturating_sub(deadline_ns);
         let missed = late_by.div_ceil(period_ns);
@@ -150,6 +154,8 @@ pub fn monotonic_ns() -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Instant;
+
     use super::*;
     use crate::header::allowed_cpus;
 
