@@ -103,51 +103,84 @@ pub struct Subject<'a, 'b> {
 pub fn measure(subject: Subject<'_, '_>, clock: &Clock) -> Result<(PhaseOne, OwnExchange), Failure> {
     let Subject { application, sizes, seed, exchange, effort } = subject;
     let ranks = exchange.ranks();
-    let n_ranks = n_ranks_of(ranks);
     let max = sizes.iter().copied().max().unwrap_or(0);
-    let mut points = Vec::new();
-    let named = |what: &str, mode, n_ranks, size_bytes, span: Summary, span_ns| Point {
-        cell: None,
-        application: application.name.clone(),
-        what: what.to_owned(),
-        mode,
-        n_ranks,
-        size_bytes,
-        span,
-        span_ns,
+    let ping_pong = ping_pong_points(application, ranks, max, effort, clock);
+    let (exchanges, own) = exchange_points(application, sizes, exchange, effort, clock);
+    // Only the first two ranks know of ping-pong, so the first speaks for all.
+    let found = || PhaseOne::of(application, n_ranks_of(ranks), seed, ping_pong, exchanges);
+    let found: Result<PhaseOne, Failure> = broadcast(ranks, (rank_of(ranks) == 0).then(found).as_ref());
+    found.map(|found| (found, own))
+}
+
+/// An application's exchange at some sizes.
+struct Exchanges {
+    points: Vec<Point>,
+    /// What barriers add to each.
+    barriers_ns: Vec<f64>,
+}
+
+fn ping_pong_points(
+    application: &Application,
+    ranks: &SimpleCommunicator,
+    max: u64,
+    effort: Effort,
+    clock: &Clock,
+) -> Vec<Point> {
+    let mut buffer = vec![0x5A_u8; max.max(SMALLEST_SWEEP) as usize];
+    let mut point = |size_bytes: u64| {
+        let Timed { span, span_ns, .. } = ping_pong(ranks, &mut buffer[..size_bytes as usize], effort, clock);
+        let (application, what) = (application.name.clone(), PING_PONG.to_owned());
+        Point { cell: None, application, what, mode: Some(Mode::Blocking), n_ranks: 2, size_bytes, span, span_ns }
     };
-    let mut buffer = vec![0x5A_u8; (max.max(SMALLEST_SWEEP)) as usize];
-    for size in ping_pong_sizes(max, effort) {
-        let Timed { span, span_ns, .. } = ping_pong(ranks, &mut buffer[..size as usize], effort, clock);
-        points.push(named(PING_PONG, Some(Mode::Blocking), 2, size, span, span_ns));
-    }
-    drop(buffer);
-    let n_ping_pong = points.len();
-    let synchronized = application.synchronize_every > 0;
+    ping_pong_sizes(max, effort).into_iter().map(&mut point).collect()
+}
+
+fn exchange_points(
+    application: &Application,
+    sizes: &[u64],
+    exchange: &mut Exchange<'_>,
+    effort: Effort,
+    clock: &Clock,
+) -> (Exchanges, OwnExchange) {
+    let n_ranks = n_ranks_of(exchange.ranks());
+    let mode = (!application.pattern.is_collective()).then_some(application.mode);
+    let mut found = Exchanges { points: Vec::new(), barriers_ns: Vec::new() };
     let mut own = OwnExchange::default();
-    let mut barriers = Vec::new();
-    let exchange_sizes = exchange_sizes(sizes);
-    for &size in &exchange_sizes {
-        let (timed, mine) = time_exchange(exchange, size as usize, synchronized, effort, clock);
-        barriers.push(timed.barrier_ns);
-        let mode = (!application.pattern.is_collective()).then_some(application.mode);
-        points.push(named(application.pattern.name(), mode, n_ranks, size, timed.span, timed.span_ns));
+    let sizes = exchange_sizes(sizes);
+    for &size_bytes in &sizes {
+        let synchronized = application.synchronize_every > 0;
+        let (timed, mine) = time_exchange(exchange, size_bytes as usize, synchronized, effort, clock);
+        let (application, what) = (application.name.clone(), application.pattern.name().to_owned());
+        let Timed { span, span_ns, barrier_ns } = timed;
+        found.barriers_ns.push(barrier_ns);
+        found.points.push(Point { cell: None, application, what, mode, n_ranks, size_bytes, span, span_ns });
         own = mine;
     }
-    if exchange_sizes.len() > 1 {
+    // Of several sizes, what one took says nothing of another.
+    if sizes.len() > 1 {
         own = OwnExchange::default();
     }
-    let model = |what: &str, n_ranks, points: &[Point]| {
-        let points: Vec<cost::Point> =
-            points.iter().map(|point| cost::Point { size_bytes: point.size_bytes, span_ns: point.span_ns }).collect();
-        let model = CostModel::fit(&points, Confidence::P95, seed).map_err(Failure::work)?;
-        Ok(Model { cell: None, application: application.name.clone(), what: what.to_owned(), n_ranks, model })
-    };
-    let (of_ping_pong, of_exchange) = points.split_at(n_ping_pong);
-    let found = || {
-        let ping_pong = model(PING_PONG, 2, of_ping_pong)?;
-        let mut models = vec![ping_pong];
-        let exchange_cost = match of_exchange {
+    (found, own)
+}
+
+impl PhaseOne {
+    fn of(
+        application: &Application,
+        n_ranks: u32,
+        seed: u64,
+        ping_pong: Vec<Point>,
+        exchanges: Exchanges,
+    ) -> Result<Self, Failure> {
+        let model = |what: &str, n_ranks, points: &[Point]| {
+            let points: Vec<cost::Point> = points
+                .iter()
+                .map(|point| cost::Point { size_bytes: point.size_bytes, span_ns: point.span_ns })
+                .collect();
+            let model = CostModel::fit(&points, Confidence::P95, seed).map_err(Failure::work)?;
+            Ok(Model { cell: None, application: application.name.clone(), what: what.to_owned(), n_ranks, model })
+        };
+        let mut models = vec![model(PING_PONG, 2, &ping_pong)?];
+        let exchange = match &exchanges.points[..] {
             [point] => ExchangeCost::Measured { span_ns: point.span_ns },
             several => {
                 models.push(model(application.pattern.name(), n_ranks, several)?);
@@ -156,15 +189,12 @@ pub fn measure(subject: Subject<'_, '_>, clock: &Clock) -> Result<(PhaseOne, Own
         };
         let benchmark = Benchmark {
             ping_pong: models[0].model.clone(),
-            exchange: exchange_cost,
-            synchronization_ns: median(&barriers).unwrap_or(0.0),
+            exchange,
+            synchronization_ns: median(&exchanges.barriers_ns).unwrap_or(0.0),
             n_messages: application.pattern.n_messages(application.mode, n_ranks, seed),
         };
-        Ok(PhaseOne { benchmark, points: points.clone(), models })
-    };
-    // Only the first two ranks know of ping-pong, so the first speaks for all.
-    let found: Result<PhaseOne, Failure> = broadcast(ranks, (rank_of(ranks) == 0).then(found).as_ref());
-    found.map(|found| (found, own))
+        Ok(Self { benchmark, points: [ping_pong, exchanges.points].concat(), models })
+    }
 }
 
 /// The largest size of ping-pong at least, so that there are enough sizes for a model.
