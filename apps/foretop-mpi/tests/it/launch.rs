@@ -2,6 +2,7 @@
 
 use std::path::Path;
 use std::process::{Command, Output};
+use std::sync::{Mutex, PoisonError};
 
 use mpi_measure::launcher::{Flavour, Launcher, Placing};
 
@@ -9,6 +10,10 @@ use mpi_measure::launcher::{Flavour, Launcher, Placing};
 pub const ACE: &str = env!("CARGO_BIN_EXE_foretop-ace");
 pub const COMB: &str = env!("CARGO_BIN_EXE_foretop-comb");
 pub const NOISE: &str = env!("CARGO_BIN_EXE_foretop-noise");
+
+/// Held by the program that runs. Ranks that wait do so by spinning, so that several programs at a time take each other's cores for whole
+/// time slices, and all of them together take longer than one after the other.
+static TURN: Mutex<()> = Mutex::new(());
 
 /// How a program ended.
 pub struct Ended {
@@ -34,6 +39,8 @@ pub fn command(program: &str, placing: &Placing, arguments: &[&str]) -> Command 
 }
 
 fn ended(command: &mut Command) -> Ended {
+    // A test that failed in its turn spoils nothing for the next.
+    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     let Output { status, stdout, stderr } = command.output().expect("the launcher starts");
     let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
     Ended { status: status.code(), out: text(stdout), err: text(stderr) }
