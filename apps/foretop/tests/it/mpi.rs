@@ -9,7 +9,7 @@ use crate::command::{Ended, end_of, foretop, run};
 /// The shortest run of each program that says anything.
 const RUNS: [(&str, &[&str]); 3] = [
     ("ace", &["-n", "2", "--load", "50", "--size", "4KiB", "--iterations", "20", "--quick"]),
-    ("comb", &["-n", "2", "--quick", "--size", "1KiB", "--method", "pww", "--cycles", "7", "--trips", "7"]),
+    ("comb", &["-n", "2", "--quick", "--size", "1KiB", "--method", "pww", "--cycles", "7"]),
     ("noise", &["--local", "--time", "200ms"]),
 ];
 
