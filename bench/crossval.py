@@ -37,7 +37,7 @@ LOOK_SECONDS = 0.02
 # A peer takes seconds for a case.
 N_PEER_CASES = 4
 
-# The figures of the issue that asked for it.
+# What each figure is held against.
 TO_REACH = {
     "cases a minute, two workers": ">= 50,000",
     "two workers over one": ">= 1.8",
