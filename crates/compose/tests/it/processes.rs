@@ -44,6 +44,11 @@ impl Run {
     }
 }
 
+/// Waits until nobody is left of these processes' groups: who was killed runs on until the kernel gets to it.
+fn wait_for_end_of_groups(pids: &[u32]) {
+    wait_until("the groups are gone", PATIENCE, || pids.iter().copied().all(group_is_gone).then_some(()));
+}
+
 /// Whether there is a process in the group that this one leads, itself included.
 fn group_is_gone(pid: u32) -> bool {
     let entries = std::fs::read_dir("/proc").unwrap().filter_map(Result::ok);
@@ -63,7 +68,7 @@ fn all_end_when_they_are_asked_and_nothing_is_left() {
     let pids = run.pids();
     assert_eq!(pids.len(), 2);
     run.supervisor.stop(PATIENCE, || false);
-    assert!(pids.into_iter().all(group_is_gone));
+    wait_for_end_of_groups(&pids);
     assert!(run.supervisor.failures().is_empty());
 }
 
@@ -73,7 +78,7 @@ fn one_that_will_not_end_is_killed_with_what_it_started() {
     run.wait_for_log("a", "stubborn is up");
     let pids = run.pids();
     run.supervisor.stop(Duration::from_millis(50), || false);
-    wait_until("the group is gone", PATIENCE, || group_is_gone(pids[0]).then_some(()));
+    wait_for_end_of_groups(&pids[..1]);
 }
 
 #[test]
@@ -81,7 +86,7 @@ fn impatience_ends_the_wait() {
     let mut run = start("[component.a]\nrun = 'stubborn'\n");
     run.wait_for_log("a", "stubborn is up");
     run.supervisor.stop(PATIENCE * 100, || true);
-    assert!(run.pids().into_iter().all(group_is_gone));
+    wait_for_end_of_groups(&run.pids());
 }
 
 #[test]
