@@ -42,7 +42,8 @@ fn candidates(name: &str) -> anyhow::Result<Vec<PathBuf>> {
     let beside = [Flavour::OpenMpi, Flavour::Mpich]
         .into_iter()
         .flat_map(|flavour| FOLDERS.map(|folder| own.join(folder.replace("{}", &flavour.to_string()))));
-    let searched = std::env::var_os("PATH").map(|path| std::env::split_paths(&path).collect()).unwrap_or_else(Vec::new);
+    let searched: Vec<PathBuf> =
+        std::env::var_os("PATH").map(|path| std::env::split_paths(&path).collect()).unwrap_or_default();
     let folders = named.into_iter().chain([own.to_owned()]).chain(beside).chain(searched);
     Ok(folders.map(|folder| folder.join(name)).filter(|path| path.is_file()).collect())
 }
