@@ -16,22 +16,6 @@ const MARGIN: f64 = 70.0;
 /// Of the ranks themselves.
 const RANKS_WIDTH: f64 = 340.0;
 
-/// The first eight are told apart by people who do not see all colours (Okabe and Ito 2008); after twelve they begin again.
-const COLOURS: [Colour; 12] = [
-    Colour(0x00, 0x72, 0xb2),
-    Colour(0xd5, 0x5e, 0x00),
-    Colour(0x00, 0x9e, 0x73),
-    Colour(0xcc, 0x79, 0xa7),
-    Colour(0xe6, 0x9f, 0x00),
-    Colour(0x56, 0xb4, 0xe9),
-    Colour(0x7a, 0x5c, 0x1e),
-    Colour(0x00, 0x00, 0x00),
-    Colour(0x88, 0x22, 0x55),
-    Colour(0x99, 0x99, 0x33),
-    Colour(0x33, 0x22, 0x88),
-    Colour(0x99, 0x99, 0x99),
-];
-
 /// A line of a chart.
 pub(crate) struct Line {
     pub(crate) name: String,
@@ -42,7 +26,7 @@ pub(crate) struct Line {
 pub(crate) fn over_leads(title: &str, caption: &str, label: &str, lines: &[Line], bound: f64) -> Picture {
     let mut picture = Picture::blank(WIDTH + room_for(lines.iter().map(|line| line.name.as_str())), HEIGHT);
     let (xs, ys): (Vec<f64>, Vec<f64>) = lines.iter().flat_map(|line| &line.points).copied().unzip();
-    let tracks = lines.iter().zip(COLOURS.iter().cycle());
+    let tracks = lines.iter().zip(Colour::APART.iter().cycle());
     let chart = Chart {
         title: title.to_owned(),
         caption: caption.to_owned(),
@@ -53,7 +37,7 @@ pub(crate) fn over_leads(title: &str, caption: &str, label: &str, lines: &[Line]
             .collect(),
     };
     chart.draw(&mut picture, frame());
-    for (row, (line, colour)) in lines.iter().zip(COLOURS.iter().cycle()).enumerate() {
+    for (row, (line, colour)) in lines.iter().zip(Colour::APART.iter().cycle()).enumerate() {
         let y = 60.0 + row as f64 * LINE_HEIGHT;
         let (start, end) = (Place { x: WIDTH, y: y - 4.0 }, Place { x: WIDTH + 18.0, y: y - 4.0 });
         picture.shapes.push(straight(start, end, *colour, 2.0));

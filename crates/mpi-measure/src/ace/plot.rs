@@ -13,7 +13,7 @@ use crate::outcome::{MalformedRecord, Outcome};
 mod panel;
 mod sweep;
 
-use panel::{COLOURS, Panel};
+use panel::Panel;
 
 /// Places of a fitted line in each doubling of the size: a line is a curve on logarithmic axes.
 const PLACES_PER_OCTAVE: f64 = 8.0;
@@ -132,7 +132,7 @@ fn run_times(plan: &Plan, ranks: &[&RankResult]) -> Picture {
     // Between ranks there is nothing, and so no line.
     let dots = figures
         .iter()
-        .zip(COLOURS)
+        .zip(Colour::APART)
         .flat_map(|((_, points), colour)| points.iter().map(move |point| Mark::Track(vec![*point], colour)));
     let last = ranks.iter().map(|rank| f64::from(rank.rank)).fold(0.0, f64::max);
     Panel {
@@ -145,7 +145,7 @@ fn run_times(plan: &Plan, ranks: &[&RankResult]) -> Picture {
         x: Axis { label: "rank".to_owned(), scale: Scale::Linear, range: (-0.8, last + 0.8) },
         y: Axis::over("seconds", Scale::Linear, values),
         marks: dots.collect(),
-        legend: figures.iter().zip(COLOURS).map(|((name, _), colour)| ((*name).to_owned(), colour)).collect(),
+        legend: figures.iter().zip(Colour::APART).map(|((name, _), colour)| ((*name).to_owned(), colour)).collect(),
     }
     .picture()
 }

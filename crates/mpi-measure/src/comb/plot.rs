@@ -14,15 +14,6 @@ const HEIGHT: f64 = 520.0;
 /// Beside the chart, for what the colours mean.
 const LEGEND_WIDTH: f64 = 150.0;
 const LEGEND_LINE: f64 = 18.0;
-/// One for each size, far apart for most eyes; the seventh size has the first one's again.
-const COLOURS: [Colour; 6] = [
-    Colour(0x1f, 0x5f, 0xa8),
-    Colour(0xc2, 0x41, 0x0c),
-    Colour(0x15, 0x80, 0x3d),
-    Colour(0x7e, 0x22, 0xce),
-    Colour(0xa1, 0x62, 0x07),
-    Colour(0x0e, 0x74, 0x90),
-];
 const MICROSECOND_NS: f64 = 1e3;
 const MEGABYTE: f64 = 1e6;
 
@@ -78,7 +69,11 @@ impl Sheet {
         } else if self.y.1 == Scale::Linear {
             y.range.0 = 0.0;
         }
-        let marks = self.curves.iter().enumerate().flat_map(|(idx, curve)| curve.marks(COLOURS[idx % COLOURS.len()]));
+        let marks = self
+            .curves
+            .iter()
+            .enumerate()
+            .flat_map(|(idx, curve)| curve.marks(Colour::APART[idx % Colour::APART.len()]));
         let chart = Chart {
             title: self.title.to_owned(),
             caption: self.caption.clone(),
@@ -91,7 +86,7 @@ impl Sheet {
         chart.draw(&mut picture, frame);
         for (idx, curve) in self.curves.iter().enumerate() {
             let at = Place { x: WIDTH - LEGEND_WIDTH, y: 70.0 + idx as f64 * LEGEND_LINE };
-            picture.shapes.push(words(&curve.name, at, COLOURS[idx % COLOURS.len()]));
+            picture.shapes.push(words(&curve.name, at, Colour::APART[idx % Colour::APART.len()]));
         }
         picture.shapes.push(words(mpi, Place { x: 84.0, y: HEIGHT - 10.0 }, Colour::SHADE));
         picture

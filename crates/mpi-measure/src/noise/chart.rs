@@ -16,17 +16,6 @@ const LINE_HEIGHT: f64 = 18.0;
 const N_PEAKS_NAMED: usize = 3;
 /// Bars of detour lengths to a tenfold.
 const BARS_PER_DECADE: f64 = 12.0;
-/// Told apart by people who do not see all colours (Okabe and Ito 2008).
-const COLOURS: [Colour; 8] = [
-    Colour(0x00, 0x72, 0xb2),
-    Colour(0xd5, 0x5e, 0x00),
-    Colour(0x00, 0x9e, 0x73),
-    Colour(0xcc, 0x79, 0xa7),
-    Colour(0xe6, 0x9f, 0x00),
-    Colour(0x56, 0xb4, 0xe9),
-    Colour(0x7a, 0x5c, 0x1e),
-    Colour(0x00, 0x00, 0x00),
-];
 
 /// Quanta over time, lengths of detours, spectra, and late iterations of hosts: each that the result has, with a name for its file.
 ///
@@ -154,7 +143,7 @@ fn late_by_host(work: &str, nodes: &[&NodeLate]) -> Picture {
         let chart = hosts_chart(work, row, nodes, &hosts, &thresholds);
         chart.draw(&mut picture, Frame { corner, width: WIDTH - LEGEND_WIDTH, height: HEIGHT });
     }
-    for (idx, (threshold, colour)) in thresholds.iter().zip(COLOURS.iter().cycle()).enumerate() {
+    for (idx, (threshold, colour)) in thresholds.iter().zip(Colour::APART.iter().cycle()).enumerate() {
         let (x, y) = (WIDTH - LEGEND_WIDTH, 60.0 + idx as f64 * LINE_HEIGHT);
         picture.shapes.push(picture::Shape::Disc { centre: Place { x, y: y - 4.0 }, radius: 4.0, colour: *colour });
         picture.write(format!("later by {}", span(*threshold)), Place { x: x + 12.0, y }, TEXT_SIZE);
@@ -182,7 +171,7 @@ fn hosts_chart(work: &str, row: Row, nodes: &[&NodeLate], hosts: &[&str], thresh
         y: Axis::over("iterations", Scale::Linear, counts),
         marks: tracks
             .into_iter()
-            .zip(COLOURS.iter().cycle())
+            .zip(Colour::APART.iter().cycle())
             .map(|(track, colour)| Mark::Track(track, *colour))
             .collect(),
     }

@@ -9,18 +9,6 @@ const LEGEND_WIDTH: f64 = 230.0;
 const LINE_HEIGHT: f64 = 18.0;
 const TEXT_SIZE: f64 = 12.0;
 
-/// Told apart by people who do not see all colours (Okabe and Ito 2008); after them they begin again.
-pub(super) const COLOURS: [Colour; 8] = [
-    Colour(0x00, 0x72, 0xb2),
-    Colour(0xd5, 0x5e, 0x00),
-    Colour(0x00, 0x9e, 0x73),
-    Colour(0xcc, 0x79, 0xa7),
-    Colour(0xe6, 0x9f, 0x00),
-    Colour(0x56, 0xb4, 0xe9),
-    Colour(0x7a, 0x5c, 0x1e),
-    Colour(0x00, 0x00, 0x00),
-];
-
 /// A chart and what its colours mean.
 pub(super) struct Panel {
     pub(super) title: String,

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use picture::{Axis, Colour, Mark, Picture, Scale};
 use units::ByteCount;
 
-use super::panel::{COLOURS, Panel, beside};
+use super::panel::{Panel, beside};
 use crate::ace::pattern::{Mode, Pattern};
 use crate::ace::record::SweepResult;
 use crate::statistics::median;
@@ -46,7 +46,7 @@ fn errors(idx: usize, (pattern, mode, n_applications): Kind, results: &[&SweepRe
     let kind = if pattern.is_collective() { "collective".to_owned() } else { format!("{mode} messages") };
     let applications =
         if n_applications == 1 { "one application".to_owned() } else { format!("{n_applications} applications") };
-    let coloured = || lines.values().zip(COLOURS.iter().cycle());
+    let coloured = || lines.values().zip(Colour::APART.iter().cycle());
     let runs = coloured().flat_map(|(runs, colour)| runs.iter().map(|run| Mark::Track(vec![*run], *colour)));
     let medians = coloured().map(|(runs, colour)| Mark::Track(by_load(runs), *colour));
     let name = |(size_bytes, application): &Line<'_>| {
@@ -60,7 +60,7 @@ fn errors(idx: usize, (pattern, mode, n_applications): Kind, results: &[&SweepRe
         x: Axis::over("load in percent", Scale::Linear, results.iter().map(|result| result.key.load_percent)),
         y: Axis::over("error in percent", Scale::Logarithmic, values()),
         marks: runs.chain(medians).collect(),
-        legend: lines.keys().zip(COLOURS.iter().cycle()).map(|(line, colour)| (name(line), *colour)).collect(),
+        legend: lines.keys().zip(Colour::APART.iter().cycle()).map(|(line, colour)| (name(line), *colour)).collect(),
     }
 }
 
