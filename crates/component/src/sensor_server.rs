@@ -5,11 +5,11 @@ use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use clock::now;
 use stream::{
     Answer, Ask, Carries, Description, Handler, Inlet, InputId, Measurement, Message, Mirror, Outputs, Pending, Request,
 };
 
-use crate::clock::now;
 use crate::meter::Meter;
 use crate::schedule::Schedule;
 

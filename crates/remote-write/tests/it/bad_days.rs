@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::net::TcpListener;
 use std::time::{Duration, Instant};
 
+use http_client::Login;
 use remote_write::{Chunk, Place, Settings, Writer};
-use sensor::http::Login;
 use testkit::{PATIENCE, wait_until};
 use units::Timestamp;
 

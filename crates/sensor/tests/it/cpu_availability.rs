@@ -5,7 +5,8 @@
 
 use std::time::Instant;
 
-use sensor::{Host, Readings};
+use sensor::Host;
+use signal::Readings;
 use testkit::{PATIENCE, wait_until};
 
 use crate::scene::{Values, Written, read};
