@@ -1,13 +1,12 @@
 //! `foretop export`: gets samples out of a node.
 
 use std::io::Write;
-use std::str::FromStr;
 use std::time::{Duration, SystemTime};
 
 use clap::{Args, ValueEnum};
 use node::api;
 use serde::Serialize;
-use units::{Timestamp, span};
+use units::{Moment, Timestamp};
 
 use super::ask::{positive_span, with_near_names};
 use crate::cli::{NodeArgs, examples};
@@ -56,13 +55,6 @@ enum Format {
     Json,
 }
 
-/// A time as typed.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Moment {
-    At(Timestamp),
-    Before(Duration),
-}
-
 /// Samples of a signal that a node is asked for.
 pub struct Query<'a> {
     pub signal: &'a str,
@@ -71,27 +63,6 @@ pub struct Query<'a> {
     pub to: Option<Moment>,
     /// That of the signal if `None`.
     pub step: Option<Duration>,
-}
-
-impl FromStr for Moment {
-    type Err = anyhow::Error;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        // Seconds since 1970 may be negative as well, but have no unit.
-        match text.strip_prefix('-').map(span::parse) {
-            Some(Ok(span)) => Ok(Self::Before(span)),
-            _ => Ok(Self::At(text.parse()?)),
-        }
-    }
-}
-
-impl Moment {
-    pub fn resolve(self, now: Timestamp) -> Timestamp {
-        match self {
-            Self::At(time) => time,
-            Self::Before(span) => now - span,
-        }
-    }
 }
 
 #[derive(Serialize)]
@@ -209,13 +180,5 @@ mod tests {
             .map(|page| trim.take(page).iter().map(|sample| sample.value).collect())
             .to_vec();
         assert_eq!(taken, [vec![Some(1.0)], vec![], vec![None, None, Some(2.0)]]);
-    }
-
-    #[test]
-    fn a_length_with_a_minus_is_before_now() {
-        let now = Timestamp::from_nanos(600_000_000_000);
-        assert_eq!("-10min".parse::<Moment>().unwrap().resolve(now), Timestamp::from_nanos(0));
-        assert_eq!("-5".parse::<Moment>().unwrap(), Moment::At(Timestamp::from_nanos(-5_000_000_000)));
-        assert!("10min".parse::<Moment>().is_err());
     }
 }
