@@ -1,16 +1,17 @@
 //! What can be typed: the commands, and the arguments that several of them share.
 
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use anyhow::Context;
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use secret::{Exposed, Form, Privacy, Secret, SecretError};
 
 use crate::client::{Client, NodeUrl};
 use crate::command::{
     analyze, ask, availability_study, completions, compose, crossval, export, fit, forget, load, load_worker, man,
     models, mpi, predict, replay, runtime, signals, spin, stream, study_test, top, up,
 };
+use crate::command::replay::eprintln_line;
 use crate::failure::OrUsage;
 
 /// A `top` that looks ahead: measures this host, forecasts what it will deliver next, with an error bar.
@@ -137,16 +138,28 @@ impl NodeArgs {
 }
 
 /// The token in a file, line ends and spaces around it left out.
-pub fn read_token(path: &std::path::Path) -> anyhow::Result<String> {
-    let text =
-        std::fs::read_to_string(path).with_context(|| format!("cannot read the token in `{}`", path.display()))?;
-    let token = text.trim();
-    anyhow::ensure!(
-        !token.is_empty() && token.bytes().all(|byte| byte.is_ascii_graphic()),
-        "`{}` holds no token: one line of visible ASCII characters is needed",
-        path.display()
-    );
-    Ok(token.to_owned())
+///
+/// # Errors
+/// When the file cannot be read or holds no token.
+pub fn read_token(path: &Path) -> Result<Secret, SecretError> {
+    read_secret(path, Form::Token)
+}
+
+/// The secret in a file. That others can read it too is said on standard error.
+///
+/// # Errors
+/// When the file cannot be read or holds no such secret.
+pub fn read_secret(path: &Path, form: Form) -> Result<Secret, SecretError> {
+    let found = secret::read(path, form, Privacy::Advised)?;
+    warn_of(found.exposed.as_ref());
+    Ok(found.secret)
+}
+
+/// Says on standard error what is wrong with the file of a secret that is used all the same.
+pub fn warn_of(exposed: Option<&Exposed>) {
+    if let Some(exposed) = exposed {
+        eprintln_line(&format!("foretop: warning: {exposed}"));
+    }
 }
 
 #[cfg(test)]

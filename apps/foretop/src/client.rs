@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use node::api;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use secret::Secret;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use units::{Confidence, Timestamp, span};
@@ -30,7 +31,7 @@ const PATH: &AsciiSet = &NON_ALPHANUMERIC.remove(b'.').remove(b'-').remove(b'_')
 pub struct Client {
     agent: Agent,
     url: NodeUrl,
-    token: Option<String>,
+    token: Option<Secret>,
 }
 
 /// Why there is no answer.
@@ -94,7 +95,7 @@ pub struct RangeText {
 
 impl Client {
     /// A client of the node at `url`; nothing is sent yet.
-    pub fn new(url: NodeUrl, token: Option<String>) -> Self {
+    pub fn new(url: NodeUrl, token: Option<Secret>) -> Self {
         let config = Agent::config_builder()
             .http_status_as_error(false)
             .timeout_connect(Some(Duration::from_secs(5)))
@@ -192,7 +193,7 @@ impl Client {
         let mark = if query.is_empty() { "" } else { "?" };
         let mut request = Request::builder().method(method).uri(format!("{}{path}{mark}{}", self.url, query.join("&")));
         if let Some(token) = &self.token {
-            request = request.header(header::AUTHORIZATION, format!("Bearer {token}"));
+            request = request.header(header::AUTHORIZATION, format!("Bearer {}", token.reveal()));
         }
         let sent = match body {
             None => self.run(request.body(()), path),

@@ -7,7 +7,7 @@ use std::time::Duration;
 use predict::Spec;
 use sensor::HybridSettings;
 use signal::Selection;
-use stream::Token;
+use secret::Token;
 
 use crate::error::StartError;
 use crate::follow::FollowSettings;

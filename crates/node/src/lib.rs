@@ -31,4 +31,3 @@ pub use node::Node;
 pub use outlet::{Outgoing, OutletSettings};
 pub use remote::RemoteWrite;
 pub use store::StoreError;
-pub use stream::{Token, TokenError};

@@ -4,7 +4,8 @@ use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt as _;
 
 use node::api::ErrorCode::{HostNotAllowed, Unauthorized};
-use node::{Config, Token};
+use node::Config;
+use secret::Token;
 
 use super::Host;
 
