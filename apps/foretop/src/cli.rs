@@ -4,14 +4,14 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use node_api::{Client, NodeUrl};
 use secret::{Exposed, Form, Privacy, Secret, SecretError};
 
-use crate::client::{Client, NodeUrl};
+use crate::command::replay::eprintln_line;
 use crate::command::{
     analyze, ask, availability_study, completions, compose, crossval, export, fit, forget, load, load_worker, man,
     models, mpi, predict, replay, runtime, signals, spin, stream, study_test, top, up,
 };
-use crate::command::replay::eprintln_line;
 use crate::failure::OrUsage;
 
 /// A `top` that looks ahead: measures this host, forecasts what it will deliver next, with an error bar.

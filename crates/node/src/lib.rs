@@ -1,10 +1,9 @@
 //! The service of one host: collect, store, forecast, serve.
 //!
-//! [`Node::start`] runs all of it. What it serves is specified in `docs/formats/http.md`, with the types of [`api`],
+//! [`Node::start`] runs all of it. What it serves is specified in `docs/formats/http.md`, with the types of [`node_api`],
 //! and what it stores in `docs/formats/store.md`.
 #![forbid(unsafe_code)]
 
-pub mod api;
 mod config;
 mod engine;
 mod error;
@@ -22,6 +21,8 @@ mod restore;
 mod sampler;
 mod schedule;
 mod store;
+
+use node_api as api;
 
 pub use config::Config;
 pub use error::StartError;

@@ -4,14 +4,13 @@ use std::io::Write;
 use std::time::Duration;
 
 use clap::Args;
-use node::api;
+use node_api::{self as api, Client, ClientError, moment};
 use serde::Serialize;
 use text::figure;
 use text::printable;
 use units::{Confidence, Timestamp, span};
 
 use crate::cli::{NodeArgs, TextOrJson, examples};
-use crate::client::{Client, ClientError, moment};
 use crate::terminal::write_json;
 
 /// How alike two names have to be for the one to be offered for the other (1 is equal).

@@ -4,13 +4,12 @@ use std::io::Write;
 use std::time::{Duration, SystemTime};
 
 use clap::{Args, ValueEnum};
-use node::api;
+use node_api::{self as api, Client, ClientError, RangeText, moment};
 use serde::Serialize;
 use units::{Moment, Timestamp};
 
 use super::ask::{positive_span, with_near_names};
 use crate::cli::{NodeArgs, examples};
-use crate::client::{Client, ClientError, RangeText, moment};
 use crate::failure::OrUsage;
 use crate::terminal::write_json;
 

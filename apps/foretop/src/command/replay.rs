@@ -7,7 +7,7 @@ use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use node::api;
+use node_api::{self as api, Client, ClientError};
 use pace::{Pace, Speed};
 use series::Series;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -18,7 +18,6 @@ use units::span;
 use super::ask::positive_span;
 use super::predict::Source;
 use crate::cli::{NodeArgs, examples};
-use crate::client::{Client, ClientError};
 use crate::failure::OrUsage;
 
 /// No request carries more; the rest follows in the next one.

@@ -9,7 +9,7 @@ use std::thread;
 use std::time::Duration;
 
 use clap::Args;
-use node::api;
+use node_api::{self as api, Client, ClientError, NodeUrl};
 use serde::Serialize;
 use text::figure::number;
 use text::{Align, Table, printable};
@@ -18,7 +18,6 @@ use units::{Confidence, span};
 use self::verify::{Verified, verify};
 use super::ask::positive_span;
 use crate::cli::{TextOrJson, examples, read_token};
-use crate::client::{Client, ClientError, NodeUrl};
 use crate::failure::OrUsage;
 use crate::terminal::write_json;
 

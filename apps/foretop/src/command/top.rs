@@ -19,13 +19,13 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 use clap::Args;
+use node_api::Client;
 use own::OwnNode;
 use snapshot::Snapshot;
 use state::{Link, Sort, State, Update};
 use view::Palette;
 
 use crate::cli::{NodeArgs, TextOrJson, examples};
-use crate::client::Client;
 use crate::failure::OrUsage;
 use crate::terminal::{wants_colour, write_json};
 

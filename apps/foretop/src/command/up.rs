@@ -15,7 +15,8 @@ use clap::Args;
 use clap::builder::FalseyValueParser;
 use feed::transfer::{Responder, ResponderSettings};
 use feeds::NamedExpression;
-use node::{Node, StartError, api};
+use node::{Node, StartError};
+use node_api::{Client, NodeUrl, SeriesList};
 use predict::Spec;
 use settings::Settings;
 use stream::{Endpoint, OpenError};
@@ -25,7 +26,6 @@ use tracing_subscriber::EnvFilter;
 use units::span;
 
 use crate::cli::{examples, read_token};
-use crate::client::{Client, NodeUrl};
 use crate::failure::OrUsage;
 use crate::terminal::wants_colour;
 
@@ -289,7 +289,7 @@ async fn announce(
 }
 
 /// The list as soon as it is complete. A node that samples slowly is announced before.
-fn first_list(client: &Client) -> anyhow::Result<api::SeriesList> {
+fn first_list(client: &Client) -> anyhow::Result<SeriesList> {
     let start = Instant::now();
     loop {
         let list = client.list()?;
@@ -301,7 +301,7 @@ fn first_list(client: &Client) -> anyhow::Result<api::SeriesList> {
 }
 
 /// What is the difference of two readings is there with the second one.
-fn has_all_signals(list: &api::SeriesList) -> bool {
+fn has_all_signals(list: &SeriesList) -> bool {
     list.series.iter().any(|series| series.n_samples + series.n_gaps >= 2)
 }
 

@@ -1,7 +1,7 @@
 //! `foretop stream load-server` and `flow-server`: measurements of this host, and of the network around it.
 
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::Context;
@@ -129,7 +129,8 @@ impl FlowServer {
     pub fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
         anyhow::ensure!(!self.step.is_zero(), "a transfer needs time: the step has to be more than 0");
         let token = self.flow_token_file.as_ref().or(self.wiring.protection.token_file.as_ref());
-        let token = Token::from_file(token.context("transfers need a token: give --token-file").or_usage()?).or_usage()?;
+        let token =
+            Token::from_file(token.context("transfers need a token: give --token-file").or_usage()?).or_usage()?;
         let settings = TransferSettings::new(&self.peer.name, &self.peer.address, (&token).into());
         let source = TransferSource::new(settings).or_usage()?;
         let meter = SourceMeter::new(Box::new(source), Selection::default());

@@ -5,6 +5,7 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
+use node_api::Client;
 use ratatui::DefaultTerminal;
 use ratatui::crossterm::event::{self, Event};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -15,7 +16,6 @@ use super::inquiry::{self, Question};
 use super::keys::Effect;
 use super::state::{Mode, State, Update};
 use super::view::{self, Palette};
-use crate::client::Client;
 
 /// No more frames than this: at 100 samples per second nobody reads each.
 const FRAME: Duration = Duration::from_millis(50);

@@ -164,7 +164,9 @@ impl AgentSection {
     fn authentication(&self) -> anyhow::Result<Option<Authentication>> {
         let privacy = match (self.cipher, &self.privacy_file) {
             (None, None) => None,
-            (cipher, Some(file)) => Some((cipher.unwrap_or(CipherName::Aes128).into(), read_secret(file, Form::Passphrase)?)),
+            (cipher, Some(file)) => {
+                Some((cipher.unwrap_or(CipherName::Aes128).into(), read_secret(file, Form::Passphrase)?))
+            }
             (Some(_), None) => bail!("`cipher` needs `privacy_file`, which holds the passphrase for it"),
         };
         let Some(file) = &self.passphrase_file else {
