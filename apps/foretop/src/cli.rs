@@ -1,19 +1,16 @@
-//! What can be typed: the commands, and the arguments that several of them share.
+//! What can be typed: the commands.
 
 use std::io::Write;
-use std::path::PathBuf;
 
-use anyhow::Context;
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Parser, Subcommand};
 
-use crate::client::{Client, NodeUrl};
 use crate::command::{
-    analyze, ask, availability_study, completions, compose, crossval, export, fit, forget, load, load_worker, man,
-    models, mpi, predict, replay, runtime, signals, spin, stream, study_test, top, up,
+    analyze, ask, availability_study, completions, compose, crossval, export, fit, forget, internal, man, models, mpi,
+    predict, replay, runtime, signals, stream, top, up, workload,
 };
-use crate::failure::OrUsage;
+use crate::help::examples;
 
-/// A `top` that looks ahead: measures this host, forecasts what it will deliver next, with an error bar.
+/// A `top` that looks ahead: measures this host and forecasts it, with error bars
 #[derive(Parser)]
 #[command(name = "foretop", version, max_term_width = 100, arg_required_else_help = true)]
 #[command(after_help = examples(&["foretop up", "foretop top", "foretop ask cpu.availability --horizon 30s"]))]
@@ -27,28 +24,26 @@ pub enum Command {
     Up(up::Up),
     Top(top::Top),
     Ask(ask::Ask),
+    Runtime(runtime::Runtime),
+    Signals(signals::Signals),
+    Export(export::Export),
+    Forget(forget::Forget),
+    Models(models::Models),
     Predict(predict::Predict),
     Analyze(analyze::Analyze),
     Fit(fit::Fit),
-    Replay(replay::Replay),
-    AvailabilityStudy(availability_study::AvailabilityStudy),
     Crossval(crossval::Crossval),
-    Runtime(runtime::Runtime),
-    Signals(signals::Signals),
+    Replay(replay::Replay),
+    Workload(workload::MakeWorkload),
+    AvailabilityStudy(availability_study::AvailabilityStudy),
     Stream(stream::Stream),
     #[command(hide = true)]
     PredReconfig(stream::PredReconfig),
-    Spin(spin::Spin),
-    Export(export::Export),
-    Forget(forget::Forget),
-    Load(load::MakeLoad),
-    LoadWorker(load_worker::LoadWorker),
-    Models(models::Models),
-    Mpi(mpi::Mpi),
     Compose(compose::Compose),
+    Mpi(mpi::Mpi),
     Completions(completions::Completions),
     Man(man::Man),
-    StudyTest(study_test::StudyTest),
+    Internal(internal::Internal),
 }
 
 impl Command {
@@ -61,92 +56,27 @@ impl Command {
             Self::Up(command) => command.run(out),
             Self::Top(command) => command.run(out),
             Self::Ask(command) => command.run(out),
+            Self::Runtime(command) => command.run(out),
+            Self::Signals(command) => command.run(out),
+            Self::Export(command) => command.run(out),
+            Self::Forget(command) => command.run(),
+            Self::Models(command) => command.run(out),
             Self::Predict(command) => command.run(out),
             Self::Analyze(command) => command.run(out),
             Self::Fit(command) => command.run(out),
-            Self::Replay(command) => command.run(),
-            Self::AvailabilityStudy(command) => command.run(out),
             Self::Crossval(command) => command.run(out),
-            Self::Runtime(command) => command.run(out),
-            Self::Signals(command) => command.run(out),
-            Self::Spin(command) => command.run(),
+            Self::Replay(command) => command.run(),
+            Self::Workload(command) => command.run(out),
+            Self::AvailabilityStudy(command) => command.run(out),
             Self::Stream(command) => command.run(out),
             Self::PredReconfig(command) => command.run(out),
-            Self::Export(command) => command.run(out),
-            Self::Forget(command) => command.run(),
-            Self::Load(command) => command.run(out),
-            Self::LoadWorker(command) => command.run(),
-            Self::Models(command) => command.run(out),
-            Self::Mpi(command) => command.run(out),
             Self::Compose(command) => command.run(out),
+            Self::Mpi(command) => command.run(out),
             Self::Completions(command) => command.run(out),
             Self::Man(command) => command.run(out),
-            Self::StudyTest(command) => command.run(out),
+            Self::Internal(command) => command.run(out),
         }
     }
-}
-
-/// The end of a command's help: what it looks like in use, and how it exits.
-pub fn examples(lines: &[&str]) -> String {
-    let heading = if lines.len() == 1 { "Example" } else { "Examples" };
-    let shown: String = lines.iter().map(|line| format!("  {line}\n")).collect();
-    format!(
-        "{heading}:\n{shown}\nExit status:\n  0 done, 1 the work failed, 2 the command or the configuration makes no sense"
-    )
-}
-
-/// For results that are a line or a picture.
-#[derive(Clone, Copy, Debug, PartialEq, ValueEnum)]
-pub enum TextOrJson {
-    /// For people.
-    Text,
-    /// For programs; see docs/formats/cli.md.
-    Json,
-}
-
-/// For listings.
-#[derive(Clone, Copy, Debug, PartialEq, ValueEnum)]
-pub enum TableOrJson {
-    /// For people.
-    Table,
-    /// For programs; see docs/formats/cli.md.
-    Json,
-}
-
-/// Which node to speak to.
-#[derive(Args, Clone, Debug)]
-pub struct NodeArgs {
-    /// The node to speak to [default: http://127.0.0.1:7311]
-    #[arg(long, value_name = "URL", env = "FORETOP_NODE")]
-    pub node: Option<NodeUrl>,
-
-    /// File that holds the node's token
-    #[arg(long, value_name = "PATH", env = "FORETOP_TOKEN_FILE")]
-    pub token_file: Option<PathBuf>,
-}
-
-impl NodeArgs {
-    /// A client of that node; nothing is sent yet.
-    ///
-    /// # Errors
-    /// When the token's file cannot be read or holds no token.
-    pub fn client(&self) -> anyhow::Result<Client> {
-        let token = self.token_file.as_deref().map(read_token).transpose().or_usage()?;
-        Ok(Client::new(self.node.clone().unwrap_or_default(), token))
-    }
-}
-
-/// The token in a file, line ends and spaces around it left out.
-pub fn read_token(path: &std::path::Path) -> anyhow::Result<String> {
-    let text =
-        std::fs::read_to_string(path).with_context(|| format!("cannot read the token in `{}`", path.display()))?;
-    let token = text.trim();
-    anyhow::ensure!(
-        !token.is_empty() && token.bytes().all(|byte| byte.is_ascii_graphic()),
-        "`{}` holds no token: one line of visible ASCII characters is needed",
-        path.display()
-    );
-    Ok(token.to_owned())
 }
 
 #[cfg(test)]
@@ -161,10 +91,20 @@ mod tests {
     }
 
     #[test]
-    fn every_command_shows_an_example_and_its_exit_status() {
-        for mut command in Cli::command().get_subcommands().cloned() {
-            let help = command.render_long_help().to_string();
-            assert!(help.contains("Example") && help.contains("Exit status:"), "{help}");
+    fn every_command_shows_its_purpose_an_example_and_its_exit_status() {
+        fn check(command: &clap::Command, path: &str) {
+            for below in command.get_subcommands() {
+                let path = format!("{path} {}", below.get_name());
+                // These hand on `--help` to a program, which has all of it.
+                if matches!(path.as_str(), "foretop mpi ace" | "foretop mpi comb" | "foretop mpi noise") {
+                    continue;
+                }
+                let help = below.clone().render_long_help().to_string();
+                assert!(below.get_about().is_some(), "{path} does not say what it is for");
+                assert!(help.contains("Example") && help.contains("Exit status:"), "{path}: {help}");
+                check(below, &path);
+            }
         }
+        check(&Cli::command(), "foretop");
     }
 }

@@ -1,11 +1,18 @@
 //! The command line of Foretop: parse, run, report.
 #![forbid(unsafe_code)]
 
+mod argument;
 mod cli;
 mod client;
 mod command;
 mod failure;
+mod help;
+mod history;
+mod interruption;
+mod near_name;
+mod secret;
 mod terminal;
+mod whiteness;
 
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::process::ExitCode;

@@ -5,7 +5,8 @@ use std::io::Write;
 use clap::{Args, CommandFactory};
 use clap_complete::Shell;
 
-use crate::cli::{Cli, examples};
+use crate::cli::Cli;
+use crate::help::examples;
 
 /// Print completions for a shell
 #[derive(Args)]

@@ -7,9 +7,10 @@ use std::path::PathBuf;
 use anyhow::Context;
 use clap::{Args, CommandFactory};
 
-use crate::cli::{Cli, examples};
+use crate::cli::Cli;
+use crate::help::examples;
 
-/// Print the manual page, or write the pages of all commands
+/// Print the manual page, or write those of all commands
 #[derive(Args)]
 #[command(after_help = examples(&["foretop man | man -l -", "foretop man ~/.local/share/man/man1"]))]
 pub struct Man {

@@ -8,9 +8,9 @@ use std::io::Write;
 
 use clap::{Args, Subcommand};
 
-use crate::cli::examples;
+use crate::help::examples;
 
-/// Measure what MPI programs get of these hosts: message costs, overlap, noise
+/// Measure message costs, overlap and noise under MPI
 #[derive(Args)]
 #[command(after_help = examples(&[
     "foretop mpi ace --ranks 2 --load 50 --size 1MiB --out ace.jsonl",

@@ -7,10 +7,10 @@ use anyhow::Context;
 use clap::Args;
 use mpi_measure::outcome::Outcome;
 
-use crate::cli::examples;
-use crate::command::drawing::{Drawing, Kind};
-use crate::command::replay::eprintln_line;
+use crate::argument::drawing::{Drawing, Kind};
 use crate::failure::OrUsage;
+use crate::help::examples;
+use crate::terminal::say;
 
 /// Print a result again, as its program did
 #[derive(Args)]
@@ -79,7 +79,7 @@ impl Plot {
 fn read(path: &Path) -> anyhow::Result<Outcome> {
     let outcome = Outcome::read(path).with_context(|| format!("`{}` is of no use", path.display()))?;
     if outcome.is_truncated {
-        eprintln_line("the last line of the result broke off and is left out: its run was ended before its time");
+        say("the last line of the result broke off and is left out: its run was ended before its time");
     }
     Ok(outcome)
 }
