@@ -7,6 +7,7 @@ pub mod completions;
 pub mod compose;
 pub mod crossval;
 pub mod export;
+pub mod external;
 pub mod fit;
 pub mod forget;
 pub mod internal;

@@ -12,6 +12,7 @@ mod kill;
 mod mpi;
 mod node;
 mod predict;
+mod program;
 mod prometheus;
 mod queries;
 mod replay;

@@ -156,5 +156,5 @@ fn a_reader_that_had_enough_is_no_failure() {
 #[test]
 fn without_a_command_help_is_an_error_of_usage() {
     run(&[]).check_failed(2, "Usage: foretop <COMMAND>");
-    run(&["sail"]).check_failed(2, "unrecognized subcommand 'sail'");
+    run(&["sail"]).check_failed(2, "there is no command `sail`");
 }
