@@ -9,7 +9,6 @@ mod process;
 
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
-use std::thread;
 use std::time::{Duration, Instant};
 
 use serde::Serialize;
@@ -125,7 +124,7 @@ impl Supervisor {
             let process = Process::start(&supervisor.launcher, &launch, &log).map_err(failed)?;
             let asker = Asker::start(launch.ask.clone()).map_err(failed)?;
             supervisor.members.push(Member {
-                life: Life::Running { process, since: Instant::now() },
+                life: Life::Running { process, since: clock::instant() },
                 launch,
                 log,
                 asker,
@@ -166,10 +165,10 @@ impl Supervisor {
 
     /// Asks all to end, the last one first, and kills those that have not within `limit`, or as soon as `is_impatient`.
     pub fn stop(&mut self, limit: Duration, mut is_impatient: impl FnMut() -> bool) {
-        let start = Instant::now();
+        let start = clock::instant();
         self.members.iter().rev().for_each(Member::ask_to_end);
         while start.elapsed() < limit && !is_impatient() && !self.has_ended() {
-            thread::sleep(LOOK_EVERY);
+            clock::sleep(LOOK_EVERY);
         }
         self.members.iter_mut().rev().for_each(Member::kill);
     }

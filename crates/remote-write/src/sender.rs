@@ -4,7 +4,7 @@ use std::io::Read;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use sensor::http::{Address, Login, agent};
+use http_client::{Address, Login, agent};
 use ureq::Agent;
 use ureq::http::{HeaderName, HeaderValue, header};
 

@@ -28,14 +28,14 @@ impl Attempts {
     pub(super) fn failed(&mut self) {
         if self.n_fruitless > 0 {
             let pause = PAUSE_MIN * 2_u32.saturating_pow(self.n_fruitless.min(16) - 1);
-            self.next = Some(Instant::now() + pause.min(PAUSE_MAX));
+            self.next = Some(clock::instant() + pause.min(PAUSE_MAX));
         }
         self.n_fruitless += 1;
         self.has_given_up |= self.n_fruitless > N_FRUITLESS_MAX;
     }
 
     pub(super) fn may_start_at_once(&self) -> bool {
-        self.next.is_none_or(|next| Instant::now() >= next)
+        self.next.is_none_or(|next| clock::instant() >= next)
     }
 
     /// The model that was asked for is tried again.
