@@ -14,8 +14,8 @@ help: ## Lists the targets.
 run: build ## Installs what is missing, builds, and measures this host until Ctrl-C.
 	@exec "$$CARGO_TARGET_DIR/release/foretop" up $(ARGS)
 
-test: ## Installs what is missing and runs every test.
-	@scripts/test.sh
+test: ## Installs what is missing and runs every test; PART=rust,mpi runs these parts, PART=list names them.
+	@scripts/test.sh $(PART)
 
 fuzz: ## Looks for inputs that break a decoder, a minute for each (FORETOP_FUZZ_SECONDS).
 	@scripts/fuzz.sh
