@@ -20,7 +20,7 @@ test: ## Installs what is missing and runs every test; PART=rust,mpi runs these 
 fuzz: ## Looks for inputs that break a decoder, a minute for each (FORETOP_FUZZ_SECONDS).
 	@scripts/fuzz.sh
 
-lint: ## Checks form and habits of all code: rustfmt, clippy, ruff, mypy, tsc, shellcheck.
+lint: ## Checks form and habits of all code (rustfmt, clippy, ruff, mypy, tsc, shellcheck), and whose code comes with it.
 	@scripts/lint.sh
 
 bench: build ## Measures Foretop beside its peers and prints the tables of the README (about 20 minutes).
