@@ -11,6 +11,7 @@ use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use clock::Backoff;
 use serde::Serialize;
 
 use self::asker::{Asker, Figures};
@@ -56,7 +57,7 @@ struct Member {
     /// When it was started again within the last minute.
     restarts: VecDeque<Instant>,
     /// Failures since it last ran for a while.
-    n_in_a_row: u32,
+    backoff: Backoff,
     last_end: Option<String>,
 }
 
@@ -130,7 +131,7 @@ impl Supervisor {
                 asker,
                 n_restarts: 0,
                 restarts: VecDeque::new(),
-                n_in_a_row: 0,
+                backoff: Backoff::new(PAUSE_MIN, PAUSE_MAX),
                 last_end: None,
             });
         }
@@ -215,9 +216,10 @@ impl Member {
         let is_allowed = self.restarts.len() < self.launch.restarts_max as usize;
         self.life = match (starts_again, is_success) {
             (true, _) if is_allowed => {
-                self.n_in_a_row = if ran_for >= PAUSE_MAX { 0 } else { self.n_in_a_row.saturating_add(1) };
-                let pause = PAUSE_MIN * 2_u32.saturating_pow(self.n_in_a_row.saturating_sub(1).min(10));
-                Life::Waiting { until: now + pause.min(PAUSE_MAX) }
+                if ran_for >= PAUSE_MAX {
+                    self.backoff.succeeded();
+                }
+                Life::Waiting { until: now + self.backoff.next_wait() }
             }
             (false, true) => Life::Done,
             _ => Life::Failed,
