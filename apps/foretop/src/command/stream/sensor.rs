@@ -1,22 +1,23 @@
 //! `foretop stream load-server` and `flow-server`: measurements of this host, and of the network around it.
 
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::Context;
 use clap::Args;
 use component::{Meter, SensorServer, SourceMeter, Synthetic};
-use feed::transfer::{SharedToken, TransferSettings, TransferSource};
+use feed::transfer::{TransferSettings, TransferSource};
 use sensor::Host;
 use signal::Selection;
-use stream::{Mirror, Token};
+use stream::Mirror;
 use units::span;
 
 use super::wiring::Wiring;
-use crate::cli::{examples, read_token};
-use crate::command::up::Peer;
+use crate::argument::Peer;
 use crate::failure::OrUsage;
+use crate::help::examples;
+use crate::secret::shared_token;
 
 /// What is measured, and how often.
 #[derive(Args)]
@@ -136,11 +137,4 @@ impl FlowServer {
         let mirror = SensorServer::mirror_elsewhere("flow-server", stream, self.wiring.host(), self.step, meter)?;
         self.wiring.run("flow-server", mirror, None, out).map(drop)
     }
-}
-
-/// A token in a file that only its owner may read.
-fn shared_token(path: &Path) -> anyhow::Result<SharedToken> {
-    // Checked as a token first, so that the file is no one else's to read.
-    Token::from_file(path)?;
-    Ok(SharedToken::new(read_token(path)?)?)
 }

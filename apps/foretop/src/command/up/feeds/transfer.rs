@@ -1,16 +1,16 @@
 //! `[[transfer]]`: a peer, the flows to which are measured by short transfers. `[responder]`: what answers those of others.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::Context;
-use feed::transfer::{Directions, ResponderSettings, SharedToken, TransferSettings, TransferSource};
-use node::{Feed, Token};
+use feed::transfer::{Directions, ResponderSettings, TransferSettings, TransferSource};
+use node::Feed;
 use serde::{Deserialize, Serialize};
 
 use super::feed;
-use crate::cli::read_token;
 use crate::command::up::settings::{resolve, span_text};
+use crate::secret::shared_token;
 
 /// A peer, the flows to which are measured by short transfers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -76,11 +76,4 @@ impl ResponderSection {
         let token = shared_token(&self.token_file).context("[responder]")?;
         Ok(ResponderSettings::new(resolve(&self.listen)?, token))
     }
-}
-
-/// A token in a file that only its owner may read, as the node's own.
-fn shared_token(path: &Path) -> anyhow::Result<SharedToken> {
-    // Checked as a token first, so that the file is no one else's to read.
-    Token::from_file(path)?;
-    Ok(SharedToken::new(read_token(path)?)?)
 }

@@ -1,4 +1,4 @@
-//! `load`: what it says, what it runs, and that nothing is left of it.
+//! `workload`: what it says, what it runs, and that nothing is left of it.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
@@ -8,7 +8,7 @@ use testkit::{PATIENCE, wait_until};
 
 use crate::command::{end_of, foretop, run};
 
-/// A `foretop load` that says that all of it runs.
+/// A `foretop workload` that says that all of it runs.
 struct Loading {
     child: Child,
     said: String,
@@ -16,7 +16,8 @@ struct Loading {
 
 impl Loading {
     fn start(args: &[&str]) -> Loading {
-        let mut child = foretop().arg("load").args(args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut child =
+            foretop().arg("workload").args(args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let mut said = String::new();
         let mut lines = BufReader::new(child.stderr.as_mut().unwrap());
         while !said.contains("all of it runs") {
@@ -80,7 +81,7 @@ fn it_runs_until_it_is_interrupted_and_leaves_nothing() {
 
 #[test]
 fn it_ends_by_itself_when_its_time_is_up() {
-    let ended = run(&["load", "one-spinner", "--for", "100ms"]);
+    let ended = run(&["workload", "one-spinner", "--for", "100ms"]);
     assert_eq!((ended.status, ended.stdout.as_str()), (0, ""), "{}", ended.stderr);
     assert!(ended.stderr.ends_with("all of it runs, with seed 1, for 100ms; Ctrl-C ends it\nnothing of it is left\n"));
 }
@@ -110,9 +111,9 @@ fn a_load_that_lost_a_worker_is_ended_and_has_failed() {
 
 #[test]
 fn scenarios_are_listed_for_people_and_programs() {
-    let list = run(&["load", "--list"]).output();
+    let list = run(&["workload", "--list"]).output();
     assert!(list.contains("\nreal-time             root    One real-time"), "{list}");
-    let list = run(&["load", "--list", "--format", "json"]).json();
+    let list = run(&["workload", "--list", "--format", "json"]).json();
     let row = list.as_array().unwrap().iter().find(|row| row["scenario"] == "mixed").unwrap();
     assert!(row["needs_root"] == false && row["sentence"].is_string());
 }
@@ -120,11 +121,11 @@ fn scenarios_are_listed_for_people_and_programs() {
 #[test]
 fn what_makes_no_sense_exits_with_2() {
     for (args, message) in [
-        (&["load"][..], "<SCENARIO>"),
-        (&["load", "heavy"], "there is no load `heavy`; `foretop load --list` shows all"),
-        (&["load", "idle", "--for", "0s"], "`0s` is no time ahead"),
-        (&["load", "idle", "--list"], "cannot be used with"),
-        (&["load-worker", "spin"], "is no order for a worker"),
+        (&["workload"][..], "<SCENARIO>"),
+        (&["workload", "heavy"], "there is no load `heavy`; `foretop workload --list` shows all"),
+        (&["workload", "idle", "--for", "0s"], "`0s` is too short: it has to be longer than 0, as in 30s"),
+        (&["workload", "idle", "--list"], "cannot be used with"),
+        (&["internal", "load-worker", "spin"], "is no order for a worker"),
     ] {
         run(args).check_failed(2, message);
     }
@@ -132,7 +133,7 @@ fn what_makes_no_sense_exits_with_2() {
 
 #[test]
 fn a_right_or_a_disk_that_is_lacking_is_named() {
-    let ended = end_of(foretop().args(["load", "disk"]).env("TMPDIR", "/nowhere/at-all"));
+    let ended = end_of(foretop().args(["workload", "disk"]).env("TMPDIR", "/nowhere/at-all"));
     ended.check_failed(
         1,
         "foretop: cannot make `disk`: cannot use a scratch file in `/nowhere/at-all`: needs a directory",

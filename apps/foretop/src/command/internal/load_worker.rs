@@ -1,19 +1,18 @@
-//! `foretop load-worker`: one process of a load. Started by whoever makes the load, and not meant to be typed.
+//! `foretop internal load-worker`: one process of a load.
 
 use std::ffi::OsString;
 
-use anyhow::Context;
 use clap::Args;
 use workload::Worker;
 
-use crate::cli::examples;
 use crate::failure::OrUsage;
+use crate::help::examples;
 
-/// Be one process of a load
+/// Be one process of a load; `foretop workload` and `foretop availability-study` start it
 #[derive(Args)]
-#[command(hide = true, after_help = examples(&["foretop load one-spinner"]))]
+#[command(after_help = examples(&["foretop workload one-spinner"]))]
 pub struct LoadWorker {
-    /// What the load tells it
+    /// What the load wants of it
     #[arg(value_name = "ORDER", allow_hyphen_values = true)]
     arguments: Vec<OsString>,
 }
@@ -28,7 +27,10 @@ impl LoadWorker {
 }
 
 /// This very program as a worker.
+///
+/// # Errors
+/// When the program's own file cannot be found.
 pub fn worker() -> anyhow::Result<Worker> {
-    let program = std::env::current_exe().context("cannot find this program, which its loads are made of")?;
-    Ok(Worker { program, arguments: vec!["load-worker".into()] })
+    let (program, arguments) = super::start("load-worker")?;
+    Ok(Worker { program, arguments })
 }

@@ -1,4 +1,4 @@
-//! `foretop spin`: a task that needs a given amount of CPU time, for `foretop runtime --verify`.
+//! `foretop internal spin`: a task that needs a given amount of CPU time.
 
 use std::hint::black_box;
 use std::thread;
@@ -7,15 +7,15 @@ use std::time::Duration;
 use clap::Args;
 use rustix::time::{ClockId, clock_gettime};
 
-use super::ask::positive_span;
-use crate::cli::examples;
+use crate::argument::positive_span;
+use crate::help::examples;
 
 /// Rounds between two looks at the clock: some tens of microseconds, so that looking takes a hundredth.
 const N_ROUNDS: u64 = 50_000;
 
-/// Use so much CPU time and end
+/// Use this much CPU time and end; `foretop runtime --verify` starts it
 #[derive(Args)]
-#[command(hide = true, after_help = examples(&["foretop spin --cpu 10s --threads 2"]))]
+#[command(after_help = examples(&["foretop internal spin --cpu 10s --threads 2"]))]
 pub struct Spin {
     /// CPU time, of all threads together
     #[arg(long, value_name = "TIME", value_parser = positive_span)]

@@ -1,7 +1,7 @@
-//! Tests for noise and for normality on paper. Shared by `analyze` and `fit`.
+//! What the tests for whiteness and normality found, as lines and as JSON.
 
 use serde::Serialize;
-use statistics::{Count, Normality, Portmanteau, Whiteness, significance_bound};
+use statistics::{Count, Portmanteau, significance_bound};
 use text::figure::six_digits;
 
 /// A p-value below this is shown as evidence against noise.
@@ -10,9 +10,9 @@ const SIGNIFICANCE: f64 = 0.05;
 /// A share of equal neighbours from which on the counts say more of them than of memory.
 const TIES_MAX: f64 = 0.05;
 
-/// [`Whiteness`] as docs/formats/cli.md has it.
+/// [`statistics::Whiteness`] as docs/formats/cli.md has it.
 #[derive(Debug, Serialize)]
-pub struct Noise {
+pub struct Whiteness {
     n: usize,
     n_ties: usize,
     n_lags: usize,
@@ -37,15 +37,15 @@ struct Counted {
     p_value: f64,
 }
 
-/// [`Normality`] as docs/formats/cli.md has it.
+/// [`statistics::Normality`] as docs/formats/cli.md has it.
 #[derive(Debug, Serialize)]
-pub struct Straightness {
+pub struct Normality {
     r_squared: f64,
     p_value: Option<f64>,
 }
 
-impl From<Whiteness> for Noise {
-    fn from(test: Whiteness) -> Self {
+impl From<statistics::Whiteness> for Whiteness {
+    fn from(test: statistics::Whiteness) -> Self {
         Self {
             n: test.n,
             n_ties: test.n_ties,
@@ -71,13 +71,13 @@ impl From<Count> for Counted {
     }
 }
 
-impl From<Normality> for Straightness {
-    fn from(line: Normality) -> Self {
+impl From<statistics::Normality> for Normality {
+    fn from(line: statistics::Normality) -> Self {
         Self { r_squared: line.r_squared, p_value: line.p_value }
     }
 }
 
-impl Noise {
+impl Whiteness {
     /// A line for each kind of test.
     pub fn sentences(&self) -> [String; 3] {
         let verdict = if self.ljung_box.p_value < SIGNIFICANCE { "not noise" } else { "like noise" };
@@ -117,7 +117,7 @@ impl Noise {
     }
 }
 
-impl Straightness {
+impl Normality {
     pub fn sentence(&self) -> String {
         let verdict = match self.p_value {
             Some(p) if p < SIGNIFICANCE => "not normal: ",
@@ -130,6 +130,6 @@ impl Straightness {
 }
 
 /// Four decimals say all that a p-value can.
-pub fn p_value(p: f64) -> String {
+fn p_value(p: f64) -> String {
     if p < 0.0001 { "p < 0.0001".to_owned() } else { format!("p {p:.4}") }
 }

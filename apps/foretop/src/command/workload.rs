@@ -1,4 +1,4 @@
-//! `foretop load`: makes this host busy in a known way.
+//! `foretop workload`: makes this host busy in a known way.
 
 use std::io::Write;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
@@ -11,10 +11,12 @@ use text::{Align, Table};
 use units::span;
 use workload::{Load, SCENARIOS, Scenario};
 
-use super::ask::positive_span;
-use super::load_worker;
-use super::replay::{eprintln_line, interruptions};
-use crate::cli::{TableOrJson, examples};
+use super::internal::load_worker;
+use crate::argument::TableOrJson;
+use crate::argument::positive_span;
+use crate::help::examples;
+use crate::interruption::interruptions;
+use crate::terminal::say;
 use crate::terminal::write_json;
 
 /// How often it is looked whether the loads are whole.
@@ -23,11 +25,11 @@ const CHECK_EVERY: Duration = Duration::from_secs(1);
 /// Make this host busy in a known way
 #[derive(Args)]
 #[command(after_help = examples(&[
-    "foretop load --list",
-    "foretop load mixed",
-    "foretop load two-spinners disk --for 5min --seed 7",
+    "foretop workload --list",
+    "foretop workload mixed",
+    "foretop workload two-spinners disk --for 5min --seed 7",
 ]))]
-pub struct MakeLoad {
+pub struct MakeWorkload {
     /// What to run; several run side by side
     #[arg(value_name = "SCENARIO", value_parser = scenario, required_unless_present = "list")]
     scenarios: Vec<&'static Scenario>,
@@ -64,7 +66,7 @@ enum End {
     Interrupted,
 }
 
-impl MakeLoad {
+impl MakeWorkload {
     pub fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
         if self.list {
             return list(self.format, out);
@@ -73,16 +75,12 @@ impl MakeLoad {
         let interrupted = interruptions()?;
         let mut loads = self.start_all()?;
         let length = self.span.map_or_else(String::new, |span| format!(", for {}", span::format(span)));
-        eprintln_line(&format!("all of it runs, with seed {}{length}; Ctrl-C ends it", self.seed));
+        say(&format!("all of it runs, with seed {}{length}; Ctrl-C ends it", self.seed));
         let end = hold(&mut loads, self.span, &interrupted)?;
         for (_, load) in loads {
             load.stop()?;
         }
-        eprintln_line(if end == End::Interrupted {
-            "interrupted; nothing of it is left"
-        } else {
-            "nothing of it is left"
-        });
+        say(if end == End::Interrupted { "interrupted; nothing of it is left" } else { "nothing of it is left" });
         Ok(())
     }
 
@@ -93,9 +91,9 @@ impl MakeLoad {
             let name = scenario.name();
             let load = scenario.start(self.seed.wrapping_add(idx), &worker);
             let load = load.with_context(|| format!("cannot make `{name}`"))?;
-            eprintln_line(&format!("{name}: {}", scenario.sentence()));
+            say(&format!("{name}: {}", scenario.sentence()));
             if let Some(group) = load.group() {
-                eprintln_line(&format!("{name}: the group is `{}`", group.directory().display()));
+                say(&format!("{name}: the group is `{}`", group.directory().display()));
             }
             Ok((name, load))
         };
@@ -140,5 +138,5 @@ fn list(format: TableOrJson, out: &mut dyn Write) -> anyhow::Result<()> {
 }
 
 fn scenario(name: &str) -> anyhow::Result<&'static Scenario> {
-    workload::find(name).with_context(|| format!("there is no load `{name}`; `foretop load --list` shows all"))
+    workload::find(name).with_context(|| format!("there is no load `{name}`; `foretop workload --list` shows all"))
 }

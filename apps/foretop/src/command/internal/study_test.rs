@@ -1,17 +1,17 @@
-//! `foretop study-test`: one test process of a study. Not for people.
+//! `foretop internal study-test`: one test process of a study.
 
 use std::io::Write;
 use std::time::Duration;
 
-use availability_study::Assignment;
+use availability_study::{Assignment, TestProgram};
 use clap::Args;
 use units::span;
 
-use crate::cli::examples;
+use crate::help::examples;
 
-/// Spin, and say what this process's CPU clock had over the wall clock; started by `availability-study`
+/// Spin, and print the CPU time and the wall time that passed; `foretop availability-study` starts it
 #[derive(Args)]
-#[command(hide = true, after_help = examples(&["foretop study-test --mark 10s --threads 1 --demand 3s"]))]
+#[command(after_help = examples(&["foretop internal study-test --mark 10s --threads 1 --demand 3s"]))]
 pub struct StudyTest {
     /// When to look at both clocks; may be repeated, and the last one is the end
     #[arg(long = "mark", value_name = "TIME", value_parser = span::parse, required = true)]
@@ -32,4 +32,13 @@ impl StudyTest {
         serde_json::to_writer(&mut *out, &availability_study::spin(&assignment))?;
         Ok(writeln!(out)?)
     }
+}
+
+/// This very program as a test.
+///
+/// # Errors
+/// When the program's own file cannot be found.
+pub fn test() -> anyhow::Result<TestProgram> {
+    let (program, arguments) = super::start("study-test")?;
+    Ok(TestProgram { program, arguments })
 }

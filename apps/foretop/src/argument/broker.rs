@@ -1,10 +1,11 @@
-//! Which NATS server, for all commands that speak to one.
+//! Which NATS server to use.
 
 use std::path::PathBuf;
 
 use clap::Args;
 use stream::{NatsServer, Security};
 
+/// Which NATS server, and what it is shown.
 #[derive(Args, Clone, Debug)]
 pub struct Broker {
     /// The NATS server; tls:// encrypts [default: nats://127.0.0.1:4222]
@@ -22,6 +23,7 @@ impl Broker {
         self.nats.is_some()
     }
 
+    /// Security with that server, and nothing else, set.
     pub fn security(self) -> Security {
         Security { nats: NatsServer { url: self.nats, credentials: self.nats_credentials }, ..Security::default() }
     }
