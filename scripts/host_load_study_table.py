@@ -1,6 +1,6 @@
-"""Write the README's table of accuracy from the pages of the study of host load, or check that it is theirs.
+"""Write the table of accuracy in docs/figures.md from the pages of the study of host load, or check that it is theirs.
 
-Usage: python3 scripts/study_table.py [--check]
+Usage: python3 scripts/host_load_study_table.py [--check]
 """
 
 import sys
@@ -8,8 +8,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = ROOT / "docs/studies/host-load"
-README = ROOT / "README.md"
-BEGIN, END = "<!-- The table is made by `make study`. -->\n", "<!-- It ends here. -->\n"
+FIGURES = ROOT / "docs/figures.md"
+BEGIN, END = "<!-- The table is made by `make host-load-study`. -->\n", "<!-- It ends here. -->\n"
 
 # Page, and what its columns are called.
 CAMPAIGNS = {"availability": "CPU availability", "load-average": "load average", "given": "given traces"}
@@ -20,15 +20,15 @@ Rows = list[list[str]]
 
 def main() -> None:
     """Replace the table, or end with an error when it is another one."""
-    text = README.read_text()
+    text = FIGURES.read_text()
     before, rest = text.split(BEGIN)
-    _, after = rest.split(END)
+    _, after = rest.split(END, maxsplit=1)
     made = before + BEGIN + table() + END + after
     if sys.argv[1:] != ["--check"]:
-        README.write_text(made)
+        FIGURES.write_text(made)
     elif made != text:
         raise SystemExit(
-            "the table in README.md is not that of docs/studies/host-load/: run `python3 scripts/study_table.py`"
+            "the table in docs/figures.md is not that of docs/studies/host-load/: run `python3 scripts/host_load_study_table.py`"
         )
 
 
