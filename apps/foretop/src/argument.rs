@@ -4,7 +4,6 @@
 
 mod broker;
 pub mod drawing;
-mod moment;
 mod node;
 mod peer;
 mod sample_file;
@@ -15,7 +14,6 @@ use clap::ValueEnum;
 use units::span;
 
 pub use broker::Broker;
-pub use moment::Moment;
 pub use node::NodeArgs;
 pub use peer::Peer;
 pub use sample_file::SampleFile;

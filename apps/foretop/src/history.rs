@@ -2,14 +2,13 @@
 
 use std::time::{Duration, SystemTime};
 
-use node::api;
+use node_api as api;
 use serde::Serialize;
-use units::Timestamp;
+use units::{Moment, Timestamp};
 
-use crate::argument::Moment;
-use crate::client::{Client, ClientError, RangeText, moment};
 use crate::failure::OrUsage;
 use crate::near_name::explain_unknown_signal;
+use node_api::{Client, ClientError, RangeText, moment};
 
 /// A node gives at most 100,000 values at once; half of that keeps an answer below a few megabytes.
 const PAGE_STEPS: u32 = 50_000;

@@ -4,7 +4,6 @@
 mod argument;
 mod catalogue;
 mod cli;
-mod client;
 mod command;
 mod failure;
 mod help;

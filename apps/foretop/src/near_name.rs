@@ -1,8 +1,8 @@
 //! What may have been meant by a name that does not exist.
 
-use node::api;
+use node_api as api;
 
-use crate::client::{Client, ClientError};
+use node_api::{Client, ClientError};
 
 /// How alike two names have to be for one to be suggested for the other (1 is equal).
 const LIKENESS_MIN: f64 = 0.8;

@@ -1,33 +1,32 @@
-//! Tokens in files.
+//! Secrets in files, as commands read them: what is wrong with a file that is used all the same is said on standard error.
 
 use std::path::Path;
 
-use anyhow::Context;
-use feed::transfer::SharedToken;
-use stream::Token;
+use secret::{Exposed, Form, Privacy, Secret, SecretError};
+
+use crate::terminal::say;
 
 /// The token in a file, line ends and spaces around it left out.
 ///
 /// # Errors
 /// When the file cannot be read or holds no token.
-pub fn read_token(path: &Path) -> anyhow::Result<String> {
-    let text =
-        std::fs::read_to_string(path).with_context(|| format!("cannot read the token in `{}`", path.display()))?;
-    let token = text.trim();
-    anyhow::ensure!(
-        !token.is_empty() && token.bytes().all(|byte| byte.is_ascii_graphic()),
-        "`{}` holds no token: one line of visible ASCII characters is needed",
-        path.display()
-    );
-    Ok(token.to_owned())
+pub fn read_token(path: &Path) -> Result<Secret, SecretError> {
+    read_secret(path, Form::Token)
 }
 
-/// The token of transfers, in a file that only its owner may read.
+/// The secret in a file. That others can read it too is said on standard error.
 ///
 /// # Errors
-/// When the file cannot be read, others may read it, or it holds no token.
-pub fn shared_token(path: &Path) -> anyhow::Result<SharedToken> {
-    // Checked as a token first, so that a file which others may read is refused.
-    Token::from_file(path)?;
-    Ok(SharedToken::new(read_token(path)?)?)
+/// When the file cannot be read or holds no such secret.
+pub fn read_secret(path: &Path, form: Form) -> Result<Secret, SecretError> {
+    let found = secret::read(path, form, Privacy::Advised)?;
+    warn_of(found.exposed.as_ref());
+    Ok(found.secret)
+}
+
+/// Says on standard error what is wrong with the file of a secret that is used all the same.
+pub fn warn_of(exposed: Option<&Exposed>) {
+    if let Some(exposed) = exposed {
+        say(&format!("foretop: warning: {exposed}"));
+    }
 }

@@ -4,9 +4,9 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::client::{Client, NodeUrl};
 use crate::failure::OrUsage;
 use crate::secret::read_token;
+use node_api::{Client, NodeUrl};
 
 /// Which node to ask, and the token that it wants.
 #[derive(Args, Clone, Debug)]

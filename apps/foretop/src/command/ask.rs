@@ -4,14 +4,13 @@ use std::io::Write;
 use std::time::Duration;
 
 use clap::Args;
-use node::api;
+use node_api::{self as api, Client, ClientError, moment};
 use serde::Serialize;
 use text::figure;
 use text::printable;
 use units::{Confidence, Timestamp, span};
 
 use crate::argument::{NodeArgs, TextOrJson, positive_span};
-use crate::client::{Client, ClientError, moment};
 use crate::help::examples;
 use crate::near_name::explain_unknown_signal;
 use crate::terminal::write_json;

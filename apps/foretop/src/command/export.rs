@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use serde::Serialize;
+use units::Moment;
 
-use crate::argument::{Moment, NodeArgs, positive_span};
+use crate::argument::{NodeArgs, positive_span};
 use crate::help::examples;
 use crate::history::{Query, Sample};
 use crate::terminal::write_json;

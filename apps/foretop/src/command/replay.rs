@@ -7,13 +7,12 @@ use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use node::api;
+use node_api::{self as api, Client, ClientError};
 use pace::{Pace, Speed};
 use series::Series;
 use units::span;
 
 use crate::argument::{NodeArgs, SampleFile, positive_span};
-use crate::client::{Client, ClientError};
 use crate::failure::OrUsage;
 use crate::help::examples;
 use crate::interruption::interruptions;

@@ -9,7 +9,7 @@ use std::thread;
 use std::time::Duration;
 
 use clap::Args;
-use node::api;
+use node_api::{self as api, Client, ClientError, NodeUrl};
 use serde::Serialize;
 use text::figure::number;
 use text::{Align, Table, printable};
@@ -18,7 +18,6 @@ use units::{Confidence, span};
 use self::verify::{Verified, verify};
 use crate::argument::TextOrJson;
 use crate::argument::positive_span;
-use crate::client::{Client, ClientError, NodeUrl};
 use crate::failure::OrUsage;
 use crate::help::examples;
 use crate::secret::read_token;

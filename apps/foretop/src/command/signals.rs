@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use clap::Args;
-use node::api;
+use node_api as api;
 use serde::Serialize;
 use text::figure;
 use text::{Align, Table};

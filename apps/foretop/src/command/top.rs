@@ -25,10 +25,10 @@ use state::{Link, Sort, State, Update};
 use view::Palette;
 
 use crate::argument::{NodeArgs, TextOrJson};
-use crate::client::Client;
 use crate::failure::OrUsage;
 use crate::help::examples;
 use crate::terminal::{has_screen, wants_colour, write_json};
+use node_api::Client;
 
 /// How long `--once` waits for values and forecasts of a node that samples each second.
 const PATIENCE: Duration = Duration::from_secs(30);

@@ -14,7 +14,8 @@ use clap::Args;
 use clap::builder::FalseyValueParser;
 use feed::transfer::{Responder, ResponderSettings};
 use feeds::NamedExpression;
-use node::{Node, StartError, api};
+use node::{Node, StartError};
+use node_api::{Client, NodeUrl, SeriesList};
 use predict::Spec;
 use settings::Settings;
 use stream::{Endpoint, OpenError};
@@ -23,7 +24,6 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use units::span;
 
 use crate::argument::Peer;
-use crate::client::{Client, NodeUrl};
 use crate::failure::OrUsage;
 use crate::help::examples;
 use crate::secret::read_token;
@@ -259,7 +259,7 @@ async fn announce(
 }
 
 /// The list as soon as it is complete. A node that samples slowly is announced before.
-fn first_list(client: &Client) -> anyhow::Result<api::SeriesList> {
+fn first_list(client: &Client) -> anyhow::Result<SeriesList> {
     let start = Instant::now();
     loop {
         let list = client.list()?;
@@ -271,7 +271,7 @@ fn first_list(client: &Client) -> anyhow::Result<api::SeriesList> {
 }
 
 /// What is the difference of two readings is there with the second one.
-fn has_all_signals(list: &api::SeriesList) -> bool {
+fn has_all_signals(list: &SeriesList) -> bool {
     list.series.iter().any(|series| series.n_samples + series.n_gaps >= 2)
 }
 

@@ -7,9 +7,8 @@ use std::time::{Duration, SystemTime};
 
 use clap::Args;
 use crossval::Trace;
-use units::Timestamp;
+use units::{Moment, Timestamp};
 
-use crate::argument::Moment;
 use crate::argument::NodeArgs;
 use crate::argument::positive_span;
 use crate::history::Query;

@@ -6,12 +6,12 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
+use node_api::Client;
 use serde::Serialize;
 use text::{Align, Table};
 use units::span;
 
 use super::{Job, task, time};
-use crate::client::Client;
 use crate::command::internal;
 
 /// Specified in docs/formats/cli.md.

@@ -8,6 +8,7 @@ use anyhow::Context;
 use clap::Args;
 use component::{Meter, SensorServer, SourceMeter, Synthetic};
 use feed::transfer::{TransferSettings, TransferSource};
+use secret::Token;
 use sensor::Host;
 use signal::Selection;
 use stream::Mirror;
@@ -17,7 +18,6 @@ use super::wiring::Wiring;
 use crate::argument::Peer;
 use crate::failure::OrUsage;
 use crate::help::examples;
-use crate::secret::shared_token;
 
 /// What is measured, and how often.
 #[derive(Args)]
@@ -129,8 +129,9 @@ impl FlowServer {
     pub fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
         anyhow::ensure!(!self.step.is_zero(), "a transfer needs time: the step has to be more than 0");
         let token = self.flow_token_file.as_ref().or(self.wiring.protection.token_file.as_ref());
-        let token = shared_token(token.context("transfers need a token: give --token-file").or_usage()?).or_usage()?;
-        let settings = TransferSettings::new(&self.peer.name, &self.peer.address, token);
+        let token =
+            Token::from_file(token.context("transfers need a token: give --token-file").or_usage()?).or_usage()?;
+        let settings = TransferSettings::new(&self.peer.name, &self.peer.address, (&token).into());
         let source = TransferSource::new(settings).or_usage()?;
         let meter = SourceMeter::new(Box::new(source), Selection::default());
         let stream = self.wiring.name.clone().unwrap_or_else(|| format!("flow.{}", self.peer.name));

@@ -1,14 +1,14 @@
 //! What every component is told: its endpoints, what protects them, what it is called; and how it runs until it is to end.
 
-use std::fs;
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::mpsc::Receiver;
 
 use anyhow::Context;
 use clap::Args;
 use clap::builder::FalseyValueParser;
-use stream::{ClientTls, Endpoint, Handler, Mirror, Place, Role, Security, ServerTls, Token};
+use secret::Token;
+use stream::{ClientTls, Endpoint, Handler, Mirror, Place, Role, Security, ServerTls};
 use text::printable;
 
 use crate::argument::Broker;
@@ -86,10 +86,7 @@ impl Protection {
 
 impl Wiring {
     pub fn host(&self) -> String {
-        self.host.clone().unwrap_or_else(|| {
-            let name = fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
-            name.trim().to_owned()
-        })
+        self.host.clone().or_else(|| sensor::host_name(Path::new("/"))).unwrap_or_default()
     }
 
     /// Runs a component until a signal ends it, its files have ended, or `done` says so.

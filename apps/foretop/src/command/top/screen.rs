@@ -11,9 +11,9 @@ use super::inquiry::{self, Question};
 use super::keys::Effect;
 use super::state::{Mode, State, Update};
 use super::view::{self, Palette};
-use crate::client::Client;
 use crate::interruption;
 use crate::terminal::Screen;
+use node_api::Client;
 
 /// No more frames than this: at 100 samples per second nobody reads each.
 const FRAME: Duration = Duration::from_millis(50);

@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::{Context, bail};
-use node::{FollowSettings, Outgoing, OutletSettings, Token};
+use node::{FollowSettings, Outgoing, OutletSettings};
+use secret::Token;
 use serde::{Deserialize, Serialize};
 use signal::Selection;
 use stream::registry::Registry;

@@ -1,27 +1,36 @@
-//! A client of a node's HTTP interface, with the node's own types.
+//! A blocking client of one node.
 
-pub mod events;
+mod events;
 mod url;
 
 use std::io;
 use std::time::Duration;
 
-use node::api;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use secret::Secret;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use units::{Confidence, Timestamp, span};
 use ureq::http::{Method, Request, Response, header};
 use ureq::{Agent, Body};
 
-pub use url::NodeUrl;
+pub use events::{Event, Events};
+pub use url::{NodeUrl, NodeUrlError};
+
+use crate::{
+    Accepted, Accuracy, ErrorBody, ErrorCode, Forecast, NewSeries, PushedSample, PushedSamples, RunTime, Samples,
+    SeriesDetail, SeriesList,
+};
 
 /// A node on this host answers in a millisecond, one far away in a second; a blocking read of its store may take a few.
 const TIMEOUT: Duration = Duration::from_secs(20);
+/// No answer from a host that is there takes longer, and one that is not is told from one that is slow.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// Silence on a stream: a node says something at least every 15 s.
 const STREAM_TIMEOUT: Duration = Duration::from_secs(40);
 /// The longest answer there is, 100,000 forecasts with bounds at full precision, is below 10 MB.
 const BODY_BYTES_MAX: u64 = 64 << 20;
+const EVENTS_PATH: &str = "/api/v1/events";
 /// What stands unescaped in a path.
 const PATH: &AsciiSet = &NON_ALPHANUMERIC.remove(b'.').remove(b'-').remove(b'_').remove(b'~');
 
@@ -30,7 +39,7 @@ const PATH: &AsciiSet = &NON_ALPHANUMERIC.remove(b'.').remove(b'-').remove(b'_')
 pub struct Client {
     agent: Agent,
     url: NodeUrl,
-    token: Option<String>,
+    token: Option<Secret>,
 }
 
 /// Why there is no answer.
@@ -55,7 +64,7 @@ pub enum ClientError {
     #[error("{message}")]
     Refused {
         /// For decisions.
-        code: api::ErrorCode,
+        code: ErrorCode,
         /// For people.
         message: String,
     },
@@ -94,16 +103,8 @@ pub struct RangeText {
 
 impl Client {
     /// A client of the node at `url`; nothing is sent yet.
-    pub fn new(url: NodeUrl, token: Option<String>) -> Self {
-        let config = Agent::config_builder()
-            .http_status_as_error(false)
-            .timeout_connect(Some(Duration::from_secs(5)))
-            .max_redirects(0)
-            // A proxy for the web would be asked for 127.0.0.1, and answer for itself.
-            .proxy(None)
-            .user_agent(concat!("foretop/", env!("CARGO_PKG_VERSION")))
-            .build();
-        Self { agent: config.into(), url, token }
+    pub fn new(url: NodeUrl, token: Option<Secret>) -> Self {
+        Self { agent: http_client::agent(TIMEOUT, "application/json, text/event-stream"), url, token }
     }
 
     /// Where the node is.
@@ -112,23 +113,23 @@ impl Client {
     }
 
     /// The node and all its series.
-    pub fn list(&self) -> Result<api::SeriesList, ClientError> {
+    pub fn list(&self) -> Result<SeriesList, ClientError> {
         self.get("/api/v1/series", &[])
     }
 
     /// One series and what is fitted to it.
-    pub fn detail(&self, id: &str) -> Result<api::SeriesDetail, ClientError> {
+    pub fn detail(&self, id: &str) -> Result<SeriesDetail, ClientError> {
         self.get(&series_path(id, ""), &[])
     }
 
     /// Every step up to `horizon`.
-    pub fn forecast(&self, id: &str, horizon: Duration, confidence: Confidence) -> Result<api::Forecast, ClientError> {
+    pub fn forecast(&self, id: &str, horizon: Duration, confidence: Confidence) -> Result<Forecast, ClientError> {
         let query = [("horizon", span::format(horizon)), ("confidence", confidence.to_string())];
         self.get(&series_path(id, "/forecast"), &query)
     }
 
     /// How long a task takes that needs so much CPU time and starts at once.
-    pub fn run_time(&self, cpu: Duration, threads: u32, confidence: Confidence) -> Result<api::RunTime, ClientError> {
+    pub fn run_time(&self, cpu: Duration, threads: u32, confidence: Confidence) -> Result<RunTime, ClientError> {
         let query = [
             ("cpu_seconds", cpu.as_secs_f64().to_string()),
             ("threads", threads.to_string()),
@@ -138,12 +139,12 @@ impl Client {
     }
 
     /// How the forecasts did so far.
-    pub fn accuracy(&self, id: &str) -> Result<api::Accuracy, ClientError> {
+    pub fn accuracy(&self, id: &str) -> Result<Accuracy, ClientError> {
         self.get(&series_path(id, "/accuracy"), &[])
     }
 
     /// Samples in a range, or means over buckets of `step`.
-    pub fn samples(&self, id: &str, range: RangeText, step: Option<Duration>) -> Result<api::Samples, ClientError> {
+    pub fn samples(&self, id: &str, range: RangeText, step: Option<Duration>) -> Result<Samples, ClientError> {
         let query: Vec<(&str, String)> = [("from", range.from), ("to", range.to), ("step", step.map(span::format))]
             .into_iter()
             .filter_map(|(key, value)| Some((key, value?)))
@@ -152,14 +153,14 @@ impl Client {
     }
 
     /// Makes a series that programs feed.
-    pub fn create(&self, new: &api::NewSeries) -> Result<api::SeriesDetail, ClientError> {
+    pub fn create(&self, new: &NewSeries) -> Result<SeriesDetail, ClientError> {
         self.read(self.send(Method::POST, "/api/v1/series", &[], Some(new))?)
     }
 
     /// Feeds it, each sample into the slot after the last one; all are taken or none.
-    pub fn push(&self, id: &str, values: &[Option<f64>]) -> Result<api::Accepted, ClientError> {
-        let samples = values.iter().map(|value| api::PushedSample { time: None, value: *value }).collect();
-        let body = api::PushedSamples { samples };
+    pub fn push(&self, id: &str, values: &[Option<f64>]) -> Result<Accepted, ClientError> {
+        let samples = values.iter().map(|value| PushedSample { time: None, value: *value }).collect();
+        let body = PushedSamples { samples };
         self.read(self.send(Method::POST, &series_path(id, "/samples"), &[], Some(&body))?)
     }
 
@@ -169,11 +170,11 @@ impl Client {
     }
 
     /// The stream of ticks of all series, with forecasts at `leads` steps.
-    pub fn events(&self, leads: &[usize]) -> Result<events::Events, ClientError> {
+    pub fn events(&self, leads: &[usize]) -> Result<Events, ClientError> {
         let leads: Vec<String> = leads.iter().map(usize::to_string).collect();
         let query = [("leads", leads.join(","))];
-        let response = self.send(Method::GET, "/api/v1/events", &query, None::<&()>)?;
-        Ok(events::Events::new(response.into_body().into_with_config().limit(u64::MAX).reader(), self.url.clone()))
+        let response = self.send(Method::GET, EVENTS_PATH, &query, None::<&()>)?;
+        Ok(Events::new(response.into_body().into_with_config().limit(u64::MAX).reader(), self.url.clone()))
     }
 
     fn get<T: DeserializeOwned>(&self, path: &str, query: &[(&str, String)]) -> Result<T, ClientError> {
@@ -192,7 +193,7 @@ impl Client {
         let mark = if query.is_empty() { "" } else { "?" };
         let mut request = Request::builder().method(method).uri(format!("{}{path}{mark}{}", self.url, query.join("&")));
         if let Some(token) = &self.token {
-            request = request.header(header::AUTHORIZATION, format!("Bearer {token}"));
+            request = request.header(header::AUTHORIZATION, format!("Bearer {}", token.reveal()));
         }
         let sent = match body {
             None => self.run(request.body(()), path),
@@ -210,12 +211,11 @@ impl Client {
         path: &str,
     ) -> Result<Response<Body>, ClientError> {
         let request = request.map_err(|error| self.explain(error.into()))?;
-        let config = self.agent.configure_request(request);
-        let config = if path == "/api/v1/events" {
-            config.timeout_recv_response(Some(TIMEOUT)).timeout_per_read(Some(STREAM_TIMEOUT))
-        } else {
-            config.timeout_global(Some(TIMEOUT))
-        };
+        let mut config = self.agent.configure_request(request).timeout_connect(Some(CONNECT_TIMEOUT));
+        if path == EVENTS_PATH {
+            config =
+                config.timeout_global(None).timeout_recv_response(Some(TIMEOUT)).timeout_per_read(Some(STREAM_TIMEOUT));
+        }
         self.agent.run(config.build()).map_err(|error| self.explain(error))
     }
 
@@ -225,9 +225,9 @@ impl Client {
         if status.is_success() {
             return Ok(response);
         }
-        let body = response.body_mut().with_config().limit(BODY_BYTES_MAX).read_json::<api::ErrorBody>();
+        let body = response.body_mut().with_config().limit(BODY_BYTES_MAX).read_json::<ErrorBody>();
         Err(match body {
-            Ok(api::ErrorBody { error }) => ClientError::Refused { code: error.code, message: error.message },
+            Ok(ErrorBody { error }) => ClientError::Refused { code: error.code, message: error.message },
             Err(_) => ClientError::NotANode { url: self.url.clone(), reason: format!("status {}", status.as_u16()) },
         })
     }
@@ -259,7 +259,7 @@ impl ClientError {
     }
 
     /// The node's word for what went wrong, if it was the node that refused.
-    pub fn code(&self) -> Option<api::ErrorCode> {
+    pub fn code(&self) -> Option<ErrorCode> {
         match self {
             Self::Refused { code, .. } => Some(*code),
             _ => None,

@@ -2,10 +2,10 @@
 
 use std::io::{self, BufRead, BufReader, Read};
 
-use node::api;
 use serde::de::DeserializeOwned;
 
 use super::{ClientError, NodeUrl};
+use crate::{Health, Hello, Lagged, TickEvent};
 
 /// No event is longer: 1,100 series with seven leads each take some 300 kB.
 const EVENT_BYTES_MAX: u64 = 16 << 20;
@@ -14,13 +14,13 @@ const EVENT_BYTES_MAX: u64 = 16 << 20;
 #[derive(Clone, Debug, PartialEq)]
 pub enum Event {
     /// Who speaks; always first.
-    Hello(api::Hello),
+    Hello(Hello),
     /// Samples and forecasts.
-    Tick(api::TickEvent),
+    Tick(TickEvent),
     /// Ticks were left out.
-    Lagged(api::Lagged),
+    Lagged(Lagged),
     /// The node's state, first and whenever it changes.
-    Health(api::Health),
+    Health(Health),
 }
 
 /// The events as they arrive; waits for each. Kinds that are not known are passed over.
@@ -105,7 +105,7 @@ mod tests {
     fn comments_and_unknown_kinds_are_passed_over() {
         let text = ": keep-alive\n\nevent: news\ndata: {}\n\nevent: lagged\r\ndata: {\"missed\":\r\ndata: 12}\r\n\r\n";
         let mut events = events(text);
-        assert_eq!(events.next().unwrap(), Event::Lagged(api::Lagged { missed: 12 }));
+        assert_eq!(events.next().unwrap(), Event::Lagged(Lagged { missed: 12 }));
         assert!(matches!(events.next(), Err(ClientError::Ended { .. })));
     }
 
