@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use clock::Stopwatch;
 use rustix::thread::{CpuSet, sched_getaffinity};
 use serde::{Deserialize, Serialize};
+use text::figure::percent;
 use units::{Rank, Timestamp};
 
 use crate::measurement::Measurement;
@@ -102,8 +103,11 @@ impl Header {
             format!("{ranks} ranks share {cpus} cores of {host}: the figures describe time slicing, not the network")
         });
         let unsteady = self.ranks.iter().filter(|place| place.calibration.dispersion_ratio > UNSTEADY).map(|place| {
-            let percent = 100.0 * place.calibration.dispersion_ratio;
-            format!("the core of rank {} was not steady when work was calibrated: trials are {percent:.1} % off at the median", place.rank)
+            let off = percent(place.calibration.dispersion_ratio);
+            format!(
+                "the core of rank {} was not steady when work was calibrated: trials are {off} off at the median",
+                place.rank
+            )
         });
         oversubscribed.chain(unsteady).collect()
     }
@@ -192,6 +196,6 @@ mod tests {
     fn a_core_that_was_not_steady_is_told_of() {
         let mut unsteady = place(0, "a", &[0]);
         unsteady.calibration.dispersion_ratio = 0.034;
-        assert!(header(vec![unsteady]).warnings()[0].contains("3.4 %"));
+        assert!(header(vec![unsteady]).warnings()[0].contains("3.40 %"));
     }
 }
