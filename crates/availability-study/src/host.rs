@@ -1,12 +1,6 @@
 //! This host, as far as a study writes down where it was made.
 
-use std::{
-    io,
-    num::NonZero,
-    path::Path,
-    thread,
-    time::{Duration, Instant},
-};
+use std::{io, num::NonZero, path::Path, thread, time::Duration};
 
 use rustix::system::uname;
 use sensor::Host;
@@ -46,9 +40,9 @@ fn to_u32(n_cores: NonZero<usize>) -> io::Result<u32> {
 pub fn busy_share(span: Duration) -> Result<f64, StudyError> {
     let mut host = Host::open(Path::new("/"))?;
     let mut readings = Readings::default();
-    let start = Instant::now();
+    let start = clock::instant();
     host.read(start.elapsed(), &mut readings);
-    thread::sleep(span);
+    clock::sleep(span);
     host.read(start.elapsed(), &mut readings);
     let busy = readings.iter().find(|(signal, _)| signal.id().as_ref() == "cpu.busy");
     Ok(busy.map_or(0.0, |(_, share)| share))

@@ -4,12 +4,11 @@ use std::{
     collections::{BTreeMap, VecDeque},
     path::Path,
     sync::mpsc::{Receiver, RecvTimeoutError},
-    time::{Duration, Instant, SystemTime},
+    time::{Duration, Instant},
 };
 
 use sensor::Host;
 use signal::Readings;
-use units::Timestamp;
 use workload::{Inside, Load};
 
 use crate::{
@@ -90,7 +89,7 @@ impl<'a> Sitting<'a> {
             Ok(inside) => inside,
             Err(error) => return self.skip(&chain(&error)),
         };
-        let time = Timestamp::from_system(SystemTime::now());
+        let time = clock::now();
         self.journal.add(&Line::Visit(VisitStart { round: *round, scenario: scenario.clone(), time }))?;
         Watch::new(self, load, inside)?.run(interrupted)
     }
@@ -124,7 +123,7 @@ impl<'a> Watch<'a> {
     }
 
     fn run(mut self, interrupted: &Receiver<()>) -> Result<Ended, StudyError> {
-        let (start, step) = (Instant::now(), self.sitting.settings.step);
+        let (start, step) = (clock::instant(), self.sitting.settings.step);
         let mut due = Duration::ZERO;
         while self.current.is_some() || !self.upcoming.is_empty() {
             match interrupted.recv_timeout(due.saturating_sub(start.elapsed())) {

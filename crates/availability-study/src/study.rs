@@ -4,10 +4,8 @@ use std::{
     collections::HashMap,
     path::{Path, PathBuf},
     sync::mpsc::Receiver,
-    time::{Duration, SystemTime},
+    time::Duration,
 };
-
-use units::Timestamp;
 
 use crate::{
     Length, Outcome, Plan, Settings, StudyError, Test, TestProgram, Visit,
@@ -115,7 +113,7 @@ impl Study {
             check_same(dir, &lines.header, &settings, &place)?;
         }
         let mut journal = Journal::open(dir, n_bytes)?;
-        let time = Timestamp::from_system(SystemTime::now());
+        let time = clock::now();
         match &recorded {
             Some(_) => journal.commit(&Line::Resumed { time })?,
             None => {

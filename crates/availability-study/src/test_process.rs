@@ -80,7 +80,7 @@ pub fn spin(assignment: &Assignment) -> Spun {
 }
 
 fn watch_clocks(assignment: &Assignment) -> Spun {
-    let (start, used_before) = (Instant::now(), used());
+    let (start, used_before) = (clock::instant(), used());
     let mut spun = Spun { marks: Vec::new(), reached_seconds: None };
     while let Some(wanted) = assignment.marks.get(spun.marks.len()) {
         turn();
@@ -126,7 +126,7 @@ impl Running {
         command.args(&program.arguments).args(assignment.to_arguments());
         // Keys pressed at the terminal are for the study, which ends its tests itself.
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).process_group(0);
-        let started = Instant::now();
+        let started = clock::instant();
         let child = command.spawn()?;
         Ok(Running { child, started, lost_after: assignment.span() * LATE + LATE_AND })
     }

@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 #![expect(clippy::disallowed_methods, reason = "this is the room that asks")]
 
+mod backoff;
 mod manual;
 mod stopwatch;
 
@@ -12,6 +13,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use units::Timestamp;
 
+pub use backoff::Backoff;
 pub use manual::Manual;
 pub use stopwatch::Stopwatch;
 

@@ -6,12 +6,11 @@
 
 use std::fs;
 use std::process::{Child, Command};
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
 use component::pool::{Config, Server, Traffic};
 use futures_util::StreamExt;
 use stream::{Decoder, Forecast, Kind, NatsServer, Payload, Security, nats};
-use units::Timestamp;
 
 const N_SIGNALS: u32 = 79;
 
@@ -102,16 +101,16 @@ fn measure(n_hosts: u32, seconds: u64) {
         let made = Part::start(&["load", &url, &n_hosts.to_string(), &seconds.to_string()]);
         let pids = [server.id(), servers[0].0.id(), servers[1].0.id(), made.0.id()];
         let mut seen = Seen::default();
-        let deadline = Instant::now() + Duration::from_secs(seconds + 5) + WARM_UP_STEP * WARM_UP as u32;
+        let deadline = clock::instant() + Duration::from_secs(seconds + 5) + WARM_UP_STEP * WARM_UP as u32;
         let mut begun: Option<(Instant, [f64; 4])> = None;
-        let mut ended = (Instant::now(), pids.map(Part::cpu_s));
+        let mut ended = (clock::instant(), pids.map(Part::cpu_s));
         while let Ok(Some(message)) = tokio::time::timeout_at(deadline.into(), forecasts.next()).await {
             let number = seen.take(&message.payload);
             if number == Some(WARM_UP) && begun.is_none() {
-                begun = Some((Instant::now(), pids.map(Part::cpu_s)));
+                begun = Some((clock::instant(), pids.map(Part::cpu_s)));
             }
             if number == Some(n_steps - 1) && begun.is_some() && seen.n_last == 1 {
-                ended = (Instant::now(), pids.map(Part::cpu_s));
+                ended = (clock::instant(), pids.map(Part::cpu_s));
             }
             if seen.n_last == u64::from(n_hosts) {
                 break;
@@ -166,7 +165,7 @@ impl Seen {
         let forecast = first?;
         if forecast.number >= WARM_UP {
             self.n_forecasts += n_frames;
-            let now = Timestamp::from_system(SystemTime::now());
+            let now = clock::now();
             self.latencies_ms.push(now.saturating_since(forecast.time).as_secs_f64() * 1e3);
             self.n_last += u64::from(self.last == forecast.number && self.last > 0);
         }

@@ -11,7 +11,7 @@ mod local;
 
 use std::io;
 use std::path::PathBuf;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use signal::Glob;
@@ -124,7 +124,7 @@ impl Announcement {
             addresses,
             servers,
             pid: std::process::id(),
-            heartbeat_ns: now_ns(),
+            heartbeat_ns: clock::now().as_nanos(),
         }
     }
 
@@ -237,9 +237,4 @@ impl Announcer {
         }
         Ok(())
     }
-}
-
-fn now_ns() -> i64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    i64::try_from(since.as_nanos()).unwrap_or(i64::MAX)
 }

@@ -13,7 +13,7 @@ use std::{
         mpsc::{Receiver, RecvTimeoutError, Sender, channel},
     },
     thread::{self, JoinHandle},
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use crate::{
@@ -93,7 +93,7 @@ impl Drop for Mixed {
 
 /// Fills and empties places when their moment has come, until `ended` says so or a worker cannot be started.
 fn direct(mut places: Vec<Place>, seed: u64, worker: &Worker, state: &Mutex<State>, ended: &Receiver<Infallible>) {
-    let start = Instant::now();
+    let start = clock::instant();
     while let Some((idx, place)) = places.iter_mut().enumerate().min_by_key(|(_, place)| place.until) {
         let wait = place.until.saturating_sub(start.elapsed());
         if ended.recv_timeout(wait) != Err(RecvTimeoutError::Timeout) {

@@ -6,7 +6,7 @@ use std::{
     os::{fd::AsFd, unix::process::CommandExt},
     path::PathBuf,
     process::{Child, ChildStdout, Command, Stdio},
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use rustix::{
@@ -154,7 +154,7 @@ impl Drop for Process {
 
 /// Whether there is something to be read here, or has been an end, within `limit`.
 fn wait_for(descriptor: impl AsFd, limit: Duration) -> bool {
-    let start = Instant::now();
+    let start = clock::instant();
     loop {
         let left = limit.saturating_sub(start.elapsed());
         let timeout = Timespec::try_from(left).expect("some minutes at most");

@@ -178,7 +178,7 @@ impl Host {
         self.means.resize(self.n_signals * n_leads, 0.0);
         self.standard_errors.resize(self.n_signals * n_leads, 0.0);
         self.fleet.forecast_into(n_leads, &mut self.means, &mut self.standard_errors);
-        let completed = Timestamp::from_system(std::time::SystemTime::now());
+        let completed = clock::now();
         let rows = self.means.chunks_exact(n_leads).zip(self.standard_errors.chunks_exact(n_leads));
         for (signal, (means, standard_errors)) in (0..).zip(rows) {
             // One that was never fitted is told nothing of.

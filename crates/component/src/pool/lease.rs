@@ -35,14 +35,14 @@ pub(crate) struct Changes {
 
 impl Leases {
     pub(crate) fn new(store: Store, id: String, n_partitions: u32, length: Duration) -> Self {
-        Self { store, id, n_partitions, length, held: BTreeMap::new(), renewed: Instant::now() }
+        Self { store, id, n_partitions, length, held: BTreeMap::new(), renewed: clock::instant() }
     }
 
     /// One round: renews, gives up what is above the share, and takes what nobody has.
     pub(crate) async fn round(&mut self) -> Changes {
         let mut changes = Changes::default();
         match self.try_round(&mut changes).await {
-            Ok(()) => self.renewed = Instant::now(),
+            Ok(()) => self.renewed = clock::instant(),
             // Others may have taken over what could not be renewed in time.
             Err(_) if self.renewed.elapsed() >= self.length => {
                 changes.lost.extend(std::mem::take(&mut self.held).into_keys());

@@ -1,6 +1,6 @@
 //! Measurements of many hosts that do not exist, to load a pool with.
 
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use stream::{Carries, Description, Measurement, OpenError, Payload, Security, SignalName, nats};
@@ -64,7 +64,7 @@ impl Traffic {
     #[must_use]
     pub fn message(&self, description: &[u8], host: u32, number: u64) -> Bytes {
         let mut bytes = BytesMut::from(description);
-        let now = Timestamp::from_system(SystemTime::now());
+        let now = clock::now();
         self.measurement(host, number, now).encode(&mut bytes);
         bytes.freeze()
     }

@@ -1,11 +1,6 @@
 //! Questions to one agent, each with an end: nothing is asked for longer or listened to for longer than the settings say.
 
-use std::{
-    convert::Infallible,
-    net::IpAddr,
-    sync::Arc,
-    time::{Duration, SystemTime},
-};
+use std::{convert::Infallible, net::IpAddr, sync::Arc, time::Duration};
 
 use async_snmp::{
     Auth, AuthProtocol, Client, CryptoError, DesSaltState, ErrorKind, MasterKeys, Oid, PersistedDesSaltState,
@@ -151,8 +146,8 @@ impl Session {
 ///
 /// The seconds since 1970 are an epoch that nobody has to write down.
 fn des_salt() -> DesSaltState {
-    let since_1970 = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-    let epoch = (since_1970.as_secs() % u64::from(u32::MAX >> 2)) as u32 + 1;
+    let since_1970_s = clock::now().as_nanos().max(0) / 1_000_000_000;
+    let epoch = (since_1970_s % i64::from(u32::MAX >> 2)) as u32 + 1;
     let persisted = PersistedDesSaltState::new(epoch).expect("it is between 1 and 2^30");
     DesSaltState::restart(persisted, |_| Ok::<(), Infallible>(()))
         .expect("nothing can go wrong with writing nothing down")

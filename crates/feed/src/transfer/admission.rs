@@ -98,7 +98,7 @@ impl Admission {
             return Err(Verdict::TooLong { limit: span_max });
         }
         let mut state = self.state();
-        if !state.count(origin, Instant::now(), per_minute_max) {
+        if !state.count(origin, clock::instant(), per_minute_max) {
             return Err(Verdict::TooOften { per_minute: per_minute_max as u64 });
         }
         let must_wait = |state: &mut State| state.n_running >= n_at_once_max && !state.has_ended;
@@ -156,7 +156,7 @@ mod tests {
     #[test]
     fn a_minute_s_transfers_are_counted_for_each_origin() {
         let mut state = State::default();
-        let start = Instant::now();
+        let start = clock::instant();
         let mut count = |from: &str, after_s: u64| state.count(origin(from), start + Duration::from_secs(after_s), 2);
         let outcomes = [count("10.0.0.1", 0), count("10.0.0.1", 30), count("10.0.0.1", 59), count("10.0.0.2", 59)];
         assert_eq!(outcomes, [true, true, false, true]);

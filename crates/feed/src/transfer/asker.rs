@@ -85,7 +85,7 @@ pub(super) struct Admitted {
 impl Admitted {
     /// Connects, greets and asks.
     pub(super) fn ask(settings: &TransferSettings, direction: Direction) -> Result<Admitted, TransferError> {
-        let until = Instant::now() + settings.patience;
+        let until = clock::instant() + settings.patience;
         let address = || settings.address.clone();
         let stream = connect(&settings.address, until)?;
         let mut timed = Timed::new(&stream, until);
@@ -121,7 +121,7 @@ impl Admitted {
         let mut after = before;
 
         look_often(&self.stream).map_err(broken(&progress))?;
-        let start = Instant::now();
+        let start = clock::instant();
         while sending.report.len() < REPORT_BYTES && start.elapsed() < self.span {
             sending.go_on().map_err(broken(&progress))?;
             after = self.info()?;
@@ -153,7 +153,7 @@ impl Admitted {
         // Counted in segments, which count when they arrive. Bytes can be read when all before them are there.
         let mut segments = Progress::default();
         look_often(&self.stream).map_err(|source| TransferError::Broken { n_bytes, source })?;
-        let start = Instant::now();
+        let start = clock::instant();
         while n_bytes < self.n_bytes && start.elapsed() < self.span {
             let n_missing = usize::try_from(self.n_bytes - n_bytes).unwrap_or(CHUNK_BYTES).min(CHUNK_BYTES);
             let read = (&self.stream).read(&mut bytes[..n_missing]);
@@ -219,7 +219,7 @@ fn connect(address: &str, until: Instant) -> Result<TcpStream, TransferError> {
     let found = found.map_err(|source| TransferError::Address { address: address.to_owned(), source })?;
     let mut outcome = Err(io::ErrorKind::AddrNotAvailable.into());
     for candidate in found {
-        let left = until.saturating_duration_since(Instant::now());
+        let left = until.saturating_duration_since(clock::instant());
         if left.is_zero() {
             break;
         }

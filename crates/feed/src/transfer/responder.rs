@@ -189,7 +189,7 @@ impl Shared {
                 return;
             }
             let Ok((stream, address)) = accepted else {
-                thread::sleep(ACCEPT_PAUSE);
+                clock::sleep(ACCEPT_PAUSE);
                 continue;
             };
             let Some(connection) = self.take_up(stream, Origin::of(address.ip())) else {
@@ -260,7 +260,7 @@ impl Connection<'_> {
 
     /// What the other side asks for, if it has the token and is quick.
     fn hear(&self) -> Option<(Request, Seal)> {
-        let mut timed = Timed::new(&self.stream, Instant::now() + self.shared.settings.handshake_max);
+        let mut timed = Timed::new(&self.stream, clock::instant() + self.shared.settings.handshake_max);
         self.stream.set_nodelay(true).ok()?;
         let mut greeting = [0; Greeting::N_BYTES];
         timed.read_exact(&mut greeting).ok()?;
@@ -276,12 +276,12 @@ impl Connection<'_> {
     }
 
     fn say(&self, verdict: Verdict, seal: &Seal) -> io::Result<()> {
-        let until = Instant::now() + self.shared.settings.handshake_max;
+        let until = clock::instant() + self.shared.settings.handshake_max;
         Timed::new(&self.stream, until).write_all(&verdict.encode(seal))
     }
 
     fn transfer(&self, request: Request) -> io::Result<()> {
-        let until = Instant::now() + request.span + GRACE;
+        let until = clock::instant() + request.span + GRACE;
         let timed = Timed::new(&self.stream, until).with_idle(self.shared.settings.idle_max);
         match request.direction {
             Direction::Send => take(timed, request.n_bytes),

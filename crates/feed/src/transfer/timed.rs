@@ -29,7 +29,7 @@ impl<'a> Timed<'a> {
     }
 
     fn timeout(&self) -> io::Result<Option<Duration>> {
-        let left = self.until.saturating_duration_since(Instant::now());
+        let left = self.until.saturating_duration_since(clock::instant());
         if left.is_zero() {
             return Err(io::ErrorKind::TimedOut.into());
         }

@@ -6,7 +6,7 @@ use std::{
     fs,
     net::TcpListener,
     process::{Child, Command, Stdio},
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use feed::{Exporter, ExporterSettings};
@@ -90,7 +90,7 @@ fn the_node_exporter_says_what_the_kernel_says() {
             .to_vec();
     let mut exporter = Exporter::open(&settings).unwrap();
     let mut readings = Readings::default();
-    let start = Instant::now();
+    let start = clock::instant();
     let mut read = || -> (Values, Duration) {
         let at = start.elapsed();
         exporter.read(at, &mut readings);

@@ -9,9 +9,10 @@ use std::{
 };
 
 use feed::snmp::{
-    AgentSettings, Authentication, Cipher, Credentials, Digest, FlowSettings, Interface, LinkSettings, Path, Secret,
+    AgentSettings, Authentication, Cipher, Credentials, Digest, FlowSettings, Interface, LinkSettings, Path,
     SnmpSettings, SnmpSource, User,
 };
+use secret::Secret;
 use signal::{Readings, Source};
 use tempfile::TempDir;
 use testkit::{PATIENCE, wait_until};
@@ -122,7 +123,7 @@ fn loopback_bytes() -> f64 {
 fn check_reads(credentials: Credentials) {
     let agent = Snmpd::start();
     let mut source = agent.watch(credentials);
-    let start = Instant::now();
+    let start = clock::instant();
     assert_eq!(wait_for(&agent, &mut source, start, "link.loop.capacity"), CAPACITY);
     let used = wait_for(&agent, &mut source, start, "link.loop.sent");
     let left = wait_for(&agent, &mut source, start, "flow.self");
@@ -148,7 +149,7 @@ fn users_of_version_3_read_the_loopback_signed_and_hidden() {
 fn the_bytes_by_snmp_are_those_of_the_kernel() {
     let agent = Snmpd::start();
     let mut source = agent.watch(community("readable"));
-    let start = Instant::now();
+    let start = clock::instant();
     let (before, since) = (loopback_bytes(), start.elapsed());
     let mut readings = Readings::default();
     // The sum of rate times time is what the counter grew by, whenever the agent brought it up to date.
@@ -173,7 +174,7 @@ fn the_bytes_by_snmp_are_those_of_the_kernel() {
 #[ignore = "needs snmpd; run by make test"]
 fn who_may_not_read_is_told_so() {
     let agent = Snmpd::start();
-    wait_for(&agent, &mut agent.watch(community("readable")), Instant::now(), "link.loop.capacity");
+    wait_for(&agent, &mut agent.watch(community("readable")), clock::instant(), "link.loop.capacity");
     // Of a user or a passphrase that it does not take, the agent says so in messages that anyone could have sent, and
     // those are not taken for its word.
     for credentials in [
@@ -196,7 +197,7 @@ fn who_may_not_read_is_told_so() {
 fn an_agent_that_is_stopped_and_started_again_goes_on_after_a_gap() {
     let mut agent = Snmpd::start();
     let mut source = agent.watch(user("modern", Digest::Sha256, "first passphrase", Some(Cipher::Aes128)));
-    let start = Instant::now();
+    let start = clock::instant();
     wait_for(&agent, &mut source, start, "link.loop.sent");
     agent.stop();
     let mut readings = Readings::default();

@@ -6,7 +6,7 @@ use std::{
     net::{Shutdown, SocketAddr, TcpListener, TcpStream},
     sync::{Arc, Barrier, Mutex},
     thread::{self, JoinHandle},
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use feed::transfer::{
@@ -74,7 +74,7 @@ fn a_transfer_measures_both_ways_within_what_was_moved_in_the_time_it_took() {
     let settings = settings(responder.address());
     let n_bytes = settings.n_bytes as f64;
     let mut source = TransferSource::new(settings).unwrap();
-    let start = Instant::now();
+    let start = clock::instant();
     let (values, error) = read(&mut source);
     let passed = start.elapsed().as_secs_f64();
     assert_eq!(error, None);

@@ -1,6 +1,6 @@
 //! What the series are, which models they have, and how well those did.
 
-use predict::LeadScore;
+use predict::{LeadScore, Model};
 use units::Timestamp;
 
 use super::{Hub, QueryError, unknown};
@@ -76,11 +76,21 @@ pub(super) fn detail(entry: &Entry) -> api::SeriesDetail {
 
 fn fitted(forecaster: &Forecaster) -> Option<api::Fitted> {
     let predictor = forecaster.speaking()?;
-    Some(api::Fitted {
-        fitted_at: forecaster.fitted_at(),
-        n_refits: predictor.n_refits(),
-        ..api::Fitted::of(predictor.model())
-    })
+    Some(api::Fitted { fitted_at: forecaster.fitted_at(), n_refits: predictor.n_refits(), ..found(predictor.model()) })
+}
+
+/// What a model found; the series that it is of knows when, and how often before.
+pub(crate) fn found(model: &Model) -> api::Fitted {
+    api::Fitted {
+        model: model.spec().inner().to_string(),
+        coefficients: model.coefficients(),
+        moving_average: model.moving_average().to_vec(),
+        mean: model.mean(),
+        innovation_variance: model.innovation_variance(),
+        n_samples: model.n_samples(),
+        fitted_at: None,
+        n_refits: 0,
+    }
 }
 
 fn waiting(forecaster: &Forecaster) -> Option<api::Waiting> {

@@ -1,6 +1,6 @@
 //! Work and sleep in turns, as somebody's editor or shell has them.
 
-use std::{convert::Infallible, thread, time::Duration};
+use std::{convert::Infallible, time::Duration};
 
 use rustix::time::ClockId;
 
@@ -18,6 +18,6 @@ pub(super) fn forever(mut chance: Chance, ready: impl FnOnce()) -> Result<Infall
     loop {
         let start = spin::now(ClockId::ThreadCPUTime);
         spin::until(ClockId::ThreadCPUTime, start + chance.around(WORK));
-        thread::sleep(chance.around(REST));
+        clock::sleep(chance.around(REST));
     }
 }

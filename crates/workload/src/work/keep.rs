@@ -1,11 +1,6 @@
 //! Sleeping beside a control group, to remove it when nobody else is left to do so.
 
-use std::{
-    fs, io,
-    path::Path,
-    process, thread,
-    time::{Duration, Instant},
-};
+use std::{fs, io, path::Path, process, time::Duration};
 
 /// How long it is tried, because processes of others may be in the group.
 const PATIENCE: Duration = Duration::from_secs(600);
@@ -15,12 +10,12 @@ const PAUSE: Duration = Duration::from_millis(50);
 /// Waits for the end of the parent, removes the group, and ends.
 pub(super) fn remove_after_parent(group: &Path) -> ! {
     super::wait_for_end_of_parent();
-    let start = Instant::now();
+    let start = clock::instant();
     while let Err(error) = fs::remove_dir(group) {
         if error.kind() == io::ErrorKind::NotFound || start.elapsed() > PATIENCE {
             break;
         }
-        thread::sleep(PAUSE);
+        clock::sleep(PAUSE);
     }
     process::exit(0)
 }

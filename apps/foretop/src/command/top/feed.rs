@@ -5,12 +5,11 @@ use std::sync::Arc;
 use std::sync::mpsc::Sender;
 use std::time::{Duration, Instant};
 
+use node_api::{Client, ClientError, Event, Events, RangeText};
 use units::span;
 
 use super::row::HISTORY_MAX;
 use super::state::{LEADS, Link, Update};
-use crate::client::events::{Event, Events};
-use crate::client::{Client, ClientError, RangeText};
 
 /// From losing a node to looking for it again.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
