@@ -7,6 +7,7 @@
 //! buffering (section 2.1). A [`Verdict`] says what the figures say of the library.
 //!
 //! A [`Plan`] says what to measure, [`run()`] measures it under MPI, and [`Comb`] shows the result. What is in it is in [`record`].
+#![warn(unreachable_pub)]
 
 #[cfg_attr(not(feature = "mpi"), allow(dead_code, reason = "only runs under MPI use it"))]
 mod availability;

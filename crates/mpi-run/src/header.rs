@@ -144,6 +144,14 @@ pub fn allowed_cpus() -> Vec<u32> {
     (0..CpuSet::MAX_CPU).filter(|&cpu| set.is_set(cpu)).filter_map(|cpu| u32::try_from(cpu).ok()).collect()
 }
 
+/// Memory that this host can still give, in bytes; `None` where the kernel does not say.
+#[must_use]
+pub fn available_bytes() -> Option<u64> {
+    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
+    let kibibytes = text.lines().find_map(|line| line.strip_prefix("MemAvailable:")?.trim().strip_suffix("kB"))?;
+    kibibytes.trim().parse::<u64>().ok()?.checked_mul(1_024)
+}
+
 /// Name of this host.
 #[must_use]
 pub fn host_name() -> String {
