@@ -7,6 +7,7 @@
 //! buffering (section 2.1). A [`Verdict`] says what the figures say of the library.
 //!
 //! A [`Plan`] says what to measure, [`run()`] measures it under MPI, and [`Comb`] shows the result. What is in it is in [`record`].
+#![warn(unreachable_pub)]
 
 #[cfg_attr(not(feature = "mpi"), allow(dead_code, reason = "only runs under MPI use it"))]
 mod availability;
@@ -33,11 +34,11 @@ pub mod record;
 #[cfg(feature = "mpi")]
 mod run;
 mod table;
-mod text;
 #[cfg(feature = "mpi")]
 mod together;
 #[cfg_attr(not(feature = "mpi"), allow(dead_code, reason = "only runs under MPI use it"))]
 mod verdict;
+mod words;
 
 use mpi_run::{MalformedRecord, Measurement, Outcome};
 use picture::Picture;
@@ -229,7 +230,7 @@ mod tests {
             Some MPI 1.0
               rank 0 on node, cores 0
               rank 1 on node, cores 1
-              warning: in 2 of 9 measurements a rank was off its core for over 10 % of the time: those describe time slicing
+            warning: in 2 of 9 measurements a rank was off its core for over 10.0 % of the time: those describe time slicing
 
             Ping-pong, ranks 0 and 1
               size  bandwidth  off core  half round trip
@@ -263,6 +264,16 @@ mod tests {
                 posting moves no data: it takes 0 % [0, 0] of a copy in memory
                 beside 400.0 us of work an exchange costs 99.30 us: post 0 %, longer work 0 %, wait 100 %
         "#]].assert_eq(&Comb.table(&outcome()).unwrap());
+    }
+
+    #[test]
+    fn a_result_of_version_0_1_0_is_read() {
+        let path = format!("{}/../../testdata/mpi-results/comb-0.1.0.jsonl", env!("CARGO_MANIFEST_DIR"));
+        let outcome = Outcome::read(path.as_ref()).unwrap();
+        let points: Vec<PostWorkWait> = outcome.all(PWW).unwrap();
+        assert_eq!(points[0].post.interval, Interval { lower: 205.0, upper: 226.0 });
+        let table = Comb.table(&outcome).unwrap();
+        assert!(table.contains("0.982 [0.979, 0.984]"), "{table}");
     }
 
     #[test]
