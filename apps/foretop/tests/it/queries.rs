@@ -47,7 +47,7 @@ fn a_question_that_makes_no_sense_exits_with_2() {
         (["--horizon", "30"], "`30` is not a length of time"),
         (["--confidence", "1"], "confidence 1 is not strictly between 0 and 1"),
         (["--node", "https://db1"], "`https://db1` is not the address of a node"),
-        (["--token-file", "no-such-file"], "cannot read the token in `no-such-file`"),
+        (["--token-file", "no-such-file"], "cannot read the secret in `no-such-file`"),
     ] {
         run(&[&["ask", "load.1m"], &args[..]].concat()).check_failed(2, message);
     }

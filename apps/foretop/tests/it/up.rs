@@ -70,7 +70,7 @@ fn a_configuration_that_makes_no_sense_exits_with_2() {
         (["--model", "FOO"], "unknown model `FOO`"),
         (["--listen", "nowhere"], "it has to be HOST:PORT"),
         (["--only", ""], "`` selects nothing"),
-        (["--log", "node=loud"], "`node=loud` says not what to log"),
+        (["--log", "node=loud"], "`node=loud` does not say what to log"),
         (["--config", path.to_str().unwrap()], "unknown field `evry`"),
         (["--config", "no-such-file"], "cannot read `no-such-file`"),
     ] {
