@@ -6,11 +6,18 @@ mod result;
 
 use std::io::Write;
 
+use ace::Ace;
 use clap::{Args, Subcommand};
+use comb::Comb;
+use mpi_run::Measurement;
+use noise::Noise;
 
-use crate::cli::examples;
+use crate::help::examples;
 
-/// Measure what MPI programs get of these hosts: message costs, overlap, noise
+/// All measurements: whose results can be shown and drawn.
+const MEASUREMENTS: [&dyn Measurement; 3] = [&Ace, &Comb, &Noise];
+
+/// Measure message costs, overlap and noise under MPI
 #[derive(Args)]
 #[command(after_help = examples(&[
     "foretop mpi ace --ranks 2 --load 50 --size 1MiB --out ace.jsonl",
@@ -42,9 +49,9 @@ enum What {
 impl Mpi {
     pub fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
         match self.what {
-            What::Ace(words) => launch::run("foretop-ace", words, out),
-            What::Comb(words) => launch::run("foretop-comb", words, out),
-            What::Noise(words) => launch::run("foretop-noise", words, out),
+            What::Ace(words) => launch::run(&Ace, words, out),
+            What::Comb(words) => launch::run(&Comb, words, out),
+            What::Noise(words) => launch::run(&Noise, words, out),
             What::Show(command) => command.run(out),
             What::Plot(command) => command.run(out),
         }

@@ -16,9 +16,11 @@ use text::{Align, Table, printable};
 use units::{Confidence, span};
 
 use self::verify::{Verified, verify};
-use super::ask::positive_span;
-use crate::cli::{TextOrJson, examples, read_token};
+use crate::argument::TextOrJson;
+use crate::argument::positive_span;
 use crate::failure::OrUsage;
+use crate::help::examples;
+use crate::secret::read_token;
 use crate::terminal::write_json;
 
 /// Ask how long a task takes that starts at once

@@ -7,7 +7,7 @@ use crossval::{Campaign, Progress};
 use text::printable;
 use units::span;
 
-use crate::command::replay::eprintln_line as say;
+use crate::terminal::say;
 
 /// Models shown on a terminal.
 const N_SHOWN: usize = 5;

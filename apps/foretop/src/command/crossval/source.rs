@@ -9,9 +9,9 @@ use clap::Args;
 use crossval::Trace;
 use units::{Moment, Timestamp};
 
-use crate::cli::NodeArgs;
-use crate::command::ask::positive_span;
-use crate::command::export::Query;
+use crate::argument::NodeArgs;
+use crate::argument::positive_span;
+use crate::history::Query;
 
 /// Unless a command says otherwise, what a server is asked for is as far apart as this.
 const STEP: Duration = Duration::from_secs(15);

@@ -12,6 +12,7 @@ use text::{Align, Table};
 use units::span;
 
 use super::{Job, task, time};
+use crate::command::internal;
 
 /// Specified in docs/formats/cli.md.
 #[derive(Debug, Serialize)]
@@ -68,10 +69,12 @@ pub(super) fn verify(job: Job, client: &Client, n_tasks: u32, pause: Duration) -
 
 /// From the moment of starting the process until it has ended, as whoever waits for it sees it.
 fn run(job: Job) -> anyhow::Result<Duration> {
-    let program = std::env::current_exe().context("cannot find this program's own file")?;
-    let args = ["spin", "--cpu", &span::format(job.cpu), "--threads", &job.threads.to_string()].map(str::to_owned);
+    let (program, words) = internal::start("spin")?;
+    let job_words = ["--cpu", &span::format(job.cpu), "--threads", &job.threads.to_string()].map(str::to_owned);
+    let mut task = Command::new(program);
+    task.args(words).args(job_words).stdin(Stdio::null());
     let start = Instant::now();
-    let status = Command::new(program).args(args).stdin(Stdio::null()).status().context("cannot start a task")?;
+    let status = task.status().context("cannot start a task")?;
     anyhow::ensure!(status.success(), "a task ended before its time: {status}");
     Ok(start.elapsed())
 }

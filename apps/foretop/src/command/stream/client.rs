@@ -17,7 +17,8 @@ use units::Timestamp;
 
 use super::line::Lines;
 use super::wiring::Wiring;
-use crate::cli::{TextOrJson, examples};
+use crate::argument::TextOrJson;
+use crate::help::examples;
 
 /// Print any stream, a line for each message
 #[derive(Args)]

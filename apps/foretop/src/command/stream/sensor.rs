@@ -15,9 +15,9 @@ use stream::Mirror;
 use units::span;
 
 use super::wiring::Wiring;
-use crate::cli::examples;
-use crate::command::up::Peer;
+use crate::argument::Peer;
 use crate::failure::OrUsage;
+use crate::help::examples;
 
 /// What is measured, and how often.
 #[derive(Args)]

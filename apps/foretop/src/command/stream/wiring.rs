@@ -8,14 +8,13 @@ use anyhow::Context;
 use clap::Args;
 use clap::builder::FalseyValueParser;
 use secret::Token;
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-use signal_hook::iterator::Signals;
 use stream::{ClientTls, Endpoint, Handler, Mirror, Place, Role, Security, ServerTls};
 use text::printable;
 
-use super::broker::Broker;
-use crate::command::up::start_log;
+use crate::argument::Broker;
 use crate::failure::OrUsage;
+use crate::interruption;
+use crate::terminal::start_log;
 
 /// What protects connections.
 #[derive(Args, Clone, Debug)]
@@ -109,7 +108,7 @@ impl Wiring {
         let added: Vec<_> =
             self.endpoints.iter().map(|endpoint| (endpoint.role, mirror.add(endpoint.clone()))).collect();
         // Before it is up, so that an early end finds somebody who heeds it.
-        let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP]).context("cannot watch for signals")?;
+        let mut signals = interruption::watch()?;
         let running = mirror.start().with_context(|| format!("cannot start {name}"))?;
         let listens = added.iter().filter_map(|(role, at)| Some(format!("{role} {}", running.address(*at)?)));
         self.announce(name, &listens.collect::<Vec<_>>().join(", "), out)?;

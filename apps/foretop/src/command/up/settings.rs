@@ -17,11 +17,12 @@ use sensor::HybridSettings;
 use serde::{Deserialize, Serialize};
 use signal::Selection;
 
+use super::Flags;
 use super::feeds::{QuerySection, ResponderSection, ScrapeSection, SnmpSection, TransferSection};
 use super::remote_write::RemoteWriteSection;
 use super::streams::{FollowSection, StreamSection};
-use super::{Flags, Peer};
-use crate::cli::warn_of;
+use crate::argument::Peer;
+use crate::secret::warn_of;
 
 /// Everything that can be set.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

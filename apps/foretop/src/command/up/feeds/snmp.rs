@@ -15,8 +15,8 @@ use secret::{Form, Secret};
 use serde::{Deserialize, Serialize};
 
 use super::feed;
-use crate::cli::read_secret;
 use crate::command::up::settings::span_text;
+use crate::secret::read_secret;
 
 /// Agents of the network, and the flows over their links.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
