@@ -2,7 +2,8 @@
 
 use std::{collections::BTreeSet, time::Duration};
 
-use sensor::{Exporter, ExporterSettings, Readings, Source};
+use feed::{Exporter, ExporterSettings};
+use signal::{Readings, Source};
 
 const N_SIGNALS_MAX: usize = 8;
 

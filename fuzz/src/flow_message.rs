@@ -1,6 +1,6 @@
 //! Any bytes are a message of a flow transfer, which writes as the same bytes, or are refused.
 
-use sensor::flow::transfer::{Greeting, Request, SEALED_BYTES, Seal, SharedToken, Speaker, Verdict};
+use feed::transfer::{Greeting, Request, SEALED_BYTES, Seal, SharedToken, Speaker, Verdict};
 
 /// Numbers that both sides have said.
 const NONCES: [[u8; 32]; 2] = [[0xa1; 32], [0xb2; 32]];

@@ -10,7 +10,7 @@ use predict::{CompareError, FitError, RestoreError, SpecError};
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use series::statistics::StatisticError;
+use statistics::StatisticError;
 use units::ConfidenceError;
 
 /// An error that Python has a class for.

@@ -2,7 +2,7 @@
 
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
-use series::statistics::{self, Hurst, StatisticError};
+use statistics::{Hurst, StatisticError};
 
 use crate::error::{InputError, raise};
 

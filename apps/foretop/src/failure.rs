@@ -48,7 +48,7 @@ pub fn outcome(result: &anyhow::Result<()>) -> Outcome {
         return Outcome::Done;
     }
     let status = if error.chain().any(|cause| cause.is::<UsageError>()) { USAGE } else { FAILED };
-    Outcome::Failed { status, message: crate::text::printable(&format!("{error:#}")) }
+    Outcome::Failed { status, message: text::printable(&format!("{error:#}")) }
 }
 
 #[cfg(test)]

@@ -5,17 +5,15 @@ mod cli;
 mod client;
 mod command;
 mod failure;
-mod quantity;
-mod text;
+mod terminal;
 
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::process::ExitCode;
 
 use clap::Parser;
-use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-
 use cli::Cli;
 use failure::Outcome;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
@@ -41,6 +39,7 @@ fn raise_descriptor_limit() {
 /// Nothing is left to be done when even standard error is gone.
 fn report(message: &str) {
     let stderr = io::stderr();
-    let (red, plain) = if stderr.is_terminal() && text::wants_colour() { ("\x1b[31m", "\x1b[0m") } else { ("", "") };
+    let (red, plain) =
+        if stderr.is_terminal() && terminal::wants_colour() { ("\x1b[31m", "\x1b[0m") } else { ("", "") };
     let _ = writeln!(stderr.lock(), "{red}foretop:{plain} {message}");
 }

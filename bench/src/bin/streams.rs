@@ -11,7 +11,7 @@ use std::net::{TcpListener, TcpStream};
 use std::os::unix::net::UnixStream;
 use std::process::{Child, Command, Stdio};
 use std::thread;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use anyhow::Context;
 use bench::timing::best_seconds;
@@ -95,7 +95,7 @@ fn transfer_seconds((mut read, mut write): Ends, size: usize) -> anyhow::Result<
     let message = vec![7; size];
     let mut best = f64::INFINITY;
     for _ in 0..N_RUNS {
-        let start = Instant::now();
+        let start = clock::instant();
         (0..N_MESSAGES).try_for_each(|_| write.write_all(&message))?;
         best = best.min(start.elapsed().as_secs_f64() / N_MESSAGES as f64);
     }
@@ -117,10 +117,10 @@ fn chain(every: Duration, n: usize) -> anyhow::Result<()> {
     let mut start = listener.accept()?.0;
     start.set_nodelay(true)?;
     let reader = thread::spawn(move || ages(&mut end, n_in, n));
-    let begin = Instant::now();
+    let begin = clock::instant();
     let mut message = [0; SIZES[0]];
     for number in 1..=u32::try_from(n)? {
-        thread::sleep((begin + every * number).saturating_duration_since(Instant::now()));
+        clock::sleep((begin + every * number).saturating_duration_since(clock::instant()));
         message[..8].copy_from_slice(&now_ns().to_le_bytes());
         start.write_all(&message)?;
     }
@@ -169,6 +169,5 @@ fn ages(end: &mut TcpStream, size: usize, n: usize) -> anyhow::Result<Vec<u64>> 
 }
 
 fn now_ns() -> u64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
+    u64::try_from(clock::now().as_nanos()).unwrap_or(0)
 }

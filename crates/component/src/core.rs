@@ -8,13 +8,13 @@ use std::io::{self, Read, Write};
 use std::os::unix::net::UnixStream;
 
 use bytes::BytesMut;
+use clock::now;
 use predict::{FitError, Spec};
 use stream::{
     Answer, Ask, Decoder, Description, Forecast, FrameError, Measurement, Message, MessageError, Payload, Reply,
     Request,
 };
 
-use crate::clock::now;
 use crate::forecaster::Forecaster;
 use crate::steps::Steps;
 

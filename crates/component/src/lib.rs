@@ -4,13 +4,12 @@
 //! whoever asks, a [`PredictionServer`] makes forecasts of samples in a [core](run_core) that is a process of its own, and an
 //! [`EvalFit`] watches how right these are and orders a refit (Dinda and O'Hallaron 1999, sections 7 and 8, Figures 8 and 9). Where two
 //! of RPS's components differ in their message type only, they are one here. A [`Monolith`] has the way from sensor to forecast
-//! in one process.
+//! in one process. A [`pool`] of prediction servers shares the streams of many hosts.
 //!
 //! Floor 4. Printing and arguments are the matter of `foretop stream`.
 #![forbid(unsafe_code)]
 
 mod buffer;
-mod clock;
 mod core;
 mod core_process;
 mod eval_fit;
@@ -22,6 +21,7 @@ mod monolith;
 mod one_off;
 mod past;
 mod player;
+pub mod pool;
 mod prediction_server;
 mod relay;
 mod schedule;
@@ -33,11 +33,10 @@ mod watch;
 
 pub use crate::core::{CoreError, run_core};
 pub use buffer::{Buffer, BufferSizeError};
-pub use clock::now;
 pub use core_process::CoreProgram;
 pub use eval_fit::{EvalFit, EvalFitSettings, EvalFitSettingsError};
 pub use latency::{Latencies, Latency};
-pub use meter::{Meter, Selection, SelectionError, SourceMeter};
+pub use meter::{Meter, SourceMeter};
 pub use monolith::Monolith;
 pub use one_off::OneOff;
 pub use player::{Played, Speed, SpeedError, play};

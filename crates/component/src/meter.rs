@@ -4,8 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
-use sensor::{Readings, Source};
+use signal::{Readings, Selection, Source};
 use stream::SignalName;
 
 /// More signals than this are none of a host's: the rest is left out.
@@ -48,37 +47,6 @@ impl Meter for Box<dyn Meter> {
     }
 }
 
-/// Which signals are taken: those that match one of several globs.
-#[derive(Clone, Debug)]
-pub struct Selection(GlobSet);
-
-/// A text that is no glob.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-#[error("`{given}` selects no signals: write an id such as load.1m, with `*` for any text and `?` for one character")]
-pub struct SelectionError {
-    /// What was given.
-    pub given: String,
-}
-
-impl Selection {
-    /// From globs, in which `*` stands for any text and `?` for one character.
-    ///
-    /// # Errors
-    /// When one of them is empty or no glob.
-    pub fn new<S: AsRef<str>>(globs: &[S]) -> Result<Self, SelectionError> {
-        let mut set = GlobSetBuilder::new();
-        for given in globs.iter().map(AsRef::as_ref) {
-            let refused = |_| SelectionError { given: given.to_owned() };
-            if given.is_empty() {
-                return Err(SelectionError { given: String::new() });
-            }
-            set.add(GlobBuilder::new(given).literal_separator(false).build().map_err(refused)?);
-        }
-        let refused = |_| SelectionError { given: globs.iter().map(AsRef::as_ref).collect::<Vec<_>>().join(" ") };
-        set.build().map(Self).map_err(refused)
-    }
-}
-
 /// The signals of a sensor source that were selected.
 pub struct SourceMeter {
     source: Box<dyn Source>,
@@ -107,7 +75,7 @@ impl Meter for SourceMeter {
             let place = match places.get(signal.id()) {
                 Some(place) => *place,
                 None => {
-                    let is_wanted = selection.0.is_match(signal.id().as_ref()) && signals.len() < N_SIGNALS_MAX;
+                    let is_wanted = selection.takes(signal.id()) && signals.len() < N_SIGNALS_MAX;
                     let place = is_wanted.then(|| {
                         let unit = signal.family().unit.as_str().to_owned();
                         signals.push(SignalName { id: signal.id().to_string(), unit });

@@ -3,10 +3,10 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
+use clock::now;
 use predict::Spec;
 use stream::{Carries, Description, Forecast, Handler, InputId, Message, Outputs};
 
-use crate::clock::now;
 use crate::forecaster::Forecaster;
 use crate::growth::Growth;
 use crate::meter::Meter;

@@ -5,10 +5,9 @@ use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
+use clock::now;
 use predict::Spec;
 use stream::{Answer, Ask, Forecast, Handler, InputId, Message, Outputs, Pending, Request};
-
-use crate::clock::now;
 
 /// Requests that wait for a worker, at most: more are refused, so that whoever asks can go elsewhere.
 const N_WAITING_MAX: usize = 64;

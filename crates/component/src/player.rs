@@ -2,7 +2,6 @@
 
 use std::io::{self, Read};
 use std::str::FromStr;
-use std::thread;
 use std::time::{Duration, Instant};
 
 use stream::{Decoder, Inlet, Message};
@@ -81,7 +80,7 @@ pub fn play(mut recording: impl Read, speed: Speed, inlet: &Inlet) -> io::Result
                 continue;
             };
             if let Some(time) = message.time() {
-                thread::sleep(pace.until(time, Instant::now()));
+                clock::sleep(pace.until(time, clock::instant()));
             }
             if inlet.send_waiting(message).is_err() {
                 return Ok(played);
@@ -117,7 +116,7 @@ mod tests {
     fn the_recorded_spacing_is_kept_and_divided_by_the_speed() {
         let at = |seconds: i64| Timestamp::from_nanos(seconds * 1_000_000_000);
         let mut pace = Pace { speed: "10x".parse().unwrap(), began: None };
-        let start = Instant::now();
+        let start = clock::instant();
         assert_eq!(pace.until(at(100), start), Duration::ZERO);
         assert_eq!(pace.until(at(130), start), Duration::from_secs(3));
         assert_eq!(pace.until(at(130), start + Duration::from_secs(1)), Duration::from_secs(2));

@@ -386,7 +386,7 @@ impl Handler for PredictionServer {
         if !self.is_owed() {
             self.owing = None;
         } else if self.owing.is_none() {
-            self.owing = Some(Instant::now());
+            self.owing = Some(clock::instant());
         }
     }
 

@@ -14,7 +14,7 @@ pub(crate) struct Schedule {
 
 impl Schedule {
     pub(crate) fn new(is_skipping: bool) -> Self {
-        Self { origin: Instant::now(), began: None, first: 0, next: 0, is_skipping }
+        Self { origin: clock::instant(), began: None, first: 0, next: 0, is_skipping }
     }
 
     pub(crate) fn is_skipping(&self) -> bool {
@@ -33,7 +33,7 @@ impl Schedule {
 
     /// The number of the step that is due, and how many before it were missed; `None` when it was taken already.
     pub(crate) fn due(&mut self, step: Duration) -> Option<(u64, u64)> {
-        let now = Instant::now();
+        let now = clock::instant();
         self.due_at(now, step)
     }
 
@@ -66,7 +66,7 @@ mod tests {
     #[test]
     fn what_was_missed_is_a_gap_and_no_step_is_taken_twice() {
         let mut schedule = Schedule::new(true);
-        let start = Instant::now();
+        let start = clock::instant();
         let mut at = |millis| schedule.due_at(start + Duration::from_millis(millis), STEP);
         assert_eq!([at(0), at(103), at(120), at(199)], [Some((0, 0)), Some((1, 0)), None, Some((2, 0))]);
         assert_eq!([at(520), at(530), at(600)], [Some((5, 2)), None, Some((6, 0))]);
@@ -77,7 +77,7 @@ mod tests {
     #[test]
     fn what_is_made_is_never_missed() {
         let mut schedule = Schedule::new(false);
-        let start = Instant::now();
+        let start = clock::instant();
         for number in 0..5 {
             assert_eq!(schedule.due_at(start + STEP * 10, Duration::ZERO), Some((number, 0)));
         }

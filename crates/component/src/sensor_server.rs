@@ -3,13 +3,13 @@
 use std::io;
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use clock::now;
 use stream::{
     Answer, Ask, Carries, Description, Handler, Inlet, InputId, Measurement, Message, Mirror, Outputs, Pending, Request,
 };
 
-use crate::clock::now;
 use crate::meter::Meter;
 use crate::schedule::Schedule;
 
@@ -170,7 +170,7 @@ impl Handler for SensorServer {
 
 /// What the meter's thread does, until its server or the mirror has ended.
 fn measure(mut meter: impl Meter, orders: &Receiver<u64>, inlet: &Inlet, mut description: Description) {
-    let origin = Instant::now();
+    let origin = clock::instant();
     while let Ok(number) = orders.recv() {
         let mut values = Vec::new();
         meter.read(origin.elapsed(), &mut values);

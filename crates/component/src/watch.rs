@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
+use clock::now;
 use stream::{Handler, InputId, Message, Outputs};
 use units::{Timestamp, span};
 
-use crate::clock::now;
 use crate::latency::{Latencies, Latency};
 
 /// Over how many messages its status tells the median latency.

@@ -9,9 +9,9 @@ mod process;
 
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
-use std::thread;
 use std::time::{Duration, Instant};
 
+use clock::Backoff;
 use serde::Serialize;
 
 use self::asker::{Asker, Figures};
@@ -57,7 +57,7 @@ struct Member {
     /// When it was started again within the last minute.
     restarts: VecDeque<Instant>,
     /// Failures since it last ran for a while.
-    n_in_a_row: u32,
+    backoff: Backoff,
     last_end: Option<String>,
 }
 
@@ -125,13 +125,13 @@ impl Supervisor {
             let process = Process::start(&supervisor.launcher, &launch, &log).map_err(failed)?;
             let asker = Asker::start(launch.ask.clone()).map_err(failed)?;
             supervisor.members.push(Member {
-                life: Life::Running { process, since: Instant::now() },
+                life: Life::Running { process, since: clock::instant() },
                 launch,
                 log,
                 asker,
                 n_restarts: 0,
                 restarts: VecDeque::new(),
-                n_in_a_row: 0,
+                backoff: Backoff::new(PAUSE_MIN, PAUSE_MAX),
                 last_end: None,
             });
         }
@@ -166,10 +166,10 @@ impl Supervisor {
 
     /// Asks all to end, the last one first, and kills those that have not within `limit`, or as soon as `is_impatient`.
     pub fn stop(&mut self, limit: Duration, mut is_impatient: impl FnMut() -> bool) {
-        let start = Instant::now();
+        let start = clock::instant();
         self.members.iter().rev().for_each(Member::ask_to_end);
         while start.elapsed() < limit && !is_impatient() && !self.has_ended() {
-            thread::sleep(LOOK_EVERY);
+            clock::sleep(LOOK_EVERY);
         }
         self.members.iter_mut().rev().for_each(Member::kill);
     }
@@ -216,9 +216,10 @@ impl Member {
         let is_allowed = self.restarts.len() < self.launch.restarts_max as usize;
         self.life = match (starts_again, is_success) {
             (true, _) if is_allowed => {
-                self.n_in_a_row = if ran_for >= PAUSE_MAX { 0 } else { self.n_in_a_row.saturating_add(1) };
-                let pause = PAUSE_MIN * 2_u32.saturating_pow(self.n_in_a_row.saturating_sub(1).min(10));
-                Life::Waiting { until: now + pause.min(PAUSE_MAX) }
+                if ran_for >= PAUSE_MAX {
+                    self.backoff.succeeded();
+                }
+                Life::Waiting { until: now + self.backoff.next_wait() }
             }
             (false, true) => Life::Done,
             _ => Life::Failed,

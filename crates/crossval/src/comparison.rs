@@ -2,10 +2,11 @@
 
 use std::collections::HashMap;
 
+use statistics::{holm, signed_rank};
+
 use crate::report::blocks::disjoint;
 use crate::report::verdict::{log_ratio, mean};
 use crate::results::{Place, Record, Results};
-use crate::statistics::{holm, signed_rank};
 
 /// How the cases that two campaigns have in common differ.
 #[derive(Clone, Debug, PartialEq)]

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use predict::{Backtest, LeadScore, Spec, fit};
 use rayon::prelude::*;
@@ -97,10 +97,10 @@ impl<'c> Worker<'c> {
     }
 
     fn lead_model(&mut self, spec: &Spec, before: &[f64], after: &[f64]) -> Led {
-        let start = Instant::now();
+        let start = clock::instant();
         let fitted = fit(spec, before);
         let fit_time = start.elapsed();
-        let start = Instant::now();
+        let start = clock::instant();
         let outcome = fitted.map(|model| {
             let mut predictor = model.predictor();
             let leads = self.backtest.run(&mut predictor, after, before);
@@ -110,10 +110,10 @@ impl<'c> Worker<'c> {
     }
 
     fn lead_peer(&mut self, peer: &dyn Peer, before: &[f64], after: &[f64]) -> Led {
-        let start = Instant::now();
+        let start = clock::instant();
         let fitted = peer.fit(before);
         let fit_time = start.elapsed();
-        let start = Instant::now();
+        let start = clock::instant();
         let scored = fitted.and_then(|model| self.backtest.try_run(&mut Guarded(model), after, before));
         let outcome = scored.map(|leads| Scored {
             leads: leads.into_iter().map(without_guesses).collect(),

@@ -29,7 +29,6 @@ mod report;
 mod results;
 mod rows;
 mod run;
-mod statistics;
 mod table;
 mod template;
 mod trace;

@@ -6,8 +6,7 @@
 use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
-
-use crate::statistics::median;
+use statistics::median;
 
 /// Looks made at the clock in a survey, enough for a median that does not move between surveys.
 const N_LOOKS: usize = 2_000;

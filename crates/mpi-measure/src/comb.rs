@@ -89,15 +89,15 @@ mod tests {
     use crate::clock::ClockQuality;
     use crate::header::{Header, Offset, Placement};
     use crate::outcome::Writer;
-    use crate::statistics::Interval;
     use crate::work::Calibration;
+    use statistics::Interval;
 
     const PAIR: Pair = Pair { worker: 0, support: 1 };
     const SIZE_BYTES: u64 = 1 << 20;
     const CLOCK: ClockQuality = ClockQuality { resolution_ns: 20, cost_ns: 25.0 };
 
     fn spread(median_ns: f64) -> Spread {
-        let interval = Interval { low: 0.99 * median_ns, high: 1.01 * median_ns };
+        let interval = Interval { lower: 0.99 * median_ns, upper: 1.01 * median_ns };
         Spread {
             median_ns,
             interval,
@@ -213,9 +213,9 @@ mod tests {
             single: spread(1.2e8),
             double: spread(1e8),
             speedup: 1.2,
-            speedup_interval: Interval { low: 1.19, high: 1.21 },
+            speedup_interval: Interval { lower: 1.19, upper: 1.21 },
             bound_ratio: 0.8,
-            bound_interval: Interval { low: 0.79, high: 0.81 },
+            bound_interval: Interval { lower: 0.79, upper: 0.81 },
             total: 2_500_000.5,
         };
         writer.record(BUFFERING, &buffering).unwrap();

@@ -15,7 +15,6 @@
 pub mod ace;
 pub mod clock;
 pub mod comb;
-pub mod digest;
 pub mod failure;
 pub mod header;
 pub mod launcher;
@@ -23,7 +22,6 @@ pub mod noise;
 pub mod outcome;
 pub mod presentation;
 pub mod progress;
-pub mod statistics;
 pub mod work;
 
 #[cfg(feature = "mpi")]

@@ -8,8 +8,7 @@ use std::hint::black_box;
 use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
-
-use crate::statistics::{mad, median};
+use statistics::{mad, median};
 
 /// Length of one trial: long beside a look at the clock, short beside the quiet between two interruptions.
 const TRIAL: Duration = Duration::from_micros(500);

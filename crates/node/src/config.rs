@@ -6,13 +6,13 @@ use std::time::Duration;
 
 use predict::Spec;
 use sensor::HybridSettings;
+use signal::Selection;
+use stream::Token;
 
 use crate::error::StartError;
 use crate::follow::FollowSettings;
 use crate::outlet::OutletSettings;
 use crate::remote::{self, RemoteWrite};
-use crate::select::Selection;
-use stream::Token;
 
 /// 100 Hz: beyond that the reading of `/proc` itself is what is measured.
 pub(crate) const STEP_MIN: Duration = Duration::from_millis(10);

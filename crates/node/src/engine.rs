@@ -133,7 +133,7 @@ impl Engine {
 
     /// Whether a sensor's signal goes by this name, or would if it gave readings.
     pub(crate) fn is_alias(&self, id: &str) -> bool {
-        sensor::FAMILIES.iter().any(|family| family.alias == Some(id))
+        signal::FAMILIES.iter().any(|family| family.alias == Some(id))
     }
 
     /// The sample of one signal at one tick of its feed. One whose name another feed has is left out.
@@ -141,7 +141,7 @@ impl Engine {
         &mut self,
         feed: Option<&FeedPlan>,
         label: Timestamp,
-        (signal, value): (&sensor::Signal, f64),
+        (signal, value): (&signal::Signal, f64),
         batch: &mut Batch,
     ) {
         if !self.measures(signal.id()) {
@@ -155,7 +155,7 @@ impl Engine {
 
     /// A signal that was not there before. A pushed series of the same name gives way to the sensor's: two sources
     /// cannot feed one series.
-    fn meet(&mut self, feed: Option<&FeedPlan>, label: Timestamp, signal: &sensor::Signal, batch: &mut Batch) {
+    fn meet(&mut self, feed: Option<&FeedPlan>, label: Timestamp, signal: &signal::Signal, batch: &mut Batch) {
         if let Some(pushed) = self.remove(signal.id()) {
             batch.removed.push(pushed.about.key);
         }
@@ -166,7 +166,7 @@ impl Engine {
     }
 
     /// What a signal is that was not there before.
-    fn describe(&mut self, feed: Option<&FeedPlan>, label: Timestamp, signal: &sensor::Signal) -> About {
+    fn describe(&mut self, feed: Option<&FeedPlan>, label: Timestamp, signal: &signal::Signal) -> About {
         About {
             key: self.take_key(),
             id: Arc::clone(signal.id()),
@@ -178,7 +178,7 @@ impl Engine {
 
     /// What is to be replayed when a signal of a feed turns out to have a past that begins at `first`; `None` when its name is
     /// another's. The entry takes its place by [`Engine::put_past`].
-    pub(crate) fn begin_past(&mut self, feed: &FeedPlan, signal: &sensor::Signal, first: Timestamp) -> Option<Past> {
+    pub(crate) fn begin_past(&mut self, feed: &FeedPlan, signal: &signal::Signal, first: Timestamp) -> Option<Past> {
         match self.entries.get(signal.id()) {
             Some(entry) if entry.about.is_fed_by(Some(&feed.name)) => {
                 let (about, counts) = (entry.about.clone(), entry.forecaster.counts);

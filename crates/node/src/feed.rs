@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use predict::Spec;
-use sensor::Source;
+use signal::Source;
 
 use crate::config::STEP_MIN;
 use crate::engine::FeedPlan;

@@ -12,7 +12,8 @@ mod lineup;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use sensor::{Readings, Source};
+use signal::Selection;
+use signal::{Readings, Source};
 use stream::{
     Carries, Description, Endpoint, Handler, InputId, Message, Mirror, OpenError, Outputs, Role, Running, Security,
 };
@@ -21,7 +22,6 @@ use self::intake::{Intake, Taken};
 use self::lineup::Lineup;
 use crate::feed::Feed;
 use crate::hub::streams::Watched;
-use crate::select::Selection;
 
 /// Reads in a row that find nothing before a peer that is connected counts as silent: it may be busy for a moment.
 const N_SILENT_MAX: u64 = 5;

@@ -19,7 +19,7 @@ use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
-use sensor::Readings;
+use signal::Readings;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, broadcast};
 use units::Timestamp;
 
@@ -30,15 +30,16 @@ pub(crate) use self::remotes::RemoteCounters;
 pub(crate) use self::run_time::Job;
 pub(crate) use crate::error::QueryError;
 
+use clock::Clock;
+use signal::Selection;
+
 use self::fitter::{Due as DueFit, Fitter};
 use self::health::Pulse;
 use self::streams::Streams;
 use crate::api;
-use crate::clock::Clock;
 use crate::engine::{Engine, FeedPlan};
 use crate::remote::Remote;
 use crate::schedule::Due;
-use crate::select::Selection;
 use crate::store::{Batch, Moment, Store};
 
 /// Ticks that a slow reader may lag behind before it misses some.

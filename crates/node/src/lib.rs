@@ -5,7 +5,6 @@
 #![forbid(unsafe_code)]
 
 pub mod api;
-mod clock;
 mod config;
 mod engine;
 mod error;
@@ -22,7 +21,6 @@ mod remote;
 mod restore;
 mod sampler;
 mod schedule;
-mod select;
 mod store;
 
 pub use config::Config;
@@ -32,6 +30,5 @@ pub use follow::FollowSettings;
 pub use node::Node;
 pub use outlet::{Outgoing, OutletSettings};
 pub use remote::RemoteWrite;
-pub use select::{Selection, SelectionError};
 pub use store::StoreError;
 pub use stream::{Token, TokenError};

@@ -6,13 +6,13 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use clock::Clock;
 use sensor::Host;
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
 use crate::api;
-use crate::clock::{Clock, SystemClock};
 use crate::config::Config;
 use crate::engine::FeedPlan;
 use crate::error::StartError;
@@ -68,7 +68,7 @@ impl Node {
         let address =
             listener.local_addr().map_err(|source| StartError::CannotListen { address: config.listen, source })?;
         let access = Access { listen: address, token: config.token.clone() };
-        let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
+        let clock: Arc<dyn Clock> = Arc::new(clock::System::start());
         let parts = tokio::task::spawn_blocking(move || begin(&config, feeds, clock)).await;
         let (parts, absent) = parts.unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()))?;
         let (shutdown, asked) = oneshot::channel();

@@ -6,18 +6,18 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use clock::Clock;
+use signal::Selection;
 use stream::{
     Carries, Description, Endpoint, EndpointStatus, Forecast, Handler, Inlet, InputId, Measurement, Message, Mirror,
     OpenError, Outputs, Role, Running, Security, SignalName,
 };
 use units::Timestamp;
 
-use crate::clock::Clock;
 use crate::engine::Engine;
 use crate::engine::plan::to_steps;
 use crate::hub::Oracle;
 use crate::schedule::whole_steps;
-use crate::select::Selection;
 
 /// Ticks that may wait for the outlet's thread: a second's worth at 100 Hz, then it is behind for good.
 const N_WAITING_MAX: usize = 100;

@@ -13,13 +13,13 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use remote_write::{Place, Settings, Writer};
+use signal::Selection;
 
 use self::collector::Collector;
 use self::outlet::Outlet;
 use crate::error::StartError;
 use crate::hub::health::grouped;
 use crate::hub::{GAUGE_HORIZONS, Hub, RemoteCounters, Tick};
-use crate::select::Selection;
 
 /// The longest horizon that is written, and the longest time between two forecasts.
 const HORIZON_MAX: Duration = Duration::from_secs(86_400);

@@ -5,10 +5,10 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use sensor::{Readings, Source};
+use clock::Clock;
+use signal::{Readings, Source};
 use units::Timestamp;
 
-use crate::clock::Clock;
 use crate::engine::FeedPlan;
 use crate::hub::Hub;
 use crate::hub::health::Beat;

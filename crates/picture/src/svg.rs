@@ -2,6 +2,8 @@
 
 use std::fmt::Write;
 
+use text::markup;
+
 use crate::{Anchor, Colour, Picture, Place, Shape};
 
 /// The PNG's font first, then what is as wide on machines without it.
@@ -44,7 +46,7 @@ fn write_shape(svg: &mut String, shape: &Shape) -> std::fmt::Result {
                 Anchor::End => "end",
             };
             let turn = if *is_upward { format!(" transform=\"rotate(-90 {x:.2} {y:.2})\"") } else { String::new() };
-            let (fill, text) = (hex(*colour), escaped(text));
+            let (fill, text) = (hex(*colour), markup(text));
             writeln!(
                 svg,
                 "<text x=\"{x:.2}\" y=\"{y:.2}\" font-size=\"{size}\" fill=\"{fill}\" text-anchor=\"{anchor}\"{turn}>{text}</text>"
@@ -55,21 +57,6 @@ fn write_shape(svg: &mut String, shape: &Shape) -> std::fmt::Result {
 
 fn hex(Colour(red, green, blue): Colour) -> String {
     format!("#{red:02x}{green:02x}{blue:02x}")
-}
-
-/// Control characters have no place in XML.
-fn escaped(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for character in text.chars() {
-        match character {
-            '&' => escaped.push_str("&amp;"),
-            '<' => escaped.push_str("&lt;"),
-            '>' => escaped.push_str("&gt;"),
-            c if c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}') => escaped.push(char::REPLACEMENT_CHARACTER),
-            c => escaped.push(c),
-        }
-    }
-    escaped
 }
 
 #[cfg(test)]

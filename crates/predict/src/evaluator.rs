@@ -10,8 +10,9 @@ pub use score::{Coverage, Errors, IntervalScores, LeadScore};
 
 use std::collections::VecDeque;
 
-use crate::forecast::Forecast;
 use track::Track;
+
+use crate::forecast::Forecast;
 
 /// Compares samples with the forecasts that were made for them.
 ///
@@ -67,7 +68,7 @@ impl Evaluator {
         self.tracks.iter().map(|track| track.to_score(naive_error)).collect()
     }
 
-    /// The errors that the score of `lead` is over, oldest first, for the tests that `series::statistics` has; empty for a
+    /// The errors that the score of `lead` is over, oldest first, for the tests that `statistics` has; empty for a
     /// lead that is not scored. Moments without a sample or without a forecast are left out.
     #[must_use]
     pub fn errors(&self, lead: usize) -> Vec<f64> {

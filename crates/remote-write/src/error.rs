@@ -3,7 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
-use sensor::http::LoginError;
+use http_client::LoginError;
 
 /// Settings that cannot be met. Each message says what could.
 #[derive(Debug, thiserror::Error)]

@@ -8,7 +8,6 @@
 #![forbid(unsafe_code)]
 
 mod answer;
-mod backoff;
 mod buffer;
 mod chunk;
 mod error;

@@ -4,12 +4,12 @@ use std::io::Read;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use sensor::http::{Address, Login, agent};
+use clock::Backoff;
+use http_client::{Address, Login, agent};
 use ureq::Agent;
 use ureq::http::{HeaderName, HeaderValue, header};
 
 use crate::answer::{Verdict, beginning, retry_after};
-use crate::backoff::Backoff;
 use crate::buffer::{Buffer, Row};
 use crate::error::{SendError, SettingsError};
 use crate::settings::Settings;
@@ -20,6 +20,15 @@ const N_ROWS_MAX: usize = 1024;
 
 /// How much of an answer is read.
 const ANSWER_BYTES_MAX: u64 = 16 << 10;
+
+/// The wait after the first failure, before chance shortens it.
+const WAIT_MIN: Duration = Duration::from_millis(500);
+
+/// The longest wait: a server that is back after an hour is found within a minute.
+const WAIT_MAX: Duration = Duration::from_secs(60);
+
+/// The longest wait that a server may ask for.
+const ASKED_MAX: Duration = Duration::from_secs(600);
 
 /// What the writer and its thread tell each other.
 #[derive(Debug)]
@@ -125,7 +134,7 @@ impl Sender {
             login: settings.login.clone(),
             batch_every: settings.batch_every,
             batch_samples: settings.batch_samples as u64,
-            backoff: Backoff::new(settings.seed),
+            backoff: Backoff::new(WAIT_MIN, WAIT_MAX).with_chance(settings.seed),
             n_rows: N_ROWS_MAX,
         })
     }
@@ -138,7 +147,7 @@ impl Sender {
                 Next::Wait(None)
             });
             if let Next::Wait(asked) = next
-                && !self.shared.pause(self.backoff.next(asked))
+                && !self.shared.pause(at_least(asked, self.backoff.next_wait()))
             {
                 break;
             }
@@ -165,7 +174,7 @@ impl Sender {
             Verdict::Taken => {
                 self.shared.buffer.remove(last)?;
                 self.n_rows = (self.n_rows * 2).min(N_ROWS_MAX);
-                self.backoff.reset();
+                self.backoff.succeeded();
                 self.shared.count(|status| {
                     status.n_sent += n_samples;
                     status.problem = None;
@@ -248,4 +257,23 @@ fn join(rows: &[Row]) -> (Vec<u8>, u64, u64) {
         }
     }
     (body, n_samples, n_damaged)
+}
+
+/// `wait`, or what the server asked for where that is longer and within reason.
+fn at_least(asked: Option<Duration>, wait: Duration) -> Duration {
+    wait.max(asked.unwrap_or_default().min(ASKED_MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_server_asks_for_is_kept_within_reason() {
+        let second = Duration::from_secs(1);
+        assert_eq!(at_least(None, second), second);
+        assert_eq!(at_least(Some(second / 2), second), second);
+        assert_eq!(at_least(Some(120 * second), second), 120 * second);
+        assert_eq!(at_least(Some(Duration::MAX), second), ASKED_MAX);
+    }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use sensor::http::{Address, AddressError, Login};
+use http_client::{Address, AddressError, Login};
 use ureq::http::{HeaderName, HeaderValue};
 
 use crate::error::SettingsError;

@@ -5,7 +5,9 @@
 use std::{fmt::Write, fs, hint::black_box, path::Path, time::Duration};
 
 use criterion::{Criterion, criterion_group, criterion_main};
-use sensor::{Exporter, ExporterSettings, Host, Readings};
+use feed::{Exporter, ExporterSettings};
+use sensor::Host;
+use signal::Readings;
 
 /// Longer than any two reads of a counter that the kernel keeps in milliseconds or finer.
 const STEP: Duration = Duration::from_secs(1);

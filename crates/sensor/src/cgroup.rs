@@ -10,15 +10,13 @@ use std::{
 };
 
 use procfs::{FromRead, ProcessCGroups};
+use signal::{Family, Signal, row};
 
-use crate::{
-    Family, ReadError, Signal,
-    counter::Rate,
-    error::Absence,
-    family::row,
-    file::{KernelFile, fields, number, value_of},
-    host::{Sensor, Tick},
-};
+use crate::ReadError;
+use crate::counter::Rate;
+use crate::error::Absence;
+use crate::file::{KernelFile, fields, number, value_of};
+use crate::tick::{Sensor, Tick};
 
 const USED: &Family = row("cgroup.cpu.used");
 const LIMIT: &Family = row("cgroup.cpu.limit");

@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use crate::{Readings, Signal};
+use signal::{Readings, Signal};
 
 /// A signal that is the rate of a counter.
 #[derive(Debug)]

@@ -6,15 +6,14 @@
 
 use std::{path::Path, sync::Arc, time::Duration};
 
-use crate::{
-    Family, ReadError, Readings, Signal,
-    availability::{self, Running, Split},
-    error::Absence,
-    family::row,
-    file::{KernelFile, fields, lines, number},
-    host::{Sensor, Tick},
-    roster::Roster,
-};
+use signal::{Family, Readings, Signal, row};
+
+use crate::ReadError;
+use crate::availability::{self, Running, Split};
+use crate::error::Absence;
+use crate::file::{KernelFile, fields, lines, number};
+use crate::roster::Roster;
+use crate::tick::{Sensor, Tick};
 
 const AVAILABILITY: &Family = row("cpu.availability.vmstat");
 const RUNNABLE: &Family = row("tasks.runnable");

@@ -24,12 +24,11 @@ mod waiting;
 
 use std::{path::Path, sync::Arc, time::Duration};
 
-use crate::{
-    Family, ReadError, Signal,
-    family::row,
-    file::KernelFile,
-    host::{Sensor, Tick},
-};
+use signal::{Family, Signal, row};
+
+use crate::ReadError;
+use crate::file::KernelFile;
+use crate::tick::{Sensor, Tick};
 
 use self::{
     core::Cores, exits::Exits, group::Groups, home::Home, model::Scene, population::Population, rest::Rest,

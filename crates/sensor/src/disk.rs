@@ -6,16 +6,14 @@ use std::{
 };
 
 use procfs::DiskStat;
+use signal::{Family, Readings, Signal, row};
 
-use crate::{
-    Family, ReadError, Readings, Signal,
-    counter::Rate,
-    error::Absence,
-    family::row,
-    file::{KernelFile, lines},
-    host::{Sensor, Tick},
-    roster::Roster,
-};
+use crate::ReadError;
+use crate::counter::Rate;
+use crate::error::Absence;
+use crate::file::{KernelFile, lines};
+use crate::roster::Roster;
+use crate::tick::{Sensor, Tick};
 
 const READ: &Family = row("disk.{device}.read");
 const WRITTEN: &Family = row("disk.{device}.written");

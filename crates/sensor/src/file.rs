@@ -9,7 +9,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::{ReadError, error::Absence};
+use crate::ReadError;
+use crate::error::Absence;
 
 /// No file of the kernel's that is read here comes near: `/proc/stat` of a host with 8,192 cores has about 1 MiB.
 const LIMIT_BYTES: u64 = 16 << 20;
@@ -19,7 +20,7 @@ const GIVEN_BYTES: usize = 120;
 
 /// A file of the kernel's, known to be there when the host was opened.
 #[derive(Debug)]
-pub(crate) struct KernelFile {
+pub struct KernelFile {
     path: PathBuf,
 }
 
@@ -43,7 +44,7 @@ impl KernelFile {
     }
 
     /// The file at `path`, known to be there.
-    pub(crate) fn at(path: PathBuf) -> KernelFile {
+    pub fn at(path: PathBuf) -> KernelFile {
         KernelFile { path }
     }
 
@@ -51,7 +52,7 @@ impl KernelFile {
     ///
     /// # Errors
     /// [`ReadError::Unreadable`] and [`ReadError::TooLong`].
-    pub(crate) fn read<'t>(&self, text: &'t mut Vec<u8>) -> Result<&'t [u8], ReadError> {
+    pub fn read<'t>(&self, text: &'t mut Vec<u8>) -> Result<&'t [u8], ReadError> {
         text.clear();
         let file = File::open(&self.path);
         match file.and_then(|file| file.take(LIMIT_BYTES + 1).read_to_end(text)) {
@@ -64,29 +65,29 @@ impl KernelFile {
     }
 
     /// The error of a line that is not what it should be.
-    pub(crate) fn malformed(&self, needed: &'static str, line: &[u8]) -> ReadError {
+    pub fn malformed(&self, needed: &'static str, line: &[u8]) -> ReadError {
         let given = String::from_utf8_lossy(&line[..line.len().min(GIVEN_BYTES)]).into_owned();
         ReadError::Malformed { path: self.path.clone(), needed, given }
     }
 }
 
 /// The lines of `text`, without their ends and without empty ones.
-pub(crate) fn lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {
+pub fn lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {
     text.split(|&byte| byte == b'\n').filter(|line| !line.is_empty())
 }
 
 /// The fields of `line` that blanks separate.
-pub(crate) fn fields(line: &[u8]) -> impl Iterator<Item = &[u8]> {
+pub fn fields(line: &[u8]) -> impl Iterator<Item = &[u8]> {
     line.split(|&byte| byte == b' ' || byte == b'\t').filter(|field| !field.is_empty())
 }
 
 /// The whole number that `field` is.
-pub(crate) fn number(field: &[u8]) -> Option<u64> {
+pub fn number(field: &[u8]) -> Option<u64> {
     std::str::from_utf8(field).ok()?.parse().ok()
 }
 
 /// The whole number on the line of `text` that starts with the field `key`.
-pub(crate) fn value_of(text: &[u8], key: &str) -> Option<u64> {
+pub fn value_of(text: &[u8], key: &str) -> Option<u64> {
     let mut found = lines(text).map(fields).filter_map(|mut line| (line.next()? == key.as_bytes()).then_some(line));
     number(found.next()?.next()?)
 }

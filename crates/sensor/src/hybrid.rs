@@ -9,11 +9,10 @@ mod probe;
 
 use std::{sync::Arc, time::Duration};
 
-use crate::{
-    Family, ReadError, Signal,
-    family::row,
-    host::{Sensor, Tick},
-};
+use signal::{Family, Signal, row};
+
+use crate::ReadError;
+use crate::tick::{Sensor, Tick};
 
 pub(crate) use self::probe::SpinningProbe;
 use self::probe::{Probe, Probed};

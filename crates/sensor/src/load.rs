@@ -3,14 +3,12 @@
 use std::{path::Path, sync::Arc};
 
 use procfs::{FromRead, LoadAverage};
+use signal::{Family, Signal, row};
 
-use crate::{
-    Family, ReadError, Signal, availability,
-    error::Absence,
-    family::row,
-    file::KernelFile,
-    host::{Sensor, Tick},
-};
+use crate::error::Absence;
+use crate::file::KernelFile;
+use crate::tick::{Sensor, Tick};
+use crate::{ReadError, availability};
 
 const AVERAGES: [&Family; 3] = [row("load.1m"), row("load.5m"), row("load.15m")];
 const AVAILABILITY: &Family = row("cpu.availability.loadavg");

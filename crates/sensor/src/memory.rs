@@ -5,13 +5,12 @@
 
 use std::{path::Path, sync::Arc};
 
-use crate::{
-    Family, ReadError, Signal,
-    error::Absence,
-    family::row,
-    file::{KernelFile, value_of},
-    host::{Sensor, Tick},
-};
+use signal::{Family, Signal, row};
+
+use crate::ReadError;
+use crate::error::Absence;
+use crate::file::{KernelFile, value_of};
+use crate::tick::{Sensor, Tick};
 
 const AVAILABLE: &Family = row("memory.available");
 const SWAP_USED: &Family = row("swap.used");

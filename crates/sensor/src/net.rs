@@ -5,15 +5,14 @@
 
 use std::path::Path;
 
-use crate::{
-    Family, ReadError, Signal,
-    counter::Rate,
-    error::Absence,
-    family::row,
-    file::{KernelFile, fields, lines, number},
-    host::{Sensor, Tick},
-    roster::Roster,
-};
+use signal::{Family, Signal, row};
+
+use crate::ReadError;
+use crate::counter::Rate;
+use crate::error::Absence;
+use crate::file::{KernelFile, fields, lines, number};
+use crate::roster::Roster;
+use crate::tick::{Sensor, Tick};
 
 const RECEIVED: &Family = row("net.{interface}.received");
 const RECEIVED_PACKETS: &Family = row("net.{interface}.received_packets");

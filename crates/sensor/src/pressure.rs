@@ -7,14 +7,13 @@
 
 use std::path::Path;
 
-use crate::{
-    Family, ReadError, Signal,
-    counter::Rate,
-    error::Absence,
-    family::row,
-    file::{KernelFile, fields, lines, number},
-    host::{Sensor, Tick},
-};
+use signal::{Family, Signal, row};
+
+use crate::ReadError;
+use crate::counter::Rate;
+use crate::error::Absence;
+use crate::file::{KernelFile, fields, lines, number};
+use crate::tick::{Sensor, Tick};
 
 const MICROSECOND: f64 = 1e-6;
 

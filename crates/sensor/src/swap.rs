@@ -4,14 +4,13 @@
 
 use std::path::Path;
 
-use crate::{
-    Family, ReadError, Signal,
-    counter::Rate,
-    error::Absence,
-    family::row,
-    file::{KernelFile, value_of},
-    host::{Sensor, Tick},
-};
+use signal::{Family, Signal, row};
+
+use crate::ReadError;
+use crate::counter::Rate;
+use crate::error::Absence;
+use crate::file::{KernelFile, value_of};
+use crate::tick::{Sensor, Tick};
 
 const SWAP_IN: &Family = row("swap.in");
 const SWAP_OUT: &Family = row("swap.out");

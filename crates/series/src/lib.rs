@@ -9,7 +9,6 @@
 pub mod csv;
 mod grid;
 mod resample;
-pub mod statistics;
 
 pub use grid::{Grid, GridError};
 pub use resample::Resampling;

@@ -8,7 +8,6 @@
 //! is let go. What it connects to is connected to again when it goes, with pauses that double from 50 ms to 5 s.
 
 mod announcing;
-mod backoff;
 mod inlet;
 mod input;
 mod line;
@@ -24,6 +23,7 @@ use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
+use clock::Backoff;
 use tokio::runtime::{Builder, LocalOptions};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
@@ -38,6 +38,14 @@ use crate::transport::Listener;
 pub use inlet::{Inlet, InletFull};
 pub use output::Outputs;
 pub use server::Pending;
+
+/// The pauses before a connection is made again.
+///
+/// They have no random part: each connection is one component's, and those of a thousand readers of one writer come back in
+/// the order in which their kernels notice, which a listener's queue of 1,024 takes.
+fn reconnecting() -> Backoff {
+    Backoff::new(Duration::from_millis(50), Duration::from_secs(5))
+}
 
 /// The computation of a mirror. It is called on the mirror's thread, by one at a time, and must not block.
 pub trait Handler: Send + 'static {

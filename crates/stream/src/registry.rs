@@ -11,10 +11,10 @@ mod local;
 
 use std::io;
 use std::path::PathBuf;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
-use globset::{Glob, GlobMatcher};
 use serde::{Deserialize, Serialize};
+use signal::Glob;
 
 use crate::endpoint::{Endpoint, Place};
 use crate::error::OpenError;
@@ -71,17 +71,17 @@ pub struct Announcement {
     pub heartbeat_ns: i64,
 }
 
-/// What is looked for: shell patterns, and nothing where all will do.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// What is looked for; nothing where all will do.
+#[derive(Clone, Debug, Default)]
 pub struct Query {
     /// What the stream is called.
-    pub stream: Option<String>,
+    pub stream: Option<Glob>,
     /// Whose signals.
-    pub host: Option<String>,
+    pub host: Option<Glob>,
     /// A signal that it has to have.
-    pub signal: Option<String>,
+    pub signal: Option<Glob>,
     /// What it is forecast with.
-    pub model: Option<String>,
+    pub model: Option<Glob>,
 }
 
 /// Why nothing can be announced or found.
@@ -111,14 +111,6 @@ pub enum RegistryError {
     /// It was asked, and failed.
     #[error("the NATS server cannot keep what runs")]
     Bucket(#[source] io::Error),
-    /// A pattern that is none.
-    #[error("`{given}` is no pattern")]
-    Pattern {
-        /// What was given.
-        given: String,
-        /// What is wrong with it.
-        source: Box<globset::Error>,
-    },
 }
 
 impl Announcement {
@@ -132,7 +124,7 @@ impl Announcement {
             addresses,
             servers,
             pid: std::process::id(),
-            heartbeat_ns: now_ns(),
+            heartbeat_ns: clock::now().as_nanos(),
         }
     }
 
@@ -161,34 +153,7 @@ impl Query {
     /// Exactly this stream.
     #[must_use]
     pub fn of_name(stream: &str, host: Option<&str>) -> Self {
-        Self { stream: Some(globset::escape(stream)), host: host.map(globset::escape), ..Self::default() }
-    }
-}
-
-/// A query whose patterns are patterns.
-struct Matcher {
-    stream: Option<GlobMatcher>,
-    host: Option<GlobMatcher>,
-    signal: Option<GlobMatcher>,
-    model: Option<GlobMatcher>,
-}
-
-impl Matcher {
-    fn new(query: &Query) -> Result<Self, RegistryError> {
-        let pattern = |given: &Option<String>| {
-            let compile = |given: &String| {
-                let glob = Glob::new(given);
-                glob.map(|glob| glob.compile_matcher())
-                    .map_err(|source| RegistryError::Pattern { given: given.clone(), source: Box::new(source) })
-            };
-            given.as_ref().map(compile).transpose()
-        };
-        Ok(Self {
-            stream: pattern(&query.stream)?,
-            host: pattern(&query.host)?,
-            signal: pattern(&query.signal)?,
-            model: pattern(&query.model)?,
-        })
+        Self { stream: Some(Glob::exactly(stream)), host: host.map(Glob::exactly), ..Self::default() }
     }
 
     fn matches(&self, found: &Announcement) -> bool {
@@ -199,15 +164,15 @@ impl Matcher {
     }
 }
 
-fn agrees<'a>(pattern: Option<&GlobMatcher>, names: impl IntoIterator<Item = &'a String>) -> bool {
-    pattern.is_none_or(|pattern| names.into_iter().any(|name| pattern.is_match(name)))
+fn agrees<'a>(glob: Option<&Glob>, names: impl IntoIterator<Item = &'a String>) -> bool {
+    glob.is_none_or(|glob| names.into_iter().any(|name| glob.matches(name)))
 }
 
 /// Looks for running streams on this host, and where `security`'s registry says so on the network, which is waited for, and in NATS.
 /// Sorted by stream and host, this host's before others.
 ///
 /// # Errors
-/// [`RegistryError`] when one of them cannot be asked, or a pattern is none.
+/// [`RegistryError`] when one of them cannot be asked.
 pub fn find(query: &Query, wait: Duration, security: &Security) -> Result<Vec<Announcement>, RegistryError> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     runtime.map_err(RegistryError::Bucket)?.block_on(find_async(query, wait, security))
@@ -218,7 +183,6 @@ pub(crate) async fn find_async(
     wait: Duration,
     security: &Security,
 ) -> Result<Vec<Announcement>, RegistryError> {
-    let matcher = Matcher::new(query)?;
     let registry = &security.registry;
     let mut found = local::find(registry.folder.as_deref())?;
     if registry.lan {
@@ -227,7 +191,7 @@ pub(crate) async fn find_async(
     if registry.across {
         found.extend(across::find(security).await?);
     }
-    found.retain(|found| found.is_sound() && matcher.matches(found));
+    found.retain(|found| found.is_sound() && query.matches(found));
     // One that is known here already is not told again as others see it.
     let mut known = std::collections::HashSet::new();
     found.retain(|found| known.insert((found.stream.clone(), found.host.clone(), found.pid, found.carries)));
@@ -273,9 +237,4 @@ impl Announcer {
         }
         Ok(())
     }
-}
-
-fn now_ns() -> i64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    i64::try_from(since.as_nanos()).unwrap_or(i64::MAX)
 }

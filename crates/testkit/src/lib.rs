@@ -3,7 +3,7 @@
 
 mod nats;
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 pub use nats::NatsServer;
 
@@ -21,12 +21,12 @@ const LOOK_EVERY: Duration = Duration::from_millis(10);
 /// With `what` in the message, when `limit` has passed and the condition still gives nothing.
 #[track_caller]
 pub fn wait_until<T>(what: &str, limit: Duration, mut condition: impl FnMut() -> Option<T>) -> T {
-    let start = Instant::now();
+    let start = clock::instant();
     loop {
         if let Some(found) = condition() {
             return found;
         }
         assert!(start.elapsed() < limit, "waited {limit:?} in vain until {what}");
-        std::thread::sleep(LOOK_EVERY);
+        clock::sleep(LOOK_EVERY);
     }
 }

@@ -38,7 +38,10 @@ fn check_possible(availability: &Availability) {
         return;
     };
     let middle = availability.middle().unwrap();
-    assert!(0.0 <= range.low && range.low <= middle && middle <= range.high && range.high <= 1.0, "{availability}");
+    assert!(
+        0.0 <= range.lower && range.lower <= middle && middle <= range.upper && range.upper <= 1.0,
+        "{availability}"
+    );
 }
 
 #[test]

@@ -6,6 +6,7 @@ mod plot;
 
 use std::io::Write;
 
+use analysis::Analysis;
 use anyhow::bail;
 use clap::Args;
 
@@ -13,7 +14,6 @@ use super::drawing::{Drawing, drawing};
 use super::predict::Source;
 use crate::cli::{TextOrJson, examples};
 use crate::failure::OrUsage;
-use analysis::Analysis;
 
 /// Describe the samples in a file: memory, noise, stationarity, Hurst exponent
 #[derive(Args)]
@@ -52,7 +52,7 @@ impl Analyze {
         }
         match self.format {
             TextOrJson::Text => paper::write(out, &analysis),
-            TextOrJson::Json => Ok(crate::text::write_json(out, &analysis)?),
+            TextOrJson::Json => Ok(crate::terminal::write_json(out, &analysis)?),
         }
     }
 

@@ -6,12 +6,13 @@ use std::time::Duration;
 use clap::Args;
 use node::api;
 use serde::Serialize;
+use text::figure;
+use text::printable;
 use units::{Confidence, Timestamp, span};
 
 use crate::cli::{NodeArgs, TextOrJson, examples};
 use crate::client::{Client, ClientError, moment};
-use crate::quantity;
-use crate::text::{printable, write_json};
+use crate::terminal::write_json;
 
 /// How alike two names have to be for the one to be offered for the other (1 is equal).
 const LIKENESS_MIN: f64 = 0.8;
@@ -104,7 +105,7 @@ fn answer(forecast: api::Forecast, last: Option<api::LastSample>) -> Option<Answ
 
 /// `cpu.availability in 30s: 0.93 (95 %: 0.81 to 1.00), 0.97 now, by AR(16)`.
 fn sentence(signal: &str, answer: &Answer) -> String {
-    let show = |value| quantity::format(value, &answer.unit);
+    let show = |value| figure::format(value, &answer.unit);
     // Shares such as 0.95 times 100 are a rounding error away from a whole number.
     let percent = (answer.confidence * 1e8).round() / 1e6;
     let lead = span::format(Duration::try_from_secs_f64(answer.lead_seconds).unwrap_or_default());

@@ -8,15 +8,17 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use anyhow::Context;
+use availability_study::{
+    BUSY_MAX, End, Format, Length, Programs, Record, Report, Settings, Study, StudyError, TestProgram,
+};
 use clap::{Args, Subcommand, ValueEnum};
-use study::{BUSY_MAX, End, Format, Length, Programs, Record, Report, Settings, Study, StudyError, TestProgram};
+use progress::Progress;
 use units::{Timestamp, span};
 
 use super::load_worker;
 use super::replay::{eprintln_line as say, interruptions};
 use crate::cli::examples;
 use crate::failure::OrUsage;
-use progress::Progress;
 
 /// For how long the host is looked at before anything is started.
 const LOOK: Duration = Duration::from_secs(3);
@@ -149,7 +151,7 @@ impl Make {
         settings.check().or_usage()?;
         let programs = programs()?;
         let interrupted = interruptions()?;
-        let busy_share = study::busy_share(LOOK)?;
+        let busy_share = availability_study::busy_share(LOOK)?;
         let opened = Study::open(&self.dir, settings.clone(), programs, busy_share);
         let study = match opened {
             Err(error @ (StudyError::Settings(_) | StudyError::OtherSettings { .. })) => return Err(error).or_usage(),

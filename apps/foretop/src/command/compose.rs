@@ -14,11 +14,11 @@ use clap::Args;
 use compose::{ComposeError, Launch, Launcher, Plan, RunFolder, Supervisor, System};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
+use text::printable;
 use units::span;
 
 use crate::cli::examples;
 use crate::failure::OrUsage;
-use crate::text::printable;
 
 /// Components let their readers take what is there for them, which takes 2 s at most.
 const STOP_WITHIN: Duration = Duration::from_secs(5);

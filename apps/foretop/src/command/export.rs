@@ -13,7 +13,7 @@ use super::ask::{positive_span, with_near_names};
 use crate::cli::{NodeArgs, examples};
 use crate::client::{Client, ClientError, RangeText, moment};
 use crate::failure::OrUsage;
-use crate::text::write_json;
+use crate::terminal::write_json;
 
 /// A node gives at most 100,000 values at once; half of that keeps an answer below a few megabytes.
 const PAGE_STEPS: u32 = 50_000;

@@ -6,15 +6,15 @@ mod report;
 
 use std::io::Write;
 
+use candidate::candidates;
 use clap::{Args, ValueEnum};
+use ranking::{Criterion, Ranking};
+use report::Report;
 use serde::Serialize;
 
 use super::predict::Source;
 use crate::cli::{TextOrJson, examples};
 use crate::failure::OrUsage;
-use candidate::candidates;
-use ranking::{Criterion, Ranking};
-use report::Report;
 
 /// Fit models to the samples in a file: coefficients, likelihood, what is left
 #[derive(Args)]
@@ -78,7 +78,7 @@ impl Fit {
                 }
                 fitted.write(out)
             }
-            TextOrJson::Json => Ok(crate::text::write_json(out, &Output { ranking, fitted })?),
+            TextOrJson::Json => Ok(crate::terminal::write_json(out, &Output { ranking, fitted })?),
         }
     }
 }

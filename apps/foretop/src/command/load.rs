@@ -6,15 +6,16 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use clap::Args;
-use load::{Load, SCENARIOS, Scenario};
 use serde::Serialize;
+use text::{Align, Table};
 use units::span;
+use workload::{Load, SCENARIOS, Scenario};
 
 use super::ask::positive_span;
 use super::load_worker;
 use super::replay::{eprintln_line, interruptions};
 use crate::cli::{TableOrJson, examples};
-use crate::text::{Align, Table, write_json};
+use crate::terminal::write_json;
 
 /// How often it is looked whether the loads are whole.
 const CHECK_EVERY: Duration = Duration::from_secs(1);
@@ -132,12 +133,12 @@ fn list(format: TableOrJson, out: &mut dyn Write) -> anyhow::Result<()> {
             let mut table = Table::new(&columns);
             let rights = |needs_root: bool| if needs_root { "root" } else { "" };
             rows.for_each(|row| table.row([row.scenario, rights(row.needs_root), row.sentence].map(str::to_owned)));
-            table.write(out)?;
+            write!(out, "{table}")?;
         }
     }
     Ok(())
 }
 
 fn scenario(name: &str) -> anyhow::Result<&'static Scenario> {
-    load::find(name).with_context(|| format!("there is no load `{name}`; `foretop load --list` shows all"))
+    workload::find(name).with_context(|| format!("there is no load `{name}`; `foretop load --list` shows all"))
 }

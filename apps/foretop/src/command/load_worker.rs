@@ -4,7 +4,7 @@ use std::ffi::OsString;
 
 use anyhow::Context;
 use clap::Args;
-use load::Worker;
+use workload::Worker;
 
 use crate::cli::examples;
 use crate::failure::OrUsage;
@@ -20,8 +20,8 @@ pub struct LoadWorker {
 
 impl LoadWorker {
     pub fn run(self) -> anyhow::Result<()> {
-        match load::work(&self.arguments) {
-            refused @ Err(load::LoadError::Order { .. }) => refused.or_usage(),
+        match workload::work(&self.arguments) {
+            refused @ Err(workload::LoadError::Order { .. }) => refused.or_usage(),
             done => Ok(done?),
         }
     }

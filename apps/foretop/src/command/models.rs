@@ -4,9 +4,10 @@ use std::io::Write;
 
 use clap::Args;
 use serde::Serialize;
+use text::{Align, Table};
 
 use crate::cli::{TableOrJson, examples};
-use crate::text::{Align, Table, write_json};
+use crate::terminal::write_json;
 
 /// List the models that `--model` takes
 #[derive(Args)]
@@ -31,7 +32,7 @@ impl Models {
             TableOrJson::Table => {
                 let mut table = Table::new(&[("MODEL", Align::Left), ("WHAT IT SAYS IS TO COME", Align::Left)]);
                 rows.for_each(|row| table.row([row.model.to_owned(), row.sentence.to_owned()]));
-                table.write(out)?;
+                write!(out, "{table}")?;
             }
         }
         Ok(())

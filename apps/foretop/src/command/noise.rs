@@ -1,9 +1,8 @@
 //! Tests for noise and for normality on paper. Shared by `analyze` and `fit`.
 
 use serde::Serialize;
-use series::statistics::{Count, Normality, Portmanteau, Whiteness, significance_bound};
-
-use crate::text::six_digits;
+use statistics::{Count, Normality, Portmanteau, Whiteness, significance_bound};
+use text::figure::six_digits;
 
 /// A p-value below this is shown as evidence against noise.
 const SIGNIFICANCE: f64 = 0.05;

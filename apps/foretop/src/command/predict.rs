@@ -9,6 +9,8 @@ use std::path::Path;
 
 use anyhow::Context;
 use clap::{Args, ValueEnum};
+use horizon::Horizon;
+use output::Prediction;
 use predict::Spec;
 use series::Series;
 use series::csv::{Column, Options};
@@ -16,8 +18,6 @@ use units::Confidence;
 
 use crate::cli::examples;
 use crate::failure::OrUsage;
-use horizon::Horizon;
-use output::Prediction;
 
 /// Fit a model to the samples in a file, and forecast what comes after them
 #[derive(Args)]
@@ -67,7 +67,7 @@ impl Predict {
         match self.format {
             Format::Table => prediction.write_table(out),
             Format::Csv => prediction.write_csv(out),
-            Format::Json => Ok(crate::text::write_json(out, &prediction)?),
+            Format::Json => Ok(crate::terminal::write_json(out, &prediction)?),
         }
     }
 }

@@ -8,9 +8,11 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 use node::api;
+use pace::{Pace, Speed};
 use series::Series;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
+use text::printable;
 use units::span;
 
 use super::ask::positive_span;
@@ -18,8 +20,6 @@ use super::predict::Source;
 use crate::cli::{NodeArgs, examples};
 use crate::client::{Client, ClientError};
 use crate::failure::OrUsage;
-use crate::text::printable;
-use pace::{Pace, Speed};
 
 /// No request carries more; the rest follows in the next one.
 const BATCH_MAX: usize = 1000;

@@ -11,6 +11,8 @@ use std::time::Duration;
 use clap::Args;
 use node::api;
 use serde::Serialize;
+use text::figure::number;
+use text::{Align, Table, printable};
 use units::{Confidence, span};
 
 use self::verify::{Verified, verify};
@@ -18,8 +20,7 @@ use super::ask::positive_span;
 use crate::cli::{TextOrJson, examples, read_token};
 use crate::client::{Client, ClientError, NodeUrl};
 use crate::failure::OrUsage;
-use crate::quantity::number;
-use crate::text::{Align, Table, printable, write_json};
+use crate::terminal::write_json;
 
 /// Ask how long a task takes that starts at once
 ///
@@ -218,7 +219,7 @@ impl Report {
             ]);
         }
         writeln!(out, "{} takes (from and to: {} %)", task(job), job.percent())?;
-        table.write(out)?;
+        write!(out, "{table}")?;
         for Failed { node, reason } in &self.failed {
             writeln!(out, "{}", printable(&format!("no answer from {node}: {reason}")))?;
         }

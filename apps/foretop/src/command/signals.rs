@@ -5,10 +5,11 @@ use std::io::Write;
 use clap::Args;
 use node::api;
 use serde::Serialize;
+use text::figure;
+use text::{Align, Table};
 
 use crate::cli::{NodeArgs, TableOrJson, examples};
-use crate::quantity;
-use crate::text::{Align, Table, write_json};
+use crate::terminal::write_json;
 
 /// List the families of signals that can be measured, or with --node the signals of a node
 #[derive(Args)]
@@ -39,13 +40,13 @@ impl Signals {
         let list = self.node.client()?.list()?;
         match self.format {
             TableOrJson::Json => write_json(out, &list.series)?,
-            TableOrJson::Table => table_of(&list.series).write(out)?,
+            TableOrJson::Table => write!(out, "{}", table_of(&list.series))?,
         }
         Ok(())
     }
 
     fn write_families(&self, out: &mut dyn Write) -> anyhow::Result<()> {
-        let families = sensor::FAMILIES.iter().map(|family| Family {
+        let families = signal::FAMILIES.iter().map(|family| Family {
             pattern: &family.pattern,
             alias: family.alias,
             unit: family.unit.as_str(),
@@ -61,7 +62,7 @@ impl Signals {
                     let alias = family.alias.unwrap_or_default();
                     table.row([family.pattern, alias, family.unit, family.kind, family.sentence].map(str::to_owned));
                 }
-                table.write(out)?;
+                write!(out, "{table}")?;
             }
         }
         Ok(())
@@ -81,7 +82,7 @@ fn table_of(series: &[api::Series]) -> Table {
         table.row([
             series.id.clone(),
             series.aliases.join(" "),
-            last.map_or_else(|| "-".to_owned(), |value| quantity::format(value, &series.unit)),
+            last.map_or_else(|| "-".to_owned(), |value| figure::format(value, &series.unit)),
             format!("{} s", series.step_seconds),
             series.model.clone(),
         ]);

@@ -3,8 +3,8 @@
 use std::io::Write;
 use std::time::Duration;
 
+use availability_study::Assignment;
 use clap::Args;
-use study::Assignment;
 use units::span;
 
 use crate::cli::examples;
@@ -29,7 +29,7 @@ pub struct StudyTest {
 impl StudyTest {
     pub fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
         let assignment = Assignment { marks: self.marks, n_threads: self.threads, demand: self.demand };
-        serde_json::to_writer(&mut *out, &study::spin(&assignment))?;
+        serde_json::to_writer(&mut *out, &availability_study::spin(&assignment))?;
         Ok(writeln!(out)?)
     }
 }

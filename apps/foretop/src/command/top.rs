@@ -19,15 +19,15 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 use clap::Args;
-
-use crate::cli::{NodeArgs, TextOrJson, examples};
-use crate::client::Client;
-use crate::failure::OrUsage;
-use crate::text::{wants_colour, write_json};
 use own::OwnNode;
 use snapshot::Snapshot;
 use state::{Link, Sort, State, Update};
 use view::Palette;
+
+use crate::cli::{NodeArgs, TextOrJson, examples};
+use crate::client::Client;
+use crate::failure::OrUsage;
+use crate::terminal::{wants_colour, write_json};
 
 /// How long `--once` waits for values and forecasts of a node that samples each second.
 const PATIENCE: Duration = Duration::from_secs(30);

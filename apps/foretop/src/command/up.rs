@@ -13,10 +13,13 @@ use std::time::{Duration, Instant};
 use anyhow::Context;
 use clap::Args;
 use clap::builder::FalseyValueParser;
+use feed::transfer::{Responder, ResponderSettings};
+use feeds::NamedExpression;
 use node::{Node, StartError, api};
 use predict::Spec;
-use sensor::flow::transfer::{Responder, ResponderSettings};
+use settings::Settings;
 use stream::{Endpoint, OpenError};
+use text::printable;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tracing_subscriber::EnvFilter;
 use units::span;
@@ -24,9 +27,7 @@ use units::span;
 use crate::cli::{examples, read_token};
 use crate::client::{Client, NodeUrl};
 use crate::failure::OrUsage;
-use crate::text::{printable, wants_colour};
-use feeds::NamedExpression;
-use settings::Settings;
+use crate::terminal::wants_colour;
 
 /// A node that samples each second has all its signals within two; nobody wants to wait much longer for a line.
 const ANNOUNCE_WITHIN: Duration = Duration::from_millis(2500);

@@ -2,6 +2,8 @@
 
 use std::time::{Duration, Instant};
 
+use clock::Backoff;
+
 /// So many cores in a row that end or hang before they say anything are taken to fail by the model that they fit.
 const N_FRUITLESS_MAX: u32 = 5;
 
@@ -11,31 +13,38 @@ const SAFE_MODEL: &str = "LAST";
 const PAUSE_MIN: Duration = Duration::from_millis(20);
 const PAUSE_MAX: Duration = Duration::from_secs(5);
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Attempts {
     n_fruitless: u32,
+    backoff: Backoff,
     has_given_up: bool,
     next: Option<Instant>,
+}
+
+impl Default for Attempts {
+    fn default() -> Self {
+        Self { n_fruitless: 0, backoff: Backoff::new(PAUSE_MIN, PAUSE_MAX), has_given_up: false, next: None }
+    }
 }
 
 impl Attempts {
     /// A core said something.
     pub(super) fn succeeded(&mut self) {
         (self.n_fruitless, self.next) = (0, None);
+        self.backoff.succeeded();
     }
 
     /// A core ended. The first that does may be followed at once; after more in a row there is a pause that doubles.
     pub(super) fn failed(&mut self) {
         if self.n_fruitless > 0 {
-            let pause = PAUSE_MIN * 2_u32.saturating_pow(self.n_fruitless.min(16) - 1);
-            self.next = Some(Instant::now() + pause.min(PAUSE_MAX));
+            self.next = Some(clock::instant() + self.backoff.next_wait());
         }
         self.n_fruitless += 1;
         self.has_given_up |= self.n_fruitless > N_FRUITLESS_MAX;
     }
 
     pub(super) fn may_start_at_once(&self) -> bool {
-        self.next.is_none_or(|next| Instant::now() >= next)
+        self.next.is_none_or(|next| clock::instant() >= next)
     }
 
     /// The model that was asked for is tried again.

@@ -26,7 +26,7 @@ impl History {
     /// Asks for the last `n` samples.
     pub(super) fn ask(&mut self, n: usize, outputs: &mut Outputs) {
         let n = u32::try_from(n).unwrap_or(u32::MAX);
-        if self.asked.replace((n, Instant::now())).is_none() {
+        if self.asked.replace((n, clock::instant())).is_none() {
             outputs.send_to(self.line, &Request { id: 0, ask: Ask::Latest { n } });
         }
     }

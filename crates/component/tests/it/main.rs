@@ -3,6 +3,7 @@
 mod buffer;
 mod evaluation;
 mod monolith;
+mod nats;
 mod one_off;
 mod player;
 mod prediction_server;

@@ -3,8 +3,9 @@
 use std::path::Path;
 use std::time::Duration;
 
-use component::{Selection, SensorServer, SourceMeter, Synthetic, ToSample};
-use sensor::flow::transfer::{Responder, ResponderSettings, SharedToken, TransferSettings, TransferSource};
+use component::{SensorServer, SourceMeter, Synthetic, ToSample};
+use feed::transfer::{Responder, ResponderSettings, SharedToken, TransferSettings, TransferSource};
+use signal::Selection;
 use stream::{Answer, Ask, Carries, Message, Mirror};
 
 use crate::world::{Component, Heard, ask, fact};
@@ -12,7 +13,7 @@ use crate::world::{Component, Heard, ask, fact};
 #[test]
 fn a_signal_of_this_host_becomes_a_stream_of_samples() {
     let host = sensor::Host::open(Path::new("/")).unwrap();
-    let meter = SourceMeter::new(Box::new(host), Selection::new(&["load.*"]).unwrap());
+    let meter = SourceMeter::new(Box::new(host), Selection::new(&["load.*"], &[]).unwrap());
     let step = Duration::from_millis(10);
     let server = SensorServer::new("load", "here", step, meter);
     let server = Component::start(Mirror::new("load-server", server).every(step), &["connect:tcp:0", "server:tcp:0"]);
@@ -62,7 +63,7 @@ fn flows_to_a_peer_are_measured_by_transfers() {
     let responder = Responder::start(ResponderSettings::new(([127, 0, 0, 1], 0).into(), token.clone())).unwrap();
     let told =
         TransferSettings { n_bytes: 4096, ..TransferSettings::new("db2", responder.address().to_string(), token) };
-    let meter = SourceMeter::new(Box::new(TransferSource::new(told).unwrap()), Selection::new(&["*"]).unwrap());
+    let meter = SourceMeter::new(Box::new(TransferSource::new(told).unwrap()), Selection::default());
     let step = Duration::from_millis(20);
     let mirror = SensorServer::mirror_elsewhere("flow-server", "flow.db2", "here", step, meter).unwrap();
     let server = Component::start(mirror, &["connect:tcp:0", "server:tcp:0"]);

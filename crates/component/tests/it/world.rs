@@ -4,7 +4,8 @@ use std::path::PathBuf;
 use std::sync::mpsc::{self, Receiver};
 use std::time::Duration;
 
-use component::{CoreProgram, PredictionServer, PredictionSettings, Watch, now};
+use clock::now;
+use component::{CoreProgram, PredictionServer, PredictionSettings, Watch};
 use stream::{
     Answer, Ask, Caller, Carries, Description, Endpoint, Forecast, Handler, Inlet, InputId, Message, Mirror, Outputs,
     Running, Sample, Security, SignalName,

@@ -52,7 +52,7 @@ impl Asker {
             while stopped.recv_timeout(pause) == Err(RecvTimeoutError::Timeout) {
                 match ask(&mut caller, &endpoint) {
                     Some(status) => {
-                        lock(&noted).note(Instant::now(), status);
+                        lock(&noted).note(clock::instant(), status);
                         pause = ASK_EVERY;
                     }
                     // It may be about to start.
@@ -158,7 +158,7 @@ mod tests {
     #[test]
     fn rates_are_differences_and_requests_are_no_messages() {
         let mut answers = Answers::default();
-        let now = Instant::now();
+        let now = clock::instant();
         answers.note(now, status(100, 1000, 1));
         assert_eq!(answers.figures().unwrap().in_per_second, None);
         answers.note(now + Duration::from_secs(2), status(120, 1100, 1));
@@ -171,8 +171,8 @@ mod tests {
     #[test]
     fn a_process_that_began_again_has_no_rate_at_first() {
         let mut answers = Answers::default();
-        answers.note(Instant::now(), status(100, 100, 0));
-        answers.note(Instant::now(), status(0, 0, 0));
+        answers.note(clock::instant(), status(100, 100, 0));
+        answers.note(clock::instant(), status(0, 0, 0));
         let figures = answers.figures().unwrap();
         assert_eq!((figures.in_per_second, figures.error.as_deref()), (None, Some("refused")));
     }

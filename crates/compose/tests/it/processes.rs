@@ -1,7 +1,7 @@
 //! Real processes: how they are started again, and that none is left.
 
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use compose::{ComponentStatus, Plan, RunFolder, State, Supervisor, System};
 use testkit::{PATIENCE, wait_until};
@@ -27,7 +27,7 @@ impl Run {
     /// Looks after the system until its first component is like this.
     fn wait_for(&mut self, what: &str, is_so: impl Fn(&ComponentStatus) -> bool) -> ComponentStatus {
         wait_until(what, PATIENCE, || {
-            self.supervisor.poll(Instant::now());
+            self.supervisor.poll(clock::instant());
             Some(self.supervisor.status().swap_remove(0)).filter(&is_so)
         })
     }

@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use picture::Picture;
+use text::markup;
 
 /// A part of a document.
 #[derive(Clone, Debug, PartialEq)]
@@ -46,7 +47,7 @@ pub(crate) fn to_html(title: &str, blocks: &[Block]) -> String {
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>{}</title>\n\
          <style>{STYLE}</style>\n</head>\n<body>\n",
-        escaped(title)
+        markup(title)
     );
     for block in blocks {
         write_html(&mut html, block).expect("a String takes everything");
@@ -58,9 +59,9 @@ fn write_html(html: &mut String, block: &Block) -> std::fmt::Result {
     match block {
         Block::Heading(level, text) => writeln!(html, "<h{level}>{}</h{level}>", with_code(text)),
         Block::Paragraph(text) => writeln!(html, "<p>{}</p>", with_code(text)),
-        Block::Listing(text) => writeln!(html, "<pre>{}</pre>", escaped(text)),
+        Block::Listing(text) => writeln!(html, "<pre>{}</pre>", markup(text)),
         Block::Picture { picture, words } => {
-            let words = escaped(words);
+            let words = markup(words);
             writeln!(html, "<figure role=\"img\" aria-label=\"{words}\">\n{}</figure>", picture.to_svg())
         }
         Block::Table { header, rows } => {
@@ -78,24 +79,8 @@ fn write_html(html: &mut String, block: &Block) -> std::fmt::Result {
 fn with_code(text: &str) -> String {
     let parts = text.split('`').enumerate();
     parts
-        .map(|(idx, part)| if idx % 2 == 1 { format!("<code>{}</code>", escaped(part)) } else { escaped(part) })
+        .map(|(idx, part)| if idx % 2 == 1 { format!("<code>{}</code>", markup(part)) } else { markup(part) })
         .collect()
-}
-
-/// Control characters have no place in HTML.
-fn escaped(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '&' => escaped.push_str("&amp;"),
-            '<' => escaped.push_str("&lt;"),
-            '>' => escaped.push_str("&gt;"),
-            '"' => escaped.push_str("&quot;"),
-            c if c.is_control() && c != '\n' => escaped.push(char::REPLACEMENT_CHARACTER),
-            c => escaped.push(c),
-        }
-    }
-    escaped
 }
 
 pub(crate) fn to_markdown(blocks: &[Block]) -> String {

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use statistics::{Friedman, SignedRank, friedman, holm, signed_rank};
+
 use crate::results::{Record, Results, Score};
-use crate::statistics::{Friedman, SignedRank, friedman, holm, signed_rank};
 
 use super::blocks::{Window, disjoint};
 

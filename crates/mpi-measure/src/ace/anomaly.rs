@@ -1,12 +1,12 @@
 //! What of a run was out of the ordinary, by rules that the anomalies themselves do not move.
 
 use serde::{Deserialize, Serialize};
+use statistics::digest::Summary;
+use statistics::{mad, median};
 
 use crate::Rank;
 use crate::ace::meter::{Meter, Tracked};
 use crate::ace::record::{Anomaly, Part};
-use crate::digest::Summary;
-use crate::statistics::{mad, median};
 
 /// Robust deviations above the ordinary: of a normal distribution none in 10^23 is.
 const N_DEVIATIONS: f64 = 10.0;

@@ -7,6 +7,8 @@ use mpi::collective::{CommunicatorCollectives, SystemOperation};
 use mpi::point_to_point::{Destination, Source};
 use mpi::topology::{Communicator, SimpleCommunicator};
 use serde::{Deserialize, Serialize};
+use statistics::digest::{Digest, Summary};
+use statistics::median;
 use units::Confidence;
 
 use crate::ace::anomaly::robust_deviation_ns;
@@ -18,10 +20,8 @@ use crate::ace::prediction::{Benchmark, ExchangeCost};
 use crate::ace::record::{Model, PING_PONG, Point};
 use crate::ace::sizes::SIZE_BYTES_LIMIT;
 use crate::clock::Clock;
-use crate::digest::{Digest, Summary};
 use crate::failure::Failure;
 use crate::session::{broadcast, n_ranks_of, rank_of};
-use crate::statistics::median;
 
 /// How much is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,14 +6,14 @@
 
 use std::fmt::{self, Write};
 
+use statistics::Interval;
+use statistics::digest::Summary;
 use units::Confidence;
 
 use crate::Rank;
 use crate::ace::record::{APPLICATION, POINT, Plan, Point, RANK, RankResult, SWEEP, SweepResult};
 use crate::ace::table::span;
-use crate::digest::Summary;
 use crate::outcome::{MalformedRecord, Outcome};
-use crate::statistics::Interval;
 
 mod chance;
 mod runs;
@@ -285,7 +285,7 @@ impl Comparison {
         }
         for change in &self.changes {
             let range = change.ratio.map_or(String::new(), |ratio| {
-                format!(" [{:+.1} %, {:+.1} %]", 100.0 * (ratio.low - 1.0), 100.0 * (ratio.high - 1.0))
+                format!(" [{:+.1} %, {:+.1} %]", 100.0 * (ratio.lower - 1.0), 100.0 * (ratio.upper - 1.0))
             });
             push(format_args!(
                 "  {:+7.1} %{range}  {}, {}: {} -> {}",

@@ -11,9 +11,8 @@
 use std::ops::RangeInclusive;
 
 use serde::{Deserialize, Serialize};
+use statistics::{Interval, mad, median};
 use units::Confidence;
-
-use crate::statistics::{Interval, mad, median};
 
 mod breaks;
 mod interval;

@@ -7,6 +7,7 @@
 use std::ops::Range;
 
 use mpi::collective::CommunicatorCollectives;
+use statistics::median;
 
 use crate::Rank;
 use crate::ace::exchange::Exchange;
@@ -14,7 +15,6 @@ use crate::ace::forecaster::Forecaster;
 use crate::ace::meter::{Looks, Meter};
 use crate::ace::record::Prediction;
 use crate::clock::Clock;
-use crate::statistics::median;
 use crate::work;
 
 /// Cycles in a block at most: a forecast further ahead is hardly better than the mean.

@@ -1,8 +1,9 @@
 //! What a rank keeps of its cycles while they run: structures of fixed size that take a few words per cycle.
 
+use statistics::digest::Digest;
+
 use crate::Rank;
 use crate::ace::record::{N_WORST, WorstCycle};
-use crate::digest::Digest;
 
 /// Times of one rank's cycles.
 #[derive(Debug)]

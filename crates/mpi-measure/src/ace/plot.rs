@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use picture::{Axis, Colour, Mark, Picture, Scale};
+use statistics::digest::{BARS_PER_OCTAVE, Summary};
 
 use crate::ace::cost::{CostModel, Segment};
 use crate::ace::record::{APPLICATION, MODEL, Model, PING_PONG, POINT, Plan, Point, RANK, RankResult, SWEEP};
 use crate::ace::table::span;
-use crate::digest::{BARS_PER_OCTAVE, Summary};
 use crate::outcome::{MalformedRecord, Outcome};
 
 mod panel;
@@ -197,7 +197,7 @@ fn outline(summaries: &[&Summary]) -> Vec<(f64, f64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::digest::Digest;
+    use statistics::digest::Digest;
 
     #[test]
     fn an_outline_has_the_area_of_its_bars() {

@@ -3,12 +3,12 @@
 //! The format is in `docs/formats/mpi-results.md`. In the results of a sweep, records carry the number of their cell.
 
 use serde::{Deserialize, Serialize};
+use statistics::digest::Summary;
 
 use crate::Rank;
 use crate::ace::application::Application;
 use crate::ace::cost::CostModel;
 use crate::ace::pattern::{Mode, Pattern};
-use crate::digest::Summary;
 use crate::header::Offset;
 
 /// Kind of [`Point`].

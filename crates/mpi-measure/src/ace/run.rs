@@ -299,7 +299,7 @@ impl Station<'_> {
                 cycle_ratio: cycle.dispersion_ratio(),
                 compute_ratio: compute.dispersion_ratio(),
                 communication_ratio: communication.dispersion_ratio(),
-                benchmark_ratio: member.own.spans.as_ref().map(crate::digest::Summary::dispersion_ratio),
+                benchmark_ratio: member.own.spans.as_ref().map(statistics::digest::Summary::dispersion_ratio),
                 communication_to_benchmark: member
                     .own
                     .spans

@@ -115,11 +115,11 @@ fn model(text: &mut String, found: &Model) {
                 found.what,
                 segment.from_bytes,
                 span(segment.alpha_ns),
-                span(segment.alpha.low),
-                span(segment.alpha.high),
+                span(segment.alpha.lower),
+                span(segment.alpha.upper),
                 segment.beta_ns_per_byte,
-                segment.beta.low,
-                segment.beta.high
+                segment.beta.lower,
+                segment.beta.upper
             ),
         );
     }

@@ -13,10 +13,10 @@
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
+use statistics::{Interval, bootstrap, mad, median};
 use units::Confidence;
 
 use crate::clock::ClockQuality;
-use crate::statistics::{Interval, bootstrap, mad, median};
 
 /// Repetitions below this have an interval that says little: that of five is about all they spread over.
 pub const N_REPETITIONS_MIN: usize = 5;
@@ -127,10 +127,11 @@ impl Estimator {
     #[must_use]
     pub fn availability(&self, repetitions: &[Repetition]) -> Availability {
         match self.estimate(repetitions) {
-            Ok((ratio, interval)) if ratio < 1.0 => {
-                Availability::Measured { ratio, interval: Interval { low: interval.low, high: interval.high.min(1.0) } }
-            }
-            Ok((_, interval)) => Availability::AtLeast { ratio: interval.low },
+            Ok((ratio, interval)) if ratio < 1.0 => Availability::Measured {
+                ratio,
+                interval: Interval { lower: interval.lower, upper: interval.upper.min(1.0) },
+            },
+            Ok((_, interval)) => Availability::AtLeast { ratio: interval.lower },
             Err(hindrance) => Availability::hindered(&hindrance),
         }
     }
@@ -147,10 +148,10 @@ impl Estimator {
         let interval = bootstrap(&ratios, median, self.confidence, self.seed).ok_or(too_few)?;
         // Both spans end and begin up to a step beside the truth.
         let blur = (self.clock.resolution_ns as f64).max(self.clock.cost_ns) / middle;
-        let interval = Interval { low: interval.low * (1.0 - blur), high: interval.high * (1.0 + blur) };
-        if interval.low > 1.0 {
+        let interval = Interval { lower: interval.lower * (1.0 - blur), upper: interval.upper * (1.0 + blur) };
+        if interval.lower > 1.0 {
             let percent = |ratio: f64| 100.0 * (ratio - 1.0);
-            return Err(Hindrance::Disturbed { percent: percent(ratio), at_least_percent: percent(interval.low) });
+            return Err(Hindrance::Disturbed { percent: percent(ratio), at_least_percent: percent(interval.lower) });
         }
         Ok((ratio, interval))
     }
@@ -186,7 +187,7 @@ impl Availability {
     pub fn interval(&self) -> Option<Interval> {
         match self {
             Self::Measured { interval, .. } => Some(*interval),
-            Self::AtLeast { ratio } => Some(Interval { low: *ratio, high: 1.0 }),
+            Self::AtLeast { ratio } => Some(Interval { lower: *ratio, upper: 1.0 }),
             Self::NotMeasurable { .. } => None,
         }
     }
@@ -205,7 +206,9 @@ impl Availability {
 impl fmt::Display for Availability {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Measured { ratio, interval } => write!(f, "{ratio:.3} [{:.3}, {:.3}]", interval.low, interval.high),
+            Self::Measured { ratio, interval } => {
+                write!(f, "{ratio:.3} [{:.3}, {:.3}]", interval.lower, interval.upper)
+            }
             // Rounded down: what is said holds.
             Self::AtLeast { ratio } => write!(f, "at least {:.3}", (1e3 * ratio).floor() / 1e3),
             Self::NotMeasurable { reason } => write!(f, "not measurable: {reason}"),
@@ -288,8 +291,8 @@ mod tests {
             let found = estimator(seed).availability(&machine.run(&mut chance));
             let Some(interval) = found.interval() else { continue };
             let middle = found.middle().unwrap();
-            assert!((0.0..=1.0).contains(&middle) && 0.0 <= interval.low && interval.high <= 1.0, "{found}");
-            assert!(interval.low <= middle && middle <= interval.high, "{found}");
+            assert!((0.0..=1.0).contains(&middle) && 0.0 <= interval.lower && interval.upper <= 1.0, "{found}");
+            assert!(interval.lower <= middle && middle <= interval.upper, "{found}");
             n_told += 1;
             n_right += usize::from(interval.contains(machine.availability));
         }
@@ -304,7 +307,7 @@ mod tests {
         let Availability::Measured { ratio, interval } = constant(40_000.0, 50_000.0, 9) else { panic!() };
         assert_eq!(ratio, 0.8);
         // The clock's blur of 25 ns of 40 us remains.
-        assert!((interval.low - 0.8 * (1.0 - 0.000_625)).abs() < 1e-12 && interval.high > 0.8);
+        assert!((interval.lower - 0.8 * (1.0 - 0.000_625)).abs() < 1e-12 && interval.upper > 0.8);
     }
 
     #[test]
@@ -320,8 +323,8 @@ mod tests {
         let spread = [0.9, 0.96, 0.97, 0.98, 1.02, 1.03, 1.04, 0.95, 0.94];
         let repetitions = spread.map(|ratio| Repetition { dry_ns: ratio * 1e6, wet_ns: 1e6 });
         let Availability::Measured { ratio, interval } = estimator(1).availability(&repetitions) else { panic!() };
-        assert_eq!((ratio, interval.high), (0.97, 1.0));
-        assert!(interval.low < 0.97);
+        assert_eq!((ratio, interval.upper), (0.97, 1.0));
+        assert!(interval.lower < 0.97);
     }
 
     #[test]

@@ -8,6 +8,7 @@ use mpi::point_to_point::{Destination, Source};
 use mpi::topology::Communicator;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
+use statistics::{Interval, bootstrap, median};
 
 use super::bench::Bench;
 use super::lane::Lane;
@@ -16,7 +17,6 @@ use super::presence::Presence;
 use super::record::Buffering;
 use super::together::{gather_quietly, start_together, worst_of_pair};
 use crate::failure::Failure;
-use crate::statistics::{Interval, bootstrap, median};
 
 const NUMBERS_TAG: i32 = 4;
 const CLEAR_TAG: i32 = 5;

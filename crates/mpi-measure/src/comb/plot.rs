@@ -261,7 +261,7 @@ fn availability_curves<T: OfSize>(points: &[T], at: impl Fn(&T) -> (f64, &Availa
             name,
             points: told().filter_map(|(x, availability)| Some((x, availability.middle()?))).collect(),
             ranges: told()
-                .filter_map(|(x, availability)| availability.interval().map(|range| (x, range.low, range.high)))
+                .filter_map(|(x, availability)| availability.interval().map(|range| (x, range.lower, range.upper)))
                 .collect(),
         }
     };

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use mpi::point_to_point::{Destination, Source};
 use mpi::topology::Communicator;
+use statistics::median;
 
 use super::availability::{Availability, Hindrance, Repetition};
 use super::bench::Bench;
@@ -16,7 +17,6 @@ use super::lane::Lane;
 use super::presence::Presence;
 use super::record::Polling;
 use super::together::{gather_quietly, start_together, worst_of_pair};
-use crate::statistics::median;
 use crate::work::turn;
 
 const TAG: i32 = 2;

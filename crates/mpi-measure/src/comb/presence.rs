@@ -5,9 +5,9 @@
 //! nothing of MPI. A library that sleeps while it waits looks the same.
 
 use rustix::time::{ClockId, clock_gettime};
+use statistics::median;
 
 use crate::clock::Clock;
-use crate::statistics::median;
 
 /// Empty windows that say what looking takes.
 const N_LOOKS: usize = 51;

@@ -1,12 +1,12 @@
 //! What is measured, as it stands in a result. The kinds are described in `docs/formats/mpi-results.md`.
 
 use serde::{Deserialize, Serialize};
+use statistics::{Interval, bootstrap, median, quantile, sorted};
 use units::{ByteCount, Confidence};
 
 use super::availability::Availability;
 use super::pairing::Pair;
 use crate::Rank;
-use crate::statistics::{Interval, bootstrap, median, quantile, sorted};
 
 /// Kind of [`PingPong`] records.
 pub const PING_PONG: &str = "comb.ping_pong";

@@ -162,13 +162,16 @@ fn buffering(records: &[Buffering]) -> String {
         let (speedup, bound) = (&record.speedup_interval, &record.bound_interval);
         line(
             &mut text,
-            &format!("A second buffer: {:.3} [{:.3}, {:.3}] times as fast.", record.speedup, speedup.low, speedup.high),
+            &format!(
+                "A second buffer: {:.3} [{:.3}, {:.3}] times as fast.",
+                record.speedup, speedup.lower, speedup.upper
+            ),
         );
         line(
             &mut text,
             &format!(
                 "Of the time with two buffers, the slower side alone takes {:.3} [{:.3}, {:.3}]; 1 is complete overlap.",
-                record.bound_ratio, bound.low, bound.high
+                record.bound_ratio, bound.lower, bound.upper
             ),
         );
         line(&mut text, &format!("Sums agree: {}", record.total));

@@ -51,7 +51,7 @@ pub fn time(span_ns: f64) -> String {
 
 /// The median and where it lies.
 pub fn spread(spread: &Spread) -> String {
-    format!("{} [{}, {}]", time(spread.median_ns), time(spread.interval.low), time(spread.interval.high))
+    format!("{} [{}, {}]", time(spread.median_ns), time(spread.interval.lower), time(spread.interval.upper))
 }
 
 /// `1.25 GB/s`.

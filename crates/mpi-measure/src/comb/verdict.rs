@@ -12,12 +12,12 @@
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
+use statistics::{Interval, median};
 use units::ByteCount;
 
 use super::pairing::Pair;
 use super::record::{AWAY_MAX, PostWorkWait, Spread, Transfer};
 use crate::clock::ClockQuality;
-use crate::statistics::{Interval, median};
 
 /// Kind of [`Verdict`] records.
 pub const VERDICT: &str = "comb.verdict";
@@ -200,23 +200,25 @@ fn progress(transfer: &Transfer, long: &[&PostWorkWait], conditions: &Conditions
     }
     // The least that can be left of the most that there is, and the other way round.
     let most_ns =
-        (transfer.whole.midmean_interval.high - post.interval.low - transfer.empty_wait.midmean_interval.low).max(1.0);
+        (transfer.whole.midmean_interval.upper - post.interval.lower - transfer.empty_wait.midmean_interval.lower)
+            .max(1.0);
     let least_ns =
-        (transfer.whole.midmean_interval.low - post.interval.high - transfer.empty_wait.midmean_interval.high).max(1.0);
-    let low_ns = wait.interval.low - transfer.empty_wait.midmean_interval.high;
-    let high_ns = wait.interval.high - transfer.empty_wait.midmean_interval.low;
+        (transfer.whole.midmean_interval.lower - post.interval.upper - transfer.empty_wait.midmean_interval.upper)
+            .max(1.0);
+    let low_ns = wait.interval.lower - transfer.empty_wait.midmean_interval.upper;
+    let high_ns = wait.interval.upper - transfer.empty_wait.midmean_interval.lower;
     let left = Share {
         ratio: (wait.ratio - calls_ns) / open_ns,
         interval: Interval {
-            low: low_ns / if low_ns > 0.0 { most_ns } else { least_ns },
-            high: high_ns / if high_ns > 0.0 { least_ns } else { most_ns },
+            lower: low_ns / if low_ns > 0.0 { most_ns } else { least_ns },
+            upper: high_ns / if high_ns > 0.0 { least_ns } else { most_ns },
         },
     };
-    if left.interval.high <= OFFLOAD_MAX {
+    if left.interval.upper <= OFFLOAD_MAX {
         Progress::Offload { left }
-    } else if left.interval.low >= NO_PROGRESS_MIN {
+    } else if left.interval.lower >= NO_PROGRESS_MIN {
         Progress::None { left }
-    } else if left.interval.low > OFFLOAD_MAX && left.interval.high < NO_PROGRESS_MIN {
+    } else if left.interval.lower > OFFLOAD_MAX && left.interval.upper < NO_PROGRESS_MIN {
         Progress::Partial { left }
     } else {
         let reason = format!(
@@ -241,13 +243,13 @@ fn posting(transfer: &Transfer, long: &[&PostWorkWait], conditions: &Conditions)
     let of_copy = Share {
         ratio: (post.ratio - empty.midmean_ns) / copy.midmean_ns,
         interval: Interval {
-            low: (post.interval.low - empty.midmean_interval.high) / copy.midmean_interval.high,
-            high: (post.interval.high - empty.midmean_interval.low) / copy.midmean_interval.low,
+            lower: (post.interval.lower - empty.midmean_interval.upper) / copy.midmean_interval.upper,
+            upper: (post.interval.upper - empty.midmean_interval.lower) / copy.midmean_interval.lower,
         },
     };
-    if of_copy.interval.low >= COPIES_MIN {
+    if of_copy.interval.lower >= COPIES_MIN {
         Posting::Copies { of_copy }
-    } else if of_copy.interval.high <= NO_COPY_MAX {
+    } else if of_copy.interval.upper <= NO_COPY_MAX {
         Posting::DoesNotCopy { of_copy }
     } else {
         let reason =
@@ -259,7 +261,7 @@ fn posting(transfer: &Transfer, long: &[&PostWorkWait], conditions: &Conditions)
 fn cost(transfer: &Transfer, long: &[&PostWorkWait]) -> Cost {
     let Some(point) = long.first() else { return Cost::Undecided { reason: too_short(transfer) } };
     let inflation = &point.inflation;
-    let work_inflation_ns = if inflation.interval.low > 0.0 { inflation.median_ns } else { 0.0 };
+    let work_inflation_ns = if inflation.interval.lower > 0.0 { inflation.median_ns } else { 0.0 };
     let parts =
         [(Phase::Post, point.post.median_ns), (Phase::Work, work_inflation_ns), (Phase::Wait, point.wait.median_ns)];
     let whole: f64 = parts.iter().map(|(_, part_ns)| part_ns).sum();
@@ -281,8 +283,8 @@ fn pooled(points: &[&PostWorkWait], phase: impl Fn(&PostWorkWait) -> &Spread) ->
     Share {
         ratio: middle(|spread| spread.midmean_ns),
         interval: Interval {
-            low: middle(|spread| spread.midmean_interval.low),
-            high: middle(|spread| spread.midmean_interval.high),
+            lower: middle(|spread| spread.midmean_interval.lower),
+            upper: middle(|spread| spread.midmean_interval.upper),
         },
     }
 }
@@ -294,7 +296,7 @@ fn tellable_ns(conditions: &Conditions) -> f64 {
 impl fmt::Display for Share {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let percent = |ratio: f64| 100.0 * ratio;
-        let Interval { low, high } = self.interval;
+        let Interval { lower: low, upper: high } = self.interval;
         write!(f, "{:.0} % [{:.0}, {:.0}]", percent(self.ratio), percent(low), percent(high))
     }
 }
@@ -362,7 +364,7 @@ mod tests {
     /// Times that vary by `noise` of themselves.
     fn spread(median_ns: f64, noise: f64) -> Spread {
         let at = |factor: f64| median_ns + factor * noise * median_ns.abs();
-        let interval = Interval { low: at(-0.2), high: at(0.2) };
+        let interval = Interval { lower: at(-0.2), upper: at(0.2) };
         let (midmean_ns, midmean_interval) = (median_ns, interval);
         Spread { median_ns, interval, midmean_ns, midmean_interval, p05_ns: at(-1.0), p95_ns: at(1.0) }
     }

@@ -11,10 +11,10 @@ use std::path::Path;
 use procfs::process::{Schedstat, Status};
 use procfs::{FromBufRead, FromBufReadSI, FromRead, KernelStats};
 use rustix::time::{ClockId, clock_gettime};
+use statistics::median;
 
 use super::plan;
 use crate::clock::Clock;
-use crate::statistics::median;
 
 /// A file that takes longer to read is left out: on hosts with many cores, the table of interrupts is long.
 const COST_NS_MAX: f64 = 2e6;

@@ -5,8 +5,9 @@
 //! in windows of [`WINDOW`] quanta, since the processor's frequency changes; a core that is slower for a while is told of apart, as
 //! slow, and not as one long row of detours.
 
+use statistics::{median, quantile_of_sorted};
+
 use crate::clock::ClockQuality;
-use crate::statistics::{median, quantile_of_sorted};
 
 /// Quanta that share an undisturbed length: enough to find it to about a hundredth of its spread.
 pub const WINDOW: usize = 1_000;

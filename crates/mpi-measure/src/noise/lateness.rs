@@ -1,10 +1,11 @@
 //! Iterations that came late, as in Table 14 of Bongo's thesis (2007): a rank is late when its time exceeds its own median by more than
 //! a threshold, an iteration when any of its ranks is.
 
+use statistics::digest::{Digest, Summary};
+
 use super::detour::{Detection, Detour};
 use super::quanta::{Stretch, saturated};
 use super::record::Row;
-use crate::digest::{Digest, Summary};
 
 /// One rank's times of all iterations.
 #[derive(Clone, Debug, Default, PartialEq)]

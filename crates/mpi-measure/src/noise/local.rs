@@ -6,6 +6,7 @@ use std::thread;
 use std::time::Duration;
 
 use rustix::thread::gettid;
+use statistics::digest::Digest;
 
 use super::cause::{Cause, Usual, Verdict};
 use super::detour::{Baseline, Detection, Detour, clock_limit_ns, joined};
@@ -18,7 +19,6 @@ use super::tracing::{Activities, Tracer};
 use super::train::trains;
 use super::watch::{Watch, Watched};
 use crate::clock::{Clock, ClockQuality};
-use crate::digest::Digest;
 use crate::outcome::{OutcomeError, Writer};
 use crate::work::Calibration;
 

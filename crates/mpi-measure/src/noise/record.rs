@@ -1,6 +1,7 @@
 //! The records of a noise run, as they stand in its result file (docs/formats/mpi-results.md).
 
 use serde::{Deserialize, Serialize};
+use statistics::digest::Summary;
 
 use super::cause::Cause;
 use super::injector::Injected;
@@ -8,7 +9,6 @@ use super::plan::{Injection, Method};
 use super::spectrum::Peak;
 use super::train::Train;
 use crate::Rank;
-use crate::digest::Summary;
 
 /// Kinds of records.
 pub mod kind {

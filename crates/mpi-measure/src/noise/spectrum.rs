@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use series::statistics::{StatisticError, periodogram};
+use statistics::median;
+use statistics::{StatisticError, periodogram};
 
 use super::detour::Detour;
-use crate::statistics::median;
 
 /// Bins of time that are transformed; with more, several are taken together.
 const N_BINS_MAX: usize = 1 << 19;

@@ -383,8 +383,8 @@ fn trains_table(text: &mut String, trains: &[TrainSeen]) {
     );
     for TrainSeen { place, train } in trains {
         let (period, length) = (&train.period, &train.length);
-        let within = format!("{:.6} to {:.6} ms", period.interval.low / 1e6, period.interval.high / 1e6);
-        let lengths = format!("{} to {}", span(length.interval.low), span(length.interval.high));
+        let within = format!("{:.6} to {:.6} ms", period.interval.lower / 1e6, period.interval.upper / 1e6);
+        let lengths = format!("{} to {}", span(length.interval.lower), span(length.interval.upper));
         line(
             text,
             &format!(

@@ -10,6 +10,7 @@ use mpi::collective::{CommunicatorCollectives, Root, SystemOperation};
 use mpi::topology::{Color, Communicator, SimpleCommunicator};
 use rustix::thread::{sched_getaffinity, sched_setaffinity};
 use serde::{Deserialize, Serialize};
+use statistics::digest::{Digest, Summary};
 
 use super::counter::run_delay_ns;
 use super::detour::clock_limit_ns;
@@ -21,7 +22,6 @@ use super::quanta::{Stretch, saturated, touched};
 use super::record::{Allreduce, InjectedNoise, Late, NodeLate, Part, RankTimes, Row, TrainSeen, kind};
 use super::train::{Train, trains};
 use crate::clock::Clock;
-use crate::digest::{Digest, Summary};
 use crate::failure::Failure;
 use crate::header::{Header, Placement};
 use crate::outcome::{OutcomeError, Writer};

@@ -6,10 +6,10 @@
 //! there than would by chance. Detours in between, and pulses that were not seen, do no harm.
 
 use serde::{Deserialize, Serialize};
+use statistics::{Interval, bootstrap, median};
 use units::Confidence;
 
 use super::detour::Detour;
-use crate::statistics::{Interval, bootstrap, median};
 
 /// Detours of one class that are looked at: the first ones, when there are more.
 const N_CLASS_MAX: usize = 20_000;
@@ -99,7 +99,7 @@ fn train(grid: &Grid, members: &[usize], detours: &[Detour], seed: u64) -> Optio
     Some(Train {
         period: Estimate {
             value_ns: grid.period,
-            interval: Interval { low: grid.period - half, high: grid.period + half },
+            interval: Interval { lower: grid.period - half, upper: grid.period + half },
         },
         length: Estimate { value_ns: median(&lengths)?, interval: bootstrap(&lengths, median, Confidence::P95, seed)? },
         first_ns: grid.first,

@@ -194,7 +194,7 @@ proptest! {
             prop_assert!(segment.alpha_ns.is_finite() && segment.beta_ns_per_byte.is_finite(), "{:?}", segment);
             prop_assert!(segment.alpha_ns + segment.beta_ns_per_byte > 0.0, "{:?}", segment);
             for interval in [segment.alpha, segment.beta] {
-                prop_assert!(0.0 <= interval.low && interval.low <= interval.high && interval.high.is_finite(), "{:?}", segment);
+                prop_assert!(0.0 <= interval.lower && interval.lower <= interval.upper && interval.upper.is_finite(), "{:?}", segment);
             }
         }
     }

@@ -11,13 +11,13 @@ use mpi_measure::ace::record::{
 };
 use mpi_measure::ace::sizes::Sizes;
 use mpi_measure::clock::ClockQuality;
-use mpi_measure::digest::{Digest, Summary};
 use mpi_measure::header::{Header, Offset, Placement};
 use mpi_measure::outcome::{Outcome, Writer};
 use mpi_measure::work::Calibration;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, LogNormal};
+use statistics::digest::{Digest, Summary};
 use units::{ByteCount, Confidence, Timestamp};
 
 /// Cycles of a made run.

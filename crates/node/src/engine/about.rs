@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use sensor::{FAMILIES, Family, Signal};
+use signal::{FAMILIES, Family, Signal};
 use units::Timestamp;
 
 use crate::api;
@@ -111,7 +111,7 @@ impl About {
 
     pub(crate) fn kind(&self) -> api::Kind {
         match &self.origin {
-            Origin::Sensor { signal, .. } if signal.family().kind == sensor::Kind::Rate => api::Kind::Rate,
+            Origin::Sensor { signal, .. } if signal.family().kind == signal::Kind::Rate => api::Kind::Rate,
             _ => api::Kind::Gauge,
         }
     }

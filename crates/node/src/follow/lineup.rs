@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use sensor::{Family, Kind, Label, Range, Readings, Signal, Unit, family_of_signal};
+use signal::{Family, Kind, Label, Range, Readings, Signal, Unit, family_of_signal};
 use stream::{Carries, Description, SignalName};
 use units::span;
 
@@ -125,7 +125,7 @@ fn signal(host: &Arc<str>, name: &SignalName, id: String) -> Signal {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::select::Selection;
+    use signal::Selection;
 
     fn settings() -> FollowSettings {
         FollowSettings {

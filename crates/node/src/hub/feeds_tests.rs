@@ -4,11 +4,12 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use sensor::{Family, History, Host, Kind, Range, Readings, Signal, Source, Unit};
+use clock::Clock as _;
+use sensor::Host;
+use signal::{Family, History, Kind, Range, Readings, Signal, Source, Unit};
 use units::{Confidence, Timestamp};
 
 use super::{Hub, TimeRange};
-use crate::clock::{Clock as _, ManualClock};
 use crate::config::Config;
 use crate::feed::Feed;
 use crate::node::assemble;
@@ -74,7 +75,7 @@ impl Source for Exporter {
 }
 
 struct World {
-    clock: Arc<ManualClock>,
+    clock: Arc<clock::Manual>,
     hub: Arc<Hub>,
     sampler: Option<Sampler>,
     exporter: Exporter,
@@ -91,7 +92,7 @@ impl World {
             model: "LAST".parse().unwrap(),
             ..Config::default()
         };
-        let clock = Arc::new(ManualClock::at(wall));
+        let clock = Arc::new(clock::Manual::at(wall));
         let exporter = Exporter::default();
         let feed = Feed { name: "gpus".to_owned(), step: STEP, source: Box::new(exporter.clone()) };
         let plan = has_feed.then(|| feed.plan(&config.model));

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use predict::{Forecast, Interval, Predictor};
-use sensor::{Label, Signal};
 use series::steps_within;
+use signal::{Label, Signal};
 use units::{Confidence, Timestamp};
 
 use super::{Hub, QueryError, unknown};

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use sensor::{History, Signal};
+use signal::{History, Signal};
 use units::Timestamp;
 
 use super::Hub;

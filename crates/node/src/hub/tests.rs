@@ -5,12 +5,12 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use clock::Clock;
 use tempfile::TempDir;
 use units::{Confidence, Timestamp};
 
 use super::{GAUGE_HORIZONS, Hub, QueryError, TimeRange};
 use crate::api::{self, PushedSample};
-use crate::clock::{Clock, ManualClock};
 use crate::config::Config;
 use crate::node::assemble;
 use crate::sampler::Sampler;
@@ -26,7 +26,7 @@ fn at(seconds: i64) -> Timestamp {
 struct World {
     root: TempDir,
     config: Config,
-    clock: Arc<ManualClock>,
+    clock: Arc<clock::Manual>,
     hub: Arc<Hub>,
     sampler: Sampler,
     n_ticks: u32,
@@ -46,7 +46,7 @@ impl World {
             model: model.parse().unwrap(),
             ..Config::default()
         };
-        let clock = Arc::new(ManualClock::at(at(1_800_000_000)));
+        let clock = Arc::new(clock::Manual::at(at(1_800_000_000)));
         set_load(root.path(), 0);
         let (hub, sampler) = begin(&config, &clock);
         Self { root, config, clock, hub, sampler, n_ticks: 0 }
@@ -98,7 +98,7 @@ impl World {
     }
 }
 
-fn begin(config: &Config, clock: &Arc<ManualClock>) -> (Arc<Hub>, Sampler) {
+fn begin(config: &Config, clock: &Arc<clock::Manual>) -> (Arc<Hub>, Sampler) {
     let host = sensor::Host::open(&config.root).unwrap();
     let clock: Arc<dyn Clock> = clock.clone();
     let (hub, schedule) = assemble(config, &[], &host, Arc::clone(&clock)).unwrap();

@@ -4,7 +4,6 @@ use stream::Reader;
 use testkit::{PATIENCE, wait_until};
 
 use super::*;
-use crate::clock::ManualClock;
 
 const STEP: Duration = Duration::from_secs(1);
 
@@ -29,7 +28,7 @@ fn home() -> Home {
         model: "LAST".to_owned(),
         step: STEP,
         engine: Arc::new(Mutex::new(Engine::new("LAST".parse().unwrap(), STEP, 1))),
-        clock: Arc::new(ManualClock::at(at(0))),
+        clock: Arc::new(clock::Manual::at(at(0))),
     }
 }
 

@@ -7,12 +7,12 @@ use std::time::Duration;
 
 use prometheus::proto::{MetricFamily, MetricType};
 use remote_write::{Chunk, Kind};
+use signal::Selection;
 use units::Timestamp;
 
 use super::{Remote, RemoteWrite};
 use crate::exposition::Families;
 use crate::hub::{Hub, Metric, Tick};
-use crate::select::Selection;
 
 /// Chunks are this far apart at least, so that 100 ticks a second do not make 100 transactions.
 const PUT_EVERY: Duration = Duration::from_secs(1);

@@ -1,9 +1,9 @@
 //! The schedule on clocks that are late, set, slept through, and behind the stored labels.
 
+use clock::Clock;
 use proptest::prelude::*;
 
 use super::*;
-use crate::clock::{Clock, ManualClock};
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -16,13 +16,13 @@ fn millis(span: u64) -> Duration {
 }
 
 struct World {
-    clock: ManualClock,
+    clock: clock::Manual,
     schedule: Schedule,
 }
 
 impl World {
     fn start(wall: f64, last: Option<f64>) -> Self {
-        let clock = ManualClock::at(at(wall));
+        let clock = clock::Manual::at(at(wall));
         let schedule = Schedule::start(SECOND, clock.monotonic(), clock.wall(), last.map(at));
         Self { clock, schedule }
     }
@@ -169,7 +169,7 @@ proptest! {
         events in prop::collection::vec((0_u64..4000, prop::option::weighted(0.2, -20_000_i64..20_000)), 1..80),
     ) {
         let wall = Timestamp::from_nanos(1_000_000_000_000 + start);
-        let clock = ManualClock::at(wall);
+        let clock = clock::Manual::at(wall);
         let last = last.map(|last| Timestamp::from_nanos(1_000_000_000_000 + last));
         let mut schedule = Schedule::start(SECOND, clock.monotonic(), clock.wall(), last);
         let mut previous = last;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rusqlite::{Connection, OptionalExtension, Row as SqlRow, params};
-use sensor::{Family, Kind, Range, Signal, Unit};
+use signal::{Family, Kind, Range, Signal, Unit};
 use units::Timestamp;
 
 use super::{MINUTE, minute_of};

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::net::TcpListener;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use http_client::Login;
 use remote_write::{Chunk, Place, Settings, Writer};
-use sensor::http::Login;
 use testkit::{PATIENCE, wait_until};
 use units::Timestamp;
 
@@ -93,7 +93,7 @@ fn a_yes_without_an_end_is_a_yes() {
 #[test]
 fn a_server_that_asks_for_time_gets_it() {
     let server = Server::start(&[Answer::Says(429, "Retry-After: 2\r\n", "")], |_| TAKES);
-    let begun = Instant::now();
+    let begun = clock::instant();
     let writer = Writer::start(&settings(&server.url), &Place::Memory).unwrap();
     put(&writer, &[1.0]);
     wait_for_empty(&writer);

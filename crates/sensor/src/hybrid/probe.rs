@@ -65,9 +65,9 @@ impl Probe for SpinningProbe {
 fn spin(span: Duration) -> io::Result<Probed> {
     let limit_s = span.as_secs() + 2;
     let script = format!("ulimit -t {limit_s}; while :; do :; done");
-    let start = Instant::now();
+    let start = clock::instant();
     let mut shell = Command::new("/bin/sh").args(["-c", &script]).stdin(Stdio::null()).stdout(Stdio::null()).spawn()?;
-    thread::sleep(span);
+    clock::sleep(span);
     let probed = measure(&mut shell, start);
     let killed = shell.kill();
     shell.wait()?;
@@ -99,7 +99,7 @@ mod tests {
 
     #[test]
     fn a_probe_that_was_killed_says_so() {
-        let start = Instant::now();
+        let start = clock::instant();
         let mut shell = Command::new("/bin/sh").args(["-c", "kill -9 $$"]).spawn().unwrap();
         shell.wait().unwrap();
         assert!(measure(&mut shell, start).is_err());

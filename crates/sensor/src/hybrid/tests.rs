@@ -2,7 +2,7 @@
 
 use std::{collections::VecDeque, io};
 
-use crate::Readings;
+use signal::Readings;
 
 use super::*;
 

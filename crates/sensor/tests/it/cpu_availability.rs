@@ -3,9 +3,8 @@
 //! Each host is read once a second for half a minute, so that what was before does not count any more: exponentials of
 //! 5 seconds leave 0.25 % of it, and the tolerances are that.
 
-use std::time::Instant;
-
-use sensor::{Host, Readings};
+use sensor::Host;
+use signal::Readings;
 use testkit::{PATIENCE, wait_until};
 
 use crate::scene::{Values, Written, read};
@@ -360,7 +359,7 @@ fn a_process_that_is_gone_is_soon_forgotten() {
 fn this_host_promises_no_more_than_it_has() {
     let mut host = Host::open("/".as_ref()).unwrap();
     let mut readings = Readings::default();
-    let start = Instant::now();
+    let start = clock::instant();
     let value = |readings: &Readings, id: &str| {
         readings.iter().find(|(signal, _)| signal.id().as_ref() == id).map(|(_, value)| value)
     };

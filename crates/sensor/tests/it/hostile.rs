@@ -1,7 +1,8 @@
 //! Whatever the files say, a reading is finite and in its range, and nothing panics.
 
 use proptest::{collection::vec, prelude::*, sample::select};
-use sensor::{Host, Readings};
+use sensor::Host;
+use signal::Readings;
 
 use crate::scene::{Written, read};
 

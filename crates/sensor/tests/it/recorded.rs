@@ -3,7 +3,8 @@
 use std::fmt::Write;
 
 use expect_test::expect_file;
-use sensor::{Host, Readings};
+use sensor::Host;
+use signal::Readings;
 
 use crate::scene::{Recorded, Values, Written, check, check_all, read, testdata};
 

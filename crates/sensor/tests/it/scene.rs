@@ -8,7 +8,8 @@ use std::{
     time::Duration,
 };
 
-use sensor::{Host, Readings};
+use sensor::Host;
+use signal::Readings;
 use tempfile::TempDir;
 
 /// What one tick gave, by the ids of the signals.

@@ -2,7 +2,8 @@
 
 use std::error::Error;
 
-use sensor::{Host, OpenError, ReadError, Readings};
+use sensor::{Host, OpenError, ReadError};
+use signal::Readings;
 
 use crate::scene::{Written, read};
 

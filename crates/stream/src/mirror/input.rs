@@ -9,7 +9,7 @@ use tokio::io::AsyncReadExt;
 use tokio::net::UdpSocket;
 use tokio::task::JoinSet;
 
-use super::backoff::Backoff;
+use super::reconnecting;
 use super::{At, Core, Handler};
 use crate::endpoint::{Endpoint, Place, Replay};
 use crate::error::ReadError;
@@ -33,7 +33,7 @@ pub(super) enum Damage {
 
 /// Reads a source, again and again where it can be had again.
 pub(super) async fn run<H: Handler>(core: Core<H>, mut endpoint: Endpoint, at: At) {
-    let mut backoff = Backoff::new();
+    let mut backoff = reconnecting();
     loop {
         match transport::open_source(&endpoint, &at.security).await {
             Ok(source) => {
@@ -53,7 +53,7 @@ pub(super) async fn run<H: Handler>(core: Core<H>, mut endpoint: Endpoint, at: A
             }
             Err(error) => at.counters.note(&error),
         }
-        backoff.pause().await;
+        tokio::time::sleep(backoff.next_wait()).await;
     }
 }
 

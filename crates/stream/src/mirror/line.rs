@@ -9,10 +9,10 @@ use std::sync::Arc;
 use bytes::BytesMut;
 use tokio::sync::Notify;
 
-use super::backoff::Backoff;
 use super::input::{Damage, read_bytes};
 use super::output::write_bytes;
 use super::queue::{Chunk, Queue, Taker, queue};
+use super::reconnecting;
 use super::{At, Core, Handler};
 use crate::counters::Counters;
 use crate::endpoint::{Backlog, Endpoint, Overflow, Role};
@@ -125,7 +125,7 @@ pub(super) fn run_connected<H: Handler>(core: Core<H>, endpoint: Endpoint, at: A
 }
 
 async fn connected<H: Handler>(core: Core<H>, endpoint: Endpoint, mut taker: Taker, at: At) {
-    let mut backoff = Backoff::new();
+    let mut backoff = reconnecting();
     loop {
         match transport::connect(&endpoint, &at.security).await {
             Ok(connection) => {
@@ -137,7 +137,7 @@ async fn connected<H: Handler>(core: Core<H>, endpoint: Endpoint, mut taker: Tak
             }
             Err(error) => note(Err::<(), OpenError>(error), &at),
         }
-        backoff.pause().await;
+        tokio::time::sleep(backoff.next_wait()).await;
     }
 }
 

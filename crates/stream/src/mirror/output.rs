@@ -15,10 +15,10 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
-use super::backoff::Backoff;
 use super::line::Line;
 use super::publish::{self, Outbox};
 use super::queue::{Chunk, Queue, Taker, queue};
+use super::reconnecting;
 use super::server::{N_CONNECTIONS_MAX, next_visitor, welcome};
 use super::{At, Core, Handler, InputId};
 use crate::counters::Counters;
@@ -204,7 +204,7 @@ pub(super) async fn run_target<H: Handler>(
     at: At,
     mut stopped: watch::Receiver<bool>,
 ) {
-    let mut backoff = Backoff::new();
+    let mut backoff = reconnecting();
     let mut outbox = Outbox::new();
     let mut is_stopped = false;
     while !is_stopped {
@@ -220,7 +220,7 @@ pub(super) async fn run_target<H: Handler>(
             Err(error) => at.counters.note(&error),
         }
         tokio::select! {
-            () = backoff.pause() => {}
+            () = tokio::time::sleep(backoff.next_wait()) => {}
             _ = stopped.wait_for(|is_stopped| *is_stopped) => is_stopped = true,
         }
     }

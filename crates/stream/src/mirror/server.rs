@@ -14,7 +14,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::sync::oneshot;
 use tokio::task::JoinSet;
 
-use super::backoff::Backoff;
+use super::reconnecting;
 use super::{At, Core, Handler};
 use crate::endpoint::{Endpoint, Place};
 use crate::error::ReadError;
@@ -193,7 +193,7 @@ pub(super) async fn serve_subject<H: Handler>(core: Core<H>, endpoint: Endpoint,
     let Place::Nats(place) = &endpoint.place else {
         unreachable!("whatever else is a server listens");
     };
-    let mut backoff = Backoff::new();
+    let mut backoff = reconnecting();
     loop {
         let served = async {
             let link = Link::open(&endpoint, &at.security, Broken::StaysBroken).await.map_err(io::Error::other)?;
@@ -205,7 +205,7 @@ pub(super) async fn serve_subject<H: Handler>(core: Core<H>, endpoint: Endpoint,
         if let Err(error) = served.await {
             at.counters.note(&error);
         }
-        backoff.pause().await;
+        tokio::time::sleep(backoff.next_wait()).await;
     }
 }
 

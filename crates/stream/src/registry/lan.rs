@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use mdns_sd::{ResolvedService, ServiceDaemon, ServiceEvent, ServiceInfo};
 
-use super::{Announcement, N_FOUND_MAX, NAME_BYTES_MAX, RegistryError, now_ns};
+use super::{Announcement, N_FOUND_MAX, NAME_BYTES_MAX, RegistryError};
 use crate::endpoint::{Endpoint, Host, Place};
 use crate::message::Carries;
 
@@ -164,7 +164,7 @@ fn announcement(service: &ResolvedService) -> Option<Announcement> {
         addresses,
         servers,
         pid: text("pid")?.parse().ok()?,
-        heartbeat_ns: now_ns(),
+        heartbeat_ns: clock::now().as_nanos(),
     })
 }
 

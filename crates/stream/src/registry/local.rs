@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::process::{Pid, getuid, test_kill_process};
 
-use super::{Announcement, N_FOUND_MAX, RegistryError, SILENCE, now_ns};
+use super::{Announcement, N_FOUND_MAX, RegistryError, SILENCE};
 
 /// Longer, and it was not written here: 4,096 signals have a hundred characters each.
 const FILE_BYTES_MAX: u64 = 512 << 10;
@@ -69,7 +69,7 @@ fn read(path: &Path) -> Option<Announcement> {
 
 /// A process that is there and says nothing hangs, or has got the number of one that is no more.
 fn is_alive(announcement: &Announcement) -> bool {
-    let age_ns = now_ns().saturating_sub(announcement.heartbeat_ns);
+    let age_ns = clock::now().as_nanos().saturating_sub(announcement.heartbeat_ns);
     is_process(announcement.pid) && u128::try_from(age_ns).is_ok_and(|age_ns| age_ns < SILENCE.as_nanos())
 }
 
@@ -112,7 +112,7 @@ mod tests {
             addresses: vec!["tcp:127.0.0.1:5011".to_owned()],
             servers: vec![],
             pid,
-            heartbeat_ns: now_ns(),
+            heartbeat_ns: clock::now().as_nanos(),
         }
     }
 
@@ -138,7 +138,8 @@ mod tests {
         let streams = folder.path().join("streams");
         // No kernel gives so high a number.
         let _dead = announce(Some(&streams), &announcement(0x3fff_fffe), None).unwrap();
-        let silent = Announcement { heartbeat_ns: now_ns() - 11_000_000_000, ..announcement(std::process::id()) };
+        let silent =
+            Announcement { heartbeat_ns: clock::now().as_nanos() - 11_000_000_000, ..announcement(std::process::id()) };
         let _silent = announce(Some(&streams), &silent, None).unwrap();
         fs::write(streams.join("letter.json"), "Dear reader").unwrap();
         assert_eq!((find(Some(&streams)).unwrap(), n_files(&streams)), (vec![], 1));

@@ -34,7 +34,8 @@ fn a_stream_is_found_by_name_host_signal_and_goes_with_its_component() {
     );
     assert_eq!(all[0].addresses, [writer.address()]);
     let is_found = |stream: Option<&str>, host: Option<&str>, signal: Option<&str>, model: Option<&str>| {
-        let [stream, host, signal, model] = [stream, host, signal, model].map(|text| text.map(str::to_owned));
+        let [stream, host, signal, model] =
+            [stream, host, signal, model].map(|text| text.map(|text| text.parse().unwrap()));
         !found(&Query { stream, host, signal, model }, &security).is_empty()
     };
     assert!(is_found(Some("lo*"), Some("pyramid"), Some("load.*"), None));

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 use series::Series;
-use series::statistics::{self, Kpss, PoxPoint, StatisticError, Verdict, Whiteness};
+use statistics::{Kpss, PoxPoint, StatisticError, Verdict, Whiteness};
 use units::{Timestamp, span};
 
 use crate::command::noise::{Noise, Straightness};

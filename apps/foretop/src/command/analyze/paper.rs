@@ -2,8 +2,10 @@
 
 use std::io::Write;
 
+use text::figure::six_digits;
+use text::{Align, Table};
+
 use super::analysis::{Analysis, Test};
-use crate::text::{Align, Table, six_digits};
 
 /// Writes the figures, then a table for each kind that there are several of.
 ///
@@ -15,7 +17,7 @@ pub fn write(out: &mut dyn Write, analysis: &Analysis) -> anyhow::Result<()> {
     }
     for table in [hurst(analysis), aggregated(analysis), correlations(analysis)].into_iter().flatten() {
         writeln!(out)?;
-        table.write(out)?;
+        write!(out, "{table}")?;
     }
     for (idx, reason) in analysis.unavailable.iter().enumerate() {
         let space = if idx == 0 { "\n" } else { "" };

@@ -1,7 +1,7 @@
 //! An analysis to look at: correlations, spectrum and pox plot side by side.
 
 use picture::{Axis, Chart, Frame, Mark, Picture, Place, Scale};
-use series::statistics::{Line, Periodogram};
+use statistics::{Line, Periodogram};
 
 use super::analysis::Analysis;
 

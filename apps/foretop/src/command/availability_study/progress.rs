@@ -3,12 +3,12 @@
 use std::io::{self, IsTerminal, Write};
 use std::time::Duration;
 
-use study::{Event, Length, Outcome, Test};
+use availability_study::{Event, Length, Outcome, Test};
+use text::printable;
 use units::span;
 
 use super::whole_seconds;
 use crate::command::replay::eprintln_line as say;
-use crate::text::printable;
 
 /// What is shown while a study runs.
 pub struct Progress {

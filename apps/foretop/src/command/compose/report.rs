@@ -6,10 +6,10 @@ use std::time::SystemTime;
 use anyhow::Result;
 use compose::{ComponentStatus, State};
 use serde::Serialize;
+use text::printable;
 use units::Timestamp;
 
 use super::{End, REPORT_EVERY, Running};
-use crate::text::printable;
 
 /// One line of `--json`.
 #[derive(Serialize)]

@@ -12,11 +12,12 @@ use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::Line;
 use ratatui::widgets::{Cell, Row, Table};
 use ratatui::{DefaultTerminal, Frame};
+use text::figure;
+use text::printable;
 
 use super::report::word;
 use super::{End, Running};
-use crate::quantity;
-use crate::text::{printable, wants_colour};
+use crate::terminal::wants_colour;
 
 /// Figures come once a second, and nobody reads them more often.
 const FRAME: Duration = Duration::from_millis(250);
@@ -100,7 +101,7 @@ fn row(status: &ComponentStatus) -> Row<'static> {
         short.to_owned(),
         rate(status.in_per_second),
         rate(status.out_per_second),
-        quantity::format_short(status.backlog_bytes as f64, "bytes"),
+        figure::format_short(status.backlog_bytes as f64, "bytes"),
         status.dropped.to_string(),
         status.restarts.to_string(),
         status.latency.as_deref().map_or_else(|| NOTHING.to_owned(), printable),

@@ -5,10 +5,10 @@ use std::path::PathBuf;
 
 use clap::Args;
 use crossval::{Comparison, Results};
+use text::{Align, Table};
 
 use super::MetricName;
 use crate::cli::examples;
-use crate::text::{Align, Table};
 
 /// Compare the cases that two campaigns have in common
 ///
@@ -52,6 +52,6 @@ impl CompareCases {
                 format!("{:.3}", row.p_value),
             ]);
         }
-        Ok(table.write(out)?)
+        Ok(write!(out, "{table}")?)
     }
 }

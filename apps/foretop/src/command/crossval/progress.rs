@@ -4,10 +4,10 @@ use std::io::{self, IsTerminal, Write};
 use std::time::{Duration, Instant};
 
 use crossval::{Campaign, Progress};
+use text::printable;
 use units::span;
 
 use crate::command::replay::eprintln_line as say;
-use crate::text::printable;
 
 /// Models shown on a terminal.
 const N_SHOWN: usize = 5;

@@ -6,8 +6,8 @@ use anyhow::Context;
 use clap::ValueEnum;
 use predict::{Ranked, Spec};
 use serde::Serialize;
-
-use crate::text::{Align, Table, six_digits};
+use text::figure::six_digits;
+use text::{Align, Table};
 
 /// Text shows the best ones; JSON has all.
 const N_SHOWN_MAX: usize = 20;
@@ -67,7 +67,7 @@ impl Ranking {
         for Row { model, score, .. } in self.ranking.iter().take(n_ranked.min(N_SHOWN_MAX)) {
             table.row([model.clone(), score.map_or_else(String::new, six_digits)]);
         }
-        table.write(out)?;
+        write!(out, "{table}")?;
         if n_ranked > N_SHOWN_MAX {
             writeln!(out, "and {} more", n_ranked - N_SHOWN_MAX)?;
         }

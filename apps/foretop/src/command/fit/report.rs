@@ -4,10 +4,11 @@ use std::io::Write;
 
 use predict::{Inference, Model};
 use serde::Serialize;
-use series::statistics::{self, StatisticError, Whiteness};
+use statistics::{StatisticError, Whiteness};
+use text::figure::six_digits;
+use text::{Align, Table};
 
 use crate::command::noise::{Noise, Straightness};
-use crate::text::{Align, Table, six_digits};
 
 /// A fitted model, its coefficients, and what its errors look like.
 #[derive(Debug, Serialize)]
@@ -66,7 +67,7 @@ impl Report {
         writeln!(out, "{}, fitted to {} samples{gaps}", self.model, self.n_samples)?;
         if !self.parameters.is_empty() {
             writeln!(out)?;
-            self.table().write(out)?;
+            write!(out, "{}", self.table())?;
         }
         writeln!(out)?;
         for (name, sentence) in self.sentences() {

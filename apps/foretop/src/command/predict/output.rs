@@ -5,9 +5,9 @@ use std::io::Write;
 use predict::{Forecast, Model};
 use serde::Serialize;
 use series::Series;
+use text::figure::six_digits;
+use text::{Align, Table};
 use units::{Confidence, Timestamp};
-
-use crate::text::{Align, Table, six_digits};
 
 /// What was fitted to what, and what it says.
 #[derive(Debug, Serialize)]
@@ -81,7 +81,7 @@ impl Prediction {
         for lead in &self.forecast {
             table.row(lead.cells(six_digits));
         }
-        Ok(table.write(out)?)
+        Ok(write!(out, "{table}")?)
     }
 
     /// No cell holds a comma or a quote, so none needs quoting.

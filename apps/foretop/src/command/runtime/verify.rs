@@ -7,11 +7,11 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use serde::Serialize;
+use text::{Align, Table};
 use units::span;
 
 use super::{Job, task, time};
 use crate::client::Client;
-use crate::text::{Align, Table};
 
 /// Specified in docs/formats/cli.md.
 #[derive(Debug, Serialize)]
@@ -87,7 +87,7 @@ impl Verified {
             table.row(times.into_iter().chain([inside.to_owned()]));
         }
         writeln!(out, "{}", self.heading)?;
-        table.write(out)?;
+        write!(out, "{table}")?;
         writeln!(out, "{} of {} inside", self.n_inside, self.tasks.len())?;
         Ok(())
     }

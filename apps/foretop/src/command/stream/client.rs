@@ -12,12 +12,12 @@ use clap::Args;
 use component::{Latencies, Watch};
 use serde::Serialize;
 use stream::{Message, Mirror};
+use text::figure;
 use units::Timestamp;
 
 use super::line::Lines;
 use super::wiring::Wiring;
 use crate::cli::{TextOrJson, examples};
-use crate::quantity;
 
 /// Print any stream, a line for each message
 #[derive(Args)]
@@ -136,12 +136,12 @@ impl Arrivals {
         if format == TextOrJson::Json {
             return Ok(writeln!(out, "{}", serde_json::to_string(&report)?)?);
         }
-        let seconds = |value| quantity::format(value, "seconds");
+        let seconds = |value| figure::format(value, "seconds");
         writeln!(
             out,
             "{} messages, {} per second; age at arrival: least {}, median {}, 99th percentile {}, greatest {}",
             report.n,
-            quantity::number(report.per_second),
+            figure::number(report.per_second),
             seconds(report.min_seconds),
             seconds(report.median_seconds),
             seconds(report.p99_seconds),

@@ -4,35 +4,37 @@ use std::io::Write;
 use std::time::Duration;
 
 use clap::Args;
+use signal::Glob;
 use stream::registry::{Announcement, Query, Registry, find};
+use text::printable;
 use units::span;
 
 use super::broker::Broker;
 use crate::cli::examples;
 use crate::failure::OrUsage;
-use crate::text::{printable, write_json};
+use crate::terminal::write_json;
 
 /// Find running streams on this host, on the local network, and by a NATS server
 ///
-/// Patterns are those of a shell: load.* is every signal that begins so.
+/// In a pattern `*` stands for any text and `?` for one character: load.* is every signal that begins so.
 #[derive(Args)]
 #[command(after_help = examples(&["foretop stream find", "foretop stream find --signal 'load.*' --model 'AR(*)' --json"]))]
 pub struct Find {
     /// What the stream is called
     #[arg(long, value_name = "PATTERN")]
-    name: Option<String>,
+    name: Option<Glob>,
 
     /// Whose signals
     #[arg(long, value_name = "PATTERN")]
-    stream_host: Option<String>,
+    stream_host: Option<Glob>,
 
     /// A signal that it has
     #[arg(long, value_name = "PATTERN")]
-    signal: Option<String>,
+    signal: Option<Glob>,
 
     /// What it is forecast with
     #[arg(long, value_name = "PATTERN")]
-    model: Option<String>,
+    model: Option<Glob>,
 
     /// Look on this host only
     #[arg(long)]

@@ -4,9 +4,9 @@ use std::fmt::Write as _;
 
 use serde::Serialize;
 use stream::{Carries, Description, Message};
+use text::printable;
 
 use crate::cli::TextOrJson;
-use crate::text::printable;
 
 /// Writes messages as lines; it remembers what the stream carries.
 #[derive(Debug)]

@@ -5,8 +5,7 @@ use std::time::Duration;
 
 use anyhow::Context;
 use clap::Args;
-use pool::load::Load;
-use pool::{Config, Server};
+use component::pool::{Config, Server, Traffic};
 use predict::Spec;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
@@ -100,7 +99,7 @@ pub struct PoolLoad {
 
 impl PoolLoad {
     pub fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
-        let load = Load {
+        let traffic = Traffic {
             prefix: "foretop.samples".to_owned(),
             n_hosts: self.hosts,
             n_signals: self.signals,
@@ -110,7 +109,7 @@ impl PoolLoad {
         };
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let mut n_sent = 0_u64;
-        runtime.block_on(load.run(&self.broker.security(), |_| n_sent += 1))?;
+        runtime.block_on(traffic.run(&self.broker.security(), |_| n_sent += 1))?;
         writeln!(out, "{n_sent} messages")?;
         Ok(())
     }

@@ -7,12 +7,13 @@ use clap::Args;
 use component::OneOff;
 use predict::Spec;
 use stream::{Answer, Ask, Endpoint, Forecast, Message, Mirror};
+use text::figure::six_digits;
 
 use super::question::{Question, unexpected};
 use super::wiring::Wiring;
 use crate::cli::examples;
 use crate::command::predict::Source;
-use crate::text::{six_digits, write_json};
+use crate::terminal::write_json;
 
 /// Fit models to samples that are sent along, and answer with forecasts
 #[derive(Args)]

@@ -6,9 +6,10 @@ use std::time::Duration;
 
 use anyhow::Context;
 use clap::Args;
-use component::{Meter, Selection, SensorServer, SourceMeter, Synthetic};
+use component::{Meter, SensorServer, SourceMeter, Synthetic};
+use feed::transfer::{SharedToken, TransferSettings, TransferSource};
 use sensor::Host;
-use sensor::flow::transfer::{SharedToken, TransferSettings, TransferSource};
+use signal::Selection;
 use stream::{Mirror, Token};
 use units::span;
 
@@ -110,7 +111,7 @@ impl SensorArgs {
             [] => (Host::open_load(&self.root)?, &["load.*".to_owned()][..]),
             globs => (Host::open(&self.root)?, globs),
         };
-        Ok(Box::new(SourceMeter::new(Box::new(host), Selection::new(globs).or_usage()?)))
+        Ok(Box::new(SourceMeter::new(Box::new(host), Selection::new(globs, &[]).or_usage()?)))
     }
 }
 
@@ -130,7 +131,7 @@ impl FlowServer {
         let token = shared_token(token.context("transfers need a token: give --token-file").or_usage()?).or_usage()?;
         let settings = TransferSettings::new(&self.peer.name, &self.peer.address, token);
         let source = TransferSource::new(settings).or_usage()?;
-        let meter = SourceMeter::new(Box::new(source), Selection::new(&["*"]).expect("this is a glob"));
+        let meter = SourceMeter::new(Box::new(source), Selection::default());
         let stream = self.wiring.name.clone().unwrap_or_else(|| format!("flow.{}", self.peer.name));
         let mirror = SensorServer::mirror_elsewhere("flow-server", stream, self.wiring.host(), self.step, meter)?;
         self.wiring.run("flow-server", mirror, None, out).map(drop)

@@ -4,10 +4,11 @@ use std::io::Write;
 
 use clap::Args;
 use stream::{Answer, Ask, Endpoint};
+use text::printable;
 
 use super::question::{Question, unexpected};
 use crate::cli::examples;
-use crate::text::{printable, write_json};
+use crate::terminal::write_json;
 
 /// Show how a component is: what it says of itself, and what happened at its endpoints
 #[derive(Args)]

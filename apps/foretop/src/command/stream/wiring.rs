@@ -11,11 +11,11 @@ use clap::builder::FalseyValueParser;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use stream::{ClientTls, Endpoint, Handler, Mirror, Place, Role, Security, ServerTls, Token};
+use text::printable;
 
 use super::broker::Broker;
 use crate::command::up::start_log;
 use crate::failure::OrUsage;
-use crate::text::printable;
 
 /// What protects connections.
 #[derive(Args, Clone, Debug)]

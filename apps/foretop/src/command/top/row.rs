@@ -3,10 +3,10 @@
 use std::collections::VecDeque;
 
 use node::api;
+use text::printable;
 use units::Timestamp;
 
 use super::band::{Band, Point};
-use crate::text::printable;
 
 /// Samples kept of each signal: as wide as the widest terminal, and ten minutes of a signal each second.
 pub const HISTORY_MAX: usize = 600;

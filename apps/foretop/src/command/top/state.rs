@@ -5,9 +5,9 @@ use std::ops::Bound;
 
 use clap::ValueEnum;
 use node::api;
+use text::printable;
 
 use super::row::Row;
-use crate::text::printable;
 
 /// The leads that the node is asked for, in steps.
 pub const LEADS: [usize; 7] = [1, 2, 5, 10, 20, 30, 60];

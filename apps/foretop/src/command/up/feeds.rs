@@ -8,9 +8,9 @@ mod transfer;
 
 use std::time::Duration;
 
+use feed::transfer::ResponderSettings;
 use node::Feed;
-use sensor::Source;
-use sensor::flow::transfer::ResponderSettings;
+use signal::Source;
 
 pub use query::{NamedExpression, QuerySection};
 pub use scrape::ScrapeSection;

@@ -5,8 +5,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::Context;
-use node::{RemoteWrite, Selection};
+use node::RemoteWrite;
 use serde::{Deserialize, Serialize};
+use signal::Selection;
 use units::span;
 
 use super::settings::{Settings, login, span_text};

@@ -9,11 +9,12 @@ use std::time::Duration;
 
 use anyhow::{Context, bail};
 use etcetera::BaseStrategy;
-use node::{Config, Selection, Token};
+use http_client::Login;
+use node::{Config, Token};
 use predict::Spec;
 use sensor::HybridSettings;
-use sensor::http::Login;
 use serde::{Deserialize, Serialize};
+use signal::Selection;
 
 use super::feeds::{QuerySection, ResponderSection, ScrapeSection, SnmpSection, TransferSection};
 use super::remote_write::RemoteWriteSection;

@@ -5,8 +5,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::{Context, bail};
-use node::{FollowSettings, Outgoing, OutletSettings, Selection, Token};
+use node::{FollowSettings, Outgoing, OutletSettings, Token};
 use serde::{Deserialize, Serialize};
+use signal::Selection;
 use stream::registry::Registry;
 use stream::{ClientTls, Endpoint, NatsServer, Security, ServerTls};
 

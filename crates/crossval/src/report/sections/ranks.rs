@@ -1,12 +1,13 @@
 //! Mean ranks over windows that all models were judged on, and which of them chance could have told apart.
 
+use statistics::critical_difference;
+
 use crate::report::SIGNIFICANCE;
 use crate::report::charts;
 use crate::report::document::{Block, heading, paragraph, table};
 use crate::report::figure::p_value;
 use crate::report::verdict::Verdict;
 use crate::results::Results;
-use crate::statistics::critical_difference;
 
 pub(super) fn ranks(results: &Results, verdicts: &[Verdict]) -> Vec<Block> {
     let mut blocks = vec![heading(2, "Mean ranks")];

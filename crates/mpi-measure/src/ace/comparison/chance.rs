@@ -7,11 +7,11 @@
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Beta, Distribution};
+use statistics::digest::Summary;
+use statistics::{Interval, quantile_of_sorted, sorted};
 use units::Confidence;
 
 use super::Figure;
-use crate::digest::Summary;
-use crate::statistics::{Interval, quantile_of_sorted, sorted};
 
 /// Tails are thin where many intervals share a confidence, so that there are more draws than elsewhere.
 const N_DRAWS: usize = 20_000;
@@ -26,7 +26,7 @@ pub(super) fn ratio(before: &Summary, after: &Summary, figure: Figure, confidenc
     let ratios = sorted(&ratios);
     let tail = 0.5 - 0.5 * confidence.probability();
     let at = |share| quantile_of_sorted(&ratios, share).unwrap_or(f64::NAN);
-    Interval { low: at(tail) * (1.0 - RESOLUTION), high: at(1.0 - tail) * (1.0 + RESOLUTION) }
+    Interval { lower: at(tail) * (1.0 - RESOLUTION), upper: at(1.0 - tail) * (1.0 + RESOLUTION) }
 }
 
 fn draws(summary: &Summary, figure: Figure, chance: &mut ChaCha8Rng) -> Vec<f64> {
@@ -59,7 +59,7 @@ fn quantile(summary: &Summary, at: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::digest::Digest;
+    use statistics::digest::Digest;
 
     fn summary(spans: impl IntoIterator<Item = u64>) -> Summary {
         let mut digest = Digest::default();
@@ -81,7 +81,7 @@ mod tests {
             let even = summary((0..n).map(|idx| 1_000_000 + idx * 1_000_000 / n));
             let interval = ratio(&even, &even, Figure::Median, Confidence::P95, 1);
             assert!(interval.contains(1.0), "{interval:?}");
-            interval.high - interval.low
+            interval.upper - interval.lower
         };
         let (few, many) = (width(100), width(10_000));
         // Uniform from 1 to 2: the median of 100 is off by 0.05, that of 10,000 by 0.005, both by 1.5 and in both results.

@@ -7,11 +7,11 @@ use std::collections::BTreeMap;
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
+use statistics::median;
 use units::{ByteCount, Confidence};
 
 use super::{Change, Figure, Subject, shared};
 use crate::ace::record::SweepResult;
-use crate::statistics::median;
 
 /// Runs of each result, of which a rank test at 95 % can say anything: of 4 and 4, one order in 35 is as extreme as the most extreme on either side.
 const N_RUNS_MIN: usize = 4;

@@ -8,10 +8,9 @@ use std::ops::Range;
 
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
+use statistics::{Interval, N_RESAMPLES, quantile_of_sorted, sorted};
 use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
 use units::Confidence;
-
-use crate::statistics::{Interval, N_RESAMPLES, quantile_of_sorted, sorted};
 
 use super::Size;
 use super::line::Line;
@@ -85,5 +84,5 @@ fn middle(values: &[f64], confidence: Confidence) -> Interval {
     let tail = 0.5 - 0.5 * confidence.probability();
     let sorted = sorted(values);
     let at = |share: f64| quantile_of_sorted(&sorted, share).unwrap_or(f64::NAN);
-    Interval { low: at(tail), high: at(1.0 - tail) }
+    Interval { lower: at(tail), upper: at(1.0 - tail) }
 }

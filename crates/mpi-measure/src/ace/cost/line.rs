@@ -1,6 +1,6 @@
 //! One line through some sizes, which neither a wild size moves nor noise bends below zero.
 
-use crate::statistics::median;
+use statistics::median;
 
 use super::{NORMAL_MAD, Size};
 

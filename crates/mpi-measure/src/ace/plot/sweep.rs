@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 
 use picture::{Axis, Colour, Mark, Picture, Scale};
+use statistics::median;
 use units::ByteCount;
 
 use super::panel::{Panel, beside};
 use crate::ace::pattern::{Mode, Pattern};
 use crate::ace::record::SweepResult;
-use crate::statistics::median;
 
 /// Errors below this, in percent, are drawn as this: no clock tells them from none.
 const ERROR_MIN: f64 = 0.01;

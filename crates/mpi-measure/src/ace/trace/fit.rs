@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::num::NonZeroU64;
 
 use serde::Serialize;
+use statistics::median;
 
 use super::call::{Call, Collective};
 use super::cycles::Cycles;
@@ -12,7 +13,6 @@ use super::{Row, Trace, sizes};
 use crate::Rank;
 use crate::ace::application::{Application, Load, Span};
 use crate::ace::pattern::{Mode, Pattern};
-use crate::statistics::median;
 
 /// What loads an emulated application takes, in percent.
 pub(super) const LOAD_MIN: f64 = 1.0;

@@ -1,8 +1,9 @@
 //! How long tasks take, as `GET /api/v1/runtime` says.
 
+use node::Config;
 use node::api::ErrorCode::{BadParameter, UnknownSeries};
 use node::api::RunTime;
-use node::{Config, Selection};
+use signal::Selection;
 
 use super::Host;
 

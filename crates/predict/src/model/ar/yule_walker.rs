@@ -28,7 +28,7 @@ fn products(deviations: &[f64], order: usize) -> Vec<f64> {
 
 /// The same by FFT.
 fn fast_products(deviations: &[f64], order: usize) -> Vec<f64> {
-    let mut products = series::statistics::autocovariances(deviations, order);
+    let mut products = statistics::autocovariances(deviations, order);
     products.iter_mut().for_each(|mean| *mean *= deviations.len() as f64);
     products
 }

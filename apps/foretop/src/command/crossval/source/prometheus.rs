@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use anyhow::{Context, ensure};
 use crossval::Trace;
-use sensor::{PastSeries, Query, QuerySettings};
+use feed::{PastSeries, Query, QuerySettings};
 use units::Timestamp;
 
 use crate::failure::OrUsage;

@@ -5,10 +5,10 @@ use ratatui::layout::Rect;
 use ratatui::symbols::Marker;
 use ratatui::text::Line;
 use ratatui::widgets::canvas::{Canvas, Line as Segment};
+use text::figure;
 
 use super::super::band::Band;
 use super::palette::Palette;
-use crate::quantity;
 
 /// Room for the figures of the vertical scale.
 const LABEL_WIDTH: u16 = 11;
@@ -92,13 +92,13 @@ fn draw_scales(
     let last = plot.height - 1;
     for y in [0, last / 2, last] {
         let share = f64::from(y) / f64::from(last.max(1));
-        let label = quantity::format_short(top - share * (top - bottom), chart.unit);
+        let label = figure::format_short(top - share * (top - bottom), chart.unit);
         let line = Line::styled(format!("{label:>width$}", width = usize::from(LABEL_WIDTH)), palette.dim);
         frame.render_widget(line, Rect { x: area.x, y: area.y + y, width: LABEL_WIDTH, height: 1 });
     }
     let n_past = chart.history.len().saturating_sub(1) as f64;
     let n_ahead = chart.band.lead_max();
-    let seconds = |steps: f64| quantity::number(steps * chart.step_seconds).trim_end_matches(".00").to_owned();
+    let seconds = |steps: f64| figure::number(steps * chart.step_seconds).trim_end_matches(".00").to_owned();
     let now_x = f64::from(plot.width - 1) * n_past / (n_past + n_ahead).max(1.0);
     let below = Rect { y: plot.bottom(), height: 1, ..plot };
     let past = format!("-{} s", seconds(n_past));

@@ -4,14 +4,14 @@ use node::api;
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::{Line, Span, Text};
+use text::figure;
+use text::printable;
 
 use super::super::band::Band;
 use super::super::row::Row;
 use super::super::state::{Detail, State};
 use super::chart::{self, Chart};
 use super::palette::Palette;
-use crate::quantity;
-use crate::text::printable;
 
 /// Coefficients beyond these are left to `foretop ask` and the page.
 const N_COEFFICIENTS_MAX: usize = 16;
@@ -41,7 +41,7 @@ pub fn draw(frame: &mut Frame<'_>, area: Rect, state: &State, palette: &Palette)
 }
 
 fn headline<'a>(row: &'a Row, state: &State, palette: &Palette) -> Text<'a> {
-    let show = |value: f64| quantity::format(value, &row.unit);
+    let show = |value: f64| figure::format(value, &row.unit);
     let mut first = vec![
         Span::styled(row.name.as_str(), palette.heading),
         Span::raw("  "),
@@ -77,8 +77,8 @@ fn model_lines<'a>(row: &Row, detail: &Detail, palette: &Palette) -> Vec<Line<'a
         lines.push(Line::styled(
             format!(
                 "          mean {}, innovation variance {}, from {} samples, {} refits",
-                quantity::number(fitted.mean),
-                quantity::number(fitted.innovation_variance),
+                figure::number(fitted.mean),
+                figure::number(fitted.innovation_variance),
                 fitted.n_samples,
                 fitted.n_refits
             ),
@@ -110,7 +110,7 @@ fn accuracy_lines<'a>(row: &Row, detail: &Detail, palette: &Palette) -> Vec<Line
     let mut lines = vec![Line::styled(header, palette.dim)];
     for lead in &accuracy.leads {
         let error = |statistics: Option<api::ErrorStatistics>| {
-            statistics.map_or_else(|| "-".to_owned(), |s| quantity::format_short(s.mean_absolute, &row.unit))
+            statistics.map_or_else(|| "-".to_owned(), |s| figure::format_short(s.mean_absolute, &row.unit))
         };
         let held = lead.model.map_or_else(|| "-".to_owned(), |s| format!("{:.0} %", 100.0 * s.coverage.p95));
         let seconds = format!("{} s", lead.lead_seconds);

@@ -3,12 +3,12 @@
 use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
+use text::figure;
 
 use super::super::row::Row;
 use super::super::state::{Mode, Sort, State};
 use super::palette::Palette;
 use super::spark::{self, Scale};
-use crate::quantity;
 
 /// Lines above the first signal.
 pub const HEADER_HEIGHT: u16 = 1;
@@ -109,7 +109,7 @@ fn line<'a>(row: &Row, lead: usize, columns: &Columns, palette: &Palette) -> Lin
     let seen = &history[history.len().saturating_sub(columns.history)..];
     let band = row.band();
     let scale = Scale::of(seen, &band, &row.unit);
-    let show = |value: f64| quantity::format_short(value, &row.unit);
+    let show = |value: f64| figure::format_short(value, &row.unit);
     let value = row.value().map_or_else(|| "-".to_owned(), show);
     let mut spans = vec![
         Span::styled(format!("{:<width$}", shortened(&row.name, columns.name), width = columns.name), palette.history),

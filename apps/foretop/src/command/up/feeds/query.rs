@@ -6,8 +6,8 @@ use std::thread;
 use std::time::Duration;
 
 use anyhow::Context;
+use feed::{Query, QuerySettings};
 use node::Feed;
-use sensor::{Query, QuerySettings};
 use serde::{Deserialize, Serialize};
 
 use super::feed;

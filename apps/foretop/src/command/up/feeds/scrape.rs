@@ -4,8 +4,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::Context;
+use feed::{Exporter, ExporterSettings};
 use node::Feed;
-use sensor::{Exporter, ExporterSettings};
 use serde::{Deserialize, Serialize};
 
 use super::feed;

@@ -6,11 +6,11 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::{Context, bail};
-use node::Feed;
-use sensor::flow::snmp::{
+use feed::snmp::{
     AgentSettings, Authentication, Cipher, Credentials, Digest, Direction, FlowSettings, Hop, Interface, LinkSettings,
     Path, Secret, SnmpSettings, SnmpSource, User,
 };
+use node::Feed;
 use serde::{Deserialize, Serialize};
 
 use super::feed;

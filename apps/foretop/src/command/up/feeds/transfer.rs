@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::Context;
+use feed::transfer::{Directions, ResponderSettings, SharedToken, TransferSettings, TransferSource};
 use node::{Feed, Token};
-use sensor::flow::transfer::{Directions, ResponderSettings, SharedToken, TransferSettings, TransferSource};
 use serde::{Deserialize, Serialize};
 
 use super::feed;

@@ -1,0 +1,212 @@
+//! A report: where and how the study was made, and its tables, as text, Markdown or CSV.
+
+use std::{
+    collections::BTreeMap,
+    io::{self, Write},
+};
+
+use text::markdown_cell;
+
+use crate::{
+    Outcome, Record,
+    table::{Cell, Row, Source, Table},
+    tables,
+};
+
+/// Everything that is to be said of a record.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Report {
+    /// Names and values: where and how.
+    pub about: Vec<(&'static str, String)>,
+    /// What a reader has to know before believing anything.
+    pub warnings: Vec<String>,
+    /// The tables.
+    pub tables: Vec<Table>,
+}
+
+/// How a report is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// Columns for a terminal.
+    Text,
+    /// Markdown tables.
+    Markdown,
+    /// One line for each cell.
+    Csv,
+}
+
+/// More of a host's load that is not the study's makes its figures worthless.
+pub const BUSY_MAX: f64 = 0.05;
+
+impl Report {
+    /// Computes all tables of what there is.
+    #[must_use]
+    pub fn new(record: &Record) -> Report {
+        Report { about: about(record), warnings: warnings(record), tables: tables::all(record) }
+    }
+
+    /// Writes it.
+    ///
+    /// # Errors
+    /// Those of `out`.
+    pub fn write(&self, format: Format, out: &mut dyn Write) -> io::Result<()> {
+        match format {
+            Format::Text => self.write_text(out),
+            Format::Markdown => self.write_markdown(out),
+            Format::Csv => self.write_csv(out),
+        }
+    }
+
+    fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
+        let width = self.about.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
+        for (name, value) in &self.about {
+            writeln!(out, "{name:width$}  {value}")?;
+        }
+        self.warnings.iter().try_for_each(|warning| writeln!(out, "warning: {warning}"))?;
+        for table in &self.tables {
+            writeln!(out, "\nTable {}: {}\n", table.number, table.title)?;
+            let lines = lines(table);
+            let widths: Vec<usize> = (0..lines[0].len())
+                .map(|idx| lines.iter().map(|line| line[idx].chars().count()).max().unwrap_or(0))
+                .collect();
+            for line in &lines {
+                let cells = line.iter().zip(&widths).enumerate().map(|(idx, (cell, width))| {
+                    if idx < table.heads.len() { format!("{cell:<width$}") } else { format!("{cell:>width$}") }
+                });
+                writeln!(out, "{}", cells.collect::<Vec<_>>().join("  ").trim_end())?;
+            }
+            table.notes.iter().try_for_each(|note| writeln!(out, "  {note}"))?;
+        }
+        Ok(())
+    }
+
+    fn write_markdown(&self, out: &mut dyn Write) -> io::Result<()> {
+        writeln!(out, "| study | |\n|---|---|")?;
+        self.about.iter().try_for_each(|(name, value)| writeln!(out, "| {name} | {} |", markdown_cell(value)))?;
+        self.warnings.iter().try_for_each(|warning| writeln!(out, "\n**Warning:** {}", markdown_cell(warning)))?;
+        for table in &self.tables {
+            writeln!(out, "\n## Table {}: {}\n", table.number, table.title)?;
+            for (idx, line) in lines(table).iter().enumerate() {
+                writeln!(out, "| {} |", line.iter().map(|cell| markdown_cell(cell)).collect::<Vec<_>>().join(" | "))?;
+                if idx == 0 {
+                    let rule = (0..line.len()).map(|idx| if idx < table.heads.len() { "---" } else { "---:" });
+                    writeln!(out, "|{}|", rule.collect::<Vec<_>>().join("|"))?;
+                }
+            }
+            writeln!(out)?;
+            table.notes.iter().try_for_each(|note| writeln!(out, "{}", markdown_cell(note)))?;
+        }
+        Ok(())
+    }
+}
+
+/// A table's header and rows as texts.
+fn lines(table: &Table) -> Vec<Vec<String>> {
+    let short = |column: &String| column.strip_prefix("cpu.availability.").unwrap_or(column).to_owned();
+    let header = table.heads.iter().map(|head| (*head).to_owned()).chain(table.columns.iter().map(short));
+    let line = |row: &Row| {
+        let mut heads = row.heads.clone();
+        if row.source == Source::Published {
+            heads[0] = format!("published: {}", heads[0]);
+        }
+        heads.into_iter().chain(row.cells.iter().map(|cell| cell.to_text())).collect()
+    };
+    std::iter::once(header.collect()).chain(table.rows.iter().map(line)).collect()
+}
+
+fn about(record: &Record) -> Vec<(&'static str, String)> {
+    let header = &record.header;
+    let settings = &header.settings;
+    let span = units::span::format;
+    let tests = || record.segments.iter().flat_map(|segment| &segment.tests);
+    let n_done = tests().filter(|test| matches!(test.outcome, Outcome::Done(_))).count();
+    vec![
+        ("host", format!("{}, {} cores", header.host, header.n_cores)),
+        ("kernel", header.kernel.clone()),
+        ("foretop", header.version.clone()),
+        ("begun", header.time.to_string()),
+        ("seed", settings.seed.to_string()),
+        (
+            "tests",
+            format!(
+                "{n_done} in {} visits, of {} and {}",
+                record.segments.len(),
+                span(settings.short),
+                span(settings.long)
+            ),
+        ),
+        (
+            "schedule",
+            format!(
+                "loads run {} before the first test; {} or more between two tests; readings every {}",
+                span(settings.warm_up),
+                span(settings.rest),
+                span(settings.step)
+            ),
+        ),
+        ("probes", format!("{} every {}", span(settings.probe_for), span(settings.probe_every))),
+        ("busy before", format!("{:.1} % of all cores", 100.0 * header.busy_before)),
+        ("published", "of six hosts in 1998: Wolski, Spring and Hayes, technical report CS98-602 of UCSD".to_owned()),
+    ]
+}
+
+fn warnings(record: &Record) -> Vec<String> {
+    let header = &record.header;
+    let mut warnings = Vec::new();
+    if header.settings.is_quick {
+        warnings.push("a rehearsal (--quick): its tests are too short for its figures to mean much".to_owned());
+    }
+    if header.busy_before > BUSY_MAX {
+        warnings.push(format!(
+            "the host was busy to {:.0} % before any load was made; what else ran is in all figures",
+            100.0 * header.busy_before
+        ));
+    }
+    if record.is_torn {
+        warnings.push("the last line of the journal was torn, and is left out".to_owned());
+    }
+    for (scenario, reason) in &record.skipped {
+        warnings.push(format!("{scenario} was left out: {reason}"));
+    }
+    let mut failures: BTreeMap<(&str, &str), usize> = BTreeMap::new();
+    record.failures().for_each(|failure| *failures.entry(failure).or_default() += 1);
+    for ((scenario, reason), n) in failures {
+        let tests = if n == 1 { "1 test".to_owned() } else { format!("{n} tests") };
+        warnings.push(format!("{tests} of {scenario} failed, and count for nothing: {reason}"));
+    }
+    warnings
+}
+
+impl Report {
+    /// A line for each cell: `table,source,row,kind,column,value,n,need`. Values are shares and not percent.
+    fn write_csv(&self, out: &mut dyn Write) -> io::Result<()> {
+        writeln!(out, "table,source,row,kind,column,value,n,need")?;
+        for table in &self.tables {
+            for row in &table.rows {
+                for (column, cell) in table.columns.iter().zip(&row.cells) {
+                    let Some((value, n, need)) = csv_cell(*cell) else { continue };
+                    let source = match row.source {
+                        Source::Published => "published",
+                        Source::Scenario | Source::Total => "measured",
+                    };
+                    let kind = row.heads.get(1).map_or("", String::as_str);
+                    writeln!(out, "{},{source},{},{kind},{column},{value},{n},{need}", table.number, row.heads[0])?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Value, number of observations and how many are needed, each empty where there is none. No cell holds a comma.
+fn csv_cell(cell: Cell) -> Option<(String, String, String)> {
+    let count = |n: Option<usize>| n.map_or_else(String::new, |n| n.to_string());
+    match cell {
+        Cell::Percent { share: value, n } | Cell::Number { value, n, .. } => {
+            Some((value.to_string(), count(n), String::new()))
+        }
+        Cell::TooFew { need, have } => Some((String::new(), have.to_string(), need.to_string())),
+        Cell::Constant { n } => Some((String::new(), n.to_string(), String::new())),
+        Cell::Blank => None,
+    }
+}

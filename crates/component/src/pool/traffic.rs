@@ -1,0 +1,114 @@
+//! Measurements of many hosts that do not exist, to load a pool with.
+
+use std::time::Duration;
+
+use bytes::{Bytes, BytesMut};
+use stream::{Carries, Description, Measurement, OpenError, Payload, Security, SignalName, nats};
+use tokio::time::Instant;
+use units::Timestamp;
+
+/// How many slices a step is cut into; the hosts of a slice are sent in a row.
+const N_SLICES: u32 = 100;
+
+/// Which hosts, and how fast.
+#[derive(Clone, Debug)]
+pub struct Traffic {
+    /// What subjects begin with; the number of a host follows.
+    pub prefix: String,
+    /// How many hosts.
+    pub n_hosts: u32,
+    /// How many signals each has.
+    pub n_signals: u32,
+    /// Time between two measurements of a host.
+    pub step: Duration,
+    /// The number of the first measurement.
+    pub first: u64,
+    /// How many measurements each host makes.
+    pub n_steps: u64,
+}
+
+impl Traffic {
+    /// The subject of a host.
+    #[must_use]
+    pub fn subject(&self, host: u32) -> String {
+        format!("{}.{}", self.prefix, name(host))
+    }
+
+    /// What a host's measurements are.
+    #[must_use]
+    pub fn description(&self, host: u32) -> Description {
+        let signal = |at| SignalName { id: format!("made.{at}"), unit: String::new() };
+        Description {
+            stream: "made".to_owned(),
+            host: name(host),
+            carries: Carries::Measurement,
+            step_ns: u64::try_from(self.step.as_nanos()).unwrap_or(u64::MAX),
+            signals: (0..self.n_signals).map(signal).collect(),
+            model: None,
+            horizon: None,
+        }
+    }
+
+    /// What a host measures at one step: a wave and something that no model knows, the same each time that it is asked.
+    #[must_use]
+    pub fn measurement(&self, host: u32, number: u64, time: Timestamp) -> Measurement {
+        let value = |signal: u32| {
+            let seed = (u64::from(host) << 40) ^ (u64::from(signal) << 32) ^ number;
+            let period = 5.0 + f64::from((host + 7 * signal) % 50);
+            (number as f64 / period).sin() + noise(seed)
+        };
+        Measurement { number, time, values: (0..self.n_signals).map(value).collect() }
+    }
+
+    /// A message of a host: what it measures, and that.
+    #[must_use]
+    pub fn message(&self, description: &[u8], host: u32, number: u64) -> Bytes {
+        let mut bytes = BytesMut::from(description);
+        let now = clock::now();
+        self.measurement(host, number, now).encode(&mut bytes);
+        bytes.freeze()
+    }
+
+    /// Publishes it, each host at its own moment of the step; `sent` is told of each message.
+    ///
+    /// # Errors
+    /// [`OpenError`] when the NATS server cannot be had.
+    pub async fn run(&self, security: &Security, mut sent: impl FnMut(u64)) -> Result<(), OpenError> {
+        let client = nats::connect(security).await?;
+        let hosts: Vec<(String, BytesMut)> = (0..self.n_hosts)
+            .map(|host| {
+                let mut description = BytesMut::new();
+                self.description(host).encode(&mut description);
+                (self.subject(host), description)
+            })
+            .collect();
+        let start = Instant::now();
+        for number in 0..self.n_steps {
+            for slice in 0..N_SLICES {
+                let steps = number as f64 + f64::from(slice) / f64::from(N_SLICES);
+                tokio::time::sleep_until(start + self.step.mul_f64(steps)).await;
+                for host in (slice..self.n_hosts).step_by(N_SLICES as usize) {
+                    let (subject, description) = &hosts[host as usize];
+                    let message = self.message(description, host, self.first + number);
+                    // What the client cannot take while its server is away waits in it.
+                    let _ = client.publish(subject.clone(), message).await;
+                    sent(self.first + number);
+                }
+            }
+        }
+        let _ = client.flush().await;
+        Ok(())
+    }
+}
+
+fn name(host: u32) -> String {
+    format!("host-{host:05}")
+}
+
+/// Evenly spread over -0.5 to 0.5; the finalizer of SplitMix64.
+fn noise(seed: u64) -> f64 {
+    let mixed = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    ((mixed ^ (mixed >> 31)) >> 11) as f64 / (1_u64 << 53) as f64 - 0.5
+}

@@ -1,0 +1,284 @@
+//! A query of a Prometheus server as a source: each series of its result becomes a signal, and has the history that the server knows.
+//!
+//! A signal is called as the query is, with the labels of its series behind it: `busy{instance="db1"}`. The name that a series has in
+//! the server is left out, because the query gives it another.
+
+mod answer;
+mod error;
+mod settings;
+
+use std::{
+    collections::{BTreeMap, HashMap, HashSet},
+    error::Error,
+    io::Read,
+    iter,
+    sync::Arc,
+    time::Duration,
+};
+
+use http_client::{Address, agent};
+use signal::{Family, History, Kind, Range, Readings, Signal, Source, Unit};
+use units::Timestamp;
+use ureq::{Agent, http::header};
+
+use self::answer::{Answer, Data, Element, Labels, Point, Row, number};
+pub use self::{
+    error::QueryError,
+    settings::{QuerySettings, QuerySettingsError},
+};
+use crate::exporter::name::{shown, write_id};
+
+/// How long the start waits for a server to say whether an expression makes sense.
+const CHECK_TIME_MAX: Duration = Duration::from_secs(2);
+
+/// How much of an expression or of what a server says is shown.
+const SHOWN_LETTERS_MAX: usize = 250;
+
+/// One expression at one server.
+#[derive(Debug)]
+pub struct Query {
+    settings: QuerySettings,
+    agent: Agent,
+    instant: Address,
+    range: Address,
+    family: Arc<Family>,
+    /// Those that are kept.
+    signals: HashMap<Arc<str>, Arc<Signal>>,
+    is_cap_said: bool,
+    n_errors: u64,
+    last_error: Option<QueryError>,
+}
+
+/// What one series of a query's value was over some time.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PastSeries {
+    /// Names and values of its labels; its name in the server is `__name__`.
+    pub labels: BTreeMap<String, String>,
+    /// Which moment of those asked for, from 0 and rising, and the value. Moments without a finite one are left out.
+    pub samples: Vec<(u32, f64)>,
+}
+
+impl Query {
+    /// A query that is asked at every `step`. Asks nothing yet.
+    ///
+    /// # Errors
+    /// When the settings cannot be met.
+    pub fn open(settings: QuerySettings, step: Duration) -> Result<Query, QuerySettingsError> {
+        settings.check(step)?;
+        let expression = beginning(&settings.expression);
+        let family = Family {
+            pattern: settings.name.clone().into(),
+            unit: Unit::Named(settings.unit.as_deref().unwrap_or_default().into()),
+            kind: Kind::Gauge,
+            sentence: format!("What Prometheus makes of {expression}").into(),
+            range: Range { min: None, max: None },
+            alias: None,
+        };
+        Ok(Query {
+            agent: agent(settings.timeout, "application/json"),
+            instant: settings.server.join("/api/v1/query"),
+            range: settings.server.join("/api/v1/query_range"),
+            family: Arc::new(family),
+            settings,
+            signals: HashMap::new(),
+            is_cap_said: false,
+            n_errors: 0,
+            last_error: None,
+        })
+    }
+
+    /// Asks once whether the expression makes sense, and waits two seconds at most.
+    ///
+    /// # Errors
+    /// What is wrong; [`QueryError::is_bad_expression`] tells whether it is the expression, or something that may pass.
+    pub fn check(&self) -> Result<(), QueryError> {
+        let agent = agent(self.settings.timeout.min(CHECK_TIME_MAX), "application/json");
+        match self.ask(&agent, &self.instant, &[])? {
+            Data::Scalar(_) | Data::Vector(_) => Ok(()),
+            other => Err(self.wrong_type(&other)),
+        }
+    }
+
+    /// Asks for the values at `n_steps` moments, at least 1, the first of them `from`, the others `step` apart. A server refuses more
+    /// than 11,000 at once.
+    ///
+    /// # Errors
+    /// Whatever keeps the values from being known.
+    pub fn past(&self, from: Timestamp, n_steps: u32, step: Duration) -> Result<Vec<PastSeries>, QueryError> {
+        let until = from + step * (n_steps - 1);
+        let span = [("start", seconds(from)), ("end", seconds(until)), ("step", step.as_secs_f64().to_string())];
+        let rows = match self.ask(&self.agent, &self.range, &span)? {
+            Data::Matrix(rows) => rows,
+            other => return Err(self.wrong_type(&other)),
+        };
+        let place = |point: &Point| {
+            let steps = (point.0 - from.as_nanos() as f64 / 1e9) / step.as_secs_f64();
+            let idx = steps.round();
+            ((0.0..f64::from(n_steps)).contains(&idx)).then_some(idx as u32)
+        };
+        let series = |Row { metric, values }: Row| {
+            let placed = values.iter().filter_map(|point| Some((place(point)?, number(point)?)));
+            let mut samples: Vec<(u32, f64)> = placed.collect();
+            samples.sort_by_key(|(idx, _)| *idx);
+            samples.dedup_by_key(|(idx, _)| *idx);
+            PastSeries { labels: metric, samples }
+        };
+        Ok(rows.into_iter().map(series).collect())
+    }
+
+    fn read_now(&mut self, readings: &mut Readings) -> Result<(), QueryError> {
+        let vector = match self.ask(&self.agent, &self.instant, &[])? {
+            Data::Scalar(point) => vec![(Labels::new(), number(&point))],
+            Data::Vector(elements) => elements
+                .into_iter()
+                .map(|Element { metric, value }| (metric, value.as_ref().and_then(number)))
+                .collect(),
+            other => return Err(self.wrong_type(&other)),
+        };
+        for (signal, value) in self.keep(vector)? {
+            readings.push_some(&signal, value);
+        }
+        Ok(())
+    }
+
+    fn read_past(&mut self, step: Duration, until: Timestamp) -> Result<History, QueryError> {
+        let n_steps = u32::try_from(self.settings.history.as_nanos() / step.as_nanos()).unwrap_or(u32::MAX);
+        if n_steps == 0 {
+            return Ok(History::new());
+        }
+        let from = until - step * (n_steps - 1);
+        let at = |(idx, value): (u32, f64)| (from + step * idx, value);
+        let past = |PastSeries { labels, samples }| (labels, samples.into_iter().map(at).collect());
+        let rows = self.past(from, n_steps, step)?;
+        self.keep(rows.into_iter().map(past).collect())
+    }
+
+    /// The signals of these series, as many as are kept.
+    fn keep<T>(&mut self, series: Vec<(Labels, T)>) -> Result<Vec<(Arc<Signal>, T)>, QueryError> {
+        let (mut kept, mut n_left_out, mut doubled) = (Vec::with_capacity(series.len()), 0, None);
+        let mut seen = HashSet::new();
+        for (mut labels, what) in series {
+            labels.remove("__name__");
+            let id = self.id(&labels);
+            if !seen.insert(Arc::clone(&id)) {
+                doubled.get_or_insert(id);
+            } else if let Some(signal) = self.signals.get(&id) {
+                kept.push((Arc::clone(signal), what));
+            } else if self.signals.len() < self.settings.n_signals_max {
+                let labels = labels.iter().map(|(name, value)| (name.as_str().into(), Arc::from(&*shown(value))));
+                let signal = Arc::new(Signal::made(Arc::clone(&self.family), Arc::clone(&id), labels.collect()));
+                self.signals.insert(id, Arc::clone(&signal));
+                kept.push((signal, what));
+            } else {
+                n_left_out += 1;
+            }
+        }
+        let (query, server) = self.place();
+        if let Some(id) = doubled {
+            self.note(QueryError::Doubled { query, server, id: id.to_string() });
+        } else if n_left_out > 0 && !self.is_cap_said {
+            self.is_cap_said = true;
+            self.note(QueryError::TooMany { query, server, n_left_out, n_signals_max: self.settings.n_signals_max });
+        }
+        Ok(kept)
+    }
+
+    fn id(&self, labels: &Labels) -> Arc<str> {
+        let mut id = String::new();
+        write_id(&self.settings.name, labels.iter().map(|(name, value)| (name.as_str(), value.as_str())), &mut id);
+        id.into()
+    }
+
+    /// Asks for the value of the expression, with these parameters besides.
+    fn ask(&self, agent: &Agent, address: &Address, parameters: &[(&str, String)]) -> Result<Data, QueryError> {
+        let (query, server) = self.place();
+        let mut request = agent.post(address.uri());
+        if let Some(login) = self.settings.login.authorization()? {
+            request = request.header(header::AUTHORIZATION, login);
+        }
+        let expression = [("query", self.settings.expression.clone())];
+        let asked = request.send_form(expression.iter().chain(parameters).map(|(name, value)| (*name, value.as_str())));
+        let mut answer = match asked {
+            Ok(answer) => answer,
+            Err(source) => return Err(QueryError::Unreachable { query, server, source: Box::new(source) }),
+        };
+        let (limit_bytes, mut body) = (self.settings.answer_bytes_max, Vec::new());
+        // One more than it may be tells of an answer that is longer.
+        let read = answer.body_mut().as_reader().take(limit_bytes.saturating_add(1)).read_to_end(&mut body);
+        if let Err(source) = read {
+            return Err(QueryError::Broken { query, server, source });
+        }
+        if body.len() as u64 > limit_bytes {
+            return Err(QueryError::TooLong { query, server, limit_bytes });
+        }
+        let status = answer.status().as_u16();
+        let not_prometheus =
+            |source| QueryError::NotPrometheus { query: query.clone(), server: server.clone(), status, source };
+        match serde_json::from_slice::<Answer>(&body).map_err(not_prometheus)? {
+            Answer { data: Some(data), .. } if status == 200 => Ok(data),
+            Answer { kind, error, .. } => {
+                let text = beginning(&error.unwrap_or_else(|| format!("status {status}, without a reason")));
+                Err(QueryError::Refused { query, server, kind: kind.unwrap_or_default(), text })
+            }
+        }
+    }
+
+    fn wrong_type(&self, data: &Data) -> QueryError {
+        let given = match data {
+            Data::Scalar(_) => "scalar",
+            Data::Vector(_) => "instant vector",
+            Data::Matrix(_) => "range vector",
+            Data::String(_) => "string",
+        };
+        let (query, server) = self.place();
+        QueryError::Type { query, server, given }
+    }
+
+    fn place(&self) -> (String, String) {
+        (self.settings.name.clone(), self.settings.server.to_string())
+    }
+
+    fn note(&mut self, error: QueryError) {
+        self.n_errors += 1;
+        self.last_error = Some(error);
+    }
+}
+
+impl Source for Query {
+    fn read(&mut self, _at: Duration, readings: &mut Readings) {
+        readings.clear();
+        if let Err(error) = self.read_now(readings) {
+            self.note(error);
+        }
+    }
+
+    fn history(&mut self, step: Duration, until: Timestamp) -> Option<History> {
+        self.read_past(step, until).map(Some).unwrap_or_else(|error| {
+            let history = (!error.may_pass()).then(History::new);
+            self.note(error);
+            history
+        })
+    }
+
+    fn n_errors(&self) -> u64 {
+        self.n_errors
+    }
+
+    fn last_error(&self) -> Option<String> {
+        let first = self.last_error.as_ref().map(|error| error as &dyn Error);
+        let reasons = iter::successors(first, |&error| error.source());
+        reasons.map(ToString::to_string).reduce(|chain, reason| chain + ": " + &reason)
+    }
+}
+
+/// A moment as Prometheus reads it, to the millisecond.
+fn seconds(time: Timestamp) -> String {
+    let ms = time.as_nanos().div_euclid(1_000_000);
+    format!("{}.{:03}", ms.div_euclid(1000), ms.rem_euclid(1000))
+}
+
+/// The beginning of what somebody wrote, as one line of text.
+fn beginning(text: &str) -> String {
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    line.chars().filter(|letter| !letter.is_control()).take(SHOWN_LETTERS_MAX).collect()
+}

@@ -1,0 +1,125 @@
+//! What can go wrong with one query.
+
+use std::io;
+
+use http_client::LoginError;
+
+/// Why a query gave fewer readings than it could have, or none.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum QueryError {
+    /// There was no answer, or not all of one, or it was no HTTP.
+    #[error("query {query}: cannot ask `{server}`")]
+    Unreachable {
+        /// The query's name.
+        query: String,
+        /// The server.
+        server: String,
+        /// What the client said.
+        source: Box<ureq::Error>,
+    },
+    /// The answer broke off or took too long.
+    #[error("query {query}: cannot read the answer of `{server}` to its end")]
+    Broken {
+        /// The query's name.
+        query: String,
+        /// The server.
+        server: String,
+        /// What the client said.
+        source: io::Error,
+    },
+    /// The answer is longer than it may be.
+    #[error(
+        "query {query}: the answer of `{server}` is longer than {limit_bytes} bytes: choose fewer series, or ask for less history"
+    )]
+    TooLong {
+        /// The query's name.
+        query: String,
+        /// The server.
+        server: String,
+        /// How long it may be.
+        limit_bytes: u64,
+    },
+    /// The server says what is wrong.
+    #[error("query {query}: `{server}` says: {text}")]
+    Refused {
+        /// The query's name.
+        query: String,
+        /// The server.
+        server: String,
+        /// Prometheus's word for what kind of error it is: `bad_data`, `execution`, `timeout`.
+        kind: String,
+        /// Its own sentence, or the beginning of it.
+        text: String,
+    },
+    /// The server says something else than a server of Prometheus does.
+    #[error("query {query}: `{server}` answers with status {status} and nothing that Prometheus would say")]
+    NotPrometheus {
+        /// The query's name.
+        query: String,
+        /// The server.
+        server: String,
+        /// The status of HTTP.
+        status: u16,
+        /// Where it is not as it should be.
+        source: serde_json::Error,
+    },
+    /// The value is none that has one number for each series.
+    #[error("query {query}: `{server}` gives a {given}: needs a scalar or an instant vector")]
+    Type {
+        /// The query's name.
+        query: String,
+        /// The server.
+        server: String,
+        /// What it gives.
+        given: &'static str,
+    },
+    /// Two series of the result have the same labels, apart from their name.
+    #[error(
+        "query {query}: `{server}` gives `{id}` twice: its first value counts; labels have to tell series apart, not names"
+    )]
+    Doubled {
+        /// The query's name.
+        query: String,
+        /// The server.
+        server: String,
+        /// The signal.
+        id: String,
+    },
+    /// The result has more series than are kept. Said once.
+    #[error(
+        "query {query}: `{server}` gives {n_left_out} signals beyond the {n_signals_max} that are kept: choose fewer, or raise the cap"
+    )]
+    TooMany {
+        /// The query's name.
+        query: String,
+        /// The server.
+        server: String,
+        /// How many were left out the first time.
+        n_left_out: usize,
+        /// The cap.
+        n_signals_max: usize,
+    },
+    /// Nobody can be logged in.
+    #[error(transparent)]
+    Login(#[from] LoginError),
+}
+
+impl QueryError {
+    /// Whether the expression makes no sense, whoever is asked and whenever.
+    #[must_use]
+    pub fn is_bad_expression(&self) -> bool {
+        matches!(self, QueryError::Refused { kind, .. } if kind == "bad_data")
+            || matches!(self, QueryError::Type { .. })
+    }
+
+    /// Whether the same may be answered later.
+    pub(super) fn may_pass(&self) -> bool {
+        match self {
+            QueryError::Unreachable { .. } | QueryError::Broken { .. } | QueryError::Login(_) => true,
+            QueryError::Refused { kind, .. } => !matches!(kind.as_str(), "bad_data" | "execution"),
+            QueryError::NotPrometheus { status, .. } => *status >= 500,
+            _ => false,
+        }
+    }
+}

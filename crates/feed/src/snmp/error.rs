@@ -1,0 +1,279 @@
+//! What can go wrong with the settings, and with asking agents.
+
+use std::{io, net::IpAddr, time::Duration};
+
+use async_snmp::ErrorKind;
+use sensor::ReadError;
+
+/// Why settings cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SettingsError {
+    /// Two agents, two links or two flows have one name.
+    #[error("two {kind} are called `{name}`: each needs a name of its own")]
+    NameTaken {
+        /// What they are: `agents`, `links` or `flows`.
+        kind: &'static str,
+        /// The name.
+        name: String,
+    },
+    /// An agent, a link or a flow has no name.
+    #[error("one of the {kind} has no name")]
+    NoName {
+        /// What they are: `agents`, `links` or `flows`.
+        kind: &'static str,
+    },
+    /// A link is said to be of an agent that is not there.
+    #[error("the link `{link}` is of the agent `{agent}`, and there is none of that name")]
+    NoAgent {
+        /// The link.
+        link: String,
+        /// The agent that it names.
+        agent: String,
+    },
+    /// A path leads over a link that is not there.
+    #[error("the flow `{flow}` goes over the link `{link}`, and there is none of that name")]
+    NoLink {
+        /// The flow.
+        flow: String,
+        /// The link that it names.
+        link: String,
+    },
+    /// A path has no links.
+    #[error("the flow `{flow}` goes over no link: give it the links of its path, or its destination")]
+    NoPath {
+        /// The flow.
+        flow: String,
+    },
+    /// A capacity is no rate.
+    #[error("the link `{link}` has a capacity of {given} bytes/s: needs a positive number")]
+    Capacity {
+        /// The link.
+        link: String,
+        /// The capacity given.
+        given: f64,
+    },
+    /// A timeout is too short or too long.
+    #[error("the agent `{agent}` has {given:?} to answer: needs {min:?} to {max:?}")]
+    Timeout {
+        /// The agent.
+        agent: String,
+        /// The timeout given.
+        given: Duration,
+        /// The shortest.
+        min: Duration,
+        /// The longest.
+        max: Duration,
+    },
+    /// There are too many retries.
+    #[error("the agent `{agent}` is asked again {given} times: needs at most {max}")]
+    Retries {
+        /// The agent.
+        agent: String,
+        /// The number given.
+        given: u32,
+        /// The most.
+        max: u32,
+    },
+    /// The credentials cannot be used by the protocol.
+    #[error("the credentials for the agent `{agent}` cannot be used")]
+    Credentials {
+        /// The agent.
+        agent: String,
+        /// What is wrong with them.
+        source: async_snmp::CryptoError,
+    },
+    /// What drives the requests could not be set up.
+    #[error("cannot set up what asks the agents")]
+    Runtime {
+        /// What the system said.
+        source: io::Error,
+    },
+}
+
+/// Why an agent gave no reading, or a flow has none.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SnmpError {
+    /// There was no answer, or none that belongs to the question.
+    #[error(
+        "the agent `{agent}` did not answer within {limit:?}: it is gone, may not be asked from here, or has another community, user or passphrase"
+    )]
+    Silent {
+        /// The agent.
+        agent: String,
+        /// How long it had.
+        limit: Duration,
+    },
+    /// The agent does not take the user, or its answer is not authentic.
+    #[error("the agent `{agent}` refuses the user, the passphrases or their protocols: {reason}")]
+    Denied {
+        /// The agent.
+        agent: String,
+        /// The report that it sent.
+        reason: String,
+    },
+    /// The agent answered with an error.
+    #[error("the agent `{agent}` answers with an error: {status}")]
+    Refused {
+        /// The agent.
+        agent: String,
+        /// The error status.
+        status: String,
+    },
+    /// The answer is not one to the question: other objects, objects that do not increase, a table without end.
+    #[error("the agent `{agent}` answers something else than it was asked: {what}")]
+    Strange {
+        /// The agent.
+        agent: String,
+        /// In which way.
+        what: &'static str,
+    },
+    /// The question could not be sent.
+    #[error("the agent `{agent}` cannot be asked")]
+    Unreachable {
+        /// The agent.
+        agent: String,
+        /// Why.
+        source: Box<async_snmp::Error>,
+    },
+    /// The agent has no such interface.
+    #[error("the agent `{agent}` has no interface {interface}")]
+    NoInterface {
+        /// The agent.
+        agent: String,
+        /// Its name or number.
+        interface: String,
+    },
+    /// The agent has several interfaces of one name.
+    #[error(
+        "the agent `{agent}` has {n_found} interfaces called `{interface}`: name the one that is meant by its number"
+    )]
+    Ambiguous {
+        /// The agent.
+        agent: String,
+        /// The name.
+        interface: String,
+        /// How many.
+        n_found: usize,
+    },
+    /// The agent does not count bytes of this interface, or counts something that is no number.
+    #[error("the agent `{agent}` does not count the bytes of interface {interface}")]
+    Uncounted {
+        /// The agent.
+        agent: String,
+        /// Its name or number.
+        interface: String,
+    },
+    /// What the agent says of an interface cannot be so.
+    #[error("what the agent `{agent}` says of interface {interface} cannot be so")]
+    Impossible {
+        /// The agent.
+        agent: String,
+        /// Its name or number.
+        interface: String,
+        /// Why not.
+        source: Implausible,
+    },
+    /// A file of this host's kernel cannot be read.
+    #[error("cannot find out how this host reaches {destination}")]
+    Host {
+        /// Where the flow goes.
+        destination: IpAddr,
+        /// Why.
+        source: ReadError,
+    },
+    /// There is no way from this host.
+    #[error("this host has no route to {destination}")]
+    NoRouteHere {
+        /// Where the flow goes.
+        destination: IpAddr,
+    },
+    /// No agent has the address that the flow comes from.
+    #[error("no agent has the address {address} that the flow `{flow}` comes from")]
+    NoSource {
+        /// The flow.
+        flow: String,
+        /// Where it comes from.
+        address: IpAddr,
+    },
+    /// A router on the way has no route.
+    #[error("the agent `{agent}` has no route to {destination}")]
+    NoRoute {
+        /// The agent.
+        agent: String,
+        /// Where the flow goes.
+        destination: IpAddr,
+    },
+    /// A router on the way has no agent that is known.
+    #[error("the way of the flow `{flow}` is lost at {hop}: no agent has that address")]
+    Lost {
+        /// The flow.
+        flow: String,
+        /// The router's address.
+        hop: IpAddr,
+    },
+    /// The routers send the flow round and round.
+    #[error("the way of the flow `{flow}` has more than {limit} routers")]
+    TooFar {
+        /// The flow.
+        flow: String,
+        /// How many it may have.
+        limit: usize,
+    },
+    /// No agent speaks for any link of the way.
+    #[error("no agent speaks for any link that the flow `{flow}` goes over")]
+    NoLinks {
+        /// The flow.
+        flow: String,
+    },
+}
+
+/// Why counts of an interface are not believed.
+#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Implausible {
+    /// A counter went backwards, and the agent did not start again.
+    #[error("a counter went from {from} back to {to}")]
+    WentBack {
+        /// What it said.
+        from: u64,
+        /// What it says.
+        to: u64,
+    },
+    /// More bytes than the interface can carry.
+    #[error(
+        "{rate:.0} bytes/s are more than its capacity of {capacity:.0} bytes/s: if they are right, give the link its capacity"
+    )]
+    TooFast {
+        /// Bytes per second by the counter.
+        rate: f64,
+        /// Bytes per second that the interface can carry.
+        capacity: f64,
+    },
+    /// The 32-bit counter may have wrapped more than once.
+    #[error("its 32-bit counter may have wrapped more than once in {elapsed:?}: read it more often")]
+    WrapsTooOften {
+        /// The time between the two reads.
+        elapsed: Duration,
+    },
+}
+
+impl SnmpError {
+    /// What `error` means, which the agent called `agent` caused, that had so long to answer.
+    pub(crate) fn of(agent: &str, limit: Duration, error: Box<async_snmp::Error>) -> SnmpError {
+        let agent = agent.to_owned();
+        match (error.kind(), error.exchange_source()) {
+            (ErrorKind::Timeout, _) => SnmpError::Silent { agent, limit },
+            (_, async_snmp::Error::Report { status, .. }) => SnmpError::Denied { agent, reason: status.to_string() },
+            (ErrorKind::Auth, _) => SnmpError::Denied { agent, reason: "its answer is not authentic".to_owned() },
+            (_, async_snmp::Error::Snmp { status, .. }) => SnmpError::Refused { agent, status: status.to_string() },
+            (ErrorKind::ResponseShape, _) => SnmpError::Strange { agent, what: "other objects" },
+            (ErrorKind::WalkAborted, _) => SnmpError::Strange { agent, what: "a table without end or out of order" },
+            (ErrorKind::Decode | ErrorKind::MalformedResponse, _) => {
+                SnmpError::Strange { agent, what: "a message that cannot be understood" }
+            }
+            _ => SnmpError::Unreachable { agent, source: error },
+        }
+    }
+}

@@ -1,0 +1,209 @@
+//! Flow bandwidth from the `snmpd` of the distribution, started by the tests with a configuration and a folder of their own.
+
+use std::{
+    fs::{self, File},
+    net::UdpSocket,
+    path::{Path as Folder, PathBuf},
+    process::{Child, Command, Stdio},
+    time::{Duration, Instant},
+};
+
+use feed::snmp::{
+    AgentSettings, Authentication, Cipher, Credentials, Digest, FlowSettings, Interface, LinkSettings, Path, Secret,
+    SnmpSettings, SnmpSource, User,
+};
+use signal::{Readings, Source};
+use tempfile::TempDir;
+use testkit::{PATIENCE, wait_until};
+
+const CONFIGURATION: &str = "rocommunity readable 127.0.0.1\n\
+    createUser modern SHA-256 \"first passphrase\" AES \"second passphrase\"\n\
+    createUser older MD5 \"first passphrase\" DES \"second passphrase\"\n\
+    createUser plain SHA \"first passphrase\"\n\
+    rouser modern priv\nrouser older priv\nrouser plain auth\n";
+
+/// Bytes per second that the tests say the loopback can carry; the agent says 10 Mbit/s.
+const CAPACITY: f64 = 1e12;
+
+/// An `snmpd` of an ordinary user on a free port.
+struct Snmpd {
+    folder: TempDir,
+    port: u16,
+    child: Child,
+}
+
+impl Snmpd {
+    fn start() -> Snmpd {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("snmpd.conf"), CONFIGURATION).unwrap();
+        fs::create_dir(folder.path().join("kept")).unwrap();
+        // Port 0 is refused, so a free one is found first.
+        let port = UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let child = spawn(folder.path(), port);
+        Snmpd { folder, port, child }
+    }
+
+    fn stop(&mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+
+    fn start_again(&mut self) {
+        self.child = spawn(self.folder.path(), self.port);
+    }
+
+    fn log(&self) -> String {
+        fs::read_to_string(self.folder.path().join("log")).unwrap_or_default()
+    }
+
+    /// The loopback, watched with these credentials, and a flow over it.
+    fn watch(&self, credentials: Credentials) -> SnmpSource {
+        let agent = AgentSettings {
+            // Long enough for a machine that is busy with other things.
+            timeout: Duration::from_secs(2),
+            ..AgentSettings::new("here", format!("127.0.0.1:{}", self.port), credentials)
+        };
+        let (name, interface) = ("loop".to_owned(), Interface::Named("lo".to_owned()));
+        let link = LinkSettings { name, agent: "here".to_owned(), interface, capacity_bytes_per_sec: Some(CAPACITY) };
+        let path = Path::Found { source: None, destination: "127.0.0.1".parse().unwrap() };
+        let flow = FlowSettings { peer: "self".to_owned(), path, n_rivals_max: None };
+        let settings = SnmpSettings { agents: vec![agent], links: vec![link], flows: vec![flow] };
+        SnmpSource::new(settings, Folder::new("/")).unwrap()
+    }
+}
+
+impl Drop for Snmpd {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+fn spawn(folder: &Folder, port: u16) -> Child {
+    let program = std::env::var_os("FORETOP_SNMPD").map_or_else(|| PathBuf::from("/usr/sbin/snmpd"), PathBuf::from);
+    Command::new(&program)
+        .args(["-f", "-Lo", "-C", "-c"])
+        .arg(folder.join("snmpd.conf"))
+        .arg(format!("udp:127.0.0.1:{port}"))
+        // It keeps its users and how often it started in a file of the same name.
+        .env("SNMP_PERSISTENT_DIR", folder.join("kept"))
+        .stdout(File::create(folder.join("log")).unwrap())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap_or_else(|error| panic!("{} does not start: {error}", program.display()))
+}
+
+fn community(word: &str) -> Credentials {
+    Credentials::Community(Secret::new(word))
+}
+
+fn user(name: &str, digest: Digest, passphrase: &str, cipher: Option<Cipher>) -> Credentials {
+    let privacy = cipher.map(|cipher| (cipher, Secret::new("second passphrase")));
+    let authentication = Some(Authentication { digest, passphrase: Secret::new(passphrase), privacy });
+    Credentials::User(User { name: name.to_owned(), authentication })
+}
+
+/// What `source` says of `id`, once it says something.
+fn wait_for(agent: &Snmpd, source: &mut SnmpSource, start: Instant, id: &str) -> f64 {
+    let mut readings = Readings::default();
+    wait_until(&format!("there is {id}\n{}", agent.log()), PATIENCE, || {
+        source.read(start.elapsed(), &mut readings);
+        readings.iter().find(|(signal, _)| signal.id().as_ref() == id).map(|(_, value)| value)
+    })
+}
+
+/// Bytes that the kernel has received on the loopback.
+fn loopback_bytes() -> f64 {
+    let text = fs::read_to_string("/proc/net/dev").unwrap();
+    let line = text.lines().find_map(|line| line.trim_start().strip_prefix("lo:")).expect("there is a loopback");
+    line.split_whitespace().next().unwrap().parse().unwrap()
+}
+
+#[track_caller]
+fn check_reads(credentials: Credentials) {
+    let agent = Snmpd::start();
+    let mut source = agent.watch(credentials);
+    let start = clock::instant();
+    assert_eq!(wait_for(&agent, &mut source, start, "link.loop.capacity"), CAPACITY);
+    let used = wait_for(&agent, &mut source, start, "link.loop.sent");
+    let left = wait_for(&agent, &mut source, start, "flow.self");
+    assert!(used > 0.0 && left > 0.0 && left <= CAPACITY, "{used} bytes/s used, {left} left");
+}
+
+#[test]
+#[ignore = "needs snmpd; run by make test"]
+fn a_community_reads_the_loopback() {
+    check_reads(community("readable"));
+}
+
+#[test]
+#[ignore = "needs snmpd; run by make test"]
+fn users_of_version_3_read_the_loopback_signed_and_hidden() {
+    check_reads(user("modern", Digest::Sha256, "first passphrase", Some(Cipher::Aes128)));
+    check_reads(user("older", Digest::Md5, "first passphrase", Some(Cipher::Des)));
+    check_reads(user("plain", Digest::Sha1, "first passphrase", None));
+}
+
+#[test]
+#[ignore = "needs snmpd; run by make test"]
+fn the_bytes_by_snmp_are_those_of_the_kernel() {
+    let agent = Snmpd::start();
+    let mut source = agent.watch(community("readable"));
+    let start = clock::instant();
+    let (before, since) = (loopback_bytes(), start.elapsed());
+    let mut readings = Readings::default();
+    // The sum of rate times time is what the counter grew by, whenever the agent brought it up to date.
+    let (mut bytes, mut last_at) = (0.0, None);
+    wait_until("ten seconds have been read", PATIENCE, || {
+        let at = start.elapsed();
+        source.read(at, &mut readings);
+        let rate =
+            readings.iter().find(|(signal, _)| signal.id().as_ref() == "link.loop.received").map(|(_, rate)| rate);
+        let step = last_at.replace(at).map_or(0.0, |last: Duration| (at - last).as_secs_f64());
+        bytes += rate.unwrap_or(0.0) * step;
+        (at > Duration::from_secs(10)).then_some(())
+    });
+    let grown = loopback_bytes() - before;
+    let elapsed = (start.elapsed() - since).as_secs_f64();
+    // The first and the last three seconds may be missing, and others use the loopback unevenly.
+    assert!(bytes > 0.2 * grown && bytes < 3.0 * grown, "{bytes} by SNMP, {grown} by the kernel in {elapsed} s");
+    assert_eq!(source.n_errors(), 0, "{:?}", source.last_error());
+}
+
+#[test]
+#[ignore = "needs snmpd; run by make test"]
+fn who_may_not_read_is_told_so() {
+    let agent = Snmpd::start();
+    wait_for(&agent, &mut agent.watch(community("readable")), clock::instant(), "link.loop.capacity");
+    // Of a user or a passphrase that it does not take, the agent says so in messages that anyone could have sent, and
+    // those are not taken for its word.
+    for credentials in [
+        community("guessed"),
+        user("modern", Digest::Sha256, "wrong passphrase", Some(Cipher::Aes128)),
+        user("nobody", Digest::Sha256, "first passphrase", None),
+    ] {
+        let mut source = agent.watch(credentials);
+        let mut readings = Readings::default();
+        source.read(Duration::ZERO, &mut readings);
+        let error = source.last_error().expect("it may not read");
+        assert!(error.contains("another community, user or passphrase"), "{error}");
+        assert!(!error.contains("wrong") && !error.contains("guessed"), "{error}");
+        assert_eq!(readings.len(), 0);
+    }
+}
+
+#[test]
+#[ignore = "needs snmpd; run by make test"]
+fn an_agent_that_is_stopped_and_started_again_goes_on_after_a_gap() {
+    let mut agent = Snmpd::start();
+    let mut source = agent.watch(user("modern", Digest::Sha256, "first passphrase", Some(Cipher::Aes128)));
+    let start = clock::instant();
+    wait_for(&agent, &mut source, start, "link.loop.sent");
+    agent.stop();
+    let mut readings = Readings::default();
+    source.read(start.elapsed(), &mut readings);
+    assert_eq!(readings.len(), 0, "nobody is there");
+    let n_errors = source.n_errors();
+    assert!(n_errors > 0);
+    agent.start_again();
+    wait_for(&agent, &mut source, start, "link.loop.sent");
+}

@@ -1,3 +1,0 @@
-//! Pools of prediction servers, with a real NATS server between them.
-
-mod nats;

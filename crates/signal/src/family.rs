@@ -1,0 +1,441 @@
+//! The table of signal families: what can be measured, in which unit, within which range.
+//!
+//! Longer than most files because it is the table. Metrics, the HTTP interface and `docs/signals.md` are made from
+//! it, and the sensors take their rows from it at compile time, so no name is written that is not in here. What others
+//! name, such as an exporter, has families that are made while the program runs and are not in the table.
+
+use std::{borrow::Cow, sync::Arc};
+
+/// A family of signals: a row of the table, or what somebody else offers.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Family {
+    /// In the table, the id of its signals, with at most one label in braces: `net.{interface}.received`. Otherwise the
+    /// name that all its signals share.
+    pub pattern: Cow<'static, str>,
+    /// What the values count.
+    pub unit: Unit,
+    /// Whether a value is read as it is or is a difference over time.
+    pub kind: Kind,
+    /// What the signal means, in one sentence for people.
+    pub sentence: Cow<'static, str>,
+    /// What the quantity can be, both ends included.
+    pub range: Range,
+    /// A short id that stands for this one.
+    pub alias: Option<&'static str>,
+}
+
+/// What the values of a family count.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Unit {
+    /// A share, 0 to 1.
+    Ratio,
+    /// Processes and threads.
+    Tasks,
+    /// Bytes.
+    Bytes,
+    /// Bytes per second.
+    BytesPerSecond,
+    /// Seconds.
+    Seconds,
+    /// Packets per second.
+    PacketsPerSecond,
+    /// Input and output operations per second.
+    OperationsPerSecond,
+    /// Cores of a CPU, in fractions where only part of one is used.
+    Cores,
+    /// What somebody else's quantity counts, as in `celsius` or `requests/s`; empty where that is not known.
+    Named(Arc<str>),
+}
+
+/// Whether a value is read as it is or is a difference over time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Read as it is.
+    Gauge,
+    /// The difference of a counter between two reads, over the time between them.
+    Rate,
+}
+
+/// What a quantity can be, both ends included; `None` where there is no bound.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Range {
+    /// The least possible value.
+    pub min: Option<f64>,
+    /// The greatest possible value.
+    pub max: Option<f64>,
+}
+
+impl Range {
+    const SHARE: Range = Range { min: Some(0.0), max: Some(1.0) };
+    const NOT_NEGATIVE: Range = Range { min: Some(0.0), max: None };
+
+    /// `value`, or the end of the range that it lies beyond.
+    #[must_use]
+    pub fn cut(self, value: f64) -> f64 {
+        let low = self.min.map_or(value, |min| value.max(min));
+        self.max.map_or(low, |max| low.min(max))
+    }
+}
+
+impl Unit {
+    /// The unit as the HTTP interface writes it.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        match self {
+            Unit::Ratio => "ratio",
+            Unit::Tasks => "tasks",
+            Unit::Bytes => "bytes",
+            Unit::BytesPerSecond => "bytes/s",
+            Unit::Seconds => "seconds",
+            Unit::PacketsPerSecond => "packets/s",
+            Unit::OperationsPerSecond => "operations/s",
+            Unit::Cores => "cores",
+            Unit::Named(name) => name,
+        }
+    }
+
+    /// The unit as the end of a metric's name: `bytes_per_second`.
+    #[must_use]
+    pub fn metric_suffix(&self) -> String {
+        let spelled = self.as_str().replace("/s", "_per_second");
+        spelled.chars().map(|letter| if letter.is_ascii_alphanumeric() { letter } else { '_' }).collect()
+    }
+}
+
+impl Kind {
+    /// The kind as the HTTP interface writes it.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Kind::Gauge => "gauge",
+            Kind::Rate => "rate",
+        }
+    }
+}
+
+impl Family {
+    /// The name of the metric: `foretop_net_received_bytes_per_second`.
+    ///
+    /// The label is left out of the name, unless that is how another family is called: `cpu.{core}.busy` is
+    /// `foretop_cpu_core_busy_ratio` because `cpu.busy` is `foretop_cpu_busy_ratio`. A unit that the name has anyway
+    /// is not said twice: `received_packets_per_second`, `tasks_runnable`.
+    #[must_use]
+    pub fn metric_name(&self) -> String {
+        let mut words = self.words(false);
+        if self.label_name().is_some() && FAMILIES.iter().any(|other| other.pattern == words.join(".")) {
+            words = self.words(true);
+        }
+        let name = words.join("_");
+        let suffix = self.unit.metric_suffix();
+        if suffix.is_empty() || words.contains(&suffix.as_str()) {
+            return format!("foretop_{name}");
+        }
+        let counted = suffix.split('_').next().unwrap_or_default();
+        let stem = name.strip_suffix(counted).and_then(|stem| stem.strip_suffix('_')).unwrap_or(&name);
+        format!("foretop_{stem}_{suffix}")
+    }
+
+    /// The name of the label, if the family has one: `interface` of `net.{interface}.received`.
+    #[must_use]
+    pub fn label_name(&self) -> Option<&str> {
+        let (_, rest) = self.pattern.split_once('{')?;
+        rest.split_once('}').map(|(name, _)| name)
+    }
+
+    /// What stands in `id` where the pattern has its label.
+    fn label_in<'a>(&self, id: &'a str) -> Option<&'a str> {
+        let (before, rest) = self.pattern.split_once('{')?;
+        let (_, after) = rest.split_once('}')?;
+        id.strip_prefix(before)?.strip_suffix(after).filter(|label| !label.is_empty())
+    }
+
+    /// The words of the pattern between the dots, with or without the label's name as one of them.
+    fn words(&self, with_label: bool) -> Vec<&str> {
+        let is_label = |word: &&str| word.starts_with('{');
+        let words = self.pattern.split('.').filter(|word| with_label || !is_label(word));
+        words.map(|word| word.trim_matches(['{', '}'])).collect()
+    }
+}
+
+/// The row of the table that a signal called `id` belongs to, and what stands for its label if it has one.
+///
+/// For ids that come from elsewhere, such as another host. A row without a label goes before one with.
+#[must_use]
+pub fn family_of_signal(id: &str) -> Option<(&'static Family, Option<&str>)> {
+    let only = FAMILIES.iter().find(|family| family.pattern == id).map(|family| (family, None));
+    only.or_else(|| FAMILIES.iter().find_map(|family| Some((family, Some(family.label_in(id)?)))))
+}
+
+/// The row of `pattern`. Called in constants only, so a name that is not in the table does not compile.
+#[must_use]
+pub const fn row(pattern: &str) -> &'static Family {
+    let mut idx = 0;
+    while idx < FAMILIES.len() {
+        if let Cow::Borrowed(name) = &FAMILIES[idx].pattern
+            && is_same(name.as_bytes(), pattern.as_bytes())
+        {
+            return &FAMILIES[idx];
+        }
+        idx += 1;
+    }
+    panic!("no family has this pattern")
+}
+
+/// `==` for bytes, which is not to be had in constants.
+const fn is_same(left: &[u8], right: &[u8]) -> bool {
+    let mut idx = 0;
+    while idx < left.len() && idx < right.len() && left[idx] == right[idx] {
+        idx += 1;
+    }
+    idx == left.len() && idx == right.len()
+}
+
+const fn gauge(pattern: &'static str, unit: Unit, sentence: &'static str) -> Family {
+    listed(pattern, unit, Kind::Gauge, sentence, None)
+}
+
+const fn rate(pattern: &'static str, unit: Unit, sentence: &'static str) -> Family {
+    listed(pattern, unit, Kind::Rate, sentence, None)
+}
+
+const fn listed(
+    pattern: &'static str,
+    unit: Unit,
+    kind: Kind,
+    sentence: &'static str,
+    alias: Option<&'static str>,
+) -> Family {
+    let range = range_of(&unit);
+    Family { pattern: Cow::Borrowed(pattern), unit, kind, sentence: Cow::Borrowed(sentence), range, alias }
+}
+
+const fn range_of(unit: &Unit) -> Range {
+    match unit {
+        Unit::Ratio => Range::SHARE,
+        _ => Range::NOT_NEGATIVE,
+    }
+}
+
+/// Everything that can be measured, in the order in which it is shown.
+pub static FAMILIES: &[Family] = &[
+    gauge(
+        "cpu.availability",
+        Unit::Ratio,
+        "Share of one core that a new process of full priority would get, by the scheduler's rules and the load lately.",
+    ),
+    gauge(
+        "cpu.availability.{threads}",
+        Unit::Cores,
+        "Cores that a new process with this many busy threads would get, all of them together.",
+    ),
+    gauge(
+        "cpu.availability.vmstat",
+        Unit::Ratio,
+        "Share of one core that a new process would get: idle time plus its fair part of user and system time.",
+    ),
+    listed(
+        "cpu.availability.loadavg",
+        Unit::Ratio,
+        Kind::Gauge,
+        "Share of one core that a new process would get, judged by the 1-minute load average alone.",
+        Some("cpu.availability.load"),
+    ),
+    gauge(
+        "cpu.availability.hybrid",
+        Unit::Ratio,
+        "Share of one core that a new process would get, by the formula that was closer to the last probe, put right by it.",
+    ),
+    gauge(
+        "cpu.availability.hybrid.cost",
+        Unit::Ratio,
+        "Share of one core that the hybrid sensor's last probe used, over the time between probes.",
+    ),
+    gauge("load.1m", Unit::Tasks, "Tasks that run, wait for a core or for a disk, averaged over about 1 minute."),
+    gauge("load.5m", Unit::Tasks, "Tasks that run, wait for a core or for a disk, averaged over about 5 minutes."),
+    gauge("load.15m", Unit::Tasks, "Tasks that run, wait for a core or for a disk, averaged over about 15 minutes."),
+    gauge(
+        "tasks.runnable",
+        Unit::Tasks,
+        "Tasks that run or wait for a core at this moment, without the one that reads.",
+    ),
+    gauge("tasks.blocked", Unit::Tasks, "Tasks that wait for a disk at this moment."),
+    rate("cpu.busy", Unit::Ratio, "Share of all cores' time that was neither idle nor waiting for a disk."),
+    rate("cpu.user", Unit::Ratio, "Share of all cores' time in programs of normal priority, guests included."),
+    rate("cpu.nice", Unit::Ratio, "Share of all cores' time in programs of lowered priority, guests included."),
+    rate("cpu.system", Unit::Ratio, "Share of all cores' time in the kernel on behalf of programs."),
+    rate("cpu.idle", Unit::Ratio, "Share of all cores' time with nothing to do."),
+    rate("cpu.iowait", Unit::Ratio, "Share of all cores' time with nothing to do while a task waited for a disk."),
+    rate("cpu.irq", Unit::Ratio, "Share of all cores' time in hardware interrupts."),
+    rate("cpu.softirq", Unit::Ratio, "Share of all cores' time in the kernel's deferred interrupt work."),
+    rate("cpu.steal", Unit::Ratio, "Share of all cores' time that the hypervisor gave to others."),
+    rate("cpu.guest", Unit::Ratio, "Share of all cores' time in virtual machines of this host; part of `cpu.user`."),
+    rate(
+        "cpu.guest_nice",
+        Unit::Ratio,
+        "Share of all cores' time in virtual machines of lowered priority; part of `cpu.nice`.",
+    ),
+    rate("cpu.{core}.busy", Unit::Ratio, "Share of this core's time that was neither idle nor waiting for a disk."),
+    rate("cpu.{core}.user", Unit::Ratio, "Share of this core's time in programs of normal priority, guests included."),
+    rate("cpu.{core}.nice", Unit::Ratio, "Share of this core's time in programs of lowered priority, guests included."),
+    rate("cpu.{core}.system", Unit::Ratio, "Share of this core's time in the kernel on behalf of programs."),
+    rate("cpu.{core}.idle", Unit::Ratio, "Share of this core's time with nothing to do."),
+    rate(
+        "cpu.{core}.iowait",
+        Unit::Ratio,
+        "Share of this core's time with nothing to do while a task waited for a disk.",
+    ),
+    rate("cpu.{core}.irq", Unit::Ratio, "Share of this core's time in hardware interrupts."),
+    rate("cpu.{core}.softirq", Unit::Ratio, "Share of this core's time in the kernel's deferred interrupt work."),
+    rate("cpu.{core}.steal", Unit::Ratio, "Share of this core's time that the hypervisor gave to others."),
+    rate(
+        "cpu.{core}.guest",
+        Unit::Ratio,
+        "Share of this core's time in virtual machines of this host; part of `cpu.{core}.user`.",
+    ),
+    rate(
+        "cpu.{core}.guest_nice",
+        Unit::Ratio,
+        "Share of this core's time in virtual machines of lowered priority; part of `cpu.{core}.nice`.",
+    ),
+    rate("pressure.cpu.some", Unit::Ratio, "Share of time in which some task was ready to run and had no core."),
+    rate("pressure.cpu.full", Unit::Ratio, "Share of time in which no task got a core; the kernel keeps it at 0."),
+    rate("pressure.memory.some", Unit::Ratio, "Share of time in which some task waited for memory."),
+    rate("pressure.memory.full", Unit::Ratio, "Share of time in which every task with work to do waited for memory."),
+    rate("pressure.io.some", Unit::Ratio, "Share of time in which some task waited for input or output."),
+    rate(
+        "pressure.io.full",
+        Unit::Ratio,
+        "Share of time in which every task with work to do waited for input or output.",
+    ),
+    rate("pressure.irq.full", Unit::Ratio, "Share of time in which interrupts kept every task from running."),
+    gauge("memory.available", Unit::Bytes, "Memory that programs can take without swapping, caches included."),
+    gauge("swap.used", Unit::Bytes, "Swap space in use."),
+    gauge("swap.free", Unit::Bytes, "Swap space not in use."),
+    rate("swap.in", Unit::BytesPerSecond, "Bytes per second read back from swap."),
+    rate("swap.out", Unit::BytesPerSecond, "Bytes per second written to swap."),
+    rate("net.{interface}.received", Unit::BytesPerSecond, "Bytes received per second on an interface."),
+    rate("net.{interface}.sent", Unit::BytesPerSecond, "Bytes sent per second on an interface."),
+    rate("net.{interface}.received_packets", Unit::PacketsPerSecond, "Packets received per second on an interface."),
+    rate("net.{interface}.sent_packets", Unit::PacketsPerSecond, "Packets sent per second on an interface."),
+    gauge(
+        "flow.{peer}",
+        Unit::BytesPerSecond,
+        "Bytes per second that a new flow to this peer would get, as a transfer just found or as the links on its way leave.",
+    ),
+    gauge(
+        "flow.{peer}.received",
+        Unit::BytesPerSecond,
+        "Bytes per second that a new flow from this peer to this host would get.",
+    ),
+    gauge(
+        "flow.{peer}.transfer",
+        Unit::BytesPerSecond,
+        "Bytes per second of the whole test transfer to this peer, slow start included: what so few bytes get.",
+    ),
+    gauge(
+        "flow.{peer}.delivery",
+        Unit::BytesPerSecond,
+        "Bytes per second that the kernel saw delivered in the last round trip of the test transfer to this peer.",
+    ),
+    gauge("flow.{peer}.round_trip", Unit::Seconds, "Shortest round trip to this peer during the test transfer."),
+    gauge(
+        "flow.{peer}.retransmits",
+        Unit::Ratio,
+        "Share of the segments of the test transfer to this peer that were sent again.",
+    ),
+    rate(
+        "link.{name}.received",
+        Unit::BytesPerSecond,
+        "Bytes received per second on a link, as its agent counts them.",
+    ),
+    rate("link.{name}.sent", Unit::BytesPerSecond, "Bytes sent per second on a link, as its agent counts them."),
+    gauge(
+        "link.{name}.capacity",
+        Unit::BytesPerSecond,
+        "Bytes per second that a link can carry each way; 0 while it is down.",
+    ),
+    rate("disk.{device}.read", Unit::BytesPerSecond, "Bytes read per second from a disk."),
+    rate("disk.{device}.written", Unit::BytesPerSecond, "Bytes written per second to a disk."),
+    rate("disk.{device}.reads", Unit::OperationsPerSecond, "Reads completed per second by a disk."),
+    rate("disk.{device}.writes", Unit::OperationsPerSecond, "Writes completed per second by a disk."),
+    rate("disk.{device}.busy", Unit::Ratio, "Share of time in which a disk had something to do."),
+    rate("cgroup.cpu.used", Unit::Cores, "Cores that the container uses."),
+    gauge("cgroup.cpu.limit", Unit::Cores, "Cores that the container may use at most."),
+    rate(
+        "cgroup.cpu.throttled",
+        Unit::Ratio,
+        "Share of the scheduler's periods in which the container used up its limit and had to wait.",
+    ),
+];
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[track_caller]
+    fn check_metric(pattern: &str, name: &str, label: Option<&str>) {
+        let family = FAMILIES.iter().find(|family| family.pattern == pattern).expect("the pattern is in the table");
+        assert_eq!((family.metric_name().as_str(), family.label_name()), (name, label));
+    }
+
+    #[test]
+    fn a_metric_is_named_after_the_pattern_and_the_unit() {
+        check_metric("net.{interface}.received", "foretop_net_received_bytes_per_second", Some("interface"));
+        check_metric("load.1m", "foretop_load_1m_tasks", None);
+        check_metric("cpu.availability.vmstat", "foretop_cpu_availability_vmstat_ratio", None);
+    }
+
+    #[test]
+    fn a_core_s_metric_is_not_that_of_all_cores() {
+        check_metric("cpu.busy", "foretop_cpu_busy_ratio", None);
+        check_metric("cpu.{core}.busy", "foretop_cpu_core_busy_ratio", Some("core"));
+    }
+
+    #[track_caller]
+    fn check_row(id: &str, expected: Option<(&str, Option<&str>)>) {
+        let found = family_of_signal(id);
+        assert_eq!(found.as_ref().map(|(family, label)| (&*family.pattern, *label)), expected);
+    }
+
+    #[test]
+    fn an_id_from_elsewhere_finds_its_row() {
+        check_row("cpu.busy", Some(("cpu.busy", None)));
+        check_row("cpu.12.busy", Some(("cpu.{core}.busy", Some("12"))));
+        check_row("cpu.availability.vmstat", Some(("cpu.availability.vmstat", None)));
+        check_row("net.eth0.100.sent", Some(("net.{interface}.sent", Some("eth0.100"))));
+        check_row("net..sent", None);
+        check_row("gpu_busy", None);
+    }
+
+    #[test]
+    fn a_metric_does_not_say_its_unit_twice() {
+        check_metric("net.{interface}.sent_packets", "foretop_net_sent_packets_per_second", Some("interface"));
+        check_metric("tasks.runnable", "foretop_tasks_runnable", None);
+    }
+
+    #[test]
+    fn every_metric_has_its_own_name_in_prometheus_letters() {
+        let names: BTreeSet<String> = FAMILIES.iter().map(Family::metric_name).collect();
+        assert_eq!(names.len(), FAMILIES.len());
+        for name in names {
+            assert!(name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_'), "{name}");
+        }
+    }
+
+    #[test]
+    fn no_id_and_no_alias_is_taken_twice() {
+        let ids: Vec<&str> =
+            FAMILIES.iter().flat_map(|family| [Some(&*family.pattern), family.alias]).flatten().collect();
+        assert_eq!(ids.iter().collect::<BTreeSet<_>>().len(), ids.len());
+    }
+
+    #[test]
+    fn every_row_says_a_sentence() {
+        for family in FAMILIES {
+            let is_sentence = family.sentence.starts_with(char::is_uppercase) && family.sentence.ends_with('.');
+            assert!(is_sentence, "{}: {}", family.pattern, family.sentence);
+        }
+    }
+}

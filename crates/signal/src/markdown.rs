@@ -1,0 +1,54 @@
+//! The table of signals as a page for people.
+
+use std::fmt::{self, Write};
+
+use crate::{FAMILIES, Family};
+
+const HEAD: &str = "\
+# Signals
+
+What a host says of itself. Made from the table in `crates/signal/src/family.rs`; a test compares the two.
+
+A name in braces stands for each core, interface or disk. *Kind* is `gauge` for a value that is read as it is and `rate`
+for the difference of a counter over the time between two reads, which has no value at the first read, after a reset of
+the counter, or after the thing was gone. In a name, bytes that are no text, control characters and the backslash are
+written as `\\xNN`.
+
+| signal | unit | kind | range | metric | what it says |
+|---|---|---|---|---|---|
+";
+
+/// The text of `docs/signals.md`: a row for each family, in Markdown.
+#[must_use]
+pub fn signals_markdown() -> String {
+    let mut page = HEAD.to_owned();
+    for family in FAMILIES {
+        // Writing to a `String` cannot fail.
+        let _ = writeln!(page, "{}", Row(family));
+    }
+    page
+}
+
+struct Row(&'static Family);
+
+impl fmt::Display for Row {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Row(family) = self;
+        write!(f, "| `{}`", family.pattern)?;
+        if let Some(alias) = family.alias {
+            write!(f, ", short `{alias}`")?;
+        }
+        write!(f, " | {} | {} | ", family.unit.as_str(), family.kind.as_str())?;
+        match (family.range.min, family.range.max) {
+            (Some(min), Some(max)) => write!(f, "{min} to {max}")?,
+            (Some(min), None) => write!(f, "{min} or more")?,
+            (None, Some(max)) => write!(f, "{max} or less")?,
+            (None, None) => write!(f, "any")?,
+        }
+        write!(f, " | `{}", family.metric_name())?;
+        if let Some(label) = family.label_name() {
+            write!(f, "{{{label}}}")?;
+        }
+        write!(f, "` | {} |", family.sentence)
+    }
+}

@@ -1,0 +1,3 @@
+//! What the table of families says to people.
+
+mod document;

@@ -1,0 +1,61 @@
+//! Correlation of a series with its own past.
+
+use realfft::RealFftPlanner;
+
+use crate::{mean, scaled};
+
+/// Biased autocovariances at lags 0 to `lag_max`, by FFT: sums of products of deviations from the mean, divided by the
+/// number of known samples. A product with a gap in it counts as 0.
+///
+/// Empty when no sample is known. Lags beyond the samples are 0.
+#[must_use]
+pub fn autocovariances(samples: &[f64], lag_max: usize) -> Vec<f64> {
+    let known: Vec<f64> = samples.iter().copied().filter(|sample| sample.is_finite()).collect();
+    if known.is_empty() {
+        return Vec::new();
+    }
+    let mean = mean(&known);
+    let deviations = samples.iter().map(|sample| if sample.is_finite() { sample - mean } else { 0.0 });
+    let mut covariances = products(deviations, samples.len(), lag_max);
+    covariances.iter_mut().for_each(|sum| *sum /= known.len() as f64);
+    covariances
+}
+
+/// Autocorrelations at lags 0 to `lag_max`; NaN throughout for a series that does not vary.
+#[must_use]
+pub fn autocorrelations(samples: &[f64], lag_max: usize) -> Vec<f64> {
+    let covariances = autocovariances(&scaled(samples), lag_max);
+    covariances.iter().map(|covariance| covariance / covariances[0]).collect()
+}
+
+/// Partial autocorrelations at lags 1 to `lag_max`: the last coefficient of each Yule-Walker fit (Durbin-Levinson).
+#[must_use]
+pub fn partial_autocorrelations(samples: &[f64], lag_max: usize) -> Vec<f64> {
+    let correlations = autocorrelations(samples, lag_max);
+    let (mut coefficients, mut partials) = (Vec::<f64>::new(), Vec::new());
+    let mut variance = 1.0;
+    for lag in 1..correlations.len() {
+        let explained: f64 = coefficients.iter().enumerate().map(|(i, phi)| phi * correlations[lag - 1 - i]).sum();
+        let partial = (correlations[lag] - explained) / variance;
+        let mirror: Vec<f64> = coefficients.iter().rev().copied().collect();
+        coefficients.iter_mut().zip(mirror).for_each(|(phi, mirror)| *phi -= partial * mirror);
+        coefficients.push(partial);
+        partials.push(partial);
+        variance *= 1.0 - partial * partial;
+    }
+    partials
+}
+
+/// Sums of products at each lag, through the power spectrum of the row padded so that its ends do not meet.
+pub(super) fn products(deviations: impl Iterator<Item = f64>, n: usize, lag_max: usize) -> Vec<f64> {
+    let size = (n + lag_max.min(n)).next_power_of_two().max(2);
+    let mut planner = RealFftPlanner::<f64>::new();
+    let (forward, inverse) = (planner.plan_fft_forward(size), planner.plan_fft_inverse(size));
+    let mut row = forward.make_input_vec();
+    row.iter_mut().zip(deviations).for_each(|(slot, deviation)| *slot = deviation);
+    let mut spectrum = forward.make_output_vec();
+    forward.process(&mut row, &mut spectrum).expect("buffers are of the plan's size");
+    spectrum.iter_mut().for_each(|bin| *bin = (bin.norm_sqr()).into());
+    inverse.process(&mut spectrum, &mut row).expect("a power spectrum is real at both ends");
+    (0..=lag_max).map(|lag| if lag < n { row[lag] / size as f64 } else { 0.0 }).collect()
+}

@@ -1,0 +1,76 @@
+//! Rows and columns in plain text.
+
+use std::fmt;
+
+use crate::printable;
+
+/// How a column is set.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Align {
+    /// For words.
+    Left,
+    /// For figures.
+    Right,
+}
+
+/// Rows of cells under a header, each column as wide as its widest cell; written line by line, each with a line's end.
+#[derive(Clone, Debug)]
+pub struct Table {
+    columns: Vec<(&'static str, Align)>,
+    rows: Vec<Vec<String>>,
+    indent: &'static str,
+}
+
+impl Table {
+    /// An empty table with these columns.
+    #[must_use]
+    pub fn new(columns: &[(&'static str, Align)]) -> Self {
+        Self { columns: columns.to_vec(), rows: Vec::new(), indent: "" }
+    }
+
+    /// The same with this before each line.
+    #[must_use]
+    pub fn indented(self, indent: &'static str) -> Self {
+        Self { indent, ..self }
+    }
+
+    /// Adds a row; its cells are made printable.
+    pub fn row(&mut self, cells: impl IntoIterator<Item = String>) {
+        let row: Vec<String> = cells.into_iter().map(|cell| printable(&cell)).collect();
+        debug_assert_eq!(row.len(), self.columns.len());
+        self.rows.push(row);
+    }
+}
+
+impl fmt::Display for Table {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let width = |idx: usize| {
+            let cells = self.rows.iter().map(|row| row[idx].chars().count());
+            cells.chain([self.columns[idx].0.chars().count()]).max().unwrap_or(0)
+        };
+        let widths: Vec<usize> = (0..self.columns.len()).map(width).collect();
+        let header: Vec<String> = self.columns.iter().map(|(name, _)| (*name).to_owned()).collect();
+        for row in std::iter::once(&header).chain(&self.rows) {
+            let cells = row.iter().zip(&self.columns).zip(&widths).map(|((cell, (_, align)), width)| match align {
+                Align::Left => format!("{cell:<width$}"),
+                Align::Right => format!("{cell:>width$}"),
+            });
+            let line = cells.collect::<Vec<_>>().join("  ");
+            writeln!(f, "{}{}", self.indent, line.trim_end())?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_stand_on_the_right() {
+        let mut table = Table::new(&[("name", Align::Left), ("n", Align::Right)]);
+        table.row(["a".into(), "1".into()]);
+        table.row(["longer".into(), "100".into()]);
+        assert_eq!(table.to_string(), "name      n\na         1\nlonger  100\n");
+    }
+}
