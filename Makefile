@@ -14,13 +14,13 @@ help: ## Lists the targets.
 run: build ## Installs what is missing, builds, and measures this host until Ctrl-C.
 	@exec "$$CARGO_TARGET_DIR/release/foretop" up $(ARGS)
 
-test: ## Installs what is missing and runs every test.
-	@scripts/test.sh
+test: ## Installs what is missing and runs every test; PART=rust,mpi runs these parts, PART=list names them.
+	@scripts/test.sh $(PART)
 
 fuzz: ## Looks for inputs that break a decoder, a minute for each (FORETOP_FUZZ_SECONDS).
 	@scripts/fuzz.sh
 
-lint: ## Checks form and habits of all code: rustfmt, clippy, ruff, mypy, tsc, shellcheck.
+lint: ## Checks form and habits of all code (rustfmt, clippy, ruff, mypy, tsc, shellcheck), and whose code comes with it.
 	@scripts/lint.sh
 
 bench: build ## Measures Foretop beside its peers and prints the tables of the README (about 20 minutes).

@@ -38,7 +38,7 @@ keep() {
     done
 }
 
-selection=(--locked -p foretop-mpi -p mpi-measure --features mpi-measure/mpi)
+selection=(--locked -p foretop-mpi -p mpi-run -p ace -p comb -p noise --features mpi-run/mpi,ace/mpi,comb/mpi,noise/mpi)
 for flavour in "${flavours[@]}"; do
     echo "-- $flavour"
     place="$CARGO_TARGET_DIR/mpi/$flavour"

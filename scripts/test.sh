@@ -1,25 +1,103 @@
 #!/usr/bin/env bash
-# Runs every test: installs what they need, stops at the first part that fails, ends with a line that says all passed.
+# Runs every test, or those of the named parts: installs what they need, stops at the first part that fails, prints how long each step took,
+# and ends with a line that says all passed.
 #
 # All Rust parts build the same packages in the same profile, so that only the first of them compiles, and the browser tests drive
 # the very binary that it built.
+# Usage: scripts/test.sh [PART[,PART]...]   (`scripts/test.sh list` says which parts there are)
 set -euo pipefail
 cd "$(dirname "$0")/.."
 export CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-$PWD/target}"
 
-skipped=()
-current=""
-trap 'if [ $? -ne 0 ]; then echo "FAILED: $current" >&2; fi' EXIT
+# In the order in which they run.
+parts=(rust mpi python servers root page)
+declare -A about=(
+    [rust]="all Rust tests that need nothing but cargo"
+    [mpi]="programs under Open MPI and MPICH"
+    [python]="the Python package: its tests, signatures and tour"
+    [servers]="a real Prometheus, NATS server, node exporter and snmpd, at the same time"
+    [root]="what root alone can do"
+    [page]="the page: its units, and in a browser"
+)
 
-part() {
-    current="$1"
-    printf '\n==== %s\n' "$current"
+# What waits for servers leaves the processor to others: so many of its tests run side by side.
+n_waiting_tests=8
+
+skipped=()
+step=
+began=0
+times=()
+background=()
+is_compiled=no
+scratch=$(mktemp -d)
+
+begin() {
+    finish
+    step="$1"
+    began=$SECONDS
+    printf '\n==== %s\n' "$step"
+}
+
+finish() {
+    # A step that found nothing to do is not worth a line.
+    [ -z "$step" ] || [ "$SECONDS" -eq "$began" ] || times+=("$((SECONDS - began)) $step")
+    step=
+}
+
+print_times() {
+    local entry total=0
+    echo
+    for entry in "${times[@]}"; do
+        total=$((total + ${entry%% *}))
+        print_time "${entry%% *}" "${entry#* }"
+    done
+    print_time "$total" "all steps"
+}
+
+print_time() {
+    printf '%3d:%02d  %s\n' $(($1 / 60)) $(($1 % 60)) "$2"
+}
+
+at_exit() {
+    local status=$? failed="$step" child
+    finish
+    for child in "${background[@]}"; do
+        kill -- "-$child" 2>/dev/null || true
+    done
+    rm -rf "$scratch"
+    [ ${#times[@]} -eq 0 ] || print_times
+    if [ "$status" -ne 0 ] && [ -n "$failed" ]; then
+        echo "FAILED: $failed" >&2
+    fi
+}
+trap at_exit EXIT
+
+# Runs the ignored tests of each given module in a process of its own, all at the same time, and prints what each said when all are done.
+at_once() {
+    local module i status=0
+    background=()
+    # With job control each child leads a process group of its own, so that it can be ended with its children.
+    set -m
+    for module in "$@"; do
+        cargo test --locked --test it -- --ignored --test-threads="$n_waiting_tests" "$module::" </dev/null >"$scratch/$module" 2>&1 &
+        background+=($!)
+    done
+    set +m
+    i=0
+    for module in "$@"; do
+        wait "${background[$i]}" || status=1
+        printf '\n-- %s\n' "$module"
+        cat "$scratch/$module"
+        i=$((i + 1))
+    done
+    background=()
+    return "$status"
 }
 
 # An ignored test outside these files would be run by nobody.
 every_ignored_test_has_a_part() {
     local stray
-    stray=$(grep -rn --include='*.rs' '#\[ignore' crates apps | grep -v '/tests/it/\(mpi\|nats\|node_exporter\|prometheus\|root\|snmpd\)\(/[a-z_]*\)\?\.rs:' || true)
+    stray=$(git grep -n '#\[ignore' -- '*.rs' | grep -v '/tests/it/\(mpi\|nats\|node_exporter\|prometheus\|root\|snmpd\)\(/[a-z_]*\)\?\.rs:' || true)
     if [ -n "$stray" ]; then
         printf 'ignored tests that no part of scripts/test.sh runs:\n%s\n' "$stray" >&2
         return 1
@@ -36,65 +114,111 @@ find_root() {
     "${as_root[@]}" true 2>/dev/null
 }
 
-part "what the tests need"
-scripts/install-system-packages.sh cargo npm cc chromium ip kill snmpd tc unshare
-FORETOP_PROMETHEUS=$(scripts/unpack-package.sh prometheus)
-FORETOP_NATS_SERVER=$(scripts/unpack-package.sh nats-server)
-FORETOP_NODE_EXPORTER=$(scripts/unpack-package.sh prometheus-node-exporter)
-export FORETOP_PROMETHEUS FORETOP_NATS_SERVER FORETOP_NODE_EXPORTER
-export CHROMIUM="${CHROMIUM:-$(command -v chromium)}"
-every_ignored_test_has_a_part
+# Usage: get_ready COMMAND..., with the commands that a part needs beside the compiled tests. The node embeds the page.
+get_ready() {
+    begin "what the tests need"
+    scripts/install-system-packages.sh cargo npm cc "$@"
+    [ "$is_compiled" = no ] || return 0
+    scripts/build-web.sh --tools
+    begin "compiling"
+    cargo test --locked --no-run
+    is_compiled=yes
+}
 
-part "the page"
-scripts/build-web.sh --tools
+run_rust() {
+    every_ignored_test_has_a_part
+    get_ready kill
+    begin "rust: tests"
+    cargo test --locked
+}
 
-part "Rust tests"
-cargo test --locked
+run_mpi() {
+    local library
+    get_ready
+    for library in openmpi mpich; do
+        begin "mpi: compiled and tested with $library"
+        scripts/mpi.sh test "$library"
+    done
+    begin "mpi: from the command line"
+    FORETOP_MPI_TESTED="$CARGO_TARGET_DIR/mpi" cargo test --locked --test it -- --ignored mpi::
+}
 
-part "programs under Open MPI and MPICH"
-scripts/mpi.sh test
-FORETOP_MPI_TESTED="$CARGO_TARGET_DIR/mpi" cargo test --locked --test it -- --ignored mpi::
+run_python() {
+    begin "python: what it needs"
+    scripts/python-venv.sh python/requirements.txt
+    begin "python: compiling"
+    scripts/python-package.sh dev
+    begin "python: tests"
+    .venv/bin/stubtest foretop._native
+    rm -rf "$CARGO_TARGET_DIR/tour"
+    FORETOP_TOUR="$CARGO_TARGET_DIR/tour" .venv/bin/pytest python
+}
 
-part "Python package"
-scripts/python-venv.sh python/requirements.txt
-scripts/python-package.sh dev
-.venv/bin/stubtest foretop._native
-rm -rf "$CARGO_TARGET_DIR/tour"
-FORETOP_TOUR="$CARGO_TARGET_DIR/tour" .venv/bin/pytest python
+run_servers() {
+    get_ready snmpd
+    FORETOP_PROMETHEUS=$(scripts/unpack-package.sh prometheus)
+    FORETOP_NATS_SERVER=$(scripts/unpack-package.sh nats-server)
+    FORETOP_NODE_EXPORTER=$(scripts/unpack-package.sh prometheus-node-exporter)
+    FORETOP_SNMPD=$(PATH="$PATH:/usr/sbin" type -P snmpd)
+    export FORETOP_PROMETHEUS FORETOP_NATS_SERVER FORETOP_NODE_EXPORTER FORETOP_SNMPD
+    begin "servers: tests"
+    at_once prometheus nats node_exporter snmpd
+}
 
-part "a real Prometheus reads the metrics"
-cargo test --locked --test it -- --ignored prometheus::
+run_root() {
+    local runner
+    get_ready ip tc unshare
+    begin "root: tests"
+    if find_root; then
+        runner=$(printf '"%s",' "${as_root[@]}")
+        cargo test --locked --config "target.'cfg(unix)'.runner=[${runner%,}]" --test it -- --ignored root::
+    else
+        skipped+=("$step: needs root without a password and the right to mount; run \`make test\` as root")
+    fi
+}
 
-part "streams over a real NATS server"
-cargo test --locked --test it -- --ignored nats::
+run_page() {
+    get_ready chromium
+    begin "page: units"
+    npm --prefix web test
+    begin "page: in a browser"
+    CHROMIUM="${CHROMIUM:-$(command -v chromium)}" FORETOP_BIN="$CARGO_TARGET_DIR/debug/foretop" npm --prefix web run test:browser
+}
 
-part "signals of a real node exporter"
-cargo test --locked --test it -- --ignored node_exporter::
+list() {
+    local part
+    for part in "${parts[@]}"; do
+        printf '%-8s %s\n' "$part" "${about[$part]}"
+    done
+}
 
-part "a real snmpd says what its links carry"
-FORETOP_SNMPD=$(PATH="$PATH:/usr/sbin" type -P snmpd) cargo test --locked --test it -- --ignored snmpd::
-
-part "as root"
-if find_root; then
-    runner=$(printf '"%s",' "${as_root[@]}")
-    cargo test --locked --config "target.'cfg(unix)'.runner=[${runner%,}]" --test it -- --ignored root::
-else
-    skipped+=("$current: needs root without a password and the right to mount; run \`make test\` as root")
+if [ "${1:-}" = list ]; then
+    list
+    exit
 fi
+IFS=, read -ra chosen <<<"${1:-}"
+for part in "${chosen[@]}"; do
+    if [ -z "${about[$part]:-}" ]; then
+        { echo "scripts/test.sh: there is no part $part; there are:"; list; } >&2
+        exit 2
+    fi
+done
+[ ${#chosen[@]} -gt 0 ] || chosen=("${parts[@]}")
+for part in "${chosen[@]}"; do
+    "run_$part"
+done
 
-part "page, unit tests"
-npm --prefix web test
-
-part "page in a browser"
-FORETOP_BIN="$CARGO_TARGET_DIR/debug/foretop" npm --prefix web run test:browser
-
-current="the closing lines"
+finish
+print_times
+times=()
 echo
 for reason in "${skipped[@]}"; do
     echo "SKIPPED $reason"
 done
+what="all tests"
+[ ${#chosen[@]} -eq ${#parts[@]} ] || what="the tests of $(IFS=, && echo "${chosen[*]}")"
 if [ ${#skipped[@]} -eq 0 ]; then
-    echo "all tests passed"
+    echo "$what passed"
 else
-    echo "all tests passed, except ${#skipped[@]} part that was skipped"
+    echo "$what passed, except ${#skipped[@]} part that was skipped"
 fi

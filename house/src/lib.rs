@@ -83,7 +83,10 @@ pub enum Breach {
     Climb { user: String, user_floor: u32, used: String, used_floor: u32 },
     #[error("{package} on floor {floor} depends on {dependency}: {reason}")]
     Forbidden { package: String, floor: u32, dependency: String, reason: &'static str },
-    #[error("{package} names the dependency {dependency} and does not use it: take it out of its manifest")]
+    #[error(
+        "{package} names the dependency {dependency} and does not use it: take it out of its manifest, or move it to the \
+         dev-dependencies if tests use it"
+    )]
     Unused { package: String, dependency: String },
     #[error("the list of rooms in ARCHITECTURE.md lacks {package}, which its manifest puts on {}", floor_text(*floor))]
     NotListed { package: String, floor: Option<u32> },

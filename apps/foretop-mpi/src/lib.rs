@@ -8,17 +8,11 @@ use std::ffi::OsString;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::time::{Instant, SystemTime};
 
 use clap::error::ErrorKind;
 use clap::{Args, Parser, ValueEnum};
-use mpi_measure::clock::Clock;
-use mpi_measure::failure::Failure;
-use mpi_measure::header::Header;
-use mpi_measure::outcome::{Outcome, Writer};
-use mpi_measure::progress::Progress;
-use mpi_measure::session::{Ending, Session, library};
-use units::Timestamp;
+use clock::Stopwatch;
+use mpi_run::{Ending, Failure, Header, Measurement, Outcome, Progress, Session, Writer, library};
 
 /// Asks a program for its MPI library, before MPI is begun: `foretop mpi` finds the launcher by the answer.
 pub const LIBRARY_FLAG: &str = "--mpi-library";
@@ -104,17 +98,14 @@ fn launched_rank() -> Option<u32> {
 
 /// The head of this run's results, the same on all ranks. Collective.
 #[must_use]
-pub fn header(session: &Session, program: &str, seed: u64, clock: &Clock, assumptions: Vec<String>) -> Header {
-    Header {
-        program: program.to_owned(),
-        version: env!("CARGO_PKG_VERSION").to_owned(),
-        started: Timestamp::from_system(SystemTime::now()),
-        mpi: library(),
-        arguments: std::env::args().skip(1).collect(),
-        seed,
-        ranks: session.placements(clock),
-        assumptions,
-    }
+pub fn header(session: &Session, measurement: &dyn Measurement, seed: u64, clock: &Stopwatch) -> Header {
+    session.header(measurement, own_arguments(), seed, clock)
+}
+
+/// As typed, without the program.
+#[must_use]
+pub fn own_arguments() -> Vec<String> {
+    std::env::args().skip(1).collect()
 }
 
 /// Begins the result file on rank 0; on others a writer that writes nothing. Collective.
@@ -147,7 +138,7 @@ impl Teller {
 
     /// Says, now and then, how much of `what` is done.
     pub fn tell(&mut self, what: &str, done: u64, total: u64) {
-        let line = self.progress.as_mut().and_then(|progress| progress.line(Instant::now(), what, done, total));
+        let line = self.progress.as_mut().and_then(|progress| progress.line(clock::instant(), what, done, total));
         if let Some(line) = line {
             // Progress that nobody can see is not worth an end.
             let _ = writeln!(io::stderr().lock(), "{line}");
@@ -170,14 +161,33 @@ pub fn say(text: &str) -> Result<(), Failure> {
     }
 }
 
-/// All of a finished result in the form asked for: `table` makes the text for people, `kind` is what CSV has rows of.
-#[must_use]
-pub fn rendered(outcome: &Outcome, format: Format, kind: &str, table: impl FnOnce() -> String) -> String {
+/// Prints a finished result in the form asked for. `kind` is what CSV has rows of.
+///
+/// # Errors
+/// When a record is not of its form, or standard output takes nothing more.
+pub fn print(measurement: &dyn Measurement, outcome: &Outcome, format: Format, kind: &str) -> Result<(), Failure> {
+    // A result that cannot be read back is a failure in any form.
+    let table = measurement.table(outcome).map_err(Failure::of)?;
     match format {
-        Format::Table => table(),
-        Format::Csv => outcome.csv(kind),
-        Format::Json => outcome.json_lines(),
+        Format::Table => say(&table),
+        Format::Csv => say(&outcome.csv(kind)),
+        Format::Json => say(&outcome.json_lines()),
     }
+}
+
+/// Likewise on rank 0 only. Collective.
+///
+/// # Errors
+/// On all ranks, when rank 0 cannot print it.
+pub fn print_first(
+    session: &Session,
+    measurement: &dyn Measurement,
+    outcome: &Outcome,
+    format: Format,
+    kind: &str,
+) -> Result<(), Ending> {
+    let printed = if session.is_first() { print(measurement, outcome, format, kind) } else { Ok(()) };
+    session.agree(printed)
 }
 
 fn tell(failure: &Failure) -> ExitCode {

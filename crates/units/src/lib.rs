@@ -13,3 +13,6 @@ mod timestamp;
 pub use byte_count::{ByteCount, ByteCountError};
 pub use confidence::{Confidence, ConfidenceError};
 pub use timestamp::{Timestamp, TimestampError};
+
+/// Position of a process in an MPI communicator, from 0.
+pub type Rank = u32;

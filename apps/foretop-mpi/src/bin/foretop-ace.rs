@@ -1,36 +1,21 @@
-//! `foretop-ace`: emulates applications that compute and communicate, and tells predicted from actual run times. See `mpi_measure::ace`.
+//! `foretop-ace`: emulates applications that compute and communicate, and tells predicted from actual run times. See the crate `ace`.
 #![forbid(unsafe_code)]
 
+use std::fs::File;
+use std::io::BufReader;
 use std::num::NonZeroU64;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use ace::record::{Basis, RANK, SWEEP};
+use ace::{Ace, Application, Applications, Effort, Load, Pattern, Placement, Plan, Sizes, Span, Sweep};
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use foretop_mpi::{Output, Teller, header, rendered, run, run_alone, say, writer};
-use mpi_measure::ace::application::{Application, Applications, Load, Placement, Span};
-use mpi_measure::ace::benchmark::Effort;
-use mpi_measure::ace::comparison;
-use mpi_measure::ace::pattern::{Mode, Pattern};
-use mpi_measure::ace::record::{self, Basis, CELL, SWEEP};
-use mpi_measure::ace::run::{Settings, check};
-use mpi_measure::ace::sizes::Sizes;
-use mpi_measure::ace::sweep::{self, Sweep};
-use mpi_measure::ace::trace::{self, Trace};
-use mpi_measure::ace::{self, table::table};
-use mpi_measure::clock::Clock;
-use mpi_measure::failure::Failure;
-use mpi_measure::outcome::{Outcome, Writer};
-use mpi_measure::session::{Ending, Session};
+use clock::Stopwatch;
+use foretop_mpi::{Output, Teller, header, print_first, run, run_alone, say, writer};
+use mpi_run::{Ending, Failure, Fault, Outcome, Session};
+use mpi_trace::{Mode, Trace};
 use predict::Spec;
 use units::{ByteCount, Confidence};
-
-/// What figures of ACE take for granted.
-const ASSUMPTIONS: [&str; 4] = [
-    "each application was benchmarked by itself: what applications do to each other is part of the error",
-    "T_comp is the same in all cycles; with sizes that differ it is made from the mean T_comm",
-    "ping-pong is between the first two ranks of each application",
-    "T_comm is the exchange on the rank that takes longest; ranks that are through earlier wait at the next barrier",
-];
 
 /// Emulates applications that compute and exchange messages: how long should they take, and how long do they?
 #[derive(Debug, Parser)]
@@ -104,7 +89,7 @@ struct RunArguments {
     #[command(flatten)]
     cycles: Cycles,
     #[command(flatten)]
-    method: Method,
+    method: MethodArguments,
     #[command(flatten)]
     output: Output,
 }
@@ -144,7 +129,7 @@ struct Cycles {
 }
 
 #[derive(Args, Debug)]
-struct Method {
+struct MethodArguments {
     /// What T_comm is predicted by
     #[arg(long, value_enum, default_value_t)]
     predict_by: BasisName,
@@ -182,7 +167,7 @@ struct SweepArguments {
     #[command(flatten)]
     cycles: Cycles,
     #[command(flatten)]
-    method: Method,
+    method: MethodArguments,
     #[command(flatten)]
     output: Output,
 }
@@ -222,8 +207,12 @@ fn main() -> ExitCode {
 
 /// An application from a trace.
 fn fit(arguments: &FitArguments) -> Result<(), Failure> {
-    let trace = Trace::read(&arguments.trace).map_err(Failure::of)?;
-    let fitted = trace::fit(&trace).map_err(Failure::of)?;
+    let path = arguments.trace.display();
+    let file = File::open(&arguments.trace)
+        .map_err(|error| Failure::work(format!("cannot read a communication trace from {path}: {error}")))?;
+    let trace =
+        Trace::read(BufReader::new(file)).map_err(|error| Failure::work(format!("{path}, {}", Failure::of(error))))?;
+    let fitted = ace::fit(&trace).map_err(Failure::of)?;
     say(&fitted.toml())
 }
 
@@ -231,75 +220,42 @@ fn fit(arguments: &FitArguments) -> Result<(), Failure> {
 fn compare(arguments: &CompareArguments) -> Result<(), Failure> {
     let first = Outcome::read(&arguments.first).map_err(Failure::of)?;
     let second = Outcome::read(&arguments.second).map_err(Failure::of)?;
-    let found = comparison::compare(&first, &second, arguments.confidence, arguments.seed).map_err(Failure::of)?;
+    let found = ace::compare(&first, &second, arguments.confidence, arguments.seed).map_err(Failure::of)?;
     say(&found.table())
 }
 
 /// One run.
 fn emulate(session: &Session, arguments: &RunArguments) -> Result<(), Ending> {
-    let clock = Clock::start();
+    let clock = Stopwatch::start();
+    let output = &arguments.output;
     let applications = session.first_finds(|| arguments.applications())?;
-    let settings = arguments.method.settings(applications, arguments.output.seed, None);
-    session.agree(check(&settings, session.n_ranks()))?;
-    let header = header(session, "ace", arguments.output.seed, &clock, assumptions());
-    let mut writer = writer(session, arguments.output.out.as_deref(), &header)?;
-    let mut teller = Teller::new(session, &arguments.output);
-    ace::run::run(session, &settings, &clock, &mut writer, &mut |what, done, total| teller.tell(what, done, total))?;
-    print(session, &writer, &arguments.output, record::RANK)
+    let plan = Plan { applications, method: arguments.method.method(output.seed), cell: None };
+    session.agree(plan.check(session.n_ranks()))?;
+    let header = header(session, &Ace, output.seed, &clock);
+    let mut writer = writer(session, output.out.as_deref(), &header)?;
+    let mut teller = Teller::new(session, output);
+    ace::run(session, &plan, &clock, &mut writer, &mut |what, done, total| teller.tell(what, done, total))?;
+    print_first(session, &Ace, writer.outcome(), output.format, RANK)
 }
 
 /// A sweep, from where it stands.
 fn emulate_all(session: &Session, arguments: &SweepArguments) -> Result<(), Ending> {
-    let clock = Clock::start();
+    let clock = Stopwatch::start();
+    let output = &arguments.output;
     let sweep = arguments.sweep();
-    let cells = sweep.cells();
-    let settings = |cell: &record::Cell| {
-        arguments.method.settings(sweep.applications(cell), arguments.output.seed, Some(cell.cell))
-    };
-    let fits = cells.iter().try_for_each(|cell| check(&settings(cell), session.n_ranks()).map(drop));
-    session.agree(fits)?;
-    let header = header(session, "ace", arguments.output.seed, &clock, assumptions());
-    let out = arguments.output.out.as_deref().filter(|_| session.is_first());
-    let mut writer = session.agree(sweep::writer(out, &header))?;
-    let n_whole = session.first_finds(|| Ok(sweep::n_whole(writer.outcome())))?;
-    let mut teller = Teller::new(session, &arguments.output);
-    for cell in cells.iter().skip(n_whole) {
-        teller.tell("cells", u64::from(cell.cell), cells.len() as u64);
-        let n_before = writer.outcome().records.len();
-        ace::run::run(session, &settings(cell), &clock, &mut writer, &mut |_, _, _| {})?;
-        let recorded = if session.is_first() { record_cell(cell, n_before, &mut writer) } else { Ok(()) };
-        session.agree(recorded)?;
-    }
-    print(session, &writer, &arguments.output, SWEEP)
-}
-
-fn record_cell(cell: &record::Cell, n_before: usize, writer: &mut Writer) -> Result<(), Failure> {
-    for result in sweep::results(cell, &writer.outcome().records[n_before..]) {
-        writer.record(SWEEP, &result).map_err(Failure::of)?;
-    }
-    writer.record(CELL, cell).map_err(Failure::of)
-}
-
-fn print(session: &Session, writer: &Writer, output: &Output, kind: &str) -> Result<(), Ending> {
-    let told = if session.is_first() {
-        table(writer.outcome())
-            .map_err(Failure::of)
-            .and_then(|table| say(&rendered(writer.outcome(), output.format, kind, || table)))
-    } else {
-        Ok(())
-    };
-    session.agree(told)
-}
-
-fn assumptions() -> Vec<String> {
-    ASSUMPTIONS.map(str::to_owned).to_vec()
+    session.agree(sweep.check(session.n_ranks()))?;
+    let header = header(session, &Ace, output.seed, &clock);
+    let out = output.out.as_deref().filter(|_| session.is_first());
+    let mut writer = session.agree(Sweep::writer(out, &header))?;
+    let mut teller = Teller::new(session, output);
+    sweep.run(session, &clock, &mut writer, &mut |what, done, total| teller.tell(what, done, total))?;
+    print_first(session, &Ace, writer.outcome(), output.format, SWEEP)
 }
 
 impl RunArguments {
     fn applications(&self) -> Result<Applications, Failure> {
         if let Some(path) = &self.config {
-            return Applications::read(path)
-                .map_err(|error| Failure { fault: mpi_measure::failure::Fault::Usage, ..Failure::of(error) });
+            return Applications::read(path).map_err(|error| Failure { fault: Fault::Usage, ..Failure::of(error) });
         }
         let application = |number| Application {
             name: format!("a{number}"),
@@ -333,18 +289,19 @@ impl SweepArguments {
             iterations: self.cycles.iterations,
             time: self.cycles.time,
             synchronize_every: self.cycles.synchronize_every,
+            method: self.method.method(self.output.seed),
         }
     }
 }
 
-impl Method {
-    fn settings(&self, applications: Applications, seed: u64, cell: Option<u32>) -> Settings {
+impl MethodArguments {
+    fn method(&self, seed: u64) -> ace::Method {
         let basis = match self.predict_by {
             BasisName::Benchmark => Basis::Benchmark,
             BasisName::Model => Basis::Model,
         };
         let effort = if self.quick { Effort::QUICK } else { Effort::FULL };
-        Settings { applications, basis, forecast_model: self.model.clone(), seed, effort, cell }
+        ace::Method { basis, forecast_model: self.model.clone(), seed, effort }
     }
 }
 

@@ -1,15 +1,14 @@
-//! How much of the CPU is left while MPI messages fly, and who makes them fly. See `mpi_measure::comb`.
+//! `foretop-comb`: how much of the CPU is left while MPI messages fly, and who makes them fly. See the crate `comb`.
 #![forbid(unsafe_code)]
 
 use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::{Args, Parser, ValueEnum};
-use foretop_mpi::{Output, Teller, header, rendered, run, say, writer};
-use mpi_measure::clock::Clock;
-use mpi_measure::comb::{self, pairing, plan, record};
-use mpi_measure::failure::Failure;
-use mpi_measure::session::{Ending, Session};
+use clock::Stopwatch;
+use comb::{BufferingPlan, Comb, Plan, PollingPlan, PostWorkWaitPlan, record};
+use foretop_mpi::{Output, Teller, header, print_first, run, writer};
+use mpi_run::{Ending, Failure, Session};
 use units::{ByteCount, Confidence, span};
 
 /// Overlap of computation and communication: COMB's polling and post-work-wait methods, double buffering, and what they say of the MPI
@@ -116,46 +115,39 @@ fn main() -> ExitCode {
 fn measure(session: &Session, arguments: Arguments) -> Result<(), Ending> {
     let plan = session.agree(arguments.plan())?;
     let output = &arguments.output;
-    let clock = Clock::start();
-    let header = header(session, "comb", output.seed, &clock, comb::assumptions());
+    let clock = Stopwatch::start();
+    let header = header(session, &Comb, output.seed, &clock);
     let pair = comb::prepare(session, &header, &plan)?;
     let mut writer = writer(session, output.out.as_deref(), &header)?;
     let mut teller = Teller::new(session, output);
-    comb::measure(session, &clock, &plan, pair, &mut writer, &mut |what, done, total| teller.tell(what, done, total))?;
-    let told = if session.is_first() {
-        comb::table(writer.outcome())
-            .map_err(Failure::of)
-            .and_then(|table| say(&rendered(writer.outcome(), output.format, arguments.csv_kind(), || table)))
-    } else {
-        Ok(())
-    };
-    session.agree(told)
+    comb::run(session, &clock, &plan, pair, &mut writer, &mut |what, done, total| teller.tell(what, done, total))?;
+    print_first(session, &Comb, writer.outcome(), output.format, arguments.csv_kind())
 }
 
 impl Arguments {
-    fn plan(&self) -> Result<plan::Plan, Failure> {
+    fn plan(&self) -> Result<Plan, Failure> {
         self.check_contradictions()?;
         let all = [Method::PingPong, Method::Pww, Method::Polling, Method::Buffering];
         let methods = if self.method.is_empty() { &all[..] } else { &self.method };
         let of = |usual, quick| if self.quick { quick } else { usual };
-        Ok(plan::Plan {
+        Ok(Plan {
             methods: methods.iter().map(|&method| method.into()).collect(),
             pairing: self.pairing.into(),
             sizes: self.sizes(),
             confidence: self.confidence,
             n_trip_batches: self.trips.unwrap_or(of(51, 15)),
-            pww: plan::PostWorkWaitPlan {
+            pww: PostWorkWaitPlan {
                 intervals: self.pww.work.clone(),
                 n_cycles: self.pww.cycles.unwrap_or(of(151, 15)),
                 is_mutual: self.pww.both_work,
             },
-            polling: plan::PollingPlan {
+            polling: PollingPlan {
                 queue: self.polling.queue.unwrap_or(4),
                 intervals: self.polling.poll_interval.clone(),
                 n_repetitions: self.polling.repetitions.unwrap_or(of(25, 7)),
                 span: self.polling.span.unwrap_or(Duration::from_millis(if self.quick { 3 } else { 8 })),
             },
-            buffering: plan::BufferingPlan {
+            buffering: BufferingPlan {
                 size: self.buffering.buffer.unwrap_or(ByteCount::new(100_000)),
                 n_batches: self.buffering.batches.unwrap_or(of(400, 50)),
                 n_repetitions: of(9, 5),
@@ -187,7 +179,7 @@ impl Arguments {
         match flags.into_iter().find(|&(_, is_given, method)| is_given && is_unused(method)) {
             Some((flag, _, method)) => Err(Failure::usage(format!(
                 "{flag} is for --method {}, which is not asked for: add that method or leave {flag} out",
-                plan::Method::from(method)
+                comb::Method::from(method)
             ))),
             None if !self.size.is_empty() && self.method == [Method::Buffering] => {
                 Err(Failure::usage("--size is not for --method buffering: give the size of its buffers with --buffer"))
@@ -209,7 +201,7 @@ impl Arguments {
     }
 }
 
-impl From<Method> for plan::Method {
+impl From<Method> for comb::Method {
     fn from(method: Method) -> Self {
         match method {
             Method::PingPong => Self::PingPong,
@@ -220,7 +212,7 @@ impl From<Method> for plan::Method {
     }
 }
 
-impl From<Pairing> for pairing::Pairing {
+impl From<Pairing> for comb::Pairing {
     fn from(pairing: Pairing) -> Self {
         match pairing {
             Pairing::Halves => Self::Halves,

@@ -1,19 +1,15 @@
-//! How much of a program's time the operating system takes; see `mpi_measure::noise`.
+//! `foretop-noise`: how much of a program's time the operating system takes. See the crate `noise`.
 #![forbid(unsafe_code)]
 
 use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::{Parser, ValueEnum};
-use foretop_mpi::{Output, Teller, header, rendered, run, run_alone, say, writer};
-use mpi_measure::clock::Clock;
-use mpi_measure::failure::Failure;
-use mpi_measure::header::allowed_cpus;
-use mpi_measure::noise::plan::{self, Injection, LocalPlan, Method, PlanError, TogetherPlan, Work};
-use mpi_measure::noise::record::kind;
-use mpi_measure::noise::{assumptions, local, local_header, table, together};
-use mpi_measure::outcome::Writer;
-use mpi_measure::session::{Ending, Session};
+use clock::Stopwatch;
+use foretop_mpi::{Output, Teller, header, own_arguments, print, print_first, run, run_alone, writer};
+use mpi_run::{ClockQuality, Ending, Failure, Header, Placement, Session, Writer, allowed_cpus};
+use noise::record::kind;
+use noise::{Injection, LocalPlan, Method, Noise, PlanError, TogetherPlan, Work};
 use units::span;
 
 /// Asks for a host without MPI; looked for before MPI is begun.
@@ -77,7 +73,7 @@ enum Methods {
 struct Cores(Vec<u32>);
 
 fn cores(text: &str) -> Result<Cores, PlanError> {
-    plan::cpus(text).map(Cores)
+    noise::cpus(text).map(Cores)
 }
 
 impl Arguments {
@@ -120,30 +116,26 @@ fn main() -> ExitCode {
 }
 
 fn on_this_host(arguments: Arguments) -> Result<(), Failure> {
-    let (plan, clock) = (arguments.local(), Clock::start());
-    plan.check(&allowed_cpus(), &clock.survey()).map_err(Failure::usage)?;
-    let header = local_header(&clock, std::env::args().skip(1).collect(), arguments.output.seed);
-    let mut writer = Writer::create(arguments.output.out.as_deref(), &header).map_err(Failure::of)?;
-    let mut teller = Teller::alone(&arguments.output);
+    let (plan, clock) = (arguments.local(), Stopwatch::start());
+    let output = &arguments.output;
+    plan.check(&allowed_cpus(), &ClockQuality::survey(&clock)).map_err(Failure::usage)?;
+    let header = Header::of(&Noise, "none".to_owned(), own_arguments(), output.seed, vec![Placement::alone(&clock)]);
+    let mut writer = Writer::create(output.out.as_deref(), &header).map_err(Failure::of)?;
+    let mut teller = Teller::alone(output);
     let mut tell = |done, total| teller.tell("seconds watched", done, total);
-    local::run(&plan, clock, arguments.output.seed, &mut writer, &mut tell).map_err(Failure::of)?;
-    print(&writer, &arguments.output, kind::CORE)
+    noise::run_alone(&plan, clock, output.seed, &mut writer, &mut tell).map_err(Failure::of)?;
+    print(&Noise, writer.outcome(), output.format, kind::CORE)
 }
 
 fn under_mpi(session: &Session, arguments: Arguments) -> Result<(), Ending> {
     let plan = arguments.together();
+    let output = &arguments.output;
     session.agree(plan.check(session.n_ranks()).map_err(Failure::usage))?;
-    let clock = Clock::start();
-    let header = header(session, "noise", arguments.output.seed, &clock, assumptions());
-    let mut writer = writer(session, arguments.output.out.as_deref(), &header)?;
-    let mut teller = Teller::new(session, &arguments.output);
+    let clock = Stopwatch::start();
+    let header = header(session, &Noise, output.seed, &clock);
+    let mut writer = writer(session, output.out.as_deref(), &header)?;
+    let mut teller = Teller::new(session, output);
     let mut tell = |what: &str, done, total| teller.tell(what, done, total);
-    together::run(session, &plan, clock, &header, &mut writer, &mut tell)?;
-    let told = if session.is_first() { print(&writer, &arguments.output, kind::LATE) } else { Ok(()) };
-    session.agree(told)
-}
-
-fn print(writer: &Writer, output: &Output, rows: &str) -> Result<(), Failure> {
-    let table = table(writer.outcome()).map_err(Failure::of)?;
-    say(&rendered(writer.outcome(), output.format, rows, || table))
+    noise::run(session, &plan, clock, &header, &mut writer, &mut tell)?;
+    print_first(session, &Noise, writer.outcome(), output.format, kind::LATE)
 }

@@ -6,13 +6,13 @@ use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
 
-use mpi_measure::ace::pattern::{Mode, Pattern};
-use mpi_measure::ace::record::{
-    APPLICATION, CELL, CLOCK, ClockResult, MODEL, Model, PING_PONG, POINT, Plan, Point, RANK, RankResult, SWEEP,
+use ace::Pattern;
+use ace::record::{
+    APPLICATION, CELL, CLOCK, ClockResult, MODEL, Model, PING_PONG, POINT, Planned, Point, RANK, RankResult, SWEEP,
     SweepResult,
 };
-use mpi_measure::launcher::Placing;
-use mpi_measure::outcome::Outcome;
+use mpi_run::{Outcome, Placing};
+use mpi_trace::Mode;
 use testkit::wait_until;
 
 use crate::launch::{ACE, command, launch};
@@ -46,7 +46,7 @@ fn both_phases_are_measured_and_add_up() {
     let models: Vec<Model> = outcome.all(MODEL).unwrap();
     assert_eq!(models.iter().map(|model| model.what.as_str()).collect::<Vec<_>>(), [PING_PONG]);
 
-    let plans: Vec<Plan> = outcome.all(APPLICATION).unwrap();
+    let plans: Vec<Planned> = outcome.all(APPLICATION).unwrap();
     let predicted = &plans[0].predicted;
     assert!((predicted.communication_ns / predicted.cycle_ns - 0.2).abs() < 1e-9);
     assert!((predicted.compute_ns + predicted.communication_ns - predicted.cycle_ns).abs() < 1e-6);
@@ -111,7 +111,7 @@ fn applications_of_a_file_share_the_ranks_as_it_says() {
     fs::write(&config, of_example.replace("1000", "7").replace("500", "9")).unwrap();
     launch(ACE, 4, &["--config", text(&config), "--quick", "--quiet", "--out", text(&path)]).out();
     let outcome = Outcome::read(&path).unwrap();
-    let plans: Vec<Plan> = outcome.all(APPLICATION).unwrap();
+    let plans: Vec<Planned> = outcome.all(APPLICATION).unwrap();
     let told: Vec<_> =
         plans.iter().map(|plan| (plan.application.name.as_str(), plan.world_ranks.clone(), plan.n_cycles)).collect();
     assert_eq!(told, [("solver", vec![0, 2], 7), ("shuffle", vec![1, 3], 9)]);
@@ -213,7 +213,7 @@ fn a_rank_that_dies_ends_all_and_leaves_what_was_measured() {
     let status = wait_until("the launcher's end", LIMIT, || launcher.try_wait().unwrap());
     assert!(!status.success());
     let outcome = Outcome::read(&path).unwrap();
-    assert_eq!(outcome.all::<Plan>(APPLICATION).unwrap().len(), 1);
+    assert_eq!(outcome.all::<Planned>(APPLICATION).unwrap().len(), 1);
     assert_eq!(outcome.all::<RankResult>(RANK).unwrap(), []);
 }
 

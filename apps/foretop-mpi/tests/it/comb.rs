@@ -1,12 +1,10 @@
 //! foretop-comb: all that it measures is there, each figure in its range or with its reason, and nothing hangs.
 
-use mpi_measure::comb::availability::Availability;
-use mpi_measure::comb::record::{
+use comb::record::{
     BUFFERING, Buffering, DRIFT, Drift, PING_PONG, POLLING, PWW, PingPong, Polling, PostWorkWait, TRANSFER, Transfer,
 };
-use mpi_measure::comb::verdict::{Progress, VERDICT, Verdict};
-use mpi_measure::comb::{pictures, table};
-use mpi_measure::outcome::Outcome;
+use comb::{Availability, Comb, Progress, VERDICT, Verdict};
+use mpi_run::{Measurement, Outcome};
 use serde::de::DeserializeOwned;
 
 use crate::launch::{COMB, launch};
@@ -81,13 +79,13 @@ fn one_pair_measures_all_methods() {
     assert_eq!(all::<Drift>(&outcome, DRIFT, 4).iter().filter(|drift| drift.after.is_none()).count(), 1);
     let sizes: Vec<u64> = all::<Verdict>(&outcome, VERDICT, 3).iter().map(|verdict| verdict.size_bytes).collect();
     assert_eq!(sizes, [0, 1024, 100_000]);
-    let table = table(&outcome).unwrap();
+    let table = Comb.table(&outcome).unwrap();
     for section in ["Ping-pong, ranks 0 and 1", "Post-work-wait, 100kB", "Polling, 1KiB", "Double buffering", "Verdict"]
     {
         assert!(table.contains(section), "{section} is not in\n{table}");
     }
     // On a busy machine no availability may be measurable, and then there is nothing to draw of them.
-    let names = pictures(&outcome).unwrap().into_iter().map(|(name, _)| name);
+    let names = Comb.pictures(&outcome).unwrap().into_iter().map(|(name, _)| name);
     assert_eq!(names.filter(|name| !name.ends_with("availability")).count(), 6);
 }
 

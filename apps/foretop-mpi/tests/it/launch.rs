@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::{Command, Output};
 use std::sync::{Mutex, PoisonError};
 
-use mpi_measure::launcher::{Flavour, Launcher, Placing};
+use mpi_run::{Flavour, Launcher, Placing};
 
 /// The programs, as cargo built them.
 pub const ACE: &str = env!("CARGO_BIN_EXE_foretop-ace");

@@ -2,9 +2,9 @@
 
 use std::process::Command;
 
-use mpi_measure::noise::record::{Core, InjectedNoise, Late, NodeLate, Part, RankTimes, Row, kind};
-use mpi_measure::noise::{pictures, table};
-use mpi_measure::outcome::Outcome;
+use mpi_run::{Measurement, Outcome};
+use noise::Noise;
+use noise::record::{Core, InjectedNoise, Late, NodeLate, Part, RankTimes, Row, kind};
 
 use crate::launch::{Ended, NOISE, launch};
 
@@ -30,7 +30,7 @@ fn iterations_are_counted_on_all_ranks_and_noise_is_made_where_it_was_asked_for(
     let out = ["--inject-ranks", "1", "--quiet", "--out", path.to_str().unwrap()];
     let printed = launch(NOISE, 2, &[&arguments[..], &out[..]].concat()).out();
     let outcome = Outcome::read(&path).unwrap();
-    assert_eq!(printed.trim_end(), table(&outcome).unwrap().trim_end());
+    assert_eq!(printed.trim_end(), Noise.table(&outcome).unwrap().trim_end());
 
     let parts: Vec<Part> = outcome.all(kind::PART).unwrap();
     assert_eq!(parts.iter().map(|part| part.work.as_str()).collect::<Vec<_>>(), ["1ms", "allreduce"]);
@@ -67,7 +67,7 @@ fn iterations_are_counted_on_all_ranks_and_noise_is_made_where_it_was_asked_for(
         injected.iter().all(|noise| noise.injected.n_pulses > 0 && noise.injected.mean_length_ns >= 200_000.0),
         "{injected:?}"
     );
-    let names: Vec<String> = pictures(&outcome).unwrap().into_iter().map(|(name, _)| name).collect();
+    let names: Vec<String> = Noise.pictures(&outcome).unwrap().into_iter().map(|(name, _)| name).collect();
     assert_eq!(names, ["time-0", "time-1", "late-1ms", "late-allreduce"]);
 }
 
@@ -96,7 +96,7 @@ fn a_host_is_watched_without_a_launcher() {
     assert!(injected.iter().all(|noise| noise.injected.n_pulses > 0), "{injected:?}");
     // Pulses are detours that are found at all; how exactly is measured on an idle machine.
     assert!(cores.iter().any(|core| core.n_detours > 0 && core.lengths.max_ns >= 100_000.0), "{cores:?}");
-    assert!(pictures(&outcome).unwrap().iter().any(|(name, _)| name.starts_with("spectrum-core-")));
+    assert!(Noise.pictures(&outcome).unwrap().iter().any(|(name, _)| name.starts_with("spectrum-core-")));
 }
 
 #[test]

@@ -6,9 +6,16 @@ mod result;
 
 use std::io::Write;
 
+use ace::Ace;
 use clap::{Args, Subcommand};
+use comb::Comb;
+use mpi_run::Measurement;
+use noise::Noise;
 
 use crate::cli::examples;
+
+/// All measurements: whose results can be shown and drawn.
+const MEASUREMENTS: [&dyn Measurement; 3] = [&Ace, &Comb, &Noise];
 
 /// Measure what MPI programs get of these hosts: message costs, overlap, noise
 #[derive(Args)]
@@ -42,9 +49,9 @@ enum What {
 impl Mpi {
     pub fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
         match self.what {
-            What::Ace(words) => launch::run("foretop-ace", words, out),
-            What::Comb(words) => launch::run("foretop-comb", words, out),
-            What::Noise(words) => launch::run("foretop-noise", words, out),
+            What::Ace(words) => launch::run(&Ace, words, out),
+            What::Comb(words) => launch::run(&Comb, words, out),
+            What::Noise(words) => launch::run(&Noise, words, out),
             What::Show(command) => command.run(out),
             What::Plot(command) => command.run(out),
         }

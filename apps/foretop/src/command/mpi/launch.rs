@@ -7,7 +7,7 @@ use std::process::Command;
 
 use anyhow::{Context, bail};
 use clap::Args;
-use mpi_measure::launcher::{Flavour, Launcher, Placing};
+use mpi_run::{Flavour, Launcher, Measurement, Placing};
 
 use super::program;
 use crate::failure::OrUsage;
@@ -46,7 +46,8 @@ struct Wish {
 }
 
 /// Becomes the launcher, or the program where that works alone; returns only when that fails.
-pub fn run(name: &str, words: Words, out: &mut dyn Write) -> anyhow::Result<()> {
+pub fn run(measurement: &dyn Measurement, words: Words, out: &mut dyn Write) -> anyhow::Result<()> {
+    let name = &format!("foretop-{}", measurement.name());
     let wish = Wish::of(words.words).or_usage()?;
     let mut command = if wish.works_alone() {
         if wish.rest.iter().any(|word| word == "--help" || word == "-h") {

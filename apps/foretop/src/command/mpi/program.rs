@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, bail};
-use mpi_measure::launcher::{Flavour, Launcher};
+use mpi_run::{Flavour, Launcher};
 
 /// A folder with the programs, looked into before all others.
 const FOLDER_VARIABLE: &str = "FORETOP_MPI_PROGRAMS";

@@ -3,10 +3,11 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use anyhow::Context;
+use anyhow::{Context, anyhow};
 use clap::Args;
-use mpi_measure::outcome::Outcome;
+use mpi_run::{Measurement, Outcome};
 
+use super::MEASUREMENTS;
 use crate::cli::examples;
 use crate::command::drawing::{Drawing, Kind};
 use crate::command::replay::eprintln_line;
@@ -46,11 +47,11 @@ impl Show {
     pub fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
         let outcome = read(&self.result)?;
         let text = match &self.csv {
-            None => mpi_measure::presentation::table(&outcome)?,
+            None => of_program(&outcome)?.table(&outcome)?,
             Some(kind) => {
                 let kinds = outcome.kinds();
                 if !kinds.contains(&kind.as_str()) {
-                    let error = anyhow::anyhow!("there is no `{kind}` in it; there are {}", kinds.join(", "));
+                    let error = anyhow!("there is no `{kind}` in it; there are {}", kinds.join(", "));
                     return Err(error).or_usage();
                 }
                 outcome.csv(kind)
@@ -66,7 +67,7 @@ impl Plot {
         let outcome = read(&self.result)?;
         let folder = self.into.clone().unwrap_or_else(|| self.result.parent().unwrap_or(Path::new("")).to_owned());
         let stem = self.result.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        for (name, picture) in mpi_measure::presentation::pictures(&outcome)? {
+        for (name, picture) in of_program(&outcome)?.pictures(&outcome)? {
             let file = folder.join(format!("{stem}-{name}.{}", self.kind.extension()));
             let drawing = Drawing::new(file, self.kind);
             drawing.draw(&picture)?;
@@ -74,6 +75,15 @@ impl Plot {
         }
         Ok(())
     }
+}
+
+/// The measurement that made a result.
+fn of_program(outcome: &Outcome) -> anyhow::Result<&'static dyn Measurement> {
+    let program = &outcome.header.program;
+    MEASUREMENTS.into_iter().find(|measurement| measurement.name() == program).ok_or_else(|| {
+        let known = MEASUREMENTS.map(Measurement::name).join(", ");
+        anyhow!("this is a result of `{program}`, and those of {known} can be shown")
+    })
 }
 
 fn read(path: &Path) -> anyhow::Result<Outcome> {

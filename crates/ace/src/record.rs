@@ -1,0 +1,315 @@
+//! What stands in a result of ACE: one struct for each kind of record. Spans are in nanoseconds.
+//!
+//! The format is in `docs/formats/mpi-results.md`. In the results of a sweep, records carry the number of their cell.
+
+use mpi_run::Offset;
+use mpi_trace::Mode;
+use netmodel::Cost;
+use serde::{Deserialize, Serialize};
+use statistics::digest::Summary;
+use units::Rank;
+
+use crate::application::Application;
+use crate::pattern::Pattern;
+
+/// Kind of [`Point`].
+pub const POINT: &str = "ace.point";
+/// Kind of [`Model`].
+pub const MODEL: &str = "ace.model";
+/// Kind of [`Planned`].
+pub const APPLICATION: &str = "ace.application";
+/// Kind of [`RankResult`].
+pub const RANK: &str = "ace.rank";
+/// Kind of [`Anomaly`].
+pub const ANOMALY: &str = "ace.anomaly";
+/// Kind of [`ClockResult`].
+pub const CLOCK: &str = "ace.clock";
+/// Kind of [`SweepResult`].
+pub const SWEEP: &str = "ace.sweep";
+/// Kind of [`Cell`].
+pub const CELL: &str = "ace.cell";
+
+/// What a point or a model is of, beside the names of patterns.
+pub const PING_PONG: &str = "ping-pong";
+
+/// Phase one: one size of one exchange, measured.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Point {
+    /// Of a sweep.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cell: Option<u32>,
+    /// Name of the application on whose ranks it was measured.
+    pub application: String,
+    /// [`PING_PONG`], or a pattern's name for its whole exchange.
+    pub what: String,
+    /// How point-to-point messages were sent; none of a collective.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mode: Option<Mode>,
+    /// Ranks that took part.
+    pub n_ranks: u32,
+    /// Of one message.
+    pub size_bytes: u64,
+    /// Of half a round trip, or of the exchange on the rank that took longest, each time.
+    pub span: Summary,
+    /// What predictions take the exchange to last: the median over batches of exchanges of the mean of each.
+    pub span_ns: f64,
+}
+
+/// Phase one: the cost model fitted to the points of one exchange.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Model {
+    /// Of a sweep.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cell: Option<u32>,
+    /// Name of the application on whose ranks it was measured.
+    pub application: String,
+    /// [`PING_PONG`], or a pattern's name for its whole exchange.
+    pub what: String,
+    /// Ranks that took part.
+    pub n_ranks: u32,
+    /// The model.
+    pub model: Cost,
+}
+
+/// Before phase two: one emulated application, and how long it should take.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Planned {
+    /// Of a sweep.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cell: Option<u32>,
+    /// As asked for, with what was left to us filled in.
+    pub application: Application,
+    /// Its ranks' positions in the world, in the order of its own.
+    pub world_ranks: Vec<Rank>,
+    /// Cycles of each rank.
+    pub n_cycles: u64,
+    /// Mean size of a message over these cycles.
+    pub size_mean_bytes: f64,
+    /// Largest size of a message.
+    pub size_max_bytes: u64,
+    /// How long it should take.
+    pub predicted: Predicted,
+}
+
+/// How long a cycle and a run should take.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Predicted {
+    /// Which of the two predictions of the exchange is used.
+    pub basis: Basis,
+    /// Why that one.
+    pub reason: String,
+    /// Messages that one exchange takes one after the other.
+    pub n_messages: u32,
+    /// T_comm by the linear model of ping-pong: the sum over those messages of alpha + beta * n (equation 1).
+    pub communication_by_model_ns: f64,
+    /// T_comm by the pattern's own exchange, measured.
+    pub communication_by_benchmark_ns: f64,
+    /// T_comm used, on average over the sizes.
+    pub communication_ns: f64,
+    /// T_comp, from T_comm and load.
+    pub compute_ns: f64,
+    /// T_cycle = T_comp + T_comm (equation 2).
+    pub cycle_ns: f64,
+    /// A barrier that is waited for at once; 0 where cycles have none.
+    pub synchronization_ns: f64,
+    /// All cycles and their barriers.
+    pub run_ns: f64,
+}
+
+/// What the predicted T_comm comes from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Basis {
+    /// The pattern's own exchange, benchmarked in phase one.
+    #[default]
+    Benchmark,
+    /// The linear model of ping-pong (the paper's equation 1).
+    Model,
+}
+
+/// After phase two: one rank of one application.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RankResult {
+    /// Of a sweep.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cell: Option<u32>,
+    /// Name of the application.
+    pub application: String,
+    /// Position in the application.
+    pub rank: Rank,
+    /// Position in the world.
+    pub world_rank: Rank,
+    /// Cycles made.
+    pub n_cycles: u64,
+    /// What the run took, without what ACE does between blocks of cycles.
+    pub run_ns: f64,
+    /// Predicted before the run: benchmarked once.
+    pub benchmarked_once: Prediction,
+    /// Predicted as the run went, for each block of cycles from those before it.
+    pub forecast_as_we_go: Prediction,
+    /// The forecasting model; the first block's forecast is the benchmark's.
+    pub forecast_model: String,
+    /// T_comp as calculated.
+    pub compute_calculated_ns: f64,
+    /// How far the median compute phase is from it, in percent of it.
+    pub compute_error_percent: f64,
+    /// Whole cycles.
+    pub cycle: Summary,
+    /// Their compute phases.
+    pub compute: Summary,
+    /// Their waits for the other ranks before an exchange.
+    pub synchronization: Summary,
+    /// Their exchanges.
+    pub communication: Summary,
+    /// Standard deviations by means.
+    pub dispersion: Dispersion,
+    /// What ACE did between blocks of cycles (forecasts among it), in total; not part of the run.
+    pub between_blocks_ns: f64,
+}
+
+/// A predicted run time, and how wrong it was.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Prediction {
+    /// Predicted.
+    pub run_ns: f64,
+    /// Actual less predicted, in percent of predicted; above 0 when the run took longer.
+    pub error_percent: f64,
+    /// Mean over the blocks of the size of their errors, in percent of what was predicted of the block.
+    pub block_error_percent: f64,
+}
+
+/// Standard deviations by means, of one rank.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Dispersion {
+    /// Of whole cycles.
+    pub cycle_ratio: f64,
+    /// Of compute phases.
+    pub compute_ratio: f64,
+    /// Of exchanges.
+    pub communication_ratio: f64,
+    /// Of exchanges in phase one; none where sizes differ.
+    pub benchmark_ratio: Option<f64>,
+    /// Standard deviation of exchanges by that in phase one; none where that one is 0, or sizes differ.
+    pub communication_to_benchmark: Option<f64>,
+}
+
+/// What was out of the ordinary: cycles of a rank in one of their parts, or a pair of ranks.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Anomaly {
+    /// Of a sweep.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cell: Option<u32>,
+    /// Name of the application.
+    pub application: String,
+    /// Position of the rank in the application.
+    pub rank: Rank,
+    /// What took too long.
+    pub part: Part,
+    /// With [`Part::Pair`]: the other rank.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub peer: Option<Rank>,
+    /// Cycles beyond the limit; of a pair, all its cycles.
+    pub n_cycles: u64,
+    /// What is ordinary: the median of this rank's cycles; of a pair, the median in phase one or that of all ranks.
+    pub ordinary_ns: f64,
+    /// What is beyond it is anomalous.
+    pub limit_ns: f64,
+    /// How the limit comes about.
+    pub rule: String,
+    /// What all of these took beyond the ordinary, in percent of the run; of cycles kept in `worst` only.
+    pub share_of_run_percent: f64,
+    /// The worst of these cycles, the longest first; at most [`N_WORST`].
+    pub worst: Vec<WorstCycle>,
+}
+
+/// How many cycles an anomaly names.
+pub const N_WORST: usize = 16;
+
+/// The part of a cycle in which an anomaly lies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Part {
+    /// The rank's own work: something else was on its core, or its core slowed down.
+    Compute,
+    /// Waiting for the others: another rank was late.
+    Synchronization,
+    /// The exchange.
+    Communication,
+    /// Messages with one other rank, compared to those of all other pairs.
+    Pair,
+}
+
+/// One anomalous cycle.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct WorstCycle {
+    /// Which, from 0.
+    pub cycle: u64,
+    /// When it began, since the run did.
+    pub at_ns: u64,
+    /// How long the part took in it.
+    pub span_ns: u64,
+    /// Whom the longest step of the exchange was with; none of a collective.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub peer: Option<Rank>,
+}
+
+/// Clock and work of one rank, looked at again at the end.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ClockResult {
+    /// Of a sweep.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cell: Option<u32>,
+    /// Position in the world.
+    pub world_rank: Rank,
+    /// By what share the calibrated work takes longer after phase two than before it; 0.02 is 2 % longer.
+    pub calibration_drift_ratio: f64,
+    /// How far its clock was ahead of rank 0's in the end.
+    pub offset: Offset,
+    /// What a cycle costs beside work and messages: looks at the clock and records, by a dry loop, median; none of an idle rank.
+    pub cycle_overhead_ns: Option<f64>,
+}
+
+/// One application in one cell of a sweep, all that figures need.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SweepResult {
+    /// The cell.
+    #[serde(flatten)]
+    pub key: Cell,
+    /// Name of the application.
+    pub application: String,
+    /// Its ranks.
+    pub n_ranks: u32,
+    /// Predicted before the run.
+    pub predicted_run_ns: f64,
+    /// The longest of its ranks' runs.
+    pub run_ns: f64,
+    /// Error of "benchmarked once", in percent of the predicted.
+    pub error_percent: f64,
+    /// Error of "forecast as we go" on the rank that took longest.
+    pub forecast_error_percent: f64,
+    /// Standard deviation of exchanges by their mean, the largest of its ranks.
+    pub communication_ratio: f64,
+    /// Standard deviation of exchanges by that in phase one, the largest of its ranks.
+    pub communication_to_benchmark: Option<f64>,
+    /// Cycles that were anomalous in any part, the most of its ranks.
+    pub n_anomalous_cycles: u64,
+}
+
+/// A cell of a sweep. As a record of its own it says that the cell is whole.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Cell {
+    /// Its number, from 0 in the order in which they are run.
+    pub cell: u32,
+    /// Pattern of all applications in it.
+    pub pattern: Pattern,
+    /// How point-to-point messages are sent.
+    pub mode: Mode,
+    /// Size of messages.
+    pub size_bytes: u64,
+    /// Share of a cycle that is communication.
+    pub load_percent: f64,
+    /// Applications that run at the same time.
+    pub n_applications: u32,
+    /// Which of several runs with the same settings, from 0.
+    pub repetition: u32,
+}

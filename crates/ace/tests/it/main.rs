@@ -1,0 +1,6 @@
+//! The crate as those who use it see it.
+
+mod comparison;
+mod made;
+mod plot;
+mod trace;

@@ -1,0 +1,31 @@
+//! What programs under MPI share: their session, the head of their results and the results themselves, calibrated work, launchers.
+//!
+//! A measurement is a crate of its own that is built on this one and says by [`Measurement`] how its results are shown. What talks to
+//! MPI is behind the feature `mpi`; results, launchers and calibrated work are not.
+//!
+//! Floor 3: reads the clock and the host, and writes result files. No printing: what people see is text or a picture that is handed back.
+
+mod failure;
+mod header;
+mod launcher;
+mod measurement;
+mod outcome;
+mod progress;
+mod survey;
+mod work;
+
+#[cfg(feature = "mpi")]
+mod offset;
+#[cfg(feature = "mpi")]
+mod session;
+
+pub use failure::{Failure, Fault};
+pub use header::{Header, Offset, Placement, allowed_cpus, host_name};
+pub use launcher::{Flavour, LAUNCHER_VARIABLE, Launcher, LauncherError, Placing};
+pub use measurement::Measurement;
+pub use outcome::{MalformedRecord, Outcome, OutcomeError, Writer};
+pub use progress::Progress;
+#[cfg(feature = "mpi")]
+pub use session::{Ending, Session, broadcast, gather, library, n_ranks_of, rank_of};
+pub use survey::ClockQuality;
+pub use work::{Calibration, turn};

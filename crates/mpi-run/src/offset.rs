@@ -1,0 +1,53 @@
+//! How far the ranks' clocks are apart, by round trips to rank 0.
+//!
+//! A message goes to rank 0 and comes back with its time; whatever the way there and back took, that time lies between the two
+//! looks at the own clock, so the shortest of many trips bounds the offset best (Cristian 1989).
+
+use clock::Stopwatch;
+use mpi::point_to_point::{Destination, Source};
+use mpi::topology::{Communicator, SimpleCommunicator};
+
+use crate::header::Offset;
+
+/// Trips per rank: the shortest of them is rarely beaten by further ones.
+const N_TRIPS: usize = 200;
+
+impl Offset {
+    /// How far this rank's clock is ahead of rank 0's. Collective; ranks take their turns.
+    #[must_use]
+    pub fn to_first(ranks: &SimpleCommunicator, clock: &Stopwatch) -> Self {
+        let me = ranks.rank();
+        if me == 0 {
+            for rank in 1..ranks.size() {
+                answer(ranks, rank, clock);
+            }
+            Self::default()
+        } else {
+            ask(ranks, clock)
+        }
+    }
+}
+
+fn answer(ranks: &SimpleCommunicator, rank: i32, clock: &Stopwatch) {
+    let other = ranks.process_at_rank(rank);
+    for _ in 0..N_TRIPS {
+        let (_, _) = other.receive::<u64>();
+        other.send(&clock.elapsed_ns());
+    }
+}
+
+fn ask(ranks: &SimpleCommunicator, clock: &Stopwatch) -> Offset {
+    let first = ranks.process_at_rank(0);
+    let mut best = Offset { ahead_ns: 0.0, bound_ns: f64::INFINITY };
+    for _ in 0..N_TRIPS {
+        let before = clock.elapsed_ns();
+        first.send(&before);
+        let (there, _) = first.receive::<u64>();
+        let after = clock.elapsed_ns();
+        let bound_ns = (after - before) as f64 / 2.0;
+        if bound_ns < best.bound_ns {
+            best = Offset { ahead_ns: (before as f64 + bound_ns) - there as f64, bound_ns };
+        }
+    }
+    best
+}

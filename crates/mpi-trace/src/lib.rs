@@ -1,0 +1,73 @@
+//! Records of an application's communication: which rank called what, when, and with whom.
+//!
+//! The format is in `docs/formats/communication-trace.md`. A [`Trace`] is read from anything that is [`BufRead`](std::io::BufRead), with
+//! bounds on everything; what an application is like that communicates so is not found out here.
+//!
+//! Floor 1: opens no file and reads no clock.
+#![forbid(unsafe_code)]
+
+mod call;
+mod mode;
+mod reader;
+
+use units::Rank;
+
+pub use call::{Call, Collective, UnknownCall};
+pub use mode::{Mode, UnknownMode};
+pub use reader::{LineFault, TraceError};
+
+/// Ranks that a trace may have: a matrix of all pairs of them is still at hand.
+pub const N_RANKS_MAX: u32 = 4_096;
+/// Rows that a trace may have; half a gigabyte in memory.
+pub const N_ROWS_MAX: usize = 10_000_000;
+
+/// Calls of all ranks, by rank and then by start.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Trace {
+    calls: Vec<Row>,
+    n_ranks: u32,
+}
+
+/// One call of one rank. Times are in nanoseconds of that rank's clock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Row {
+    /// Who called.
+    pub rank: Rank,
+    /// When.
+    pub start_ns: u64,
+    /// When it returned; not before it began.
+    pub end_ns: u64,
+    /// What.
+    pub call: Call,
+    /// Whom it was with, as the format says.
+    pub peer: Option<Rank>,
+    /// Of one message.
+    pub size_bytes: u64,
+}
+
+impl Trace {
+    /// Calls in any order. Ranks are counted up to the highest that called or was called.
+    #[must_use]
+    pub fn of(mut calls: Vec<Row>) -> Self {
+        calls.sort_by_key(|row| (row.rank, row.start_ns, row.end_ns));
+        let highest = calls.iter().map(|row| row.rank.max(row.peer.unwrap_or(0))).max();
+        Self { calls, n_ranks: highest.map_or(0, |highest| highest + 1) }
+    }
+
+    /// How many ranks there are.
+    #[must_use]
+    pub fn n_ranks(&self) -> u32 {
+        self.n_ranks
+    }
+
+    /// All calls, by rank and then by start.
+    #[must_use]
+    pub fn calls(&self) -> &[Row] {
+        &self.calls
+    }
+
+    /// Each rank's calls; ranks that made none are left out.
+    pub fn by_rank(&self) -> impl Iterator<Item = &[Row]> {
+        self.calls.chunk_by(|a, b| a.rank == b.rank)
+    }
+}

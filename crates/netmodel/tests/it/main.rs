@@ -1,0 +1,3 @@
+//! The crate as those who use it see it.
+
+mod cost;

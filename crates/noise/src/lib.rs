@@ -1,0 +1,67 @@
+//! How much of a program's time the operating system takes: of parallel programs, and of single cores.
+//!
+//! - Under MPI ([`run()`]): work of known length and an allreduce, again and again. An iteration in which any rank is late delays all of
+//!   them; how many there are, what they cost and on which hosts they begin is Bongo's Table 14 (thesis of 2007, section 8.2).
+//! - On one host ([`run_alone`]): quanta of fixed work and of fixed time (Sottile and Minnich, "Analysis of Microbenchmarks for Performance
+//!   Tuning of Clusters", Cluster 2004) on each core, whose detours have a length, a moment, often a pace (`spectrum`, `train`)
+//!   and sometimes a culprit (`cause`, `tracing`).
+//! - Noise that is made on purpose (`injector`) shows whether what is measured can be believed.
+//!
+//! No figure is told that the clock cannot tell: a detour is longer than the spread of undisturbed quanta and the clock's steps explain.
+//!
+//! A [`TogetherPlan`] or [`LocalPlan`] says what to measure, and [`Noise`] shows the result. What is in it is in [`record`].
+
+mod cause;
+mod counter;
+mod detour;
+mod injector;
+#[cfg_attr(not(feature = "mpi"), allow(dead_code, reason = "only runs under MPI use it"))]
+mod lateness;
+mod plan;
+mod plot;
+mod quanta;
+pub mod record;
+mod run;
+mod spectrum;
+mod table;
+mod tracing;
+mod train;
+mod watch;
+
+use mpi_run::{MalformedRecord, Measurement, Outcome};
+use picture::Picture;
+
+pub use cause::Cause;
+pub use injector::Injected;
+pub use plan::{Injection, LocalPlan, Method, PlanError, TogetherPlan, Work, cpus};
+#[cfg(feature = "mpi")]
+pub use run::run;
+pub use run::{LocalError, run_alone};
+pub use spectrum::Peak;
+pub use train::{Estimate, Train};
+
+/// The measurement: its name, and how its results look.
+#[derive(Clone, Copy, Debug)]
+pub struct Noise;
+
+impl Measurement for Noise {
+    fn name(&self) -> &'static str {
+        "noise"
+    }
+
+    fn assumptions(&self) -> &'static [&'static str] {
+        &[
+            "undisturbed work always takes the same time, but for the core's frequency, which moves slowly",
+            "a quarter of the quanta of each thousand, at least, are undisturbed",
+            "an iteration with a late rank delays all ranks, and what they lose is what they take beyond their medians",
+        ]
+    }
+
+    fn table(&self, outcome: &Outcome) -> Result<String, MalformedRecord> {
+        table::table(outcome)
+    }
+
+    fn pictures(&self, outcome: &Outcome) -> Result<Vec<(String, Picture)>, MalformedRecord> {
+        plot::pictures(outcome)
+    }
+}
