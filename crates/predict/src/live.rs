@@ -79,6 +79,8 @@ pub struct Live {
     out: Option<Ticket>,
     fitted_at: Option<u64>,
     refused: Option<FitError>,
+    /// Fits of the model in this life.
+    n_fits: u64,
     n_lost: u64,
     /// The numbers of the samples after which a fit was cancelled, ascending.
     cancelled: VecDeque<u64>,
@@ -124,6 +126,7 @@ impl Live {
             out: None,
             fitted_at: None,
             refused: None,
+            n_fits: 0,
             n_lost: 0,
             cancelled: VecDeque::new(),
         }
@@ -322,16 +325,26 @@ impl Live {
         }
     }
 
-    /// Why the model does not forecast, if a fit was tried.
+    /// Why the model does not forecast, if it does not.
     #[must_use]
-    pub fn refused(&self) -> Option<&FitError> {
-        self.refused.as_ref()
+    pub fn refused(&self) -> Option<FitError> {
+        let too_short = || {
+            let (spec, have, need) = (self.policy.model.clone(), self.n_known(), self.policy.known);
+            FitError::TooShort { spec, have, need }
+        };
+        self.model().is_none().then(|| self.refused.clone().unwrap_or_else(too_short))
     }
 
     /// The number of the sample after which the model was fitted, or a candidate of an `AUTO` last.
     #[must_use]
     pub fn fitted_at(&self) -> Option<u64> {
         self.model().and(self.fitted_at)
+    }
+
+    /// How many times the model was fitted after the first, and the candidates of an `AUTO` at all.
+    #[must_use]
+    pub fn n_refits(&self) -> u64 {
+        self.n_fits.saturating_sub(1) + self.model().map_or(0, Predictor::n_refits)
     }
 
     /// How many times the model had to go because a fit failed.
@@ -394,7 +407,7 @@ impl Live {
 
     fn begin_anew(&mut self) {
         (self.speaker, self.due, self.out) = (Speaker::Nobody, None, None);
-        (self.fitted_at, self.refused) = (None, None);
+        (self.fitted_at, self.refused, self.n_fits) = (None, None, 0);
     }
 
     fn plan_fit(&mut self, is_scheduled: bool) {
@@ -468,6 +481,7 @@ impl Live {
         let mut predictor = model.predictor().with_deferred_fits();
         self.since(due.number).for_each(|sample| predictor.step(sample));
         (self.speaker, self.refused) = (Speaker::Model(predictor), None);
+        self.n_fits = self.n_fits.saturating_add(1);
         self.fitted_at = Some(due.number.wrapping_sub(1));
     }
 

@@ -97,7 +97,7 @@ impl LiveFleet {
     pub fn skip(&mut self, n: u64) {
         let n_felt = n.min(self.policy.window as u64);
         let row = vec![f64::NAN; self.len()];
-        (0..n_felt).for_each(|_| self.step(&row));
+        (0..n_felt).for_each(|_| self.replay(&row));
         self.course.pass(n - n_felt);
     }
 

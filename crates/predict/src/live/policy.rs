@@ -95,7 +95,7 @@ impl Policy {
         match spec {
             Spec::Refit { .. } | Spec::Auto { .. } => Self::of(spec),
             plain => {
-                let window = window.max(plain.n_samples_min());
+                let window = window.max(2);
                 let first = first_of(plain, window);
                 Self { window, first: first as u64, known: first, ..Self::of(plain) }
             }
@@ -108,7 +108,7 @@ impl Policy {
     pub fn fitted_at(spec: &Spec, n_fit: usize) -> Self {
         let window = match spec {
             Spec::Refit { window, .. } => *window,
-            plain => n_fit.max(plain.n_samples_min()),
+            _ => n_fit.max(2),
         };
         let policy = Self::of(spec);
         let offset = policy.every.map_or(0, |every| (every - n_fit as u64 % every) % every);
@@ -118,11 +118,10 @@ impl Policy {
 
     /// How many of the latest samples bring a [`Live`](crate::Live) that has seen no others to where one stands that has seen
     /// all: those of the last fit, and the steps since. A model that is fitted no more depends on all samples there ever were,
-    /// and an `AUTO` on more than these.
+    /// and so does an `AUTO`; for them it is a window.
     #[must_use]
     pub fn n_replayed(&self) -> usize {
-        let steps = self.every.map_or(self.window, |every| usize::try_from(every).unwrap_or(usize::MAX));
-        self.window.saturating_add(steps)
+        self.window.saturating_add(usize::try_from(self.every.unwrap_or(0)).unwrap_or(usize::MAX))
     }
 
     /// The length at which a series that began with the sample of number `start` is fitted next, after it was at `length`.
