@@ -12,6 +12,7 @@ mod kill;
 mod load;
 mod mpi;
 mod node;
+mod one_life;
 mod predict;
 mod prometheus;
 mod queries;
