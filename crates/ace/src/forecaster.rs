@@ -14,7 +14,7 @@ const N_HISTORY_MIN: usize = 16;
 
 /// Learns the times of one rank's cycles.
 #[derive(Debug)]
-pub struct Forecaster {
+pub(crate) struct Forecaster {
     spec: Spec,
     benchmark_ns: f64,
     history_ns: VecDeque<f64>,
@@ -24,12 +24,12 @@ pub struct Forecaster {
 impl Forecaster {
     /// One that believes the benchmark until it knows better.
     #[must_use]
-    pub fn new(spec: Spec, benchmark_ns: f64) -> Self {
+    pub(crate) fn new(spec: Spec, benchmark_ns: f64) -> Self {
         Self { spec, benchmark_ns, history_ns: VecDeque::new(), predictor: None }
     }
 
     /// Takes what the cycles of a block took, in their order.
-    pub fn learn(&mut self, spans_ns: &[f64]) {
+    pub(crate) fn learn(&mut self, spans_ns: &[f64]) {
         if let Some(predictor) = &mut self.predictor {
             spans_ns.iter().for_each(|&span| predictor.step(span));
             return;
@@ -45,7 +45,7 @@ impl Forecaster {
 
     /// What the next cycles will take in total.
     #[must_use]
-    pub fn total_ns(&self, n_cycles: usize) -> f64 {
+    pub(crate) fn total_ns(&self, n_cycles: usize) -> f64 {
         let Some(predictor) = &self.predictor else { return n_cycles as f64 * self.benchmark_ns };
         // No exchange takes less than no time, whatever a line through the last ones says.
         predictor.forecast(n_cycles).means().iter().map(|mean| mean.max(0.0)).sum()
