@@ -5,7 +5,7 @@ mod progress;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
-use std::time::{Duration};
+use std::time::Duration;
 
 use anyhow::Context;
 use availability_study::{BUSY_MAX, End, Format, Length, Programs, Record, Report, Settings, Study, StudyError};
