@@ -4,10 +4,10 @@ TARGET_DIR := $(or $(CARGO_TARGET_DIR),target)
 export CARGO_TARGET_DIR := $(abspath $(TARGET_DIR))
 
 .DEFAULT_GOAL := help
-.PHONY: help run test fuzz lint bench web build mpi python screenshots study clean
+.PHONY: help run test fuzz lint bench web build all dist mpi python screenshots host-load-study study clean
 
 help: ## Lists the targets.
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 	@echo
 	@echo "  make run ARGS='--listen 127.0.0.1:0' hands arguments to \`foretop up\`; its page is at the address that it prints."
 
@@ -23,15 +23,21 @@ fuzz: ## Looks for inputs that break a decoder, a minute for each (FORETOP_FUZZ_
 lint: ## Checks form and habits of all code (rustfmt, clippy, ruff, mypy, tsc, shellcheck), and whose code comes with it.
 	@scripts/lint.sh
 
-bench: build ## Measures Foretop beside its peers and prints the tables of the README (about 20 minutes).
+bench: dist ## Measures Foretop beside its peers and writes docs/figures.md (about 20 minutes).
 	@scripts/bench.sh
 
 web: ## Builds the page into web/dist, unless it is there and newer than its sources.
 	@scripts/build-web.sh
 
-build: web ## Builds the release binary with the page in it.
+build: web ## Builds the program `foretop` with the page in it.
 	@scripts/install-system-packages.sh cargo cc
 	@cargo build --release -p foretop --locked
+
+all: build mpi python ## Builds everything: `foretop`, the programs that run under MPI, the Python package.
+
+dist: web ## Builds the program `foretop` as it is released and benched: optimized across crates, which takes longer.
+	@scripts/install-system-packages.sh cargo cc
+	@cargo build --profile dist -p foretop --locked
 
 mpi: ## Builds the programs that run under MPI, for Open MPI and MPICH; `foretop mpi` finds them.
 	@scripts/mpi.sh build
@@ -39,11 +45,15 @@ mpi: ## Builds the programs that run under MPI, for Open MPI and MPICH; `foretop
 python: ## Builds the Python package and installs it into .venv.
 	@scripts/python-package.sh release
 
-screenshots: build ## Makes the README's pictures of the page and the terminal view.
+screenshots: build ## Makes the pictures of the page and the terminal view in docs/images.
 	@scripts/screenshots.sh
 
-study: build ## Makes the study of host load and the README's table from its traces (RECORD=1 records them anew, 80 minutes).
-	@scripts/study.sh $(if $(RECORD),--record)
+host-load-study: build ## Makes the study of host load and its table from its traces (RECORD=1 records them anew, 80 minutes).
+	@scripts/host-load-study.sh $(if $(RECORD),--record)
+
+# For one version: what this was called in 0.1.0.
+study:
+	@echo 'make study is called make host-load-study' >&2; exit 2
 
 clean: ## Removes everything that was built or fetched into this folder.
 	@cargo clean

@@ -19,7 +19,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from report import TARGET, machine, print_machine, print_table, save
+from report import PROGRAMS, machine, print_machine, print_table, save
 
 PATIENCE_SECONDS = 60.0
 # A frame with a load measurement, a sample, a forecast of 30 steps; and how many of each a cycle of Figure 9 sends.
@@ -203,7 +203,7 @@ def main() -> None:
     arguments.add_argument("--binary", type=Path, required=True, help="the foretop to measure")
     arguments.add_argument("--seconds", type=float, default=10.0, help="how long each rate is measured")
     given = arguments.parse_args()
-    bench = TARGET / "release" / "bench-streams"
+    bench = PROGRAMS / "bench-streams"
     parts = json.loads(subprocess.run([str(bench), "parts"], capture_output=True, text=True, check=True).stdout)
     figures: dict[str, Any] = {"parts": parts}
     one_core = ["taskset", "-c", str(max(os.sched_getaffinity(0)))]

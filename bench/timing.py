@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from report import ROOT, TARGET
+from report import PROGRAMS, ROOT, TARGET
 
 TRACE = ROOT / "testdata/nab/ec2_cpu_utilization_5f5533.csv"
 N_RUNS = 5
@@ -47,7 +47,7 @@ def criterion_median_seconds(bench: str) -> float:
 
 def rust_program(name: str, *arguments: str) -> dict[str, Any]:
     """Run a program of `bench/src/bin` and return what it found, or `refused` and why."""
-    command = [str(TARGET / "release" / name), *arguments]
+    command = [str(PROGRAMS / name), *arguments]
     ended = subprocess.run(command, capture_output=True, text=True)
     if ended.returncode != 0:
         return {"refused": " ".join(ended.stderr.split()) or f"it ended with {ended.returncode}"}

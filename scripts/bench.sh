@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Prints the tables that the README quotes, and leaves the same figures as JSON in target/bench/.
+# Measures Foretop beside its peers: prints tables, leaves the figures as JSON in target/bench/, and writes docs/figures.md from those.
 #
 # FORETOP_BENCH_SECONDS says how long the node is watched for its cost (600 unless set).
 set -euo pipefail
@@ -7,15 +7,15 @@ cd "$(dirname "$0")/.."
 export CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-$PWD/target}"
 # Ours fits on one core, and so do the peers.
 export OPENBLAS_NUM_THREADS=1
-binary="$CARGO_TARGET_DIR/release/foretop"
+binary="$CARGO_TARGET_DIR/dist/foretop"
 
 scripts/install-system-packages.sh cargo cc Rscript fracdiff
 scripts/python-venv.sh bench/requirements.txt
-scripts/python-package.sh release
-cargo build --release --locked -p bench --features skaters
+scripts/python-package.sh dist
+cargo build --profile dist --locked -p bench --features skaters
 cargo bench --locked -p predict --bench ar --bench fleet
 cargo bench --locked -p crossval
-cargo bench --locked -p sensor --bench snmp
+cargo bench --locked -p feed --bench snmp
 .venv/bin/python bench/fit_peers.py
 .venv/bin/python bench/step_peers.py
 .venv/bin/python bench/fleet_rates.py
@@ -24,3 +24,4 @@ cargo bench --locked -p sensor --bench snmp
 .venv/bin/python bench/payload.py --binary "$binary"
 .venv/bin/python bench/streams.py --binary "$binary"
 .venv/bin/python bench/node_cost.py --binary "$binary" --seconds "${FORETOP_BENCH_SECONDS:-600}"
+.venv/bin/python bench/figures.py --take

@@ -23,8 +23,7 @@ flags=(
     -Coverflow-checks=on
 )
 # With a target named, the flags are for what is fuzzed, not for build scripts.
-RUSTFLAGS="${flags[*]}" cargo build --release --locked -p fuzz --features libfuzzer --target "$host" \
-    --config 'profile.release.lto=false'
+RUSTFLAGS="${flags[*]}" cargo build --release --locked -p fuzz --features libfuzzer --target "$host"
 
 for decoder in crossval-template specification predictor-state exporter-page flow-message stream-frame; do
     printf '\n==== %s, for %s s\n' "$decoder" "$seconds"

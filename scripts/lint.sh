@@ -18,7 +18,8 @@ run scripts/mpi.sh clippy openmpi
 run python3 scripts/packages.py
 run .venv/bin/ruff check
 run .venv/bin/ruff format --check
-run python3 scripts/study_table.py --check
+run python3 scripts/host_load_study_table.py --check
+run python3 bench/figures.py --check
 run env --chdir=python ../.venv/bin/mypy
 run npm --prefix web run lint
 run shellcheck --external-sources .ci/run scripts/*.sh

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Builds the Python package and installs it into .venv.
 #
-# Usage: scripts/python-package.sh PROFILE, a profile of cargo: `dev` for tests, which takes over what other tests compiled, or `release`.
+# Usage: scripts/python-package.sh PROFILE, a profile of cargo: `dev` for tests, which takes over what other tests compiled, `release` for use, or `dist` for
+# benches.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

@@ -51,6 +51,6 @@ until url=$(grep -o -m 1 'http://[^[:space:]/]*' "$scratch/up.log"); do
 done
 
 mkdir -p "$folder"
-record mixed "$foretop" load mixed --seed 1 --for "${FORETOP_RECORD_SECONDS:-700}s"
-record bursty-and-spinner "$foretop" load bursty-and-spinner --seed 1 --for "${FORETOP_RECORD_SECONDS:-480}s"
+record mixed "$foretop" workload mixed --seed 1 --for "${FORETOP_RECORD_SECONDS:-700}s"
+record bursty-and-spinner "$foretop" workload bursty-and-spinner --seed 1 --for "${FORETOP_RECORD_SECONDS:-480}s"
 record in-use sleep "${FORETOP_RECORD_SECONDS:-3600}"

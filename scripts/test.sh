@@ -20,7 +20,9 @@ declare -A about=(
     [page]="the page: its units, and in a browser"
 )
 
-# What waits for servers leaves the processor to others: so many of its tests run side by side.
+# Many tests wait for processes of their own, and leave the processor to others meanwhile.
+n_tests_at_once=$((2 * $(nproc)))
+# What waits for servers does little else.
 n_waiting_tests=8
 
 skipped=()
@@ -129,7 +131,7 @@ run_rust() {
     every_ignored_test_has_a_part
     get_ready kill
     begin "rust: tests"
-    cargo test --locked
+    cargo test --locked -- --test-threads="$n_tests_at_once"
 }
 
 run_mpi() {

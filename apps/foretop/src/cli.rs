@@ -1,19 +1,20 @@
-//! What can be typed: the commands, and the arguments that several of them share.
+//! What can be typed: the commands, and how a command line is read.
 
+use std::ffi::OsString;
 use std::io::Write;
-use std::path::PathBuf;
 
-use anyhow::Context;
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
-use crate::client::{Client, NodeUrl};
+use crate::catalogue::{self, PROGRAMS};
 use crate::command::{
-    analyze, ask, availability_study, completions, compose, crossval, export, fit, forget, load, load_worker, man,
-    models, mpi, predict, replay, runtime, signals, spin, stream, study_test, top, up,
+    analyze, ask, availability_study, completions, compose, crossval, export, external, fit, forget, internal, man,
+    models, mpi, predict, replay, runtime, signals, stream, top, up, workload,
 };
-use crate::failure::OrUsage;
+use crate::help::{examples, overview};
+use crate::renamed;
+use crate::terminal::say;
 
-/// A `top` that looks ahead: measures this host, forecasts what it will deliver next, with an error bar.
+/// A `top` that looks ahead: measures this host and forecasts it, with error bars
 #[derive(Parser)]
 #[command(name = "foretop", version, max_term_width = 100, arg_required_else_help = true)]
 #[command(after_help = examples(&["foretop up", "foretop top", "foretop ask cpu.availability --horizon 30s"]))]
@@ -22,33 +23,34 @@ pub struct Cli {
     pub command: Command,
 }
 
+/// Each one that is not hidden is in a group of [`catalogue::GROUPS`].
 #[derive(Subcommand)]
 pub enum Command {
     Up(up::Up),
     Top(top::Top),
     Ask(ask::Ask),
+    Runtime(runtime::Runtime),
+    Signals(signals::Signals),
+    Export(export::Export),
+    Forget(forget::Forget),
+    Models(models::Models),
     Predict(predict::Predict),
     Analyze(analyze::Analyze),
     Fit(fit::Fit),
-    Replay(replay::Replay),
-    AvailabilityStudy(availability_study::AvailabilityStudy),
     Crossval(crossval::Crossval),
-    Runtime(runtime::Runtime),
-    Signals(signals::Signals),
+    Replay(replay::Replay),
+    Workload(workload::MakeWorkload),
+    AvailabilityStudy(availability_study::AvailabilityStudy),
     Stream(stream::Stream),
     #[command(hide = true)]
     PredReconfig(stream::PredReconfig),
-    Spin(spin::Spin),
-    Export(export::Export),
-    Forget(forget::Forget),
-    Load(load::MakeLoad),
-    LoadWorker(load_worker::LoadWorker),
-    Models(models::Models),
-    Mpi(mpi::Mpi),
     Compose(compose::Compose),
+    Mpi(mpi::Mpi),
     Completions(completions::Completions),
     Man(man::Man),
-    StudyTest(study_test::StudyTest),
+    Internal(internal::Internal),
+    #[command(external_subcommand)]
+    External(Vec<OsString>),
 }
 
 impl Command {
@@ -61,110 +63,133 @@ impl Command {
             Self::Up(command) => command.run(out),
             Self::Top(command) => command.run(out),
             Self::Ask(command) => command.run(out),
+            Self::Runtime(command) => command.run(out),
+            Self::Signals(command) => command.run(out),
+            Self::Export(command) => command.run(out),
+            Self::Forget(command) => command.run(),
+            Self::Models(command) => command.run(out),
             Self::Predict(command) => command.run(out),
             Self::Analyze(command) => command.run(out),
             Self::Fit(command) => command.run(out),
-            Self::Replay(command) => command.run(),
-            Self::AvailabilityStudy(command) => command.run(out),
             Self::Crossval(command) => command.run(out),
-            Self::Runtime(command) => command.run(out),
-            Self::Signals(command) => command.run(out),
-            Self::Spin(command) => command.run(),
+            Self::Replay(command) => command.run(),
+            Self::Workload(command) => command.run(out),
+            Self::AvailabilityStudy(command) => command.run(out),
             Self::Stream(command) => command.run(out),
             Self::PredReconfig(command) => command.run(out),
-            Self::Export(command) => command.run(out),
-            Self::Forget(command) => command.run(),
-            Self::Load(command) => command.run(out),
-            Self::LoadWorker(command) => command.run(),
-            Self::Models(command) => command.run(out),
-            Self::Mpi(command) => command.run(out),
             Self::Compose(command) => command.run(out),
+            Self::Mpi(command) => command.run(out),
             Self::Completions(command) => command.run(out),
             Self::Man(command) => command.run(out),
-            Self::StudyTest(command) => command.run(out),
+            Self::Internal(command) => command.run(out),
+            Self::External(words) => external::run(words),
         }
     }
 }
 
-/// The end of a command's help: what it looks like in use, and how it exits.
-pub fn examples(lines: &[&str]) -> String {
-    let heading = if lines.len() == 1 { "Example" } else { "Examples" };
-    let shown: String = lines.iter().map(|line| format!("  {line}\n")).collect();
-    format!(
-        "{heading}:\n{shown}\nExit status:\n  0 done, 1 the work failed, 2 the command or the configuration makes no sense"
-    )
-}
-
-/// For results that are a line or a picture.
-#[derive(Clone, Copy, Debug, PartialEq, ValueEnum)]
-pub enum TextOrJson {
-    /// For people.
-    Text,
-    /// For programs; see docs/formats/cli.md.
-    Json,
-}
-
-/// For listings.
-#[derive(Clone, Copy, Debug, PartialEq, ValueEnum)]
-pub enum TableOrJson {
-    /// For people.
-    Table,
-    /// For programs; see docs/formats/cli.md.
-    Json,
-}
-
-/// Which node to speak to.
-#[derive(Args, Clone, Debug)]
-pub struct NodeArgs {
-    /// The node to speak to [default: http://127.0.0.1:7311]
-    #[arg(long, value_name = "URL", env = "FORETOP_NODE")]
-    pub node: Option<NodeUrl>,
-
-    /// File that holds the node's token
-    #[arg(long, value_name = "PATH", env = "FORETOP_TOKEN_FILE")]
-    pub token_file: Option<PathBuf>,
-}
-
-impl NodeArgs {
-    /// A client of that node; nothing is sent yet.
-    ///
-    /// # Errors
-    /// When the token's file cannot be read or holds no token.
-    pub fn client(&self) -> anyhow::Result<Client> {
-        let token = self.token_file.as_deref().map(read_token).transpose().or_usage()?;
-        Ok(Client::new(self.node.clone().unwrap_or_default(), token))
+impl Cli {
+    /// What was typed. Ends the process where that is a question for help, or makes no sense.
+    pub fn read() -> Self {
+        let mut definition = Self::command();
+        definition = definition.help_template(overview(&Self::command(), PROGRAMS));
+        let (words, told) = renamed::with_current_names(std::env::args_os().collect());
+        if let Some(told) = told {
+            say(&told);
+        }
+        let words = external::help_of_program(words, &definition);
+        let matches = definition.try_get_matches_from_mut(words).unwrap_or_else(|error| error.exit());
+        Self::from_arg_matches(&matches).unwrap_or_else(|error| error.format(&mut definition).exit())
     }
 }
 
-/// The token in a file, line ends and spaces around it left out.
-pub fn read_token(path: &std::path::Path) -> anyhow::Result<String> {
-    let text =
-        std::fs::read_to_string(path).with_context(|| format!("cannot read the token in `{}`", path.display()))?;
-    let token = text.trim();
-    anyhow::ensure!(
-        !token.is_empty() && token.bytes().all(|byte| byte.is_ascii_graphic()),
-        "`{}` holds no token: one line of visible ASCII characters is needed",
-        path.display()
-    );
-    Ok(token.to_owned())
+/// The command line as completions and manual pages have it: without what is hidden, with the programs that are started by name.
+pub fn public() -> clap::Command {
+    let all = Cli::command();
+    let shown = all.get_subcommands().filter(|command| !command.is_hide_set()).cloned();
+    let programs = catalogue::started_by_name(PROGRAMS)
+        .map(|program| clap::Command::new(program.name).about(program.purpose).disable_help_flag(true));
+    clap::Command::new("foretop")
+        .version(env!("CARGO_PKG_VERSION"))
+        .about(all.get_about().cloned().unwrap_or_default())
+        .after_help(all.get_after_help().cloned().unwrap_or_default())
+        .subcommands(shown)
+        .subcommands(programs)
 }
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory;
+    use std::collections::BTreeSet;
 
     use super::*;
+    use crate::catalogue::{GROUPS, Group, Program};
+
+    /// A program that nobody has built.
+    const SIM: Program =
+        Program { name: "sim", group: Group::Simulate, purpose: "Run programs", build: "make sim", instead: None };
+
+    fn built() -> clap::Command {
+        let mut command = Cli::command();
+        command.build();
+        command
+    }
+
+    fn overview_of(programs: &[Program]) -> String {
+        Cli::command().help_template(overview(&Cli::command(), programs)).render_help().to_string()
+    }
 
     #[test]
     fn the_definition_is_sound() {
         Cli::command().debug_assert();
+        public().debug_assert();
     }
 
     #[test]
-    fn every_command_shows_an_example_and_its_exit_status() {
-        for mut command in Cli::command().get_subcommands().cloned() {
-            let help = command.render_long_help().to_string();
-            assert!(help.contains("Example") && help.contains("Exit status:"), "{help}");
+    fn every_command_is_in_one_group() {
+        let grouped: Vec<&str> = GROUPS.iter().flat_map(|(_, _, commands)| *commands).copied().collect();
+        let command = built();
+        let visible = command.get_subcommands().filter(|command| !command.is_hide_set());
+        let visible: BTreeSet<&str> = visible.map(clap::Command::get_name).collect();
+        assert_eq!(grouped.iter().copied().collect::<BTreeSet<_>>(), visible);
+        assert_eq!(grouped.len(), visible.len(), "a command is in two groups");
+        for program in PROGRAMS {
+            assert!(!grouped.contains(&program.name), "`{}` is built in", program.name);
         }
+    }
+
+    #[test]
+    fn the_overview_has_a_line_for_each_command_that_fits_a_terminal() {
+        let shown = overview_of(&[SIM]);
+        for (_, title, commands) in GROUPS.iter().filter(|(group, _, _)| *group == Group::Simulate) {
+            assert!(commands.is_empty() && shown.contains(&format!("\n{title}:\n  sim ")), "{shown}");
+        }
+        for name in GROUPS.iter().flat_map(|(_, _, commands)| *commands) {
+            assert_eq!(shown.matches(&format!("\n  {name} ")).count(), 1, "{name}: {shown}");
+        }
+        let too_long: Vec<&str> = shown.lines().filter(|line| line.chars().count() > 80).collect();
+        assert!(too_long.is_empty(), "{too_long:?}");
+    }
+
+    #[test]
+    fn a_group_without_commands_is_left_out() {
+        let shown = overview_of(PROGRAMS);
+        assert!(shown.contains("\nMPI:\n") && !shown.contains("Simulate:") && !shown.contains("Keep:"), "{shown}");
+    }
+
+    #[test]
+    fn every_command_shows_its_purpose_an_example_and_its_exit_status() {
+        fn check(command: &clap::Command, path: &str) {
+            for below in command.get_subcommands() {
+                let path = format!("{path} {}", below.get_name());
+                // These hand on `--help` to a program, which has all of it.
+                if matches!(path.as_str(), "foretop mpi ace" | "foretop mpi comb" | "foretop mpi noise") {
+                    continue;
+                }
+                let help = below.clone().render_long_help().to_string();
+                assert!(below.get_about().is_some(), "{path} does not say what it is for");
+                assert!(help.contains("Example") && help.contains("Exit status:"), "{path}: {help}");
+                check(below, &path);
+            }
+        }
+        check(&Cli::command(), "foretop");
     }
 }

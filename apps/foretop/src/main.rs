@@ -1,22 +1,29 @@
 //! The command line of Foretop: parse, run, report.
 #![forbid(unsafe_code)]
 
+mod argument;
+mod catalogue;
 mod cli;
-mod client;
 mod command;
 mod failure;
+mod help;
+mod history;
+mod interruption;
+mod near_name;
+mod renamed;
+mod secret;
 mod terminal;
+mod whiteness;
 
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::process::ExitCode;
 
-use clap::Parser;
 use cli::Cli;
 use failure::Outcome;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let cli = Cli::read();
     raise_descriptor_limit();
     let mut out = BufWriter::new(io::stdout().lock());
     let result = cli.command.run(&mut out).and_then(|()| Ok(out.flush()?));

@@ -1,13 +1,77 @@
-//! What a terminal wants: colour or none, and JSON with a line's end.
+//! The terminal, and what is written to it or to a pipe: the screen, colour, lines on standard error, the log, JSON.
 
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
+use std::ops::{Deref, DerefMut};
+
+use anyhow::Context;
+use ratatui::DefaultTerminal;
+use text::printable;
+use tracing_subscriber::EnvFilter;
+
+/// The whole terminal. It is given back whatever happens; after a panic, ratatui's own hook does so before the message is printed.
+pub struct Screen(DefaultTerminal);
+
+impl Screen {
+    /// Takes the terminal over.
+    ///
+    /// # Errors
+    /// When there is none, or it refuses.
+    pub fn open() -> anyhow::Result<Self> {
+        ratatui::try_init().map(Self).context("cannot take the terminal over")
+    }
+}
+
+impl Deref for Screen {
+    type Target = DefaultTerminal;
+
+    fn deref(&self) -> &DefaultTerminal {
+        &self.0
+    }
+}
+
+impl DerefMut for Screen {
+    fn deref_mut(&mut self) -> &mut DefaultTerminal {
+        &mut self.0
+    }
+}
+
+impl Drop for Screen {
+    fn drop(&mut self) {
+        ratatui::restore();
+    }
+}
+
+/// Whether there is a terminal to draw on and to take keys from.
+pub fn has_screen() -> bool {
+    io::stdout().is_terminal() && io::stdin().is_terminal()
+}
 
 /// False where `NO_COLOR` is set to anything, as <https://no-color.org> asks.
 pub fn wants_colour() -> bool {
     std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
 }
 
-/// Writes `value` as indented JSON and a line's end.
+/// Writes a line on standard error. A closed standard error is no reason to fail.
+pub fn say(line: &str) {
+    let _ = writeln!(io::stderr(), "{}", printable(line));
+}
+
+/// Logs to standard error what `filter` selects.
+///
+/// # Errors
+/// When `filter` is no filter.
+pub fn start_log(filter: &str) -> anyhow::Result<()> {
+    let filter =
+        EnvFilter::try_new(filter).with_context(|| format!("`{filter}` does not say what to log, as info does"))?;
+    tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(io::stderr)
+        .with_ansi(io::stderr().is_terminal() && wants_colour())
+        .init();
+    Ok(())
+}
+
+/// Writes `value` as indented JSON and a line end.
 ///
 /// # Errors
 /// Those of `out`.

@@ -9,10 +9,10 @@ use std::fmt::{self, Write};
 use mpi_run::{MalformedRecord, Outcome};
 use statistics::Interval;
 use statistics::digest::Summary;
+use text::figure::span_ns;
 use units::{Confidence, Rank};
 
 use crate::record::{APPLICATION, POINT, Planned, Point, RANK, RankResult, SWEEP, SweepResult};
-use crate::table::span;
 
 mod chance;
 mod runs;
@@ -291,8 +291,8 @@ impl Comparison {
                 100.0 * change.share(),
                 change.subject,
                 change.figure,
-                span(change.before_ns),
-                span(change.after_ns)
+                span_ns(change.before_ns),
+                span_ns(change.after_ns)
             ));
         }
         for omission in &self.omissions {

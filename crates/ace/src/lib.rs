@@ -7,6 +7,7 @@
 //! A [`Plan`] says what to run, [`run()`] runs it under MPI, [`Ace`] shows the result, [`compare`] two of them, and [`fit()`] makes an
 //! application of a recorded run. What is in a result is in [`record`].
 #![forbid(unsafe_code)]
+#![warn(unreachable_pub)]
 
 #[cfg_attr(not(feature = "mpi"), allow(dead_code, reason = "only runs under MPI use it"))]
 mod allotment;

@@ -4,17 +4,16 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use mpi_run::{MalformedRecord, Outcome};
 use netmodel::{Cost, Segment};
-use picture::{Axis, Colour, Mark, Picture, Scale};
+use picture::{Axis, Chart, Colour, Mark, Panel, Picture, Scale, Size};
 use statistics::digest::{BARS_PER_OCTAVE, Summary};
+use text::figure::span_ns;
 
 use crate::record::{APPLICATION, MODEL, Model, PING_PONG, POINT, Planned, Point, RANK, RankResult, SWEEP};
-use crate::table::span;
 
-mod panel;
 mod sweep;
 
-use panel::Panel;
-
+/// Of a chart, without the names beside it.
+const CHART: Size = Size { width: 700.0, height: 440.0 };
 /// Places of a fitted line in each doubling of the size: a line is a curve on logarithmic axes.
 const PLACES_PER_OCTAVE: f64 = 8.0;
 /// Where a message without content stands on a logarithmic axis of sizes in bytes.
@@ -24,7 +23,7 @@ const NOTHING_AT: f64 = 0.5;
 ///
 /// # Errors
 /// When a record is not of its form.
-pub fn pictures(outcome: &Outcome) -> Result<Vec<(String, Picture)>, MalformedRecord> {
+pub(crate) fn pictures(outcome: &Outcome) -> Result<Vec<(String, Picture)>, MalformedRecord> {
     let sweep = outcome.all(SWEEP)?;
     if !sweep.is_empty() {
         return Ok(sweep::pictures(&sweep));
@@ -91,16 +90,18 @@ fn cost(found: &Model, points: &[Point]) -> Option<(String, Picture)> {
     let what =
         if found.what == PING_PONG { "half a round trip".to_owned() } else { format!("an exchange, {}", found.what) };
     let panel = Panel {
-        title: format!("{}: {what}, {} ranks", found.application, found.n_ranks),
-        caption: format!(
-            "Dots: what predictions use. Upright: from the 5th to the 95th percentile. A message without content stands at {NOTHING_AT}."
-        ),
-        x: Axis::over("bytes of a message", Scale::Logarithmic, own.iter().map(|point| place(point.size_bytes))),
-        y: Axis::over("nanoseconds", Scale::Logarithmic, spans),
-        marks,
+        chart: Chart {
+            title: format!("{}: {what}, {} ranks", found.application, found.n_ranks),
+            caption: format!(
+                "Dots: what predictions use. Upright: from the 5th to the 95th percentile. A message without content stands at {NOTHING_AT}."
+            ),
+            x: Axis::over("bytes of a message", Scale::Logarithmic, own.iter().map(|point| place(point.size_bytes))),
+            y: Axis::over("nanoseconds", Scale::Logarithmic, spans),
+            marks,
+        },
         legend: Vec::new(),
     };
-    Some((file_name(&format!("cost-{}", found.what), &first.application), panel.picture()))
+    Some((file_name(&format!("cost-{}", found.what), &first.application), panel.picture(CHART)))
 }
 
 /// Each segment from its first size to its last.
@@ -136,18 +137,20 @@ fn run_times(plan: &Planned, ranks: &[&RankResult]) -> Picture {
         .flat_map(|((_, points), colour)| points.iter().map(move |point| Mark::Track(vec![*point], colour)));
     let last = ranks.iter().map(|rank| f64::from(rank.rank)).fold(0.0, f64::max);
     Panel {
-        title: format!("{}: predicted and actual run time", plan.application.name),
-        caption: format!(
-            "Farthest off: {:+.2} % of what was benchmarked once. The axis does not begin at 0.",
-            farthest.unwrap_or(0.0)
-        ),
-        // Wide enough that only whole numbers are written.
-        x: Axis { label: "rank".to_owned(), scale: Scale::Linear, range: (-0.8, last + 0.8) },
-        y: Axis::over("seconds", Scale::Linear, values),
-        marks: dots.collect(),
+        chart: Chart {
+            title: format!("{}: predicted and actual run time", plan.application.name),
+            caption: format!(
+                "Farthest off: {:+.2} % of what was benchmarked once. The axis does not begin at 0.",
+                farthest.unwrap_or(0.0)
+            ),
+            // Wide enough that only whole numbers are written.
+            x: Axis { label: "rank".to_owned(), scale: Scale::Linear, range: (-0.8, last + 0.8) },
+            y: Axis::over("seconds", Scale::Linear, values),
+            marks: dots.collect(),
+        },
         legend: figures.iter().zip(Colour::APART).map(|((name, _), colour)| ((*name).to_owned(), colour)).collect(),
     }
-    .picture()
+    .picture(CHART)
 }
 
 /// How often exchanges took how long, of all ranks together, and how often in phase one.
@@ -158,20 +161,22 @@ fn communication(plan: &Planned, ranks: &[&RankResult], benchmark: Option<&Point
         |point: &&Point| point.size_bytes == plan.size_max_bytes && plan.size_mean_bytes == plan.size_max_bytes as f64;
     let of_benchmark = benchmark.filter(is_same).map_or(Vec::new(), |point| outline(&[&point.span]));
     let ratio = ranks.iter().map(|rank| rank.dispersion.communication_ratio).fold(0.0, f64::max);
-    let (predicted, deviation) = (span(plan.predicted.communication_ns), format!("{ratio:.3}"));
+    let (predicted, deviation) = (span_ns(plan.predicted.communication_ns), format!("{ratio:.3}"));
     let places = || of_run.iter().chain(&of_benchmark);
     let (x, y) = (places().map(|place| place.0), places().map(|place| place.1));
     Panel {
-        title: format!("{}: how long exchanges took", plan.application.name),
-        caption: format!(
-            "All ranks, four bars to a doubling. T_comm was predicted as {predicted}; standard deviation by mean up to {deviation}."
-        ),
-        x: Axis::over("nanoseconds", Scale::Logarithmic, x),
-        y: Axis::over("share of exchanges", Scale::Logarithmic, y),
-        marks: vec![Mark::Fit(of_benchmark.clone(), String::new()), Mark::Line(of_run.clone())],
+        chart: Chart {
+            title: format!("{}: how long exchanges took", plan.application.name),
+            caption: format!(
+                "All ranks, four bars to a doubling. T_comm was predicted as {predicted}; standard deviation by mean up to {deviation}."
+            ),
+            x: Axis::over("nanoseconds", Scale::Logarithmic, x),
+            y: Axis::over("share of exchanges", Scale::Logarithmic, y),
+            marks: vec![Mark::Fit(of_benchmark.clone(), String::new()), Mark::Line(of_run.clone())],
+        },
         legend: vec![("phase two".to_owned(), Colour::DATA), ("phase one".to_owned(), Colour::FIT)],
     }
-    .picture()
+    .picture(CHART)
 }
 
 /// The outline of the bars of these summaries, as shares of all their times. Where nothing was, it runs along a share of half a time.

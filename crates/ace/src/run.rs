@@ -6,7 +6,8 @@ use clock::Stopwatch;
 use mpi::collective::CommunicatorCollectives;
 use mpi::topology::{Color, Communicator, SimpleCommunicator};
 use mpi_run::{
-    Calibration, Ending, Failure, Offset, OutcomeError, Session, Writer, gather, host_name, n_ranks_of, rank_of,
+    Calibration, Ending, Failure, Offset, OutcomeError, Session, Writer, available_bytes, gather, host_name,
+    n_ranks_of, rank_of,
 };
 use serde::{Deserialize, Serialize};
 use units::Rank;
@@ -85,13 +86,6 @@ fn prepare<'a>(
     }
     let exchange = Exchange::prepare(ranks, application.pattern, application.mode, plan.method.seed, size_max)?;
     Ok(Some(Member { idx, application, sizes, exchange, own: OwnExchange::default() }))
-}
-
-/// Memory that this host can still give; `None` where the kernel does not say.
-fn available_bytes() -> Option<u64> {
-    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
-    let kibibytes = text.lines().find_map(|line| line.strip_prefix("MemAvailable:")?.trim().strip_suffix(" kB"))?;
-    kibibytes.parse::<u64>().ok().map(|kibibytes| kibibytes * 1_024)
 }
 
 /// Measures one application after the other, so that none is in another's way; each one's findings are known to all in the end.

@@ -3,6 +3,9 @@
 use std::fmt::Write;
 
 use mpi_run::{MalformedRecord, Outcome};
+use text::Table;
+use text::figure::{percent, span_ns};
+use units::ByteCount;
 
 use crate::record::{
     ANOMALY, APPLICATION, Anomaly, Basis, CLOCK, ClockResult, MODEL, Model, Part, Planned, RANK, RankResult, SWEEP,
@@ -18,24 +21,18 @@ const N_NAMED: usize = 3;
 ///
 /// # Errors
 /// When the result is none of ACE's.
-pub fn table(outcome: &Outcome) -> Result<String, MalformedRecord> {
+pub(crate) fn table(outcome: &Outcome) -> Result<String, MalformedRecord> {
     let mut text = String::new();
     let header = &outcome.header;
     push(&mut text, format_args!("ACE under {}, {} ranks, seed {}", header.mpi, header.ranks.len(), header.seed));
-    for warning in header.warnings() {
-        push(&mut text, format_args!("WARNING: {warning}"));
+    for warning in outcome.warnings() {
+        push(&mut text, format_args!("warning: {warning}"));
     }
     let sweep: Vec<SweepResult> = outcome.all(SWEEP)?;
     if sweep.is_empty() {
         run(&mut text, outcome)?;
     } else {
         self::sweep(&mut text, &sweep);
-    }
-    if outcome.is_truncated {
-        push(
-            &mut text,
-            format_args!("the result breaks off in the middle of a line: the run was ended before its time"),
-        );
     }
     Ok(text)
 }
@@ -89,9 +86,9 @@ fn application(text: &mut String, plan: &Planned) {
         text,
         format_args!(
             "  T_comm {} {basis} (exchange {}, linear model {} for {} messages in turn)",
-            span(predicted.communication_ns),
-            span(predicted.communication_by_benchmark_ns),
-            span(predicted.communication_by_model_ns),
+            span_ns(predicted.communication_ns),
+            span_ns(predicted.communication_by_benchmark_ns),
+            span_ns(predicted.communication_by_model_ns),
             predicted.n_messages
         ),
     );
@@ -99,10 +96,10 @@ fn application(text: &mut String, plan: &Planned) {
         text,
         format_args!(
             "  T_comp {}, T_cycle {}, barrier {}; predicted run {}",
-            span(predicted.compute_ns),
-            span(predicted.cycle_ns),
-            span(predicted.synchronization_ns),
-            span(predicted.run_ns)
+            span_ns(predicted.compute_ns),
+            span_ns(predicted.cycle_ns),
+            span_ns(predicted.synchronization_ns),
+            span_ns(predicted.run_ns)
         ),
     );
 }
@@ -112,12 +109,12 @@ fn model(text: &mut String, found: &Model) {
         push(
             text,
             format_args!(
-                "  {} from {} B: alpha {} [{}, {}], beta {:.4} [{:.4}, {:.4}] ns/B",
+                "  {} from {}: alpha {} [{}, {}], beta {:.4} [{:.4}, {:.4}] ns/B",
                 found.what,
-                segment.from_bytes,
-                span(segment.alpha_ns),
-                span(segment.alpha.lower),
-                span(segment.alpha.upper),
+                ByteCount::new(segment.from_bytes),
+                span_ns(segment.alpha_ns),
+                span_ns(segment.alpha.lower),
+                span_ns(segment.alpha.upper),
                 segment.beta_ns_per_byte,
                 segment.beta.lower,
                 segment.beta.upper
@@ -127,49 +124,41 @@ fn model(text: &mut String, found: &Model) {
 }
 
 fn rank_rows(text: &mut String, ranks: &[&RankResult]) {
-    push(
-        text,
-        format_args!(
-            "  {:>4} {:>10} | {:>10} {:>8} | {:>10} {:>8} | {:>8} | {:>10} {:>8} {:>8} | {:>10}",
-            "rank",
-            "run",
-            "once",
-            "error %",
-            "as we go",
-            "error %",
-            "T_comp %",
-            "T_comm",
-            "dev/mean",
-            "x bench",
-            "sync"
-        ),
-    );
+    let columns =
+        ["rank", "run", "once", "error", "as we go", "error", "T_comp", "T_comm", "dev/mean", "x bench", "sync"];
+    let mut table = Table::of_figures(&columns).indented("  ");
     for rank in ranks {
-        let times_benchmark =
-            rank.dispersion.communication_to_benchmark.map_or_else(|| "-".to_owned(), |ratio| format!("{ratio:.2}"));
-        push(
-            text,
-            format_args!(
-                "  {:>4} {:>10} | {:>10} {:>+8.2} | {:>10} {:>+8.2} | {:>+8.2} | {:>10} {:>8.3} {times_benchmark:>8} | {:>10}",
-                rank.rank,
-                span(rank.run_ns),
-                span(rank.benchmarked_once.run_ns),
-                rank.benchmarked_once.error_percent,
-                span(rank.forecast_as_we_go.run_ns),
-                rank.forecast_as_we_go.error_percent,
-                rank.compute_error_percent,
-                span(rank.communication.median_ns),
-                rank.dispersion.communication_ratio,
-                span(rank.synchronization.median_ns)
-            ),
-        );
+        table.row([
+            rank.rank.to_string(),
+            span_ns(rank.run_ns),
+            span_ns(rank.benchmarked_once.run_ns),
+            error(rank.benchmarked_once.error_percent),
+            span_ns(rank.forecast_as_we_go.run_ns),
+            error(rank.forecast_as_we_go.error_percent),
+            error(rank.compute_error_percent),
+            span_ns(rank.communication.median_ns),
+            format!("{:.3}", rank.dispersion.communication_ratio),
+            times(rank.dispersion.communication_to_benchmark),
+            span_ns(rank.synchronization.median_ns),
+        ]);
     }
+    *text += &table.to_string();
     push(
         text,
         format_args!(
-            "  (error: actual less predicted, of predicted; T_comp %: median less calculated; T_comm and sync: medians; x bench: deviation by that in phase one)"
+            "  (error: actual less predicted, of predicted; T_comp: median less calculated; T_comm and sync: medians; x bench: deviation by that in phase one)"
         ),
     );
+}
+
+/// An error with its sign.
+fn error(percent: f64) -> String {
+    format!("{percent:+.2} %")
+}
+
+/// How many times as much, where that is known.
+fn times(ratio: Option<f64>) -> String {
+    ratio.map_or_else(|| "-".to_owned(), |ratio| format!("{ratio:.2}"))
 }
 
 fn anomaly(text: &mut String, found: &Anomaly) {
@@ -179,7 +168,7 @@ fn anomaly(text: &mut String, found: &Anomaly) {
             format_args!(
                 "  anomaly: rank {} with rank {peer} is slow: its limit is {}, {}",
                 found.rank,
-                span(found.limit_ns),
+                span_ns(found.limit_ns),
                 found.rule
             ),
         );
@@ -192,7 +181,7 @@ fn anomaly(text: &mut String, found: &Anomaly) {
     };
     let named = found.worst.iter().take(N_NAMED).map(|cycle| {
         let with = cycle.peer.map_or_else(String::new, |peer| format!(" with rank {peer}"));
-        format!("cycle {} took {}{with}", cycle.cycle, span(cycle.span_ns as f64))
+        format!("cycle {} took {}{with}", cycle.cycle, span_ns(cycle.span_ns as f64))
     });
     push(
         text,
@@ -200,8 +189,8 @@ fn anomaly(text: &mut String, found: &Anomaly) {
             "  anomaly: rank {}, {} {part} above {} (median {}), the worst of them {:.2} % of the run: {}",
             found.rank,
             found.n_cycles,
-            span(found.limit_ns),
-            span(found.ordinary_ns),
+            span_ns(found.limit_ns),
+            span_ns(found.ordinary_ns),
             found.share_of_run_percent,
             named.collect::<Vec<_>>().join(", ")
         ),
@@ -217,11 +206,11 @@ fn clocks(text: &mut String, clocks: &[ClockResult]) {
     push(
         text,
         format_args!(
-            "\nACE itself takes {} of a cycle; calibrated work drifted by {:.2} % at most{}",
-            span(largest(&|clock| clock.cycle_overhead_ns.unwrap_or(0.0))),
-            100.0 * drift,
+            "\nACE itself takes {} of a cycle; calibrated work drifted by {} at most{}",
+            span_ns(largest(&|clock| clock.cycle_overhead_ns.unwrap_or(0.0))),
+            percent(drift),
             if drift > DRIFT_RATIO_MAX {
-                ": WARNING: cores did not keep their speed, so compute phases are not what they should be"
+                "\nwarning: cores did not keep their speed, so compute phases are not what they should be"
             } else {
                 ""
             }
@@ -230,88 +219,43 @@ fn clocks(text: &mut String, clocks: &[ClockResult]) {
 }
 
 fn sweep(text: &mut String, results: &[SweepResult]) {
-    push(
-        text,
-        format_args!(
-            "\n{:>13} {:>12} {:>8} {:>6} {:>4} {:>3} {:>10} {:>10} {:>10} {:>8} {:>8} {:>8} {:>8}",
-            "pattern",
-            "mode",
-            "size B",
-            "load %",
-            "apps",
-            "rep",
-            "name",
-            "predicted",
-            "run",
-            "error %",
-            "go err %",
-            "dev/mean",
-            "x bench"
-        ),
-    );
+    let columns = [
+        "pattern",
+        "mode",
+        "size",
+        "load",
+        "apps",
+        "rep",
+        "name",
+        "predicted",
+        "run",
+        "error",
+        "go error",
+        "dev/mean",
+        "x bench",
+    ];
+    let mut table = Table::of_figures(&columns);
     for result in results {
         let key = &result.key;
-        let mode = if key.pattern.is_collective() { "-" } else { key.mode.name() };
-        let times_benchmark =
-            result.communication_to_benchmark.map_or_else(|| "-".to_owned(), |ratio| format!("{ratio:.2}"));
-        push(
-            text,
-            format_args!(
-                "{:>13} {mode:>12} {:>8} {:>6} {:>4} {:>3} {:>10} {:>10} {:>10} {:>+8.2} {:>+8.2} {:>8.3} {times_benchmark:>8}",
-                key.pattern,
-                key.size_bytes,
-                key.load_percent,
-                key.n_applications,
-                key.repetition,
-                result.application,
-                span(result.predicted_run_ns),
-                span(result.run_ns),
-                result.error_percent,
-                result.forecast_error_percent,
-                result.communication_ratio
-            ),
-        );
+        table.row([
+            key.pattern.to_string(),
+            if key.pattern.is_collective() { "-" } else { key.mode.name() }.to_owned(),
+            ByteCount::new(key.size_bytes).to_string(),
+            format!("{} %", key.load_percent),
+            key.n_applications.to_string(),
+            key.repetition.to_string(),
+            result.application.clone(),
+            span_ns(result.predicted_run_ns),
+            span_ns(result.run_ns),
+            error(result.error_percent),
+            error(result.forecast_error_percent),
+            format!("{:.3}", result.communication_ratio),
+            times(result.communication_to_benchmark),
+        ]);
     }
-}
-
-/// A span in the unit that people would use, with four digits.
-#[must_use]
-pub fn span(span_ns: f64) -> String {
-    let (value, unit) = match span_ns {
-        ns if ns < 999.95 => (ns, "ns"),
-        ns if ns < 999.95e3 => (ns / 1e3, "us"),
-        ns if ns < 999.95e6 => (ns / 1e6, "ms"),
-        ns => (ns / 1e9, "s"),
-    };
-    let n_decimals = if value < 9.9995 {
-        3
-    } else if value < 99.995 {
-        2
-    } else {
-        1
-    };
-    format!("{value:.n_decimals$} {unit}")
+    *text += &format!("\n{table}");
 }
 
 fn push(text: &mut String, line: std::fmt::Arguments<'_>) {
     writeln!(text, "{line}").expect("text takes what is written to it");
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn spans_have_four_digits_and_a_unit() {
-        for (span_ns, text) in [
-            (0.0, "0.000 ns"),
-            (87.25, "87.25 ns"),
-            (999.96, "1.000 us"),
-            (123_456.0, "123.5 us"),
-            (9.5e8, "950.0 ms"),
-            (4.2e10, "42.00 s"),
-        ] {
-            assert_eq!(span(span_ns), text);
-        }
-    }
 }

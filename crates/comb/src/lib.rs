@@ -7,6 +7,7 @@
 //! buffering (section 2.1). A [`Verdict`] says what the figures say of the library.
 //!
 //! A [`Plan`] says what to measure, [`run()`] measures it under MPI, and [`Comb`] shows the result. What is in it is in [`record`].
+#![warn(unreachable_pub)]
 
 #[cfg_attr(not(feature = "mpi"), allow(dead_code, reason = "only runs under MPI use it"))]
 mod availability;
@@ -33,11 +34,11 @@ pub mod record;
 #[cfg(feature = "mpi")]
 mod run;
 mod table;
-mod text;
 #[cfg(feature = "mpi")]
 mod together;
 #[cfg_attr(not(feature = "mpi"), allow(dead_code, reason = "only runs under MPI use it"))]
 mod verdict;
+mod words;
 
 use mpi_run::{MalformedRecord, Measurement, Outcome};
 use picture::Picture;
@@ -229,24 +230,24 @@ mod tests {
             Some MPI 1.0
               rank 0 on node, cores 0
               rank 1 on node, cores 1
-              warning: in 2 of 9 measurements a rank was off its core for over 10 % of the time: those describe time slicing
+            warning: in 2 of 9 measurements a rank was off its core for over 10.0 % of the time: those describe time slicing
 
             Ping-pong, ranks 0 and 1
               size  bandwidth  off core  half round trip
-                0B  0.00 kB/s       0 %  300 ns [297 ns, 303 ns]
-                8B  25.8 MB/s       0 %  310 ns [307 ns, 313 ns]
-              1MiB  17.5 GB/s       0 %  60.0 us [59.4 us, 60.6 us]
+                0B  0.00 kB/s    0.00 %  300 ns [297 ns, 303 ns]
+                8B  25.8 MB/s    0.00 %  310 ns [307 ns, 313 ns]
+              1MiB  17.5 GB/s    0.00 %  60.0 us [59.4 us, 60.6 us]
 
             Post-work-wait, 1MiB each way, ranks 0 and 1
                 work   alone    post  work longer by     wait   received  off core  availability
-                0 ns    0 ns  300 ns            0 ns  99.0 us  10.6 GB/s       0 %  not measurable: there was no work
-              100 us  100 us  300 ns            0 ns  99.0 us  5.26 GB/s       0 %  0.502 [0.502, 0.502]
-              400 us  400 us  300 ns            0 ns  99.0 us  2.10 GB/s       0 %  0.801 [0.801, 0.801]
+                0 ns    0 ns  300 ns            0 ns  99.0 us  10.6 GB/s    0.00 %  not measurable: there was no work
+              100 us  100 us  300 ns            0 ns  99.0 us  5.26 GB/s    0.00 %  0.502 [0.502, 0.502]
+              400 us  400 us  300 ns            0 ns  99.0 us  2.10 GB/s    0.00 %  0.801 [0.801, 0.801]
 
             Polling, 1MiB each way, queue of 4, ranks 0 and 1
               interval  polls  messages   received  off core  availability
-               10.0 us    100        80  16.8 GB/s      30 %  0.200 [0.200, 0.200]
-               1.00 ms    100        80   839 MB/s      30 %  at least 0.999
+               10.0 us    100        80  16.8 GB/s    30.0 %  0.200 [0.200, 0.200]
+               1.00 ms    100        80   839 MB/s    30.0 %  at least 0.999
 
             Double buffering, 5000000 numbers in buffers of 100kB, from rank 0 to rank 1
               numbers per second                        time  of
@@ -263,6 +264,16 @@ mod tests {
                 posting moves no data: it takes 0 % [0, 0] of a copy in memory
                 beside 400.0 us of work an exchange costs 99.30 us: post 0 %, longer work 0 %, wait 100 %
         "#]].assert_eq(&Comb.table(&outcome()).unwrap());
+    }
+
+    #[test]
+    fn a_result_of_version_0_1_0_is_read() {
+        let path = format!("{}/../../testdata/mpi-results/comb-0.1.0.jsonl", env!("CARGO_MANIFEST_DIR"));
+        let outcome = Outcome::read(path.as_ref()).unwrap();
+        let points: Vec<PostWorkWait> = outcome.all(PWW).unwrap();
+        assert_eq!(points[0].post.interval, Interval { lower: 205.0, upper: 226.0 });
+        let table = Comb.table(&outcome).unwrap();
+        assert!(table.contains("0.982 [0.979, 0.984]"), "{table}");
     }
 
     #[test]

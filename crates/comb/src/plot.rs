@@ -1,19 +1,18 @@
 //! The curves of the paper's figures 5 to 12, and those of polling.
 
 use mpi_run::{MalformedRecord, Outcome};
-use picture::{Anchor, Axis, Chart, Colour, Frame, Mark, Picture, Place, Scale, Shape};
+use picture::{Anchor, Axis, Chart, Colour, Mark, Panel, Picture, Place, Scale, Shape, Size};
 
 use super::availability::Availability;
 use super::pairing::Pair;
 use super::record::{PING_PONG, POLLING, PWW, PingPong, Polling, PostWorkWait};
 use super::table::records_by;
-use super::text::{pair, size};
+use super::words::{pair, size};
 
-const WIDTH: f64 = 800.0;
-const HEIGHT: f64 = 520.0;
-/// Beside the chart, for what the colours mean.
-const LEGEND_WIDTH: f64 = 150.0;
-const LEGEND_LINE: f64 = 18.0;
+/// Of a chart, without the names beside it.
+const CHART: Size = Size { width: 650.0, height: 500.0 };
+/// Below a chart, for the MPI library's name.
+const NOTE_HEIGHT: f64 = 20.0;
 const MICROSECOND_NS: f64 = 1e3;
 const MEGABYTE: f64 = 1e6;
 
@@ -29,7 +28,7 @@ struct Curve {
 ///
 /// # Errors
 /// The record that is not what its kind says.
-pub fn pictures(outcome: &Outcome) -> Result<Vec<(String, Picture)>, MalformedRecord> {
+pub(crate) fn pictures(outcome: &Outcome) -> Result<Vec<(String, Picture)>, MalformedRecord> {
     let trips: Vec<PingPong> = outcome.all(PING_PONG)?;
     let pww: Vec<PostWorkWait> = outcome.all(PWW)?;
     let polling: Vec<Polling> = outcome.all(POLLING)?;
@@ -60,7 +59,6 @@ struct Sheet {
 
 impl Sheet {
     fn draw(&self, mpi: &str) -> Picture {
-        let mut picture = Picture::blank(WIDTH, HEIGHT);
         let all = || self.curves.iter().flat_map(|curve| curve.points.iter().copied());
         let highs = self.curves.iter().flat_map(|curve| curve.ranges.iter().map(|range| range.2));
         let mut y = Axis::over(self.y.0, self.y.1, all().map(|point| point.1).chain(highs));
@@ -69,26 +67,27 @@ impl Sheet {
         } else if self.y.1 == Scale::Linear {
             y.range.0 = 0.0;
         }
-        let marks = self
-            .curves
-            .iter()
-            .enumerate()
-            .flat_map(|(idx, curve)| curve.marks(Colour::APART[idx % Colour::APART.len()]));
-        let chart = Chart {
-            title: self.title.to_owned(),
-            caption: self.caption.clone(),
-            x: Axis::over(self.x.0, self.x.1, all().map(|point| point.0)),
-            y,
-            marks: marks.collect(),
+        let coloured = || self.curves.iter().zip(Colour::APART.into_iter().cycle());
+        let panel = Panel {
+            chart: Chart {
+                title: self.title.to_owned(),
+                caption: self.caption.clone(),
+                x: Axis::over(self.x.0, self.x.1, all().map(|point| point.0)),
+                y,
+                marks: coloured().flat_map(|(curve, colour)| curve.marks(colour)).collect(),
+            },
+            legend: coloured().map(|(curve, colour)| (curve.name.clone(), colour)).collect(),
         };
-        let frame =
-            Frame { corner: Place { x: 0.0, y: 0.0 }, width: WIDTH - LEGEND_WIDTH, height: HEIGHT - LEGEND_LINE };
-        chart.draw(&mut picture, frame);
-        for (idx, curve) in self.curves.iter().enumerate() {
-            let at = Place { x: WIDTH - LEGEND_WIDTH, y: 70.0 + idx as f64 * LEGEND_LINE };
-            picture.shapes.push(words(&curve.name, at, Colour::APART[idx % Colour::APART.len()]));
-        }
-        picture.shapes.push(words(mpi, Place { x: 84.0, y: HEIGHT - 10.0 }, Colour::SHADE));
+        let mut picture = panel.picture(CHART);
+        picture.shapes.push(Shape::Words {
+            text: mpi.to_owned(),
+            at: Place { x: 84.0, y: picture.height + 8.0 },
+            size: 12.0,
+            colour: Colour::SHADE,
+            anchor: Anchor::Start,
+            is_upward: false,
+        });
+        picture.height += NOTE_HEIGHT;
         picture
     }
 }
@@ -103,10 +102,6 @@ impl Curve {
     fn line(name: String, points: Vec<(f64, f64)>) -> Self {
         Self { name, points, ranges: Vec::new() }
     }
-}
-
-fn words(text: &str, at: Place, colour: Colour) -> Shape {
-    Shape::Words { text: text.to_owned(), at, size: 12.0, colour, anchor: Anchor::Start, is_upward: false }
 }
 
 /// Figures 5 and 11.

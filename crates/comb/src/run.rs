@@ -1,11 +1,10 @@
 //! A whole run: all that a plan asks for, recorded as soon as it is measured.
 
-use std::fs;
 use std::time::Duration;
 
 use clock::Stopwatch;
 use mpi::collective::{CommunicatorCollectives, SystemOperation};
-use mpi_run::{Ending, Failure, Header, Session, Writer, gather};
+use mpi_run::{Ending, Failure, Header, Session, Writer, available_bytes, gather};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use units::{ByteCount, Rank};
@@ -78,17 +77,12 @@ fn check_memory(header: &Header, plan: &Plan, rank: Rank) -> Result<(), Failure>
     let host = &header.ranks[rank as usize].host;
     let n_ranks = header.ranks.iter().filter(|place| place.host == *host).count() as u64;
     let needed = plan.buffer_bytes().saturating_mul(n_ranks);
-    match fs::read_to_string("/proc/meminfo").ok().and_then(|text| available_bytes(&text)) {
+    match available_bytes() {
         Some(available) if needed > available => Err(Failure::usage(format!(
             "the buffers of {n_ranks} ranks on {host} take {needed} bytes, and {available} are available: use smaller messages or a shorter queue"
         ))),
         _ => Ok(()),
     }
-}
-
-fn available_bytes(meminfo: &str) -> Option<u64> {
-    let line = meminfo.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
-    line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
 }
 
 struct Run<'a> {

@@ -3,12 +3,14 @@
 use std::fmt::Write;
 
 use mpi_run::{MalformedRecord, Outcome};
+use text::figure::{bytes_per_sec, percent, span_ns};
+use text::{Align, Table};
 
 use super::record::{
     AWAY_MAX, BUFFERING, Buffering, DRIFT, Drift, PING_PONG, POLLING, PWW, PingPong, Polling, PostWorkWait,
 };
-use super::text::{Table, pair, percent, rate, size, spread, time};
 use super::verdict::{VERDICT, Verdict};
+use super::words::{pair, size, spread};
 
 /// Drift of calibrated work that is told of: lengths of work are then off by as much.
 const DRIFT_TOLD_RATIO: f64 = 0.05;
@@ -17,7 +19,7 @@ const DRIFT_TOLD_RATIO: f64 = 0.05;
 ///
 /// # Errors
 /// The record that is not what its kind says.
-pub fn table(outcome: &Outcome) -> Result<String, MalformedRecord> {
+pub(crate) fn table(outcome: &Outcome) -> Result<String, MalformedRecord> {
     let mut text = head(outcome)?;
     text += &ping_pong(&outcome.all(PING_PONG)?);
     text += &post_work_wait(&outcome.all(PWW)?);
@@ -43,11 +45,8 @@ fn head(outcome: &Outcome) -> Result<String, MalformedRecord> {
             100.0 * drift.drift_ratio
         )
     });
-    for warning in header.warnings().into_iter().chain(drift).chain(off_core(outcome)?) {
-        line(&mut text, &format!("warning: {warning}"));
-    }
-    if outcome.is_truncated {
-        line(&mut text, "warning: the result breaks off; the run did not end by itself");
+    for warning in outcome.warnings().into_iter().chain(drift).chain(off_core(outcome)?) {
+        text += &format!("warning: {warning}\n");
     }
     Ok(text)
 }
@@ -73,16 +72,16 @@ fn ping_pong(records: &[PingPong]) -> String {
     let mut text = String::new();
     for of_pair in records_by(records, |record| record.pair) {
         title(&mut text, &format!("Ping-pong, {}", pair(of_pair[0].pair)));
-        let mut table = Table::new(["size", "bandwidth", "off core", "half round trip"]);
+        let mut table = figures(&["size", "bandwidth", "off core", "half round trip"]);
         for record in of_pair {
-            table.push([
+            table.row([
                 size(record.size_bytes),
-                rate(record.bandwidth_bytes_per_sec),
+                bytes_per_sec(record.bandwidth_bytes_per_sec),
                 percent(record.away_ratio),
                 spread(&record.half_round_trip),
             ]);
         }
-        text += &table.text();
+        text += &table.to_string();
     }
     text
 }
@@ -93,20 +92,20 @@ fn post_work_wait(records: &[PostWorkWait]) -> String {
         let first = points[0];
         title(&mut text, &format!("Post-work-wait, {} each way, {}", size(first.size_bytes), pair(first.pair)));
         let mut table =
-            Table::new(["work", "alone", "post", "work longer by", "wait", "received", "off core", "availability"]);
+            figures(&["work", "alone", "post", "work longer by", "wait", "received", "off core", "availability"]);
         for point in points {
-            table.push([
-                time(point.work_interval_ns as f64),
-                time(point.dry.median_ns),
-                time(point.post.median_ns),
-                time(point.inflation.median_ns),
-                time(point.wait.median_ns),
-                rate(point.received_bytes_per_sec),
+            table.row([
+                span_ns(point.work_interval_ns as f64),
+                span_ns(point.dry.median_ns),
+                span_ns(point.post.median_ns),
+                span_ns(point.inflation.median_ns),
+                span_ns(point.wait.median_ns),
+                bytes_per_sec(point.received_bytes_per_sec),
                 percent(point.away_ratio),
                 point.availability.to_string(),
             ]);
         }
-        text += &table.text();
+        text += &table.to_string();
     }
     text
 }
@@ -119,18 +118,18 @@ fn polling(records: &[Polling]) -> String {
             &mut text,
             &format!("Polling, {} each way, queue of {}, {}", size(first.size_bytes), first.queue, pair(first.pair)),
         );
-        let mut table = Table::new(["interval", "polls", "messages", "received", "off core", "availability"]);
+        let mut table = figures(&["interval", "polls", "messages", "received", "off core", "availability"]);
         for point in points {
-            table.push([
-                time(point.poll_interval_ns as f64),
+            table.row([
+                span_ns(point.poll_interval_ns as f64),
                 point.n_polls.to_string(),
                 format!("{:.0}", point.n_received),
-                rate(point.received_bytes_per_sec),
+                bytes_per_sec(point.received_bytes_per_sec),
                 percent(point.away_ratio),
                 point.availability.to_string(),
             ]);
         }
-        text += &table.text();
+        text += &table.to_string();
     }
     text
 }
@@ -148,7 +147,7 @@ fn buffering(records: &[Buffering]) -> String {
                 record.pair.support
             ),
         );
-        let mut table = Table::new(["numbers per second", "time", "of"]);
+        let mut table = figures(&["numbers per second", "time", "of"]);
         let rows = [
             (&record.produce, "producing alone"),
             (&record.sum, "summing alone"),
@@ -157,9 +156,9 @@ fn buffering(records: &[Buffering]) -> String {
         ];
         for (span, what) in rows {
             let per_sec = 1e9 * record.n_values as f64 / span.median_ns.max(1.0);
-            table.push([format!("{:.1} million", per_sec / 1e6), spread(span), what.to_owned()]);
+            table.row([format!("{:.1} million", per_sec / 1e6), spread(span), what.to_owned()]);
         }
-        text += &table.text();
+        text += &table.to_string();
         let (speedup, bound) = (&record.speedup_interval, &record.bound_interval);
         line(
             &mut text,
@@ -206,6 +205,13 @@ pub(super) fn records_by<T, K: PartialEq>(records: &[T], key: impl Fn(&T) -> K) 
         }
     }
     groups
+}
+
+/// A table with figures in all columns but the last one, which may hold words.
+fn figures(columns: &[&str]) -> Table {
+    let align = |idx| if idx + 1 == columns.len() { Align::Left } else { Align::Right };
+    let columns: Vec<_> = columns.iter().enumerate().map(|(idx, name)| (name, align(idx))).collect();
+    Table::new(&columns).indented("  ")
 }
 
 fn title(text: &mut String, title: &str) {

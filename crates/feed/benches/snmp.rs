@@ -4,7 +4,8 @@
 
 use std::{fs, path::Path, time::Duration};
 
-use feed::snmp::{AgentSettings, Credentials, Interface, LinkSettings, Secret, SnmpSettings, SnmpSource};
+use feed::snmp::{AgentSettings, Credentials, Interface, LinkSettings, SnmpSettings, SnmpSource};
+use secret::Secret;
 use signal::{Readings, Source};
 use simulated_agent::{COMMUNITY, SimulatedAgent};
 

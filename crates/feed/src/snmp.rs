@@ -13,7 +13,6 @@ mod object;
 mod path;
 mod port;
 mod route;
-mod secret;
 mod session;
 mod settings;
 mod share;
@@ -26,7 +25,6 @@ use tracing::subscriber::{self, NoSubscriber};
 
 pub use self::{
     error::{Implausible, SettingsError, SnmpError},
-    secret::{Secret, SecretError},
     settings::{
         AgentSettings, Authentication, Cipher, Credentials, Digest, Direction, FlowSettings, Hop, Interface,
         LinkSettings, Path, SnmpSettings, User,

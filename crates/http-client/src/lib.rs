@@ -1,22 +1,13 @@
 //! What all HTTP clients of the house have in common: an address without secrets, a log-in, a client with limits.
 
-use std::{
-    fmt,
-    fs::File,
-    io::{self, Read},
-    path::{Path, PathBuf},
-    str::FromStr,
-    time::Duration,
-};
+use std::{fmt, path::PathBuf, str::FromStr, time::Duration};
 
 use base64::{Engine, prelude::BASE64_STANDARD};
+use secret::{Exposed, Form, Found, Privacy, SecretError};
 use ureq::{
     Agent,
     http::{HeaderValue, Uri},
 };
-
-/// Longer secrets than this are none.
-const SECRET_BYTES_MAX: u64 = 64 << 10;
 
 /// Where a server is: `http://host:port/path`, with a host and without a name to log in with.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,7 +29,7 @@ pub enum Login {
     None,
     /// By a token (RFC 6750).
     Bearer {
-        /// Where the token is, blanks around it left out.
+        /// Where the token is: one line of visible ASCII characters, blanks around it left out.
         token_file: PathBuf,
     },
     /// By a name and a password (RFC 7617).
@@ -60,20 +51,9 @@ pub enum LoginError {
         /// What was given.
         given: String,
     },
-    /// The secret to log in with cannot be read.
-    #[error("cannot read the secret in `{}`", path.display())]
-    SecretUnreadable {
-        /// The file.
-        path: PathBuf,
-        /// What the system said.
-        source: io::Error,
-    },
-    /// What is in the file cannot be sent as a secret.
-    #[error("what `{}` holds cannot be sent: needs text of one line, 64 KiB at most", path.display())]
-    SecretUnfit {
-        /// The file.
-        path: PathBuf,
-    },
+    /// The file has no secret to log in with.
+    #[error(transparent)]
+    Secret(#[from] SecretError),
 }
 
 /// A client that gives up after `timeout`, from a request's first byte to the answer's last, follows no redirect by itself, and
@@ -158,35 +138,34 @@ impl Login {
     /// The value of the header `Authorization`; `None` where nobody logs in.
     ///
     /// # Errors
-    /// When the secret cannot be read or sent.
+    /// [`LoginError::Secret`].
     pub fn authorization(&self) -> Result<Option<HeaderValue>, LoginError> {
-        let (path, text) = match self {
-            Login::None => return Ok(None),
-            Login::Bearer { token_file } => (token_file, format!("Bearer {}", secret(token_file)?.trim())),
-            Login::Basic { user, password_file } => {
-                let password = secret(password_file)?;
-                let pair = format!("{user}:{}", password.trim_end_matches(['\r', '\n']));
-                (password_file, format!("Basic {}", BASE64_STANDARD.encode(pair)))
+        let Some(found) = self.secret()? else { return Ok(None) };
+        let text = match self {
+            Login::Basic { user, .. } => {
+                format!("Basic {}", BASE64_STANDARD.encode(format!("{user}:{}", found.secret.reveal())))
             }
+            _ => format!("Bearer {}", found.secret.reveal()),
         };
-        let mut value = HeaderValue::try_from(text).map_err(|_| unfit(path))?;
+        let mut value = HeaderValue::try_from(text).expect("base64 and what is read as a token can be sent");
         value.set_sensitive(true);
         Ok(Some(value))
     }
-}
 
-fn secret(path: &PathBuf) -> Result<String, LoginError> {
-    let mut bytes = Vec::new();
-    let read = File::open(path).and_then(|file| file.take(SECRET_BYTES_MAX + 1).read_to_end(&mut bytes));
-    read.map_err(|source| LoginError::SecretUnreadable { path: path.clone(), source })?;
-    if bytes.len() as u64 > SECRET_BYTES_MAX {
-        return Err(unfit(path));
+    /// What a person should be told of the file that the secret is in, where it is there already.
+    #[must_use]
+    pub fn exposed(&self) -> Option<Exposed> {
+        self.secret().ok()??.exposed
     }
-    String::from_utf8(bytes).map_err(|_| unfit(path))
-}
 
-fn unfit(path: &Path) -> LoginError {
-    LoginError::SecretUnfit { path: path.to_owned() }
+    fn secret(&self) -> Result<Option<Found>, SecretError> {
+        let (path, form) = match self {
+            Login::None => return Ok(None),
+            Login::Bearer { token_file } => (token_file, Form::Token),
+            Login::Basic { password_file, .. } => (password_file, Form::Password),
+        };
+        secret::read(path, form, Privacy::Advised).map(Some)
+    }
 }
 
 #[cfg(test)]

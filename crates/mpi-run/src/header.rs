@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use clock::Stopwatch;
 use rustix::thread::{CpuSet, sched_getaffinity};
 use serde::{Deserialize, Serialize};
+use text::figure::percent;
 use units::{Rank, Timestamp};
 
 use crate::measurement::Measurement;
@@ -102,8 +103,11 @@ impl Header {
             format!("{ranks} ranks share {cpus} cores of {host}: the figures describe time slicing, not the network")
         });
         let unsteady = self.ranks.iter().filter(|place| place.calibration.dispersion_ratio > UNSTEADY).map(|place| {
-            let percent = 100.0 * place.calibration.dispersion_ratio;
-            format!("the core of rank {} was not steady when work was calibrated: trials are {percent:.1} % off at the median", place.rank)
+            let off = percent(place.calibration.dispersion_ratio);
+            format!(
+                "the core of rank {} was not steady when work was calibrated: trials are {off} off at the median",
+                place.rank
+            )
         });
         oversubscribed.chain(unsteady).collect()
     }
@@ -138,6 +142,14 @@ const UNSTEADY: f64 = 0.01;
 pub fn allowed_cpus() -> Vec<u32> {
     let Ok(set) = sched_getaffinity(None) else { return Vec::new() };
     (0..CpuSet::MAX_CPU).filter(|&cpu| set.is_set(cpu)).filter_map(|cpu| u32::try_from(cpu).ok()).collect()
+}
+
+/// Memory that this host can still give, in bytes; `None` where the kernel does not say.
+#[must_use]
+pub fn available_bytes() -> Option<u64> {
+    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
+    let kibibytes = text.lines().find_map(|line| line.strip_prefix("MemAvailable:")?.trim().strip_suffix("kB"))?;
+    kibibytes.trim().parse::<u64>().ok()?.checked_mul(1_024)
 }
 
 /// Name of this host.
@@ -192,6 +204,6 @@ mod tests {
     fn a_core_that_was_not_steady_is_told_of() {
         let mut unsteady = place(0, "a", &[0]);
         unsteady.calibration.dispersion_ratio = 0.034;
-        assert!(header(vec![unsteady]).warnings()[0].contains("3.4 %"));
+        assert!(header(vec![unsteady]).warnings()[0].contains("3.40 %"));
     }
 }

@@ -4,6 +4,7 @@
 //! MPI is behind the feature `mpi`; results, launchers and calibrated work are not.
 //!
 //! Floor 3: reads the clock and the host, and writes result files. No printing: what people see is text or a picture that is handed back.
+#![warn(unreachable_pub)]
 
 mod failure;
 mod header;
@@ -20,7 +21,7 @@ mod offset;
 mod session;
 
 pub use failure::{Failure, Fault};
-pub use header::{Header, Offset, Placement, allowed_cpus, host_name};
+pub use header::{Header, Offset, Placement, allowed_cpus, available_bytes, host_name};
 pub use launcher::{Flavour, LAUNCHER_VARIABLE, Launcher, LauncherError, Placing};
 pub use measurement::Measurement;
 pub use outcome::{MalformedRecord, Outcome, OutcomeError, Writer};

@@ -195,6 +195,13 @@ impl Outcome {
         Ok(Self { header, records, is_truncated })
     }
 
+    /// What makes the figures mean less than they seem to, one sentence each: the header's warnings, and a run that did not end.
+    #[must_use]
+    pub fn warnings(&self) -> Vec<String> {
+        let broken = "the result breaks off in its last line: the run was ended before its time";
+        self.header.warnings().into_iter().chain(self.is_truncated.then(|| broken.to_owned())).collect()
+    }
+
     /// The kinds of records there are, in alphabetical order.
     #[must_use]
     pub fn kinds(&self) -> Vec<&str> {
@@ -234,15 +241,19 @@ impl Outcome {
         let rows: Vec<_> =
             self.records.iter().filter(|(found, _)| found == kind).map(|(_, value)| cells(value)).collect();
         let columns: BTreeSet<&String> = rows.iter().flat_map(BTreeMap::keys).collect();
-        let mut text = columns.iter().map(|column| quoted(column)).collect::<Vec<_>>().join(",") + "\n";
-        for row in &rows {
-            let line: Vec<String> =
-                columns.iter().map(|&column| row.get(column).map_or(String::new(), |cell| quoted(cell))).collect();
-            text += &(line.join(",") + "\n");
+        let mut writer = csv::Writer::from_writer(Vec::new());
+        let cell = |row: &BTreeMap<String, String>, column: &str| row.get(column).cloned().unwrap_or_default();
+        let lines = rows.iter().map(|row| columns.iter().map(|column| cell(row, column)).collect());
+        let head: Vec<String> = columns.iter().map(|&column| column.clone()).collect();
+        for line in std::iter::once(head).chain(lines) {
+            writer.write_record(&line).expect(TAKES_ALL);
         }
-        text
+        String::from_utf8(writer.into_inner().expect(TAKES_ALL)).expect("cells are text")
     }
 }
+
+/// Why CSV can always be written.
+const TAKES_ALL: &str = "memory takes what is written to it, and all rows have the same columns";
 
 /// A record that is not what its kind says.
 #[derive(Debug, thiserror::Error)]
@@ -281,11 +292,6 @@ fn gather(name: &str, value: &Value, cells: &mut BTreeMap<String, String>) {
             cells.insert(name.to_owned(), value.to_string());
         }
     }
-}
-
-/// As RFC 4180 has it.
-fn quoted(cell: &str) -> String {
-    if cell.contains(['"', ',', '\n', '\r']) { format!("\"{}\"", cell.replace('"', "\"\"")) } else { cell.to_owned() }
 }
 
 #[cfg(test)]
@@ -339,6 +345,16 @@ mod tests {
         let outcome = Outcome::read(&path).unwrap();
         assert!(outcome.is_truncated);
         assert_eq!(outcome.records.len(), 1);
+    }
+
+    #[test]
+    fn a_run_that_did_not_end_is_a_warning() {
+        let (_folder, path) = written(&[("late", json!({"count": 3}))]);
+        assert_eq!(Outcome::read(&path).unwrap().warnings(), [""; 0]);
+        let whole = std::fs::read(&path).unwrap();
+        std::fs::write(&path, &whole[..whole.len() - 4]).unwrap();
+        let warnings = Outcome::read(&path).unwrap().warnings();
+        assert!(matches!(&warnings[..], [only] if only.contains("ended before its time")), "{warnings:?}");
     }
 
     #[test]

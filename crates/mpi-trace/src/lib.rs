@@ -5,6 +5,7 @@
 //!
 //! Floor 1: opens no file and reads no clock.
 #![forbid(unsafe_code)]
+#![warn(unreachable_pub)]
 
 mod call;
 mod mode;

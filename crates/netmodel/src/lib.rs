@@ -6,6 +6,7 @@
 //!
 //! Floor 2: no I/O and no clock; chance comes from a seed.
 #![forbid(unsafe_code)]
+#![warn(unreachable_pub)]
 
 mod breaks;
 mod cost;

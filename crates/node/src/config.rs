@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use predict::Spec;
+use secret::Token;
 use sensor::HybridSettings;
 use signal::Selection;
-use stream::Token;
 
 use crate::error::StartError;
 use crate::follow::FollowSettings;

@@ -28,6 +28,7 @@ pub(crate) use self::health::Counters;
 pub(crate) use self::history::TimeRange;
 pub(crate) use self::remotes::RemoteCounters;
 pub(crate) use self::run_time::Job;
+pub(crate) use self::series::found;
 pub(crate) use crate::error::QueryError;
 
 use clock::Clock;

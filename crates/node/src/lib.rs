@@ -1,10 +1,9 @@
 //! The service of one host: collect, store, forecast, serve.
 //!
-//! [`Node::start`] runs all of it. What it serves is specified in `docs/formats/http.md`, with the types of [`api`],
+//! [`Node::start`] runs all of it. What it serves is specified in `docs/formats/http.md`, with the types of [`node_api`],
 //! and what it stores in `docs/formats/store.md`.
 #![forbid(unsafe_code)]
 
-pub mod api;
 mod config;
 mod engine;
 mod error;
@@ -23,6 +22,8 @@ mod sampler;
 mod schedule;
 mod store;
 
+use node_api as api;
+
 pub use config::Config;
 pub use error::StartError;
 pub use feed::Feed;
@@ -31,4 +32,3 @@ pub use node::Node;
 pub use outlet::{Outgoing, OutletSettings};
 pub use remote::RemoteWrite;
 pub use store::StoreError;
-pub use stream::{Token, TokenError};

@@ -1,8 +1,6 @@
 //! The node itself: everything put together, started in order and stopped in reverse.
 
-use std::fs;
 use std::net::SocketAddr;
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -163,7 +161,7 @@ pub(crate) fn assemble(
     let absent = host.absent().iter();
     let facts = Facts {
         info: api::NodeInfo {
-            host: host_name(&config.root),
+            host: sensor::host_name(&config.root).unwrap_or_else(|| "unknown".to_owned()),
             version: env!("CARGO_PKG_VERSION").to_owned(),
             started: wall,
             step_seconds: config.step.as_secs_f64(),
@@ -184,9 +182,4 @@ fn patience(config: &Config) -> Duration {
         Some(_) => config.retention,
         None => config.retention.min(MEMORY_RETENTION_MAX),
     }
-}
-
-fn host_name(root: &Path) -> String {
-    let name = fs::read_to_string(root.join("proc/sys/kernel/hostname"));
-    name.map_or_else(|_| "unknown".to_owned(), |name| name.trim().to_owned())
 }

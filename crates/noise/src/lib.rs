@@ -10,6 +10,7 @@
 //! No figure is told that the clock cannot tell: a detour is longer than the spread of undisturbed quanta and the clock's steps explain.
 //!
 //! A [`TogetherPlan`] or [`LocalPlan`] says what to measure, and [`Noise`] shows the result. What is in it is in [`record`].
+#![warn(unreachable_pub)]
 
 mod cause;
 mod counter;

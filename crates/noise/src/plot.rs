@@ -1,17 +1,14 @@
 //! Results as pictures.
 
 use mpi_run::{MalformedRecord, Outcome};
-use picture::{Axis, Chart, Colour, Frame, Mark, Picture, Place, Scale};
+use picture::{Axis, Chart, Colour, Mark, Panel, Picture, Scale, Size, beside};
+use text::figure::span_ns;
 
 use super::record::{Core, DetourSeen, Envelope, NodeLate, Row, SpectrumSeen, kind};
-use super::table::{peak_words, span};
+use super::table::peak_words;
 
-const WIDTH: f64 = 960.0;
-const HEIGHT: f64 = 420.0;
-/// To the right of a chart with several tracks, for their names.
-const LEGEND_WIDTH: f64 = 200.0;
-const TEXT_SIZE: f64 = 12.0;
-const LINE_HEIGHT: f64 = 18.0;
+/// Of a chart, without the names beside it.
+const CHART: Size = Size { width: 960.0, height: 420.0 };
 /// Paces that have their words in a spectrum.
 const N_PEAKS_NAMED: usize = 3;
 /// Bars of detour lengths to a tenfold.
@@ -21,10 +18,10 @@ const BARS_PER_DECADE: f64 = 12.0;
 ///
 /// # Errors
 /// A record that is not what its kind says.
-pub fn pictures(outcome: &Outcome) -> Result<Vec<(String, Picture)>, MalformedRecord> {
+pub(crate) fn pictures(outcome: &Outcome) -> Result<Vec<(String, Picture)>, MalformedRecord> {
     let mut pictures = Vec::new();
     for (idx, envelope) in outcome.all::<Envelope>(kind::ENVELOPE)?.iter().enumerate() {
-        pictures.push((format!("time-{idx}"), alone(&over_time(envelope))));
+        pictures.push((format!("time-{idx}"), alone(over_time(envelope))));
     }
     let detours: Vec<DetourSeen> = outcome.all(kind::DETOUR)?;
     let cores: Vec<Core> = outcome.all(kind::CORE)?;
@@ -34,12 +31,12 @@ pub fn pictures(outcome: &Outcome) -> Result<Vec<(String, Picture)>, MalformedRe
         let lengths: Vec<f64> =
             detours.iter().filter(|detour| detour.cpu == cpu).map(|detour| detour.length_ns / 1e3).collect();
         if !lengths.is_empty() {
-            pictures.push((format!("detours-core-{cpu}"), alone(&lengths_of_detours(cpu, &lengths))));
+            pictures.push((format!("detours-core-{cpu}"), alone(lengths_of_detours(cpu, &lengths))));
         }
     }
     for spectrum in outcome.all::<SpectrumSeen>(kind::SPECTRUM)? {
         let name = format!("spectrum-core-{}-{}", spectrum.cpu, spectrum.method.name().replace(' ', "-"));
-        pictures.push((name, alone(&powers(&spectrum))));
+        pictures.push((name, alone(powers(&spectrum))));
     }
     let nodes: Vec<NodeLate> = outcome.all(kind::NODE)?;
     let mut works: Vec<&str> = nodes.iter().map(|node| node.work.as_str()).collect();
@@ -51,10 +48,8 @@ pub fn pictures(outcome: &Outcome) -> Result<Vec<(String, Picture)>, MalformedRe
     Ok(pictures)
 }
 
-fn alone(chart: &Chart) -> Picture {
-    let mut picture = Picture::blank(WIDTH, HEIGHT);
-    chart.draw(&mut picture, Frame { corner: Place { x: 0.0, y: 0.0 }, width: WIDTH, height: HEIGHT });
-    picture
+fn alone(chart: Chart) -> Picture {
+    Panel { chart, legend: Vec::new() }.picture(CHART)
 }
 
 /// A bar from the shortest to the longest in each stretch.
@@ -106,7 +101,7 @@ fn powers(spectrum: &SpectrumSeen) -> Chart {
     };
     let named = spectrum.peaks.iter().take(N_PEAKS_NAMED);
     let named = named.map(|peak| {
-        let words = format!("{:.1} Hz, every {}", peak.frequency_hz, span(peak.period_ns));
+        let words = format!("{:.1} Hz, every {}", peak.frequency_hz, span_ns(peak.period_ns));
         Mark::Named((peak.frequency_hz, highest(peak.frequency_hz, peak.within_hz)), words)
     });
     Chart {
@@ -127,7 +122,6 @@ fn powers(spectrum: &SpectrumSeen) -> Chart {
 
 /// A track for each threshold, over the hosts; one chart for computation and one for communication.
 fn late_by_host(work: &str, nodes: &[&NodeLate]) -> Picture {
-    let mut picture = Picture::blank(WIDTH, 2.0 * HEIGHT);
     let mut hosts: Vec<&str> = Vec::new();
     let mut thresholds: Vec<f64> = Vec::new();
     for node in nodes {
@@ -138,17 +132,15 @@ fn late_by_host(work: &str, nodes: &[&NodeLate]) -> Picture {
             thresholds.push(node.threshold_ns);
         }
     }
-    for (idx, row) in [Row::Computation, Row::Communication].into_iter().enumerate() {
-        let corner = Place { x: 0.0, y: idx as f64 * HEIGHT };
-        let chart = hosts_chart(work, row, nodes, &hosts, &thresholds);
-        chart.draw(&mut picture, Frame { corner, width: WIDTH - LEGEND_WIDTH, height: HEIGHT });
-    }
-    for (idx, (threshold, colour)) in thresholds.iter().zip(Colour::APART.iter().cycle()).enumerate() {
-        let (x, y) = (WIDTH - LEGEND_WIDTH, 60.0 + idx as f64 * LINE_HEIGHT);
-        picture.shapes.push(picture::Shape::Disc { centre: Place { x, y: y - 4.0 }, radius: 4.0, colour: *colour });
-        picture.write(format!("later by {}", span(*threshold)), Place { x: x + 12.0, y }, TEXT_SIZE);
-    }
-    picture
+    let chart = |row| hosts_chart(work, row, nodes, &hosts, &thresholds);
+    let name = |(threshold, colour): (&f64, Colour)| (format!("later by {}", span_ns(*threshold)), colour);
+    let legend = thresholds.iter().zip(Colour::APART.into_iter().cycle()).map(name).collect();
+    // One legend is enough for both.
+    let panels = [
+        Panel { chart: chart(Row::Computation), legend },
+        Panel { chart: chart(Row::Communication), legend: Vec::new() },
+    ];
+    beside(&panels, 1, CHART)
 }
 
 fn hosts_chart(work: &str, row: Row, nodes: &[&NodeLate], hosts: &[&str], thresholds: &[f64]) -> Chart {

@@ -3,6 +3,8 @@
 use std::fmt::Write;
 
 use mpi_run::{Header, MalformedRecord, Outcome};
+use text::figure::{percent, span_ns};
+use text::{Align, Table};
 
 use super::cause::Cause;
 use super::plan::Method;
@@ -25,8 +27,8 @@ const N_PEAKS_TOLD: usize = 5;
 ///
 /// # Errors
 /// A record that is not what its kind says.
-pub fn table(outcome: &Outcome) -> Result<String, MalformedRecord> {
-    let mut text = heading(&outcome.header);
+pub(crate) fn table(outcome: &Outcome) -> Result<String, MalformedRecord> {
+    let mut text = heading(outcome);
     let (parts, cores): (Vec<Part>, Vec<Core>) = (outcome.all(kind::PART)?, outcome.all(kind::CORE)?);
     if let Some(allreduce) = outcome.all::<Allreduce>(kind::ALLREDUCE)?.first() {
         line(&mut text, &allreduce_line(allreduce, &outcome.header));
@@ -47,39 +49,7 @@ pub fn table(outcome: &Outcome) -> Result<String, MalformedRecord> {
     for note in outcome.all::<Note>(kind::NOTE)? {
         line(&mut text, &format!("note: {}", note.text));
     }
-    if outcome.is_truncated {
-        line(&mut text, "note: the result breaks off in its last line");
-    }
     Ok(text)
-}
-
-/// A length of time with three digits and the unit that suits.
-#[must_use]
-pub fn span(ns: f64) -> String {
-    let size = ns.abs();
-    match size {
-        _ if !size.is_finite() => "not known".to_owned(),
-        _ if size < 999.5 => format!("{ns:.0} ns"),
-        _ if size < 999.5e3 => digits(ns / 1e3, "us"),
-        _ if size < 999.5e6 => digits(ns / 1e6, "ms"),
-        _ => digits(ns / 1e9, "s"),
-    }
-}
-
-fn digits(value: f64, unit: &str) -> String {
-    let n_decimals = match value.abs() {
-        size if size < 9.995 => 2,
-        size if size < 99.95 => 1,
-        _ => 0,
-    };
-    format!("{value:.n_decimals$} {unit}")
-}
-
-fn percent(ratio: f64) -> String {
-    match 100.0 * ratio {
-        share if share != 0.0 && share.abs() < 0.01 => format!("{share:.4} %"),
-        share => format!("{share:.2} %"),
-    }
 }
 
 fn line(text: &mut String, words: &str) {
@@ -87,14 +57,15 @@ fn line(text: &mut String, words: &str) {
     text.push('\n');
 }
 
-fn heading(header: &Header) -> String {
+fn heading(outcome: &Outcome) -> String {
+    let header = &outcome.header;
     let hosts: std::collections::BTreeSet<&str> = header.ranks.iter().map(|place| place.host.as_str()).collect();
     let mut text = if header.ranks.len() > 1 || header.mpi != "none" {
         format!("noise on {} ranks of {} hosts, {}\n", header.ranks.len(), hosts.len(), header.mpi)
     } else {
         format!("noise on {}, without MPI\n", hosts.into_iter().next().unwrap_or("a host without a name"))
     };
-    for warning in header.warnings() {
+    for warning in outcome.warnings() {
         line(&mut text, &format!("warning: {warning}"));
     }
     text
@@ -107,15 +78,15 @@ fn allreduce_line(allreduce: &Allreduce, header: &Header) -> String {
     let doubt = if mean_ns < 10.0 * clock_ns {
         format!(
             "; a step of the clock or a look at it is {}, so that lateness by so little may be the clock's",
-            span(clock_ns)
+            span_ns(clock_ns)
         )
     } else {
         String::new()
     };
     format!(
         "an allreduce takes {} in the mean and {} at the median of {n_calls} calls{doubt}",
-        span(mean_ns),
-        span(median_ns)
+        span_ns(mean_ns),
+        span_ns(median_ns)
     )
 }
 
@@ -123,7 +94,7 @@ fn allreduce_line(allreduce: &Allreduce, header: &Header) -> String {
 fn part_table(text: &mut String, part: &Part, outcome: &Outcome) -> Result<(), MalformedRecord> {
     let late: Vec<Late> = outcome.all::<Late>(kind::LATE)?.into_iter().filter(|late| late.work == part.work).collect();
     let work = if part.work == "allreduce" {
-        format!("as long as an allreduce ({})", span(part.work_ns as f64))
+        format!("as long as an allreduce ({})", span_ns(part.work_ns as f64))
     } else {
         format!("of {}", part.work)
     };
@@ -132,30 +103,26 @@ fn part_table(text: &mut String, part: &Part, outcome: &Outcome) -> Result<(), M
         text,
         &format!(
             "\nwork {work}: {n_iterations} iterations in {}; iterations with at least one rank later than its median by",
-            span(part.run_ns as f64)
+            span_ns(part.run_ns as f64)
         ),
     );
-    let mut head = format!("{:<14}{:>10}{:>10}", "", "mean", "stdev");
-    for column in late.iter().filter(|late| late.row == Row::Iteration) {
-        let _ = write!(head, "{:>12}", format!("> {}", span(column.threshold_ns)));
-    }
-    line(text, &head);
+    let of_row = |row: Row| late.iter().filter(move |late| late.row == row);
+    let thresholds = of_row(Row::Iteration).map(|late| format!("> {}", span_ns(late.threshold_ns)));
+    let columns: Vec<String> = ["", "mean", "stdev"].map(str::to_owned).into_iter().chain(thresholds).collect();
+    let mut table = Table::of_figures(&columns);
     for row in Row::ALL {
-        let mut columns = late.iter().filter(|late| late.row == row).peekable();
-        let Some(first) = columns.peek() else { continue };
-        let mut cells = format!("{:<14}{:>10}{:>10}", row.name(), span(first.mean_ns), span(first.deviation_ns));
-        columns.for_each(|column| cells.push_str(&format!("{:>12}", column.n_late)));
-        line(text, &cells);
+        let Some(first) = of_row(row).next() else { continue };
+        let times = [row.name().to_owned(), span_ns(first.mean_ns), span_ns(first.deviation_ns)];
+        table.row(times.into_iter().chain(of_row(row).map(|late| late.n_late.to_string())));
     }
-    let mut lost = format!("{:<14}{:>10}{:>10}", "time lost", "", "");
-    late.iter()
-        .filter(|late| late.row == Row::Iteration)
-        .for_each(|late| lost.push_str(&format!("{:>12}", late.lost_ns.map_or(String::new(), span))));
-    line(text, &lost);
+    let lost = of_row(Row::Iteration).map(|late| late.lost_ns.map_or(String::new(), span_ns));
+    table.row(["time lost", "", ""].map(str::to_owned).into_iter().chain(lost));
+    text.push_str(&table.to_string());
     if let Some(late) = late.iter().find(|late| late.row == Row::Iteration && late.is_allreduce) {
-        let (share, threshold) = (percent(late.late_ratio), span(late.threshold_ns));
-        let (lost, ratio) = (late.lost_ns.map_or(String::new(), span), late.lost_ratio.map_or(String::new(), percent));
-        let whole = span(part.run_ns as f64);
+        let (share, threshold) = (percent(late.late_ratio), span_ns(late.threshold_ns));
+        let (lost, ratio) =
+            (late.lost_ns.map_or(String::new(), span_ns), late.lost_ratio.map_or(String::new(), percent));
+        let whole = span_ns(part.run_ns as f64);
         line(
             text,
             &format!(
@@ -201,8 +168,8 @@ fn doubts(text: &mut String, part: &Part, ranks: &[RankTimes]) {
             text,
             &format!(
                 "note: it ended after {} of {}, since no more iterations are kept",
-                span(part.run_ns as f64),
-                span(part.target_ns as f64)
+                span_ns(part.run_ns as f64),
+                span_ns(part.target_ns as f64)
             ),
         );
     }
@@ -228,19 +195,34 @@ fn nodes_table(text: &mut String, part: &Part, outcome: &Outcome) -> Result<(), 
             hosts.push((&node.host, node.n_ranks));
         }
     }
+    if hosts.is_empty() {
+        return Ok(());
+    }
     hosts.sort_by_key(|host| std::cmp::Reverse(of(host.0, Row::Computation).iter().sum::<u64>()));
     line(
         text,
         "late iterations by host: late computation is noise there; late communication is waiting for whoever was late",
     );
+    let thresholds = || nodes.iter().filter(|node| node.row == Row::Computation && node.host == hosts[0].0);
+    let names = thresholds().map(|node| format!("> {}", span_ns(node.threshold_ns)));
+    let columns: Vec<(String, Align)> = [("host", Align::Left), ("ranks", Align::Right), ("late", Align::Left)]
+        .map(|(name, align)| (name.to_owned(), align))
+        .into_iter()
+        .chain(names.map(|name| (name, Align::Right)))
+        .collect();
+    let mut table = Table::new(&columns);
     for (host, n_ranks) in hosts.iter().take(N_HOSTS_MAX) {
         for row in [Row::Computation, Row::Communication] {
-            let name = if row == Row::Computation { format!("{host} ({n_ranks} ranks)") } else { String::new() };
-            let mut cells = format!("{name:<20}{:<14}", row.name());
-            of(host, row).iter().for_each(|n_late| cells.push_str(&format!("{n_late:>12}")));
-            line(text, &cells);
+            let place = if row == Row::Computation {
+                [(*host).to_owned(), n_ranks.to_string()]
+            } else {
+                [String::new(), String::new()]
+            };
+            let counts = of(host, row).into_iter().map(|n_late| n_late.to_string());
+            table.row(place.into_iter().chain([row.name().to_owned()]).chain(counts));
         }
     }
+    text.push_str(&table.to_string());
     if hosts.len() > N_HOSTS_MAX {
         line(text, &format!("and {} hosts with fewer", hosts.len() - N_HOSTS_MAX));
     }
@@ -249,61 +231,41 @@ fn nodes_table(text: &mut String, part: &Part, outcome: &Outcome) -> Result<(), 
 
 /// Medians, which lateness is told from.
 fn ranks_table(text: &mut String, ranks: &[RankTimes]) {
-    let columns = ["computation", "communication", "iteration", "longest"].map(|name| format!("{name:>16}")).concat();
-    line(text, &format!("{:<10}{columns}", "medians"));
+    let mut table = Table::of_figures(&["medians", "computation", "communication", "iteration", "longest"]);
     for rank in ranks.iter().take(N_HOSTS_MAX) {
-        let [computation, communication, iteration] = rank.medians_ns.map(span);
-        let cells =
-            [computation, communication, iteration, span(rank.iteration.max_ns)].map(|cell| format!("{cell:>16}"));
-        line(text, &format!("{:<10}{}", format!("rank {}", rank.rank), cells.concat()));
+        let [computation, communication, iteration] = rank.medians_ns.map(span_ns);
+        let longest = span_ns(rank.iteration.max_ns);
+        table.row([format!("rank {}", rank.rank), computation, communication, iteration, longest]);
     }
+    text.push_str(&table.to_string());
     if ranks.len() > N_HOSTS_MAX {
         line(text, &format!("and {} ranks more", ranks.len() - N_HOSTS_MAX));
     }
 }
 
 fn cores_table(text: &mut String, cores: &[Core], outcome: &Outcome) -> Result<(), MalformedRecord> {
-    line(
-        text,
-        &format!(
-            "\n{:<8}{:<12}{:>10}{:>10}{:>10}{:>10}{:>9}{:>10}{:>10}{:>10}{:>10}",
-            "", "quanta", "number", "told from", "detours", "per s", "lost", "median", "99 %", "longest", "slow"
-        ),
-    );
+    let names = ["", "quanta", "number", "told from", "detours", "per s", "lost", "median", "99 %", "longest", "slow"];
+    let align = |idx| if idx < 2 { Align::Left } else { Align::Right };
+    let columns: Vec<_> = names.iter().enumerate().map(|(idx, name)| (name, align(idx))).collect();
+    let mut table = Table::new(&columns);
+    for core in cores.iter().filter(|core| core.not_measurable.is_none()) {
+        table.row([
+            format!("core {}", core.cpu),
+            core.method.name().to_owned(),
+            core.n_quanta.to_string(),
+            span_ns(core.limit_ns),
+            core.n_detours.to_string(),
+            format!("{:.1}", core.detours_per_sec),
+            percent(core.lost_ratio),
+            span_ns(core.lengths.median_ns),
+            span_ns(core.lengths.p99_ns),
+            span_ns(core.lengths.max_ns),
+            percent(core.slow_ratio),
+        ]);
+    }
+    text.push_str(&format!("\n{table}"));
     for core in cores {
-        if let Some(why) = &core.not_measurable {
-            line(text, &format!("core {:<3}{:<12}not measurable: {why}", core.cpu, core.method.name()));
-            continue;
-        }
-        let (method, quantum) = (core.method.name(), span(core.quantum_ns));
-        line(
-            text,
-            &format!(
-                "core {:<3}{:<12}{:>10}{:>10}{:>10}{:>10.1}{:>9}{:>10}{:>10}{:>10}{:>10}",
-                core.cpu,
-                method,
-                core.n_quanta,
-                span(core.limit_ns),
-                core.n_detours,
-                core.detours_per_sec,
-                percent(core.lost_ratio),
-                span(core.lengths.median_ns),
-                span(core.lengths.p99_ns),
-                span(core.lengths.max_ns),
-                percent(core.slow_ratio),
-            ),
-        );
-        if core.method == Method::FixedWork {
-            let blind = core.blind_ns as f64 / (core.blind_ns as f64 + core.observed_ns as f64).max(1.0);
-            let (centre, spread) = (span(core.centre_ns), span(core.spread_ns));
-            line(
-                text,
-                &format!(
-                    "        a quantum of {quantum} takes {centre} +- {spread} undisturbed; {} of the time went into reading counters and is left out",
-                    percent(blind)
-                ),
-            );
-        }
+        core_line(text, core);
     }
     if cores.iter().any(|core| core.slow_ratio > 0.0) {
         line(
@@ -318,23 +280,50 @@ fn cores_table(text: &mut String, cores: &[Core], outcome: &Outcome) -> Result<(
     Ok(())
 }
 
+/// What the table leaves out of a core: why it has no figures, or what its quanta take.
+fn core_line(text: &mut String, core: &Core) {
+    let place = format!("core {}, {}", core.cpu, core.method.name());
+    if let Some(why) = &core.not_measurable {
+        line(text, &format!("{place}: not measurable: {why}"));
+    } else if core.method == Method::FixedWork {
+        let blind = core.blind_ns as f64 / (core.blind_ns as f64 + core.observed_ns as f64).max(1.0);
+        let [quantum, centre, spread] = [core.quantum_ns, core.centre_ns, core.spread_ns].map(span_ns);
+        line(
+            text,
+            &format!(
+                "{place}: a quantum of {quantum} takes {centre} +- {spread} undisturbed; {} of the time went into reading counters and is left out",
+                percent(blind)
+            ),
+        );
+    }
+}
+
 fn causes_table(text: &mut String, causes: &[CauseShare]) {
     if causes.is_empty() {
         return;
     }
-    line(text, &format!("\n{:<8}{:<18}{:>10}{:>12}  {}", "", "taken by", "detours", "time", "commonest evidence"));
+    let mut table = Table::new(&[
+        ("", Align::Left),
+        ("taken by", Align::Left),
+        ("detours", Align::Right),
+        ("time", Align::Right),
+        ("commonest evidence", Align::Left),
+    ]);
     for share in causes {
         let evidence: Vec<String> = share.evidence.iter().map(|(name, count)| format!("{name} ({count})")).collect();
-        let (name, lost) = (cause_name(share.cause), span(share.lost_ns));
-        let cells =
-            format!("core {:<3}{name:<18}{:>10}{lost:>12}  {}", share.cpu, share.n_detours, evidence.join(", "));
-        line(text, cells.trim_end());
+        table.row([
+            format!("core {}", share.cpu),
+            cause_name(share.cause).to_owned(),
+            share.n_detours.to_string(),
+            span_ns(share.lost_ns),
+            evidence.join(", "),
+        ]);
     }
+    text.push_str(&format!("\n{table}"));
 }
 
 /// As people call it.
-#[must_use]
-pub fn cause_name(cause: Cause) -> &'static str {
+fn cause_name(cause: Cause) -> &'static str {
     match cause {
         Cause::Switch => "another thread",
         Cause::Steal => "the hypervisor",
@@ -357,7 +346,7 @@ fn peaks_lines(text: &mut String, spectrum: &SpectrumSeen) {
 
 /// Frequency, period and how sure both are.
 #[must_use]
-pub fn peak_words(peak: &Peak) -> String {
+pub(crate) fn peak_words(peak: &Peak) -> String {
     let multiples = match peak.n_harmonics {
         0 => String::new(),
         1 => ", with one multiple".to_owned(),
@@ -366,7 +355,7 @@ pub fn peak_words(peak: &Peak) -> String {
     let Peak { frequency_hz, within_hz, period_ns, over_floor, .. } = *peak;
     format!(
         "time is lost at {frequency_hz:.2} +- {within_hz:.2} Hz, every {}, {over_floor:.0} times the floor{multiples}",
-        span(period_ns)
+        span_ns(period_ns)
     )
 }
 
@@ -374,28 +363,22 @@ fn trains_table(text: &mut String, trains: &[TrainSeen]) {
     if trains.is_empty() {
         return;
     }
-    line(
-        text,
-        &format!(
-            "\n{:<24}{:>12}{:>26}{:>12}{:>22}{:>9}{:>7}",
-            "detours at even distances", "every", "95 %", "length", "95 %", "pulses", "seen"
-        ),
-    );
+    let columns = ["detours at even distances", "every", "95 %", "length", "95 %", "pulses", "seen"];
+    let mut table = Table::of_figures(&columns);
     for TrainSeen { place, train } in trains {
         let (period, length) = (&train.period, &train.length);
-        let within = format!("{:.6} to {:.6} ms", period.interval.lower / 1e6, period.interval.upper / 1e6);
-        let lengths = format!("{} to {}", span(length.interval.lower), span(length.interval.upper));
-        line(
-            text,
-            &format!(
-                "{place:<24}{:>12}{within:>27}{:>12}{lengths:>22}{:>9}{:>6.0} %",
-                span(period.value_ns),
-                span(length.value_ns),
-                train.n_pulses,
-                100.0 * train.coverage_ratio
-            ),
-        );
+        table.row([
+            place.clone(),
+            span_ns(period.value_ns),
+            // More digits than a span has: a period is known to a millionth.
+            format!("{:.6} to {:.6} ms", period.interval.lower / 1e6, period.interval.upper / 1e6),
+            span_ns(length.value_ns),
+            format!("{} to {}", span_ns(length.interval.lower), span_ns(length.interval.upper)),
+            train.n_pulses.to_string(),
+            percent(train.coverage_ratio),
+        ]);
     }
+    text.push_str(&format!("\n{table}"));
 }
 
 fn injected_line(injected: &InjectedNoise) -> String {
@@ -406,10 +389,10 @@ fn injected_line(injected: &InjectedNoise) -> String {
     });
     let mut words = format!(
         "{place}: noise of {} every {} was made ({} pulses of {} in the mean, {} deadlines missed) and {found}",
-        span(*length_ns as f64),
-        span(*period_ns as f64),
+        span_ns(*length_ns as f64),
+        span_ns(*period_ns as f64),
         made.n_pulses,
-        span(made.mean_length_ns),
+        span_ns(made.mean_length_ns),
         made.n_missed
     );
     for (what, why) in [("real-time priority", &made.not_real_time), ("a core of its own", &made.not_bound)] {
@@ -418,24 +401,4 @@ fn injected_line(injected: &InjectedNoise) -> String {
         }
     }
     words
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn spans_have_three_digits_and_a_unit() {
-        let written =
-            [0.0, 999.0, 1_350.0, 12_345.0, 123_456.0, 999_600.0, 2.46e6, 7.4e9, 1.106e12, f64::NAN].map(span);
-        assert_eq!(
-            written,
-            ["0 ns", "999 ns", "1.35 us", "12.3 us", "123 us", "1.00 ms", "2.46 ms", "7.40 s", "1106 s", "not known"]
-        );
-    }
-
-    #[test]
-    fn small_shares_are_not_rounded_to_nothing() {
-        assert_eq!([0.0, 0.000_012, 0.0067, 0.25].map(percent), ["0.00 %", "0.0012 %", "0.67 %", "25.00 %"]);
-    }
 }

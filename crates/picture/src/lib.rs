@@ -9,11 +9,13 @@
 
 mod axis;
 mod chart;
+mod panel;
 mod png;
 mod svg;
 
 pub use axis::{Axis, Scale};
 pub use chart::{Chart, Mark};
+pub use panel::{Panel, Size, beside, words_width};
 pub use png::PngError;
 
 /// Shapes on white paper, in pixels from the upper left corner.

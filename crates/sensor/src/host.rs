@@ -1,6 +1,6 @@
 //! The host: all its sensors, read tick by tick.
 
-use std::{fmt, path::Path, time::Duration};
+use std::{fmt, fs, path::Path, time::Duration};
 
 use signal::{Readings, Source};
 
@@ -25,6 +25,13 @@ pub struct Host {
     last_error: Option<ReadError>,
     text: Vec<u8>,
     cores: Vec<(u64, Times)>,
+}
+
+/// What the host whose files are under `root` is called, if its kernel says so.
+#[must_use]
+pub fn host_name(root: &Path) -> Option<String> {
+    let name = fs::read_to_string(root.join("proc/sys/kernel/hostname")).ok()?;
+    Some(name.trim().to_owned()).filter(|name| !name.is_empty())
 }
 
 /// Signals that this host does not offer.
@@ -176,5 +183,19 @@ impl fmt::Debug for Host {
             .field("n_errors", &self.n_errors)
             .field("last_error", &self.last_error)
             .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_host_has_the_name_that_its_kernel_says() {
+        let root = tempfile::tempdir().unwrap();
+        assert_eq!(host_name(root.path()), None);
+        fs::create_dir_all(root.path().join("proc/sys/kernel")).unwrap();
+        fs::write(root.path().join("proc/sys/kernel/hostname"), "db1\n").unwrap();
+        assert_eq!(host_name(root.path()), Some("db1".to_owned()));
     }
 }

@@ -21,7 +21,6 @@ mod network;
 mod reader;
 pub mod registry;
 mod security;
-mod token;
 mod transport;
 
 /// What is needed of a NATS server beside endpoints.
@@ -44,4 +43,3 @@ pub use mirror::{Handler, Inlet, InletFull, InputId, Mirror, Outputs, Pending, R
 pub use network::NatsServer;
 pub use reader::Reader;
 pub use security::{ClientTls, Security, SecurityError, ServerTls};
-pub use token::{Token, TokenError};

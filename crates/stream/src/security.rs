@@ -7,10 +7,10 @@ use std::sync::Arc;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{ClientConfig, RootCertStore, ServerConfig};
+use secret::Token;
 
 use crate::network::NatsServer;
 use crate::registry::Registry;
-use crate::token::Token;
 
 /// What protects a component's connections.
 ///

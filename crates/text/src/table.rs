@@ -16,16 +16,25 @@ pub enum Align {
 /// Rows of cells under a header, each column as wide as its widest cell; written line by line, each with a line's end.
 #[derive(Clone, Debug)]
 pub struct Table {
-    columns: Vec<(&'static str, Align)>,
+    columns: Vec<(String, Align)>,
     rows: Vec<Vec<String>>,
     indent: &'static str,
 }
 
 impl Table {
-    /// An empty table with these columns.
+    /// An empty table with these columns; their names are made printable.
     #[must_use]
-    pub fn new(columns: &[(&'static str, Align)]) -> Self {
-        Self { columns: columns.to_vec(), rows: Vec::new(), indent: "" }
+    pub fn new(columns: &[(impl AsRef<str>, Align)]) -> Self {
+        let columns = columns.iter().map(|(name, align)| (printable(name.as_ref()), *align)).collect();
+        Self { columns, rows: Vec::new(), indent: "" }
+    }
+
+    /// Likewise with figures in all columns but the first one, which says what they are of.
+    #[must_use]
+    pub fn of_figures(columns: &[impl AsRef<str>]) -> Self {
+        let align = |idx| if idx == 0 { Align::Left } else { Align::Right };
+        let columns: Vec<_> = columns.iter().enumerate().map(|(idx, name)| (name.as_ref(), align(idx))).collect();
+        Self::new(&columns)
     }
 
     /// The same with this before each line.
@@ -49,7 +58,7 @@ impl fmt::Display for Table {
             cells.chain([self.columns[idx].0.chars().count()]).max().unwrap_or(0)
         };
         let widths: Vec<usize> = (0..self.columns.len()).map(width).collect();
-        let header: Vec<String> = self.columns.iter().map(|(name, _)| (*name).to_owned()).collect();
+        let header: Vec<String> = self.columns.iter().map(|(name, _)| name.clone()).collect();
         for row in std::iter::once(&header).chain(&self.rows) {
             let cells = row.iter().zip(&self.columns).zip(&widths).map(|((cell, (_, align)), width)| match align {
                 Align::Left => format!("{cell:<width$}"),
@@ -72,5 +81,8 @@ mod tests {
         table.row(["a".into(), "1".into()]);
         table.row(["longer".into(), "100".into()]);
         assert_eq!(table.to_string(), "name      n\na         1\nlonger  100\n");
+        let mut same = Table::of_figures(&["name", "n"]).indented("  ");
+        same.row(["longer".into(), "100".into()]);
+        assert_eq!(same.to_string(), "  name      n\n  longer  100\n");
     }
 }

@@ -7,11 +7,13 @@
 
 mod byte_count;
 mod confidence;
+mod moment;
 pub mod span;
 mod timestamp;
 
 pub use byte_count::{ByteCount, ByteCountError};
 pub use confidence::{Confidence, ConfidenceError};
+pub use moment::{Moment, MomentError};
 pub use timestamp::{Timestamp, TimestampError};
 
 /// Position of a process in an MPI communicator, from 0.

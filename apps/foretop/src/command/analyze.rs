@@ -10,12 +10,15 @@ use analysis::Analysis;
 use anyhow::bail;
 use clap::Args;
 
-use super::drawing::{Drawing, drawing};
-use super::predict::Source;
-use crate::cli::{TextOrJson, examples};
+use crate::argument::SampleFile;
+use crate::argument::TextOrJson;
+use crate::argument::drawing::{Drawing, drawing};
 use crate::failure::OrUsage;
+use crate::help::examples;
 
-/// Describe the samples in a file: memory, noise, stationarity, Hurst exponent
+/// Describe samples: memory, noise, stationarity, Hurst
+///
+/// The samples are those in a file. Figures are printed, and with --plot drawn.
 #[derive(Args)]
 #[command(after_help = examples(&[
     "foretop analyze trace.csv --column cpu",
@@ -23,7 +26,7 @@ use crate::failure::OrUsage;
 ]))]
 pub struct Analyze {
     #[command(flatten)]
-    source: Source,
+    source: SampleFile,
 
     /// Correlations at lags 1 to N [default: 10 times the decimal logarithm of the number of samples]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=10_000))]

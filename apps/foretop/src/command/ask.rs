@@ -4,20 +4,16 @@ use std::io::Write;
 use std::time::Duration;
 
 use clap::Args;
-use node::api;
+use node_api::{self as api, Client, ClientError, moment};
 use serde::Serialize;
 use text::figure;
 use text::printable;
 use units::{Confidence, Timestamp, span};
 
-use crate::cli::{NodeArgs, TextOrJson, examples};
-use crate::client::{Client, ClientError, moment};
+use crate::argument::{NodeArgs, TextOrJson, positive_span};
+use crate::help::examples;
+use crate::near_name::explain_unknown_signal;
 use crate::terminal::write_json;
-
-/// How alike two names have to be for the one to be offered for the other (1 is equal).
-const LIKENESS_MIN: f64 = 0.8;
-/// More than this is a list, not a hint.
-const N_NEAR_MAX: usize = 3;
 
 /// Ask a node what a signal will be
 #[derive(Args)]
@@ -65,7 +61,7 @@ struct Answer {
 impl Ask {
     pub fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
         let client = self.node.client()?;
-        let answer = self.answer(&client).map_err(|error| with_near_names(&client, &self.signal, error))?;
+        let answer = self.answer(&client).map_err(|error| explain_unknown_signal(&client, &self.signal, error))?;
         match self.format {
             TextOrJson::Json => write_json(out, &answer)?,
             TextOrJson::Text => writeln!(out, "{}", sentence(&self.signal, &answer))?,
@@ -119,38 +115,6 @@ fn sentence(signal: &str, answer: &Answer) -> String {
     ))
 }
 
-/// `error`, and where it is that the signal is unknown, the names it may be a slip of.
-pub fn with_near_names(client: &Client, signal: &str, error: ClientError) -> anyhow::Error {
-    if error.code() != Some(api::ErrorCode::UnknownSeries) {
-        return error.into();
-    }
-    let Ok(list) = client.list() else { return error.into() };
-    let names = list.series.iter().flat_map(|series| series.aliases.iter().chain([&series.id]));
-    match &near(signal, names.map(String::as_str))[..] {
-        [] => anyhow::anyhow!("there is no signal `{signal}`; `foretop signals --node {}` lists them", client.url()),
-        near => anyhow::anyhow!("there is no signal `{signal}`; did you mean {}?", near.join(", ")),
-    }
-}
-
-/// The names most like `wanted`, or that it is a part of, best first.
-fn near<'a>(wanted: &str, names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
-    let likeness = |name: &str| {
-        let part = if !wanted.is_empty() && name.contains(wanted) { 0.9 } else { 0.0 };
-        strsim::jaro_winkler(wanted, name).max(part)
-    };
-    let mut scored: Vec<(f64, &str)> =
-        names.map(|name| (likeness(name), name)).filter(|(score, _)| *score >= LIKENESS_MIN).collect();
-    scored.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(b.1)));
-    scored.into_iter().map(|(_, name)| name).take(N_NEAR_MAX).collect()
-}
-
-/// A length of time that is not empty.
-pub fn positive_span(text: &str) -> anyhow::Result<Duration> {
-    let span = span::parse(text)?;
-    anyhow::ensure!(!span.is_zero(), "`{text}` is no time ahead; ask for at least one step, as in 30s");
-    Ok(span)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -192,13 +156,5 @@ mod tests {
     fn a_forecast_without_leads_is_no_answer() {
         assert_eq!(answer(api::Forecast { mean: Vec::new(), ..forecast() }, None), None);
         assert_eq!(answer(api::Forecast { upper: Vec::new(), ..forecast() }, None), None);
-    }
-
-    #[test]
-    fn a_slip_finds_its_name() {
-        let names = ["cpu.availability", "cpu.busy", "load.1m", "load.5m"];
-        assert_eq!(near("cpu.availabilty", names.into_iter())[0], "cpu.availability");
-        assert_eq!(near("load", names.into_iter()), ["load.1m", "load.5m"]);
-        assert!(near("zebra", names.into_iter()).is_empty());
     }
 }

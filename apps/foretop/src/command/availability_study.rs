@@ -5,26 +5,26 @@ mod progress;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use anyhow::Context;
-use availability_study::{
-    BUSY_MAX, End, Format, Length, Programs, Record, Report, Settings, Study, StudyError, TestProgram,
-};
+use availability_study::{BUSY_MAX, End, Format, Length, Programs, Record, Report, Settings, Study, StudyError};
 use clap::{Args, Subcommand, ValueEnum};
 use progress::Progress;
-use units::{Timestamp, span};
+use units::span;
 
-use super::load_worker;
-use super::replay::{eprintln_line as say, interruptions};
-use crate::cli::examples;
+use super::internal::{load_worker, study_test};
 use crate::failure::OrUsage;
+use crate::help::examples;
+use crate::interruption::interruptions;
+use crate::terminal::say;
 
 /// For how long the host is looked at before anything is started.
 const LOOK: Duration = Duration::from_secs(3);
 
-/// Run test processes under loads made for it, and compare sensors and forecasts of CPU availability with what they get
+/// Measure how right forecasts of CPU availability are here
 ///
+/// Test processes run under loads made for the study, and what they get is compared with what sensors and forecasts said.
 /// The study of Wolski, Spring and Hayes, remade for this host. The full one takes a day; --for says how long it may take,
 /// and --quick rehearses it in minutes. Everything found is in the folder's journal: a study that was stopped is taken up
 /// again by the same command, and `report` prints its tables at any time.
@@ -210,16 +210,14 @@ fn write_file(report: &Report, format: Format, path: &Path) -> io::Result<()> {
 
 /// This very program is what loads and tests are made of.
 fn programs() -> anyhow::Result<Programs> {
-    let worker = load_worker::worker()?;
-    let test = TestProgram { program: worker.program.clone(), arguments: vec!["study-test".into()] };
-    Ok(Programs { worker, test })
+    Ok(Programs { worker: load_worker::worker()?, test: study_test::test()? })
 }
 
 /// What is going to happen, and what speaks against it.
 fn announce(study: &Study, settings: &Settings, dir: &Path, busy_share: f64) {
     let plan = study.plan();
     let rounds = if plan.n_rounds == 1 { "1 round".to_owned() } else { format!("{} rounds", plan.n_rounds) };
-    let end = Timestamp::from_system(SystemTime::now() + study.left()).floor_to(Duration::from_secs(1));
+    let end = (clock::now() + study.left()).floor_to(Duration::from_secs(1));
     let n_scenarios = settings.scenarios.len();
     say(&format!(
         "{n_scenarios} {} in {rounds}: {} tests of {} and {} of {}, in {}; ends at {end}; journal in {}",

@@ -2,10 +2,11 @@
 
 use std::io::Write;
 
-use clap::{Args, CommandFactory};
+use clap::Args;
 use clap_complete::Shell;
 
-use crate::cli::{Cli, examples};
+use crate::cli;
+use crate::help::examples;
 
 /// Print completions for a shell
 #[derive(Args)]
@@ -20,7 +21,7 @@ impl Completions {
     pub fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
         // Into memory first: the generator panics when its writer fails, as a closed pipe does.
         let mut script = Vec::new();
-        clap_complete::generate(self.shell, &mut Cli::command(), "foretop", &mut script);
+        clap_complete::generate(self.shell, &mut cli::public(), "foretop", &mut script);
         out.write_all(&script)?;
         Ok(())
     }

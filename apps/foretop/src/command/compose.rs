@@ -5,20 +5,21 @@ mod report;
 mod screen;
 
 use std::fs;
-use std::io::{self, IsTerminal, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 use clap::Args;
 use compose::{ComposeError, Launch, Launcher, Plan, RunFolder, Supervisor, System};
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use text::printable;
 use units::span;
 
-use crate::cli::examples;
 use crate::failure::OrUsage;
+use crate::help::examples;
+use crate::interruption;
+use crate::terminal::has_screen;
 
 /// Components let their readers take what is there for them, which takes 2 s at most.
 const STOP_WITHIN: Duration = Duration::from_secs(5);
@@ -29,9 +30,9 @@ const LOOK_EVERY: Duration = Duration::from_millis(50);
 /// How often the components are shown where nobody looks at a screen.
 const REPORT_EVERY: Duration = Duration::from_secs(1);
 
-/// Start a described system of components, show it live, and stop it cleanly
+/// Run a system of components that a file describes
 ///
-/// The file names components and who reads from whom; places to meet are allotted. Ctrl-C stops all, the last one first. Without
+/// The system is shown live and stopped cleanly. The file names components and who reads from whom; places to meet are allotted. Ctrl-C stops all, the last one first. Without
 /// a terminal it prints a line for each component when something about it changes. All components run on this host.
 #[derive(Args)]
 #[command(after_help = examples(&[
@@ -97,11 +98,11 @@ impl Compose {
             return plan.launches.iter().try_for_each(|launch| Ok(writeln!(out, "{}", command_line(launch))?));
         }
         // Before the first process, so that an impatient end finds the others stopped as well.
-        let signals = Signals::new([SIGINT, SIGTERM, SIGHUP]).context("cannot watch for signals")?;
+        let signals = interruption::watch()?;
         let logs = self.logs.clone().unwrap_or_else(|| folder.logs());
         fs::create_dir_all(&logs).with_context(|| format!("cannot make `{}`", logs.display()))?;
         let supervisor = Supervisor::start(plan, launcher, &logs)?;
-        let mut running = Running { supervisor, signals, until: self.span.map(|span| Instant::now() + span) };
+        let mut running = Running { supervisor, signals, until: self.span.map(|span| clock::instant() + span) };
         let shown = self.show_until_its_end(&mut running, &logs, out);
         running.stop();
         shown?;
@@ -115,10 +116,9 @@ impl Compose {
     }
 
     fn show_until_its_end(&self, running: &mut Running, logs: &Path, out: &mut dyn Write) -> anyhow::Result<End> {
-        let has_terminal = io::stdout().is_terminal() && io::stdin().is_terminal();
         if self.json {
             report::json(running, out)
-        } else if has_terminal {
+        } else if has_screen() {
             screen::run(running, &self.file, logs)
         } else {
             report::lines(running, out)
@@ -156,11 +156,11 @@ fn quoted(word: &str) -> String {
 impl Running {
     /// Looks after the components once, and says whether it is time to stop.
     pub fn look(&mut self) -> Option<End> {
-        self.supervisor.poll(Instant::now());
+        self.supervisor.poll(clock::instant());
         if self.signals.pending().next().is_some() {
             return Some(End::Asked);
         }
-        if self.until.is_some_and(|until| until <= Instant::now()) {
+        if self.until.is_some_and(|until| until <= clock::instant()) {
             return Some(End::TimeOver);
         }
         self.supervisor.is_over().then_some(End::NothingRuns)
@@ -168,16 +168,16 @@ impl Running {
 
     /// Looks after the components for so long, or until it is time to stop.
     pub fn look_after(&mut self, span: Duration) -> Option<End> {
-        let until = Instant::now() + span;
+        let until = clock::instant() + span;
         loop {
             if let Some(end) = self.look() {
                 return Some(end);
             }
-            let rest = until.saturating_duration_since(Instant::now());
+            let rest = until.saturating_duration_since(clock::instant());
             if rest.is_zero() {
                 return None;
             }
-            std::thread::sleep(rest.min(LOOK_EVERY));
+            clock::sleep(rest.min(LOOK_EVERY));
         }
     }
 

@@ -11,9 +11,9 @@ use std::io::Write;
 use clap::{Args, Subcommand, ValueEnum};
 use crossval::Metric;
 
-use crate::cli::examples;
+use crate::help::examples;
 
-/// Find out which model predicts a signal, by many random test cases
+/// Find the best model of a signal by random test cases
 ///
 /// A template says which models there may be and how long they are fitted and tested. Cases are drawn from it at random, evaluated
 /// as a node would run them, and written to a Parquet file; its report says which model wins, by how much, and whether that

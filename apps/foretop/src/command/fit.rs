@@ -12,11 +12,14 @@ use ranking::{Criterion, Ranking};
 use report::Report;
 use serde::Serialize;
 
-use super::predict::Source;
-use crate::cli::{TextOrJson, examples};
+use crate::argument::SampleFile;
+use crate::argument::TextOrJson;
 use crate::failure::OrUsage;
+use crate::help::examples;
 
-/// Fit models to the samples in a file: coefficients, likelihood, what is left
+/// Fit models to samples, rank them, and test the best one
+///
+/// The samples are those in a file. Prints coefficients, likelihood, and tests of the one-step errors.
 #[derive(Args)]
 #[command(after_help = examples(&[
     "foretop fit trace.csv --model 'ARFIMA(1,d,1)' --method ml",
@@ -24,7 +27,7 @@ use crate::failure::OrUsage;
 ]))]
 pub struct Fit {
     #[command(flatten)]
-    source: Source,
+    source: SampleFile,
 
     /// A model to fit, or with ranges of orders such as ARMA(0..4,0..4) several; may be repeated
     #[arg(long, value_name = "TEXT", required = true)]

@@ -2,8 +2,9 @@
 
 use clap::Args;
 
-use super::ask::with_near_names;
-use crate::cli::{NodeArgs, examples};
+use crate::argument::NodeArgs;
+use crate::help::examples;
+use crate::near_name::explain_unknown_signal;
 
 /// Remove a signal that a program pushed, with its history
 #[derive(Args)]
@@ -19,6 +20,6 @@ pub struct Forget {
 impl Forget {
     pub fn run(self) -> anyhow::Result<()> {
         let client = self.node.client()?;
-        client.remove(&self.signal).map_err(|error| with_near_names(&client, &self.signal, error))
+        client.remove(&self.signal).map_err(|error| explain_unknown_signal(&client, &self.signal, error))
     }
 }

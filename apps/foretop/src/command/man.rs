@@ -5,11 +5,12 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use anyhow::Context;
-use clap::{Args, CommandFactory};
+use clap::Args;
 
-use crate::cli::{Cli, examples};
+use crate::cli;
+use crate::help::examples;
 
-/// Print the manual page, or write the pages of all commands
+/// Print the manual page, or write those of all commands
 #[derive(Args)]
 #[command(after_help = examples(&["foretop man | man -l -", "foretop man ~/.local/share/man/man1"]))]
 pub struct Man {
@@ -21,11 +22,11 @@ pub struct Man {
 impl Man {
     pub fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
         match self.dir {
-            None => clap_mangen::Man::new(Cli::command()).render(&mut *out).context("cannot print the manual")?,
+            None => clap_mangen::Man::new(cli::public()).render(&mut *out).context("cannot print the manual")?,
             Some(dir) => {
                 let cannot = || format!("cannot write the manual into `{}`", dir.display());
                 fs::create_dir_all(&dir).with_context(cannot)?;
-                clap_mangen::generate_to(Cli::command(), &dir).with_context(cannot)?;
+                clap_mangen::generate_to(cli::public(), &dir).with_context(cannot)?;
             }
         }
         Ok(())

@@ -6,7 +6,8 @@ use clap::Args;
 use serde::Serialize;
 use text::{Align, Table};
 
-use crate::cli::{TableOrJson, examples};
+use crate::argument::TableOrJson;
+use crate::help::examples;
 use crate::terminal::write_json;
 
 /// List the models that `--model` takes

@@ -12,12 +12,12 @@ use comb::Comb;
 use mpi_run::Measurement;
 use noise::Noise;
 
-use crate::cli::examples;
+use crate::help::examples;
 
 /// All measurements: whose results can be shown and drawn.
 const MEASUREMENTS: [&dyn Measurement; 3] = [&Ace, &Comb, &Noise];
 
-/// Measure what MPI programs get of these hosts: message costs, overlap, noise
+/// Measure message costs, overlap and noise under MPI
 #[derive(Args)]
 #[command(after_help = examples(&[
     "foretop mpi ace --ranks 2 --load 50 --size 1MiB --out ace.jsonl",

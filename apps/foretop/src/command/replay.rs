@@ -7,19 +7,16 @@ use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use node::api;
+use node_api::{self as api, Client, ClientError};
 use pace::{Pace, Speed};
 use series::Series;
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-use signal_hook::iterator::Signals;
-use text::printable;
 use units::span;
 
-use super::ask::positive_span;
-use super::predict::Source;
-use crate::cli::{NodeArgs, examples};
-use crate::client::{Client, ClientError};
+use crate::argument::{NodeArgs, SampleFile, positive_span};
 use crate::failure::OrUsage;
+use crate::help::examples;
+use crate::interruption::interruptions;
+use crate::terminal::say;
 
 /// No request carries more; the rest follows in the next one.
 const BATCH_MAX: usize = 1000;
@@ -34,7 +31,7 @@ const PROGRESS_EVERY: Duration = Duration::from_millis(500);
 ]))]
 pub struct Replay {
     #[command(flatten)]
-    source: Source,
+    source: SampleFile,
 
     /// How many times faster than it was recorded
     #[arg(long, value_name = "FACTOR", default_value = "1")]
@@ -91,8 +88,8 @@ impl Replay {
         let removed = if self.keep { Ok(()) } else { client.remove(&name) };
         let what = if self.keep { "it stays on the node" } else { "it is removed" };
         match fed? {
-            End::Complete => eprintln_line(&format!("replayed {} samples as `{name}`; {what}", series.samples().len())),
-            End::Interrupted => eprintln_line(&format!("interrupted; `{name}`: {what}")),
+            End::Complete => say(&format!("replayed {} samples as `{name}`; {what}", series.samples().len())),
+            End::Interrupted => say(&format!("interrupted; `{name}`: {what}")),
         }
         Ok(removed?)
     }
@@ -119,20 +116,6 @@ fn with_remedy(error: ClientError, name: &str) -> anyhow::Error {
     error.context(format!("cannot make `{name}`; choose another name with --as, or remove it with `foretop forget`"))
 }
 
-/// Something arrives when the user or the system wants an end.
-pub fn interruptions() -> io::Result<mpsc::Receiver<()>> {
-    let (sender, receiver) = mpsc::channel();
-    let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])?;
-    std::thread::spawn(move || {
-        for _ in signals.forever() {
-            if sender.send(()).is_err() {
-                break;
-            }
-        }
-    });
-    Ok(receiver)
-}
-
 /// Sends every sample when its deadline has come. Deadlines are counted from the start, so that a slow request
 /// delays what follows it and does not shift it.
 fn feed(
@@ -142,7 +125,7 @@ fn feed(
     pace: Pace,
     interrupted: &mpsc::Receiver<()>,
 ) -> Result<End, ClientError> {
-    let start = Instant::now();
+    let start = clock::instant();
     let mut progress = Progress::new(samples.len());
     let mut n_sent = 0;
     while n_sent < samples.len() {
@@ -175,7 +158,7 @@ impl Progress {
         if !self.is_terminal || self.shown.is_some_and(|shown| shown.elapsed() < PROGRESS_EVERY) {
             return;
         }
-        self.shown = Some(Instant::now());
+        self.shown = Some(clock::instant());
         let percent = 100 * n_sent / self.n_total;
         let _ = write!(io::stderr(), "\r{n_sent} of {} samples, {percent} %\x1b[K", self.n_total);
     }
@@ -187,9 +170,4 @@ impl Drop for Progress {
             let _ = write!(io::stderr(), "\r\x1b[K");
         }
     }
-}
-
-/// A closed standard error is no reason to fail.
-pub fn eprintln_line(line: &str) {
-    let _ = writeln!(io::stderr(), "{}", printable(line));
 }

@@ -9,17 +9,18 @@ use std::thread;
 use std::time::Duration;
 
 use clap::Args;
-use node::api;
+use node_api::{self as api, Client, ClientError, NodeUrl};
 use serde::Serialize;
 use text::figure::number;
 use text::{Align, Table, printable};
 use units::{Confidence, span};
 
 use self::verify::{Verified, verify};
-use super::ask::positive_span;
-use crate::cli::{TextOrJson, examples, read_token};
-use crate::client::{Client, ClientError, NodeUrl};
+use crate::argument::TextOrJson;
+use crate::argument::positive_span;
 use crate::failure::OrUsage;
+use crate::help::examples;
+use crate::secret::read_token;
 use crate::terminal::write_json;
 
 /// Ask how long a task takes that starts at once

@@ -3,15 +3,16 @@
 use std::io::Write;
 
 use clap::Args;
-use node::api;
+use node_api as api;
 use serde::Serialize;
 use text::figure;
 use text::{Align, Table};
 
-use crate::cli::{NodeArgs, TableOrJson, examples};
+use crate::argument::{NodeArgs, TableOrJson};
+use crate::help::examples;
 use crate::terminal::write_json;
 
-/// List the families of signals that can be measured, or with --node the signals of a node
+/// List what can be measured, or with --node what a node has
 #[derive(Args)]
 #[command(after_help = examples(&["foretop signals", "foretop signals --node http://127.0.0.1:7311 --format json"]))]
 pub struct Signals {

@@ -1,6 +1,5 @@
 //! `foretop stream`: the components of prediction systems, each a program that is wired to others by its endpoints.
 
-mod broker;
 mod buffer;
 mod client;
 mod eval_fit;
@@ -21,10 +20,12 @@ use std::io::Write;
 
 use clap::{Args, Subcommand};
 
-use crate::cli::examples;
+use crate::help::examples;
 pub use question::PredReconfig;
 
-/// Run one component of a prediction system: a sensor, a buffer, a prediction server and more, wired by endpoints
+/// Run one component of a prediction system
+///
+/// Sensors, buffers, prediction servers and more are wired to each other by endpoints.
 ///
 /// An endpoint is ROLE:TRANSPORT:PLACE as in RPS: source:tcp:pyramid:5009 reads a stream, connect:tcp:5011 offers one to whoever connects,
 /// target:udp:239.99.99.99:5012 sends one there, accept:tcp:5013 reads from whoever connects, server:unix:/run/load answers requests.
@@ -57,8 +58,6 @@ enum Component {
     #[command(visible_aliases = ["load-reconfig", "flow-reconfig"])]
     Reconfig(question::Reconfig),
     PredServer(pred_server::PredServer),
-    #[command(hide = true)]
-    PredCore(pred_server::PredCore),
     PredReconfig(PredReconfig),
     EvalFit(eval_fit::WatchFit),
     #[command(visible_alias = "pred-reqresp-server")]
@@ -71,7 +70,6 @@ enum Component {
     Status(status::Status),
     Find(find::Find),
     PredPool(pool::PredPool),
-    PoolLoad(pool::PoolLoad),
 }
 
 impl Stream {
@@ -85,7 +83,6 @@ impl Stream {
             Component::BufferClient(component) => component.run(out),
             Component::Reconfig(component) => component.run(),
             Component::PredServer(component) => component.run(out),
-            Component::PredCore(component) => component.run(),
             Component::PredReconfig(component) => component.run(out),
             Component::EvalFit(component) => component.run(out),
             Component::PredOnceServer(component) => component.run(out),
@@ -96,7 +93,6 @@ impl Stream {
             Component::Status(component) => component.run(out),
             Component::Find(command) => command.run(out),
             Component::PredPool(component) => component.run(out),
-            Component::PoolLoad(command) => command.run(out),
         }
     }
 }

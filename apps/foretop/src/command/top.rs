@@ -15,7 +15,7 @@ mod view;
 
 use std::io::{self, IsTerminal, Write};
 use std::sync::mpsc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::{Context, bail};
 use clap::Args;
@@ -24,17 +24,18 @@ use snapshot::Snapshot;
 use state::{Link, Sort, State, Update};
 use view::Palette;
 
-use crate::cli::{NodeArgs, TextOrJson, examples};
-use crate::client::Client;
+use crate::argument::{NodeArgs, TextOrJson};
 use crate::failure::OrUsage;
-use crate::terminal::{wants_colour, write_json};
+use crate::help::examples;
+use crate::terminal::{has_screen, wants_colour, write_json};
+use node_api::Client;
 
 /// How long `--once` waits for values and forecasts of a node that samples each second.
 const PATIENCE: Duration = Duration::from_secs(30);
 /// Width of `--once` where there is no terminal to ask.
 const WIDTH_DEFAULT: u16 = 120;
 
-/// Watch signals in the terminal: now, before, and what is to come
+/// Watch signals in the terminal: past, present and forecast
 ///
 /// Without --node, and where no node answers at the default address, it measures this host by itself, in memory.
 #[derive(Args)]
@@ -66,8 +67,7 @@ pub struct Top {
 
 impl Top {
     pub fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
-        let has_terminal = io::stdout().is_terminal() && io::stdin().is_terminal();
-        if !self.once && !has_terminal {
+        if !self.once && !has_screen() {
             Err(anyhow::anyhow!("there is no terminal to draw on; `foretop top --once` prints one frame"))
                 .or_usage()?;
         }
@@ -99,7 +99,7 @@ impl Top {
 fn once(mut state: State, client: Client, format: TextOrJson, out: &mut dyn Write) -> anyhow::Result<()> {
     let (sender, updates) = mpsc::channel();
     feed::start(client, sender);
-    let start = Instant::now();
+    let start = clock::instant();
     while !has_forecasts(&state) {
         let update = updates.recv_timeout(PATIENCE.saturating_sub(start.elapsed()));
         let Ok(update) = update else {

@@ -5,36 +5,38 @@ mod remote_write;
 mod settings;
 mod streams;
 
-use std::io::{self, IsTerminal, Write};
+use std::io::Write;
 use std::path::PathBuf;
-use std::str::FromStr;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::Context;
 use clap::Args;
 use clap::builder::FalseyValueParser;
 use feed::transfer::{Responder, ResponderSettings};
 use feeds::NamedExpression;
-use node::{Node, StartError, api};
+use node::{Node, StartError};
+use node_api::{Client, NodeUrl, SeriesList};
 use predict::Spec;
 use settings::Settings;
 use stream::{Endpoint, OpenError};
 use text::printable;
 use tokio::signal::unix::{Signal, SignalKind, signal};
-use tracing_subscriber::EnvFilter;
 use units::span;
 
-use crate::cli::{examples, read_token};
-use crate::client::{Client, NodeUrl};
+use crate::argument::Peer;
 use crate::failure::OrUsage;
-use crate::terminal::wants_colour;
+use crate::help::examples;
+use crate::secret::read_token;
+use crate::terminal::start_log;
 
 /// A node that samples each second has all its signals within two; nobody wants to wait much longer for a line.
 const ANNOUNCE_WITHIN: Duration = Duration::from_millis(2500);
 /// How often the node is looked at until then.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
-/// Measure this host, forecast every signal, keep history, and serve it all over HTTP
+/// Measure this host, forecast it, and serve it all over HTTP
+///
+/// Every signal is forecast, and its history is kept in one file.
 ///
 /// What is not given here comes from the environment, then from the configuration file, then from the defaults.
 /// `--show-config` prints the result, in the form that a configuration file has.
@@ -159,26 +161,6 @@ struct Flags {
     log: Option<String>,
 }
 
-/// A host, flows to which are measured: what it is called, and where its responder listens.
-#[derive(Clone, Debug)]
-pub struct Peer {
-    pub name: String,
-    pub address: String,
-}
-
-impl FromStr for Peer {
-    type Err = &'static str;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        match text.split_once('=') {
-            Some((name, address)) if !name.is_empty() && address.contains(':') => {
-                Ok(Self { name: name.to_owned(), address: address.to_owned() })
-            }
-            _ => Err("it has to be PEER=HOST:PORT, as in db2=db2.example:7312"),
-        }
-    }
-}
-
 impl Up {
     pub fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
         let settings = Settings::load(self.config.as_deref(), self.flags).or_usage()?;
@@ -194,18 +176,6 @@ impl Up {
             .context("cannot start the runtime")?;
         runtime.block_on(serve(&settings, out))
     }
-}
-
-/// Logs what `filter` says to standard error.
-pub fn start_log(filter: &str) -> anyhow::Result<()> {
-    let filter =
-        EnvFilter::try_new(filter).with_context(|| format!("`{filter}` says not what to log, as info does"))?;
-    tracing_subscriber::fmt()
-        .with_env_filter(filter)
-        .with_writer(io::stderr)
-        .with_ansi(io::stderr().is_terminal() && wants_colour())
-        .init();
-    Ok(())
 }
 
 async fn serve(settings: &Settings, out: &mut dyn Write) -> anyhow::Result<()> {
@@ -289,19 +259,19 @@ async fn announce(
 }
 
 /// The list as soon as it is complete. A node that samples slowly is announced before.
-fn first_list(client: &Client) -> anyhow::Result<api::SeriesList> {
-    let start = Instant::now();
+fn first_list(client: &Client) -> anyhow::Result<SeriesList> {
+    let start = clock::instant();
     loop {
         let list = client.list()?;
         if has_all_signals(&list) || start.elapsed() >= ANNOUNCE_WITHIN {
             return Ok(list);
         }
-        std::thread::sleep(LOOK_EVERY);
+        clock::sleep(LOOK_EVERY);
     }
 }
 
 /// What is the difference of two readings is there with the second one.
-fn has_all_signals(list: &api::SeriesList) -> bool {
+fn has_all_signals(list: &SeriesList) -> bool {
     list.series.iter().any(|series| series.n_samples + series.n_gaps >= 2)
 }
 

@@ -69,8 +69,14 @@ impl Running {
     #[track_caller]
     pub fn wait_for_samples(&self, id: &str, n_samples: u64) {
         wait_until(&format!("{id} has {n_samples} samples"), PATIENCE, || {
-            let has = self.get(&format!("/api/v1/series/{id}"))["n_samples"].as_u64().unwrap();
-            (has >= n_samples).then_some(())
+            let mut answer = match ureq::get(format!("{}/api/v1/series/{id}", self.url)).call() {
+                Ok(answer) => answer,
+                // A signal from elsewhere is unknown until its source has been read once.
+                Err(ureq::Error::StatusCode(404)) => return None,
+                Err(error) => panic!("{error}"),
+            };
+            let series: serde_json::Value = answer.body_mut().read_json().unwrap();
+            (series["n_samples"].as_u64().unwrap() >= n_samples).then_some(())
         });
     }
 

@@ -43,11 +43,11 @@ fn a_slip_in_a_name_is_answered_with_the_name() {
 #[test]
 fn a_question_that_makes_no_sense_exits_with_2() {
     for (args, message) in [
-        (["--horizon", "0s"], "`0s` is no time ahead"),
+        (["--horizon", "0s"], "`0s` is too short"),
         (["--horizon", "30"], "`30` is not a length of time"),
         (["--confidence", "1"], "confidence 1 is not strictly between 0 and 1"),
         (["--node", "https://db1"], "`https://db1` is not the address of a node"),
-        (["--token-file", "no-such-file"], "cannot read the token in `no-such-file`"),
+        (["--token-file", "no-such-file"], "cannot read the secret in `no-such-file`"),
     ] {
         run(&[&["ask", "load.1m"], &args[..]].concat()).check_failed(2, message);
     }
@@ -156,5 +156,5 @@ fn a_reader_that_had_enough_is_no_failure() {
 #[test]
 fn without_a_command_help_is_an_error_of_usage() {
     run(&[]).check_failed(2, "Usage: foretop <COMMAND>");
-    run(&["sail"]).check_failed(2, "unrecognized subcommand 'sail'");
+    run(&["sail"]).check_failed(2, "there is no command `sail`");
 }

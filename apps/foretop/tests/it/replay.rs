@@ -74,7 +74,7 @@ fn a_pace_that_makes_no_sense_exits_with_2() {
         (&["--speed", "30001"][..], "the fastest for a step of 5m is --speed 30000"),
         (&["--speed", "0"], "`0` is no speed"),
         (&["--step", "1s"], "the samples have times, 5m apart; leave --step out"),
-        (&["--step", "0s"], "`0s` is no time ahead"),
+        (&["--step", "0s"], "`0s` is too short"),
     ] {
         node.run(&[&["replay", &trace], args].concat()).check_failed(2, message);
     }

@@ -58,7 +58,7 @@ fn tasks_are_run_against_the_clock() {
 #[test]
 fn what_makes_no_sense_exits_with_2() {
     for (args, message) in [
-        (&["--cpu", "0s"][..], "`0s` is no time ahead"),
+        (&["--cpu", "0s"][..], "`0s` is too short"),
         (&["--cpu", "1s", "--threads", "0"], "0 is not in 1.."),
         (&["--cpu", "1s", "--pause", "1s"], "--verify"),
         (&["--cpu", "1s", "--verify", "1", "--node", NOBODY, "--node", NOBODY], "only its own node"),

@@ -69,8 +69,8 @@ fn a_configuration_that_makes_no_sense_exits_with_2() {
         (["--every", "1"], "`1` is not a length of time"),
         (["--model", "FOO"], "unknown model `FOO`"),
         (["--listen", "nowhere"], "it has to be HOST:PORT"),
-        (["--only", ""], "does not select signals"),
-        (["--log", "node=loud"], "`node=loud` says not what to log"),
+        (["--only", ""], "`` selects nothing"),
+        (["--log", "node=loud"], "`node=loud` does not say what to log"),
         (["--config", path.to_str().unwrap()], "unknown field `evry`"),
         (["--config", "no-such-file"], "cannot read `no-such-file`"),
     ] {

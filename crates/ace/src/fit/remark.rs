@@ -3,6 +3,8 @@
 use std::fmt::Write;
 use std::num::NonZeroU64;
 
+use text::figure::percent;
+
 use super::{Fitted, LOAD_MAX, LOAD_MIN};
 use crate::application::{Application, Applications, Placement};
 
@@ -114,9 +116,4 @@ impl Fitted {
             Applications { placement: Placement::default(), applications: vec![self.application.clone()] };
         text + "\n" + &toml::to_string(&applications).expect("an application is a table of plain values")
     }
-}
-
-fn percent(ratio: f64) -> String {
-    let percent = 100.0 * ratio;
-    if !(0.05..99.95).contains(&percent) { format!("{percent:.0} %") } else { format!("{percent:.1} %") }
 }

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use mpi_trace::Mode;
-use picture::{Axis, Colour, Mark, Picture, Scale};
+use picture::{Axis, Chart, Colour, Mark, Panel, Picture, Scale, beside};
 use statistics::median;
 use units::ByteCount;
 
-use super::panel::{Panel, beside};
+use super::CHART;
 use crate::pattern::Pattern;
 use crate::record::SweepResult;
 
@@ -33,8 +33,11 @@ pub(super) fn pictures(results: &[SweepResult]) -> Vec<(String, Picture)> {
         (pattern.is_collective(), *n_applications, *pattern, *mode)
     });
     let panel = |(idx, (kind, results)): (usize, &(Kind, Vec<&SweepResult>))| errors(idx, *kind, results);
-    let panels = kinds.iter().enumerate().map(panel).collect();
-    vec![("figure-1".to_owned(), beside(panels, N_COLUMNS)), ("forecast".to_owned(), forecasts(results).picture())]
+    let panels: Vec<Panel> = kinds.iter().enumerate().map(panel).collect();
+    vec![
+        ("figure-1".to_owned(), beside(&panels, N_COLUMNS, CHART)),
+        ("forecast".to_owned(), forecasts(results).picture(CHART)),
+    ]
 }
 
 fn errors(idx: usize, (pattern, mode, n_applications): Kind, results: &[&SweepResult]) -> Panel {
@@ -56,11 +59,14 @@ fn errors(idx: usize, (pattern, mode, n_applications): Kind, results: &[&SweepRe
     };
     let values = || results.iter().map(|result| drawn(result.error_percent));
     Panel {
-        title: format!("{letter}) {pattern}, {kind}, {applications}"),
-        caption: "How far run times were off those predicted, whichever way. Lines: medians of repetitions.".to_owned(),
-        x: Axis::over("load in percent", Scale::Linear, results.iter().map(|result| result.key.load_percent)),
-        y: Axis::over("error in percent", Scale::Logarithmic, values()),
-        marks: runs.chain(medians).collect(),
+        chart: Chart {
+            title: format!("{letter}) {pattern}, {kind}, {applications}"),
+            caption: "How far run times were off those predicted, whichever way. Lines: medians of repetitions."
+                .to_owned(),
+            x: Axis::over("load in percent", Scale::Linear, results.iter().map(|result| result.key.load_percent)),
+            y: Axis::over("error in percent", Scale::Logarithmic, values()),
+            marks: runs.chain(medians).collect(),
+        },
         legend: lines.keys().zip(Colour::APART.iter().cycle()).map(|(line, colour)| (name(line), *colour)).collect(),
     }
 }
@@ -84,11 +90,16 @@ fn forecasts(results: &[SweepResult]) -> Panel {
     let (low, high) = (all().fold(f64::INFINITY, f64::min), all().fold(ERROR_MIN, f64::max));
     let n_better = points.iter().filter(|(once, forecast)| forecast < once).count();
     Panel {
-        title: "Benchmarked once, or forecast as we go".to_owned(),
-        caption: format!("Each dot a run; below the line, the forecast was nearer: {n_better} of {}.", points.len()),
-        x: Axis::over("error in percent, benchmarked once", Scale::Logarithmic, all()),
-        y: Axis::over("error in percent, forecast as we go", Scale::Logarithmic, all()),
-        marks: vec![Mark::Fit(vec![(low, low), (high, high)], "as good".to_owned()), Mark::Dots(points)],
+        chart: Chart {
+            title: "Benchmarked once, or forecast as we go".to_owned(),
+            caption: format!(
+                "Each dot a run; below the line, the forecast was nearer: {n_better} of {}.",
+                points.len()
+            ),
+            x: Axis::over("error in percent, benchmarked once", Scale::Logarithmic, all()),
+            y: Axis::over("error in percent, forecast as we go", Scale::Logarithmic, all()),
+            marks: vec![Mark::Fit(vec![(low, low), (high, high)], "as good".to_owned()), Mark::Dots(points)],
+        },
         legend: vec![("a run".to_owned(), Colour::DATA)],
     }
 }

@@ -46,7 +46,7 @@ fn a_slower_exchange_is_found_on_its_rank() {
     let exchange = &comparison.changes[0];
     assert!(exchange.ratio.unwrap().contains(1.2), "{exchange:?}");
     let table = comparison.table();
-    assert!(table.contains("  a1, rank 1, exchange, median: 49.9"), "{table}");
+    assert!(table.contains("  a1, rank 1, exchange, median: 50.0 us -> 60."), "{table}");
 }
 
 #[test]

@@ -32,7 +32,7 @@ fn a_run_has_costs_run_times_and_a_histogram() {
         "half a round trip",
         "alpha + beta n, in 1 segment<",
         "predicted: forecast as we go",
-        "T_comm was predicted as 49.00 us",
+        "T_comm was predicted as 49.0 us",
     ];
     check_drawn(&outcome, &["cost-ping-pong-a1", "run-a1", "communication-a1"], &words);
 }

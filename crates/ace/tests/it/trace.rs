@@ -186,7 +186,7 @@ fn collectives_without_a_pattern_are_told_by_name() {
 fn a_load_that_is_not_emulated_is_told() {
     let found = fitted(&Emulated { load_percent: 0.2, ..Emulated::of(Pattern::Ring, 4) }.csv());
     assert_eq!(found.application.load_percent.percent(), 1.0);
-    assert!(found.toml().contains("0.2 % of the time in calls"), "{}", found.toml());
+    assert!(found.toml().contains("0.20 % of the time in calls"), "{}", found.toml());
     assert!(found.toml().contains("outside of what is emulated"), "{}", found.toml());
 }
 

@@ -1,16 +1,13 @@
 //! The pictures of a report.
 
-use picture::{Anchor, Axis, Chart, Colour, Frame, Mark, Picture, Place, Scale, Shape};
+use picture::{Anchor, Axis, Chart, Colour, Frame, Mark, Panel, Picture, Place, Scale, Shape, Size, words_width};
 
 /// Of a chart, without the names beside it.
-const WIDTH: f64 = 560.0;
-const HEIGHT: f64 = 420.0;
-/// Between a chart and a name beside it: a piece of the line that it is of.
+const CHART: Size = Size { width: 560.0, height: 420.0 };
+/// Between the last point of a chart and a name beside it.
 const NAME_INDENT: f64 = 24.0;
 const TEXT_SIZE: f64 = 12.0;
 const LINE_HEIGHT: f64 = 18.0;
-/// A letter of a model's text, on average, and somewhat more.
-const LETTER_WIDTH: f64 = 7.5;
 /// Beside the ranks, names left out: a bend of the line, and a mean rank.
 const MARGIN: f64 = 70.0;
 /// Of the ranks themselves.
@@ -24,31 +21,27 @@ pub(crate) struct Line {
 
 /// Lines over leads, with a dashed line across where something is wanted.
 pub(crate) fn over_leads(title: &str, caption: &str, label: &str, lines: &[Line], bound: f64) -> Picture {
-    let mut picture = Picture::blank(WIDTH + room_for(lines.iter().map(|line| line.name.as_str())), HEIGHT);
     let (xs, ys): (Vec<f64>, Vec<f64>) = lines.iter().flat_map(|line| &line.points).copied().unzip();
-    let tracks = lines.iter().zip(Colour::APART.iter().cycle());
+    let coloured = || lines.iter().zip(Colour::APART.into_iter().cycle());
     let chart = Chart {
         title: title.to_owned(),
         caption: caption.to_owned(),
         x: Axis::over("steps ahead", Scale::Logarithmic, xs),
         y: Axis::over(label, Scale::Linear, ys.into_iter().chain([bound])),
         marks: std::iter::once(Mark::Bound(bound))
-            .chain(tracks.map(|(line, colour)| Mark::Track(line.points.clone(), *colour)))
+            .chain(coloured().map(|(line, colour)| Mark::Track(line.points.clone(), colour)))
             .collect(),
     };
-    chart.draw(&mut picture, frame());
-    for (row, (line, colour)) in lines.iter().zip(Colour::APART.iter().cycle()).enumerate() {
-        let y = 60.0 + row as f64 * LINE_HEIGHT;
-        let (start, end) = (Place { x: WIDTH, y: y - 4.0 }, Place { x: WIDTH + 18.0, y: y - 4.0 });
-        picture.shapes.push(straight(start, end, *colour, 2.0));
-        picture.write(line.name.clone(), Place { x: WIDTH + NAME_INDENT, y }, TEXT_SIZE);
-    }
-    picture
+    let legend = coloured().map(|(line, colour)| (line.name.clone(), colour)).collect();
+    Panel { chart, legend }.picture(CHART)
 }
 
 /// Named points: what a step costs, and what it gains.
 pub(crate) fn costs(title: &str, label: &str, points: &[(String, f64, f64)]) -> Picture {
-    let mut picture = Picture::blank(WIDTH + room_for(points.iter().map(|(name, ..)| name.as_str())), HEIGHT);
+    let mut picture = Picture::blank(
+        CHART.width + NAME_INDENT + width_of(points.iter().map(|(name, ..)| name.as_str())),
+        CHART.height,
+    );
     let chart = Chart {
         title: title.to_owned(),
         caption: "Lower is more accurate, left is cheaper.".to_owned(),
@@ -57,7 +50,8 @@ pub(crate) fn costs(title: &str, label: &str, points: &[(String, f64, f64)]) -> 
         marks: points.iter().map(|(name, x, y)| Mark::Named((*x, *y), name.clone())).collect(),
     };
     // Names reach beyond the last point.
-    chart.draw(&mut picture, frame());
+    let corner = Place { x: 0.0, y: 0.0 };
+    chart.draw(&mut picture, Frame { corner, width: CHART.width, height: CHART.height });
     picture
 }
 
@@ -114,18 +108,8 @@ pub(crate) fn groups(ranks: &[f64], difference: f64) -> Vec<(usize, usize)> {
     groups
 }
 
-fn frame() -> Frame {
-    Frame { corner: Place { x: 0.0, y: 0.0 }, width: WIDTH, height: HEIGHT }
-}
-
-/// To the right of a chart, for the longest of the names.
-fn room_for<'n>(names: impl Iterator<Item = &'n str>) -> f64 {
-    NAME_INDENT + width_of(names)
-}
-
 fn width_of<'n>(names: impl Iterator<Item = &'n str>) -> f64 {
-    let n_letters = names.map(|name| name.chars().count()).max().unwrap_or(0);
-    LETTER_WIDTH * n_letters as f64
+    names.map(words_width).fold(0.0, f64::max)
 }
 
 fn straight(from: Place, to: Place, colour: Colour, width: f64) -> Shape {

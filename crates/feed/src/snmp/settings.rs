@@ -2,7 +2,9 @@
 
 use std::{collections::BTreeSet, net::IpAddr, num::NonZeroU32, time::Duration};
 
-use super::{Secret, SettingsError};
+use secret::Secret;
+
+use super::SettingsError;
 
 /// The shortest time to give an agent: half the granularity of common timers.
 const MIN_TIMEOUT: Duration = Duration::from_millis(5);

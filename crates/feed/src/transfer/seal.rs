@@ -3,6 +3,7 @@
 use std::fmt;
 
 use hmac::{Hmac, KeyInit, Mac};
+use secret::Token;
 use sha2::Sha256;
 
 /// Length of the proof at the end of a sealed message.
@@ -58,6 +59,12 @@ impl SharedToken {
             n_bytes @ ..TOKEN_BYTES_MIN => Err(TokenTooShort { n_bytes }),
             _ => Ok(SharedToken(bytes)),
         }
+    }
+}
+
+impl From<&Token> for SharedToken {
+    fn from(token: &Token) -> SharedToken {
+        SharedToken(token.reveal().into())
     }
 }
 

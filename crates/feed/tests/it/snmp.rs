@@ -4,9 +4,10 @@ use std::{collections::BTreeMap, num::NonZeroU32, path::Path as Folder, time::Du
 
 use async_snmp::Value;
 use feed::snmp::{
-    AgentSettings, Credentials, Direction, FlowSettings, Hop, Interface, LinkSettings, Path, Secret, SettingsError,
+    AgentSettings, Credentials, Direction, FlowSettings, Hop, Interface, LinkSettings, Path, SettingsError,
     SnmpSettings, SnmpSource,
 };
+use secret::Secret;
 use signal::{Readings, Source};
 
 use crate::simulated_agent::{COMMUNITY, Manner, SimulatedAgent};

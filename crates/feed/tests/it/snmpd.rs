@@ -9,9 +9,10 @@ use std::{
 };
 
 use feed::snmp::{
-    AgentSettings, Authentication, Cipher, Credentials, Digest, FlowSettings, Interface, LinkSettings, Path, Secret,
+    AgentSettings, Authentication, Cipher, Credentials, Digest, FlowSettings, Interface, LinkSettings, Path,
     SnmpSettings, SnmpSource, User,
 };
+use secret::Secret;
 use signal::{Readings, Source};
 use tempfile::TempDir;
 use testkit::{PATIENCE, wait_until};

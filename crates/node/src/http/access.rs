@@ -15,7 +15,7 @@ use axum::response::{IntoResponse, Response};
 
 use super::refusal::Refusal;
 use crate::api::ErrorCode;
-use stream::Token;
+use secret::Token;
 
 /// Whom the node lets in.
 pub(crate) struct Access {

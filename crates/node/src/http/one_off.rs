@@ -12,7 +12,8 @@ use units::Confidence;
 use super::App;
 use super::extract::{JsonBody, NoParameters, Query};
 use super::refusal::Refusal;
-use crate::api::{ErrorBody, ErrorCode, Fitted, OneOff, OneOffForecast, OneOffForecasts, OneOffs};
+use crate::api::{ErrorBody, ErrorCode, OneOff, OneOffForecast, OneOffForecasts, OneOffs};
+use crate::hub::found;
 
 /// The most samples in a request and the most steps in an answer, over all series.
 const STEPS_MAX: usize = 100_000;
@@ -94,7 +95,7 @@ impl Question {
             upper,
             mean: forecast.means().to_vec(),
             standard_error: forecast.standard_errors().to_vec(),
-            fitted: Fitted::of(predictor.model()),
+            fitted: found(predictor.model()),
         }
     }
 }

@@ -8,7 +8,7 @@ use axum::Json;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
-use units::{Confidence, Timestamp, span};
+use units::{Confidence, Moment, span};
 use utoipa::IntoParams;
 
 use super::App;
@@ -57,7 +57,7 @@ pub(super) struct SamplesQuery {
 impl FromQuery for SamplesQuery {
     fn read(fields: &mut Fields<'_>) -> Result<Self, Refusal> {
         let step = fields.read("step", length_above_zero)?;
-        Ok(Self { from: fields.read("from", Moment::parse)?, to: fields.read("to", Moment::parse)?, step })
+        Ok(Self { from: fields.read("from", str::parse)?, to: fields.read("to", str::parse)?, step })
     }
 }
 
@@ -122,7 +122,7 @@ impl FromQuery for RememberedQuery {
     fn read(fields: &mut Fields<'_>) -> Result<Self, Refusal> {
         let lead = fields.read("lead", length_above_zero)?;
         let lead = lead.ok_or_else(|| Refusal::bad_parameter("lead", "`lead` is missing; write lead=60s"))?;
-        Ok(Self { lead, from: fields.read("from", Moment::parse)?, to: fields.read("to", Moment::parse)? })
+        Ok(Self { lead, from: fields.read("from", str::parse)?, to: fields.read("to", str::parse)? })
     }
 }
 
@@ -158,32 +158,6 @@ async fn answer<T: Serialize>(
     app.reads.run(move || ask(&hub).map(|answer| Json(answer).into_response())).await
 }
 
-/// A moment, as a query gives it.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Moment {
-    At(Timestamp),
-    BeforeNow(Duration),
-}
-
-impl Moment {
-    fn parse(text: &str) -> Result<Self, String> {
-        let read = match text.trim().strip_prefix('-') {
-            Some(length) => span::parse(length).ok().map(Self::BeforeNow),
-            None => text.parse().ok().map(Self::At),
-        };
-        read.ok_or_else(|| {
-            format!("`{text}` is neither a moment (2026-11-21T09:00:00Z) nor a length of time before now (-10min)")
-        })
-    }
-
-    fn resolve(self, now: Timestamp) -> Timestamp {
-        match self {
-            Self::At(moment) => moment,
-            Self::BeforeNow(length) => now - length,
-        }
-    }
-}
-
 fn range(hub: &Hub, from: Option<Moment>, to: Option<Moment>) -> Result<TimeRange, Refusal> {
     // The end is exclusive, and a sample for this very moment is meant to be in.
     let now = hub.now() + Duration::from_nanos(1);
@@ -201,19 +175,5 @@ fn length_above_zero(text: &str) -> Result<Duration, String> {
         Ok(Duration::ZERO) => Err(format!("`{text}` is no time at all; write a length such as 60s")),
         Ok(length) => Ok(length),
         Err(error) => Err(error.to_string()),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_moment_is_absolute_or_before_now() {
-        assert_eq!(Moment::parse("-10min"), Ok(Moment::BeforeNow(RANGE_DEFAULT)));
-        assert_eq!(Moment::parse("1970-01-01T00:00:01Z"), Ok(Moment::At(Timestamp::from_nanos(1_000_000_000))));
-        for refused in ["-600", "10min", "--5s", "soon", ""] {
-            assert!(Moment::parse(refused).unwrap_err().contains(refused), "{refused} was taken");
-        }
     }
 }

@@ -1,6 +1,6 @@
 //! What the series are, which models they have, and how well those did.
 
-use predict::LeadScore;
+use predict::{LeadScore, Model};
 use units::Timestamp;
 
 use super::{Hub, QueryError, unknown};
@@ -77,7 +77,21 @@ pub(super) fn detail(entry: &Entry) -> api::SeriesDetail {
 fn fitted(forecaster: &Forecaster) -> Option<api::Fitted> {
     let model = forecaster.speaking()?.model();
     let (fitted_at, n_refits) = (forecaster.fitted_at(), forecaster.n_refits());
-    Some(api::Fitted { fitted_at, n_refits, ..api::Fitted::of(model) })
+    Some(api::Fitted { fitted_at, n_refits, ..found(model) })
+}
+
+/// What a model found; the series that it is of knows when, and how often before.
+pub(crate) fn found(model: &Model) -> api::Fitted {
+    api::Fitted {
+        model: model.spec().inner().to_string(),
+        coefficients: model.coefficients(),
+        moving_average: model.moving_average().to_vec(),
+        mean: model.mean(),
+        innovation_variance: model.innovation_variance(),
+        n_samples: model.n_samples(),
+        fitted_at: None,
+        n_refits: 0,
+    }
 }
 
 fn waiting(forecaster: &Forecaster) -> Option<api::Waiting> {

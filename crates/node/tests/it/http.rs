@@ -13,8 +13,8 @@ mod stream;
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
 
-use node::api::{ErrorBody, ErrorCode};
 use node::{Config, Node};
+use node_api::{ErrorBody, ErrorCode};
 use serde::de::DeserializeOwned;
 use testkit::{PATIENCE, wait_until};
 

@@ -3,7 +3,8 @@
 use std::fs;
 use std::path::Path;
 
-use stream::{ClientTls, Message, Mirror, OpenError, Security, ServerTls, Token};
+use secret::Token;
+use stream::{ClientTls, Message, Mirror, OpenError, Security, ServerTls};
 use testkit::{PATIENCE, wait_until};
 
 use crate::world::{PassOn, collector, description, endpoint, path, sample, writer};

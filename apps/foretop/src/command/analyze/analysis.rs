@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use serde::Serialize;
 use series::Series;
-use statistics::{Kpss, PoxPoint, StatisticError, Verdict, Whiteness};
+use statistics::{Kpss, PoxPoint, StatisticError, Verdict};
 use units::{Timestamp, span};
 
-use crate::command::noise::{Noise, Straightness};
+use crate::whiteness::{Normality, Whiteness};
 
 /// Everything at once. What cannot be had is `None`, and the reason is among `unavailable`.
 #[derive(Debug, Serialize)]
@@ -26,8 +26,8 @@ pub struct Analysis {
     /// At lags 1, 2, …
     pub autocorrelations: Vec<f64>,
     pub partial_autocorrelations: Vec<f64>,
-    pub whiteness: Option<Noise>,
-    pub normality: Option<Straightness>,
+    pub whiteness: Option<Whiteness>,
+    pub normality: Option<Normality>,
     pub aggregated: Vec<Level>,
     /// The samples that what follows is of.
     pub stretch: Stretch,
@@ -106,8 +106,8 @@ impl Analysis {
             significance_bound: statistics::significance_bound(summary.n),
             autocorrelations: statistics::autocorrelations(samples, n_lags).split_off(1),
             partial_autocorrelations: statistics::partial_autocorrelations(samples, n_lags),
-            whiteness: available.of(Whiteness::test(samples, n_lags, 0).map(Noise::from)),
-            normality: available.of(statistics::normality(samples).map(Straightness::from)),
+            whiteness: available.of(statistics::Whiteness::test(samples, n_lags, 0).map(Whiteness::from)),
+            normality: available.of(statistics::normality(samples).map(Normality::from)),
             aggregated: aggregated(samples),
             stretch: Stretch { first_idx, n: stretch.len() },
             stationarity: available.of(statistics::stationarity(stretch).map(Stationarity::from)),

@@ -8,7 +8,7 @@ use text::printable;
 use units::span;
 
 use super::whole_seconds;
-use crate::command::replay::eprintln_line as say;
+use crate::terminal::say;
 
 /// What is shown while a study runs.
 pub struct Progress {

@@ -6,40 +6,31 @@ use std::time::Duration;
 
 use anyhow::Context;
 use compose::{ComponentStatus, State};
+use ratatui::Frame;
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyModifiers};
 use ratatui::layout::{Constraint, Layout};
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::Line;
 use ratatui::widgets::{Cell, Row, Table};
-use ratatui::{DefaultTerminal, Frame};
 use text::figure;
 use text::printable;
 
 use super::report::word;
 use super::{End, Running};
-use crate::terminal::wants_colour;
+use crate::terminal::{Screen, wants_colour};
 
 /// Figures come once a second, and nobody reads them more often.
 const FRAME: Duration = Duration::from_millis(250);
 
 const NOTHING: &str = "-";
 
-/// Gives the terminal back whatever happens.
-struct Screen(DefaultTerminal);
-
-impl Drop for Screen {
-    fn drop(&mut self) {
-        ratatui::restore();
-    }
-}
-
 /// Shows the components until somebody has seen enough.
 pub fn run(running: &mut Running, file: &Path, logs: &Path) -> anyhow::Result<End> {
-    let mut screen = Screen(ratatui::try_init().context("cannot take the terminal over")?);
+    let mut screen = Screen::open()?;
     let title = printable(&format!("{}   logs in {}", file.display(), logs.display()));
     loop {
         let status = running.status();
-        screen.0.draw(|frame| draw(frame, &title, &status)).context("cannot draw on the terminal")?;
+        screen.draw(|frame| draw(frame, &title, &status)).context("cannot draw on the terminal")?;
         if let Some(end) = running.look() {
             return Ok(end);
         }

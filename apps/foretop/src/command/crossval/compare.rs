@@ -8,7 +8,7 @@ use crossval::{Comparison, Results};
 use text::{Align, Table};
 
 use super::MetricName;
-use crate::cli::examples;
+use crate::help::examples;
 
 /// Compare the cases that two campaigns have in common
 ///

@@ -8,7 +8,7 @@ use clap::Args;
 use crossval::{Costs, Report, ReportSettings, Results};
 
 use super::MetricName;
-use crate::cli::examples;
+use crate::help::examples;
 
 /// Say which model wins for which lead time, by how much, and whether that matters
 ///

@@ -14,9 +14,10 @@ use crossval::{Campaign, End, Progress, Run, RunError, Template};
 
 use super::progress::Display;
 use super::source::Source;
-use crate::cli::examples;
-use crate::command::replay::{eprintln_line as say, interruptions};
 use crate::failure::OrUsage;
+use crate::help::examples;
+use crate::interruption::interruptions;
+use crate::terminal::say;
 
 /// Evaluate random test cases and write what they come to
 ///

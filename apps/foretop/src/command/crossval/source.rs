@@ -3,15 +3,15 @@
 mod prometheus;
 
 use std::path::PathBuf;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use clap::Args;
 use crossval::Trace;
-use units::Timestamp;
+use units::Moment;
 
-use crate::cli::NodeArgs;
-use crate::command::ask::positive_span;
-use crate::command::export::{Moment, Query};
+use crate::argument::NodeArgs;
+use crate::argument::positive_span;
+use crate::history::Query;
 
 /// Unless a command says otherwise, what a server is asked for is as far apart as this.
 const STEP: Duration = Duration::from_secs(15);
@@ -65,7 +65,7 @@ impl Source {
             traces.push(self.of_node(signal)?);
         }
         if let Some(url) = &self.prometheus {
-            let now = Timestamp::from_system(SystemTime::now());
+            let now = clock::now();
             let range = prometheus::Range {
                 from: self.from.resolve(now),
                 to: self.to.map_or(now, |to| to.resolve(now)),

@@ -4,11 +4,11 @@ use std::io::Write;
 
 use predict::{Inference, Model};
 use serde::Serialize;
-use statistics::{StatisticError, Whiteness};
+use statistics::StatisticError;
 use text::figure::six_digits;
 use text::{Align, Table};
 
-use crate::command::noise::{Noise, Straightness};
+use crate::whiteness::{Normality, Whiteness};
 
 /// A fitted model, its coefficients, and what its errors look like.
 #[derive(Debug, Serialize)]
@@ -36,8 +36,8 @@ struct Parameter {
 #[derive(Debug, Serialize)]
 struct Errors {
     n: usize,
-    whiteness: Option<Noise>,
-    normality: Option<Straightness>,
+    whiteness: Option<Whiteness>,
+    normality: Option<Normality>,
     unavailable: Vec<String>,
 }
 
@@ -112,8 +112,9 @@ impl Errors {
         let n_lags = n_lags.unwrap_or_else(|| usual.max(n_fitted + 10));
         let mut unavailable = Vec::new();
         let mut refused = |error: StatisticError| unavailable.push(error.to_string());
-        let whiteness = Whiteness::test(errors, n_lags, n_fitted).map_err(&mut refused).ok().map(Noise::from);
-        let normality = statistics::normality(errors).map_err(&mut refused).ok().map(Straightness::from);
+        let whiteness =
+            statistics::Whiteness::test(errors, n_lags, n_fitted).map_err(&mut refused).ok().map(Whiteness::from);
+        let normality = statistics::normality(errors).map_err(&mut refused).ok().map(Normality::from);
         Self { n, whiteness, normality, unavailable }
     }
 }

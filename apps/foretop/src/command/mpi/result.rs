@@ -8,10 +8,10 @@ use clap::Args;
 use mpi_run::{Measurement, Outcome};
 
 use super::MEASUREMENTS;
-use crate::cli::examples;
-use crate::command::drawing::{Drawing, Kind};
-use crate::command::replay::eprintln_line;
+use crate::argument::drawing::{Drawing, Kind};
 use crate::failure::OrUsage;
+use crate::help::examples;
+use crate::terminal::say;
 
 /// Print a result again, as its program did
 #[derive(Args)]
@@ -89,7 +89,7 @@ fn of_program(outcome: &Outcome) -> anyhow::Result<&'static dyn Measurement> {
 fn read(path: &Path) -> anyhow::Result<Outcome> {
     let outcome = Outcome::read(path).with_context(|| format!("`{}` is of no use", path.display()))?;
     if outcome.is_truncated {
-        eprintln_line("the last line of the result broke off and is left out: its run was ended before its time");
+        say("the last line of the result broke off and is left out: its run was ended before its time");
     }
     Ok(outcome)
 }

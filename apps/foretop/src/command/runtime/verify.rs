@@ -2,16 +2,16 @@
 
 use std::io::Write;
 use std::process::{Command, Stdio};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::Context;
+use node_api::Client;
 use serde::Serialize;
 use text::{Align, Table};
 use units::span;
 
 use super::{Job, task, time};
-use crate::client::Client;
+use crate::command::internal;
 
 /// Specified in docs/formats/cli.md.
 #[derive(Debug, Serialize)]
@@ -43,7 +43,7 @@ struct Ran {
 pub(super) fn verify(job: Job, client: &Client, n_tasks: u32, pause: Duration) -> anyhow::Result<Verified> {
     let mut tasks = Vec::new();
     for _ in 0..n_tasks {
-        thread::sleep(pause);
+        clock::sleep(pause);
         let said = job.ask(client)?;
         let actual_seconds = run(job)?.as_secs_f64();
         let (lower, upper) = (said.lower_seconds.unwrap_or(f64::INFINITY), said.upper_seconds.unwrap_or(f64::INFINITY));
@@ -68,10 +68,12 @@ pub(super) fn verify(job: Job, client: &Client, n_tasks: u32, pause: Duration) -
 
 /// From the moment of starting the process until it has ended, as whoever waits for it sees it.
 fn run(job: Job) -> anyhow::Result<Duration> {
-    let program = std::env::current_exe().context("cannot find this program's own file")?;
-    let args = ["spin", "--cpu", &span::format(job.cpu), "--threads", &job.threads.to_string()].map(str::to_owned);
-    let start = Instant::now();
-    let status = Command::new(program).args(args).stdin(Stdio::null()).status().context("cannot start a task")?;
+    let (program, words) = internal::start("spin")?;
+    let job_words = ["--cpu", &span::format(job.cpu), "--threads", &job.threads.to_string()].map(str::to_owned);
+    let mut task = Command::new(program);
+    task.args(words).args(job_words).stdin(Stdio::null());
+    let start = clock::instant();
+    let status = task.status().context("cannot start a task")?;
     anyhow::ensure!(status.success(), "a task ended before its time: {status}");
     Ok(start.elapsed())
 }

@@ -9,8 +9,9 @@ use stream::{Ask, Endpoint, Message, Mirror};
 use super::line::Lines;
 use super::question::Question;
 use super::wiring::Wiring;
-use crate::cli::{TextOrJson, examples};
+use crate::argument::TextOrJson;
 use crate::failure::OrUsage;
+use crate::help::examples;
 
 /// Keep the last messages of any stream, for whoever asks, and give the stream on
 #[derive(Args)]

@@ -7,8 +7,8 @@ use component::{EvalFit, EvalFitSettings};
 use stream::Endpoint;
 
 use super::wiring::Wiring;
-use crate::cli::examples;
 use crate::failure::OrUsage;
+use crate::help::examples;
 
 /// Compare forecasts with what came, and order a refit when they are too wrong, or wronger or better than they say
 ///

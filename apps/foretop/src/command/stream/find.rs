@@ -9,9 +9,9 @@ use stream::registry::{Announcement, Query, Registry, find};
 use text::printable;
 use units::span;
 
-use super::broker::Broker;
-use crate::cli::examples;
+use crate::argument::Broker;
 use crate::failure::OrUsage;
+use crate::help::examples;
 use crate::terminal::write_json;
 
 /// Find running streams on this host, on the local network, and by a NATS server

@@ -6,7 +6,7 @@ use serde::Serialize;
 use stream::{Carries, Description, Message};
 use text::printable;
 
-use crate::cli::TextOrJson;
+use crate::argument::TextOrJson;
 
 /// Writes messages as lines; it remembers what the stream carries.
 #[derive(Debug)]

@@ -9,7 +9,7 @@ use stream::Mirror;
 
 use super::sensor::SensorArgs;
 use super::wiring::Wiring;
-use crate::cli::examples;
+use crate::help::examples;
 
 /// Measure, and forecast what was measured, in one process
 ///

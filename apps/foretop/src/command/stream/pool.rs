@@ -1,18 +1,16 @@
-//! `foretop stream pred-pool` and `pool-load`: prediction servers that share many streams, and what loads them.
+//! `foretop stream pred-pool`: prediction servers that share many streams.
 
 use std::io::Write;
 use std::time::Duration;
 
-use anyhow::Context;
 use clap::Args;
-use component::pool::{Config, Server, Traffic};
+use component::pool::{Config, Server};
 use predict::Spec;
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-use signal_hook::iterator::Signals;
 
-use super::broker::Broker;
-use crate::cli::examples;
-use crate::command::ask::positive_span;
+use crate::argument::Broker;
+use crate::argument::positive_span;
+use crate::help::examples;
+use crate::interruption;
 
 /// Join a pool of prediction servers that share the hosts of a NATS server and take over from one that dies
 ///
@@ -61,7 +59,7 @@ impl PredPool {
     pub fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
         let Self { subjects, forecasts, model, window, refit_every, horizon, step, lease, broker } = self;
         let config = Config { subjects, forecasts, window, refit_every, horizon, step, lease, ..Config::new(model) };
-        let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP]).context("cannot watch for signals")?;
+        let mut signals = interruption::watch()?;
         let server = Server::start(config, &broker.security())?;
         writeln!(out, "the prediction server has joined the pool")?;
         out.flush()?;
@@ -69,48 +67,6 @@ impl PredPool {
         let counted = server.counted();
         drop(server);
         writeln!(out, "{} measurements, {} forecasts", counted.n_measurements, counted.n_forecasts)?;
-        Ok(())
-    }
-}
-
-/// Publish measurements of hosts that do not exist
-#[derive(Args)]
-#[command(hide = true)]
-pub struct PoolLoad {
-    /// How many hosts
-    #[arg(long, value_name = "N", default_value = "100")]
-    hosts: u32,
-
-    /// How many signals each has
-    #[arg(long, value_name = "N", default_value = "79", value_parser = clap::value_parser!(u32).range(1..=4096))]
-    signals: u32,
-
-    /// Time between two measurements of a host
-    #[arg(long, value_name = "TIME", default_value = "1s", value_parser = positive_span)]
-    step: Duration,
-
-    /// How many measurements each host makes
-    #[arg(long, value_name = "N", default_value = "60")]
-    count: u64,
-
-    #[command(flatten)]
-    broker: Broker,
-}
-
-impl PoolLoad {
-    pub fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
-        let traffic = Traffic {
-            prefix: "foretop.samples".to_owned(),
-            n_hosts: self.hosts,
-            n_signals: self.signals,
-            step: self.step,
-            first: 0,
-            n_steps: self.count,
-        };
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-        let mut n_sent = 0_u64;
-        runtime.block_on(traffic.run(&self.broker.security(), |_| n_sent += 1))?;
-        writeln!(out, "{n_sent} messages")?;
         Ok(())
     }
 }

@@ -11,8 +11,8 @@ use text::figure::six_digits;
 
 use super::question::{Question, unexpected};
 use super::wiring::Wiring;
-use crate::cli::examples;
-use crate::command::predict::Source;
+use crate::argument::SampleFile;
+use crate::help::examples;
 use crate::terminal::write_json;
 
 /// Fit models to samples that are sent along, and answer with forecasts
@@ -38,7 +38,7 @@ pub struct PredOnceClient {
     server: Endpoint,
 
     #[command(flatten)]
-    source: Source,
+    source: SampleFile,
 
     /// The model; `foretop models` lists them
     #[arg(long, value_name = "TEXT", default_value = "AR(16)")]

@@ -1,21 +1,18 @@
-//! `foretop stream pred-server`: a forecast for each sample; and `pred-core`, the process in which they are made.
+//! `foretop stream pred-server`: a forecast for each sample.
 
-use std::ffi::OsString;
-use std::io::{Write, stdin};
-use std::os::fd::AsFd;
-use std::os::unix::net::UnixStream;
+use std::io::Write;
 use std::time::Duration;
 
-use anyhow::Context;
 use clap::Args;
-use component::{CoreProgram, PredictionServer, PredictionSettings};
+use component::{PredictionServer, PredictionSettings};
 use predict::Spec;
 use stream::Endpoint;
 use units::span;
 
 use super::wiring::Wiring;
-use crate::cli::examples;
+use crate::command::internal::pred_core;
 use crate::failure::OrUsage;
+use crate::help::examples;
 
 /// Make a forecast of each sample, in a process of its own that is started again when it crashes or hangs
 #[derive(Args)]
@@ -47,30 +44,18 @@ pub struct PredServer {
     core_limit: Duration,
 }
 
-/// Be the core of a prediction server, which its standard input is a socket to
-#[derive(Args)]
-pub struct PredCore {}
-
 impl PredServer {
     pub fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
-        let program = std::env::current_exe().context("cannot find this program, which its core is too")?;
         let settings = PredictionSettings {
             model: self.model,
             window: self.window,
             horizon: self.horizon,
             history: self.history,
             stream: self.wiring.name.clone(),
-            core: CoreProgram { program, arguments: ["stream", "pred-core"].map(OsString::from).to_vec() },
+            core: pred_core::core()?,
             core_limit: self.core_limit,
         };
         let mirror = PredictionServer::mirror("pred-server", settings).or_usage()?;
         self.wiring.run("pred-server", mirror, None, out).map(drop)
-    }
-}
-
-impl PredCore {
-    pub fn run(self) -> anyhow::Result<()> {
-        let socket = stdin().as_fd().try_clone_to_owned().context("a core is started by a prediction server")?;
-        Ok(component::run_core(UnixStream::from(socket))?)
     }
 }

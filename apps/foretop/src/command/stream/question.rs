@@ -9,8 +9,8 @@ use stream::{Answer, Ask, CallError, Caller, Endpoint, Message, Role};
 use units::span;
 
 use super::wiring::Protection;
-use crate::cli::examples;
 use crate::failure::OrUsage;
+use crate::help::examples;
 
 /// How a component is asked.
 #[derive(Args, Clone, Debug)]

@@ -11,7 +11,7 @@ use component::{Relay, Speed, play};
 use stream::{Inlet, Mirror};
 
 use super::wiring::Wiring;
-use crate::cli::examples;
+use crate::help::examples;
 
 /// Messages that are read ahead of those that are due.
 const N_AHEAD: usize = 64;

@@ -1,22 +1,23 @@
 //! `foretop stream load-server` and `flow-server`: measurements of this host, and of the network around it.
 
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::Context;
 use clap::Args;
 use component::{Meter, SensorServer, SourceMeter, Synthetic};
-use feed::transfer::{SharedToken, TransferSettings, TransferSource};
+use feed::transfer::{TransferSettings, TransferSource};
+use secret::Token;
 use sensor::Host;
 use signal::Selection;
-use stream::{Mirror, Token};
+use stream::Mirror;
 use units::span;
 
 use super::wiring::Wiring;
-use crate::cli::{examples, read_token};
-use crate::command::up::Peer;
+use crate::argument::Peer;
 use crate::failure::OrUsage;
+use crate::help::examples;
 
 /// What is measured, and how often.
 #[derive(Args)]
@@ -128,19 +129,13 @@ impl FlowServer {
     pub fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
         anyhow::ensure!(!self.step.is_zero(), "a transfer needs time: the step has to be more than 0");
         let token = self.flow_token_file.as_ref().or(self.wiring.protection.token_file.as_ref());
-        let token = shared_token(token.context("transfers need a token: give --token-file").or_usage()?).or_usage()?;
-        let settings = TransferSettings::new(&self.peer.name, &self.peer.address, token);
+        let token =
+            Token::from_file(token.context("transfers need a token: give --token-file").or_usage()?).or_usage()?;
+        let settings = TransferSettings::new(&self.peer.name, &self.peer.address, (&token).into());
         let source = TransferSource::new(settings).or_usage()?;
         let meter = SourceMeter::new(Box::new(source), Selection::default());
         let stream = self.wiring.name.clone().unwrap_or_else(|| format!("flow.{}", self.peer.name));
         let mirror = SensorServer::mirror_elsewhere("flow-server", stream, self.wiring.host(), self.step, meter)?;
         self.wiring.run("flow-server", mirror, None, out).map(drop)
     }
-}
-
-/// A token in a file that only its owner may read.
-fn shared_token(path: &Path) -> anyhow::Result<SharedToken> {
-    // Checked as a token first, so that the file is no one else's to read.
-    Token::from_file(path)?;
-    Ok(SharedToken::new(read_token(path)?)?)
 }

@@ -7,7 +7,7 @@ use stream::{Answer, Ask, Endpoint};
 use text::printable;
 
 use super::question::{Question, unexpected};
-use crate::cli::examples;
+use crate::help::examples;
 use crate::terminal::write_json;
 
 /// Show how a component is: what it says of itself, and what happened at its endpoints

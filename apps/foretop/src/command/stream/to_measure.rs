@@ -7,7 +7,7 @@ use component::{SignalChoice, ToSample};
 use stream::Mirror;
 
 use super::wiring::Wiring;
-use crate::cli::examples;
+use crate::help::examples;
 
 /// Make generic samples of one signal of measurements
 #[derive(Args)]

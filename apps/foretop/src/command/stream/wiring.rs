@@ -1,21 +1,20 @@
 //! What every component is told: its endpoints, what protects them, what it is called; and how it runs until it is to end.
 
-use std::fs;
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::mpsc::Receiver;
 
 use anyhow::Context;
 use clap::Args;
 use clap::builder::FalseyValueParser;
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-use signal_hook::iterator::Signals;
-use stream::{ClientTls, Endpoint, Handler, Mirror, Place, Role, Security, ServerTls, Token};
+use secret::Token;
+use stream::{ClientTls, Endpoint, Handler, Mirror, Place, Role, Security, ServerTls};
 use text::printable;
 
-use super::broker::Broker;
-use crate::command::up::start_log;
+use crate::argument::Broker;
 use crate::failure::OrUsage;
+use crate::interruption;
+use crate::terminal::start_log;
 
 /// What protects connections.
 #[derive(Args, Clone, Debug)]
@@ -87,10 +86,7 @@ impl Protection {
 
 impl Wiring {
     pub fn host(&self) -> String {
-        self.host.clone().unwrap_or_else(|| {
-            let name = fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
-            name.trim().to_owned()
-        })
+        self.host.clone().or_else(|| sensor::host_name(Path::new("/"))).unwrap_or_default()
     }
 
     /// Runs a component until a signal ends it, its files have ended, or `done` says so.
@@ -112,7 +108,7 @@ impl Wiring {
         let added: Vec<_> =
             self.endpoints.iter().map(|endpoint| (endpoint.role, mirror.add(endpoint.clone()))).collect();
         // Before it is up, so that an early end finds somebody who heeds it.
-        let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP]).context("cannot watch for signals")?;
+        let mut signals = interruption::watch()?;
         let running = mirror.start().with_context(|| format!("cannot start {name}"))?;
         let listens = added.iter().filter_map(|(role, at)| Some(format!("{role} {}", running.address(*at)?)));
         self.announce(name, &listens.collect::<Vec<_>>().join(", "), out)?;

@@ -1,6 +1,6 @@
 //! A forecast between its leads: what is drawn to the right of a signal's history.
 
-use node::api;
+use node_api as api;
 
 /// A mean and its bounds at one moment.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -5,12 +5,11 @@ use std::sync::Arc;
 use std::sync::mpsc::Sender;
 use std::time::{Duration, Instant};
 
+use node_api::{Client, ClientError, Event, Events, RangeText};
 use units::span;
 
 use super::row::HISTORY_MAX;
 use super::state::{LEADS, Link, Update};
-use crate::client::events::{Event, Events};
-use crate::client::{Client, ClientError, RangeText};
 
 /// From losing a node to looking for it again.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
@@ -39,7 +38,7 @@ pub fn start<T: From<Update> + Send + 'static>(client: Client, updates: Sender<T
             if feed.tell(Update::Link(Link::Lost { reason })).is_err() {
                 break;
             }
-            std::thread::sleep(RETRY_AFTER);
+            clock::sleep(RETRY_AFTER);
         }
     });
 }
@@ -107,6 +106,6 @@ impl<T: From<Update>> Feed<T> {
             }
             known.insert(id);
         }
-        Ok(Instant::now())
+        Ok(clock::instant())
     }
 }

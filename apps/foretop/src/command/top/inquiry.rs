@@ -3,10 +3,10 @@
 use std::sync::mpsc::{self, Sender};
 use std::time::Duration;
 
+use node_api::{Client, ClientError};
 use units::Confidence;
 
 use super::state::{Detail, Update};
-use crate::client::{Client, ClientError};
 
 /// Which signal, and how far ahead.
 #[derive(Clone, Debug, PartialEq)]

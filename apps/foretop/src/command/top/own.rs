@@ -6,7 +6,7 @@ use anyhow::Context;
 use node::{Config, Node};
 use tokio::runtime::Runtime;
 
-use crate::client::NodeUrl;
+use node_api::NodeUrl;
 
 pub struct OwnNode {
     runtime: Runtime,

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use node::api;
+use node_api as api;
 use text::printable;
 use units::Timestamp;
 
@@ -72,7 +72,7 @@ impl Row {
         let Some(last) = samples.values.len().checked_sub(1) else { return };
         let skipped = samples.values.len().saturating_sub(HISTORY_MAX);
         self.history = samples.values.iter().skip(skipped).map(|value| value.unwrap_or(f64::NAN)).collect();
-        self.time = Some(crate::client::moment(samples.start, samples.step_seconds, last));
+        self.time = Some(node_api::moment(samples.start, samples.step_seconds, last));
     }
 
     /// Takes the sample of `time`, with gaps for those that were left out. One that it has is passed over.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use node::api;
+use node_api as api;
 use units::Timestamp;
 
 use super::state::{Detail, LEADS, Link, Sort, State, Update};

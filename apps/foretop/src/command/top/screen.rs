@@ -1,21 +1,19 @@
 //! The terminal while `top` has it, and the loop that waits for keys and news.
 
-use std::io;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::Context;
-use ratatui::DefaultTerminal;
 use ratatui::crossterm::event::{self, Event};
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-use signal_hook::iterator::Signals;
 
 use super::feed;
 use super::inquiry::{self, Question};
 use super::keys::Effect;
 use super::state::{Mode, State, Update};
 use super::view::{self, Palette};
-use crate::client::Client;
+use crate::interruption;
+use crate::terminal::Screen;
+use node_api::Client;
 
 /// No more frames than this: at 100 samples per second nobody reads each.
 const FRAME: Duration = Duration::from_millis(50);
@@ -34,39 +32,24 @@ impl From<Update> for Input {
     }
 }
 
-/// Gives the terminal back whatever happens; after a panic, ratatui's own hook does before the message is printed.
-struct Screen(DefaultTerminal);
-
-impl Screen {
-    fn open() -> io::Result<Self> {
-        ratatui::try_init().map(Self)
-    }
-}
-
-impl Drop for Screen {
-    fn drop(&mut self) {
-        ratatui::restore();
-    }
-}
-
 /// Shows the node at the other end of `client` until the user has seen enough.
 pub fn run(mut state: State, client: Client, palette: &Palette) -> anyhow::Result<()> {
     let (sender, inputs) = mpsc::channel();
-    let mut screen = Screen::open().context("cannot take the terminal over")?;
+    let mut screen = Screen::open()?;
     watch_signals(sender.clone())?;
     watch_terminal(sender.clone());
     feed::start(client.clone(), sender.clone());
     let questions = inquiry::start(client, sender);
-    let mut inquired = Instant::now();
+    let mut inquired = clock::instant();
     loop {
-        screen.0.draw(|frame| view::draw(frame, &state, palette)).context("cannot draw on the terminal")?;
+        screen.draw(|frame| view::draw(frame, &state, palette)).context("cannot draw on the terminal")?;
         let effect = take_inputs(&mut state, &inputs);
         let is_due = state.mode == Mode::Detail && inquired.elapsed() >= INQUIRE_EVERY;
         match effect {
             Effect::Quit => return Ok(()),
             Effect::None if !is_due => {}
             Effect::None | Effect::Inquire => {
-                inquired = Instant::now();
+                inquired = clock::instant();
                 inquire(&state, &questions);
             }
         }
@@ -85,8 +68,8 @@ fn take_inputs(state: &mut State, inputs: &Receiver<Input>) -> Effect {
             Ok(Input::Quit) | Err(RecvTimeoutError::Disconnected) => return Effect::Quit,
             Err(RecvTimeoutError::Timeout) => return Effect::None,
         }
-        let due = *due.get_or_insert_with(|| Instant::now() + FRAME);
-        limit = due.saturating_duration_since(Instant::now());
+        let due = *due.get_or_insert_with(|| clock::instant() + FRAME);
+        limit = due.saturating_duration_since(clock::instant());
     }
 }
 
@@ -99,7 +82,7 @@ fn inquire(state: &State, questions: &Sender<Question>) {
 }
 
 fn watch_signals(inputs: Sender<Input>) -> anyhow::Result<()> {
-    let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP]).context("cannot watch for signals")?;
+    let mut signals = interruption::watch()?;
     std::thread::spawn(move || {
         if signals.forever().next().is_some() {
             let _ = inputs.send(Input::Quit);

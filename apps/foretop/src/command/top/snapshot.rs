@@ -2,7 +2,7 @@
 
 use std::convert::Infallible;
 
-use node::api;
+use node_api as api;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use serde::Serialize;

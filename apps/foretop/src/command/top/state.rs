@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::ops::Bound;
 
 use clap::ValueEnum;
-use node::api;
+use node_api as api;
 use text::printable;
 
 use super::row::Row;

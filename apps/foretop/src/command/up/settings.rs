@@ -10,16 +10,19 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 use etcetera::BaseStrategy;
 use http_client::Login;
-use node::{Config, Token};
+use node::Config;
 use predict::Spec;
+use secret::Token;
 use sensor::HybridSettings;
 use serde::{Deserialize, Serialize};
 use signal::Selection;
 
+use super::Flags;
 use super::feeds::{QuerySection, ResponderSection, ScrapeSection, SnmpSection, TransferSection};
 use super::remote_write::RemoteWriteSection;
 use super::streams::{FollowSection, StreamSection};
-use super::{Flags, Peer};
+use crate::argument::Peer;
+use crate::secret::warn_of;
 
 /// Everything that can be set.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -284,12 +287,14 @@ pub fn login(
     user: &Option<String>,
     password_file: &Option<PathBuf>,
 ) -> anyhow::Result<Login> {
-    Ok(match (token_file.clone(), user.clone(), password_file.clone()) {
+    let login = match (token_file.clone(), user.clone(), password_file.clone()) {
         (None, None, None) => Login::None,
         (Some(token_file), None, None) => Login::Bearer { token_file },
         (None, Some(user), Some(password_file)) => Login::Basic { user, password_file },
         _ => bail!("to log in, it needs `token_file`, or both `user` and `password_file`"),
-    })
+    };
+    warn_of(login.exposed().as_ref());
+    Ok(login)
 }
 
 /// Lengths of time as people write them.

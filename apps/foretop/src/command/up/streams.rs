@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::{Context, bail};
-use node::{FollowSettings, Outgoing, OutletSettings, Token};
+use node::{FollowSettings, Outgoing, OutletSettings};
+use secret::Token;
 use serde::{Deserialize, Serialize};
 use signal::Selection;
 use stream::registry::Registry;
@@ -224,7 +225,7 @@ mod tests {
         check_refused("[[stream]]\nendpoints = ['sink:tcp:1']", "`sink` is no role");
         check_refused("[[stream]]\nendpoints = ['connect:tcp:1']\ncarrys = 'x'", "carrys");
         check_refused("[[stream]]\nendpoints = ['connect:tcp:1']\nkey = 'k'", "both `certificate` and `key`");
-        check_refused("[[stream]]\nendpoints = ['connect:tcp:1']\nmatch = ['']", "does not select signals");
+        check_refused("[[stream]]\nendpoints = ['connect:tcp:1']\nmatch = ['']", "`` selects nothing");
         check_refused("[[follow]]\nendpoint = 'source:tcp:a:1'\ntoken_file = '/nowhere'", "/nowhere");
         check_refused("[[follow]]\nendpoint = 'source:tcp:a:1'\nmax_signals = 0", "max_signals");
     }

@@ -1,10 +1,10 @@
 //! The machine-readable description agrees with what the node does.
 
-use node::api;
+use node_api as api;
+use node_api::ErrorCode::{MethodNotAllowed, NotFound};
 use serde_json::Value;
 
 use super::Host;
-use node::api::ErrorCode::{MethodNotAllowed, NotFound};
 
 const METHODS: [&str; 5] = ["GET", "POST", "PUT", "PATCH", "DELETE"];
 

@@ -9,7 +9,7 @@ use super::{Answer, Host, percent};
 fn check_no_fault(answer: &Answer) {
     assert!((200..500).contains(&answer.status) || answer.status == 503, "{answer:?}");
     if answer.status >= 400 {
-        let error = answer.json::<node::api::ErrorBody>().error;
+        let error = answer.json::<node_api::ErrorBody>().error;
         assert!(!error.message.is_empty());
     }
 }
@@ -101,7 +101,7 @@ fn the_longest_forecast_is_answered_whole() {
     let asked = serde_json::json!({"model": "AR(16)", "samples": samples, "horizon": 100_000});
     let answer = host.post("/api/v1/forecast", &asked.to_string());
     assert_eq!(answer.status, 200);
-    let forecast: node::api::OneOffForecast = answer.json();
+    let forecast: node_api::OneOffForecast = answer.json();
     let lengths = [&forecast.mean, &forecast.standard_error, &forecast.lower, &forecast.upper].map(Vec::len);
     assert_eq!(lengths, [100_000; 4]);
 }

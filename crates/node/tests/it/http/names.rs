@@ -3,8 +3,9 @@
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt as _;
 
-use node::api::ErrorCode::{HostNotAllowed, Unauthorized};
-use node::{Config, Token};
+use node::Config;
+use node_api::ErrorCode::{HostNotAllowed, Unauthorized};
+use secret::Token;
 
 use super::Host;
 

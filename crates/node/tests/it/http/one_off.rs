@@ -1,6 +1,6 @@
 //! One-off forecasts of many series say what those of each would.
 
-use node::api::{OneOffForecast, OneOffForecasts};
+use node_api::{OneOffForecast, OneOffForecasts};
 
 use super::Host;
 

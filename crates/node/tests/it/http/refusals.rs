@@ -2,7 +2,7 @@
 
 use std::io::Write as _;
 
-use node::api::ErrorCode::{self, *};
+use node_api::ErrorCode::{self, *};
 
 use super::{Answer, Host};
 

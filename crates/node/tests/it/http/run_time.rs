@@ -1,8 +1,8 @@
 //! How long tasks take, as `GET /api/v1/runtime` says.
 
 use node::Config;
-use node::api::ErrorCode::{BadParameter, UnknownSeries};
-use node::api::RunTime;
+use node_api::ErrorCode::{BadParameter, UnknownSeries};
+use node_api::RunTime;
 use signal::Selection;
 
 use super::Host;

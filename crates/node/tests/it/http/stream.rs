@@ -5,11 +5,11 @@ use std::net::TcpStream;
 use std::time::Duration;
 
 use node::Config;
-use node::api::{Health, Hello, Lagged, NodeInfo, TickEvent};
+use node_api::ErrorCode::TooMany;
+use node_api::{Health, Hello, Lagged, NodeInfo, TickEvent};
 use testkit::{PATIENCE, wait_until};
 
 use super::Host;
-use node::api::ErrorCode::TooMany;
 
 fn fast() -> Host {
     Host::with(Config { step: Duration::from_millis(20), ..Config::default() }).ready()

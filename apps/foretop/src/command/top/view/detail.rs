@@ -1,6 +1,6 @@
 //! One signal large: chart, model, and how its forecasts did.
 
-use node::api;
+use node_api as api;
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::{Line, Span, Text};

@@ -62,7 +62,7 @@ pub fn ahead(band: &Band, scale: Scale, width: usize) -> String {
 
 #[cfg(test)]
 mod tests {
-    use node::api::LeadForecast;
+    use node_api::LeadForecast;
 
     use super::*;
 

@@ -8,13 +8,15 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 use feed::snmp::{
     AgentSettings, Authentication, Cipher, Credentials, Digest, Direction, FlowSettings, Hop, Interface, LinkSettings,
-    Path, Secret, SnmpSettings, SnmpSource, User,
+    Path, SnmpSettings, SnmpSource, User,
 };
 use node::Feed;
+use secret::{Form, Secret};
 use serde::{Deserialize, Serialize};
 
 use super::feed;
 use crate::command::up::settings::span_text;
+use crate::secret::read_secret;
 
 /// Agents of the network, and the flows over their links.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -151,7 +153,7 @@ impl AgentSection {
 
     fn credentials(&self) -> anyhow::Result<Credentials> {
         match (&self.community_file, &self.user) {
-            (Some(file), None) => Ok(Credentials::Community(Secret::from_file(file)?)),
+            (Some(file), None) => Ok(Credentials::Community(read_secret(file, Form::Passphrase)?)),
             (None, Some(user)) => {
                 Ok(Credentials::User(User { name: user.clone(), authentication: self.authentication()? }))
             }
@@ -162,7 +164,9 @@ impl AgentSection {
     fn authentication(&self) -> anyhow::Result<Option<Authentication>> {
         let privacy = match (self.cipher, &self.privacy_file) {
             (None, None) => None,
-            (cipher, Some(file)) => Some((cipher.unwrap_or(CipherName::Aes128).into(), Secret::from_file(file)?)),
+            (cipher, Some(file)) => {
+                Some((cipher.unwrap_or(CipherName::Aes128).into(), read_secret(file, Form::Passphrase)?))
+            }
             (Some(_), None) => bail!("`cipher` needs `privacy_file`, which holds the passphrase for it"),
         };
         let Some(file) = &self.passphrase_file else {
@@ -172,7 +176,7 @@ impl AgentSection {
             return Ok(None);
         };
         let digest = self.digest.unwrap_or(DigestName::Sha256).into();
-        Ok(Some(Authentication { digest, passphrase: Secret::from_file(file)?, privacy }))
+        Ok(Some(Authentication { digest, passphrase: read_secret(file, Form::Passphrase)?, privacy }))
     }
 }
 

@@ -1,15 +1,15 @@
 //! `[[transfer]]`: a peer, the flows to which are measured by short transfers. `[responder]`: what answers those of others.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::Context;
-use feed::transfer::{Directions, ResponderSettings, SharedToken, TransferSettings, TransferSource};
-use node::{Feed, Token};
+use feed::transfer::{Directions, ResponderSettings, TransferSettings, TransferSource};
+use node::Feed;
+use secret::Token;
 use serde::{Deserialize, Serialize};
 
 use super::feed;
-use crate::cli::read_token;
 use crate::command::up::settings::{resolve, span_text};
 
 /// A peer, the flows to which are measured by short transfers.
@@ -59,12 +59,12 @@ impl TransferSection {
 
     pub fn to_feed(&self) -> anyhow::Result<Feed> {
         let place = || format!("[[transfer]] `{}`", self.peer.escape_debug());
-        let token = shared_token(&self.token_file).with_context(place)?;
+        let token = Token::from_file(&self.token_file).with_context(place)?;
         let settings = TransferSettings {
             n_bytes: self.bytes,
             span: self.span,
             directions: if self.both_ways { Directions::Both } else { Directions::Send },
-            ..TransferSettings::new(&self.peer, &self.address, token)
+            ..TransferSettings::new(&self.peer, &self.address, (&token).into())
         };
         let source = TransferSource::new(settings).with_context(place)?;
         Ok(feed(format!("transfer {}", self.peer), self.every, source))
@@ -73,14 +73,7 @@ impl TransferSection {
 
 impl ResponderSection {
     pub fn to_settings(&self) -> anyhow::Result<ResponderSettings> {
-        let token = shared_token(&self.token_file).context("[responder]")?;
-        Ok(ResponderSettings::new(resolve(&self.listen)?, token))
+        let token = Token::from_file(&self.token_file).context("[responder]")?;
+        Ok(ResponderSettings::new(resolve(&self.listen)?, (&token).into()))
     }
-}
-
-/// A token in a file that only its owner may read, as the node's own.
-fn shared_token(path: &Path) -> anyhow::Result<SharedToken> {
-    // Checked as a token first, so that the file is no one else's to read.
-    Token::from_file(path)?;
-    Ok(SharedToken::new(read_token(path)?)?)
 }

@@ -1,0 +1,44 @@
+//! Arguments that several commands take: their parsers, and groups of them that belong together.
+//!
+//! Their messages hold for every command that takes them, so they name no command and no option.
+
+mod broker;
+pub mod drawing;
+mod node;
+mod peer;
+mod sample_file;
+
+use std::time::Duration;
+
+use clap::ValueEnum;
+use units::span;
+
+pub use broker::Broker;
+pub use node::NodeArgs;
+pub use peer::Peer;
+pub use sample_file::SampleFile;
+
+/// For results that are a line or a picture.
+#[derive(Clone, Copy, Debug, PartialEq, ValueEnum)]
+pub enum TextOrJson {
+    /// For people.
+    Text,
+    /// For programs; see docs/formats/cli.md.
+    Json,
+}
+
+/// For listings.
+#[derive(Clone, Copy, Debug, PartialEq, ValueEnum)]
+pub enum TableOrJson {
+    /// For people.
+    Table,
+    /// For programs; see docs/formats/cli.md.
+    Json,
+}
+
+/// Parses a length of time that is more than zero.
+pub fn positive_span(text: &str) -> anyhow::Result<Duration> {
+    let span = span::parse(text)?;
+    anyhow::ensure!(!span.is_zero(), "`{text}` is too short: it has to be longer than 0, as in 30s");
+    Ok(span)
+}

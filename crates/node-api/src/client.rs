@@ -1,0 +1,297 @@
+//! A blocking client of one node.
+
+mod events;
+mod url;
+
+use std::io;
+use std::time::Duration;
+
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use secret::Secret;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use units::{Confidence, Timestamp, span};
+use ureq::http::{Method, Request, Response, header};
+use ureq::{Agent, Body};
+
+pub use events::{Event, Events};
+pub use url::{NodeUrl, NodeUrlError};
+
+use crate::{
+    Accepted, Accuracy, ErrorBody, ErrorCode, Forecast, NewSeries, PushedSample, PushedSamples, RunTime, Samples,
+    SeriesDetail, SeriesList,
+};
+
+/// A node on this host answers in a millisecond, one far away in a second; a blocking read of its store may take a few.
+const TIMEOUT: Duration = Duration::from_secs(20);
+/// No answer from a host that is there takes longer, and one that is not is told from one that is slow.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+/// Silence on a stream: a node says something at least every 15 s.
+const STREAM_TIMEOUT: Duration = Duration::from_secs(40);
+/// The longest answer there is, 100,000 forecasts with bounds at full precision, is below 10 MB.
+const BODY_BYTES_MAX: u64 = 64 << 20;
+const EVENTS_PATH: &str = "/api/v1/events";
+/// What stands unescaped in a path.
+const PATH: &AsciiSet = &NON_ALPHANUMERIC.remove(b'.').remove(b'-').remove(b'_').remove(b'~');
+
+/// One node, seen from outside. Cheap to clone; the clones share connections.
+#[derive(Clone, Debug)]
+pub struct Client {
+    agent: Agent,
+    url: NodeUrl,
+    token: Option<Secret>,
+}
+
+/// Why there is no answer.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ClientError {
+    /// Nothing listens there.
+    #[error("no node answers at {url} ({reason}); start one with `foretop up`")]
+    NoNode {
+        /// Where it was looked for.
+        url: NodeUrl,
+        /// What the system says.
+        reason: String,
+    },
+    /// The node took too long.
+    #[error("the node at {url} did not answer within {} s", TIMEOUT.as_secs())]
+    Slow {
+        /// Where.
+        url: NodeUrl,
+    },
+    /// The node refuses; the message is its own.
+    #[error("{message}")]
+    Refused {
+        /// For decisions.
+        code: ErrorCode,
+        /// For people.
+        message: String,
+    },
+    /// Whatever answers, it is no node.
+    #[error("what answers at {url} is no foretop node ({reason})")]
+    NotANode {
+        /// Where.
+        url: NodeUrl,
+        /// How that shows.
+        reason: String,
+    },
+    /// The connection broke.
+    #[error("lost the node at {url}")]
+    Lost {
+        /// Where.
+        url: NodeUrl,
+        /// How.
+        source: Box<ureq::Error>,
+    },
+    /// A stream ended.
+    #[error("the node at {url} ended the stream")]
+    Ended {
+        /// Where.
+        url: NodeUrl,
+    },
+}
+
+/// `[from, to)` as the interface takes it: moments, or a length of time before now with a minus sign.
+#[derive(Clone, Debug, Default)]
+pub struct RangeText {
+    /// Ten minutes ago when left out.
+    pub from: Option<String>,
+    /// Now when left out.
+    pub to: Option<String>,
+}
+
+impl Client {
+    /// A client of the node at `url`; nothing is sent yet.
+    pub fn new(url: NodeUrl, token: Option<Secret>) -> Self {
+        Self { agent: http_client::agent(TIMEOUT, "application/json, text/event-stream"), url, token }
+    }
+
+    /// Where the node is.
+    pub fn url(&self) -> &NodeUrl {
+        &self.url
+    }
+
+    /// The node and all its series.
+    pub fn list(&self) -> Result<SeriesList, ClientError> {
+        self.get("/api/v1/series", &[])
+    }
+
+    /// One series and what is fitted to it.
+    pub fn detail(&self, id: &str) -> Result<SeriesDetail, ClientError> {
+        self.get(&series_path(id, ""), &[])
+    }
+
+    /// Every step up to `horizon`.
+    pub fn forecast(&self, id: &str, horizon: Duration, confidence: Confidence) -> Result<Forecast, ClientError> {
+        let query = [("horizon", span::format(horizon)), ("confidence", confidence.to_string())];
+        self.get(&series_path(id, "/forecast"), &query)
+    }
+
+    /// How long a task takes that needs so much CPU time and starts at once.
+    pub fn run_time(&self, cpu: Duration, threads: u32, confidence: Confidence) -> Result<RunTime, ClientError> {
+        let query = [
+            ("cpu_seconds", cpu.as_secs_f64().to_string()),
+            ("threads", threads.to_string()),
+            ("confidence", confidence.to_string()),
+        ];
+        self.get("/api/v1/runtime", &query)
+    }
+
+    /// How the forecasts did so far.
+    pub fn accuracy(&self, id: &str) -> Result<Accuracy, ClientError> {
+        self.get(&series_path(id, "/accuracy"), &[])
+    }
+
+    /// Samples in a range, or means over buckets of `step`.
+    pub fn samples(&self, id: &str, range: RangeText, step: Option<Duration>) -> Result<Samples, ClientError> {
+        let query: Vec<(&str, String)> = [("from", range.from), ("to", range.to), ("step", step.map(span::format))]
+            .into_iter()
+            .filter_map(|(key, value)| Some((key, value?)))
+            .collect();
+        self.get(&series_path(id, "/samples"), &query)
+    }
+
+    /// Makes a series that programs feed.
+    pub fn create(&self, new: &NewSeries) -> Result<SeriesDetail, ClientError> {
+        self.read(self.send(Method::POST, "/api/v1/series", &[], Some(new))?)
+    }
+
+    /// Feeds it, each sample into the slot after the last one; all are taken or none.
+    pub fn push(&self, id: &str, values: &[Option<f64>]) -> Result<Accepted, ClientError> {
+        let samples = values.iter().map(|value| PushedSample { time: None, value: *value }).collect();
+        let body = PushedSamples { samples };
+        self.read(self.send(Method::POST, &series_path(id, "/samples"), &[], Some(&body))?)
+    }
+
+    /// Removes it with its history.
+    pub fn remove(&self, id: &str) -> Result<(), ClientError> {
+        self.send(Method::DELETE, &series_path(id, ""), &[], None::<&()>).map(drop)
+    }
+
+    /// The stream of ticks of all series, with forecasts at `leads` steps.
+    pub fn events(&self, leads: &[usize]) -> Result<Events, ClientError> {
+        let leads: Vec<String> = leads.iter().map(usize::to_string).collect();
+        let query = [("leads", leads.join(","))];
+        let response = self.send(Method::GET, EVENTS_PATH, &query, None::<&()>)?;
+        Ok(Events::new(response.into_body().into_with_config().limit(u64::MAX).reader(), self.url.clone()))
+    }
+
+    fn get<T: DeserializeOwned>(&self, path: &str, query: &[(&str, String)]) -> Result<T, ClientError> {
+        self.read(self.send(Method::GET, path, query, None::<&()>)?)
+    }
+
+    fn send(
+        &self,
+        method: Method,
+        path: &str,
+        query: &[(&str, String)],
+        body: Option<&impl Serialize>,
+    ) -> Result<Response<Body>, ClientError> {
+        let query: Vec<String> =
+            query.iter().map(|(key, value)| format!("{key}={}", utf8_percent_encode(value, PATH))).collect();
+        let mark = if query.is_empty() { "" } else { "?" };
+        let mut request = Request::builder().method(method).uri(format!("{}{path}{mark}{}", self.url, query.join("&")));
+        if let Some(token) = &self.token {
+            request = request.header(header::AUTHORIZATION, format!("Bearer {}", token.reveal()));
+        }
+        let sent = match body {
+            None => self.run(request.body(()), path),
+            Some(body) => {
+                let text = serde_json::to_string(body).expect("the interface's types have a JSON form");
+                self.run(request.header(header::CONTENT_TYPE, "application/json").body(text), path)
+            }
+        };
+        self.accept(sent?)
+    }
+
+    fn run<B: ureq::AsSendBody>(
+        &self,
+        request: ureq::http::Result<Request<B>>,
+        path: &str,
+    ) -> Result<Response<Body>, ClientError> {
+        let request = request.map_err(|error| self.explain(error.into()))?;
+        let mut config = self.agent.configure_request(request).timeout_connect(Some(CONNECT_TIMEOUT));
+        if path == EVENTS_PATH {
+            config =
+                config.timeout_global(None).timeout_recv_response(Some(TIMEOUT)).timeout_per_read(Some(STREAM_TIMEOUT));
+        }
+        self.agent.run(config.build()).map_err(|error| self.explain(error))
+    }
+
+    /// A status of 4xx or 5xx becomes the error that its body tells of.
+    fn accept(&self, mut response: Response<Body>) -> Result<Response<Body>, ClientError> {
+        let status = response.status();
+        if status.is_success() {
+            return Ok(response);
+        }
+        let body = response.body_mut().with_config().limit(BODY_BYTES_MAX).read_json::<ErrorBody>();
+        Err(match body {
+            Ok(ErrorBody { error }) => ClientError::Refused { code: error.code, message: error.message },
+            Err(_) => ClientError::NotANode { url: self.url.clone(), reason: format!("status {}", status.as_u16()) },
+        })
+    }
+
+    fn read<T: DeserializeOwned>(&self, mut response: Response<Body>) -> Result<T, ClientError> {
+        response.body_mut().with_config().limit(BODY_BYTES_MAX).read_json().map_err(|error| self.explain(error))
+    }
+
+    fn explain(&self, error: ureq::Error) -> ClientError {
+        let url = self.url.clone();
+        match error {
+            ureq::Error::Io(error) if is_absence(&error) => ClientError::NoNode { url, reason: reason(&error) },
+            ureq::Error::HostNotFound => ClientError::NoNode { url, reason: "there is no such host".to_owned() },
+            ureq::Error::ConnectionFailed => ClientError::NoNode { url, reason: "cannot connect".to_owned() },
+            ureq::Error::Timeout(ureq::Timeout::Connect) => ClientError::NoNode { url, reason: "no answer".to_owned() },
+            ureq::Error::Timeout(_) => ClientError::Slow { url },
+            error @ (ureq::Error::Json(_) | ureq::Error::Protocol(_) | ureq::Error::Http(_)) => {
+                ClientError::NotANode { url, reason: error.to_string() }
+            }
+            error => ClientError::Lost { url, source: Box::new(error) },
+        }
+    }
+}
+
+impl ClientError {
+    /// Whether there is nothing at the other end, as opposed to something that answers badly.
+    pub fn is_no_node(&self) -> bool {
+        matches!(self, Self::NoNode { .. })
+    }
+
+    /// The node's word for what went wrong, if it was the node that refused.
+    pub fn code(&self) -> Option<ErrorCode> {
+        match self {
+            Self::Refused { code, .. } => Some(*code),
+            _ => None,
+        }
+    }
+}
+
+fn is_absence(error: &io::Error) -> bool {
+    use io::ErrorKind::{AddrNotAvailable, ConnectionRefused, HostUnreachable, NetworkUnreachable};
+    matches!(error.kind(), ConnectionRefused | HostUnreachable | NetworkUnreachable | AddrNotAvailable)
+}
+
+/// The system's words begin with a capital and end with a number.
+fn reason(error: &io::Error) -> String {
+    error.kind().to_string()
+}
+
+fn series_path(id: &str, rest: &str) -> String {
+    format!("/api/v1/series/{}{rest}", utf8_percent_encode(id, PATH))
+}
+
+/// Adds `span` to `start` as often as `n` says, without the rounding of a repeated sum.
+pub fn moment(start: Timestamp, step_seconds: f64, n: usize) -> Timestamp {
+    start + Duration::try_from_secs_f64(step_seconds * n as f64).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_id_cannot_leave_its_place_in_the_path() {
+        assert_eq!(series_path("a/b?c#d é", "/forecast"), "/api/v1/series/a%2Fb%3Fc%23d%20%C3%A9/forecast");
+    }
+}

@@ -1,0 +1,81 @@
+//! Where a node is.
+
+use std::fmt;
+use std::str::FromStr;
+
+use http_client::Address;
+
+/// Where a node is: `http://HOST:PORT`, with a path where something before it hands requests on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NodeUrl(Address);
+
+/// A text that says not where a node is.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{given}` is not the address of a node: write http://HOST:PORT or HOST:PORT")]
+pub struct NodeUrlError {
+    /// What was given, without what stands before an `@`.
+    pub given: String,
+}
+
+impl Default for NodeUrl {
+    /// A node on this host, as `foretop up` starts it.
+    fn default() -> Self {
+        Self("http://127.0.0.1:7311".parse().expect("the default is an address"))
+    }
+}
+
+impl fmt::Display for NodeUrl {
+    /// Without a slash at its end.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "http://{}{}", self.0.host_and_port(), self.0.uri().path().trim_end_matches('/'))
+    }
+}
+
+impl From<std::net::SocketAddr> for NodeUrl {
+    fn from(address: std::net::SocketAddr) -> Self {
+        Self(format!("http://{address}").parse().expect("the address of a socket is an address"))
+    }
+}
+
+impl FromStr for NodeUrl {
+    type Err = NodeUrlError;
+
+    /// The scheme may be left out. A path may follow the port; a query may not.
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let with_scheme = if text.contains("://") { text.to_owned() } else { format!("http://{text}") };
+        match with_scheme.parse::<Address>() {
+            Ok(address) if address.uri().query().is_none() => Ok(Self(address)),
+            Ok(_) => Err(NodeUrlError { given: text.to_owned() }),
+            Err(error) => {
+                let given = if text.contains('@') { error.given } else { text.to_owned() };
+                Err(NodeUrlError { given })
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(given: &str, expected: &str) {
+        assert_eq!(given.parse::<NodeUrl>().unwrap().to_string(), expected);
+    }
+
+    #[test]
+    fn the_scheme_may_be_left_out() {
+        check("db1:7311", "http://db1:7311");
+        check("http://[::1]:7311/", "http://[::1]:7311");
+        check("http://proxy/foretop/", "http://proxy/foretop");
+    }
+
+    #[test]
+    fn what_is_no_address_is_refused() {
+        for given in ["", "https://db1", "http://", "db1 7311", "http://user:secret@db1", "http://db1?x=1", "ftp://db1"]
+        {
+            let error = given.parse::<NodeUrl>().unwrap_err().to_string();
+            assert!(!error.contains("secret"), "{error}");
+        }
+    }
+}

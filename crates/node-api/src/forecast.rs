@@ -1,0 +1,128 @@
+//! Forecasts of a series, those of earlier moments, and how right they were.
+
+use serde::{Deserialize, Serialize};
+use units::Timestamp;
+#[cfg(feature = "openapi")]
+use utoipa::ToSchema;
+
+/// Answer of `GET /api/v1/series/{id}/forecast`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(ToSchema))]
+pub struct Forecast {
+    /// The series.
+    pub id: String,
+    /// Unit of the values.
+    pub unit: String,
+    /// The moment of the last sample that the forecast is made from.
+    #[cfg_attr(feature = "openapi", schema(value_type = String, format = DateTime))]
+    pub origin: Timestamp,
+    /// Time from one value to the next.
+    pub step_seconds: f64,
+    /// Share of values to come that the bounds are meant to hold, in (0, 1).
+    pub confidence: f64,
+    /// The model in use.
+    pub model: String,
+    /// Of a model that chooses among several, whose word counts most from which lead on; empty for any other.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub model_speaking: Vec<Speaking>,
+    /// Expected values; element `i` is for `origin + (i + 1) * step`.
+    pub mean: Vec<f64>,
+    /// Standard errors of the means.
+    pub standard_error: Vec<f64>,
+    /// Lower bounds, cut to the range of the series.
+    pub lower: Vec<f64>,
+    /// Upper bounds, cut to the range of the series.
+    pub upper: Vec<f64>,
+}
+
+/// Whose word counts most in a stretch of a forecast.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(ToSchema))]
+pub struct Speaking {
+    /// The first lead of the stretch, in steps. It ends before the next one, or with the forecast.
+    pub from_lead: usize,
+    /// The model.
+    pub model: String,
+}
+
+/// Answer of `GET /api/v1/series/{id}/forecasts`: what the node said back then, by the moments it was for.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(ToSchema))]
+pub struct Remembered {
+    /// The series.
+    pub id: String,
+    /// How far ahead these forecasts looked.
+    pub lead_seconds: f64,
+    /// The moments that they were for.
+    #[cfg_attr(feature = "openapi", schema(value_type = Vec<String>, format = DateTime))]
+    pub time: Vec<Timestamp>,
+    /// Expected values.
+    pub mean: Vec<f64>,
+    /// Standard errors of the means.
+    pub standard_error: Vec<f64>,
+}
+
+/// Answer of `GET /api/v1/series/{id}/accuracy`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(ToSchema))]
+pub struct Accuracy {
+    /// The series.
+    pub id: String,
+    /// Unit of the errors.
+    pub unit: String,
+    /// Shortest lead first.
+    pub leads: Vec<LeadAccuracy>,
+}
+
+/// How the forecasts of one lead time did.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(ToSchema))]
+pub struct LeadAccuracy {
+    /// The lead in steps of the series.
+    pub lead_steps: usize,
+    /// The lead in time.
+    pub lead_seconds: f64,
+    /// Forecasts that came due and are counted here.
+    pub n: usize,
+    /// Of the model in use; `null` before any came due.
+    pub model: Option<ErrorStatistics>,
+    /// Of LAST at the same moments; `null` before any came due.
+    pub last: Option<ErrorStatistics>,
+    /// Of MEAN at the same moments; `null` before any came due.
+    pub mean: Option<ErrorStatistics>,
+}
+
+/// Statistics of errors: sample minus forecast, in the unit of the series.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(ToSchema))]
+pub struct ErrorStatistics {
+    /// Least error.
+    pub min: f64,
+    /// Median error.
+    pub median: f64,
+    /// Greatest error.
+    pub max: f64,
+    /// Mean error: what the forecast is off by on the whole.
+    pub mean: f64,
+    /// Mean absolute error.
+    pub mean_absolute: f64,
+    /// Mean squared error, in squared units of the series.
+    pub mean_squared: f64,
+    /// How often the sample lay in the interval.
+    pub coverage: Coverage,
+}
+
+/// Share of samples inside the interval of each confidence.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(ToSchema))]
+pub struct Coverage {
+    /// Of the 50 % interval.
+    #[serde(rename = "0.5")]
+    pub p50: f64,
+    /// Of the 80 % interval.
+    #[serde(rename = "0.8")]
+    pub p80: f64,
+    /// Of the 95 % interval.
+    #[serde(rename = "0.95")]
+    pub p95: f64,
+}

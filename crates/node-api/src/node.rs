@@ -1,0 +1,85 @@
+//! What a node says of itself: who it is, how it is.
+
+use serde::{Deserialize, Serialize};
+use units::Timestamp;
+#[cfg(feature = "openapi")]
+use utoipa::ToSchema;
+
+/// Who answers: the node itself.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(ToSchema))]
+pub struct NodeInfo {
+    /// The host's name.
+    pub host: String,
+    /// Version of the program.
+    pub version: String,
+    /// When the node started.
+    #[cfg_attr(feature = "openapi", schema(value_type = String, format = DateTime))]
+    pub started: Timestamp,
+    /// Time between two samples of a sensor.
+    pub step_seconds: f64,
+    /// The model that sensor series are to be forecast with.
+    pub model: String,
+}
+
+/// Answer of `GET /healthz`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(ToSchema))]
+pub struct Health {
+    /// The whole in a word.
+    pub status: Status,
+    /// One sentence for each thing that a person should look at.
+    pub problems: Vec<String>,
+    /// Signals that this host does not have.
+    pub absent: Vec<Absent>,
+    /// Deadlines at which no sample was taken.
+    pub missed_deadlines: u64,
+    /// How the store is.
+    pub store: StoreHealth,
+    /// How far the wall clock is behind the labels of samples, after it was set back.
+    pub clock_behind_seconds: f64,
+}
+
+/// How the node is, in a word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(ToSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Status {
+    /// Nothing to look at.
+    Ok,
+    /// It serves, and something is wrong.
+    Degraded,
+}
+
+/// Signals that this host does not have, and why.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(ToSchema))]
+pub struct Absent {
+    /// The signals, with `*` for any text.
+    pub signal: String,
+    /// Why they are absent.
+    pub reason: String,
+}
+
+/// How the store is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(ToSchema))]
+pub struct StoreHealth {
+    /// Whether the last write succeeded.
+    pub ok: bool,
+    /// Samples in memory that are still to be written.
+    pub backlog_samples: u64,
+    /// Samples given up because there was no room for them.
+    pub dropped_samples: u64,
+}
+
+/// Answer of `GET /readyz`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(ToSchema))]
+pub struct Readiness {
+    /// Whether the first tick is in and the store is open.
+    pub ready: bool,
+    /// What is waited for; absent when ready.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}

@@ -1,0 +1,67 @@
+//! Answers that say what went wrong.
+
+use serde::{Deserialize, Serialize};
+#[cfg(feature = "openapi")]
+use utoipa::ToSchema;
+
+/// Every answer with a status of 4xx or 5xx.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(ToSchema))]
+pub struct ErrorBody {
+    /// What went wrong.
+    pub error: ErrorDetail,
+}
+
+/// What went wrong.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(ToSchema))]
+pub struct ErrorDetail {
+    /// For programs.
+    pub code: ErrorCode,
+    /// For people: names the value, and what would be right.
+    pub message: String,
+    /// The parameter or field to blame; absent when no single one is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub field: Option<String>,
+}
+
+/// What went wrong, for programs. The set is closed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(ToSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum ErrorCode {
+    /// 400: a parameter has a value that makes no sense.
+    BadParameter,
+    /// 400: the body is not JSON, or not of the right shape.
+    BadBody,
+    /// 400: no model specification.
+    BadModel,
+    /// 401: no token, or a wrong one.
+    Unauthorized,
+    /// 403: the name in `Host` is not this node's, or the request comes from a page elsewhere.
+    HostNotAllowed,
+    /// 404: no such path.
+    NotFound,
+    /// 404: no series of that name.
+    UnknownSeries,
+    /// 405: the path does not take this method.
+    MethodNotAllowed,
+    /// 409: the series exists, or belongs to a sensor.
+    Conflict,
+    /// 409: a sample that is not later than the last.
+    OutOfOrder,
+    /// 409: too few samples for a forecast.
+    NotReady,
+    /// 413: the body is over 1 MiB.
+    BodyTooLarge,
+    /// 415: the body is not said to be JSON.
+    UnsupportedMediaType,
+    /// 422: the model cannot be fitted to these samples.
+    CannotFit,
+    /// 500: a fault of the node.
+    Internal,
+    /// 503: a limit of clients, series or work is reached.
+    TooMany,
+    /// 503: the store cannot be read or written.
+    StoreUnavailable,
+}
