@@ -22,7 +22,6 @@ mod emulation;
 #[cfg(feature = "mpi")]
 mod exchange;
 mod fit;
-#[cfg_attr(not(feature = "mpi"), allow(dead_code, reason = "only runs under MPI use it"))]
 mod forecaster;
 #[cfg_attr(not(feature = "mpi"), allow(dead_code, reason = "only runs under MPI use it"))]
 mod meter;
@@ -46,6 +45,7 @@ use picture::Picture;
 pub use application::{Application, ApplicationError, Applications, Load, Placement, Span};
 pub use comparison::{Change, Comparison, ComparisonError, CyclePart, Figure, Subject, compare};
 pub use fit::{FitError, Fitted, PatternEvidence, fit};
+pub use forecaster::Forecaster;
 pub use pattern::{Direction, Pattern, PatternError, Rounds, Step};
 pub use plan::{Effort, Method, Plan};
 #[cfg(feature = "mpi")]

@@ -221,7 +221,7 @@ impl Station<'_> {
             compute_ns: predicted.compute_ns,
         };
         let messaging_ns = predicted.communication_ns + predicted.synchronization_ns;
-        let mut forecaster = Forecaster::new(self.plan.method.forecast_model.clone(), messaging_ns);
+        let mut forecaster = Forecaster::new(&self.plan.method.forecast_model, messaging_ns);
         clock::sleep(member.application.start_offset.0);
         let run = emulate(&mut member.exchange, self.clock, &orders, &mut forecaster, &mut |done| {
             tell("phase two, cycles", done, orders.n_cycles);

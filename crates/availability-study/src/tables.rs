@@ -6,7 +6,7 @@ mod prediction;
 mod run_time;
 mod variance;
 
-use predict::{Loss, Spec};
+use predict::{Live, Loss, Policy, Spec};
 
 use crate::{
     Record,
@@ -92,9 +92,15 @@ fn share(error: f64, sensor: &str) -> f64 {
     error.abs() / f64::from(threads_of(sensor))
 }
 
-/// The greatest value that the signal can have.
-fn most(sensor: &str) -> f64 {
-    f64::from(threads_of(sensor))
+/// A signal as the tables follow it, from its first reading on: its forecasts are cut to what it can be.
+#[must_use]
+pub fn live(spec: &Spec, sensor: &str) -> Live {
+    Live::new(Policy::of(spec)).within(0.0, f64::from(threads_of(sensor)))
+}
+
+/// The mean of the forecasts for the next `n_leads` samples; none before there are two samples.
+fn mean_ahead(live: &Live, n_leads: usize) -> Option<f64> {
+    live.forecast(n_leads).map(|forecast| forecast.means().iter().sum::<f64>() / n_leads as f64)
 }
 
 /// What is said of columns for several threads, where there are some.

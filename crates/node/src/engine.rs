@@ -3,7 +3,6 @@
 //! Knows no clock, no store and no thread: it takes samples, and says what is to be written of them.
 
 pub(crate) mod about;
-mod baseline;
 pub(crate) mod forecaster;
 pub(crate) mod plan;
 
@@ -250,10 +249,10 @@ impl Engine {
         }
     }
 
-    /// Says that a fit will not come back.
-    pub(crate) fn give_up_task(&mut self, id: &str) {
+    /// Says that a fit will not be made: the series goes on without it.
+    pub(crate) fn cancel_task(&mut self, id: &str) {
         if let Some(entry) = self.entries.get_mut(id) {
-            entry.forecaster.give_up_task();
+            entry.forecaster.cancel_task();
         }
     }
 }

@@ -75,8 +75,9 @@ pub(super) fn detail(entry: &Entry) -> api::SeriesDetail {
 }
 
 fn fitted(forecaster: &Forecaster) -> Option<api::Fitted> {
-    let predictor = forecaster.speaking()?;
-    Some(api::Fitted { fitted_at: forecaster.fitted_at(), n_refits: predictor.n_refits(), ..found(predictor.model()) })
+    let model = forecaster.speaking()?.model();
+    let (fitted_at, n_refits) = (forecaster.fitted_at(), forecaster.n_refits());
+    Some(api::Fitted { fitted_at, n_refits, ..found(model) })
 }
 
 /// What a model found; the series that it is of knows when, and how often before.
@@ -98,10 +99,10 @@ fn waiting(forecaster: &Forecaster) -> Option<api::Waiting> {
     let plan = forecaster.plan();
     let is_short = reason == api::WaitingReason::TooShort;
     Some(api::Waiting {
-        model: plan.spec.inner().to_string(),
+        model: plan.policy.model.to_string(),
         reason,
         have: is_short.then_some(n_known),
-        need: is_short.then_some(plan.n_needed),
+        need: is_short.then_some(plan.policy.known),
     })
 }
 

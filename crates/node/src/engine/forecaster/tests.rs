@@ -29,7 +29,7 @@ fn a_signal_that_wakes_up_gets_its_model_soon() {
     let mut sleeper = forecaster("AR(2)");
     (0..50).for_each(|seconds| take(&mut sleeper, seconds, 0.5));
     assert_eq!(sleeper.waiting(), Some((WaitingReason::Constant, 50)));
-    (50..50 + u64::from(RETRY_EVERY)).for_each(|seconds| take(&mut sleeper, seconds, value(seconds)));
+    (50..50 + 4).for_each(|seconds| take(&mut sleeper, seconds, value(seconds)));
     assert_eq!(sleeper.waiting(), None);
 }
 
