@@ -52,7 +52,7 @@ pub use compare::{CompareError, Comparison, Variance, compare};
 pub use evaluator::{Backtest, Coverage, Errors, Evaluator, Forecaster, IntervalScores, LeadScore};
 pub use fit::{FitError, fit};
 pub use fleet::Fleet;
-pub use forecast::{Forecast, Interval, half_width};
+pub use forecast::{Forecast, half_width};
 pub use inference::{Inference, Parameter};
 pub use intervals::Intervals;
 pub use live::{Live, LiveFleet, Policy};

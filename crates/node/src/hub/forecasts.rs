@@ -3,9 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use predict::{Forecast, Interval, Predictor};
+use predict::{Forecast, Predictor};
 use series::steps_within;
 use signal::{Label, Signal};
+use statistics::Interval;
 use units::{Confidence, Timestamp};
 
 use super::{Hub, QueryError, unknown};

@@ -38,7 +38,7 @@ pub fn start<T: From<Update> + Send + 'static>(client: Client, updates: Sender<T
             if feed.tell(Update::Link(Link::Lost { reason })).is_err() {
                 break;
             }
-            std::thread::sleep(RETRY_AFTER);
+            clock::sleep(RETRY_AFTER);
         }
     });
 }
@@ -106,6 +106,6 @@ impl<T: From<Update>> Feed<T> {
             }
             known.insert(id);
         }
-        Ok(Instant::now())
+        Ok(clock::instant())
     }
 }
