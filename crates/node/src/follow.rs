@@ -9,19 +9,19 @@
 mod intake;
 mod lineup;
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
 use signal::Selection;
 use signal::{Readings, Source};
 use stream::{
-    Carries, Description, Endpoint, Handler, InputId, Message, Mirror, OpenError, Outputs, Role, Running, Security,
+    Carries, Description, Endpoint, EndpointStatus, Handler, InputId, Message, Mirror, OpenError, Outputs, Role,
+    Running, Security,
 };
 
 use self::intake::{Intake, Taken};
 use self::lineup::Lineup;
 use crate::feed::Feed;
-use crate::hub::streams::Watched;
 
 /// Reads in a row that find nothing before a peer that is connected counts as silent: it may be busy for a moment.
 const N_SILENT_MAX: u64 = 5;
@@ -69,7 +69,7 @@ impl FollowSettings {
         let mut mirror = Mirror::new("follow", take_in).with_security(self.security.clone());
         mirror.add(self.endpoint.clone());
         let running = Arc::new(mirror.start()?);
-        let watched = Watched::followed(name.clone(), Arc::clone(&running));
+        let watched = Watched { name: name.clone(), running: Arc::downgrade(&running) };
         let follow = Follow {
             endpoint: self.endpoint.to_string(),
             step,
@@ -80,6 +80,23 @@ impl FollowSettings {
             last_error: None,
         };
         Ok((Feed { name, step, source: Box::new(follow) }, watched))
+    }
+}
+
+/// A stream that is followed, as metrics see it for as long as its feed is read.
+pub(crate) struct Watched {
+    name: String,
+    running: Weak<Running<TakeIn>>,
+}
+
+impl Watched {
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// What happened at its endpoint.
+    pub(crate) fn status(&self) -> Vec<EndpointStatus> {
+        self.running.upgrade().map(|running| running.status()).unwrap_or_default()
     }
 }
 

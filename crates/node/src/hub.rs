@@ -3,20 +3,17 @@
 //! One lock holds the engine. A tick holds it for a fraction of a millisecond; a question takes a copy of what it
 //! needs and computes outside.
 
-mod fitter;
 mod forecasts;
 pub(crate) mod health;
 mod history;
+mod listeners;
 mod past;
 mod pushed;
-mod remotes;
 mod run_time;
 mod series;
-pub(crate) mod streams;
 
 use std::collections::BTreeMap;
-use std::io;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use signal::Readings;
@@ -26,7 +23,7 @@ use units::Timestamp;
 pub(crate) use self::forecasts::{GAUGE_HORIZONS, Gauge, Metric, Oracle};
 pub(crate) use self::health::Counters;
 pub(crate) use self::history::TimeRange;
-pub(crate) use self::remotes::RemoteCounters;
+pub(crate) use self::listeners::{Listeners, RemoteCounters};
 pub(crate) use self::run_time::Job;
 pub(crate) use self::series::found;
 pub(crate) use crate::error::QueryError;
@@ -34,12 +31,10 @@ pub(crate) use crate::error::QueryError;
 use clock::Clock;
 use signal::Selection;
 
-use self::fitter::{Due as DueFit, Fitter};
 use self::health::Pulse;
-use self::streams::Streams;
 use crate::api;
 use crate::engine::{Engine, FeedPlan};
-use crate::remote::Remote;
+use crate::fitter;
 use crate::schedule::Due;
 use crate::store::{Batch, Moment, Store};
 
@@ -72,13 +67,11 @@ pub(crate) struct Facts {
     pub(crate) began: Duration,
 }
 
-/// Shared by everything that runs in a node.
+/// Shared by everything that runs in a node, and owner of nothing that runs.
 pub(crate) struct Hub {
     facts: Facts,
     clock: Arc<dyn Clock>,
     engine: Arc<Mutex<Engine>>,
-    /// Where fits are made; right after the tick while there is none.
-    fitter: Mutex<Option<Fitter>>,
     pulse: Mutex<Pulse>,
     /// Of the feeds that have ticked.
     pulses_of_feeds: Mutex<BTreeMap<Arc<str>, Pulse>>,
@@ -86,26 +79,28 @@ pub(crate) struct Hub {
     ticks: broadcast::Sender<Arc<Tick>>,
     /// Where readers of events sit.
     places: Arc<Semaphore>,
-    /// The servers that are written to.
-    remotes: OnceLock<Vec<Arc<Remote>>>,
-    streams: Mutex<Streams>,
+    listeners: Listeners,
 }
 
 impl Hub {
-    pub(crate) fn new(facts: Facts, clock: Arc<dyn Clock>, engine: Engine, store: Store) -> Self {
+    pub(crate) fn new(
+        facts: Facts,
+        clock: Arc<dyn Clock>,
+        engine: Arc<Mutex<Engine>>,
+        store: Store,
+        listeners: Listeners,
+    ) -> Self {
         let (ticks, _) = broadcast::channel(TICKS_KEPT);
         Self {
             facts,
             clock,
-            engine: Arc::new(Mutex::new(engine)),
-            fitter: Mutex::default(),
+            engine,
             pulse: Mutex::default(),
             pulses_of_feeds: Mutex::default(),
             store,
             ticks,
             places: Arc::new(Semaphore::new(READERS_MAX)),
-            remotes: OnceLock::new(),
-            streams: Mutex::default(),
+            listeners,
         }
     }
 
@@ -137,7 +132,7 @@ impl Hub {
         let tick = feed.is_none().then_some(Moment { label: due.label, now });
         let mut batch = Batch { tick, ..Batch::default() };
         // The host's ticks go out as streams; those of feeds are others' to send.
-        let is_sent = feed.is_none() && self.has_outlets();
+        let is_sent = feed.is_none() && !self.listeners.outlets.is_empty();
         let mut engine = self.engine();
         for (signal, value) in readings {
             if engine.measures(signal.id()) || self.facts.select.takes(signal.id()) {
@@ -146,7 +141,7 @@ impl Hub {
         }
         let name = feed.map(|feed| &*feed.name);
         engine.finish_tick(name, due.label, self.facts.patience);
-        let has_readers = is_sent || self.ticks.receiver_count() > 0 || !self.remotes().is_empty();
+        let has_readers = is_sent || self.ticks.receiver_count() > 0 || !self.listeners.remotes.is_empty();
         let values = if has_readers { engine.values_of(name) } else { Vec::new() };
         let step = feed.map_or(engine.sensor_plan(), |feed| &feed.plan).step;
         let fits = engine.take_tasks();
@@ -166,18 +161,12 @@ impl Hub {
         let _ = self.ticks.send(tick);
     }
 
-    /// Makes fits on a thread of their own from here on.
-    pub(crate) fn start_fitter(&self) -> io::Result<()> {
-        *self.fitter() = Some(Fitter::start(Arc::clone(&self.engine))?);
-        Ok(())
-    }
-
-    fn fit(&self, fits: Vec<DueFit>) {
+    fn fit(&self, fits: Vec<fitter::Due>) {
         if fits.is_empty() {
             return;
         }
-        if let Some(fitter) = self.fitter().as_ref() {
-            let refused = fitter.put(fits);
+        if let Some(queue) = &self.listeners.fits {
+            let refused = queue.put(fits);
             if !refused.is_empty() {
                 tracing::warn!(n = refused.len(), "fits wait, because those before them are not done");
                 let mut engine = self.engine();
@@ -189,17 +178,6 @@ impl Hub {
             let done = task.run();
             self.engine().install(&id, done);
         }
-    }
-
-    /// Ends streams and the thread that fits, writes what waits, and ends the store's thread.
-    pub(crate) fn close(&self) {
-        self.close_streams();
-        drop(self.fitter().take());
-        self.store.close();
-    }
-
-    fn fitter(&self) -> MutexGuard<'_, Option<Fitter>> {
-        self.fitter.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn engine(&self) -> MutexGuard<'_, Engine> {

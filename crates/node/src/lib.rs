@@ -9,6 +9,7 @@ mod engine;
 mod error;
 mod exposition;
 mod feed;
+mod fitter;
 mod follow;
 mod http;
 mod hub;
@@ -21,6 +22,7 @@ mod restore;
 mod sampler;
 mod schedule;
 mod store;
+mod thread;
 
 use node_api as api;
 

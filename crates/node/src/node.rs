@@ -1,7 +1,8 @@
 //! The node itself: everything put together, started in order and stopped in reverse.
 
+use std::fmt;
 use std::net::SocketAddr;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use clock::Clock;
@@ -12,17 +13,19 @@ use tokio::task::JoinHandle;
 
 use crate::api;
 use crate::config::Config;
-use crate::engine::FeedPlan;
+use crate::engine::{Engine, FeedPlan};
 use crate::error::StartError;
 use crate::feed::{self, Feed};
+use crate::fitter::Fitter;
 use crate::http::{self, Access};
-use crate::hub::{Facts, Hub};
+use crate::hub::{Facts, Hub, Listeners};
 use crate::listen::listen;
-use crate::remote;
+use crate::outlet::{Home, Outlets};
+use crate::remote::Remotes;
 use crate::restore::{Restored, restore};
-use crate::sampler::{Pace, Sampler};
+use crate::sampler::{self, Sampler};
 use crate::schedule::Schedule;
-use crate::store::{MEMORY_RETENTION_MAX, Opened};
+use crate::store::{self, MEMORY_RETENTION_MAX, Opened, Store};
 
 /// A running node: samples, stores, forecasts and serves until it is stopped.
 ///
@@ -31,23 +34,60 @@ use crate::store::{MEMORY_RETENTION_MAX, Opened};
 pub struct Node {
     address: SocketAddr,
     absent: Vec<api::Absent>,
-    shutdown: oneshot::Sender<()>,
-    server: JoinHandle<()>,
+    server: Server,
     parts: Parts,
 }
 
-/// What runs on threads of its own.
+/// What runs on threads of its own, in the order in which it ends: whoever hands something on before whoever takes it. Nothing here
+/// is held by the hub, and the hub is gone with the last of those who hold it.
 struct Parts {
-    /// Dropped first, so that nothing is handed to a store that is closed.
-    paces: Vec<Pace>,
-    /// Next, because their threads hold the hub.
-    remotes: remote::Running,
-    hub: Arc<Hub>,
+    /// They hand ticks to the hub, and with it to all that follow.
+    _samplers: sampler::Running,
+    /// Their threads ask the hub.
+    _remotes: Remotes,
+    _outlets: Outlets,
+    /// It makes the fits that wait.
+    _fitter: Fitter,
+    /// It writes what all others said.
+    _store: store::Running,
 }
 
-impl std::fmt::Debug for Parts {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Parts").field("paces", &self.paces).finish_non_exhaustive()
+impl fmt::Debug for Parts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Parts").finish_non_exhaustive()
+    }
+}
+
+/// The task that serves requests. Dropping it cuts off those that are under way.
+#[derive(Debug)]
+struct Server {
+    shutdown: oneshot::Sender<()>,
+    task: AbortOnDrop,
+}
+
+#[derive(Debug)]
+struct AbortOnDrop(JoinHandle<()>);
+
+impl Drop for AbortOnDrop {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+impl Server {
+    fn start(listener: TcpListener, hub: Arc<Hub>, access: Access) -> Self {
+        let (shutdown, asked) = oneshot::channel();
+        let task = tokio::spawn(serve(listener, hub, access, asked));
+        Self { shutdown, task: AbortOnDrop(task) }
+    }
+
+    /// Lets requests under way come to their end, for some seconds.
+    async fn stop(mut self) {
+        // An error says that the server has ended already.
+        let _ = self.shutdown.send(());
+        if let Err(error) = (&mut self.task.0).await {
+            tracing::error!(%error, "the server failed");
+        }
     }
 }
 
@@ -67,11 +107,10 @@ impl Node {
             listener.local_addr().map_err(|source| StartError::CannotListen { address: config.listen, source })?;
         let access = Access { listen: address, token: config.token.clone() };
         let clock: Arc<dyn Clock> = Arc::new(clock::System::start());
-        let parts = tokio::task::spawn_blocking(move || begin(&config, feeds, clock)).await;
-        let (parts, absent) = parts.unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()))?;
-        let (shutdown, asked) = oneshot::channel();
-        let server = tokio::spawn(serve(listener, Arc::clone(&parts.hub), access, asked));
-        Ok(Self { address, absent, shutdown, server, parts })
+        let begun = tokio::task::spawn_blocking(move || begin(&config, feeds, clock)).await;
+        let (parts, hub) = begun.unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()))?;
+        let absent = hub.health().absent;
+        Ok(Self { address, absent, server: Server::start(listener, hub, access), parts })
     }
 
     /// Where the node listens; the real port where 0 was asked for.
@@ -86,22 +125,12 @@ impl Node {
         &self.absent
     }
 
-    /// Stops sampling and serving, and writes what waits.
+    /// Stops serving and sampling, and writes what waits.
     pub async fn stop(self) {
-        // An error says that the server has ended already.
-        let _ = self.shutdown.send(());
-        if let Err(error) = self.server.await {
-            tracing::error!(%error, "the server failed");
-        }
+        self.server.stop().await;
         let parts = self.parts;
-        let ended = tokio::task::spawn_blocking(move || {
-            parts.paces.iter().for_each(Pace::ask_to_stop);
-            drop(parts.paces);
-            drop(parts.remotes);
-            parts.hub.close();
-        });
-        if let Err(error) = ended.await {
-            tracing::error!(%error, "the sampler or the store failed");
+        if let Err(error) = tokio::task::spawn_blocking(move || drop(parts)).await {
+            tracing::error!(%error, "a part of the node failed while it ended");
         }
     }
 }
@@ -114,17 +143,13 @@ async fn serve(listener: TcpListener, hub: Arc<Hub>, access: Access, asked: ones
     http::serve(listener, http::router(hub, access), shutdown).await;
 }
 
-/// Everything that blocks: sensors, store, replay, threads.
-fn begin(
-    config: &Config,
-    mut feeds: Vec<Feed>,
-    clock: Arc<dyn Clock>,
-) -> Result<(Parts, Vec<api::Absent>), StartError> {
-    let mut watched = Vec::with_capacity(config.follow.len());
+/// Everything that blocks: sensors, store, replay, threads. Who is told something starts before who tells it.
+fn begin(config: &Config, mut feeds: Vec<Feed>, clock: Arc<dyn Clock>) -> Result<(Parts, Arc<Hub>), StartError> {
+    let mut followed = Vec::with_capacity(config.follow.len());
     for follow in config.follow.iter().cloned() {
-        let (feed, followed) = follow.start()?;
+        let (feed, watched) = follow.start()?;
         feeds.push(feed);
-        watched.push(followed);
+        followed.push(watched);
     }
     feed::check(&feeds)?;
     let mut host = Host::open(&config.root)?;
@@ -132,48 +157,83 @@ fn begin(
         host.start_hybrid(settings)?;
     }
     let plans: Vec<FeedPlan> = feeds.iter().map(|feed| feed.plan(&config.model)).collect();
-    let (hub, schedule) = assemble(config, &plans, &host, Arc::clone(&clock))?;
-    hub.start_fitter().map_err(StartError::NoThread)?;
-    let remotes = remote::start(&config.remote_writes, config.data_dir.as_deref(), &hub)?;
-    hub.start_streams(config.outlets.clone(), watched)?;
-    let absent = hub.health().absent;
+    let base = Base::open(config, &plans, &host, Arc::clone(&clock))?;
+    let fitter = Fitter::start(Arc::clone(&base.engine)).map_err(StartError::NoThread)?;
+    let outlets = Outlets::start(config.outlets.clone(), &base.home())?;
+    let mut remotes = Remotes::open(&config.remote_writes, config.data_dir.as_deref())?;
+    let listeners =
+        Listeners { fits: Some(fitter.queue()), remotes: remotes.listeners(), outlets: outlets.listeners(), followed };
+    let (hub, schedule, store) = base.hub(listeners);
+    remotes.collect(&config.remote_writes, &hub)?;
     let mut samplers = vec![Sampler::new(Arc::clone(&clock), schedule, Box::new(host), None, Arc::clone(&hub))];
     for (feed, plan) in feeds.into_iter().zip(plans) {
         let schedule = Schedule::start(feed.step, clock.monotonic(), clock.wall(), hub.last_label_of_feed(&plan.name));
         samplers.push(Sampler::new(Arc::clone(&clock), schedule, feed.source, Some(plan), Arc::clone(&hub)));
     }
-    let paces = samplers.into_iter().map(Pace::start).collect::<Result<_, _>>().map_err(StartError::NoThread)?;
-    Ok((Parts { paces, remotes, hub }, absent))
+    let samplers = sampler::start(samplers).map_err(StartError::NoThread)?;
+    let parts = Parts { _samplers: samplers, _remotes: remotes, _outlets: outlets, _fitter: fitter, _store: store };
+    Ok((parts, hub))
 }
 
-/// The hub with its store open and its history replayed, and when to sample.
-pub(crate) fn assemble(
-    config: &Config,
-    feeds: &[FeedPlan],
-    host: &Host,
+/// What a hub stands on: an open store, and an engine that its history was replayed into.
+pub(crate) struct Base {
+    facts: Facts,
     clock: Arc<dyn Clock>,
-) -> Result<(Arc<Hub>, Schedule), StartError> {
-    let opened = Opened::open(config.data_dir.as_deref(), config.retention)?;
-    let Restored { engine, last_label, changed } = restore(&opened, config, feeds)?;
-    let store = opened.run()?;
-    store.put(changed);
-    let (monotonic, wall) = (clock.monotonic(), clock.wall());
-    let absent = host.absent().iter();
-    let facts = Facts {
-        info: api::NodeInfo {
-            host: sensor::host_name(&config.root).unwrap_or_else(|| "unknown".to_owned()),
-            version: env!("CARGO_PKG_VERSION").to_owned(),
-            started: wall,
-            step_seconds: config.step.as_secs_f64(),
-            model: config.model.to_string(),
-        },
-        absent: absent.map(|one| api::Absent { signal: one.signal.to_owned(), reason: one.reason.clone() }).collect(),
-        patience: patience(config),
-        select: config.select.clone(),
-        began: monotonic,
-    };
-    let hub = Arc::new(Hub::new(facts, Arc::clone(&clock), engine, store));
-    Ok((hub, Schedule::start(config.step, monotonic, wall, last_label)))
+    pub(crate) engine: Arc<Mutex<Engine>>,
+    schedule: Schedule,
+    store: Store,
+    writing: store::Running,
+}
+
+impl Base {
+    pub(crate) fn open(
+        config: &Config,
+        feeds: &[FeedPlan],
+        host: &Host,
+        clock: Arc<dyn Clock>,
+    ) -> Result<Self, StartError> {
+        let opened = Opened::open(config.data_dir.as_deref(), config.retention)?;
+        let Restored { engine, last_label, changed } = restore(&opened, config, feeds)?;
+        let (store, writing) = opened.run()?;
+        store.put(changed);
+        let (monotonic, wall) = (clock.monotonic(), clock.wall());
+        let absent = host.absent().iter();
+        let facts = Facts {
+            info: api::NodeInfo {
+                host: sensor::host_name(&config.root).unwrap_or_else(|| "unknown".to_owned()),
+                version: env!("CARGO_PKG_VERSION").to_owned(),
+                started: wall,
+                step_seconds: config.step.as_secs_f64(),
+                model: config.model.to_string(),
+            },
+            absent: absent
+                .map(|one| api::Absent { signal: one.signal.to_owned(), reason: one.reason.clone() })
+                .collect(),
+            patience: patience(config),
+            select: config.select.clone(),
+            began: monotonic,
+        };
+        let schedule = Schedule::start(config.step, monotonic, wall, last_label);
+        Ok(Self { facts, clock, engine: Arc::new(Mutex::new(engine)), schedule, store, writing })
+    }
+
+    /// What streams that go out have to know.
+    fn home(&self) -> Home {
+        let engine = self.engine.lock().unwrap_or_else(PoisonError::into_inner);
+        Home {
+            host: self.facts.info.host.clone(),
+            model: self.facts.info.model.clone(),
+            step: engine.sensor_plan().step,
+            engine: Arc::clone(&self.engine),
+            clock: Arc::clone(&self.clock),
+        }
+    }
+
+    /// The hub that tells `listeners`, when to sample the host, and what writes the store.
+    pub(crate) fn hub(self, listeners: Listeners) -> (Arc<Hub>, Schedule, store::Running) {
+        let hub = Hub::new(self.facts, self.clock, self.engine, self.store, listeners);
+        (Arc::new(hub), self.schedule, self.writing)
+    }
 }
 
 /// As long as there is history of a series, it is worth being listed.

@@ -3,7 +3,8 @@
 //! An outlet is a mirror with an inlet that the sampler's tick goes into. The sampler never waits: what an inlet has no room for is
 //! dropped and counted, as is what a slow reader does not take. Forecasts are made on the outlet's own thread.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use clock::Clock;
@@ -16,6 +17,7 @@ use units::Timestamp;
 
 use crate::engine::Engine;
 use crate::engine::plan::to_steps;
+use crate::error::StartError;
 use crate::hub::Oracle;
 use crate::schedule::whole_steps;
 
@@ -67,13 +69,22 @@ pub(crate) struct Home {
     pub(crate) clock: Arc<dyn Clock>,
 }
 
+/// The streams that go out. When it is dropped, readers take what is there for them, and the streams end.
+#[derive(Default)]
+pub(crate) struct Outlets(Vec<Arc<Outlet>>);
+
 /// A stream that goes out.
 pub(crate) struct Outlet {
     name: String,
+    running: Running<Publisher>,
+    sending: Mutex<Sending>,
+}
+
+/// The tick's end of a stream.
+struct Sending {
     select: Selection,
     head: Description,
     inlet: Inlet,
-    running: Running<Publisher>,
     /// What readers were told that the values are of.
     described: Vec<Arc<str>>,
     /// The label of the first tick, from which numbers count.
@@ -90,6 +101,33 @@ struct Dropped {
     by_inlet: u64,
     n_seen: u64,
     last: Option<Timestamp>,
+}
+
+impl Outlets {
+    /// # Errors
+    /// [`StartError`] when an endpoint cannot be had, or two streams have the same name.
+    pub(crate) fn start(settings: Vec<OutletSettings>, home: &Home) -> Result<Self, StartError> {
+        let mut names = BTreeSet::new();
+        if let Some(twice) = settings.iter().find(|outlet| !names.insert(&outlet.name)) {
+            return Err(StartError::StreamTwice { stream: twice.name.clone() });
+        }
+        let mut outlets = Self::default();
+        for settings in settings {
+            outlets.0.push(Arc::new(Outlet::start(settings, home)?));
+        }
+        Ok(outlets)
+    }
+
+    pub(crate) fn listeners(&self) -> Vec<Weak<Outlet>> {
+        self.0.iter().map(Arc::downgrade).collect()
+    }
+}
+
+impl Drop for Outlets {
+    fn drop(&mut self) {
+        // One that somebody looks at right now ends when he has looked, and nobody waits for it.
+        self.0.drain(..).filter_map(Arc::into_inner).for_each(Outlet::stop);
+    }
 }
 
 impl Outlet {
@@ -124,18 +162,17 @@ impl Outlet {
         for endpoint in settings.endpoints {
             mirror.add(endpoint);
         }
-        Ok(Self {
-            name: settings.name,
+        let sending = Sending {
             select: settings.select,
             head,
             inlet,
-            running: mirror.start()?,
             described: Vec::new(),
             began: None,
             step: home.step,
             n_left_out: 0,
             dropped: Dropped::default(),
-        })
+        };
+        Ok(Self { name: settings.name, running: mirror.start()?, sending: Mutex::new(sending) })
     }
 
     pub(crate) fn name(&self) -> &str {
@@ -143,7 +180,71 @@ impl Outlet {
     }
 
     /// Sends a tick of the host, and before it a description where the signals are others than last time. `unit` gives a signal's.
-    pub(crate) fn take(&mut self, label: Timestamp, values: &[(Arc<str>, f64)], unit: impl Fn(&str) -> String) {
+    pub(crate) fn take(&self, label: Timestamp, values: &[(Arc<str>, f64)], unit: impl Fn(&str) -> String) {
+        let mut sending = self.sending();
+        sending.take(label, values, unit);
+        let n_dropped = sending.dropped.by_inlet + self.n_dropped_on_the_way();
+        if n_dropped > sending.dropped.n_seen {
+            (sending.dropped.n_seen, sending.dropped.last) = (n_dropped, Some(label));
+        }
+    }
+
+    /// Messages that the outlet's thread had no room for.
+    pub(crate) fn n_dropped_by_inlet(&self) -> u64 {
+        self.sending().dropped.by_inlet
+    }
+
+    /// What happened at each endpoint.
+    pub(crate) fn status(&self) -> Vec<EndpointStatus> {
+        // The first one is the inlet.
+        self.running.status().split_off(1)
+    }
+
+    fn n_dropped_on_the_way(&self) -> u64 {
+        self.status().iter().map(|status| status.counted.n_dropped).sum()
+    }
+
+    /// What a person should look at, as of the tick labelled `now`.
+    pub(crate) fn problems(&self, now: Timestamp) -> Vec<String> {
+        let name = &self.name;
+        let mut problems = Vec::new();
+        let (n_left_out, n_dropped, last_dropped) = {
+            let sending = self.sending();
+            (sending.n_left_out, sending.dropped.n_seen, sending.dropped.last)
+        };
+        if n_left_out > 0 {
+            problems.push(format!("stream {name}: {n_left_out} signals do not fit into its description"));
+        }
+        for EndpointStatus { endpoint, counted, .. } in self.status() {
+            let is_target = endpoint.parse::<Endpoint>().is_ok_and(|endpoint| endpoint.role == Role::Target);
+            if is_target && counted.n_connected == 0 {
+                let reason = counted.last_error.map(|reason| format!(": {reason}")).unwrap_or_default();
+                problems.push(format!("stream {name}: {endpoint} is not connected{reason}"));
+            }
+        }
+        if last_dropped.is_some_and(|last| now.saturating_since(last) < SLOW_FOR) {
+            problems.push(format!(
+                "stream {name}: a reader is too slow, or there is none; {n_dropped} messages were dropped so far"
+            ));
+        }
+        if self.running.is_finished() {
+            problems.push(format!("stream {name} has ended by itself"));
+        }
+        problems
+    }
+
+    /// Lets readers take what is there for them, and ends.
+    fn stop(self) {
+        self.running.stop();
+    }
+
+    fn sending(&self) -> MutexGuard<'_, Sending> {
+        self.sending.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Sending {
+    fn take(&mut self, label: Timestamp, values: &[(Arc<str>, f64)], unit: impl Fn(&str) -> String) {
         let began = *self.began.get_or_insert(label);
         let chosen = || values.iter().filter(|(id, _)| self.select.takes(id));
         let is_described = chosen().count() == self.described.len() + self.n_left_out
@@ -158,10 +259,6 @@ impl Outlet {
         let values = values.take(self.described.len()).collect();
         let number = whole_steps(label.saturating_since(began), self.step);
         self.send(Message::Measurement(Measurement { number, time: label, values }));
-        let n_dropped = self.n_dropped();
-        if n_dropped > self.dropped.n_seen {
-            (self.dropped.n_seen, self.dropped.last) = (n_dropped, Some(label));
-        }
     }
 
     /// Says whether readers will be told.
@@ -190,52 +287,6 @@ impl Outlet {
         let sent = self.inlet.send(message);
         self.dropped.by_inlet += u64::from(sent.is_err());
         sent.is_ok()
-    }
-
-    /// Messages that the outlet's thread had no room for.
-    pub(crate) fn n_dropped_by_inlet(&self) -> u64 {
-        self.dropped.by_inlet
-    }
-
-    /// What happened at each endpoint.
-    pub(crate) fn status(&self) -> Vec<EndpointStatus> {
-        // The first one is the inlet.
-        self.running.status().split_off(1)
-    }
-
-    fn n_dropped(&self) -> u64 {
-        self.dropped.by_inlet + self.status().iter().map(|status| status.counted.n_dropped).sum::<u64>()
-    }
-
-    /// What a person should look at, as of the tick labelled `now`.
-    pub(crate) fn problems(&self, now: Timestamp) -> Vec<String> {
-        let name = &self.name;
-        let mut problems = Vec::new();
-        if self.n_left_out > 0 {
-            problems.push(format!("stream {name}: {} signals do not fit into its description", self.n_left_out));
-        }
-        for EndpointStatus { endpoint, counted, .. } in self.status() {
-            let is_target = endpoint.parse::<Endpoint>().is_ok_and(|endpoint| endpoint.role == Role::Target);
-            if is_target && counted.n_connected == 0 {
-                let reason = counted.last_error.map(|reason| format!(": {reason}")).unwrap_or_default();
-                problems.push(format!("stream {name}: {endpoint} is not connected{reason}"));
-            }
-        }
-        if self.dropped.last.is_some_and(|last| now.saturating_since(last) < SLOW_FOR) {
-            let n = self.dropped.n_seen;
-            problems.push(format!(
-                "stream {name}: a reader is too slow, or there is none; {n} messages were dropped so far"
-            ));
-        }
-        if self.running.is_finished() {
-            problems.push(format!("stream {name} has ended by itself"));
-        }
-        problems
-    }
-
-    /// Lets readers take what is there for them, and ends.
-    pub(crate) fn stop(self) {
-        self.running.stop();
     }
 }
 

@@ -8,8 +8,8 @@ mod outlet;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::{self, JoinHandle};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::thread;
 use std::time::Duration;
 
 use remote_write::{Place, Settings, Writer};
@@ -20,6 +20,7 @@ use self::outlet::Outlet;
 use crate::error::StartError;
 use crate::hub::health::grouped;
 use crate::hub::{GAUGE_HORIZONS, Hub, RemoteCounters, Tick};
+use crate::thread::Thread;
 
 /// The longest horizon that is written, and the longest time between two forecasts.
 const HORIZON_MAX: Duration = Duration::from_secs(86_400);
@@ -51,7 +52,6 @@ pub(crate) struct Remote {
     writer: Writer,
     /// Why the buffer cannot be written, while that is so.
     problem: Mutex<Option<String>>,
-    thread: Mutex<Option<JoinHandle<()>>>,
 }
 
 impl RemoteWrite {
@@ -113,37 +113,52 @@ pub(crate) fn check(remotes: &[RemoteWrite]) -> Result<(), StartError> {
     Ok(())
 }
 
-/// Opens the buffers, and begins to write what the hub is told from here on. The folder of the store has to be locked.
-pub(crate) fn start(remotes: &[RemoteWrite], data_dir: Option<&Path>, hub: &Arc<Hub>) -> Result<Running, StartError> {
-    let mut running = Running::default();
-    for wanted in remotes {
-        let failed = |source| StartError::RemoteWrite { name: wanted.name.clone(), source: Box::new(source) };
-        let remote = Arc::new(Remote {
-            name: wanted.name.as_str().into(),
-            outlet: Outlet::default(),
-            writer: Writer::start(&wanted.settings, &wanted.place(data_dir)).map_err(failed)?,
-            problem: Mutex::default(),
-            thread: Mutex::default(),
-        });
-        let mut collector = Collector::new(wanted, Arc::clone(&remote), Arc::clone(hub));
-        let thread = thread::Builder::new().name("remote".to_owned()).spawn(move || collector.run());
-        *remote.thread.lock().unwrap_or_else(PoisonError::into_inner) = Some(thread.map_err(StartError::NoThread)?);
-        running.0.push(remote);
-    }
-    hub.write_to(running.0.clone());
-    Ok(running)
-}
-
-/// The servers that are written to, until it is dropped: then what is there is written into the buffers, what a few seconds allow is
+/// The servers that are written to. When it is dropped, what is there is written into the buffers, what a few seconds allow is
 /// sent, and the threads end.
 #[derive(Debug, Default)]
-pub(crate) struct Running(Vec<Arc<Remote>>);
+pub(crate) struct Remotes {
+    remotes: Vec<Arc<Remote>>,
+    collectors: Vec<Thread>,
+}
 
-impl Drop for Running {
+impl Remotes {
+    /// Opens the buffers. The folder of the store has to be locked.
+    pub(crate) fn open(wanted: &[RemoteWrite], data_dir: Option<&Path>) -> Result<Self, StartError> {
+        let mut opened = Self::default();
+        for one in wanted {
+            let failed = |source| StartError::RemoteWrite { name: one.name.clone(), source: Box::new(source) };
+            opened.remotes.push(Arc::new(Remote {
+                name: one.name.as_str().into(),
+                outlet: Outlet::default(),
+                writer: Writer::start(&one.settings, &one.place(data_dir)).map_err(failed)?,
+                problem: Mutex::default(),
+            }));
+        }
+        Ok(opened)
+    }
+
+    pub(crate) fn listeners(&self) -> Vec<Weak<Remote>> {
+        self.remotes.iter().map(Arc::downgrade).collect()
+    }
+
+    /// Begins to collect what the hub tells those that were opened for `wanted`.
+    pub(crate) fn collect(&mut self, wanted: &[RemoteWrite], hub: &Arc<Hub>) -> Result<(), StartError> {
+        for (wanted, remote) in wanted.iter().zip(&self.remotes) {
+            let mut collector = Collector::new(wanted, Arc::clone(remote), Arc::clone(hub));
+            let thread = Thread::start("remote", move || collector.run()).map_err(StartError::NoThread)?;
+            self.collectors.push(thread);
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Remotes {
     fn drop(&mut self) {
+        self.remotes.iter().for_each(|remote| remote.outlet.stop());
+        self.collectors.clear();
         thread::scope(|scope| {
-            for remote in &self.0 {
-                scope.spawn(|| remote.stop());
+            for remote in &self.remotes {
+                scope.spawn(|| remote.writer.stop());
             }
         });
     }
@@ -167,15 +182,6 @@ impl Remote {
             format!("remote write {}: {problem}; {} samples wait", self.name, grouped(status.n_pending))
         });
         buffer.map(|problem| format!("remote write {}: {problem}", self.name)).into_iter().chain(sending).collect()
-    }
-
-    fn stop(&self) {
-        self.outlet.stop();
-        let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
-        if thread.is_some_and(|thread| thread.join().is_err()) {
-            tracing::error!("the thread that collects for remote write panicked");
-        }
-        self.writer.stop();
     }
 
     fn note(&self, problem: Option<String>) {

@@ -2,7 +2,6 @@
 
 use std::io;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
-use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use clock::Clock;
@@ -13,6 +12,7 @@ use crate::engine::FeedPlan;
 use crate::hub::Hub;
 use crate::hub::health::Beat;
 use crate::schedule::{Due, Schedule, Wake};
+use crate::thread::Thread;
 
 /// Reads a source when that is due.
 pub(crate) struct Sampler {
@@ -99,11 +99,15 @@ impl Sampler {
     }
 }
 
-/// The thread that a sampler runs on. Ends when it is dropped.
+/// The threads of the samplers. When it is dropped, all of them end, side by side.
+#[derive(Debug, Default)]
+pub(crate) struct Running(Vec<Pace>);
+
+/// The thread that a sampler runs on.
 #[derive(Debug)]
-pub(crate) struct Pace {
+struct Pace {
     stop: Arc<Stop>,
-    thread: Option<JoinHandle<()>>,
+    _thread: Thread,
 }
 
 #[derive(Debug, Default)]
@@ -112,33 +116,34 @@ struct Stop {
     changed: Condvar,
 }
 
-impl Pace {
-    pub(crate) fn start(mut sampler: Sampler) -> io::Result<Self> {
+/// Starts a thread for each sampler.
+///
+/// # Errors
+/// When the system has no thread to give; those that were started have ended then.
+pub(crate) fn start(samplers: Vec<Sampler>) -> io::Result<Running> {
+    let mut running = Running::default();
+    for mut sampler in samplers {
         let stop = Arc::new(Stop::default());
         let asked = Arc::clone(&stop);
         let name = if sampler.feed.is_some() { "feed" } else { "sampler" };
-        let thread =
-            thread::Builder::new().name(name.to_owned()).spawn(move || while !asked.wait(sampler.poll()) {})?;
-        Ok(Self { stop, thread: Some(thread) })
+        let thread = Thread::start(name, move || while !asked.wait(sampler.poll()) {})?;
+        running.0.push(Pace { stop, _thread: thread });
     }
-
-    /// Asks the thread to end and does not wait, so that many can end side by side.
-    pub(crate) fn ask_to_stop(&self) {
-        *self.stop.is_asked.lock().unwrap_or_else(PoisonError::into_inner) = true;
-        self.stop.changed.notify_all();
-    }
+    Ok(running)
 }
 
-impl Drop for Pace {
+impl Drop for Running {
     fn drop(&mut self) {
-        self.ask_to_stop();
-        if self.thread.take().is_some_and(|thread| thread.join().is_err()) {
-            tracing::error!("the sampler's thread panicked");
-        }
+        self.0.iter().for_each(|pace| pace.stop.ask());
     }
 }
 
 impl Stop {
+    fn ask(&self) {
+        *self.is_asked.lock().unwrap_or_else(PoisonError::into_inner) = true;
+        self.changed.notify_all();
+    }
+
     /// Waits for `span`, or until it is asked for. Says whether it is.
     fn wait(&self, span: Duration) -> bool {
         let is_asked = self.is_asked.lock().unwrap_or_else(PoisonError::into_inner);

@@ -10,7 +10,6 @@ mod write;
 
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::thread::JoinHandle;
 use std::time::Duration;
 
 use rusqlite::Connection;
@@ -22,6 +21,7 @@ pub use self::schema::StoreError;
 use self::age::Ageing;
 use self::inbox::{Inbox, Work};
 use self::schema::{Place, message};
+use crate::thread::Thread;
 
 /// The length of the stretches that old samples are thinned to.
 pub(crate) const MINUTE: Duration = Duration::from_secs(60);
@@ -48,10 +48,16 @@ pub(crate) fn minute_of(time: Timestamp) -> Timestamp {
 pub(crate) struct Store {
     inbox: Arc<Inbox>,
     reader: Mutex<Connection>,
-    thread: Mutex<Option<JoinHandle<()>>>,
     #[cfg(test)]
     pages_max: Arc<std::sync::atomic::AtomicU32>,
-    /// Last, so that the lock is let go after the connections are closed.
+}
+
+/// The thread that writes the store. When it is dropped, it writes what waits, if that can be written, and ends.
+#[derive(Debug)]
+pub(crate) struct Running {
+    inbox: Arc<Inbox>,
+    _thread: Thread,
+    /// Last, so that the lock is let go after the thread's connection is closed.
     _place: Place,
 }
 
@@ -87,7 +93,7 @@ impl Opened {
     ///
     /// # Errors
     /// When the file cannot be opened once more, or no thread can be made.
-    pub(crate) fn run(self) -> Result<Store, StoreError> {
+    pub(crate) fn run(self) -> Result<(Store, Running), StoreError> {
         let reader = self.place.reader()?;
         let inbox = Arc::new(Inbox::default());
         let mut writer = Writer {
@@ -99,16 +105,15 @@ impl Opened {
         };
         #[cfg(test)]
         let pages_max = Arc::clone(&writer.pages_max);
-        let thread = std::thread::Builder::new().name("store".to_owned()).spawn(move || writer.run());
-        let thread = thread.map_err(|source| self.place.no_thread(source))?;
-        Ok(Store {
+        let thread = Thread::start("store", move || writer.run()).map_err(|source| self.place.no_thread(source))?;
+        let running = Running { inbox: Arc::clone(&inbox), _thread: thread, _place: self.place };
+        let store = Store {
             inbox,
             reader: Mutex::new(reader),
-            thread: Mutex::new(Some(thread)),
             #[cfg(test)]
             pages_max,
-            _place: self.place,
-        })
+        };
+        Ok((store, running))
     }
 }
 
@@ -144,20 +149,11 @@ impl Store {
         let reader: MutexGuard<'_, Connection> = self.reader.lock().unwrap_or_else(PoisonError::into_inner);
         ask(&reader).map_err(|error| message(&error))
     }
-
-    /// Writes what waits, if it can be written, and ends the thread.
-    pub(crate) fn close(&self) {
-        self.inbox.stop();
-        let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
-        if thread.is_some_and(|thread| thread.join().is_err()) {
-            tracing::error!("the store's thread panicked");
-        }
-    }
 }
 
-impl Drop for Store {
+impl Drop for Running {
     fn drop(&mut self) {
-        self.close();
+        self.inbox.stop();
     }
 }
 

@@ -75,6 +75,14 @@ fn a_breach_says_what_would_be_right() {
 }
 
 #[test]
+fn what_one_low_package_may_name_no_other_may() {
+    for (name, n_breaches) in [("secret", 0), ("statistics", 1)] {
+        let found = breaches_of(&[using(package(name, 1), "rustix", Kind::Normal)]);
+        assert_eq!(found.len(), n_breaches, "{found:?}");
+    }
+}
+
+#[test]
 fn every_package_in_crates_and_apps_says_its_floor() {
     let without = Package { floor: None, ..package("attic", 0) };
     assert_eq!(breaches_of(std::slice::from_ref(&without)), [Breach::NoFloor { package: "attic".into() }]);

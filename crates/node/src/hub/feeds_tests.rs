@@ -9,12 +9,13 @@ use sensor::Host;
 use signal::{Family, History, Kind, Range, Readings, Signal, Source, Unit};
 use units::{Confidence, Timestamp};
 
-use super::{Hub, TimeRange};
+use super::{Hub, Listeners, TimeRange};
 use crate::config::Config;
 use crate::feed::Feed;
-use crate::node::assemble;
+use crate::node::Base;
 use crate::sampler::Sampler;
 use crate::schedule::Schedule;
+use crate::store;
 
 const STEP: Duration = Duration::from_secs(10);
 const ID: &str = "gpu_busy{gpu=\"0\"}";
@@ -79,6 +80,7 @@ struct World {
     hub: Arc<Hub>,
     sampler: Option<Sampler>,
     exporter: Exporter,
+    writing: store::Running,
 }
 
 impl World {
@@ -97,10 +99,11 @@ impl World {
         let feed = Feed { name: "gpus".to_owned(), step: STEP, source: Box::new(exporter.clone()) };
         let plan = has_feed.then(|| feed.plan(&config.model));
         let host = Host::open(root.path()).unwrap();
-        let (hub, _) = assemble(&config, plan.as_slice(), &host, clock.clone()).unwrap();
+        let base = Base::open(&config, plan.as_slice(), &host, clock.clone()).unwrap();
+        let (hub, _, writing) = base.hub(Listeners::default());
         let schedule = Schedule::start(STEP, clock.monotonic(), clock.wall(), hub.last_label_of_feed("gpus"));
         let sampler = plan.map(|plan| Sampler::new(clock.clone(), schedule, feed.source, Some(plan), Arc::clone(&hub)));
-        World { clock, hub, sampler, exporter }
+        World { clock, hub, sampler, exporter, writing }
     }
 
     fn tick(&mut self) {
@@ -163,7 +166,6 @@ fn a_feed_goes_on_where_it_was_after_a_restart() {
     let mut world = World::start(directory.path(), at(1_800_000_000), true);
     world.ticks(3);
     let (before, now) = (world.hub.list(), world.clock.wall() + STEP);
-    world.hub.close();
     drop(world);
     let mut world = World::start(directory.path(), now, true);
     let after = world.hub.list();
@@ -182,11 +184,9 @@ fn a_feed_that_is_no_longer_read_is_not_listed_and_its_samples_stay() {
     let mut world = World::start(directory.path(), at(1_800_000_000), true);
     world.ticks(3);
     let now = world.clock.wall();
-    world.hub.close();
     drop(world);
     let world = World::start(directory.path(), now, false);
     assert!(world.hub.list().is_empty());
-    world.hub.close();
     drop(world);
     let world = World::start(directory.path(), now, true);
     assert_eq!(world.values(), [Some(1.0), Some(2.0), Some(3.0)]);
@@ -205,7 +205,6 @@ fn the_past_of_a_feed_is_replayed_and_stored_before_its_first_tick() {
     world.tick();
     assert_eq!(world.values()[..4], past);
     let now = world.clock.wall();
-    world.hub.close();
     drop(world);
     let world = World::start(directory.path(), now, true);
     assert_eq!(world.values()[..4], past, "read from the store");
@@ -216,14 +215,13 @@ fn what_was_measured_counts_and_the_hole_that_a_restart_left_is_filled() {
     let directory = tempfile::tempdir().unwrap();
     let mut world = World::start(directory.path(), at(1_800_000_010), true);
     world.ticks(3);
-    world.hub.close();
     drop(world);
     let mut world = World::start(directory.path(), at(1_800_000_060), true);
     world.exporter.knows(at(1_800_000_000), &[50.0; 20]);
     world.tick();
     let expected = [50.0, 1.0, 2.0, 3.0, 50.0, 50.0, 1.0].map(Some);
     assert_eq!(world.values()[..7], expected);
-    world.hub.close();
+    drop(world.writing);
     let read = |store: &rusqlite::Connection| store.query_row("SELECT count(*) FROM sample", [], |row| row.get(0));
     assert_eq!(world.hub.store.read(read), Ok(7));
 }

@@ -103,8 +103,7 @@ impl Hub {
         for (name, pulse) in self.pulses_of_feeds().iter() {
             problems.extend(pulse.sensor_problem.as_ref().map(|problem| format!("{name}: {problem}")));
         }
-        problems.extend(self.remotes().iter().flat_map(|remote| remote.problems()));
-        problems.extend(self.problems_of_streams());
+        problems.extend(self.problems_of_listeners());
         api::Health {
             status: if problems.is_empty() { api::Status::Ok } else { api::Status::Degraded },
             problems,

@@ -9,11 +9,13 @@ use clock::Clock;
 use tempfile::TempDir;
 use units::{Confidence, Timestamp};
 
-use super::{GAUGE_HORIZONS, Hub, QueryError, TimeRange};
+use super::{GAUGE_HORIZONS, Hub, Listeners, QueryError, TimeRange};
 use crate::api::{self, PushedSample};
 use crate::config::Config;
-use crate::node::assemble;
+use crate::fitter::Fitter;
+use crate::node::Base;
 use crate::sampler::Sampler;
+use crate::store;
 
 const SECOND: Duration = Duration::from_secs(1);
 const LOAD: &str = "load.1m";
@@ -30,6 +32,9 @@ struct World {
     hub: Arc<Hub>,
     sampler: Sampler,
     n_ticks: u32,
+    /// Where fits are made, if not right after their tick.
+    fitter: Option<Fitter>,
+    writing: store::Running,
 }
 
 impl World {
@@ -38,6 +43,10 @@ impl World {
     }
 
     fn start_with(model: &str, data_dir: Option<&Path>) -> Self {
+        Self::start_fitting(model, data_dir, false)
+    }
+
+    fn start_fitting(model: &str, data_dir: Option<&Path>, is_beside: bool) -> Self {
         let root = tempfile::tempdir().unwrap();
         fs::create_dir(root.path().join("proc")).unwrap();
         let config = Config {
@@ -48,8 +57,18 @@ impl World {
         };
         let clock = Arc::new(clock::Manual::at(at(1_800_000_000)));
         set_load(root.path(), 0);
-        let (hub, sampler) = begin(&config, &clock);
-        Self { root, config, clock, hub, sampler, n_ticks: 0 }
+        Self::begin(root, config, clock, is_beside, 0)
+    }
+
+    fn begin(root: TempDir, config: Config, clock: Arc<clock::Manual>, is_beside: bool, n_ticks: u32) -> Self {
+        let host = sensor::Host::open(&config.root).unwrap();
+        let ticking: Arc<dyn Clock> = clock.clone();
+        let base = Base::open(&config, &[], &host, Arc::clone(&ticking)).unwrap();
+        let fitter = is_beside.then(|| Fitter::start(Arc::clone(&base.engine)).unwrap());
+        let fits = fitter.as_ref().map(Fitter::queue);
+        let (hub, schedule, writing) = base.hub(Listeners { fits, ..Listeners::default() });
+        let sampler = Sampler::new(ticking, schedule, Box::new(host), None, Arc::clone(&hub));
+        Self { root, config, clock, hub, sampler, n_ticks, fitter, writing }
     }
 
     /// The next tick, with a load that varies but is the same on every run.
@@ -70,10 +89,10 @@ impl World {
 
     /// Ends the node, flushed or not, and starts one on the same directory.
     fn restart(self) -> Self {
-        let Self { root, config, clock, hub, sampler, n_ticks } = self;
-        drop((hub, sampler));
-        let (hub, sampler) = begin(&config, &clock);
-        Self { root, config, clock, hub, sampler, n_ticks }
+        let Self { root, config, clock, hub, sampler, n_ticks, fitter, writing } = self;
+        let is_beside = fitter.is_some();
+        drop((hub, sampler, fitter, writing));
+        Self::begin(root, config, clock, is_beside, n_ticks)
     }
 
     fn forecast(&self, id: &str) -> api::Forecast {
@@ -96,13 +115,6 @@ impl World {
         let (id, step) = (id.to_owned(), step.to_owned());
         self.hub.create(api::NewSeries { id, unit: None, sentence: None, step, model: None })
     }
-}
-
-fn begin(config: &Config, clock: &Arc<clock::Manual>) -> (Arc<Hub>, Sampler) {
-    let host = sensor::Host::open(&config.root).unwrap();
-    let clock: Arc<dyn Clock> = clock.clone();
-    let (hub, schedule) = assemble(config, &[], &host, Arc::clone(&clock)).unwrap();
-    (Arc::clone(&hub), Sampler::new(clock, schedule, Box::new(host), None, hub))
 }
 
 fn set_load(root: &Path, tick: u32) {
@@ -173,19 +185,35 @@ fn auto_speaks_at_once_and_says_who_speaks() {
 
 #[test]
 fn fits_on_their_thread_come_to_the_same_as_right_away() {
-    let (mut beside, mut at_once) = (World::start_with("AUTO", None), World::start_with("AUTO", None));
-    for world in [&mut beside, &mut at_once] {
-        world.ticks(100);
+    let (mut beside, mut at_once) = (World::start_fitting("AUTO", None, true), World::start_with("AUTO", None));
+    for _ in 0..101 {
+        beside.tick();
+        at_once.tick();
+        beside.fitter.as_ref().unwrap().settle();
     }
-    beside.hub.start_fitter().unwrap();
-    for world in [&mut beside, &mut at_once] {
-        world.ticks(1);
-    }
-    // Ends the thread when it has done what was due.
-    beside.hub.close();
     let n_fits = |world: &World| world.hub.detail(LOAD).unwrap().fitted.map(|fitted| fitted.n_refits);
     assert_eq!(beside.forecast(LOAD), at_once.forecast(LOAD));
     assert_eq!(n_fits(&beside), n_fits(&at_once));
+}
+
+#[test]
+fn fits_that_wait_are_made_before_their_thread_ends_and_later_ones_are_given_back() {
+    let mut world = World::start_fitting("AUTO", None, true);
+    world.ticks(100);
+    drop(world.fitter.take());
+    let fitted = world.hub.detail(LOAD).unwrap().fitted;
+    assert!(fitted.is_some(), "what was handed in was not made");
+    world.ticks(200);
+    assert_eq!(world.hub.detail(LOAD).unwrap().series.n_samples, 300, "a tick was held up");
+}
+
+#[test]
+fn a_hub_is_gone_with_those_who_hold_it() {
+    let world = World::start_fitting("AUTO", None, true);
+    let World { hub, sampler, .. } = world;
+    let hub_held = Arc::downgrade(&hub);
+    drop((hub, sampler));
+    assert!(hub_held.upgrade().is_none(), "something that the hub holds, holds the hub");
 }
 
 #[test]

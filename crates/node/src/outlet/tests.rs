@@ -44,7 +44,7 @@ fn unit(_: &str) -> String {
 fn a_reader_is_told_what_the_values_are_whenever_that_changes() {
     let folder = tempfile::tempdir().unwrap();
     let place = format!("unix:{}", folder.path().join("stream").display());
-    let mut outlet = outlet(&format!("connect:{place}"), &["load.*"]);
+    let outlet = outlet(&format!("connect:{place}"), &["load.*"]);
     let endpoint = format!("source:{place}").parse().unwrap();
     let mut reader = Reader::open(&endpoint, &Security::default()).unwrap();
     wait_until("the reader is there", PATIENCE, || (outlet.status()[0].counted.n_connected > 0).then_some(()));
@@ -69,7 +69,7 @@ fn a_reader_is_told_what_the_values_are_whenever_that_changes() {
 fn what_nobody_takes_is_dropped_and_told_and_the_tick_goes_on() {
     let folder = tempfile::tempdir().unwrap();
     let place = folder.path().join("nobody").display().to_string();
-    let mut outlet = outlet(&format!("target:unix:{place}?backlog=4KiB"), &[]);
+    let outlet = outlet(&format!("target:unix:{place}?backlog=4KiB"), &[]);
     let mut tick = 0;
     let problems = wait_until("drops are a problem", PATIENCE, || {
         outlet.take(at(tick), &values(&[("load.1m", 1.0)]), unit);

@@ -10,7 +10,7 @@ use std::time::Duration;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 const APPLICATION_ID: i64 = 0x4654_5350;
-const VERSION: i64 = 2;
+pub(super) const VERSION: i64 = 2;
 const FILE_NAME: &str = "foretop.db";
 const LOCK_NAME: &str = "foretop.lock";
 
@@ -241,6 +241,7 @@ fn prepare(connection: &mut Connection) -> rusqlite::Result<()> {
         return transaction.commit();
     }
     if connection.pragma_query_value(None, "user_version", |row| row.get::<_, i64>(0))? == 1 {
+        tracing::info!(from = 1, to = VERSION, "the store is brought up to date; earlier programs cannot open it then");
         let transaction = connection.transaction()?;
         transaction.execute_batch(FROM_1_TO_2)?;
         transaction.pragma_update(None, "user_version", VERSION)?;

@@ -103,3 +103,14 @@ async fn a_data_directory_that_cannot_be_made_is_named() {
     let error = refusal(config(&file.join("data"))).await;
     assert!(matches!(error, StartError::Store(StoreError::NotWritable { .. })), "{error:?}");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_node_that_is_dropped_lets_go_of_its_data_directory_and_has_written_what_waited() {
+    let directory = tempfile::tempdir().unwrap();
+    for _ in 0..2 {
+        let node = Node::start(config(directory.path()), Vec::new()).await.unwrap();
+        wait_until("a sample was taken", PATIENCE, || (n_samples(directory.path()) > 0).then_some(()));
+        drop(node);
+    }
+    assert!(n_samples(directory.path()) > 0);
+}
