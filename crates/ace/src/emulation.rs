@@ -12,8 +12,8 @@ use mpi_run::turn;
 use statistics::median;
 use units::Rank;
 
+use crate::cycle_forecast::CycleForecast;
 use crate::exchange::Exchange;
-use crate::forecaster::Forecaster;
 use crate::meter::{Looks, Meter};
 use crate::record::Prediction;
 
@@ -71,7 +71,7 @@ pub(crate) fn emulate(
     exchange: &mut Exchange<'_>,
     clock: &Stopwatch,
     orders: &Orders,
-    forecaster: &mut Forecaster,
+    forecaster: &mut CycleForecast,
     tell: &mut dyn FnMut(u64),
 ) -> Run {
     let n_block = n_block_cycles(orders.n_cycles);

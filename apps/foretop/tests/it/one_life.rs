@@ -163,7 +163,7 @@ fn the_pool_forecasts_as_the_library_does_and_so_does_who_takes_over() {
 fn the_study_and_ace_forecast_as_the_library_does() {
     let spec = MODEL.parse().unwrap();
     let mut study = study_life(&spec, "cpu.availability");
-    let mut ace = ace::Forecaster::new(&spec, 1.0);
+    let mut ace = ace::CycleForecast::new(&spec, 1.0);
     for (t, sample) in trace().into_iter().enumerate() {
         study.step(sample);
         ace.learn(&[sample]);

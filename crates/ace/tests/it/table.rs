@@ -13,7 +13,9 @@ fn check_text(outcome: &Outcome, expected: Expect) {
 
 #[test]
 fn a_run_has_predictions_and_what_became_of_them() {
-    check_text(&Made::default().outcome(&header(), &application()), expect![[r#"
+    check_text(
+        &Made::default().outcome(&header(), &application()),
+        expect![[r#"
         ACE under Open MPI v4.1.4, 2 ranks, seed 1
 
         application a1: ring, blocking, 64KiB a message, load 50 %, 2 ranks, 1000 cycles
@@ -25,14 +27,17 @@ fn a_run_has_predictions_and_what_became_of_them() {
           1     103 ms  101 ms  +1.62 %    102 ms  +0.62 %  +0.10 %  50.0 us     0.101     1.00  1.99 us
           (error: actual less predicted, of predicted; T_comp: median less calculated; T_comm and sync: medians; x bench: deviation by that in phase one)
           no anomalous cycles or pairs
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn a_sweep_has_a_row_for_each_application_of_a_cell() {
     let mut outcome = sweep(1, 1.0, 1);
     outcome.records.drain(2..outcome.records.len() - 2);
-    check_text(&outcome, expect![[r#"
+    check_text(
+        &outcome,
+        expect![[r#"
         ACE under Open MPI v4.1.4, 2 ranks, seed 1
 
         pattern       mode  size  load  apps  rep  name  predicted     run     error  go error  dev/mean  x bench
@@ -40,7 +45,8 @@ fn a_sweep_has_a_row_for_each_application_of_a_cell() {
         ring      blocking  1KiB  20 %     1    0    a1     1.00 s  978 ms   -2.20 %   -0.73 %     0.100     1.00
         alltoall         -  1MiB  80 %     2    0    a1     1.00 s  1.04 s   +4.23 %   +1.41 %     0.100     1.00
         alltoall         -  1MiB  80 %     2    0    a2     1.00 s  1.11 s  +10.87 %   +3.62 %     0.100     1.00
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
@@ -48,8 +54,11 @@ fn a_run_that_broke_off_says_so() {
     let mut outcome = Made::default().outcome(&header(), &application());
     outcome.records.truncate(1);
     outcome.is_truncated = true;
-    check_text(&outcome, expect![[r#"
+    check_text(
+        &outcome,
+        expect![[r#"
         ACE under Open MPI v4.1.4, 2 ranks, seed 1
         warning: the result breaks off in its last line: the run was ended before its time
-    "#]]);
+    "#]],
+    );
 }

@@ -30,7 +30,7 @@ const REMEMBER_EVERY: Duration = Duration::from_secs(10);
 /// fit of either costs about what one of AR(16) does.
 const BASELINE: (usize, usize) = (100, 600);
 
-/// What a forecaster does at one step besides stepping.
+/// What a series does at one step besides stepping.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Look {
     /// Forecast the short leads, to score them.
@@ -41,7 +41,7 @@ pub(crate) enum Look {
     Remembered,
 }
 
-/// The constants of a forecaster.
+/// The constants of the series of one model and step.
 #[derive(Clone, Debug)]
 pub(crate) struct Plan {
     /// The text of the model.

@@ -1,6 +1,6 @@
 //! One series in motion: its last samples, the model in use, and the score of what was said.
 //!
-//! Live samples, pushed samples and the replay at start all come through [`Forecaster::take`], and nothing in here
+//! Live samples, pushed samples and the replay at start all come through [`ScoredLive::take`], and nothing in here
 //! depends on anything but the labels and values that were taken. So a node that starts anew stands where it stood.
 
 use std::collections::VecDeque;
@@ -16,7 +16,7 @@ use crate::schedule::{times, whole_steps};
 
 /// One series in motion.
 #[derive(Clone, Debug)]
-pub(crate) struct Forecaster {
+pub(crate) struct ScoredLive {
     plan: Arc<Plan>,
     key: i64,
     range: Range,
@@ -76,7 +76,7 @@ pub(crate) struct Said {
     pub(crate) standard_error: f64,
 }
 
-impl Forecaster {
+impl ScoredLive {
     pub(crate) fn new(plan: Arc<Plan>, key: i64, range: Range) -> Self {
         let scores = std::array::from_fn(|_| Evaluator::with_window(&plan.leads, N_SCORED));
         let (min, max) = limits(range);
@@ -181,7 +181,7 @@ impl Forecaster {
         self.n_lost = self.live.n_lost();
     }
 
-    /// A fit that is due. It is to come back by [`Forecaster::install`], before the next step if it can: then the state
+    /// A fit that is due. It is to come back by [`ScoredLive::install`], before the next step if it can: then the state
     /// depends on nothing but the samples.
     pub(crate) fn take_task(&mut self) -> Option<Task> {
         self.live.take_task()

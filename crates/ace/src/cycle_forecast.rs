@@ -7,12 +7,12 @@ use predict::{Live, Policy, Spec};
 
 /// Learns the times of one rank's cycles.
 #[derive(Debug)]
-pub struct Forecaster {
+pub struct CycleForecast {
     benchmark_ns: f64,
     live: Live,
 }
 
-impl Forecaster {
+impl CycleForecast {
     /// One that believes the benchmark until it knows better.
     #[must_use]
     pub fn new(spec: &Spec, benchmark_ns: f64) -> Self {
@@ -41,7 +41,7 @@ mod tests {
 
     #[test]
     fn the_benchmark_is_believed_until_there_is_something_to_learn_from() {
-        let mut forecaster = Forecaster::new(&"BM(8)".parse().unwrap(), 100.0);
+        let mut forecaster = CycleForecast::new(&"BM(8)".parse().unwrap(), 100.0);
         assert_eq!(forecaster.total_ns(3), 300.0);
         forecaster.learn(&[900.0]);
         assert_eq!(forecaster.total_ns(3), 300.0);
@@ -51,7 +51,7 @@ mod tests {
 
     #[test]
     fn what_changes_is_followed() {
-        let mut forecaster = Forecaster::new(&"NWS".parse().unwrap(), 100.0);
+        let mut forecaster = CycleForecast::new(&"NWS".parse().unwrap(), 100.0);
         let spans = |level: f64| (0..64).map(|idx| level + f64::from(idx * 7919 % 13)).collect::<Vec<_>>();
         forecaster.learn(&spans(100.0));
         forecaster.learn(&spans(500.0));
@@ -61,7 +61,7 @@ mod tests {
 
     #[test]
     fn nothing_is_forecast_to_take_less_than_no_time() {
-        let mut forecaster = Forecaster::new(&"HOLT".parse().unwrap(), 100.0);
+        let mut forecaster = CycleForecast::new(&"HOLT".parse().unwrap(), 100.0);
         forecaster.learn(&(0..64).map(|idx| 1_000.0 - 15.0 * f64::from(idx) + f64::from(idx % 3)).collect::<Vec<_>>());
         assert!(forecaster.total_ns(1_000) >= 0.0);
     }
