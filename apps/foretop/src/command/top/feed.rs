@@ -69,7 +69,7 @@ impl<T: From<Update>> Feed<T> {
         let mut known = HashSet::new();
         let mut listed = self.list(&mut known)?;
         loop {
-            match events.next()? {
+            match events.next_event()? {
                 Event::Tick(tick) => {
                     let has_unknown = !tick.values.keys().all(|id| known.contains(id));
                     if has_unknown || listed.elapsed() >= LIST_EVERY {

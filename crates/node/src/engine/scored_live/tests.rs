@@ -6,7 +6,7 @@ use super::*;
 
 const SECOND: Duration = Duration::from_secs(1);
 
-fn live(spec: &str) -> ScoredLive {
+fn scored(spec: &str) -> ScoredLive {
     let plan = Plan::new(spec.parse().unwrap(), SECOND);
     ScoredLive::new(Arc::new(plan), 1, Range { min: Some(0.0), max: Some(1.0) })
 }
@@ -26,7 +26,7 @@ fn take(live: &mut ScoredLive, seconds: u64, sample: f64) {
 
 #[test]
 fn a_signal_that_wakes_up_gets_its_model_soon() {
-    let mut sleeper = live("AR(2)");
+    let mut sleeper = scored("AR(2)");
     (0..50).for_each(|seconds| take(&mut sleeper, seconds, 0.5));
     assert_eq!(sleeper.waiting(), Some((WaitingReason::Constant, 50)));
     (50..50 + 4).for_each(|seconds| take(&mut sleeper, seconds, value(seconds)));
@@ -35,7 +35,7 @@ fn a_signal_that_wakes_up_gets_its_model_soon() {
 
 #[test]
 fn a_signal_that_falls_asleep_is_forecast_by_last() {
-    let mut sleeper = live("REFIT(AR(2),every=10,window=20)");
+    let mut sleeper = scored("REFIT(AR(2),every=10,window=20)");
     (0..30).for_each(|seconds| take(&mut sleeper, seconds, value(seconds)));
     assert_eq!(sleeper.waiting(), None);
     (30..70).for_each(|seconds| take(&mut sleeper, seconds, 0.5));
@@ -46,7 +46,7 @@ fn a_signal_that_falls_asleep_is_forecast_by_last() {
 #[test]
 fn what_is_scored_is_what_is_served() {
     // A ramp that leaves the range: AR would go on beyond 1, and what is served does not.
-    let mut ramp = live("AR(1)");
+    let mut ramp = scored("AR(1)");
     (0..200).for_each(|seconds| take(&mut ramp, seconds, 1.0 - 0.3 * value(seconds)));
     for scores in ramp.scores() {
         let Some(errors) = scores.model.errors else { continue };
@@ -58,7 +58,7 @@ fn what_is_scored_is_what_is_served() {
 proptest! {
     #[test]
     fn a_series_is_evenly_spaced_whatever_comes(steps in prop::collection::vec((1_u64..40, any::<bool>()), 1..120)) {
-        let mut live = self::live("REFIT(AR(2),every=7,window=30)");
+        let mut live = scored("REFIT(AR(2),every=7,window=30)");
         let mut expected: Vec<f64> = Vec::new();
         let mut now = 1000;
         for (skip, is_gap) in steps {
