@@ -108,9 +108,9 @@ impl Refusal for RestoreError {
 
     fn fields<'py>(&self, py: Python<'py>) -> PyResult<Vec<(&'static str, Bound<'py, PyAny>)>> {
         match self {
-            Self::NotAPredictor { n_bytes } => fields!(py, n_bytes = *n_bytes),
-            Self::UnknownVersion { given } => fields!(py, given = *given),
-            Self::Damaged { n_bytes, problem } => fields!(py, n_bytes = *n_bytes, problem = problem),
+            Self::NotAPredictor { n_bytes } | Self::NotASeries { n_bytes } => fields!(py, n_bytes = *n_bytes),
+            Self::UnknownVersion { given, .. } => fields!(py, given = *given),
+            Self::Damaged { n_bytes, problem, .. } => fields!(py, n_bytes = *n_bytes, problem = problem),
             _ => Ok(Vec::new()),
         }
     }

@@ -1,6 +1,6 @@
 //! The samples that a node holds of a signal, asked for page by page.
 
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use node_api as api;
 use serde::Serialize;
@@ -46,7 +46,7 @@ impl Query<'_> {
 
     /// The range in parts that the node answers at once.
     fn pages(&self, series_step: Duration) -> anyhow::Result<Vec<(Timestamp, Timestamp)>> {
-        let now = Timestamp::from_system(SystemTime::now());
+        let now = clock::now();
         let from = self.from.resolve(now);
         let to = self.to.map_or(now + series_step, |to| to.resolve(now));
         let is_range = if from < to { Ok(()) } else { Err(anyhow::anyhow!("there is no time from {from} to {to}")) };

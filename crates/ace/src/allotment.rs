@@ -14,7 +14,7 @@ const N_RANKS_MIN: u64 = 2;
 ///
 /// # Errors
 /// [`ApplicationError::Ranks`] when there are too few.
-pub fn allot(applications: &Applications, n_ranks: u32) -> Result<Vec<Vec<Rank>>, ApplicationError> {
+pub(crate) fn allot(applications: &Applications, n_ranks: u32) -> Result<Vec<Vec<Rank>>, ApplicationError> {
     let wanted = n_wanted(applications, n_ranks)?;
     let mut next = 0..n_ranks;
     Ok(match applications.placement {

@@ -21,7 +21,7 @@ const N_PAIRS_MIN: usize = 4;
 
 /// How long one rank's step of the exchange is, as the other ranks need to know it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct StepSpan {
+pub(crate) struct StepSpan {
     /// Whom it is with; none of a collective.
     pub peer: Option<Rank>,
     /// Its median in phase two.
@@ -32,7 +32,7 @@ pub struct StepSpan {
 
 /// The anomalous cycles of one rank, by the part of the cycle.
 #[must_use]
-pub fn of_cycles(application: &str, rank: Rank, meter: &Meter, run_ns: f64) -> Vec<Anomaly> {
+pub(crate) fn of_cycles(application: &str, rank: Rank, meter: &Meter, run_ns: f64) -> Vec<Anomaly> {
     let cycle = meter.cycle.summary();
     let parts = [
         (Part::Compute, &meter.compute),
@@ -67,7 +67,7 @@ pub fn of_cycles(application: &str, rank: Rank, meter: &Meter, run_ns: f64) -> V
 ///
 /// `ranks` has the steps of each rank of the application, in the order of the exchange.
 #[must_use]
-pub fn of_pairs(application: &str, ranks: &[Vec<StepSpan>], cycle_ns: f64, n_cycles: u64) -> Vec<Anomaly> {
+pub(crate) fn of_pairs(application: &str, ranks: &[Vec<StepSpan>], cycle_ns: f64, n_cycles: u64) -> Vec<Anomaly> {
     let mut found = Vec::new();
     for (rank, steps) in (0..).zip(ranks) {
         for (idx, step) in steps.iter().enumerate() {
@@ -118,7 +118,7 @@ fn limit_ns(ordinary_ns: f64, deviation_ns: f64, cycle_ns: f64) -> f64 {
 
 /// Standard deviation by the quartiles, which a quarter of wild values does not move.
 #[must_use]
-pub fn robust_deviation_ns(summary: &Summary) -> f64 {
+pub(crate) fn robust_deviation_ns(summary: &Summary) -> f64 {
     (summary.p75_ns - summary.p25_ns) / QUARTILE_DEVIATIONS
 }
 

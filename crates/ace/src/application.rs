@@ -14,7 +14,7 @@ use crate::pattern::Pattern;
 use crate::sizes::Sizes;
 
 /// Cycles of an application that is told neither how many nor how long: those of the paper.
-pub const N_CYCLES: NonZeroU64 = NonZeroU64::new(1_000).expect("not zero");
+pub(crate) const N_CYCLES: NonZeroU64 = NonZeroU64::new(1_000).expect("not zero");
 
 /// A set of emulated applications.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -35,11 +35,11 @@ const N_EXCHANGE_SIZES: usize = 10;
 /// A cost model is made of so many sizes at least, and buffers are of so many bytes at least for there to be as many.
 const N_MODEL_SIZES: usize = 4;
 /// See [`N_MODEL_SIZES`].
-pub const SIZE_MAX_LEAST: u64 = 8;
+pub(crate) const SIZE_MAX_LEAST: u64 = 8;
 
 /// What phase one found, the same on all ranks of the application.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct PhaseOne {
+pub(crate) struct PhaseOne {
     /// What predictions are made of.
     pub benchmark: Benchmark,
     /// All that was measured.
@@ -50,7 +50,7 @@ pub struct PhaseOne {
 
 /// What this rank saw of the exchange in phase one.
 #[derive(Clone, Debug, Default)]
-pub struct OwnExchange {
+pub(crate) struct OwnExchange {
     /// Its exchanges, where the application's size is always the same.
     pub spans: Option<Summary>,
     /// Median and deviation of each step, likewise.
@@ -58,7 +58,7 @@ pub struct OwnExchange {
 }
 
 /// What is measured, and of whom.
-pub struct Subject<'a, 'b> {
+pub(crate) struct Subject<'a, 'b> {
     /// The application.
     pub application: &'b Application,
     /// The sizes that it cycles through.
@@ -75,7 +75,7 @@ pub struct Subject<'a, 'b> {
 ///
 /// # Errors
 /// When times are none that a cost model can be made of. To be agreed upon, since ranks that see no times see no error.
-pub fn measure(subject: Subject<'_, '_>, clock: &Stopwatch) -> Result<(PhaseOne, OwnExchange), Failure> {
+pub(crate) fn measure(subject: Subject<'_, '_>, clock: &Stopwatch) -> Result<(PhaseOne, OwnExchange), Failure> {
     let Subject { application, sizes, seed, exchange, effort } = subject;
     let ranks = exchange.ranks();
     let max = sizes.iter().copied().max().unwrap_or(0);

@@ -12,8 +12,8 @@ use mpi_run::turn;
 use statistics::median;
 use units::Rank;
 
+use crate::cycle_forecast::CycleForecast;
 use crate::exchange::Exchange;
-use crate::forecaster::Forecaster;
 use crate::meter::{Looks, Meter};
 use crate::record::Prediction;
 
@@ -27,7 +27,7 @@ const N_DRY_LOOPS: usize = 9;
 
 /// What one rank is to do.
 #[derive(Clone, Debug)]
-pub struct Orders {
+pub(crate) struct Orders {
     /// Turns of work in each compute phase.
     pub n_turns: u64,
     /// Sizes of messages, gone through in turn; not empty.
@@ -44,7 +44,7 @@ pub struct Orders {
 
 /// What became of one rank's run.
 #[derive(Debug)]
-pub struct Run {
+pub(crate) struct Run {
     /// Its cycles.
     pub meter: Meter,
     /// What the blocks took, in nanoseconds.
@@ -59,7 +59,7 @@ pub struct Run {
 
 /// What ACE costs in a cycle.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Overhead {
+pub(crate) struct Overhead {
     /// All of it.
     pub cycle_ns: f64,
     /// The part that falls into the compute phase.
@@ -67,11 +67,11 @@ pub struct Overhead {
 }
 
 /// Runs the cycles. Collective over the ranks of the exchange. `tell` hears how many are done, between blocks.
-pub fn emulate(
+pub(crate) fn emulate(
     exchange: &mut Exchange<'_>,
     clock: &Stopwatch,
     orders: &Orders,
-    forecaster: &mut Forecaster,
+    forecaster: &mut CycleForecast,
     tell: &mut dyn FnMut(u64),
 ) -> Run {
     let n_block = n_block_cycles(orders.n_cycles);
@@ -127,7 +127,7 @@ pub fn emulate(
 
 /// Runs cycles that neither compute nor send, to see what looks and records cost.
 #[must_use]
-pub fn overhead(clock: &Stopwatch, peers: &[Option<Rank>], is_synchronized: bool) -> Overhead {
+pub(crate) fn overhead(clock: &Stopwatch, peers: &[Option<Rank>], is_synchronized: bool) -> Overhead {
     let mut ends_ns = vec![0; peers.len()];
     let mut meter = Meter::new(peers, N_DRY_CYCLES as usize);
     let loops: Vec<f64> = (0..N_DRY_LOOPS)
@@ -214,7 +214,7 @@ impl Score {
 
 /// Actual less predicted, in percent of predicted.
 #[must_use]
-pub fn error_percent(predicted_ns: f64, actual_ns: f64) -> f64 {
+pub(crate) fn error_percent(predicted_ns: f64, actual_ns: f64) -> f64 {
     // Neither is ever 0, as cycles have exchanges, but a percentage of nothing would be none.
     100.0 * (actual_ns - predicted_ns) / predicted_ns.max(1.0)
 }

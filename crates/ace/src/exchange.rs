@@ -17,7 +17,7 @@ use crate::pattern::{Direction, Pattern, Rounds, Step};
 const NUMBER_BYTES: usize = size_of::<f64>();
 
 /// This rank's part in an exchange.
-pub struct Exchange<'a> {
+pub(crate) struct Exchange<'a> {
     ranks: &'a SimpleCommunicator,
     kind: Kind,
 }
@@ -50,7 +50,7 @@ impl<'a> Exchange<'a> {
     ///
     /// # Errors
     /// When there is not so much memory.
-    pub fn prepare(
+    pub(crate) fn prepare(
         ranks: &'a SimpleCommunicator,
         pattern: Pattern,
         mode: Mode,
@@ -68,13 +68,13 @@ impl<'a> Exchange<'a> {
 
     /// The ranks that take part.
     #[must_use]
-    pub fn ranks(&self) -> &'a SimpleCommunicator {
+    pub(crate) fn ranks(&self) -> &'a SimpleCommunicator {
         self.ranks
     }
 
     /// Whom each step is with, in the order in which [`Exchange::run`] notes their ends; none of a collective.
     #[must_use]
-    pub fn peers(&self) -> Vec<Option<Rank>> {
+    pub(crate) fn peers(&self) -> Vec<Option<Rank>> {
         match &self.kind {
             Kind::Messages(messages) => messages.steps.iter().map(|step| Some(step.peer)).collect(),
             Kind::Collective(_) => vec![None],
@@ -82,7 +82,7 @@ impl<'a> Exchange<'a> {
     }
 
     /// Exchanges messages of `size` bytes, and notes when each step was through. Collective over the ranks.
-    pub fn run(&mut self, size: usize, clock: &Stopwatch, ends_ns: &mut [u64]) {
+    pub(crate) fn run(&mut self, size: usize, clock: &Stopwatch, ends_ns: &mut [u64]) {
         match &mut self.kind {
             Kind::Messages(messages) => messages.run(self.ranks, size, clock, ends_ns),
             Kind::Collective(collective) => {
@@ -185,7 +185,7 @@ impl Collective {
 
 /// Memory that this rank's buffers take, those of ping-pong included, which go before the exchange runs on its own.
 #[must_use]
-pub fn n_buffer_bytes(pattern: Pattern, n_ranks: u32, rank: Rank, seed: u64, size_max: u64) -> u64 {
+pub(crate) fn n_buffer_bytes(pattern: Pattern, n_ranks: u32, rank: Rank, seed: u64, size_max: u64) -> u64 {
     let own = if pattern == Pattern::Allreduce {
         2 * size_max
     } else if pattern.is_collective() {

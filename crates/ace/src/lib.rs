@@ -17,13 +17,12 @@ mod application;
 #[cfg(feature = "mpi")]
 mod benchmark;
 mod comparison;
+mod cycle_forecast;
 #[cfg(feature = "mpi")]
 mod emulation;
 #[cfg(feature = "mpi")]
 mod exchange;
 mod fit;
-#[cfg_attr(not(feature = "mpi"), allow(dead_code, reason = "only runs under MPI use it"))]
-mod forecaster;
 #[cfg_attr(not(feature = "mpi"), allow(dead_code, reason = "only runs under MPI use it"))]
 mod meter;
 mod pattern;
@@ -45,6 +44,7 @@ use picture::Picture;
 
 pub use application::{Application, ApplicationError, Applications, Load, Placement, Span};
 pub use comparison::{Change, Comparison, ComparisonError, CyclePart, Figure, Subject, compare};
+pub use cycle_forecast::CycleForecast;
 pub use fit::{FitError, Fitted, PatternEvidence, fit};
 pub use pattern::{Direction, Pattern, PatternError, Rounds, Step};
 pub use plan::{Effort, Method, Plan};

@@ -7,7 +7,7 @@ use crate::record::{N_WORST, WorstCycle};
 
 /// Times of one rank's cycles.
 #[derive(Debug)]
-pub struct Meter {
+pub(crate) struct Meter {
     /// Whole cycles.
     pub cycle: Digest,
     /// Compute phases.
@@ -24,7 +24,7 @@ pub struct Meter {
 
 /// Times of one part, and the longest of them.
 #[derive(Debug, Default)]
-pub struct Tracked {
+pub(crate) struct Tracked {
     /// All times.
     pub digest: Digest,
     worst: Vec<WorstCycle>,
@@ -34,7 +34,7 @@ pub struct Tracked {
 
 /// The looks at the clock in one cycle.
 #[derive(Clone, Copy, Debug)]
-pub struct Looks<'a> {
+pub(crate) struct Looks<'a> {
     /// Which cycle, from 0.
     pub cycle: u64,
     /// When it began, since the run did.
@@ -52,7 +52,7 @@ pub struct Looks<'a> {
 impl Meter {
     /// For an exchange whose steps are with these peers, and blocks of so many cycles.
     #[must_use]
-    pub fn new(peers: &[Option<Rank>], n_block_cycles: usize) -> Self {
+    pub(crate) fn new(peers: &[Option<Rank>], n_block_cycles: usize) -> Self {
         let steps =
             if peers.len() > 1 { peers.iter().map(|&peer| (peer, Digest::default())).collect() } else { Vec::new() };
         Self {
@@ -66,7 +66,7 @@ impl Meter {
     }
 
     /// Takes note of a cycle.
-    pub fn record(&mut self, looks: Looks<'_>) {
+    pub(crate) fn record(&mut self, looks: Looks<'_>) {
         let end_ns = looks.ends_ns.last().copied().unwrap_or(looks.ready_ns);
         let mut before = looks.ready_ns;
         for ((_, digest), &end) in self.steps.iter_mut().zip(looks.ends_ns) {
@@ -107,7 +107,7 @@ impl Tracked {
 
     /// The longest times, the longest first; at most [`N_WORST`].
     #[must_use]
-    pub fn worst(&self) -> &[WorstCycle] {
+    pub(crate) fn worst(&self) -> &[WorstCycle] {
         &self.worst
     }
 }

@@ -74,7 +74,7 @@ pub enum PatternError {
 
 /// One message of an exchange.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Message {
+pub(crate) struct Message {
     /// Who sends it.
     pub from: Rank,
     /// Who receives it.

@@ -23,7 +23,7 @@ const NOTHING_AT: f64 = 0.5;
 ///
 /// # Errors
 /// When a record is not of its form.
-pub fn pictures(outcome: &Outcome) -> Result<Vec<(String, Picture)>, MalformedRecord> {
+pub(crate) fn pictures(outcome: &Outcome) -> Result<Vec<(String, Picture)>, MalformedRecord> {
     let sweep = outcome.all(SWEEP)?;
     if !sweep.is_empty() {
         return Ok(sweep::pictures(&sweep));

@@ -8,7 +8,7 @@ use crate::record::{Basis, Predicted};
 
 /// What phase one knows of an application's exchange.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Benchmark {
+pub(crate) struct Benchmark {
     /// Of ping-pong between its first two ranks.
     pub ping_pong: Cost,
     /// Of the pattern's own exchange.
@@ -21,7 +21,7 @@ pub struct Benchmark {
 
 /// What the exchange of a pattern lasts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub enum ExchangeCost {
+pub(crate) enum ExchangeCost {
     /// Of the one size that the application uses.
     Measured {
         /// Median over batches.
@@ -33,7 +33,7 @@ pub enum ExchangeCost {
 
 /// How long it is to run, and how long it should take.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Forecast {
+pub(crate) struct Forecast {
     /// Cycles.
     pub n_cycles: u64,
     /// Mean size of a message over them.
@@ -45,7 +45,7 @@ pub struct Forecast {
 impl ExchangeCost {
     /// What it lasts with messages of this size.
     #[must_use]
-    pub fn span_ns(&self, size_bytes: u64) -> f64 {
+    pub(crate) fn span_ns(&self, size_bytes: u64) -> f64 {
         match self {
             Self::Measured { span_ns } => *span_ns,
             Self::Fitted(model) => model.span_ns(size_bytes),
@@ -55,7 +55,7 @@ impl ExchangeCost {
 
 /// Predicts an application that cycles through `sizes`, which are not empty.
 #[must_use]
-pub fn predict(application: &Application, sizes: &[u64], benchmark: &Benchmark, basis: Basis) -> Forecast {
+pub(crate) fn predict(application: &Application, sizes: &[u64], benchmark: &Benchmark, basis: Basis) -> Forecast {
     let by_model = |size| f64::from(benchmark.n_messages) * benchmark.ping_pong.span_ns(size);
     let by_benchmark = |size| benchmark.exchange.span_ns(size);
     let mean_of = |span: &dyn Fn(u64) -> f64, n_cycles: u64| mean_over_cycles(sizes, n_cycles, span);

@@ -15,9 +15,9 @@ use units::Rank;
 use crate::anomaly::{self, StepSpan};
 use crate::application::Application;
 use crate::benchmark::{self, OwnExchange, PhaseOne, SIZE_MAX_LEAST, Subject};
+use crate::cycle_forecast::CycleForecast;
 use crate::emulation::{self, Orders, Overhead, emulate};
 use crate::exchange::{Exchange, n_buffer_bytes};
-use crate::forecaster::Forecaster;
 use crate::plan::Plan;
 use crate::prediction::{Forecast, predict};
 use crate::record::{self, Anomaly, ClockResult, Dispersion, Planned, RankResult};
@@ -221,7 +221,7 @@ impl Station<'_> {
             compute_ns: predicted.compute_ns,
         };
         let messaging_ns = predicted.communication_ns + predicted.synchronization_ns;
-        let mut forecaster = Forecaster::new(self.plan.method.forecast_model.clone(), messaging_ns);
+        let mut forecaster = CycleForecast::new(&self.plan.method.forecast_model, messaging_ns);
         clock::sleep(member.application.start_offset.0);
         let run = emulate(&mut member.exchange, self.clock, &orders, &mut forecaster, &mut |done| {
             tell("phase two, cycles", done, orders.n_cycles);

@@ -13,11 +13,11 @@ use serde::{Deserialize, Serialize};
 use units::ByteCount;
 
 /// Sizes in a table: enough for the shape of a distribution, few enough to be at hand.
-pub const N_DRAWN: usize = 1_024;
+pub(crate) const N_DRAWN: usize = 1_024;
 /// The widest logarithm of sizes: at 3, one in a hundred messages is a thousand times the median.
 const SIGMA_MAX: f64 = 3.0;
 /// MPI counts the elements of a message with 32 bits, one of them the sign.
-pub const SIZE_BYTES_LIMIT: u64 = 1 << 31;
+pub(crate) const SIZE_BYTES_LIMIT: u64 = 1 << 31;
 
 /// Sizes of messages. As text: `1MiB`, `uniform(1KiB..64KiB)`, `lognormal(64KiB, 1.0)` (median, and standard deviation of the
 /// logarithm), `mix(1KiB: 3, 1MiB: 1)` (sizes with weights).

@@ -21,7 +21,7 @@ const N_NAMED: usize = 3;
 ///
 /// # Errors
 /// When the result is none of ACE's.
-pub fn table(outcome: &Outcome) -> Result<String, MalformedRecord> {
+pub(crate) fn table(outcome: &Outcome) -> Result<String, MalformedRecord> {
     let mut text = String::new();
     let header = &outcome.header;
     push(&mut text, format_args!("ACE under {}, {} ranks, seed {}", header.mpi, header.ranks.len(), header.seed));

@@ -6,7 +6,7 @@ mod prediction;
 mod run_time;
 mod variance;
 
-use predict::{Loss, Spec};
+use predict::{Live, Loss, Policy, Spec};
 
 use crate::{
     Record,
@@ -92,9 +92,17 @@ fn share(error: f64, sensor: &str) -> f64 {
     error.abs() / f64::from(threads_of(sensor))
 }
 
-/// The greatest value that the signal can have.
-fn most(sensor: &str) -> f64 {
-    f64::from(threads_of(sensor))
+/// A signal as the tables follow it, from its first reading on: its forecasts are cut to what it can be.
+#[must_use]
+pub fn live(spec: &Spec, sensor: &str) -> Live {
+    Live::new(Policy::of(spec)).within(0.0, f64::from(threads_of(sensor)))
+}
+
+/// The mean of the forecasts for the next `n_leads` samples; the last sample, which needs no error bar here, where nobody
+/// forecasts.
+fn mean_ahead(live: &Live, n_leads: usize) -> Option<f64> {
+    let mean = live.forecast(n_leads).map(|forecast| forecast.means().iter().sum::<f64>() / n_leads as f64);
+    mean.or_else(|| live.samples().iter().rev().copied().find(|sample| !sample.is_nan()))
 }
 
 /// What is said of columns for several threads, where there are some.

@@ -18,13 +18,13 @@ use statistics::{Interval, bootstrap, mad, median};
 use units::Confidence;
 
 /// Repetitions below this have an interval that says little: that of five is about all they spread over.
-pub const N_REPETITIONS_MIN: usize = 5;
+pub(crate) const N_REPETITIONS_MIN: usize = 5;
 /// Dry runs that differ more, at the median, are of a machine that is busy with other things; the ratio is then a ratio of those.
-pub const UNSTEADY_RATIO: f64 = 0.25;
+pub(crate) const UNSTEADY_RATIO: f64 = 0.25;
 
 /// One measurement of the same work twice.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Repetition {
+pub(crate) struct Repetition {
     /// Nanoseconds that it took without messages.
     pub dry_ns: f64,
     /// Nanoseconds that it took with messages, all calls of MPI included.
@@ -112,7 +112,7 @@ pub enum Hindrance {
 
 /// What an availability is estimated with.
 #[derive(Clone, Copy, Debug)]
-pub struct Estimator {
+pub(crate) struct Estimator {
     /// Of intervals.
     pub confidence: Confidence,
     /// Of the bootstrap.
@@ -124,7 +124,7 @@ pub struct Estimator {
 impl Estimator {
     /// What is known after `repetitions`.
     #[must_use]
-    pub fn availability(&self, repetitions: &[Repetition]) -> Availability {
+    pub(crate) fn availability(&self, repetitions: &[Repetition]) -> Availability {
         match self.estimate(repetitions) {
             Ok((ratio, interval)) if ratio < 1.0 => Availability::Measured {
                 ratio,

@@ -13,7 +13,7 @@ use super::presence::Presence;
 use super::record::Spread;
 
 /// What measurements need on this rank.
-pub struct Bench<'a> {
+pub(crate) struct Bench<'a> {
     /// All ranks, each in one pair.
     pub ranks: &'a SimpleCommunicator,
     /// Of this rank.
@@ -35,19 +35,19 @@ pub struct Bench<'a> {
 impl Bench<'_> {
     /// Whether this rank works, rather than support one that does.
     #[must_use]
-    pub fn is_worker(&self) -> bool {
+    pub(crate) fn is_worker(&self) -> bool {
         self.rank == self.pair.worker
     }
 
     /// The other one.
     #[must_use]
-    pub fn partner(&self) -> Rank {
+    pub(crate) fn partner(&self) -> Rank {
         if self.is_worker() { self.pair.support } else { self.pair.worker }
     }
 
     /// Nanoseconds that `work` takes.
     #[inline]
-    pub fn time(&self, work: impl FnOnce()) -> f64 {
+    pub(crate) fn time(&self, work: impl FnOnce()) -> f64 {
         let start = self.clock.elapsed_ns();
         work();
         (self.clock.elapsed_ns() - start) as f64
@@ -55,13 +55,13 @@ impl Bench<'_> {
 
     /// Turns of work that this rank does in `interval`; at least one where it is to work at all.
     #[must_use]
-    pub fn turns(&self, interval: Duration) -> u64 {
+    pub(crate) fn turns(&self, interval: Duration) -> u64 {
         if interval.is_zero() { 0 } else { self.calibration.turns(interval).max(1) }
     }
 
     /// Nanoseconds that so many turns take here, `n_times` over.
     #[must_use]
-    pub fn time_turns(&self, n_turns: u64, n_times: u64) -> f64 {
+    pub(crate) fn time_turns(&self, n_turns: u64, n_times: u64) -> f64 {
         self.time(|| {
             for _ in 0..n_times {
                 turn(n_turns);
@@ -71,19 +71,19 @@ impl Bench<'_> {
 
     /// For the windows of a measurement.
     #[must_use]
-    pub fn presence(&self) -> Presence<'_> {
+    pub(crate) fn presence(&self) -> Presence<'_> {
         Presence::new(self.clock)
     }
 
     /// For availabilities.
     #[must_use]
-    pub fn estimator(&self) -> Estimator {
+    pub(crate) fn estimator(&self) -> Estimator {
         Estimator { confidence: self.confidence, seed: self.seed, clock: self.quality }
     }
 
     /// What is told of `spans_ns`, of which a plan has at least five.
     #[must_use]
-    pub fn spread(&self, spans_ns: &[f64]) -> Spread {
+    pub(crate) fn spread(&self, spans_ns: &[f64]) -> Spread {
         Spread::of(spans_ns, self.confidence, self.seed).expect("a plan repeats everything at least five times")
     }
 }

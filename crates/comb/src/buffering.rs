@@ -37,7 +37,7 @@ struct Spans {
 ///
 /// # Errors
 /// When the consumer's sum is not the producer's: messages did not carry what was sent. On the worker of that pair.
-pub fn measure(bench: &Bench, plan: &BufferingPlan) -> Result<Option<Buffering>, Failure> {
+pub(crate) fn measure(bench: &Bench, plan: &BufferingPlan) -> Result<Option<Buffering>, Failure> {
     let mut spans = Spans::default();
     let mut presence = bench.presence();
     for idx in 0..plan.n_repetitions {

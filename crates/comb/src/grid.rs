@@ -9,7 +9,7 @@ const REACH: f64 = 12.0;
 /// `n_points` lengths of work, each as many times the one before, from a twelfth of `transfer` to twelve times as long; none
 /// is shorter than `shortest`, and the longest is at least sixteen times as long.
 #[must_use]
-pub fn around(transfer: Duration, shortest: Duration, n_points: usize) -> Vec<Duration> {
+pub(crate) fn around(transfer: Duration, shortest: Duration, n_points: usize) -> Vec<Duration> {
     let (transfer, shortest) = (transfer.as_nanos() as f64, (shortest.as_nanos() as f64).max(1.0));
     let low = (transfer / REACH).max(shortest);
     let high = (transfer * REACH).max(16.0 * low);
@@ -20,7 +20,7 @@ pub fn around(transfer: Duration, shortest: Duration, n_points: usize) -> Vec<Du
 
 /// Sizes of round trips: 0, then 8 bytes and its doublings below `largest`, then that.
 #[must_use]
-pub fn doublings(largest: u64) -> Vec<u64> {
+pub(crate) fn doublings(largest: u64) -> Vec<u64> {
     let below = std::iter::successors(Some(8_u64), |size| size.checked_mul(2)).take_while(|size| *size < largest);
     let mut sizes: Vec<u64> = [0].into_iter().chain(below).chain([largest]).collect();
     sizes.dedup();

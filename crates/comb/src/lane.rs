@@ -21,7 +21,7 @@ enum Direction {
 
 /// Buffers for messages in one direction. MPI may read or write a buffer from the moment it is posted until it is seen to be
 /// complete; meanwhile this holds it in place and lets nobody look.
-pub struct Lane<'a, T> {
+pub(crate) struct Lane<'a, T> {
     ranks: &'a SimpleCommunicator,
     partner: c_int,
     tag: c_int,
@@ -35,7 +35,7 @@ pub struct Lane<'a, T> {
 
 impl<'a, T: Equivalence + Copy> Lane<'a, T> {
     /// `n` buffers to send from, each with `length` times `filling` in it.
-    pub fn sending(
+    pub(crate) fn sending(
         ranks: &'a SimpleCommunicator,
         partner: Rank,
         tag: c_int,
@@ -47,7 +47,7 @@ impl<'a, T: Equivalence + Copy> Lane<'a, T> {
     }
 
     /// `n` buffers to receive into.
-    pub fn receiving(
+    pub(crate) fn receiving(
         ranks: &'a SimpleCommunicator,
         partner: Rank,
         tag: c_int,
@@ -83,7 +83,7 @@ impl<'a, T: Equivalence + Copy> Lane<'a, T> {
     }
 
     /// How many buffers there are.
-    pub fn n_buffers(&self) -> usize {
+    pub(crate) fn n_buffers(&self) -> usize {
         self.buffers.len()
     }
 
@@ -92,7 +92,7 @@ impl<'a, T: Equivalence + Copy> Lane<'a, T> {
     /// # Panics
     /// When it is under way already.
     #[inline]
-    pub fn post(&mut self, idx: usize) {
+    pub(crate) fn post(&mut self, idx: usize) {
         assert!(self.requests[idx] == null(), "a buffer is posted that is under way");
         let datatype = T::equivalent_datatype().as_raw();
         let (buffer, request) = (self.buffers[idx].as_mut_ptr().cast(), &mut self.requests[idx]);
@@ -113,13 +113,13 @@ impl<'a, T: Equivalence + Copy> Lane<'a, T> {
     }
 
     /// Hands all buffers to MPI.
-    pub fn post_all(&mut self) {
+    pub(crate) fn post_all(&mut self) {
         (0..self.n_buffers()).for_each(|idx| self.post(idx));
     }
 
     /// Adds to `found` which buffers came back since the last look. Lets MPI make progress, and does not wait.
     #[inline]
-    pub fn collect(&mut self, found: &mut Vec<usize>) {
+    pub(crate) fn collect(&mut self, found: &mut Vec<usize>) {
         let n = self.requests.len() as c_int;
         let mut n_completed = 0;
         // SAFETY: there are `n` requests, each null or active, and room for as many positions; statuses are not asked for.
@@ -140,14 +140,14 @@ impl<'a, T: Equivalence + Copy> Lane<'a, T> {
 
     /// Waits until a buffer is back; at once where it was not posted.
     #[inline]
-    pub fn wait(&mut self, idx: usize) {
+    pub(crate) fn wait(&mut self, idx: usize) {
         // SAFETY: the request is null or active, and is this lane's; the status is not asked for.
         let code = unsafe { ffi::MPI_Wait(&mut self.requests[idx], ffi::RSMPI_STATUS_IGNORE) };
         check("MPI_Wait", code);
     }
 
     /// Waits until all buffers are back.
-    pub fn wait_all(&mut self) {
+    pub(crate) fn wait_all(&mut self) {
         (0..self.n_buffers()).for_each(|idx| self.wait(idx));
     }
 
@@ -155,7 +155,7 @@ impl<'a, T: Equivalence + Copy> Lane<'a, T> {
     ///
     /// # Panics
     /// When a message came nonetheless: partners disagree on how many there were.
-    pub fn cancel_rest(&mut self) {
+    pub(crate) fn cancel_rest(&mut self) {
         for idx in 0..self.n_buffers() {
             if self.requests[idx] != null() {
                 assert!(self.cancel(idx), "a message came that its sender had not counted");
@@ -183,7 +183,7 @@ impl<'a, T: Equivalence + Copy> Lane<'a, T> {
     ///
     /// # Panics
     /// When it is under way.
-    pub fn buffer(&self, idx: usize) -> &[T] {
+    pub(crate) fn buffer(&self, idx: usize) -> &[T] {
         assert!(self.requests[idx] == null(), "a buffer is read that is under way");
         &self.buffers[idx]
     }
@@ -192,7 +192,7 @@ impl<'a, T: Equivalence + Copy> Lane<'a, T> {
     ///
     /// # Panics
     /// When it is under way.
-    pub fn buffer_mut(&mut self, idx: usize) -> &mut [T] {
+    pub(crate) fn buffer_mut(&mut self, idx: usize) -> &mut [T] {
         assert!(self.requests[idx] == null(), "a buffer is written that is under way");
         &mut self.buffers[idx]
     }

@@ -234,20 +234,20 @@ mod tests {
 
             Ping-pong, ranks 0 and 1
               size  bandwidth  off core  half round trip
-                0B  0.00 kB/s       0 %  300 ns [297 ns, 303 ns]
-                8B  25.8 MB/s       0 %  310 ns [307 ns, 313 ns]
-              1MiB  17.5 GB/s       0 %  60.0 us [59.4 us, 60.6 us]
+                0B  0.00 kB/s    0.00 %  300 ns [297 ns, 303 ns]
+                8B  25.8 MB/s    0.00 %  310 ns [307 ns, 313 ns]
+              1MiB  17.5 GB/s    0.00 %  60.0 us [59.4 us, 60.6 us]
 
             Post-work-wait, 1MiB each way, ranks 0 and 1
                 work   alone    post  work longer by     wait   received  off core  availability
-                0 ns    0 ns  300 ns            0 ns  99.0 us  10.6 GB/s       0 %  not measurable: there was no work
-              100 us  100 us  300 ns            0 ns  99.0 us  5.26 GB/s       0 %  0.502 [0.502, 0.502]
-              400 us  400 us  300 ns            0 ns  99.0 us  2.10 GB/s       0 %  0.801 [0.801, 0.801]
+                0 ns    0 ns  300 ns            0 ns  99.0 us  10.6 GB/s    0.00 %  not measurable: there was no work
+              100 us  100 us  300 ns            0 ns  99.0 us  5.26 GB/s    0.00 %  0.502 [0.502, 0.502]
+              400 us  400 us  300 ns            0 ns  99.0 us  2.10 GB/s    0.00 %  0.801 [0.801, 0.801]
 
             Polling, 1MiB each way, queue of 4, ranks 0 and 1
               interval  polls  messages   received  off core  availability
-               10.0 us    100        80  16.8 GB/s      30 %  0.200 [0.200, 0.200]
-               1.00 ms    100        80   839 MB/s      30 %  at least 0.999
+               10.0 us    100        80  16.8 GB/s    30.0 %  0.200 [0.200, 0.200]
+               1.00 ms    100        80   839 MB/s    30.0 %  at least 0.999
 
             Double buffering, 5000000 numbers in buffers of 100kB, from rank 0 to rank 1
               numbers per second                        time  of

@@ -15,7 +15,7 @@ const LONG_BYTES: u64 = 64 << 10;
 const N_WARMING: u32 = 3;
 
 /// Measures `n_batches` of trips, in all pairs at once. Collective; a record on workers only.
-pub fn measure(bench: &Bench, size_bytes: u64, n_batches: u32) -> Option<PingPong> {
+pub(crate) fn measure(bench: &Bench, size_bytes: u64, n_batches: u32) -> Option<PingPong> {
     let partner = bench.ranks.process_at_rank(bench.partner() as i32);
     let (outgoing, mut incoming) = (vec![1_u8; size_bytes as usize], vec![0_u8; size_bytes as usize]);
     let n_trips = if size_bytes < LONG_BYTES { N_TRIPS } else { 1 };

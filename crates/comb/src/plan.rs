@@ -11,7 +11,7 @@ use super::availability::N_REPETITIONS_MIN;
 use super::pairing::Pairing;
 
 /// The longest message: MPI counts elements with 31 bits, and these are bytes.
-pub const SIZE_MAX: ByteCount = ByteCount::new(i32::MAX as u64);
+pub(crate) const SIZE_MAX: ByteCount = ByteCount::new(i32::MAX as u64);
 /// A sweep of more points is a slip of the keyboard.
 const N_POINTS_MAX: usize = 1_000;
 /// The longest work between two calls.

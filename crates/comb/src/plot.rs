@@ -28,7 +28,7 @@ struct Curve {
 ///
 /// # Errors
 /// The record that is not what its kind says.
-pub fn pictures(outcome: &Outcome) -> Result<Vec<(String, Picture)>, MalformedRecord> {
+pub(crate) fn pictures(outcome: &Outcome) -> Result<Vec<(String, Picture)>, MalformedRecord> {
     let trips: Vec<PingPong> = outcome.all(PING_PONG)?;
     let pww: Vec<PostWorkWait> = outcome.all(PWW)?;
     let polling: Vec<Polling> = outcome.all(POLLING)?;

@@ -30,7 +30,7 @@ const CLEARLY_MEASURABLE: u64 = 2;
 
 /// What is measured: one point of a sweep.
 #[derive(Clone, Copy, Debug)]
-pub struct Point {
+pub(crate) struct Point {
     /// Of each message.
     pub size_bytes: u64,
     /// Messages under way in each direction.
@@ -60,7 +60,7 @@ enum Until {
 }
 
 /// Measures one point. Collective; a record on workers only.
-pub fn measure(bench: &Bench, point: &Point) -> Option<Polling> {
+pub(crate) fn measure(bench: &Bench, point: &Point) -> Option<Polling> {
     let n_turns = bench.turns(point.interval);
     let mut exchange = Exchange::new(bench, point);
     let mut presence = bench.presence();

@@ -23,7 +23,7 @@ const LONG_FOR_EMPTY: Duration = Duration::from_micros(50);
 const N_WARMING_TURNS: u64 = 200;
 
 /// Both messages of a size, ready to be posted again and again.
-pub struct Cycler<'a> {
+pub(crate) struct Cycler<'a> {
     bench: &'a Bench<'a>,
     incoming: Lane<'a, u8>,
     outgoing: Lane<'a, u8>,
@@ -41,7 +41,7 @@ struct Cycle {
 
 impl<'a> Cycler<'a> {
     /// For messages of `size_bytes`. The support works as well if this `is_mutual`.
-    pub fn new(bench: &'a Bench<'a>, size_bytes: u64, is_mutual: bool) -> Self {
+    pub(crate) fn new(bench: &'a Bench<'a>, size_bytes: u64, is_mutual: bool) -> Self {
         let length = size_bytes as usize;
         let partner = bench.partner();
         Self {
@@ -54,7 +54,7 @@ impl<'a> Cycler<'a> {
     }
 
     /// Measures `n_cycles` with `interval` of work. Collective; a record on workers only.
-    pub fn measure(&mut self, interval: Duration, n_cycles: u32) -> Option<PostWorkWait> {
+    pub(crate) fn measure(&mut self, interval: Duration, n_cycles: u32) -> Option<PostWorkWait> {
         let n_turns = self.turns(interval);
         self.presence.take_away_ratio();
         let cycles: Vec<Cycle> = (0..n_cycles).map(|idx| self.cycle(n_turns, idx % 2 == 0)).collect();
@@ -63,7 +63,7 @@ impl<'a> Cycler<'a> {
     }
 
     /// Measures what is not hidden behind work, in as many cycles. Collective; a record on workers only.
-    pub fn transfer(&mut self, n_cycles: u32) -> Option<Transfer> {
+    pub(crate) fn transfer(&mut self, n_cycles: u32) -> Option<Transfer> {
         self.make_known();
         let whole = self.cycles(Duration::ZERO, n_cycles);
         let mut empty = Cycler::new(self.bench, 0, self.is_mutual);

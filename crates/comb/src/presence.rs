@@ -15,7 +15,7 @@ const N_LOOKS: usize = 51;
 const SHORTEST_NS: f64 = 2_000.0;
 
 /// Adds up windows of time that a rank was measured in.
-pub struct Presence<'a> {
+pub(crate) struct Presence<'a> {
     clock: &'a Stopwatch,
     /// By which the two differ in an empty window.
     look_ns: f64,
@@ -25,7 +25,7 @@ pub struct Presence<'a> {
 
 impl<'a> Presence<'a> {
     /// Without any window.
-    pub fn new(clock: &'a Stopwatch) -> Self {
+    pub(crate) fn new(clock: &'a Stopwatch) -> Self {
         let looks: Vec<f64> = (0..N_LOOKS)
             .map(|_| {
                 let ((), wall_ns, processor_ns) = timed(clock, || ());
@@ -37,7 +37,7 @@ impl<'a> Presence<'a> {
 
     /// Does `work` in a window.
     #[inline]
-    pub fn watch<R>(&mut self, work: impl FnOnce() -> R) -> R {
+    pub(crate) fn watch<R>(&mut self, work: impl FnOnce() -> R) -> R {
         let (result, wall_ns, processor_ns) = timed(self.clock, work);
         let away_ns = wall_ns - processor_ns - self.look_ns;
         self.wall_ns += wall_ns;
@@ -46,7 +46,7 @@ impl<'a> Presence<'a> {
     }
 
     /// The share of all windows so far in which this thread did not run, and forgets them.
-    pub fn take_away_ratio(&mut self) -> f64 {
+    pub(crate) fn take_away_ratio(&mut self) -> f64 {
         let (wall_ns, away_ns) = (std::mem::take(&mut self.wall_ns), std::mem::take(&mut self.away_ns));
         away_ns / wall_ns.max(1.0)
     }

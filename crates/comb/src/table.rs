@@ -19,7 +19,7 @@ const DRIFT_TOLD_RATIO: f64 = 0.05;
 ///
 /// # Errors
 /// The record that is not what its kind says.
-pub fn table(outcome: &Outcome) -> Result<String, MalformedRecord> {
+pub(crate) fn table(outcome: &Outcome) -> Result<String, MalformedRecord> {
     let mut text = head(outcome)?;
     text += &ping_pong(&outcome.all(PING_PONG)?);
     text += &post_work_wait(&outcome.all(PWW)?);

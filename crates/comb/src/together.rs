@@ -16,7 +16,7 @@ const NAP: Duration = Duration::from_micros(50);
 /// Waits until all are there, asleep most of the time. Collective.
 ///
 /// MPI's own waiting keeps a core busy, which on a shared core takes half of what is measured.
-pub fn gather_quietly(ranks: &SimpleCommunicator) {
+pub(crate) fn gather_quietly(ranks: &SimpleCommunicator) {
     let mut request = ranks.immediate_barrier();
     while let Err(unfinished) = request.test() {
         clock::sleep(NAP);
@@ -25,7 +25,7 @@ pub fn gather_quietly(ranks: &SimpleCommunicator) {
 }
 
 /// The larger one of a pair's two values, on the worker; the support's own on the support. Both of the pair call.
-pub fn worst_of_pair(bench: &Bench, mine: f64) -> f64 {
+pub(crate) fn worst_of_pair(bench: &Bench, mine: f64) -> f64 {
     let partner = bench.ranks.process_at_rank(bench.partner() as i32);
     if bench.is_worker() {
         let (theirs, _) = partner.receive_with_tag::<f64>(WORST_TAG);
@@ -37,6 +37,6 @@ pub fn worst_of_pair(bench: &Bench, mine: f64) -> f64 {
 }
 
 /// Waits until all are there, wide awake, so that all go on within microseconds. Collective.
-pub fn start_together(ranks: &SimpleCommunicator) {
+pub(crate) fn start_together(ranks: &SimpleCommunicator) {
     ranks.barrier();
 }

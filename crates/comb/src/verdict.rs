@@ -23,16 +23,16 @@ use super::record::{AWAY_MAX, PWW, PostWorkWait, Spread, TRANSFER, Transfer};
 pub const VERDICT: &str = "comb.verdict";
 
 /// Work that is long beside a transfer, in transfers.
-pub const LONG_WORK: f64 = 2.0;
+pub(crate) const LONG_WORK: f64 = 2.0;
 /// With at most this share of a transfer left in the wait, it went on by itself. A library that offloads leaves its last look.
-pub const OFFLOAD_MAX: f64 = 0.2;
+pub(crate) const OFFLOAD_MAX: f64 = 0.2;
 /// With at least this share left in the wait, nothing went on. Open MPI 4.1, also over TCP, and
 /// MPICH 4.0 leave 72 to 118 % of the transfers of which this could be told.
-pub const NO_PROGRESS_MIN: f64 = 0.7;
+pub(crate) const NO_PROGRESS_MIN: f64 = 0.7;
 /// Posting that takes at least this share of a copy moves the data. Eager messages of 16 KiB take 200 % with MPICH 4.0.
-pub const COPIES_MIN: f64 = 0.5;
+pub(crate) const COPIES_MIN: f64 = 0.5;
 /// Posting that takes at most this share of a copy does not: a request to send takes 8 % of a copy of 128 KiB with Open MPI 4.1.
-pub const NO_COPY_MAX: f64 = 0.25;
+pub(crate) const NO_COPY_MAX: f64 = 0.25;
 /// Times are compared if they are at least so many steps of the clock, or looks at it.
 const STEPS_MIN: f64 = 10.0;
 

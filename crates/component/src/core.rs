@@ -1,25 +1,28 @@
 //! The core of a prediction server: fits, steps and forecasts, in a process of its own that may crash (RPS's `predserver_core`).
 //!
 //! It is spoken to by frames over one socket, in order: a description of what is to come; `reconfigure` with the number of
-//! measurements that follow as history, after the last of which it fits and replies; and measurements, each of which it answers with a
-//! forecast of every signal. What one read brings is answered in one write.
+//! measurements that follow as history, after the last of which it replies whether a model is fitted; and measurements, each of which it
+//! answers with a forecast of every signal. When more signals have a model, or fewer, it says so without being asked. What one read
+//! brings is answered in one write.
 
 use std::io::{self, Read, Write};
 use std::os::unix::net::UnixStream;
 
 use bytes::BytesMut;
 use clock::now;
-use predict::{FitError, Spec};
+use predict::{Forecaster, Live, Policy};
 use stream::{
     Answer, Ask, Decoder, Description, Forecast, FrameError, Measurement, Message, MessageError, Payload, Reply,
     Request,
 };
 
-use crate::forecaster::Forecaster;
 use crate::steps::Steps;
 
 /// What one read takes.
 const READ_BYTES: usize = 64 << 10;
+
+/// The id of replies that nobody asked for.
+pub(crate) const NEWS: u64 = u64::MAX;
 
 /// Why a core ended.
 #[derive(Debug, thiserror::Error)]
@@ -61,46 +64,44 @@ pub fn run_core(mut socket: UnixStream) -> Result<(), CoreError> {
 struct Core {
     description: Option<Description>,
     order: Option<Order>,
-    /// Where the series is, and one predictor for each signal.
-    live: Option<Steps>,
-    signals: Vec<Forecaster>,
-    horizon: usize,
+    life: Option<Life>,
     scratch: predict::Forecast,
     forecast: Option<Forecast>,
+}
+
+/// The signals of a stream since a fit was asked for.
+struct Life {
+    policy: Policy,
+    horizon: usize,
+    steps: Steps,
+    /// Whether any sample came.
+    has_begun: bool,
+    signals: Vec<Live>,
+    /// How many of them had a model when that was told last.
+    n_told: usize,
 }
 
 /// A fit that was asked for, while its history comes in.
 struct Order {
     id: u64,
-    spec: Spec,
-    horizon: usize,
     n_to_come: u32,
-    steps: Steps,
+    life: Life,
     histories: Vec<Vec<f64>>,
 }
 
 impl Core {
     fn take(&mut self, message: Message, answers: &mut BytesMut) {
         match message {
-            Message::Description(description) => {
-                *self = Self::default();
-                self.live = Some(Steps::new(description.step()));
-                self.signals.resize_with(description.signals.len(), Forecaster::default);
-                self.description = Some(description);
-            }
+            Message::Description(description) => *self = Self { description: Some(description), ..Self::default() },
             Message::Request(Request { id, ask: Ask::Reconfigure { model, window, horizon } }) => {
-                let spec = model.as_deref().unwrap_or_default().parse();
-                match (spec, &self.description) {
-                    (Ok(spec), Some(description)) => {
-                        self.order = Some(Order {
-                            id,
-                            spec,
-                            horizon: horizon.map_or(0, |horizon| horizon as usize),
-                            n_to_come: window.unwrap_or(0),
-                            steps: Steps::new(description.step()),
-                            histories: vec![Vec::new(); description.signals.len()],
-                        });
-                        self.fit_when_complete(answers);
+                let policy = model.as_deref().unwrap_or_default().parse();
+                match (policy, &self.description) {
+                    (Ok(policy), Some(description)) => {
+                        let n_signals = description.signals.len();
+                        let life = Life::new(policy, horizon.unwrap_or(0) as usize, description);
+                        let histories = vec![Vec::new(); n_signals];
+                        self.order = Some(Order { id, n_to_come: window.unwrap_or(0), life, histories });
+                        self.begin_when_complete(answers);
                     }
                     (Err(error), _) => refuse(id, &error.to_string(), answers),
                     (_, None) => refuse(id, "the stream is not described yet", answers),
@@ -109,7 +110,7 @@ impl Core {
             Message::Measurement(measurement) => match &mut self.order {
                 Some(order) => {
                     order.take(&measurement);
-                    self.fit_when_complete(answers);
+                    self.begin_when_complete(answers);
                 }
                 None => self.step(&measurement, answers),
             },
@@ -117,39 +118,22 @@ impl Core {
         }
     }
 
-    fn fit_when_complete(&mut self, answers: &mut BytesMut) {
+    fn begin_when_complete(&mut self, answers: &mut BytesMut) {
         let Some(order) = self.order.take_if(|order| order.n_to_come == 0) else { return };
-        let fits: Vec<_> = order.histories.iter().map(|history| predict::fit(&order.spec, history)).collect();
-        let n_fitted = fits.iter().filter(|fit| fit.is_ok()).count();
-        let failure = fits.iter().find_map(|fit| fit.as_ref().err()).map(FitError::to_string);
-        self.live = Some(order.steps);
-        if n_fitted > 0 || self.horizon == 0 {
-            self.horizon = order.horizon;
+        let Order { id, mut life, histories, .. } = order;
+        life.signals.iter_mut().zip(&histories).for_each(|(signal, history)| signal.replay(history));
+        let answer = life.tell();
+        // What is there goes on where nothing is fitted: the last samples of the history were its own.
+        if life.n_told > 0 || self.life.is_none() {
+            self.life = Some(life);
         }
-        for ((signal, fit), history) in self.signals.iter_mut().zip(fits).zip(&order.histories) {
-            match fit {
-                Ok(model) => signal.speak_by(model.predictor()),
-                // What speaks already goes on: the last samples of the history were its own.
-                Err(_) if signal.speaks() => {}
-                Err(_) => signal.begin(history),
-            }
-        }
-        let n = self.signals.len();
-        let answer = match failure {
-            Some(reason) if n_fitted == 0 => Answer::Refused { reason },
-            None => Answer::Fitted { model: order.spec.to_string(), fitted: format!("{n_fitted} of {n} signals") },
-            Some(reason) => Answer::Fitted {
-                model: order.spec.to_string(),
-                fitted: format!("{n_fitted} of {n} signals; of the first of the others: {reason}"),
-            },
-        };
-        Reply { id: order.id, n_frames: 0, answer }.encode(answers);
+        Reply { id, n_frames: 0, answer }.encode(answers);
     }
 
     /// Steps every signal, and forecasts it.
     fn step(&mut self, measurement: &Measurement, answers: &mut BytesMut) {
-        let Some(live) = &mut self.live else { return };
-        let n_missed = live.to(measurement.number, measurement.time);
+        let Some(life) = &mut self.life else { return };
+        let n_missed = life.to(measurement);
         let forecast = self.forecast.get_or_insert_with(|| Forecast {
             number: 0,
             time: measurement.time,
@@ -159,11 +143,50 @@ impl Core {
             standard_errors: Vec::new(),
         });
         (forecast.number, forecast.time) = (measurement.number, measurement.time);
-        for (place, (signal, value)) in self.signals.iter_mut().zip(&measurement.values).enumerate() {
-            signal.step(n_missed, *value);
-            signal.forecast_into(self.horizon, &mut self.scratch, forecast);
+        for (place, (signal, value)) in life.signals.iter_mut().zip(&measurement.values).enumerate() {
+            signal.skip(n_missed as u64);
+            signal.step(*value);
+            forecast_into(signal, life.horizon, &mut self.scratch, forecast);
             (forecast.signal, forecast.completed) = (u32::try_from(place).unwrap_or(u32::MAX), now());
             forecast.encode(answers);
+        }
+        if life.n_fitted() != life.n_told {
+            Reply { id: NEWS, n_frames: 0, answer: life.tell() }.encode(answers);
+        }
+    }
+}
+
+impl Life {
+    fn new(policy: Policy, horizon: usize, description: &Description) -> Self {
+        let signals = vec![Live::new(policy.clone()); description.signals.len()];
+        Self { policy, horizon, steps: Steps::new(description.step()), has_begun: false, signals, n_told: 0 }
+    }
+
+    /// Goes on to a measurement, and says how many steps before it are missing.
+    fn to(&mut self, measurement: &Measurement) -> usize {
+        if !std::mem::replace(&mut self.has_begun, true) {
+            let fresh = Live::new(self.policy.clone()).numbered_from(measurement.number);
+            self.signals.fill(fresh);
+        }
+        self.steps.to(measurement.number, measurement.time)
+    }
+
+    fn n_fitted(&self) -> usize {
+        self.signals.iter().filter(|signal| signal.model().is_some()).count()
+    }
+
+    /// How many signals have a model, and why the first of the others has none.
+    fn tell(&mut self) -> Answer {
+        let (n_fitted, n) = (self.n_fitted(), self.signals.len());
+        self.n_told = n_fitted;
+        let model = self.policy.model.to_string();
+        match self.signals.iter().find_map(Live::refused) {
+            Some(reason) if n_fitted == 0 => Answer::Refused { reason: reason.to_string() },
+            None => Answer::Fitted { model, fitted: format!("{n_fitted} of {n} signals") },
+            Some(reason) => {
+                let fitted = format!("{n_fitted} of {n} signals; of the first of the others: {reason}");
+                Answer::Fitted { model, fitted }
+            }
         }
     }
 }
@@ -171,12 +194,21 @@ impl Core {
 impl Order {
     fn take(&mut self, measurement: &Measurement) {
         self.n_to_come -= 1;
-        let n_missed = self.steps.to(measurement.number, measurement.time);
+        let n_missed = self.life.to(measurement);
         for (history, value) in self.histories.iter_mut().zip(&measurement.values) {
             history.extend(std::iter::repeat_n(f64::NAN, n_missed));
-            history.push(if value.is_finite() { *value } else { f64::NAN });
+            history.push(*value);
         }
     }
+}
+
+/// Means and standard errors into a message, NaN while there is nothing to tell.
+pub(crate) fn forecast_into(live: &mut Live, horizon: usize, scratch: &mut predict::Forecast, forecast: &mut Forecast) {
+    let Ok(()) = Forecaster::forecast_into(live, horizon, scratch);
+    forecast.means.clear();
+    forecast.means.extend_from_slice(scratch.means());
+    forecast.standard_errors.clear();
+    forecast.standard_errors.extend_from_slice(scratch.standard_errors());
 }
 
 fn refuse(id: u64, reason: &str, answers: &mut BytesMut) {

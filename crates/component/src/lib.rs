@@ -13,8 +13,6 @@ mod buffer;
 mod core;
 mod core_process;
 mod eval_fit;
-mod forecaster;
-mod growth;
 mod latency;
 mod meter;
 mod monolith;

@@ -1,17 +1,14 @@
 //! A prediction system in one process: a sensor, a predictor, and whoever reads the forecasts (Dinda and O'Hallaron 1999, section 8.3.3).
 
-use std::collections::VecDeque;
 use std::time::Duration;
 
 use clock::now;
-use predict::Spec;
+use predict::{Live, Policy, Spec};
 use stream::{Carries, Description, Forecast, Handler, InputId, Message, Outputs};
 
-use crate::forecaster::Forecaster;
-use crate::growth::Growth;
+use crate::core::forecast_into;
 use crate::meter::Meter;
 use crate::schedule::Schedule;
-use crate::steps::N_MISSED_MAX;
 
 /// While this much waits for the slowest reader, nothing more is made.
 const MADE_AHEAD_BYTES: usize = 256 << 10;
@@ -22,12 +19,8 @@ pub struct Monolith<M> {
     description: Description,
     meter: M,
     model: Spec,
-    window: usize,
     horizon: usize,
-    /// The last samples, until the window is full and the model was fitted to it.
-    history: VecDeque<f64>,
-    growth: Growth,
-    forecaster: Forecaster,
+    live: Live,
     scratch: predict::Forecast,
     values: Vec<f64>,
     forecast: Forecast,
@@ -37,7 +30,7 @@ pub struct Monolith<M> {
 }
 
 impl<M: Meter> Monolith<M> {
-    /// A system that is fitted to up to `window` samples and forecasts `horizon` steps ahead. Until there are enough of them it says what LAST says.
+    /// A system that is fitted to up to `window` samples and forecasts `horizon` steps ahead, as [`Live`] does.
     #[must_use]
     pub fn new(
         stream: impl Into<String>,
@@ -61,12 +54,9 @@ impl<M: Meter> Monolith<M> {
         Self {
             description,
             meter,
-            growth: Growth::new(model.n_samples_min(), window, 0),
+            live: Live::new(Policy::with_window(&model, window)),
             model,
-            window,
             horizon,
-            history: VecDeque::new(),
-            forecaster: Forecaster::default(),
             scratch: predict::Forecast::default(),
             values: Vec::new(),
             forecast: Forecast { number: 0, time, completed: time, signal: 0, means, standard_errors },
@@ -90,31 +80,11 @@ impl<M: Meter> Monolith<M> {
         self.meter.read(self.schedule.elapsed(), &mut self.values);
         let time = now();
         let value = self.values.first().copied().unwrap_or(f64::NAN);
-        let n_missed = usize::try_from(n_missed.min(N_MISSED_MAX)).expect("the limit fits");
-        self.forecaster.step(n_missed, value);
-        if !self.growth.is_over() {
-            (0..n_missed).for_each(|_| self.grow(f64::NAN));
-            self.grow(value);
-        }
-        self.forecaster.forecast_into(self.horizon, &mut self.scratch, &mut self.forecast);
+        self.live.skip(n_missed);
+        self.live.step(value);
+        forecast_into(&mut self.live, self.horizon, &mut self.scratch, &mut self.forecast);
         (self.forecast.number, self.forecast.time, self.forecast.completed) = (number, time, now());
         Some(&self.forecast)
-    }
-
-    fn grow(&mut self, value: f64) {
-        if self.history.len() == self.window {
-            self.history.pop_front();
-        }
-        self.history.push_back(if value.is_finite() { value } else { f64::NAN });
-        self.growth.took_one();
-        if self.growth.is_due() {
-            let history: Vec<f64> = self.history.iter().copied().collect();
-            self.growth = Growth::new(self.model.n_samples_min(), self.window, history.len());
-            match predict::fit(&self.model, &history) {
-                Ok(model) => self.forecaster.speak_by(model.predictor()),
-                Err(_) => self.growth.failed(),
-            }
-        }
     }
 }
 

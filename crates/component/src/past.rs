@@ -81,10 +81,6 @@ impl Past {
         Some(next)
     }
 
-    pub(crate) fn n_sent(&self) -> usize {
-        self.n_sent
-    }
-
     /// Marks the next one as answered; `false` when it is not that one that is answered.
     pub(crate) fn answer(&mut self, number: u64) -> bool {
         let is_next = self.n_sent > self.n_answered && self.moments[self.n_answered].number == number;

@@ -13,8 +13,7 @@ mod server;
 mod subjects;
 mod traffic;
 
-pub use engine::Counted;
-pub use host::is_refit_due;
+pub use engine::{Counted, Engine, Tense};
 pub use server::{Config, Error, Server};
-pub use subjects::{partition_of, refit_offset};
+pub use subjects::partition_of;
 pub use traffic::Traffic;

@@ -16,8 +16,8 @@ use stream::{
     Reply, Request, SignalName,
 };
 
+use crate::core::NEWS;
 use crate::core_process::CoreProcess;
-use crate::growth::Growth;
 use crate::past::Past;
 use attempt::Attempts;
 use history::History;
@@ -38,7 +38,6 @@ pub struct PredictionServer {
     phase: Phase,
     /// Fits that were ordered, in their order.
     fits: VecDeque<Fit>,
-    growth: Growth,
     attempts: Attempts,
     /// Since when the core owes an answer and has given none.
     owing: Option<Instant>,
@@ -86,7 +85,6 @@ impl PredictionServer {
         let configuration = settings.check()?;
         let server = Self {
             past: Past::new(settings::n_kept(&configuration, 1)),
-            growth: Growth::new(settings::n_needed(&configuration), configuration.window as usize, 0),
             attempts: Attempts::default(),
             line: InputId(0),
             history: None,
@@ -174,11 +172,11 @@ impl PredictionServer {
 
     /// Lets the core fit to all that it was sent.
     fn order_fit(&mut self, fit: Fit, outputs: &mut Outputs) {
-        let history = self.past.before_unsent(self.configuration.window as usize);
-        let (n_needed, window) = (settings::n_needed(&self.configuration), self.configuration.window as usize);
-        self.growth = Growth::new(n_needed, window, history.len());
+        let model = self.attempts.model(&self.configuration.model);
+        let policy = settings::policy(&Configuration { model, ..self.configuration.clone() });
+        let history = self.past.before_unsent(policy.n_replayed());
         let ask = Ask::Reconfigure {
-            model: Some(self.attempts.model(&self.configuration.model)),
+            model: Some(policy.to_string()),
             window: Some(u32::try_from(history.len()).expect("a window fits")),
             horizon: Some(self.configuration.horizon),
         };
@@ -266,7 +264,6 @@ impl PredictionServer {
             let n_signals = self.description.as_ref().map_or(0, |description| description.signals.len());
             kept.retain(|moment| moment.values.len() == n_signals);
             self.past.merge(kept);
-            self.growth.has(self.past.n_sent());
             // The buffer may have answered before the stream was connected to: what came between, it has by now.
             if self.phase == Phase::Preparing && self.past.has_hole() && !self.has_asked_again {
                 self.has_asked_again = true;
@@ -293,6 +290,7 @@ impl PredictionServer {
                 outputs.send(&forecast);
                 self.attempts.succeeded();
             }
+            Message::Reply(Reply { id: NEWS, answer, .. }) => drop(self.note_fit(&answer)),
             Message::Reply(Reply { answer, .. }) => {
                 self.attempts.succeeded();
                 self.conclude_fit(answer, outputs);
@@ -305,18 +303,7 @@ impl PredictionServer {
     fn conclude_fit(&mut self, answer: Answer, outputs: &mut Outputs) {
         let Some(fit) = self.fits.pop_front() else { return };
         let Fit { asked_by, before } = fit;
-        let refused = match answer {
-            Answer::Fitted { model, fitted } => {
-                self.fitted = format!("{model}: {fitted}");
-                None
-            }
-            Answer::Refused { reason } => Some(reason),
-            other => Some(format!("the core answered {other:?}")),
-        };
-        if let Some(reason) = &refused {
-            self.fitted = format!("not {}: {reason}", self.configuration.model);
-            self.growth.failed();
-        }
+        let refused = self.note_fit(&answer);
         match (&refused, before) {
             (Some(_), Some(before)) => self.configuration = before,
             (None, Some(_)) => self.describe_forecasts(outputs),
@@ -327,6 +314,20 @@ impl PredictionServer {
             (Some(reason), Some(pending)) => pending.refuse(reason),
             (_, None) => {}
         }
+    }
+
+    /// What is fitted by now, or why nothing is.
+    fn note_fit(&mut self, answer: &Answer) -> Option<String> {
+        let reason = match answer {
+            Answer::Fitted { model, fitted } => {
+                self.fitted = format!("{model}: {fitted}");
+                return None;
+            }
+            Answer::Refused { reason } => reason.clone(),
+            other => format!("the core answered {other:?}"),
+        };
+        self.fitted = format!("not {}: {reason}", self.configuration.model);
+        Some(reason)
     }
 
     /// Changes what it does, or has the model fitted again.
@@ -377,10 +378,6 @@ impl Handler for PredictionServer {
         if self.phase == Phase::Serving {
             while let Some(moment) = self.past.send_next() {
                 outputs.send_to(self.line, moment);
-                self.growth.took_one();
-                if self.growth.is_due() {
-                    self.order_fit(Fit::default(), outputs);
-                }
             }
         }
         if !self.is_owed() {

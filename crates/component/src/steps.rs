@@ -5,7 +5,7 @@ use std::time::Duration;
 use units::Timestamp;
 
 /// Longer gaps are taken to be as long as this: by then a stationary model has returned to its mean, and its error to the whole variance.
-pub(crate) const N_MISSED_MAX: u64 = 4096;
+const N_MISSED_MAX: u64 = 4096;
 
 /// Where a series is.
 #[derive(Clone, Copy, Debug)]

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use predict::{Backtest, LeadScore, Spec, fit};
+use predict::{Backtest, LeadScore, Live, Policy, Predictor, Spec};
 use rayon::prelude::*;
 
 use crate::campaign::{Campaign, Case};
@@ -98,13 +98,13 @@ impl<'c> Worker<'c> {
 
     fn lead_model(&mut self, spec: &Spec, before: &[f64], after: &[f64]) -> Led {
         let start = clock::instant();
-        let fitted = fit(spec, before);
+        let fitted = Live::fitted(Policy::fitted_at(spec, before.len()), before);
         let fit_time = start.elapsed();
         let start = clock::instant();
-        let outcome = fitted.map(|model| {
-            let mut predictor = model.predictor();
-            let leads = self.backtest.run(&mut predictor, after, before);
-            Scored { leads, n_refits: predictor.n_refits(), n_failed_refits: predictor.n_failed_refits() }
+        let outcome = fitted.map(|mut live| {
+            let Ok(leads) = self.backtest.try_run(&mut live, after, before);
+            let n_failed_refits = live.n_lost() + live.model().map_or(0, Predictor::n_failed_refits);
+            Scored { leads, n_refits: live.n_refits(), n_failed_refits }
         });
         (outcome.map_err(Failure::Fit), fit_time, start.elapsed())
     }

@@ -180,6 +180,7 @@ fn kind(failure: &Failure) -> &'static str {
         FitError::Infinite { .. } => "infinite sample",
         FitError::TooSmall { .. } => "too small",
         FitError::TooLarge { .. } => "too large",
+        FitError::TooDear { .. } => "too dear",
         _ => "another reason",
     }
 }

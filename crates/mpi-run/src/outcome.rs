@@ -348,6 +348,16 @@ mod tests {
     }
 
     #[test]
+    fn a_run_that_did_not_end_is_a_warning() {
+        let (_folder, path) = written(&[("late", json!({"count": 3}))]);
+        assert_eq!(Outcome::read(&path).unwrap().warnings(), [""; 0]);
+        let whole = std::fs::read(&path).unwrap();
+        std::fs::write(&path, &whole[..whole.len() - 4]).unwrap();
+        let warnings = Outcome::read(&path).unwrap().warnings();
+        assert!(matches!(&warnings[..], [only] if only.contains("ended before its time")), "{warnings:?}");
+    }
+
+    #[test]
     fn a_file_of_something_else_is_refused_by_its_line() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("other.json");

@@ -222,3 +222,21 @@ fn neighbours_scatter(sizes: &[Size]) -> f64 {
     let off: Vec<f64> = sizes.windows(3).map(standardized).collect();
     NORMAL_MAD * median(&off).unwrap_or(0.0)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_for_a_clock_is_the_segments_time_rounded_up() {
+        let at = |size_bytes: u64| Point { size_bytes, span_ns: 100.3 + 0.5 * size_bytes as f64 };
+        let points: Vec<Point> = (0..12).map(|power| at(1 << power)).collect();
+        let cost = Cost::fit(&points, Confidence::P95, 1).unwrap();
+        assert_eq!(cost.span(ByteCount::new(1 << 30)), cost.segments[0].line().span(ByteCount::new(1 << 30)));
+        for size_bytes in [0, 7, 1 << 10] {
+            let (exact_ns, whole_ns) =
+                (cost.span_ns(size_bytes), cost.span(ByteCount::new(size_bytes)).as_nanos() as f64);
+            assert!(whole_ns >= exact_ns && whole_ns < exact_ns + 1.0, "{size_bytes}: {exact_ns}, {whole_ns}");
+        }
+    }
+}

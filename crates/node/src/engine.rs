@@ -3,9 +3,8 @@
 //! Knows no clock, no store and no thread: it takes samples, and says what is to be written of them.
 
 pub(crate) mod about;
-mod baseline;
-pub(crate) mod forecaster;
 pub(crate) mod plan;
+pub(crate) mod scored_live;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,8 +14,8 @@ use predict::{Done, Forecast, Spec, Task};
 use units::Timestamp;
 
 use self::about::{About, Origin};
-use self::forecaster::{Counts, Forecaster};
 use self::plan::Plan;
+use self::scored_live::{Counts, ScoredLive};
 use crate::schedule::times;
 use crate::store::{Batch, Row};
 
@@ -44,7 +43,7 @@ pub(crate) struct FeedPlan {
 #[derive(Clone, Debug)]
 pub(crate) struct Entry {
     pub(crate) about: About,
-    pub(crate) forecaster: Forecaster,
+    pub(crate) live: ScoredLive,
     /// The label of its last sample in the store, when that is too old to be in memory.
     pub(crate) heard: Option<Timestamp>,
 }
@@ -97,12 +96,12 @@ impl Engine {
     /// The last value of each series of a feed, NaN in a gap; `None` stands for the host.
     pub(crate) fn values_of(&self, feed: Option<&str>) -> Vec<(Arc<str>, f64)> {
         let sensors = self.entries.values().filter(|entry| entry.about.is_fed_by(feed));
-        sensors.map(|entry| (Arc::clone(&entry.about.id), entry.forecaster.last_value())).collect()
+        sensors.map(|entry| (Arc::clone(&entry.about.id), entry.live.last_value())).collect()
     }
 
     /// What happened to all series since the node started.
     pub(crate) fn totals(&self) -> Counts {
-        self.entries.values().fold(self.forgotten, |sum, entry| sum + entry.forecaster.counts)
+        self.entries.values().fold(self.forgotten, |sum, entry| sum + entry.live.counts)
     }
 
     pub(crate) fn entries(&self) -> impl Iterator<Item = &Entry> {
@@ -127,7 +126,7 @@ impl Engine {
 
     pub(crate) fn remove(&mut self, id: &str) -> Option<Entry> {
         let removed = self.entries.remove(id);
-        self.forgotten = removed.iter().fold(self.forgotten, |sum, entry| sum + entry.forecaster.counts);
+        self.forgotten = removed.iter().fold(self.forgotten, |sum, entry| sum + entry.live.counts);
         removed
     }
 
@@ -181,7 +180,7 @@ impl Engine {
     pub(crate) fn begin_past(&mut self, feed: &FeedPlan, signal: &signal::Signal, first: Timestamp) -> Option<Past> {
         match self.entries.get(signal.id()) {
             Some(entry) if entry.about.is_fed_by(Some(&feed.name)) => {
-                let (about, counts) = (entry.about.clone(), entry.forecaster.counts);
+                let (about, counts) = (entry.about.clone(), entry.live.counts);
                 Some(Past { about, known: entry.known(), counts, is_new: false })
             }
             Some(entry) if !entry.about.is_pushed() => None,
@@ -209,13 +208,13 @@ impl Engine {
             if !entry.about.is_fed_by(feed) {
                 return true;
             }
-            if entry.forecaster.last().is_some_and(|last| last < label) {
-                entry.forecaster.take(label, f64::NAN, room, &mut Vec::new());
+            if entry.live.last().is_some_and(|last| last < label) {
+                entry.live.take(label, f64::NAN, room, &mut Vec::new());
             }
-            let heard = entry.forecaster.last_known().or(entry.heard).unwrap_or(entry.about.created);
+            let heard = entry.live.last_known().or(entry.heard).unwrap_or(entry.about.created);
             let stays = label.saturating_since(heard) <= patience;
             if !stays {
-                *forgotten = *forgotten + entry.forecaster.counts;
+                *forgotten = *forgotten + entry.live.counts;
             }
             stays
         });
@@ -225,7 +224,7 @@ impl Engine {
     pub(crate) fn take_pushed(&mut self, id: &str, samples: &[(Timestamp, f64)], batch: &mut Batch) {
         if let Some(entry) = self.entries.get_mut(id) {
             for (label, value) in samples {
-                entry.forecaster.fit_here();
+                entry.live.fit_here();
                 entry.take(*label, *value, &mut self.room, batch);
             }
         }
@@ -235,45 +234,45 @@ impl Engine {
     /// can.
     pub(crate) fn take_tasks(&mut self) -> Vec<(Arc<str>, Task)> {
         let entries = self.entries.iter_mut();
-        entries.filter_map(|(id, entry)| Some((Arc::clone(id), entry.forecaster.take_task()?))).collect()
+        entries.filter_map(|(id, entry)| Some((Arc::clone(id), entry.live.take_task()?))).collect()
     }
 
     pub(crate) fn take_task_of(&mut self, id: &str) -> Option<(Arc<str>, Task)> {
         let entry = self.entries.get_mut(id)?;
-        Some((Arc::clone(&entry.about.id), entry.forecaster.take_task()?))
+        Some((Arc::clone(&entry.about.id), entry.live.take_task()?))
     }
 
     /// What became of a fit. One of a series that is gone is dropped.
     pub(crate) fn install(&mut self, id: &str, done: Done) {
         if let Some(entry) = self.entries.get_mut(id) {
-            entry.forecaster.install(done);
+            entry.live.install(done);
         }
     }
 
-    /// Says that a fit will not come back.
-    pub(crate) fn give_up_task(&mut self, id: &str) {
+    /// Says that a fit will not be made: the series goes on without it.
+    pub(crate) fn cancel_task(&mut self, id: &str) {
         if let Some(entry) = self.entries.get_mut(id) {
-            entry.forecaster.give_up_task();
+            entry.live.cancel_task();
         }
     }
 }
 
 impl Entry {
     pub(crate) fn new(about: About, plan: Arc<Plan>) -> Self {
-        let forecaster = Forecaster::new(plan, about.key, about.range());
-        let forecaster = if about.n_threads().is_some() { forecaster.with_window_errors() } else { forecaster };
-        Self { about, forecaster, heard: None }
+        let live = ScoredLive::new(plan, about.key, about.range());
+        let live = if about.n_threads().is_some() { live.with_window_errors() } else { live };
+        Self { about, live, heard: None }
     }
 
     /// The samples in memory that are no gaps, oldest first.
     fn known(&self) -> Vec<(Timestamp, f64)> {
-        let Some((start, kept)) = self.forecaster.kept() else { return Vec::new() };
+        let Some((start, kept)) = self.live.kept() else { return Vec::new() };
         let labelled = kept.iter().enumerate().map(|(idx, value)| (start + times(self.about.step, idx as u64), *value));
         labelled.filter(|(_, value)| !value.is_nan()).collect()
     }
 
     fn take(&mut self, label: Timestamp, value: f64, room: &mut Forecast, batch: &mut Batch) {
-        self.forecaster.take(label, value, room, &mut batch.said);
+        self.live.take(label, value, room, &mut batch.said);
         if value.is_finite() {
             batch.rows.push(Row { time: label, key: self.about.key, value });
         }
@@ -284,13 +283,13 @@ impl Entry {
     pub(crate) fn replay(&mut self, samples: impl IntoIterator<Item = (Timestamp, f64)>) {
         let (mut room, mut said) = (Forecast::default(), Vec::new());
         for (label, value) in samples {
-            let is_next = self.forecaster.last().is_none_or(|last| label > last);
+            let is_next = self.live.last().is_none_or(|last| label > last);
             if is_next && label == label.floor_to(self.about.step) {
-                self.forecaster.take(label, value, &mut room, &mut said);
-                self.forecaster.fit_here();
+                self.live.take(label, value, &mut room, &mut said);
+                self.live.fit_here();
                 said.clear();
             }
         }
-        self.forecaster.counts = Default::default();
+        self.live.counts = Default::default();
     }
 }

@@ -11,7 +11,7 @@ use crate::engine::Engine;
 use crate::thread::Thread;
 
 /// Fits that wait at most. A series has no more than one under way, so that this is reached by a node of a thousand
-/// series whose worker is a whole round behind; what does not get in is handed out again.
+/// series whose worker is a whole round behind; what does not get in is cancelled.
 const N_WAITING_MAX: usize = 1024;
 
 /// The fit of one series.

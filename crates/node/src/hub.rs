@@ -170,7 +170,7 @@ impl Hub {
             if !refused.is_empty() {
                 tracing::warn!(n = refused.len(), "fits wait, because those before them are not done");
                 let mut engine = self.engine();
-                refused.iter().for_each(|(id, _)| engine.give_up_task(id));
+                refused.iter().for_each(|(id, _)| engine.cancel_task(id));
             }
             return;
         }

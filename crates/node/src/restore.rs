@@ -102,7 +102,7 @@ fn load(
             entry.heard = read::last_label_of(&opened.writer, entry.about.key)?;
         }
         if let Some(heard) = entry.heard.filter(|_| !entry.about.is_fed_by(None)) {
-            let plan = entry.forecaster.plan();
+            let plan = entry.live.plan();
             let from = heard - times(plan.step, plan.n_kept as u64 - 1);
             let found = read::samples(&opened.writer, entry.about.key, plan.step, from..heard + plan.step)?;
             samples = found.into_iter().map(|sample| (sample.time, sample.mean)).collect();

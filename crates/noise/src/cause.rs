@@ -35,7 +35,7 @@ pub enum Cause {
 
 /// What moved between two readings.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Look {
+pub(crate) struct Look {
     /// The detour after which was looked; `None` at a random moment.
     pub detour: Option<usize>,
     /// When, in nanoseconds of the run's clock.
@@ -58,14 +58,14 @@ pub struct Look {
 
 /// How often each count moves without a detour.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Usual {
+pub(crate) struct Usual {
     moves: BTreeMap<(bool, Box<str>), u64>,
     watched_ns: u64,
 }
 
 /// A verdict.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Verdict {
+pub(crate) struct Verdict {
     /// Who took the time.
     pub cause: Cause,
     /// Counts or threads that say so.
@@ -74,7 +74,7 @@ pub struct Verdict {
 
 impl Usual {
     /// By the looks without a detour.
-    pub fn of<'a>(looks: impl IntoIterator<Item = &'a Look>) -> Self {
+    pub(crate) fn of<'a>(looks: impl IntoIterator<Item = &'a Look>) -> Self {
         let mut usual = Self::default();
         for look in looks.into_iter().filter(|look| look.detour.is_none()) {
             usual.watched_ns += look.window_ns;
@@ -120,7 +120,7 @@ impl Verdict {
     /// On a detour of `length_ns` by the look right after it. `is_interrupt_time_known`: whether the kernel takes interrupts out of
     /// a thread's processor time, so that time off the core is not only stolen.
     #[must_use]
-    pub fn of(look: &Look, length_ns: f64, usual: &Usual, is_interrupt_time_known: bool) -> Self {
+    pub(crate) fn of(look: &Look, length_ns: f64, usual: &Usual, is_interrupt_time_known: bool) -> Self {
         let explaining = EXPLAINING_RATIO * length_ns;
         let waited = look.run_delay_ns.unwrap_or(look.off_core_ns) as f64;
         if look.involuntary > 0 && waited >= explaining
@@ -148,7 +148,7 @@ impl Verdict {
     }
 
     /// With evidence.
-    pub fn by(cause: Cause, evidence: impl IntoIterator<Item = String>) -> Self {
+    pub(crate) fn by(cause: Cause, evidence: impl IntoIterator<Item = String>) -> Self {
         Self { cause, evidence: evidence.into_iter().collect() }
     }
 }

@@ -25,11 +25,11 @@ const N_COST_READINGS: usize = 5;
 const FILES: [&str; 5] = ["stat", "interrupts", "softirqs", "thread-self/schedstat", "thread-self/status"];
 
 /// Counts by the label of their line.
-pub type Lines = Vec<(Box<str>, u64)>;
+pub(crate) type Lines = Vec<(Box<str>, u64)>;
 
 /// Counters of one core and of the thread that opened them.
 #[derive(Debug)]
-pub struct Counters {
+pub(crate) struct Counters {
     cpu: u32,
     /// The core's position among those of /proc/stat.
     position: usize,
@@ -43,7 +43,7 @@ pub struct Counters {
 
 /// Counters at a moment; those of files that are not read are 0 or empty.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Reading {
+pub(crate) struct Reading {
     /// Ticks that the hypervisor took from this core.
     pub steal_ticks: u64,
     /// Ticks that the kernel found the core in an interrupt: 0 for ever where it does not measure that.
@@ -62,7 +62,7 @@ impl Counters {
     /// Opens what can be opened for core `cpu`, by the thread that is to work there, below `root`, which is `/proc`; and reads all of it a
     /// few times.
     #[must_use]
-    pub fn open(root: &Path, cpu: u32, clock: &Stopwatch) -> Self {
+    pub(crate) fn open(root: &Path, cpu: u32, clock: &Stopwatch) -> Self {
         let mut missing = Vec::new();
         let files = FILES.map(|name| {
             let opened = File::open(root.join(name));
@@ -78,24 +78,24 @@ impl Counters {
 
     /// What a reading of all files takes at the median, in nanoseconds.
     #[must_use]
-    pub fn cost_ns(&self) -> f64 {
+    pub(crate) fn cost_ns(&self) -> f64 {
         self.cost_ns
     }
 
     /// Which files are not read, and why.
     #[must_use]
-    pub fn missing(&self) -> &[String] {
+    pub(crate) fn missing(&self) -> &[String] {
         &self.missing
     }
 
     /// Whether the time that this thread waited for its core is known.
     #[must_use]
-    pub fn has_run_delay(&self) -> bool {
+    pub(crate) fn has_run_delay(&self) -> bool {
         self.files[3].is_some()
     }
 
     /// All counters. A file that fails is left out from then on, and named among the missing.
-    pub fn read(&mut self) -> Reading {
+    pub(crate) fn read(&mut self) -> Reading {
         let mut reading = Reading::default();
         for idx in 0..FILES.len() {
             if let Err(error) = self.read_file(idx, &mut reading) {
@@ -107,7 +107,7 @@ impl Counters {
 
     /// What interrupts are called beside their labels: the device or the purpose.
     #[must_use]
-    pub fn descriptions(&mut self) -> Vec<(Box<str>, String)> {
+    pub(crate) fn descriptions(&mut self) -> Vec<(Box<str>, String)> {
         match self.fill(1) {
             Ok(true) => descriptions(&String::from_utf8_lossy(&self.text)),
             _ => Vec::new(),
@@ -180,7 +180,7 @@ impl Counters {
 impl Reading {
     /// What moved since `before`, by name: interrupts and then soft interrupts. A line that was not there before counts from 0.
     #[must_use]
-    pub fn moved_since(&self, before: &Self) -> (Lines, Lines) {
+    pub(crate) fn moved_since(&self, before: &Self) -> (Lines, Lines) {
         (moved(&self.interrupts, &before.interrupts), moved(&self.soft_interrupts, &before.soft_interrupts))
     }
 }
@@ -201,13 +201,13 @@ fn moved(after: &[(Box<str>, u64)], before: &[(Box<str>, u64)]) -> Lines {
 /// Nanoseconds that the calling thread waited for a core since it began; `None` where the kernel does not tell.
 #[must_use]
 #[cfg_attr(not(feature = "mpi"), allow(dead_code, reason = "only runs under MPI use it"))]
-pub fn run_delay_ns() -> Option<u64> {
+pub(crate) fn run_delay_ns() -> Option<u64> {
     Schedstat::from_file("/proc/thread-self/schedstat").ok().map(|stat| stat.run_delay)
 }
 
 /// Nanoseconds of processor time that the calling thread had.
 #[must_use]
-pub fn thread_time_ns() -> u64 {
+pub(crate) fn thread_time_ns() -> u64 {
     let time = clock_gettime(ClockId::ThreadCPUTime);
     time.tv_sec.unsigned_abs() * 1_000_000_000 + time.tv_nsec.unsigned_abs()
 }

@@ -9,7 +9,7 @@ use mpi_run::ClockQuality;
 use statistics::{median, quantile_of_sorted};
 
 /// Quanta that share an undisturbed length: enough to find it to about a hundredth of its spread.
-pub const WINDOW: usize = 1_000;
+pub(crate) const WINDOW: usize = 1_000;
 /// How many spreads above the centre chance does not reach in 10^8 quanta.
 const N_SPREADS: f64 = 6.0;
 /// A window is slow when its undisturbed quanta take so much longer than the middle window's.
@@ -20,7 +20,7 @@ const Z_25: f64 = -0.674_489_75;
 
 /// What time was lost, in one piece as far as can be told.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Detour {
+pub(crate) struct Detour {
     /// Which quantum.
     pub idx: usize,
     /// When that quantum began, in nanoseconds of the run's clock.
@@ -33,7 +33,7 @@ pub struct Detour {
 
 /// How long undisturbed quanta of a window take.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Baseline {
+pub(crate) struct Baseline {
     /// In the middle, in nanoseconds.
     pub centre_ns: f64,
     /// Standard deviation, in nanoseconds.
@@ -44,7 +44,7 @@ pub struct Baseline {
 
 /// All detours among some quanta, and how they were told.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Detection {
+pub(crate) struct Detection {
     /// Of each window.
     pub baselines: Vec<Baseline>,
     /// Quantum and length of each, in their order.
@@ -57,14 +57,14 @@ pub struct Detection {
 
 /// The shortest detour that a clock tells: each of two looks is wrong by up to a step, and takes its time.
 #[must_use]
-pub fn clock_limit_ns(clock: &ClockQuality) -> f64 {
+pub(crate) fn clock_limit_ns(clock: &ClockQuality) -> f64 {
     2.0 * (clock.resolution_ns as f64 + clock.cost_ns)
 }
 
 impl Baseline {
     /// Of quanta in any order, when none shorter than `clock_limit_ns` may be told. `None` without any.
     #[must_use]
-    pub fn of(lengths_ns: &[u32], clock_limit_ns: f64) -> Option<Self> {
+    pub(crate) fn of(lengths_ns: &[u32], clock_limit_ns: f64) -> Option<Self> {
         let mut sorted: Vec<f64> = lengths_ns.iter().copied().map(f64::from).collect();
         sorted.sort_unstable_by(f64::total_cmp);
         let (q01, q25) = (quantile_of_sorted(&sorted, 0.01)?, quantile_of_sorted(&sorted, 0.25)?);
@@ -75,7 +75,7 @@ impl Baseline {
 
     /// By how much a quantum takes longer, if that is a detour.
     #[must_use]
-    pub fn detour_ns(&self, length_ns: f64) -> Option<f64> {
+    pub(crate) fn detour_ns(&self, length_ns: f64) -> Option<f64> {
         Some(length_ns - self.centre_ns).filter(|excess| *excess > self.limit_ns)
     }
 }
@@ -84,7 +84,7 @@ impl Detection {
     /// Finds them in quanta in the order of time. None as long as `whole_ns` was undisturbed, so that such ones do not tell how long
     /// undisturbed ones take. Nothing is found where all are so long.
     #[must_use]
-    pub fn of(lengths_ns: &[u32], clock_limit_ns: f64, whole_ns: Option<u32>) -> Self {
+    pub(crate) fn of(lengths_ns: &[u32], clock_limit_ns: f64, whole_ns: Option<u32>) -> Self {
         let candidates = |quanta: &[u32]| -> Vec<u32> {
             quanta.iter().copied().filter(|length| whole_ns.is_none_or(|whole| *length < whole)).collect()
         };
@@ -116,13 +116,13 @@ impl Detection {
 
     /// Of a quantum's window.
     #[must_use]
-    pub fn baseline(&self, idx: usize) -> Option<&Baseline> {
+    pub(crate) fn baseline(&self, idx: usize) -> Option<&Baseline> {
         self.baselines.get((idx / WINDOW).min(self.baselines.len().saturating_sub(1)))
     }
 
     /// The middle one of the windows' baselines, by their centres.
     #[must_use]
-    pub fn typical(&self) -> Option<Baseline> {
+    pub(crate) fn typical(&self) -> Option<Baseline> {
         let mut sorted = self.baselines.clone();
         sorted.sort_unstable_by(|a, b| a.centre_ns.total_cmp(&b.centre_ns));
         sorted.get(sorted.len() / 2).copied()
@@ -154,7 +154,7 @@ fn slowness(windows: &[&[u32]], baselines: &[Baseline], whole_ns: Option<u32>) -
 
 /// Adjacent ones joined, for quanta of fixed time, over which one detour goes on.
 #[must_use]
-pub fn joined(detours: &[(usize, f64)]) -> Vec<(usize, f64)> {
+pub(crate) fn joined(detours: &[(usize, f64)]) -> Vec<(usize, f64)> {
     let mut joined: Vec<(usize, f64)> = Vec::new();
     let mut last = None;
     for &(idx, length) in detours {

@@ -25,7 +25,7 @@ const SLEEP_MAX: Duration = Duration::from_millis(100);
 
 /// A thread that makes noise until it is stopped.
 #[derive(Debug)]
-pub struct Injector {
+pub(crate) struct Injector {
     stop: Arc<AtomicBool>,
     thread: JoinHandle<Injected>,
 }
@@ -53,7 +53,7 @@ impl Injector {
     ///
     /// # Errors
     /// When there can be no further thread.
-    pub fn start(cpu: u32, injection: Injection) -> io::Result<Self> {
+    pub(crate) fn start(cpu: u32, injection: Injection) -> io::Result<Self> {
         let stop = Arc::new(AtomicBool::new(false));
         let asked = Arc::clone(&stop);
         let (is_ready, ready) = mpsc::channel();
@@ -74,7 +74,7 @@ impl Injector {
     /// # Panics
     /// When the thread did.
     #[must_use]
-    pub fn stop(self) -> Injected {
+    pub(crate) fn stop(self) -> Injected {
         self.stop.store(true, Ordering::Relaxed);
         self.thread.join().expect("the injector does not panic")
     }
@@ -84,7 +84,7 @@ impl Injector {
 ///
 /// # Errors
 /// When it is not allowed there.
-pub fn bind(cpu: u32) -> Result<(), Errno> {
+pub(crate) fn bind(cpu: u32) -> Result<(), Errno> {
     if cpu as usize >= CpuSet::MAX_CPU {
         return Err(Errno::INVAL);
     }
@@ -147,7 +147,7 @@ fn sleep_until(deadline_ns: u64, stop: &AtomicBool) -> bool {
 
 /// The clock that deadlines are on, in nanoseconds.
 #[must_use]
-pub fn monotonic_ns() -> u64 {
+pub(crate) fn monotonic_ns() -> u64 {
     let time = clock_gettime(ClockId::Monotonic);
     time.tv_sec.unsigned_abs() * 1_000_000_000 + time.tv_nsec.unsigned_abs()
 }

@@ -9,7 +9,7 @@ use super::record::Row;
 
 /// One rank's times of all iterations.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Times {
+pub(crate) struct Times {
     /// Of the fixed work, in nanoseconds; those beyond 4.29 s count as that long.
     pub computation_ns: Vec<u32>,
     /// Of the allreduce, likewise.
@@ -20,7 +20,7 @@ pub struct Times {
 
 /// What is counted over iterations.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Tally {
+pub(crate) struct Tally {
     thresholds_ns: Vec<f64>,
     late: Vec<Vec<u64>>,
     lost_ns: Vec<f64>,
@@ -28,7 +28,7 @@ pub struct Tally {
 
 /// Mean and deviation of several ranks' times together.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Pooled {
+pub(crate) struct Pooled {
     /// In nanoseconds.
     pub mean_ns: f64,
     /// With n - 1, in nanoseconds.
@@ -38,13 +38,13 @@ pub struct Pooled {
 impl Times {
     /// Iterations made.
     #[must_use]
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.communication_ns.len()
     }
 
     /// One time, in nanoseconds.
     #[must_use]
-    pub fn of(&self, row: Row, idx: usize) -> u32 {
+    pub(crate) fn of(&self, row: Row, idx: usize) -> u32 {
         match row {
             Row::Computation => self.computation_ns[idx],
             Row::Communication => self.communication_ns[idx],
@@ -54,14 +54,14 @@ impl Times {
 
     /// The middle time of all iterations; the lower one of two. 0 without any.
     #[must_use]
-    pub fn median_ns(&self, row: Row) -> u32 {
+    pub(crate) fn median_ns(&self, row: Row) -> u32 {
         let mut times: Vec<u32> = (0..self.len()).map(|idx| self.of(row, idx)).collect();
         let Some(middle) = times.len().checked_sub(1) else { return 0 };
         *times.select_nth_unstable(middle / 2).1
     }
 
     /// How far above `median_ns` each of some iterations is, in nanoseconds; 0 for those below.
-    pub fn excesses_ns(
+    pub(crate) fn excesses_ns(
         &self,
         row: Row,
         median_ns: u32,
@@ -72,7 +72,7 @@ impl Times {
 
     /// All that is told of a row.
     #[must_use]
-    pub fn summary(&self, row: Row) -> Summary {
+    pub(crate) fn summary(&self, row: Row) -> Summary {
         let mut digest = Digest::default();
         (0..self.len()).for_each(|idx| digest.record(u64::from(self.of(row, idx))));
         digest.summary()
@@ -80,14 +80,14 @@ impl Times {
 
     /// Times that were too long to be kept.
     #[must_use]
-    pub fn n_saturated(&self) -> u64 {
+    pub(crate) fn n_saturated(&self) -> u64 {
         let all = self.computation_ns.iter().chain(&self.communication_ns);
         all.filter(|&&time| time == saturated(u64::MAX)).count() as u64
     }
 
     /// Detours in the fixed work.
     #[must_use]
-    pub fn detours(&self, clock_limit_ns: f64) -> Vec<Detour> {
+    pub(crate) fn detours(&self, clock_limit_ns: f64) -> Vec<Detour> {
         let detection = Detection::of(&self.computation_ns, clock_limit_ns, None);
         let starts = self.starts_ns();
         let within = |idx: usize| detection.baseline(idx).map_or(0.0, |baseline| baseline.centre_ns);
@@ -98,7 +98,7 @@ impl Times {
 
     /// When each iteration began, in nanoseconds of the run's clock.
     #[must_use]
-    pub fn starts_ns(&self) -> Vec<u64> {
+    pub(crate) fn starts_ns(&self) -> Vec<u64> {
         let mut stretches = self.stretches.iter().peekable();
         let mut next_ns = 0;
         let start = |idx: usize| {
@@ -116,14 +116,14 @@ impl Times {
 impl Tally {
     /// Of nothing yet, by these thresholds.
     #[must_use]
-    pub fn new(thresholds_ns: &[f64]) -> Self {
+    pub(crate) fn new(thresholds_ns: &[f64]) -> Self {
         let n = thresholds_ns.len();
         let late = vec![vec![0; n]; Row::ALL.len()];
         Self { thresholds_ns: thresholds_ns.to_vec(), late, lost_ns: vec![0.0; n] }
     }
 
     /// Counts iterations by how far the latest of their ranks was above its median, in nanoseconds.
-    pub fn add(&mut self, row: Row, worst_ns: &[u32]) {
+    pub(crate) fn add(&mut self, row: Row, worst_ns: &[u32]) {
         for worst in worst_ns.iter().copied().map(f64::from) {
             let late = self.late[row as usize].iter_mut().zip(&self.thresholds_ns);
             late.filter(|(_, threshold)| worst > **threshold).for_each(|(count, _)| *count += 1);
@@ -131,7 +131,7 @@ impl Tally {
     }
 
     /// Adds up what one rank loses in late iterations: how far it was itself above its median, or below it, in each.
-    pub fn lose(&mut self, worst_ns: &[u32], own_ns: impl Iterator<Item = f64>) {
+    pub(crate) fn lose(&mut self, worst_ns: &[u32], own_ns: impl Iterator<Item = f64>) {
         for (worst, own) in worst_ns.iter().copied().map(f64::from).zip(own_ns) {
             let lost = self.lost_ns.iter_mut().zip(&self.thresholds_ns);
             lost.filter(|(_, threshold)| worst > **threshold).for_each(|(sum, _)| *sum += own);
@@ -140,13 +140,13 @@ impl Tally {
 
     /// Late iterations under each threshold.
     #[must_use]
-    pub fn late(&self, row: Row) -> &[u64] {
+    pub(crate) fn late(&self, row: Row) -> &[u64] {
         &self.late[row as usize]
     }
 
     /// What the rank lost in late iterations under each threshold, in nanoseconds.
     #[must_use]
-    pub fn lost_ns(&self) -> &[f64] {
+    pub(crate) fn lost_ns(&self) -> &[f64] {
         &self.lost_ns
     }
 }
@@ -154,7 +154,7 @@ impl Tally {
 impl Pooled {
     /// Of each rank's (Chan, Golub and LeVeque 1979).
     #[must_use]
-    pub fn of(summaries: &[&Summary]) -> Self {
+    pub(crate) fn of(summaries: &[&Summary]) -> Self {
         let (mut count, mut mean, mut squares) = (0.0, 0.0, 0.0);
         for summary in summaries.iter().filter(|summary| summary.count > 0) {
             let n = summary.count as f64;

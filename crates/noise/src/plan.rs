@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use units::{Rank, span};
 
 /// Quanta or iterations of one rank or core that are kept: at 4 bytes for each quantum, or 8 for each iteration, 16 or 32 MiB.
-pub const N_KEPT_MAX: u64 = 1 << 22;
+pub(crate) const N_KEPT_MAX: u64 = 1 << 22;
 /// A quantum is at least so many looks at the clock, or steps of it, long; the looks then take no more than a twentieth of it.
 const QUANTUM_LOOKS_MIN: f64 = 20.0;
 /// Quanta of a run that can be told anything of.

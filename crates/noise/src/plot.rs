@@ -18,7 +18,7 @@ const BARS_PER_DECADE: f64 = 12.0;
 ///
 /// # Errors
 /// A record that is not what its kind says.
-pub fn pictures(outcome: &Outcome) -> Result<Vec<(String, Picture)>, MalformedRecord> {
+pub(crate) fn pictures(outcome: &Outcome) -> Result<Vec<(String, Picture)>, MalformedRecord> {
     let mut pictures = Vec::new();
     for (idx, envelope) in outcome.all::<Envelope>(kind::ENVELOPE)?.iter().enumerate() {
         pictures.push((format!("time-{idx}"), alone(over_time(envelope))));

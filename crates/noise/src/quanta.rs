@@ -12,7 +12,7 @@ use super::plan::N_KEPT_MAX;
 
 /// Lengths of pieces of work, one after the other but for the gaps between stretches.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Lengths {
+pub(crate) struct Lengths {
     /// Each piece's, in nanoseconds; those beyond 4.29 s count as that long.
     pub lengths_ns: Vec<u32>,
     /// Where a piece does not begin when the one before it ended: the first piece is one.
@@ -21,7 +21,7 @@ pub struct Lengths {
 
 /// Pieces without a gap between them.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Stretch {
+pub(crate) struct Stretch {
     /// Its first piece.
     pub first: usize,
     /// When that began, in nanoseconds of the run's clock.
@@ -30,7 +30,7 @@ pub struct Stretch {
 
 /// How much work was done in each of many equal lengths of time.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Counts {
+pub(crate) struct Counts {
     /// When the first quantum began, in nanoseconds of the run's clock.
     pub start_ns: u64,
     /// Of each.
@@ -41,7 +41,7 @@ pub struct Counts {
 
 /// Room for `n` numbers that costs nothing when it is first written to.
 #[must_use]
-pub fn touched(n: u64) -> Vec<u32> {
+pub(crate) fn touched(n: u64) -> Vec<u32> {
     // A number other than 0, since the system hands out zeros without a page behind them.
     let mut room = vec![1; n.min(N_KEPT_MAX) as usize];
     room.clear();
@@ -50,7 +50,7 @@ pub fn touched(n: u64) -> Vec<u32> {
 
 /// Does work of `turns` again and again until `until_ns` or until the room that [`touched`] made is full. After each piece, `look`
 /// is told when it ended and how long it took; when that says that it took time itself, what follows begins a stretch.
-pub fn fixed_work(
+pub(crate) fn fixed_work(
     clock: &Stopwatch,
     turns: u64,
     until_ns: u64,
@@ -82,7 +82,7 @@ pub fn fixed_work(
 /// Counts how often work of `turns` ends within each of as many quanta as there is room for. A piece belongs to the quantum that it
 /// ends in, so that one that is interrupted for long leaves quanta of nothing behind it.
 #[must_use]
-pub fn fixed_time(clock: &Stopwatch, turns: u64, quantum: Duration, n: u64, room: Vec<u32>) -> Counts {
+pub(crate) fn fixed_time(clock: &Stopwatch, turns: u64, quantum: Duration, n: u64, room: Vec<u32>) -> Counts {
     let quantum_ns = quantum.as_nanos() as u64;
     let mut counts = room;
     let n = (n as usize).min(counts.capacity());
@@ -104,13 +104,13 @@ pub fn fixed_time(clock: &Stopwatch, turns: u64, quantum: Duration, n: u64, room
 
 /// As it is kept.
 #[must_use]
-pub fn saturated(length_ns: u64) -> u32 {
+pub(crate) fn saturated(length_ns: u64) -> u32 {
     u32::try_from(length_ns).unwrap_or(u32::MAX)
 }
 
 impl Lengths {
     /// When each piece began, in nanoseconds of the run's clock.
-    pub fn starts_ns(&self) -> impl Iterator<Item = u64> {
+    pub(crate) fn starts_ns(&self) -> impl Iterator<Item = u64> {
         let mut stretches = self.stretches.iter().peekable();
         let mut next_ns = 0;
         self.lengths_ns.iter().enumerate().map(move |(idx, &length_ns)| {
@@ -125,7 +125,7 @@ impl Lengths {
 
     /// Time spent in pieces, in nanoseconds.
     #[must_use]
-    pub fn observed_ns(&self) -> u64 {
+    pub(crate) fn observed_ns(&self) -> u64 {
         self.lengths_ns.iter().copied().map(u64::from).sum()
     }
 }
@@ -133,7 +133,7 @@ impl Lengths {
 impl Counts {
     /// What of each quantum was lost, in nanoseconds, if the best one lost nothing.
     #[must_use]
-    pub fn losses_ns(&self) -> Vec<u32> {
+    pub(crate) fn losses_ns(&self) -> Vec<u32> {
         let best = self.counts.iter().copied().max().unwrap_or(0).max(1);
         let unit_ns = self.quantum.as_nanos() as f64 / f64::from(best);
         self.counts.iter().map(|count| saturated((f64::from(best - count) * unit_ns) as u64)).collect()
@@ -141,7 +141,7 @@ impl Counts {
 
     /// What one piece of work more or less amounts to, in nanoseconds.
     #[must_use]
-    pub fn unit_ns(&self) -> f64 {
+    pub(crate) fn unit_ns(&self) -> f64 {
         self.quantum.as_nanos() as f64 / f64::from(self.counts.iter().copied().max().unwrap_or(0).max(1))
     }
 }

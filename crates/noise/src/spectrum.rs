@@ -21,7 +21,7 @@ const N_PEAKS_MAX: usize = 8;
 
 /// Power by frequency.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Spectrum {
+pub(crate) struct Spectrum {
     /// Of the series that was transformed, in nanoseconds.
     pub step_ns: f64,
     /// Hertz and power, the latter in squared nanoseconds lost per step.
@@ -47,7 +47,7 @@ pub struct Peak {
 
 /// Time lost in each of equal steps: each detour is spread over the steps that it took, from where its quantum began.
 #[must_use]
-pub fn losses(detours: &[Detour], start_ns: u64, end_ns: u64, step: Duration) -> (Vec<f64>, f64) {
+pub(crate) fn losses(detours: &[Detour], start_ns: u64, end_ns: u64, step: Duration) -> (Vec<f64>, f64) {
     let span_ns = end_ns.saturating_sub(start_ns) as f64;
     let step_ns = (step.as_nanos() as f64).max(span_ns / N_BINS_MAX as f64).max(1.0);
     let mut losses = vec![0.0; (span_ns / step_ns) as usize];
@@ -68,7 +68,7 @@ pub fn losses(detours: &[Detour], start_ns: u64, end_ns: u64, step: Duration) ->
 
 /// As many neighbours of a series taken together as leave no more than can be transformed.
 #[must_use]
-pub fn merged(losses: &[f64], step_ns: f64) -> (Vec<f64>, f64) {
+pub(crate) fn merged(losses: &[f64], step_ns: f64) -> (Vec<f64>, f64) {
     let n_together = losses.len().div_ceil(N_BINS_MAX).max(1);
     (losses.chunks_exact(n_together).map(|together| together.iter().sum()).collect(), n_together as f64 * step_ns)
 }
@@ -78,7 +78,7 @@ impl Spectrum {
     ///
     /// # Errors
     /// Fewer than 4 steps, or nothing lost in any, or the same in all.
-    pub fn of(losses: &[f64], step_ns: f64) -> Result<Self, StatisticError> {
+    pub(crate) fn of(losses: &[f64], step_ns: f64) -> Result<Self, StatisticError> {
         let spectrum = periodogram(losses)?;
         let per_second = 1e9 / step_ns / std::f64::consts::TAU;
         let frequencies: Vec<f64> = spectrum.frequencies.iter().map(|radians| radians * per_second).collect();

@@ -27,7 +27,7 @@ const N_PEAKS_TOLD: usize = 5;
 ///
 /// # Errors
 /// A record that is not what its kind says.
-pub fn table(outcome: &Outcome) -> Result<String, MalformedRecord> {
+pub(crate) fn table(outcome: &Outcome) -> Result<String, MalformedRecord> {
     let mut text = heading(outcome);
     let (parts, cores): (Vec<Part>, Vec<Core>) = (outcome.all(kind::PART)?, outcome.all(kind::CORE)?);
     if let Some(allreduce) = outcome.all::<Allreduce>(kind::ALLREDUCE)?.first() {
@@ -346,7 +346,7 @@ fn peaks_lines(text: &mut String, spectrum: &SpectrumSeen) {
 
 /// Frequency, period and how sure both are.
 #[must_use]
-pub fn peak_words(peak: &Peak) -> String {
+pub(crate) fn peak_words(peak: &Peak) -> String {
     let multiples = match peak.n_harmonics {
         0 => String::new(),
         1 => ", with one multiple".to_owned(),

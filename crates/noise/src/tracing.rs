@@ -35,13 +35,13 @@ const STEP_NS: u64 = 1_000;
 
 /// Tracing that is going on. It ends, and its instance goes, when this is dropped.
 #[derive(Debug)]
-pub struct Tracer {
+pub(crate) struct Tracer {
     instance: PathBuf,
 }
 
 /// Something that had the core for a while.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Activity {
+pub(crate) struct Activity {
     /// When it began, in nanoseconds of the monotonic clock.
     pub start_ns: u64,
     /// When it ended.
@@ -54,7 +54,7 @@ pub struct Activity {
 
 /// What was traced on a core.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Activities {
+pub(crate) struct Activities {
     /// In the order in which they ended.
     pub all: Vec<Activity>,
     /// From when on the record is whole, in nanoseconds of the monotonic clock: the kernel keeps the last events.
@@ -66,7 +66,7 @@ impl Tracer {
     ///
     /// # Errors
     /// Why that is not possible, to be told to people: no tracefs, no right to it, no such event.
-    pub fn start(cpus: &[u32]) -> Result<Self, String> {
+    pub(crate) fn start(cpus: &[u32]) -> Result<Self, String> {
         let root = PLACES.iter().map(Path::new).find(|place| place.join("instances").is_dir());
         let root = root.ok_or(
             "tracefs is not mounted, or this user may not see it (as root: mount -t tracefs nodev /sys/kernel/tracing)",
@@ -99,7 +99,7 @@ impl Tracer {
     }
 
     /// Writes down no more.
-    pub fn pause(&self) {
+    pub(crate) fn pause(&self) {
         // Events that come all the same lie after the last quantum.
         let _ = fs::write(self.instance.join("tracing_on"), "0");
     }
@@ -108,7 +108,7 @@ impl Tracer {
     ///
     /// # Errors
     /// When the record cannot be read.
-    pub fn activities(&self, cpu: u32, thread: i32) -> io::Result<Activities> {
+    pub(crate) fn activities(&self, cpu: u32, thread: i32) -> io::Result<Activities> {
         let folder = self.instance.join(format!("per_cpu/cpu{cpu}"));
         let stats = fs::read_to_string(folder.join("stats"))?;
         let trace = BufReader::new(fs::File::open(folder.join("trace"))?);
@@ -235,7 +235,7 @@ impl Activities {
     /// Who took the time of each detour; `offset_ns` is what the monotonic clock shows when the run's shows 0. `None` for detours from
     /// before the record is whole.
     #[must_use]
-    pub fn verdicts(&self, detours: &[Detour], offset_ns: i64) -> Vec<Option<Verdict>> {
+    pub(crate) fn verdicts(&self, detours: &[Detour], offset_ns: i64) -> Vec<Option<Verdict>> {
         let longest_ns = self.all.iter().map(|activity| activity.end_ns - activity.start_ns).max().unwrap_or(0);
         let on_kernel_clock = |at_ns: u64| at_ns.saturating_add_signed(offset_ns);
         let verdict = |detour: &Detour| {

@@ -68,7 +68,7 @@ struct Grid {
 
 /// All trains among `detours`, which are in the order of time; the surest first. The same seed gives the same intervals.
 #[must_use]
-pub fn trains(detours: &[Detour], seed: u64) -> Vec<Train> {
+pub(crate) fn trains(detours: &[Detour], seed: u64) -> Vec<Train> {
     let mut found: Vec<(Grid, Vec<usize>)> = Vec::new();
     for class in classes(detours) {
         let times: Vec<f64> =

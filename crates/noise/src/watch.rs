@@ -21,7 +21,7 @@ const N_LOOKS_MAX: usize = 200_000;
 
 /// Watches over one core, on its thread.
 #[derive(Debug)]
-pub struct Watch {
+pub(crate) struct Watch {
     clock: Stopwatch,
     counters: Counters,
     baseline: Baseline,
@@ -37,7 +37,7 @@ pub struct Watch {
 
 /// What a watch saw.
 #[derive(Debug)]
-pub struct Watched {
+pub(crate) struct Watched {
     /// All looks.
     pub looks: Vec<Look>,
     /// Time that they took, in nanoseconds.
@@ -53,7 +53,7 @@ pub struct Watched {
 impl Watch {
     /// Begins, on the thread that works on core `cpu`; `baseline` tells detours from other quanta while the run goes on.
     #[must_use]
-    pub fn start(clock: Stopwatch, cpu: u32, baseline: Baseline, seed: u64) -> Self {
+    pub(crate) fn start(clock: Stopwatch, cpu: u32, baseline: Baseline, seed: u64) -> Self {
         let mut counters = Counters::open(Path::new("/proc"), cpu, &clock);
         let last = counters.read();
         let begun_ns = clock.elapsed_ns();
@@ -74,7 +74,7 @@ impl Watch {
     }
 
     /// After quantum `idx`, which ended at `end_ns` and took `length_ns`. Says whether it looked, which takes time.
-    pub fn after(&mut self, idx: usize, end_ns: u64, length_ns: u64) -> bool {
+    pub(crate) fn after(&mut self, idx: usize, end_ns: u64, length_ns: u64) -> bool {
         let is_detour = self.baseline.detour_ns(length_ns as f64).is_some();
         let is_due = is_detour || end_ns >= self.next_control_ns;
         if !is_due || !self.may_look(end_ns) || self.looks.len() >= N_LOOKS_MAX {
@@ -86,7 +86,7 @@ impl Watch {
 
     /// Ends it.
     #[must_use]
-    pub fn end(mut self) -> Watched {
+    pub(crate) fn end(mut self) -> Watched {
         Watched {
             is_interrupt_time_known: self.last.interrupt_ticks > 0,
             descriptions: self.counters.descriptions(),

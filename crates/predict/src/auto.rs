@@ -132,7 +132,7 @@ impl Auto {
         let due = self.candidates.iter().enumerate().filter(|(_, candidate)| is_due(candidate));
         let (model_idx, candidate) = due.min_by_key(|(_, candidate)| candidate.due)?;
         let ticket = Ticket { model_idx, clock };
-        Some(Task { spec: candidate.spec.clone(), samples: self.history.to_vec(), ticket })
+        Some(Task { spec: candidate.spec.clone(), samples: self.history.to_vec(), ticket, limit: u64::MAX })
     }
 
     /// Takes what a task came to, and runs it over the samples that came since.
@@ -158,6 +158,13 @@ impl Auto {
             }
         };
         candidate.due = ticket.clock + wait as u64;
+    }
+
+    /// Says that a task will not come back, so that its candidate is tried again later.
+    pub(crate) fn give_up(&mut self, ticket: Ticket) {
+        if let Some(candidate) = self.candidates.get_mut(ticket.model_idx) {
+            candidate.due = ticket.clock + RETRY_EVERY as u64;
+        }
     }
 
     /// Means and standard errors; `n_missing` is how many samples are missing since the last known one.

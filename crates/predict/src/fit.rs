@@ -1,11 +1,13 @@
 //! Fitting: from a specification and samples to a model, or to the reason why not.
 
+use serde::{Deserialize, Serialize};
+
 use crate::auto;
 use crate::model::{Fitted, Model, ar, arfima, arma, ets, mean, nws, tar, window};
 use crate::spec::Spec;
 
 /// Why samples do not yield the model that was asked for.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, thiserror::Error)]
 #[non_exhaustive]
 pub enum FitError {
     /// Fewer known samples than the model needs.
@@ -91,6 +93,20 @@ pub enum FitError {
         /// The largest distance of a sample from the mean.
         spread: f64,
     },
+    /// The fit is taken to cost more than it may.
+    #[error(
+        "a fit of {spec} to {n_samples} samples takes about {cost} operations, and the limit is {limit}; a lower order or a shorter window takes less"
+    )]
+    TooDear {
+        /// What was to be fitted.
+        spec: Spec,
+        /// To how many samples.
+        n_samples: usize,
+        /// What that costs, in operations.
+        cost: u64,
+        /// What it may cost.
+        limit: u64,
+    },
     /// Samples whose squares overflow.
     #[error(
         "samples up to {largest:e} are too large to fit {spec}: their variance overflows; divide them by a constant"
@@ -146,6 +162,15 @@ pub fn fit(spec: &Spec, samples: &[f64]) -> Result<Model, FitError> {
     let n_missing = samples.iter().rev().take_while(|sample| sample.is_nan()).count();
     let recent = if matches!(spec, Spec::Refit { .. }) { samples.to_vec() } else { Vec::new() };
     Ok(Model { spec: spec.clone(), fitted, n_samples: n_known, n_missing, recent, calibration })
+}
+
+/// As [`fit`], if it costs no more than `limit` operations.
+pub(crate) fn fit_within(spec: &Spec, samples: &[f64], limit: u64) -> Result<Model, FitError> {
+    let (n_samples, cost) = (samples.len(), spec.fit_cost(samples.len()));
+    if cost > limit {
+        return Err(FitError::TooDear { spec: spec.clone(), n_samples, cost, limit });
+    }
+    fit(spec, samples)
 }
 
 pub(crate) fn too_large(spec: &Spec, samples: &[f64]) -> FitError {

@@ -1,7 +1,12 @@
 //! Many series under one specification, fitted, stepped and forecast at once.
 
 mod lanes;
+#[cfg(not(feature = "rayon"))]
+mod one_thread;
 
+#[cfg(not(feature = "rayon"))]
+use one_thread::{InTurn, SliceInTurn, SliceMutInTurn};
+#[cfg(feature = "rayon")]
 use rayon::prelude::*;
 
 use crate::fit::{FitError, fit};
@@ -13,8 +18,8 @@ use lanes::Lanes;
 /// Predictors of one specification, one for each of many series, moved together.
 ///
 /// Series `i` forecasts what a [`Predictor`] of its own would, to the last bit. Linear models of whole orders (AR, MA, ARMA,
-/// ARIMA) lie side by side in memory, four series to a row; others step one by one. Either way the work is shared among the
-/// threads of rayon's pool that the caller is in, and the result does not depend on how many there are.
+/// ARIMA) lie side by side in memory, four series to a row; others step one by one. With the feature `rayon` the work is shared
+/// among the threads of rayon's pool that the caller is in, and the result does not depend on how many there are.
 ///
 /// A series whose fit failed keeps its place: [`Fleet::failure`] says why, steps leave it alone, and its forecasts are NaN.
 ///
@@ -134,6 +139,17 @@ impl Fleet {
     pub fn refit(&mut self, idx: usize, samples: &[f64]) -> Result<(), FitError> {
         self.replace(idx, fit(&self.spec, samples)?.predictor());
         Ok(())
+    }
+
+    /// Leaves series `idx` without a model, for this reason.
+    ///
+    /// # Panics
+    /// When there is no such series.
+    pub fn vacate(&mut self, idx: usize, reason: FitError) {
+        if let Some(lanes) = &mut self.lanes {
+            lanes.vacate(idx);
+        }
+        self.slots[idx] = Err(reason);
     }
 
     /// Takes the next sample of each series. One that is not finite is a gap (see the crate's documentation).

@@ -1,5 +1,6 @@
 //! What is to come: a mean and a standard error for each lead time.
 
+use statistics::Interval;
 use statrs::distribution::{ContinuousCDF, Normal};
 use units::Confidence;
 
@@ -15,15 +16,6 @@ pub struct Forecast {
     pub(crate) standard_errors: Vec<f64>,
     /// One for each lead of `ladder`; none where errors are normal.
     pub(crate) reaches: Vec<Reach>,
-}
-
-/// A range that is meant to hold the value to come.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Interval {
-    /// Lower end, included.
-    pub lower: f64,
-    /// Upper end, included.
-    pub upper: f64,
 }
 
 impl Forecast {
@@ -88,14 +80,6 @@ impl Forecast {
         let (below, above) = at_lead(&self.reaches, lead, half_width);
         let lower = mean - below * standard_error;
         Interval { lower, upper: (mean + above * standard_error).max(lower) }
-    }
-}
-
-impl Interval {
-    /// Whether `value` lies inside, ends included.
-    #[must_use]
-    pub fn contains(&self, value: f64) -> bool {
-        (self.lower..=self.upper).contains(&value)
     }
 }
 

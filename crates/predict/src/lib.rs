@@ -19,11 +19,13 @@
 //!   included. When samples return, the forecasts that stood in for the missing ones remain as history.
 //! - The [`Evaluator`] scores nothing against a gap; such forecasts are counted as unscored.
 //!
-//! Floor 2: no I/O, no clock, and no threads but the worker pool that a [`Fleet`] shares its work among.
+//! Floor 2: no I/O, no clock, and no threads but, with the feature `rayon`, the worker pool that a [`Fleet`] shares its work
+//! among.
 #![forbid(unsafe_code)]
 
 mod auto;
 mod compare;
+mod cost;
 mod error_growth;
 mod evaluator;
 mod fit;
@@ -33,8 +35,10 @@ mod history;
 mod inference;
 mod intervals;
 mod ladder;
+mod live;
 mod loss;
 mod model;
+mod optimize;
 mod predictor;
 mod refit;
 mod run_time;
@@ -48,9 +52,10 @@ pub use compare::{CompareError, Comparison, Variance, compare};
 pub use evaluator::{Backtest, Coverage, Errors, Evaluator, Forecaster, IntervalScores, LeadScore};
 pub use fit::{FitError, fit};
 pub use fleet::Fleet;
-pub use forecast::{Forecast, Interval, half_width};
+pub use forecast::{Forecast, half_width};
 pub use inference::{Inference, Parameter};
 pub use intervals::Intervals;
+pub use live::{Live, LiveFleet, Policy};
 pub use loss::Loss;
 pub use model::Model;
 pub use predictor::Predictor;

@@ -6,7 +6,6 @@ pub(crate) mod arma;
 pub(crate) mod ets;
 pub(crate) mod linear;
 pub(crate) mod mean;
-mod nelder_mead;
 pub(crate) mod nws;
 mod ring;
 mod sample;

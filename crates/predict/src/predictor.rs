@@ -89,11 +89,6 @@ impl Predictor {
         if let Some(schedule) = &mut self.schedule {
             schedule.step(sample);
         }
-        if self.fits == Fits::Here
-            && let Some(task) = self.due_task()
-        {
-            self.install(task.run());
-        }
         if let Fitted::Auto(auto) = &mut self.model.fitted {
             auto.note();
         }
@@ -101,6 +96,12 @@ impl Predictor {
             calibration.score(sample);
         }
         self.note();
+        // Last, as where it is made elsewhere and installed before the next step.
+        if self.fits == Fits::Here
+            && let Some(task) = self.due_task()
+        {
+            self.install(task.run());
+        }
     }
 
     /// The fit that is due, of a predictor with deferred fits. Until [`Predictor::install`] is called, there is no
@@ -121,13 +122,18 @@ impl Predictor {
         self.is_task_out = false;
     }
 
-    fn due_task(&self) -> Option<Task> {
+    pub(crate) fn due_task(&self) -> Option<Task> {
         if let Fitted::Auto(auto) = &self.model.fitted {
             return auto.task();
         }
         let schedule = self.schedule.as_ref().filter(|schedule| schedule.is_due)?;
         let ticket = Ticket { model_idx: 0, clock: schedule.history.clock() };
-        Some(Task { spec: self.model.spec.inner().clone(), samples: schedule.history.to_vec(), ticket })
+        Some(Task {
+            spec: self.model.spec.inner().clone(),
+            samples: schedule.history.to_vec(),
+            ticket,
+            limit: u64::MAX,
+        })
     }
 
     /// Takes what a task of this predictor came to. The model is run over the samples that came since the task was
@@ -151,6 +157,13 @@ impl Predictor {
                 schedule.history.since(done.ticket.clock).for_each(|sample| self.model.fitted.step(sample));
             }
             Err(_) => schedule.n_failures += 1,
+        }
+    }
+
+    /// Says that the fit of a candidate will not be made at this time.
+    pub(crate) fn skip(&mut self, ticket: Ticket) {
+        if let Fitted::Auto(auto) = &mut self.model.fitted {
+            auto.give_up(ticket);
         }
     }
 

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::model::tar::n_rows_min;
 
+pub(crate) use call::Call;
 pub use error::SpecError;
 pub use expand::Family;
 
@@ -274,6 +275,13 @@ impl Spec {
             Self::Tar { order, .. } => order + n_rows_min(*order),
             Self::Refit { model, .. } => model.n_samples_min(),
         }
+    }
+
+    /// What a fit to so many samples is taken to cost, in operations: multiplications with addition, about one to a
+    /// nanosecond. It follows from the text alone.
+    #[must_use]
+    pub fn fit_cost(&self, n_samples: usize) -> u64 {
+        crate::cost::of_fit(self, n_samples)
     }
 
     /// Every model there is, as `(text, sentence)`, simplest first.

@@ -1,18 +1,20 @@
-//! Fits that are made elsewhere: handed out by a predictor when they are due, and taken back when they are done.
+//! Fits that are made elsewhere: handed out when they are due, and taken back when they are done.
 
-use crate::fit::{FitError, fit};
+use crate::fit::{FitError, fit_within};
 use crate::model::Model;
 use crate::spec::Spec;
 
-/// A fit that a predictor is due for, with the samples that it needs.
+/// A fit that is due, with the samples that it needs.
 #[derive(Clone, Debug)]
 pub struct Task {
     pub(crate) spec: Spec,
     pub(crate) samples: Vec<f64>,
     pub(crate) ticket: Ticket,
+    /// What it may cost, in operations.
+    pub(crate) limit: u64,
 }
 
-/// What a [`Task`] came to, for [`Predictor::install`](crate::Predictor::install) of the predictor that it is from.
+/// What a [`Task`] came to, for the `install` of the [`Live`](crate::Live) or [`Predictor`](crate::Predictor) that it is from.
 #[derive(Clone, Debug)]
 pub struct Done {
     pub(crate) spec: Spec,
@@ -20,13 +22,18 @@ pub struct Done {
     pub(crate) ticket: Ticket,
 }
 
-/// Which fit of a predictor it is.
+/// Which fit it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Ticket {
-    /// Which of its models.
+    /// Which of a predictor's models; [`Ticket::WHOLE`] for the model of a series.
     pub(crate) model_idx: usize,
-    /// After which step.
+    /// After which step, or sample.
     pub(crate) clock: u64,
+}
+
+impl Ticket {
+    /// In place of one of the models of a predictor.
+    pub(crate) const WHOLE: usize = usize::MAX;
 }
 
 impl Task {
@@ -39,7 +46,7 @@ impl Task {
     /// Fits. The same task comes to the same end whenever and wherever it is run.
     #[must_use]
     pub fn run(self) -> Done {
-        let result = fit(&self.spec, &self.samples);
+        let result = fit_within(&self.spec, &self.samples, self.limit);
         Done { spec: self.spec, result, ticket: self.ticket }
     }
 }

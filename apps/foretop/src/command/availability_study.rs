@@ -5,13 +5,13 @@ mod progress;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use anyhow::Context;
 use availability_study::{BUSY_MAX, End, Format, Length, Programs, Record, Report, Settings, Study, StudyError};
 use clap::{Args, Subcommand, ValueEnum};
 use progress::Progress;
-use units::{Timestamp, span};
+use units::span;
 
 use super::internal::{load_worker, study_test};
 use crate::failure::OrUsage;
@@ -217,7 +217,7 @@ fn programs() -> anyhow::Result<Programs> {
 fn announce(study: &Study, settings: &Settings, dir: &Path, busy_share: f64) {
     let plan = study.plan();
     let rounds = if plan.n_rounds == 1 { "1 round".to_owned() } else { format!("{} rounds", plan.n_rounds) };
-    let end = Timestamp::from_system(SystemTime::now() + study.left()).floor_to(Duration::from_secs(1));
+    let end = (clock::now() + study.left()).floor_to(Duration::from_secs(1));
     let n_scenarios = settings.scenarios.len();
     say(&format!(
         "{n_scenarios} {} in {rounds}: {} tests of {} and {} of {}, in {}; ends at {end}; journal in {}",

@@ -102,7 +102,7 @@ impl Compose {
         let logs = self.logs.clone().unwrap_or_else(|| folder.logs());
         fs::create_dir_all(&logs).with_context(|| format!("cannot make `{}`", logs.display()))?;
         let supervisor = Supervisor::start(plan, launcher, &logs)?;
-        let mut running = Running { supervisor, signals, until: self.span.map(|span| Instant::now() + span) };
+        let mut running = Running { supervisor, signals, until: self.span.map(|span| clock::instant() + span) };
         let shown = self.show_until_its_end(&mut running, &logs, out);
         running.stop();
         shown?;
@@ -156,11 +156,11 @@ fn quoted(word: &str) -> String {
 impl Running {
     /// Looks after the components once, and says whether it is time to stop.
     pub fn look(&mut self) -> Option<End> {
-        self.supervisor.poll(Instant::now());
+        self.supervisor.poll(clock::instant());
         if self.signals.pending().next().is_some() {
             return Some(End::Asked);
         }
-        if self.until.is_some_and(|until| until <= Instant::now()) {
+        if self.until.is_some_and(|until| until <= clock::instant()) {
             return Some(End::TimeOver);
         }
         self.supervisor.is_over().then_some(End::NothingRuns)
@@ -168,16 +168,16 @@ impl Running {
 
     /// Looks after the components for so long, or until it is time to stop.
     pub fn look_after(&mut self, span: Duration) -> Option<End> {
-        let until = Instant::now() + span;
+        let until = clock::instant() + span;
         loop {
             if let Some(end) = self.look() {
                 return Some(end);
             }
-            let rest = until.saturating_duration_since(Instant::now());
+            let rest = until.saturating_duration_since(clock::instant());
             if rest.is_zero() {
                 return None;
             }
-            std::thread::sleep(rest.min(LOOK_EVERY));
+            clock::sleep(rest.min(LOOK_EVERY));
         }
     }
 

@@ -125,7 +125,7 @@ fn feed(
     pace: Pace,
     interrupted: &mpsc::Receiver<()>,
 ) -> Result<End, ClientError> {
-    let start = Instant::now();
+    let start = clock::instant();
     let mut progress = Progress::new(samples.len());
     let mut n_sent = 0;
     while n_sent < samples.len() {
@@ -158,7 +158,7 @@ impl Progress {
         if !self.is_terminal || self.shown.is_some_and(|shown| shown.elapsed() < PROGRESS_EVERY) {
             return;
         }
-        self.shown = Some(Instant::now());
+        self.shown = Some(clock::instant());
         let percent = 100 * n_sent / self.n_total;
         let _ = write!(io::stderr(), "\r{n_sent} of {} samples, {percent} %\x1b[K", self.n_total);
     }

@@ -15,7 +15,7 @@ mod view;
 
 use std::io::{self, IsTerminal, Write};
 use std::sync::mpsc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::{Context, bail};
 use clap::Args;
@@ -99,7 +99,7 @@ impl Top {
 fn once(mut state: State, client: Client, format: TextOrJson, out: &mut dyn Write) -> anyhow::Result<()> {
     let (sender, updates) = mpsc::channel();
     feed::start(client, sender);
-    let start = Instant::now();
+    let start = clock::instant();
     while !has_forecasts(&state) {
         let update = updates.recv_timeout(PATIENCE.saturating_sub(start.elapsed()));
         let Ok(update) = update else {

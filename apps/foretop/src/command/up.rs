@@ -7,7 +7,7 @@ mod streams;
 
 use std::io::Write;
 use std::path::PathBuf;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::Context;
 use clap::Args;
@@ -260,13 +260,13 @@ async fn announce(
 
 /// The list as soon as it is complete. A node that samples slowly is announced before.
 fn first_list(client: &Client) -> anyhow::Result<SeriesList> {
-    let start = Instant::now();
+    let start = clock::instant();
     loop {
         let list = client.list()?;
         if has_all_signals(&list) || start.elapsed() >= ANNOUNCE_WITHIN {
             return Ok(list);
         }
-        std::thread::sleep(LOOK_EVERY);
+        clock::sleep(LOOK_EVERY);
     }
 }
 

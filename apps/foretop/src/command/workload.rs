@@ -2,7 +2,7 @@
 
 use std::io::Write;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::Context;
 use clap::Args;
@@ -103,7 +103,7 @@ impl MakeWorkload {
 
 /// Watches the loads until their time is up or somebody wants an end.
 fn hold(loads: &mut [(&'static str, Load)], span: Option<Duration>, interrupted: &Receiver<()>) -> anyhow::Result<End> {
-    let start = Instant::now();
+    let start = clock::instant();
     loop {
         let left = span.map_or(CHECK_EVERY, |span| span.saturating_sub(start.elapsed()));
         if left.is_zero() {

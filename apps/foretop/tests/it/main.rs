@@ -11,6 +11,7 @@ mod fit;
 mod kill;
 mod mpi;
 mod node;
+mod one_life;
 mod predict;
 mod program;
 mod prometheus;

@@ -3,4 +3,5 @@
 mod comparison;
 mod made;
 mod plot;
+mod table;
 mod trace;

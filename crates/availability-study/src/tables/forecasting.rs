@@ -2,17 +2,15 @@
 
 use std::time::Duration;
 
-use predict::Spec;
+use predict::{Live, Spec};
 
 use crate::{
-    Length, Record, Settings, TestDone,
-    outlook::Outlook,
-    published,
+    Length, Record, Settings, TestDone, published,
     record::{Segment, threads_of},
     table::Table,
 };
 
-use super::{Errors, models, most, note_on_threads, share};
+use super::{Errors, live, mean_ahead, models, note_on_threads, share};
 
 /// With fewer averages before it, a long test is compared with the mean of the forecasts for single steps.
 const N_AVERAGES_MIN: usize = 3;
@@ -61,35 +59,35 @@ impl Replayed {
         for (model, (_, spec)) in models().into_iter().enumerate() {
             let course =
                 Course { segment, sensor, id: id.clone(), model, spec: spec.clone(), settings: &header.settings };
-            let mut outlook = Outlook::new(spec, most(&id));
+            let mut live = live(&spec, &id);
             let mut n_taken = 0;
             for test in segment.tests.iter().filter(|test| test.n_threads == threads_of(&id)) {
                 let Some((slot, _)) = segment.before(test, &id, header) else { continue };
-                samples.iter().take(slot + 1).skip(n_taken).for_each(|&sample| outlook.step(sample));
+                samples.iter().take(slot + 1).skip(n_taken).for_each(|&sample| live.step(sample));
                 n_taken = slot + 1;
-                self.add_short(&course, test, &mut outlook);
-                self.add_long(&course, test, &samples[..=slot], &mut outlook);
+                self.add_short(&course, test, &live);
+                self.add_long(&course, test, &samples[..=slot], &live);
             }
         }
     }
 
-    fn add_short(&mut self, course: &Course<'_>, test: &TestDone, outlook: &mut Outlook) {
-        let said = outlook.mean_ahead(course.n_steps(course.settings.short));
+    fn add_short(&mut self, course: &Course<'_>, test: &TestDone, live: &Live) {
+        let said = mean_ahead(live, course.n_steps(course.settings.short));
         if let Some((said, got)) = said.zip(got(test, course.settings.short)) {
             let error = share(said - got, &course.id);
             self.short.add(&course.segment.start.scenario, course.model, course.sensor, error);
         }
     }
 
-    fn add_long(&mut self, course: &Course<'_>, test: &TestDone, samples: &[f64], outlook: &mut Outlook) {
+    fn add_long(&mut self, course: &Course<'_>, test: &TestDone, samples: &[f64], live: &Live) {
         let settings = course.settings;
         let Some(got) = got(test, settings.long).filter(|_| test.length == Length::Long) else { return };
         let averages = averages_until(samples, course.n_steps(settings.average));
         let is_by_averages = averages.len() >= N_AVERAGES_MIN && settings.average == settings.long;
         let said = if is_by_averages {
-            ahead_of(&averages, &course.spec, most(&course.id))
+            ahead_of(&averages, &course.spec, &course.id)
         } else {
-            outlook.mean_ahead(course.n_steps(settings.long))
+            mean_ahead(live, course.n_steps(settings.long))
         };
         let Some(said) = said else { return };
         let error = share(said - got, &course.id);
@@ -117,10 +115,10 @@ fn averages_until(samples: &[f64], length: usize) -> Vec<f64> {
     series::bucket_means(whole, length)
 }
 
-fn ahead_of(averages: &[f64], spec: &Spec, most: f64) -> Option<f64> {
-    let mut outlook = Outlook::new(spec.clone(), most);
-    averages.iter().for_each(|&average| outlook.step(average));
-    outlook.mean_ahead(1)
+fn ahead_of(averages: &[f64], spec: &Spec, id: &str) -> Option<f64> {
+    let mut live = live(spec, id);
+    live.replay(averages);
+    mean_ahead(&live, 1)
 }
 
 pub(crate) fn short_table(record: &Record, replayed: &Replayed) -> Table {

@@ -1,8 +1,8 @@
 //! Tables 3 and 5: how far a forecast of the next sample was from that sample.
 
-use crate::{Record, outlook::Outlook, published, table::Table};
+use crate::{Record, published, table::Table};
 
-use super::{Errors, models, most, share};
+use super::{Errors, live, mean_ahead, models, share};
 
 /// Fewer known samples than this share of them make no average.
 const KNOWN_SHARE_MIN: f64 = 0.25;
@@ -52,14 +52,14 @@ fn of(record: &Record, to_series: impl Fn(Vec<f64>) -> Vec<f64>) -> Table {
         for (idx, sensor) in errors.sensors.clone().iter().enumerate() {
             let samples = to_series(segment.series(sensor, &record.header));
             for (model, (_, spec)) in models().into_iter().enumerate() {
-                let mut outlook = Outlook::new(spec, most(sensor));
+                let mut live = live(&spec, sensor);
                 for pair in 0..samples.len() {
                     let is_next_known = samples.get(pair + 1).is_some_and(|next| !next.is_nan());
-                    outlook.step(samples[pair]);
+                    live.step(samples[pair]);
                     if samples[pair].is_nan() || !is_next_known {
                         continue;
                     }
-                    if let Some(said) = outlook.mean_ahead(1) {
+                    if let Some(said) = mean_ahead(&live, 1) {
                         errors.add(&segment.start.scenario, model, idx, share(said - samples[pair + 1], sensor));
                     }
                 }

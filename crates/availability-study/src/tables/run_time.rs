@@ -2,17 +2,16 @@
 
 use std::time::Duration;
 
-use predict::{Demand, Forecast, MeasurementError, RunTime, Spec, WindowErrors};
+use predict::{Demand, MeasurementError, RunTime, Spec, WindowErrors};
 use units::Confidence;
 
 use crate::{
     Outcome, Record, TestDone,
-    outlook::Outlook,
     record::{Segment, threads_of},
     table::{Cell, MeanError, Row, Source, Table},
 };
 
-use super::most;
+use super::live;
 
 /// A node makes forecasts as long as the longest window once in so many seconds.
 const FOLLOW_EVERY_SECONDS: f64 = 5.0;
@@ -117,14 +116,15 @@ fn follow(record: &Record, segment: &Segment, id: &str, coverage: &mut Coverage)
     let mut errors = WindowErrors::of_availability(step);
     let follow_every = n_steps(FOLLOW_EVERY_SECONDS);
     let samples = segment.series(id, header);
-    let mut outlook = Outlook::new(Spec::auto(), most(id));
+    let mut live = live(&Spec::auto(), id);
     let mut n_taken = 0;
     for test in segment.tests.iter().filter(|test| test.n_threads == threads_of(id)) {
         let Some((slot, _)) = segment.before(test, id, header) else { continue };
         for (idx, sample) in samples.iter().enumerate().take(slot + 1).skip(n_taken) {
-            outlook.step(*sample);
+            live.step(*sample);
             let n_leads = if idx % follow_every == 0 { errors.n_leads() } else { n_steps(10.0) + errors.lag() };
-            errors.step(*sample, outlook.forecast(n_leads).filter(|_| !sample.is_nan()));
+            let forecast = live.forecast(n_leads).filter(|_| !sample.is_nan());
+            errors.step(*sample, forecast.as_ref());
         }
         n_taken = slot + 1;
         let since_sample = Duration::try_from_secs_f64(test.start_seconds - slot as f64 * step.as_secs_f64());
@@ -135,9 +135,7 @@ fn follow(record: &Record, segment: &Segment, id: &str, coverage: &mut Coverage)
             since_sample: since_sample.unwrap_or_default(),
             measurement: MeasurementError::default(),
         };
-        let said = outlook
-            .forecast(demand.n_leads(&errors))
-            .map(|forecast: &Forecast| RunTime::new(forecast, &errors, demand));
+        let said = live.forecast(demand.n_leads(&errors)).map(|forecast| RunTime::new(&forecast, &errors, demand));
         if let Some(Ok(run_time)) = said {
             coverage.add(&run_time, test);
         }

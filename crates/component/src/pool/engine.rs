@@ -23,21 +23,24 @@ pub struct Counted {
 }
 
 /// Whether a message is worked on as it comes, or was before this server's time.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Tense {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tense {
+    /// It is answered with forecasts.
     Present,
+    /// It is replayed.
     Past,
 }
 
+/// The computation of a server, which knows nothing of NATS.
 #[derive(Default)]
-pub(crate) struct Engine {
+pub struct Engine {
     hosts: HashMap<String, Host>,
     counted: Counted,
 }
 
 impl Engine {
     /// Works on one message, and gives what there is to send for it.
-    pub(crate) fn message(&mut self, subject: &str, payload: &Bytes, tense: Tense, config: &Config) -> Option<Bytes> {
+    pub fn message(&mut self, subject: &str, payload: &Bytes, tense: Tense, config: &Config) -> Option<Bytes> {
         if !self.hosts.contains_key(subject) && self.hosts.len() >= config.n_hosts_max {
             self.counted.n_bad += 1;
             return None;
@@ -58,10 +61,10 @@ impl Engine {
             match frame.kind {
                 Kind::Description => self.counted.n_bad += u64::from(host.describe(frame.as_bytes(), config).is_err()),
                 Kind::Measurement => match Measurement::read(frame.payload()) {
-                    Ok(measurement) if tense == Tense::Past => host.replay(measurement, config),
+                    Ok(measurement) if tense == Tense::Past => host.replay(&measurement),
                     Ok(measurement) => {
                         let (number, time) = (measurement.number, measurement.time);
-                        if host.step(measurement, config) && host.forecast(number, time, config, &mut out) {
+                        if host.step(&measurement) && host.forecast(number, time, config, &mut out) {
                             self.counted.n_measurements += 1;
                             self.counted.n_forecasts += host.n_forecasts();
                         }

@@ -11,14 +11,14 @@ use async_nats::jetstream::stream::{self as kept, DiscardPolicy};
 use async_nats::jetstream::{self, Context};
 use bytes::Bytes;
 use futures_util::StreamExt;
-use predict::Spec;
+use predict::{Policy, Spec};
 use stream::{OpenError, Security, nats};
 use tokio::runtime::Runtime;
 use tokio::sync::{mpsc, watch};
 
 use super::engine::{Counted, Engine, Tense};
 use super::lease::{Changes, Leases};
-use super::subjects::{forecasts, partition_of};
+use super::subjects::{forecasts, partition_of, refit_offset};
 
 /// How many messages may wait for the computation, and how many forecasts for the connection.
 const N_WAITING_MAX: usize = 1024;
@@ -76,13 +76,17 @@ impl Config {
         }
     }
 
-    /// How many samples whoever takes over needs: those of the last fit, and the steps since.
-    pub(crate) fn n_replayed(&self) -> u64 {
-        self.window + self.refit_every
+    /// What the signals of a subject's host follow. Hosts differ in when they fit, so that not all do so at once.
+    #[must_use]
+    pub fn policy(&self, subject: &str) -> Policy {
+        let window = usize::try_from(self.window).unwrap_or(usize::MAX);
+        let policy = Policy::with_window(&self.model, window);
+        let every = policy.every.unwrap_or(self.refit_every.max(1));
+        Policy { every: Some(every), offset: refit_offset(subject, every), ..policy }
     }
 
     fn reach(&self) -> Duration {
-        self.step.saturating_mul(u32::try_from(self.n_replayed()).unwrap_or(u32::MAX)) + SLACK
+        self.step.saturating_mul(u32::try_from(self.policy("").n_replayed()).unwrap_or(u32::MAX)) + SLACK
     }
 
     /// One bucket for each pool: those who forecast the same subjects in another way are another pool.

@@ -13,8 +13,7 @@ pub fn partition_of(subject: &str, n: u32) -> u32 {
 ///
 /// # Panics
 /// When `every` is 0.
-#[must_use]
-pub fn refit_offset(subject: &str, every: u64) -> u64 {
+pub(crate) fn refit_offset(subject: &str, every: u64) -> u64 {
     u64::from(crc32fast::hash(subject.as_bytes())) % every
 }
 

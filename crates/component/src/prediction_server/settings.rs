@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use predict::{Spec, SpecError};
+use predict::{Policy, Spec, SpecError};
 use stream::{Configuration, Endpoint, Forecast};
 
 use crate::core_process::CoreProgram;
@@ -89,13 +89,15 @@ pub(super) fn check(configuration: &Configuration) -> Result<(), PredictionSetti
     Ok(())
 }
 
+/// What the signals of a stream follow.
+pub(super) fn policy(configuration: &Configuration) -> Policy {
+    // What is no model was refused when it was configured.
+    let model = configuration.model.parse().unwrap_or(Spec::Last);
+    Policy::with_window(&model, configuration.window as usize)
+}
+
 /// How many samples are kept of so many signals.
 pub(super) fn n_kept(configuration: &Configuration, n_signals: usize) -> usize {
     let n_waiting = (N_WAITING / n_signals.max(1)).max(64);
-    (configuration.window as usize + n_waiting).min(N_VALUES_MAX / n_signals.max(1))
-}
-
-/// How many samples the configured model needs at least.
-pub(super) fn n_needed(configuration: &Configuration) -> usize {
-    configuration.model.parse().map_or(0, |model: Spec| model.n_samples_min())
+    (policy(configuration).n_replayed() + n_waiting).min(N_VALUES_MAX / n_signals.max(1))
 }

@@ -6,8 +6,8 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use async_nats::jetstream;
-use component::pool::{Config, Server, Traffic, is_refit_due, refit_offset};
-use predict::Predictor;
+use component::pool::{Config, Server, Traffic};
+use predict::Live;
 use stream::{Forecast, Message, NatsServer, Payload, Reader, Security};
 use testkit::{PATIENCE, wait_until};
 use tokio::runtime::Runtime;
@@ -174,27 +174,15 @@ fn open_reader(security: &Security) -> Reader {
     Reader::open(&"source:nats:foretop.forecasts.>".parse().unwrap(), security).unwrap()
 }
 
-/// What a predictor that nobody interrupts forecasts.
+/// What a series that nobody interrupts forecasts.
 fn library(host: u32, signal: u32, n: u64) -> Vec<(u64, Vec<f64>)> {
-    let (config, load) = (config(), load());
-    let offset = refit_offset(&load.subject(host), config.refit_every);
-    let mut samples = Vec::new();
-    let mut predictor: Option<Predictor> = None;
-    let mut forecasts = Vec::new();
-    for number in 0..n {
-        let value = load.measurement(host, number, Timestamp::from_nanos(0)).values[signal as usize];
-        samples.push(value);
-        if is_refit_due(number, (config.window, config.refit_every), offset) {
-            let first = samples.len().saturating_sub(64);
-            predictor = Some(predict::fit(&config.model, &samples[first..]).unwrap().predictor());
-        } else if let Some(predictor) = &mut predictor {
-            predictor.step(value);
-        }
-        if let Some(predictor) = &predictor {
-            forecasts.push((number, predictor.forecast(4).means().to_vec()));
-        }
-    }
-    forecasts
+    let load = load();
+    let mut live = Live::new(config().policy(&load.subject(host)));
+    let step = |number: u64| {
+        live.step(load.measurement(host, number, Timestamp::from_nanos(0)).values[signal as usize]);
+        Some((number, live.forecast(4)?.means().to_vec()))
+    };
+    (0..n).filter_map(step).collect()
 }
 
 fn start(folder: &Path) -> (testkit::NatsServer, Security) {

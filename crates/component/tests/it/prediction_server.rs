@@ -182,23 +182,27 @@ fn a_core_that_never_runs_is_tried_again_and_holds_nothing_up() {
 #[test]
 fn a_young_series_is_forecast_by_last_until_its_model_can_be_fitted() {
     let feed = Feed::start("connect:tcp:0", description(Carries::Sample));
-    let running = prediction_server(settings("AR(16)", None), &[&feed.component.source(0), "connect:tcp:0"]);
+    let running =
+        prediction_server(settings("AR(4)", None), &[&feed.component.source(0), "connect:tcp:0", "server:tcp:0"]);
     let heard = Heard::at(&running.source(1));
     wait_for_readers(&feed.component, 1);
     wait_for_readers(&running, 1);
     (0..40).for_each(|number| feed.send(number, value(number)));
     let forecasts: Vec<_> = (0..40).map(|_| heard.forecast()).collect();
     assert!(forecasts[0].means.iter().all(|mean| mean.is_nan()), "one sample tells of no error");
-    for forecast in &forecasts[1..32] {
+    for forecast in &forecasts[1..19] {
         assert!(
             forecast.means.iter().all(|mean| *mean == value(forecast.number)),
             "LAST speaks at {}",
             forecast.number
         );
     }
-    let model = predictor(0..33);
-    assert_ne!(model.forecast(30).means()[0], value(32));
-    assert!(forecasts[33..].iter().all(|forecast| forecast.means[0] != value(forecast.number)), "AR(16) speaks");
+    for (number, n_fitted) in [(19, 20), (29, 30), (35, 30)] {
+        let mut predictor = predict::fit(&Spec::ar(4), &values(0..n_fitted)).unwrap().predictor();
+        (n_fitted..=number).for_each(|number| predictor.step(value(number)));
+        check_forecast(&forecasts[number as usize], &predictor, number);
+    }
+    assert_eq!(fact(&running.source(2), "fit").as_deref(), Some("AR(4): 1 of 1 signals"), "it says so by itself");
 }
 
 #[test]

@@ -259,9 +259,9 @@ fn secrets_are_read_at_each_scrape_and_never_shown() {
         assert!(request.contains(&format!("authorization: bearer {token}\r\n")), "{request}");
     }
     fs::write(&file, "a\nb").unwrap();
-    scrapes.check_fails(&format!("what `{}` holds cannot be sent: ", file.display()));
+    scrapes.check_fails(&format!("`{}` holds no token: ", file.display()));
     fs::write(&file, vec![b'a'; 70_000]).unwrap();
-    scrapes.check_fails(&format!("what `{}` holds cannot be sent: ", file.display()));
+    scrapes.check_fails(&format!("what `{}` holds is no secret: ", file.display()));
 
     fs::write(&file, "open sesame\n").unwrap();
     settings.login = Login::Basic { user: "Aladdin".to_owned(), password_file: file };

@@ -35,7 +35,7 @@ impl Events {
     }
 
     /// The next event; an error ends the stream.
-    pub fn next(&mut self) -> Result<Event, ClientError> {
+    pub fn next_event(&mut self) -> Result<Event, ClientError> {
         loop {
             let (kind, data) = self.frame()?;
             let event = match kind.as_str() {
@@ -105,17 +105,17 @@ mod tests {
     fn comments_and_unknown_kinds_are_passed_over() {
         let text = ": keep-alive\n\nevent: news\ndata: {}\n\nevent: lagged\r\ndata: {\"missed\":\r\ndata: 12}\r\n\r\n";
         let mut events = events(text);
-        assert_eq!(events.next().unwrap(), Event::Lagged(Lagged { missed: 12 }));
-        assert!(matches!(events.next(), Err(ClientError::Ended { .. })));
+        assert_eq!(events.next_event().unwrap(), Event::Lagged(Lagged { missed: 12 }));
+        assert!(matches!(events.next_event(), Err(ClientError::Ended { .. })));
     }
 
     #[test]
     fn half_an_event_is_none() {
-        assert!(matches!(events("event: lagged\ndata: {\"missed\":1}\n").next(), Err(ClientError::Ended { .. })));
+        assert!(matches!(events("event: lagged\ndata: {\"missed\":1}\n").next_event(), Err(ClientError::Ended { .. })));
     }
 
     #[test]
     fn nonsense_is_not_taken_for_an_event() {
-        assert!(matches!(events("event: tick\ndata: 7\n\n").next(), Err(ClientError::NotANode { .. })));
+        assert!(matches!(events("event: tick\ndata: 7\n\n").next_event(), Err(ClientError::NotANode { .. })));
     }
 }

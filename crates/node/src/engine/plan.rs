@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use predict::{Spec, WindowErrors};
+use predict::{Policy, Spec, WindowErrors};
 use units::Timestamp;
 
 use crate::schedule::whole_steps;
@@ -26,11 +26,11 @@ const LONG_EVERY: Duration = Duration::from_secs(5);
 /// How often a forecast is remembered in the store: one origin in so long.
 const REMEMBER_EVERY: Duration = Duration::from_secs(10);
 
-/// Known samples that the first fit waits for, per coefficient: AR(16) waits for 80. Yule-Walker takes 2p + 1, but
-/// with fewer than five per coefficient the fit follows the noise and forecasts worse than LAST.
-const SAMPLES_PER_COEFFICIENT: usize = 5;
+/// How the model is compared with LAST and MEAN: fitted as often as the default model and to as much, so that it is fair. A
+/// fit of either costs about what one of AR(16) does.
+const BASELINE: (usize, usize) = (100, 600);
 
-/// What a forecaster does at one step besides stepping.
+/// What a series does at one step besides stepping.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Look {
     /// Forecast the short leads, to score them.
@@ -41,17 +41,17 @@ pub(crate) enum Look {
     Remembered,
 }
 
-/// The constants of a forecaster.
+/// The constants of the series of one model and step.
 #[derive(Clone, Debug)]
 pub(crate) struct Plan {
-    pub(crate) spec: Spec,
-    /// The text of `spec`.
+    /// The text of the model.
     pub(crate) text: String,
     pub(crate) step: Duration,
     /// Samples kept.
     pub(crate) n_kept: usize,
-    /// Known samples that the first fit waits for.
-    pub(crate) n_needed: usize,
+    /// When the model is fitted, and LAST and MEAN.
+    pub(crate) policy: Policy,
+    pub(crate) baselines: [Policy; 2],
     /// Leads that are scored, in steps, ascending.
     pub(crate) leads: Vec<usize>,
     n_short: usize,
@@ -59,20 +59,21 @@ pub(crate) struct Plan {
 
 impl Plan {
     pub(crate) fn new(spec: Spec, step: Duration) -> Self {
-        let window = match &spec {
-            Spec::Auto { window, .. } | Spec::Refit { window, .. } => *window,
-            _ => 0,
-        };
-        let need = (spec.n_coefficients() * SAMPLES_PER_COEFFICIENT).max(spec.n_samples_min());
-        let n_needed = if window == 0 { need } else { need.min(window) };
+        let policy = Policy::of(&spec);
+        let baselines = [Spec::Last, Spec::Mean].map(|simple| Policy::of(&simple.refit(BASELINE.0, BASELINE.1)));
         let n_display = to_steps(DISPLAY, step);
         let mut leads: Vec<usize> = LEADS.iter().map(|lead| to_steps(*lead, step)).collect();
         leads.insert(0, 1);
         leads.dedup();
         let n_short = leads.iter().copied().filter(|lead| *lead <= SHORT_LEAD_MAX).max().unwrap_or(1);
-        // Beyond the window there are the samples whose forecasts are scored after a restart.
-        let n_kept = n_display.max(window).max(n_needed) + N_SCORED;
-        Self { text: spec.to_string(), spec, step, n_kept, n_needed, leads, n_short }
+        // Beyond what the model needs there are the samples whose forecasts are scored after a restart.
+        let n_kept = n_display.max(policy.n_replayed()) + N_SCORED;
+        Self { text: spec.to_string(), step, n_kept, policy, baselines, leads, n_short }
+    }
+
+    /// How many steps after the epoch `label` is: the number of its sample, the same after every restart.
+    pub(crate) fn number(&self, label: Timestamp) -> u64 {
+        whole_steps(label.saturating_since(Timestamp::from_nanos(0)), self.step)
     }
 
     /// What to do at the step labelled `label`, of the series with this `key`, whose step before was `previous`.
@@ -131,15 +132,6 @@ mod tests {
         check_leads(Duration::from_millis(10), &[1, 1000, 6000, 30_000]);
         check_leads(Duration::from_secs(10), &[1, 6, 30]);
         check_leads(Duration::from_secs(100), &[1, 3]);
-    }
-
-    #[test]
-    fn the_first_fit_waits_for_five_samples_per_coefficient() {
-        let second = Duration::from_secs(1);
-        assert_eq!(plan("AR(16)", second).n_needed, 80);
-        assert_eq!(plan("REFIT(AR(16),every=100,window=600)", second).n_needed, 80);
-        assert_eq!(plan("REFIT(AR(16),every=1,window=33)", second).n_needed, 33);
-        assert_eq!(plan("LAST", second).n_needed, 2);
     }
 
     #[test]

@@ -3,17 +3,18 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use predict::{Forecast, Interval, Predictor};
+use predict::{Forecast, Predictor};
 use series::steps_within;
 use signal::{Label, Signal};
+use statistics::Interval;
 use units::{Confidence, Timestamp};
 
 use super::{Hub, QueryError, unknown};
 use crate::api;
 use crate::engine::Entry;
 use crate::engine::about::Origin;
-use crate::engine::forecaster::forecast_within;
 use crate::engine::plan::to_steps;
+use crate::engine::scored_live::forecast_within;
 
 /// The longest forecast that is made, in steps.
 const HORIZON_MAX: u128 = 100_000;
@@ -81,7 +82,7 @@ impl Hub {
         let (about, model, oracle) = {
             let engine = self.engine();
             let entry = engine.get(id).ok_or_else(|| unknown(id))?;
-            (entry.about.clone(), entry.forecaster.model_text().to_owned(), Oracle::of(entry)?)
+            (entry.about.clone(), entry.live.model_text().to_owned(), Oracle::of(entry)?)
         };
         let n_leads = n_leads(horizon, about.step)?;
         let forecast = oracle.forecast(n_leads);
@@ -142,7 +143,7 @@ struct GaugeCopy {
 
 impl GaugeCopy {
     fn of(entry: &Entry) -> Self {
-        Self { metric: metric(entry), value: entry.forecaster.last_value(), oracle: Oracle::of(entry).ok() }
+        Self { metric: metric(entry), value: entry.live.last_value(), oracle: Oracle::of(entry).ok() }
     }
 
     fn finish(self, horizons: &[Duration]) -> Gauge {
@@ -153,9 +154,9 @@ impl GaugeCopy {
 
 impl Oracle {
     pub(crate) fn of(entry: &Entry) -> Result<Self, QueryError> {
-        let forecaster = &entry.forecaster;
-        let (Some(predictor), Some(origin)) = (forecaster.speaking(), forecaster.last()) else {
-            let have = forecaster.waiting().map_or(0, |(_, n_known)| n_known);
+        let live = &entry.live;
+        let (Some(predictor), Some(origin)) = (live.speaking(), live.last()) else {
+            let have = live.waiting().map_or(0, |(_, n_known)| n_known);
             return Err(QueryError::NotReady { id: entry.about.id.to_string(), have, need: N_NEEDED });
         };
         Ok(Self { predictor: predictor.clone(), range: entry.about.range(), origin, step: entry.about.step })

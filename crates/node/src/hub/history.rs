@@ -65,7 +65,7 @@ impl Hub {
         let (about, leads) = {
             let engine = self.engine();
             let entry = engine.get(id).ok_or_else(|| unknown(id))?;
-            (entry.about.clone(), entry.forecaster.plan().leads.clone())
+            (entry.about.clone(), entry.live.plan().leads.clone())
         };
         let leads: Vec<Duration> = leads.iter().map(|lead| times(about.step, *lead as u64)).collect();
         if !leads.contains(&lead) {
@@ -89,7 +89,7 @@ impl Hub {
         let engine = self.engine();
         let entry = engine.get(id).ok_or_else(|| unknown(id))?;
         let about = entry.about.clone();
-        let Some((start, kept)) = entry.forecaster.kept() else {
+        let Some((start, kept)) = entry.live.kept() else {
             return Ok((about, Recent { start: range.to, samples: Vec::new() }));
         };
         let from = range.from.max(start);

@@ -32,7 +32,7 @@ impl Hub {
         let oldest = newest - times(feed.plan.step, feed.plan.n_kept as u64 - 1);
         let mut entry = Entry::new(about, feed.plan.clone());
         entry.replay(all.range(oldest..).map(|(time, value)| (*time, *value)));
-        entry.forecaster.counts = counts;
+        entry.live.counts = counts;
         self.engine().put_past(entry, &mut batch);
         self.store.put(batch);
         // One series after the other, so that many of them never push live samples out of the queue.

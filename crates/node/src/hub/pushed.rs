@@ -146,7 +146,7 @@ fn check(new: &api::NewSeries) -> Result<Duration, QueryError> {
 /// The slot and value of each sample, NaN for a gap.
 fn place(entry: &Entry, samples: &[api::PushedSample], now: Timestamp) -> Result<Vec<(Timestamp, f64)>, QueryError> {
     let step = entry.about.step;
-    let mut last = entry.forecaster.last().or(entry.heard);
+    let mut last = entry.live.last().or(entry.heard);
     let mut placed = Vec::with_capacity(samples.len());
     for (idx, sample) in samples.iter().enumerate() {
         let slot = match (sample.time, last) {

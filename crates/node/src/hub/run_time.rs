@@ -100,8 +100,8 @@ fn share_between(advice: &[Advice], n_threads: u32) -> f64 {
 impl Advice {
     fn of(n_threads: u32, entry: &Entry) -> Result<Self, QueryError> {
         let id = entry.about.id.to_string();
-        let errors = entry.forecaster.window_errors().ok_or_else(|| unknown(&id))?.clone();
-        let model = entry.forecaster.model_text().to_owned();
+        let errors = entry.live.window_errors().ok_or_else(|| unknown(&id))?.clone();
+        let model = entry.live.model_text().to_owned();
         Ok(Self { id, model, n_threads, oracle: Oracle::of(entry)?, errors })
     }
 

@@ -6,7 +6,7 @@ use units::Timestamp;
 use super::{Hub, QueryError, unknown};
 use crate::api;
 use crate::engine::Entry;
-use crate::engine::forecaster::Forecaster;
+use crate::engine::scored_live::ScoredLive;
 use crate::schedule::times;
 
 impl Hub {
@@ -14,7 +14,7 @@ impl Hub {
     pub(crate) fn last_label_of_feed(&self, name: &str) -> Option<Timestamp> {
         let engine = self.engine();
         let entries = engine.entries().filter(|entry| entry.about.is_fed_by(Some(name)));
-        entries.filter_map(|entry| entry.forecaster.last().or(entry.heard)).max()
+        entries.filter_map(|entry| entry.live.last().or(entry.heard)).max()
     }
 
     /// Every series, sensors' in the order of their table and then pushed ones.
@@ -31,12 +31,12 @@ impl Hub {
 
     /// How the forecasts of a series did, per lead time.
     pub(crate) fn accuracy(&self, id: &str) -> Result<api::Accuracy, QueryError> {
-        let (about, forecaster) = {
+        let (about, live) = {
             let engine = self.engine();
             let entry = engine.get(id).ok_or_else(|| unknown(id))?;
-            (entry.about.clone(), entry.forecaster.clone())
+            (entry.about.clone(), entry.live.clone())
         };
-        let leads = forecaster.scores().into_iter().map(|scores| api::LeadAccuracy {
+        let leads = live.scores().into_iter().map(|scores| api::LeadAccuracy {
             lead_steps: scores.model.lead,
             lead_seconds: times(about.step, scores.model.lead as u64).as_secs_f64(),
             n: scores.model.n,
@@ -49,8 +49,8 @@ impl Hub {
 }
 
 fn series(entry: &Entry) -> api::Series {
-    let Entry { about, forecaster, .. } = entry;
-    let value = forecaster.last_value();
+    let Entry { about, live, .. } = entry;
+    let value = live.last_value();
     api::Series {
         id: about.id.to_string(),
         aliases: about.aliases(),
@@ -61,22 +61,23 @@ fn series(entry: &Entry) -> api::Series {
         source: if about.is_pushed() { api::Source::Pushed } else { api::Source::Sensor },
         step_seconds: about.step.as_secs_f64(),
         range: about.range(),
-        last: forecaster.last().map(|time| api::LastSample { time, value: value.is_finite().then_some(value) }),
-        n_samples: forecaster.counts.n_samples,
-        n_gaps: forecaster.counts.n_gaps,
-        model: forecaster.model_text().to_owned(),
-        model_speaking: forecaster.speaking_at(1),
+        last: live.last().map(|time| api::LastSample { time, value: value.is_finite().then_some(value) }),
+        n_samples: live.counts.n_samples,
+        n_gaps: live.counts.n_gaps,
+        model: live.model_text().to_owned(),
+        model_speaking: live.speaking_at(1),
     }
 }
 
 pub(super) fn detail(entry: &Entry) -> api::SeriesDetail {
-    let forecaster = &entry.forecaster;
-    api::SeriesDetail { series: series(entry), fitted: fitted(forecaster), waiting: waiting(forecaster) }
+    let live = &entry.live;
+    api::SeriesDetail { series: series(entry), fitted: fitted(live), waiting: waiting(live) }
 }
 
-fn fitted(forecaster: &Forecaster) -> Option<api::Fitted> {
-    let predictor = forecaster.speaking()?;
-    Some(api::Fitted { fitted_at: forecaster.fitted_at(), n_refits: predictor.n_refits(), ..found(predictor.model()) })
+fn fitted(live: &ScoredLive) -> Option<api::Fitted> {
+    let model = live.speaking()?.model();
+    let (fitted_at, n_refits) = (live.fitted_at(), live.n_refits());
+    Some(api::Fitted { fitted_at, n_refits, ..found(model) })
 }
 
 /// What a model found; the series that it is of knows when, and how often before.
@@ -93,15 +94,15 @@ pub(crate) fn found(model: &Model) -> api::Fitted {
     }
 }
 
-fn waiting(forecaster: &Forecaster) -> Option<api::Waiting> {
-    let (reason, n_known) = forecaster.waiting()?;
-    let plan = forecaster.plan();
+fn waiting(live: &ScoredLive) -> Option<api::Waiting> {
+    let (reason, n_known) = live.waiting()?;
+    let plan = live.plan();
     let is_short = reason == api::WaitingReason::TooShort;
     Some(api::Waiting {
-        model: plan.spec.inner().to_string(),
+        model: plan.policy.model.to_string(),
         reason,
         have: is_short.then_some(n_known),
-        need: is_short.then_some(plan.n_needed),
+        need: is_short.then_some(plan.policy.known),
     })
 }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 use units::Timestamp;
 
 use crate::engine::about::About;
-use crate::engine::forecaster::Said;
+use crate::engine::scored_live::Said;
 
 /// The most samples that wait while the store cannot be written: 12 MB of them, and two hours of 70 signals at 1 Hz.
 pub(crate) const BACKLOG_SAMPLES_MAX: usize = 500_000;

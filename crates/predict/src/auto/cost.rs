@@ -1,9 +1,9 @@
 //! Who may be a candidate: what each model costs per sample, and how many of them a budget pays for.
 //!
-//! Costs are counted in multiplications with addition, about one to a nanosecond, and follow from the specification
-//! alone, so that the same text has the same candidates everywhere. Constants come from timing each fit on 600 samples.
+//! Costs follow from the specification alone, so that the same text has the same candidates everywhere.
 
 use super::record::LADDER;
+use crate::cost::of_fit;
 use crate::spec::{Orders, Spec};
 
 /// A model that can be a candidate.
@@ -57,7 +57,7 @@ pub(super) fn within(every: usize, window: usize, budget: u64) -> Vec<Admitted> 
     let mut admitted = Vec::new();
     for Entry { text, reach, patience } in ENTRIES {
         let spec: Spec = text.parse().expect("a candidate is a specification");
-        let cost = per_sample(&spec, reach) + fit(&spec, window as u64) / (every * patience) as u64;
+        let cost = per_sample(&spec, reach) + of_fit(&spec, window) / (every * patience) as u64;
         // Somebody has to speak, whatever it costs.
         let is_needed = admitted.len() < N_ALWAYS;
         if (cost <= left || is_needed) && spec.n_samples_min() <= window {
@@ -89,26 +89,6 @@ fn per_sample(spec: &Spec, reach: usize) -> u64 {
         },
     };
     step + n_leads * lead
-}
-
-/// A fit to `window` samples.
-fn fit(spec: &Spec, window: u64) -> u64 {
-    let square = |n: usize| (n * n) as u64;
-    let per_window = match spec {
-        Spec::Mean => 6,
-        Spec::Last => 40,
-        Spec::BestMean { window_max } => 40 + *window_max as u64,
-        Spec::Ar { order, .. } => *order as u64,
-        Spec::Nws { .. } => 320,
-        Spec::Ets { .. } => 1500,
-        Spec::Tar { order, .. } => 40 * square(order + 1),
-        _ => match spec.orders() {
-            Some(Orders { n_phi, n_theta: 0, .. }) => 2 * (n_phi as u64 + 1),
-            Some(Orders { n_phi, n_theta, .. }) => 170 * square(n_phi + n_theta + 1),
-            None => 0,
-        },
-    };
-    per_window * window
 }
 
 #[cfg(test)]

@@ -2,11 +2,12 @@
 
 use std::collections::VecDeque;
 
+use statistics::Interval;
 use units::Confidence;
 
 use super::crps::Table;
 use super::score::{Coverage, Errors, IntervalScores, LeadScore};
-use crate::forecast::{Forecast, Interval};
+use crate::forecast::Forecast;
 
 /// The intervals that are scored.
 const CONFIDENCES: [Confidence; 3] = [Confidence::P50, Confidence::P80, Confidence::P95];

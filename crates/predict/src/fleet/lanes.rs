@@ -1,8 +1,11 @@
 //! Linear predictors side by side: the same number of each of four series in one row, so that a step and a recursion over
 //! leads run over rows, and the compiler keeps a row in vector registers.
 
+#[cfg(feature = "rayon")]
 use rayon::prelude::*;
 
+#[cfg(not(feature = "rayon"))]
+use super::one_thread::{InTurn, SliceInTurn, SliceMutInTurn};
 use crate::fit::FitError;
 use crate::predictor::{N_MISSING_MAX, Predictor};
 
@@ -65,6 +68,11 @@ impl Lanes {
     /// Puts another predictor into the place of one series.
     pub(super) fn replace(&mut self, idx: usize, predictor: &Predictor) {
         self.blocks[idx / LANES].take_over(idx % LANES, predictor, self.place);
+    }
+
+    /// Leaves one series without a model.
+    pub(super) fn vacate(&mut self, idx: usize) {
+        self.blocks[idx / LANES].mean[idx % LANES] = f64::NAN;
     }
 
     /// Gives a predictor the state that this series has reached.

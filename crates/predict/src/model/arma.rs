@@ -9,7 +9,6 @@ pub(super) mod hannan_rissanen;
 pub(crate) mod inference;
 mod innovations;
 mod lagged;
-pub(super) mod levenberg_marquardt;
 mod likelihood;
 mod maximum_likelihood;
 pub(super) mod polynomial;

@@ -16,7 +16,6 @@ mod random;
 mod shock;
 mod stability;
 mod threshold;
-mod triangle;
 
 use serde::{Deserialize, Serialize};
 

@@ -3,13 +3,13 @@
 use super::SpecError;
 
 /// `NAME` or `NAME(argument,key=value,…)`, taken apart; an argument may itself be a call.
-pub(super) struct Call<'a> {
-    pub(super) name: &'a str,
+pub(crate) struct Call<'a> {
+    pub(crate) name: &'a str,
     arguments: Vec<(Option<&'a str>, &'a str)>,
 }
 
 impl<'a> Call<'a> {
-    pub(super) fn parse(text: &'a str) -> Result<Self, &'static str> {
+    pub(crate) fn parse(text: &'a str) -> Result<Self, &'static str> {
         if text.len() > 200 {
             return Err("it is longer than 200 bytes");
         }
@@ -26,18 +26,18 @@ impl<'a> Call<'a> {
         Ok(Self { name, arguments })
     }
 
-    pub(super) fn positional(&mut self, idx: usize) -> Option<&'a str> {
+    pub(crate) fn positional(&mut self, idx: usize) -> Option<&'a str> {
         self.arguments.get(idx).filter(|(key, _)| key.is_none()).map(|(_, value)| *value)
     }
 
     /// Takes the argument out, so that [`Call::finish`] sees what nobody asked for.
-    pub(super) fn named(&mut self, wanted: &str) -> Option<&'a str> {
+    pub(crate) fn named(&mut self, wanted: &str) -> Option<&'a str> {
         let matches = |(key, _): &(Option<&str>, &str)| key.is_some_and(|key| key.eq_ignore_ascii_case(wanted));
         let idx = self.arguments.iter().position(matches)?;
         Some(self.arguments.remove(idx).1)
     }
 
-    pub(super) fn finish(
+    pub(crate) fn finish(
         self,
         model: &'static str,
         example: &'static str,

@@ -1,6 +1,7 @@
 //! Error bars are honest: intervals cover what they say on series whose law is known.
 
-use predict::{Evaluator, Interval, Intervals, LeadScore};
+use predict::{Evaluator, Intervals, LeadScore};
+use statistics::Interval;
 use units::Confidence;
 
 use crate::testdata::{NAB, Noise, ar1, fitted, samples};

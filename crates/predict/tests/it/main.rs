@@ -11,6 +11,7 @@ mod fleet;
 mod gaps;
 mod inference;
 mod intervals;
+mod live;
 mod maximum_likelihood;
 mod nws;
 mod predictor;

@@ -65,7 +65,10 @@ fn every_shorter_state_is_refused() {
 #[test]
 fn a_foreign_file_and_a_later_version_are_told_apart() {
     assert_eq!(Predictor::restore(b"PNG"), Err(RestoreError::NotAPredictor { n_bytes: 3 }));
-    assert_eq!(Predictor::restore(b"FTPS\x07"), Err(RestoreError::UnknownVersion { given: 7 }));
+    assert_eq!(
+        Predictor::restore(b"FTPS\x07"),
+        Err(RestoreError::UnknownVersion { what: "predictor", given: 7, known: 2 })
+    );
     let mut longer = fitted("LAST", &[1.0, 2.0]).predictor().save();
     longer.push(0);
     let message = Predictor::restore(&longer).unwrap_err().to_string();

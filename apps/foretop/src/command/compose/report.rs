@@ -1,7 +1,6 @@
 //! The system for those without a screen: a line when something changes, or JSON each second.
 
 use std::io::Write;
-use std::time::SystemTime;
 
 use anyhow::Result;
 use compose::{ComponentStatus, State};
@@ -22,10 +21,7 @@ struct Line<'a> {
 pub fn json(running: &mut Running, out: &mut dyn Write) -> Result<End> {
     loop {
         let end = running.look_after(REPORT_EVERY);
-        serde_json::to_writer(
-            &mut *out,
-            &Line { time: Timestamp::from_system(SystemTime::now()), components: &running.status() },
-        )?;
+        serde_json::to_writer(&mut *out, &Line { time: clock::now(), components: &running.status() })?;
         writeln!(out)?;
         out.flush()?;
         if let Some(end) = end {

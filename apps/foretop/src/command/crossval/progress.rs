@@ -24,7 +24,7 @@ pub struct Display {
 impl Display {
     /// For a sitting in which `n_cases` are to be evaluated.
     pub fn new(campaign: Campaign, n_cases: u64) -> Self {
-        Self { campaign, n_cases, start: Instant::now(), is_terminal: io::stderr().is_terminal(), n_lines_open: 0 }
+        Self { campaign, n_cases, start: clock::instant(), is_terminal: io::stderr().is_terminal(), n_lines_open: 0 }
     }
 
     /// How often something is to be shown.

@@ -3,11 +3,11 @@
 mod prometheus;
 
 use std::path::PathBuf;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use clap::Args;
 use crossval::Trace;
-use units::{Moment, Timestamp};
+use units::Moment;
 
 use crate::argument::NodeArgs;
 use crate::argument::positive_span;
@@ -65,7 +65,7 @@ impl Source {
             traces.push(self.of_node(signal)?);
         }
         if let Some(url) = &self.prometheus {
-            let now = Timestamp::from_system(SystemTime::now());
+            let now = clock::now();
             let range = prometheus::Range {
                 from: self.from.resolve(now),
                 to: self.to.map_or(now, |to| to.resolve(now)),

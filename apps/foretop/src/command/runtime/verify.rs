@@ -2,8 +2,7 @@
 
 use std::io::Write;
 use std::process::{Command, Stdio};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::Context;
 use node_api::Client;
@@ -44,7 +43,7 @@ struct Ran {
 pub(super) fn verify(job: Job, client: &Client, n_tasks: u32, pause: Duration) -> anyhow::Result<Verified> {
     let mut tasks = Vec::new();
     for _ in 0..n_tasks {
-        thread::sleep(pause);
+        clock::sleep(pause);
         let said = job.ask(client)?;
         let actual_seconds = run(job)?.as_secs_f64();
         let (lower, upper) = (said.lower_seconds.unwrap_or(f64::INFINITY), said.upper_seconds.unwrap_or(f64::INFINITY));
@@ -73,7 +72,7 @@ fn run(job: Job) -> anyhow::Result<Duration> {
     let job_words = ["--cpu", &span::format(job.cpu), "--threads", &job.threads.to_string()].map(str::to_owned);
     let mut task = Command::new(program);
     task.args(words).args(job_words).stdin(Stdio::null());
-    let start = Instant::now();
+    let start = clock::instant();
     let status = task.status().context("cannot start a task")?;
     anyhow::ensure!(status.success(), "a task ended before its time: {status}");
     Ok(start.elapsed())

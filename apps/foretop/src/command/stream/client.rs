@@ -83,7 +83,7 @@ impl Client {
             n: 0,
             n_max: self.count.unwrap_or(u64::MAX),
             first: None,
-            last: Instant::now(),
+            last: clock::instant(),
             done,
         }));
         let watching = Arc::clone(&arrivals);
@@ -110,7 +110,7 @@ impl Arrivals {
         if let Some(time) = message.time() {
             self.latencies.note(now.saturating_since(time));
             self.n += 1;
-            self.last = Instant::now();
+            self.last = clock::instant();
             self.first.get_or_insert(self.last);
         }
         let line = self.lines.as_mut().and_then(|lines| lines.line(message));

@@ -38,7 +38,7 @@ pub fn start<T: From<Update> + Send + 'static>(client: Client, updates: Sender<T
             if feed.tell(Update::Link(Link::Lost { reason })).is_err() {
                 break;
             }
-            std::thread::sleep(RETRY_AFTER);
+            clock::sleep(RETRY_AFTER);
         }
     });
 }
@@ -69,7 +69,7 @@ impl<T: From<Update>> Feed<T> {
         let mut known = HashSet::new();
         let mut listed = self.list(&mut known)?;
         loop {
-            match events.next()? {
+            match events.next_event()? {
                 Event::Tick(tick) => {
                     let has_unknown = !tick.values.keys().all(|id| known.contains(id));
                     if has_unknown || listed.elapsed() >= LIST_EVERY {
@@ -106,6 +106,6 @@ impl<T: From<Update>> Feed<T> {
             }
             known.insert(id);
         }
-        Ok(Instant::now())
+        Ok(clock::instant())
     }
 }

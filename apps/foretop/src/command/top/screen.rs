@@ -1,7 +1,7 @@
 //! The terminal while `top` has it, and the loop that waits for keys and news.
 
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::Context;
 use ratatui::crossterm::event::{self, Event};
@@ -40,7 +40,7 @@ pub fn run(mut state: State, client: Client, palette: &Palette) -> anyhow::Resul
     watch_terminal(sender.clone());
     feed::start(client.clone(), sender.clone());
     let questions = inquiry::start(client, sender);
-    let mut inquired = Instant::now();
+    let mut inquired = clock::instant();
     loop {
         screen.draw(|frame| view::draw(frame, &state, palette)).context("cannot draw on the terminal")?;
         let effect = take_inputs(&mut state, &inputs);
@@ -49,7 +49,7 @@ pub fn run(mut state: State, client: Client, palette: &Palette) -> anyhow::Resul
             Effect::Quit => return Ok(()),
             Effect::None if !is_due => {}
             Effect::None | Effect::Inquire => {
-                inquired = Instant::now();
+                inquired = clock::instant();
                 inquire(&state, &questions);
             }
         }
@@ -68,8 +68,8 @@ fn take_inputs(state: &mut State, inputs: &Receiver<Input>) -> Effect {
             Ok(Input::Quit) | Err(RecvTimeoutError::Disconnected) => return Effect::Quit,
             Err(RecvTimeoutError::Timeout) => return Effect::None,
         }
-        let due = *due.get_or_insert_with(|| Instant::now() + FRAME);
-        limit = due.saturating_duration_since(Instant::now());
+        let due = *due.get_or_insert_with(|| clock::instant() + FRAME);
+        limit = due.saturating_duration_since(clock::instant());
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::path::Path;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use remote_write::{Chunk, Place, Settings, Writer};
 use testkit::{PATIENCE, wait_until};
@@ -26,7 +26,7 @@ fn value(second: i64) -> f64 {
 
 /// Gives the server a trace of two series, and says when it begins.
 fn write_trace(prometheus: &Prometheus) -> Timestamp {
-    let now = Timestamp::from_system(SystemTime::now()).floor_to(Duration::from_secs(1));
+    let now = clock::now().floor_to(Duration::from_secs(1));
     let start = now - Duration::from_secs(N_KNOWN as u64 - 1);
     let writer = Writer::start(&Settings::new(&prometheus.write_url()).unwrap(), &Place::Memory).unwrap();
     let mut chunk = Chunk::default();

@@ -6,8 +6,8 @@ use super::likelihood::Likelihood;
 use super::scoring::Objective;
 use super::{N_EXACT_MAX, Scaled};
 use crate::inference::{Inference, Parameter};
-use crate::model::arma::levenberg_marquardt::inverse;
 use crate::model::linear::Estimates;
+use crate::optimize::positive_definite::inverse;
 use crate::spec::Spec;
 
 /// The likelihood is the exact one at the coefficients, with the mean and the innovation variance that make it greatest, whichever

@@ -3,9 +3,9 @@
 //! The information matrix is the curvature that is expected, not the one that is there. What it lacks is learned from
 //! the gradients along the way, as NL2SOL does for least squares (Dennis, Gay and Welsch 1981, section 4).
 
-use super::super::arma::levenberg_marquardt::{cholesky, solve};
 use super::super::linear::dot;
 use super::coordinates::{Coordinates, Point};
+use crate::optimize::positive_definite::{cholesky, solve};
 
 /// A log-likelihood, or a function that is used as one: constants are left out.
 pub(super) trait Objective {

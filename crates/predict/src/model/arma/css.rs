@@ -7,10 +7,11 @@ use std::ops::Range;
 
 use super::hannan_rissanen;
 use super::lagged::{Lagged, products};
-use super::levenberg_marquardt::{Minimum, NormalEquations, Problem, cholesky, inverse, minimize, solve};
 use super::polynomial::{is_stable, stabilize};
 use super::reflection;
 use crate::model::linear::dot;
+use crate::optimize::levenberg_marquardt::{Minimum, NormalEquations, Problem, minimize};
+use crate::optimize::positive_definite::{cholesky, inverse, solve};
 use crate::spec::Orders;
 
 /// By then it shows which start leads to the least sum.

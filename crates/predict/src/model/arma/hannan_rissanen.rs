@@ -2,7 +2,7 @@
 //! (Hannan and Rissanen 1982; Brockwell and Davis 2016, section 5.1.4).
 
 use super::super::ar::burg_coefficients;
-use super::levenberg_marquardt::{cholesky, solve};
+use crate::optimize::positive_definite::{cholesky, solve};
 
 /// phi(1), …, phi(p), theta(1), …, theta(q); `None` when the row is too short or the regression has no solution.
 pub(crate) fn estimate(row: &[f64], n_phi: usize, n_theta: usize, n_long: usize) -> Option<Vec<f64>> {

@@ -7,13 +7,14 @@
 
 use super::css::{Css, REFLECTION_MAX, phi_and_theta};
 use super::innovations::expected_errors;
-use super::levenberg_marquardt::{Problem, inverse, minimize};
 use super::likelihood::{Likelihood, Mean, likelihood};
 use super::process::Process;
 use super::{Gaps, bridge, counts, difference, unit};
 use crate::fit::FitError;
 use crate::model::linear::{Estimates, Linear, dot};
 use crate::model::sample::Centred;
+use crate::optimize::levenberg_marquardt::{Problem, minimize};
+use crate::optimize::positive_definite::inverse;
 use crate::spec::{Orders, Spec};
 
 /// Of each search for a least conditional sum, which costs a hundredth of one step of this search.

@@ -5,7 +5,7 @@ use std::f64::consts::TAU;
 use super::search::best_start;
 use super::{Ets, Smoothing, State};
 use crate::inference::{Inference, Parameter};
-use crate::model::arma::levenberg_marquardt::inverse;
+use crate::optimize::positive_definite::inverse;
 
 /// alpha, beta, phi, first level and first slope.
 const N: usize = 5;

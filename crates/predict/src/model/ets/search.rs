@@ -2,7 +2,7 @@
 
 use super::{Smoothing, State};
 use crate::model::linear::dot;
-use crate::model::nelder_mead;
+use crate::optimize::nelder_mead;
 use crate::spec::{Region, Trend};
 
 /// What a search finds.

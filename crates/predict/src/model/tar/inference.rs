@@ -3,9 +3,9 @@
 use std::f64::consts::TAU;
 
 use super::threshold::{known_rows, regressors};
-use super::triangle::Triangle;
 use super::{Regime, Regimes, Tar};
 use crate::inference::{Inference, Parameter};
+use crate::optimize::triangle::Triangle;
 
 /// The likelihood is conditional on the first p samples, and on those before each that follows a gap. Standard errors are
 /// those of two regressions, as if the threshold were known: it is found so much faster than the coefficients that for

@@ -1,7 +1,7 @@
 //! The delay and the threshold with the least sum of squared errors, among all that leave enough on either side.
 
-use super::triangle::Triangle;
 use super::{Regime, Regimes};
+use crate::optimize::triangle::Triangle;
 
 /// More thresholds than this are thinned out to evenly spaced ones; beside 1,000 others none is missed by much.
 const N_CUTS_MAX: usize = 1000;

@@ -1,44 +1,38 @@
 //! One series in motion: its last samples, the model in use, and the score of what was said.
 //!
-//! Live samples, pushed samples and the replay at start all come through [`Forecaster::take`], and nothing in here
+//! Live samples, pushed samples and the replay at start all come through [`ScoredLive::take`], and nothing in here
 //! depends on anything but the labels and values that were taken. So a node that starts anew stands where it stood.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
-use predict::{Done, Evaluator, FitError, Forecast, LeadScore, Predictor, Spec, Task, WindowErrors, fit};
+use predict::{Done, Evaluator, FitError, Forecast, LeadScore, Live, Predictor, Task, WindowErrors};
 use units::Timestamp;
 
-use super::baseline::Baseline;
 use super::plan::{Look, N_SCORED, Plan};
 use crate::api::{Range, WaitingReason};
 use crate::schedule::{times, whole_steps};
 
-/// Steps between two tries to fit a model to samples that would not have it, because they do not vary: a signal
-/// that wakes up is forecast by its model within seconds, and one that sleeps costs next to nothing.
-const RETRY_EVERY: u32 = 4;
-
 /// One series in motion.
 #[derive(Clone, Debug)]
-pub(crate) struct Forecaster {
+pub(crate) struct ScoredLive {
     plan: Arc<Plan>,
     key: i64,
     range: Range,
-    /// The last samples, NaN for a gap; the newest belongs to `last`.
-    kept: VecDeque<f64>,
-    n_known: usize,
+    /// The labels of the last step, and of the last that was no gap.
     last: Option<Timestamp>,
     last_known: Option<Timestamp>,
-    model: Option<Predictor>,
-    fitted_at: Option<Timestamp>,
-    refused: Option<WaitingReason>,
-    retry_in: u32,
-    naive: Baseline,
-    mean: Baseline,
-    scores: Scores,
+    /// Samples have the numbers of their steps since the epoch.
+    live: Live,
+    /// LAST and MEAN, which the model is compared with.
+    baselines: [Live; 2],
+    /// Of what was served, and of the baselines.
+    scores: [Evaluator; 3],
     /// Of the series that tell how long tasks take.
     window_errors: Option<WindowErrors>,
+    /// How many times the model had to go, of those that are counted.
+    n_lost: u64,
     /// What happened since the node started.
     pub(crate) counts: Counts,
 }
@@ -63,13 +57,6 @@ impl std::ops::Add for Counts {
     }
 }
 
-#[derive(Clone, Debug)]
-struct Scores {
-    model: Evaluator,
-    last: Evaluator,
-    mean: Evaluator,
-}
-
 /// The scores of one lead time: of what was served, and of what LAST and MEAN would have said.
 #[derive(Debug)]
 pub(crate) struct LeadScores {
@@ -89,27 +76,14 @@ pub(crate) struct Said {
     pub(crate) standard_error: f64,
 }
 
-impl Forecaster {
+impl ScoredLive {
     pub(crate) fn new(plan: Arc<Plan>, key: i64, range: Range) -> Self {
-        let evaluator = Evaluator::with_window(&plan.leads, N_SCORED);
-        Self {
-            key,
-            range,
-            kept: VecDeque::new(),
-            n_known: 0,
-            last: None,
-            last_known: None,
-            model: None,
-            fitted_at: None,
-            refused: None,
-            retry_in: 0,
-            naive: Baseline::new(Spec::Last),
-            mean: Baseline::new(Spec::Mean),
-            scores: Scores { model: evaluator.clone(), last: evaluator.clone(), mean: evaluator },
-            window_errors: None,
-            counts: Counts::default(),
-            plan,
-        }
+        let scores = std::array::from_fn(|_| Evaluator::with_window(&plan.leads, N_SCORED));
+        let (min, max) = limits(range);
+        let live = Live::new(plan.policy.clone()).within(min, max).keeping(plan.n_kept).with_deferred_fits();
+        let baselines = plan.baselines.clone().map(|policy| Live::new(policy).within(min, max));
+        let (last, last_known, window_errors, counts) = (None, None, None, Counts::default());
+        Self { plan, key, range, last, last_known, live, baselines, scores, window_errors, n_lost: 0, counts }
     }
 
     /// The same that follows the errors of means over windows too.
@@ -134,13 +108,14 @@ impl Forecaster {
 
     /// The last sample, NaN in a gap or before the first.
     pub(crate) fn last_value(&self) -> f64 {
-        self.kept.back().copied().unwrap_or(f64::NAN)
+        self.live.samples().back().copied().unwrap_or(f64::NAN)
     }
 
     /// Samples in memory, and the label of the first of them.
     pub(crate) fn kept(&self) -> Option<(Timestamp, &VecDeque<f64>)> {
-        let span = times(self.plan.step, self.kept.len().saturating_sub(1) as u64);
-        self.last.map(|last| (last - span, &self.kept))
+        let kept = self.live.samples();
+        let span = times(self.plan.step, kept.len().saturating_sub(1) as u64);
+        self.last.map(|last| (last - span, kept))
     }
 
     /// Takes the sample of `label`, NaN for a gap. Steps that were left out before it are gaps; more of them than
@@ -185,62 +160,40 @@ impl Forecaster {
 
     fn step_gap(&mut self, label: Timestamp) {
         self.step(label, f64::NAN);
-        for evaluator in [&mut self.scores.model, &mut self.scores.last, &mut self.scores.mean] {
-            evaluator.step(f64::NAN, None);
-        }
+        self.scores.iter_mut().for_each(|evaluator| evaluator.step(f64::NAN, None));
         self.window_errors.iter_mut().for_each(|errors| errors.step(f64::NAN, None));
     }
 
     fn step(&mut self, label: Timestamp, sample: f64) {
-        if self.kept.len() == self.plan.n_kept {
-            self.n_known -= usize::from(self.kept.pop_front().is_some_and(|oldest| !oldest.is_nan()));
+        if self.last.replace(label).is_none() {
+            let number = self.plan.number(label);
+            let [last, mean] = &self.baselines;
+            self.baselines = [last, mean].map(|live| live.clone().numbered_from(number));
+            self.live = self.live.clone().numbered_from(number);
         }
-        self.kept.push_back(sample);
-        self.n_known += usize::from(!sample.is_nan());
-        self.last = Some(label);
-        self.naive.step(sample, &mut self.kept, self.n_known);
-        self.mean.step(sample, &mut self.kept, self.n_known);
-        self.step_model(label, sample);
+        self.live.step(sample);
+        self.baselines.iter_mut().for_each(|live| live.step(sample));
+        self.count_lost();
     }
 
-    fn step_model(&mut self, label: Timestamp, sample: f64) {
-        if let Some(model) = &mut self.model {
-            model.step(sample);
-            // An AUTO has other candidates for the one whose fit failed.
-            if model.n_failed_refits() == 0 || matches!(self.plan.spec, Spec::Auto { .. }) {
-                return;
-            }
-            // What the model was fitted to is a window ago. LAST is the better guess until a fit succeeds.
-            self.counts.n_fit_failures += 1;
-            (self.model, self.retry_in) = (None, 0);
-        }
-        if self.n_known < self.plan.n_needed {
-            self.refused = Some(WaitingReason::TooShort);
-        } else if self.retry_in > 0 {
-            self.retry_in -= 1;
-        } else {
-            self.fit(label);
-        }
+    fn count_lost(&mut self) {
+        self.counts.n_fit_failures += self.live.n_lost() - self.n_lost;
+        self.n_lost = self.live.n_lost();
     }
 
-    /// A fit that is due. It is to come back by [`Forecaster::install`], before the next step if it can: then the state
+    /// A fit that is due. It is to come back by [`ScoredLive::install`], before the next step if it can: then the state
     /// depends on nothing but the samples.
     pub(crate) fn take_task(&mut self) -> Option<Task> {
-        self.model.as_mut()?.take_task()
+        self.live.take_task()
     }
 
     pub(crate) fn install(&mut self, done: Done) {
-        if let Some(model) = &mut self.model {
-            let n_refits = model.n_refits();
-            model.install(done);
-            if model.n_refits() > n_refits {
-                self.fitted_at = self.last;
-            }
-        }
+        self.live.install(done);
+        self.count_lost();
     }
 
-    pub(crate) fn give_up_task(&mut self) {
-        self.model.iter_mut().for_each(Predictor::give_up_task);
+    pub(crate) fn cancel_task(&mut self) {
+        self.live.cancel_task();
     }
 
     /// Makes the fit that is due, where nobody waits for the next step.
@@ -250,38 +203,23 @@ impl Forecaster {
         }
     }
 
-    fn fit(&mut self, label: Timestamp) {
-        match fit(&self.plan.spec, self.kept.make_contiguous()) {
-            Ok(model) => {
-                (self.model, self.fitted_at, self.refused) =
-                    (Some(model.predictor().with_deferred_fits()), Some(label), None);
-            }
-            Err(error) => {
-                self.refused = Some(match error {
-                    FitError::TooShort { .. } => WaitingReason::TooShort,
-                    FitError::Constant { .. } => WaitingReason::Constant,
-                    _ => WaitingReason::DidNotConverge,
-                });
-                self.retry_in = RETRY_EVERY - 1;
-            }
-        }
-    }
-
     /// Scores what was said of `sample`, and makes the forecasts that are to be scored next.
     fn score(&mut self, look: Look, sample: f64, room: &mut Forecast, said: &mut Vec<Said>) {
         let n_leads = self.plan.n_leads(look);
-        let range = self.range;
-        let speaking = self.model.as_ref().or(self.naive.predictor());
-        let n_followed = self.window_errors.as_ref().filter(|_| look != Look::Short).map_or(0, WindowErrors::n_leads);
-        step_score(&mut self.scores.model, sample, speaking, n_leads.max(n_followed), range, room);
-        if let Some(errors) = &mut self.window_errors {
-            errors.step(sample, speaking.map(|_| &*room));
+        let [model, of_baselines @ ..] = &mut self.scores;
+        for (evaluator, live) in of_baselines.iter_mut().zip(&self.baselines) {
+            let speaks = live.forecast_into(n_leads, room);
+            evaluator.step(sample, speaks.then_some(&*room));
         }
-        if look == Look::Remembered && speaking.is_some() {
+        let n_followed = self.window_errors.as_ref().filter(|_| look != Look::Short).map_or(0, WindowErrors::n_leads);
+        let speaks = self.live.forecast_into(n_leads.max(n_followed), room);
+        model.step(sample, speaks.then_some(&*room));
+        if let Some(errors) = &mut self.window_errors {
+            errors.step(sample, speaks.then_some(&*room));
+        }
+        if look == Look::Remembered && speaks {
             self.remember(room, said);
         }
-        step_score(&mut self.scores.last, sample, self.naive.predictor(), n_leads, range, room);
-        step_score(&mut self.scores.mean, sample, self.mean.predictor(), n_leads, range, room);
     }
 
     fn remember(&self, forecast: &Forecast, said: &mut Vec<Said>) {
@@ -295,7 +233,7 @@ impl Forecaster {
 
     /// Who forecasts at this moment: the model, LAST until there is one, nobody before there are two samples.
     pub(crate) fn speaking(&self) -> Option<&Predictor> {
-        self.model.as_ref().or(self.naive.predictor())
+        self.live.speaking()
     }
 
     /// How far means of forecasts over windows were off, of the series that tell how long tasks take.
@@ -305,7 +243,7 @@ impl Forecaster {
 
     /// The text of the model in use.
     pub(crate) fn model_text(&self) -> &str {
-        if self.model.is_some() { &self.plan.text } else { "LAST" }
+        if self.live.model().is_some() { &self.plan.text } else { "LAST" }
     }
 
     /// Whose word counts most for `lead`, where the model in use chooses among several.
@@ -315,41 +253,41 @@ impl Forecaster {
 
     /// When the model in use was fitted, if it is the configured one.
     pub(crate) fn fitted_at(&self) -> Option<Timestamp> {
-        self.model.as_ref().and(self.fitted_at)
+        let n_since = self.live.number() - 1 - self.live.fitted_at()?;
+        self.last.map(|last| last - times(self.plan.step, n_since))
+    }
+
+    /// How many times the model in use was fitted anew.
+    pub(crate) fn n_refits(&self) -> u64 {
+        self.live.n_refits()
     }
 
     /// Why the configured model is not in use, and how many known samples there are.
     pub(crate) fn waiting(&self) -> Option<(WaitingReason, usize)> {
-        let reason = self.refused.unwrap_or(WaitingReason::TooShort);
-        self.model.is_none().then_some((reason, self.n_known))
+        let reason = match self.live.refused()? {
+            FitError::TooShort { .. } => WaitingReason::TooShort,
+            FitError::Constant { .. } => WaitingReason::Constant,
+            _ => WaitingReason::DidNotConverge,
+        };
+        Some((reason, self.live.n_known()))
     }
 
     /// One element for each scored lead.
     pub(crate) fn scores(&self) -> Vec<LeadScores> {
-        let scores = self.scores.model.scores().into_iter();
-        let baselines = self.scores.last.scores().into_iter().zip(self.scores.mean.scores());
-        scores.zip(baselines).map(|(model, (last, mean))| LeadScores { model, last, mean }).collect()
+        let [model, last, mean] = self.scores.each_ref().map(|evaluator| evaluator.scores().into_iter());
+        model.zip(last.zip(mean)).map(|(model, (last, mean))| LeadScores { model, last, mean }).collect()
     }
-}
-
-fn step_score(
-    evaluator: &mut Evaluator,
-    sample: f64,
-    predictor: Option<&Predictor>,
-    n_leads: usize,
-    range: Range,
-    room: &mut Forecast,
-) {
-    if let Some(predictor) = predictor {
-        forecast_within(predictor, n_leads, range, room);
-    }
-    evaluator.step(sample, predictor.map(|_| &*room));
 }
 
 /// What is served: the predictor's forecast, its means cut to what the quantity can be.
 pub(crate) fn forecast_within(predictor: &Predictor, n_leads: usize, range: Range, room: &mut Forecast) {
+    let (min, max) = limits(range);
     predictor.forecast_into(n_leads, room);
-    room.cut(range.min.unwrap_or(f64::NEG_INFINITY), range.max.unwrap_or(f64::INFINITY));
+    room.cut(min, max);
+}
+
+fn limits(range: Range) -> (f64, f64) {
+    (range.min.unwrap_or(f64::NEG_INFINITY), range.max.unwrap_or(f64::INFINITY))
 }
 
 #[cfg(test)]

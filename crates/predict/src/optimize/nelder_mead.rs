@@ -6,11 +6,11 @@
 
 /// Where the search ended.
 #[derive(Clone, Debug)]
-pub(super) struct Minimum {
-    pub(super) at: Vec<f64>,
-    pub(super) value: f64,
+pub(crate) struct Minimum {
+    pub(crate) at: Vec<f64>,
+    pub(crate) value: f64,
     /// Whether a search begun anew from there finds nothing lower.
-    pub(super) has_converged: bool,
+    pub(crate) has_converged: bool,
 }
 
 /// A simplex whose values differ by less than this share has found its minimum.
@@ -32,7 +32,7 @@ const GAIN_MIN: f64 = 1e-10;
 const N_STEPS_MAX: usize = 400;
 
 /// From `start` on. Values may be infinite, and are not negative.
-pub(super) fn minimize(function: impl Fn(&[f64]) -> f64, start: Vec<f64>) -> Minimum {
+pub(crate) fn minimize(function: impl Fn(&[f64]) -> f64, start: Vec<f64>) -> Minimum {
     let mut best = Vertex { value: function(&start), at: start };
     let mut n_in_vain = 0;
     for edge in EDGES.into_iter().cycle().take(N_DESCENTS_MAX) {

@@ -1,11 +1,11 @@
 //! Least squares that grows by a row at a time, and knows its sum of squared errors after each.
 
-use crate::model::arma::levenberg_marquardt::inverse;
+use super::positive_definite::inverse;
 
 /// The triangular factor of the rows so far beside the rotated targets. A row costs the square of the columns (Givens
 /// rotations; Golub and Van Loan 1996, section 12.5.3), and nothing is ever subtracted that rounding could spoil.
 #[derive(Clone, Debug)]
-pub(super) struct Triangle {
+pub(crate) struct Triangle {
     n_columns: usize,
     /// `n_columns` rows of `n_columns + 1`, the target last; zero below the diagonal.
     rows: Vec<f64>,
@@ -17,12 +17,12 @@ pub(super) struct Triangle {
 }
 
 impl Triangle {
-    pub(super) fn new(n_columns: usize) -> Self {
+    pub(crate) fn new(n_columns: usize) -> Self {
         let rows = vec![0.0; n_columns * (n_columns + 1)];
         Self { n_columns, rows, row: Vec::with_capacity(n_columns + 1), norms: vec![0.0; n_columns], squares: 0.0 }
     }
 
-    pub(super) fn add(&mut self, regressors: impl Iterator<Item = f64>, target: f64) {
+    pub(crate) fn add(&mut self, regressors: impl Iterator<Item = f64>, target: f64) {
         self.row.clear();
         self.row.extend(regressors);
         self.row.push(target);
@@ -45,19 +45,19 @@ impl Triangle {
     }
 
     /// The least sum of squared errors over the rows so far.
-    pub(super) fn squares(&self) -> f64 {
+    pub(crate) fn squares(&self) -> f64 {
         self.squares
     }
 
     /// (X'X)^-1 of the rows so far; `None` where columns make each other up.
-    pub(super) fn inverse_products(&self) -> Option<Vec<f64>> {
+    pub(crate) fn inverse_products(&self) -> Option<Vec<f64>> {
         let (n, width) = (self.n_columns, self.n_columns + 1);
         let product = |i: usize, j: usize| (0..n).map(|k| self.rows[k * width + i] * self.rows[k * width + j]).sum();
         inverse((0..n * n).map(|idx| product(idx / n, idx % n)).collect(), n)
     }
 
     /// Where it is reached. A column that the others make up, to rounding, has the coefficient 0.
-    pub(super) fn solve(&self) -> Vec<f64> {
+    pub(crate) fn solve(&self) -> Vec<f64> {
         let (n, width) = (self.n_columns, self.n_columns + 1);
         let mut solution = vec![0.0; n];
         for column in (0..n).rev() {

@@ -2,10 +2,11 @@
 //!
 //! A parameter that stands at its bound and would gain from going beyond it takes no part in a step (Bertsekas 1982, section 2).
 
-use super::super::linear::dot;
+use super::positive_definite::{cholesky, solve};
+use crate::model::linear::dot;
 
 /// What is to be made small.
-pub(super) trait Problem {
+pub(crate) trait Problem {
     /// Writes the residuals at `parameters`; false where the function is not defined.
     fn residuals(&self, parameters: &[f64], residuals: &mut Vec<f64>) -> bool;
 
@@ -28,15 +29,15 @@ pub(super) trait Problem {
 
 /// J'J and J'r, of the Jacobian J and the residuals r.
 #[derive(Clone, Debug, Default)]
-pub(super) struct NormalEquations {
+pub(crate) struct NormalEquations {
     /// Row after row; only the lower half is read.
-    pub(super) products: Vec<f64>,
-    pub(super) gradient: Vec<f64>,
+    pub(crate) products: Vec<f64>,
+    pub(crate) gradient: Vec<f64>,
 }
 
 impl NormalEquations {
     /// Of a Jacobian given one residual after the other.
-    pub(super) fn of(&mut self, rows: &[f64], residuals: &[f64], n: usize) {
+    pub(crate) fn of(&mut self, rows: &[f64], residuals: &[f64], n: usize) {
         self.clear(n);
         for (row, residual) in rows.chunks_exact(n.max(1)).zip(residuals) {
             for (i, slope) in row.iter().enumerate() {
@@ -48,7 +49,7 @@ impl NormalEquations {
     }
 
     /// Zeros for `n` parameters.
-    pub(super) fn clear(&mut self, n: usize) {
+    pub(crate) fn clear(&mut self, n: usize) {
         self.products.clear();
         self.products.resize(n * n, 0.0);
         self.gradient.clear();
@@ -57,11 +58,11 @@ impl NormalEquations {
 }
 
 /// Where the search ended.
-pub(super) struct Minimum {
-    pub(super) parameters: Vec<f64>,
-    pub(super) sum_of_squares: f64,
+pub(crate) struct Minimum {
+    pub(crate) parameters: Vec<f64>,
+    pub(crate) sum_of_squares: f64,
     /// Whether the gradient vanishes there, rather than the search having run out of steps.
-    pub(super) has_converged: bool,
+    pub(crate) has_converged: bool,
 }
 
 /// The cosine between the residuals and every column of the Jacobian (MINPACK's gtol).
@@ -87,7 +88,7 @@ const UNDAMPED: f64 = 1e-10;
 const DAMPING_MAX: f64 = 1e16;
 
 /// In at most so many steps. `None` when the function is not defined at `start`.
-pub(super) fn minimize(problem: &impl Problem, start: Vec<f64>, n_steps_max: usize) -> Option<Minimum> {
+pub(crate) fn minimize(problem: &impl Problem, start: Vec<f64>, n_steps_max: usize) -> Option<Minimum> {
     let mut search = Search::start(problem, start)?;
     let mut milestone = search.sum_of_squares;
     for idx in 0..n_steps_max {
@@ -267,54 +268,6 @@ impl Search {
     }
 }
 
-/// The lower factor of a positive definite matrix of `n` rows, in its place; `None` when it is not one.
-pub(crate) fn cholesky(matrix: &mut [f64], n: usize) -> Option<()> {
-    for i in 0..n {
-        for j in 0..=i {
-            let known: f64 = (0..j).map(|k| matrix[i * n + k] * matrix[j * n + k]).sum();
-            let rest = matrix[i * n + j] - known;
-            if i == j {
-                if rest.is_nan() || rest <= 0.0 {
-                    return None;
-                }
-                matrix[i * n + i] = rest.sqrt();
-            } else {
-                matrix[i * n + j] = rest / matrix[j * n + j];
-            }
-        }
-    }
-    Some(())
-}
-
-/// Solves with a lower factor, forward and back, in the place of the right-hand side.
-pub(crate) fn solve(factor: &[f64], n: usize, side: &mut [f64]) {
-    for i in 0..n {
-        let known: f64 = (0..i).map(|k| factor[i * n + k] * side[k]).sum();
-        side[i] = (side[i] - known) / factor[i * n + i];
-    }
-    for i in (0..n).rev() {
-        let known: f64 = (i + 1..n).map(|k| factor[k * n + i] * side[k]).sum();
-        side[i] = (side[i] - known) / factor[i * n + i];
-    }
-}
-
-/// Of a positive definite matrix of `n` rows, of which the lower half is read; `None` when it is not one, or when rounding has
-/// taken more than half of the digits of a pivot.
-pub(crate) fn inverse(mut matrix: Vec<f64>, n: usize) -> Option<Vec<f64>> {
-    const PIVOT_MIN: f64 = 1e-14;
-    let diagonal: Vec<f64> = (0..n).map(|i| matrix[i * n + i]).collect();
-    cholesky(&mut matrix, n)?;
-    if (0..n).any(|i| matrix[i * n + i].powi(2) < PIVOT_MIN * diagonal[i]) {
-        return None;
-    }
-    let mut inverse = vec![0.0; n * n];
-    for (i, row) in inverse.chunks_exact_mut(n.max(1)).enumerate() {
-        row[i] = 1.0;
-        solve(&matrix, n, row);
-    }
-    Some(inverse)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -363,15 +316,5 @@ mod tests {
         assert!(minimum.has_converged, "{:?}", minimum.parameters);
         assert_eq!(minimum.parameters[0], 0.5);
         assert!((minimum.parameters[1] - 0.25).abs() < 1e-7, "{:?}", minimum.parameters);
-    }
-
-    #[test]
-    fn equations_are_solved_by_their_factor() {
-        let mut matrix = vec![4.0, 2.0, 2.0, 3.0];
-        cholesky(&mut matrix, 2).unwrap();
-        let mut side = vec![8.0, 7.0];
-        solve(&matrix, 2, &mut side);
-        assert!((side[0] - 1.25).abs() < 1e-12 && (side[1] - 1.5).abs() < 1e-12);
-        assert_eq!(cholesky(&mut [1.0, 2.0, 2.0, 1.0], 2), None);
     }
 }

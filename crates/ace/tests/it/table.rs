@@ -1,0 +1,64 @@
+//! Results as text for people.
+
+use ace::Ace;
+use expect_test::{Expect, expect};
+use mpi_run::{Measurement, Outcome};
+
+use crate::made::{Made, application, header, sweep};
+
+#[track_caller]
+fn check_text(outcome: &Outcome, expected: Expect) {
+    expected.assert_eq(&Ace.table(outcome).unwrap());
+}
+
+#[test]
+fn a_run_has_predictions_and_what_became_of_them() {
+    check_text(
+        &Made::default().outcome(&header(), &application()),
+        expect![[r#"
+        ACE under Open MPI v4.1.4, 2 ranks, seed 1
+
+        application a1: ring, blocking, 64KiB a message, load 50 %, 2 ranks, 1000 cycles
+          T_comm 49.0 us by the exchange itself (exchange 49.0 us, linear model 40.0 us for 2 messages in turn)
+          T_comp 49.0 us, T_cycle 98.0 us, barrier 2.00 us; predicted run 101 ms
+          ping-pong from 0B: alpha 500 ns [500 ns, 500 ns], beta 0.3000 [0.3000, 0.3000] ns/B
+          rank     run    once    error  as we go    error   T_comp   T_comm  dev/mean  x bench     sync
+          0     103 ms  101 ms  +1.68 %    102 ms  +0.68 %  +0.10 %  49.8 us     0.104     1.00  2.00 us
+          1     103 ms  101 ms  +1.62 %    102 ms  +0.62 %  +0.10 %  50.0 us     0.101     1.00  1.99 us
+          (error: actual less predicted, of predicted; T_comp: median less calculated; T_comm and sync: medians; x bench: deviation by that in phase one)
+          no anomalous cycles or pairs
+    "#]],
+    );
+}
+
+#[test]
+fn a_sweep_has_a_row_for_each_application_of_a_cell() {
+    let mut outcome = sweep(1, 1.0, 1);
+    outcome.records.drain(2..outcome.records.len() - 2);
+    check_text(
+        &outcome,
+        expect![[r#"
+        ACE under Open MPI v4.1.4, 2 ranks, seed 1
+
+        pattern       mode  size  load  apps  rep  name  predicted     run     error  go error  dev/mean  x bench
+        ring      blocking  1KiB  10 %     1    0    a1     1.00 s  998 ms   -0.17 %   -0.06 %     0.100     1.00
+        ring      blocking  1KiB  20 %     1    0    a1     1.00 s  978 ms   -2.20 %   -0.73 %     0.100     1.00
+        alltoall         -  1MiB  80 %     2    0    a1     1.00 s  1.04 s   +4.23 %   +1.41 %     0.100     1.00
+        alltoall         -  1MiB  80 %     2    0    a2     1.00 s  1.11 s  +10.87 %   +3.62 %     0.100     1.00
+    "#]],
+    );
+}
+
+#[test]
+fn a_run_that_broke_off_says_so() {
+    let mut outcome = Made::default().outcome(&header(), &application());
+    outcome.records.truncate(1);
+    outcome.is_truncated = true;
+    check_text(
+        &outcome,
+        expect![[r#"
+        ACE under Open MPI v4.1.4, 2 ranks, seed 1
+        warning: the result breaks off in its last line: the run was ended before its time
+    "#]],
+    );
+}
