@@ -18,10 +18,12 @@ cargo bench --locked -p crossval
 cargo bench --locked -p feed --bench snmp
 .venv/bin/python bench/fit_peers.py
 .venv/bin/python bench/step_peers.py
+.venv/bin/python bench/intervals.py
 .venv/bin/python bench/fleet_rates.py
 .venv/bin/python bench/python_cost.py
 .venv/bin/python bench/crossval.py --binary "$binary"
 .venv/bin/python bench/payload.py --binary "$binary"
 .venv/bin/python bench/streams.py --binary "$binary"
 .venv/bin/python bench/node_cost.py --binary "$binary" --seconds "${FORETOP_BENCH_SECONDS:-600}"
+.venv/bin/python bench/large_host.py --binary "$binary"
 .venv/bin/python bench/figures.py --take

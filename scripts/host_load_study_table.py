@@ -34,7 +34,7 @@ def main() -> None:
 
 def table() -> str:
     """Return the table with its lines of recommendation, as Markdown."""
-    errors = {name: of_leads(section(name, "Errors by lead")) for name in CAMPAIGNS}
+    errors = {name: of_leads(section(name, "Errors over LAST")) for name in CAMPAIGNS}
     held = {name: section(name, "Calibration") for name in CAMPAIGNS}
     models = sorted(errors["availability"], key=lambda model: n_better(errors, model))
     head = ["steps ahead", *(f"{title}, {lead}" for title in CAMPAIGNS.values() for lead in LEADS), "inside 95 %"]

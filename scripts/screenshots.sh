@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
 # Makes the README's pictures in docs/images: the page in a real Chromium, `foretop top` in a terminal, and a plot.
 #
-# Runs a node of its own, and some load beside it, so that there is something to see. FORETOP_SCREENSHOT_SECONDS says how long
-# the node measures before; it has to be past two minutes, when its forecasts for a minute ahead have come due.
+# Runs a node of its own as `make run` does, with its defaults, and some load beside it, so that there is something to see.
+# FORETOP_SCREENSHOT_SECONDS says how long the node measures before; it has to be past two minutes, when its forecasts for a minute
+# ahead have come due.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 foretop="${FORETOP_BIN:-${CARGO_TARGET_DIR:-target}/release/foretop}"
-seconds="${FORETOP_SCREENSHOT_SECONDS:-180}"
+seconds="${FORETOP_SCREENSHOT_SECONDS:-600}"
 images=docs/images
 
 scripts/install-system-packages.sh chromium tmux npm
@@ -61,7 +62,7 @@ top_is_drawn() {
     "${terminal[@]}" capture-pane -p | grep -F 'cpu.'
 }
 
-"$foretop" up --listen 127.0.0.1:0 --data-dir "$scratch/data" --every 100ms >"$scratch/up.log" &
+"$foretop" up --listen 127.0.0.1:0 --data-dir "$scratch/data" >"$scratch/up.log" &
 children+=($!)
 url=$(wait_for grep -o -m 1 'http://[^[:space:]/]*' "$scratch/up.log")
 drive_load &

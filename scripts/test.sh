@@ -4,7 +4,7 @@
 #
 # All Rust parts build the same packages in the same profile, so that only the first of them compiles, and the browser tests drive
 # the very binary that it built.
-# Usage: scripts/test.sh [PART[,PART]...]   (`scripts/test.sh list` says which parts there are)
+# Usage: scripts/test.sh [PART[,PART]...]   (`scripts/test.sh list` says which parts there are; `peers` runs only by name)
 set -euo pipefail
 cd "$(dirname "$0")/.."
 export CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-$PWD/target}"
@@ -18,6 +18,7 @@ declare -A about=(
     [servers]="a real Prometheus, NATS server, node exporter and snmpd, at the same time"
     [root]="what root alone can do"
     [page]="the page: its units, and in a browser"
+    [peers]="the Python package by the checks of statsforecast and sktime; only when named, for it takes minutes"
 )
 
 # Many tests wait for processes of their own, and leave the processor to others meanwhile.
@@ -156,6 +157,13 @@ run_python() {
     FORETOP_TOUR="$CARGO_TARGET_DIR/tour" .venv/bin/pytest python
 }
 
+run_peers() {
+    begin "peers: what they need"
+    scripts/python-peers.sh
+    begin "peers: tests"
+    (cd python && ../.venv/peers/bin/pytest tests/test_howto.py tests/test_sklearn.py tests/test_sktime.py tests/test_statsforecast.py)
+}
+
 run_servers() {
     get_ready snmpd
     FORETOP_PROMETHEUS=$(scripts/unpack-package.sh prometheus)
@@ -189,7 +197,7 @@ run_page() {
 
 list() {
     local part
-    for part in "${parts[@]}"; do
+    for part in "${parts[@]}" peers; do
         printf '%-8s %s\n' "$part" "${about[$part]}"
     done
 }

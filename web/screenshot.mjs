@@ -7,12 +7,12 @@ import { chromium } from "@playwright/test";
 import { CHROMIUM, FLAGS } from "./browser.mjs";
 
 const SHOTS = [
-  { name: "page-light.png", width: 1280, height: 900, scheme: "light", isLarge: false },
-  { name: "page-dark.png", width: 1280, height: 900, scheme: "dark", isLarge: false },
-  { name: "signal-light.png", width: 1280, height: 900, scheme: "light", isLarge: true },
-  { name: "signal-dark.png", width: 1280, height: 900, scheme: "dark", isLarge: true },
-  { name: "phone.png", width: 360, height: 760, scheme: "light", isLarge: false },
-  { name: "phone-signal.png", width: 360, height: 760, scheme: "dark", isLarge: true },
+  { name: "page-light.png", width: 1400, height: 1000, scheme: "light", isLarge: false },
+  { name: "page-dark.png", width: 1400, height: 1000, scheme: "dark", isLarge: false },
+  { name: "signal-light.png", width: 1400, height: 1000, scheme: "light", isLarge: true },
+  { name: "signal-dark.png", width: 1400, height: 1000, scheme: "dark", isLarge: true },
+  { name: "phone.png", width: 390, height: 844, scheme: "light", isLarge: false },
+  { name: "phone-signal.png", width: 390, height: 844, scheme: "dark", isLarge: true },
 ];
 
 const [url, folder, signal = "cpu.availability"] = process.argv.slice(2);
@@ -39,13 +39,17 @@ async function shoot({ name, width, height, scheme, isLarge }) {
   await page.goto(new URL(hash, url).href);
   // A picture without a forecast would show nothing of what the page is for.
   if (isLarge) {
-    await page.locator(".chart[data-upper]:not([data-upper=''])").waitFor();
+    await page.locator(".chart[data-upper-95]:not([data-upper-95=''])").waitFor();
     await page.locator(".accuracy table").waitFor();
-    await page.getByRole("group", { name: "said before" }).getByLabel("1 min", { exact: true }).check();
     await page.locator(".chart[data-said-before]:not([data-said-before='0'])").waitFor();
   } else {
     await page.locator(".tile[data-upper]").first().waitFor();
-    await page.waitForFunction(() => document.querySelectorAll(".tile[data-samples]").length > 8);
+    // The stream brings a sample or two before the history of a tile is there.
+    await page.waitForFunction(() =>
+      [...document.querySelectorAll(".tile")]
+        .filter((tile) => tile.checkVisibility() && tile.getBoundingClientRect().top < innerHeight)
+        .every((tile) => Number(tile.dataset.samples) > 60),
+    );
   }
   await page.screenshot({ path: join(folder, name) });
   await page.close();

@@ -1,8 +1,8 @@
-//! What must hold for any bytes that come from outside: one function for each decoder, which panics where something does not.
+//! What must hold for any bytes that come from outside: one function per decoder, which panics if something does not.
 //!
-//! The tests of this crate run them on some thousand random inputs from a fixed seed. `make fuzz` hands them to libFuzzer, which
-//! looks for inputs that reach code no other input has reached. What it finds becomes a named case among the tests of the crate
-//! that it is about.
+//! The tests of this crate run them on some thousand random inputs from a fixed seed. `make fuzz` passes them to
+//! libFuzzer, which looks for inputs that reach new code. What it finds becomes a named test case of the crate with
+//! the decoder.
 #![forbid(unsafe_code)]
 
 mod crossval_template;

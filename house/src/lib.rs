@@ -1,7 +1,7 @@
-//! What holds for all packages of this workspace: floors, what low floors may use, the list of rooms.
+//! The rules for all packages of this workspace: floors, what low floors may use, the list of rooms.
 //!
-//! [`breaches`] judges values: packages as [`Package`]s, the list of rooms as [`Room`]s. [`read_packages`] makes the
-//! former of the workspace at hand, [`read_rooms`] the latter of `ARCHITECTURE.md`.
+//! [`breaches`] checks values: packages as [`Package`]s, the list of rooms as [`Room`]s. [`read_packages`] reads the
+//! former from this workspace, [`read_rooms`] the latter from `ARCHITECTURE.md`.
 #![forbid(unsafe_code)]
 
 mod document;
@@ -143,6 +143,7 @@ const FORBIDDEN_LOW: &[(&str, &str)] = &[
     ("rusqlite", DATABASE),
     ("rustix", SYSTEM),
     ("rustls", NETWORK),
+    ("rustls-native-certs", IO),
     ("signal-hook", SYSTEM),
     ("socket2", NETWORK),
     ("sqlx", DATABASE),
@@ -160,6 +161,8 @@ const FORBIDDEN_LOW: &[(&str, &str)] = &[
 const EXCEPTED: &[(&str, &str)] = &[
     // Streams, HTTP clients and feeds share one reader of secrets, which asks the open file for its mode and owner.
     ("secret", "rustix"),
+    // Its configurations are values, which streams, HTTP clients and the node share and may not have of each other.
+    ("tls", "rustls"),
 ];
 
 /// What only programs, on [`FLOOR_OF_PROGRAMS`], may name.

@@ -155,22 +155,36 @@ impl Refusal for ConfidenceError {
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum InputError {
     /// A horizon that no array of forecasts is made for.
-    #[error("the number of leads is {given}; it has to be from 0 to {max}")]
+    #[error("the horizon is {given} steps; it must be from 0 to {max}")]
     Leads { given: isize, max: isize },
     /// A step of another length than the fleet.
-    #[error("{have} samples are no step of {need} series; it takes one for each")]
+    #[error("{have} samples do not make a step of {need} series; give one for each")]
     Length { have: usize, need: usize },
     /// A word where one of two was expected.
-    #[error("the loss is `{given}`; it has to be squared or absolute")]
+    #[error("the loss is `{given}`; it must be squared or absolute")]
     Loss { given: String },
     /// A word where one of a few was expected.
-    #[error("the criterion is `{given}`; it has to be aic, aicc, bic or out_of_sample")]
+    #[error("the criterion is `{given}`; it must be aic, aicc, bic or out_of_sample")]
     Criterion { given: String },
     /// A word where one of four was expected.
-    #[error("the metric is `{given}`; it has to be mse, mae, crps or interval")]
+    #[error("the metric is `{given}`; it must be mse, mae, crps or interval")]
     Metric { given: String },
+    /// A word where one of three was expected.
+    #[error("the intervals are `{given}`; they must be adaptive, empirical or normal")]
+    Intervals { given: String },
+    /// Ends that nothing is between.
+    #[error("the bounds are {given:?}; they must be a lower and an upper one, None where there is none")]
+    Bounds { given: (f64, f64) },
+    /// Inference, or a wider forecast, of a model that has no samples.
+    #[error("this model does not have the samples that it was fitted to; pass them as y")]
+    NoSamples,
+    /// A forecast from elsewhere than where the samples of the fit end.
+    #[error(
+        "the forecast begins after sample {origin} and the model was fitted to {n_samples}; pass the samples up to there as y"
+    )]
+    Origin { origin: usize, n_samples: usize },
     /// A word where one of four was expected.
-    #[error("the method is `{given}`; it has to be rescaled_range, aggregated_variance, whittle or gph")]
+    #[error("the method is `{given}`; it must be rescaled_range, aggregated_variance, whittle or gph")]
     HurstMethod { given: String },
 }
 
@@ -181,9 +195,14 @@ impl Refusal for InputError {
         match self {
             Self::Leads { given, max } => fields!(py, given = *given, max = *max),
             Self::Length { have, need } => fields!(py, have = *have, need = *need),
-            Self::Loss { given } | Self::Criterion { given } | Self::Metric { given } | Self::HurstMethod { given } => {
-                fields!(py, given = given)
-            }
+            Self::Loss { given }
+            | Self::Criterion { given }
+            | Self::Metric { given }
+            | Self::HurstMethod { given }
+            | Self::Intervals { given } => fields!(py, given = given),
+            Self::Bounds { given } => fields!(py, given = *given),
+            Self::NoSamples => Ok(Vec::new()),
+            Self::Origin { origin, n_samples } => fields!(py, given = *origin, have = *n_samples),
         }
     }
 }

@@ -1,12 +1,17 @@
 //! From samples to a model, and which models there are.
 
 use numpy::PyReadonlyArray1;
-use predict::{Criterion, Spec};
+use predict::{Criterion, FitError, Intervals, Predictor, Spec};
 use pyo3::prelude::*;
 
+use crate::bounds::{Bounds, Pair};
 use crate::error::{InputError, raise};
+use crate::intervals::read_intervals;
 use crate::model::Model;
 use crate::motion::State;
+
+/// The longest window that the text of a `REFIT` takes.
+const WINDOW_MAX: usize = 1_000_000;
 
 /// A specification from its text.
 pub(crate) fn read_spec(py: Python<'_>, text: &str) -> PyResult<Spec> {
@@ -20,10 +25,46 @@ pub(crate) fn fit(
     samples: PyReadonlyArray1<'_, f64>,
     spec: &str,
     axis: Option<Py<PyAny>>,
+    intervals: Option<&str>,
+    bounds: Option<Pair>,
+    non_negative: bool,
 ) -> PyResult<Model> {
     let (spec, samples) = (read_spec(py, spec)?, samples.as_slice()?);
-    let model = py.detach(|| predict::fit(&spec, samples)).map_err(|error| raise(py, &error))?;
-    Ok(Model::new(State::new(model.predictor(), samples.len()), axis))
+    let intervals = intervals.map(|word| read_intervals(py, word)).transpose()?;
+    let bounds = Bounds::read(py, bounds, non_negative)?;
+    let predictor = py.detach(|| fitted(&spec, samples, intervals)).map_err(|error| raise(py, &error))?;
+    Ok(Model::new(State::new(predictor, samples.len(), bounds), axis, Some(samples.into())))
+}
+
+/// A predictor that stands at the end of `samples`, with intervals of a kind, or of the model's own.
+///
+/// Intervals are learned from forecasts of what was not fitted to: the model is fitted to the first half, stepped over the other, and fitted anew to
+/// all samples at the end, by a `REFIT` around it unless it fits itself anew.
+fn fitted(spec: &Spec, samples: &[f64], intervals: Option<Intervals>) -> Result<Predictor, FitError> {
+    let whole = predict::fit(spec, samples)?.predictor();
+    let intervals = match intervals {
+        Some(intervals) if intervals != whole.intervals() => intervals,
+        _ => return Ok(whole),
+    };
+    let n_first = n_first(spec, samples);
+    let n_rest = samples.len() - n_first;
+    if intervals == Intervals::Gaussian || n_rest == 0 {
+        return Ok(whole.with_intervals(intervals));
+    }
+    let spec = match spec {
+        Spec::Refit { .. } | Spec::Auto { .. } => spec.clone(),
+        plain => plain.clone().refit(n_rest.min(WINDOW_MAX), samples.len().min(WINDOW_MAX)),
+    };
+    let mut predictor = predict::fit(&spec, &samples[..n_first])?.predictor().with_intervals(intervals);
+    samples[n_first..].iter().for_each(|sample| predictor.step(*sample));
+    Ok(predictor)
+}
+
+/// Half of the samples that are no gaps, or as many as `spec` needs.
+fn n_first(spec: &Spec, samples: &[f64]) -> usize {
+    let known = || samples.iter().enumerate().filter(|(_, sample)| !sample.is_nan());
+    let n_known = (known().count() / 2).max(spec.n_samples_min());
+    known().nth(n_known.saturating_sub(1)).map_or(samples.len(), |(idx, _)| idx + 1)
 }
 
 /// List every model there is: its text, and a sentence.

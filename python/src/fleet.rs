@@ -3,16 +3,20 @@
 use std::sync::Mutex;
 
 use numpy::{PyArray2, PyArrayMethods, PyReadonlyArray2, PyUntypedArrayMethods};
-use pyo3::exceptions::PyIndexError;
+use predict::{Intervals, Spec};
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
 use pyo3::types::{PyBytes, PyDict, PyList};
+use rayon::prelude::*;
 
+use crate::bounds::{Bounds, Pair};
 use crate::error::{InputError, raise};
 use crate::fit::read_spec;
 use crate::fleet_forecast::FleetForecast;
 use crate::motion::{Motion, State, UNBROKEN};
+use crate::names::Names;
 use crate::predictor::Predictor;
+use crate::said::Said;
 use crate::samples::{n_leads, read_row};
 
 /// Many series under one specification, fitted, stepped and forecast at once, on all cores.
@@ -25,11 +29,17 @@ use crate::samples::{n_leads, read_row};
 ///
 /// Parameters
 /// ----------
-/// rows : array_like or pandas.DataFrame
+/// rows : array_like, dict or pandas.DataFrame
 ///     A row of samples for each series, all as long as each other, oldest first, with NaN for a gap; one that began later has gaps
-///     in front. Of a DataFrame, each column is a series, and its index is continued as a Series' is by :func:`fit`.
+///     in front. Of a DataFrame, each column is a series with the column's name, and its index is continued as a Series' is by
+///     :func:`fit`. A long one has columns ``unique_id``, ``ds`` and ``y``, in any order of rows; series that end before the others have
+///     gaps at their ends. Of a dictionary, each entry is a series, and shorter ones begin later.
 /// spec : str
 ///     The model of all of them, as in ``"AR(16)"``; :func:`models` lists what there is.
+/// bounds : tuple of float or None, optional
+///     The least and the greatest value that the series can have; None where there is none. Forecasts and intervals stay inside.
+/// non_negative : bool
+///     The same as a lower bound of 0.
 ///
 /// Raises
 /// ------
@@ -50,8 +60,10 @@ use crate::samples::{n_leads, read_row};
 #[pyclass(frozen, module = "foretop")]
 pub(crate) struct Fleet {
     state: Mutex<FleetState>,
-    /// The exceptions of series without a model, by position.
+    /// The exceptions of series without a model, by name.
     failures: Py<PyDict>,
+    names: Names,
+    bounds: Bounds,
     axis: Option<Py<PyAny>>,
 }
 
@@ -60,25 +72,40 @@ struct FleetState {
     n_past: usize,
 }
 
-/// What a pickle holds: specification, saved predictors (None without a model), their position, failures, axis.
-type Parts<'py> = (String, Bound<'py, PyList>, usize, Bound<'py, PyDict>, Option<Py<PyAny>>);
+/// What a pickle holds: specification, saved predictors (None without a model), their position, failures, axis, names and bounds.
+type Parts<'py> =
+    (String, Bound<'py, PyList>, usize, Bound<'py, PyDict>, Option<Py<PyAny>>, (Option<Py<PyList>>, Pair));
 
 impl Fleet {
     fn with<T: Send>(&self, py: Python<'_>, work: impl FnOnce(&mut FleetState) -> T + Send) -> T {
         py.detach(|| work(&mut self.state.lock().expect(UNBROKEN)))
     }
 
+    /// Whether intervals are learned, each series' by itself.
+    fn is_learning(&self, py: Python<'_>) -> bool {
+        matches!(self.state.lock_py_attached(py).expect(UNBROKEN).fleet.spec(), Spec::Auto { .. })
+    }
+
     fn axis(&self, py: Python<'_>) -> Option<Py<PyAny>> {
         self.axis.as_ref().map(|axis| axis.clone_ref(py))
     }
 
-    fn checked(&self, py: Python<'_>, idx: usize) -> PyResult<usize> {
-        let n_series = self.__len__(py);
-        if idx < n_series {
-            return Ok(idx);
-        }
-        Err(PyIndexError::new_err(format!("there is no series {idx} among {n_series}")))
+    /// The position of the series of this name.
+    fn position(&self, series: &Bound<'_, PyAny>) -> PyResult<usize> {
+        self.names.position(series, self.__len__(series.py()))
     }
+}
+
+/// What each series' predictor says; NaN for one without a model.
+fn said(fleet: &predict::Fleet, n_leads: usize, bounds: Bounds) -> Vec<Said> {
+    let one = |idx| match fleet.predictor(idx) {
+        Ok(predictor) => Said::by(&predictor, n_leads, bounds),
+        Err(_) => {
+            let nothing = predict::Forecast::new(vec![f64::NAN; n_leads], vec![f64::NAN; n_leads]);
+            Said::new(nothing, Intervals::Gaussian, bounds)
+        }
+    };
+    (0..fleet.len()).into_par_iter().map(one).collect()
 }
 
 /// An array to be written to the last place, and therefore not zeroed before.
@@ -89,18 +116,29 @@ fn unwritten<'py>(py: Python<'py>, shape: (usize, usize)) -> PyResult<Bound<'py,
 #[pymethods]
 impl Fleet {
     #[new]
-    fn new(py: Python<'_>, rows: &Bound<'_, PyAny>, spec: &str) -> PyResult<Self> {
+    #[pyo3(signature = (rows, spec = "AUTO", *, bounds = None, non_negative = false))]
+    fn new(
+        py: Python<'_>,
+        rows: &Bound<'_, PyAny>,
+        spec: &str,
+        bounds: Option<Pair>,
+        non_negative: bool,
+    ) -> PyResult<Self> {
         let spec = read_spec(py, spec)?;
+        let bounds = Bounds::read(py, bounds, non_negative)?;
         let read = py.import("foretop._samples")?.call_method1("read_table", (rows,))?;
-        let (table, axis): (PyReadonlyArray2<'_, f64>, Option<Py<PyAny>>) = read.extract()?;
+        let (table, axis, names): (PyReadonlyArray2<'_, f64>, Option<Py<PyAny>>, Option<Py<PyList>>) =
+            read.extract()?;
+        let names = Names::new(names);
         let (n_past, samples) = (table.shape()[1], table.as_slice()?);
         let rows: Vec<&[f64]> = (0..table.shape()[0]).map(|idx| &samples[idx * n_past..][..n_past]).collect();
         let fleet = py.detach(|| predict::Fleet::fit(&spec, &rows));
         let failures = PyDict::new(py);
         for (idx, failure) in (0..fleet.len()).filter_map(|idx| Some((idx, fleet.failure(idx)?))) {
-            failures.set_item(idx, raise(py, failure))?;
+            failures.set_item(names.name(py, idx)?, raise(py, failure))?;
         }
-        Ok(Self { state: Mutex::new(FleetState { fleet, n_past }), failures: failures.unbind(), axis })
+        let state = Mutex::new(FleetState { fleet, n_past });
+        Ok(Self { state, failures: failures.unbind(), names, bounds, axis })
     }
 
     /// str : The model's specification.
@@ -109,7 +147,13 @@ impl Fleet {
         self.state.lock_py_attached(py).expect(UNBROKEN).fleet.spec().to_string()
     }
 
-    /// dict of int to FitError : Why series have no model, by their position.
+    /// list : What the series are called: the names of columns, ``unique_id`` or keys; their positions otherwise.
+    #[getter]
+    fn names<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        self.names.list(py, self.__len__(py))
+    }
+
+    /// dict of FitError : Why series have no model, by their names.
     #[getter]
     fn failures<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         self.failures.bind(py).copy()
@@ -119,17 +163,18 @@ impl Fleet {
     ///
     /// Parameters
     /// ----------
-    /// samples : array_like
-    ///     One for each series, in their order. What is not finite is a gap.
+    /// samples : array_like, dict or pandas.Series
+    ///     One for each series, in their order. What is not finite is a gap. A dictionary, or of series with names a Series, has samples by name; series
+    ///     that it leaves out have a gap.
     ///
     /// Raises
     /// ------
     /// InputError
-    ///     If there are more or fewer samples than series.
+    ///     If there are more or fewer samples than series, or one of a series that there is not.
     #[pyo3(signature = (samples, /))]
     fn step(&self, samples: &Bound<'_, PyAny>) -> PyResult<()> {
         let py = samples.py();
-        let row = read_row(samples)?;
+        let row = self.names.read_row(samples, self.__len__(py))?;
         let row = row.as_slice()?;
         let stepped = self.with(py, |FleetState { fleet, n_past }| {
             let (have, need) = (row.len(), fleet.len());
@@ -147,15 +192,21 @@ impl Fleet {
     ///
     /// Parameters
     /// ----------
-    /// n_leads : int
+    /// horizon : int
     ///     How many steps to look ahead.
     ///
     /// Returns
     /// -------
     /// FleetForecast
-    ///     Means and standard errors, a row for each series, for leads 1 to `n_leads`.
-    fn forecast(&self, py: Python<'_>, n_leads: isize) -> PyResult<FleetForecast> {
-        let n_leads = self::n_leads(py, n_leads)?;
+    ///     Means and standard errors, a row for each series, for leads 1 to `horizon`.
+    fn forecast(&self, py: Python<'_>, horizon: isize) -> PyResult<FleetForecast> {
+        let n_leads = n_leads(py, horizon)?;
+        let (names, axis) = (self.names.clone_ref(py), self.axis(py));
+        if self.bounds != Bounds::NONE || self.is_learning(py) {
+            let bounds = self.bounds;
+            let (rows, n_past) = self.with(py, |FleetState { fleet, n_past }| (said(fleet, n_leads, bounds), *n_past));
+            return FleetForecast::of_rows(py, rows, n_leads, n_past, names, axis);
+        }
         let shape = (self.__len__(py), n_leads);
         let (mean, standard_error) = (unwritten(py, shape)?, unwritten(py, shape)?);
         let n_past = {
@@ -166,36 +217,51 @@ impl Fleet {
                 *n_past
             })
         };
-        Ok(FleetForecast::new(mean.unbind(), standard_error.unbind(), n_past, self.axis(py)))
+        Ok(FleetForecast::new(mean.unbind(), standard_error.unbind(), None, n_past, names, axis))
+    }
+
+    /// Say what is to come of each series: another name of :meth:`forecast`.
+    ///
+    /// Parameters
+    /// ----------
+    /// horizon : int
+    ///     How many steps to look ahead.
+    ///
+    /// Returns
+    /// -------
+    /// FleetForecast
+    ///     Means and standard errors, a row for each series, for leads 1 to `horizon`.
+    fn predict(&self, py: Python<'_>, horizon: isize) -> PyResult<FleetForecast> {
+        self.forecast(py, horizon)
     }
 
     /// Return a predictor of its own that stands where a series does.
     ///
     /// Parameters
     /// ----------
-    /// idx : int
-    ///     The position of the series.
+    /// series : str or int
+    ///     The name of the series, or its position.
     ///
     /// Raises
     /// ------
     /// FitError
     ///     If the series has no model.
-    fn predictor(&self, py: Python<'_>, idx: usize) -> PyResult<Predictor> {
-        let idx = self.checked(py, idx)?;
-        if let Some(failure) = self.failures.bind(py).get_item(idx)? {
+    fn predictor(&self, series: &Bound<'_, PyAny>) -> PyResult<Predictor> {
+        let (py, idx) = (series.py(), self.position(series)?);
+        if let Some(failure) = self.failures.bind(py).get_item(self.names.name(py, idx)?)? {
             return Err(PyErr::from_value(failure));
         }
         let (predictor, n_past) = self.with(py, |state| (state.fleet.predictor(idx), state.n_past));
         let predictor = predictor.map_err(|error| raise(py, &error))?;
-        Ok(Predictor::new(Motion::new(State::new(predictor, n_past), self.axis(py))))
+        Ok(Predictor::new(Motion::new(State::new(predictor, n_past, self.bounds), self.axis(py))))
     }
 
     /// Fit one series anew; it goes on where the samples end.
     ///
     /// Parameters
     /// ----------
-    /// idx : int
-    ///     The position of the series.
+    /// series : str or int
+    ///     The name of the series, or its position.
     /// samples : array_like
     ///     Its samples up to where the fleet stands, oldest first, with NaN for a gap.
     ///
@@ -203,12 +269,12 @@ impl Fleet {
     /// ------
     /// FitError
     ///     If the fit fails. The series then keeps what it has.
-    fn refit(&self, py: Python<'_>, idx: usize, samples: &Bound<'_, PyAny>) -> PyResult<()> {
-        let (idx, row) = (self.checked(py, idx)?, read_row(samples)?);
+    fn refit(&self, series: &Bound<'_, PyAny>, samples: &Bound<'_, PyAny>) -> PyResult<()> {
+        let (py, idx, row) = (series.py(), self.position(series)?, read_row(samples)?);
         let row = row.as_slice()?;
         self.with(py, |state| state.fleet.refit(idx, row)).map_err(|error| raise(py, &error))?;
-        let failures = self.failures.bind(py);
-        if failures.contains(idx)? { failures.del_item(idx) } else { Ok(()) }
+        let (failures, name) = (self.failures.bind(py), self.names.name(py, idx)?);
+        if failures.contains(&name)? { failures.del_item(name) } else { Ok(()) }
     }
 
     fn __len__(&self, py: Python<'_>) -> usize {
@@ -224,6 +290,8 @@ impl Fleet {
         Ok(Self {
             state: Mutex::new(FleetState { fleet, n_past }),
             failures: self.failures(py)?.unbind(),
+            names: self.names.clone_ref(py),
+            bounds: self.bounds,
             axis: self.axis(py),
         })
     }
@@ -240,13 +308,15 @@ impl Fleet {
         n_past: usize,
         failures: Py<PyDict>,
         axis: Option<Py<PyAny>>,
+        named: (Option<Py<PyList>>, Pair),
     ) -> PyResult<Self> {
         let mut fleet = predict::Fleet::vacant(&read_spec(py, spec)?, saved.len());
         for (idx, bytes) in saved.iter().enumerate().filter_map(|(idx, bytes)| Some((idx, bytes.as_ref()?))) {
             let predictor = predict::Predictor::restore(bytes.as_bytes()).map_err(|error| raise(py, &error))?;
             fleet.replace(idx, predictor);
         }
-        Ok(Self { state: Mutex::new(FleetState { fleet, n_past }), failures, axis })
+        let (state, bounds) = (Mutex::new(FleetState { fleet, n_past }), Bounds::read(py, Some(named.1), false)?);
+        Ok(Self { state, failures, names: Names::new(named.0), bounds, axis })
     }
 
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, Parts<'py>)> {
@@ -256,7 +326,8 @@ impl Fleet {
             ((0..fleet.len()).map(save).collect::<Vec<_>>(), *n_past)
         });
         let saved = saved.iter().map(|bytes| bytes.as_ref().map(|bytes| PyBytes::new(py, bytes)));
-        let parts = (this.spec(py), PyList::new(py, saved)?, n_past, this.failures(py)?, this.axis(py));
+        let named = (this.names.given(py), this.bounds.pair());
+        let parts = (this.spec(py), PyList::new(py, saved)?, n_past, this.failures(py)?, this.axis(py), named);
         Ok((slf.get_type().getattr("_from_parts")?, parts))
     }
 }

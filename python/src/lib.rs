@@ -1,8 +1,11 @@
 //! `foretop._native`: the Rust half of the Python package `foretop`.
 //!
-//! Classes that hold a Rust value, and functions over rows of samples. What is better said in Python (reading pandas objects,
-//! the docstrings of functions, tables) is in `lib/foretop`, and calls this with rows that are already arrays.
+//! Classes that hold a Rust value, and functions over rows of samples. What is easier in Python (reading pandas
+//! objects, the docstrings of functions, tables) is in `lib/foretop`, which calls this module with rows that are
+//! already arrays.
 
+mod bounds;
+mod confidences;
 mod crossval;
 mod error;
 mod evaluation;
@@ -10,9 +13,13 @@ mod fit;
 mod fleet;
 mod fleet_forecast;
 mod forecast;
+mod inference;
+mod intervals;
 mod model;
 mod motion;
+mod names;
 mod predictor;
+mod said;
 mod samples;
 mod statistics;
 

@@ -1,12 +1,18 @@
 //! A fitted model, and its predictor in motion.
 
-use numpy::{PyArray1, PyArrayMethods, ToPyArray};
-use predict::{Inference, Parameter};
+use std::sync::{Arc, OnceLock};
+
+use numpy::{PyArray1, PyReadonlyArray1, ToPyArray};
+use predict::{Inference, Spec};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
-use crate::error::raise;
+use crate::bounds::{Bounds, Pair};
+use crate::confidences::Confidences;
+use crate::error::{InputError, raise};
 use crate::forecast::Forecast;
+use crate::inference::inference_object;
+use crate::intervals::name_of;
 use crate::motion::{Motion, State};
 use crate::predictor::Predictor;
 use crate::samples::read_row;
@@ -20,20 +26,46 @@ pub(crate) struct Model {
     /// As the fit left it; never stepped.
     origin: State,
     motion: Motion,
+    /// What it was fitted to; none of a model that a predictor came to on its way.
+    samples: Option<Arc<[f64]>>,
+    inference: OnceLock<Option<Inference>>,
 }
 
 impl Model {
-    pub(crate) fn new(origin: State, axis: Option<Py<PyAny>>) -> Self {
-        Self { motion: Motion::new(origin.clone(), axis), origin }
+    pub(crate) fn new(origin: State, axis: Option<Py<PyAny>>, samples: Option<Arc<[f64]>>) -> Self {
+        Self { motion: Motion::new(origin.clone(), axis), origin, samples, inference: OnceLock::new() }
     }
 
-    fn found(&self) -> &predict::Model {
+    pub(crate) fn found(&self) -> &predict::Model {
         self.origin.predictor.model()
+    }
+
+    fn samples(&self, py: Python<'_>) -> PyResult<&[f64]> {
+        self.samples.as_deref().ok_or_else(|| raise(py, &InputError::NoSamples))
+    }
+
+    /// The samples of the fit, if they are those before position `origin`.
+    pub(crate) fn samples_up_to(&self, py: Python<'_>, origin: usize) -> PyResult<&[f64]> {
+        let (samples, n_samples) = (self.samples(py)?, self.origin.n_past);
+        if origin == n_samples { Ok(samples) } else { Err(raise(py, &InputError::Origin { origin, n_samples })) }
+    }
+
+    /// What the samples of the fit say of it.
+    fn own_inference(&self, py: Python<'_>) -> PyResult<Option<&Inference>> {
+        let samples = self.samples(py)?;
+        Ok(py.detach(|| self.inference.get_or_init(|| Inference::of(self.found(), samples)).as_ref()))
+    }
+
+    fn criterion(&self, py: Python<'_>, criterion: fn(&Inference) -> Option<f64>) -> PyResult<Option<f64>> {
+        Ok(self.own_inference(py)?.and_then(criterion))
     }
 }
 
-/// What a pickle holds: the predictor after the fit and its position, the predictor in motion and its position, the axis.
-type Parts<'py> = (Bound<'py, PyBytes>, usize, Bound<'py, PyBytes>, usize, Option<Py<PyAny>>);
+/// What a pickle holds: the predictor after the fit, the predictor in motion, the axis, the bounds, the samples of the fit.
+type Parts<'py> = (Saved<'py>, Saved<'py>, Option<Py<PyAny>>, Pair, Option<Bound<'py, PyArray1<f64>>>);
+
+/// A predictor and its position.
+type Saved<'py> = (Bound<'py, PyBytes>, usize);
 
 #[pymethods]
 impl Model {
@@ -81,23 +113,148 @@ impl Model {
         self.found().n_samples()
     }
 
+    /// dict of str to float : What was estimated, by name.
+    ///
+    /// ``phi1``, ``theta1``, ``d`` and ``mean`` of the Box-Jenkins family; ``window`` of a BM; ``alpha`` and others of an ETS; those of a TAR.
+    /// Empty for LAST, NWS and AUTO (see :attr:`speakers`).
+    #[getter]
+    fn params<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let (params, found) = (PyDict::new(py), self.found());
+        match found.spec().inner() {
+            Spec::Last | Spec::Nws { .. } | Spec::Auto { .. } => {}
+            Spec::BestMean { .. } => params.set_item("window", found.coefficients().len())?,
+            Spec::Ets { .. } | Spec::Tar { .. } => {
+                for parameter in self.own_inference(py)?.map_or(&[][..], |inference| &inference.parameters) {
+                    params.set_item(&parameter.name, parameter.value)?;
+                }
+            }
+            _ => {
+                for (name, values) in [("phi", &found.coefficients()[..]), ("theta", found.moving_average())] {
+                    for (number, value) in (1..).zip(values) {
+                        params.set_item(format!("{name}{number}"), value)?;
+                    }
+                }
+                if let Some(fraction) = found.fraction() {
+                    params.set_item("d", fraction)?;
+                }
+                params.set_item("mean", found.mean())?;
+            }
+        }
+        Ok(params)
+    }
+
+    /// float or None : The logarithm of the Gaussian likelihood of the samples; None for a model that has none.
+    #[getter]
+    fn log_likelihood(&self, py: Python<'_>) -> PyResult<Option<f64>> {
+        self.criterion(py, |inference| inference.log_likelihood)
+    }
+
+    /// float or None : Akaike's criterion: the lower the better; None for a model without a likelihood.
+    #[getter]
+    fn aic(&self, py: Python<'_>) -> PyResult<Option<f64>> {
+        self.criterion(py, Inference::aic)
+    }
+
+    /// float or None : Akaike's criterion corrected for few samples; None for a model without a likelihood.
+    #[getter]
+    fn aicc(&self, py: Python<'_>) -> PyResult<Option<f64>> {
+        self.criterion(py, Inference::aicc)
+    }
+
+    /// float or None : Schwarz's criterion; None for a model without a likelihood.
+    #[getter]
+    fn bic(&self, py: Python<'_>) -> PyResult<Option<f64>> {
+        self.criterion(py, Inference::bic)
+    }
+
+    /// numpy.ndarray : The one-step errors of the samples that the model was fitted to (see :meth:`one_step_errors`).
+    #[getter]
+    fn residuals<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        let samples = self.samples(py)?;
+        Ok(PyArray1::from_vec(py, py.detach(|| self.found().one_step_errors(samples))))
+    }
+
+    /// str : Where the ends of intervals come from: ``"adaptive"``, ``"empirical"`` or ``"normal"`` (see :func:`fit`).
+    #[getter]
+    fn intervals(&self) -> &'static str {
+        name_of(self.origin.predictor.intervals())
+    }
+
     /// Say how sure the fit is.
     ///
     /// Parameters
     /// ----------
-    /// y : array_like
-    ///     The samples that the model was fitted to; it does not keep them.
+    /// y : array_like, optional
+    ///     The samples that the model was fitted to, for a model that does not have them: one that :attr:`Predictor.model` returned.
     ///
     /// Returns
     /// -------
     /// Inference or None
-    ///     Standard errors, likelihood and criteria. None for a model that assumes no distribution (LAST, BM), and for samples that
-    ///     the model cannot have been fitted to.
-    fn inference<'py>(&self, y: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
-        let (py, row) = (y.py(), read_row(y)?);
+    ///     Standard errors, likelihood and criteria. None for a model that assumes no distribution (LAST, BM, NWS, AUTO), and for
+    ///     samples that the model cannot have been fitted to.
+    ///
+    /// Raises
+    /// ------
+    /// InputError
+    ///     If the model does not have its samples and `y` is not given.
+    #[pyo3(signature = (y = None))]
+    fn inference<'py>(slf: &Bound<'py, Self>, y: Option<&Bound<'py, PyAny>>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let (py, this) = (slf.py(), slf.get());
+        let Some(y) = y else {
+            return this.own_inference(py)?.map(|inference| inference_object(slf, inference)).transpose();
+        };
+        let row = read_row(y)?;
         let samples = row.as_slice()?;
-        let inference = py.detach(|| Inference::of(self.found(), samples));
-        inference.map(|inference| inference_object(py, &inference)).transpose()
+        let inference = py.detach(|| Inference::of(this.found(), samples));
+        inference.map(|inference| inference_object(slf, &inference)).transpose()
+    }
+
+    /// Return a table of what was estimated, with standard errors, criteria, and what the residuals look like.
+    ///
+    /// Returns
+    /// -------
+    /// Summary
+    ///     It prints as text.
+    fn summary<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        slf.py().import("foretop._summary")?.call_method1("summary_of", (slf,))
+    }
+
+    /// Draw the end of the samples that the model was fitted to, and what is to come, with matplotlib.
+    ///
+    /// Parameters
+    /// ----------
+    /// horizon : int
+    ///     How many steps to look ahead.
+    /// confidence : float or sequence of float
+    ///     Those of the bands.
+    /// ax : matplotlib.axes.Axes, optional
+    ///     Where to draw; in a new figure unless given.
+    ///
+    /// Returns
+    /// -------
+    /// matplotlib.axes.Axes
+    ///     Where it was drawn.
+    ///
+    /// Raises
+    /// ------
+    /// ImportError
+    ///     If matplotlib is not installed.
+    #[pyo3(
+        signature = (horizon = 30, *, confidence = Confidences::Several(vec![0.5, 0.8, 0.95]), ax = None),
+        text_signature = "($self, horizon=30, *, confidence=(0.5, 0.8, 0.95), ax=None)"
+    )]
+    fn plot<'py>(
+        slf: &Bound<'py, Self>,
+        horizon: isize,
+        confidence: Confidences,
+        ax: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let (py, this) = (slf.py(), slf.get());
+        let forecast = this.motion.forecast(py, horizon)?;
+        let samples = this.samples.as_ref().map(|samples| samples.to_pyarray(py));
+        let first = this.origin.n_past - this.samples.as_ref().map_or(0, |samples| samples.len());
+        let plot = py.import("foretop._plot")?;
+        plot.call_method1("model_axes", (forecast, samples, first, this.motion.axis(py), this.spec(), confidence, ax))
     }
 
     /// Say what each sample differs by from the forecast made one step before, by these coefficients.
@@ -115,6 +272,15 @@ impl Model {
         let (py, row) = (y.py(), read_row(y)?);
         let samples = row.as_slice()?;
         Ok(PyArray1::from_vec(py, py.detach(|| self.found().one_step_errors(samples))))
+    }
+
+    /// Table or None : Which models an ``AUTO`` combines, how often each was fitted, and which share it has in the forecast of each lead.
+    ///
+    /// Columns ``model``, ``n_fits``, ``weight_1``, ``weight_2`` and so on up to lead 256. None for any other model.
+    #[getter]
+    fn speakers<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let state = self.motion.lock(py).clone();
+        state.speakers(py)
     }
 
     /// Return a predictor of its own that stands at the end of the fit's samples.
@@ -137,15 +303,30 @@ impl Model {
     ///
     /// Parameters
     /// ----------
-    /// n_leads : int
+    /// horizon : int
     ///     How many steps to look ahead.
     ///
     /// Returns
     /// -------
     /// Forecast
-    ///     Means and standard errors for leads 1 to `n_leads`.
-    fn forecast(&self, py: Python<'_>, n_leads: isize) -> PyResult<Forecast> {
-        self.motion.forecast(py, n_leads)
+    ///     Means, standard errors and intervals for leads 1 to `horizon`.
+    fn forecast(&self, py: Python<'_>, horizon: isize) -> PyResult<Forecast> {
+        self.motion.forecast(py, horizon)
+    }
+
+    /// Say what is to come: another name of :meth:`forecast`.
+    ///
+    /// Parameters
+    /// ----------
+    /// horizon : int
+    ///     How many steps to look ahead.
+    ///
+    /// Returns
+    /// -------
+    /// Forecast
+    ///     Means, standard errors and intervals for leads 1 to `horizon`.
+    fn predict(&self, py: Python<'_>, horizon: isize) -> PyResult<Forecast> {
+        self.motion.forecast(py, horizon)
     }
 
     fn __str__(&self) -> String {
@@ -157,7 +338,8 @@ impl Model {
     }
 
     fn __copy__(&self, py: Python<'_>) -> Self {
-        Self { origin: self.origin.clone(), motion: self.motion.copy(py) }
+        let (origin, samples) = (self.origin.clone(), self.samples.clone());
+        Self { origin, motion: self.motion.copy(py), samples, inference: self.inference.clone() }
     }
 
     fn __deepcopy__(&self, py: Python<'_>, _memo: &Bound<'_, PyAny>) -> Self {
@@ -167,46 +349,28 @@ impl Model {
     #[staticmethod]
     fn _from_parts(
         py: Python<'_>,
-        origin: &[u8],
-        n_fitted: usize,
-        moved: &[u8],
-        n_past: usize,
+        origin: Saved<'_>,
+        moved: Saved<'_>,
         axis: Option<Py<PyAny>>,
+        bounds: Pair,
+        samples: Option<PyReadonlyArray1<'_, f64>>,
     ) -> PyResult<Self> {
-        let restore = |bytes| predict::Predictor::restore(bytes).map_err(|error| raise(py, &error));
-        let moved = State::new(restore(moved)?, n_past);
-        Ok(Self { origin: State::new(restore(origin)?, n_fitted), motion: Motion::new(moved, axis) })
+        let bounds = Bounds::read(py, Some(bounds), false)?;
+        let state = |(bytes, n_past): Saved<'_>| {
+            let predictor = predict::Predictor::restore(bytes.as_bytes()).map_err(|error| raise(py, &error))?;
+            Ok::<_, PyErr>(State::new(predictor, n_past, bounds))
+        };
+        let samples = samples.as_ref().map(PyReadonlyArray1::as_slice).transpose()?.map(Arc::from);
+        let (origin, motion) = (state(origin)?, Motion::new(state(moved)?, axis));
+        Ok(Self { origin, motion, samples, inference: OnceLock::new() })
     }
 
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, Parts<'py>)> {
-        let (py, Self { origin, motion }) = (slf.py(), slf.get());
-        let (moved, n_past) = {
-            let state = motion.lock(py);
-            (state.predictor.save(), state.n_past)
-        };
-        let origin_bytes = PyBytes::new(py, &origin.predictor.save());
-        let parts = (origin_bytes, origin.n_past, PyBytes::new(py, &moved), n_past, motion.axis(py));
+        let (py, Self { origin, motion, samples, .. }) = (slf.py(), slf.get());
+        let moved = motion.lock(py).clone();
+        let saved = |state: &State| (PyBytes::new(py, &state.predictor.save()), state.n_past);
+        let samples = samples.as_ref().map(|samples| samples.to_pyarray(py));
+        let parts = (saved(origin), saved(&moved), motion.axis(py), origin.bounds.pair(), samples);
         Ok((slf.get_type().getattr("_from_parts")?, parts))
     }
-}
-
-fn inference_object<'py>(py: Python<'py>, inference: &Inference) -> PyResult<Bound<'py, PyAny>> {
-    let (parameters, errors) = (PyDict::new(py), PyDict::new(py));
-    for Parameter { name, value, standard_error } in &inference.parameters {
-        parameters.set_item(name, value)?;
-        errors.set_item(name, standard_error.unwrap_or(f64::NAN))?;
-    }
-    let size = if inference.covariances.is_empty() { 0 } else { inference.parameters.len() };
-    let covariance = inference.covariances.to_pyarray(py).reshape([size, size])?;
-    let class = py.import("foretop._inference")?.getattr("Inference")?;
-    class.call1((
-        parameters,
-        errors,
-        covariance,
-        inference.log_likelihood,
-        inference.n_samples,
-        inference.aic(),
-        inference.aicc(),
-        inference.bic(),
-    ))
 }

@@ -2,11 +2,15 @@
 
 use std::sync::{Mutex, MutexGuard};
 
+use numpy::PyArray1;
 use predict::Spec;
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
+use pyo3::types::{PyDict, PyList};
 
+use crate::bounds::Bounds;
 use crate::forecast::Forecast;
+use crate::said::Said;
 use crate::samples::{Samples, n_leads};
 
 /// What models and predictors have in common: they are stepped, and asked for forecasts, from any thread.
@@ -27,13 +31,12 @@ pub(crate) struct State {
     pub(crate) predictor: predict::Predictor,
     /// Position of the next sample, from the first one that was fitted to.
     pub(crate) n_past: usize,
-    /// Memory that one forecast leaves to the next.
-    scratch: predict::Forecast,
+    pub(crate) bounds: Bounds,
 }
 
 impl State {
-    pub(crate) fn new(predictor: predict::Predictor, n_past: usize) -> Self {
-        Self { predictor, n_past, scratch: predict::Forecast::default() }
+    pub(crate) fn new(predictor: predict::Predictor, n_past: usize, bounds: Bounds) -> Self {
+        Self { predictor, n_past, bounds }
     }
 
     fn step(&mut self, row: &[f64]) {
@@ -41,10 +44,24 @@ impl State {
         self.n_past += row.len();
     }
 
-    /// Means, then standard errors, and the position of the first.
-    fn forecast(&mut self, n_leads: usize) -> (Box<[f64]>, usize) {
-        self.predictor.forecast_into(n_leads, &mut self.scratch);
-        ([self.scratch.means(), self.scratch.standard_errors()].concat().into(), self.n_past)
+    /// What it says, and the position of the first lead.
+    fn forecast(&self, n_leads: usize) -> (Said, usize) {
+        (Said::by(&self.predictor, n_leads, self.bounds), self.n_past)
+    }
+
+    /// Who speaks how loud, of an AUTO: a `Table` with a column for each lead; None of any other model.
+    pub(crate) fn speakers<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let standings = self.predictor.standings();
+        let Some(first) = standings.first() else { return Ok(None) };
+        let columns = PyDict::new(py);
+        let names = PyList::new(py, standings.iter().map(|standing| standing.spec.to_string()))?;
+        columns.set_item("model", py.import("numpy")?.call_method1("array", (names,))?)?;
+        columns.set_item("n_fits", PyArray1::from_iter(py, standings.iter().map(|standing| standing.n_fits as i64)))?;
+        for (idx, lead) in first.leads.iter().map(|standing| standing.lead).enumerate() {
+            let weights = standings.iter().map(|standing| standing.leads[idx].weight);
+            columns.set_item(format!("weight_{lead}"), PyArray1::from_iter(py, weights))?;
+        }
+        py.import("foretop._tables")?.call_method1("Table", (columns,)).map(Some)
     }
 }
 
@@ -67,13 +84,13 @@ impl Motion {
         Ok(())
     }
 
-    pub(crate) fn forecast(&self, py: Python<'_>, leads: isize) -> PyResult<Forecast> {
-        let leads = n_leads(py, leads)?;
-        let (values, n_past) = match leads {
-            0..=N_LEADS_HELD_MAX => self.lock(py).forecast(leads),
-            _ => self.detached(py, |state| state.forecast(leads)),
+    pub(crate) fn forecast(&self, py: Python<'_>, horizon: isize) -> PyResult<Forecast> {
+        let n_leads = n_leads(py, horizon)?;
+        let (said, n_past) = match n_leads {
+            0..=N_LEADS_HELD_MAX => self.lock(py).forecast(n_leads),
+            _ => self.detached(py, |state| state.forecast(n_leads)),
         };
-        Ok(Forecast::new(values, n_past, self.axis(py)))
+        Ok(Forecast::new(said, n_past, self.axis(py)))
     }
 
     /// Works while other threads have the interpreter.

@@ -3,6 +3,7 @@
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
+use crate::bounds::{Bounds, Pair};
 use crate::error::raise;
 use crate::forecast::Forecast;
 use crate::model::Model;
@@ -20,8 +21,8 @@ impl Predictor {
     }
 }
 
-/// What a pickle holds: the saved predictor, its position, the axis.
-type Parts<'py> = (Bound<'py, PyBytes>, usize, Option<Py<PyAny>>);
+/// What a pickle holds: the saved predictor, its position, the axis, the bounds.
+type Parts<'py> = (Bound<'py, PyBytes>, usize, Option<Py<PyAny>>, Pair);
 
 #[pymethods]
 impl Predictor {
@@ -34,7 +35,7 @@ impl Predictor {
     /// Model : The model in use, with a predictor of its own that stands where this one does.
     #[getter]
     fn model(&self, py: Python<'_>) -> Model {
-        Model::new(self.motion.lock(py).clone(), self.motion.axis(py))
+        Model::new(self.motion.lock(py).clone(), self.motion.axis(py), None)
     }
 
     /// int : How many times a ``REFIT`` has replaced the model.
@@ -47,6 +48,15 @@ impl Predictor {
     #[getter]
     fn n_failed_refits(&self, py: Python<'_>) -> u64 {
         self.motion.lock(py).predictor.n_failed_refits()
+    }
+
+    /// Table or None : Which models an ``AUTO`` combines, how often each was fitted, and which share it has in the forecast of each lead.
+    ///
+    /// Columns ``model``, ``n_fits``, ``weight_1``, ``weight_2`` and so on up to lead 256. None for any other model.
+    #[getter]
+    fn speakers<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let state = self.motion.lock(py).clone();
+        state.speakers(py)
     }
 
     /// Take the next sample, or several in their order.
@@ -64,15 +74,30 @@ impl Predictor {
     ///
     /// Parameters
     /// ----------
-    /// n_leads : int
+    /// horizon : int
     ///     How many steps to look ahead.
     ///
     /// Returns
     /// -------
     /// Forecast
-    ///     Means and standard errors for leads 1 to `n_leads`.
-    fn forecast(&self, py: Python<'_>, n_leads: isize) -> PyResult<Forecast> {
-        self.motion.forecast(py, n_leads)
+    ///     Means, standard errors and intervals for leads 1 to `horizon`.
+    fn forecast(&self, py: Python<'_>, horizon: isize) -> PyResult<Forecast> {
+        self.motion.forecast(py, horizon)
+    }
+
+    /// Say what is to come: another name of :meth:`forecast`.
+    ///
+    /// Parameters
+    /// ----------
+    /// horizon : int
+    ///     How many steps to look ahead.
+    ///
+    /// Returns
+    /// -------
+    /// Forecast
+    ///     Means, standard errors and intervals for leads 1 to `horizon`.
+    fn predict(&self, py: Python<'_>, horizon: isize) -> PyResult<Forecast> {
+        self.motion.forecast(py, horizon)
     }
 
     /// Return the whole state as bytes, in the format that Rust's predictors share.
@@ -100,7 +125,7 @@ impl Predictor {
     ///     If the bytes are anything else.
     #[staticmethod]
     fn restore(py: Python<'_>, state: &[u8]) -> PyResult<Self> {
-        Self::_from_parts(py, state, 0, None)
+        Self::_from_parts(py, state, 0, None, Bounds::NONE.pair())
     }
 
     /// Return one that goes its own way from here.
@@ -122,15 +147,25 @@ impl Predictor {
     }
 
     #[staticmethod]
-    fn _from_parts(py: Python<'_>, state: &[u8], n_past: usize, axis: Option<Py<PyAny>>) -> PyResult<Self> {
+    fn _from_parts(
+        py: Python<'_>,
+        state: &[u8],
+        n_past: usize,
+        axis: Option<Py<PyAny>>,
+        bounds: Pair,
+    ) -> PyResult<Self> {
         let predictor = predict::Predictor::restore(state).map_err(|error| raise(py, &error))?;
-        Ok(Self { motion: Motion::new(State::new(predictor, n_past), axis) })
+        let bounds = Bounds::read(py, Some(bounds), false)?;
+        Ok(Self { motion: Motion::new(State::new(predictor, n_past, bounds), axis) })
     }
 
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, Parts<'py>)> {
         let (py, motion) = (slf.py(), &slf.get().motion);
-        let n_past = motion.lock(py).n_past;
-        let parts = (slf.get().save(py), n_past, motion.axis(py));
+        let (n_past, bounds) = {
+            let state = motion.lock(py);
+            (state.n_past, state.bounds)
+        };
+        let parts = (slf.get().save(py), n_past, motion.axis(py), bounds.pair());
         Ok((slf.get_type().getattr("_from_parts")?, parts))
     }
 }

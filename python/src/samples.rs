@@ -41,12 +41,12 @@ pub(crate) fn read_row<'py>(given: &Bound<'py, PyAny>) -> PyResult<PyReadonlyArr
 }
 
 /// The row itself, where it is already one that Rust can read in place. Not of subclasses, such as arrays with a mask.
-fn contiguous<'py>(given: &Bound<'py, PyAny>) -> Option<PyReadonlyArray1<'py, f64>> {
+pub(crate) fn contiguous<'py>(given: &Bound<'py, PyAny>) -> Option<PyReadonlyArray1<'py, f64>> {
     let array = given.cast_exact::<PyArray1<f64>>().ok()?.readonly();
     array.as_slice().is_ok().then_some(array)
 }
 
-/// A number of leads that there is memory for.
+/// A horizon that there is memory for.
 pub(crate) fn n_leads(py: Python<'_>, given: isize) -> PyResult<usize> {
     let max = N_LEADS_MAX;
     usize::try_from(given).ok().filter(|_| given <= max).ok_or_else(|| raise(py, &InputError::Leads { given, max }))

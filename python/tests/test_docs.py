@@ -5,10 +5,11 @@ import inspect
 
 import foretop
 import pytest
-from foretop import crossval
+from foretop import crossval, sklearn
 
 PUBLIC = {name: getattr(foretop, name) for name in foretop.__all__}
 PUBLIC |= {f"crossval.{name}": getattr(crossval, name) for name in crossval.__all__}
+PUBLIC |= {f"sklearn.{name}": getattr(sklearn, name) for name in sklearn.__all__}
 PUBLIC |= {f"crossval.peers.{name}": getattr(crossval.peers, name) for name in crossval.peers.__all__}
 
 

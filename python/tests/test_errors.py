@@ -63,7 +63,7 @@ def test_a_refusal_says_what_and_why(
 
 
 def test_the_message_names_the_value_and_what_would_be_right() -> None:
-    with pytest.raises(foretop.FitError, match=r"^AR\(16\) needs at least 33 samples that are not gaps, and has 20$"):
+    with pytest.raises(foretop.FitError, match=r"^AR\(16\) needs at least 33 samples that are not gaps, but has 20$"):
         foretop.fit(NILE[:20], "AR(16)")
 
 

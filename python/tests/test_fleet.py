@@ -97,9 +97,12 @@ def test_a_twin_goes_on_alike_and_its_own_way(spec: str, twin_of: Callable[[Flee
     assert twin.forecast(1).index[0] == fleet.forecast(1).index[0] + 1
 
 
-def test_a_forecast_survives_a_pickle() -> None:
-    ahead = Fleet(ROWS, "AR(4)").forecast(9)
-    assert_same(pickle.loads(pickle.dumps(ahead)), ahead)
+@pytest.mark.parametrize("spec", ["AR(4)", "AUTO"])
+def test_a_forecast_survives_a_pickle(spec: str) -> None:
+    ahead = Fleet(ROWS, spec).forecast(9)
+    twin = pickle.loads(pickle.dumps(ahead))
+    assert_same(twin, ahead)
+    assert_array_equal(twin.interval(0.97), ahead.interval(0.97))
 
 
 def test_a_fleet_of_nothing_takes_nothing() -> None:
@@ -112,7 +115,7 @@ def test_a_fleet_of_nothing_takes_nothing() -> None:
 def test_a_step_of_another_length_is_refused() -> None:
     fleet = Fleet(ROWS, "AR(4)")
     before = fleet.forecast(3)
-    with pytest.raises(foretop.InputError, match="^3 samples are no step of 10 series; it takes one for each$"):
+    with pytest.raises(foretop.InputError, match="^3 samples do not make a step of 10 series; give one for each$"):
         fleet.step([1.0, 2.0, 3.0])
     assert_same(fleet.forecast(3), before)
 

@@ -30,6 +30,10 @@ NILE = read_named("nile")
         pytest.param(pd.Series(NILE, dtype="Float64"), id="pandas, nullable"),
         pytest.param(pd.Series(NILE, dtype="Int32"), id="pandas, nullable whole numbers"),
         pytest.param(pd.Index(NILE), id="pandas, index"),
+        pytest.param(pd.DataFrame({"flow": NILE}), id="pandas, one column"),
+        pytest.param(NILE.reshape(-1, 1), id="one column"),
+        pytest.param(pd.Series(NILE, dtype=object), id="pandas, objects"),
+        pytest.param([Decimal(str(sample)) for sample in NILE], id="decimals"),
     ],
 )
 def test_the_same_numbers_make_the_same_model(same: Any) -> None:
@@ -45,6 +49,11 @@ def test_the_same_numbers_make_the_same_model(same: Any) -> None:
     "gappy",
     [
         pytest.param([1.0, float("nan"), 5.0, 9.0], id="list"),
+        pytest.param([1.0, None, 5.0, 9.0], id="list with None"),
+        pytest.param([1, pd.NA, 5, Decimal(9)], id="list with pandas' NA"),
+        pytest.param(pd.Series([1, None, 5, 9], dtype=object), id="pandas, objects"),
+        pytest.param(pd.DataFrame({"y": [1.0, None, 5.0, 9.0]}), id="pandas, one column"),
+        pytest.param(np.ma.masked_equal([[1], [99], [5], [9]], 99), id="masked, one column"),
         pytest.param(np.ma.masked_equal([1, 99, 5, 9], 99), id="masked"),
         pytest.param(np.ma.masked_equal([1.0, 99.0, 5.0, 9.0], 99.0), id="masked floats"),
         pytest.param(pd.Series([1, None, 5, 9]), id="pandas"),
@@ -69,16 +78,22 @@ def test_a_gap_in_a_step_postpones_the_forecast() -> None:
 @pytest.mark.parametrize(
     ("strange", "message"),
     [
-        ([1.0, None, 2.0], "of type object (sample 1 is None); they have to be numbers, with NaN for a gap"),
-        ([1.0, "x"], "of type <U32; they have to be numbers"),
-        (np.array([Decimal(1)]), r"of type object (sample 0 is Decimal('1'))"),
-        (np.ones(9, dtype=complex), "of type complex128; they have to be numbers"),
-        (np.ones(9, dtype=bool), "of type bool; they have to be numbers"),
-        (np.ones(9, dtype="M8[s]"), "of type datetime64[s]; they have to be numbers"),
+        ([1.0, None, "2.0"], "of type object (sample 2 is '2.0'); they must be numbers, with NaN or None for a gap"),
+        ([1.0, "x"], "of type <U32; they must be numbers, with NaN or None for a gap, as pandas.to_numeric(y, "),
+        (np.array([None, True]), "of type object (sample 1 is True)"),
+        (np.ones(9, dtype=complex), "of type complex128; they must be numbers"),
+        (
+            np.ones(9, dtype=bool),
+            "of type bool; they must be numbers, with NaN or None for a gap, as y.astype(float) makes",
+        ),
+        (np.ones(9, dtype="M8[s]"), "of type datetime64[s]; they must be numbers"),
         (pd.Series(["a"], dtype="string"), "of type object (sample 0 is 'a')"),
-        (np.ones((3, 3)), "have the shape (3, 3); they have to be a row (of a table, pass one column)"),
-        (pd.DataFrame({"a": [1.0]}), "have the shape (1, 1); they have to be a row"),
-        (1.0, "have the shape (); they have to be a row"),
+        (
+            np.ones((3, 3)),
+            "have the shape (3, 3); they must be a row of numbers (pass one column, as in table['load']",
+        ),
+        (pd.DataFrame({"a": [1.0], "b": [2.0]}), "have the shape (1, 2); they must be a row of numbers (pass one"),
+        (1.0, "have the shape (); they must be a row of numbers (one sample is no series)"),
         ([[1.0], [1.0, 2.0]], "of uneven shape"),
     ],
     ids=repr,
@@ -97,7 +112,12 @@ def test_a_single_number_is_a_step(one: Any) -> None:
     assert (forecast.mean[0], forecast.index[0]) == (5.0, 101)
 
 
-@pytest.mark.parametrize("strange", [None, "5", [[1.0]], True], ids=repr)
+def test_the_index_of_one_column_goes_on() -> None:
+    frame = pd.DataFrame({"flow": NILE}, pd.date_range("2026-01-01", periods=100, freq="h"))
+    assert foretop.fit(frame, "AR(2)").forecast(1).index[0] == pd.Timestamp("2026-01-05 04:00")
+
+
+@pytest.mark.parametrize("strange", [None, "5", [[1.0, 2.0]], True], ids=repr)
 def test_a_step_of_no_number_is_refused_and_changes_nothing(strange: Any) -> None:
     model = foretop.fit(NILE, "LAST")
     with pytest.raises(InputError):

@@ -1,21 +1,35 @@
 // All that the page knows of a node's signals, kept up to date from lists and ticks. Pure: `now` is passed in.
 
 import { History } from "./history.ts";
-import type { Forecast, NodeInfo, SeriesInfo, SeriesList, Tick } from "./wire.ts";
+import type { Forecast, NodeInfo, Samples, SeriesInfo, SeriesList, Tick } from "./wire.ts";
+import { Surprise } from "./surprise.ts";
 
 /** The leads, in steps, at which the small multiples draw the forecast. */
 export const TILE_LEADS = [1, 2, 5, 10, 20, 30, 60, 120];
 
-/** How many steps ahead a small multiple reaches. */
+/** How many steps ahead a small multiple reaches at most. */
 export const TILE_STEPS_AHEAD = Math.max(...TILE_LEADS);
 
+/** How many steps of history a small multiple shows: twice as many, so that a third of its width is the forecast's. */
+const TILE_STEPS = 2 * TILE_STEPS_AHEAD;
+const LEAST_STEPS = 60;
+
+/** The confidences of the two bands in a small multiple. */
+export const TILE_CONFIDENCES = { outer: 0.95, inner: 0.5 };
+
+/** The ends of a band at some leads. */
+export interface Band {
+  lower: number[];
+  upper: number[];
+}
+
 /** A forecast at some leads, as a tick brings it. */
-export interface TileForecast {
+export interface TileForecast extends Band {
   originMs: number;
   leads: number[];
   mean: number[];
-  lower: number[];
-  upper: number[];
+  /** The band of less confidence; a forecast that was fetched has none. */
+  inner: Band | null;
 }
 
 /** One signal: what it is, its last samples, its forecast. */
@@ -25,13 +39,18 @@ export class Signal {
   forecast: TileForecast | null = null;
   /** Whether the samples from before the page was opened are here. */
   isLoaded = false;
+  /** Whether any sample was something else than zero. */
+  hasMoved = false;
+  readonly surprise = new Surprise();
   /** When a sample last came, by the page's own clock; `null` before the first. */
   #arrivedMs: number | null = null;
 
   constructor(info: SeriesInfo) {
     this.info = info;
-    this.history = new History(this.stepMs, historySteps(this.stepMs));
-    if (info.last !== null) this.history.put(Date.parse(info.last.time), info.last.value);
+    this.history = new History(this.stepMs, TILE_STEPS);
+    if (info.last === null) return;
+    this.history.put(Date.parse(info.last.time), info.last.value);
+    this.hasMoved = isNonzero(info.last.value);
   }
 
   get stepMs(): number {
@@ -43,11 +62,31 @@ export class Signal {
     return this.history.values.at(-1) ?? null;
   }
 
+  /** How many steps of history its small multiple shows: as many as there are, within limits. */
+  get nSteps(): number {
+    return Math.min(Math.max(this.history.values.length, LEAST_STEPS), TILE_STEPS);
+  }
+
+  /** The farthest lead that its small multiple shows, by its place in the forecast; `null` without a forecast. */
+  get lastLead(): number | null {
+    const last = this.forecast?.leads.findLastIndex((lead) => lead <= this.nSteps / 2) ?? -1;
+    return last < 0 ? null : last;
+  }
+
   /** Takes one sample with the forecast that was made from it. */
   take(timeMs: number, value: number | null, forecast: TileForecast | null, nowMs: number): void {
     this.history.put(timeMs, value);
+    this.surprise.take(timeMs, value, this.stepMs, forecast);
     this.forecast = forecast;
+    this.hasMoved ||= isNonzero(value);
     if (value !== null) this.#arrivedMs = nowMs;
+  }
+
+  /** Takes the samples from before the page was opened. */
+  takeSamples({ start, values }: Samples): void {
+    this.history.merge(Date.parse(start), values);
+    this.hasMoved ||= values.some(isNonzero);
+    this.isLoaded = true;
   }
 
   /** Takes a fetched forecast of every step, unless a tick brought one. */
@@ -61,6 +100,7 @@ export class Signal {
       mean: pick(mean),
       lower: pick(lower),
       upper: pick(upper),
+      inner: null,
     };
   }
 
@@ -120,9 +160,9 @@ export class Board {
         continue;
       }
       if (signal.info.source === "sensor") this.#clockAheadMs = timeMs - nowMs;
-      // An id may be the name of something that every object inherits.
-      const forecast = Object.hasOwn(tick.forecasts, id) ? tick.forecasts[id] : undefined;
-      signal.take(timeMs, value, forecast === undefined ? null : { originMs: timeMs, ...forecast }, nowMs);
+      const forecast = own(tick.forecasts, id);
+      const inner = own(tick.inner ?? {}, id);
+      signal.take(timeMs, value, forecast === null ? null : { originMs: timeMs, ...forecast, inner }, nowMs);
     }
     return unknown;
   }
@@ -138,7 +178,11 @@ export class Board {
   }
 }
 
-/** How many steps of history a small multiple shows: ten minutes, but at least 120 and at most 1,200 steps. */
-export function historySteps(stepMs: number): number {
-  return Math.min(Math.max(Math.round(600_000 / stepMs), 120), 1_200);
+/** An id may be the name of something that every object inherits. */
+function own<T>(record: Record<string, T>, id: string): T | null {
+  return Object.hasOwn(record, id) ? (record[id] ?? null) : null;
+}
+
+function isNonzero(value: number | null): boolean {
+  return value !== null && value !== 0;
 }

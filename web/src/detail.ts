@@ -6,15 +6,19 @@ import { Chart } from "./chart.ts";
 import { choice, type Option } from "./choice.ts";
 import { csvName, toCsv } from "./csv.ts";
 import { make, setAttribute, setText } from "./dom.ts";
-import { lengthText, momentText, quantity } from "./format.ts";
-import { Inquiry, type Choices } from "./inquiry.ts";
-import { aheadText, forecastLine, historyLine, readingText, rememberedLine, type Reading } from "./lines.ts";
+import { clockText, dateText, lengthText, momentText, quantity } from "./format.ts";
+import { CONFIDENCES, Inquiry } from "./inquiry.ts";
+import { aheadText, forecastLine, historyLine, readingText, rememberedLine } from "./lines.ts";
+import type { ForecastLine, HistoryLine, Reading } from "./lines.ts";
 import { accuracyTable, modelPanel } from "./panel.ts";
-import { CONFIDENCES, horizonsMs, spansMs } from "./reach.ts";
+import { zoomIn, type View, type Zoom } from "./route.ts";
+import type { Tick } from "./wire.ts";
 
 /** What the view wants of the page. */
 export interface DetailEvents {
   close(): void;
+  /** A person chose how the signal is looked at. */
+  chosen(): void;
   /** Something differs from what is drawn. */
   stale(): void;
 }
@@ -23,7 +27,9 @@ export interface DetailEvents {
 export class Detail {
   readonly signal: Signal;
   readonly element: HTMLElement;
+  readonly #api: Api;
   readonly #board: Board;
+  readonly #view: View;
   readonly #on: DetailEvents;
   readonly #inquiry: Inquiry;
   readonly #figure = make("b");
@@ -37,28 +43,44 @@ export class Detail {
   readonly #model = make("section", { class: "model", "aria-label": "model" });
   readonly #accuracy = make("section", { class: "accuracy", "aria-label": "accuracy" });
   readonly #chart: Chart;
+  /** A second signal, on the same axis. */
+  #other: { signal: Signal; inquiry: Inquiry } | null = null;
   #shownLeads = "";
+  /** What of a person's choices cannot be shown. */
+  readonly #notes = { range: "", other: "" };
   #pointed: Reading | null = null;
 
-  constructor(api: Api, board: Board, signal: Signal, choices: Choices, on: DetailEvents) {
+  constructor(api: Api, board: Board, signal: Signal, view: View, on: DetailEvents) {
+    this.#api = api;
     this.#board = board;
+    this.#view = view;
     this.signal = signal;
     this.#on = on;
-    this.#inquiry = new Inquiry(api, signal, choices, () => this.#onAnswer());
+    this.#inquiry = new Inquiry(api, signal, view, () => this.#onAnswer());
     this.element = this.#layOut();
-    this.#chart = new Chart(this.#plot, signal.info, (reading) => this.#onPoint(reading));
+    this.#chart = new Chart(this.#plot, signal.info, {
+      read: (reading) => this.#onPoint(reading),
+      zoomed: (zoom) => {
+        this.#chooseZoom(zoom);
+        this.#showChoices();
+      },
+    });
+    this.#showOther();
     this.#showChoices();
     this.refresh();
   }
 
   /** Takes what a tick brought for the signal. */
-  onTick(): void {
-    this.#inquiry.onTick();
+  onTick(tick: Tick): void {
+    const isIn = ({ info }: Signal) => Object.hasOwn(tick.values, info.id);
+    if (isIn(this.signal)) this.#inquiry.onTick();
+    if (this.#other !== null && isIn(this.#other.signal)) this.#other.inquiry.onTick();
   }
 
   /** Asks for everything. */
   refresh(): void {
     this.#inquiry.refresh();
+    this.#other?.inquiry.refresh();
   }
 
   /** Brings texts and drawing up to date. */
@@ -82,6 +104,7 @@ export class Detail {
 
   close(): void {
     this.#inquiry.close();
+    this.#other?.inquiry.close();
     this.#chart.close();
     this.element.remove();
   }
@@ -113,48 +136,132 @@ export class Detail {
   }
 
   #showChoices(): void {
+    const focused = document.activeElement instanceof HTMLInputElement ? document.activeElement.name : "";
     const inquiry = this.#inquiry;
-    const { choices } = inquiry;
-    const { stepMs } = this.signal;
-    const shares = CONFIDENCES.map((share) => ({ value: share, text: `${Math.round(share * 100)} %` }));
+    const view = this.#view;
     const none: Option<number | null> = { value: null, text: "none" };
+    const isZoomed = view.zoom !== null;
+    const spans: Option<number | "range">[] = [...lengths(inquiry.spansMs), { value: "range", text: "from – to" }];
     const chosen = (ask: () => void) => {
       ask();
       this.#drawKey();
+      this.#on.chosen();
       this.#on.stale();
     };
     this.#choiceRow.replaceChildren(
-      choice("horizon", "horizon", lengths(horizonsMs(stepMs)), inquiry.horizonMs, (ms) => {
-        choices.horizonMs = ms;
-        chosen(() => inquiry.askAhead());
+      choice("horizon", "horizon", lengths(inquiry.horizonsMs), inquiry.horizonMs, (ms) => {
+        view.horizonMs = ms;
+        chosen(() => this.#all((asked) => asked.askAhead()));
       }),
-      choice("confidence", "confidence", shares, choices.confidence, (share) => {
-        choices.confidence = share;
-        chosen(() => inquiry.askAhead());
+      choice("span", "history", spans, isZoomed ? "range" : inquiry.spanMs, (ms) => {
+        if (ms !== "range") view.spanMs = ms;
+        this.#chooseZoom(ms === "range" ? this.#shownRange() : null);
+        this.#showChoices();
       }),
-      choice("span", "history", lengths(spansMs(stepMs)), inquiry.spanMs, (ms) => {
-        choices.spanMs = ms;
-        chosen(() => inquiry.askSpan());
-      }),
-      choice("lead", "said before", [none, ...lengths(inquiry.leadsMs)], inquiry.leadMs, (ms) => {
-        choices.leadMs = ms;
+      ...(view.zoom === null ? [] : [this.#rangeFields(view.zoom)]),
+      choice("lead", "past forecasts, made before", [none, ...lengths(inquiry.leadsMs)], inquiry.leadMs, (ms) => {
+        view.leadMs = ms;
         chosen(() => inquiry.askLead());
       }),
+      this.#otherChoice(),
     );
+    if (focused !== "") this.#choiceRow.querySelector<HTMLElement>(`[name="${focused}"]:checked`)?.focus();
     this.#drawKey();
   }
 
+  /** Another range of moments; `null` for the last ones. */
+  #chooseZoom(zoom: Zoom | null): void {
+    // A range in whole seconds reads better, and a second is no loss in a long one.
+    const round = (ms: number) =>
+      zoom !== null && zoom.toMs - zoom.fromMs > 20_000 ? Math.round(ms / 1_000) * 1_000 : ms;
+    this.#view.zoom = zoom === null ? null : { fromMs: round(zoom.fromMs), toMs: round(zoom.toMs) };
+    this.#notes.range = "";
+    this.#all((asked) => asked.askSpan());
+    this.#on.chosen();
+    this.#on.stale();
+  }
+
+  #shownRange(): Zoom {
+    const endMs = this.signal.history.endMs ?? Date.now();
+    return { fromMs: endMs - this.#inquiry.spanMs, toMs: endMs };
+  }
+
+  #rangeFields({ fromMs, toMs }: Zoom): HTMLElement {
+    const field = (label: string, ms: number) => {
+      const value = `${dateText(ms)}T${clockText(ms)}`;
+      return make("input", { type: "datetime-local", step: "1", "aria-label": label, value });
+    };
+    const [from, to] = [field("from", fromMs), field("to", toMs)];
+    const change = () => {
+      const zoom = zoomIn(from.value, to.value);
+      // The fields stay as they are: a person may be in the middle of one.
+      if (zoom !== null) this.#chooseZoom(zoom);
+      else this.#notes.range = "the first moment of the range has to be earlier than the second";
+      this.#showNotes();
+    };
+    from.addEventListener("change", change);
+    to.addEventListener("change", change);
+    return make("fieldset", { class: "range" }, make("legend", {}, "range"), from, " – ", to);
+  }
+
+  /** Only signals of the same unit can be on the same axis. */
+  #otherChoice(): HTMLElement {
+    const { id, unit } = this.signal.info;
+    const fitting = [...this.#board.signals.values()].filter(({ info }) => info.unit === unit && info.id !== id);
+    const chosen = this.#other?.signal.info.id ?? "";
+    const options = ["", ...fitting.map(({ info }) => info.id)].map((value) => {
+      const option = make("option", { value }, value === "" ? "none" : value);
+      option.selected = value === chosen;
+      return option;
+    });
+    const select = make("select", { "aria-label": "second signal" }, ...options);
+    select.addEventListener("change", () => {
+      this.#view.other = select.value === "" ? null : select.value;
+      this.#showOther();
+      this.#drawKey();
+      this.#on.chosen();
+      this.#on.stale();
+    });
+    return make("fieldset", { class: "other" }, make("legend", {}, "second signal"), select);
+  }
+
+  #showOther(): void {
+    this.#other?.inquiry.close();
+    this.#other = null;
+    const { other } = this.#view;
+    const signal = other === null ? null : this.#board.find(other);
+    const { id, unit } = this.signal.info;
+    const isFitting = signal !== null && signal.info.id !== id && signal.info.unit === unit;
+    this.#notes.other = other === null || isFitting ? "" : `no signal “${other}” in ${unit} to draw beside ${id}`;
+    this.#showNotes();
+    if (signal === null || !isFitting) return;
+    const inquiry = new Inquiry(this.#api, signal, this.#view, this.#on.stale, true);
+    this.#other = { signal, inquiry };
+    inquiry.refresh();
+  }
+
+  #showNotes(): void {
+    const notes = [this.#inquiry.refusal, this.#notes.range, this.#notes.other];
+    setText(this.#note, notes.filter((note) => note !== "").join("; "));
+  }
+
+  #all(ask: (inquiry: Inquiry) => void): void {
+    ask(this.#inquiry);
+    if (this.#other !== null) ask(this.#other.inquiry);
+  }
+
   #onAnswer(): void {
-    const { accuracy, detail, leadsMs, refusal } = this.#inquiry;
-    setText(this.#note, refusal);
+    const { accuracy, detail, leadMs, leadsMs } = this.#inquiry;
+    this.#showNotes();
     if (detail !== null) this.#model.replaceChildren(make("h3", {}, "model"), ...modelPanel(detail));
     if (accuracy !== null) {
       const table = make("div", { class: "scroll" }, accuracyTable(accuracy));
       this.#accuracy.replaceChildren(make("h3", {}, "accuracy so far"), table);
     }
     // Only a change, so that the focus in the row is not lost with every answer.
-    if (leadsMs.join() !== this.#shownLeads) {
-      this.#shownLeads = leadsMs.join();
+    const leads = [leadMs, ...leadsMs].join();
+    if (leads !== this.#shownLeads) {
+      this.#shownLeads = leads;
       this.#showChoices();
     }
     this.#on.stale();
@@ -163,36 +270,54 @@ export class Detail {
   #drawChart(): void {
     const endMs = this.signal.history.endMs;
     if (endMs === null) return;
-    const { forecast, horizonMs, spanMs } = this.#inquiry;
-    const history = historyLine(this.#inquiry.history, this.signal.history);
-    const originMs = forecast === null ? endMs : Date.parse(forecast.origin);
-    const line = forecastLine(forecast, endMs === originMs ? this.signal.value : null);
-    const remembered = rememberedLine(this.#inquiry.remembered);
+    const { forecast, forecasts, horizonMs, spanMs } = this.#inquiry;
+    const { zoom } = this.#view;
+    const { info, stepMs } = this.signal;
+    const leastMs = 60 * stepMs;
+    const [line, history] = linesOf(this.signal, this.#inquiry, zoom);
+    const [otherLine, otherHistory] =
+      this.#other === null ? [null, null] : linesOf(this.#other.signal, this.#other.inquiry, zoom);
+    const remembered = rememberedLine(this.#inquiry.remembered, info.range);
     this.#chart.show({
       history,
       forecast: line,
       remembered,
-      originMs,
-      fromMs: endMs - spanMs,
-      toMs: endMs + horizonMs,
+      other: otherLine === null ? null : { history: otherHistory, forecast: otherLine },
+      originMs: forecast === null ? endMs : Date.parse(forecast.origin),
+      // A node that has just begun fills its drawing all the same.
+      fromMs: zoom?.fromMs ?? Math.max(endMs - spanMs, Math.min(history.times[0] ?? endMs, endMs - leastMs)),
+      toMs: zoom?.toMs ?? endMs + horizonMs,
+      isEven: zoom !== null,
     });
+    const bands = forecasts.flatMap(({ confidence, lower, upper }) => [
+      [`data-lower-${confidence * 100}`, String(lower.at(-1) ?? "")],
+      [`data-upper-${confidence * 100}`, String(upper.at(-1) ?? "")],
+    ]);
     const drawn: Record<string, string> = {
       "data-origin": forecast?.origin ?? "",
       "data-forecast-points": String(forecast?.mean.length ?? 0),
-      "data-lower": String(line.lower.at(-1) ?? ""),
-      "data-upper": String(line.upper.at(-1) ?? ""),
+      ...(Object.fromEntries(bands) as Record<string, string>),
+      "data-from": String(zoom?.fromMs ?? ""),
+      "data-other-samples": String(otherHistory?.values.filter((value) => value !== null).length ?? 0),
       "data-samples": String(history.values.filter((value) => value !== null).length),
       "data-said-before": String(remembered.times.length),
-      "aria-label": `${this.signal.info.id}: history and forecast; ${aheadText(forecast, this.signal.info.unit)}`,
+      "aria-label": `${info.id}: history and forecast; ${aheadText(forecast, info.unit)}`,
     };
     for (const [name, value] of Object.entries(drawn)) setAttribute(this.#plot, name, value);
   }
 
   #drawKey(): void {
-    const { choices, leadMs } = this.#inquiry;
-    const forecast = `forecast, ${Math.round(choices.confidence * 100)} % interval`;
-    const said = leadMs === null ? null : make("li", { class: "said" }, `said ${lengthText(leadMs)} before`);
-    const lines = [make("li", { class: "measured" }, "measured"), make("li", { class: "forecast" }, forecast), said];
+    const { leadMs } = this.#inquiry;
+    const shares = CONFIDENCES.map((share) => Math.round(share * 100)).join(", ");
+    const other = this.#other?.signal.info.id;
+    const lines = [
+      make("li", { class: "measured" }, "measured"),
+      make("li", { class: "forecast" }, `forecast, ${shares} % intervals`),
+      leadMs === null
+        ? null
+        : make("li", { class: "said" }, `forecast made ${lengthText(leadMs)} before, ± 2 standard errors`),
+      other === undefined ? null : make("li", { class: "second" }, `${other}, 95 % interval`),
+    ];
     this.#key.replaceChildren(...lines.filter((line) => line !== null));
   }
 
@@ -206,7 +331,8 @@ export class Detail {
     const { history, info } = this.signal;
     const originMs = forecast === null ? (history.endMs ?? 0) : Date.parse(forecast.origin);
     const pointed = this.#pointed;
-    const text = pointed === null ? aheadText(forecast, info.unit) : readingText(pointed, info.unit, originMs, leadMs);
+    const said = { originMs, leadMs, other: this.#other?.signal.info.id ?? null };
+    const text = pointed === null ? aheadText(forecast, info.unit) : readingText(pointed, info.unit, said);
     setText(this.#reading, text);
   }
 
@@ -218,6 +344,17 @@ export class Detail {
     if (link.href.startsWith("blob:")) URL.revokeObjectURL(link.href);
     link.href = URL.createObjectURL(new Blob([text], { type: "text/csv" }));
   }
+}
+
+/** What is drawn of a signal: its forecast, and its samples, up to the last tick unless a past range is shown. */
+function linesOf(signal: Signal, { forecasts, history }: Inquiry, zoom: Zoom | null): [ForecastLine, HistoryLine] {
+  const { endMs } = signal.history;
+  const originMs = Date.parse(forecasts[0]?.origin ?? "");
+  const isPast = zoom !== null && endMs !== null && zoom.toMs < endMs;
+  return [
+    forecastLine(forecasts, originMs === endMs ? signal.value : null),
+    historyLine(history, isPast ? history : signal.history),
+  ];
 }
 
 function lengths(all: number[]): Option<number>[] {

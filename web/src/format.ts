@@ -54,7 +54,12 @@ export function rangeText(low: number, high: number, unit: string): string {
   if (from.figure === to.figure && from.unit === to.unit) return quantityText(high, unit);
   // Nothing is nothing in every unit.
   const first = from.unit === to.unit ? from.figure : low === 0 ? "0" : `${from.figure} ${from.unit}`;
-  return `${first} – ${to.figure} ${to.unit}`.trimEnd();
+  return `${whole(first)} – ${whole(to.figure)} ${to.unit}`.trimEnd();
+}
+
+/** A text without the unit at its end where that is `unit`, said nearby already. */
+export function withoutUnit(text: string, unit: string): string {
+  return unit !== "" && text.endsWith(` ${unit}`) ? text.slice(0, -unit.length - 1) : text;
 }
 
 /** `rangeText` without the zeros that an axis does not need: `0 – 100 %`. */
@@ -117,6 +122,14 @@ export function dateText(ms: number): string {
   return `${date.getFullYear()}-${twoDigits(date.getMonth() + 1)}-${twoDigits(date.getDate())}`;
 }
 
+/** The time zone of all moments here: `UTC`, `UTC+5:30`. */
+export function zoneText(ms: number): string {
+  const minutes = -new Date(ms).getTimezoneOffset();
+  if (minutes === 0) return "UTC";
+  const [hours, rest] = [Math.floor(Math.abs(minutes) / 60), Math.abs(minutes) % 60];
+  return `UTC${minutes < 0 ? "\u2212" : "+"}${hours}${rest === 0 ? "" : `:${twoDigits(rest)}`}`;
+}
+
 /** A number without a unit to about four significant digits, thousands set apart. */
 export function plain(value: number): string {
   const size = Math.abs(value);
@@ -147,6 +160,11 @@ function decimals(value: number, digits: number): string {
 
 function withoutZeros(figure: string): string {
   return figure.includes(".") ? figure.replace(/\.?0+$/, "") : figure;
+}
+
+/** The ends of most ranges without decimals; others keep them, so that a text that changes keeps its width. */
+function whole(figure: string): string {
+  return figure.replace(/^(0|100)\.0+(?!\d)/, "$1");
 }
 
 function minus(text: string): string {

@@ -10,10 +10,11 @@ const TOGETHER = new Map([
 ]);
 const PUSHED = "pushed";
 
-/** Signals that are shown together; `perCore` those of single cores, which are many. */
+/** Signals that are shown together. Those that were always zero, and those of single cores, are many and apart. */
 export interface Group<T> {
   name: string;
   signals: T[];
+  atZero: T[];
   perCore: T[];
 }
 
@@ -79,21 +80,21 @@ export function isMatch(info: SeriesInfo, filter: string): boolean {
  * The groups that have signals: the known ones in a fixed order, then others, then what programs pushed, then those of other hosts,
  * host by host in the same order.
  */
-export function groupsOf<T extends { info: SeriesInfo }>(signals: Iterable<T>): Group<T>[] {
+export function groupsOf<T extends { info: SeriesInfo; hasMoved: boolean }>(signals: Iterable<T>): Group<T>[] {
   const groups = new Map<string, Group<T> & Place>();
   for (const signal of signals) {
     const name = groupName(signal.info);
     const [host, kind] = [hostOf(signal.info) ?? "", kindOf(signal.info)];
-    const group = groups.get(name) ?? { name, host, kind, signals: [], perCore: [] };
+    const group = groups.get(name) ?? { name, host, kind, signals: [], atZero: [], perCore: [] };
     groups.set(name, group);
-    (coreOf(signal.info) === null ? group.signals : group.perCore).push(signal);
+    const part = coreOf(signal.info) !== null ? group.perCore : signal.hasMoved ? group.signals : group.atZero;
+    part.push(signal);
   }
   for (const group of groups.values()) {
     // The node's order within a core is kept: the sort is stable.
     group.perCore.sort((left, right) => (coreOf(left.info) ?? 0) - (coreOf(right.info) ?? 0));
   }
-  const inOrder = (left: Place, right: Place) =>
-    compare(left.host, right.host) || rank(left.kind) - rank(right.kind);
+  const inOrder = (left: Place, right: Place) => compare(left.host, right.host) || rank(left.kind) - rank(right.kind);
   return [...groups.values()].sort(inOrder);
 }
 

@@ -67,13 +67,14 @@ export class History {
    * Lays fetched samples under and over those here, on the grid of the fetched ones.
    *
    * A fetched sample replaces the one here; a fetched gap does not, for the stream may have brought what the store had
-   * not yet written. Gaps at the end say only that the range asked for went on.
+   * not yet written. Gaps at either end say only that the range asked for began earlier or went on.
    */
   merge(startMs: number, values: readonly Sample[]): void {
-    const fetched = values.slice(0, values.findLastIndex((value) => value !== null) + 1);
-    if (fetched.length === 0) return;
+    const first = values.findIndex((value) => value !== null);
+    if (first < 0) return;
+    const fetched = values.slice(first, values.findLastIndex((value) => value !== null) + 1);
     const before = { startMs: this.#startMs, values: this.#values };
-    this.#startMs = startMs;
+    this.#startMs = startMs + first * this.stepMs;
     this.#values = fetched;
     before.values.forEach((value, idx) => {
       if (value !== null) this.#fill(before.startMs + idx * this.stepMs, value);

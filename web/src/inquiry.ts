@@ -5,18 +5,12 @@ import type { Signal } from "./board.ts";
 import { lengthParameter } from "./format.ts";
 import { History } from "./history.ts";
 import { Repeater } from "./queue.ts";
+import type { View } from "./route.ts";
 import { bucketMs, horizonsMs, nearest, spansMs } from "./reach.ts";
 import type { Accuracy, Forecast, Remembered, Samples, SeriesDetail } from "./wire.ts";
 
-/** What a person chose; it stays from one signal to the next. */
-export interface Choices {
-  horizonMs: number;
-  confidence: number;
-  spanMs: number;
-  /** The lead of the remembered forecasts to show; `null` for none. */
-  leadMs: number | null;
-}
-
+/** The confidences of the bands, the widest last: that one is said in words. */
+export const CONFIDENCES = [0.5, 0.8, 0.95];
 /** How often model, accuracy, remembered forecasts and bucketed history are asked for. */
 const SLOW_MS = 10_000;
 /** The least time between two requests of a kind, for a node that samples many times a second. */
@@ -24,15 +18,17 @@ const REST_MS = 150;
 
 /** Asks for the forecast with every tick and for the rest now and then, until `close`. */
 export class Inquiry {
-  readonly choices: Choices;
+  readonly #view: Readonly<View>;
   history: History;
-  forecast: Forecast | null = null;
+  /** The forecast with each of its bands, the widest first; empty before there is one. */
+  forecasts: Forecast[] = [];
   remembered: Remembered | null = null;
   detail: SeriesDetail | null = null;
   accuracy: Accuracy | null = null;
   readonly #api: Api;
   readonly #signal: Signal;
   readonly #onAnswer: () => void;
+  readonly #isBrief: boolean;
   readonly #abort = new AbortController();
   readonly #fast = new Repeater(() => this.#try("forecast", () => this.#askForecast()), REST_MS);
   readonly #slow = new Repeater(() => this.#try("rest", () => this.#askRest()), REST_MS);
@@ -42,29 +38,49 @@ export class Inquiry {
   /** Whether samples may be missing because the node could not be asked. */
   #hasMissed = true;
 
-  /** `onAnswer` runs whenever an answer or a refusal came. */
-  constructor(api: Api, signal: Signal, choices: Choices, onAnswer: () => void) {
+  /** `onAnswer` runs whenever an answer or a refusal came. `isBrief` leaves out all but samples and the widest band. */
+  constructor(api: Api, signal: Signal, view: Readonly<View>, onAnswer: () => void, isBrief = false) {
     this.#api = api;
     this.#signal = signal;
-    this.choices = choices;
+    this.#view = view;
     this.#onAnswer = onAnswer;
+    this.#isBrief = isBrief;
     this.history = this.#emptyHistory();
+  }
+
+  /** The forecast with its widest band. */
+  get forecast(): Forecast | null {
+    return this.forecasts[0] ?? null;
+  }
+
+  /** The horizons to choose from. */
+  get horizonsMs(): number[] {
+    return horizonsMs(this.#signal.stepMs, this.#view.horizonMs);
   }
 
   /** The horizon in use: the chosen one, as the signal's step allows. */
   get horizonMs(): number {
-    return nearest(horizonsMs(this.#signal.stepMs), this.choices.horizonMs);
+    return nearest(this.horizonsMs, this.#view.horizonMs);
+  }
+
+  /** The lengths of history to choose from. */
+  get spansMs(): number[] {
+    return spansMs(this.#signal.stepMs, this.#view.spanMs);
   }
 
   /** The length of history in use. */
   get spanMs(): number {
-    return nearest(spansMs(this.#signal.stepMs), this.choices.spanMs);
+    const { zoom } = this.#view;
+    return zoom === null ? nearest(this.spansMs, this.#view.spanMs) : zoom.toMs - zoom.fromMs;
   }
 
-  /** The lead in use; `null` when none is chosen or the node has told none yet. */
+  /** The lead in use; `null` when none is chosen or no forecast of any lead has come due. */
   get leadMs(): number | null {
-    const { leadMs } = this.choices;
-    return leadMs === null || this.leadsMs.length === 0 ? null : nearest(this.leadsMs, leadMs);
+    const { leadMs } = this.#view;
+    if (leadMs === null || this.leadsMs.length === 0) return null;
+    if (leadMs !== "auto") return nearest(this.leadsMs, leadMs);
+    const due = this.accuracy?.leads.filter(({ n }) => n > 0).map((lead) => Math.round(lead.lead_seconds * 1_000));
+    return due?.findLast((ms) => ms <= this.horizonMs) ?? null;
   }
 
   /** The leads whose forecasts the node remembers. */
@@ -80,7 +96,8 @@ export class Inquiry {
   /** Takes the sample that a tick brought and asks for the forecast made from it. */
   onTick(): void {
     const { endMs } = this.#signal.history;
-    if (this.#isRaw() && endMs !== null) this.history.put(endMs, this.#signal.value);
+    const isShown = endMs !== null && endMs <= (this.#view.zoom?.toMs ?? Infinity);
+    if (this.#isRaw() && isShown) this.history.put(endMs, this.#signal.value);
     this.#fast.run();
   }
 
@@ -91,7 +108,7 @@ export class Inquiry {
     this.#slow.run();
   }
 
-  /** Asks for what depends on horizon and confidence. */
+  /** Asks for what depends on the horizon. */
   askAhead(): void {
     this.#fast.run();
   }
@@ -129,27 +146,49 @@ export class Inquiry {
   }
 
   async #askForecast(): Promise<void> {
-    const query = { horizon: lengthParameter(this.horizonMs), confidence: String(this.choices.confidence) };
-    this.forecast = await this.#ask<Forecast>("/forecast", query);
+    const horizon = lengthParameter(this.horizonMs);
+    const confidences = [...CONFIDENCES].reverse().slice(0, this.#isBrief ? 1 : undefined);
+    const asked = confidences.map((share) => this.#ask<Forecast>("/forecast", { horizon, confidence: String(share) }));
+    const all = await Promise.all(asked);
+    // A sample may have come between two answers: bands of another origin do not belong to the first.
+    this.forecasts = all.filter(({ origin }) => origin === all[0]?.origin);
   }
 
   async #askRest(): Promise<void> {
+    if (!this.#isBrief) {
+      const [detail, accuracy] = await Promise.all([
+        this.#ask<SeriesDetail>("", {}),
+        this.#ask<Accuracy>("/accuracy", {}),
+      ]);
+      this.detail = detail;
+      this.accuracy = accuracy;
+    }
     const { spanMs, leadMs } = this;
     const needsSamples = !this.#isRaw() || this.#hasMissed;
     this.#hasMissed = false;
-    const from = `-${lengthParameter(spanMs)}`;
+    const range = this.#range();
     const step = lengthParameter(this.#bucketMs());
-    const [detail, accuracy, samples, remembered] = await Promise.all([
-      this.#ask<SeriesDetail>("", {}),
-      this.#ask<Accuracy>("/accuracy", {}),
-      needsSamples ? this.#ask<Samples>("/samples", { from, step }) : null,
-      leadMs === null ? null : this.#ask<Remembered>("/forecasts", { from, lead: lengthParameter(leadMs) }),
+    const [samples, remembered] = await Promise.all([
+      needsSamples ? this.#ask<Samples>("/samples", { ...range, step }) : null,
+      leadMs === null || this.#isBrief ? null : this.#askRemembered(range, leadMs),
     ]);
-    this.detail = detail;
-    this.accuracy = accuracy;
     // The person may have chosen otherwise in the meantime; then another run follows.
+    if (JSON.stringify(range) !== JSON.stringify(this.#range())) return;
     if (samples !== null && spanMs === this.spanMs) this.#takeSamples(samples);
     if (leadMs === this.leadMs) this.remembered = remembered;
+  }
+
+  async #askRemembered(range: Record<string, string>, leadMs: number): Promise<Remembered> {
+    const answer = await this.#ask<Remembered>("/forecasts", { ...range, lead: lengthParameter(leadMs) });
+    // What was said of moments to come has been said better since.
+    const nPast = answer.time.findLastIndex((time) => Date.parse(time) <= (this.#signal.history.endMs ?? 0)) + 1;
+    return { ...answer, time: answer.time.slice(0, nPast) };
+  }
+
+  #range(): Record<string, string> {
+    const { zoom } = this.#view;
+    if (zoom === null) return { from: `-${lengthParameter(this.spanMs)}` };
+    return { from: new Date(zoom.fromMs).toISOString(), to: new Date(zoom.toMs).toISOString() };
   }
 
   #takeSamples(samples: Samples): void {

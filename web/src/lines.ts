@@ -2,7 +2,7 @@
 
 import { lengthText, momentText, quantityText, rangeText } from "./format.ts";
 import type { History, Sample } from "./history.ts";
-import type { Forecast, Remembered } from "./wire.ts";
+import type { Forecast, Range, Remembered } from "./wire.ts";
 
 /** Samples by their moments; `null` breaks the line. */
 export interface HistoryLine {
@@ -10,16 +10,21 @@ export interface HistoryLine {
   values: Sample[];
 }
 
-/** A forecast with its band; all arrays have the same length. */
+/** The ends of a band, as long as the line that it belongs to. */
+export interface BandLine<T> {
+  lower: T[];
+  upper: T[];
+}
+
+/** A forecast with its bands, the widest first; all arrays have the same length. */
 export interface ForecastLine {
   times: number[];
   mean: number[];
-  lower: number[];
-  upper: number[];
+  bands: BandLine<number>[];
 }
 
-/** Remembered forecasts by the moment they were for; `null` breaks the line. */
-export interface RememberedLine {
+/** Past forecasts by the moment they were for, with two standard errors to either side; `null` breaks the line. */
+export interface RememberedLine extends BandLine<Sample> {
   times: number[];
   mean: Sample[];
 }
@@ -29,9 +34,21 @@ export interface Reading {
   timeMs: number;
   measured: Sample;
   mean: Sample;
+  /** The widest band of the forecast. */
   lower: Sample;
   upper: Sample;
   remembered: Sample;
+  /** The second signal: what was measured, or what is forecast. */
+  other: Sample;
+}
+
+/** What a reading has to know beside its values. */
+export interface Said {
+  /** Where history ends and the forecast begins. */
+  originMs: number;
+  leadMs: number | null;
+  /** The name of the second signal. */
+  other: string | null;
 }
 
 /**
@@ -56,30 +73,35 @@ export function historyLine(history: History, recent: History): HistoryLine {
   return { times, values };
 }
 
-/** The forecast, begun at `known`, the sample it was made from, unless that was a gap. */
-export function forecastLine(forecast: Forecast | null, known: Sample): ForecastLine {
-  if (forecast === null) return { times: [], mean: [], lower: [], upper: [] };
-  const { mean, lower, upper } = forecast;
-  const originMs = Date.parse(forecast.origin);
-  const times = mean.map((_, idx) => originMs + Math.round((idx + 1) * forecast.step_seconds * 1_000));
-  if (known === null) return { times, mean, lower, upper };
-  const begun = (values: number[]) => [known, ...values];
-  return { times: [originMs, ...times], mean: begun(mean), lower: begun(lower), upper: begun(upper) };
+/** One forecast with the bands of all `forecasts`, begun at `known`, the sample it was made from, if not a gap. */
+export function forecastLine(forecasts: readonly Forecast[], known: Sample): ForecastLine {
+  const [first] = forecasts;
+  if (first === undefined) return { times: [], mean: [], bands: [] };
+  const originMs = Date.parse(first.origin);
+  const times = first.mean.map((_, idx) => originMs + Math.round((idx + 1) * first.step_seconds * 1_000));
+  const begun = (values: number[]) => (known === null ? values : [known, ...values]);
+  return {
+    times: known === null ? times : [originMs, ...times],
+    mean: begun(first.mean),
+    bands: forecasts.map(({ lower, upper }) => ({ lower: begun(lower), upper: begun(upper) })),
+  };
 }
 
-/** The remembered forecasts as a line that breaks where some are missing. */
-export function rememberedLine(remembered: Remembered | null): RememberedLine {
-  const line: RememberedLine = { times: [], mean: [] };
+/** The remembered forecasts as a line that breaks where some are missing; its band stays within `range`. */
+export function rememberedLine(remembered: Remembered | null, range: Range): RememberedLine {
+  const line: RememberedLine = { times: [], mean: [], lower: [], upper: [] };
+  const put = (ms: number, mean: Sample, half: number) => {
+    line.times.push(ms);
+    line.mean.push(mean);
+    line.lower.push(mean === null ? null : Math.max(mean - half, range.min ?? -Infinity));
+    line.upper.push(mean === null ? null : Math.min(mean + half, range.max ?? Infinity));
+  };
   const moments = remembered?.time.map((time) => Date.parse(time)) ?? [];
   const usual = Math.min(...moments.slice(1).map((ms, idx) => ms - (moments[idx] ?? ms)));
   moments.forEach((ms, idx) => {
     const before = moments[idx - 1];
-    if (before !== undefined && ms - before > 1.5 * usual) {
-      line.times.push(before + 1);
-      line.mean.push(null);
-    }
-    line.times.push(ms);
-    line.mean.push(remembered?.mean[idx] ?? null);
+    if (before !== undefined && ms - before > 1.5 * usual) put(before + 1, null, 0);
+    put(ms, remembered?.mean[idx] ?? null, 2 * (remembered?.standard_error[idx] ?? 0));
   });
   return line;
 }
@@ -94,15 +116,17 @@ export function aheadText(forecast: Forecast | null, unit: string): string {
   return `in ${lengthText(lengthMs)}: ${quantityText(mean, unit)}, with ${share} confidence ${band}`;
 }
 
-/** What is under the pointer, in one line; `originMs` is where history ends and the forecast begins. */
-export function readingText(reading: Reading, unit: string, originMs: number, leadMs: number | null): string {
-  const { timeMs, measured, mean, lower, upper, remembered } = reading;
-  const band = lower === null || upper === null ? "" : ` (${rangeText(lower, upper, unit)})`;
-  const drawn =
-    timeMs > originMs ? `forecast ${quantityText(mean, unit)}${band}` : `measured ${quantityText(measured, unit)}`;
-  const said =
-    remembered === null || leadMs === null
-      ? []
-      : [`said ${lengthText(leadMs)} before ${quantityText(remembered, unit)}`];
-  return [momentText(timeMs, originMs), drawn, ...said].join(" · ");
+/** What is under the pointer, in one line. */
+export function readingText(reading: Reading, unit: string, said: Said): string {
+  const { timeMs, measured, mean, lower, upper, remembered, other } = reading;
+  const band = lower === null || upper === null ? "" : ` (95 %: ${rangeText(lower, upper, unit)})`;
+  const parts = [
+    momentText(timeMs, said.originMs),
+    timeMs > said.originMs ? `forecast ${quantityText(mean, unit)}${band}` : `measured ${quantityText(measured, unit)}`,
+  ];
+  if (remembered !== null && said.leadMs !== null) {
+    parts.push(`forecast ${lengthText(said.leadMs)} before: ${quantityText(remembered, unit)}`);
+  }
+  if (other !== null && said.other !== null) parts.push(`${said.other} ${quantityText(other, unit)}`);
+  return parts.join(" · ");
 }

@@ -3,14 +3,14 @@
 import "./style.css";
 
 import { Api } from "./api.ts";
-import { Board, TILE_LEADS } from "./board.ts";
+import { Board, TILE_CONFIDENCES, TILE_LEADS } from "./board.ts";
 import { Detail } from "./detail.ts";
 import { make } from "./dom.ts";
-import type { Choices } from "./inquiry.ts";
+import { helpButton } from "./help.ts";
 import { Link, type LinkState } from "./link.ts";
 import { Overview } from "./overview.ts";
 import { Repeater } from "./queue.ts";
-import { idIn } from "./route.ts";
+import { DEFAULT_VIEW, hashOf, viewIn, type View } from "./route.ts";
 import type { ServerEvent } from "./sse.ts";
 import { HealthNotes, StatusBar } from "./status.ts";
 import { palette, themeToggle } from "./theme.ts";
@@ -27,17 +27,31 @@ const CLOCK_MS = 1_000;
 const token = new SessionToken();
 const api = new Api(token);
 const board = new Board();
-const overview = new Overview(api, board, () => scheduleDraw());
+const view: View = { ...DEFAULT_VIEW };
+const overview = new Overview(api, board, {
+  stale: () => scheduleDraw(),
+  filtered: (filter) => {
+    view.filter = filter;
+    writeHash();
+  },
+});
 const health = new HealthNotes();
-const choices: Choices = { horizonMs: 60_000, confidence: 0.95, spanMs: 600_000, leadMs: null };
+const help = helpButton();
 const status = new StatusBar(
   overview.filter,
   themeToggle(() => onTheme()),
+  help,
 );
+const ignored = make("ul", { class: "ignored", role: "status", "aria-label": "ignored" });
 const missing = make("main", { class: "missing", role: "status" });
 const list = new Repeater(fetchList, LIST_REST_MS);
+const query = {
+  leads: TILE_LEADS.join(","),
+  confidence: String(TILE_CONFIDENCES.outer),
+  inner: String(TILE_CONFIDENCES.inner),
+};
 const link = new Link({
-  open: (abort) => api.stream("events", { leads: TILE_LEADS.join(",") }, abort),
+  open: (abort) => api.stream("events", query, abort),
   isAsking: () => token.isAsking,
   onEvent,
   onState,
@@ -51,12 +65,13 @@ let wasOpenedHere = false;
 let scrollTop = 0;
 
 missing.hidden = true;
-document.body.replaceChildren(status.element, health.element, overview.element, missing);
+document.body.replaceChildren(status.element, ignored, health.problems, overview.element, missing, health.absent);
 document.addEventListener("keydown", onKey);
-window.addEventListener("hashchange", () => showRoute());
+window.addEventListener("hashchange", onHash);
 overview.element.addEventListener("click", onOpen);
 setInterval(() => list.run(), LIST_MS);
 setInterval(() => onClock(), CLOCK_MS);
+readHash();
 void link.run();
 
 function onEvent({ event, data }: ServerEvent): void {
@@ -84,7 +99,7 @@ function onTick(tick: Tick): void {
   const unknown = board.applyTick(tick, Date.now());
   // A program has made a signal since the list was fetched.
   if (unknown.length > 0) list.run();
-  if (detail !== null && Object.hasOwn(tick.values, detail.signal.info.id)) detail.onTick();
+  detail?.onTick(tick);
   scheduleDraw();
 }
 
@@ -107,14 +122,34 @@ async function fetchList(): Promise<void> {
   }
 }
 
+/** Takes what the URL says, and writes it back whole: an edited or old link may say less than there is. */
+function readHash(): void {
+  const read = viewIn(location.hash, view);
+  Object.assign(view, read.view);
+  ignored.replaceChildren(...read.ignored.map((sentence) => make("li", {}, sentence)));
+  overview.showFilter(view.filter);
+  writeHash();
+}
+
+function writeHash(): void {
+  history.replaceState(history.state, "", location.pathname + location.search + hashOf(view.id, view));
+}
+
+function onHash(): void {
+  readHash();
+  // A link to the open signal may show it otherwise.
+  if (detail !== null) closeDetail();
+  showRoute();
+}
+
 function showRoute(): void {
-  const id = idIn(location.hash);
+  const { id } = view;
   const signal = id === null ? null : board.find(id);
   if (detail !== null && detail.signal !== signal) closeDetail();
   if (signal !== null && detail === null) {
     scrollTop = window.scrollY;
-    detail = new Detail(api, board, signal, choices, { close: goBack, stale: scheduleDraw });
-    status.element.after(detail.element);
+    detail = new Detail(api, board, signal, view, { close: goBack, chosen: writeHash, stale: scheduleDraw });
+    overview.element.before(detail.element);
     window.scrollTo(0, 0);
     detail.element.querySelector("h2")?.focus();
   }
@@ -140,7 +175,8 @@ function closeDetail(): void {
 
 function goBack(): void {
   if (wasOpenedHere) return history.back();
-  history.replaceState(null, "", location.pathname + location.search);
+  view.id = null;
+  writeHash();
   showRoute();
 }
 
@@ -151,8 +187,11 @@ function onOpen(event: MouseEvent): void {
 
 function onKey(event: KeyboardEvent): void {
   if (event.ctrlKey || event.altKey || event.metaKey || document.querySelector("dialog") !== null) return;
-  const isTyping = event.target instanceof HTMLInputElement && event.target.type !== "radio";
-  if (event.key === "Escape" && idIn(location.hash) !== null) goBack();
+  const isTyping =
+    event.target instanceof HTMLSelectElement ||
+    (event.target instanceof HTMLInputElement && event.target.type !== "radio");
+  if (event.key === "Escape" && view.id !== null) goBack();
+  if (event.key === "?" && !isTyping) help.click();
   if (event.key === "/" && !isTyping && detail === null) {
     event.preventDefault();
     overview.filter.select();

@@ -1,31 +1,40 @@
-// All signals as small multiples in groups, with a filter. Draws only what is in view.
+// Small multiples: the signals worth a look, then all of them in groups, with a filter. Draws only what is in view.
 
-import { ApiError, seriesPath, type Api } from "./api.ts";
-import { TILE_STEPS_AHEAD, type Board, type Signal } from "./board.ts";
+import type { Api } from "./api.ts";
+import { TILE_CONFIDENCES, TILE_STEPS_AHEAD, type Board, type Signal } from "./board.ts";
 import { choice } from "./choice.ts";
 import { make, setText } from "./dom.ts";
-import { lengthParameter } from "./format.ts";
-import { groupsOf, hostOf, hostsOf, isMatch, type Group } from "./group.ts";
+import { lengthText } from "./format.ts";
+import { groupsOf, hostOf, hostsOf, isMatch, nameInGroup, type Group } from "./group.ts";
 import { isDirection, neighbour } from "./neighbour.ts";
-import { Queue } from "./queue.ts";
+import { Past } from "./past.ts";
 import { Tile, type Frame } from "./tile.ts";
-import type { Forecast, Samples } from "./wire.ts";
+import { worthiest, worthOf } from "./worth.ts";
 
-/** How many histories are fetched at the same time. */
-const N_FETCHES = 4;
-/** How long after a refusal the samples of a series are asked for again. */
-const REFUSED_MS = 5_000;
-/** Up to this step the first forecast is worth waiting for. */
-const FAST_STEP_MS = 2_000;
+/** How many signals are worth a look where a row has no room for more. More rows would shift the page as they go. */
+const N_WORTH = 4;
+/** Below this a signal that was picked is calm again; between this and 1 it stays what it was. */
+const CALM = 0.5;
+/** How long what is worth a look stays as it is. */
+const WORTH_MS = 15_000;
 
 /** A group's element with what the filter hides and shows in it. */
 interface Section {
+  name: string;
   element: HTMLElement;
-  cores: HTMLDetailsElement | null;
+  folds: HTMLDetailsElement[];
   tiles: Tile[];
 }
 
-/** The overview. `onStale` asks for a redraw. */
+/** What the overview wants of the page. */
+export interface OverviewEvents {
+  /** Something differs from what is drawn. */
+  stale(): void;
+  /** A person typed another filter. */
+  filtered(filter: string): void;
+}
+
+/** The overview. */
 export class Overview {
   readonly element = make("main", { class: "overview", "aria-label": "signals" });
   readonly filter = make("input", {
@@ -36,15 +45,20 @@ export class Overview {
     autocomplete: "off",
     spellcheck: "false",
   });
-  readonly #api: Api;
   readonly #board: Board;
-  readonly #onStale: () => void;
-  readonly #fetches = new Queue(N_FETCHES);
-  readonly #fetching = new Set<Signal>();
+  readonly #on: OverviewEvents;
+  readonly #past: Past;
   readonly #none = make("p", { class: "none", role: "status" });
+  readonly #legend = make("p", { class: "legend" });
   readonly #inView = new Set<Tile>();
   readonly #tileOf = new Map<Element, Tile>();
+  readonly #inGroups = new Map<Signal, Tile>();
+  readonly #closed = new Set<string>();
   #sections: Section[] = [];
+  /** Signals that were zero as far as is known, folded away. */
+  #atZero: Signal[] = [];
+  #worth: Section = { name: "worth a look", element: make("section"), folds: [], tiles: [] };
+  #worthDueMs = 0;
   #current: Tile | null = null;
   /** Whose signals are shown: all hosts' (`undefined`), the node's own (`null`), or those of one that it follows. */
   #host: string | null | undefined = undefined;
@@ -53,28 +67,30 @@ export class Overview {
   readonly #views = new IntersectionObserver((entries) => this.#onViews(entries), { rootMargin: "120px" });
   readonly #sizes = new ResizeObserver((entries) => this.#onSizes(entries));
 
-  constructor(api: Api, board: Board, onStale: () => void) {
-    this.#api = api;
+  constructor(api: Api, board: Board, on: OverviewEvents) {
+    this.#past = new Past(api, on.stale);
     this.#board = board;
-    this.#onStale = onStale;
-    this.filter.addEventListener("input", () => this.#applyFilter());
+    this.#on = on;
+    this.filter.addEventListener("input", () => this.#onFilter());
     this.filter.addEventListener("keydown", (event) => this.#onFilterKey(event));
     this.element.addEventListener("keydown", (event) => this.#onKey(event));
     this.element.addEventListener("focusin", (event) => this.#onFocus(event));
   }
 
-  /** Builds the groups anew from the board. Focus and opened groups stay. */
+  /** Builds the groups anew from the board. Focus and opened folds stay. */
   rebuild(): void {
     const focused = document.activeElement instanceof HTMLElement ? document.activeElement.dataset["signal"] : null;
-    const openSections = this.#sections.filter(({ cores }) => cores?.open);
-    const open = new Set(openSections.map(({ element }) => element.dataset["group"]));
-    this.#views.disconnect();
-    this.#sizes.disconnect();
-    this.#inView.clear();
-    this.#tileOf.clear();
-    this.#sections = groupsOf(this.#board.signals.values()).map((group) => this.#section(group, open.has(group.name)));
-    const hosts = this.#hostChoice();
-    this.element.replaceChildren(...hosts, ...this.#sections.map(({ element }) => element), this.#none);
+    const folds = this.#sections.flatMap((section) => section.folds.filter(({ open }) => open));
+    const open = new Set(folds.map((fold) => fold.dataset["fold"] ?? ""));
+    const signals = new Set(this.#board.signals.values());
+    const groups = groupsOf(signals);
+    this.#atZero = groups.flatMap((group) => group.atZero);
+    this.#sections = groups.map((group) => this.#section(group, open));
+    for (const [signal, tile] of this.#inGroups) if (!signals.has(signal)) this.#forget(tile);
+    this.#pickWorth();
+    const sections = [this.#worth, ...this.#sections].map(({ element }) => element);
+    this.element.replaceChildren(...this.#hostChoice(), ...sections, this.#none);
+    this.#showLegend();
     this.#current = null;
     this.#applyFilter();
     if (focused) this.focus(focused);
@@ -82,15 +98,33 @@ export class Overview {
 
   /** Redraws the tiles in view and fetches the histories that they lack. */
   draw(frame: Frame): void {
+    const isSettled = !this.#atZero.some((signal) => this.#past.isFetching(signal));
+    if (isSettled && this.#atZero.some((signal) => signal.hasMoved)) this.rebuild();
+    else if (frame.nowMs >= this.#worthDueMs && !this.#worth.element.matches(":hover, :focus-within"))
+      this.#pickWorth();
+    for (const tile of this.#worth.tiles) {
+      const { points, why } = worthOf(tile.signal);
+      tile.why = points < CALM ? "calm again" : why;
+    }
     for (const tile of this.#inView) {
-      this.#fetchHistory(tile.signal);
+      this.#past.fetch(tile.signal);
       tile.draw(frame);
     }
+    // Only their history tells whether they were zero before. Those of other hosts may be thousands.
+    this.#atZero.filter(({ info }) => hostOf(info) === null).forEach((signal) => this.#past.fetch(signal));
   }
 
-  /** Moves the focus to the tile of signal `id`, if it is shown. */
+  /** Shows the signals that `filter` matches. */
+  showFilter(filter: string): void {
+    if (this.filter.value.trim() === filter) return;
+    this.filter.value = filter;
+    this.#applyFilter();
+  }
+
+  /** Moves the focus to the tile of signal `id`, if it is shown: the one that had it before, where there are two. */
   focus(id: string): void {
-    const tile = this.#shownTiles().find(({ signal }) => signal.info.id === id);
+    const tiles = this.#shownTiles().filter(({ signal }) => signal.info.id === id);
+    const tile = tiles.find((tile) => tile === this.#current) ?? tiles.at(-1);
     tile?.element.focus();
   }
 
@@ -111,25 +145,97 @@ export class Overview {
     return [chosen];
   }
 
-  #section(group: Group<Signal>, isOpen: boolean): Section {
-    const tiles = [...group.signals, ...group.perCore].map((signal) => this.#tile(signal));
-    const elements = tiles.map(({ element }) => element);
-    const nOwn = group.signals.length;
-    const count = make("small", {}, String(elements.length));
-    const cores = group.perCore.length === 0 ? null : coresOf(elements.slice(nOwn), isOpen, () => this.#tileMoved());
-    const element = make(
-      "section",
-      { class: "group", "aria-label": group.name },
-      make("h2", {}, group.name, " ", count),
-      make("div", { class: "grid" }, ...elements.slice(0, nOwn)),
-      cores,
-    );
-    element.dataset["group"] = group.name;
-    return { element, cores, tiles };
+  #section(group: Group<Signal>, open: Set<string>): Section {
+    const { name, signals } = group;
+    const parts: [string, Signal[]][] = [
+      ["at zero", group.atZero],
+      ["per core", group.perCore],
+    ];
+    const tiles = signals.map((signal) => this.#tileInGroup(signal));
+    const grid = make("div", { class: "grid" }, ...tiles.map(({ element }) => element));
+    const folds = parts.flatMap(([word, folded]) => {
+      if (folded.length === 0) return [];
+      const hidden = folded.map((signal) => this.#tileInGroup(signal));
+      tiles.push(...hidden);
+      return [this.#fold(`${name} ${word}`, word, hidden, open)];
+    });
+    const body = make("div", { class: "body" }, grid, ...folds);
+    const toggle = make("button", { type: "button" }, name, " ", make("small", {}, String(tiles.length)));
+    const show = (isOpen: boolean) => {
+      toggle.setAttribute("aria-expanded", String(isOpen));
+      body.hidden = !isOpen;
+    };
+    toggle.addEventListener("click", () => {
+      if (!this.#closed.delete(name)) this.#closed.add(name);
+      show(!this.#closed.has(name));
+      this.#tileMoved();
+    });
+    show(!this.#closed.has(name));
+    const element = make("section", { class: "group", "aria-label": name }, make("h2", {}, toggle), body);
+    return { name, element, folds, tiles };
   }
 
-  #tile(signal: Signal): Tile {
-    const tile = new Tile(signal);
+  /** Tiles that only a click on their number shows. */
+  #fold(name: string, word: string, tiles: Tile[], open: Set<string>): HTMLDetailsElement {
+    const summary = make("summary", {}, `${tiles.length} ${word}`);
+    const grid = make("div", { class: "grid" }, ...tiles.map(({ element }) => element));
+    const fold = make("details", { class: "fold" }, summary, grid);
+    fold.dataset["fold"] = name;
+    fold.open = open.has(name);
+    fold.addEventListener("toggle", () => this.#tileMoved());
+    return fold;
+  }
+
+  /** Finds anew what is worth a look. Rarely, and never under a person's hands, so that the page is calm. */
+  #pickWorth(): void {
+    const { element, tiles: before } = this.#worth;
+    const signals = [...this.#board.signals.values()].filter((signal) => this.#isOfHost(signal));
+    const tiles = worthiest(signals, Math.max(N_WORTH, this.#nColumns())).map(
+      (signal) => before.find((tile) => tile.signal === signal) ?? this.#tile(signal, signal.info.id),
+    );
+    before.filter((tile) => !tiles.includes(tile)).forEach((tile) => this.#forget(tile));
+    const isKnown = signals.some(({ forecast }) => forecast !== null);
+    this.#worthDueMs = isKnown ? Date.now() + WORTH_MS : 0;
+    const none = isKnown
+      ? "Nothing stands out: no signal is likely to change much, and none left the band of its forecast."
+      : "";
+    element.className = "group worth";
+    element.setAttribute("aria-label", this.#worth.name);
+    this.#worth = { ...this.#worth, tiles };
+    element.replaceChildren(
+      make("h2", {}, this.#worth.name),
+      tiles.length === 0
+        ? make("p", { class: "none" }, none || "Waiting for the first forecasts.")
+        : make("div", { class: "grid" }, ...tiles.map((tile) => tile.element)),
+      this.#legend,
+    );
+    this.#tileMoved();
+  }
+
+  #nColumns(): number {
+    const grid = this.element.querySelector(".body .grid");
+    return grid === null ? 0 : getComputedStyle(grid).gridTemplateColumns.split(" ").length;
+  }
+
+  /** What is in every tile, said once. */
+  #showLegend(): void {
+    const { node } = this.#board;
+    if (node === null) return;
+    const lengthMs = TILE_STEPS_AHEAD * Math.round(node.step_seconds * 1_000);
+    const [inner, outer] = [TILE_CONFIDENCES.inner, TILE_CONFIDENCES.outer].map((share) => `${share * 100} %`);
+    const times = `up to ${lengthText(2 * lengthMs)} measured, up to ${lengthText(lengthMs)} forecast`;
+    setText(this.#legend, `In each tile: ${times}, with bands that hold ${inner} and ${outer} of what comes.`);
+  }
+
+  /** The one tile that a signal has in its group: a change of the groups moves it, and it stays drawn. */
+  #tileInGroup(signal: Signal): Tile {
+    const tile = this.#inGroups.get(signal) ?? this.#tile(signal, nameInGroup(signal.info));
+    this.#inGroups.set(signal, tile);
+    return tile;
+  }
+
+  #tile(signal: Signal, shownName: string): Tile {
+    const tile = new Tile(signal, shownName);
     this.#tileOf.set(tile.element, tile);
     this.#tileOf.set(tile.canvas, tile);
     this.#views.observe(tile.element);
@@ -137,21 +243,42 @@ export class Overview {
     return tile;
   }
 
+  #forget(tile: Tile): void {
+    if (this.#inGroups.get(tile.signal) === tile) this.#inGroups.delete(tile.signal);
+    this.#views.unobserve(tile.element);
+    this.#sizes.unobserve(tile.canvas);
+    this.#inView.delete(tile);
+    this.#tileOf.delete(tile.element);
+    this.#tileOf.delete(tile.canvas);
+  }
+
+  #isOfHost({ info }: Signal): boolean {
+    return this.#host === undefined || hostOf(info) === this.#host;
+  }
+
+  #onFilter(): void {
+    this.#applyFilter();
+    this.#on.filtered(this.filter.value.trim());
+  }
+
   #applyFilter(): void {
     const filter = this.filter.value.trim();
     let nShown = 0;
-    for (const { element, cores, tiles } of this.#sections) {
-      const isOfHost = ({ signal }: Tile) => this.#host === undefined || hostOf(signal.info) === this.#host;
-      const shown = tiles.filter((tile) => isOfHost(tile) && isMatch(tile.signal.info, filter));
+    for (const { name, element, folds, tiles } of this.#sections) {
+      const shown = tiles.filter(({ signal }) => this.#isOfHost(signal) && isMatch(signal.info, filter));
       tiles.forEach((tile) => (tile.element.hidden = !shown.includes(tile)));
       element.hidden = shown.length === 0;
       nShown += shown.length;
-      if (cores === null) continue;
-      const inCores = shown.filter((tile) => cores.contains(tile.element));
-      cores.hidden = inCores.length === 0;
-      // What a person looks for must not stay hidden in a closed group.
-      if (filter !== "" && inCores.length > 0) cores.open = true;
+      // What a person looks for must not stay hidden in a closed group or fold.
+      const isSought = filter !== "";
+      const body = element.querySelector<HTMLElement>(".body");
+      if (body !== null) body.hidden = this.#closed.has(name) && !isSought;
+      for (const fold of folds) {
+        fold.hidden = !shown.some((tile) => fold.contains(tile.element));
+        if (isSought && !fold.hidden) fold.open = true;
+      }
     }
+    this.#worth.element.hidden = filter !== "" || nShown === 0;
     setText(this.#none, this.#noneText(nShown, filter));
     this.#tileMoved();
   }
@@ -166,7 +293,7 @@ export class Overview {
     const shown = this.#shownTiles();
     const current = this.#current !== null && shown.includes(this.#current) ? this.#current : (shown[0] ?? null);
     this.#makeCurrent(current);
-    this.#onStale();
+    this.#on.stale();
   }
 
   #makeCurrent(tile: Tile | null): void {
@@ -177,10 +304,9 @@ export class Overview {
   }
 
   #shownTiles(): Tile[] {
-    const isOpen = ({ cores }: Section, tile: Tile) => cores === null || cores.open || !cores.contains(tile.element);
-    return this.#sections.flatMap((section) =>
-      section.tiles.filter((tile) => !tile.element.hidden && isOpen(section, tile)),
-    );
+    const sections = [this.#worth, ...this.#sections].filter(({ element }) => !element.hidden);
+    const tiles = sections.flatMap((section) => section.tiles);
+    return tiles.filter(({ element }) => !element.hidden && element.closest("[hidden], details:not([open])") === null);
   }
 
   #onFocus(event: FocusEvent): void {
@@ -192,7 +318,7 @@ export class Overview {
     if (event.key === "Escape") {
       event.stopPropagation();
       this.filter.value = "";
-      this.#applyFilter();
+      this.#onFilter();
       this.#current?.element.focus();
     } else if (event.key === "ArrowDown" || event.key === "Enter") {
       event.preventDefault();
@@ -218,56 +344,13 @@ export class Overview {
       if (entry.isIntersecting) this.#inView.add(tile);
       else this.#inView.delete(tile);
     }
-    this.#onStale();
+    this.#on.stale();
   }
 
   #onSizes(entries: ResizeObserverEntry[]): void {
     for (const { target, contentRect } of entries) {
       this.#tileOf.get(target)?.resize(contentRect.width, contentRect.height);
     }
-    this.#onStale();
+    this.#on.stale();
   }
-
-  #fetchHistory(signal: Signal): void {
-    if (signal.isLoaded || this.#fetching.has(signal)) return;
-    this.#fetching.add(signal);
-    this.#fetches.add(async () => {
-      try {
-        await this.#askHistory(signal);
-        signal.isLoaded = true;
-        this.#fetching.delete(signal);
-        this.#onStale();
-      } catch {
-        // The connection says that the node is gone; when it is back everything is fetched again. A node that refuses
-        // this series alone is asked again later, not at every redraw.
-        setTimeout(() => this.#fetching.delete(signal), REFUSED_MS);
-      }
-    });
-  }
-
-  async #askHistory(signal: Signal): Promise<void> {
-    const { id } = signal.info;
-    const from = `-${lengthParameter(signal.history.capacity * signal.stepMs)}`;
-    const samples = await this.#api.json<Samples>(seriesPath(id, "/samples"), { from });
-    signal.history.merge(Date.parse(samples.start), samples.values);
-    // A tick brings the forecast of most signals sooner than it could be asked for.
-    const isFast = signal.info.source === "sensor" && signal.stepMs <= FAST_STEP_MS;
-    if (isFast || signal.forecast !== null) return;
-    const horizon = lengthParameter(TILE_STEPS_AHEAD * signal.stepMs);
-    const forecast = await this.#api.json<Forecast>(seriesPath(id, "/forecast"), { horizon }).catch(noForecastYet);
-    if (forecast !== null) signal.takeForecast(forecast);
-  }
-}
-
-function noForecastYet(error: unknown): null {
-  if (error instanceof ApiError && error.code === "not_ready") return null;
-  throw error;
-}
-
-function coresOf(tiles: HTMLElement[], isOpen: boolean, onToggle: () => void): HTMLDetailsElement {
-  const summary = make("summary", {}, "per core ", make("small", {}, String(tiles.length)));
-  const cores = make("details", { class: "cores" }, summary, make("div", { class: "grid" }, ...tiles));
-  cores.open = isOpen;
-  cores.addEventListener("toggle", onToggle);
-  return cores;
 }

@@ -1,8 +1,13 @@
 // What stands under the large drawing: the model with its coefficients, and how its forecasts did.
 
 import { make } from "./dom.ts";
-import { countText, lengthText, momentText, NOTHING, quantityText } from "./format.ts";
-import type { Accuracy, Fitted, LeadAccuracy, Score, SeriesDetail, Waiting } from "./wire.ts";
+import { countText, lengthText, momentText, NOTHING, plain, quantityText } from "./format.ts";
+import type { Accuracy, Fitted, LeadAccuracy, Score, SeriesDetail, Speaker, Waiting } from "./wire.ts";
+
+/** Fewer forecasts than this say nothing about a model yet. */
+const LEAST_N = 10;
+/** The leads, in steps, at which the weights of speakers are shown: soon, later, far. */
+const SPEAKER_LEADS = [1, 8, 64];
 
 type Fact = [term: string, value: string];
 
@@ -10,7 +15,10 @@ type Fact = [term: string, value: string];
 export function modelPanel(detail: SeriesDetail): Node[] {
   const { fitted, waiting } = detail;
   const facts: Fact[] = [["in use", detail.model]];
-  if (detail.model_speaking !== undefined) facts.push(["speaking", detail.model_speaking]);
+  const speakers = fitted?.speakers ?? [];
+  // The table of weights says it better.
+  const leader = speakers.length === 0 ? detail.model_speaking : undefined;
+  if (leader !== undefined) facts.push(["led by", leader]);
   if (waiting !== null) facts.push(["waiting", waitingText(waiting)]);
   if (fitted !== null) {
     facts.push(
@@ -31,7 +39,27 @@ export function modelPanel(detail: SeriesDetail): Node[] {
     ["moving average by lag", fitted?.moving_average ?? []],
   ];
   const lists = weights.filter(([, values]) => values.length > 0).map(([name, values]) => weightList(name, values));
-  return [list, ...lists];
+  const table = speakers.length === 0 ? [] : [speakerTable(speakers, Math.round(detail.step_seconds * 1_000))];
+  return [list, ...lists, ...table];
+}
+
+/** Who makes the forecast: a model's weight at some leads, the samples that it was fitted to, and what was found. */
+function speakerTable(speakers: Speaker[], stepMs: number): HTMLElement {
+  const leads = SPEAKER_LEADS.map((steps) => `in ${lengthText(steps * stepMs)}`);
+  const head = ["model", ...leads, "samples"].map((text) => make("th", { scope: "col" }, text));
+  const rows = speakers.flatMap(({ model, n_samples, parameters, leads }) => {
+    const weights = SPEAKER_LEADS.map((steps) => leads.find(({ lead_steps }) => lead_steps === steps)?.weight_ratio);
+    const cells = weights.map((weight) => make("td", {}, weight ? `${Math.round(weight * 100)} %` : NOTHING));
+    const found = parameters.map(({ name, value }) => `${name}\u00a0${plain(value)}`).join(", ");
+    return [
+      make("tr", {}, make("th", { scope: "row" }, model), ...cells, make("td", {}, countText(n_samples))),
+      ...(found === "" ? [] : [make("tr", { class: "found" }, make("td", { colspan: "5" }, found))]),
+    ];
+  });
+  const spans = make("tr", { class: "spans" }, make("th"), heading("weight in the forecast", 3), make("th"));
+  const thead = make("thead", {}, spans, make("tr", {}, ...head));
+  const table = make("table", { class: "speakers" }, thead, make("tbody", {}, ...rows));
+  return make("div", { class: "scroll" }, table);
 }
 
 /** `1 gap`, `1 853 samples`. */
@@ -57,8 +85,8 @@ export function accuracyTable(accuracy: Accuracy): HTMLElement {
   const spans = [
     make("th", { colspan: "2" }),
     heading("mean absolute error", 3),
-    heading("of the model", 2),
-    heading("held by intervals", 3),
+    make("th", { colspan: "2", scope: "colgroup", class: "minor" }, "of the model"),
+    heading("inside the interval", 3),
   ];
   return make(
     "table",
@@ -67,13 +95,23 @@ export function accuracyTable(accuracy: Accuracy): HTMLElement {
       "thead",
       {},
       make("tr", { class: "spans" }, ...spans),
-      make("tr", {}, ...columns.map((text) => make("th", { scope: "col" }, text))),
+      make("tr", {}, ...columns.map((text) => make("th", { scope: "col", class: isMinor(text) }, text))),
     ),
     make("tbody", {}, ...accuracy.leads.map((lead) => accuracyRow(lead, accuracy.unit))),
   );
 }
 
+/** What a phone has no room for. */
+function isMinor(column: string): string | null {
+  return ["RMSE", "bias"].includes(column) ? "minor" : null;
+}
+
 function accuracyRow(lead: LeadAccuracy, unit: string): HTMLElement {
+  const time = make("th", { scope: "row" }, lengthText(Math.round(lead.lead_seconds * 1_000)));
+  if (lead.n < LEAST_N) {
+    const sofar = lead.n === 0 ? "none has come due" : `${counted(lead.n, "forecast")} so far`;
+    return make("tr", {}, time, make("td", { class: "few", colspan: "9" }, sofar));
+  }
   const errors = [lead.model, lead.last, lead.mean].map((score) => score?.mean_absolute ?? null);
   const best = Math.min(...errors.filter((error) => error !== null));
   const cells = errors.map((error) =>
@@ -81,21 +119,23 @@ function accuracyRow(lead: LeadAccuracy, unit: string): HTMLElement {
   );
   const { model } = lead;
   const square = model?.mean_squared ?? null;
-  const covered = ["0.5", "0.8", "0.95"].map((share) => make("td", {}, quantityText(coverage(model, share), "ratio")));
+  const covered = ["0.5", "0.8", "0.95"].map((share) => make("td", {}, coverageText(model, share)));
   return make(
     "tr",
     {},
-    make("th", { scope: "row" }, lengthText(Math.round(lead.lead_seconds * 1_000))),
-    make("td", {}, lead.n === 0 ? NOTHING : countText(lead.n)),
+    time,
+    make("td", {}, countText(lead.n)),
     ...cells,
-    make("td", {}, quantityText(square === null ? null : Math.sqrt(square), unit)),
-    make("td", {}, quantityText(model?.mean ?? null, unit)),
+    make("td", { class: "minor" }, quantityText(square === null ? null : Math.sqrt(square), unit)),
+    make("td", { class: "minor" }, quantityText(model?.mean ?? null, unit)),
     ...covered,
   );
 }
 
-function coverage(score: Score | null, share: string): number | null {
-  return score?.coverage[share] ?? null;
+/** How often the interval of `share` held. A few hundred forecasts tell no tenth of a percent. */
+function coverageText(score: Score | null, share: string): string {
+  const covered = score?.coverage[share];
+  return covered === undefined ? NOTHING : `${Math.round(covered * 100)} %`;
 }
 
 function heading(text: string, nColumns: number): HTMLElement {

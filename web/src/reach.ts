@@ -13,19 +13,26 @@ const MOST_POINTS = 3_600;
 /** More steps ahead than this would take the node long and are not seen on any screen. */
 const MOST_STEPS_AHEAD = 20_000;
 
-/** The confidences to choose from. */
-export const CONFIDENCES = [0.5, 0.8, 0.95, 0.99];
-
-/** The horizons to choose from: at least one step, and in steps where the usual ones are too short. */
-export function horizonsMs(stepMs: number): number[] {
-  const usual = HORIZONS_MS.filter((horizon) => horizon >= stepMs && horizon / stepMs <= MOST_STEPS_AHEAD);
-  return usual.length >= 2 ? usual : HORIZON_STEPS.map((steps) => steps * stepMs);
+/**
+ * The horizons to choose from, with `wanted` if the step allows it: at least one step, and in steps where the usual
+ * ones are too short.
+ */
+export function horizonsMs(stepMs: number, wanted?: number): number[] {
+  const isPossible = (horizon: number) => horizon >= stepMs && horizon / stepMs <= MOST_STEPS_AHEAD;
+  const usual = HORIZONS_MS.filter(isPossible);
+  return withWanted(usual.length >= 2 ? usual : HORIZON_STEPS.map((steps) => steps * stepMs), wanted, isPossible);
 }
 
-/** The lengths of history to choose from: at least ten steps, and in steps where the usual ones are too short. */
-export function spansMs(stepMs: number): number[] {
-  const usual = SPANS_MS.filter((span) => span >= 10 * stepMs);
-  return usual.length > 0 ? usual : [100 * stepMs];
+/** The lengths of history to choose from, likewise: at least ten steps. */
+export function spansMs(stepMs: number, wanted?: number): number[] {
+  const isPossible = (span: number) => span >= 10 * stepMs;
+  const usual = SPANS_MS.filter(isPossible);
+  return withWanted(usual.length > 0 ? usual : [100 * stepMs], wanted, isPossible);
+}
+
+function withWanted(usual: number[], wanted: number | undefined, isPossible: (ms: number) => boolean): number[] {
+  if (wanted === undefined || usual.includes(wanted) || !isPossible(wanted)) return usual;
+  return [...usual, wanted].sort((left, right) => left - right);
 }
 
 /**

@@ -1,18 +1,132 @@
-// Which signal is open, as the URL's hash has it: a link to one works, and Back closes it.
+// The URL's hash: which signal is open, and how. A link, a reload and Back show the same. Pure.
 
-const PREFIX = "#/signal/";
+import { lengthText } from "./format.ts";
 
-/** The hash that opens a signal. */
-export function hashOf(id: string): string {
-  return PREFIX + encodeURIComponent(id);
+/** What a person chose; what is not in a hash stays as it is. */
+export interface View {
+  /** The open signal; `null` in the overview. */
+  id: string | null;
+  filter: string;
+  horizonMs: number;
+  spanMs: number;
+  /** The lead of the past forecasts that are shown; `null` for none, `auto` for the longest that the horizon covers. */
+  leadMs: number | null | "auto";
+  /** A range of moments in place of the last `spanMs`. */
+  zoom: Zoom | null;
+  /** A second signal, drawn on the same axis. */
+  other: string | null;
 }
 
-/** The id in a hash; `null` when it opens nothing. */
-export function idIn(hash: string): string | null {
-  if (!hash.startsWith(PREFIX)) return null;
-  try {
-    return decodeURIComponent(hash.slice(PREFIX.length));
-  } catch {
-    return null;
+/** The moments at either end of a drawing. */
+export interface Zoom {
+  fromMs: number;
+  toMs: number;
+}
+
+export const DEFAULT_VIEW: Readonly<View> = {
+  id: null,
+  filter: "",
+  horizonMs: 60_000,
+  spanMs: 600_000,
+  leadMs: "auto",
+  zoom: null,
+  other: null,
+};
+
+const KNOWN = ["filter", "horizon", "history", "past", "from", "to", "with"];
+const PREFIX = "#/signal/";
+const UNITS_MS: Record<string, number> = { ms: 1, s: 1_000, min: 60_000, h: 3_600_000, d: 86_400_000 };
+/** Longer than any store reaches back. */
+const LONGEST_MS = 3_660 * 86_400_000;
+
+/** The hash that opens a signal, with whatever of `view` is not the default. */
+export function hashOf(id: string | null, view: Readonly<View> = DEFAULT_VIEW): string {
+  const said: [string, string | null][] = [["filter", view.filter || null]];
+  if (id !== null) {
+    const { horizonMs, spanMs, leadMs, zoom, other } = view;
+    said.push(
+      ["horizon", horizonMs === DEFAULT_VIEW.horizonMs ? null : lengthWord(horizonMs)],
+      ["history", spanMs === DEFAULT_VIEW.spanMs ? null : lengthWord(spanMs)],
+      ["past", leadMs === "auto" ? null : leadMs === null ? "none" : lengthWord(leadMs)],
+      ["from", zoom === null ? null : momentWord(zoom.fromMs)],
+      ["to", zoom === null ? null : momentWord(zoom.toMs)],
+      ["with", other],
+    );
   }
+  const query = new URLSearchParams(said.filter((pair): pair is [string, string] => pair[1] !== null)).toString();
+  const path = id === null ? "#/" : PREFIX + encodeURIComponent(id);
+  // The overview as it opens needs no hash.
+  return query === "" ? (id === null ? "" : path) : `${path}?${query}`;
+}
+
+/** What a hash says, laid over `before`, and a sentence for each part of it that makes no sense. */
+export function viewIn(hash: string, before: Readonly<View>): { view: View; ignored: string[] } {
+  const [path = "", ...search] = hash.split("?");
+  const query = new URLSearchParams(search.join("?"));
+  const ignored: string[] = [];
+  const refuse = (name: string, text: string | null, right: string) =>
+    ignored.push(`${name} “${text ?? ""}” in the address is ignored: ${right}`);
+
+  const id = idIn(path, refuse);
+  // A range and a second signal belong to the signal that they were chosen for.
+  const kept = id === before.id ? before : { ...before, zoom: null, other: null };
+  const view: View = { ...kept, id };
+  const length = (name: string, instead: number): number => {
+    const text = query.get(name);
+    const ms = text === null ? instead : lengthIn(text);
+    if (ms === null) refuse(name, text, `write a length of time, as in 30s or 5min; ${lengthText(instead)} is shown`);
+    return ms ?? instead;
+  };
+  view.filter = query.get("filter") ?? view.filter;
+  view.other = query.get("with") ?? view.other;
+  view.horizonMs = length("horizon", view.horizonMs);
+  view.spanMs = length("history", view.spanMs);
+  const past = query.get("past");
+  if (past !== null) {
+    const leadMs = lengthIn(past);
+    if (leadMs === null && past !== "none") refuse("past", past, "write a length of time, as in 1min, or none");
+    else view.leadMs = leadMs;
+  }
+  const [from, to] = [query.get("from"), query.get("to")];
+  if (from !== null || to !== null) {
+    const zoom = zoomIn(from ?? "", to ?? "");
+    if (zoom !== null) view.zoom = zoom;
+    else refuse("from and to", `${from ?? ""} ${to ?? ""}`.trim(), "write two moments, the earlier one first");
+  }
+  for (const [name, text] of query) {
+    if (!KNOWN.includes(name)) refuse(name, text, `known are ${KNOWN.join(", ")}`);
+  }
+  return { view, ignored };
+}
+
+/** The range between two moments as people and hashes write them; `null` if they are none or in the wrong order. */
+export function zoomIn(from: string, to: string): Zoom | null {
+  const [fromMs, toMs] = [Date.parse(from), Date.parse(to)];
+  return toMs > fromMs && toMs - fromMs <= LONGEST_MS ? { fromMs, toMs } : null;
+}
+
+/** A length of time as people write it, `30s` or `1.5 h`, in milliseconds; `null` if it is none. */
+export function lengthIn(text: string): number | null {
+  const parts = /^(\d+(?:\.\d+)?)\s*(ms|s|min|h|d)$/.exec(text.trim());
+  const ms = Math.round(Number(parts?.[1]) * (UNITS_MS[parts?.[2] ?? ""] ?? NaN));
+  return ms > 0 && ms <= LONGEST_MS ? ms : null;
+}
+
+function idIn(path: string, refuse: (name: string, text: string, right: string) => void): string | null {
+  if (["", "#", "#/"].includes(path)) return null;
+  try {
+    if (path.startsWith(PREFIX)) return decodeURIComponent(path.slice(PREFIX.length));
+  } catch {
+    // Said below.
+  }
+  refuse("the path", path.slice(1), "all signals are shown");
+  return null;
+}
+
+function lengthWord(ms: number): string {
+  return lengthText(ms).replace(/\s/g, "");
+}
+
+function momentWord(ms: number): string {
+  return new Date(ms).toISOString().replace(".000Z", "Z");
 }

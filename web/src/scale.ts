@@ -49,6 +49,16 @@ export function extentOf(signal: Scaled, values: Iterable<number | null | undefi
   };
 }
 
+/** `extent` widened to round numbers, so that it can be said in few digits and seldom moves. */
+export function rounded({ low, high }: Extent, unit: string): Extent {
+  const distance = tickDistances(unit).find((size) => size >= (high - low) / 5) ?? 1;
+  // Sums of tenths are a little off; a ten-billionth of a distance is not meant.
+  return {
+    low: Math.floor(low / distance + 1e-10) * distance,
+    high: Math.ceil(high / distance - 1e-10) * distance,
+  };
+}
+
 /** The least and the greatest value; `null` when there is none. */
 export function minMax(values: Iterable<number | null | undefined>): Extent | null {
   let low = Infinity;
@@ -73,10 +83,24 @@ export function tickDistances(unit: string): number[] {
 }
 
 /** The distances between ticks of time that read well, in milliseconds, ascending. */
-export const TIME_DISTANCES_MS: number[] = [
+const TIME_DISTANCES_MS: number[] = [
   ...[1, 2, 5, 10, 20, 50, 100, 200, 500].map((ms) => ms),
   ...[1, 2, 5, 10, 15, 30].map((seconds) => seconds * 1_000),
   ...[1, 2, 5, 10, 15, 30].map((minutes) => minutes * 60_000),
   ...[1, 2, 3, 6, 12].map((hours) => hours * 3_600_000),
   ...[1, 2, 7, 14, 28].map((days) => days * 86_400_000),
 ];
+
+/** The distance between at most `n` ticks over `spanMs`. */
+export function timeDistance(spanMs: number, n: number): number {
+  return TIME_DISTANCES_MS.find((distance) => spanMs / distance <= n) ?? 28 * 86_400_000;
+}
+
+/** The multiples of `distance`, counted from `baseMs`, between two moments. */
+export function ticksBetween(fromMs: number, toMs: number, distance: number, baseMs: number): number[] {
+  const first = baseMs + Math.ceil((fromMs - baseMs) / distance) * distance;
+  return Array.from(
+    { length: Math.max(0, Math.floor((toMs - first) / distance) + 1) },
+    (_, idx) => first + idx * distance,
+  );
+}

@@ -1,23 +1,25 @@
 // The drawing in a small multiple: history, the mark where it ends, and the forecast with its band.
 
-import { TILE_STEPS_AHEAD, type Signal, type TileForecast } from "./board.ts";
-import { extentOf, fixedExtent, minMax, type Extent } from "./scale.ts";
+import type { Band, Signal, TileForecast } from "./board.ts";
+import { extentOf, fixedExtent, minMax, rounded, type Extent } from "./scale.ts";
 import type { Palette } from "./theme.ts";
 
-/** The scale of a small multiple: that of the history, stretched by the band to at most three times its height. */
+/** The scale of a small multiple, in round numbers: the history's, stretched by the band to at most three times that. */
 export function sparkExtent(signal: Signal): Extent {
-  if (fixedExtent(signal.info) !== null) return extentOf(signal.info, []);
-  const past = minMax(signal.history.values);
-  const { forecast } = signal;
-  if (forecast === null) return extentOf(signal.info, signal.history.values);
+  const { forecast, info, nSteps } = signal;
+  const fixed = fixedExtent(info);
+  if (fixed !== null) return fixed;
+  const values = signal.history.values.slice(-nSteps);
+  const past = minMax(values);
+  if (forecast === null) return rounded(extentOf(info, values), info.unit);
   // The band of a forecast that knows little would press a calm history flat.
   const span = past === null ? Infinity : past.high - past.low;
   const [least, most] = past === null ? [-Infinity, Infinity] : [past.low - span, past.high + span];
   const band = [...forecast.lower, ...forecast.upper].map((bound) => Math.min(Math.max(bound, least), most));
-  return extentOf(signal.info, [past?.low, past?.high, ...forecast.mean, ...band]);
+  return rounded(extentOf(info, [past?.low, past?.high, ...forecast.mean, ...band]), info.unit);
 }
 
-/** Draws `signal` on a canvas of `width` x `height` CSS pixels, whose context is scaled to them. */
+/** Draws `signal` on a canvas of `width` x `height` CSS pixels, to which its context is scaled. */
 export function drawSpark(
   context: CanvasRenderingContext2D,
   width: number,
@@ -29,12 +31,10 @@ export function drawSpark(
   context.clearRect(0, 0, width, height);
   const endMs = signal.history.endMs;
   if (endMs === null) return;
-  const historyMs = signal.history.capacity * signal.stepMs;
-  const spanMs = historyMs + TILE_STEPS_AHEAD * signal.stepMs;
-  const x = (timeMs: number) => ((timeMs - endMs + historyMs) / spanMs) * width;
+  const nowX = Math.round((width * 2) / 3) + 0.5;
+  const x = (timeMs: number) => nowX + ((timeMs - endMs) / (signal.nSteps * signal.stepMs)) * nowX;
   // Half a line's width stays free at either end.
   const y = (value: number) => height - 1 - ((value - extent.low) / (extent.high - extent.low)) * (height - 2);
-  const nowX = Math.round(x(endMs)) + 0.5;
 
   context.lineWidth = 1;
   context.strokeStyle = colours.rule;
@@ -79,12 +79,17 @@ function drawForecast(
   const start: [number, number][] = origin === null ? [] : [[x(forecast.originMs), y(origin)]];
   const path = (values: number[]): [number, number][] => values.map((value, idx) => [at(idx), y(value)]);
 
+  const fill = (band: Band | null) => {
+    if (band === null) return;
+    context.beginPath();
+    const outline = [...start, ...path(band.upper), ...path(band.lower).reverse()];
+    outline.forEach(([left, top]) => context.lineTo(left, top));
+    context.closePath();
+    context.fill();
+  };
   context.fillStyle = colours.band;
-  context.beginPath();
-  const outline = [...start, ...path(forecast.upper), ...path(forecast.lower).reverse()];
-  outline.forEach(([left, top]) => context.lineTo(left, top));
-  context.closePath();
-  context.fill();
+  fill(forecast);
+  fill(forecast.inner);
 
   context.strokeStyle = colours.accent;
   context.lineWidth = 1.25;

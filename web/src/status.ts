@@ -51,20 +51,18 @@ export class StatusBar {
 
 /** What a person should look at, and which sensors the host lacks. */
 export class HealthNotes {
-  readonly element = make("div", { class: "health" });
-  readonly #problems = make("ul", { class: "problems", "aria-label": "problems", role: "status" });
-  readonly #absent = make("details", { class: "absent" });
+  readonly problems = make("ul", { class: "problems", "aria-label": "problems", role: "status" });
+  readonly absent = make("details", { class: "absent" });
 
   constructor() {
-    this.element.append(this.#problems, this.#absent);
-    this.#absent.hidden = true;
+    this.absent.hidden = true;
   }
 
   show(health: Health): void {
-    this.#problems.replaceChildren(...health.problems.map((problem) => make("li", {}, problem)));
+    this.problems.replaceChildren(...health.problems.map((problem) => make("li", {}, problem)));
     const rows = health.absent.flatMap(({ signal, reason }) => [make("dt", {}, signal), make("dd", {}, reason)]);
     const count = health.absent.length === 1 ? "1 sensor absent" : `${health.absent.length} sensors absent`;
-    this.#absent.hidden = health.absent.length === 0;
-    this.#absent.replaceChildren(make("summary", {}, count), make("dl", {}, ...rows));
+    this.absent.hidden = health.absent.length === 0;
+    this.absent.replaceChildren(make("summary", {}, count), make("dl", {}, ...rows));
   }
 }

@@ -12,7 +12,12 @@ export interface Palette {
   quiet: string;
   rule: string;
   accent: string;
+  /** Of a forecast; laid over one another, narrower bands are darker. */
   band: string;
+  faintBand: string;
+  /** Of a second signal. */
+  other: string;
+  otherBand: string;
 }
 
 /** A button that goes through the system's scheme, light and dark; `onChange` runs whenever the colours differ. */
@@ -46,5 +51,8 @@ export function palette(): Palette {
     rule: colour("--rule"),
     accent: colour("--accent"),
     band: colour("--band"),
+    faintBand: colour("--faint-band"),
+    other: colour("--other"),
+    otherBand: colour("--other-band"),
   };
 }

@@ -2,8 +2,7 @@
 
 import type { Signal } from "./board.ts";
 import { make, setAttribute, setText } from "./dom.ts";
-import { axisRangeText, lengthText, momentText, quantity, quantityText, rangeText } from "./format.ts";
-import { nameInGroup } from "./group.ts";
+import { axisRangeText, lengthText, momentText, quantity, quantityText, rangeText, withoutUnit } from "./format.ts";
 import { hashOf } from "./route.ts";
 import { drawSpark, sparkExtent } from "./spark.ts";
 import type { Palette } from "./theme.ts";
@@ -19,6 +18,8 @@ export interface Frame {
 export class Tile {
   readonly signal: Signal;
   readonly element: HTMLAnchorElement;
+  /** Why the signal is worth a look; said in place of the axis. */
+  why: string | null = null;
   readonly canvas = make("canvas", { "aria-hidden": "true" });
   readonly #figure = make("b");
   readonly #unit = make("small");
@@ -29,10 +30,10 @@ export class Tile {
   #width = 0;
   #height = 0;
 
-  constructor(signal: Signal) {
+  constructor(signal: Signal, shownName: string) {
     this.signal = signal;
     const { info } = signal;
-    const name = make("span", { class: "name" }, nameInGroup(info));
+    const name = make("span", { class: "name" }, shownName);
     const value = make("span", { class: "value" }, this.#figure, " ", this.#unit);
     this.element = make(
       "a",
@@ -63,8 +64,11 @@ export class Tile {
     const since = stale === null ? null : `no sample since ${momentText(stale, frame.nodeNowMs)}`;
     setText(this.#figure, shown.figure);
     setText(this.#unit, shown.unit);
-    setText(this.#scale, since ?? axisRangeText(extent.low, extent.high, unit));
-    setText(this.#ahead, since === null ? this.#aheadText("+") : "");
+    setText(
+      this.#scale,
+      since ?? this.why ?? `axis ${withoutUnit(axisRangeText(extent.low, extent.high, unit), shown.unit)}`,
+    );
+    setText(this.#ahead, since === null ? withoutUnit(this.#aheadText("in "), shown.unit) : "");
     this.element.classList.toggle("stale", stale !== null);
     this.#describe(since);
     if (this.#context !== null && this.#width > 0) {
@@ -72,29 +76,32 @@ export class Tile {
     }
   }
 
-  /** How the forecast ends, after `prefix` and its lead time; empty without one. */
+  /** How the forecast shown ends, after `prefix` and its lead time; empty without one. */
   #aheadText(prefix: string): string {
-    const { forecast, info, stepMs } = this.signal;
-    const [lead, lower, upper] = [forecast?.leads.at(-1), forecast?.lower.at(-1), forecast?.upper.at(-1)];
+    const { forecast, info, lastLead, stepMs } = this.signal;
+    const idx = lastLead ?? -1;
+    const [lead, lower, upper] = [forecast?.leads[idx], forecast?.lower[idx], forecast?.upper[idx]];
     if (lead === undefined || lower === undefined || upper === undefined) return "";
     return `${prefix}${lengthText(lead * stepMs)} ${rangeText(lower, upper, info.unit)}`;
   }
 
   #describe(since: string | null): void {
-    const { forecast, info, history, value } = this.signal;
-    const [mean, lower, upper] = [forecast?.mean.at(-1), forecast?.lower.at(-1), forecast?.upper.at(-1)];
+    const { forecast, info, history, lastLead, value } = this.signal;
+    const idx = lastLead ?? -1;
     const data: Record<string, number | string | null | undefined> = {
       value,
       origin: forecast === null ? null : new Date(forecast.originMs).toISOString(),
-      mean,
-      lower,
-      upper,
+      mean: forecast?.mean[idx],
+      lower: forecast?.lower[idx],
+      upper: forecast?.upper[idx],
+      "inner-lower": forecast?.inner?.lower[idx],
+      "inner-upper": forecast?.inner?.upper[idx],
       samples: history.values.filter((sample) => sample !== null).length,
     };
     for (const [name, entry] of Object.entries(data)) {
       setAttribute(this.element, `data-${name}`, entry === null || entry === undefined ? null : String(entry));
     }
-    const words = [quantityText(value, info.unit), since ?? "", this.#aheadText("forecast in ")];
+    const words = [quantityText(value, info.unit), since ?? this.why ?? "", this.#aheadText("forecast in ")];
     setAttribute(this.element, "aria-label", `${info.id}: ${words.filter((word) => word !== "").join("; ")}`);
   }
 }

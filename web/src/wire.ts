@@ -48,6 +48,20 @@ export interface Fitted {
   /** Absent for LAST while the configured model waits. */
   fitted_at?: string | null;
   n_refits: number;
+  /** Only of models that weigh several, the heaviest first. */
+  speakers?: Speaker[];
+}
+
+/** One of the models that a model such as AUTO weighs. */
+export interface Speaker {
+  model: string;
+  /** Its share in the forecast of the next sample. */
+  weight_ratio: number;
+  n_samples: number;
+  n_fits: number;
+  parameters: { name: string; value: number }[];
+  /** Its share at the leads where it has one. */
+  leads: { lead_steps: number; weight_ratio: number }[];
 }
 
 export interface Waiting {
@@ -126,6 +140,8 @@ export interface Tick {
   step_seconds: number;
   values: Record<string, number | null>;
   forecasts: Record<string, { leads: number[]; mean: number[]; lower: number[]; upper: number[] }>;
+  /** Second bands; only where asked for. */
+  inner?: Record<string, { lower: number[]; upper: number[] }>;
 }
 
 export interface Health {

@@ -43,6 +43,7 @@ test("a report opened from its file shows its tables, draws its diagrams, and pr
     expect(headings).toEqual([
       "Who wins, by how much, and whether that matters",
       "Errors by lead",
+      "Errors over LAST",
       "Mean ranks",
       "Cost against accuracy",
       "Calibration",
@@ -51,8 +52,8 @@ test("a report opened from its file shows its tables, draws its diagrams, and pr
       "How this was found",
     ]);
     const rows = await page.locator("tbody").evaluateAll((bodies) => bodies.map((body) => body.children.length));
-    // Recommended and winners by lead, errors by model, ranks at three leads, costs, calibration, by trace, and the traces.
-    expect(rows).toEqual([3, 3, 4, 4, 4, 4, 4, 4, 7, 7]);
+    // Recommended and winners by lead, errors over MEAN and LAST by model, ranks at three leads, costs, calibration, by trace, and the traces.
+    expect(rows).toEqual([3, 3, 4, 4, 4, 4, 4, 4, 4, 7, 7]);
 
     // Errors, a critical-difference diagram for each lead, costs and calibration.
     const pictures = page.locator("figure[role=img][aria-label]");

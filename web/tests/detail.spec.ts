@@ -54,15 +54,13 @@ test("the horizon decides how many steps are forecast", async ({ page, node }) =
   }
 });
 
-test("more confidence is a wider band", async ({ page, node }) => {
+test("the band of more confidence holds those of less", async ({ page, node }) => {
   await openPushed(page, node, "trial.confidence");
-  const width = async () => (await figure(chart(page), "upper")) - (await figure(chart(page), "lower"));
-  let before = 0;
-  for (const option of ["50 %", "80 %", "95 %", "99 %"]) {
-    await radio(page, "confidence", option).check();
-    await expect.poll(width).toBeGreaterThan(before);
-    before = await width();
-  }
+  const ends = await Promise.all(
+    ["lower-95", "lower-80", "lower-50", "upper-50", "upper-80", "upper-95"].map((end) => figure(chart(page), end)),
+  );
+  expect(ends).toEqual([...ends].sort((left, right) => left - right));
+  expect(new Set(ends).size).toBe(6);
 });
 
 test("the large view goes on with the ticks", async ({ page, node }) => {
@@ -79,15 +77,84 @@ test("model and accuracy are those that the node tells", async ({ page, node }) 
   const { leads } = await node.get<{ leads: { n: number }[] }>("series/trial.model/accuracy");
   const rows = page.locator(".accuracy tbody tr");
   await expect(rows).toHaveCount(leads.length);
-  const counts = leads.map(({ n }) => (n === 0 ? "–" : String(n)));
+  const counts = leads.map(({ n }) => (n === 0 ? "none has come due" : String(n)));
   await expect(rows.locator("td:nth-of-type(1)")).toHaveText(counts);
 });
 
-test("what the node said before is laid over the samples", async ({ page, node }) => {
+test("what the node said before is laid over the samples, unless a person wants none", async ({ page, node }) => {
   await openPushed(page, node, "trial.said");
-  expect(await figure(chart(page), "said-before")).toBe(0);
-  await radio(page, "said before", "1 s").check();
   await expect.poll(() => figure(chart(page), "said-before")).toBeGreaterThan(0);
+  await expect(radio(page, "past forecasts, made before", "10 s")).toBeChecked();
+  await radio(page, "past forecasts, made before", "none").check();
+  await expect.poll(() => figure(chart(page), "said-before")).toBe(0);
+});
+
+test("accuracy from a few forecasts is a count and no figure", async ({ page, node }) => {
+  await node.push("trial.few", wave(4));
+  await page.goto(node.url + hashOf("trial.few"));
+  await expect(page.locator(".accuracy tbody tr").first()).toHaveText(/^1 s\d forecasts? so far$/);
+  await expect(page.locator(".best")).toHaveCount(0);
+});
+
+test("horizon, history, range and second signal survive a reload", async ({ page, node }) => {
+  await node.push("trial.beside", wave(60));
+  await openPushed(page, node, "trial.kept");
+  await radio(page, "horizon", "30 s").check();
+  await page.getByLabel("second signal").selectOption("trial.beside");
+  await expect.poll(() => figure(chart(page), "other-samples")).toBe(60);
+  const box = (await chart(page).locator(".u-over").boundingBox()) ?? { x: 0, y: 0, width: 0, height: 0 };
+  await page.mouse.move(box.x + box.width * 0.4, box.y + 50);
+  await page.mouse.down();
+  await page.mouse.move(box.x + box.width * 0.6, box.y + 60);
+  await page.mouse.up();
+  await expect(radio(page, "history", "from – to")).toBeChecked();
+  const from = await figure(chart(page), "from");
+  expect(from).toBeGreaterThan(Date.now() - 600_000);
+  await page.reload();
+  await expect.poll(() => figure(chart(page), "forecast-points")).toBe(30);
+  expect(await figure(chart(page), "from")).toBe(from);
+  await expect(page.getByLabel("second signal")).toHaveValue("trial.beside");
+  await page.getByLabel("from", { exact: true }).fill("2026-01-01T00:00:00");
+  await page.getByLabel("from", { exact: true }).press("Enter");
+  await expect.poll(() => figure(chart(page), "from")).toBe(Date.parse("2026-01-01T00:00:00Z"));
+  await radio(page, "history", "10 min").check();
+  await expect.poll(() => figure(chart(page), "from")).toBeNaN();
+  expect(page.url()).not.toContain("from=");
+});
+
+test("nonsense in an address is said, and everything else is shown", async ({ page, node }) => {
+  await node.push("trial.nonsense", wave(60));
+  const nonsense = "?horizon=10parsecs&history=1h&from=soon&with=%3Cb%3E&x=1";
+  await page.goto(node.url + hashOf("trial.nonsense") + nonsense);
+  await expect.poll(() => figure(chart(page), "forecast-points")).toBe(60);
+  await expect(radio(page, "history", "1 h")).toBeChecked();
+  await expect(page.getByRole("status", { name: "ignored" }).getByRole("listitem")).toHaveText([
+    /^horizon “10parsecs” .* is ignored/,
+    /^from and to “soon” .* is ignored/,
+    /^x “1” .* is ignored/,
+  ]);
+  await expect(page.locator(".note")).toHaveText(/no signal “<b>” in ms/);
+  await page.goto(`${node.url}#/no/such/page`);
+  await expect(tile(page, "load.1m")).toBeVisible();
+  await expect(page.getByRole("status", { name: "ignored" })).toHaveText(/“\/no\/such\/page”/);
+});
+
+test("every figure of the accuracy is in sight at 1,200 pixels", async ({ page, node }) => {
+  await page.setViewportSize({ width: 1200, height: 900 });
+  // Bytes per second take the most room.
+  await node.push(
+    "trial.wide",
+    wave(60).map((value) => value * 3e6),
+    "bytes/s",
+  );
+  await page.goto(node.url + hashOf("trial.wide"));
+  const last = page.locator(".accuracy tbody tr").first().locator("td").last();
+  await expect(last).toHaveText(/^\d+ %$/);
+  const { right, edge } = await last.evaluate((cell) => ({
+    right: cell.getBoundingClientRect().right,
+    edge: cell.closest(".scroll")?.getBoundingClientRect().right ?? 0,
+  }));
+  expect(right).toBeLessThanOrEqual(edge);
 });
 
 test("a day of history is asked for in means over minutes, and drawn", async ({ page, node }) => {

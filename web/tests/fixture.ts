@@ -45,9 +45,9 @@ export const test = base.extend<PerTest, PerWorker>({
 
 export { expect };
 
-/** The small multiple of a signal. */
+/** The small multiple of a signal, in its group. */
 export function tile(page: Page, id: string): Locator {
-  return page.locator(`.tile[data-signal=${JSON.stringify(id)}]`);
+  return page.locator(`.body .tile[data-signal=${JSON.stringify(id)}]`);
 }
 
 /** The large drawing. */

@@ -6,6 +6,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 
+import type { SeriesInfo } from "../src/wire.ts";
+
 /** What is tested. */
 export const BINARY = process.env["FORETOP_BIN"] ?? join(import.meta.dirname, "../../target/release/foretop");
 const ADDRESS = /http:\/\/(127\.0\.0\.1:\d+)\//;
@@ -83,6 +85,17 @@ export class Node {
     const response = await fetch(`${this.url}api/v1/${path}`);
     if (!response.ok) throw new Error(`GET ${path}: ${response.status} ${await response.text()}`);
     return (await response.json()) as T;
+  }
+
+  /** Waits until a signal has this many samples: looks at every tick. */
+  async reach(id: string, nSamples: number): Promise<void> {
+    const response = await fetch(`${this.url}api/v1/events?series=${encodeURIComponent(id)}&leads=1`);
+    const decoder = new TextDecoder();
+    for await (const bytes of response.body ?? []) {
+      if (!decoder.decode(bytes).includes("event: tick")) continue;
+      const { n_samples } = await this.get<SeriesInfo>(`series/${encodeURIComponent(id)}`);
+      if (n_samples >= nSamples) return;
+    }
   }
 
   /** Makes a signal of one sample per second that ends now, and feeds it with these values. */

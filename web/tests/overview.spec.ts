@@ -2,6 +2,7 @@
 
 import type { SeriesList } from "../src/wire.ts";
 import { expect, expectLink, figure, test, tile, wave } from "./fixture.ts";
+import { Node } from "./node.ts";
 
 test("the page opens, names the host, and values arrive", async ({ page, node }) => {
   await page.goto(node.url);
@@ -11,6 +12,71 @@ test("the page opens, names the host, and values arrive", async ({ page, node })
   const load = tile(page, "load.1m");
   await expect(load.locator(".value")).toHaveText(/^\d+\.\d\d tasks$/);
   await expect.poll(() => figure(load, "samples")).toBeGreaterThan(1);
+});
+
+test("a minute after its start a node's tiles are full of samples from before the page was opened", async ({
+  page,
+}) => {
+  // At a tenth of a second a minute's worth of samples is there in six seconds.
+  const node = await Node.start("--every", "100ms");
+  try {
+    await node.reach("load.1m", 60);
+    const { node: info } = await node.get<SeriesList>("series");
+    // No tick comes, so that what is drawn is history.
+    const body = `event: hello\ndata: ${JSON.stringify({ node: info })}\n\n`;
+    await page.route("**/api/v1/events?*", (route) => route.fulfill({ contentType: "text/event-stream", body }));
+    await page.goto(node.url);
+    await expect.poll(() => figure(tile(page, "load.1m"), "samples")).toBeGreaterThanOrEqual(60);
+  } finally {
+    await node.dispose();
+  }
+});
+
+test("what was zero all along is folded away with its number, until it moves", async ({ page, node }) => {
+  await node.push("trial.zero", [0, 0, 0, 0]);
+  await node.push("trial.moves", [0, 0, 0, 0]);
+  await page.goto(node.url);
+  const fold = page.getByRole("region", { name: "pushed" }).locator("summary");
+  await expect(fold).toHaveText(/^\d+ at zero$/);
+  await expect(tile(page, "trial.moves")).toBeHidden();
+  await node.feed("trial.moves", 3);
+  await expect(tile(page, "trial.moves")).toBeVisible();
+  await expect(tile(page, "trial.zero")).toBeHidden();
+  await fold.click();
+  await expect(tile(page, "trial.zero")).toBeVisible();
+});
+
+test("a signal that surprised its forecast is shown first, with the reason", async ({ page, node }) => {
+  await node.push("trial.jump", wave(60));
+  await page.goto(node.url);
+  await expect.poll(() => page.locator(".worth").textContent()).not.toContain("waiting");
+  for (let n = 0; n < 12; n += 1) await node.feed("trial.jump", 50);
+  await node.feed("trial.jump", 5_000);
+  const shown = page.locator('.worth .tile[data-signal="trial.jump"]');
+  await expect(shown.locator(".scale")).toHaveText(/unexpected|likely to fall/);
+});
+
+test("a group is folded away by its name, and the filter finds what is in it", async ({ page, node }) => {
+  await page.goto(node.url);
+  const name = page.getByRole("button", { name: /^load \d+$/ });
+  await expect(tile(page, "load.1m")).toBeVisible();
+  await name.click();
+  await expect(tile(page, "load.1m")).toBeHidden();
+  await page.getByRole("searchbox").fill("load.1m");
+  await expect(tile(page, "load.1m")).toBeVisible();
+  await page.reload();
+  await expect(page.getByRole("searchbox")).toHaveValue("load.1m");
+  await expect(tile(page, "load.1m")).toBeVisible();
+  await expect(tile(page, "cpu.busy")).toBeHidden();
+});
+
+test("a question mark shows the keys", async ({ page, node }) => {
+  await page.goto(node.url);
+  await expectLink(page, /^live$/);
+  await page.keyboard.press("?");
+  await expect(page.getByRole("dialog", { name: "keys" })).toContainText("filter the signals");
+  await page.keyboard.press("Escape");
+  await expect(page.getByRole("dialog")).toHaveCount(0);
 });
 
 test("every signal of the node has a tile", async ({ page, node }) => {

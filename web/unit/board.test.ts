@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { Board, historySteps } from "../src/board.ts";
+import { Board, type Signal } from "../src/board.ts";
 import type { SeriesInfo, SeriesList } from "../src/wire.ts";
 
 const T0 = Date.parse("2026-11-21T09:00:00Z");
@@ -112,6 +112,41 @@ test("the node's clock is that of its sensors, not of a replayed trace", () => {
   expect(board.nodeNowMs(T0)).toBe(T0 + 60_000);
 });
 
-test("a small multiple shows ten minutes where the step allows", () => {
-  expect([10, 1_000, 5_000, 100_000].map(historySteps)).toEqual([1_200, 600, 120, 120]);
+function signalOf(board: Board, id: string): Signal {
+  const signal = board.signals.get(id);
+  if (signal === undefined) throw new Error(`no signal ${id}`);
+  return signal;
+}
+
+test("a small multiple shows a minute at least, and then what there is, up to its limit", () => {
+  const board = new Board();
+  board.applyList(listOf(info("a")));
+  const signal = signalOf(board, "a");
+  const steps = [1, 60, 100, 240, 400].map((seconds) => {
+    board.applyTick(tick(seconds, { a: 1 }), T0);
+    return signal.nSteps;
+  });
+  expect(steps).toEqual([60, 61, 101, 240, 240]);
+});
+
+test("a tick brings the narrower band too, where it was asked for", () => {
+  const board = new Board();
+  board.applyList(listOf(info("a")));
+  const inner = { a: { lower: [0.5, 1], upper: [1.5, 3] } };
+  board.applyTick({ ...tick(1, { a: 1 }, { a: LEADS }), inner }, T0);
+  expect(signalOf(board, "a").forecast?.inner).toEqual(inner.a);
+  board.applyTick(tick(2, { a: 1 }, { a: LEADS }), T0);
+  expect(signalOf(board, "a").forecast?.inner).toBeNull();
+});
+
+test("a signal has moved as soon as one sample was not zero, also one from before the page was opened", () => {
+  const board = new Board();
+  const last = { time: new Date(T0).toISOString(), value: 0 };
+  board.applyList(listOf(info("a", { last }), info("b", { last }), info("c", { last: null })));
+  const start = new Date(T0 - 2_000).toISOString();
+  signalOf(board, "b").takeSamples({ id: "b", unit: "tasks", start, step_seconds: 1, values: [0, 3, 0] });
+  board.applyTick(tick(1, { a: 0, b: 0, c: null }), T0);
+  expect(["a", "b", "c"].map((id) => signalOf(board, id).hasMoved)).toEqual([false, true, false]);
+  board.applyTick(tick(2, { a: 0.1 }), T0);
+  expect(signalOf(board, "a").hasMoved).toBe(true);
 });

@@ -3,8 +3,8 @@ import { expect, test } from "vitest";
 import { groupsOf, hostOf, hostsOf, isMatch, nameInGroup } from "../src/group.ts";
 import type { SeriesInfo } from "../src/wire.ts";
 
-function signal(id: string, more: Partial<SeriesInfo> = {}): { info: SeriesInfo } {
-  return { info: { id, aliases: [], sentence: "", labels: {}, source: "sensor", ...more } as SeriesInfo };
+function signal(id: string, more: Partial<SeriesInfo> = {}, hasMoved = true): { info: SeriesInfo; hasMoved: boolean } {
+  return { hasMoved, info: { id, aliases: [], sentence: "", labels: {}, source: "sensor", ...more } as SeriesInfo };
 }
 
 test("groups are in their order, others after the known ones, pushed signals last", () => {
@@ -18,6 +18,13 @@ test("signals of single cores are apart, in the order of the cores", () => {
   const [group] = groupsOf([signal("cpu.busy"), ...cores]);
   expect(group?.signals.map(({ info }) => info.id)).toEqual(["cpu.busy"]);
   expect(group?.perCore.map(({ info }) => info.id)).toEqual(["cpu.2.busy", "cpu.10.busy"]);
+});
+
+test("signals that were zero all along are apart, those of cores with their cores", () => {
+  const still = [signal("cpu.guest", {}, false), signal("cpu.0.guest", { labels: { core: "0" } }, false)];
+  const [group] = groupsOf([signal("cpu.busy"), ...still]);
+  const ids = [group?.signals, group?.atZero, group?.perCore].map((part) => part?.map(({ info }) => info.id));
+  expect(ids).toEqual([["cpu.busy"], ["cpu.guest"], ["cpu.0.guest"]]);
 });
 
 test("a name does not repeat its group", () => {

@@ -1,6 +1,14 @@
 import { expect, test } from "vitest";
 
-import { extentOf, fixedExtent, tickDistances, TIME_DISTANCES_MS, type Scaled } from "../src/scale.ts";
+import {
+  extentOf,
+  fixedExtent,
+  rounded,
+  tickDistances,
+  ticksBetween,
+  timeDistance,
+  type Scaled,
+} from "../src/scale.ts";
 
 const bytes: Scaled = { id: "memory.available", unit: "bytes", kind: "gauge", range: { min: 0, max: null } };
 const rate: Scaled = { id: "net.eth0.sent", unit: "bytes/s", kind: "rate", range: { min: 0, max: null } };
@@ -47,9 +55,20 @@ test("bytes have ticks at powers of two, other units at 1, 2 and 5", () => {
   expect(tickDistances("tasks")).toContain(2e6);
 });
 
-test.each([tickDistances("bytes"), tickDistances("tasks"), TIME_DISTANCES_MS])(
-  "tick distances ascend",
-  (...distances) => {
-    expect(distances.flat()).toEqual([...new Set(distances.flat())].sort((left, right) => left - right));
-  },
-);
+test.each([tickDistances("bytes"), tickDistances("tasks")])("tick distances ascend", (...distances) => {
+  expect(distances.flat()).toEqual([...new Set(distances.flat())].sort((left, right) => left - right));
+});
+
+test("a rounded scale holds the values and is said in few digits", () => {
+  expect(rounded({ low: 0, high: 29.68 }, "tasks")).toEqual({ low: 0, high: 30 });
+  expect(rounded({ low: 0.51, high: 0.8 }, "tasks").high).toBeCloseTo(0.8);
+  expect(rounded({ low: 0, high: 1_000_000 }, "bytes/s")).toEqual({ low: 0, high: 2 ** 20 });
+});
+
+test("ticks of time are as many as there is room for, round where the person is", () => {
+  expect(timeDistance(600_000, 8)).toBe(120_000);
+  const [hour, half] = [3_600_000, 1_800_000];
+  // Where the clock is five and a half hours ahead, full hours are half past in UTC.
+  expect(ticksBetween(0, 2 * hour, hour, -5 * hour - half)).toEqual([half, half + hour]);
+  expect(ticksBetween(10, 5, 1, 0)).toEqual([]);
+});

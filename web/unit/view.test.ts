@@ -7,7 +7,7 @@ import { aheadText, forecastLine, historyLine, readingText, rememberedLine } fro
 import { neighbour } from "../src/neighbour.ts";
 import { waitingText } from "../src/panel.ts";
 import { bucketMs, horizonsMs, nearest, spansMs } from "../src/reach.ts";
-import { hashOf, idIn } from "../src/route.ts";
+import { DEFAULT_VIEW, hashOf, lengthIn, viewIn, type View } from "../src/route.ts";
 
 const T0 = Date.parse("2026-11-21T09:00:00Z");
 
@@ -30,6 +30,8 @@ test("the usual horizons are offered as the step allows", () => {
   expect(horizonsMs(100_000)).toEqual([300_000, 600_000]);
   expect(horizonsMs(3_600_000)).toEqual([1, 10, 30, 60].map((steps) => steps * 3_600_000));
   expect(nearest(horizonsMs(60_000), 10_000)).toBe(60_000);
+  expect(horizonsMs(60_000, 120_000)).toEqual([60_000, 120_000, 300_000, 600_000]);
+  expect(horizonsMs(60_000, 1_000)).toEqual([60_000, 300_000, 600_000]);
 });
 
 test("no history is asked for in more than 3,600 values, each a whole number of steps", () => {
@@ -53,9 +55,52 @@ test("arrow keys move in reading order and to the nearest tile of the next row",
   expect(neighbour(places, 5, "ArrowDown")).toBe(5);
 });
 
-test("a hash holds any id", () => {
-  for (const id of ["load.1m", "<img src=x onerror=1>", "a/b?c#d%", "ü"]) expect(idIn(hashOf(id))).toBe(id);
-  expect([idIn(""), idIn("#/other"), idIn("#/signal/%E0")]).toEqual([null, null, null]);
+test("a hash holds any id and all that was chosen", () => {
+  const zoom = { fromMs: T0, toMs: T0 + 90_500 };
+  const chosen = { filter: "cpu & a", horizonMs: 90_000, spanMs: 3_600_000, leadMs: null, zoom, other: "load.5m" };
+  for (const id of ["load.1m", "<img src=x onerror=1>", "a/b?c#d%", "ü"]) {
+    const view: View = { ...chosen, id };
+    expect(viewIn(hashOf(id, view), DEFAULT_VIEW)).toEqual({ view, ignored: [] });
+    expect(viewIn(hashOf(id), DEFAULT_VIEW)).toEqual({ view: { ...DEFAULT_VIEW, id }, ignored: [] });
+  }
+  expect(hashOf("a", { ...DEFAULT_VIEW, id: "a", horizonMs: 300_000 })).toBe("#/signal/a?horizon=5min");
+  expect(hashOf(null)).toBe("");
+  expect(viewIn(hashOf(null, { ...DEFAULT_VIEW, filter: "net" }), DEFAULT_VIEW).view.filter).toBe("net");
+});
+
+test.each([
+  ["#/other", "the path “/other”"],
+  ["#/signal/%E0", "the path “/signal/%E0”"],
+  ["#/signal/a?horizon=10parsecs", "horizon “10parsecs”"],
+  ["#/signal/a?history=-5min", "history “-5min”"],
+  ["#/signal/a?history=9999999d", "history “9999999d”"],
+  ["#/signal/a?past=soon", "past “soon”"],
+  ["#/signal/a?from=yesterday&to=2026-11-21T09:00:00Z", "from and to “yesterday"],
+  ["#/signal/a?from=2026-11-21T09:00:00Z&to=2026-11-20T09:00:00Z", "from and to “2026-11-21T09:00:00Z 2026-11-20"],
+  ["#/signal/a?to=2026-11-20T09:00:00Z", "from and to “2026-11-20T09:00:00Z”"],
+  ["#/signal/a?constructor=1", "constructor “1”"],
+])("%s changes nothing but what it says rightly, and is told", (hash, word) => {
+  const { view, ignored } = viewIn(hash, DEFAULT_VIEW);
+  expect(view).toEqual({ ...DEFAULT_VIEW, id: hash.startsWith("#/signal/a") ? "a" : null });
+  expect(ignored).toHaveLength(1);
+  expect(ignored[0]).toContain(`${word}`);
+});
+
+test("a range and a second signal do not follow to the next signal; the rest does", () => {
+  const zoom = { fromMs: T0, toMs: T0 + 1_000 };
+  const before: View = { ...DEFAULT_VIEW, id: "a", horizonMs: 10_000, zoom, other: "b" };
+  expect(viewIn("#/signal/c", before).view).toEqual({ ...before, id: "c", zoom: null, other: null });
+  expect(viewIn("#/signal/a", before).view).toEqual(before);
+});
+
+test("a length of time needs a unit", () => {
+  expect(["30s", "1.5 h", "250ms", "7 d", "30", "s", "0s", "1e3s", ""].map(lengthIn)).toEqual([
+    30_000,
+    5_400_000,
+    250,
+    604_800_000,
+    ...[null, null, null, null, null],
+  ]);
 });
 
 test("the pause between attempts doubles up to eight seconds", () => {
@@ -89,16 +134,26 @@ test("what a model waits for is a sentence", () => {
 });
 
 test("a forecast begins at the sample it was made from", () => {
-  const begun = { times: [T0 + 1_000, T0 + 2_000], mean: [5, 2], lower: [5, 1], upper: [5, 3] };
-  expect(forecastLine(FORECAST, 5)).toEqual(begun);
-  expect(forecastLine(FORECAST, null).times).toEqual([T0 + 2_000]);
+  const narrow = { ...FORECAST, lower: [1.5], upper: [2.5] };
+  const bands = [
+    { lower: [5, 1], upper: [5, 3] },
+    { lower: [5, 1.5], upper: [5, 2.5] },
+  ];
+  const begun = { times: [T0 + 1_000, T0 + 2_000], mean: [5, 2], bands };
+  expect(forecastLine([FORECAST, narrow], 5)).toEqual(begun);
+  expect(forecastLine([FORECAST], null).times).toEqual([T0 + 2_000]);
+  expect(forecastLine([], 5).times).toEqual([]);
 });
 
-test("the line of remembered forecasts breaks where some are missing", () => {
+test("the line of remembered forecasts breaks where some are missing, and its band stays within the range", () => {
   const time = [0, 10, 20, 50, 60].map((second) => new Date(T0 + second * 1_000).toISOString());
-  const remembered = { id: "a", lead_seconds: 60, time, mean: [1, 2, 3, 4, 5], standard_error: [0, 0, 0, 0, 0] };
-  expect(rememberedLine(remembered).mean).toEqual([1, 2, 3, null, 4, 5]);
-  expect(rememberedLine(null).times).toEqual([]);
+  const standard_error = [0, 1, 2, 0, 0];
+  const remembered = { id: "a", lead_seconds: 60, time, mean: [1, 2, 3, 4, 5], standard_error };
+  const line = rememberedLine(remembered, { min: 0.5, max: null });
+  expect(line.mean).toEqual([1, 2, 3, null, 4, 5]);
+  expect(line.lower).toEqual([1, 0.5, 0.5, null, 4, 5]);
+  expect(line.upper).toEqual([1, 4, 7, null, 4, 5]);
+  expect(rememberedLine(null, { min: null, max: null }).times).toEqual([]);
 });
 
 test("the end of the forecast is a sentence", () => {
@@ -107,10 +162,15 @@ test("the end of the forecast is a sentence", () => {
 });
 
 test("the pointer reads samples before the origin and the forecast after it", () => {
-  const reading = { timeMs: T0, measured: 1, mean: null, lower: null, upper: null, remembered: 2 };
-  expect(readingText(reading, "tasks", T0, 60_000)).toMatch(/ · measured 1\.00 tasks · said 1 min before 2\.00 tasks$/);
-  const ahead = { ...reading, measured: null, mean: 2, lower: 1, upper: 3, remembered: null };
-  expect(readingText(ahead, "tasks", T0 - 1_000, null)).toMatch(/ · forecast 2\.00 tasks \(1\.00 – 3\.00 tasks\)$/);
+  const reading = { timeMs: T0, measured: 1, mean: null, lower: null, upper: null, remembered: 2, other: 7 };
+  const said = { originMs: T0, leadMs: 60_000, other: "load.5m" };
+  expect(readingText(reading, "tasks", said)).toMatch(
+    / · measured 1\.00 tasks · forecast 1 min before: 2\.00 tasks · load\.5m 7\.00 tasks$/,
+  );
+  const ahead = { ...reading, measured: null, mean: 2, lower: 1, upper: 3, remembered: null, other: null };
+  expect(readingText(ahead, "tasks", { originMs: T0 - 1_000, leadMs: null, other: null })).toMatch(
+    / · forecast 2\.00 tasks \(95 %: 1\.00 – 3\.00 tasks\)$/,
+  );
 });
 
 test("means over buckets end with the samples of the last ticks", () => {

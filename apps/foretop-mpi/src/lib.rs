@@ -1,7 +1,7 @@
-//! What the MPI programs share: how they begin, what of their output can be chosen, and how they end.
+//! What the MPI programs share: how they start, what output can be chosen, and how they end.
 //!
-//! Every rank parses the same arguments, but only rank 0 says what is wrong with them, and all end with the same exit status:
-//! 0 done, 1 the work failed, 2 the command or its files make no sense.
+//! Every rank parses the same arguments, but only rank 0 reports what is wrong with them, and all end with the same
+//! exit status: 0 done, 1 the work failed, 2 the command or its files make no sense.
 #![forbid(unsafe_code)]
 
 use std::ffi::OsString;
@@ -20,16 +20,16 @@ pub const LIBRARY_FLAG: &str = "--mpi-library";
 /// What of a run's results goes where.
 #[derive(Args, Clone, Debug)]
 pub struct Output {
-    /// Write all results there, as JSON Lines, while they are measured; `foretop mpi plot` draws them
+    /// Write all results to this file, as JSON Lines, while they are measured; `foretop mpi plot` draws them
     #[arg(long, value_name = "FILE.jsonl", help_heading = "Results")]
     pub out: Option<PathBuf>,
-    /// What to print in the end
+    /// What to print at the end
     #[arg(long, value_enum, default_value_t, help_heading = "Results")]
     pub format: Format,
-    /// Do not say how far the run is
+    /// Do not print progress
     #[arg(long, short, help_heading = "Results")]
     pub quiet: bool,
-    /// Of all draws
+    /// Seed for all random draws
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
 }
@@ -42,7 +42,7 @@ pub enum Format {
     Table,
     /// As in the result file; see docs/formats/mpi-results.md
     Json,
-    /// One row for each rank, size or iteration class
+    /// One row per rank, size or iteration class
     Csv,
 }
 

@@ -14,7 +14,7 @@ use clap::ValueEnum;
 use units::span;
 
 pub use broker::Broker;
-pub use node::NodeArgs;
+pub use node::{NodeAccess, NodeArgs};
 pub use peer::Peer;
 pub use sample_file::SampleFile;
 
@@ -39,6 +39,6 @@ pub enum TableOrJson {
 /// Parses a length of time that is more than zero.
 pub fn positive_span(text: &str) -> anyhow::Result<Duration> {
     let span = span::parse(text)?;
-    anyhow::ensure!(!span.is_zero(), "`{text}` is too short: it has to be longer than 0, as in 30s");
+    anyhow::ensure!(!span.is_zero(), "`{text}` is too short: it must be longer than 0, as in 30s");
     Ok(span)
 }

@@ -46,7 +46,7 @@ pub const GROUPS: [(Group, &str, &[&str]); 9] = [
     (Group::Emulate, "Emulate", &[]),
     (Group::MoveLessData, "Move less data", &[]),
     (Group::Keep, "Keep", &[]),
-    (Group::ThisProgram, "This program", &["completions", "man", "help"]),
+    (Group::ThisProgram, "This program", &["token", "completions", "man", "help"]),
 ];
 
 /// The programs that are known, whether they are built or not.
@@ -61,7 +61,7 @@ pub const PROGRAMS: &[Program] = &[
     Program {
         name: "comb",
         group: Group::Mpi,
-        purpose: "Measure how much of the CPU is left while messages fly",
+        purpose: "Measure how much CPU is left while messages are in flight",
         build: "make mpi",
         instead: Some("foretop mpi comb"),
     },

@@ -19,6 +19,7 @@ pub mod replay;
 pub mod runtime;
 pub mod signals;
 pub mod stream;
+pub mod token;
 pub mod top;
 pub mod up;
 pub mod workload;

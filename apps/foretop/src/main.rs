@@ -12,6 +12,7 @@ mod interruption;
 mod near_name;
 mod renamed;
 mod secret;
+mod speakers;
 mod terminal;
 mod whiteness;
 

@@ -1,8 +1,6 @@
 //! What may have been meant by a name that does not exist.
 
-use node_api as api;
-
-use node_api::{Client, ClientError};
+use node_api::{Client, ClientError, ErrorCode};
 
 /// How alike two names have to be for one to be suggested for the other (1 is equal).
 const LIKENESS_MIN: f64 = 0.8;
@@ -11,7 +9,7 @@ const N_NEAR_MAX: usize = 3;
 
 /// `error`; where the node does not know `signal`, with the names that may have been meant.
 pub fn explain_unknown_signal(client: &Client, signal: &str, error: ClientError) -> anyhow::Error {
-    if error.code() != Some(api::ErrorCode::UnknownSeries) {
+    if error.code() != Some(ErrorCode::UnknownSeries) {
         return error.into();
     }
     let Ok(list) = client.list() else { return error.into() };

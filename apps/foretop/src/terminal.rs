@@ -17,7 +17,7 @@ impl Screen {
     /// # Errors
     /// When there is none, or it refuses.
     pub fn open() -> anyhow::Result<Self> {
-        ratatui::try_init().map(Self).context("cannot take the terminal over")
+        ratatui::try_init().map(Self).context("cannot take over the terminal")
     }
 }
 
@@ -61,8 +61,8 @@ pub fn say(line: &str) {
 /// # Errors
 /// When `filter` is no filter.
 pub fn start_log(filter: &str) -> anyhow::Result<()> {
-    let filter =
-        EnvFilter::try_new(filter).with_context(|| format!("`{filter}` does not say what to log, as info does"))?;
+    let filter = EnvFilter::try_new(filter)
+        .with_context(|| format!("`{filter}` is not a log filter; write a level such as info"))?;
     tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(io::stderr)

@@ -12,7 +12,7 @@ fn main() -> Result<()> {
     let (text, n) = arguments.next().zip(arguments.next()).context("usage: bench-fit MODEL N")?;
     let spec: Spec = text.parse()?;
     let samples = trace::samples()?;
-    let n: usize = n.parse().with_context(|| format!("`{n}` is no number of samples"))?;
+    let n: usize = n.parse().with_context(|| format!("`{n}` is not a number of samples"))?;
     let samples = samples.get(..n).with_context(|| format!("the trace has {} samples", samples.len()))?;
     let model = fit(&spec, samples)?;
     let figures = json!({

@@ -88,7 +88,7 @@ mod tests {
             [(&[None, None][..], 3, 4), (&[Some(4), Some(4)], 6, 8), (&[Some(2), None], 2, 3)]
         {
             let error = allotted("blocked", ranks, n_ranks).unwrap_err();
-            assert_eq!(error.to_string(), format!("the applications need {needed} ranks and there are {n_ranks}"));
+            assert_eq!(error.to_string(), format!("the applications need {needed} ranks, but there are {n_ranks}"));
         }
     }
 }

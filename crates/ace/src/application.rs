@@ -114,13 +114,13 @@ pub enum ApplicationError {
         source: Box<toml::de::Error>,
     },
     /// Iterations and a time.
-    #[error("application `{name}` has both iterations and a time; one of them says how long it runs")]
+    #[error("application `{name}` has both iterations and a time; give only one of them")]
     Contradiction {
         /// The application.
         name: String,
     },
     /// Two applications of one name, or one without.
-    #[error("the name `{name}` is empty or that of two applications; results are told apart by it")]
+    #[error("the name `{name}` is empty or used twice; results are identified by it")]
     Name {
         /// The name.
         name: String,
@@ -129,7 +129,7 @@ pub enum ApplicationError {
     #[error("no application is described; each begins with [[application]]")]
     None,
     /// More ranks asked for than there are, or none left.
-    #[error("the applications need {needed} ranks and there are {n_ranks}")]
+    #[error("the applications need {needed} ranks, but there are {n_ranks}")]
     Ranks {
         /// What they need at least.
         needed: u64,

@@ -26,7 +26,7 @@ const CHANGE_MIN: f64 = 0.01;
 #[non_exhaustive]
 pub enum ComparisonError {
     /// A result of another program.
-    #[error("the {which} result is of `{program}`; two results of `ace` can be compared")]
+    #[error("the {which} result is from `{program}`; only results of `ace` can be compared")]
     Program {
         /// `first` or `second`.
         which: &'static str,
@@ -43,7 +43,7 @@ pub enum ComparisonError {
     },
     /// Nothing that both have.
     #[error(
-        "the two results have no application, exchange or cell of a sweep in common; applications are told apart by their names"
+        "the two results have no application, exchange or cell of a sweep in common; applications are matched by name"
     )]
     Nothing,
 }

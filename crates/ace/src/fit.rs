@@ -33,11 +33,11 @@ pub enum FitError {
         n_ranks: u32,
     },
     /// No messages.
-    #[error("the trace has neither a send nor a collective that moves data, so that there is nothing to emulate")]
+    #[error("the trace has neither a send nor a collective that moves data, so there is nothing to emulate")]
     Silent,
     /// No rank computes between its calls.
     #[error(
-        "no rank of the trace has two exchanges with a computation between them, so that there are no cycles; record at least 2"
+        "no rank of the trace has two exchanges with a computation between them, so there are no cycles; record at least 2"
     )]
     Cycles,
 }

@@ -1,11 +1,12 @@
-//! ACE, application communication emulation: what messages cost, how long applications should take by that, and what became of it.
+//! ACE, application communication emulation: what messages cost, how long applications should take as a result, and
+//! how long they do.
 //!
-//! After Evans and Hood, "Application Communication Emulation for Performance Management of NOW Clusters". Phase one measures
-//! what messages cost. Phase two runs emulated applications that compute and exchange messages in cycles; how long they should
-//! take is known from phase one, so that what they take beyond it is the network's doing, or the machine's.
+//! After Evans and Hood, "Application Communication Emulation for Performance Management of NOW Clusters". Phase one
+//! measures what messages cost. Phase two runs emulated applications that compute and exchange messages in cycles.
+//! Phase one predicts how long they should take; any excess is due to the network or the machine.
 //!
-//! A [`Plan`] says what to run, [`run()`] runs it under MPI, [`Ace`] shows the result, [`compare`] two of them, and [`fit()`] makes an
-//! application of a recorded run. What is in a result is in [`record`].
+//! A [`Plan`] says what to run, [`run()`] runs it under MPI, [`Ace`] shows the result, [`compare`] compares two, and
+//! [`fit()`] makes an application from a recorded run. [`record`] describes the contents of a result.
 #![forbid(unsafe_code)]
 #![warn(unreachable_pub)]
 

@@ -47,7 +47,7 @@ pub enum Pattern {
 #[non_exhaustive]
 pub enum PatternError {
     /// No such pattern.
-    #[error("`{given}` is no pattern: {}", names(&Pattern::ALL))]
+    #[error("`{given}` is not a pattern: {}", names(&Pattern::ALL))]
     Unknown {
         /// As given.
         given: String,

@@ -92,6 +92,6 @@ fn check_counts(pattern: Pattern, n_ranks: u32, size_max: u64) -> Result<(), Fai
     }
     let most = (SIZE_BYTES_LIMIT - 1) / u64::from(n_ranks);
     Err(Failure::usage(format!(
-        "{pattern} of {size_max} bytes among {n_ranks} ranks needs a buffer of {all} bytes, and MPI counts them with 32 bits; {most} bytes are the most"
+        "{pattern} of {size_max} bytes among {n_ranks} ranks needs a buffer of {all} bytes, and MPI counts them with 32 bits; the limit is {most} bytes"
     )))
 }

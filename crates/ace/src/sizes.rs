@@ -45,7 +45,7 @@ pub enum Sizes {
 pub enum SizesError {
     /// None of the forms.
     #[error(
-        "`{given}` is no size of messages: write 1MiB, uniform(1KiB..64KiB), lognormal(64KiB, 1.0) or mix(1KiB: 3, 1MiB: 1)"
+        "`{given}` is not a size of messages: write 1MiB, uniform(1KiB..64KiB), lognormal(64KiB, 1.0) or mix(1KiB: 3, 1MiB: 1)"
     )]
     Form {
         /// As given.
@@ -61,7 +61,7 @@ pub enum SizesError {
     },
     /// A message that MPI cannot count.
     #[error(
-        "messages of {size} are too large: MPI counts the bytes of a message with 32 bits, so that they must be below 2GiB; send several smaller ones"
+        "messages of {size} are too large: MPI counts the bytes of a message with 32 bits, so they must be below 2GiB; send several smaller ones"
     )]
     TooLarge {
         /// The largest.

@@ -69,7 +69,7 @@ impl Sweep {
         let before = Outcome::read(there).map_err(Failure::of)?;
         if let Some(difference) = difference(&before.header, header) {
             return Err(Failure::usage(format!(
-                "{} has a sweep with {difference}; give the same again to go on with it, or another file",
+                "{} has a sweep with {difference}; give the same settings to continue it, or another file",
                 there.display()
             )));
         }

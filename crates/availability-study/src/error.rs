@@ -21,7 +21,7 @@ pub enum JournalError {
         source: io::Error,
     },
     /// A line that is none, with others after it.
-    #[error("line {line} of the journal `{}` is no line of a study", path.display())]
+    #[error("line {line} of the journal `{}` is not a line of a study", path.display())]
     Line {
         /// The journal.
         path: PathBuf,
@@ -31,13 +31,13 @@ pub enum JournalError {
         source: serde_json::Error,
     },
     /// Another file, or a journal whose start was lost.
-    #[error("the journal `{}` does not begin with a header: it is none of a study", path.display())]
+    #[error("the journal `{}` does not begin with a header: it is not the journal of a study", path.display())]
     NoHeader {
         /// The journal.
         path: PathBuf,
     },
     /// Written by another version of the program.
-    #[error("the journal `{}` has format {given}, and only format {known} is known", path.display())]
+    #[error("the journal `{}` has format {given}; this program reads format {known}", path.display())]
     Format {
         /// The journal.
         path: PathBuf,
@@ -47,7 +47,7 @@ pub enum JournalError {
         known: u32,
     },
     /// Its settings make no study.
-    #[error("the settings in the journal `{}` make no study", path.display())]
+    #[error("the settings in the journal `{}` are not valid", path.display())]
     Settings {
         /// The journal.
         path: PathBuf,
@@ -80,7 +80,7 @@ pub enum StudyError {
     Journal(#[from] JournalError),
     /// The folder holds a study of another kind.
     #[error(
-        "the study in `{}` was begun with {name} {recorded}, and not {given}: give the same settings, or choose another folder",
+        "the study in `{}` was started with {name} {recorded}, not {given}: use the same settings, or choose another folder",
         dir.display()
     )]
     OtherSettings {
@@ -95,7 +95,7 @@ pub enum StudyError {
     },
     /// The folder holds a study of another host.
     #[error(
-        "the study in `{}` was begun on {recorded}, and this is {given}: choose another folder",
+        "the study in `{}` was started on {recorded}, but this is {given}: choose another folder",
         dir.display()
     )]
     OtherHost {
@@ -113,7 +113,7 @@ pub enum StudyError {
     #[error(transparent)]
     Hybrid(#[from] HybridError),
     /// The number of cores cannot be told.
-    #[error("cannot tell how many cores this host has")]
+    #[error("cannot find out how many cores this host has")]
     Cores {
         /// Why not.
         source: io::Error,

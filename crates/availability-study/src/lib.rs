@@ -1,11 +1,11 @@
-//! How right the sensors and forecasts of CPU availability are on this host, found out by test processes.
+//! How accurate the sensors and forecasts of CPU availability are on this host, measured with test processes.
 //!
-//! R. Wolski, N. Spring and J. Hayes, "Predicting the CPU availability of time-shared Unix systems" (1998), remade for
-//! one host under loads that are made for it. A [`Study`] visits load scenarios in rounds, reads the sensors once a second
-//! without a break, and runs test processes that spin and tell their CPU clock over the wall clock. All of it goes to a
-//! journal; a [`Record`] is what a journal says, and a [`Report`] the tables that are computed from it. Nothing is
-//! forecast while the study runs: a forecast is made afterwards from the readings before its test, as it would have been
-//! made then, so that fits do not take the CPU time that is being measured.
+//! This repeats R. Wolski, N. Spring and J. Hayes, "Predicting the CPU availability of time-shared Unix systems"
+//! (1998), for one host under made loads. A [`Study`] visits load scenarios in rounds, reads the sensors once a second
+//! without a break, and runs test processes that spin and report their CPU clock over the wall clock. Everything goes
+//! to a journal; a [`Record`] is the content of a journal, and a [`Report`] the tables computed from it. Nothing is
+//! forecast while the study runs, since fits would take the CPU time that is being measured. Forecasts are made
+//! afterwards, each from the readings before its test, as it would have been made then.
 #![forbid(unsafe_code)]
 
 mod draw;

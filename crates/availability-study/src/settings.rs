@@ -71,19 +71,19 @@ pub enum SettingsError {
         known: Vec<&'static str>,
     },
     /// The same one twice.
-    #[error("the scenario `{given}` is given twice: each is visited once a round")]
+    #[error("the scenario `{given}` is given twice: each is visited once per round")]
     SameScenario {
         /// Its name.
         given: String,
     },
     /// No share.
-    #[error("a share of {given} for long tests is out of range: it can be 0 to 0.9")]
+    #[error("a share of {given} for long tests is out of range: it must be 0 to 0.9")]
     LongShare {
         /// What was given.
         given: f64,
     },
     /// A length of time that is too short.
-    #[error("{what} of {} is too short: it can be {} or longer", span::format(*.given), span::format(*.least))]
+    #[error("{what} of {} is too short: it must be {} or longer", span::format(*.given), span::format(*.least))]
     TooShort {
         /// Of what.
         what: &'static str,
@@ -94,7 +94,7 @@ pub enum SettingsError {
     },
     /// A short test would never fit between two probes of the hybrid sensor.
     #[error(
-        "a test of {} does not fit between two probes {} apart: it can be {} or shorter",
+        "a test of {} does not fit between two probes {} apart: it must be {} or shorter",
         span::format(*.given), span::format(*.probe_every), span::format(*.most)
     )]
     ShortTooLong {
@@ -284,10 +284,10 @@ mod tests {
             "there is no scenario `picnic`: there are idle",
         );
         check_refused(|settings| settings.long_share = 1.5, "a share of 1.5 for long tests is out of range");
-        check_refused(|settings| settings.rest = Duration::ZERO, "a rest of 0s is too short: it can be 1s or longer");
+        check_refused(|settings| settings.rest = Duration::ZERO, "a rest of 0s is too short: it must be 1s or longer");
         check_refused(
             |settings| settings.short = Duration::from_secs(55),
-            "a test of 55s does not fit between two probes 1m apart: it can be 45s 500ms or shorter",
+            "a test of 55s does not fit between two probes 1m apart: it must be 45s 500ms or shorter",
         );
     }
 

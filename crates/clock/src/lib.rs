@@ -1,7 +1,8 @@
-//! What time it is: the one room that asks the system, or waits for time to pass.
+//! The time: the one crate that asks the system for it, or waits for it to pass.
 //!
-//! `clippy.toml` bans `Instant::now`, `SystemTime::now` and the sleeps elsewhere. Code that decides by time takes a [`Clock`],
-//! so that a test can move it; code that only labels or times something calls [`now`], [`instant`] or a [`Stopwatch`].
+//! `clippy.toml` bans `Instant::now`, `SystemTime::now` and the sleeps elsewhere. Code that decides by time takes a
+//! [`Clock`], which a test can move; code that only labels or times something calls [`now`], [`instant`] or a
+//! [`Stopwatch`].
 #![forbid(unsafe_code)]
 #![expect(clippy::disallowed_methods, reason = "this is the room that asks")]
 

@@ -62,9 +62,7 @@ pub enum Hindrance {
     #[error("there was no work")]
     NoWork,
     /// The clock cannot tell.
-    #[error(
-        "the work takes {dry_ns:.0} ns, and this clock tells nothing shorter than {shortest_ns:.0} ns to within 1 %"
-    )]
+    #[error("the work takes {dry_ns:.0} ns, and this clock cannot resolve less than {shortest_ns:.0} ns to within 1 %")]
     TooShort {
         /// Median of the dry runs.
         dry_ns: f64,
@@ -90,7 +88,7 @@ pub enum Hindrance {
     },
     /// Others were at work on the machine.
     #[error(
-        "the machine was not steady: work without messages varied by {:.0} % at the median, and {:.0} % are the limit",
+        "the machine was not steady: work without messages varied by {:.0} % at the median, but the limit is {:.0} %",
         100.0 * ratio, 100.0 * UNSTEADY_RATIO
     )]
     Unsteady {
@@ -329,9 +327,9 @@ mod tests {
     #[test]
     fn what_cannot_be_told_has_its_reason() {
         check_reason(&constant(40_000.0, 39_000.0, 9), "2.6 % longer than with them, at least 2.5 % beyond noise");
-        check_reason(&constant(2_000.0, 3_000.0, 9), "tells nothing shorter than 2500 ns");
+        check_reason(&constant(2_000.0, 3_000.0, 9), "cannot resolve less than 2500 ns");
         check_reason(&constant(40_000.0, 50_000.0, 4), "4 repetitions are too few");
-        check_reason(&constant(f64::NAN, 50_000.0, 9), "tells nothing shorter");
+        check_reason(&constant(f64::NAN, 50_000.0, 9), "cannot resolve less");
         let unsteady: Vec<_> = (1..10).map(|n| Repetition { dry_ns: 1e5 * f64::from(n), wet_ns: 1e6 }).collect();
         check_reason(&estimator(1).availability(&unsteady), "varied by 40 %");
         check_reason(&Availability::without_work(), "no work");

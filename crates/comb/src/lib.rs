@@ -1,12 +1,14 @@
-//! COMB: how much of the CPU is left while messages fly, and who makes them fly.
+//! COMB: how much CPU is left while messages are in flight, and what makes them progress.
 //!
-//! Two methods of Lawry, Wilson, Maccabe and Brightwell (Brightwell and others: "Improving Processor Availability in the MPI
-//! Implementation for the ASCI/Red Supercomputer", LCN 2002): `polling` calls MPI now and then, so that messages can always go on
-//! (section 3.1); `post_work_wait` does not call it between posting and waiting, so that they go on only if the library, the kernel or
-//! the network does it by itself (section 3.2). Beside them stand round trips, and a stream of numbers by single and double
-//! buffering (section 2.1). A [`Verdict`] says what the figures say of the library.
+//! Two methods of Lawry, Wilson, Maccabe and Brightwell (Brightwell and others: "Improving Processor Availability in
+//! the MPI Implementation for the ASCI/Red Supercomputer", LCN 2002). `polling` calls MPI now and then, so messages
+//! can always progress (section 3.1). `post_work_wait` makes no call between posting and waiting, so they progress
+//! only if the library, the kernel or the network does it by itself (section 3.2). There are also round trips, and a
+//! stream of numbers by single and double buffering (section 2.1). A [`Verdict`] says what the figures mean for the
+//! library.
 //!
-//! A [`Plan`] says what to measure, [`run()`] measures it under MPI, and [`Comb`] shows the result. What is in it is in [`record`].
+//! A [`Plan`] says what to measure, [`run()`] measures it under MPI, and [`Comb`] shows the result. [`record`]
+//! describes its contents.
 #![warn(unreachable_pub)]
 
 #[cfg_attr(not(feature = "mpi"), allow(dead_code, reason = "only runs under MPI use it"))]

@@ -102,7 +102,7 @@ pub enum PlanError {
         of: &'static str,
     },
     /// Too many points.
-    #[error("{n} {of} are too many: {N_POINTS_MAX} are the limit")]
+    #[error("{n} {of} are too many: the limit is {N_POINTS_MAX}")]
     TooMany {
         /// Of what.
         of: &'static str,
@@ -110,7 +110,7 @@ pub enum PlanError {
         n: usize,
     },
     /// More than MPI counts.
-    #[error("a message of {size} is too long: MPI counts its bytes with 31 bits, so that {} are the limit", SIZE_MAX.bytes())]
+    #[error("a message of {size} is too long: MPI counts its bytes with 31 bits, so the limit is {}", SIZE_MAX.bytes())]
     TooLong {
         /// As given.
         size: ByteCount,
@@ -140,7 +140,7 @@ pub enum PlanError {
         most: Duration,
     },
     /// Not a number of numbers.
-    #[error("a buffer of {size} is no whole number of 8-byte values, or of none")]
+    #[error("a buffer of {size} is not a whole number of 8-byte values above 0")]
     Buffer {
         /// As given.
         size: ByteCount,
@@ -287,7 +287,7 @@ mod tests {
             |plan| plan.pww.intervals = vec![Duration::from_secs(61)],
             "an interval of 1m 1s is not from 0s to 1m",
         );
-        check_refused(|plan| plan.buffering.size = ByteCount::new(81), "a buffer of 81B is no whole number");
+        check_refused(|plan| plan.buffering.size = ByteCount::new(81), "a buffer of 81B is not a whole number");
     }
 
     #[test]

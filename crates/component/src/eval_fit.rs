@@ -39,16 +39,16 @@ pub struct EvalFitSettings {
 #[non_exhaustive]
 pub enum EvalFitSettingsError {
     /// There is no such lead.
-    #[error("leads are 1 or more, and there has to be one")]
+    #[error("leads must be 1 or more, and at least one is needed")]
     Leads,
     /// No error would pass, or nothing is said.
-    #[error("the greatest error has to be above 0, not {given}")]
+    #[error("the error limit must be above 0, not {given}")]
     Error {
         /// What was given.
         given: f64,
     },
     /// A factor that every estimate misses by.
-    #[error("the greatest misestimate is a factor above 1, not {given}")]
+    #[error("the misestimate limit must be a factor above 1, not {given}")]
     Misestimate {
         /// What was given.
         given: f64,

@@ -1,12 +1,13 @@
-//! The prediction components of RPS: each a computation for a mirror, to be composed over any transport.
+//! The prediction components of RPS: each is a computation for a mirror, and can be composed over any transport.
 //!
-//! Sensors make streams of measurements, [`ToSample`] makes one signal of them generic, a [`Buffer`] keeps the last of any stream for
-//! whoever asks, a [`PredictionServer`] makes forecasts of samples in a [core](run_core) that is a process of its own, and an
-//! [`EvalFit`] watches how right these are and orders a refit (Dinda and O'Hallaron 1999, sections 7 and 8, Figures 8 and 9). Where two
-//! of RPS's components differ in their message type only, they are one here. A [`Monolith`] has the way from sensor to forecast
-//! in one process. A [`pool`] of prediction servers shares the streams of many hosts.
+//! Sensors make streams of measurements. [`ToSample`] turns one signal of them into generic samples. A [`Buffer`]
+//! keeps the last messages of any stream. A [`PredictionServer`] makes forecasts of samples in a [core](run_core), a
+//! separate process. An [`EvalFit`] watches their accuracy and requests a refit (Dinda and O'Hallaron 1999, sections 7
+//! and 8, Figures 8 and 9). Where two of RPS's components differ only in their message type, they are one here. A
+//! [`Monolith`] goes from sensor to forecast in one process. A [`pool`] of prediction servers shares the streams of
+//! many hosts.
 //!
-//! Floor 4. Printing and arguments are the matter of `foretop stream`.
+//! Floor 4. Printing and arguments belong to `foretop stream`.
 #![forbid(unsafe_code)]
 
 mod buffer;

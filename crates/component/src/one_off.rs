@@ -98,8 +98,7 @@ impl Handler for OneOff {
         };
         let horizon = usize::try_from(horizon).unwrap_or(usize::MAX);
         if !(1..=Forecast::N_LEADS_MAX).contains(&horizon) {
-            return pending
-                .refuse(format!("the horizon has to be 1 to {} steps, not {horizon}", Forecast::N_LEADS_MAX));
+            return pending.refuse(format!("the horizon must be 1 to {} steps, not {horizon}", Forecast::N_LEADS_MAX));
         }
         match model.parse() {
             Ok(spec) => {

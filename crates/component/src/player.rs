@@ -21,7 +21,7 @@ pub enum Speed {
 
 /// A text that is no speed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{given}` is no speed: it has to be a number above 0 as in 10x, or as-recorded, or max")]
+#[error("`{given}` is not a speed: it must be a number above 0 as in 10x, or as-recorded, or max")]
 pub struct SpeedError {
     given: String,
 }

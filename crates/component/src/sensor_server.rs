@@ -95,7 +95,7 @@ impl SensorServer {
     fn set_step(&mut self, step_ns: u64, pending: Pending, outputs: &mut Outputs) {
         let step = Duration::from_nanos(step_ns);
         if step > STEP_MAX || (step.is_zero() && self.schedule.is_skipping()) {
-            return pending.refuse("the step has to be 1ns to 1d; 0 is for values that are made");
+            return pending.refuse("the step must be 1ns to 1d; 0 is for values that are made");
         }
         (self.step, self.changed, self.description.step_ns) = (step, Some(step), step_ns);
         self.schedule.begin_again();

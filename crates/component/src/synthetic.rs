@@ -21,7 +21,7 @@ pub struct Synthetic {
 
 /// A correlation of no stationary process.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
-#[error("the correlation of neighbours has to be above -1 and below 1, not {given}")]
+#[error("the correlation of neighbours must be above -1 and below 1, not {given}")]
 pub struct SyntheticError {
     /// What was given.
     pub given: f64,

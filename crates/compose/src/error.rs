@@ -10,13 +10,13 @@ use stream::EndpointError;
 #[non_exhaustive]
 pub enum ComposeError {
     /// The text is no TOML, or has a table or key that there is not.
-    #[error("this is no description of a system")]
+    #[error("this is not a description of a system")]
     Syntax(#[from] toml::de::Error),
     /// There is nothing to start.
     #[error("there is no component; begin with a table [component.NAME]")]
     Empty,
     /// There are more than can be watched.
-    #[error("{given} components are too many: {limit} is the limit")]
+    #[error("{given} components are too many: the limit is {limit}")]
     TooMany {
         /// How many there are.
         given: usize,
@@ -30,7 +30,7 @@ pub enum ComposeError {
         given: String,
     },
     /// There is no such component to run.
-    #[error("[component.{component}] runs `{given}`, which there is not{}", near(suggestion))]
+    #[error("[component.{component}] runs `{given}`, which does not exist{}", near(suggestion))]
     UnknownKind {
         /// The component.
         component: String,
@@ -62,7 +62,7 @@ pub enum ComposeError {
         key: String,
     },
     /// A value of the wrong type.
-    #[error("`{key}` of [component.{component}] has to be {needed}")]
+    #[error("`{key}` of [component.{component}] must be {needed}")]
     Value {
         /// The component.
         component: String,
@@ -72,7 +72,7 @@ pub enum ComposeError {
         needed: &'static str,
     },
     /// A reference to a component that is not there.
-    #[error("`{key}` of [component.{component}] names `{given}`, and there is no such component{}", near(suggestion))]
+    #[error("`{key}` of [component.{component}] names `{given}`, but there is no such component{}", near(suggestion))]
     UnknownComponent {
         /// The component that refers to it.
         component: String,

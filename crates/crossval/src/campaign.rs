@@ -67,7 +67,7 @@ pub struct LeftOut {
 #[non_exhaustive]
 pub enum CampaignError {
     /// Nothing to draw from, or too much.
-    #[error("{n} traces are given; there have to be from 1 to {N_TRACES_MAX}")]
+    #[error("{n} traces are given; there must be from 1 to {N_TRACES_MAX}")]
     TraceCount {
         /// Traces given.
         n: usize,
@@ -98,14 +98,14 @@ pub enum CampaignError {
     },
     /// A name that says nothing, or too much, or that is another one's.
     #[error(
-        "a peer is called `{name}`; its name has to have from 1 to {N_BYTES_PEER_MAX} bytes, and to be no other peer's or model's"
+        "a peer is called `{name}`; its name must have from 1 to {N_BYTES_PEER_MAX} bytes, and must not be another peer's or model's"
     )]
     PeerName {
         /// As given.
         name: String,
     },
     /// Bytes that [`Campaign::to_bytes`] did not write.
-    #[error("these {n_bytes} bytes are no campaign")]
+    #[error("these {n_bytes} bytes are not a campaign")]
     NotACampaign {
         /// Their number.
         n_bytes: usize,

@@ -1,17 +1,18 @@
-//! Which model predicts a signal: random test cases, evaluated as a system on line would run them, and what follows from
-//! them.
+//! Which model predicts a signal: random test cases, evaluated as an online system would run them, and the
+//! conclusions.
 //!
-//! The parallel cross-validation system of RPS (Dinda and O'Hallaron 1999, section 5.4). A [`Template`] says which models,
-//! windows and transformations there may be. A [`Campaign`] is a template, traces and a seed; its case number `k` is a
-//! function of these and of `k` alone, so that any range of cases is the same whoever evaluates it and when. A [`Run`] evaluates
-//! all of them and leaves one Parquet file, the same to the byte however many workers there were and however often they
-//! were stopped. A [`Report`] says what the file shows, and [`Comparison`] how two files differ.
+//! This is the parallel cross-validation system of RPS (Dinda and O'Hallaron 1999, section 5.4). A [`Template`] gives
+//! the possible models, windows and transformations. A [`Campaign`] is a template, traces and a seed. Its case number
+//! `k` is a function of these and of `k` alone, so any range of cases is the same whoever evaluates it and when. A
+//! [`Run`] evaluates all of them and leaves one Parquet file, identical to the byte for any number of workers and
+//! interruptions. A [`Report`] shows what the file says, and a [`Comparison`] how two files differ.
 //!
 //! # No leakage
 //!
-//! A model is fitted to a slice that ends at the origin. From there a [`predict::Backtest`] owns the trace: it takes the
-//! forecasts for the samples to come before it hands the next one to the predictor. Transformations are made inside a
-//! window, each value from samples at or before its place, and no bucket of an aggregation reaches across the origin.
+//! A model is fitted to a slice that ends at the origin. From there a [`predict::Backtest`] owns the trace: it takes
+//! the forecasts for the samples to come before it passes the next one to the predictor. Transformations are made
+//! inside a window, each value from samples at or before its place, and no bucket of an aggregation crosses the
+//! origin.
 #![forbid(unsafe_code)]
 
 mod campaign;

@@ -1,17 +1,31 @@
 //! How far a run is, for whoever looks while it runs.
 
-use std::sync::Mutex;
+use std::cmp::Ordering::{Equal, Greater, Less};
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard};
 
 use crate::campaign::Campaign;
 use crate::evaluate::CaseResult;
+use crate::results::picked;
 
 /// Counters that workers turn and that anybody may read.
 #[derive(Debug)]
 pub struct Progress {
     n_done: AtomicU64,
     n_failed: AtomicU64,
-    standings: Mutex<Vec<Sum>>,
+    n_slots: usize,
+    /// The leads that the report is on, as places among those of the template.
+    leads: Vec<usize>,
+    board: Mutex<Board>,
+}
+
+/// What is known of the models so far.
+#[derive(Debug)]
+struct Board {
+    sums: Vec<Sum>,
+    /// By window, the losses of the models that were judged on it, until all of them were.
+    open: BTreeMap<u64, Vec<(usize, Vec<f64>)>>,
 }
 
 /// How a model of the template has done in the cases of this sitting.
@@ -21,6 +35,8 @@ pub struct Standing {
     pub family: String,
     /// Cases that count.
     pub n: u64,
+    /// The share of comparisons with other models on the same window that it won, ties counting half: what the report ranks by.
+    pub win_share: f64,
     /// Geometric mean over cases and leads of the mean squared error over that of the mean of the samples fitted to.
     pub relative_error: f64,
 }
@@ -32,22 +48,31 @@ pub struct Tally {
     pub n_done: u64,
     /// Those of them in which no model could be fitted.
     pub n_failed: u64,
-    /// For each model, the cases that count, and the sum of the logarithms of their relative errors.
-    pub sums: Vec<(u64, f64)>,
+    /// For each model, the cases that count, the sum of the logarithms of their relative errors, comparisons with others, and those of
+    /// them that it won.
+    pub sums: Vec<(u64, f64, u64, f64)>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Sum {
     n: u64,
     logarithms: f64,
+    n_compared: u64,
+    n_won: f64,
 }
 
 impl Progress {
     /// Nothing done yet.
     #[must_use]
     pub fn new(campaign: &Campaign) -> Self {
-        let standings = vec![Sum::default(); campaign.families().len()];
-        Self { n_done: AtomicU64::new(0), n_failed: AtomicU64::new(0), standings: Mutex::new(standings) }
+        let sums = vec![Sum::default(); campaign.families().len()];
+        Self {
+            n_done: AtomicU64::new(0),
+            n_failed: AtomicU64::new(0),
+            n_slots: campaign.n_slots(),
+            leads: places(campaign.template().leads()),
+            board: Mutex::new(Board { sums, open: BTreeMap::new() }),
+        }
     }
 
     /// Cases done in this sitting.
@@ -62,24 +87,25 @@ impl Progress {
         self.n_failed.load(Ordering::Relaxed)
     }
 
-    /// Models that have a case that counts, the best first.
+    /// Models that have a case that counts, the best first: by the share of comparisons won, as in the report, then by their errors.
     #[must_use]
     pub fn standings(&self, campaign: &Campaign) -> Vec<Standing> {
-        let sums = self.standings.lock().expect("nobody panics with the lock held").clone();
+        let sums = self.board().sums.clone();
         let standing = |(sum, family): (Sum, String)| {
             let relative_error = (sum.logarithms / sum.n as f64).exp();
-            (sum.n > 0).then_some(Standing { family, n: sum.n, relative_error })
+            let win_share = if sum.n_compared == 0 { 0.5 } else { sum.n_won / sum.n_compared as f64 };
+            (sum.n > 0).then_some(Standing { family, n: sum.n, win_share, relative_error })
         };
         let mut standings: Vec<Standing> = sums.into_iter().zip(campaign.families()).filter_map(standing).collect();
-        standings.sort_by(|a, b| a.relative_error.total_cmp(&b.relative_error));
+        let by_error = |a: &Standing, b: &Standing| a.relative_error.total_cmp(&b.relative_error);
+        standings.sort_by(|a, b| b.win_share.total_cmp(&a.win_share).then_with(|| by_error(a, b)));
         standings
     }
 
     /// All counters as they are.
     #[must_use]
     pub fn tally(&self) -> Tally {
-        let sums = self.standings.lock().expect("nobody panics with the lock held");
-        let sums = sums.iter().map(|sum| (sum.n, sum.logarithms)).collect();
+        let sums = self.board().sums.iter().map(|sum| (sum.n, sum.logarithms, sum.n_compared, sum.n_won)).collect();
         Tally { n_done: self.n_done(), n_failed: self.n_failed(), sums }
     }
 
@@ -87,10 +113,11 @@ impl Progress {
     pub fn add(&self, tally: &Tally) {
         self.n_done.fetch_add(tally.n_done, Ordering::Relaxed);
         self.n_failed.fetch_add(tally.n_failed, Ordering::Relaxed);
-        let mut sums = self.standings.lock().expect("nobody panics with the lock held");
-        for (sum, (n, logarithms)) in sums.iter_mut().zip(&tally.sums) {
+        for (sum, (n, logarithms, n_compared, n_won)) in self.board().sums.iter_mut().zip(&tally.sums) {
             sum.n += n;
             sum.logarithms += logarithms;
+            sum.n_compared += n_compared;
+            sum.n_won += n_won;
         }
     }
 
@@ -99,17 +126,56 @@ impl Progress {
         self.n_done.fetch_add(1, Ordering::Relaxed);
         let Ok(scored) = &result.outcome else {
             self.n_failed.fetch_add(1, Ordering::Relaxed);
-            return;
+            return self.compare(result, vec![f64::INFINITY; self.leads.len()]);
         };
+        let loss = |lead_idx: &usize| {
+            let errors = scored.leads.get(*lead_idx).and_then(|score| score.errors);
+            errors.map_or(f64::NAN, |errors| errors.mean_squared)
+        };
+        self.compare(result, self.leads.iter().map(loss).collect());
         let ratio = |(score, naive): (&predict::LeadScore, &crate::NaiveErrors)| {
             Some((score.errors?.mean_squared / naive.mean_squared_of_mean).ln()).filter(|ratio| ratio.is_finite())
         };
         let ratios: Vec<f64> = scored.leads.iter().zip(&result.window.naive).filter_map(ratio).collect();
         if !ratios.is_empty() {
-            let mut standings = self.standings.lock().expect("nobody panics with the lock held");
-            let sum = &mut standings[result.case.family_idx];
+            let sum = &mut self.board().sums[result.case.family_idx];
             sum.n += 1;
             sum.logarithms += ratios.iter().sum::<f64>() / ratios.len() as f64;
         }
     }
+
+    /// Compares a case with those on the same window that were counted before it, lead by lead.
+    fn compare(&self, result: &CaseResult, losses: Vec<f64>) {
+        let (window, family_idx) = (result.case.window.number, result.case.family_idx);
+        let mut board = self.board();
+        let Board { sums, open } = &mut *board;
+        let judged = open.entry(window).or_default();
+        for (other_idx, others) in judged.iter() {
+            for (loss, other) in losses.iter().zip(others).filter(|(loss, other)| !loss.is_nan() && !other.is_nan()) {
+                let won = match loss.total_cmp(other) {
+                    Less => 1.0,
+                    Equal => 0.5,
+                    Greater => 0.0,
+                };
+                for (idx, won) in [(family_idx, won), (*other_idx, 1.0 - won)] {
+                    sums[idx].n_compared += 1;
+                    sums[idx].n_won += won;
+                }
+            }
+        }
+        judged.push((family_idx, losses));
+        if judged.len() == self.n_slots {
+            open.remove(&window);
+        }
+    }
+
+    fn board(&self) -> MutexGuard<'_, Board> {
+        self.board.lock().expect("nobody panics with the lock held")
+    }
+}
+
+/// Where the leads of the report are among `leads`.
+fn places(leads: &[usize]) -> Vec<usize> {
+    let picked = picked(leads);
+    (0..leads.len()).filter(|idx| picked.contains(&leads[*idx])).collect()
 }

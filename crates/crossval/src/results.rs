@@ -35,7 +35,7 @@ pub enum ResultsError {
         source: io::Error,
     },
     /// Not Parquet, or damaged.
-    #[error("`{}` is no Parquet file, or is damaged", path.display())]
+    #[error("`{}` is not a Parquet file, or is damaged", path.display())]
     Parquet {
         /// The file.
         path: PathBuf,
@@ -43,7 +43,7 @@ pub enum ResultsError {
         source: ParquetError,
     },
     /// A row group that is not what was written.
-    #[error("part {group} of `{}` is damaged: its bytes are not those that were written", path.display())]
+    #[error("part {group} of `{}` is damaged: its bytes have changed since they were written", path.display())]
     Damaged {
         /// The file.
         path: PathBuf,
@@ -51,7 +51,7 @@ pub enum ResultsError {
         group: usize,
     },
     /// Parquet of something else.
-    #[error("`{}` does not say which campaign it is of; results are written by `foretop crossval run`", path.display())]
+    #[error("`{}` does not say which campaign it belongs to; results are written by `foretop crossval run`", path.display())]
     NoIdentity {
         /// The file.
         path: PathBuf,
@@ -65,7 +65,7 @@ pub enum ResultsError {
         source: Box<TemplateError>,
     },
     /// Rows that do not belong to the campaign that the file says it is of.
-    #[error("row {row} of `{}` cannot be: {problem}", path.display())]
+    #[error("row {row} of `{}` is not valid: {problem}", path.display())]
     Row {
         /// The file.
         path: PathBuf,
@@ -271,7 +271,7 @@ fn check_digests(path: &Path, table: &TableFile<File>) -> Result<(), ResultsErro
 }
 
 /// All of them if they are few; else the first, the last, and some between, evenly on a logarithmic scale.
-fn picked(leads: &[usize]) -> Vec<usize> {
+pub(crate) fn picked(leads: &[usize]) -> Vec<usize> {
     if leads.len() <= N_LEADS_MAX {
         return leads.to_vec();
     }

@@ -38,13 +38,13 @@ const N_CASES_MAX: u64 = 1_000_000_000;
 #[non_exhaustive]
 pub enum RunError {
     /// Nothing to do, or too much.
-    #[error("{given} cases are asked for; there have to be from 1 to {N_CASES_MAX}")]
+    #[error("{given} cases are asked for; there must be from 1 to {N_CASES_MAX}")]
     CaseCount {
         /// As asked for.
         given: u64,
     },
     /// The result file is there.
-    #[error("`{}` is there already; remove it, or write to another file", path.display())]
+    #[error("`{}` already exists; remove it, or write to another file", path.display())]
     Exists {
         /// The file.
         path: PathBuf,
@@ -77,7 +77,7 @@ pub enum RunError {
         what: &'static str,
     },
     /// What the parts are of cannot be told.
-    #[error("cannot tell from `{}` what the parts beside it are of; remove the folder to begin again", path.display())]
+    #[error("`{}` does not say which run the parts beside it belong to; remove the folder to start over", path.display())]
     Identity {
         /// The file.
         path: PathBuf,

@@ -45,7 +45,7 @@ pub struct Transformation {
 #[non_exhaustive]
 pub enum TemplateError {
     /// No file of a person is that long.
-    #[error("a template has {n_bytes} bytes, and no more than {TEXT_BYTES_MAX} are read")]
+    #[error("the template has {n_bytes} bytes; at most {TEXT_BYTES_MAX} are read")]
     TooLong {
         /// Of the text.
         n_bytes: usize,
@@ -68,7 +68,7 @@ pub enum TemplateError {
         text: String,
     },
     /// A list with nothing in it, with too much, or with something twice.
-    #[error("`{key}` lists {n} things; it has to list from 1 to {n_max}")]
+    #[error("`{key}` lists {n} things; it must list from 1 to {n_max}")]
     ListLength {
         /// The list.
         key: &'static str,
@@ -86,7 +86,7 @@ pub enum TemplateError {
         given: String,
     },
     /// A number outside of what is allowed.
-    #[error("`{key}` is {given}; it has to lie within {min}..{max}")]
+    #[error("`{key}` is {given}; it must lie within {min}..{max}")]
     OutOfRange {
         /// What the number says.
         key: &'static str,
@@ -99,7 +99,7 @@ pub enum TemplateError {
     },
     /// No test window would have a sample for the longest lead.
     #[error(
-        "`test` begins at {test} samples, in which no forecast of lead {lead} comes due; it has to begin at {lead} or more"
+        "`test` begins at {test} samples, in which no forecast of lead {lead} comes due; it must begin at {lead} or more"
     )]
     TestTooShort {
         /// The shortest test.
@@ -109,7 +109,7 @@ pub enum TemplateError {
     },
     /// More errors to a case than are kept.
     #[error(
-        "{n_leads} leads over up to {test} samples are more than the {N_ERRORS_MAX} errors that are kept of a case; list fewer leads, or test on less"
+        "{n_leads} leads over up to {test} samples give more than the {N_ERRORS_MAX} errors kept per case; list fewer leads, or test on less"
     )]
     TooManyErrors {
         /// Leads listed.
@@ -133,7 +133,7 @@ struct File {
 
 /// `"1..30"`, `5`, or a list.
 #[derive(Deserialize)]
-#[serde(untagged, expecting = "`leads` has to be a number, a range such as \"1..30\", or a list such as [1, 5, 30]")]
+#[serde(untagged, expecting = "`leads` must be a number, a range such as \"1..30\", or a list such as [1, 5, 30]")]
 enum Leads {
     List(Vec<usize>),
     Range(Lengths),

@@ -22,13 +22,13 @@ pub struct Trace {
 #[non_exhaustive]
 pub enum TraceError {
     /// A name without letters, or too long a one.
-    #[error("a trace's name has {n_bytes} bytes; it has to have from 1 to {N_BYTES_NAME_MAX}")]
+    #[error("a trace's name has {n_bytes} bytes; it must have from 1 to {N_BYTES_NAME_MAX}")]
     Name {
         /// Its length.
         n_bytes: usize,
     },
     /// An infinite sample is no measurement.
-    #[error("sample {idx} of trace `{name}` is {value}, which is no measurement; mark a missing sample as NaN")]
+    #[error("sample {idx} of trace `{name}` is {value}, which is not a measurement; mark a missing sample as NaN")]
     Infinite {
         /// The trace.
         name: String,

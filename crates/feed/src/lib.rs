@@ -1,11 +1,14 @@
-//! Signals from beside this host: what exporters, Prometheus servers, network devices and peers say, as [`signal::Source`]s.
+//! Signals from beyond this host, as [`signal::Source`]s: from exporters, Prometheus servers, network devices and
+//! peers.
 //!
-//! - An [`Exporter`] makes signals of what a Prometheus exporter offers, by the rules of Prometheus where they differ.
-//! - A [`Query`] is whatever a Prometheus server makes of an expression, with the history that the server has of it.
-//! - [`snmp`] tells the bandwidth that a new flow between two addresses would get, from the counters of the devices between them.
+//! - An [`Exporter`] makes signals from what a Prometheus exporter offers, by the rules of Prometheus where they
+//!   differ.
+//! - A [`Query`] is the result of an expression on a Prometheus server, with the history that the server has of it.
+//! - [`snmp`] estimates the bandwidth that a new flow between two addresses would get, from the counters of the
+//!   devices between them.
 //! - [`transfer`] measures it between two hosts that run Foretop, by short transfers.
 //!
-//! Sources time their own requests and give up by limits of their own. Nothing here forecasts or stores.
+//! Sources time their own requests and have their own time-outs. Nothing here forecasts or stores.
 #![deny(unsafe_code)]
 
 mod exporter;

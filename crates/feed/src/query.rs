@@ -75,7 +75,7 @@ impl Query {
             alias: None,
         };
         Ok(Query {
-            agent: agent(settings.timeout, "application/json"),
+            agent: agent(settings.timeout, "application/json", &settings.server, &settings.trust),
             instant: settings.server.join("/api/v1/query"),
             range: settings.server.join("/api/v1/query_range"),
             family: Arc::new(family),
@@ -87,12 +87,19 @@ impl Query {
         })
     }
 
+    /// As it was opened with.
+    #[must_use]
+    pub fn settings(&self) -> &QuerySettings {
+        &self.settings
+    }
+
     /// Asks once whether the expression makes sense, and waits two seconds at most.
     ///
     /// # Errors
     /// What is wrong; [`QueryError::is_bad_expression`] tells whether it is the expression, or something that may pass.
     pub fn check(&self) -> Result<(), QueryError> {
-        let agent = agent(self.settings.timeout.min(CHECK_TIME_MAX), "application/json");
+        let QuerySettings { timeout, server, trust, .. } = &self.settings;
+        let agent = agent(CHECK_TIME_MAX.min(*timeout), "application/json", server, trust);
         match self.ask(&agent, &self.instant, &[])? {
             Data::Scalar(_) | Data::Vector(_) => Ok(()),
             other => Err(self.wrong_type(&other)),
@@ -200,7 +207,7 @@ impl Query {
         let asked = request.send_form(expression.iter().chain(parameters).map(|(name, value)| (*name, value.as_str())));
         let mut answer = match asked {
             Ok(answer) => answer,
-            Err(source) => return Err(QueryError::Unreachable { query, server, source: Box::new(source) }),
+            Err(error) => return Err(QueryError::Unreachable { query, server, source: error.into() }),
         };
         let (limit_bytes, mut body) = (self.settings.answer_bytes_max, Vec::new());
         // One more than it may be tells of an answer that is longer.

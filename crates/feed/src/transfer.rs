@@ -71,25 +71,25 @@ pub enum Directions {
 #[non_exhaustive]
 pub enum TransferSettingsError {
     /// A name without letters, or one that would be that of another signal.
-    #[error("`{peer}` cannot be the name of a peer: it needs a letter or more, and may not end in `{}`", last_words().join("`, `"))]
+    #[error("`{peer}` cannot be the name of a peer: it needs at least one character, and must not end in `{}`", last_words().join("`, `"))]
     Peer {
         /// The name.
         peer: String,
     },
     /// No bytes, or too many.
-    #[error("a transfer of {n_bytes} bytes cannot be asked for: 1 to {BYTES_MAX} can")]
+    #[error("a transfer of {n_bytes} bytes is out of range: it must be 1 to {BYTES_MAX}")]
     Bytes {
         /// How many there were to be.
         n_bytes: u64,
     },
     /// No time, or too much of it.
-    #[error("a transfer of {span:?} cannot be asked for: 1ms to {SPAN_MAX:?} can")]
+    #[error("a transfer of {span:?} is out of range: it must be 1ms to {SPAN_MAX:?}")]
     Span {
         /// How long it was to take.
         span: Duration,
     },
     /// No time to be connected in.
-    #[error("a peer cannot be reached in no time: the patience has to be more than 0s")]
+    #[error("a peer cannot be reached in no time: the patience must be more than 0s")]
     Patience,
 }
 

@@ -1,6 +1,8 @@
-//! What all HTTP clients of the house have in common: an address without secrets, a log-in, a client with limits.
+//! What all HTTP clients of the workspace share: an address without secrets, a log-in, trusted certificates, a client with limits.
 
-use std::{fmt, path::PathBuf, str::FromStr, time::Duration};
+mod trust;
+
+use std::{fmt, net::IpAddr, path::PathBuf, str::FromStr, time::Duration};
 
 use base64::{Engine, prelude::BASE64_STANDARD};
 use secret::{Exposed, Form, Found, Privacy, SecretError};
@@ -9,13 +11,17 @@ use ureq::{
     http::{HeaderValue, Uri},
 };
 
-/// Where a server is: `http://host:port/path`, with a host and without a name to log in with.
+pub use trust::{Trust, TrustError};
+
+/// Where a server is: `http://host:port/path` or `https://…`, with a host and without a name to log in with.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Address(Uri);
 
 /// A text that is no address of a server.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{given}` is no address of a server: it is `http://host:port/path`, and who logs in is said elsewhere")]
+#[error(
+    "`{given}` is no address of a server: it is `http://host:port/path` or `https://host:port/path`, and who logs in is said elsewhere"
+)]
 pub struct AddressError {
     /// What was given, without what stands before an `@`.
     pub given: String,
@@ -56,10 +62,22 @@ pub enum LoginError {
     Secret(#[from] SecretError),
 }
 
-/// A client that gives up after `timeout`, from a request's first byte to the answer's last, follows no redirect by itself, and
-/// takes answers of any status.
+/// Why a request has no answer.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RequestError {
+    /// The server is not trusted.
+    #[error(transparent)]
+    Untrusted(Box<tls::Complaint>),
+    /// Anything else.
+    #[error(transparent)]
+    Client(Box<ureq::Error>),
+}
+
+/// A client of one server that gives up after `timeout`, from a request's first byte to the answer's last, follows no
+/// redirect by itself, and takes answers of any status.
 #[must_use]
-pub fn agent(timeout: Duration, accept: &'static str) -> Agent {
+pub fn agent(timeout: Duration, accept: &'static str, server: &Address, trust: &Trust) -> Agent {
     let config = Agent::config_builder()
         .timeout_global(Some(timeout))
         .http_status_as_error(false)
@@ -68,9 +86,10 @@ pub fn agent(timeout: Duration, accept: &'static str) -> Agent {
         // Who is asked is a neighbour. What the environment says is for the way out.
         .proxy(None)
         .user_agent(concat!("foretop/", env!("CARGO_PKG_VERSION")))
-        .accept(accept)
-        .build();
-    config.new_agent()
+        .accept(accept);
+    // The system's certificates take time and memory, which who speaks in the clear does not spend.
+    let config = if server.is_https() { config.tls_config(trust.config()).https_only(true) } else { config };
+    config.build().new_agent()
 }
 
 impl Address {
@@ -86,6 +105,22 @@ impl Address {
         self.0.authority().map_or("", |authority| authority.as_str())
     }
 
+    /// Whether what is sent there is encrypted.
+    #[must_use]
+    pub fn is_https(&self) -> bool {
+        self.0.scheme_str() == Some("https")
+    }
+
+    /// Whether what is sent there leaves this host unencrypted, as far as the address tells.
+    #[must_use]
+    pub fn is_in_the_clear(&self) -> bool {
+        let host = self.0.host().unwrap_or_default();
+        let address = host.trim_start_matches('[').trim_end_matches(']').parse();
+        let is_loopback =
+            host.eq_ignore_ascii_case("localhost") || address.is_ok_and(|address: IpAddr| address.is_loopback());
+        !self.is_https() && !is_loopback
+    }
+
     /// The address of `path` below this one, whatever query this one has.
     ///
     /// # Panics
@@ -93,7 +128,8 @@ impl Address {
     #[must_use]
     pub fn join(&self, path: &'static str) -> Address {
         let base = self.0.path().trim_end_matches('/');
-        let text = format!("http://{}{base}{path}", self.host_and_port());
+        let scheme = self.0.scheme_str().unwrap_or("http");
+        let text = format!("{scheme}://{}{base}{path}", self.host_and_port());
         Address(text.parse().expect("a path after an address is an address"))
     }
 }
@@ -104,7 +140,9 @@ impl FromStr for Address {
     fn from_str(text: &str) -> Result<Address, AddressError> {
         let uri = text.parse::<Uri>().ok().filter(|uri| {
             let has_user = uri.authority().is_some_and(|authority| authority.as_str().contains('@'));
-            uri.scheme_str() == Some("http") && uri.host().is_some_and(|host| !host.is_empty()) && !has_user
+            matches!(uri.scheme_str(), Some("http" | "https"))
+                && uri.host().is_some_and(|host| !host.is_empty())
+                && !has_user
         });
         // What stands before an `@` may be a password.
         let shown = match text.rsplit_once('@') {
@@ -118,6 +156,17 @@ impl FromStr for Address {
 impl fmt::Display for Address {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(formatter)
+    }
+}
+
+impl From<ureq::Error> for RequestError {
+    fn from(error: ureq::Error) -> Self {
+        let complaint = match &error {
+            ureq::Error::Io(error) => tls::Complaint::of_io(error),
+            ureq::Error::Rustls(error) => tls::Complaint::of(error),
+            _ => None,
+        };
+        complaint.map_or_else(|| Self::Client(Box::new(error)), |complaint| Self::Untrusted(Box::new(complaint)))
     }
 }
 
@@ -174,7 +223,7 @@ mod tests {
 
     #[test]
     fn an_address_without_a_host_or_with_a_password_is_refused_and_the_password_not_shown() {
-        for refused in ["ftp://a/", "http:///write", "a:9090", "", "https://a/"] {
+        for refused in ["ftp://a/", "http:///write", "a:9090", "", "https:///"] {
             assert!(refused.parse::<Address>().is_err(), "{refused}");
         }
         let error = "http://me:secret@host/".parse::<Address>().unwrap_err();
@@ -182,10 +231,26 @@ mod tests {
     }
 
     #[test]
+    fn what_leaves_the_host_without_encryption_is_known() {
+        for (address, is_clear) in [
+            ("http://db1:7311", true),
+            ("http://10.0.0.1", true),
+            ("http://localhost.example", true),
+            ("https://db1", false),
+            ("http://LOCALHOST:7311", false),
+            ("http://127.0.0.2", false),
+            ("http://[::1]:7311", false),
+        ] {
+            assert_eq!(address.parse::<Address>().unwrap().is_in_the_clear(), is_clear, "{address}");
+        }
+    }
+
+    #[test]
     fn a_path_is_put_below_the_path_of_the_address() {
         for (address, joined) in [
             ("http://a:9090", "http://a:9090/api/v1/query"),
             ("http://a:9090/", "http://a:9090/api/v1/query"),
+            ("https://a", "https://a/api/v1/query"),
             ("http://a/prometheus/?x=y", "http://a/prometheus/api/v1/query"),
         ] {
             assert_eq!(address.parse::<Address>().unwrap().join("/api/v1/query").to_string(), joined);

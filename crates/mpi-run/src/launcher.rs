@@ -56,7 +56,7 @@ pub enum LauncherError {
         tried: Vec<String>,
     },
     /// Not a library that is known here.
-    #[error("`{given}` is no MPI that is known here: openmpi or mpich")]
+    #[error("`{given}` is not a supported MPI: use openmpi or mpich")]
     Unknown {
         /// As given.
         given: String,

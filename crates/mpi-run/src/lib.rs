@@ -1,9 +1,10 @@
-//! What programs under MPI share: their session, the head of their results and the results themselves, calibrated work, launchers.
+//! What programs under MPI share: their session, the head of their results and the results themselves, calibrated
+//! work, launchers.
 //!
-//! A measurement is a crate of its own that is built on this one and says by [`Measurement`] how its results are shown. What talks to
-//! MPI is behind the feature `mpi`; results, launchers and calibrated work are not.
+//! Each measurement is a crate built on this one, and says by [`Measurement`] how its results are shown. All calls to
+//! MPI are behind the feature `mpi`; results, launchers and calibrated work are not.
 //!
-//! Floor 3: reads the clock and the host, and writes result files. No printing: what people see is text or a picture that is handed back.
+//! Floor 3: reads the clock and the host, and writes result files. It does not print: it returns text and pictures.
 #![warn(unreachable_pub)]
 
 mod failure;

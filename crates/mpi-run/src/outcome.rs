@@ -179,7 +179,9 @@ impl Outcome {
             let mut value: Value = serde_json::from_slice(line).map_err(|error| wrong(idx, error.to_string()))?;
             let kind = match value.as_object_mut().and_then(|fields| fields.remove(KIND)) {
                 Some(Value::String(kind)) => kind,
-                _ => return Err(wrong(idx, format!("no `{KIND}`, so this is no result of a `foretop mpi` program"))),
+                _ => {
+                    return Err(wrong(idx, format!("no `{KIND}`, so this is not a result of a `foretop mpi` program")));
+                }
             };
             match (idx, kind.as_str()) {
                 (0, HEADER) => {

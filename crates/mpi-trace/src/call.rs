@@ -45,7 +45,7 @@ pub enum Collective {
 /// A name that is none of a call that moves data.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error(
-    "`{given}` is no call that moves data: MPI_Send, isend, recv, sendrecv, waitall, alltoall, allreduce, barrier and their like"
+    "`{given}` is not a call that moves data: MPI_Send, isend, recv, sendrecv, waitall, alltoall, allreduce, barrier and their like"
 )]
 pub struct UnknownCall {
     /// As given.

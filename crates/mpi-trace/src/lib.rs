@@ -1,7 +1,7 @@
 //! Records of an application's communication: which rank called what, when, and with whom.
 //!
-//! The format is in `docs/formats/communication-trace.md`. A [`Trace`] is read from anything that is [`BufRead`](std::io::BufRead), with
-//! bounds on everything; what an application is like that communicates so is not found out here.
+//! The format is in `docs/formats/communication-trace.md`. A [`Trace`] is read from any [`BufRead`](std::io::BufRead),
+//! with limits on everything. Modelling the application is not done here.
 //!
 //! Floor 1: opens no file and reads no clock.
 #![forbid(unsafe_code)]

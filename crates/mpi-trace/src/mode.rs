@@ -20,7 +20,7 @@ pub enum Mode {
 
 /// A name that is none of a mode.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
-#[error("`{given}` is no mode: blocking, non-blocking, synchronous")]
+#[error("`{given}` is not a mode: blocking, non-blocking, synchronous")]
 pub struct UnknownMode {
     /// As given.
     pub given: String,

@@ -29,7 +29,7 @@ pub enum TraceError {
         fault: LineFault,
     },
     /// A trace without calls.
-    #[error("there are no calls: a line that names the columns, and then a line for each call, are needed")]
+    #[error("there are no calls; write a line with the names of the columns, then one line per call")]
     Empty,
 }
 
@@ -38,13 +38,13 @@ pub enum TraceError {
 #[non_exhaustive]
 pub enum LineFault {
     /// Not text.
-    #[error("this is no UTF-8 text")]
+    #[error("this is not UTF-8 text")]
     Text,
     /// Longer than a line may be.
     #[error("the line is longer than {LINE_BYTES_MAX} bytes")]
     TooLong,
     /// A column that the first line does not name.
-    #[error("there is no column `{name}`; the first line is to name {}", NAMES.join(", "))]
+    #[error("there is no column `{name}`; the first line must name {}", NAMES.join(", "))]
     ColumnMissing {
         /// Its name.
         name: &'static str,
@@ -56,7 +56,7 @@ pub enum LineFault {
         name: &'static str,
     },
     /// Too few fields, or too many.
-    #[error("the line has {found} fields and the first line names {needed} columns")]
+    #[error("the line has {found} fields, but the first line names {needed} columns")]
     Fields {
         /// How many there are.
         found: usize,
@@ -64,7 +64,7 @@ pub enum LineFault {
         needed: usize,
     },
     /// Not a number of its range.
-    #[error("`{given}` in column {column} is no whole number from 0 to {max}")]
+    #[error("`{given}` in column {column} is not a whole number from 0 to {max}")]
     Number {
         /// The column.
         column: &'static str,
@@ -85,10 +85,10 @@ pub enum LineFault {
         end_ns: u64,
     },
     /// A send to nobody.
-    #[error("a send needs the rank that is sent to in column peer; leave sends to MPI_PROC_NULL out")]
+    #[error("a send needs the target rank in column peer; leave out sends to MPI_PROC_NULL")]
     Peer,
     /// More rows than a trace may have.
-    #[error("a trace may have {N_ROWS_MAX} calls; record fewer cycles")]
+    #[error("a trace may have at most {N_ROWS_MAX} calls; record fewer cycles")]
     TooMany,
 }
 
@@ -233,38 +233,32 @@ mod tests {
 
     #[test]
     fn what_is_wrong_is_told_with_its_line() {
-        check_refused(
-            "",
-            "there are no calls: a line that names the columns, and then a line for each call, are needed",
-        );
-        check_refused(
-            HEAD,
-            "there are no calls: a line that names the columns, and then a line for each call, are needed",
-        );
+        check_refused("", "there are no calls; write a line with the names of the columns, then one line per call");
+        check_refused(HEAD, "there are no calls; write a line with the names of the columns, then one line per call");
         check_refused(
             "rank,start_ns,end_ns,call,peer,size\n",
-            "line 1: there is no column `size_bytes`; the first line is to name rank, start_ns, end_ns, call, peer, size_bytes",
+            "line 1: there is no column `size_bytes`; the first line must name rank, start_ns, end_ns, call, peer, size_bytes",
         );
         check_refused(&format!("rank,{HEAD}"), "line 1: there are two columns `rank`");
         check_refused(
             &format!("{HEAD}0,1,2,barrier\n"),
-            "line 2: the line has 4 fields and the first line names 6 columns",
+            "line 2: the line has 4 fields, but the first line names 6 columns",
         );
         check_refused(
             &format!("{HEAD}0,1,2,barrier,,\n4096,1,2,barrier,,\n"),
-            "line 3: `4096` in column rank is no whole number from 0 to 4095",
+            "line 3: `4096` in column rank is not a whole number from 0 to 4095",
         );
         check_refused(
             &format!("{HEAD}0,1.5,2,barrier,,\n"),
-            "line 2: `1.5` in column start_ns is no whole number from 0 to 18446744073709551615",
+            "line 2: `1.5` in column start_ns is not a whole number from 0 to 18446744073709551615",
         );
         check_refused(&format!("{HEAD}0,3,2,barrier,,\n"), "line 2: the call ends at 2 ns, before it starts at 3 ns");
         check_refused(
             &format!("{HEAD}0,1,2,send,,8\n"),
-            "line 2: a send needs the rank that is sent to in column peer; leave sends to MPI_PROC_NULL out",
+            "line 2: a send needs the target rank in column peer; leave out sends to MPI_PROC_NULL",
         );
         let error = parse(format!("{HEAD}0,1,2,MPI_Init,,\n").as_bytes()).unwrap_err().to_string();
-        assert!(error.starts_with("line 2: `MPI_Init` is no call that moves data"), "{error}");
+        assert!(error.starts_with("line 2: `MPI_Init` is not a call that moves data"), "{error}");
         assert!(parse(b"\xff\xfe\n").unwrap_err().to_string().contains("UTF-8"));
         check_refused(&"x".repeat(100_000), "line 1: the line is longer than 1024 bytes");
     }

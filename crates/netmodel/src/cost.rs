@@ -1,7 +1,7 @@
 //! What a message costs by its size: Hockney's alpha + beta n, one line for each way in which the library sends.
 //!
 //! Short messages are copied on their way, long ones are announced first and then moved in one go, and caches end somewhere in
-//! between, so that one line does not do for all sizes (the paper's equation 1 is a single one). Where one way ends and the
+//! between, so that one line does not do for all sizes (equation 1 of Evans and Hood is a single one). Where one way ends and the
 //! next begins is not asked of the library but found in the times: [`breaks`]. Neighbouring lines need not meet; a jump is the price of an announcement.
 //!
 //! A size stands for all its points by their median. Errors count by their ratio to the time, since times span orders of magnitude.
@@ -88,7 +88,7 @@ pub enum CostError {
         needed: usize,
     },
     /// Not a time that something can take.
-    #[error("a message of {size_bytes} bytes took {span_ns} ns, which is no time that anything takes: it must be finite and from {} to {} ns", SPANS.start(), SPANS.end())]
+    #[error("a message of {size_bytes} bytes took {span_ns} ns, which is not possible: it must be finite and from {} to {} ns", SPANS.start(), SPANS.end())]
     Span {
         /// Its size.
         size_bytes: u64,

@@ -6,6 +6,7 @@ mod url;
 use std::io;
 use std::time::Duration;
 
+use http_client::{RequestError, Trust};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use secret::Secret;
 use serde::Serialize;
@@ -69,12 +70,20 @@ pub enum ClientError {
         message: String,
     },
     /// Whatever answers, it is no node.
-    #[error("what answers at {url} is no foretop node ({reason})")]
+    #[error("what answers at {url} is not a foretop node ({reason})")]
     NotANode {
         /// Where.
         url: NodeUrl,
         /// How that shows.
         reason: String,
+    },
+    /// Somebody else may be at the other end.
+    #[error("cannot trust the node at {url}")]
+    Untrusted {
+        /// Where.
+        url: NodeUrl,
+        /// What is wrong with its certificate, and what would mend it.
+        source: RequestError,
     },
     /// The connection broke.
     #[error("lost the node at {url}")]
@@ -102,9 +111,16 @@ pub struct RangeText {
 }
 
 impl Client {
-    /// A client of the node at `url`; nothing is sent yet.
+    /// A client of the node at `url`, whose certificate the system has to believe if it is `https`; nothing is sent
+    /// yet.
     pub fn new(url: NodeUrl, token: Option<Secret>) -> Self {
-        Self { agent: http_client::agent(TIMEOUT, "application/json, text/event-stream"), url, token }
+        Self::trusting(&Trust::System, url, token)
+    }
+
+    /// The same, with another trust than the system's.
+    pub fn trusting(trust: &Trust, url: NodeUrl, token: Option<Secret>) -> Self {
+        let agent = http_client::agent(TIMEOUT, "application/json, text/event-stream", url.address(), trust);
+        Self { agent, url, token }
     }
 
     /// Where the node is.
@@ -238,6 +254,10 @@ impl Client {
 
     fn explain(&self, error: ureq::Error) -> ClientError {
         let url = self.url.clone();
+        let error = match RequestError::from(error) {
+            RequestError::Client(error) => *error,
+            untrusted => return ClientError::Untrusted { url, source: untrusted },
+        };
         match error {
             ureq::Error::Io(error) if is_absence(&error) => ClientError::NoNode { url, reason: reason(&error) },
             ureq::Error::HostNotFound => ClientError::NoNode { url, reason: "there is no such host".to_owned() },

@@ -33,6 +33,10 @@ pub struct TickEvent {
     /// Forecasts of those series that have one.
     #[cfg_attr(feature = "openapi", schema(value_type = BTreeMap<String, LeadForecast>))]
     pub forecasts: BTreeMap<Arc<str>, LeadForecast>,
+    /// Second bands of these forecasts; empty unless asked for.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[cfg_attr(feature = "openapi", schema(value_type = BTreeMap<String, LeadBand>))]
+    pub inner: BTreeMap<Arc<str>, LeadBand>,
 }
 
 /// A forecast at chosen leads.
@@ -43,6 +47,16 @@ pub struct LeadForecast {
     pub leads: Vec<usize>,
     /// Expected values, one for each lead.
     pub mean: Vec<f64>,
+    /// Lower bounds, cut to the range of the series.
+    pub lower: Vec<f64>,
+    /// Upper bounds, cut to the range of the series.
+    pub upper: Vec<f64>,
+}
+
+/// Bounds of another confidence, at the leads of a forecast.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(ToSchema))]
+pub struct LeadBand {
     /// Lower bounds, cut to the range of the series.
     pub lower: Vec<f64>,
     /// Upper bounds, cut to the range of the series.

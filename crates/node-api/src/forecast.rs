@@ -25,6 +25,9 @@ pub struct Forecast {
     /// Of a model that chooses among several, whose word counts most from which lead on; empty for any other.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub model_speaking: Vec<Speaking>,
+    /// Of a model that weighs several, those that make the last step of this forecast, the heaviest first; empty for any other.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub speakers: Vec<Weighed>,
     /// Expected values; element `i` is for `origin + (i + 1) * step`.
     pub mean: Vec<f64>,
     /// Standard errors of the means.
@@ -43,6 +46,16 @@ pub struct Speaking {
     pub from_lead: usize,
     /// The model.
     pub model: String,
+}
+
+/// A model's share in a forecast.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(ToSchema))]
+pub struct Weighed {
+    /// The model.
+    pub model: String,
+    /// Its share, in (0, 1].
+    pub weight_ratio: f64,
 }
 
 /// Answer of `GET /api/v1/series/{id}/forecasts`: what the node said back then, by the moments it was for.

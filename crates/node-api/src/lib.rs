@@ -1,9 +1,9 @@
 //! The HTTP interface of a node as `docs/formats/http.md` specifies it: its types, and a blocking [`Client`].
 //!
 //! Clients in Rust read answers into the same types that the node writes. Requests refuse unknown fields; answers do
-//! not, so that an older client understands a newer node. Numbers in answers are finite; a gap, and whatever else is
-//! not there, is `None` here and `null` on the wire. The types are those of the wire and none of the house's own: a
-//! change inside does not change what is sent.
+//! not, so an older client understands a newer node. Numbers in answers are finite; a gap, and anything else that is
+//! absent, is `None` here and `null` on the wire. The types are separate from the workspace's own, so an
+//! internal change does not alter what is sent.
 #![forbid(unsafe_code)]
 
 mod client;
@@ -17,13 +17,14 @@ mod run_time;
 mod series;
 
 pub use client::{Client, ClientError, Event, Events, NodeUrl, NodeUrlError, RangeText, moment};
-pub use event::{Hello, Lagged, LeadForecast, TickEvent};
-pub use forecast::{Accuracy, Coverage, ErrorStatistics, Forecast, LeadAccuracy, Remembered, Speaking};
+pub use event::{Hello, Lagged, LeadBand, LeadForecast, TickEvent};
+pub use forecast::{Accuracy, Coverage, ErrorStatistics, Forecast, LeadAccuracy, Remembered, Speaking, Weighed};
 pub use node::{Absent, Health, NodeInfo, Readiness, Status, StoreHealth};
 pub use one_off::{OneOff, OneOffForecast, OneOffForecasts, OneOffs};
 pub use pushed::{Accepted, NewSeries, PushedSample, PushedSamples};
 pub use refusal::{ErrorBody, ErrorCode, ErrorDetail};
 pub use run_time::{RunTime, RunTimeQuantile};
 pub use series::{
-    Fitted, Kind, LastSample, Range, Samples, Series, SeriesDetail, SeriesList, Source, Waiting, WaitingReason,
+    Fitted, Kind, LastSample, LeadWeight, Parameter, Range, Samples, Series, SeriesDetail, SeriesList, Source, Speaker,
+    Waiting, WaitingReason,
 };

@@ -22,6 +22,9 @@ pub struct RunTime {
     pub origin: Timestamp,
     /// The signals that this is made from: two where `threads` lies between those that are measured.
     pub series: Vec<String>,
+    /// The cores of the host, where `threads` are more: they get what as many threads as cores get.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub n_cores: Option<u32>,
     /// The model in use for the first of them.
     pub model: String,
     /// The longest time that can be told; a time that is `null` is longer.

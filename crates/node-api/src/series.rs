@@ -125,14 +125,56 @@ pub struct Fitted {
     pub mean: f64,
     /// Variance of one-step errors as the fit estimates it.
     pub innovation_variance: f64,
-    /// Samples that the fit used, gaps not counted.
+    /// Samples that the fit used, gaps not counted; where several models are weighed, the most that one was last fitted to.
     pub n_samples: usize,
     /// When it was fitted; absent in a one-off.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(value_type = Option<String>, format = DateTime))]
     pub fitted_at: Option<Timestamp>,
-    /// How many times a `REFIT` has replaced the model.
+    /// How many times a `REFIT` has replaced the model, or an `AUTO` one of those that it weighs.
     pub n_refits: u64,
+    /// The models that make the forecasts together, of a model that weighs several: the heaviest first. Empty for any other.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub speakers: Vec<Speaker>,
+}
+
+/// One of the models that make a forecast together.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(ToSchema))]
+pub struct Speaker {
+    /// The model.
+    pub model: String,
+    /// Its share in the forecast of the next sample, in [0, 1]; 0 for one that has a share at longer leads only.
+    pub weight_ratio: f64,
+    /// Samples that its last fit used, gaps not counted.
+    pub n_samples: usize,
+    /// How many times it was fitted.
+    pub n_fits: u64,
+    /// What its last fit found; empty for a model without coefficients.
+    pub parameters: Vec<Parameter>,
+    /// The leads at which it has a share, shortest first, among those at which models are compared. Between these leads shares follow
+    /// straight lines.
+    pub leads: Vec<LeadWeight>,
+}
+
+/// A coefficient.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(ToSchema))]
+pub struct Parameter {
+    /// `phi1`, …, `theta1`, …, `d`, `mean`; other models have names of their own.
+    pub name: String,
+    /// The estimate.
+    pub value: f64,
+}
+
+/// The share of a model at one lead.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(ToSchema))]
+pub struct LeadWeight {
+    /// The lead in steps of the series.
+    pub lead_steps: usize,
+    /// Its share in the forecast, in (0, 1].
+    pub weight_ratio: f64,
 }
 
 /// What the configured model waits for.
@@ -174,7 +216,7 @@ pub struct Samples {
     /// The moment of the first value.
     #[cfg_attr(feature = "openapi", schema(value_type = String, format = DateTime))]
     pub start: Timestamp,
-    /// Time from one value to the next.
+    /// Time from one value to the next: the step asked for in whole steps of the series, or a longer one where nothing finer is kept.
     pub step_seconds: f64,
     /// Value `i` belongs to `start + i * step`; a gap is `null`.
     pub values: Vec<Option<f64>>,

@@ -8,6 +8,8 @@ use predict::Spec;
 use secret::Token;
 use sensor::HybridSettings;
 use signal::Selection;
+use stream::ServerTls;
+use units::ByteCount;
 
 use crate::error::StartError;
 use crate::follow::FollowSettings;
@@ -23,6 +25,9 @@ pub(crate) const STEP_MAX: Duration = Duration::from_secs(100);
 /// Minute means need the samples of two whole minutes.
 pub(crate) const RETENTION_MIN: Duration = Duration::from_secs(120);
 
+/// Below this a store would hold little but the samples that are not packed yet.
+pub(crate) const STORE_MIN: ByteCount = ByteCount::new(1 << 20);
+
 /// What a node is told at its start.
 #[derive(Clone, Debug)]
 pub struct Config {
@@ -36,10 +41,15 @@ pub struct Config {
     pub step: Duration,
     /// What sensors' series are forecast with.
     pub model: Spec,
-    /// How long samples are kept, 2 minutes or longer; minute means are kept ten times as long.
+    /// How long samples are kept, 2 minutes or longer; minute means are kept ten times as long, hour means a hundred
+    /// times.
     pub retention: Duration,
+    /// How large the store may become, 1 MiB or more; what is oldest is thinned then, whatever its age.
+    pub store_max: ByteCount,
     /// What clients have to show; needed to listen beyond loopback.
     pub token: Option<Token>,
+    /// What the address is known by, where it is encrypted.
+    pub tls: Option<ServerTls>,
     /// Which signals are measured.
     pub select: Selection,
     /// When to probe for CPU availability; `None` for not at all.
@@ -61,7 +71,9 @@ impl Default for Config {
             step: Duration::from_secs(1),
             model: Spec::auto(),
             retention: Duration::from_secs(7 * 86_400),
+            store_max: ByteCount::new(2 << 30),
             token: None,
+            tls: None,
             select: Selection::default(),
             hybrid: None,
             remote_writes: Vec::new(),
@@ -79,6 +91,9 @@ impl Config {
         }
         if self.retention < RETENTION_MIN {
             return Err(StartError::RetentionTooShort { given: self.retention });
+        }
+        if self.store_max < STORE_MIN {
+            return Err(StartError::StoreTooSmall { given: self.store_max });
         }
         if !self.listen.ip().is_loopback() && self.token.is_none() {
             return Err(StartError::Unprotected { address: self.listen });
@@ -99,9 +114,16 @@ mod tests {
     #[test]
     fn a_step_has_a_range() {
         let with = |step| Config { step, ..Config::default() };
-        check_refused(with(Duration::from_millis(9)), "a step of 9ms is out of range: it can be 10ms to 1m 40s");
-        check_refused(with(Duration::from_secs(101)), "a step of 1m 41s is out of range: it can be 10ms to 1m 40s");
+        check_refused(with(Duration::from_millis(9)), "a step of 9ms is out of range: it must be 10ms to 1m 40s");
+        check_refused(with(Duration::from_secs(101)), "a step of 1m 41s is out of range: it must be 10ms to 1m 40s");
         assert!(with(STEP_MIN).check().is_ok() && with(STEP_MAX).check().is_ok());
+    }
+
+    #[test]
+    fn a_store_has_a_least_size() {
+        let with = |mib: u64| Config { store_max: ByteCount::new(mib << 20), ..Config::default() };
+        check_refused(with(0), "a store of at most 0B is too small: 1MiB is the least");
+        assert!(with(1).check().is_ok());
     }
 
     #[test]

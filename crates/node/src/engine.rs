@@ -25,6 +25,8 @@ pub(crate) struct Engine {
     entries: BTreeMap<Arc<str>, Entry>,
     aliases: BTreeMap<&'static str, Arc<str>>,
     sensor_plan: Arc<Plan>,
+    /// Of the host's signals of single cores.
+    core_plan: Arc<Plan>,
     next_key: i64,
     /// Of series that are no longer there, so that totals never go back.
     forgotten: Counts,
@@ -62,18 +64,30 @@ pub(crate) struct Past {
 impl Engine {
     /// Sensors' series have `step` and `spec`; keys are given from `next_key` on.
     pub(crate) fn new(spec: Spec, step: Duration, next_key: i64) -> Self {
+        let sensor_plan = Arc::new(Plan::new(spec, step));
         Self {
             entries: BTreeMap::new(),
             aliases: BTreeMap::new(),
-            sensor_plan: Arc::new(Plan::new(spec, step)),
+            core_plan: Arc::clone(&sensor_plan),
+            sensor_plan,
             next_key,
             forgotten: Counts::default(),
             room: Forecast::default(),
         }
     }
 
+    /// The same with a plan of its own for the host's signals of single cores.
+    pub(crate) fn with_core_plan(self, plan: Plan) -> Self {
+        Self { core_plan: Arc::new(plan), ..self }
+    }
+
     pub(crate) fn sensor_plan(&self) -> &Arc<Plan> {
         &self.sensor_plan
+    }
+
+    /// The plan of a signal of the host.
+    pub(crate) fn plan_of(&self, signal: &signal::Signal) -> &Arc<Plan> {
+        if signal.family().label_name() == Some("core") { &self.core_plan } else { &self.sensor_plan }
     }
 
     /// The series called `id`, or that `id` is the short name of.
@@ -158,7 +172,7 @@ impl Engine {
         if let Some(pushed) = self.remove(signal.id()) {
             batch.removed.push(pushed.about.key);
         }
-        let plan = Arc::clone(feed.map_or(&self.sensor_plan, |feed| &feed.plan));
+        let plan = Arc::clone(feed.map_or_else(|| self.plan_of(signal), |feed| &feed.plan));
         let about = self.describe(feed, label, signal);
         batch.added.push(about.clone());
         self.insert(Entry::new(about, plan));

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use predict::{RunTimeError, SpecError};
-use units::{Timestamp, span};
+use units::{ByteCount, Timestamp, span};
 
 use crate::config::{STEP_MAX, STEP_MIN};
 use crate::store::StoreError;
@@ -15,16 +15,30 @@ use crate::store::StoreError;
 #[non_exhaustive]
 pub enum StartError {
     /// The step is too short or too long.
-    #[error("a step of {} is out of range: it can be {} to {}", span::format(*given), span::format(STEP_MIN), span::format(STEP_MAX))]
+    #[error("a step of {} is out of range: it must be {} to {}", span::format(*given), span::format(STEP_MIN), span::format(STEP_MAX))]
     StepOutOfRange {
         /// What was asked for.
         given: Duration,
     },
     /// The retention is too short.
-    #[error("a retention of {} is too short: {} is the least", span::format(*given), span::format(crate::config::RETENTION_MIN))]
+    #[error("a retention of {} is too short: the minimum is {}", span::format(*given), span::format(crate::config::RETENTION_MIN))]
     RetentionTooShort {
         /// What was asked for.
         given: Duration,
+    },
+    /// The selection leaves nothing to be measured.
+    #[error(
+        "none of this host's {n_signals} signals is selected, and nothing else is to be read; `foretop signals` lists them"
+    )]
+    NothingSelected {
+        /// Those that the host has.
+        n_signals: usize,
+    },
+    /// The store could hold nothing.
+    #[error("a store of at most {given} is too small: {} is the least", crate::config::STORE_MIN)]
+    StoreTooSmall {
+        /// What was asked for.
+        given: ByteCount,
     },
     /// The data directory or the file in it.
     #[error(transparent)]
@@ -59,7 +73,7 @@ pub enum StartError {
     Hybrid(#[from] sensor::HybridError),
     /// The step of a feed is too short or too long.
     #[error(
-        "{feed}: a step of {} is out of range: it can be {} to {}",
+        "{feed}: a step of {} is out of range: it must be {} to {}",
         span::format(*given),
         span::format(STEP_MIN),
         span::format(crate::feed::STEP_MAX)
@@ -77,19 +91,19 @@ pub enum StartError {
         feed: String,
     },
     /// What a server that is written to is called.
-    #[error("`{}` cannot be what a server is called: it is 1 to 64 bytes without control characters", name.escape_debug())]
+    #[error("`{}` cannot be a server's name: it must be 1 to 64 bytes without control characters", name.escape_debug())]
     RemoteWriteName {
         /// The name.
         name: String,
     },
     /// Two servers that are written to have names that make the same file.
-    #[error("remote write {name} is given twice; servers of one host and port need names of their own")]
+    #[error("remote write {name} is given twice; servers of one host and port need different names")]
     RemoteWriteTwice {
         /// Their name.
         name: String,
     },
     /// A horizon, or the time between forecasts, is too short or too long.
-    #[error("remote write {name}: a horizon or a time between forecasts of {} is out of range: it can be up to 1day", span::format(*given))]
+    #[error("remote write {name}: a horizon or a time between forecasts of {} is out of range: it must be at most 1day", span::format(*given))]
     RemoteWriteSpan {
         /// The server.
         name: String,
@@ -97,7 +111,7 @@ pub enum StartError {
         given: Duration,
     },
     /// A label that Prometheus would not take.
-    #[error("remote write {name}: `{}` is no label: it has letters, digits and underscores, begins with no digit and not with `__`", label.escape_debug())]
+    #[error("remote write {name}: `{}` is not a label: it must have letters, digits and underscores, and not begin with a digit or `__`", label.escape_debug())]
     RemoteWriteLabel {
         /// The server.
         name: String,
@@ -116,7 +130,7 @@ pub enum StartError {
     #[error(transparent)]
     Stream(#[from] stream::OpenError),
     /// Two streams that go out have the same name.
-    #[error("the stream `{stream}` is given twice; give each a `name` of its own")]
+    #[error("the stream `{stream}` is given twice; give each its own `name`")]
     StreamTwice {
         /// Their name.
         stream: String,
@@ -137,7 +151,7 @@ pub(crate) enum QueryError {
         id: String,
     },
     /// Too few samples for a forecast.
-    #[error("`{id}` has {have} samples, and a forecast needs {need}; wait for the next ones")]
+    #[error("`{id}` has {have} samples, but a forecast needs {need}; wait for the next ones")]
     NotReady {
         /// The series.
         id: String,
@@ -161,7 +175,7 @@ pub(crate) enum QueryError {
     #[error(transparent)]
     RunTime(#[from] RunTimeError),
     /// More values than an answer holds.
-    #[error("this asks for {n} values, and {max} are the most; ask for a shorter range or a longer step")]
+    #[error("this asks for {n} values, but the limit is {max}; ask for a shorter range or a longer step")]
     TooManyPoints {
         /// Values asked for.
         n: u64,
@@ -169,7 +183,7 @@ pub(crate) enum QueryError {
         max: u64,
     },
     /// The name is taken.
-    #[error("there is a series `{id}` already")]
+    #[error("the series `{id}` already exists")]
     Exists {
         /// The name.
         id: String,
@@ -181,7 +195,7 @@ pub(crate) enum QueryError {
         id: String,
     },
     /// A sample that is not later than the last one.
-    #[error("the sample of {time} does not come after the last one of `{id}`, of {last}")]
+    #[error("the sample of {time} is not later than the last one of `{id}`, at {last}")]
     OutOfOrder {
         /// The series.
         id: String,
@@ -191,7 +205,7 @@ pub(crate) enum QueryError {
         last: Timestamp,
     },
     /// A limit is reached.
-    #[error("there are {max} pushed series, which is the most; remove one first")]
+    #[error("there are {max} pushed series, which is the limit; remove one first")]
     TooManySeries {
         /// The limit.
         max: usize,

@@ -12,8 +12,7 @@ mod lineup;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
-use signal::Selection;
-use signal::{Readings, Source};
+use signal::{Readings, Selection, Source};
 use stream::{
     Carries, Description, Endpoint, EndpointStatus, Handler, InputId, Message, Mirror, OpenError, Outputs, Role,
     Running, Security,

@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use signal::Readings;
+use signal::{Readings, Selection};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, broadcast};
 use units::Timestamp;
 
@@ -29,7 +29,6 @@ pub(crate) use self::series::found;
 pub(crate) use crate::error::QueryError;
 
 use clock::Clock;
-use signal::Selection;
 
 use self::health::Pulse;
 use crate::api;
@@ -65,6 +64,19 @@ pub(crate) struct Facts {
     pub(crate) select: Selection,
     /// Monotonic time at start.
     pub(crate) began: Duration,
+}
+
+impl Facts {
+    /// What is taken of the signals of the host, or of a feed that has these. A feed was asked for by itself, so that globs which
+    /// do not speak of it do not silence it.
+    pub(crate) fn select_of<'a>(
+        &'a self,
+        feed: Option<&FeedPlan>,
+        ids: impl Iterator<Item = &'a str>,
+    ) -> impl Fn(&str) -> bool + 'a {
+        let is_limited = feed.is_none() || self.select.names_any(ids);
+        move |id| if is_limited { self.select.takes(id) } else { !self.select.leaves_out(id) }
+    }
 }
 
 /// Shared by everything that runs in a node, and owner of nothing that runs.
@@ -133,9 +145,10 @@ impl Hub {
         let mut batch = Batch { tick, ..Batch::default() };
         // The host's ticks go out as streams; those of feeds are others' to send.
         let is_sent = feed.is_none() && !self.listeners.outlets.is_empty();
+        let select = self.facts.select_of(feed, readings.iter().map(|(signal, _)| &**signal.id()));
         let mut engine = self.engine();
         for (signal, value) in readings {
-            if engine.measures(signal.id()) || self.facts.select.takes(signal.id()) {
+            if engine.measures(signal.id()) || select(signal.id()) {
                 engine.take_reading(feed, due.label, (signal, value), &mut batch);
             }
         }

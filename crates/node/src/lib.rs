@@ -15,6 +15,7 @@ mod http;
 mod hub;
 mod listen;
 mod node;
+mod outage;
 mod outlet;
 mod page;
 mod remote;

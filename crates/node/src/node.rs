@@ -1,12 +1,15 @@
 //! The node itself: everything put together, started in order and stopped in reverse.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::net::SocketAddr;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
 use clock::Clock;
 use sensor::Host;
+use signal::{FAMILIES, Family, Readings};
+use stream::ServerTls;
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
@@ -33,7 +36,9 @@ use crate::store::{self, MEMORY_RETENTION_MAX, Opened, Store};
 #[derive(Debug)]
 pub struct Node {
     address: SocketAddr,
+    is_encrypted: bool,
     absent: Vec<api::Absent>,
+    hub: Weak<Hub>,
     server: Server,
     parts: Parts,
 }
@@ -58,6 +63,12 @@ impl fmt::Debug for Parts {
     }
 }
 
+/// Reads after which every signal of a host has been there: rates and availabilities take two or three.
+const N_LOOKS: usize = 5;
+
+/// The time between these reads: the kernel counts the time of a core in hundredths of a second.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+
 /// The task that serves requests. Dropping it cuts off those that are under way.
 #[derive(Debug)]
 struct Server {
@@ -75,9 +86,9 @@ impl Drop for AbortOnDrop {
 }
 
 impl Server {
-    fn start(listener: TcpListener, hub: Arc<Hub>, access: Access) -> Self {
+    fn start(listener: TcpListener, tls: Option<ServerTls>, hub: Arc<Hub>, access: Access) -> Self {
         let (shutdown, asked) = oneshot::channel();
-        let task = tokio::spawn(serve(listener, hub, access, asked));
+        let task = tokio::spawn(serve(listener, tls, hub, access, asked));
         Self { shutdown, task: AbortOnDrop(task) }
     }
 
@@ -106,17 +117,36 @@ impl Node {
         let address =
             listener.local_addr().map_err(|source| StartError::CannotListen { address: config.listen, source })?;
         let access = Access { listen: address, token: config.token.clone() };
+        let tls = config.tls.clone();
+        if access.token.is_some() && tls.is_none() && !address.ip().is_loopback() {
+            tracing::warn!(%address, "the token and all samples travel in the clear; give --tls-cert and --tls-key");
+        }
         let clock: Arc<dyn Clock> = Arc::new(clock::System::start());
         let begun = tokio::task::spawn_blocking(move || begin(&config, feeds, clock)).await;
         let (parts, hub) = begun.unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()))?;
         let absent = hub.health().absent;
-        Ok(Self { address, absent, server: Server::start(listener, hub, access), parts })
+        let is_encrypted = tls.is_some();
+        let kept = Arc::downgrade(&hub);
+        Ok(Self { address, is_encrypted, absent, hub: kept, server: Server::start(listener, tls, hub, access), parts })
     }
 
     /// Where the node listens; the real port where 0 was asked for.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.address
+    }
+
+    /// `https` where it has a certificate, else `http`.
+    #[must_use]
+    pub fn scheme(&self) -> &'static str {
+        if self.is_encrypted { "https" } else { "http" }
+    }
+
+    /// The node and all its series, as `GET /api/v1/series` has them; `None` once the server has failed.
+    #[must_use]
+    pub fn list(&self) -> Option<api::SeriesList> {
+        let hub = self.hub.upgrade()?;
+        Some(api::SeriesList { node: hub.info(), series: hub.list() })
     }
 
     /// Signals that this host does not offer, and why.
@@ -135,12 +165,18 @@ impl Node {
     }
 }
 
-async fn serve(listener: TcpListener, hub: Arc<Hub>, access: Access, asked: oneshot::Receiver<()>) {
+async fn serve(
+    listener: TcpListener,
+    tls: Option<ServerTls>,
+    hub: Arc<Hub>,
+    access: Access,
+    asked: oneshot::Receiver<()>,
+) {
     let shutdown = async {
         // A sender that is gone means the same as one that asks.
         let _ = asked.await;
     };
-    http::serve(listener, http::router(hub, access), shutdown).await;
+    http::serve(listener, tls.map(|tls| tls.config()), http::router(hub, access), shutdown).await;
 }
 
 /// Everything that blocks: sensors, store, replay, threads. Who is told something starts before who tells it.
@@ -153,6 +189,9 @@ fn begin(config: &Config, mut feeds: Vec<Feed>, clock: Arc<dyn Clock>) -> Result
     }
     feed::check(&feeds)?;
     let mut host = Host::open(&config.root)?;
+    if feeds.is_empty() {
+        check_selection(config, &*clock)?;
+    }
     if let Some(settings) = config.hybrid {
         host.start_hybrid(settings)?;
     }
@@ -175,6 +214,27 @@ fn begin(config: &Config, mut feeds: Vec<Feed>, clock: Arc<dyn Clock>) -> Result
     Ok((parts, hub))
 }
 
+/// That something of the host is measured.
+fn check_selection(config: &Config, clock: &dyn Clock) -> Result<(), StartError> {
+    let has_no_label = |family: &&Family| family.label_name().is_none();
+    if FAMILIES.iter().filter(has_no_label).any(|family| config.select.takes(&family.pattern)) {
+        return Ok(());
+    }
+    let mut host = Host::open(&config.root)?;
+    let mut readings = Readings::default();
+    let mut ids = BTreeSet::new();
+    for _ in 0..N_LOOKS {
+        host.read(clock.monotonic(), &mut readings);
+        ids.extend(readings.iter().map(|(signal, _)| Arc::clone(signal.id())));
+        if ids.iter().any(|id| config.select.takes(id)) {
+            return Ok(());
+        }
+        clock::sleep(LOOK_EVERY);
+    }
+    // A host that says nothing at this moment may do so later.
+    if ids.is_empty() { Ok(()) } else { Err(StartError::NothingSelected { n_signals: ids.len() }) }
+}
+
 /// What a hub stands on: an open store, and an engine that its history was replayed into.
 pub(crate) struct Base {
     facts: Facts,
@@ -192,7 +252,7 @@ impl Base {
         host: &Host,
         clock: Arc<dyn Clock>,
     ) -> Result<Self, StartError> {
-        let opened = Opened::open(config.data_dir.as_deref(), config.retention)?;
+        let opened = Opened::open(config.data_dir.as_deref(), config.retention, config.store_max)?;
         let Restored { engine, last_label, changed } = restore(&opened, config, feeds)?;
         let (store, writing) = opened.run()?;
         store.put(changed);

@@ -135,7 +135,7 @@ impl Outlet {
     /// [`OpenError`] when an endpoint is none of a stream that goes out, or cannot be had.
     pub(crate) fn start(settings: OutletSettings, home: &Home) -> Result<Self, OpenError> {
         if let Some(endpoint) = settings.endpoints.iter().find(|endpoint| endpoint.role.is_input()) {
-            let needed = "a node's stream goes out by `connect:` or `target:`, and is asked by `server:`";
+            let needed = "a node's stream needs `connect:` or `target:`, or `server:` for requests";
             return Err(OpenError::Role { endpoint: endpoint.to_string(), needed });
         }
         let n_leads = match settings.carries {

@@ -9,7 +9,7 @@ use units::Timestamp;
 
 use crate::config::Config;
 use crate::engine::about::{About, Origin};
-use crate::engine::plan::Plan;
+use crate::engine::plan::{CORES_FULL_MAX, Plan};
 use crate::engine::{Engine, Entry, FeedPlan};
 use crate::schedule::times;
 use crate::store::{Batch, Opened, StoreError, read};
@@ -34,6 +34,9 @@ pub(crate) fn restore(opened: &Opened, config: &Config, feeds: &[FeedPlan]) -> R
     let load = || {
         let key = read::next_key(&opened.writer)?;
         let mut engine = Engine::new(config.model.clone(), config.step, key);
+        if sensor::n_cores(&config.root).is_some_and(|n_cores| n_cores > CORES_FULL_MAX) {
+            engine = engine.with_core_plan(Plan::of_cores(config.model.clone(), config.step));
+        }
         let last_label = read::last_label(&opened.writer)?;
         let mut changed = Batch::default();
         let entries = entries(read::series(&opened.writer)?, config, feeds, &engine, &mut changed);
@@ -54,10 +57,21 @@ fn entries(
     changed: &mut Batch,
 ) -> Vec<Entry> {
     let mut entries = Vec::with_capacity(abouts.len());
-    for mut about in abouts {
+    // As while it runs: globs that do not speak of a feed do not silence it.
+    let is_limited = |feed: &&FeedPlan| {
+        let of_feed = abouts.iter().filter(|about| about.is_fed_by(Some(&feed.name)));
+        config.select.names_any(of_feed.map(|about| &*about.id))
+    };
+    let limited: Vec<Arc<str>> = feeds.iter().filter(is_limited).map(|feed| Arc::clone(&feed.name)).collect();
+    let takes = |about: &About| match about.feed() {
+        Some(feed) if !limited.contains(feed) => !config.select.leaves_out(&about.id),
+        _ => config.select.takes(&about.id),
+    };
+    let taken: Vec<bool> = abouts.iter().map(takes).collect();
+    for (mut about, is_taken) in abouts.into_iter().zip(taken) {
         let plan = match &about.origin {
-            Origin::Sensor { .. } if !config.select.takes(&about.id) => continue,
-            Origin::Sensor { feed: None, .. } => Arc::clone(engine.sensor_plan()),
+            Origin::Sensor { .. } if !is_taken => continue,
+            Origin::Sensor { feed: None, signal } => Arc::clone(engine.plan_of(signal)),
             Origin::Sensor { feed: Some(name), .. } => match feeds.iter().find(|feed| feed.name == *name) {
                 Some(feed) => Arc::clone(&feed.plan),
                 None => continue,
@@ -95,9 +109,14 @@ fn load(
             }
         })?;
     }
+    for samples in by_key.values_mut() {
+        samples.sort_by_key(|(time, _)| *time);
+        samples.dedup_by_key(|(time, _)| *time);
+    }
     let mut replays = Vec::with_capacity(entries.len());
     for mut entry in entries {
         let mut samples = by_key.remove(&entry.about.key).unwrap_or_default();
+        samples.drain(..samples.len().saturating_sub(entry.live.plan().n_kept));
         if samples.is_empty() {
             entry.heard = read::last_label_of(&opened.writer, entry.about.key)?;
         }

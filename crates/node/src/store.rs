@@ -3,9 +3,13 @@
 //! A thread of its own writes, so that no disk can hold up the sampler. Readers have a connection of their own.
 
 mod age;
+mod block;
 mod inbox;
+mod limit;
 pub(crate) mod read;
 mod schema;
+mod seal;
+mod thin;
 mod write;
 
 use std::path::Path;
@@ -13,7 +17,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use rusqlite::Connection;
-use units::Timestamp;
+use units::{ByteCount, Timestamp};
 
 pub(crate) use self::inbox::{Batch, Moment, Row, Status};
 pub use self::schema::StoreError;
@@ -74,13 +78,13 @@ impl Opened {
     ///
     /// # Errors
     /// [`StoreError`], which names the directory or the file and says what to do.
-    pub(crate) fn open(directory: Option<&Path>, retention: Duration) -> Result<Self, StoreError> {
+    pub(crate) fn open(directory: Option<&Path>, retention: Duration, size_max: ByteCount) -> Result<Self, StoreError> {
         let (place, retention) = match directory {
             Some(directory) => (Place::directory(directory)?, retention),
             None => (Place::memory(), retention.min(MEMORY_RETENTION_MAX)),
         };
         let writer = place.writer()?;
-        let ageing = Ageing::load(&writer, retention).map_err(|error| place.explain(error))?;
+        let ageing = Ageing::load(&writer, retention, size_max).map_err(|error| place.explain(error))?;
         Ok(Self { place, writer, ageing })
     }
 
@@ -141,13 +145,15 @@ impl Store {
         self.inbox.status()
     }
 
-    /// Asks the store, on a connection that only reads. May take as long as a disk does.
+    /// Asks the store, on a connection that only reads, as it is at one moment. May take as long as a disk does.
     ///
     /// # Errors
     /// SQLite's sentence.
     pub(crate) fn read<T>(&self, ask: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T, String> {
         let reader: MutexGuard<'_, Connection> = self.reader.lock().unwrap_or_else(PoisonError::into_inner);
-        ask(&reader).map_err(|error| message(&error))
+        // Rows go from one table to another while they are read.
+        let answer = reader.unchecked_transaction().and_then(|moment| ask(&moment));
+        answer.map_err(|error| message(&error))
     }
 }
 
@@ -209,5 +215,7 @@ impl Writer {
     }
 }
 
+#[cfg(test)]
+mod limit_tests;
 #[cfg(test)]
 mod tests;

@@ -1,15 +1,18 @@
 //! How much of a program's time the operating system takes: of parallel programs, and of single cores.
 //!
-//! - Under MPI ([`run()`]): work of known length and an allreduce, again and again. An iteration in which any rank is late delays all of
-//!   them; how many there are, what they cost and on which hosts they begin is Bongo's Table 14 (thesis of 2007, section 8.2).
-//! - On one host ([`run_alone`]): quanta of fixed work and of fixed time (Sottile and Minnich, "Analysis of Microbenchmarks for Performance
-//!   Tuning of Clusters", Cluster 2004) on each core, whose detours have a length, a moment, often a pace (`spectrum`, `train`)
-//!   and sometimes a culprit (`cause`, `tracing`).
-//! - Noise that is made on purpose (`injector`) shows whether what is measured can be believed.
+//! - Under MPI ([`run()`]): work of known length and an allreduce, repeatedly. An iteration in which any rank is late
+//!   delays all of them; how many there are, what they cost and on which hosts they begin is Bongo's Table 14 (thesis
+//!   of 2007, section 8.2).
+//! - On one host ([`run_alone`]): quanta of fixed work and of fixed time (Sottile and Minnich, "Analysis of
+//!   Microbenchmarks for Performance Tuning of Clusters", Cluster 2004) on each core. Their detours have a length, a
+//!   moment, often a period (`spectrum`, `train`) and sometimes a cause (`cause`, `tracing`).
+//! - Noise made on purpose (`injector`) shows whether the measurement can be trusted.
 //!
-//! No figure is told that the clock cannot tell: a detour is longer than the spread of undisturbed quanta and the clock's steps explain.
+//! No figure goes beyond what the clock can resolve: a detour is longer than the spread of undisturbed quanta and the
+//! clock's steps explain.
 //!
-//! A [`TogetherPlan`] or [`LocalPlan`] says what to measure, and [`Noise`] shows the result. What is in it is in [`record`].
+//! A [`TogetherPlan`] or [`LocalPlan`] says what to measure, and [`Noise`] shows the result. [`record`] describes its
+//! contents.
 #![warn(unreachable_pub)]
 
 mod cause;

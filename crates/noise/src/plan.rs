@@ -104,7 +104,7 @@ pub enum PlanError {
     },
     /// More than is kept.
     #[error(
-        "a run of {} in pieces of {} is {n} pieces, and no more than {N_KEPT_MAX} are kept: shorten --time or lengthen the pieces",
+        "a run of {} in pieces of {} has {n} pieces, but at most {N_KEPT_MAX} are kept: shorten --time or lengthen the pieces",
         span::format(*time), span::format(*piece)
     )]
     TooMany {
@@ -116,7 +116,7 @@ pub enum PlanError {
         n: u128,
     },
     /// Too few quanta.
-    #[error("a run of {} has {n} quanta of {}, and {N_QUANTA_MIN} are the fewest: lengthen --time or shorten --quantum", span::format(*time), span::format(*quantum))]
+    #[error("a run of {} has {n} quanta of {}, but at least {N_QUANTA_MIN} are needed: lengthen --time or shorten --quantum", span::format(*time), span::format(*quantum))]
     TooFew {
         /// Of one method.
         time: Duration,
@@ -126,7 +126,7 @@ pub enum PlanError {
         n: u128,
     },
     /// Thresholds out of order.
-    #[error("threshold {} does not exceed the one before it, {}: thresholds are to ascend", span::format(*given), span::format(*before))]
+    #[error("threshold {} does not exceed the one before it, {}: thresholds must ascend", span::format(*given), span::format(*before))]
     NotAscending {
         /// The one.
         given: Duration,
@@ -134,13 +134,13 @@ pub enum PlanError {
         before: Duration,
     },
     /// Noise that is not of the form.
-    #[error("`{given}` is no noise to be made: write its length and its period, as in 100us/10ms")]
+    #[error("`{given}` is not noise that can be made: write its length and its period, as in 100us/10ms")]
     Injection {
         /// As given.
         given: String,
     },
     /// Noise that leaves no time for anything else.
-    #[error("noise of {} every {} leaves less than half of the core: its period is to be at least twice its length", span::format(*length), span::format(*period))]
+    #[error("noise of {} every {} leaves less than half of the core: its period must be at least twice its length", span::format(*length), span::format(*period))]
     InjectionTooDense {
         /// Of a pulse.
         length: Duration,
@@ -156,7 +156,7 @@ pub enum PlanError {
         n_ranks: u32,
     },
     /// Not a list of cores.
-    #[error("`{given}` is no list of cores: write numbers and ranges, as in 0,2-3")]
+    #[error("`{given}` is not a list of cores: write numbers and ranges, as in 0,2-3")]
     Cpus {
         /// As given.
         given: String,
@@ -171,7 +171,7 @@ pub enum PlanError {
     },
     /// A quantum that the clock cannot tell.
     #[error(
-        "a quantum of {} cannot be told by this clock, whose step is {resolution_ns} ns and a look at which takes {cost_ns:.0} ns: take at least {}",
+        "a quantum of {} is too short for this clock, whose step is {resolution_ns} ns and whose reading takes {cost_ns:.0} ns: use at least {}",
         span::format(*quantum), span::format(*needed)
     )]
     QuantumTooShort {
@@ -409,7 +409,7 @@ mod tests {
         );
         check_refused(
             LocalPlan { quantum: MS / 10_000, time: 10 * MS, ..local() }.check(&[0], &CLOCK),
-            "take at least 500ns",
+            "use at least 500ns",
         );
         check_refused(LocalPlan { quantum: MS * 100, ..local() }.check(&[0], &CLOCK), "has 50 quanta");
         check_refused(
@@ -418,7 +418,7 @@ mod tests {
         );
         // The clock whose step is a tick of the timer.
         let tick = ClockQuality { resolution_ns: 4_000_000, cost_ns: 30.0 };
-        check_refused(local().check(&[0], &tick), "take at least 80ms");
+        check_refused(local().check(&[0], &tick), "use at least 80ms");
     }
 
     #[test]

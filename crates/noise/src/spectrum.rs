@@ -3,8 +3,7 @@
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use statistics::median;
-use statistics::{StatisticError, periodogram};
+use statistics::{StatisticError, median, periodogram};
 
 use super::detour::Detour;
 

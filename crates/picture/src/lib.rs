@@ -1,8 +1,8 @@
 //! Charts as data, written as SVG and as PNG that look alike.
 //!
-//! A [`Chart`] says what is to be seen: axes, and marks in the units of the axes. Drawn into a frame of a [`Picture`] it
-//! becomes lines, discs and words at places, of which [`Picture::to_svg`] and [`Picture::to_png`] make a file. The PNG's
-//! letters come from a font in the crate, so that it is the same on a machine without any.
+//! A [`Chart`] describes what to show: axes, and marks in the units of the axes. Drawn into a frame of a [`Picture`]
+//! it becomes lines, discs and words at given places, which [`Picture::to_svg`] and [`Picture::to_png`] turn into a
+//! file. The PNG's letters come from a font in the crate, so it is the same on a machine without fonts.
 //!
 //! Floor 1: no I/O, no statistics.
 #![forbid(unsafe_code)]

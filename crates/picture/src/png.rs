@@ -16,7 +16,7 @@ const N_PIXELS_MAX: f64 = 16_000.0;
 #[non_exhaustive]
 pub enum PngError {
     /// Paper that is empty or too large.
-    #[error("a PNG of {width} by {height} pixels cannot be made; each has to be from 1 to {N_PIXELS_MAX}")]
+    #[error("a PNG of {width} by {height} pixels cannot be made; each must be from 1 to {N_PIXELS_MAX}")]
     Size {
         /// Width in pixels of the PNG.
         width: f64,

@@ -32,8 +32,23 @@ const RETRY_EVERY: usize = 8;
 /// Known samples that a first fit waits for, per coefficient: with fewer than five the fit follows the noise.
 const SAMPLES_PER_COEFFICIENT: usize = 5;
 
-/// Errors that the variance stated by the models counts for beside the errors that were measured.
+/// Independent errors that the variance stated by the models counts for beside the errors that were measured.
 const N_STATED: f64 = 10.0;
+
+/// The variance at a lead is no less than this share of that at any shorter one: less is known of what is further away,
+/// and what seems to contradict it is the chance of few errors.
+const NARROWING: f64 = 0.92;
+
+/// Known samples per lead without which the growth of errors up to it cannot be told.
+const SAMPLES_PER_LEAD: f64 = 3.0;
+
+/// How the variance of a young series is taken to grow with the lead, as a power of it: between noise (0) and a random
+/// walk (1), nearer to the walk, and as if that had been seen in so many samples.
+const GROWTH_POWER: f64 = 0.8;
+const N_GROWTH_POWER: f64 = 8.0;
+
+/// Samples from which no growth can be told at all.
+const N_GROWTH_UNKNOWN: f64 = 4.0;
 
 /// The managed predictor.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -168,12 +183,16 @@ impl Auto {
     }
 
     /// Means and standard errors; `n_missing` is how many samples are missing since the last known one.
+    ///
+    /// The variance is that of the candidates' mixture, by which their disagreement counts too, blended with the measured
+    /// squared errors of what they said together.
     pub(crate) fn forecast_into(&self, n_missing: usize, means: &mut [f64], standard_errors: &mut [f64]) {
         let n_leads = means.len();
         means.fill(0.0);
         standard_errors.fill(0.0);
         let mut forecast = Forecast::default();
         let places: Vec<(usize, f64)> = (1..=n_leads).map(|lead| LADDER.place(lead)).collect();
+        let mut weights = vec![0.0; n_leads];
         for (idx, candidate) in self.candidates.iter().enumerate() {
             let n_heard = self.record.n_leads_heard(idx).min(n_leads);
             let Some(predictor) = candidate.predictor.as_ref().filter(|_| n_heard > 0) else {
@@ -183,14 +202,25 @@ impl Auto {
             for (lead_idx, place) in places[..n_heard].iter().enumerate() {
                 let weight = self.record.weight(idx, *place);
                 if weight > 0.0 {
-                    means[lead_idx] += weight * forecast.means[lead_idx];
-                    standard_errors[lead_idx] += weight * forecast.standard_errors[lead_idx].powi(2).min(SQUARE_MAX);
+                    // Moments as they come, by West (1979), because a sum of squares would lose them in the level.
+                    weights[lead_idx] += weight;
+                    let away = forecast.means[lead_idx] - means[lead_idx];
+                    means[lead_idx] += away * weight / weights[lead_idx];
+                    let spread = away * (forecast.means[lead_idx] - means[lead_idx]);
+                    standard_errors[lead_idx] +=
+                        weight * (forecast.standard_errors[lead_idx].powi(2) + spread).min(SQUARE_MAX);
                 }
             }
         }
         for (lead_idx, variance) in standard_errors.iter_mut().enumerate() {
             let (measured, n) = self.record.combined(LADDER.place(n_missing + lead_idx + 1));
-            *variance = ((N_STATED * *variance + n * measured) / (N_STATED + n)).sqrt();
+            *variance = (N_STATED * *variance + n * measured) / (N_STATED + n);
+        }
+        widen_where_young(standard_errors, self.history.n_known());
+        let mut widest: f64 = 0.0;
+        for variance in standard_errors {
+            widest = widest.max(*variance);
+            *variance = variance.max(NARROWING * widest).sqrt();
         }
     }
 
@@ -257,10 +287,30 @@ impl Candidate {
     }
 }
 
+/// Lets the variances of leads 1, 2, … go on growing beyond the lead to which errors can be known from so many samples.
+fn widen_where_young(variances: &mut [f64], n_known: usize) {
+    let n_known = n_known as f64;
+    let lead_known = (n_known / SAMPLES_PER_LEAD).floor().max(1.0);
+    if lead_known >= variances.len() as f64 {
+        return;
+    }
+    let (shortest, known) = (variances[0], variances[lead_known as usize - 1]);
+    let seen = if lead_known > 1.0 && shortest > 0.0 {
+        ((known / shortest).ln() / lead_known.ln()).clamp(0.0, 1.0)
+    } else {
+        GROWTH_POWER
+    };
+    let n_seen = (n_known - N_GROWTH_UNKNOWN).max(0.0);
+    let power = (N_GROWTH_POWER * GROWTH_POWER + n_seen * seen) / (N_GROWTH_POWER + n_seen);
+    for (lead, variance) in (1..).map(f64::from).zip(variances).skip(lead_known as usize) {
+        *variance = variance.max(known * (lead / lead_known).powf(power));
+    }
+}
+
 /// Runs a fresh one over `samples`.
 pub(crate) fn fit(samples: &[f64], every: usize, window: usize, budget: u64) -> (Auto, Calibration) {
     let mut auto = Auto::new(every, window, budget);
-    let mut calibration = Calibration::new(Intervals::Adaptive).expect("adaptive intervals are learned");
+    let mut calibration = Calibration::new(Intervals::Adaptive, 0, true).expect("adaptive intervals are learned");
     let mut n_missing = 0;
     for sample in samples {
         auto.step(*sample);

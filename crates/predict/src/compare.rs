@@ -34,7 +34,7 @@ pub enum Variance {
 #[non_exhaustive]
 pub enum CompareError {
     /// Rows that are not of the same moments.
-    #[error("errors of the same moments are needed, and there are {first} of one forecaster and {second} of the other")]
+    #[error("errors of the same moments are needed, but there are {first} of one forecaster and {second} of the other")]
     Unequal {
         /// Errors of the first.
         first: usize,
@@ -42,7 +42,7 @@ pub enum CompareError {
         second: usize,
     },
     /// A forecast of the present.
-    #[error("a lead of 0 is the sample itself; it has to be at least 1")]
+    #[error("a lead of 0 is the sample itself; it must be at least 1")]
     NoLead,
     /// Too few moments for the lead.
     #[error("forecasts of lead {lead} need at least {need} moments with both errors, and have {have}")]
@@ -55,7 +55,7 @@ pub enum CompareError {
         need: usize,
     },
     /// No luck in the differences.
-    #[error("the losses differ by the same amount at every moment, so there is no chance to weigh it against")]
+    #[error("the losses differ by the same amount at every moment, so there is no randomness to test it against")]
     Constant,
 }
 

@@ -11,7 +11,7 @@ use crate::spec::Spec;
 #[non_exhaustive]
 pub enum FitError {
     /// Fewer known samples than the model needs.
-    #[error("{spec} needs at least {need} samples that are not gaps, and has {have}")]
+    #[error("{spec} needs at least {need} samples that are not gaps, but has {have}")]
     TooShort {
         /// What was to be fitted.
         spec: Spec,
@@ -22,7 +22,7 @@ pub enum FitError {
     },
     /// Gaps lie so close that few samples have what they would be predicted from, or differenced with.
     #[error(
-        "gaps leave {spec} {have} samples whose predecessors are known too, and it needs {need}; AR by method=ml or burg passes over gaps"
+        "gaps leave {spec} {have} samples whose predecessors are known too, but it needs {need}; AR with method=ml or burg skips gaps"
     )]
     TooBroken {
         /// What was to be fitted.
@@ -42,8 +42,8 @@ pub enum FitError {
     },
     /// No search for the coefficients came to an end: those of an over-parametrized model cancel each other out.
     #[error(
-        "no coefficients of {spec} were found that fit best: the samples do not tell so many apart; lower orders have fewer to find, \
-         and AR has none that hide each other"
+        "no best coefficients of {spec} were found: the samples do not determine so many; use lower orders, \
+         or AR, whose coefficients do not hide each other"
     )]
     DidNotConverge {
         /// What was to be fitted.
@@ -62,21 +62,21 @@ pub enum FitError {
         d: f64,
     },
     /// So many samples are equal that no threshold has enough of them on either side.
-    #[error("no threshold of {spec} leaves a regime with enough samples on either side; AR takes such a series")]
+    #[error("no threshold of {spec} leaves enough samples on both sides; use AR for such a series")]
     NoThreshold {
         /// What was to be fitted.
         spec: Spec,
     },
     /// The coefficients that fit best let the series run away.
     #[error(
-        "the regimes of {spec} that fit best do not return from far out, so that forecasts would grow without bound; lower orders, or ARIMA on its differences, may"
+        "the best regimes of {spec} are unstable, so forecasts would grow without bound; try lower orders, or ARIMA on its differences"
     )]
     Explosive {
         /// What was to be fitted.
         spec: Spec,
     },
     /// A sample is infinite.
-    #[error("sample {idx} is {value}, which is no measurement; mark a missing sample as NaN")]
+    #[error("sample {idx} is {value}, which is not a measurement; mark a missing sample as NaN")]
     Infinite {
         /// Its position in the slice, from 0.
         idx: usize,
@@ -95,7 +95,7 @@ pub enum FitError {
     },
     /// The fit is taken to cost more than it may.
     #[error(
-        "a fit of {spec} to {n_samples} samples takes about {cost} operations, and the limit is {limit}; a lower order or a shorter window takes less"
+        "a fit of {spec} to {n_samples} samples takes about {cost} operations, but the limit is {limit}; use a lower order or a shorter window"
     )]
     TooDear {
         /// What was to be fitted.

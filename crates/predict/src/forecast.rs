@@ -1,21 +1,28 @@
 //! What is to come: a mean and a standard error for each lead time.
 
+use serde::{Deserialize, Serialize};
 use statistics::Interval;
 use statrs::distribution::{ContinuousCDF, Normal};
 use units::Confidence;
 
 use crate::intervals::{Reach, at_lead};
+use crate::ladder::DENSE;
 
 /// Means, standard errors and intervals for leads 1, 2, …, m, in the unit of the series.
 ///
 /// The standard error of lead `h` is the square root of the expected squared error of the mean, as the model that made
 /// the forecast sees it. How far intervals reach is said by the [`Intervals`](crate::Intervals) of the predictor.
-#[derive(Clone, Debug, Default, PartialEq)]
+///
+/// What was serialized comes back with the same intervals. Parts that contradict each other are refused.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "Parts")]
 pub struct Forecast {
     pub(crate) means: Vec<f64>,
     pub(crate) standard_errors: Vec<f64>,
     /// One for each lead of `ladder`; none where errors are normal.
     pub(crate) reaches: Vec<Reach>,
+    /// What the quantity can be.
+    pub(crate) range: Option<Interval>,
 }
 
 impl Forecast {
@@ -26,7 +33,7 @@ impl Forecast {
     #[must_use]
     pub fn new(means: Vec<f64>, standard_errors: Vec<f64>) -> Self {
         assert_eq!(means.len(), standard_errors.len(), "a mean and a standard error for each lead");
-        Self { means, standard_errors, reaches: Vec::new() }
+        Self { means, standard_errors, ..Self::default() }
     }
 
     /// How many steps ahead this looks.
@@ -47,13 +54,14 @@ impl Forecast {
         &self.standard_errors
     }
 
-    /// Moves every mean that lies outside of `[min, max]` to the nearer end, for quantities that cannot be there, such
-    /// as a share above 1. Standard errors stay: they tell how unsure the model is, wherever its mean went.
+    /// Moves every mean and every end of an interval that lies outside of `[min, max]` to the nearer of the two, for
+    /// quantities that cannot be there, such as a share above 1. Standard errors stay: they tell how unsure the model is.
     ///
     /// # Panics
     /// When `min` is above `max`, or either is NaN.
     pub fn cut(&mut self, min: f64, max: f64) {
         self.means.iter_mut().for_each(|mean| *mean = mean.clamp(min, max));
+        self.range = (min > f64::NEG_INFINITY || max < f64::INFINITY).then_some(Interval { lower: min, upper: max });
     }
 
     /// The central interval for `lead` (1 is the next sample): as many samples are meant to lie below as above.
@@ -72,14 +80,44 @@ impl Forecast {
     }
 
     /// `half_width` is that of the normal interval of the confidence that is meant, in standard errors.
-    fn interval_of(&self, lead: usize, half_width: f64) -> Interval {
+    pub(crate) fn interval_of(&self, lead: usize, half_width: f64) -> Interval {
         let (mean, standard_error) = (self.means[lead - 1], self.standard_errors[lead - 1]);
+        let Interval { lower: min, upper: max } =
+            self.range.unwrap_or(Interval { lower: f64::NEG_INFINITY, upper: f64::INFINITY });
         if standard_error.is_infinite() {
-            return Interval { lower: f64::NEG_INFINITY, upper: f64::INFINITY };
+            return Interval { lower: min, upper: max };
         }
         let (below, above) = at_lead(&self.reaches, lead, half_width);
-        let lower = mean - below * standard_error;
-        Interval { lower, upper: (mean + above * standard_error).max(lower) }
+        let lower = (mean - below * standard_error).clamp(min, max);
+        Interval { lower, upper: (mean + above * standard_error).clamp(min, max).max(lower) }
+    }
+}
+
+/// A [`Forecast`] as it was decoded.
+#[derive(Deserialize)]
+struct Parts {
+    means: Vec<f64>,
+    standard_errors: Vec<f64>,
+    reaches: Vec<Reach>,
+    range: Option<Interval>,
+}
+
+impl TryFrom<Parts> for Forecast {
+    type Error = &'static str;
+
+    fn try_from(Parts { means, standard_errors, reaches, range }: Parts) -> Result<Self, Self::Error> {
+        if means.len() != standard_errors.len() {
+            return Err("a forecast has a mean and a standard error for each lead");
+        }
+        if !reaches.is_empty() && reaches.len() != DENSE.leads.len() {
+            return Err("the intervals of a forecast have a reach for each watched lead, or none");
+        }
+        // Of a NaN this is false.
+        let is_range = |range: Interval| range.lower <= range.upper;
+        if !range.is_none_or(is_range) {
+            return Err("the range of a forecast has its lower end first");
+        }
+        Ok(Self { means, standard_errors, reaches, range })
     }
 }
 
@@ -113,6 +151,29 @@ mod tests {
         assert_eq!(forecast.means(), [0.0, 0.5, 1.5]);
         forecast.cut(0.0, 1.0);
         assert_eq!((forecast.means(), forecast.standard_errors()), (&[0.0, 0.5, 1.0][..], &[0.25; 3][..]));
+    }
+
+    #[test]
+    fn a_cut_leaves_no_end_outside() {
+        let mut forecast = Forecast::new(vec![0.9, 1.5], vec![0.25, f64::INFINITY]);
+        forecast.cut(0.0, 1.0);
+        let ends: Vec<(f64, f64)> =
+            forecast.intervals(Confidence::P95).map(|interval| (interval.lower, interval.upper)).collect();
+        assert!((ends[0].0 - 0.41).abs() < 1e-3 && ends[0].1 == 1.0, "{ends:?}");
+        assert_eq!(ends[1], (0.0, 1.0));
+    }
+
+    #[test]
+    fn parts_that_contradict_each_other_are_refused() {
+        let sound = Forecast::new(vec![1.0, 2.0], vec![0.5, 0.6]);
+        let odd = [
+            Forecast { standard_errors: vec![0.5], ..sound.clone() },
+            Forecast { reaches: vec![Reach::NORMAL], ..sound.clone() },
+            Forecast { range: Some(Interval { lower: 1.0, upper: f64::NAN }), ..sound.clone() },
+        ];
+        let decoded = |forecast| postcard::from_bytes::<Forecast>(&postcard::to_allocvec(forecast).unwrap());
+        assert_eq!(decoded(&sound), Ok(sound.clone()));
+        assert!(odd.iter().all(|forecast| decoded(forecast).is_err()));
     }
 
     #[test]

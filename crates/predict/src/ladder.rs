@@ -37,6 +37,11 @@ impl<const N: usize> Ladder<N> {
         Self { leads, n_under_way }
     }
 
+    /// Forecasts under way at once of the lead at this place.
+    pub(crate) fn n_under_way(&self, idx: usize) -> usize {
+        self.n_under_way[idx]
+    }
+
     /// Forecasts under way at once, over all leads.
     pub(crate) fn n_slots(&self) -> usize {
         self.n_under_way.iter().sum()

@@ -16,7 +16,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::auto::Auto;
+use crate::auto::{Auto, Standing};
+use crate::inference::Parameter;
 use crate::intervals::Calibration;
 use crate::predictor::Predictor;
 use crate::spec::{Orders, Spec};
@@ -125,10 +126,51 @@ impl Model {
         }
     }
 
-    /// How many known samples the fit used.
+    /// The estimates by their names: `phi1`, …, `theta1`, …, `d`, `mean`; the constants of ETS and TAR have names of their own, and a
+    /// `window` is the length of the one in use. Empty for LAST, and for NWS and AUTO, which have members instead.
+    #[must_use]
+    pub fn parameters(&self) -> Vec<Parameter> {
+        let plain = |name: &str, value: f64| Parameter { name: name.to_owned(), value, standard_error: None };
+        match &self.fitted {
+            Fitted::Mean(mean) => vec![plain("mean", mean.mean())],
+            Fitted::Window(window) if *self.spec.inner() == Spec::Last => Vec::new(),
+            Fitted::Window(window) => vec![plain("window", window.length() as f64)],
+            Fitted::Linear(linear) => match linear.estimates().fraction {
+                None => arma::inference::parameters(linear.estimates(), &[]),
+                Some(_) => arfima::inference::parameters(linear.estimates(), &[]).unwrap_or_default(),
+            },
+            Fitted::Ets(ets) => ets.parameters().into_iter().map(|(name, value)| plain(name, value)).collect(),
+            Fitted::Tar(tar) => tar.parameters().into_iter().map(|(name, value)| plain(&name, value)).collect(),
+            Fitted::Nws(_) | Fitted::Auto(_) => Vec::new(),
+        }
+    }
+
+    /// How the candidates of an `AUTO` stand; empty for other models.
+    #[must_use]
+    pub fn standings(&self) -> Vec<Standing> {
+        match &self.fitted {
+            Fitted::Auto(auto) => auto.standings(),
+            _ => Vec::new(),
+        }
+    }
+
+    /// Those of [`Model::standings`] that have a word in the forecast of some lead; the heaviest at the next sample first.
+    #[must_use]
+    pub fn speakers(&self) -> Vec<Standing> {
+        match &self.fitted {
+            Fitted::Auto(auto) => auto.speakers(),
+            _ => Vec::new(),
+        }
+    }
+
+    /// How many known samples the fit used; of an `AUTO`, whose candidates are fitted again and again, the most that one of them
+    /// was fitted to since, if these are more.
     #[must_use]
     pub fn n_samples(&self) -> usize {
-        self.n_samples
+        match &self.fitted {
+            Fitted::Auto(auto) => auto.n_samples().max(self.n_samples),
+            _ => self.n_samples,
+        }
     }
 
     /// What each sample differs by from the forecast that a predictor with these coefficients made one step before, if
@@ -239,7 +281,7 @@ impl fmt::Display for Model {
                 }
             }
         }
-        let (mean, variance, n_samples) = (self.mean(), self.innovation_variance(), self.n_samples);
+        let (mean, variance, n_samples) = (self.mean(), self.innovation_variance(), self.n_samples());
         write!(f, "  mean {mean:.6}  innovation variance {variance:.6}  from {n_samples} samples")
     }
 }

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::auto::Standing;
 use crate::forecast::Forecast;
-use crate::intervals::{Calibration, Intervals};
+use crate::intervals::{Calibration, Intervals, widening};
 use crate::model::linear::Linear;
 use crate::model::{Fitted, Model};
 use crate::refit::Schedule;
@@ -60,7 +60,8 @@ impl Predictor {
     /// The same with intervals of another kind, which begin to learn here.
     #[must_use]
     pub fn with_intervals(mut self, intervals: Intervals) -> Self {
-        self.calibration = Calibration::new(intervals);
+        let follows_errors = matches!(self.model.fitted, Fitted::Auto(_));
+        self.calibration = Calibration::new(intervals, self.model.n_samples, follows_errors);
         self.note();
         self
     }
@@ -191,7 +192,8 @@ impl Predictor {
 
     /// As [`Predictor::forecast`], into memory that is already there.
     pub fn forecast_into(&self, n_leads: usize, forecast: &mut Forecast) {
-        let Forecast { means, standard_errors, reaches } = forecast;
+        let Forecast { means, standard_errors, reaches, range } = forecast;
+        *range = None;
         match &self.calibration {
             Some(calibration) => calibration.reaches_into(reaches),
             None => reaches.clear(),
@@ -209,6 +211,7 @@ impl Predictor {
             Fitted::Tar(tar) => tar.forecast_into(means, standard_errors),
             Fitted::Nws(nws) => nws.forecast_into(self.n_missing, means, standard_errors),
         }
+        widening(reaches, standard_errors);
     }
 
     /// The model in use: with `REFIT`, the one fitted last.
@@ -251,13 +254,20 @@ impl Predictor {
         }
     }
 
+    /// The candidates that have a word in the forecast for `lead`, of an `AUTO`, and their weights, which sum to 1; the heaviest
+    /// first. Empty for other models.
+    #[must_use]
+    pub fn weights_at(&self, lead: usize) -> Vec<(&Spec, f64)> {
+        match &self.model.fitted {
+            Fitted::Auto(auto) => auto.weights_at(lead),
+            _ => Vec::new(),
+        }
+    }
+
     /// How the candidates of an `AUTO` stand; empty for other models.
     #[must_use]
     pub fn standings(&self) -> Vec<Standing> {
-        match &self.model.fitted {
-            Fitted::Auto(auto) => auto.standings(),
-            _ => Vec::new(),
-        }
+        self.model.standings()
     }
 
     /// The linear model that this steps, if it is one, and how many samples are missing.

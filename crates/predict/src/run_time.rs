@@ -74,10 +74,10 @@ pub enum RunTimeError {
     #[error("a task has 1 thread or more, not 0")]
     NoThreads,
     /// No time between samples.
-    #[error("the step of the samples is 0 s; it has to be longer")]
+    #[error("the step of the samples is 0 s; it must be longer")]
     NoStep,
     /// The forecast ends too early.
-    #[error("the forecast has {have} leads, and {need} are needed")]
+    #[error("the forecast has {have} leads, but {need} are needed")]
     ForecastTooShort {
         /// Leads given.
         have: usize,
@@ -85,7 +85,7 @@ pub enum RunTimeError {
         need: usize,
     },
     /// A mean that is no number.
-    #[error("the forecast for lead {lead} is {mean}, which is no availability")]
+    #[error("the forecast for lead {lead} is {mean}, which is not an availability")]
     NoMean {
         /// Which one, from 1.
         lead: usize,

@@ -41,17 +41,15 @@ pub enum NoScore {
     #[error(transparent)]
     Fit(#[from] FitError),
     /// It assumes no distribution, or has too many parameters for the criterion.
-    #[error(
-        "{spec} has no likelihood that an information criterion could rank; its errors out of sample can be ranked"
-    )]
+    #[error("{spec} has no likelihood for an information criterion to rank; rank it by its errors out of sample")]
     NoLikelihood {
         /// The candidate.
         spec: Spec,
     },
     /// Its likelihood is of other samples than that of the candidates before it.
     #[error(
-        "the likelihood of {spec} is of {n_samples} samples and that of {other} of {n_other}: differencing leaves other samples, and \
-         information criteria compare models of the same ones; errors out of sample compare them"
+        "the likelihood of {spec} is of {n_samples} samples and that of {other} of {n_other}: differencing leaves other samples, but \
+         information criteria compare models of the same samples; rank them by errors out of sample"
     )]
     OtherSamples {
         /// The candidate.
@@ -65,7 +63,7 @@ pub enum NoScore {
     },
     /// No forecast came due.
     #[error(
-        "a fit on {n_train} of {n_samples} samples leaves no known sample {lead} steps ahead to hold {spec} against; it has to be on fewer"
+        "a fit on {n_train} of {n_samples} samples leaves no known sample {lead} steps ahead to compare {spec} with; fit it to fewer"
     )]
     NothingToScore {
         /// The candidate.

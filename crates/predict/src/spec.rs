@@ -293,47 +293,38 @@ impl Spec {
             ("BM(p)", "the mean over the last N <= p samples, N chosen by the fit for the least one-step error"),
             ("AR(p)", "autoregressive of order p by Yule-Walker; AR(16) is the choice of RPS for host load"),
             ("AR(p,method=burg)", "the same by Burg's method: sharper on short or nearly periodic series"),
-            (
-                "AR(p,method=ls)",
-                "the same by least squares, the mean estimated beside the coefficients; passes over gaps",
-            ),
+            ("AR(p,method=ls)", "the same by least squares, with the mean estimated too; skips gaps"),
             (
                 "AR(p,method=ml)",
                 "the same by exact Gaussian likelihood, p up to 64: the best use of a short series, gaps included",
             ),
             ("MA(q)", "moving average of order q, by least squares of the one-step errors"),
             ("MA(q,method=ml)", "the same by exact Gaussian likelihood"),
-            (
-                "ARMA(p,q)",
-                "autoregressive and moving average, by least squares: says in few coefficients what AR says in many",
-            ),
+            ("ARMA(p,q)", "autoregressive and moving average, by least squares: needs fewer coefficients than AR"),
             (
                 "ARMA(p,q,method=ml)",
                 "the same by exact Gaussian likelihood: slower, and the same for a long series without gaps",
             ),
             ("ARIMA(p,d,q)", "ARMA of the series differenced d times: for a level that wanders"),
             ("ARIMA(p,d,q,method=ml)", "the same by exact Gaussian likelihood of the differenced series"),
-            (
-                "ARFIMA(p,d,q)",
-                "ARMA of the series differenced a fraction d of a time, d found by the fit: for what is remembered for long",
-            ),
+            ("ARFIMA(p,d,q)", "ARMA of the fractionally differenced series, d found by the fit: for long memory"),
             ("ARFIMA(p,d,q,method=ml)", "the same by exact Gaussian likelihood"),
-            ("ETS(A,N,N)", "exponential smoothing of a level; says what ARIMA(0,1,1) says"),
-            ("ETS(A,A,N)", "the same with a slope: Holt's method, HOLT for short"),
-            ("ETS(A,Ad,N)", "the same with a slope that dies out"),
+            ("ETS(A,N,N)", "exponential smoothing of a level; equivalent to ARIMA(0,1,1)"),
+            ("ETS(A,A,N)", "the same with a trend: Holt's method, HOLT for short"),
+            ("ETS(A,Ad,N)", "the same with a damped trend"),
             (
                 "TAR(p)",
                 "threshold autoregression: one AR(p) while an earlier sample is low, another while it is high; for cycles that rise and fall differently",
             ),
             (
                 "NWS",
-                "the word of the one of 22 cheap predictors (means, medians, smoothers) that erred least so far; as in the Network Weather Service",
+                "the forecast of whichever of 22 cheap predictors (means, medians, smoothers) had the smallest error so far; as in the Network Weather Service",
             ),
             (
                 "AUTO",
-                "several of these side by side, fitted anew in turns; for each lead the best of late speak together",
+                "several of these side by side, refitted in turn; at each lead it combines those with the smallest recent errors",
             ),
-            ("REFIT(model,every=n,window=n)", "any of these, fitted anew every n samples to the last n"),
+            ("REFIT(model,every=n,window=n)", "any of these, refitted every n samples to the last n"),
         ]
     }
 }

@@ -18,25 +18,25 @@ struct Format {
 const PREDICTOR: Format = Format {
     what: "predictor",
     magic: *b"FTPS",
-    version: 2,
+    version: 3,
     refusal: |n_bytes| RestoreError::NotAPredictor { n_bytes },
 };
 
 const LIVE: Format =
-    Format { what: "series", magic: *b"FTLV", version: 1, refusal: |n_bytes| RestoreError::NotASeries { n_bytes } };
+    Format { what: "series", magic: *b"FTLV", version: 2, refusal: |n_bytes| RestoreError::NotASeries { n_bytes } };
 
 /// Why bytes are not what they should be.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RestoreError {
     /// The bytes do not begin as a saved predictor does.
-    #[error("these {n_bytes} bytes are no saved predictor: they do not begin with FTPS")]
+    #[error("these {n_bytes} bytes are not a saved predictor: they do not begin with FTPS")]
     NotAPredictor {
         /// How many bytes were given.
         n_bytes: usize,
     },
     /// The bytes do not begin as a saved series does.
-    #[error("these {n_bytes} bytes are no saved series: they do not begin with FTLV")]
+    #[error("these {n_bytes} bytes are not a saved series: they do not begin with FTLV")]
     NotASeries {
         /// How many bytes were given.
         n_bytes: usize,

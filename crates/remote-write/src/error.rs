@@ -3,7 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
-use http_client::LoginError;
+use http_client::{LoginError, RequestError};
 
 /// Settings that cannot be met. Each message says what could.
 #[derive(Debug, thiserror::Error)]
@@ -13,7 +13,7 @@ pub enum SettingsError {
     #[error(transparent)]
     Login(#[from] LoginError),
     /// The length of a batch.
-    #[error("a batch of {given} samples cannot be: it has 1 to {max}")]
+    #[error("a batch of {given} samples is out of range: it must be 1 to {max}")]
     BatchSamples {
         /// What was given.
         given: usize,
@@ -21,7 +21,7 @@ pub enum SettingsError {
         max: usize,
     },
     /// The length of the buffer.
-    #[error("a buffer of {given} bytes is too small: {min} are the least")]
+    #[error("a buffer of {given} bytes is too small: the minimum is {min}")]
     BufferTooSmall {
         /// What was given.
         given: u64,
@@ -29,14 +29,14 @@ pub enum SettingsError {
         min: u64,
     },
     /// A length of time that is none.
-    #[error("`{setting}` has to be longer than nothing")]
+    #[error("`{setting}` must be longer than 0")]
     NoTime {
         /// Which.
         setting: &'static str,
     },
     /// A header that cannot be sent, or that is set already.
     #[error(
-        "`{}` cannot be a header of its own: it needs a name and a value of visible characters, and some names are taken",
+        "`{}` cannot be an extra header: it needs a name and a value of visible characters, and some names are reserved",
         name.escape_debug()
     )]
     Header {
@@ -60,7 +60,7 @@ pub enum BufferError {
         source: rusqlite::Error,
     },
     /// The file is something else, or of a version that is not known.
-    #[error("`{}` is no buffer of this version: move it away, and a fresh one is made", path.display())]
+    #[error("`{}` is not a buffer of this version: move it away, and a new one is created", path.display())]
     Foreign {
         /// The file.
         path: PathBuf,
@@ -85,7 +85,7 @@ pub enum SendError {
         /// The server.
         address: String,
         /// What the client said.
-        source: Box<ureq::Error>,
+        source: RequestError,
     },
     /// The server cannot take it at this moment, or is not what takes it.
     #[error("`{address}` answers with status {status}: needs 200 or 204{}", said(text))]

@@ -1,10 +1,11 @@
-//! Samples for servers that take Prometheus remote write 1.0: encoded, kept until they are taken, sent in order.
+//! Samples for servers that take Prometheus remote write 1.0: encoded, buffered until accepted, sent in order.
 //!
-//! A [`Writer`] speaks to one server. [`Writer::put`] writes a [`Chunk`] to the buffer and returns; a thread of its own sends
-//! what is in the buffer, oldest first, and takes out what the server took. So what is in the buffer survives a server that is
-//! gone, and a process that is killed. `docs/formats/remote-write.md` says what is sent, kept and given up.
+//! A [`Writer`] talks to one server. [`Writer::put`] writes a [`Chunk`] to the buffer and returns. A separate thread
+//! sends the contents of the buffer, oldest first, and removes what the server accepted. So buffered samples survive a
+//! server that is down, and a process that is killed. `docs/formats/remote-write.md` specifies what is sent, kept and
+//! given up.
 //!
-//! The crate reads no clock: who calls says what time a sample has, and waiting is by lengths of time.
+//! The crate reads no clock: the caller gives each sample's time, and waits are lengths of time.
 #![forbid(unsafe_code)]
 
 mod answer;

@@ -128,7 +128,7 @@ impl Sender {
     pub(crate) fn new(settings: &Settings, shared: Arc<Shared>) -> Result<Sender, SettingsError> {
         Ok(Sender {
             shared,
-            agent: agent(settings.timeout, "*/*"),
+            agent: agent(settings.timeout, "*/*", &settings.address, &settings.trust),
             address: settings.address.clone(),
             headers: settings.headers()?,
             login: settings.login.clone(),
@@ -218,7 +218,7 @@ impl Sender {
         let packed = snap::raw::Encoder::new().compress_vec(body).expect("a request is shorter than snappy's 4 GiB");
         let mut answer = match request.send(&packed) {
             Ok(answer) => answer,
-            Err(source) => return later(SendError::Unreachable { address: address(), source: Box::new(source) }),
+            Err(error) => return later(SendError::Unreachable { address: address(), source: error.into() }),
         };
         let mut said = Vec::new();
         let read = answer.body_mut().as_reader().take(ANSWER_BYTES_MAX).read_to_end(&mut said);

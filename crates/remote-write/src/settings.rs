@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use http_client::{Address, AddressError, Login};
+use http_client::{Address, AddressError, Login, Trust};
 use ureq::http::{HeaderName, HeaderValue};
 
 use crate::error::SettingsError;
@@ -36,6 +36,8 @@ pub struct Settings {
     pub headers: BTreeMap<String, String>,
     /// How to log in.
     pub login: Login,
+    /// Whose certificates are believed.
+    pub trust: Trust,
     /// The most time between two requests while there is something to send.
     pub batch_every: Duration,
     /// A request is made earlier when so many samples wait, and has about as many at most, 1 to 100,000.
@@ -58,6 +60,7 @@ impl Settings {
             address: url.parse()?,
             headers: BTreeMap::new(),
             login: Login::None,
+            trust: Trust::System,
             batch_every: Duration::from_secs(5),
             batch_samples: 2_000,
             buffer_bytes: 256 << 20,
@@ -111,11 +114,12 @@ mod tests {
 
     #[test]
     fn what_cannot_be_met_is_refused_with_what_can() {
-        check_refused(|to| to.batch_samples = 0, "a batch of 0 samples cannot be: it has 1 to 100000");
-        check_refused(|to| to.buffer_bytes = 1, "a buffer of 1 bytes is too small: 65536 are the least");
-        check_refused(|to| to.timeout = Duration::ZERO, "`timeout` has to be longer than nothing");
+        check_refused(|to| to.batch_samples = 0, "a batch of 0 samples is out of range: it must be 1 to 100000");
+        check_refused(|to| to.buffer_bytes = 1, "a buffer of 1 bytes is too small: the minimum is 65536");
+        check_refused(|to| to.timeout = Duration::ZERO, "`timeout` must be longer than 0");
         let header = |name: &str, value: &str| BTreeMap::from([(name.to_owned(), value.to_owned())]);
-        let message = "cannot be a header of its own: it needs a name and a value of visible characters, and some names are taken";
+        let message =
+            "cannot be an extra header: it needs a name and a value of visible characters, and some names are reserved";
         check_refused(|to| to.headers = header("Authorization", "x"), &format!("`Authorization` {message}"));
         check_refused(|to| to.headers = header("a b", "x"), &format!("`a b` {message}"));
         check_refused(|to| to.headers = header("X-Tenant", "a\nb"), &format!("`X-Tenant` {message}"));

@@ -10,8 +10,22 @@ use crate::token::LENGTH_MIN;
 #[non_exhaustive]
 pub enum SecretError {
     /// It cannot be opened or read.
-    #[error("cannot read the secret in `{}`", path.display())]
+    #[error("cannot read the secret in `{}`{}", path.display(), remedy(source))]
     Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// It is there already, and somebody may rely on what is in it.
+    #[error("`{}` is there already, and is left as it is; name another file, or remove this one first", path.display())]
+    Exists {
+        /// The file.
+        path: PathBuf,
+    },
+    /// It cannot be made or written.
+    #[error("cannot write the secret to `{}`", path.display())]
+    Unwritable {
         /// The file.
         path: PathBuf,
         /// What the system said.
@@ -21,7 +35,7 @@ pub enum SecretError {
     #[error(transparent)]
     Exposed(Exposed),
     /// Longer than any secret.
-    #[error("what `{}` holds is no secret: {n_bytes_max} bytes are the most", path.display())]
+    #[error("`{}` is too long for a secret: the limit is {n_bytes_max} bytes", path.display())]
     TooLong {
         /// The file.
         path: PathBuf,
@@ -29,7 +43,7 @@ pub enum SecretError {
         n_bytes_max: u64,
     },
     /// Not UTF-8.
-    #[error("what `{}` holds is no text; save it as UTF-8", path.display())]
+    #[error("`{}` is not text; save it as UTF-8", path.display())]
     NotText {
         /// The file.
         path: PathBuf,
@@ -47,13 +61,20 @@ pub enum SecretError {
         path: PathBuf,
     },
     /// Too short to be shared.
-    #[error("the token in `{}` has {length} characters; it needs {LENGTH_MIN} at least", path.display())]
+    #[error("the token in `{}` has {length} characters; it needs at least {LENGTH_MIN}", path.display())]
     TooShort {
         /// The file.
         path: PathBuf,
         /// How many it has, space at both ends left out.
         length: usize,
     },
+}
+
+fn remedy(source: &io::Error) -> &'static str {
+    match source.kind() {
+        io::ErrorKind::NotFound => " (`foretop token new FILE` makes a token)",
+        _ => "",
+    }
 }
 
 /// A secret that is not its owner's alone.

@@ -1,8 +1,8 @@
 //! Reading a secret from the file that holds it.
 
-use std::fs::{File, Metadata};
-use std::io::Read;
-use std::os::unix::fs::MetadataExt;
+use std::fs::{File, Metadata, OpenOptions};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
 use crate::error::{Exposed, SecretError};
@@ -74,6 +74,20 @@ pub fn read(path: &Path, form: Form, privacy: Privacy) -> Result<Found, SecretEr
     Ok(Found { secret: Secret::new(text), exposed })
 }
 
+/// Makes the file at `path`, of mode 600, with `secret` in it.
+///
+/// # Errors
+/// [`SecretError::Exists`] for a file that is there, which is left as it is; [`SecretError::Unwritable`] when it cannot be made.
+pub fn create(path: &Path, secret: &Secret) -> Result<(), SecretError> {
+    let unwritable = |source: io::Error| match source.kind() {
+        io::ErrorKind::AlreadyExists => SecretError::Exists { path: path.to_owned() },
+        _ => SecretError::Unwritable { path: path.to_owned(), source },
+    };
+    // The mode is there from the first moment, so that nobody can open the file before it is changed.
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path).map_err(unwritable)?;
+    writeln!(file, "{}", secret.reveal()).and_then(|()| file.sync_all()).map_err(unwritable)
+}
+
 fn exposure(path: &Path, file: &Metadata) -> Option<Exposed> {
     let (mode, owner) = (file.mode() & 0o777, file.uid());
     if mode & 0o077 != 0 {
@@ -136,6 +150,20 @@ mod tests {
         }
         let error = read(Path::new("/nonexistent"), Form::Token, Privacy::Advised).unwrap_err();
         assert!(matches!(error, SecretError::Unreadable { .. }), "{error}");
+    }
+
+    #[test]
+    fn a_file_that_was_made_is_its_owner_s_alone_and_never_overwritten() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("token");
+        create(&path, &Secret::new("open-sesame")).unwrap();
+        let found = read(&path, Form::Token, Privacy::Required).unwrap();
+        assert_eq!((found.secret.reveal(), found.exposed), ("open-sesame", None));
+        let error = create(&path, &Secret::new("another")).unwrap_err();
+        assert!(matches!(error, SecretError::Exists { .. }), "{error}");
+        assert_eq!(read(&path, Form::Token, Privacy::Required).unwrap().secret.reveal(), "open-sesame");
+        let error = create(Path::new("/nonexistent/token"), &Secret::new("x")).unwrap_err();
+        assert!(matches!(error, SecretError::Unwritable { .. }), "{error}");
     }
 
     #[test]

@@ -1,8 +1,8 @@
-//! Tokens, passwords and passphrases: what they are in memory, and the one reader of the files that hold them.
+//! Tokens, passwords and passphrases: how they are held in memory, and the one reader of files that hold them.
 //!
-//! [`read`] opens a file once and judges the very file that it has open, so that nothing can be put in its place between the look and the
-//! reading. This is I/O on a low floor: streams, HTTP clients and feeds need the same reader and may not use each other. No other
-//! crate opens a file with a secret in it.
+//! [`read`] opens a file once and checks the very file that it has open, so nothing can be swapped in between the
+//! check and the read. This is I/O on a low floor: streams, HTTP clients and feeds need the same reader and may not
+//! use each other. No other crate opens a file with a secret in it.
 #![forbid(unsafe_code)]
 
 mod error;
@@ -14,7 +14,7 @@ use std::fmt;
 use subtle::ConstantTimeEq;
 
 pub use error::{Exposed, SecretError};
-pub use file::{Form, Found, Privacy, read};
+pub use file::{Form, Found, Privacy, create, read};
 pub use token::Token;
 
 /// A text that nothing shows: its `Debug` says nothing of it, and comparing it takes the same time wherever two differ.

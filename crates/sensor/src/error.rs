@@ -7,7 +7,7 @@ use std::{io, path::PathBuf};
 #[non_exhaustive]
 pub enum OpenError {
     /// There is no `proc` directory under the root.
-    #[error("`{}` is no directory: the root of a host has its kernel's files under `proc`", path.display())]
+    #[error("`{}` is not a directory: the root of a host has its kernel's files under `proc`", path.display())]
     NoProc {
         /// Where it was looked for.
         path: PathBuf,
@@ -45,7 +45,7 @@ pub enum ReadError {
         given: String,
     },
     /// The process that probes for CPU availability could not be started, or ended before its time.
-    #[error("cannot find out what a process gets of the CPU by a probe")]
+    #[error("cannot probe what share of the CPU a process gets")]
     Probe {
         /// What the system said.
         source: io::Error,

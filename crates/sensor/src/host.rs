@@ -34,6 +34,14 @@ pub fn host_name(root: &Path) -> Option<String> {
     Some(name.trim().to_owned()).filter(|name| !name.is_empty())
 }
 
+/// How many cores the host has on line whose files are under `root`, if its kernel says so.
+#[must_use]
+pub fn n_cores(root: &Path) -> Option<usize> {
+    let stat = fs::read_to_string(root.join("proc/stat")).ok()?;
+    let names = stat.lines().filter_map(|line| line.strip_prefix("cpu"));
+    Some(names.filter(|rest| rest.starts_with(|letter: char| letter.is_ascii_digit())).count())
+}
+
 /// Signals that this host does not offer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Absent {
@@ -189,6 +197,14 @@ impl fmt::Debug for Host {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn cores_on_line_are_counted() {
+        let recorded = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/sensor/four_core_no_pressure");
+        assert_eq!(n_cores(&recorded.join("0")), Some(4));
+        assert_eq!(n_cores(&recorded.join("1")), Some(3), "core 1 is off line");
+        assert_eq!(n_cores(Path::new("/nonexistent")), None);
+    }
 
     #[test]
     fn a_host_has_the_name_that_its_kernel_says() {

@@ -39,13 +39,13 @@ pub struct HybridSettings {
 #[non_exhaustive]
 pub enum HybridError {
     /// A probe is too short to be told from its start.
-    #[error("a probe of {given:?} is too short: it can be 100ms or longer")]
+    #[error("a probe of {given:?} is too short: it must be 100ms or longer")]
     ProbeTooShort {
         /// How long it was to be.
         given: Duration,
     },
     /// More than half of a core would go into probes.
-    #[error("a probe every {probe_every:?} is too often for {probe_for:?} each: it can be every {:?} or less often", *probe_for * 2)]
+    #[error("a probe every {probe_every:?} is too often for {probe_for:?} each: it must be every {:?} or less often", *probe_for * 2)]
     ProbesTooOften {
         /// How often there was to be one.
         probe_every: Duration,

@@ -41,5 +41,5 @@ mod swap;
 mod tick;
 
 pub use error::{OpenError, ReadError};
-pub use host::{Absent, Host, host_name};
+pub use host::{Absent, Host, host_name, n_cores};
 pub use hybrid::{HybridError, HybridSettings};

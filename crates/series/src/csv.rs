@@ -1,11 +1,18 @@
 //! Samples from text: CSV with or without times and a header, or a number a line.
+//!
+//! In a text of one column an empty line is a gap, wherever it stands: so R and pandas write a missing value there.
+//! In a text of several columns it is nothing.
+
+mod empty_line;
 
 use std::io::Read;
+use std::time::Duration;
 
 use csv::{ReaderBuilder, StringRecord, Trim};
 use units::Timestamp;
 
-use crate::{GridError, Series};
+use self::empty_line::EmptyLines;
+use crate::{GridError, Resampling, Series};
 
 /// No file gives more samples than this: 800 MB of them.
 const N_SAMPLES_MAX: usize = 100_000_000;
@@ -25,13 +32,16 @@ pub enum Column {
 /// What to read.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// The column of samples; `None` takes the only one that is not the times.
+    /// The column of samples; `None` takes the only one that is neither the times nor a first column without a name,
+    /// where R and pandas write the names of rows.
     pub column: Option<Column>,
     /// The column of times; `None` takes the first one if it holds dates. Plain numbers count as times only when
     /// their column is named here.
     pub time_column: Option<Column>,
     /// Read this many rows and no more.
     pub n_rows_max: Option<usize>,
+    /// The step to bring the samples to, and how; `None` takes the one that the times suggest.
+    pub resample: Option<(Duration, Resampling)>,
 }
 
 /// Why text does not give a series. Lines count from 1, the header included.
@@ -45,7 +55,7 @@ pub enum CsvError {
     #[error("there are no samples in it")]
     Empty,
     /// A cell in the column of samples is no number.
-    #[error("line {line}, column {column}: `{given}` is no number; a missing sample is an empty cell or NaN")]
+    #[error("line {line}, column {column}: `{given}` is not a number; a missing sample is an empty cell or NaN")]
     NotANumber {
         /// Line of the text.
         line: u64,
@@ -64,6 +74,16 @@ pub enum CsvError {
         /// The cell.
         given: String,
     },
+    /// A line has more or fewer columns than the first one.
+    #[error("line {line} has {given} columns, and the first one has {needed}")]
+    Ragged {
+        /// Line of the text.
+        line: u64,
+        /// Its columns.
+        given: usize,
+        /// Columns of the first line.
+        needed: usize,
+    },
     /// The column asked for is not there.
     #[error("there is no column {wanted}; there are: {known}")]
     NoSuchColumn {
@@ -80,10 +100,32 @@ pub enum CsvError {
     },
     /// The times do not make a series.
     #[error(transparent)]
-    Times(#[from] GridError),
+    Times(Box<GridError>),
+    /// The times do not make a series, and a line shows it.
+    #[error("line {line}")]
+    TimesAt {
+        /// Line of the text.
+        line: u64,
+        /// Why not.
+        source: Box<GridError>,
+    },
+    /// Samples without times have no step to be brought from.
+    #[error("the samples have no times, so they cannot be brought to another step; say which column has the times")]
+    NoTimes,
     /// More samples than fit.
     #[error("there are more than {N_SAMPLES_MAX} samples; read fewer rows")]
     TooMany,
+}
+
+impl CsvError {
+    /// A step to resample to, where the times are in order and suggest none.
+    #[must_use]
+    pub fn step_to_try(&self) -> Option<Duration> {
+        match self {
+            Self::TimesAt { source, .. } => source.step_to_try(),
+            _ => None,
+        }
+    }
 }
 
 /// Reads a series. The first line is a header if its cell in the column of samples is neither a number nor a gap.
@@ -93,15 +135,20 @@ pub enum CsvError {
 pub fn read(reader: impl Read, options: &Options) -> Result<Series, CsvError> {
     let mut rows = ReaderBuilder::new()
         .has_headers(false)
+        .flexible(true)
         .comment(Some(b'#'))
         .trim(Trim::All)
-        .from_reader(reader)
-        .into_records()
-        .peekable();
-    let first = match rows.next().transpose()? {
-        Some(first) => first,
-        None => return Err(CsvError::Empty),
+        .from_reader(EmptyLines::shown(reader))
+        .into_records();
+    let mut n_empty = 0;
+    let first = loop {
+        match rows.next().transpose()? {
+            Some(row) if is_empty_line(&row) => n_empty += 1,
+            Some(row) => break row,
+            None => return Err(CsvError::Empty),
+        }
     };
+    let mut rows = rows.filter(|row| first.len() == 1 || !row.as_ref().is_ok_and(is_empty_line)).peekable();
     let second = match rows.peek() {
         Some(Ok(second)) => Some(second),
         _ => None,
@@ -109,6 +156,8 @@ pub fn read(reader: impl Read, options: &Options) -> Result<Series, CsvError> {
     let layout = Layout::of(&first, second, options)?;
     let mut samples = Samples::default();
     if !layout.has_header {
+        let n_gaps = if first.len() == 1 { n_empty } else { 0 };
+        samples.values.resize(n_gaps.min(N_SAMPLES_MAX), f64::NAN);
         samples.take(&first, &layout)?;
     }
     let n_rows_max = options.n_rows_max.unwrap_or(usize::MAX);
@@ -117,11 +166,16 @@ pub fn read(reader: impl Read, options: &Options) -> Result<Series, CsvError> {
     {
         samples.take(&row, &layout)?;
     }
-    samples.into_series(n_rows_max)
+    samples.into_series(n_rows_max, options.resample)
+}
+
+fn is_empty_line(row: &StringRecord) -> bool {
+    row.len() == 1 && row[0].is_empty()
 }
 
 /// Where the times and the samples are.
 struct Layout {
+    n_columns: usize,
     has_header: bool,
     time_idx: Option<usize>,
     sample_idx: usize,
@@ -136,11 +190,11 @@ impl Layout {
         let time_idx = find(&options.time_column)?.or_else(|| Some(0).filter(holds_dates));
         let sample_idx = match find(&options.column)? {
             Some(idx) => idx,
-            None => only_other(first, data, time_idx)?,
+            None => only_other(first, time_idx)?,
         };
         let has_header = first.get(sample_idx).is_some_and(|cell| !is_number(cell) && !is_gap(cell))
             && first.iter().all(|cell| !is_number(cell) || cell.is_empty());
-        Ok(Self { has_header, time_idx, sample_idx })
+        Ok(Self { n_columns: first.len(), has_header, time_idx, sample_idx })
     }
 }
 
@@ -158,8 +212,10 @@ fn find(header: &StringRecord, wanted: &Column) -> Result<usize, CsvError> {
     })
 }
 
-fn only_other(header: &StringRecord, data: &StringRecord, time_idx: Option<usize>) -> Result<usize, CsvError> {
-    let others: Vec<usize> = (0..data.len()).filter(|idx| Some(*idx) != time_idx).collect();
+fn only_other(header: &StringRecord, time_idx: Option<usize>) -> Result<usize, CsvError> {
+    let has_row_names = header[0].is_empty() && header.iter().skip(1).all(|cell| !is_number(cell) && !is_gap(cell));
+    let n_passed_over = usize::from(has_row_names && header.len() > 1);
+    let others: Vec<usize> = (n_passed_over..header.len()).filter(|idx| Some(*idx) != time_idx).collect();
     match others[..] {
         [] => Err(CsvError::Empty),
         [only] => Ok(only),
@@ -185,6 +241,8 @@ fn is_gap(cell: &str) -> bool {
 #[derive(Default)]
 struct Samples {
     times: Vec<Timestamp>,
+    /// Of the times.
+    lines: Vec<u64>,
     values: Vec<f64>,
 }
 
@@ -194,25 +252,36 @@ impl Samples {
         if self.values.len() == N_SAMPLES_MAX {
             return Err(CsvError::TooMany);
         }
+        if row.len() != layout.n_columns {
+            return Err(CsvError::Ragged { line, given: row.len(), needed: layout.n_columns });
+        }
         self.values.push(sample(row, layout.sample_idx, line)?);
         if let Some(idx) = layout.time_idx {
             let cell = row.get(idx).unwrap_or_default();
             let not_a_time = |_| CsvError::NotATime { line, column: idx + 1, given: cell.to_owned() };
             self.times.push(cell.parse().map_err(not_a_time)?);
+            self.lines.push(line);
         }
         Ok(())
     }
 
-    fn into_series(mut self, n_rows_max: usize) -> Result<Series, CsvError> {
+    fn into_series(mut self, n_rows_max: usize, resample: Option<(Duration, Resampling)>) -> Result<Series, CsvError> {
         self.values.truncate(n_rows_max);
         if self.values.is_empty() {
             return Err(CsvError::Empty);
         }
         if self.times.is_empty() {
-            return Ok(Series::untimed(self.values));
+            return if resample.is_some() { Err(CsvError::NoTimes) } else { Ok(Series::untimed(self.values)) };
         }
         let timed: Vec<(Timestamp, f64)> = self.times.into_iter().zip(self.values).collect();
-        Ok(Series::from_timed(&timed)?)
+        let series = match resample {
+            Some((step, how)) => Series::resampled(&timed, step, how),
+            None => Series::from_timed(&timed),
+        };
+        series.map_err(|source| match source.idx() {
+            Some(idx) => CsvError::TimesAt { line: self.lines[idx], source: Box::new(source) },
+            None => CsvError::Times(Box::new(source)),
+        })
     }
 }
 
@@ -251,7 +320,62 @@ mod tests {
     fn a_number_a_line_needs_no_header() {
         check_samples("1\n2.5\n-3e2\n", &[1.0, 2.5, -300.0]);
         check_samples("load\n1\n2\n", &[1.0, 2.0]);
-        check_samples("# recorded on db1\n1\n\n2\n", &[1.0, 2.0]);
+        check_samples("# recorded on db1\n1\n2\n", &[1.0, 2.0]);
+    }
+
+    #[track_caller]
+    fn check_gaps(text: &str, expected: &[Option<f64>]) {
+        let series = read_text(text, &Options::default()).unwrap();
+        let samples: Vec<Option<f64>> = series.samples().iter().map(|x| (!x.is_nan()).then_some(*x)).collect();
+        assert_eq!(samples, expected, "{text:?}");
+    }
+
+    #[test]
+    fn an_empty_line_of_one_column_is_a_gap_wherever_it_stands() {
+        check_gaps("1\n\n2\n", &[Some(1.0), None, Some(2.0)]);
+        check_gaps("1\r\n\r\n2\r\n", &[Some(1.0), None, Some(2.0)]);
+        check_gaps("\n\n1\n2", &[None, None, Some(1.0), Some(2.0)]);
+        check_gaps("load\n\n1\n", &[None, Some(1.0)]);
+        check_gaps("1\n\n\n", &[Some(1.0), None, None]);
+        check_gaps("1\n# the sensor was off\n\n2\n", &[Some(1.0), None, Some(2.0)]);
+        check_gaps("1\n\"\"\n2\n", &[Some(1.0), None, Some(2.0)]);
+    }
+
+    #[test]
+    fn the_newline_of_the_last_line_and_empty_lines_before_a_header_are_no_gaps() {
+        check_gaps("1\n2", &[Some(1.0), Some(2.0)]);
+        check_gaps("1\n2\n", &[Some(1.0), Some(2.0)]);
+        check_gaps("\nload\n1\n", &[Some(1.0)]);
+        check_gaps("\"load\n\nof db1\"\n1\n", &[Some(1.0)]);
+    }
+
+    #[test]
+    fn an_empty_line_of_several_columns_is_nothing() {
+        let text = "time,cpu\n\n2014-02-14 14:30:00,1\n\n2014-02-14 14:31:00,2\n\n";
+        check_samples(text, &[1.0, 2.0]);
+    }
+
+    #[test]
+    fn a_line_after_empty_ones_is_named_by_its_own_number() {
+        check_refused(
+            "1\n\nthree\n",
+            "line 3, column 1: `three` is not a number; a missing sample is an empty cell or NaN",
+        );
+    }
+
+    #[test]
+    fn names_of_rows_are_no_samples() {
+        check_samples("\"\",\"x\"\n\"1\",5\n\"2\",6\n", &[5.0, 6.0]);
+        check_samples(",x\n0,5.0\n1,6.0\n", &[5.0, 6.0]);
+        check_refused(
+            ",x,y\n0,5,1\n",
+            "there are several columns of samples (2 `x`, 3 `y`); choose one with its name or number",
+        );
+        // Without a header the first column may have a gap.
+        check_refused(
+            ",5\n1,6\n",
+            "there are several columns of samples (1 ``, 2 `5`); choose one with its name or number",
+        );
     }
 
     #[test]
@@ -274,15 +398,16 @@ mod tests {
     fn a_word_among_numbers_is_refused_with_its_place() {
         check_refused(
             "1\n2\nthree\n",
-            "line 3, column 1: `three` is no number; a missing sample is an empty cell or NaN",
+            "line 3, column 1: `three` is not a number; a missing sample is an empty cell or NaN",
         );
-        check_refused("1\ninf\n", "line 2, column 1: `inf` is no number; a missing sample is an empty cell or NaN");
+        check_refused("1\ninf\n", "line 2, column 1: `inf` is not a number; a missing sample is an empty cell or NaN");
     }
 
     #[test]
     fn nothing_is_no_series() {
         check_refused("", "there are no samples in it");
         check_refused("load\n", "there are no samples in it");
+        check_refused("\n\n", "there are no samples in it");
     }
 
     #[test]
@@ -312,6 +437,21 @@ mod tests {
     }
 
     #[test]
+    fn uneven_times_are_refused_by_line_and_brought_to_a_step() {
+        let text = "at,load\n0,1\n\n70,2\n90,4\n200,5\n310,6\n330,7\n470,8\n640,9\n";
+        let with = |resample| Options { time_column: Some(Column::Name("at".into())), resample, ..Options::default() };
+        let error = read_text(text, &with(None)).unwrap_err();
+        assert_eq!((error.to_string(), error.step_to_try()), ("line 4".into(), Some(Duration::from_secs(110))));
+        let step = Duration::from_secs(100);
+        let series = read_text(text, &with(Some((step, Resampling::Mean)))).unwrap();
+        // Of 0; of 70 and 90; of 200; of none; of 310 and 330; of 470; of none.
+        let known: Vec<Option<f64>> = series.samples().iter().map(|x| (!x.is_nan()).then_some(*x)).collect();
+        assert_eq!(known, [Some(1.0), Some(3.0), Some(5.0), None, Some(6.5), Some(8.0), None]);
+        let no_times = Options { resample: Some((step, Resampling::Mean)), ..Options::default() };
+        assert!(matches!(read_text("1\n2\n", &no_times), Err(CsvError::NoTimes)));
+    }
+
+    #[test]
     fn no_more_rows_are_read_than_asked_for() {
         let options = Options { n_rows_max: Some(2), ..Options::default() };
         assert_eq!(read_text("1\n2\nbroken\n", &options).unwrap().samples(), [1.0, 2.0]);
@@ -321,7 +461,7 @@ mod tests {
     fn a_line_that_is_too_short_or_long_is_refused() {
         assert!(matches!(
             read_text("1,2\n3\n", &Options { column: Some(Column::Number(2)), ..Options::default() }),
-            Err(CsvError::Read(_))
+            Err(CsvError::Ragged { line: 2, given: 1, needed: 2 })
         ));
     }
 }

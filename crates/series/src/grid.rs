@@ -22,13 +22,13 @@ pub struct Grid {
 #[non_exhaustive]
 pub enum GridError {
     /// Fewer than two different times.
-    #[error("the step cannot be told from {n} samples without two different times")]
+    #[error("the step cannot be determined from {n} samples without two different times")]
     NoStep {
         /// How many samples there are.
         n: usize,
     },
     /// A sample that is earlier than the one before it.
-    #[error("sample {idx} is of {time}, which is before the one ahead of it; sort the samples by time")]
+    #[error("sample {idx} is of {time}, which is earlier than the one before it; sort the samples by time")]
     Backwards {
         /// Its position, from 0.
         idx: usize,
@@ -37,16 +37,45 @@ pub enum GridError {
     },
     /// The commonest distance is far smaller than most.
     #[error(
-        "the times are too uneven: their commonest distance is {}, at which {n} samples would lie in {n_slots} slots",
-        span::format(*step)
+        "sample {idx}, of {time}, comes {} after the one before it; at the most common distance, {}, {n} samples would lie in {n_slots} slots",
+        span::format(*distance), span::format(*step)
     )]
-    TooUneven {
+    TooSparse {
+        /// Position of the sample after the longest distance, from 0.
+        idx: usize,
+        /// Its time.
+        time: Timestamp,
+        /// From the sample before it.
+        distance: Duration,
+        /// The commonest distance between neighbours.
+        step: Duration,
         /// How many samples there are.
         n: usize,
         /// How many slots they would take.
         n_slots: u128,
+        /// The median distance between neighbours.
+        median: Duration,
+    },
+    /// Most distances are no multiples of the commonest one.
+    #[error(
+        "sample {idx}, of {time}, comes {} after the one before it; {n_off} of {n} distances are not multiples of the most common one, {}",
+        span::format(*distance), span::format(*step)
+    )]
+    TooUneven {
+        /// Position of the first sample that is off, from 0.
+        idx: usize,
+        /// Its time.
+        time: Timestamp,
+        /// From the sample before it.
+        distance: Duration,
         /// The commonest distance between neighbours.
         step: Duration,
+        /// How many distances are off.
+        n_off: usize,
+        /// How many distances there are.
+        n: usize,
+        /// The median distance between neighbours.
+        median: Duration,
     },
     /// No sample to start from.
     #[error("none of {n} samples is a finite number, so there is nothing to resample")]
@@ -55,11 +84,11 @@ pub enum GridError {
         n: usize,
     },
     /// A step of no length.
-    #[error("a step of 0s leads nowhere; it has to be longer")]
+    #[error("a step of 0s is too short; it must be longer")]
     ZeroStep,
     /// More slots than fit into memory.
     #[error(
-        "a step of {} would make {n_slots} samples, and no more than {N_SLOTS_MAX} are made; take a longer step",
+        "a step of {} would make {n_slots} samples, but the limit is {N_SLOTS_MAX}; use a longer step",
         span::format(*step)
     )]
     TooManySlots {
@@ -73,6 +102,30 @@ pub enum GridError {
 /// No more slots than this for each sample, on average: with more, the series is mostly gaps and a forecast of
 /// the next slot says nothing.
 const SLOTS_PER_SAMPLE_MAX: u128 = 10;
+
+/// A distance is off the grid when it misses a multiple of the step by more than this part of the step. Samples that
+/// are taken in time are nearer, and so are months; of distances by chance four in five are off.
+const OFF_PART: u32 = 10;
+
+impl GridError {
+    /// The position of the sample that shows it, from 0, where there is one.
+    #[must_use]
+    pub fn idx(&self) -> Option<usize> {
+        match self {
+            Self::Backwards { idx, .. } | Self::TooSparse { idx, .. } | Self::TooUneven { idx, .. } => Some(*idx),
+            _ => None,
+        }
+    }
+
+    /// A step to resample to, where the times are in order and suggest none.
+    #[must_use]
+    pub fn step_to_try(&self) -> Option<Duration> {
+        match self {
+            Self::TooSparse { median, .. } | Self::TooUneven { median, .. } => Some(*median),
+            _ => None,
+        }
+    }
+}
 
 impl Grid {
     /// The moment of slot `idx`.
@@ -88,13 +141,12 @@ pub(crate) fn place(timed: &[(Timestamp, f64)]) -> Result<Series, GridError> {
     if let Some(idx) = timed.windows(2).position(|pair| pair[1].0 < pair[0].0) {
         return Err(GridError::Backwards { idx: idx + 1, time: timed[idx + 1].0 });
     }
-    let step = commonest_distance(timed).ok_or(GridError::NoStep { n })?;
+    let distances = Distances::of(timed);
+    let step = distances.commonest().ok_or(GridError::NoStep { n })?;
     let start = timed[0].0;
     let slot_of = |time: Timestamp| (time.saturating_since(start).as_nanos() + step.as_nanos() / 2) / step.as_nanos();
     let n_slots = slot_of(timed[n - 1].0) + 1;
-    if n_slots > SLOTS_PER_SAMPLE_MAX * n as u128 {
-        return Err(GridError::TooUneven { n, n_slots, step });
-    }
+    distances.check(timed, step, n_slots)?;
     let mut slots = vec![(0.0, 0_u32); n_slots as usize];
     for (time, sample) in timed.iter().filter(|(_, sample)| sample.is_finite()) {
         let slot = &mut slots[slot_of(*time) as usize];
@@ -105,15 +157,59 @@ pub(crate) fn place(timed: &[(Timestamp, f64)]) -> Result<Series, GridError> {
     Ok(Series { samples, grid: Some(Grid { start, step }), n_merged })
 }
 
-/// Ties go to the shorter distance, which loses no sample.
-fn commonest_distance(timed: &[(Timestamp, f64)]) -> Option<Duration> {
-    let mut counts: BTreeMap<Duration, usize> = BTreeMap::new();
-    for pair in timed.windows(2) {
-        *counts.entry(pair[1].0.saturating_since(pair[0].0)).or_default() += 1;
+/// How often each distance between neighbours occurs, moments that come twice left out.
+struct Distances(BTreeMap<Duration, usize>);
+
+impl Distances {
+    fn of(timed: &[(Timestamp, f64)]) -> Self {
+        let mut counts: BTreeMap<Duration, usize> = BTreeMap::new();
+        for pair in timed.windows(2) {
+            *counts.entry(pair[1].0.saturating_since(pair[0].0)).or_default() += 1;
+        }
+        counts.remove(&Duration::ZERO);
+        Self(counts)
     }
-    counts.remove(&Duration::ZERO);
-    let most = counts.values().copied().max()?;
-    counts.into_iter().find(|(_, count)| *count == most).map(|(distance, _)| distance)
+
+    /// Ties go to the shorter distance, which loses no sample.
+    fn commonest(&self) -> Option<Duration> {
+        let most = self.0.values().copied().max()?;
+        self.0.iter().find(|(_, count)| **count == most).map(|(distance, _)| *distance)
+    }
+
+    fn median(&self) -> Duration {
+        let mut n_left = self.0.values().sum::<usize>().div_ceil(2);
+        let is_past = |(_, count): &(&Duration, &usize)| {
+            n_left = n_left.saturating_sub(**count);
+            n_left == 0
+        };
+        self.0.iter().find(is_past).map_or(Duration::ZERO, |(distance, _)| *distance)
+    }
+
+    /// That the times suggest `step`.
+    fn check(&self, timed: &[(Timestamp, f64)], step: Duration, n_slots: u128) -> Result<(), GridError> {
+        let distance_before = |idx: usize| timed[idx].0.saturating_since(timed[idx - 1].0);
+        let found = |is_it: &dyn Fn(Duration) -> bool| {
+            let idx = (1..timed.len()).find(|idx| is_it(distance_before(*idx))).expect("the distance is one of these");
+            (idx, timed[idx].0, distance_before(idx))
+        };
+        let n = timed.len();
+        if n_slots > SLOTS_PER_SAMPLE_MAX * n as u128 {
+            let longest = self.0.keys().next_back().copied().unwrap_or_default();
+            let (idx, time, distance) = found(&|distance| distance == longest);
+            return Err(GridError::TooSparse { idx, time, distance, step, n, n_slots, median: self.median() });
+        }
+        let is_off = |distance: Duration| {
+            let rest = distance.as_nanos() % step.as_nanos();
+            rest.min(step.as_nanos() - rest) > (step / OFF_PART).as_nanos()
+        };
+        let n = self.0.values().sum();
+        let n_off = self.0.iter().filter(|(distance, _)| is_off(**distance)).map(|(_, count)| count).sum();
+        if 2 * n_off > n {
+            let (idx, time, distance) = found(&is_off);
+            return Err(GridError::TooUneven { idx, time, distance, step, n_off, n, median: self.median() });
+        }
+        Ok(())
+    }
 }
 
 #[cfg(test)]
@@ -151,8 +247,32 @@ mod tests {
     }
 
     #[test]
-    fn a_year_between_seconds_is_too_uneven() {
+    fn a_year_between_seconds_is_too_sparse() {
         let error = place(&[(at(0), 1.0), (at(1), 2.0), (at(31_536_000), 3.0)]).unwrap_err();
-        assert!(matches!(error, GridError::TooUneven { n: 3, n_slots: 31_536_001, .. }), "{error}");
+        assert!(matches!(error, GridError::TooSparse { idx: 2, n: 3, n_slots: 31_536_001, .. }), "{error}");
+    }
+
+    #[track_caller]
+    fn place_times(seconds: &[i64]) -> Result<Series, GridError> {
+        place(&seconds.iter().map(|second| (at(*second), 1.0)).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn distances_by_chance_suggest_no_step() {
+        let error = place_times(&[0, 70, 90, 200, 310, 330, 470, 640]).unwrap_err();
+        assert_eq!((error.idx(), error.step_to_try()), (Some(1), Some(Duration::from_secs(110))));
+        assert_eq!(
+            error.to_string(),
+            "sample 1, of 1970-01-01T00:01:10Z, comes 1m 10s after the one before it; \
+             4 of 7 distances are not multiples of the most common one, 20s"
+        );
+    }
+
+    #[test]
+    fn samples_nearly_in_time_and_months_are_even_enough() {
+        assert_eq!(place_times(&[0, 100, 203, 298, 505, 600]).unwrap().samples().len(), 7);
+        let days = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
+        let months: Vec<i64> = (0..=12).map(|month| days[..month].iter().sum::<i64>() * 86_400).collect();
+        assert_eq!(place_times(&months).unwrap().samples().len(), 13);
     }
 }

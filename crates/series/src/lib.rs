@@ -1,4 +1,4 @@
-//! Evenly spaced samples, and how to come by them.
+//! Evenly spaced samples, and how to obtain them.
 //!
 //! A [`Series`] is a row of samples one step apart, with or without the moments they belong to. A missing
 //! sample takes its place as NaN, and nothing else in a series is ever non-finite.

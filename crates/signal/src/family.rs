@@ -142,6 +142,11 @@ impl Family {
         rest.split_once('}').map(|(name, _)| name)
     }
 
+    /// Whether no value is above the number that stands for the label: so many threads never get more cores than they are.
+    pub(crate) fn is_up_to_label(&self) -> bool {
+        self.pattern == "cpu.availability.{threads}"
+    }
+
     /// What stands in `id` where the pattern has its label.
     fn label_in<'a>(&self, id: &'a str) -> Option<&'a str> {
         let (before, rest) = self.pattern.split_once('{')?;
@@ -221,7 +226,7 @@ pub static FAMILIES: &[Family] = &[
     gauge(
         "cpu.availability",
         Unit::Ratio,
-        "Share of one core that a new process of full priority would get, by the scheduler's rules and the load lately.",
+        "Share of one core that a new process of full priority would get, from the scheduler's rules and recent load.",
     ),
     gauge(
         "cpu.availability.{threads}",
@@ -243,22 +248,22 @@ pub static FAMILIES: &[Family] = &[
     gauge(
         "cpu.availability.hybrid",
         Unit::Ratio,
-        "Share of one core that a new process would get, by the formula that was closer to the last probe, put right by it.",
+        "Share of one core that a new process would get, from the formula closer to the last probe, corrected by it.",
     ),
     gauge(
         "cpu.availability.hybrid.cost",
         Unit::Ratio,
         "Share of one core that the hybrid sensor's last probe used, over the time between probes.",
     ),
-    gauge("load.1m", Unit::Tasks, "Tasks that run, wait for a core or for a disk, averaged over about 1 minute."),
-    gauge("load.5m", Unit::Tasks, "Tasks that run, wait for a core or for a disk, averaged over about 5 minutes."),
-    gauge("load.15m", Unit::Tasks, "Tasks that run, wait for a core or for a disk, averaged over about 15 minutes."),
+    gauge("load.1m", Unit::Tasks, "Tasks running, or waiting for a core or a disk, averaged over about 1 minute."),
+    gauge("load.5m", Unit::Tasks, "Tasks running, or waiting for a core or a disk, averaged over about 5 minutes."),
+    gauge("load.15m", Unit::Tasks, "Tasks running, or waiting for a core or a disk, averaged over about 15 minutes."),
     gauge(
         "tasks.runnable",
         Unit::Tasks,
-        "Tasks that run or wait for a core at this moment, without the one that reads.",
+        "Tasks running or waiting for a core at this moment, not counting the reader.",
     ),
-    gauge("tasks.blocked", Unit::Tasks, "Tasks that wait for a disk at this moment."),
+    gauge("tasks.blocked", Unit::Tasks, "Tasks waiting for a disk at this moment."),
     rate("cpu.busy", Unit::Ratio, "Share of all cores' time that was neither idle nor waiting for a disk."),
     rate("cpu.user", Unit::Ratio, "Share of all cores' time in programs of normal priority, guests included."),
     rate("cpu.nice", Unit::Ratio, "Share of all cores' time in programs of lowered priority, guests included."),
@@ -297,7 +302,7 @@ pub static FAMILIES: &[Family] = &[
         Unit::Ratio,
         "Share of this core's time in virtual machines of lowered priority; part of `cpu.{core}.nice`.",
     ),
-    rate("pressure.cpu.some", Unit::Ratio, "Share of time in which some task was ready to run and had no core."),
+    rate("pressure.cpu.some", Unit::Ratio, "Share of time in which some task was ready to run but had no core."),
     rate("pressure.cpu.full", Unit::Ratio, "Share of time in which no task got a core; the kernel keeps it at 0."),
     rate("pressure.memory.some", Unit::Ratio, "Share of time in which some task waited for memory."),
     rate("pressure.memory.full", Unit::Ratio, "Share of time in which every task with work to do waited for memory."),
@@ -320,7 +325,7 @@ pub static FAMILIES: &[Family] = &[
     gauge(
         "flow.{peer}",
         Unit::BytesPerSecond,
-        "Bytes per second that a new flow to this peer would get, as a transfer just found or as the links on its way leave.",
+        "Bytes per second that a new flow to this peer would get, from a test transfer or from what its links have left.",
     ),
     gauge(
         "flow.{peer}.received",
@@ -330,7 +335,7 @@ pub static FAMILIES: &[Family] = &[
     gauge(
         "flow.{peer}.transfer",
         Unit::BytesPerSecond,
-        "Bytes per second of the whole test transfer to this peer, slow start included: what so few bytes get.",
+        "Bytes per second of the whole test transfer to this peer, slow start included: the rate of a transfer this short.",
     ),
     gauge(
         "flow.{peer}.delivery",
@@ -341,7 +346,7 @@ pub static FAMILIES: &[Family] = &[
     gauge(
         "flow.{peer}.retransmits",
         Unit::Ratio,
-        "Share of the segments of the test transfer to this peer that were sent again.",
+        "Share of the segments of the test transfer to this peer that were retransmitted.",
     ),
     rate(
         "link.{name}.received",
@@ -360,7 +365,7 @@ pub static FAMILIES: &[Family] = &[
     rate("disk.{device}.writes", Unit::OperationsPerSecond, "Writes completed per second by a disk."),
     rate("disk.{device}.busy", Unit::Ratio, "Share of time in which a disk had something to do."),
     rate("cgroup.cpu.used", Unit::Cores, "Cores that the container uses."),
-    gauge("cgroup.cpu.limit", Unit::Cores, "Cores that the container may use at most."),
+    gauge("cgroup.cpu.limit", Unit::Cores, "Most cores that the container may use."),
     rate(
         "cgroup.cpu.throttled",
         Unit::Ratio,

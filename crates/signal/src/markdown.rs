@@ -7,11 +7,11 @@ use crate::{FAMILIES, Family};
 const HEAD: &str = "\
 # Signals
 
-What a host says of itself. Made from the table in `crates/signal/src/family.rs`; a test compares the two.
+Everything that can be measured. Generated from the table in `crates/signal/src/family.rs`; a test compares the two.
 
-A name in braces stands for each core, interface or disk. *Kind* is `gauge` for a value that is read as it is and `rate`
-for the difference of a counter over the time between two reads, which has no value at the first read, after a reset of
-the counter, or after the thing was gone. In a name, bytes that are no text, control characters and the backslash are
+A name in braces stands for each core, interface or disk. *Kind* is `gauge` for a value that is read as it is, and `rate`
+for the change of a counter over the time between two readings. A rate has no value at the first reading, after a reset of
+the counter, or after a device was absent. In a name, bytes that are not text, control characters and the backslash are
 written as `\\xNN`.
 
 | signal | unit | kind | range | metric | what it says |
@@ -41,6 +41,9 @@ impl fmt::Display for Row {
         write!(f, " | {} | {} | ", family.unit.as_str(), family.kind.as_str())?;
         match (family.range.min, family.range.max) {
             (Some(min), Some(max)) => write!(f, "{min} to {max}")?,
+            (Some(min), None) if family.is_up_to_label() => {
+                write!(f, "{min} to {{{}}}", family.label_name().unwrap_or_default())?
+            }
             (Some(min), None) => write!(f, "{min} or more")?,
             (None, Some(max)) => write!(f, "{max} or less")?,
             (None, None) => write!(f, "any")?,

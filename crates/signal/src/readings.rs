@@ -44,7 +44,7 @@ impl Readings {
     /// the other. A value that is not finite is none.
     pub fn push(&mut self, signal: &Arc<Signal>, value: f64) {
         if value.is_finite() {
-            self.rows.push((Arc::clone(signal), signal.family().range.cut(value)));
+            self.rows.push((Arc::clone(signal), signal.range().cut(value)));
         }
     }
 

@@ -25,7 +25,19 @@ impl Selection {
     #[must_use]
     pub fn takes(&self, id: &str) -> bool {
         let is_wanted = self.only.is_empty() || self.only.iter().any(|glob| glob.matches(id));
-        is_wanted && !self.without.iter().any(|glob| glob.matches(id))
+        is_wanted && !self.leaves_out(id)
+    }
+
+    /// Whether `without` matches the signal called `id`.
+    #[must_use]
+    pub fn leaves_out(&self, id: &str) -> bool {
+        self.without.iter().any(|glob| glob.matches(id))
+    }
+
+    /// Whether `only` speaks of one of these. If it does not, whoever asks for them by other means wants them all the same.
+    #[must_use]
+    pub fn names_any<'a>(&self, mut ids: impl Iterator<Item = &'a str>) -> bool {
+        ids.any(|id| self.only.iter().any(|glob| glob.matches(id)))
     }
 }
 
@@ -44,6 +56,14 @@ mod tests {
         let selection = Selection::new(&["cpu.*", "load.1m"], &["cpu.?.busy"]).unwrap();
         assert!(["cpu.busy", "cpu.10.busy", "load.1m"].iter().all(|id| selection.takes(id)));
         assert!(["cpu.0.busy", "load.5m"].iter().all(|id| !selection.takes(id)));
+    }
+
+    #[test]
+    fn what_nobody_speaks_of_is_told_from_what_is_left_out() {
+        let selection = Selection::new(&["load.*"], &["*.5m"]).unwrap();
+        assert!(selection.names_any(["cpu.busy", "load.1m"].into_iter()));
+        assert!(!selection.names_any(["cpu.busy", "node_load1"].into_iter()));
+        assert!(selection.leaves_out("load.5m") && !selection.leaves_out("cpu.busy"));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::{fmt::Write, sync::Arc};
 
-use crate::Family;
+use crate::{Family, Range};
 
 /// One thing that is measured, such as the bytes that `eth0` receives.
 #[derive(Clone, Debug)]
@@ -74,6 +74,18 @@ impl Signal {
         }
     }
 
+    /// What the quantity can be, both ends included: as its family says, and never more cores than there are threads.
+    #[must_use]
+    pub fn range(&self) -> Range {
+        let family = self.family();
+        if !family.is_up_to_label() {
+            return family.range;
+        }
+        let mut limits = self.labels.iter().filter(|(name, _)| Some(&**name) == family.label_name());
+        let limit = limits.next().and_then(|(_, label)| label.parse::<u32>().ok()).map(f64::from);
+        Range { max: limit.or(family.range.max), ..family.range }
+    }
+
     /// Whether its family is a row of the table.
     #[must_use]
     pub fn is_listed(&self) -> bool {
@@ -129,6 +141,16 @@ mod tests {
         check_id(b"eth0", "net.eth0.sent");
         check_id(b"eth0.100", "net.eth0.100.sent");
         check_id(b"<b>&x", "net.<b>&x.sent");
+    }
+
+    #[test]
+    fn threads_get_no_more_cores_than_they_are() {
+        let of = |label: &str| Signal::labelled(row("cpu.availability.{threads}"), label.as_bytes()).range();
+        assert_eq!((of("2").min, of("2").max, of("16").max), (Some(0.0), Some(2.0), Some(16.0)));
+        let family = Arc::new(row("cpu.availability.{threads}").clone());
+        let labels = vec![("host".into(), "db1".into()), ("threads".into(), "4".into())];
+        assert_eq!(Signal::made(family, "db1/cpu.availability.4".into(), labels).range().max, Some(4.0));
+        assert_eq!(Signal::labelled(row("cpu.{core}.busy"), b"7").range().max, Some(1.0));
     }
 
     #[test]

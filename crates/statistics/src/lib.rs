@@ -1,7 +1,8 @@
-//! What can be said of numbers without a model of them: quantiles and intervals, rank tests, correlation, spectrum, long memory.
+//! What can be said of numbers without a model: quantiles and intervals, rank tests, correlation, spectrum, long
+//! memory.
 //!
-//! The one place where a quantile is computed, a bootstrap is drawn or a test of ranks is made. Functions take slices; gaps are
-//! NaN. Correlations pass over gaps; what needs an unbroken row says so and refuses.
+//! This is the one place where a quantile is computed, a bootstrap is drawn or a test of ranks is made. Functions take
+//! slices; gaps are NaN. Correlations skip gaps; functions that need an unbroken row say so and refuse them.
 #![forbid(unsafe_code)]
 
 mod autocorrelation;
@@ -40,7 +41,7 @@ pub use wilcoxon::{SignedRank, signed_rank};
 #[non_exhaustive]
 pub enum StatisticError {
     /// Fewer samples than it needs.
-    #[error("{statistic} needs at least {need} samples, and has {have}")]
+    #[error("{statistic} needs at least {need} samples, but has {have}")]
     TooShort {
         /// What was asked for.
         statistic: &'static str,
@@ -50,7 +51,7 @@ pub enum StatisticError {
         need: usize,
     },
     /// A gap or an infinity where an unbroken row is needed.
-    #[error("{statistic} needs an unbroken row, and sample {idx} is {value}; take a stretch without gaps")]
+    #[error("{statistic} needs a row without gaps, but sample {idx} is {value}; use a stretch without gaps")]
     Broken {
         /// What was asked for.
         statistic: &'static str,
@@ -60,7 +61,7 @@ pub enum StatisticError {
         value: f64,
     },
     /// No stretch between gaps is long enough.
-    #[error("{statistic} needs at least {need} samples without a gap, and has {have}")]
+    #[error("{statistic} needs at least {need} samples without a gap, but has {have}")]
     TooBroken {
         /// What was asked for.
         statistic: &'static str,
@@ -71,7 +72,7 @@ pub enum StatisticError {
     },
     /// As many fitted coefficients as lags to test at.
     #[error(
-        "the portmanteau test needs more lags with samples than the {n_fitted} fitted coefficients, and has {n_lags}; look at more lags"
+        "the portmanteau test needs more lags with samples than the {n_fitted} fitted coefficients, but has {n_lags}; use more lags"
     )]
     NoFreedom {
         /// Lags at which there are pairs of samples.
@@ -81,7 +82,7 @@ pub enum StatisticError {
     },
     /// Samples whose squares overflow.
     #[error(
-        "{statistic} cannot be had of samples up to {largest:e}: their squares overflow; divide them by a constant"
+        "{statistic} cannot be computed for samples up to {largest:e}: their squares overflow; divide them by a constant"
     )]
     TooLarge {
         /// What was asked for.
@@ -90,7 +91,7 @@ pub enum StatisticError {
         largest: f64,
     },
     /// Samples that do not vary, to rounding.
-    #[error("{statistic} needs samples that vary, and every one is {value}")]
+    #[error("{statistic} needs samples that vary, but every one is {value}")]
     Constant {
         /// What was asked for.
         statistic: &'static str,

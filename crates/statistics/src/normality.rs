@@ -92,7 +92,7 @@ mod tests {
     #[test]
     fn what_has_no_line_is_refused() {
         let refused = |values: &[f64]| normality(values).unwrap_err().to_string();
-        assert_eq!(refused(&[1.0, f64::NAN, 2.0]), "the quantile-quantile line needs at least 3 samples, and has 2");
-        assert_eq!(refused(&[4.0; 5]), "the quantile-quantile line needs samples that vary, and every one is 4");
+        assert_eq!(refused(&[1.0, f64::NAN, 2.0]), "the quantile-quantile line needs at least 3 samples, but has 2");
+        assert_eq!(refused(&[4.0; 5]), "the quantile-quantile line needs samples that vary, but every one is 4");
     }
 }

@@ -252,13 +252,13 @@ mod tests {
     #[test]
     fn what_cannot_be_tested_is_refused() {
         let refused = |errors: &[f64], n_fitted| Whiteness::test(errors, 3, n_fitted).unwrap_err().to_string();
-        assert_eq!(refused(&[1.0, 2.0, 4.0], 0), "the portmanteau test needs at least 4 samples, and has 3");
+        assert_eq!(refused(&[1.0, 2.0, 4.0], 0), "the portmanteau test needs at least 4 samples, but has 3");
         assert_eq!(
             refused(&[1.0, 2.0, 4.0, 3.0, 7.0], 3),
-            "the portmanteau test needs more lags with samples than the 3 fitted coefficients, and has 3; look at more lags"
+            "the portmanteau test needs more lags with samples than the 3 fitted coefficients, but has 3; use more lags"
         );
-        assert_eq!(refused(&[2.0; 9], 0), "the portmanteau test needs samples that vary, and every one is 2");
+        assert_eq!(refused(&[2.0; 9], 0), "the portmanteau test needs samples that vary, but every one is 2");
         let gaps = [1.0, f64::NAN, 2.0, f64::NAN, 3.0, f64::NAN, 5.0];
-        assert_eq!(refused(&gaps, 0), "the turning point test needs at least 3 samples without a gap, and has 1");
+        assert_eq!(refused(&gaps, 0), "the turning point test needs at least 3 samples without a gap, but has 1");
     }
 }

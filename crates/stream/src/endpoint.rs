@@ -85,7 +85,7 @@ impl Default for Backlog {
 
 /// A text that names no endpoint.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{given}` is no endpoint: {reason}")]
+#[error("`{given}` is not an endpoint: {reason}")]
 pub struct EndpointError {
     /// What was given.
     pub given: String,
@@ -163,12 +163,11 @@ impl FromStr for Endpoint {
 
 fn parse(given: &str) -> Result<Endpoint, String> {
     let (text, options) = given.split_once('?').unwrap_or((given, ""));
-    let (role, place) =
-        text.split_once(':').ok_or("it has to be ROLE:TRANSPORT:PLACE, as in source:tcp:pyramid:5009")?;
+    let (role, place) = text.split_once(':').ok_or("it must be ROLE:TRANSPORT:PLACE, as in source:tcp:pyramid:5009")?;
     let role = Role::ALL
         .into_iter()
         .find(|candidate| candidate.as_str() == role)
-        .ok_or_else(|| format!("`{role}` is no role: it has to be {}", Role::ALL.map(Role::as_str).join(", ")))?;
+        .ok_or_else(|| format!("`{role}` is not a role: it must be {}", Role::ALL.map(Role::as_str).join(", ")))?;
     let mut place = Place::parse(role, place)?;
     let Options { backlog, encryption, keep, replay } = options.parse()?;
     match &mut place {
@@ -236,20 +235,23 @@ mod tests {
 
     #[test]
     fn what_names_no_endpoint_is_refused_with_what_would_be_right() {
-        check_refused("tcp", "it has to be ROLE:TRANSPORT:PLACE, as in source:tcp:pyramid:5009");
-        check_refused("sink:tcp:1", "`sink` is no role: it has to be source, target, connect, accept, server");
-        check_refused("source:tcp:5009", "`5009` lacks the host: it has to be HOST:PORT");
-        check_refused("source:tcp:a:99999", "`99999` is no port: it has to be a number, 1 to 65535");
-        check_refused("source:tcp:a:0", "`0` is no port: it has to be a number, 1 to 65535");
-        check_refused("connect:tcp::1:5009", "`:1` is no host: an IPv6 address stands in brackets, as in [::1]:5009");
-        check_refused("connect:udp:5009", "nobody connects by UDP: it has to be target: or source:");
-        check_refused("server:file:a", "nobody connects to a file: it has to be target: or source:");
-        check_refused("source:stdio:stdout", "it has to be stdin for a source, stdout for a target");
+        check_refused("tcp", "it must be ROLE:TRANSPORT:PLACE, as in source:tcp:pyramid:5009");
+        check_refused("sink:tcp:1", "`sink` is not a role: it must be source, target, connect, accept, server");
+        check_refused("source:tcp:5009", "`5009` lacks the host: it must be HOST:PORT");
+        check_refused("source:tcp:a:99999", "`99999` is not a port: it must be a number, 1 to 65535");
+        check_refused("source:tcp:a:0", "`0` is not a port: it must be a number, 1 to 65535");
+        check_refused(
+            "connect:tcp::1:5009",
+            "`:1` is not a host: an IPv6 address stands in brackets, as in [::1]:5009",
+        );
+        check_refused("connect:udp:5009", "nobody connects by UDP: it must be target: or source:");
+        check_refused("server:file:a", "nobody connects to a file: it must be target: or source:");
+        check_refused("source:stdio:stdout", "it must be stdin for a source, stdout for a target");
         check_refused("source:unix:", "the path is missing");
-        check_refused("source:name:@a", "`@a` names no stream: it has to be STREAM or STREAM@HOST");
-        check_refused("target:name:load", "a name can be read from only: it has to be source:");
-        check_refused("connect:tcp:1?backlog=1", "backlog has to be 4KiB to 1GiB, not 1");
-        check_refused("connect:tcp:1?overflow=block", "overflow has to be drop-oldest or disconnect, not `block`");
+        check_refused("source:name:@a", "`@a` names no stream: it must be STREAM or STREAM@HOST");
+        check_refused("target:name:load", "a name can be read from only: it must be source:");
+        check_refused("connect:tcp:1?backlog=1", "backlog must be 4KiB to 1GiB, not 1");
+        check_refused("connect:tcp:1?overflow=block", "overflow must be drop-oldest or disconnect, not `block`");
         check_refused(
             "connect:tcp:1?colour=red",
             "there is no option `colour`: there are backlog, overflow, tls, and of nats replay, since, after, durable, keep-age, keep-bytes",
@@ -258,20 +260,20 @@ mod tests {
 
     #[test]
     fn what_no_subject_can_do_is_refused() {
-        check_refused("connect:nats:load", "nobody connects to a subject: it has to be target: or source:");
+        check_refused("connect:nats:load", "nobody connects to a subject: it must be target: or source:");
         check_refused(
             "source:nats:",
-            "`` is no subject: it has to be words joined by dots, without space, up to 256 bytes",
+            "`` is not a subject: it must be words joined by dots, without space, up to 256 bytes",
         );
         check_refused(
             "source:nats:a..b",
-            "`a..b` is no subject: it has to be words joined by dots, without space, up to 256 bytes",
+            "`a..b` is not a subject: it must be words joined by dots, without space, up to 256 bytes",
         );
         check_refused("target:nats:load.*", "`load.*` stands for many subjects, which only a source can have");
         check_refused("source:nats:load?durable=yes", "durable is for a target, replay for a source");
         check_refused("target:nats:load?replay=5", "durable is for a target, replay for a source");
         check_refused("target:nats:load?keep-age=5s", "keep-age and keep-bytes need durable=yes");
-        check_refused("source:nats:load?replay=0", "replay has to be a number of messages, 1 to 1000000, not 0");
+        check_refused("source:nats:load?replay=0", "replay must be a number of messages, 1 to 1000000, not 0");
         check_refused("source:tcp:a:1?replay=5", "durable and replay are options of nats");
     }
 

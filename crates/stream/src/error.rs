@@ -40,7 +40,7 @@ pub enum OpenError {
         needed: &'static str,
     },
     /// The transport cannot be used in this role by whoever asks.
-    #[error("{endpoint} is of no use here: {needed}")]
+    #[error("{endpoint} cannot be used here: {needed}")]
     Role {
         /// The endpoint.
         endpoint: String,
@@ -115,7 +115,7 @@ pub enum CallError {
         reason: String,
     },
     /// It answered something else.
-    #[error("{endpoint} answered something else than was asked: {answer}")]
+    #[error("{endpoint} answered something other than was asked: {answer}")]
     Unexpected {
         /// Who was asked.
         endpoint: String,

@@ -76,7 +76,7 @@ impl Frame {
 #[non_exhaustive]
 pub enum FrameError {
     /// The first two bytes are others.
-    #[error("byte {offset}: a frame begins with `FT`, this with {given:02x?}")]
+    #[error("byte {offset}: a frame must begin with `FT`, not with {given:02x?}")]
     NotAFrame {
         /// Bytes before it.
         offset: u64,
@@ -84,7 +84,7 @@ pub enum FrameError {
         given: [u8; 2],
     },
     /// Another version of the format.
-    #[error("byte {offset}: a frame of version {given}; version {VERSION} is understood here")]
+    #[error("byte {offset}: a frame of version {given}; this program reads version {VERSION}")]
     Version {
         /// Bytes before it.
         offset: u64,
@@ -100,7 +100,7 @@ pub enum FrameError {
         given: u32,
     },
     /// The bytes are not those that were sent.
-    #[error("byte {offset}: checksum {computed:08x} where the frame says {given:08x}: it was damaged on its way")]
+    #[error("byte {offset}: checksum {computed:08x} where the frame says {given:08x}: it was damaged in transit")]
     Checksum {
         /// Bytes before it.
         offset: u64,
@@ -110,7 +110,7 @@ pub enum FrameError {
         computed: u32,
     },
     /// The end comes before the frame's.
-    #[error("byte {offset}: the end comes {n_missing} bytes before that of the frame")]
+    #[error("byte {offset}: the data end {n_missing} bytes before the frame does")]
     Truncated {
         /// Bytes before it.
         offset: u64,
@@ -293,10 +293,10 @@ mod tests {
             bytes[at] = byte;
             decode(&bytes).unwrap_err().to_string()
         };
-        assert_eq!(with(0, b'X'), "byte 0: a frame begins with `FT`, this with [58, 54]");
-        assert_eq!(with(2, 9), "byte 0: a frame of version 9; version 1 is understood here");
+        assert_eq!(with(0, b'X'), "byte 0: a frame must begin with `FT`, not with [58, 54]");
+        assert_eq!(with(2, 9), "byte 0: a frame of version 9; this program reads version 1");
         assert_eq!(with(7, 0xff), "byte 0: a payload of 4278190087 bytes is announced; 1048576 is the limit");
-        assert!(with(12, b'P').ends_with("it was damaged on its way"));
+        assert!(with(12, b'P').ends_with("it was damaged in transit"));
         assert!(with(3, 4).contains("checksum"), "the kind is under the checksum too");
     }
 

@@ -1,13 +1,13 @@
-//! Frames, messages, endpoints and the mirror: how the parts of a prediction system speak to each other.
+//! Frames, messages, endpoints and the mirror: how the parts of a prediction system talk to each other.
 //!
-//! RPS composed prediction systems at start-up from small programs, each of which is a *mirror*: whatever comes in on any of its inputs
-//! is computed on and goes out on all of its outputs, and requests are answered beside it (Dinda and O'Hallaron 1999, sections 6 and 7).
-//! This crate is that library. A [`Handler`] is the computation; a [`Mirror`] gives it inputs, outputs, request servers and timers, each named
-//! by an [`Endpoint`] in RPS's notation, `source:tcp:pyramid:5009`. A [`Reader`] and a [`Caller`] are the two sides that programs need
-//! that are no mirrors themselves.
+//! RPS composed prediction systems at start-up from small programs. Each is a *mirror*: it computes on whatever comes
+//! in on any of its inputs, sends the result to all of its outputs, and answers requests as well (Dinda and O'Hallaron
+//! 1999, sections 6 and 7). This crate is that library. A [`Handler`] is the computation; a [`Mirror`] gives it
+//! inputs, outputs, request servers and timers, each named by an [`Endpoint`] in RPS's notation,
+//! `source:tcp:pyramid:5009`. Programs that are not mirrors use a [`Reader`] and a [`Caller`].
 //!
-//! The bytes are specified in `docs/formats/stream.md`. Bytes from outside are never trusted: frames have a length limit and a
-//! checksum, readers that stop reading lose messages and are told of it by counters, and none of them holds a mirror up.
+//! The bytes are specified in `docs/formats/stream.md`. Bytes from outside are never trusted: frames have a length
+//! limit and a checksum. Readers that stop reading lose messages, which counters report, and cannot block a mirror.
 #![forbid(unsafe_code)]
 
 mod caller;

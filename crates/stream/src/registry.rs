@@ -97,7 +97,7 @@ pub enum RegistryError {
         source: io::Error,
     },
     /// Others could put lies into it.
-    #[error("the folder `{}` of running streams is not this user's alone: it needs mode 700 and this owner", path.display())]
+    #[error("the folder `{}` of running streams must belong to this user alone: it needs mode 700 and this owner", path.display())]
     Exposed {
         /// The folder.
         path: PathBuf,
@@ -109,7 +109,7 @@ pub enum RegistryError {
     #[error("cannot ask the NATS server")]
     Nats(#[source] Box<OpenError>),
     /// It was asked, and failed.
-    #[error("the NATS server cannot keep what runs")]
+    #[error("the NATS server cannot keep the list of running streams")]
     Bucket(#[source] io::Error),
 }
 

@@ -1,13 +1,12 @@
 //! Who may connect, and what is encrypted.
 
-use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::{fs, io};
 
-use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer};
-use rustls::{ClientConfig, RootCertStore, ServerConfig};
+use rustls::{ClientConfig, ServerConfig};
 use secret::Token;
+use tls::ConfigError;
 
 use crate::network::NatsServer;
 use crate::registry::Registry;
@@ -71,17 +70,17 @@ impl ServerTls {
     /// # Errors
     /// When either cannot be read, or they do not belong together.
     pub fn from_files(certificate: &Path, key: &Path) -> Result<Self, SecurityError> {
-        let chain = certificates(certificate)?;
-        let unreadable = |source| unreadable("a private key", key, source);
-        let key = PrivateKeyDer::from_pem_file(key).map_err(unreadable)?;
-        let unusable = |source| SecurityError::Unusable { path: certificate.to_owned(), source };
-        ServerConfig::builder_with_provider(provider())
-            .with_safe_default_protocol_versions()
-            .map_err(unusable)?
-            .with_no_client_auth()
-            .with_single_cert(chain, key)
-            .map(|config| Self(Arc::new(config)))
-            .map_err(unusable)
+        let (chain, secret) = (read(CERTIFICATES, certificate)?, read(KEY, key)?);
+        tls::server(&chain, &secret).map(Self).map_err(|error| match error {
+            ConfigError::Key(_) => useless(KEY, key, error),
+            _ => useless(CERTIFICATES, certificate, error),
+        })
+    }
+
+    /// As a server takes it.
+    #[must_use]
+    pub fn config(&self) -> Arc<ServerConfig> {
+        Arc::clone(&self.0)
     }
 }
 
@@ -91,38 +90,26 @@ impl ClientTls {
     /// # Errors
     /// When it cannot be read, or one of them cannot vouch for anything.
     pub fn from_file(authorities: &Path) -> Result<Self, SecurityError> {
-        let unusable = |source| SecurityError::Unusable { path: authorities.to_owned(), source };
-        let mut roots = RootCertStore::empty();
-        for certificate in certificates(authorities)? {
-            roots.add(certificate).map_err(unusable)?;
+        let text = read(CERTIFICATES, authorities)?;
+        let config = tls::certificates(&text).and_then(tls::client);
+        config.map(Self).map_err(|error| useless(CERTIFICATES, authorities, error))
+    }
+}
+
+const CERTIFICATES: &str = "certificates";
+const KEY: &str = "a private key";
+
+fn read(what: &'static str, path: &Path) -> Result<Vec<u8>, SecurityError> {
+    fs::read(path).map_err(|source| SecurityError::Unreadable { what, path: path.to_owned(), source })
+}
+
+fn useless(what: &'static str, path: &Path, error: ConfigError) -> SecurityError {
+    let path = path.to_owned();
+    match error {
+        ConfigError::Unusable(source) => SecurityError::Unusable { path, source },
+        missing => {
+            let source = io::Error::new(io::ErrorKind::InvalidData, missing);
+            SecurityError::Unreadable { what, path, source }
         }
-        let config = ClientConfig::builder_with_provider(provider())
-            .with_safe_default_protocol_versions()
-            .map_err(unusable)?
-            .with_root_certificates(roots)
-            .with_no_client_auth();
-        Ok(Self(Arc::new(config)))
     }
-}
-
-fn provider() -> Arc<rustls::crypto::CryptoProvider> {
-    Arc::new(rustls::crypto::ring::default_provider())
-}
-
-fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, SecurityError> {
-    let unreadable = |source| unreadable("certificates", path, source);
-    let found: Vec<_> =
-        CertificateDer::pem_file_iter(path).map_err(unreadable)?.collect::<Result<_, _>>().map_err(unreadable)?;
-    if found.is_empty() {
-        return Err(unreadable(rustls::pki_types::pem::Error::NoItemsFound));
-    }
-    Ok(found)
-}
-
-fn unreadable(what: &'static str, path: &Path, source: rustls::pki_types::pem::Error) -> SecurityError {
-    let source = match source {
-        rustls::pki_types::pem::Error::Io(source) => source,
-        other => io::Error::new(io::ErrorKind::InvalidData, format!("{other:?}")),
-    };
-    SecurityError::Unreadable { what, path: path.to_owned(), source }
 }

@@ -16,15 +16,22 @@ pub fn format(value: f64, unit: &str) -> String {
     }
 }
 
-/// As [`format()`] for a column: shares in percent, and no unit where it would only repeat the line's.
+/// As [`format()`] for a column: shares in percent, and units in as few letters as can be: `12.3 kpkt/s`.
 #[must_use]
 pub fn format_short(value: f64, unit: &str) -> String {
-    match unit {
-        "ratio" => format!("{:.1} %", 100.0 * value),
-        "bytes" | "bytes/s" | "seconds" => format(value, unit),
-        _ if value.abs() < 10_000.0 => number(value),
-        _ => scaled(value, 1000.0, &DECIMAL, ""),
+    let unit = match unit {
+        "ratio" => return format!("{:.1} %", 100.0 * value),
+        "" | "bytes" | "bytes/s" | "seconds" => return format(value, unit),
+        "packets/s" => "pkt/s",
+        "operations/s" => "op/s",
+        unit => unit,
+    };
+    if value.abs() < 10_000.0 {
+        return format!("{} {unit}", number(value));
     }
+    let scaled = scaled(value, 1000.0, &DECIMAL, "");
+    // `12.3 k` and `pkt/s` are `12.3 kpkt/s`.
+    format!("{scaled}{}{unit}", if scaled.contains(' ') { "" } else { " " })
 }
 
 /// Two decimals from 0.01 to 100, else three or more significant digits.
@@ -163,6 +170,13 @@ mod tests {
         check(1536.0, "bytes/s", "1.50 KiB/s");
         check(-2.5 * 1024.0 * 1024.0 * 1024.0, "bytes", "-2.50 GiB");
         check(1e300, "bytes", &format!("{:.0} EiB", 1e300 / 1024_f64.powi(6)));
+    }
+
+    #[test]
+    fn a_column_has_its_units_in_few_letters() {
+        let shown = [(0.123, "ratio"), (1.966, "tasks"), (12_345.0, "packets/s"), (8.0, "operations/s"), (3.0, "")]
+            .map(|(value, unit)| format_short(value, unit));
+        assert_eq!(shown, ["12.3 %", "1.97 tasks", "12.3 kpkt/s", "8.00 op/s", "3.00"]);
     }
 
     #[test]

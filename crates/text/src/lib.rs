@@ -1,7 +1,7 @@
-//! Text for people: figures with their units, tables, and words of strangers made harmless.
+//! Text for people: figures with their units, tables, and untrusted text made harmless.
 //!
-//! Values come in as plain numbers with a unit's name; what is written is for reading, not for reading back (`units` has
-//! what reads back). Floor 0 and without dependencies, so that charts and reports on every floor print alike.
+//! Values come in as plain numbers with a unit's name. The text written is for people and is not parsed again (`units`
+//! has text that is). Floor 0 and without dependencies, so that charts and reports on every floor print alike.
 #![forbid(unsafe_code)]
 
 pub mod figure;

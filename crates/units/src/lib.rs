@@ -1,7 +1,7 @@
 //! Quantities and their text form: wall time, durations and amounts of data as people write them, confidence.
 //!
-//! Floor 0: no I/O, no clock, no dependence on any other crate of the house. A quantity that reaches
-//! a public signature anywhere in Foretop has its type here, so that a confidence cannot be passed
+//! Floor 0: no I/O, no clock, no dependence on any other crate of the workspace. Every quantity in
+//! a public signature of Foretop has its type here, so a confidence cannot be passed
 //! for a share, nor nanoseconds for milliseconds.
 #![forbid(unsafe_code)]
 

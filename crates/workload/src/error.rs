@@ -18,7 +18,7 @@ pub enum LoadError {
         source: io::Error,
     },
     /// This user lacks the right to what a worker has to do.
-    #[error("a worker may not {step}: needs root, or a right to it")]
+    #[error("a worker may not {step}: needs root, or the permission")]
     NotPermitted {
         /// What it was about to do.
         step: Step,
@@ -64,7 +64,7 @@ pub enum LoadError {
         limit: Duration,
     },
     /// The arguments of a worker are not those that it was started with.
-    #[error("{given:?} is no order for a worker: needs what a load starts its workers with")]
+    #[error("{given:?} is not an order for a worker: needs what a load starts its workers with")]
     Order {
         /// The arguments.
         given: Vec<OsString>,

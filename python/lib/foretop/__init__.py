@@ -1,8 +1,10 @@
 """Time series models that forecast as they go, with a standard error at every lead.
 
-``foretop.fit(y, "ARMA(4,4)")`` makes a model of a series; the model takes one sample at a time by ``step`` and says what is to come by
+``foretop.fit(y)`` makes a model of a series; the model takes one sample at a time by ``step`` and says what is to come by
 ``forecast``. Series are rows of evenly spaced samples with NaN for a gap: numpy arrays, lists, or pandas objects, whose index
-forecasts continue.
+forecasts continue. ``Fleet`` is the same for many series, from arrays, dictionaries, wide and long frames.
+
+:mod:`foretop.sklearn`, :mod:`foretop.statsforecast` and :mod:`foretop.sktime` have forecasters that look like those of these libraries.
 """
 
 from foretop import crossval
@@ -18,9 +20,12 @@ from foretop._errors import (
 )
 from foretop._inference import Inference
 from foretop._models import compare, evaluate, fit, models, select
-from foretop._native import Fleet, FleetForecast, Forecast, Model, Predictor
+from foretop._native import Fleet, FleetForecast, Forecast, Model, Predictor, version
 from foretop._statistics import Hurst, Kpss, Periodogram, PoxPlot, acf, hurst, kpss, pacf, periodogram, pox_plot
+from foretop._summary import Summary
 from foretop._tables import Table
+
+__version__ = version()
 
 __all__ = [
     "CompareError",
@@ -41,6 +46,7 @@ __all__ = [
     "RestoreError",
     "SpecError",
     "StatisticError",
+    "Summary",
     "Table",
     "acf",
     "compare",

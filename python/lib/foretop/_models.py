@@ -13,16 +13,33 @@ if TYPE_CHECKING:
     from foretop._samples import Samples
 
 
-def fit(y: Samples, spec: str) -> _native.Model:
+def fit(
+    y: Samples,
+    spec: str = "AUTO",
+    *,
+    intervals: Literal["adaptive", "empirical", "normal"] | None = None,
+    bounds: tuple[float | None, float | None] | None = None,
+    non_negative: bool = False,
+) -> _native.Model:
     """Fit a model to a series.
 
     Parameters
     ----------
-    y : array_like or pandas.Series
-        Evenly spaced samples, oldest first, with NaN for a gap. The index of a pandas Series is continued by forecasts if it is
+    y : array_like, pandas.Series or DataFrame of one column
+        Evenly spaced samples, oldest first, with NaN or None for a gap. The index of a pandas object is continued by forecasts if it is
         of moments, of periods or of evenly spaced whole numbers.
     spec : str
-        The model, as in ``"AR(16)"`` or ``"REFIT(ARMA(4,4),every=100,window=600)"``; :func:`models` lists them.
+        The model, as in ``"AR(16)"`` or ``"REFIT(ARMA(4,4),every=100,window=600)"``; :func:`models` lists them. ``AUTO`` combines several.
+    intervals : {"adaptive", "empirical", "normal"}, optional
+        Where the ends of intervals come from: from ends that move with every error, from quantiles of past errors, or from the standard error.
+        Unless given they are adaptive for ``AUTO`` and normal for other models. Those that are learned are learned from the second half of
+        `y`, by a model that is fitted to the first; at the end it is fitted anew to all of `y`, by a ``REFIT`` around `spec`
+        that does so again whenever as many samples as there are in that half have come.
+    bounds : tuple of float or None, optional
+        The least and the greatest value that the quantity can have, as in ``(0, 100)``; None where there is none. Means and the ends of intervals
+        stay inside.
+    non_negative : bool
+        The same as a lower bound of 0.
 
     Returns
     -------
@@ -36,7 +53,7 @@ def fit(y: Samples, spec: str) -> _native.Model:
     FitError
         If the samples do not yield the model.
     InputError
-        If `y` is no row of numbers, or its moments are not evenly spaced.
+        If `y` is no row of numbers, its moments are not evenly spaced, or an option is not one of those above.
 
     Examples
     --------
@@ -49,14 +66,17 @@ def fit(y: Samples, spec: str) -> _native.Model:
     >>> lower, upper = forecast.interval(0.95)
     >>> bool((lower < forecast.mean).all())
     True
+    >>> lower, upper = forecast.interval([0.5, 0.8, 0.95])
+    >>> lower.shape
+    (3, 30)
     """
     samples, axis = read_series(y)
-    return _native.fit(samples, spec, axis)
+    return _native.fit(samples, spec, axis, intervals, bounds, non_negative)
 
 
 def evaluate(
     y: Samples,
-    spec: str,
+    spec: str = "AUTO",
     *,
     horizon: int = 30,
     n_fit: int | None = None,
@@ -199,7 +219,7 @@ def select(
     """
     samples = row(y)
     if lead < 1:
-        raise InputError(f"lead is {lead}; it has to be at least 1", kind="Lead", given=lead)
+        raise InputError(f"lead is {lead}; it must be at least 1", kind="Lead", given=lead)
     n_fit = _fit_length(n_fit, len(samples))
     return dict(_native.select(samples, list(candidates), criterion, n_fit, lead))
 
@@ -219,7 +239,7 @@ def _fit_length(n_fit: int | None, n_samples: int) -> int:
     if n_fit is None:
         return n_samples // 2
     if not 0 <= n_fit <= n_samples:
-        message = f"n_fit is {n_fit}; it has to be from 0 to the number of samples, {n_samples}"
+        message = f"n_fit is {n_fit}; it must be from 0 to the number of samples, {n_samples}"
         raise InputError(message, kind="FitLength", given=n_fit)
     return n_fit
 

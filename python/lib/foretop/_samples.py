@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numbers
 import sys
+from collections.abc import Mapping
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -15,8 +17,8 @@ from foretop._errors import InputError
 if TYPE_CHECKING:
     import pandas as pd
 
-    Samples: TypeAlias = ArrayLike | pd.Series[Any] | pd.Index[Any]
-    Table: TypeAlias = ArrayLike | pd.DataFrame
+    Samples: TypeAlias = ArrayLike | pd.Series[Any] | pd.Index[Any] | pd.DataFrame
+    Table: TypeAlias = ArrayLike | pd.DataFrame | Mapping[Any, Samples]
 
 Row: TypeAlias = NDArray[np.float64]
 
@@ -26,15 +28,33 @@ _NUMBER_KINDS = "fiu"
 
 def read_series(samples: Any) -> tuple[Row, Axis | None]:
     """Return the samples as a contiguous row, and what continues their index if they have one."""
+    samples = _column(samples)
     return row(samples), axis_of(samples.index) if is_pandas(samples, "Series") else None
 
 
-def read_table(rows: Any) -> tuple[NDArray[np.float64], Axis | None]:
-    """Return many series as a contiguous array, a row for each; of a DataFrame, each column is a series."""
+def read_table(rows: Any) -> tuple[NDArray[np.float64], Axis | None, list[Any] | None]:
+    """Return many series as a contiguous array, a row for each, what continues their index, and their names if they have any.
+
+    Of a DataFrame each column is a series, or each ``unique_id`` of a long one; pandas Series in a dictionary are put beside each other by their index.
+    """
+    from foretop import _frames
+
+    if isinstance(rows, Mapping) and rows and all(is_pandas(samples, "Series") for samples in rows.values()):
+        rows = sys.modules["pandas"].DataFrame(dict(rows))
     if is_pandas(rows, "DataFrame"):
-        table = [row(rows[name]) for name in rows]
-        return np.array(table).reshape(len(table), -1), axis_of(rows.index)
-    return _floats(rows, 2), None
+        is_long = _frames.is_long(rows)
+        frame = _frames.wide(rows) if is_long else rows
+        axis = _frames.long_axis(frame) if is_long else axis_of(frame.index)
+        # Columns that are counted have no names.
+        names = None if is_pandas(frame.columns, "RangeIndex") else frame.columns.to_list()
+        return _stacked([row(frame[name]) for name in frame]), axis, names
+    if isinstance(rows, Mapping):
+        return _stacked(_frames.aligned(rows)), None, list(rows)
+    return _floats(rows, 2), None, None
+
+
+def _stacked(rows: list[Row]) -> NDArray[np.float64]:
+    return np.array(rows).reshape(len(rows), -1)
 
 
 def row(samples: Any) -> Row:
@@ -45,6 +65,7 @@ def row(samples: Any) -> Row:
     InputError
         If they are not a row, or not numbers.
     """
+    samples = _column(samples)
     if is_pandas(samples, "Series") or is_pandas(samples, "Index"):
         samples = _of_pandas(samples)
     return _floats(samples, 1)
@@ -73,31 +94,66 @@ def _of_pandas(samples: Any) -> NDArray[Any]:
     return np.asarray(samples.to_numpy())
 
 
+def _column(samples: Any) -> Any:
+    """Return the only column of what has one, and anything else as it is."""
+    if is_pandas(samples, "DataFrame") and samples.shape[1] == 1:
+        return samples.iloc[:, 0]
+    if isinstance(samples, np.ndarray) and samples.ndim == 2 and samples.shape[1] == 1:
+        return samples[:, 0]
+    return samples
+
+
 def _floats(samples: Any, n_dimensions: int) -> NDArray[np.float64]:
     try:
-        array = np.asarray(samples)
+        array = np.asanyarray(samples) if isinstance(samples, np.ma.MaskedArray) else np.asarray(samples)
     except ValueError as error:
-        message = f"the samples are of uneven shape ({error}); they have to be {_SHAPES[n_dimensions]}"
+        message = f"the samples are of uneven shape ({error}); they must be {_SHAPES[n_dimensions]}"
         raise InputError(message, kind="Shape") from error
+    if array.ndim == 2 and n_dimensions == 1 and array.shape[1] == 1:
+        array = array[:, 0]
     if array.ndim != n_dimensions:
-        message = f"the samples have the shape {array.shape}; they have to be {_SHAPES[n_dimensions]}"
+        cure = _CURES.get((array.ndim, n_dimensions), "")
+        message = f"the samples have the shape {array.shape}; they must be {_SHAPES[n_dimensions]}{cure}"
         raise InputError(message, kind="Shape", given=array.shape)
+    if array.dtype == object:
+        return _of_objects(array)
     # An empty list is of no type in particular.
     if array.dtype.kind not in _NUMBER_KINDS and array.size > 0:
-        message = f"the samples are of type {array.dtype}{_culprit(array)}; they have to be numbers, with NaN for a gap"
-        raise InputError(message, kind="Type", given=str(array.dtype))
-    if isinstance(samples, np.ma.MaskedArray):
-        array = np.ma.filled(samples.astype(np.float64), np.nan)
+        raise _no_numbers(array.dtype)
+    if isinstance(array, np.ma.MaskedArray):
+        array = np.ma.filled(array.astype(np.float64), np.nan)
     return np.ascontiguousarray(array, dtype=np.float64).reshape(array.shape)
 
 
-_SHAPES = ["a number", "a row (of a table, pass one column)", "a table with a row for each series"]
+_SHAPES = ["a number", "a row of numbers", "a table with a row for each series"]
+
+# By the dimensions that there are and those that there have to be.
+_CURES = {
+    (2, 1): " (pass one column, as in table['load'] or table[:, 0]; Fleet takes many series)",
+    (0, 1): " (one sample is no series)",
+    (1, 2): " (fit takes one series)",
+}
 
 
-def _culprit(array: NDArray[Any]) -> str:
-    """Name the first element of an array of objects that is no number."""
-    if array.dtype != object:
-        return ""
-    strangers = (idx for idx, value in enumerate(array.flat) if not isinstance(value, numbers.Real))
-    idx = next(strangers, None)
-    return "" if idx is None else f" (sample {idx} is {array.flat[idx]!r:.40})"
+def _of_objects(array: NDArray[Any]) -> NDArray[np.float64]:
+    """Return numbers of any type as floats, and what is missing as NaN."""
+    floats = np.empty(array.shape)
+    for idx, value in enumerate(array.flat):
+        if _is_missing(value):
+            floats.flat[idx] = np.nan
+        elif isinstance(value, numbers.Real | Decimal) and not isinstance(value, bool):
+            floats.flat[idx] = float(value)
+        else:
+            raise _no_numbers(array.dtype, f" (sample {idx} is {value!r:.40})")
+    return floats
+
+
+def _is_missing(value: object) -> bool:
+    # None, and what pandas writes for a missing number of its own types, or a missing time.
+    return value is None or type(value).__name__ in ("NAType", "NaTType")
+
+
+def _no_numbers(dtype: np.dtype[Any], culprit: str = "") -> InputError:
+    cure = "y.astype(float)" if dtype.kind == "b" else "pandas.to_numeric(y, errors='coerce')"
+    message = f"the samples are of type {dtype}{culprit}; they must be numbers, with NaN or None for a gap, as {cure} makes them"
+    return InputError(message, kind="Type", given=str(dtype))

@@ -208,5 +208,5 @@ def kpss(y: Samples) -> Kpss:
 
 def _lags(n_lags: int) -> int:
     if not 0 <= n_lags <= 1_000_000:
-        raise InputError(f"n_lags is {n_lags}; it has to be from 0 to 1000000", kind="Lags", given=n_lags)
+        raise InputError(f"n_lags is {n_lags}; it must be from 0 to 1000000", kind="Lags", given=n_lags)
     return n_lags

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
+import numpy as np
 from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    import pandas as pd
+from foretop._optional import imported
 
-    from foretop._native import Forecast
+if TYPE_CHECKING:
+    import pandas
+
+    from foretop._native import FleetForecast, Forecast
 
 
 class Table(Mapping[str, "NDArray[Any]"]):
@@ -40,21 +43,44 @@ class Table(Mapping[str, "NDArray[Any]"]):
             "  ".join(cell.rjust(width) for cell, width in zip(line, widths, strict=True)) for line in lines
         )
 
-    def to_frame(self) -> pd.DataFrame:
+    def to_frame(self) -> pandas.DataFrame:
         """Return the table as a pandas object, indexed by its first column."""
-        import pandas as pd
-
-        return pd.DataFrame(self._columns).set_index(next(iter(self._columns)))
+        pd = imported("pandas", "tables")
+        return cast("pandas.DataFrame", pd.DataFrame(self._columns).set_index(next(iter(self._columns))))
 
 
 def _text(value: Any) -> str:
     return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
-def forecast_frame(forecast: Forecast, confidence: float) -> pd.DataFrame:
+def forecast_frame(forecast: Forecast, confidence: float | list[float]) -> pandas.DataFrame:
     """Return a forecast as a table; called by :meth:`Forecast.to_frame`."""
-    import pandas as pd
+    pd = imported("pandas", "tables")
+    columns = {"mean": forecast.mean, "standard_error": forecast.standard_error, **_ends(forecast, confidence)}
+    return cast("pandas.DataFrame", pd.DataFrame(columns, index=forecast.index))
 
-    lower, upper = forecast.interval(confidence)
-    columns = {"mean": forecast.mean, "standard_error": forecast.standard_error, "lower": lower, "upper": upper}
-    return pd.DataFrame(columns, index=forecast.index)
+
+def fleet_frame(forecast: FleetForecast, confidence: float | list[float]) -> pandas.DataFrame:
+    """Return a forecast of many series as a long table; called by :meth:`FleetForecast.to_frame`."""
+    pd = imported("pandas", "tables")
+    n_series, n_leads = forecast.mean.shape
+    index = pd.Index(forecast.index)
+    columns = {
+        "unique_id": pd.Index(forecast.names).repeat(n_leads),
+        "ds": index.take(np.tile(np.arange(n_leads), n_series)),
+        "mean": forecast.mean.ravel(),
+        "standard_error": forecast.standard_error.ravel(),
+        **{name: end.ravel() for name, end in _ends(forecast, confidence).items()},
+    }
+    return cast("pandas.DataFrame", pd.DataFrame(columns))
+
+
+def _ends(forecast: Forecast | FleetForecast, confidence: float | list[float]) -> dict[str, NDArray[np.float64]]:
+    """Return columns with the ends of intervals; their names say which only where there are several."""
+    if isinstance(confidence, float):
+        lower, upper = forecast.interval(confidence)
+        return {"lower": lower, "upper": upper}
+    ends = {}
+    for level in confidence:
+        ends[f"lower_{100 * level:g}"], ends[f"upper_{100 * level:g}"] = forecast.interval(level)
+    return ends

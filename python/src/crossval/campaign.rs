@@ -18,8 +18,9 @@ pub(crate) struct Campaign {
     pub(super) campaign: ::crossval::Campaign,
 }
 
-/// Cases done, cases failed, and for each model of the template the cases that count and the sum of their logarithms.
-pub(super) type TallyParts = (u64, u64, Vec<(u64, f64)>);
+/// Cases done, cases failed, and for each model of the template the cases that count, the sum of their logarithms, comparisons with others and those
+/// that it won.
+pub(super) type TallyParts = (u64, u64, Vec<(u64, f64, u64, f64)>);
 
 /// Results, timings, tally.
 type Part<'py> = (Bound<'py, PyBytes>, Bound<'py, PyBytes>, TallyParts);

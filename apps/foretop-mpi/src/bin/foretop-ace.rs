@@ -17,7 +17,7 @@ use mpi_trace::{Mode, Trace};
 use predict::Spec;
 use units::{ByteCount, Confidence};
 
-/// Emulates applications that compute and exchange messages: how long should they take, and how long do they?
+/// Emulates applications that compute and exchange messages, and compares predicted and actual run times
 #[derive(Debug, Parser)]
 #[command(version, about, args_conflicts_with_subcommands = true)]
 struct Arguments {
@@ -29,11 +29,11 @@ struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Runs every combination of loads, sizes, patterns and numbers of applications; goes on with a file that is there
+    /// Runs every combination of loads, sizes, patterns and numbers of applications; continues an existing file
     Sweep(SweepArguments),
-    /// Makes an emulated application of a recorded run's communication, and prints it as TOML; needs no MPI
+    /// Makes an emulated application from a recorded run's communication, and prints it as TOML; needs no MPI
     Fit(FitArguments),
-    /// Says what differs between two results beyond chance; needs no MPI
+    /// Lists the differences between two results that are beyond chance; needs no MPI
     Compare(CompareArguments),
 }
 
@@ -46,16 +46,16 @@ struct FitArguments {
 
 #[derive(Args, Debug)]
 struct CompareArguments {
-    /// What was before
+    /// The earlier result
     #[arg(value_name = "FIRST.jsonl")]
     first: PathBuf,
-    /// What came of it
+    /// The later result
     #[arg(value_name = "SECOND.jsonl")]
     second: PathBuf,
     /// Probability with which all intervals together hold
     #[arg(long, default_value_t)]
     confidence: Confidence,
-    /// Of all draws
+    /// Seed for all random draws
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
 }
@@ -68,10 +68,10 @@ const ALONE_FIRST: &str =
 
 #[derive(Args, Debug)]
 struct RunArguments {
-    /// Describe the applications in a file instead of by flags
+    /// Read the applications from a file instead of flags
     #[arg(long, value_name = "FILE.toml", conflicts_with_all = APPLICATION_FLAGS)]
     config: Option<PathBuf>,
-    /// Share of a cycle that is communication, in percent, from 1 to 95
+    /// Share of a cycle spent on communication, in percent, from 1 to 95
     #[arg(long, value_name = "PERCENT", default_value = "50", help_heading = "Application")]
     load: Load,
     /// Size of messages: 1MiB, uniform(1KiB..64KiB), lognormal(64KiB, 1.0) or mix(1KiB: 3, 1MiB: 1)
@@ -117,26 +117,26 @@ struct Cycles {
     /// Cycles of a run [default: 1000]
     #[arg(long, value_name = "N", conflicts_with = "time", help_heading = "Application")]
     iterations: Option<NonZeroU64>,
-    /// As many cycles as should take so long, such as 10s
+    /// As many cycles as should take this time, such as 10s
     #[arg(long, value_name = "SPAN", help_heading = "Application")]
     time: Option<Span>,
     /// How applications share the ranks
     #[arg(long, value_enum, default_value_t, help_heading = "Application")]
     placement: PlacementName,
-    /// Wait for all ranks before the exchange of every so many cycles; 0 for never
+    /// Wait for all ranks before the exchange of every Nth cycle; 0 for never
     #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Application")]
     synchronize_every: u32,
 }
 
 #[derive(Args, Debug)]
 struct MethodArguments {
-    /// What T_comm is predicted by
+    /// How T_comm is predicted
     #[arg(long, value_enum, default_value_t)]
     predict_by: BasisName,
-    /// Forecasts the coming cycles as the run goes
+    /// The model that forecasts the coming cycles during the run
     #[arg(long, value_name = "MODEL", default_value = "NWS")]
     model: Spec,
-    /// Measure less in phase one, for a first look: whatever disturbs is then in the predictions
+    /// Measure less in phase one, for a first look: predictions then include any disturbance
     #[arg(long)]
     quick: bool,
 }

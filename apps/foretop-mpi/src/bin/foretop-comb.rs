@@ -13,7 +13,7 @@ use units::{ByteCount, Confidence, span};
 
 /// Overlap of computation and communication: COMB's polling and post-work-wait methods, double buffering, and what they say of the MPI
 ///
-/// Needs an even number of ranks: the first of each pair works while messages fly, the other one supports it.
+/// Needs an even number of ranks: the first of each pair works while messages are in flight, the second supports it.
 #[derive(Debug, Parser)]
 #[command(name = "foretop-comb", version)]
 struct Arguments {
@@ -26,13 +26,13 @@ struct Arguments {
     /// Batches of round trips for each size up to the largest [default: 51, quick: 15]
     #[arg(long, value_name = "N")]
     trips: Option<u32>,
-    /// Who is with whom
+    /// Which ranks form pairs
     #[arg(long, value_enum, default_value_t)]
     pairing: Pairing,
-    /// Of all intervals
+    /// Confidence of all intervals
     #[arg(long, value_name = "SHARE", default_value_t)]
     confidence: Confidence,
-    /// A look in a few seconds: two sizes, fewer repetitions
+    /// Take only a few seconds: two sizes, fewer repetitions
     #[arg(long)]
     quick: bool,
     #[command(flatten)]
@@ -54,7 +54,7 @@ struct PostWorkWait {
     /// How often each is repeated [default: 151, quick: 15]
     #[arg(long, value_name = "N")]
     cycles: Option<u32>,
-    /// Let the supporting rank work as well, rather than wait for its messages at once
+    /// Let the supporting rank work as well, instead of waiting for its messages at once
     #[arg(long)]
     both_work: bool,
 }
@@ -65,13 +65,13 @@ struct Polling {
     /// Work between polls [default: nine around the time of a transfer]
     #[arg(long, value_delimiter = ',', value_name = "TIME,...", value_parser = span::parse)]
     poll_interval: Vec<Duration>,
-    /// Messages under way in each direction [default: 4]
+    /// Messages in flight in each direction [default: 4]
     #[arg(long, value_name = "N")]
     queue: Option<u32>,
     /// How often each interval is repeated [default: 25, quick: 7]
     #[arg(long, value_name = "N")]
     repetitions: Option<u32>,
-    /// Aim for the length of a repetition [default: 8ms, quick: 3ms]
+    /// Target length of a repetition [default: 8ms, quick: 3ms]
     #[arg(long, value_name = "TIME", value_parser = span::parse)]
     span: Option<Duration>,
 }
@@ -82,7 +82,7 @@ struct Buffering {
     /// Size of a buffer of 8-byte numbers [default: 100kB]
     #[arg(long, value_name = "SIZE")]
     buffer: Option<ByteCount>,
-    /// Buffers that are filled [default: 400, quick: 50]
+    /// Number of buffers to fill [default: 400, quick: 50]
     #[arg(long, value_name = "N")]
     batches: Option<u32>,
 }
@@ -93,7 +93,7 @@ enum Method {
     PingPong,
     /// Post-work-wait: does MPI make progress without calls?
     Pww,
-    /// Work between polls: what is left of the CPU where MPI is called now and then?
+    /// Work between polls: how much CPU is left if MPI is called now and then?
     Polling,
     /// A stream of numbers through one buffer and through two
     Buffering,

@@ -17,9 +17,9 @@ const LOCAL_FLAG: &str = "--local";
 
 /// Measures how much of a program's time the operating system takes.
 ///
-/// Under MPI, all ranks work for a known time and then meet in an allreduce, again and again: iterations with a late rank are
-/// counted by how late, on which host, and what they cost. With --local, no MPI is used: a thread on each core finds
-/// when time was taken from it, at what pace, and by whom.
+/// Under MPI, all ranks repeatedly work for a known time and then meet in an allreduce. Iterations with a late rank are
+/// counted, with how late it was, on which host, and the cost. With --local, no MPI is used: a thread on each core finds
+/// out when time was taken from it, how regularly, and by whom.
 #[derive(Debug, Parser)]
 #[command(version, max_term_width = 100)]
 struct Arguments {
@@ -35,13 +35,13 @@ struct Arguments {
     /// Time between two allreduces: spans, or `allreduce` for the mean latency of one
     #[arg(long, value_name = "SPAN,...", value_delimiter = ',', default_value = "1ms", help_heading = "Under MPI")]
     work: Vec<Work>,
-    /// Count iterations in which a rank is so much later than its median; the mean latency of an allreduce always is one more
+    /// Count iterations in which a rank is this much later than its median; the mean latency of an allreduce is always added
     #[arg(long, value_name = "SPAN,...", value_delimiter = ',', value_parser = span::parse, default_value = "2ms,5ms,10ms", help_heading = "Under MPI")]
     threshold: Vec<Duration>,
     /// Make noise on these ranks only
     #[arg(long, value_name = "RANK,...", value_delimiter = ',', requires = "inject", help_heading = "Under MPI")]
     inject_ranks: Vec<u32>,
-    /// Make noise to be found, so long each time: a thread spins on the measured core
+    /// Make noise of this length and period to test the measurement: a thread spins on the measured core
     #[arg(long, value_name = "LENGTH/PERIOD")]
     inject: Option<Injection>,
     /// Watch these cores [default: all that this process may run on]
@@ -50,10 +50,10 @@ struct Arguments {
     /// Length of a quantum [default: 100us]
     #[arg(long, value_name = "SPAN", value_parser = span::parse, requires = "local", help_heading = "On one host")]
     quantum: Option<Duration>,
-    /// How to watch [default: one after the other]
+    /// How to watch [default: both methods, one after the other]
     #[arg(long, value_enum, requires = "local", help_heading = "On one host")]
     method: Option<Methods>,
-    /// Do not have the kernel write down its events, even where this user may
+    /// Do not record kernel events, even if this user may
     #[arg(long, requires = "local", help_heading = "On one host")]
     no_tracepoints: bool,
     #[command(flatten)]
@@ -62,9 +62,9 @@ struct Arguments {
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum Methods {
-    /// Time the same work, again and again; also tells who took the time
+    /// Time the same work repeatedly; also shows who took the time
     FixedWork,
-    /// Count the work done in the same time, again and again
+    /// Count the work done in the same time, repeatedly
     FixedTime,
 }
 

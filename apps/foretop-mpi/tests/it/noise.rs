@@ -103,7 +103,7 @@ fn a_host_is_watched_without_a_launcher() {
 fn what_cannot_be_watched_is_refused_before_it_begins() {
     check_refused(&alone(&["--local", "--cpus", "60000"]), "core 60000 is not allowed here");
     check_refused(&alone(&["--local", "--time", "0s"]), "--time is 0");
-    check_refused(&alone(&["--local", "--quantum", "100ns", "--time", "100ms"]), "cannot be told by this clock");
+    check_refused(&alone(&["--local", "--quantum", "100ns", "--time", "100ms"]), "is too short for this clock");
     check_refused(&alone(&["--local", "--work", "2ms"]), "cannot be used with");
     check_refused(&alone(&["--local", "--quick", "--time", "2s"]), "cannot be used with");
     check_refused(&alone(&["--local", "--inject", "6ms/10ms"]), "at least twice its length");

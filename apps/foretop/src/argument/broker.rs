@@ -12,7 +12,7 @@ pub struct Broker {
     #[arg(long, value_name = "URL", env = "NATS_URL", hide_env_values = true)]
     nats: Option<String>,
 
-    /// File of credentials for it
+    /// File with credentials for it
     #[arg(long, value_name = "PATH", env = "NATS_CREDENTIALS")]
     nats_credentials: Option<PathBuf>,
 }

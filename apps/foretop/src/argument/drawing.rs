@@ -60,7 +60,7 @@ pub fn drawing(text: &str) -> Result<Drawing, String> {
     let kind = match extension.as_deref() {
         Some("svg") => Kind::Svg,
         Some("png") => Kind::Png,
-        _ => return Err(format!("cannot tell from `{text}` what to draw; its name has to end in .svg or .png")),
+        _ => return Err(format!("cannot tell from `{text}` what to draw; its name must end in .svg or .png")),
     };
     Ok(Drawing { path, kind })
 }

@@ -18,7 +18,7 @@ impl FromStr for Peer {
             Some((name, address)) if !name.is_empty() && address.contains(':') => {
                 Ok(Self { name: name.to_owned(), address: address.to_owned() })
             }
-            _ => Err("it has to be PEER=HOST:PORT, as in db2=db2.example:7312"),
+            _ => Err("it must be PEER=HOST:PORT, as in db2=db2.example:7312"),
         }
     }
 }

@@ -10,15 +10,14 @@ use analysis::Analysis;
 use anyhow::bail;
 use clap::Args;
 
-use crate::argument::SampleFile;
-use crate::argument::TextOrJson;
 use crate::argument::drawing::{Drawing, drawing};
+use crate::argument::{SampleFile, TextOrJson};
 use crate::failure::OrUsage;
 use crate::help::examples;
 
 /// Describe samples: memory, noise, stationarity, Hurst
 ///
-/// The samples are those in a file. Figures are printed, and with --plot drawn.
+/// The samples come from a file. Prints figures, and draws them with --plot.
 #[derive(Args)]
 #[command(after_help = examples(&[
     "foretop analyze trace.csv --column cpu",
@@ -32,7 +31,7 @@ pub struct Analyze {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=10_000))]
     lags: Option<u64>,
 
-    /// Draw them into this file, as SVG or PNG by its name; may be repeated
+    /// Draw them into this file, as SVG or PNG depending on its name; may be repeated
     #[arg(long, value_name = "PATH", value_parser = drawing)]
     plot: Vec<Drawing>,
 
@@ -46,7 +45,7 @@ impl Analyze {
         let series = self.source.read()?;
         let n_known = series.samples().len() - series.n_gaps();
         if n_known < 2 {
-            bail!("at least 2 samples that are not gaps are needed to say anything, and there are {n_known}");
+            bail!("at least 2 samples that are not gaps are needed, but there are {n_known}");
         }
         let n_lags = self.n_lags(n_known).or_usage()?;
         let analysis = Analysis::of(&series, n_lags);
@@ -66,7 +65,7 @@ impl Analyze {
             None => Ok(usual.clamp(1, n_known - 1)),
             Some(n_lags) if n_lags < n_known => Ok(n_lags),
             Some(n_lags) => {
-                bail!("--lags {n_lags} is too many for {n_known} samples; it has to be from 1 to {}", n_known - 1)
+                bail!("--lags {n_lags} is too many for {n_known} samples; it must be from 1 to {}", n_known - 1)
             }
         }
     }

@@ -6,8 +6,7 @@ use std::time::Duration;
 use clap::Args;
 use node_api::{self as api, Client, ClientError, moment};
 use serde::Serialize;
-use text::figure;
-use text::printable;
+use text::{figure, printable};
 use units::{Confidence, Timestamp, span};
 
 use crate::argument::{NodeArgs, TextOrJson, positive_span};
@@ -29,7 +28,7 @@ pub struct Ask {
     #[arg(long, value_name = "TIME", default_value = "30s", value_parser = positive_span)]
     horizon: Duration,
 
-    /// Share of cases in which the interval is to hold the value, between 0 and 1
+    /// Share of cases in which the interval should hold the value, between 0 and 1
     #[arg(long, value_name = "SHARE", default_value = "0.95")]
     confidence: Confidence,
 
@@ -51,6 +50,9 @@ struct Answer {
     lead_seconds: f64,
     confidence: f64,
     model: String,
+    /// Of a model that weighs several.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    speakers: Vec<api::Weighed>,
     mean: f64,
     standard_error: f64,
     lower: f64,
@@ -96,8 +98,12 @@ fn answer(forecast: api::Forecast, last: Option<api::LastSample>) -> Option<Answ
         origin: forecast.origin,
         confidence: forecast.confidence,
         model: forecast.model,
+        speakers: forecast.speakers,
     })
 }
+
+/// Models named on the line; it has to fit on a terminal.
+const N_SPEAKERS: usize = 2;
 
 /// `cpu.availability in 30s: 0.93 (95 %: 0.81 to 1.00), 0.97 now, by AR(16)`.
 fn sentence(signal: &str, answer: &Answer) -> String {
@@ -111,8 +117,17 @@ fn sentence(signal: &str, answer: &Answer) -> String {
         show(answer.mean),
         show(answer.lower),
         show(answer.upper),
-        answer.model
+        by(answer)
     ))
+}
+
+/// `AR(16)`; `AUTO (AR(2) 62 %, MEAN 38 %)`.
+fn by(answer: &Answer) -> String {
+    let speaker = |one: &api::Weighed| format!("{} {:.0} %", one.model, 100.0 * one.weight_ratio);
+    let mut speakers: Vec<String> = answer.speakers.iter().take(N_SPEAKERS).map(speaker).collect();
+    let n_more = answer.speakers.len().saturating_sub(N_SPEAKERS);
+    speakers.extend((n_more > 0).then(|| format!("{n_more} more")));
+    if speakers.is_empty() { answer.model.clone() } else { format!("{} ({})", answer.model, speakers.join(", ")) }
 }
 
 #[cfg(test)]
@@ -128,6 +143,7 @@ mod tests {
             confidence: 0.95,
             model: "AR(16)".into(),
             model_speaking: Vec::new(),
+            speakers: Vec::new(),
             mean: vec![0.9, 0.931],
             standard_error: vec![0.05, 0.06],
             lower: vec![0.8, 0.812],
@@ -144,6 +160,14 @@ mod tests {
             sentence("cpu.availability", &answer),
             "cpu.availability in 30s: 0.93 (95 %: 0.81 to 1.00), 0.97 now, by AR(16)"
         );
+    }
+
+    #[test]
+    fn the_models_that_auto_weighs_are_named() {
+        let weighed = |model: &str, weight_ratio| api::Weighed { model: model.to_owned(), weight_ratio };
+        let speakers = vec![weighed("AR(2)", 0.616), weighed("MEAN", 0.2), weighed("LAST", 0.184)];
+        let answer = answer(api::Forecast { model: "AUTO".into(), speakers, ..forecast() }, None).unwrap();
+        assert_eq!(by(&answer), "AUTO (AR(2) 62 %, MEAN 20 %, 1 more)");
     }
 
     #[test]

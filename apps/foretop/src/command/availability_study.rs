@@ -22,12 +22,12 @@ use crate::terminal::say;
 /// For how long the host is looked at before anything is started.
 const LOOK: Duration = Duration::from_secs(3);
 
-/// Measure how right forecasts of CPU availability are here
+/// Measure how accurate CPU availability forecasts are here
 ///
-/// Test processes run under loads made for the study, and what they get is compared with what sensors and forecasts said.
-/// The study of Wolski, Spring and Hayes, remade for this host. The full one takes a day; --for says how long it may take,
-/// and --quick rehearses it in minutes. Everything found is in the folder's journal: a study that was stopped is taken up
-/// again by the same command, and `report` prints its tables at any time.
+/// Test processes run under made loads, and the CPU they get is compared with what sensors and forecasts said.
+/// This repeats the study of Wolski, Spring and Hayes on this host. The full one takes a day; --for limits its time,
+/// and --quick rehearses it in minutes. All results are in the folder's journal: the same command resumes a stopped
+/// study, and `report` prints its tables at any time.
 #[derive(Args)]
 #[command(args_conflicts_with_subcommands = true)]
 #[command(after_help = examples(&[
@@ -49,7 +49,7 @@ enum Part {
     Report(ReportOf),
 }
 
-/// Print the tables of what a study has found so far
+/// Print the tables of a study's results so far
 #[derive(Args)]
 #[command(after_help = examples(&["foretop availability-study report study --format markdown"]))]
 struct ReportOf {
@@ -88,7 +88,7 @@ struct Make {
     #[arg(long, value_name = "PATH", default_value = "availability-study")]
     dir: PathBuf,
 
-    /// Rehearse: tests of 1s and 4s, in minutes, whose figures mean little
+    /// Rehearse in minutes, with tests of 1s and 4s; the figures mean little
     #[arg(long)]
     quick: bool,
 
@@ -96,11 +96,11 @@ struct Make {
     #[arg(long = "scenario", value_name = "NAME")]
     scenarios: Vec<String>,
 
-    /// How long all of it may take [default: 24h]
+    /// How long the whole study may take [default: 24h]
     #[arg(long = "for", value_name = "TIME", value_parser = span::parse)]
     total: Option<Duration>,
 
-    /// How long one visit to a scenario is meant to take; rounds of visits follow from it [default: 20min]
+    /// How long one visit to a scenario should take; this sets the number of rounds [default: 20min]
     #[arg(long, value_name = "TIME", value_parser = span::parse)]
     visit: Option<Duration>,
 
@@ -116,7 +116,7 @@ struct Make {
     #[arg(long, value_name = "TIME", value_parser = span::parse)]
     long: Option<Duration>,
 
-    /// The share of the time that long tests may take [default: 0.3]
+    /// Share of the time for long tests [default: 0.3]
     #[arg(long, value_name = "SHARE")]
     long_share: Option<f64>,
 
@@ -124,11 +124,11 @@ struct Make {
     #[arg(long, value_name = "TIME", value_parser = span::parse)]
     warm_up: Option<Duration>,
 
-    /// The least time between two tests [default: 20s]
+    /// Minimum time between two tests [default: 20s]
     #[arg(long, value_name = "TIME", value_parser = span::parse)]
     rest: Option<Duration>,
 
-    /// What loads and demands are drawn from [default: 1]
+    /// Seed for loads and demands [default: 1]
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
 
@@ -162,7 +162,7 @@ impl Make {
         let end = study.run(&interrupted, &mut |event| progress.show(event))?;
         drop(progress);
         if end == End::Interrupted {
-            say("stopped; the same command takes it up again");
+            say("stopped; run the same command to resume");
         }
         self.paper.print(&self.dir, out)
     }

@@ -32,8 +32,9 @@ const REPORT_EVERY: Duration = Duration::from_secs(1);
 
 /// Run a system of components that a file describes
 ///
-/// The system is shown live and stopped cleanly. The file names components and who reads from whom; places to meet are allotted. Ctrl-C stops all, the last one first. Without
-/// a terminal it prints a line for each component when something about it changes. All components run on this host.
+/// The system is shown live and stopped cleanly. The file names the components and which reads from which; endpoints
+/// are assigned automatically. Ctrl-C stops all components, the last one first. Without a terminal, it prints a line
+/// for each component that changes. All components run on this host.
 #[derive(Args)]
 #[command(after_help = examples(&[
     "foretop compose examples/host-load.toml",
@@ -41,15 +42,15 @@ const REPORT_EVERY: Duration = Duration::from_secs(1);
     "foretop compose --check system.toml",
 ]))]
 pub struct Compose {
-    /// The description of the system; docs/formats/compose.md says what may be in it
+    /// The description of the system; see docs/formats/compose.md
     #[arg(value_name = "FILE.toml")]
     file: PathBuf,
 
-    /// Only say whether the description makes sense
+    /// Only check the description
     #[arg(long, conflicts_with_all = ["show", "json", "span"])]
     check: bool,
 
-    /// Only print the commands that it would start with
+    /// Only print the commands that would start
     #[arg(long, conflicts_with_all = ["json", "span"])]
     show: bool,
 
@@ -61,7 +62,7 @@ pub struct Compose {
     #[arg(long = "for", value_name = "TIME", value_parser = span::parse)]
     span: Option<Duration>,
 
-    /// Keep what components print in this folder [default: until the end, in the run folder]
+    /// Keep the components' output in this folder [default: the run folder, until the end]
     #[arg(long, value_name = "DIR")]
     logs: Option<PathBuf>,
 }

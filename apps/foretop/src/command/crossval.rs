@@ -15,9 +15,9 @@ use crate::help::examples;
 
 /// Find the best model of a signal by random test cases
 ///
-/// A template says which models there may be and how long they are fitted and tested. Cases are drawn from it at random, evaluated
-/// as a node would run them, and written to a Parquet file; its report says which model wins, by how much, and whether that
-/// could be luck.
+/// A template gives the possible models and how long they are fitted and tested. Cases are drawn from it at random,
+/// evaluated as a node would run them, and written to a Parquet file. The report says which model wins, by how much, and
+/// whether that could be chance.
 #[derive(Args)]
 #[command(after_help = examples(&[
     "foretop crossval run examples/crossval/host-load.toml --traces testdata/nab --cases 20000 --seed 1 --out cases.parquet",
@@ -53,7 +53,7 @@ enum MetricName {
     Mse,
     /// Mean absolute error.
     Mae,
-    /// Continuous ranked probability score: of means and error bars.
+    /// Continuous ranked probability score, of means and error bars.
     Crps,
     /// Score of the 95 % interval.
     Interval,

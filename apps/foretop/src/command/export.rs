@@ -12,7 +12,7 @@ use crate::help::examples;
 use crate::history::{Query, Sample};
 use crate::terminal::write_json;
 
-/// Print the samples that a node holds of a signal
+/// Print the samples of a signal that a node has stored
 #[derive(Args)]
 #[command(after_help = examples(&[
     "foretop export load.1m --from -1h > load.csv",
@@ -26,11 +26,11 @@ pub struct Export {
     #[arg(long, value_name = "TIME|-LENGTH", default_value = "-10min", allow_hyphen_values = true)]
     from: Moment,
 
-    /// The first moment that is left out [default: now]
+    /// The end, exclusive [default: now]
     #[arg(long, value_name = "TIME|-LENGTH", allow_hyphen_values = true)]
     to: Option<Moment>,
 
-    /// Means over buckets of this length instead of the samples
+    /// Print means over buckets of this length instead of the samples
     #[arg(long, value_name = "TIME", value_parser = positive_span)]
     step: Option<Duration>,
 
@@ -44,7 +44,7 @@ pub struct Export {
 
 #[derive(Clone, Copy, Debug, PartialEq, ValueEnum)]
 enum Format {
-    /// A line `time,value` for each sample; the value of a gap is empty.
+    /// A line `time,value` per sample; the value of a gap is empty.
     Csv,
     /// For programs; see docs/formats/cli.md.
     Json,

@@ -12,14 +12,13 @@ use ranking::{Criterion, Ranking};
 use report::Report;
 use serde::Serialize;
 
-use crate::argument::SampleFile;
-use crate::argument::TextOrJson;
+use crate::argument::{SampleFile, TextOrJson};
 use crate::failure::OrUsage;
 use crate::help::examples;
 
 /// Fit models to samples, rank them, and test the best one
 ///
-/// The samples are those in a file. Prints coefficients, likelihood, and tests of the one-step errors.
+/// The samples come from a file. Prints coefficients, likelihood, and tests of the one-step errors.
 #[derive(Args)]
 #[command(after_help = examples(&[
     "foretop fit trace.csv --model 'ARFIMA(1,d,1)' --method ml",
@@ -29,19 +28,20 @@ pub struct Fit {
     #[command(flatten)]
     source: SampleFile,
 
-    /// A model to fit, or with ranges of orders such as ARMA(0..4,0..4) several; may be repeated
+    /// A model to fit, or several by ranges of orders, such as ARMA(0..4,0..4); may be repeated
     #[arg(long, value_name = "TEXT", required = true)]
     model: Vec<String>,
 
-    /// What the fits make best, for models whose text does not say it
+    /// What fits optimize, for models whose text does not say
     #[arg(long, value_enum)]
     method: Option<Method>,
 
-    /// What ranks several models
+    /// The criterion that ranks several models
     #[arg(long, value_enum, value_name = "CRITERION", default_value = "aicc")]
     by: Criterion,
 
-    /// Test the one-step errors at lags 1 to N [default: 10 times the decimal logarithm of their number, and ten more than coefficients]
+    /// Test the one-step errors at lags 1 to N [default: 10 times the decimal logarithm of their number, and at least
+    /// ten more than there are coefficients]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=10_000))]
     lags: Option<u64>,
 
@@ -50,7 +50,7 @@ pub struct Fit {
     format: TextOrJson,
 }
 
-/// What a fit makes best, as `--method` has it.
+/// What a fit optimizes, as `--method` has it.
 #[derive(Clone, Copy, Debug, PartialEq, ValueEnum)]
 enum Method {
     /// The sum of squared one-step errors; no distribution is assumed.

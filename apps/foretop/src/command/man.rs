@@ -14,7 +14,7 @@ use crate::help::examples;
 #[derive(Args)]
 #[command(after_help = examples(&["foretop man | man -l -", "foretop man ~/.local/share/man/man1"]))]
 pub struct Man {
-    /// Write foretop.1, foretop-up.1, … into this directory, which is made if need be
+    /// Write foretop.1, foretop-up.1, … into this directory, which is created if necessary
     #[arg(value_name = "DIR")]
     dir: Option<PathBuf>,
 }

@@ -36,7 +36,7 @@ enum What {
     /// What messages cost, and how long an application with such messages takes
     #[command(disable_help_flag = true)]
     Ace(launch::Words),
-    /// How much of the CPU is left while messages fly
+    /// How much CPU is left while messages are in flight
     #[command(disable_help_flag = true)]
     Comb(launch::Words),
     /// How much of a program's time the operating system takes

@@ -1,17 +1,22 @@
 //! `foretop predict`: fits a model to samples from a file and prints what it says is to come.
 
+mod fitted;
 mod horizon;
 mod output;
 
 use std::io::Write;
+use std::time::Duration;
 
+use anyhow::Context;
 use clap::{Args, ValueEnum};
 use horizon::Horizon;
 use output::Prediction;
 use predict::Spec;
-use units::Confidence;
+use series::Series;
+use series::csv::CsvError;
+use units::{Confidence, span};
 
-use crate::argument::SampleFile;
+use crate::argument::{SampleFile, positive_span};
 use crate::failure::OrUsage;
 use crate::help::examples;
 
@@ -20,23 +25,36 @@ use crate::help::examples;
 #[command(after_help = examples(&[
     "foretop predict trace.csv --model 'AR(16)' --horizon 30",
     "foretop predict trace.csv --column cpu --horizon 2h --format csv",
+    "foretop predict uneven.csv --time-column at --step 5min --intervals empirical",
     "vmstat 1 100 | awk 'NR>2 {print $15}' | foretop predict - --model 'BM(32)'",
 ]))]
 pub struct Predict {
     #[command(flatten)]
     source: SampleFile,
 
+    /// Bring the samples to this step: the mean of those in each, a gap where there is none
+    #[arg(long, value_name = "TIME", value_parser = positive_span)]
+    step: Option<Duration>,
+
     /// The model to fit; `foretop models` lists them
     #[arg(long, value_name = "TEXT", default_value = "AR(16)")]
     model: Spec,
 
-    /// How far ahead: a number of steps, or a length of time when the samples have times
+    /// How far ahead: a number of steps, or a length of time if the samples have times
     #[arg(long, value_name = "STEPS|TIME", default_value = "30")]
     horizon: Horizon,
 
-    /// Share of cases in which the interval is to hold the value, between 0 and 1
+    /// Share of cases in which the interval should hold the value, between 0 and 1
     #[arg(long, value_name = "SHARE", default_value = "0.95")]
     confidence: Confidence,
+
+    /// Where the ends of intervals come from [default: adaptive for AUTO, normal for all others]
+    #[arg(long, value_enum, value_name = "KIND")]
+    intervals: Option<Intervals>,
+
+    /// Widen the standard errors by how unsure the coefficients are
+    #[arg(long)]
+    widen: bool,
 
     /// How to print the forecast
     #[arg(long, value_enum, default_value = "table")]
@@ -53,17 +71,54 @@ enum Format {
     Json,
 }
 
+/// As `--intervals` has it.
+#[derive(Clone, Copy, Debug, PartialEq, ValueEnum)]
+enum Intervals {
+    /// Those of normal errors with the model's standard errors.
+    #[value(alias = "gaussian")]
+    Normal,
+    /// Quantiles of the errors that forecasts of the newer half of the samples had.
+    Empirical,
+    /// Ends that follow such errors as they come.
+    Adaptive,
+}
+
 impl Predict {
     pub fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
-        let series = self.source.read()?;
+        let series = self.read()?;
         let n_leads = self.horizon.steps(series.grid()).or_usage()?;
-        let model = predict::fit(&self.model, series.samples())?;
-        let forecast = model.predictor().forecast(n_leads);
-        let prediction = Prediction::new(&series, &model, &forecast, self.confidence);
+        let fitted = fitted::Fitted::new(&self.model, series.samples(), self.intervals.map(predict::Intervals::from))?;
+        let mut forecast = fitted.predictor.forecast(n_leads);
+        if self.widen {
+            fitted.widen(series.samples(), &mut forecast).or_usage()?;
+        }
+        let prediction = Prediction::new(&series, &fitted, &forecast, self.confidence);
         match self.format {
             Format::Table => prediction.write_table(out),
             Format::Csv => prediction.write_csv(out),
             Format::Json => Ok(crate::terminal::write_json(out, &prediction)?),
+        }
+    }
+
+    /// The samples; where their times are too uneven, the error says which step would do.
+    fn read(&self) -> anyhow::Result<Series> {
+        let read = self.source.read_at(self.step);
+        let step = read.as_ref().err().and_then(|error| error.downcast_ref::<CsvError>()?.step_to_try());
+        match step {
+            None => read,
+            Some(step) => read.with_context(|| {
+                format!("the times suggest no step; bring the samples to one, as with --step '{}'", span::format(step))
+            }),
+        }
+    }
+}
+
+impl From<Intervals> for predict::Intervals {
+    fn from(intervals: Intervals) -> Self {
+        match intervals {
+            Intervals::Normal => Self::Gaussian,
+            Intervals::Empirical => Self::Empirical,
+            Intervals::Adaptive => Self::Adaptive,
         }
     }
 }

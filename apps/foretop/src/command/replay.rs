@@ -20,8 +20,10 @@ use crate::terminal::say;
 
 /// No request carries more; the rest follows in the next one.
 const BATCH_MAX: usize = 1000;
-/// How often the line of progress is written again.
+/// How often the line of progress is written again on a terminal.
 const PROGRESS_EVERY: Duration = Duration::from_millis(500);
+/// How often there is a line of progress elsewhere.
+const LINE_EVERY: Duration = Duration::from_secs(60);
 
 /// Feed a recorded trace into a running node as a signal
 #[derive(Args)]
@@ -33,7 +35,7 @@ pub struct Replay {
     #[command(flatten)]
     source: SampleFile,
 
-    /// How many times faster than it was recorded
+    /// How many times faster than recorded
     #[arg(long, value_name = "FACTOR", default_value = "1")]
     speed: Speed,
 
@@ -49,11 +51,11 @@ pub struct Replay {
     #[arg(long, value_name = "TEXT")]
     model: Option<predict::Spec>,
 
-    /// The trace's step, where its samples have no times
+    /// The trace's step, if its samples have no times
     #[arg(long, value_name = "TIME", value_parser = positive_span)]
     step: Option<Duration>,
 
-    /// Leave the signal on the node at the end
+    /// Keep the signal on the node at the end
     #[arg(long)]
     keep: bool,
 
@@ -83,6 +85,9 @@ impl Replay {
             model: self.model.as_ref().map(ToString::to_string),
         });
         created.map_err(|error| with_remedy(error, &name))?;
+        let n = series.samples().len();
+        let takes = span::format(whole_seconds(pace.deadline(n.saturating_sub(1))));
+        say(&format!("{n} samples, one every {}, take {takes}", span::format(pace.step)));
         let fed = feed(&client, &name, series.samples(), pace, &interrupted);
         // Also after a failure: a signal that nobody feeds is of no use, and would be in the way of the next try.
         let removed = if self.keep { Ok(()) } else { client.remove(&name) };
@@ -98,7 +103,7 @@ impl Replay {
         match (series.grid(), self.step) {
             (Some(grid), None) => Ok(grid.step),
             (None, Some(step)) => Ok(step),
-            (None, None) => anyhow::bail!("the samples have no times; say how far apart they are, as in --step 1s"),
+            (None, None) => anyhow::bail!("the samples have no times; give their step, such as --step 1s"),
             (Some(grid), Some(_)) => anyhow::bail!(
                 "the samples have times, {} apart; leave --step out, and use --speed to go faster or slower",
                 span::format(grid.step)
@@ -126,7 +131,7 @@ fn feed(
     interrupted: &mpsc::Receiver<()>,
 ) -> Result<End, ClientError> {
     let start = clock::instant();
-    let mut progress = Progress::new(samples.len());
+    let mut progress = Progress::new(samples.len(), pace);
     let mut n_sent = 0;
     while n_sent < samples.len() {
         let until_due = pace.deadline(n_sent).saturating_sub(start.elapsed());
@@ -145,29 +150,61 @@ fn feed(
 /// One line on standard error that is written over, if that is a terminal.
 struct Progress {
     n_total: usize,
-    shown: Option<Instant>,
+    pace: Pace,
+    shown: Instant,
     is_terminal: bool,
+    is_open: bool,
 }
 
 impl Progress {
-    fn new(n_total: usize) -> Self {
-        Self { n_total, shown: None, is_terminal: io::stderr().is_terminal() }
+    fn new(n_total: usize, pace: Pace) -> Self {
+        Self { n_total, pace, shown: clock::instant(), is_terminal: io::stderr().is_terminal(), is_open: false }
     }
 
     fn show(&mut self, n_sent: usize) {
-        if !self.is_terminal || self.shown.is_some_and(|shown| shown.elapsed() < PROGRESS_EVERY) {
+        let period = if self.is_terminal { PROGRESS_EVERY } else { LINE_EVERY };
+        if self.shown.elapsed() < period {
             return;
         }
-        self.shown = Some(clock::instant());
-        let percent = 100 * n_sent / self.n_total;
-        let _ = write!(io::stderr(), "\r{n_sent} of {} samples, {percent} %\x1b[K", self.n_total);
+        self.shown = clock::instant();
+        let line = progress_line(n_sent, self.n_total, self.pace);
+        if self.is_terminal {
+            self.is_open = true;
+            let _ = write!(io::stderr(), "\r{line}\x1b[K");
+        } else {
+            say(&line);
+        }
     }
+}
+
+/// `120 of 600 samples, 20 %, 8m left`.
+fn progress_line(n_sent: usize, n_total: usize, pace: Pace) -> String {
+    let left = pace.deadline(n_total).saturating_sub(pace.deadline(n_sent));
+    let percent = 100 * n_sent / n_total.max(1);
+    format!("{n_sent} of {n_total} samples, {percent} %, {} left", span::format(whole_seconds(left)))
+}
+
+/// Rounded up.
+fn whole_seconds(span: Duration) -> Duration {
+    Duration::from_secs(span.as_secs() + u64::from(span.subsec_nanos() > 0))
 }
 
 impl Drop for Progress {
     fn drop(&mut self) {
-        if self.shown.is_some() {
+        if self.is_open {
             let _ = write!(io::stderr(), "\r\x1b[K");
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn progress_says_how_long_the_rest_takes() {
+        let pace = Pace { step: Duration::from_millis(1500) };
+        assert_eq!(progress_line(120, 600, pace), "120 of 600 samples, 20 %, 12m left");
+        assert_eq!(progress_line(599, 600, pace), "599 of 600 samples, 99 %, 2s left");
     }
 }

@@ -4,7 +4,6 @@ mod verify;
 
 use std::cmp::Ordering;
 use std::io::Write;
-use std::path::PathBuf;
 use std::thread;
 use std::time::Duration;
 
@@ -16,17 +15,15 @@ use text::{Align, Table, printable};
 use units::{Confidence, span};
 
 use self::verify::{Verified, verify};
-use crate::argument::TextOrJson;
-use crate::argument::positive_span;
+use crate::argument::{NodeAccess, TextOrJson, positive_span};
 use crate::failure::OrUsage;
 use crate::help::examples;
-use crate::secret::read_token;
 use crate::terminal::write_json;
 
-/// Ask how long a task takes that starts at once
+/// Ask how long a task that starts now will take
 ///
-/// The answer is a median and an interval, made from the forecast of the CPU's availability and from how far such
-/// forecasts were off so far. Several nodes are ranked, the one with the least median first.
+/// The answer is a median and an interval, from the forecast of CPU availability and the past errors of such
+/// forecasts. Several nodes are ranked, smallest median first.
 #[derive(Args)]
 #[command(after_help = examples(&[
     "foretop runtime --cpu 10s",
@@ -34,7 +31,7 @@ use crate::terminal::write_json;
     "foretop runtime --cpu 5s --verify 10",
 ]))]
 pub struct Runtime {
-    /// CPU time that the task needs, of all its threads together
+    /// CPU time that the task needs, summed over all its threads
     #[arg(long, value_name = "TIME", value_parser = positive_span)]
     cpu: Duration,
 
@@ -42,23 +39,22 @@ pub struct Runtime {
     #[arg(long, value_name = "N", default_value = "1", value_parser = clap::value_parser!(u32).range(1..))]
     threads: u32,
 
-    /// Share of tasks that the interval is to hold, between 0 and 1
+    /// Share of tasks that the interval should hold, between 0 and 1
     #[arg(long, value_name = "SHARE", default_value = "0.95")]
     confidence: Confidence,
 
-    /// A node to ask; may be given several times [default: http://127.0.0.1:7311]
+    /// A node to ask; may be repeated [default: http://127.0.0.1:7311]
     #[arg(long = "node", value_name = "URL", env = "FORETOP_NODE")]
     nodes: Vec<NodeUrl>,
 
-    /// File that holds the nodes' token
-    #[arg(long, value_name = "PATH", env = "FORETOP_TOKEN_FILE")]
-    token_file: Option<PathBuf>,
+    #[command(flatten)]
+    access: NodeAccess,
 
-    /// Run so many such tasks on this host, each after asking, and compare
+    /// Run N such tasks on this host, each after asking, and compare
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     verify: Option<u32>,
 
-    /// How long to wait before each task, so that the one before is forgotten
+    /// How long to wait before each task, so that the previous one is forgotten
     #[arg(long, value_name = "TIME", default_value = "20s", value_parser = span::parse, requires = "verify")]
     pause: Duration,
 
@@ -122,9 +118,7 @@ impl Runtime {
     }
 
     fn clients(&self) -> anyhow::Result<Vec<Client>> {
-        let token = self.token_file.as_deref().map(read_token).transpose().or_usage()?;
-        let nodes = if self.nodes.is_empty() { vec![NodeUrl::default()] } else { self.nodes.clone() };
-        Ok(nodes.into_iter().map(|url| Client::new(url, token.clone())).collect())
+        self.access.clients(if self.nodes.is_empty() { vec![NodeUrl::default()] } else { self.nodes.clone() })
     }
 
     fn print_one(&self, job: Job, told: Told, out: &mut dyn Write) -> anyhow::Result<()> {
@@ -183,7 +177,7 @@ fn ask_all(job: Job, clients: &[Client]) -> anyhow::Result<Report> {
     }
     if nodes.is_empty() {
         let reasons: Vec<String> = failed.into_iter().map(|one| format!("{} ({})", one.node, one.reason)).collect();
-        anyhow::bail!("no node says how long a task takes: {}", reasons.join("; "));
+        anyhow::bail!("no node can say how long a task takes: {}", reasons.join("; "));
     }
     nodes.sort_by(|a, b| rank(&a.run_time, &b.run_time));
     Ok(Report::of(job, nodes, failed))
@@ -238,9 +232,10 @@ fn task(job: Job) -> String {
 fn sentence(job: Job, run_time: &api::RunTime) -> String {
     let show = |seconds| time(seconds, run_time.horizon_seconds);
     printable(&format!(
-        "{} on {}: {} ({} %: {} to {}), by {}",
+        "{} on {}{}: {} ({} %: {} to {}), by {}",
         task(job),
         run_time.host,
+        run_time.n_cores.map(|n_cores| format!(" with {n_cores} cores")).unwrap_or_default(),
         show(run_time.median_seconds),
         job.percent(),
         show(run_time.lower_seconds),
@@ -275,6 +270,7 @@ mod tests {
             confidence: 0.95,
             origin: Timestamp::from_nanos(0),
             series: vec!["cpu.availability".to_owned()],
+            n_cores: None,
             model: "AUTO".to_owned(),
             horizon_seconds: 600.0,
             median_seconds: median,
@@ -289,6 +285,13 @@ mod tests {
     fn a_time_beyond_the_horizon_is_said_to_be_longer() {
         let said = sentence(JOB, &told("db1", Some(130.0), None).run_time);
         assert_eq!(said, "10s of CPU on db1: 2.17min (95 %: 10.00s to longer than 10.00min), by AUTO");
+    }
+
+    #[test]
+    fn a_host_with_fewer_cores_than_threads_says_so() {
+        let run_time = api::RunTime { n_cores: Some(2), ..told("db1", Some(5.0), Some(6.0)).run_time };
+        let said = sentence(Job { threads: 4, ..JOB }, &run_time);
+        assert_eq!(said, "10s of CPU in 4 threads on db1 with 2 cores: 5.00s (95 %: 10.00s to 6.00s), by AUTO");
     }
 
     #[test]

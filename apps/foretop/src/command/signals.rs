@@ -5,14 +5,13 @@ use std::io::Write;
 use clap::Args;
 use node_api as api;
 use serde::Serialize;
-use text::figure;
-use text::{Align, Table};
+use text::{Align, Table, figure};
 
 use crate::argument::{NodeArgs, TableOrJson};
 use crate::help::examples;
 use crate::terminal::write_json;
 
-/// List what can be measured, or with --node what a node has
+/// List measurable signals, or with --node those of a node
 #[derive(Args)]
 #[command(after_help = examples(&["foretop signals", "foretop signals --node http://127.0.0.1:7311 --format json"]))]
 pub struct Signals {

@@ -25,11 +25,11 @@ pub use question::PredReconfig;
 
 /// Run one component of a prediction system
 ///
-/// Sensors, buffers, prediction servers and more are wired to each other by endpoints.
+/// Endpoints connect sensors, buffers, prediction servers and more to each other.
 ///
 /// An endpoint is ROLE:TRANSPORT:PLACE as in RPS: source:tcp:pyramid:5009 reads a stream, connect:tcp:5011 offers one to whoever connects,
 /// target:udp:239.99.99.99:5012 sends one there, accept:tcp:5013 reads from whoever connects, server:unix:/run/load answers requests.
-/// docs/formats/stream.md has them all, docs/components/ a page for each component.
+/// docs/formats/stream.md lists them all, docs/components/ has a page for each component.
 #[derive(Args)]
 #[command(after_help = examples(&[
     "foretop stream load-server connect:tcp:5001 server:tcp:5000",

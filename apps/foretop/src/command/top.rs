@@ -37,7 +37,7 @@ const WIDTH_DEFAULT: u16 = 120;
 
 /// Watch signals in the terminal: past, present and forecast
 ///
-/// Without --node, and where no node answers at the default address, it measures this host by itself, in memory.
+/// Without --node, and if no node answers at the default address, it measures this host by itself, in memory.
 #[derive(Args)]
 #[command(after_help = examples(&[
     "foretop top",
@@ -48,11 +48,11 @@ pub struct Top {
     #[command(flatten)]
     node: NodeArgs,
 
-    /// What to sort by at the start
+    /// The initial sort order
     #[arg(long, value_enum, default_value = "table")]
     sort: Sort,
 
-    /// Show only signals with this in their names
+    /// Show only signals with this text in their names
     #[arg(long, value_name = "TEXT", default_value = "")]
     filter: String,
 

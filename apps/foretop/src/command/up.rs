@@ -15,18 +15,17 @@ use clap::builder::FalseyValueParser;
 use feed::transfer::{Responder, ResponderSettings};
 use feeds::NamedExpression;
 use node::{Node, StartError};
-use node_api::{Client, NodeUrl, SeriesList};
+use node_api::SeriesList;
 use predict::Spec;
 use settings::Settings;
 use stream::{Endpoint, OpenError};
 use text::printable;
 use tokio::signal::unix::{Signal, SignalKind, signal};
-use units::span;
+use units::{ByteCount, span};
 
 use crate::argument::Peer;
 use crate::failure::OrUsage;
 use crate::help::examples;
-use crate::secret::read_token;
 use crate::terminal::start_log;
 
 /// A node that samples each second has all its signals within two; nobody wants to wait much longer for a line.
@@ -38,13 +37,14 @@ const LOOK_EVERY: Duration = Duration::from_millis(20);
 ///
 /// Every signal is forecast, and its history is kept in one file.
 ///
-/// What is not given here comes from the environment, then from the configuration file, then from the defaults.
-/// `--show-config` prints the result, in the form that a configuration file has.
+/// Settings not given here come from the environment, then the configuration file, then the defaults.
+/// `--show-config` prints the result in the form of a configuration file.
 #[derive(Args)]
 #[command(after_help = examples(&[
     "foretop up",
+    "foretop up --store-max 500MB",
     "foretop up --every 100ms --only 'cpu.*' --in-memory",
-    "foretop up --listen 0.0.0.0:7311 --token-file ~/.config/foretop/token",
+    "foretop up --listen 0.0.0.0:7311 --token-file ~/.config/foretop/token --tls-cert db1.pem --tls-key db1.key",
     "foretop up --scrape http://127.0.0.1:9100/metrics --match 'node_load1|node_pressure_.*'",
     "foretop up --flow db2=db2.example:7312 --responder 0.0.0.0:7312 --flow-token-file ~/.config/foretop/flow-token",
     "foretop up --prometheus http://prometheus:9090 --query 'busy=sum(rate(node_cpu_seconds_total{mode!=\"idle\"}[1m]))'",
@@ -61,7 +61,7 @@ pub struct Up {
     #[arg(long, value_name = "FILE.toml", env = "FORETOP_CONFIG")]
     config: Option<PathBuf>,
 
-    /// Print the configuration that results from file, environment and flags, and exit
+    /// Print the configuration that file, environment and flags result in, and exit
     #[arg(long)]
     show_config: bool,
 }
@@ -69,7 +69,7 @@ pub struct Up {
 /// The outermost layer of the configuration; what is absent is left to those below.
 #[derive(Args)]
 struct Flags {
-    /// Where to listen; port 0 takes any free one. Beyond the loopback it needs --token-file
+    /// Where to listen; port 0 means any free port. Beyond the loopback, --token-file is required
     #[arg(long, value_name = "HOST:PORT", env = "FORETOP_LISTEN")]
     listen: Option<String>,
 
@@ -89,15 +89,32 @@ struct Flags {
     #[arg(long, value_name = "TEXT", env = "FORETOP_MODEL")]
     model: Option<Spec>,
 
-    /// How long samples are kept as they are; older ones become means of a minute
+    /// How long to keep samples as they are; older ones become one-minute means, kept ten times as long, then one-hour means
     #[arg(long, value_name = "TIME", env = "FORETOP_RETENTION", value_parser = span::parse)]
     retention: Option<Duration>,
 
-    /// File that holds the token which every client has to show
+    /// Largest size of the store, such as 500MB or 4GiB. When it is full, the oldest samples become one-minute means, the oldest minutes
+    /// one-hour means, and the oldest hours are deleted [default: 2GiB]
+    #[arg(long, value_name = "SIZE", env = "FORETOP_STORE_MAX")]
+    store_max: Option<ByteCount>,
+
+    /// Certificates (PEM) of the node's address, its own first: encrypts the address
+    #[arg(long, value_name = "FILE", env = "FORETOP_TLS_CERT", requires = "tls_key")]
+    tls_cert: Option<PathBuf>,
+
+    /// Key (PEM) of the certificate
+    #[arg(long, value_name = "FILE", env = "FORETOP_TLS_KEY", requires = "tls_cert")]
+    tls_key: Option<PathBuf>,
+
+    /// Certificates (PEM) to trust for https servers that are read or written, instead of the system's
+    #[arg(long, value_name = "FILE", env = "FORETOP_CA")]
+    ca: Option<PathBuf>,
+
+    /// File with the token that every client must present
     #[arg(long, value_name = "PATH", env = "FORETOP_TOKEN_FILE")]
     token_file: Option<PathBuf>,
 
-    /// Measure only signals that match, as in 'cpu.*'; may be repeated
+    /// Measure only signals that match, for example 'cpu.*'; may be repeated. Signals read beside this host stay whole, unless a pattern matches some of them
     #[arg(long, value_name = "GLOB", env = "FORETOP_ONLY", value_delimiter = ',')]
     only: Vec<String>,
 
@@ -109,11 +126,11 @@ struct Flags {
     #[arg(long, env = "FORETOP_HYBRID", value_parser = FalseyValueParser::new())]
     hybrid: bool,
 
-    /// Make signals of what a Prometheus exporter offers: http://host:9100/metrics; may be repeated
+    /// Turn the series of a Prometheus exporter into signals: http://host:9100/metrics; may be repeated
     #[arg(long, value_name = "URL", env = "FORETOP_SCRAPE", value_delimiter = ',')]
     scrape: Vec<String>,
 
-    /// Of exporters, take series whose whole name this regular expression matches; may be repeated [default: all]
+    /// From exporters, take series whose whole name matches this regular expression; may be repeated [default: all]
     #[arg(long = "match", value_name = "REGEX", requires = "scrape")]
     patterns: Vec<String>,
 
@@ -121,34 +138,34 @@ struct Flags {
     #[arg(long, value_name = "PEER=HOST:PORT", requires = "flow_token_file")]
     flow: Vec<Peer>,
 
-    /// Answer transfers of other hosts that have the token
+    /// Answer transfers from other hosts that have the token
     #[arg(long, value_name = "HOST:PORT", env = "FORETOP_RESPONDER", requires = "flow_token_file")]
     responder: Option<String>,
 
-    /// File that holds the token which transfers need; its mode has to be 600
+    /// File with the token for transfers; its mode must be 600
     #[arg(long, value_name = "PATH", env = "FORETOP_FLOW_TOKEN_FILE")]
     flow_token_file: Option<PathBuf>,
 
-    /// Make signals of what a Prometheus server makes of an expression of PromQL, with its history; may be repeated
+    /// Turn the result of a PromQL expression into signals, with its history; may be repeated
     #[arg(long, value_name = "NAME=EXPR", requires = "prometheus")]
     query: Vec<NamedExpression>,
 
-    /// The server that --query asks: http://host:9090
+    /// The Prometheus server for --query: http://host:9090
     #[arg(long, value_name = "URL", env = "FORETOP_PROMETHEUS_URL")]
     prometheus: Option<String>,
 
-    /// Write samples and forecasts to a server that takes Prometheus remote write: http://host:9090/api/v1/write; may be repeated
+    /// Send samples and forecasts by Prometheus remote write: http://host:9090/api/v1/write; may be repeated
     #[arg(long, value_name = "URL", env = "FORETOP_REMOTE_WRITE", value_delimiter = ',')]
     remote_write: Vec<String>,
-    /// Send what this host measures as a stream, as in connect:tcp:7313; may be repeated
+    /// Send this host's measurements as a stream, for example connect:tcp:7313; may be repeated
     #[arg(long, value_name = "ENDPOINT", env = "FORETOP_STREAM", value_delimiter = ',')]
     stream: Vec<Endpoint>,
 
-    /// Follow another host's stream, as in source:tcp:db1:7313; may be repeated
+    /// Follow another host's stream, for example source:tcp:db1:7313; may be repeated
     #[arg(long, value_name = "ENDPOINT", env = "FORETOP_FOLLOW", value_delimiter = ',')]
     follow: Vec<Endpoint>,
 
-    /// File that holds the token which streams need; its mode has to be 600
+    /// File with the token for streams; its mode must be 600
     #[arg(long, value_name = "PATH", env = "FORETOP_STREAM_TOKEN_FILE")]
     stream_token_file: Option<PathBuf>,
 
@@ -214,8 +231,8 @@ fn start_responder(settings: ResponderSettings) -> anyhow::Result<Responder> {
 /// What another configuration would mend, as opposed to another state of the machine.
 fn is_usage(error: &StartError) -> bool {
     use StartError::{
-        FeedStepOutOfRange, FeedTwice, Hybrid, RemoteWriteLabel, RemoteWriteName, RemoteWriteSpan, RemoteWriteTwice,
-        RetentionTooShort, StepOutOfRange, Stream, StreamTwice, Unprotected,
+        FeedStepOutOfRange, FeedTwice, Hybrid, NothingSelected, RemoteWriteLabel, RemoteWriteName, RemoteWriteSpan,
+        RemoteWriteTwice, RetentionTooShort, StepOutOfRange, StoreTooSmall, Stream, StreamTwice, Unprotected,
     };
     matches!(
         error,
@@ -223,8 +240,10 @@ fn is_usage(error: &StartError) -> bool {
             | Stream(OpenError::Unprotected { .. } | OpenError::Role { .. })
             | StreamTwice { .. }
             | Hybrid(_)
+            | NothingSelected { .. }
             | StepOutOfRange { .. }
             | RetentionTooShort { .. }
+            | StoreTooSmall { .. }
             | FeedStepOutOfRange { .. }
             | FeedTwice { .. }
             | RemoteWriteLabel { .. }
@@ -241,14 +260,13 @@ async fn announce(
     settings: &Settings,
     out: &mut dyn Write,
 ) -> anyhow::Result<()> {
-    let token = settings.access.token_file.as_deref().map(read_token).transpose()?;
-    let client = Client::new(NodeUrl::from(node.address()), token);
-    let list = tokio::task::spawn_blocking(move || first_list(&client)).await??;
+    let list = first_list(node).await?;
     let so_far = if has_all_signals(&list) { "" } else { " so far" };
     let place = settings.store.place().map_or_else(|| "memory".to_owned(), |path| path.display().to_string());
     let transfers = responder.map(|responder| format!(", transfers at {}", responder.address())).unwrap_or_default();
     let line = format!(
-        "foretop is up at http://{}/ (host {}, {} signals{so_far}, every {}, data in {place}{transfers})",
+        "foretop is up at {}://{}/ (host {}, {} signals{so_far}, every {}, data in {place}{transfers})",
+        node.scheme(),
         node.address(),
         list.node.host,
         list.series.len(),
@@ -259,14 +277,14 @@ async fn announce(
 }
 
 /// The list as soon as it is complete. A node that samples slowly is announced before.
-fn first_list(client: &Client) -> anyhow::Result<SeriesList> {
+async fn first_list(node: &Node) -> anyhow::Result<SeriesList> {
     let start = clock::instant();
     loop {
-        let list = client.list()?;
+        let list = node.list().context("the server failed as it started")?;
         if has_all_signals(&list) || start.elapsed() >= ANNOUNCE_WITHIN {
             return Ok(list);
         }
-        clock::sleep(LOOK_EVERY);
+        tokio::time::sleep(LOOK_EVERY).await;
     }
 }
 

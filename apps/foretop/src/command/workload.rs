@@ -12,12 +12,10 @@ use units::span;
 use workload::{Load, SCENARIOS, Scenario};
 
 use super::internal::load_worker;
-use crate::argument::TableOrJson;
-use crate::argument::positive_span;
+use crate::argument::{TableOrJson, positive_span};
 use crate::help::examples;
 use crate::interruption::interruptions;
-use crate::terminal::say;
-use crate::terminal::write_json;
+use crate::terminal::{say, write_json};
 
 /// How often it is looked whether the loads are whole.
 const CHECK_EVERY: Duration = Duration::from_secs(1);
@@ -30,7 +28,7 @@ const CHECK_EVERY: Duration = Duration::from_secs(1);
     "foretop workload two-spinners disk --for 5min --seed 7",
 ]))]
 pub struct MakeWorkload {
-    /// What to run; several run side by side
+    /// What to run; several run at the same time
     #[arg(value_name = "SCENARIO", value_parser = scenario, required_unless_present = "list")]
     scenarios: Vec<&'static Scenario>,
 
@@ -38,7 +36,7 @@ pub struct MakeWorkload {
     #[arg(long, conflicts_with_all = ["scenarios", "seed", "span"])]
     list: bool,
 
-    /// Of all draws: how long is worked and rested, when processes come and go
+    /// Seed for all random draws: how long processes work and rest, when they come and go
     #[arg(long, value_name = "N", default_value = "1")]
     seed: u64,
 
@@ -113,7 +111,7 @@ fn hold(loads: &mut [(&'static str, Load)], span: Option<Duration>, interrupted:
             return Ok(End::Interrupted);
         }
         for (name, load) in &mut *loads {
-            load.check().with_context(|| format!("`{name}` is no longer whole"))?;
+            load.check().with_context(|| format!("`{name}` is no longer complete"))?;
         }
     }
 }

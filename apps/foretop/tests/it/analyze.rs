@@ -72,10 +72,10 @@ fn gaps_part_the_samples_and_are_said() {
           1          0.1992    0.1992
           2         -0.2376   -0.2887
 
-        not to be had: the pox plot needs at least 64 samples, and has 29
-        not to be had: the aggregated variance needs at least 64 samples, and has 29
-        not to be had: the log-periodogram regression needs at least 64 samples, and has 29
-        not to be had: the Whittle estimate needs at least 64 samples, and has 29
+        not available: the pox plot needs at least 64 samples, but has 29
+        not available: the aggregated variance needs at least 64 samples, but has 29
+        not available: the log-periodogram regression needs at least 64 samples, but has 29
+        not available: the Whittle estimate needs at least 64 samples, but has 29
     "#]].assert_eq(&text);
 }
 
@@ -89,14 +89,14 @@ fn a_constant_has_a_mean_and_no_more() {
         means of   n  variance
                1  12   0.00000
 
-        not to be had: the portmanteau test needs samples that vary, and every one is 5
-        not to be had: the quantile-quantile line needs samples that vary, and every one is 5
-        not to be had: the KPSS test needs samples that vary, and every one is 5
-        not to be had: the pox plot needs at least 64 samples, and has 12
-        not to be had: the aggregated variance needs at least 64 samples, and has 12
-        not to be had: the log-periodogram regression needs at least 64 samples, and has 12
-        not to be had: the Whittle estimate needs at least 64 samples, and has 12
-        not to be had: the periodogram needs samples that vary, and every one is 5
+        not available: the portmanteau test needs samples that vary, but every one is 5
+        not available: the quantile-quantile line needs samples that vary, but every one is 5
+        not available: the KPSS test needs samples that vary, but every one is 5
+        not available: the pox plot needs at least 64 samples, but has 12
+        not available: the aggregated variance needs at least 64 samples, but has 12
+        not available: the log-periodogram regression needs at least 64 samples, but has 12
+        not available: the Whittle estimate needs at least 64 samples, but has 12
+        not available: the periodogram needs samples that vary, but every one is 5
     "#]]
     .assert_eq(&text);
 }
@@ -131,7 +131,7 @@ fn what_cannot_be_drawn_leaves_its_frame_empty() {
     let folder = tempfile::tempdir().unwrap();
     let svg = folder.path().join("constant.svg");
     run_with_input(&["analyze", "-", "--plot", svg.to_str().unwrap()], &"5\n".repeat(12)).output();
-    assert!(std::fs::read_to_string(svg).unwrap().contains("not to be had of these samples"));
+    assert!(std::fs::read_to_string(svg).unwrap().contains("not available for these samples"));
 }
 
 #[test]
@@ -140,15 +140,15 @@ fn what_makes_no_sense_exits_with_2() {
         &["--lags", "40"],
         &"1\n2\n".repeat(10),
         2,
-        "--lags 40 is too many for 20 samples; it has to be from 1 to 19",
+        "--lags 40 is too many for 20 samples; it must be from 1 to 19",
     );
     check_refused(&["--lags", "0"], "1\n2\n", 2, "0 is not in 1..=10000");
-    check_refused(&["--plot", "trace.jpg"], "1\n2\n", 2, "its name has to end in .svg or .png");
+    check_refused(&["--plot", "trace.jpg"], "1\n2\n", 2, "its name must end in .svg or .png");
 }
 
 #[test]
 fn a_file_that_says_nothing_exits_with_1() {
-    check_refused(&[], "5\n", 1, "at least 2 samples that are not gaps are needed to say anything, and there are 1");
+    check_refused(&[], "5\n", 1, "at least 2 samples that are not gaps are needed, but there are 1");
     check_refused(&["--column", "disk"], "cpu,net\n1,2\n", 1, "there is no column `disk`; there are: 1 `cpu`, 2 `net`");
     check_refused(
         &["--plot", "/no/such/folder/a.svg"],

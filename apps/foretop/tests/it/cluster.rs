@@ -132,7 +132,7 @@ fn a_sender_counts_what_it_sends_and_forecasts_are_a_stream_too() {
 #[test]
 fn streams_that_make_no_sense_are_refused() {
     let up = |args: &[&str]| run(&[&["up", "--in-memory", "--listen", "127.0.0.1:0", "--log", "off"], args].concat());
-    up(&["--stream", "sink:tcp:1"]).check_failed(2, "`sink` is no role");
+    up(&["--stream", "sink:tcp:1"]).check_failed(2, "`sink` is not a role");
     up(&["--stream", "source:tcp:a:1"]).check_failed(2, "`connect:` or `target:`");
     up(&["--stream", "connect:tcp:0.0.0.0:0"]).check_failed(2, "it needs a token");
     up(&["--follow", "connect:tcp:0"]).check_failed(2, "`source:`");

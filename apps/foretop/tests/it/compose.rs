@@ -196,6 +196,6 @@ fn slips_in_a_description_are_told_with_what_was_meant() {
     check("[component.a]\nrun = 'load-servr'", "did you mean `load-server`?");
     check("[component.a]\nrun = 'pred-server'\nhorizn = 3", "did you mean `horizon`?");
     check("[component.a]\nrun = 'buffer'", "lacks `n`");
-    check("[component.a\n", "this is no description of a system");
+    check("[component.a\n", "this is not a description of a system");
     run(&["compose", "/nowhere.toml"]).check_failed(2, "cannot read `/nowhere.toml`");
 }

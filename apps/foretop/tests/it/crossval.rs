@@ -55,7 +55,7 @@ fn a_run_that_was_stopped_or_killed_ends_in_the_same_file() {
 
     let stopped = broken_off(folder.path(), "stopped.parquet", "-INT");
     let said = String::from_utf8_lossy(&stopped.stderr).into_owned();
-    assert!(stopped.status.code() == Some(1) && said.contains("the same command takes it up again"), "{said}");
+    assert!(stopped.status.code() == Some(1) && said.contains("run the same command to resume"), "{said}");
     broken_off(folder.path(), "killed.parquet", "-KILL");
     for name in ["stopped.parquet", "killed.parquet"] {
         assert!(!folder.path().join(name).exists(), "{name}");
@@ -78,7 +78,7 @@ fn a_run_with_forecasters_of_other_libraries_is_left_to_python() {
     campaign["peers"] = serde_json::json!(["river:HoltWinters"]);
     fs::write(&path, campaign.to_string()).unwrap();
     end_of(&mut cases(folder.path(), "cases.parquet", 1300))
-        .check_failed(2, "take it up by `foretop.crossval.run` in Python: `");
+        .check_failed(2, "resume it with `foretop.crossval.run` in Python: `");
 }
 
 #[test]
@@ -142,13 +142,13 @@ fn what_cannot_be_run_is_said_with_its_place() {
     attempt("models = [\"LAST\"]\nfit = 9000\ntest = 9\nleads = 1", NAB)
         .check_failed(2, "the shortest case takes 9009 samples");
     fs::write(path("words.csv"), "1\n2\nthree\n").unwrap();
-    attempt(TEMPLATE, &path("words.csv")).check_failed(1, "words.csv`: line 3, column 1: `three` is no number");
+    attempt(TEMPLATE, &path("words.csv")).check_failed(1, "words.csv`: line 3, column 1: `three` is not a number");
     fs::write(path("broken.parquet"), "PAR1").unwrap();
     attempt(TEMPLATE, &path("broken.parquet")).check_failed(1, "cannot take a series from");
     attempt(TEMPLATE, &path("absent")).check_failed(1, "absent`: No such file");
     fs::create_dir(path("empty")).unwrap();
     attempt(TEMPLATE, &path("empty")).check_failed(1, "whose name ends in .csv or .parquet");
-    run(&["crossval", "report", &path("words.csv")]).check_failed(1, "words.csv` is no Parquet file, or is damaged");
+    run(&["crossval", "report", &path("words.csv")]).check_failed(1, "words.csv` is not a Parquet file, or is damaged");
     fs::write(&out, "mine").unwrap();
-    attempt(TEMPLATE, NAB).check_failed(2, "is there already");
+    attempt(TEMPLATE, NAB).check_failed(2, "already exists");
 }

@@ -25,11 +25,16 @@ fn what_an_exporter_offers_is_stored_forecast_and_shown() {
         format!("[[scrape]]\nurl = '{}/metrics'\nmatch = ['foretop_load_.*']\nevery = '50ms'\n", exporter.url);
     fs::write(&config, section).unwrap();
     let data = folder.path().join("data");
+    // What is selected of the host says nothing of an exporter that it does not name.
+    let only = ["--only", "load.*", "--without", "*_load_15m*"];
     let args = ["--data-dir", data.to_str().unwrap(), "--config", config.to_str().unwrap(), "--every", "50ms"];
+    let args = [&args[..], &only].concat();
     let node = Running::start(&args);
     node.wait_for_samples("foretop_load_1m_tasks", 3);
     let line = node.run(&["ask", "foretop_load_1m_tasks", "--horizon", "1s"]).output();
     assert!(line.starts_with("foretop_load_1m_tasks in 1s: "), "{line}");
+    let list = node.get("/api/v1/series").to_string();
+    assert!(list.contains("foretop_load_5m_tasks\"") && !list.contains("foretop_load_15m_tasks\""), "{list}");
     let series = node.get("/api/v1/series/foretop_load_1m_tasks");
     assert_eq!((&series["source"], &series["step_seconds"]), (&"sensor".into(), &0.05.into()));
     let metrics = ureq::get(format!("{}/metrics", node.url)).call().unwrap().body_mut().read_to_string().unwrap();

@@ -49,6 +49,17 @@ fn a_range_of_orders_is_ranked_and_the_best_is_fitted() {
 }
 
 #[test]
+fn an_empty_line_is_a_gap_as_in_r() {
+    for file in ["r_empty", "r_bare", "r_row_names", "pandas_empty"] {
+        let path = format!("{}/../../testdata/series/tables/{file}.csv", env!("CARGO_MANIFEST_DIR"));
+        let fitted = &run(&["fit", &path, "--model", "AR(3)", "--method", "ml", "--format", "json"]).json()["fitted"];
+        // R 4.2.2, arima(presidents, order = c(3, 0, 0)): reference.csv beside the tables.
+        let log_likelihood = fitted["log_likelihood"].as_f64().unwrap();
+        assert!((log_likelihood - -414.081_930_4).abs() < 1e-4, "{file}: {log_likelihood}");
+    }
+}
+
+#[test]
 fn maximum_likelihood_agrees_with_r() {
     let args = ["fit", &lake_huron(), "--model", "AR(2)", "--method", "ml", "--lags", "19", "--format", "json"];
     let output = run(&args).json();
@@ -87,8 +98,8 @@ fn candidates_that_cannot_be_fitted_come_last_with_their_reason() {
     assert_eq!(
         failures,
         [
-            "AR(30) needs at least 61 samples that are not gaps, and has 40",
-            "LAST has no likelihood that an information criterion could rank; its errors out of sample can be ranked"
+            "AR(30) needs at least 61 samples that are not gaps, but has 40",
+            "LAST has no likelihood for an information criterion to rank; rank it by its errors out of sample"
         ]
     );
     assert_eq!(output["fitted"]["model"], "AR(2)");
@@ -119,9 +130,9 @@ fn what_makes_no_sense_exits_with_2() {
     let cases: [(&[&str], &str); 7] = [
         (&[], "--model <TEXT>"),
         (&["--model", "FOO(3)"], "unknown model `FOO`"),
-        (&["--model", "AR(3..1)"], "`3..1` is no range"),
+        (&["--model", "AR(3..1)"], "`3..1` is not a range"),
         (&["--model", "MA(1,method=ml)", "--method", "ml"], "`MA(1,method=ml)` already names its method"),
-        (&["--model", "LAST", "--method", "css"], "`LAST` has only one way to be fitted"),
+        (&["--model", "LAST", "--method", "css"], "`LAST` can be fitted in only one way"),
         (&["--model", "AR(1)", "--by", "r2"], "invalid value 'r2'"),
         (&["--model", "AR(1)", "--lags", "0"], "0 is not in 1..=10000"),
     ];
@@ -132,7 +143,7 @@ fn what_makes_no_sense_exits_with_2() {
 
 #[test]
 fn samples_that_cannot_be_fitted_exit_with_1() {
-    check_refused(&["--model", "AR(16)"], "1\n2\n", 1, "AR(16) needs at least 33 samples that are not gaps, and has 2");
+    check_refused(&["--model", "AR(16)"], "1\n2\n", 1, "AR(16) needs at least 33 samples that are not gaps, but has 2");
     check_refused(&["--model", "AR(1)"], "5\n5\n5\n5\n", 1, "cannot be fitted to a constant series");
     check_refused(
         &["--model", "AR(1..2)"],

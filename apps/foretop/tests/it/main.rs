@@ -6,6 +6,7 @@ mod cluster;
 mod command;
 mod compose;
 mod crossval;
+mod encryption;
 mod feeds;
 mod fit;
 mod kill;

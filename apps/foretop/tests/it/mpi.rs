@@ -68,7 +68,7 @@ fn a_program_of_another_library_is_not_started() {
 
 #[test]
 fn words_for_the_launcher_are_checked() {
-    for (words, told) in [(["-n", "0"], "`0` is no number of ranks"), (["--mpi", "lam"], "openmpi or mpich")] {
+    for (words, told) in [(["-n", "0"], "`0` is not a number of ranks"), (["--mpi", "lam"], "openmpi or mpich")] {
         let ended = run(&[&["mpi", "comb"], &words[..]].concat());
         assert_eq!(ended.status, 2);
         assert!(ended.stderr.contains(told), "{}", ended.stderr);

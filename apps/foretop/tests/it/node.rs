@@ -15,7 +15,7 @@ pub struct Running {
     stdout: BufReader<ChildStdout>,
     /// The line with which it said that it is ready.
     pub line: String,
-    /// `http://127.0.0.1:PORT`.
+    /// `http://127.0.0.1:PORT`, or `https://…`.
     pub url: String,
 }
 
@@ -50,13 +50,13 @@ impl Running {
         let mut stdout = BufReader::new(child.stdout.take().unwrap());
         let mut line = String::new();
         stdout.read_line(&mut line).unwrap();
-        let Some(url) = line.split_whitespace().find_map(|word| word.strip_prefix("http://")) else {
+        let Some(url) = line.split_whitespace().find(|word| word.contains("://")) else {
             let _ = child.kill();
             let mut stderr = String::new();
             child.stderr.take().unwrap().read_to_string(&mut stderr).unwrap();
             panic!("not up: {line}{stderr}");
         };
-        let url = format!("http://{}", url.trim_end_matches('/'));
+        let url = url.trim_end_matches('/').to_owned();
         Self { child, stdout, line, url }
     }
 

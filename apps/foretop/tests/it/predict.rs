@@ -65,14 +65,72 @@ fn a_gap_is_no_sample() {
     assert!(prediction["n_gaps"].as_u64().unwrap() > 0);
 }
 
+/// 60 samples at uneven times, in seconds since 1970.
+fn uneven() -> String {
+    let times = (0..60).scan(0, |at, n| {
+        *at += 10 + n * 7919 % 97;
+        Some(*at)
+    });
+    let rows = times.map(|at| format!("{at},{}\n", at * 7919 % 13));
+    ["at,load\n".to_owned()].into_iter().chain(rows).collect()
+}
+
+#[test]
+fn uneven_times_need_a_step_and_take_it() {
+    let args = ["--time-column", "at", "--model", "LAST", "--horizon", "2"];
+    check_refused(&args, &uneven(), 1, "the times suggest no step; bring the samples to one, as with --step '");
+    check_refused(&args, &uneven(), 1, "`standard input`: line 3: sample 1, of 1970-01-01T00:01:");
+    let with_step = [&["predict", "-"], &args[..], &["--step", "2min", "--format", "json"]].concat();
+    let prediction = run_with_input(&with_step, &uneven()).json();
+    assert_eq!(prediction["step_seconds"], 120.0);
+    check_refused(&["--step", "1s", "--model", "LAST"], "1\n2\n3\n", 1, "the samples have no times");
+}
+
+#[test]
+fn intervals_can_be_chosen_and_means_stay_the_same() {
+    let with = |intervals: &[&str]| {
+        let args =
+            ["predict", &trace(TRACE), "--rows", "600", "--model", "AR(4)", "--horizon", "3", "--format", "json"];
+        run(&[&args, intervals].concat()).json()
+    };
+    let normal = with(&[]);
+    assert_eq!((&normal["intervals"], &with(&["--intervals", "normal"])), (&"normal".into(), &normal));
+    for kind in ["empirical", "adaptive"] {
+        let learned = with(&["--intervals", kind]);
+        assert_eq!((&learned["intervals"], &learned["model"]), (&kind.into(), &"AR(4)".into()));
+        let (ours, theirs) = (&normal["forecast"][0], &learned["forecast"][0]);
+        assert_eq!((&ours["mean"], &ours["standard_error"]), (&theirs["mean"], &theirs["standard_error"]));
+        assert_ne!(ours["upper"], theirs["upper"], "{kind}");
+    }
+}
+
+#[test]
+fn errors_are_widened_by_those_of_the_coefficients_where_these_are_known() {
+    let error = |more: &[&str]| {
+        let args = ["predict", "-", "--model", "AR(2)", "--horizon", "1", "--format", "json"];
+        let prediction = run_with_input(&[&args, more].concat(), &samples()).json();
+        prediction["forecast"][0]["standard_error"].as_f64().unwrap()
+    };
+    // By about (2 + 1) / 40 of the variance.
+    let ratio = error(&["--widen"]) / error(&[]);
+    assert!((1.01..1.15).contains(&ratio), "{ratio}");
+    check_refused(&["--model", "LAST", "--widen"], &samples(), 2, "LAST has no covariances of coefficients");
+    check_refused(
+        &["--model", "AR(2)", "--intervals", "empirical", "--widen"],
+        &samples(),
+        2,
+        "that are learned from errors",
+    );
+}
+
 #[test]
 fn an_argument_that_makes_no_sense_exits_with_2() {
     let cases: [(&[&str], &str); 8] = [
         (&["--model", "FOO(3)"], "unknown model `FOO`"),
-        (&["--model", "AR(9999)"], "it has to be a whole number from 1 to 1024"),
-        (&["--horizon", "0"], "a horizon of 0 looks at nothing"),
+        (&["--model", "AR(9999)"], "it must be a whole number from 1 to 1024"),
+        (&["--horizon", "0"], "a horizon of 0 is too short"),
         (&["--horizon", "1000000000"], "a horizon of 1000000000 is too far"),
-        (&["--horizon", "1e9"], "`1e9` is no horizon"),
+        (&["--horizon", "1e9"], "`1e9` is not a horizon"),
         (&["--confidence", "1"], "confidence 1 is not strictly between 0 and 1"),
         (&["--rows", "0"], "0 is not in 1.."),
         (&["--horizon", "30s", "--model", "MEAN"], "a horizon of 30s needs samples with times"),
@@ -85,14 +143,14 @@ fn an_argument_that_makes_no_sense_exits_with_2() {
 #[test]
 fn a_file_that_holds_no_series_exits_with_1() {
     check_refused(&[], "", 1, "foretop: cannot take a series from `standard input`: there are no samples in it");
-    check_refused(&[], "1\n2\nthree\n", 1, "line 3, column 1: `three` is no number");
+    check_refused(&[], "1\n2\nthree\n", 1, "line 3, column 1: `three` is not a number");
     check_refused(&["--column", "disk"], "cpu,net\n1,2\n", 1, "there is no column `disk`; there are: 1 `cpu`, 2 `net`");
     run(&["predict", "no-such-file"]).check_failed(1, "foretop: cannot open `no-such-file`: No such file");
 }
 
 #[test]
 fn a_model_that_cannot_be_fitted_says_why() {
-    check_refused(&[], "1\n2\n", 1, "AR(16) needs at least 33 samples that are not gaps, and has 2");
+    check_refused(&[], "1\n2\n", 1, "AR(16) needs at least 33 samples that are not gaps, but has 2");
     check_refused(&["--model", "AR(1)"], "5\n5\n5\n5\n", 1, "cannot be fitted to a constant series");
     check_refused(&["--model", "AR(1)"], "NaN\nNaN\nNaN\nNaN\n", 1, "AR(1) needs at least 3 samples that are not gaps");
 }

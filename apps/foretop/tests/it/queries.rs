@@ -46,7 +46,7 @@ fn a_question_that_makes_no_sense_exits_with_2() {
         (["--horizon", "0s"], "`0s` is too short"),
         (["--horizon", "30"], "`30` is not a length of time"),
         (["--confidence", "1"], "confidence 1 is not strictly between 0 and 1"),
-        (["--node", "https://db1"], "`https://db1` is not the address of a node"),
+        (["--node", "ftp://db1"], "`ftp://db1` is not the address of a node"),
         (["--token-file", "no-such-file"], "cannot read the secret in `no-such-file`"),
     ] {
         run(&[&["ask", "load.1m"], &args[..]].concat()).check_failed(2, message);
@@ -79,7 +79,7 @@ fn what_answers_but_is_no_node_is_said_to_be_none() {
         let _ = stream.read(&mut [0; 4096]).unwrap();
         stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 5\r\nconnection: close\r\n\r\nhello").unwrap();
     });
-    run(&["signals", "--node", &url]).check_failed(1, "is no foretop node");
+    run(&["signals", "--node", &url]).check_failed(1, "is not a foretop node");
     server.join().unwrap();
 }
 
@@ -113,7 +113,7 @@ fn export_gives_what_the_node_holds() {
     let json = node.run(&["export", "load.1m", "--from", rows[0].0, "--to", rows[2].0, "--format", "json"]).json();
     assert_eq!(json["samples"].as_array().unwrap().len(), 2, "{json}");
     assert_eq!(json["samples"][0]["value"].as_f64(), Some(rows[0].1));
-    node.run(&["export", "load.1m", "--from", "-1s", "--to", "-1min"]).check_failed(2, "there is no time from ");
+    node.run(&["export", "load.1m", "--from", "-1s", "--to", "-1min"]).check_failed(2, "the range from ");
 }
 
 #[test]

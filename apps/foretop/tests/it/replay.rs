@@ -16,7 +16,8 @@ fn the_first_rows_of_a_trace_appear_as_a_signal() {
     let trace = trace("ec2_cpu_utilization_5f5533.csv");
     let ended = node
         .run(&["replay", &trace, "--rows", "50", "--speed", FASTEST, "--as", "lab.cpu", "--unit", "percent", "--keep"]);
-    assert_eq!((ended.status, ended.stderr.as_str()), (0, "replayed 50 samples as `lab.cpu`; it stays on the node\n"));
+    let said = "50 samples, one every 10ms, take 1s\nreplayed 50 samples as `lab.cpu`; it stays on the node\n";
+    assert_eq!((ended.status, ended.stderr.as_str()), (0, said));
     let series = node.get("/api/v1/series/lab.cpu");
     assert_eq!((&series["n_samples"], &series["n_gaps"], &series["unit"]), (&50.into(), &0.into(), &"percent".into()));
     let csv = node.run(&["export", "lab.cpu", "--from", "-1h"]).output();
@@ -59,10 +60,9 @@ fn an_interrupt_ends_it_cleanly_and_takes_the_signal_away() {
     end_of(std::process::Command::new("kill").args(["-INT", &child.id().to_string()])).output();
     let output = child.wait_with_output().unwrap();
     let stderr = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(
-        (output.status.code(), stderr.as_str()),
-        (Some(0), format!("interrupted; `{id}`: it is removed\n").as_str())
-    );
+    assert!(stderr.contains(" samples, one every 100ms, take "), "{stderr}");
+    assert!(stderr.ends_with(&format!("\ninterrupted; `{id}`: it is removed\n")), "{stderr}");
+    assert_eq!(output.status.code(), Some(0));
     node.run(&["ask", id]).check_failed(1, "there is no signal");
 }
 
@@ -72,11 +72,11 @@ fn a_pace_that_makes_no_sense_exits_with_2() {
     let trace = trace("ec2_cpu_utilization_5f5533.csv");
     for (args, message) in [
         (&["--speed", "30001"][..], "the fastest for a step of 5m is --speed 30000"),
-        (&["--speed", "0"], "`0` is no speed"),
+        (&["--speed", "0"], "`0` is not a speed"),
         (&["--step", "1s"], "the samples have times, 5m apart; leave --step out"),
         (&["--step", "0s"], "`0s` is too short"),
     ] {
         node.run(&[&["replay", &trace], args].concat()).check_failed(2, message);
     }
-    run_with_input(&["replay", "-"], "1\n2\n").check_failed(2, "say how far apart they are, as in --step 1s");
+    run_with_input(&["replay", "-"], "1\n2\n").check_failed(2, "give their step, such as --step 1s");
 }

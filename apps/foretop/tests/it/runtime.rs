@@ -39,7 +39,7 @@ fn several_nodes_are_ranked_and_those_that_do_not_answer_are_listed_below() {
 #[test]
 fn where_nobody_answers_the_status_is_1() {
     run(&["runtime", "--cpu", "5s", "--node", NOBODY]).check_failed(1, "no node answers at http://127.0.0.1:1");
-    run(&["runtime", "--cpu", "5s", "--node", NOBODY, "--node", NOBODY]).check_failed(1, "no node says how long");
+    run(&["runtime", "--cpu", "5s", "--node", NOBODY, "--node", NOBODY]).check_failed(1, "no node can say how long");
 }
 
 #[test]

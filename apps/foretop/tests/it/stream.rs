@@ -211,6 +211,6 @@ fn what_makes_no_sense_is_a_usage_error() {
     run(&["stream", "pred-server", "--window", "1", "connect:tcp:0"]).check_failed(2, "2 to 1000000 samples");
     run(&["stream", "eval-fit", "--misestimate-max", "0.5", "connect:tcp:0"]).check_failed(2, "a factor above 1");
     run(&["pred-reconfig", "source:tcp:127.0.0.1:1"]).check_failed(2, "--refit");
-    run(&["pred-reconfig", "server:tcp:1", "--refit"]).check_failed(2, "whoever asks writes source:tcp:1");
+    run(&["pred-reconfig", "server:tcp:1", "--refit"]).check_failed(2, "to ask a server, write source:tcp:1");
     run(&["stream", "status", "source:unix:/nonexistent"]).check_failed(1, "cannot open server:unix:/nonexistent");
 }

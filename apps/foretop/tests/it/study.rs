@@ -53,7 +53,7 @@ fn an_interrupted_study_reports_and_is_taken_up_again() {
     let (stdout, stderr) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert!(output.status.success() && stdout.contains("Table 1") && stderr.contains("stopped; "), "{stdout}{stderr}");
     let other = end_of(foretop().args(quick(dir.path())).args(["--seed", "7"]));
-    other.check_failed(2, "was begun with seed 1, and not 7");
+    other.check_failed(2, "was started with seed 1, not 7");
     let resumed = end_of(foretop().args(quick(dir.path())));
     assert_eq!(resumed.status, 0, "{}", resumed.stderr);
     let journal = journal(dir.path());

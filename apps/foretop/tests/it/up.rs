@@ -59,6 +59,33 @@ fn a_token_is_asked_of_every_client() {
 }
 
 #[test]
+fn a_token_is_made_once_and_taken_by_node_and_client() {
+    let folder = folder();
+    let path = folder.path().join("token");
+    let token = path.to_str().unwrap();
+    let missing = run(&["up", "--in-memory", "--token-file", token, "--log", "off"]);
+    missing.check_failed(2, "`foretop token new FILE` makes a token");
+    let told = run(&["token", "new", token]).output();
+    assert!(
+        told.contains(&format!("--flow-token-file {token}")) && !told.contains(&fs::read_to_string(&path).unwrap())
+    );
+    assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+    run(&["token", "new", token]).check_failed(2, "is there already, and is left as it is");
+    let node = Running::start(&["--in-memory", "--every", "50ms", "--only", "load.*", "--token-file", token]);
+    assert!(node.run(&["signals", "--token-file", token]).output().contains("load.1m"));
+    let other = folder.path().join("other");
+    let other = other.to_str().unwrap();
+    run(&["token", "new", other]).output();
+    assert_eq!(node.run(&["signals", "--token-file", other]).status, 1, "no two tokens are the same");
+}
+
+#[test]
+fn a_selection_that_leaves_nothing_is_refused() {
+    let args = ["up", "--in-memory", "--listen", "127.0.0.1:0", "--log", "off", "--only", "cpu.nonsense"];
+    run(&args).check_failed(2, "signals is selected, and nothing else is to be read");
+}
+
+#[test]
 fn a_configuration_that_makes_no_sense_exits_with_2() {
     let folder = folder();
     let path = folder.path().join("foretop.toml");
@@ -66,11 +93,13 @@ fn a_configuration_that_makes_no_sense_exits_with_2() {
     for (args, message) in [
         (["--every", "5ms"], "a step of 5ms is out of range"),
         (["--retention", "1s"], "a retention of 1s is too short"),
+        (["--store-max", "9kB"], "a store of at most 9kB is too small: 1MiB is the least"),
+        (["--store-max", "9000"], "`9000` is not an amount of data"),
         (["--every", "1"], "`1` is not a length of time"),
         (["--model", "FOO"], "unknown model `FOO`"),
-        (["--listen", "nowhere"], "it has to be HOST:PORT"),
+        (["--listen", "nowhere"], "it must be HOST:PORT"),
         (["--only", ""], "`` selects nothing"),
-        (["--log", "node=loud"], "`node=loud` does not say what to log"),
+        (["--log", "node=loud"], "`node=loud` is not a log filter"),
         (["--config", path.to_str().unwrap()], "unknown field `evry`"),
         (["--config", "no-such-file"], "cannot read `no-such-file`"),
     ] {
@@ -97,9 +126,14 @@ fn flags_outweigh_the_environment_and_that_the_file() {
     command.args(["up", "--show-config", "--every", "4s", "--config", path.to_str().unwrap()]);
     let shown =
         end_of(command.env("FORETOP_EVERY", "3s").env("FORETOP_MODEL", "bm(8)").env("FORETOP_IN_MEMORY", "1")).output();
-    for line in
-        ["every = \"4s\"", "model = \"BM(8)\"", "listen = \"127.0.0.1:1\"", "in_memory = true", "retention = \"7days\""]
-    {
+    for line in [
+        "every = \"4s\"",
+        "model = \"BM(8)\"",
+        "listen = \"127.0.0.1:1\"",
+        "in_memory = true",
+        "retention = \"7days\"",
+        "max = \"2GiB\"",
+    ] {
         assert!(shown.contains(line), "`{line}` is not in:\n{shown}");
     }
     fs::write(&path, &shown).unwrap();

@@ -105,7 +105,7 @@ fn a_load_that_lost_a_worker_is_ended_and_has_failed() {
     end_of(Command::new("kill").args(["-KILL", &workers[0].to_string()])).output();
     let (status, rest) = loading.end();
     assert_eq!(status.code(), Some(1));
-    assert!(rest.starts_with("foretop: `two-spinners` is no longer whole: a worker ended by itself"), "{rest}");
+    assert!(rest.starts_with("foretop: `two-spinners` is no longer complete: a worker ended by itself"), "{rest}");
     wait_until_gone(&workers);
 }
 
@@ -123,9 +123,9 @@ fn what_makes_no_sense_exits_with_2() {
     for (args, message) in [
         (&["workload"][..], "<SCENARIO>"),
         (&["workload", "heavy"], "there is no load `heavy`; `foretop workload --list` shows all"),
-        (&["workload", "idle", "--for", "0s"], "`0s` is too short: it has to be longer than 0, as in 30s"),
+        (&["workload", "idle", "--for", "0s"], "`0s` is too short: it must be longer than 0, as in 30s"),
         (&["workload", "idle", "--list"], "cannot be used with"),
-        (&["internal", "load-worker", "spin"], "is no order for a worker"),
+        (&["internal", "load-worker", "spin"], "is not an order for a worker"),
     ] {
         run(args).check_failed(2, message);
     }

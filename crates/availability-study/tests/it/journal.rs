@@ -23,7 +23,7 @@ fn a_study_with_other_settings_is_refused_by_name() {
     open(dir.path(), settings()).unwrap();
     let error = open(dir.path(), Settings { seed: 7, ..settings() }).unwrap_err().to_string();
     assert!(
-        error.contains("was begun with seed 1, and not 7: give the same settings, or choose another folder"),
+        error.contains("was started with seed 1, not 7: use the same settings, or choose another folder"),
         "{error}"
     );
     open(dir.path(), settings()).unwrap();

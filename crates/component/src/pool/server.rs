@@ -107,7 +107,7 @@ pub enum Error {
     #[error("cannot agree on leases")]
     Bucket(#[from] nats::BucketError),
     /// It does not keep the samples.
-    #[error("cannot have `{subjects}` kept")]
+    #[error("cannot have the NATS server keep `{subjects}`")]
     Keep {
         /// The subjects.
         subjects: String,
@@ -118,7 +118,7 @@ pub enum Error {
     #[error("cannot start a thread")]
     Thread(#[from] std::io::Error),
     /// It was told to do what cannot be done.
-    #[error("{what} has to be {needed}")]
+    #[error("{what} must be {needed}")]
     Config {
         /// Of what.
         what: &'static str,

@@ -43,13 +43,13 @@ pub enum PredictionSettingsError {
     #[error(transparent)]
     Model(#[from] SpecError),
     /// The window is too short or too long.
-    #[error("the window has to be 2 to {WINDOW_MAX} samples, not {given}")]
+    #[error("the window must be 2 to {WINDOW_MAX} samples, not {given}")]
     Window {
         /// What was given.
         given: u32,
     },
     /// The horizon is none, or no frame holds it.
-    #[error("the horizon has to be 1 to {} steps, not {given}", Forecast::N_LEADS_MAX)]
+    #[error("the horizon must be 1 to {} steps, not {given}", Forecast::N_LEADS_MAX)]
     Horizon {
         /// What was given.
         given: u32,

@@ -52,7 +52,7 @@ fn settings_that_judge_nothing_are_refused() {
     let refused = |settings| EvalFit::mirror("eval-fit", settings).err().unwrap();
     assert_eq!(refused(EvalFitSettings { leads: vec![], ..told(None) }), EvalFitSettingsError::Leads);
     let error = refused(EvalFitSettings { misestimate_max: 1.0, ..told(None) });
-    assert_eq!(error.to_string(), "the greatest misestimate is a factor above 1, not 1");
+    assert_eq!(error.to_string(), "the misestimate limit must be a factor above 1, not 1");
     let error = refused(EvalFitSettings { n_samples_min: 51, ..told(None) });
     assert_eq!(error.to_string(), "a verdict needs 1 to 50 errors, as many as are kept, not 51");
     assert!(EvalFit::mirror("eval-fit", EvalFitSettings { error_max: f64::NAN, ..told(None) }).is_err());

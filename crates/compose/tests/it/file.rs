@@ -25,7 +25,7 @@ fn components_stand_in_the_order_of_the_file() {
 fn slips_are_refused_with_what_may_have_been_meant() {
     check_refused(
         "[component.a]\nrun = 'load-servr'",
-        "[component.a] runs `load-servr`, which there is not; did you mean `load-server`?",
+        "[component.a] runs `load-servr`, which does not exist; did you mean `load-server`?",
     );
     check_refused(
         "[component.a]\nrun = 'load-server'\nstp = '1s'",
@@ -34,7 +34,7 @@ fn slips_are_refused_with_what_may_have_been_meant() {
     check_refused("[component.a]\nrun = 'steady'\nsource = ['a']", "did you mean `sources`?");
     check_refused(
         "[component.load]\nrun = 'steady'\nsources = ['laod']",
-        "names `laod`, and there is no such component; did you mean `load`?",
+        "names `laod`, but there is no such component; did you mean `load`?",
     );
     check_refused(
         "[component.p]\nrun = 'pred-server'\nhistory = 'bufer'\n[component.buffer]\nrun = 'buffer'\nn = 1",
@@ -46,16 +46,16 @@ fn slips_are_refused_with_what_may_have_been_meant() {
 #[test]
 fn what_makes_no_sense_is_refused() {
     check_refused("", "there is no component");
-    check_refused("[component.a", "this is no description of a system");
+    check_refused("[component.a", "this is not a description of a system");
     check_refused("[component.a]\nstep = 1", "run");
     check_refused("[component.'../a']\nrun = 'steady'", "cannot be a component's name");
     check_refused("[component.a]\nrun = 'buffer'", "lacks `n`, which a buffer needs");
     check_refused(
         "[component.a]\nrun = 'pred-server'\nquiet = 'yes'",
-        "`quiet` of [component.a] has to be true or false",
+        "`quiet` of [component.a] must be true or false",
     );
-    check_refused("[component.a]\nrun = 'pred-server'\nmodel = {}", "has to be a text, a number, or a list");
-    check_refused("[component.a]\nrun = 'steady'\nendpoints = ['tcp']", "`tcp` is no endpoint");
+    check_refused("[component.a]\nrun = 'pred-server'\nmodel = {}", "must be a text, a number, or a list");
+    check_refused("[component.a]\nrun = 'steady'\nendpoints = ['tcp']", "`tcp` is not an endpoint");
     check_refused("[component.a]\nrun = 'steady'\nrestart = 'sometimes'", "on-failure");
     let many: String = (0..129).map(|idx| format!("[component.c{idx}]\nrun = 'steady'\n")).collect();
     assert!(matches!(System::parse(&many, &kinds()), Err(ComposeError::TooMany { given: 129, limit: 128 })));

@@ -25,6 +25,7 @@ pub(crate) fn all(
     blocks.extend(recommended::recommended(results, verdicts, recommendation));
     blocks.extend(winners(results, verdicts));
     blocks.extend(leads::accuracy(results, verdicts));
+    blocks.extend(leads::over_last(results, verdicts));
     blocks.extend(ranks::ranks(results, verdicts));
     if settings.costs == Costs::Shown {
         blocks.extend(cost::cost(results, verdicts));

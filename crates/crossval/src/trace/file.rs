@@ -32,7 +32,7 @@ pub enum TraceFileError {
         path: PathBuf,
     },
     /// An ending that says nothing of the format.
-    #[error("cannot tell the format of `{}` from its name; it has to end in .csv or .parquet", path.display())]
+    #[error("cannot tell the format of `{}` from its name; it must end in .csv or .parquet", path.display())]
     UnknownFormat {
         /// The file.
         path: PathBuf,
@@ -46,7 +46,7 @@ pub enum TraceFileError {
         source: CsvError,
     },
     /// No Parquet, or compressed in a way that is not known here.
-    #[error("cannot take a series from `{}`; plain Parquet is read, and such as is compressed by snappy or zstd", path.display())]
+    #[error("cannot take a series from `{}`; only Parquet that is uncompressed, or compressed with snappy or zstd, is read", path.display())]
     Parquet {
         /// The file.
         path: PathBuf,
@@ -62,7 +62,7 @@ pub enum TraceFileError {
         known: String,
     },
     /// More than fits.
-    #[error("`{}` has {n_rows} rows, and no more than {N_SAMPLES_MAX} are read", path.display())]
+    #[error("`{}` has {n_rows} rows; at most {N_SAMPLES_MAX} are read", path.display())]
     TooLong {
         /// The file.
         path: PathBuf,

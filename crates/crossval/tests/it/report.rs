@@ -12,17 +12,21 @@ use tempfile::TempDir;
 use crate::drawing::TEMPLATE;
 use crate::run::finished;
 
-/// An autoregressive process of order 2, whose oscillation neither the mean nor the last value follows.
-fn oscillation(seed: u32, n: usize) -> Vec<f64> {
+/// Normal numbers, nearly: sums of twelve uniform ones.
+fn noise(seed: u32) -> impl FnMut() -> f64 {
     let mut state = seed;
-    let mut noise = || {
-        // The sum of twelve uniform numbers is close to normal.
+    move || {
         let uniform = |state: &mut u32| {
             *state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
             f64::from(*state >> 8) / f64::from(1 << 24)
         };
         (0..12).map(|_| uniform(&mut state)).sum::<f64>() - 6.0
-    };
+    }
+}
+
+/// An autoregressive process of order 2, whose oscillation neither the mean nor the last value follows.
+fn oscillation(seed: u32, n: usize) -> Vec<f64> {
+    let mut noise = noise(seed);
     let mut past = [0.0, 0.0];
     let sample = |_| {
         let sample = 1.2 * past[0] - 0.8 * past[1] + noise();
@@ -63,6 +67,29 @@ fn the_model_that_made_the_series_is_recommended() {
     assert!(winner("1").contains("`AR(1..4)`") && winner("1").ends_with("| yes |"), "{}", winner("1"));
     assert!(winner("40").ends_with("| not shown |"), "{}", winner("40"));
     assert!(markdown.contains("## Calibration") && markdown.contains("| `AR(1..4)` | 50 /"), "{markdown}");
+}
+
+#[test]
+fn progress_ranks_as_the_report_does() {
+    // Noise, in which MEAN wins a little, and ramps, in which LAST wins a lot: by the mean error LAST would lead.
+    let mut noise = noise(3);
+    let mut trace = |idx: usize| {
+        let slope = if idx < 7 { 0.0 } else { 1.0 };
+        let samples = (0..2000).map(|t| f64::from(t) * slope + noise()).collect();
+        Trace::new(format!("t{idx}"), samples).unwrap()
+    };
+    let traces = (0..10).map(&mut trace).collect();
+    let template = Template::read("models = [\"MEAN\", \"LAST\"]\nfit = 100\ntest = 50\nleads = 1").unwrap();
+    let campaign = Campaign::new(template, traces, 1).unwrap();
+    let (folder, progress) = (TempDir::new().unwrap(), Progress::new(&campaign));
+    let out = folder.path().join("cases.parquet");
+    Run::open(campaign.clone(), 400, &out).unwrap().run(&AtomicBool::new(false), &progress).unwrap();
+    let standings = progress.standings(&campaign);
+    assert!(standings[0].relative_error > standings[1].relative_error, "the case is not reached: {standings:?}");
+    assert_eq!(Some(&*standings[0].family), report(&out).recommended());
+    let elsewhere = Progress::new(&campaign);
+    elsewhere.add(&progress.tally());
+    assert_eq!(elsewhere.standings(&campaign), standings);
 }
 
 #[test]
@@ -139,7 +166,8 @@ fn what_is_no_result_file_is_refused_by_name() {
     assert!(matches!(read(), ResultsError::Io { .. }));
     fs::write(&path, "not parquet").unwrap();
     assert!(
-        matches!(read(), ResultsError::Parquet { .. }) && read().to_string().contains("x.parquet` is no Parquet file")
+        matches!(read(), ResultsError::Parquet { .. })
+            && read().to_string().contains("x.parquet` is not a Parquet file")
     );
     let whole = fs::read(finished(folder.path(), 1)).unwrap();
     fs::write(&path, &whole[..whole.len() / 2]).unwrap();

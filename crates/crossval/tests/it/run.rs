@@ -157,5 +157,5 @@ fn progress_says_how_many_and_who_leads() {
     let standings = progress.standings(&campaign);
     assert_eq!((progress.n_done(), standings.len()), (200, 4));
     assert_eq!(standings.iter().map(|standing| standing.n).sum::<u64>(), 200 - progress.n_failed());
-    assert!(standings.is_sorted_by(|better, worse| better.relative_error <= worse.relative_error));
+    assert!(standings.is_sorted_by(|better, worse| better.win_share >= worse.win_share));
 }

@@ -51,23 +51,23 @@ fn check_refused(line: &str, reason: &str) {
 
 #[test]
 fn what_makes_no_case_is_refused_with_what_would() {
-    check_refused("models = []", "`models` lists 0 things; it has to list from 1 to 256");
+    check_refused("models = []", "`models` lists 0 things; it must list from 1 to 256");
     check_refused("models = [\"AR(16)\", \"AR( 16 )\"]", "`models` lists AR(16) twice");
     check_refused("models = [\"AX(3)\"]", "`AX(3)` among the models: unknown model `AX`");
-    check_refused("models = [\"AR(0..2000)\"]", "it has to be a whole number from 1 to 1024");
+    check_refused("models = [\"AR(0..2000)\"]", "it must be a whole number from 1 to 1024");
     check_refused("models = [\"REFIT(MA(0..0),every=1..2,window=50)\"]", "stands for no model");
-    check_refused("models_per_window = 4", "`models_per_window` is 4; it has to lie within 1..3");
+    check_refused("models_per_window = 4", "`models_per_window` is 4; it must lie within 1..3");
     check_refused("fit = \"9..3\"", "expected a whole number such as 600, or a range such as \"300..1200\"");
-    check_refused("fit = 0", "`fit` is 0; it has to lie within 1..1000000");
+    check_refused("fit = 0", "`fit` is 0; it must lie within 1..1000000");
     check_refused("fit = 1.5", "expected a whole number such as 600");
     check_refused("test = 29", "`test` begins at 29 samples, in which no forecast of lead 30 comes due");
-    check_refused("test = \"400..900000\"", "3 leads over up to 900000 samples are more than");
-    check_refused("leads = [0, 1]", "`leads` is 0; it has to lie within 1..10000");
+    check_refused("test = \"400..900000\"", "3 leads over up to 900000 samples give more than");
+    check_refused("leads = [0, 1]", "`leads` is 0; it must lie within 1..10000");
     check_refused("leads = [1, 1]", "`leads` lists 1 twice");
-    check_refused("leads = \"many\"", "`leads` has to be a number, a range");
-    check_refused("aggregate = [0]", "`aggregate` is 0; it has to lie within 1..100000");
+    check_refused("leads = \"many\"", "`leads` must be a number, a range");
+    check_refused("aggregate = [0]", "`aggregate` is 0; it must lie within 1..100000");
     check_refused("difference = []", "`difference` lists 0 things");
-    check_refused("difference = [9]", "`difference` is 9; it has to lie within 0..8");
+    check_refused("difference = [9]", "`difference` is 9; it must lie within 0..8");
 }
 
 #[test]

@@ -46,6 +46,13 @@ fn a_trace_is_the_same_however_its_file_is_compressed() {
 }
 
 #[test]
+fn an_empty_line_of_csv_is_a_gap() {
+    let path = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/series/tables/r_bare.csv"));
+    let trace = Trace::read(path, None).unwrap().remove(0);
+    assert_eq!((trace.samples().len(), trace.samples().iter().filter(|sample| sample.is_nan()).count()), (120, 6));
+}
+
+#[test]
 fn of_several_columns_one_has_to_be_chosen() {
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("a.parquet");

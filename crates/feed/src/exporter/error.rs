@@ -2,7 +2,7 @@
 
 use std::io;
 
-use http_client::LoginError;
+use http_client::{LoginError, RequestError};
 
 /// Why a scrape gave fewer readings than it could have, or none.
 #[derive(Debug, thiserror::Error)]
@@ -14,7 +14,7 @@ pub enum ScrapeError {
         /// The exporter's page.
         url: String,
         /// What the client said.
-        source: Box<ureq::Error>,
+        source: RequestError,
     },
     /// The answer broke off, or took too long, or was longer than it said.
     #[error("cannot read the page at `{url}` to its end")]
@@ -33,7 +33,7 @@ pub enum ScrapeError {
         status: u16,
     },
     /// The page is somewhere else, and it is not for the exporter to say where this host sends requests.
-    #[error("`{url}` points to `{}`: only another path of the same host and port is followed, three times at most", target.escape_debug())]
+    #[error("`{url}` redirects to `{}`: only another path of the same host and port is followed, at most three times", target.escape_debug())]
     Elsewhere {
         /// The exporter's page.
         url: String,
@@ -78,7 +78,7 @@ pub enum ScrapeError {
         given: String,
     },
     /// A series comes twice, of which the first counts.
-    #[error("`{id}` comes twice at `{url}`: its first value counts")]
+    #[error("`{id}` is listed twice at `{url}`: its first value counts")]
     Doubled {
         /// The exporter's page.
         url: String,
@@ -86,7 +86,7 @@ pub enum ScrapeError {
         id: String,
     },
     /// What was a counter is something else, or the other way round, so its values mean something else too.
-    #[error("`{id}` of `{url}` was a {was} and is a {is}: it stays without values until the node starts anew")]
+    #[error("`{id}` of `{url}` changed from {was} to {is}: it has no values until the node restarts")]
     TypeChanged {
         /// The exporter's page.
         url: String,

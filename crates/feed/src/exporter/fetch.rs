@@ -35,7 +35,7 @@ pub(super) struct Fetcher {
 impl Fetcher {
     pub(super) fn new(settings: &ExporterSettings) -> Result<Fetcher, ExporterSettingsError> {
         Ok(Fetcher {
-            agent: agent(settings.timeout, ACCEPT),
+            agent: agent(settings.timeout, ACCEPT, &settings.address()?, &settings.trust),
             url: settings.address()?.uri().clone(),
             login: settings.login.clone(),
             page_bytes_max: settings.page_bytes_max,
@@ -69,8 +69,8 @@ impl Fetcher {
             if let Some(login) = login {
                 request = request.header(header::AUTHORIZATION, login);
             }
-            let answer =
-                request.call().map_err(|source| ScrapeError::Unreadable { url: url(), source: Box::new(source) })?;
+            let unreadable = |error: ureq::Error| ScrapeError::Unreadable { url: url(), source: error.into() };
+            let answer = request.call().map_err(unreadable)?;
             let status = answer.status();
             let target = answer.headers().get(header::LOCATION).filter(|_| status.is_redirection());
             let Some(target) = target else {
@@ -89,12 +89,12 @@ impl Fetcher {
     /// The page that a redirect points to, if it is of the same host and port.
     fn same_host(&self, target: &HeaderValue) -> Option<Uri> {
         let target = target.to_str().ok()?;
-        let authority = self.url.authority()?;
+        let (scheme, authority) = (self.url.scheme_str()?, self.url.authority()?);
         let uri: Uri = match target.starts_with('/') && !target.starts_with("//") {
-            true => format!("http://{authority}{target}").parse().ok()?,
+            true => format!("{scheme}://{authority}{target}").parse().ok()?,
             false => target.parse().ok()?,
         };
-        (uri.scheme_str() == Some("http") && uri.authority() == Some(authority)).then_some(uri)
+        (uri.scheme_str() == Some(scheme) && uri.authority() == Some(authority)).then_some(uri)
     }
 
     fn format(&self, answer: &Response<Body>) -> Result<Format, ScrapeError> {

@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use http_client::{Address, AddressError, Login, LoginError};
+use http_client::{Address, AddressError, Login, LoginError, Trust};
 
 /// What is asked of an exporter.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ExporterSettings {
-    /// Where its page is: `http://host:9100/metrics`.
+    /// Where its page is: `http://host:9100/metrics` or `https://…`.
     pub url: String,
     /// What the exporter is called, if its signals are to say so: they get it as label `instance`. Wanted where several exporters
     /// offer series of the same names.
@@ -25,6 +25,8 @@ pub struct ExporterSettings {
     pub page_bytes_max: u64,
     /// How to log in.
     pub login: Login,
+    /// Whose certificates are believed.
+    pub trust: Trust,
 }
 
 /// Settings that cannot be met. Each message says what could.
@@ -51,7 +53,7 @@ pub enum ExporterSettingsError {
         pattern: String,
     },
     /// There are more patterns than can be told apart.
-    #[error("{given} patterns are too many: there can be {max}; `|` makes one of several")]
+    #[error("{given} patterns are too many: the limit is {max}; `|` joins several into one")]
     TooManyPatterns {
         /// How many there are.
         given: usize,
@@ -59,13 +61,13 @@ pub enum ExporterSettingsError {
         max: usize,
     },
     /// A quantile is no share.
-    #[error("{given} is no quantile: it is from 0 to 1")]
+    #[error("{given} is not a quantile: it is from 0 to 1")]
     Quantile {
         /// What was given.
         given: f64,
     },
     /// A limit is 0.
-    #[error("{limit} of an exporter can be 1 or more")]
+    #[error("{limit} of an exporter must be 1 or more")]
     Nothing {
         /// Which limit.
         limit: &'static str,
@@ -97,18 +99,15 @@ impl ExporterSettings {
             timeout: Duration::from_secs(5),
             page_bytes_max: 16 << 20,
             login: Login::None,
+            trust: Trust::System,
         }
     }
 
-    /// Host and port of the address: a name for the exporter where none was given.
+    /// Where its page is.
     ///
     /// # Errors
-    /// When the address is none of an exporter.
-    pub fn host_and_port(&self) -> Result<String, ExporterSettingsError> {
-        Ok(self.address()?.host_and_port().to_owned())
-    }
-
-    pub(super) fn address(&self) -> Result<Address, AddressError> {
+    /// When it is no address of a server.
+    pub fn address(&self) -> Result<Address, AddressError> {
         self.url.parse()
     }
 

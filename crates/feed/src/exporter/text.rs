@@ -196,7 +196,7 @@ mod tests {
 
     #[track_caller]
     fn check_sample(line: &str, format: Format, expected: Read) {
-        let Ok(Line::Sample { rest, .. }) = Line::split(line.as_bytes()) else { panic!("`{line}` is no sample") };
+        let Ok(Line::Sample { rest, .. }) = Line::split(line.as_bytes()) else { panic!("`{line}` is not a sample") };
         let read = Sample::parse(rest, format).map_err(|Needed(needed)| needed);
         let read = read.as_ref().map(|sample| {
             let labels: Vec<_> = sample.labels.iter().map(|(name, value)| (*name, &**value)).collect();

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use http_client::LoginError;
+use http_client::{LoginError, RequestError};
 
 /// Why a query gave fewer readings than it could have, or none.
 #[derive(Debug, thiserror::Error)]
@@ -16,7 +16,7 @@ pub enum QueryError {
         /// The server.
         server: String,
         /// What the client said.
-        source: Box<ureq::Error>,
+        source: RequestError,
     },
     /// The answer broke off or took too long.
     #[error("query {query}: cannot read the answer of `{server}` to its end")]
@@ -53,7 +53,7 @@ pub enum QueryError {
         text: String,
     },
     /// The server says something else than a server of Prometheus does.
-    #[error("query {query}: `{server}` answers with status {status} and nothing that Prometheus would say")]
+    #[error("query {query}: `{server}` answers with status {status}, but not as Prometheus would")]
     NotPrometheus {
         /// The query's name.
         query: String,
@@ -76,7 +76,7 @@ pub enum QueryError {
     },
     /// Two series of the result have the same labels, apart from their name.
     #[error(
-        "query {query}: `{server}` gives `{id}` twice: its first value counts; labels have to tell series apart, not names"
+        "query {query}: `{server}` gives `{id}` twice: its first value counts; series must differ in labels, not only in names"
     )]
     Doubled {
         /// The query's name.

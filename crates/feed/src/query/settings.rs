@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use http_client::{Address, AddressError, Login, LoginError};
+use http_client::{Address, AddressError, Login, LoginError, Trust};
 
 /// Longer names would leave little of an id.
 const NAME_BYTES_MAX: usize = 64;
@@ -37,6 +37,8 @@ pub struct QuerySettings {
     pub history: Duration,
     /// How to log in.
     pub login: Login,
+    /// Whose certificates are believed.
+    pub trust: Trust,
 }
 
 /// Settings that cannot be met. Each message says what could.
@@ -53,7 +55,7 @@ pub enum QuerySettingsError {
         given: String,
     },
     /// There is no expression, or a very long one.
-    #[error("an expression of {given} bytes cannot be asked for: it has 1 to {max}")]
+    #[error("an expression of {given} bytes has the wrong length: it must be 1 to {max}")]
     Expression {
         /// How long it is.
         given: usize,
@@ -67,13 +69,13 @@ pub enum QuerySettingsError {
         given: String,
     },
     /// A limit is 0.
-    #[error("{limit} of a query can be 1 or more")]
+    #[error("{limit} of a query must be 1 or more")]
     Nothing {
         /// Which limit.
         limit: &'static str,
     },
     /// The history has more steps than are asked for at once.
-    #[error("a history of {given} steps is too long: {max} are the most; ask for less of it, or less often")]
+    #[error("a history of {given} steps is too long: the limit is {max}; ask for less of it, or less often")]
     History {
         /// How many steps.
         given: u128,
@@ -105,6 +107,7 @@ impl QuerySettings {
             answer_bytes_max: 16 << 20,
             history: Duration::from_secs(6 * 3600),
             login: Login::None,
+            trust: Trust::System,
         })
     }
 
@@ -162,11 +165,14 @@ mod tests {
             let message = "cannot be a query's name: it has 1 to 64 letters, digits, dots and underscores, and begins with no digit";
             check_refused(|to| to.name = name.to_owned(), &format!("`{name}` {message}"));
         }
-        check_refused(|to| to.expression.clear(), "an expression of 0 bytes cannot be asked for: it has 1 to 16384");
-        check_refused(|to| to.n_signals_max = 0, "the greatest number of signals of a query can be 1 or more");
+        check_refused(
+            |to| to.expression.clear(),
+            "an expression of 0 bytes has the wrong length: it must be 1 to 16384",
+        );
+        check_refused(|to| to.n_signals_max = 0, "the greatest number of signals of a query must be 1 or more");
         check_refused(
             |to| to.history = Duration::from_secs(7 * 86_400),
-            "a history of 40320 steps is too long: 10000 are the most; ask for less of it, or less often",
+            "a history of 40320 steps is too long: the limit is 10000; ask for less of it, or less often",
         );
     }
 }

@@ -10,7 +10,7 @@ use sensor::ReadError;
 #[non_exhaustive]
 pub enum SettingsError {
     /// Two agents, two links or two flows have one name.
-    #[error("two {kind} are called `{name}`: each needs a name of its own")]
+    #[error("two {kind} are called `{name}`: each needs its own name")]
     NameTaken {
         /// What they are: `agents`, `links` or `flows`.
         kind: &'static str,
@@ -24,7 +24,7 @@ pub enum SettingsError {
         kind: &'static str,
     },
     /// A link is said to be of an agent that is not there.
-    #[error("the link `{link}` is of the agent `{agent}`, and there is none of that name")]
+    #[error("the link `{link}` names the agent `{agent}`, which does not exist")]
     NoAgent {
         /// The link.
         link: String,
@@ -32,7 +32,7 @@ pub enum SettingsError {
         agent: String,
     },
     /// A path leads over a link that is not there.
-    #[error("the flow `{flow}` goes over the link `{link}`, and there is none of that name")]
+    #[error("the flow `{flow}` uses the link `{link}`, which does not exist")]
     NoLink {
         /// The flow.
         flow: String,
@@ -40,7 +40,7 @@ pub enum SettingsError {
         link: String,
     },
     /// A path has no links.
-    #[error("the flow `{flow}` goes over no link: give it the links of its path, or its destination")]
+    #[error("the flow `{flow}` has no links: give it the links of its path, or its destination")]
     NoPath {
         /// The flow.
         flow: String,
@@ -54,7 +54,7 @@ pub enum SettingsError {
         given: f64,
     },
     /// A timeout is too short or too long.
-    #[error("the agent `{agent}` has {given:?} to answer: needs {min:?} to {max:?}")]
+    #[error("the agent `{agent}` has a time-out of {given:?}: needs {min:?} to {max:?}")]
     Timeout {
         /// The agent.
         agent: String,
@@ -66,7 +66,7 @@ pub enum SettingsError {
         max: Duration,
     },
     /// There are too many retries.
-    #[error("the agent `{agent}` is asked again {given} times: needs at most {max}")]
+    #[error("the agent `{agent}` has {given} retries: needs at most {max}")]
     Retries {
         /// The agent.
         agent: String,
@@ -84,7 +84,7 @@ pub enum SettingsError {
         source: async_snmp::CryptoError,
     },
     /// What drives the requests could not be set up.
-    #[error("cannot set up what asks the agents")]
+    #[error("cannot set up the SNMP client")]
     Runtime {
         /// What the system said.
         source: io::Error,
@@ -97,7 +97,7 @@ pub enum SettingsError {
 pub enum SnmpError {
     /// There was no answer, or none that belongs to the question.
     #[error(
-        "the agent `{agent}` did not answer within {limit:?}: it is gone, may not be asked from here, or has another community, user or passphrase"
+        "the agent `{agent}` did not answer within {limit:?}: it is down, refuses this host, or has another community, user or passphrase"
     )]
     Silent {
         /// The agent.
@@ -122,7 +122,7 @@ pub enum SnmpError {
         status: String,
     },
     /// The answer is not one to the question: other objects, objects that do not increase, a table without end.
-    #[error("the agent `{agent}` answers something else than it was asked: {what}")]
+    #[error("the agent `{agent}` answers something other than it was asked: {what}")]
     Strange {
         /// The agent.
         agent: String,
@@ -146,9 +146,7 @@ pub enum SnmpError {
         interface: String,
     },
     /// The agent has several interfaces of one name.
-    #[error(
-        "the agent `{agent}` has {n_found} interfaces called `{interface}`: name the one that is meant by its number"
-    )]
+    #[error("the agent `{agent}` has {n_found} interfaces called `{interface}`: give the number of the right one")]
     Ambiguous {
         /// The agent.
         agent: String,
@@ -166,7 +164,7 @@ pub enum SnmpError {
         interface: String,
     },
     /// What the agent says of an interface cannot be so.
-    #[error("what the agent `{agent}` says of interface {interface} cannot be so")]
+    #[error("the values of interface {interface} at the agent `{agent}` are not plausible")]
     Impossible {
         /// The agent.
         agent: String,
@@ -206,7 +204,7 @@ pub enum SnmpError {
         destination: IpAddr,
     },
     /// A router on the way has no agent that is known.
-    #[error("the way of the flow `{flow}` is lost at {hop}: no agent has that address")]
+    #[error("the path of the flow `{flow}` is lost at {hop}: no agent has that address")]
     Lost {
         /// The flow.
         flow: String,
@@ -214,7 +212,7 @@ pub enum SnmpError {
         hop: IpAddr,
     },
     /// The routers send the flow round and round.
-    #[error("the way of the flow `{flow}` has more than {limit} routers")]
+    #[error("the path of the flow `{flow}` has more than {limit} routers")]
     TooFar {
         /// The flow.
         flow: String,
@@ -222,7 +220,7 @@ pub enum SnmpError {
         limit: usize,
     },
     /// No agent speaks for any link of the way.
-    #[error("no agent speaks for any link that the flow `{flow}` goes over")]
+    #[error("no agent covers any link on the path of the flow `{flow}`")]
     NoLinks {
         /// The flow.
         flow: String,
@@ -243,7 +241,7 @@ pub enum Implausible {
     },
     /// More bytes than the interface can carry.
     #[error(
-        "{rate:.0} bytes/s are more than its capacity of {capacity:.0} bytes/s: if they are right, give the link its capacity"
+        "{rate:.0} bytes/s is more than its capacity of {capacity:.0} bytes/s: if that is right, give the link its capacity"
     )]
     TooFast {
         /// Bytes per second by the counter.

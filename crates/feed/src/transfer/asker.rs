@@ -48,21 +48,21 @@ pub(super) enum TransferError {
     Address { address: String, source: io::Error },
     #[error("cannot connect to `{address}`")]
     Connect { address: String, source: io::Error },
-    #[error("`{address}` did not greet: it is no responder, or has no room for another connection")]
+    #[error("`{address}` did not greet: it is not a responder, or has no room for another connection")]
     Greet { address: String, source: io::Error },
     #[error("`{address}` gave no verdict: it has another token, or has waited too long")]
     Answer { address: String, source: io::Error },
-    #[error("`{address}` said what a responder does not say")]
+    #[error("`{address}` did not answer like a responder")]
     Message { address: String, source: MessageError },
-    #[error("`{address}` lets through {limit} bytes in one transfer, and {asked} were asked for")]
+    #[error("`{address}` lets through {limit} bytes in one transfer, but {asked} were requested")]
     TooManyBytes { address: String, asked: u64, limit: u64 },
-    #[error("`{address}` lets a transfer take {limit:?}, and {asked:?} was asked for")]
+    #[error("`{address}` lets a transfer take {limit:?}, but {asked:?} was requested")]
     TooLong { address: String, asked: Duration, limit: Duration },
-    #[error("`{address}` was busy with the transfers of others")]
+    #[error("`{address}` was busy with other transfers")]
     Busy { address: String },
-    #[error("`{address}` lets this host transfer {per_minute} times a minute, and that was done")]
+    #[error("`{address}` lets this host transfer {per_minute} times a minute, and these are used up")]
     TooOften { address: String, per_minute: u64 },
-    #[error("no byte had arrived after {span:?}: a longer one is needed if the path is that slow")]
+    #[error("no byte had arrived after {span:?}: use a longer span if the path is that slow")]
     Stalled { span: Duration },
     #[error("the transfer broke off after {n_bytes} bytes")]
     Broken { n_bytes: u64, source: io::Error },
@@ -70,7 +70,7 @@ pub(super) enum TransferError {
     Report { reported: u64, sent: u64 },
     #[error("the system has no random bytes")]
     Random { source: getrandom::Error },
-    #[error("the kernel does not say how the connection does")]
+    #[error("the kernel gives no statistics of the connection")]
     Kernel { source: io::Error },
 }
 

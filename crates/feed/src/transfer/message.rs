@@ -29,7 +29,7 @@ pub enum MessageError {
         given: [u8; 4],
     },
     /// A version that this program does not speak.
-    #[error("version {given} of flow transfers is not spoken here; {VERSION} is")]
+    #[error("version {given} of flow transfers is not supported; this program uses version {VERSION}")]
     Version {
         /// Which version.
         given: u8,
@@ -46,7 +46,7 @@ pub enum MessageError {
         given: u8,
     },
     /// No bytes or no time.
-    #[error("a transfer of no bytes or no time was asked for")]
+    #[error("a transfer of no bytes or no time was requested")]
     Nothing,
 }
 
@@ -275,6 +275,6 @@ mod tests {
         let mut bytes = Greeting { nonce: [7; 32] }.encode();
         bytes[4] = 2;
         let error = Greeting::decode(&bytes).unwrap_err();
-        assert_eq!(error.to_string(), "version 2 of flow transfers is not spoken here; 1 is");
+        assert_eq!(error.to_string(), "version 2 of flow transfers is not supported; this program uses version 1");
     }
 }

@@ -24,7 +24,7 @@ pub struct SharedToken(Vec<u8>);
 
 /// A secret that could be guessed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("a token of {n_bytes} bytes can be guessed; it needs {TOKEN_BYTES_MIN} at least")]
+#[error("a token of {n_bytes} bytes can be guessed; it needs at least {TOKEN_BYTES_MIN}")]
 pub struct TokenTooShort {
     /// How many bytes it has.
     pub n_bytes: usize,

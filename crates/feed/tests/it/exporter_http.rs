@@ -231,7 +231,7 @@ fn a_redirect_is_followed_on_the_same_host_only() {
     assert!(server.requests.recv().unwrap().starts_with("get /metrics "));
     assert!(server.requests.recv().unwrap().starts_with("get /other "));
     for target in elsewhere.into_iter().chain(["/4"]) {
-        scrapes.check_fails(&format!("`{}` points to `{target}`: only another path of the same host", server.url));
+        scrapes.check_fails(&format!("`{}` redirects to `{target}`: only another path of the same host", server.url));
     }
 }
 
@@ -251,7 +251,7 @@ fn secrets_are_read_at_each_scrape_and_never_shown() {
     let mut settings = server.settings();
     settings.login = Login::Bearer { token_file: file.clone() };
     let mut scrapes = Scrapes::new(&settings);
-    scrapes.check_fails(&format!("cannot read the secret in `{}`: No such file", file.display()));
+    scrapes.check_fails(&format!("cannot read the secret in `{}`", file.display()));
     for token in ["first", "second"] {
         fs::write(&file, format!("{token}\n")).unwrap();
         scrapes.check(&[("a", 1.0)]);
@@ -261,7 +261,7 @@ fn secrets_are_read_at_each_scrape_and_never_shown() {
     fs::write(&file, "a\nb").unwrap();
     scrapes.check_fails(&format!("`{}` holds no token: ", file.display()));
     fs::write(&file, vec![b'a'; 70_000]).unwrap();
-    scrapes.check_fails(&format!("what `{}` holds is no secret: ", file.display()));
+    scrapes.check_fails(&format!("`{}` is too long for a secret: ", file.display()));
 
     fs::write(&file, "open sesame\n").unwrap();
     settings.login = Login::Basic { user: "Aladdin".to_owned(), password_file: file };
@@ -280,18 +280,18 @@ fn check_refused(change: impl FnOnce(&mut ExporterSettings), message: &str) {
 
 #[test]
 fn settings_that_cannot_be_met_say_what_can() {
-    let url = "is no address of a server: it is `http://host:port/path`, and who logs in is said elsewhere";
+    let url = "is no address of a server: it is `http://host:port/path` or `https://host:port/path`, and who logs in is said elsewhere";
     check_refused(|to| to.url = "file:///etc/passwd".to_owned(), &format!("`file:///etc/passwd` {url}"));
     check_refused(|to| to.url = "localhost:9100".to_owned(), &format!("`localhost:9100` {url}"));
     check_refused(|to| to.url = "http://a:secret@b/".to_owned(), &format!("`\u{2026}@b/` {url}"));
-    check_refused(|to| to.quantiles = vec![0.5, 90.0], "90 is no quantile: it is from 0 to 1");
-    check_refused(|to| to.n_signals_max = 0, "the greatest number of signals of an exporter can be 1 or more");
-    check_refused(|to| to.timeout = Duration::ZERO, "the time-out of an exporter can be 1 or more");
+    check_refused(|to| to.quantiles = vec![0.5, 90.0], "90 is not a quantile: it is from 0 to 1");
+    check_refused(|to| to.n_signals_max = 0, "the greatest number of signals of an exporter must be 1 or more");
+    check_refused(|to| to.timeout = Duration::ZERO, "the time-out of an exporter must be 1 or more");
     let name = "cannot be an exporter's name: it is 1 to 64 bytes without control characters";
     check_refused(|to| to.name = Some("\u{1b}".to_owned()), &format!("`\\u{{1b}}` {name}"));
     check_refused(
         |to| to.patterns = vec!["a".to_owned(); 65],
-        "65 patterns are too many: there can be 64; `|` makes one of several",
+        "65 patterns are too many: the limit is 64; `|` joins several into one",
     );
     let basic = Login::Basic { user: "a:b".to_owned(), password_file: "p".into() };
     check_refused(

@@ -235,7 +235,13 @@ fn check_fault(is_open_metrics: bool, first: &str, second: &str, expected: &[(&s
 #[test]
 fn a_fault_costs_what_it_is_in() {
     let url = "http://127.0.0.1:9/metrics";
-    check_fault(false, "", "a 1\na 2\n", &[("a", 1.0)], &format!("`a` comes twice at `{url}`: its first value counts"));
+    check_fault(
+        false,
+        "",
+        "a 1\na 2\n",
+        &[("a", 1.0)],
+        &format!("`a` is listed twice at `{url}`: its first value counts"),
+    );
     check_fault(
         false,
         "",
@@ -250,7 +256,7 @@ fn a_fault_costs_what_it_is_in() {
         "# TYPE a counter\na 1\n",
         "# TYPE a gauge\na 5\nc 2\n",
         &[("c", 2.0)],
-        &format!("`a` of `{url}` was a counter and is a gauge: it stays without values until the node starts anew"),
+        &format!("`a` of `{url}` changed from counter to gauge: it has no values until the node restarts"),
     );
     check_fault(
         false,

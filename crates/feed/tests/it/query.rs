@@ -97,12 +97,12 @@ fn what_a_server_gets_wrong_is_said_with_its_name() {
     check(400, bad, &[], Some("says: 1:4: parse error: unclosed"));
     check(503, r#"{"status":"error","errorType":"timeout","error":"too slow"}"#, &[], Some("says: too slow"));
     check(500, "<html>", &[], Some("status 500"));
-    check(200, "", &[], Some("nothing that Prometheus would say"));
+    check(200, "", &[], Some("but not as Prometheus would"));
     check(
         200,
         r#"{"status":"success","data":{"resultType":"vector","result":[{"metric":3}]}}"#,
         &[],
-        Some("nothing that"),
+        Some("but not as Prometheus would"),
     );
     check(200, r#"{"status":"success","data":{"resultType":"matrix","result":[]}}"#, &[], Some("gives a range vector"));
     check(200, r#"{"status":"success","data":{"resultType":"string","result":[1,"a"]}}"#, &[], Some("gives a string"));

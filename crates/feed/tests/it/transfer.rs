@@ -129,7 +129,7 @@ fn ten_terabytes_are_refused_with_the_limit() {
 
     let responder = Responder::start(responder_settings()).unwrap();
     let much = TransferSettings { n_bytes: 1 << 30, ..settings(responder.address()) };
-    check_refused(much, &["lets through 16777216 bytes in one transfer", "1073741824 were asked for"]);
+    check_refused(much, &["lets through 16777216 bytes in one transfer", "1073741824 were requested"]);
     wait_for_counts(&responder, ResponderCounts { n_refused: 1, ..Default::default() });
 }
 
@@ -137,7 +137,7 @@ fn ten_terabytes_are_refused_with_the_limit() {
 fn a_long_transfer_is_refused_with_the_limit() {
     let limited = ResponderSettings { span_max: Duration::from_secs(5), ..responder_settings() };
     let responder = Responder::start(limited).unwrap();
-    check_refused(settings(responder.address()), &["lets a transfer take 5s", "60s was asked for"]);
+    check_refused(settings(responder.address()), &["lets a transfer take 5s", "60s was requested"]);
 }
 
 #[test]
@@ -239,7 +239,7 @@ fn who_answers_without_the_token_is_not_believed() {
         stream.read_exact(&mut request).unwrap();
         stream.write_all(&[&[0; 9], &request[13..]].concat()).unwrap();
     });
-    check_refused(settings(address), &["what a responder does not say", "proof of the token is wrong"]);
+    check_refused(settings(address), &["did not answer like a responder", "proof of the token is wrong"]);
     impostor.join().unwrap();
 }
 
@@ -305,7 +305,7 @@ fn settings_out_of_range_are_refused() {
 #[test]
 fn a_token_is_long_and_never_printed() {
     let refused = SharedToken::new("fifteen letters").unwrap_err();
-    assert_eq!(refused.to_string(), "a token of 15 bytes can be guessed; it needs 16 at least");
+    assert_eq!(refused.to_string(), "a token of 15 bytes can be guessed; it needs at least 16");
     let printed = format!("{:?} {:?}", settings("127.0.0.1:1".parse().unwrap()), responder_settings());
     assert!(!printed.contains(TOKEN), "{printed}");
 }

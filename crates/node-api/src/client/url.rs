@@ -5,13 +5,14 @@ use std::str::FromStr;
 
 use http_client::Address;
 
-/// Where a node is: `http://HOST:PORT`, with a path where something before it hands requests on.
+/// Where a node is: `http://HOST:PORT` or `https://HOST:PORT`, with a path where something before it hands requests
+/// on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NodeUrl(Address);
 
 /// A text that says not where a node is.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{given}` is not the address of a node: write http://HOST:PORT or HOST:PORT")]
+#[error("`{given}` is not the address of a node: write http://HOST:PORT, https://HOST:PORT or HOST:PORT")]
 pub struct NodeUrlError {
     /// What was given, without what stands before an `@`.
     pub given: String,
@@ -27,7 +28,20 @@ impl Default for NodeUrl {
 impl fmt::Display for NodeUrl {
     /// Without a slash at its end.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "http://{}{}", self.0.host_and_port(), self.0.uri().path().trim_end_matches('/'))
+        let scheme = self.0.uri().scheme_str().unwrap_or("http");
+        write!(f, "{scheme}://{}{}", self.0.host_and_port(), self.0.uri().path().trim_end_matches('/'))
+    }
+}
+
+impl NodeUrl {
+    /// Whether what is sent there leaves this host unencrypted, as far as the address tells.
+    #[must_use]
+    pub fn is_in_the_clear(&self) -> bool {
+        self.0.is_in_the_clear()
+    }
+
+    pub(super) fn address(&self) -> &Address {
+        &self.0
     }
 }
 
@@ -67,13 +81,13 @@ mod tests {
     fn the_scheme_may_be_left_out() {
         check("db1:7311", "http://db1:7311");
         check("http://[::1]:7311/", "http://[::1]:7311");
+        check("https://db1:7311/", "https://db1:7311");
         check("http://proxy/foretop/", "http://proxy/foretop");
     }
 
     #[test]
     fn what_is_no_address_is_refused() {
-        for given in ["", "https://db1", "http://", "db1 7311", "http://user:secret@db1", "http://db1?x=1", "ftp://db1"]
-        {
+        for given in ["", "https://", "http://", "db1 7311", "http://user:secret@db1", "http://db1?x=1", "ftp://db1"] {
             let error = given.parse::<NodeUrl>().unwrap_err().to_string();
             assert!(!error.contains("secret"), "{error}");
         }

@@ -94,7 +94,7 @@ impl About {
     pub(crate) fn range(&self) -> api::Range {
         match &self.origin {
             Origin::Sensor { signal, .. } => {
-                let range = signal.family().range;
+                let range = signal.range();
                 api::Range { min: range.min, max: range.max }
             }
             Origin::Pushed { unit, .. } if &**unit == "ratio" => api::Range { min: Some(0.0), max: Some(1.0) },

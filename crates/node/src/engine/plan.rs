@@ -11,7 +11,7 @@ use crate::schedule::whole_steps;
 const DISPLAY: Duration = Duration::from_secs(600);
 
 /// Errors that a score is over, per lead.
-pub(crate) const N_SCORED: usize = 512;
+const N_SCORED: usize = 512;
 
 /// Lead times that are scored, beside a single step.
 const LEADS: [Duration; 3] = [Duration::from_secs(10), Duration::from_secs(60), Duration::from_secs(300)];
@@ -25,6 +25,26 @@ const LONG_EVERY: Duration = Duration::from_secs(5);
 
 /// How often a forecast is remembered in the store: one origin in so long.
 const REMEMBER_EVERY: Duration = Duration::from_secs(10);
+
+/// Up to so many cores, the signals of a single one are forecast like all others. With more they are most of what
+/// there is, and the one that somebody looks at is rarely one of them.
+pub(crate) const CORES_FULL_MAX: usize = 8;
+
+/// What signals of single cores are forecast with on large hosts, unless a model is chosen.
+const OF_CORES: Thrift =
+    Thrift { every: 200, window: 400, n_leads: 3, n_scored: 64, look_every: Duration::from_secs(60) };
+
+/// What a plan has less of.
+struct Thrift {
+    /// When AR(16) is fitted, and to how many samples. On CPU traces its errors are within 4 % of those of `AUTO`.
+    every: usize,
+    window: usize,
+    /// Leads that are scored, the shortest ones, and errors that a score is over.
+    n_leads: usize,
+    n_scored: usize,
+    /// How often forecasts of long leads are scored and remembered.
+    look_every: Duration,
+}
 
 /// How the model is compared with LAST and MEAN: fitted as often as the default model and to as much, so that it is fair. A
 /// fit of either costs about what one of AR(16) does.
@@ -55,6 +75,10 @@ pub(crate) struct Plan {
     /// Leads that are scored, in steps, ascending.
     pub(crate) leads: Vec<usize>,
     n_short: usize,
+    /// Errors that a score is over, per lead.
+    pub(crate) n_scored: usize,
+    long_every: Duration,
+    remember_every: Duration,
 }
 
 impl Plan {
@@ -68,7 +92,30 @@ impl Plan {
         let n_short = leads.iter().copied().filter(|lead| *lead <= SHORT_LEAD_MAX).max().unwrap_or(1);
         // Beyond what the model needs there are the samples whose forecasts are scored after a restart.
         let n_kept = n_display.max(policy.n_replayed()) + N_SCORED;
-        Self { text: spec.to_string(), step, n_kept, policy, baselines, leads, n_short }
+        Self {
+            text: spec.to_string(),
+            step,
+            n_kept,
+            policy,
+            baselines,
+            leads,
+            n_short,
+            n_scored: N_SCORED,
+            long_every: LONG_EVERY,
+            remember_every: REMEMBER_EVERY,
+        }
+    }
+
+    /// The plan of the signals of single cores on a host with more than [`CORES_FULL_MAX`]: the same model if one was
+    /// chosen, a thriftier one than `AUTO` otherwise, and less of everything that is kept.
+    pub(crate) fn of_cores(spec: Spec, step: Duration) -> Self {
+        let Thrift { every, window, n_leads, n_scored, look_every } = OF_CORES;
+        let thrifty = if spec == Spec::auto() { Spec::ar(16).refit(every, window) } else { spec };
+        let mut plan = Self::new(thrifty, step);
+        plan.baselines = [Spec::Last, Spec::Mean].map(|simple| Policy::of(&simple.refit(every, window)));
+        plan.leads.truncate(n_leads);
+        plan.n_kept = to_steps(DISPLAY, step).max(plan.policy.n_replayed()) + n_scored;
+        Self { n_scored, long_every: look_every, remember_every: look_every, ..plan }
     }
 
     /// How many steps after the epoch `label` is: the number of its sample, the same after every restart.
@@ -81,13 +128,13 @@ impl Plan {
     /// Depends on labels alone, so that a replay does the same. The key spreads the long forecasts of many series
     /// over time, because at 100 Hz all of them at once take longer than a step.
     pub(crate) fn look(&self, key: i64, previous: Option<Timestamp>, label: Timestamp) -> Look {
-        let n_offsets = i64::try_from(to_steps(LONG_EVERY, self.step)).unwrap_or(i64::MAX);
+        let n_offsets = i64::try_from(to_steps(self.long_every, self.step)).unwrap_or(i64::MAX);
         let offset = u64::try_from(key.rem_euclid(n_offsets)).unwrap_or(0);
         let shift = crate::schedule::times(self.step, offset);
         let is_fresh = |every| {
             previous.is_none_or(|previous| (previous - shift).floor_to(every) != (label - shift).floor_to(every))
         };
-        match (is_fresh(REMEMBER_EVERY), is_fresh(LONG_EVERY)) {
+        match (is_fresh(self.remember_every), is_fresh(self.long_every)) {
             (true, _) => Look::Remembered,
             (false, true) => Look::Long,
             (false, false) => Look::Short,
@@ -148,6 +195,17 @@ mod tests {
                 assert!(n_remembered.abs_diff(expected) <= 1, "step {step:?}, key {key}: {n_remembered}");
             }
         }
+    }
+
+    #[test]
+    fn cores_of_large_hosts_keep_a_chosen_model_and_little_else() {
+        let of_cores = |spec: &str| Plan::of_cores(spec.parse().unwrap(), Duration::from_secs(1));
+        assert_eq!(of_cores("AUTO").text, "REFIT(AR(16),every=200,window=400)");
+        let plan = of_cores("LAST");
+        assert_eq!((&*plan.text, &*plan.leads, plan.n_scored, plan.n_kept), ("LAST", &[1, 10, 60][..], 64, 664));
+        let label = |k| Timestamp::from_nanos(0) + crate::schedule::times(plan.step, k);
+        let looks = (1000..1600).map(|k| plan.look(7, Some(label(k - 1)), label(k)));
+        assert_eq!(looks.filter(|look| *look == Look::Remembered).count(), 10);
     }
 
     #[test]

@@ -10,7 +10,7 @@ use std::time::Duration;
 use predict::{Done, Evaluator, FitError, Forecast, LeadScore, Live, Predictor, Task, WindowErrors};
 use units::Timestamp;
 
-use super::plan::{Look, N_SCORED, Plan};
+use super::plan::{Look, Plan};
 use crate::api::{Range, WaitingReason};
 use crate::schedule::{times, whole_steps};
 
@@ -78,7 +78,7 @@ pub(crate) struct Said {
 
 impl ScoredLive {
     pub(crate) fn new(plan: Arc<Plan>, key: i64, range: Range) -> Self {
-        let scores = std::array::from_fn(|_| Evaluator::with_window(&plan.leads, N_SCORED));
+        let scores = std::array::from_fn(|_| Evaluator::with_window(&plan.leads, plan.n_scored));
         let (min, max) = limits(range);
         let live = Live::new(plan.policy.clone()).within(min, max).keeping(plan.n_kept).with_deferred_fits();
         let baselines = plan.baselines.clone().map(|policy| Live::new(policy).within(min, max));

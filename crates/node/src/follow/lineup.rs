@@ -34,7 +34,7 @@ impl Lineup {
     /// With what is wrong, when nothing of it can be followed.
     pub(super) fn new(description: &Description, settings: &FollowSettings) -> Result<Self, String> {
         if description.carries == Carries::Forecast {
-            return Err(format!("{} carries forecasts, and only what is measured is followed", settings.endpoint));
+            return Err(format!("{} carries forecasts; only measurements can be followed", settings.endpoint));
         }
         if description.carries == Carries::Sample && description.signals.len() != 1 {
             let n = description.signals.len();
@@ -77,7 +77,7 @@ fn host(description: &Description, settings: &FollowSettings) -> Result<Arc<str>
     let is_name = (1..=HOST_BYTES_MAX).contains(&host.len()) && is_text(host) && !host.contains('/');
     if !is_name {
         let (endpoint, host) = (&settings.endpoint, host.escape_debug());
-        return Err(format!("{endpoint} is of the host `{host}`, which is no name; give it one with `name`"));
+        return Err(format!("{endpoint} names its host `{host}`, which cannot be a name; give it one with `name`"));
     }
     Ok(host.as_str().into())
 }
@@ -97,7 +97,7 @@ fn too_slow(description: &Description, settings: &FollowSettings) -> Option<Stri
 fn left_out(n: usize, settings: &FollowSettings) -> String {
     let (endpoint, max) = (&settings.endpoint, settings.n_signals_max);
     format!(
-        "{endpoint} has {n} signals that are left out: they are beyond the first {max}, or their names are no names of their own"
+        "{endpoint} has {n} signals that are left out: they are beyond the first {max}, or their names are not valid or not unique"
     )
 }
 

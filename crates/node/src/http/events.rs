@@ -46,6 +46,9 @@ pub(super) struct EventsQuery {
     /// Share of values to come that the bounds are meant to hold, in (0, 1); 0.95 by default.
     #[param(value_type = Option<f64>, example = 0.95)]
     confidence: Confidence,
+    /// The same for a second band of each forecast; none by default.
+    #[param(value_type = Option<f64>, example = 0.5)]
+    inner: Option<Confidence>,
 }
 
 impl FromQuery for EventsQuery {
@@ -54,6 +57,7 @@ impl FromQuery for EventsQuery {
             series: fields.all("series"),
             leads: fields.read("leads", parse_leads)?.unwrap_or_else(|| LEADS_DEFAULT.to_vec()),
             confidence: fields.read("confidence", str::parse)?.unwrap_or_default(),
+            inner: fields.read("inner", str::parse)?,
         })
     }
 }
@@ -69,7 +73,7 @@ pub(super) async fn events(
     stopping: Option<Extension<Stopping>>,
 ) -> Result<Response, Refusal> {
     let series = resolve(&app, query.series)?;
-    let reader = app.press.subscribe(Choice::new(series, query.leads, query.confidence))?;
+    let reader = app.press.subscribe(Choice::new(series, query.leads, query.confidence, query.inner))?;
     let first = [event("hello", &Hello { node: app.hub.info() }), event("health", &app.hub.health())];
     let feed = Feed { first: first.into(), reader, stopping: stopping.map(|Extension(stopping)| stopping) };
     let events = stream::unfold(feed, async |mut feed| {
@@ -93,7 +97,7 @@ fn resolve(app: &App, asked: Vec<String>) -> Result<Option<Vec<String>>, Refusal
 
 fn parse_leads(text: &str) -> Result<Vec<usize>, String> {
     let refused = || {
-        format!("`{text}` are no leads; write at most {N_LEADS_MAX} whole numbers from 1 to {LEAD_MAX}, as in 1,10,60")
+        format!("`{text}` are not leads; write at most {N_LEADS_MAX} whole numbers from 1 to {LEAD_MAX}, as in 1,10,60")
     };
     let read = |lead: &str| lead.trim().parse().ok().filter(|lead| (1..=LEAD_MAX).contains(lead));
     let mut leads = text.split(',').map(read).collect::<Option<Vec<usize>>>().ok_or_else(refused)?;

@@ -136,7 +136,7 @@ fn check_media_type(headers: &HeaderMap) -> Result<(), Refusal> {
     if essence.eq_ignore_ascii_case("application/json") {
         return Ok(());
     }
-    let message = format!("the body is said to be `{given}`; it has to be application/json");
+    let message = format!("the body is said to be `{given}`; it must be application/json");
     Err(Refusal::of_field(ErrorCode::UnsupportedMediaType, "Content-Type", message))
 }
 

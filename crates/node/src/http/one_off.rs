@@ -63,7 +63,7 @@ impl Question {
         let horizon_max = STEPS_MAX / n_series.max(1);
         if !(1..=horizon_max).contains(&horizon) {
             let message =
-                format!("horizon is {horizon} steps; for {n_series} series it has to be from 1 to {horizon_max}");
+                format!("horizon is {horizon} steps; for {n_series} series it must be from 1 to {horizon_max}");
             return Err(Refusal::bad_parameter("horizon", message));
         }
         let confidence = confidence.map_or(Ok(Confidence::default()), Confidence::new);

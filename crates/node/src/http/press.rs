@@ -33,20 +33,36 @@ pub(crate) struct Choice {
     pub(crate) leads: Vec<usize>,
     /// The confidence by its bits, because floats do not hash.
     confidence_bits: u64,
+    /// That of a second band.
+    inner_bits: Option<u64>,
 }
 
 impl Choice {
-    pub(crate) fn new(series: Option<Vec<String>>, leads: Vec<usize>, confidence: Confidence) -> Self {
-        Self { series, leads, confidence_bits: confidence.probability().to_bits() }
+    pub(crate) fn new(
+        series: Option<Vec<String>>,
+        leads: Vec<usize>,
+        confidence: Confidence,
+        inner: Option<Confidence>,
+    ) -> Self {
+        let bits = |confidence: Confidence| confidence.probability().to_bits();
+        Self { series, leads, confidence_bits: bits(confidence), inner_bits: inner.map(bits) }
     }
 
     fn confidence(&self) -> Confidence {
-        Confidence::new(f64::from_bits(self.confidence_bits)).unwrap_or_default()
+        confidence_of(self.confidence_bits)
+    }
+
+    fn inner(&self) -> Option<Confidence> {
+        self.inner_bits.map(confidence_of)
     }
 
     fn wants(&self, id: &str) -> bool {
         self.series.as_ref().is_none_or(|wanted| wanted.binary_search_by(|one| one.as_str().cmp(id)).is_ok())
     }
+}
+
+fn confidence_of(bits: u64) -> Confidence {
+    Confidence::new(f64::from_bits(bits)).unwrap_or_default()
 }
 
 /// Where events are made and handed out.
@@ -154,15 +170,20 @@ fn send_to_all(event: &Bytes, rings: &[(Choice, broadcast::Sender<Bytes>)]) {
 }
 
 fn tick_event(hub: &Hub, tick: &Tick, choice: &Choice) -> TickEvent {
-    let confidence = choice.confidence();
+    let (confidence, inner) = (choice.confidence(), choice.inner());
     let chosen = || tick.values.iter().filter(|(id, _)| choice.wants(id));
-    let forecasts: BTreeMap<_, _> =
-        chosen().filter_map(|(id, _)| Some((Arc::clone(id), hub.leads(id, &choice.leads, confidence)?))).collect();
+    let (mut forecasts, mut bands) = (BTreeMap::new(), BTreeMap::new());
+    for (id, _) in chosen() {
+        let Some((forecast, band)) = hub.leads(id, &choice.leads, confidence, inner) else { continue };
+        forecasts.insert(Arc::clone(id), forecast);
+        bands.extend(band.map(|band| (Arc::clone(id), band)));
+    }
     TickEvent {
         time: tick.time,
         step_seconds: tick.step.as_secs_f64(),
         values: chosen().map(|(id, value)| (Arc::clone(id), value.is_finite().then_some(*value))).collect(),
         forecasts,
+        inner: bands,
     }
 }
 

@@ -62,11 +62,11 @@ fn cpu(text: &str) -> Result<Duration, String> {
     let seconds = text.trim().parse::<f64>().ok();
     let length = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
     length.filter(|length| (CPU_MIN..=CPU_MAX).contains(length)).ok_or_else(|| {
-        format!("`{text}` is no CPU time; write seconds from {} to {}", CPU_MIN.as_secs_f64(), CPU_MAX.as_secs())
+        format!("`{text}` is not a CPU time; write seconds from {} to {}", CPU_MIN.as_secs_f64(), CPU_MAX.as_secs())
     })
 }
 
 fn threads(text: &str) -> Result<u32, String> {
     let n_threads = text.trim().parse().ok().filter(|n_threads| *n_threads > 0);
-    n_threads.ok_or_else(|| format!("`{text}` is no number of threads; write 1 or more"))
+    n_threads.ok_or_else(|| format!("`{text}` is not a number of threads; write 1 or more"))
 }

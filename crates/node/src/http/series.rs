@@ -49,7 +49,7 @@ pub(super) struct SamplesQuery {
     /// The moment after the last; now by default.
     #[param(value_type = Option<String>, example = "-0s")]
     to: Option<Moment>,
-    /// Means over buckets of this length.
+    /// Means over buckets of this length, rounded up to whole steps of the series.
     #[param(value_type = Option<String>, example = "60s")]
     step: Option<Duration>,
 }
@@ -166,13 +166,13 @@ fn range(hub: &Hub, from: Option<Moment>, to: Option<Moment>) -> Result<TimeRang
     if from < to {
         Ok(TimeRange { from, to })
     } else {
-        Err(Refusal::bad_parameter("from", format!("from ({from}) has to be before to ({to})")))
+        Err(Refusal::bad_parameter("from", format!("from ({from}) must be before to ({to})")))
     }
 }
 
 fn length_above_zero(text: &str) -> Result<Duration, String> {
     match span::parse(text) {
-        Ok(Duration::ZERO) => Err(format!("`{text}` is no time at all; write a length such as 60s")),
+        Ok(Duration::ZERO) => Err(format!("`{text}` is no time; write a length such as 60s")),
         Ok(length) => Ok(length),
         Err(error) => Err(error.to_string()),
     }

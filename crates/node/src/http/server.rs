@@ -1,5 +1,7 @@
 //! Connections: how many, how long they may take, and how they end.
 
+mod handshake;
+
 use std::convert::Infallible;
 use std::future::poll_fn;
 use std::io;
@@ -10,12 +12,15 @@ use std::time::Duration;
 use axum::{Extension, Router};
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::task::JoinSet;
 use tokio_io_timeout::TimeoutStream;
+use tokio_rustls::rustls::ServerConfig;
 use tower::ServiceExt as _;
+
+use handshake::Handshakes;
 
 /// The most connections at once; whoever comes then waits in the kernel's queue.
 const CONNECTIONS_MAX: usize = 512;
@@ -55,17 +60,25 @@ impl Stopping {
     }
 }
 
-type Io = TokioIo<Pin<Box<TimeoutStream<TcpStream>>>>;
+/// A connection of which writing is given up when the client takes nothing.
+type Stream = Pin<Box<TimeoutStream<TcpStream>>>;
 
-/// Serves until `shutdown` is there and requests under way are answered, or cut off after a few seconds.
-pub(crate) async fn serve(listener: TcpListener, router: Router, shutdown: impl Future<Output = ()>) {
+/// Serves until `shutdown` is there and requests under way are answered, or cut off after a few seconds. With `tls`,
+/// nothing is answered in the clear.
+pub(crate) async fn serve(
+    listener: TcpListener,
+    tls: Option<Arc<ServerConfig>>,
+    router: Router,
+    shutdown: impl Future<Output = ()>,
+) {
+    let handshakes = tls.map(Handshakes::new);
     let (stop, begun) = watch::channel(false);
     let stopping = Stopping(begun);
     let router = router.layer(Extension(stopping.clone()));
     let mut connections = JoinSet::new();
     tokio::select! {
         () = shutdown => {}
-        () = accept(&listener, &router, &stopping, &mut connections) => {}
+        () = accept(&listener, handshakes.as_ref(), &router, &stopping, &mut connections) => {}
     }
     drop(listener);
     stop.send_replace(true);
@@ -76,13 +89,19 @@ pub(crate) async fn serve(listener: TcpListener, router: Router, shutdown: impl 
 }
 
 /// Never returns.
-async fn accept(listener: &TcpListener, router: &Router, stopping: &Stopping, connections: &mut JoinSet<()>) {
+async fn accept(
+    listener: &TcpListener,
+    handshakes: Option<&Handshakes>,
+    router: &Router,
+    stopping: &Stopping,
+    connections: &mut JoinSet<()>,
+) {
     let places = Arc::new(Semaphore::new(CONNECTIONS_MAX));
     loop {
         let place = Arc::clone(&places).acquire_owned().await.expect("the semaphore is never closed");
         match listener.accept().await {
             Ok((stream, _)) => {
-                connections.spawn(run(stream, router.clone(), stopping.clone(), place));
+                connections.spawn(run(stream, handshakes.cloned(), router.clone(), stopping.clone(), place));
             }
             Err(error) => {
                 tracing::warn!(%error, "connection not accepted");
@@ -93,25 +112,41 @@ async fn accept(listener: &TcpListener, router: &Router, stopping: &Stopping, co
     }
 }
 
-async fn run(stream: TcpStream, router: Router, stopping: Stopping, _place: OwnedSemaphorePermit) {
-    let ended = match prepare(stream) {
-        Ok(io) => talk(io, router, stopping).await,
-        Err(error) => Err(error.into()),
+async fn run(
+    stream: TcpStream,
+    handshakes: Option<Handshakes>,
+    router: Router,
+    stopping: Stopping,
+    _place: OwnedSemaphorePermit,
+) {
+    let ended = async {
+        let stream = prepare(stream)?;
+        match handshakes {
+            None => talk(stream, router, stopping).await,
+            Some(handshakes) => talk(handshakes.shake(stream, stopping.clone()).await?, router, stopping).await,
+        }
     };
-    if let Err(error) = ended {
+    if let Err(error) = ended.await {
         tracing::debug!(error = &*error, "connection broke off");
     }
 }
 
-fn prepare(stream: TcpStream) -> io::Result<Io> {
+fn prepare(stream: TcpStream) -> io::Result<Stream> {
     stream.set_nodelay(true)?;
     socket2::SockRef::from(&stream).set_send_buffer_size(SEND_BUFFER_BYTES)?;
     let mut stream = TimeoutStream::new(stream);
     stream.set_write_timeout(Some(STALL_TIME_MAX));
-    Ok(TokioIo::new(Box::pin(stream)))
+    Ok(Box::pin(stream))
 }
 
-async fn talk(io: Io, router: Router, mut stopping: Stopping) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+async fn talk<S>(
+    stream: S,
+    router: Router,
+    mut stopping: Stopping,
+) -> Result<(), Box<dyn std::error::Error + Send + Sync>>
+where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
     // Boxed, because only a future that can be moved can give its connection back for the lingering end.
     let answer = hyper::service::service_fn(move |request| {
         let answered: Pin<Box<dyn Future<Output = Result<_, Infallible>> + Send>> =
@@ -122,7 +157,7 @@ async fn talk(io: Io, router: Router, mut stopping: Stopping) -> Result<(), Box<
         .timer(TokioTimer::new())
         .header_read_timeout(HEAD_TIME_MAX)
         .max_buf_size(BUFFER_BYTES)
-        .serve_connection(io, answer);
+        .serve_connection(TokioIo::new(stream), answer);
     let ended = tokio::select! {
         ended = poll_fn(|context| connection.poll_without_shutdown(context)) => ended,
         () = stopping.begun() => {
@@ -135,7 +170,7 @@ async fn talk(io: Io, router: Router, mut stopping: Stopping) -> Result<(), Box<
     Ok(ended?)
 }
 
-async fn linger(mut stream: Pin<Box<TimeoutStream<TcpStream>>>) {
+async fn linger(mut stream: impl AsyncRead + AsyncWrite + Unpin) {
     let drained = async {
         stream.shutdown().await?;
         tokio::io::copy(&mut stream.take(LINGER_BYTES), &mut tokio::io::sink()).await
@@ -172,7 +207,7 @@ mod tests {
         let mut client = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
         client.write_all(request).await.unwrap();
         let mut server = JoinSet::new();
-        server.spawn(serve(listener, Router::new().route("/", endless), std::future::pending()));
+        server.spawn(serve(listener, None, Router::new().route("/", endless), std::future::pending()));
         (client, server, released)
     }
 

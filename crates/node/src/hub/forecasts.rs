@@ -96,6 +96,7 @@ impl Hub {
             confidence: confidence.probability(),
             model,
             model_speaking: oracle.speaking(n_leads),
+            speakers: oracle.weights(n_leads),
             mean: forecast.means().to_vec(),
             standard_error: forecast.standard_errors().to_vec(),
             lower,
@@ -103,22 +104,27 @@ impl Hub {
         })
     }
 
-    /// The forecast at some leads, in steps from 1. `None` for a series
-    /// that is not there or has no forecast yet.
-    pub(crate) fn leads(&self, id: &str, leads: &[usize], confidence: Confidence) -> Option<api::LeadForecast> {
+    /// The forecast at some leads, in steps from 1, and its band of the confidence `inner`, if one is asked for. `None`
+    /// for a series that is not there or has no forecast yet.
+    pub(crate) fn leads(
+        &self,
+        id: &str,
+        leads: &[usize],
+        confidence: Confidence,
+        inner: Option<Confidence>,
+    ) -> Option<(api::LeadForecast, Option<api::LeadBand>)> {
         let oracle = Oracle::of(self.engine().get(id)?).ok()?;
         let forecast = oracle.forecast(leads.iter().copied().max()?);
-        let mut answer = api::LeadForecast { leads: leads.to_vec(), ..api::LeadForecast::default() };
-        for lead in leads {
-            if *lead == 0 {
-                return None;
-            }
-            let at = oracle.bounds(&forecast, *lead, confidence);
-            answer.mean.push(at.mean);
-            answer.lower.push(at.lower);
-            answer.upper.push(at.upper);
+        if leads.contains(&0) {
+            return None;
         }
-        Some(answer)
+        let band = |confidence| {
+            leads.iter().map(|lead| oracle.bounds(&forecast, *lead, confidence)).map(|at| (at.lower, at.upper)).unzip()
+        };
+        let mean = leads.iter().map(|lead| forecast.means()[lead - 1]).collect();
+        let (lower, upper) = band(confidence);
+        let inner = inner.map(band).map(|(lower, upper)| api::LeadBand { lower, upper });
+        Some((api::LeadForecast { leads: leads.to_vec(), mean, lower, upper }, inner))
     }
 
     /// Every series as metrics show it, with forecasts at these horizons.
@@ -180,6 +186,12 @@ impl Oracle {
         stretches
     }
 
+    /// Who makes the forecast for `lead`, the heaviest first.
+    fn weights(&self, lead: usize) -> Vec<api::Weighed> {
+        let weights = self.predictor.weights_at(lead).into_iter();
+        weights.map(|(spec, weight_ratio)| api::Weighed { model: spec.to_string(), weight_ratio }).collect()
+    }
+
     /// Both ends are cut to what the quantity can be, as the mean is.
     fn cut(&self, interval: Interval) -> Interval {
         let (min, max) = (self.range.min.unwrap_or(f64::NEG_INFINITY), self.range.max.unwrap_or(f64::INFINITY));
@@ -206,7 +218,7 @@ fn n_leads(horizon: Duration, step: Duration) -> Result<usize, QueryError> {
     let shown = units::span::format(horizon);
     match steps_within(horizon, step) {
         0 => Err(refused(format!("horizon `{shown}` is shorter than one step ({})", units::span::format(step)))),
-        n if n > HORIZON_MAX => Err(refused(format!("horizon `{shown}` is {n} steps, and {HORIZON_MAX} are the most"))),
+        n if n > HORIZON_MAX => Err(refused(format!("horizon `{shown}` is {n} steps, but the limit is {HORIZON_MAX}"))),
         n => Ok(n as usize),
     }
 }

@@ -7,6 +7,7 @@ use units::Timestamp;
 
 use super::{Hub, READERS_MAX};
 use crate::api;
+use crate::outage::Outage;
 use crate::schedule::Due;
 
 /// What a sampler says of itself.
@@ -18,6 +19,7 @@ pub(super) struct Pulse {
     n_missed: u64,
     n_sensor_errors: u64,
     sensor_problem: Option<String>,
+    outage: Outage,
     took: Duration,
 }
 
@@ -77,7 +79,12 @@ impl Hub {
     pub(crate) fn note(&self, feed: Option<&Arc<str>>, beat: Beat) {
         match feed {
             None => self.pulse().note(beat),
-            Some(name) => self.pulses_of_feeds().entry(Arc::clone(name)).or_default().note(beat),
+            Some(name) => {
+                let mut pulses = self.pulses_of_feeds();
+                let pulse = pulses.entry(Arc::clone(name)).or_default();
+                pulse.outage.note(name, beat.sensor_problem.as_deref());
+                pulse.note(beat);
+            }
         }
     }
 

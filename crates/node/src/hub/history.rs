@@ -32,8 +32,8 @@ struct Recent {
 }
 
 impl Hub {
-    /// Samples, or means over buckets of `step`. Blocks while the store is read, if memory does not reach back far
-    /// enough.
+    /// Samples, or means over buckets of `step`, which the answer states; see [`Hub::bucket`]. Blocks while the store is
+    /// read, if memory does not reach back far enough.
     pub(crate) fn samples(
         &self,
         id: &str,
@@ -41,10 +41,9 @@ impl Hub {
         step: Option<Duration>,
     ) -> Result<api::Samples, QueryError> {
         let (about, recent) = self.recent(id, range)?;
-        let bucket = match step {
-            Some(step) => check_bucket(step, about.step)?,
-            None => self.default_bucket(&about, range, recent.start)?,
-        };
+        let bucket = self.bucket(&about, range, recent.start, step)?;
+        let first = self.first(&about, range, recent.start)?.floor_to(bucket);
+        let range = TimeRange { from: range.from.max(first).min(range.to), ..range };
         let mut buckets = Buckets::new(range, bucket)?;
         if range.from < recent.start {
             let older = TimeRange { from: range.from, to: range.to.min(recent.start) };
@@ -103,20 +102,42 @@ impl Hub {
         Ok((about, Recent { start, samples }))
     }
 
-    /// As sampled, unless the range begins where only minute means are left.
-    fn default_bucket(&self, about: &About, range: TimeRange, memory: Timestamp) -> Result<Duration, QueryError> {
-        if range.from >= memory || about.step >= MINUTE {
-            return Ok(about.step);
+    /// The step of an answer: the one asked for or as sampled, rounded up to a whole multiple of the series' own, unless it
+    /// is whole minutes.
+    ///
+    /// A range that begins where only minute means are left is answered in whole minutes. Only a step below a minute that is
+    /// asked for by name is kept to, as long as the range reaches to samples: the minutes before them are gaps then.
+    fn bucket(
+        &self,
+        about: &About,
+        range: TimeRange,
+        memory: Timestamp,
+        step: Option<Duration>,
+    ) -> Result<Duration, QueryError> {
+        let is_whole_minutes = |step: &Duration| *step >= about.step && whole(*step, MINUTE) == *step;
+        let fine = step.filter(is_whole_minutes).unwrap_or_else(|| whole(step.unwrap_or(about.step), about.step));
+        let coarse = whole(fine, MINUTE);
+        if range.from >= memory || coarse == fine {
+            return Ok(fine);
         }
-        let (oldest, _) = self.ask(read::extent)?;
-        let is_thinned =
-            oldest.is_none_or(|oldest| range.from < minute_of(oldest)) && self.has_minutes(about, range)?;
-        Ok(if is_thinned { MINUTE } else { about.step })
+        let oldest = self.ask(read::extent)?.0.map_or(memory, |oldest| oldest.min(memory));
+        let thinned_until = minute_of(oldest.min(range.to));
+        let is_kept_to = step.is_some() && fine < MINUTE && oldest < range.to;
+        let is_thinned = !is_kept_to && self.has_minutes(about, range.from..thinned_until)?;
+        Ok(if is_thinned { coarse } else { fine })
     }
 
-    fn has_minutes(&self, about: &About, range: TimeRange) -> Result<bool, QueryError> {
-        let until = self.ask(read::extent)?.0.unwrap_or(range.to).min(range.to);
-        Ok(!self.ask(|store| read::minutes(store, about.key, range.from..until))?.is_empty())
+    fn has_minutes(&self, about: &About, range: std::ops::Range<Timestamp>) -> Result<bool, QueryError> {
+        Ok(range.start < range.end && !self.ask(|store| read::minutes(store, about.key, range))?.is_empty())
+    }
+
+    /// Nothing is known of the series before this.
+    fn first(&self, about: &About, range: TimeRange, memory: Timestamp) -> Result<Timestamp, QueryError> {
+        if range.from >= memory {
+            return Ok(range.from);
+        }
+        let (minute, oldest) = self.ask(|store| Ok((read::first_minute(store, about.key)?, read::extent(store)?.0)))?;
+        Ok([minute, oldest].into_iter().flatten().fold(memory, Timestamp::min))
     }
 
     /// From the store: from minute means where they are fine enough, from samples else.
@@ -139,13 +160,10 @@ impl Hub {
     }
 }
 
-fn check_bucket(bucket: Duration, step: Duration) -> Result<Duration, QueryError> {
-    if !bucket.is_zero() && bucket.as_nanos().is_multiple_of(step.as_nanos()) {
-        return Ok(bucket);
-    }
-    let (bucket, step) = (span::format(bucket), span::format(step));
-    let message = format!("step `{bucket}` is not a whole multiple of the series' own step ({step})");
-    Err(QueryError::BadParameter { field: "step", message })
+/// `length`, rounded up to a whole multiple of `step`, at least one.
+fn whole(length: Duration, step: Duration) -> Duration {
+    let n = length.as_nanos().div_ceil(step.as_nanos()).max(1);
+    times(step, u64::try_from(n).unwrap_or(u64::MAX))
 }
 
 fn check_values(n: u64) -> Result<(), QueryError> {

@@ -13,9 +13,10 @@ use crate::store::{Batch, Row, minute_of};
 impl Hub {
     /// Takes the history of a feed's signals. Called by the feed's own thread, which it holds up; nobody else waits.
     pub(crate) fn take_history(&self, feed: &FeedPlan, history: History) {
-        for (signal, samples) in history {
-            if self.facts.select.takes(signal.id()) {
-                self.take_past(feed, &signal, &samples);
+        let select = self.facts.select_of(Some(feed), history.iter().map(|(signal, _)| &**signal.id()));
+        for (signal, samples) in &history {
+            if select(signal.id()) {
+                self.take_past(feed, signal, samples);
             }
         }
     }

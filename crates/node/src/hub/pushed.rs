@@ -128,7 +128,7 @@ fn check(new: &api::NewSeries) -> Result<Duration, QueryError> {
     ] {
         let Some(text) = text else { continue };
         if text.len() > n_bytes_max {
-            return refused(field, format!("{field} has {} bytes, and {n_bytes_max} are the most", text.len()));
+            return refused(field, format!("{field} has {} bytes, but the limit is {n_bytes_max}", text.len()));
         }
         if text.chars().any(char::is_control) {
             return refused(field, format!("{field} `{}` has a control character in it", text.escape_debug()));
@@ -138,7 +138,7 @@ fn check(new: &api::NewSeries) -> Result<Duration, QueryError> {
         .map_err(|error| QueryError::BadParameter { field: "step", message: error.to_string() })?;
     if !(STEP_MIN..=STEP_MAX).contains(&step) {
         let (min, max) = (span::format(STEP_MIN), span::format(STEP_MAX));
-        return refused("step", format!("step `{}` is out of range: it can be {min} to {max}", new.step));
+        return refused("step", format!("step `{}` is out of range: it must be {min} to {max}", new.step));
     }
     Ok(step)
 }

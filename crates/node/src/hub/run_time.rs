@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use predict::{Demand, MeasurementError, RunTime, WindowErrors};
+use signal::Selection;
 use units::{Confidence, Timestamp};
 
 use super::forecasts::Oracle;
@@ -37,7 +38,7 @@ struct Advice {
 impl Hub {
     /// How long a task takes.
     pub(crate) fn run_time(&self, job: Job) -> Result<api::RunTime, QueryError> {
-        let advice = advice(&self.engine(), job.n_threads)?;
+        let advice = advice(&self.engine(), &self.facts.select, job.n_threads)?;
         let now = self.now();
         let mut run_times = Vec::with_capacity(advice.len());
         for one in &advice {
@@ -56,6 +57,7 @@ impl Hub {
             confidence: job.confidence.probability(),
             origin: first.oracle.origin,
             series: advice.iter().map(|one| one.id.clone()).collect(),
+            n_cores: advice.last().map(|one| one.n_threads).filter(|n_cores| *n_cores < job.n_threads),
             model: first.model.clone(),
             horizon_seconds: run_time.horizon().as_secs_f64(),
             median_seconds: seconds(run_time.median()),
@@ -70,8 +72,9 @@ fn seconds(time: Option<Duration>) -> Option<f64> {
     time.map(|time| time.as_secs_f64())
 }
 
-/// Of the series for so many threads, or of the two for the nearest fewer and more.
-fn advice(engine: &Engine, n_threads: u32) -> Result<Vec<Advice>, QueryError> {
+/// Of the series for so many threads, or of the two for the nearest fewer and more. More threads than there are cores get what as many as
+/// the cores get.
+fn advice(engine: &Engine, select: &Selection, n_threads: u32) -> Result<Vec<Advice>, QueryError> {
     let mut measured: Vec<(u32, &Entry)> =
         engine.entries().filter_map(|entry| Some((entry.about.n_threads()?, entry))).collect();
     measured.sort_by_key(|(n_threads, _)| *n_threads);
@@ -81,6 +84,8 @@ fn advice(engine: &Engine, n_threads: u32) -> Result<Vec<Advice>, QueryError> {
         (_, Some((exact, _))) if *exact == n_threads => &measured[above..=above],
         (Some(below), Some(_)) => &measured[below..=above],
         (None, _) => return Err(unknown(SHARE)),
+        // It would be measured if there were so many cores.
+        (_, None) if select.takes(&format!("{SHARE}.{n_threads}")) => &measured[above - 1..],
         (_, None) => {
             let message = format!("`threads` is {n_threads}, and availability is measured for {most} at most");
             return Err(QueryError::BadParameter { field: "threads", message });

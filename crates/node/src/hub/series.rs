@@ -1,6 +1,6 @@
 //! What the series are, which models they have, and how well those did.
 
-use predict::{LeadScore, Model};
+use predict::{LeadScore, Model, Parameter, Standing};
 use units::Timestamp;
 
 use super::{Hub, QueryError, unknown};
@@ -91,6 +91,20 @@ pub(crate) fn found(model: &Model) -> api::Fitted {
         n_samples: model.n_samples(),
         fitted_at: None,
         n_refits: 0,
+        speakers: model.speakers().into_iter().map(speaker).collect(),
+    }
+}
+
+fn speaker(standing: Standing) -> api::Speaker {
+    let parameter = |found: Parameter| api::Parameter { name: found.name, value: found.value };
+    let heard = standing.leads.iter().filter(|at| at.weight > 0.0);
+    api::Speaker {
+        model: standing.spec.to_string(),
+        weight_ratio: standing.weight(),
+        n_samples: standing.n_samples,
+        n_fits: standing.n_fits,
+        leads: heard.map(|at| api::LeadWeight { lead_steps: at.lead, weight_ratio: at.weight }).collect(),
+        parameters: standing.parameters.into_iter().map(parameter).collect(),
     }
 }
 

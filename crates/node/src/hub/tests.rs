@@ -46,15 +46,19 @@ impl World {
         Self::start_fitting(model, data_dir, false)
     }
 
+    /// A node whose samples are thinned when they are as old as this.
+    fn keeping(retention: Duration) -> Self {
+        Self::of(Config { retention, ..Config::default() }, "LAST", false)
+    }
+
     fn start_fitting(model: &str, data_dir: Option<&Path>, is_beside: bool) -> Self {
+        Self::of(Config { data_dir: data_dir.map(Path::to_owned), ..Config::default() }, model, is_beside)
+    }
+
+    fn of(config: Config, model: &str, is_beside: bool) -> Self {
         let root = tempfile::tempdir().unwrap();
         fs::create_dir(root.path().join("proc")).unwrap();
-        let config = Config {
-            root: root.path().to_owned(),
-            data_dir: data_dir.map(Path::to_owned),
-            model: model.parse().unwrap(),
-            ..Config::default()
-        };
+        let config = Config { root: root.path().to_owned(), model: model.parse().unwrap(), ..config };
         let clock = Arc::new(clock::Manual::at(at(1_800_000_000)));
         set_load(root.path(), 0);
         Self::begin(root, config, clock, is_beside, 0)
@@ -100,9 +104,13 @@ impl World {
     }
 
     fn samples(&self, from: i64, to: i64, step: Option<Duration>) -> Vec<Option<f64>> {
+        self.answer(from, to, step).values
+    }
+
+    fn answer(&self, from: i64, to: i64, step: Option<Duration>) -> api::Samples {
         self.hub.store.flush().unwrap();
         let range = TimeRange { from: at(from), to: at(to) };
-        self.hub.samples(LOAD, range, step).unwrap().values
+        self.hub.samples(LOAD, range, step).unwrap()
     }
 
     fn push(&self, samples: &[(Option<i64>, Option<f64>)]) -> Result<usize, QueryError> {
@@ -179,6 +187,13 @@ fn auto_speaks_at_once_and_says_who_speaks() {
     world.ticks(100);
     let forecast = world.forecast(LOAD);
     assert_eq!((forecast.model.as_str(), forecast.model_speaking[0].from_lead), ("AUTO", 1));
+    let sum: f64 = forecast.speakers.iter().map(|speaker| speaker.weight_ratio).sum();
+    assert!((sum - 1.0).abs() < 1e-12, "{:?}", forecast.speakers);
+    let detail = world.hub.detail(LOAD).unwrap();
+    let fitted = detail.fitted.unwrap();
+    assert!(fitted.n_samples > 50, "not the 2 samples of the first fit: {}", fitted.n_samples);
+    assert_eq!(fitted.speakers.first().map(|speaker| &speaker.model), detail.series.model_speaking.as_ref());
+    assert!(fitted.speakers.iter().any(|speaker| !speaker.parameters.is_empty()), "{:?}", fitted.speakers);
     let detail = world.hub.detail("load.5m").unwrap();
     assert_eq!((detail.waiting, detail.series.model.as_str()), (None, "AUTO"), "constant signals do not wait");
 }
@@ -309,6 +324,65 @@ fn samples_come_from_memory_and_store_without_a_seam() {
 }
 
 #[test]
+fn a_range_that_begins_before_the_first_sample_has_all_samples() {
+    let mut world = World::start(None);
+    // The first minute is a part of one, and its mean is made before its samples are thinned.
+    world.clock.pass(Duration::from_secs(25));
+    world.ticks(130);
+    let begin = 1_800_000_000;
+    for step in [None, Some(SECOND)] {
+        let answer = world.answer(begin - 600, begin + 600, step);
+        assert_eq!((answer.step_seconds, answer.values.iter().flatten().count()), (1.0, 130), "{step:?}");
+        assert!(answer.start >= at(begin - 60), "gaps before the first minute are left out: {}", answer.start);
+    }
+    let far = world.answer(begin - 400 * 86_400, begin + 600, None);
+    assert_eq!(far.values.iter().flatten().count(), 130, "a year of nothing is not counted as values");
+}
+
+#[test]
+fn any_step_is_answered_in_whole_steps_of_the_series() {
+    let mut world = World::start(None);
+    world.ticks(120);
+    let begin = 1_800_000_000;
+    let step = |step: Duration| world.answer(begin, begin + 120, Some(step));
+    assert_eq!(
+        (step(Duration::from_millis(10)).step_seconds, step(Duration::from_millis(10)).values.len()),
+        (1.0, 120)
+    );
+    assert_eq!(
+        (step(Duration::from_millis(2500)).step_seconds, step(Duration::from_millis(2500)).values.len()),
+        (3.0, 40)
+    );
+    assert_eq!((step(7 * SECOND).step_seconds, step(90 * SECOND).step_seconds), (7.0, 90.0));
+}
+
+#[test]
+fn samples_that_are_thinned_in_part_are_answered_in_one_step() {
+    let mut world = World::keeping(Duration::from_secs(300));
+    let begin = 1_800_000_000;
+    testkit::wait_until("old samples are thinned", testkit::PATIENCE, || {
+        // A few at a time, so that ageing gets its turn as in ordinary life.
+        world.ticks(60);
+        world.hub.store.flush().unwrap();
+        let oldest = world.hub.store.read(store::read::extent).unwrap().0;
+        (world.n_ticks >= 1500 && oldest >= Some(at(begin + 300))).then_some(())
+    });
+    let n = i64::from(world.n_ticks);
+    let count = |answer: &api::Samples| answer.values.iter().flatten().count() as i64;
+    let whole = world.answer(begin, begin + n, None);
+    assert_eq!((whole.step_seconds, count(&whole)), (60.0, n / 60), "the range begins where minutes are left");
+    let fine = world.answer(begin, begin + n, Some(SECOND));
+    let kept = count(&fine);
+    assert!(fine.step_seconds == 1.0 && (1000..n).contains(&kept), "those that are left: {kept}");
+    let recent = world.answer(begin + n - kept, begin + n, None);
+    assert_eq!((recent.step_seconds, count(&recent)), (1.0, kept));
+    for (asked, answered) in [(SECOND, 60.0), (90 * SECOND, 120.0), (120 * SECOND, 120.0)] {
+        let old = world.answer(begin, begin + 240, Some(asked));
+        assert_eq!((old.step_seconds, count(&old) as f64), (answered, 240.0 / answered), "nothing finer is kept");
+    }
+}
+
+#[test]
 fn what_was_said_is_remembered_once_in_ten_seconds() {
     let mut world = World::start(None);
     world.ticks(60);
@@ -421,4 +495,48 @@ fn metrics_have_a_forecast_when_there_are_two_samples() {
     world.tick();
     assert_eq!(bounds(&world).len(), GAUGE_HORIZONS.len());
     assert!(bounds(&world).iter().all(|(_, at)| at.lower <= at.mean && at.mean <= at.upper));
+}
+
+/// Writes a `/proc/stat` of so many cores, half a second of each busy since the last one.
+fn set_cores(root: &Path, n_cores: u64, n_ticks: u64) {
+    let counts = |n: u64| format!("{} 0 0 {} 0 0 0 0 0 0\n", 50 * n * n_ticks, 50 * n * n_ticks);
+    let cores: String = (0..n_cores).map(|core| format!("cpu{core} {}", counts(1))).collect();
+    let stat = format!("cpu  {}{cores}procs_running 1\nprocs_blocked 0\n", counts(n_cores));
+    fs::write(root.join("proc/stat"), stat).unwrap();
+}
+
+#[track_caller]
+fn check_models(n_cores: u64, model: &str, [of_all, of_core]: [&str; 2]) {
+    let directory = tempfile::tempdir().unwrap();
+    let root = tempfile::tempdir().unwrap();
+    fs::create_dir(root.path().join("proc")).unwrap();
+    set_load(root.path(), 0);
+    set_cores(root.path(), n_cores, 0);
+    let config = Config {
+        root: root.path().to_owned(),
+        data_dir: Some(directory.path().to_owned()),
+        model: model.parse().unwrap(),
+        ..Config::default()
+    };
+    let clock = Arc::new(clock::Manual::at(at(1_800_000_000)));
+    let mut world = World::begin(root, config, clock, false, 0);
+    for n_ticks in 1..5 {
+        set_cores(world.root.path(), n_cores, n_ticks);
+        world.tick();
+    }
+    let check = |world: &World| {
+        let engine = world.hub.engine();
+        let text = |id| engine.get(id).expect(id).live.plan().text.clone();
+        assert_eq!([text("cpu.busy"), text("cpu.1.busy")], [of_all, of_core]);
+    };
+    check(&world);
+    world.hub.store.flush().unwrap();
+    check(&world.restart());
+}
+
+#[test]
+fn cores_of_large_hosts_have_a_thriftier_model_unless_one_was_chosen() {
+    check_models(8, "AUTO", ["AUTO", "AUTO"]);
+    check_models(9, "AUTO", ["AUTO", "REFIT(AR(16),every=200,window=400)"]);
+    check_models(9, "LAST", ["LAST", "LAST"]);
 }

@@ -13,6 +13,7 @@ use units::Timestamp;
 use super::{Remote, RemoteWrite};
 use crate::exposition::Families;
 use crate::hub::{Hub, Metric, Tick};
+use crate::outage::Outage;
 
 /// Chunks are this far apart at least, so that 100 ticks a second do not make 100 transactions.
 const PUT_EVERY: Duration = Duration::from_secs(1);
@@ -37,6 +38,8 @@ pub(super) struct Collector {
     described: HashSet<String>,
     /// The round in which the node told of itself last.
     own: Option<Timestamp>,
+    /// Of the server.
+    outage: Outage,
 }
 
 /// What a signal is called, and what was said of it.
@@ -66,11 +69,13 @@ impl Collector {
             named: HashMap::new(),
             described: HashSet::new(),
             own: None,
+            outage: Outage::default(),
         }
     }
 
     /// Collects until the outlet stops.
     pub(super) fn run(&mut self) {
+        let what = format!("remote write {}", self.remote.name);
         while let Some(ticks) = self.remote.outlet.take() {
             let mut chunk = Chunk::default();
             for tick in &ticks {
@@ -80,6 +85,7 @@ impl Collector {
                 }
             }
             self.put(chunk);
+            self.outage.note(&what, self.remote.writer.status().problem.as_deref());
             self.remote.outlet.pause(PUT_EVERY);
         }
     }

@@ -1,16 +1,23 @@
-//! How history ages: samples become minute means, and go; means go later; removed series go at once.
+//! How history ages: samples become minute means, are packed into blocks, and go; minute means become hour means;
+//! those go last. What a removed series leaves goes at once.
 //!
 //! Each piece of this work is short, because the samples of the next tick wait meanwhile.
 
 use std::time::Duration;
 
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
-use units::Timestamp;
+use units::{ByteCount, Timestamp};
 
-use super::{MINUTE, minute_of};
+use super::block::stretch_of;
+use super::limit::Limit;
+use super::seal::seal_piece;
+use super::{MINUTE, minute_of, thin};
 
-/// Minute means are kept this many times as long as samples.
-const MEANS_KEPT: u32 = 10;
+/// Minute means are kept this many times as long as samples, and hour means this many times as long as those.
+pub(super) const MEANS_KEPT: u32 = 10;
+
+/// The length of the stretches that old minute means are thinned to.
+pub(super) const HOUR: Duration = Duration::from_secs(3600);
 
 /// Nothing is deleted for this long after a start or a jump of the clock, or for a tenth of the retention.
 const HOLD_MAX: Duration = Duration::from_secs(3600);
@@ -33,8 +40,12 @@ pub(super) struct Ageing {
     minutes_until: Timestamp,
     /// Time at the last tick, and when deleting may begin.
     clock: Option<(Timestamp, Timestamp)>,
-    /// The minute in which means were deleted last.
-    means_deleted: Option<Timestamp>,
+    /// The minute in which means were thinned last.
+    means_thinned: Option<Timestamp>,
+    /// Everything before this is in blocks, but for what came later than others.
+    sealed_until: Option<Timestamp>,
+    /// What the file may hold.
+    limit: Limit,
     /// Where the sweep after a removed series goes on.
     sweep: Sweep,
 }
@@ -50,13 +61,15 @@ enum Sweep {
 }
 
 impl Ageing {
-    pub(super) fn load(connection: &Connection, retention: Duration) -> rusqlite::Result<Self> {
+    pub(super) fn load(connection: &Connection, retention: Duration, size_max: ByteCount) -> rusqlite::Result<Self> {
         let minutes_until = connection.query_row("SELECT minutes_until_ns FROM progress", [], |row| row.get(0))?;
         Ok(Self {
             retention,
             minutes_until: Timestamp::from_nanos(minutes_until),
             clock: None,
-            means_deleted: None,
+            means_thinned: None,
+            sealed_until: None,
+            limit: Limit::new(size_max),
             sweep: Sweep::Unknown,
         })
     }
@@ -81,17 +94,34 @@ impl Ageing {
     ) -> rusqlite::Result<()> {
         let may_delete = self.may_delete(now);
         for _ in 0..N_PIECES {
-            let made = self.make_means(connection, minute_of(newest))?;
-            let deleted = !made && may_delete && self.delete_minute(connection, now)?;
-            if !made && !deleted && !self.sweep(connection)? {
+            let did_some = self.make_means(connection, minute_of(newest))?
+                || self.seal(connection)?
+                || may_delete && self.delete_stretch(connection, now)?
+                || self.limit.work(connection, newest)?
+                || self.sweep(connection)?;
+            if !did_some {
                 break;
             }
         }
-        if may_delete && self.means_deleted != Some(minute_of(now)) {
-            self.delete_means(connection, now)?;
-            self.means_deleted = Some(minute_of(now));
+        if may_delete && self.means_thinned != Some(minute_of(now)) {
+            self.thin_means(connection, now)?;
+            self.means_thinned = Some(minute_of(now));
         }
         Ok(())
+    }
+
+    /// Packs a stretch that is over, once a stretch: what comes late waits for the end of the next one, so that a
+    /// block is not made anew for each sample.
+    fn seal(&mut self, connection: &mut Connection) -> rusqlite::Result<bool> {
+        let limit = stretch_of(self.minutes_until);
+        if self.sealed_until == Some(limit) {
+            return Ok(false);
+        }
+        let sealed = seal_piece(connection, limit)?;
+        if !sealed {
+            self.sealed_until = Some(limit);
+        }
+        Ok(sealed)
     }
 
     fn may_delete(&mut self, now: Timestamp) -> bool {
@@ -134,29 +164,19 @@ impl Ageing {
         Ok(true)
     }
 
-    /// Deletes what lies in the oldest minute, if that is older than the retention.
-    fn delete_minute(&self, connection: &mut Connection, now: Timestamp) -> rusqlite::Result<bool> {
-        let limit = minute_of(now - self.retention).min(self.minutes_until);
-        let mut n_deleted = 0;
-        for (oldest, delete) in [
-            ("SELECT min(t_ns) FROM sample", "DELETE FROM sample WHERE t_ns < ?1"),
-            ("SELECT min(t_ns) FROM forecast", "DELETE FROM forecast WHERE t_ns < ?1"),
-        ] {
-            let oldest: Option<i64> = connection.prepare_cached(oldest)?.query_row([], |row| row.get(0))?;
-            if let Some(oldest) = oldest.map(Timestamp::from_nanos).filter(|oldest| *oldest < limit) {
-                let until = (minute_of(oldest) + MINUTE).min(limit);
-                n_deleted += connection.prepare_cached(delete)?.execute([until.as_nanos()])?;
-            }
-        }
-        Ok(n_deleted > 0)
+    /// Deletes the oldest stretch, if all of it is older than the retention.
+    fn delete_stretch(&self, connection: &mut Connection, now: Timestamp) -> rusqlite::Result<bool> {
+        let limit = stretch_of((now - self.retention).min(self.minutes_until));
+        let Some(oldest) = thin::oldest_stretch(connection)?.filter(|oldest| *oldest < limit) else { return Ok(false) };
+        thin::delete_stretch(connection, oldest)?;
+        Ok(true)
     }
 
-    fn delete_means(&self, connection: &Connection, now: Timestamp) -> rusqlite::Result<()> {
-        let limit = minute_of(now - self.retention.saturating_mul(MEANS_KEPT));
-        connection
-            .prepare_cached("DELETE FROM minute WHERE series IN (SELECT series FROM series) AND t_ns < ?1")?
-            .execute([limit.as_nanos()])?;
-        Ok(())
+    /// Makes hours of minutes that are old enough, and deletes hours that are.
+    fn thin_means(&self, connection: &mut Connection, now: Timestamp) -> rusqlite::Result<()> {
+        let minutes_kept = self.retention.saturating_mul(MEANS_KEPT);
+        thin::make_hours(connection, (now - minutes_kept).floor_to(HOUR))?;
+        thin::delete_hours(connection, (now - minutes_kept.saturating_mul(MEANS_KEPT)).floor_to(HOUR))
     }
 
     /// Deletes some of the history of a removed series. Says whether there may be more to do.
@@ -185,19 +205,25 @@ impl Ageing {
 
 /// Gives where to go on, or `None` when nothing is left of the series.
 fn sweep_from(connection: &mut Connection, key: i64, from: i64) -> rusqlite::Result<Option<i64>> {
+    const TABLES: [&str; 4] = ["sample", "forecast", "sample_block", "forecast_block"];
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    let next: Option<i64> = transaction
-        .prepare_cached("SELECT t_ns FROM sample WHERE t_ns >= ?1 ORDER BY t_ns LIMIT 1 OFFSET ?2")?
-        .query_row([from, N_SWEPT], |row| row.get(0))
-        .optional()?;
+    let mut next: Option<i64> = None;
+    for table in TABLES {
+        let sql = format!("SELECT t_ns FROM {table} WHERE t_ns >= ?1 ORDER BY t_ns LIMIT 1 OFFSET ?2");
+        let beyond = transaction.prepare_cached(&sql)?.query_row([from, N_SWEPT], |row| row.get(0)).optional()?;
+        next = next.into_iter().chain(beyond).min();
+    }
+    // Many rows can be of one moment, and it has to go on.
+    let next = next.map(|next| next.max(from.saturating_add(1)));
     let until = next.unwrap_or(i64::MAX);
-    for table in ["sample", "forecast"] {
+    for table in TABLES {
         let delete = format!("DELETE FROM {table} WHERE t_ns >= ?1 AND t_ns < ?2 AND series = ?3");
         transaction.prepare_cached(&delete)?.execute(params![from, until, key])?;
     }
     if next.is_none() {
-        transaction.execute("DELETE FROM minute WHERE series = ?1", [key])?;
-        transaction.execute("DELETE FROM series WHERE series = ?1", [key])?;
+        for table in ["minute", "hour", "series"] {
+            transaction.execute(&format!("DELETE FROM {table} WHERE series = ?1"), [key])?;
+        }
     }
     transaction.commit()?;
     Ok(next)

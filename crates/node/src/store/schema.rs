@@ -10,7 +10,7 @@ use std::time::Duration;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 const APPLICATION_ID: i64 = 0x4654_5350;
-pub(super) const VERSION: i64 = 2;
+pub(super) const VERSION: i64 = 3;
 const FILE_NAME: &str = "foretop.db";
 const LOCK_NAME: &str = "foretop.lock";
 
@@ -40,6 +40,23 @@ const TABLES: &str = "
     ) WITHOUT ROWID, STRICT;
     CREATE TABLE progress (minutes_until_ns INTEGER NOT NULL) STRICT;
     INSERT INTO progress VALUES (0);
+";
+
+/// What version 2 did not have: blocks of what is older, and means of an hour. What is in the tables before is packed
+/// as the store ages.
+const FROM_2_TO_3: &str = "
+    CREATE TABLE sample_block (
+        t_ns INTEGER NOT NULL, series INTEGER NOT NULL, part INTEGER NOT NULL, n INTEGER NOT NULL, data BLOB NOT NULL
+    ) STRICT;
+    CREATE UNIQUE INDEX sample_block_place ON sample_block (t_ns, series, part);
+    CREATE TABLE forecast_block (
+        t_ns INTEGER NOT NULL, series INTEGER NOT NULL, n INTEGER NOT NULL, data BLOB NOT NULL
+    ) STRICT;
+    CREATE UNIQUE INDEX forecast_block_place ON forecast_block (t_ns, series);
+    CREATE TABLE hour (
+        series INTEGER NOT NULL, t_ns INTEGER NOT NULL, mean REAL NOT NULL, min REAL NOT NULL, max REAL NOT NULL,
+        n INTEGER NOT NULL, PRIMARY KEY (series, t_ns)
+    ) WITHOUT ROWID, STRICT;
 ";
 
 /// What version 1 did not have: feeds beside the host, and signals that are not in the table of families.
@@ -230,22 +247,27 @@ fn n_tables(connection: &Connection) -> rusqlite::Result<i64> {
 }
 
 fn prepare(connection: &mut Connection) -> rusqlite::Result<()> {
+    let is_new = n_tables(connection)? == 0;
+    if is_new {
+        // So that the file gets shorter when its contents do. It can be chosen before there are tables only.
+        connection.pragma_update(None, "auto_vacuum", "INCREMENTAL")?;
+    }
     connection.pragma_update_and_check(None, "journal_mode", "WAL", |_| Ok(()))?;
     connection.pragma_update(None, "synchronous", "NORMAL")?;
     connection.pragma_update_and_check(None, "journal_size_limit", JOURNAL_BYTES_MAX, |_| Ok(()))?;
-    if n_tables(connection)? == 0 {
-        let transaction = connection.transaction()?;
-        transaction.execute_batch(TABLES)?;
-        transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
-        transaction.pragma_update(None, "user_version", VERSION)?;
-        return transaction.commit();
+    let from: i64 = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
+    let steps: &[&str] = match from {
+        _ if is_new => &[TABLES, FROM_2_TO_3],
+        1 => &[FROM_1_TO_2, FROM_2_TO_3],
+        2 => &[FROM_2_TO_3],
+        _ => return Ok(()),
+    };
+    if !is_new {
+        tracing::info!(from, to = VERSION, "the store is brought up to date; earlier programs cannot open it then");
     }
-    if connection.pragma_query_value(None, "user_version", |row| row.get::<_, i64>(0))? == 1 {
-        tracing::info!(from = 1, to = VERSION, "the store is brought up to date; earlier programs cannot open it then");
-        let transaction = connection.transaction()?;
-        transaction.execute_batch(FROM_1_TO_2)?;
-        transaction.pragma_update(None, "user_version", VERSION)?;
-        transaction.commit()?;
-    }
-    Ok(())
+    let transaction = connection.transaction()?;
+    steps.iter().try_for_each(|step| transaction.execute_batch(step))?;
+    transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
+    transaction.pragma_update(None, "user_version", VERSION)?;
+    transaction.commit()
 }

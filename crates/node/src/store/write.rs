@@ -1,10 +1,13 @@
 //! One transaction: what some batches say, all of it or nothing.
 
+use std::collections::HashSet;
+
 use rusqlite::{CachedStatement, Connection, TransactionBehavior, params};
 use units::Timestamp;
 
+use super::block::stretch_of;
 use super::inbox::{Batch, Row};
-use super::minute_of;
+use super::{minute_of, read};
 use crate::engine::about::{About, Origin};
 
 /// Writes `batches`. Samples before `minutes_until` are worked into the means of their minutes as well, which have been
@@ -92,13 +95,37 @@ fn write_samples(connection: &Connection, rows: &[Row], minutes_until: Timestamp
     let mut insert =
         connection.prepare_cached("INSERT OR IGNORE INTO sample (t_ns, series, value) VALUES (?1, ?2, ?3)")?;
     let mut merge = merge_statement(connection)?;
+    let mut sealed = Sealed::default();
     for row in rows {
+        if row.time < minutes_until && sealed.has(connection, row)? {
+            continue;
+        }
         let n_written = insert.execute(params![row.time.as_nanos(), row.key, row.value])?;
         if n_written == 1 && row.time < minutes_until {
             merge.execute(params![row.key, minute_of(row.time).as_nanos(), row.value])?;
         }
     }
     Ok(())
+}
+
+/// The labels of the block that was looked at last, so that a history that comes in order unpacks each of them once.
+#[derive(Default)]
+struct Sealed {
+    place: Option<(i64, Timestamp)>,
+    labels: HashSet<i64>,
+}
+
+impl Sealed {
+    /// Whether a block has a sample of this label already.
+    fn has(&mut self, connection: &Connection, row: &Row) -> rusqlite::Result<bool> {
+        let place = (row.key, stretch_of(row.time));
+        if self.place != Some(place) {
+            let parts = read::parts(connection, place.1, place.0)?;
+            self.labels = parts.into_iter().flat_map(|(_, samples)| samples).map(|(t_ns, _)| t_ns).collect();
+            self.place = Some(place);
+        }
+        Ok(self.labels.contains(&row.time.as_nanos()))
+    }
 }
 
 fn merge_statement(connection: &Connection) -> rusqlite::Result<CachedStatement<'_>> {

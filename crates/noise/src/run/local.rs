@@ -58,7 +58,7 @@ struct Told {
 #[non_exhaustive]
 pub enum LocalError {
     /// A core that the system does not give.
-    #[error("no thread can be bound to core {cpu}")]
+    #[error("cannot bind a thread to core {cpu}")]
     Bind {
         /// Which.
         cpu: u32,
@@ -66,7 +66,7 @@ pub enum LocalError {
         source: io::Error,
     },
     /// No thread.
-    #[error("no thread can be started for core {cpu}")]
+    #[error("cannot start a thread for core {cpu}")]
     Thread {
         /// Which.
         cpu: u32,

@@ -5,11 +5,12 @@
 
 use std::convert::Infallible;
 
+use statistics::Interval;
+
 use super::Naive;
 use super::crps::Table;
 use super::score::{Coverage, Errors, IntervalScores, LeadScore};
 use crate::forecast::Forecast;
-use crate::intervals::at_lead;
 use crate::predictor::Predictor;
 
 /// Half the widths of the normal intervals that are scored, in standard errors: of 50, 80 and 95 %.
@@ -111,7 +112,7 @@ impl Backtest {
     }
 
     fn score(&mut self, origin: usize, samples: &[f64]) {
-        let Forecast { means, standard_errors, reaches } = &self.forecast;
+        let Forecast { means, standard_errors, reaches, range } = &self.forecast;
         let (table, coming) = (Table::get(), &samples[origin..]);
         let tracks = self.leads.iter().zip(&mut self.sums).zip(self.errors.chunks_exact_mut(samples.len()));
         for ((lead, sums), errors) in tracks {
@@ -123,11 +124,11 @@ impl Backtest {
             }
             errors[sums.n] = error;
             sums.take(error, standard_error, table.score(error, standard_error));
-            if reaches.is_empty() {
+            if reaches.is_empty() && range.is_none() {
                 sums.take_normal(error.abs(), standard_error);
             } else {
-                let ends = HALF_WIDTHS.map(|half_width| at_lead(reaches, *lead, half_width));
-                sums.take_intervals(error, standard_error, ends);
+                let intervals = HALF_WIDTHS.map(|half_width| self.forecast.interval_of(*lead, half_width));
+                sums.take_intervals(*sample, intervals);
             }
         }
     }
@@ -193,16 +194,11 @@ impl Sums {
         }
     }
 
-    /// `ends` is how far each interval reaches below and above the mean, in standard errors.
-    fn take_intervals(&mut self, error: f64, standard_error: f64, ends: [(f64, f64); N_INTERVALS]) {
-        if standard_error.is_infinite() {
-            return self.take_normal(error.abs(), standard_error);
-        }
-        for (idx, (below, above)) in ends.into_iter().enumerate() {
-            let lower = -below * standard_error;
-            let upper = (above * standard_error).max(lower);
-            self.inside[idx] += f64::from(u8::from((lower..=upper).contains(&error)));
-            let outside = (lower - error).max(error - upper).max(0.0);
+    fn take_intervals(&mut self, sample: f64, intervals: [Interval; N_INTERVALS]) {
+        for (idx, interval) in intervals.into_iter().enumerate() {
+            let Interval { lower, upper } = interval;
+            self.inside[idx] += f64::from(u8::from(interval.contains(sample)));
+            let outside = (lower - sample).max(sample - upper).max(0.0);
             self.interval_scores[idx] += upper - lower + PENALTIES[idx] * outside;
         }
     }

@@ -1,76 +1,248 @@
-//! Quantile tracking: ends of intervals that learn from each error whether they were far enough.
+//! Intervals that begin as normal ones and take the shape of the errors as evidence grows.
 //!
-//! An end that is meant to be passed by a share `a` of the errors moves out by `(1 - a)` steps when it was passed and
-//! in by `a` steps when it was not. Over `T` errors the share that passed it then differs from `a` by no more than the
-//! way that the end has come, in steps, over `T` (Angelopoulos, Candès and Tibshirani 2023, proposition 1), whatever
-//! the errors are.
+//! Errors are counted in standard units: divided by the standard error of their forecast, and by how much wider an interval has
+//! to be whose standard error is itself known from few samples. At each lead the counts make a distribution. It is mixed with
+//! that of the next shorter lead, and at lead 1 with the normal one. So neighbouring leads have intervals of similar
+//! shape, long leads move slowly, and no end lies beyond the last edge.
 
 use serde::{Deserialize, Serialize};
 
-use super::reach::{HALF_WIDTHS, LEVELS, N_LEVELS, REACH_MAX, Reach};
+use super::reach::{HALF_WIDTHS, LEVELS, N_LEVELS, Reach};
+use crate::ladder::{DENSE, Due};
 
-/// The length of a step in the long run, in standard deviations of the errors, for an error that comes at once. On
-/// recorded traces and made-up series, 0.07 leaves changes of level behind, and 0.2 makes intervals wander.
-const RATE: f64 = 0.12;
+/// Where the upper half of the distribution is counted, in standard units: the normal quantiles of probabilities from
+/// 0.55 to 0.995, those of [`LEVELS`] among them, with what heavier tails need. The first three are for signals that
+/// mostly stand still, half of whose errors are next to nothing.
+const EDGES: [f64; N_EDGES] = [
+    0.0125,
+    0.025,
+    0.05,
+    0.125_661_346_855_074,
+    0.253_347_103_135_8,
+    0.385_320_466_407_568,
+    0.524_400_512_708_041,
+    HALF_WIDTHS[0],
+    0.841_621_233_572_914,
+    1.036_433_389_493_79,
+    HALF_WIDTHS[1],
+    HALF_WIDTHS[2],
+    HALF_WIDTHS[3],
+    HALF_WIDTHS[4],
+    3.2,
+    4.0,
+    5.0,
+    6.5,
+    8.0,
+    10.0,
+    13.0,
+    16.0,
+    20.0,
+];
+const N_EDGES: usize = 23;
 
-/// Forecasts under way at which the step is half as long: as many have passed an end before its first move shows, and
-/// the end would overshoot.
-const N_UNDER_WAY_HALF: f64 = 32.0;
+/// The normal distribution beyond each of [`EDGES`].
+const NORMAL_TAILS: [f64; N_EDGES] = [
+    0.495_013_353_6,
+    0.490_027_483_9,
+    0.480_061_194_2,
+    0.45,
+    0.4,
+    0.35,
+    0.3,
+    0.25,
+    0.2,
+    0.15,
+    0.1,
+    0.05,
+    0.025,
+    0.005,
+    6.871_379e-4,
+    3.167_12e-5,
+    2.866_5e-7,
+    4.016e-11,
+    6.22e-16,
+    7.62e-24,
+    0.0,
+    0.0,
+    0.0,
+];
 
-/// The first steps are longer, and shorten as one over the square root of the number of errors.
-const RATE_FIRST: f64 = 0.3;
+/// Errors that the normal distribution counts for at lead 1. With 60, intervals of skewed errors are 5 % worse.
+const N_FIRST: f64 = 30.0;
 
-/// Errors over which their mean magnitude is taken.
-const N_MAGNITUDE: f64 = 1000.0;
+/// Errors that the distribution at the next shorter lead counts for. With 20, intervals of a random walk wander by a
+/// third at lead 30, where 600 samples hold 20 errors that do not overlap.
+const N_SHORTER: f64 = 80.0;
 
-/// Errors that the normal magnitude counts for at the start.
-const N_MAGNITUDE_FIRST: f64 = 20.0;
+/// Errors that the normal distribution counts for at every lead. With 3, long leads are normal whatever the errors.
+const N_NORMAL: f64 = 1.0;
 
-/// The mean magnitude of normal errors of variance 1.
-const MAGNITUDE_NORMAL: f64 = 0.797_884_560_802_865_4;
+/// Errors over which the distribution is remembered.
+const MEMORY: f64 = 600.0;
 
-/// An error counts as no more than so many mean magnitudes in the next mean.
-const OUTLIER: f64 = 20.0;
+/// At long leads as many leads, because errors that overlap say nearly the same.
+const MEMORY_LEADS: f64 = 30.0;
 
-/// The ends at one lead.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Tracker {
-    reach: Reach,
-    /// Discounted mean magnitude of errors, in standard errors.
-    magnitude: f64,
-    n: u32,
+/// An error counts for one over so many times the number of forecasts under way with it.
+const OVERLAP: f64 = 1.5;
+
+/// Errors over which the mean squared one is taken that corrects the standard errors of a model that does not follow its
+/// errors by itself.
+const MEMORY_SCALE: f64 = 200.0;
+
+/// Independent errors that the stated variance counts for beside the measured one.
+const N_STATED: f64 = 10.0;
+
+/// No correction is larger: a model that states errors a million times too small is no model.
+const CORRECTION_MAX: f64 = 1e6;
+
+/// A forecast counts that was made with so many samples known, and [`AGE_LEADS`] times its lead more: the standard
+/// errors of a younger series are too wrong to measure anything by.
+const AGE: u64 = 10;
+const AGE_LEADS: u64 = 4;
+
+/// The distributions of one predictor's errors.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Adaptive {
+    /// Whether the model's standard errors follow its errors, so that nothing is left to correct.
+    follows_errors: bool,
+    /// Known samples so far.
+    n_known: u64,
+    leads: Vec<Counts>,
 }
 
-impl Tracker {
-    pub(crate) const NORMAL: Self = Self { reach: Reach::NORMAL, magnitude: MAGNITUDE_NORMAL, n: 0 };
+/// The errors at one watched lead.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct Counts {
+    /// Discounted mean squared error, in standard errors as the model states them, and the number of errors in it.
+    square: f64,
+    n_squares: f64,
+    /// Discounted number of independent errors, and how many of them lie beyond each edge: below, then above.
+    n: f32,
+    beyond: Vec<f32>,
+}
 
-    pub(crate) fn reach(&self) -> Reach {
-        self.reach.nested()
+impl Adaptive {
+    pub(crate) fn new(n_known: usize, follows_errors: bool) -> Self {
+        let nothing = Counts { square: 0.0, n_squares: 0.0, n: 0.0, beyond: vec![0.0; 2 * N_EDGES] };
+        Self { follows_errors, n_known: n_known as u64, leads: vec![nothing; DENSE.leads.len()] }
     }
 
-    /// `error` in standard errors, infinite where the standard error is 0; `said` is what the forecast reached, one
-    /// of `n_under_way` at the time.
-    pub(crate) fn learn(&mut self, error: f64, said: &Reach, n_under_way: usize) {
-        self.n = self.n.saturating_add(1);
-        let weight = 1.0 / (f64::from(self.n) + N_MAGNITUDE_FIRST).min(N_MAGNITUDE);
-        self.magnitude += weight * (error.abs().min(OUTLIER * self.magnitude).min(REACH_MAX) - self.magnitude);
-        let rate = (RATE / (1.0 + n_under_way as f64 / N_UNDER_WAY_HALF)).max(RATE_FIRST / f64::from(self.n).sqrt());
-        // A step that shrank with the interval would leave one that closed while nothing moved shut for long.
-        let deviation = self.magnitude / MAGNITUDE_NORMAL;
-        let Reach { lower, upper } = &mut self.reach;
-        for level in 0..N_LEVELS {
-            let tail = 0.5 * (1.0 - LEVELS[level]);
-            let step = rate * (0.5 * (lower[level] + upper[level])).max(HALF_WIDTHS[level] * deviation);
-            let moved = |end: f64, is_passed: bool| {
-                (end + step * (f64::from(u8::from(is_passed)) - tail)).clamp(-REACH_MAX, REACH_MAX)
-            };
-            lower[level] = moved(lower[level], -error > said.lower[level]);
-            upper[level] = moved(upper[level], error > said.upper[level]);
+    pub(crate) fn know(&mut self) {
+        self.n_known += 1;
+    }
+
+    /// Takes an error in standard errors, of a forecast whose unit ([`Adaptive::unit`]) was `unit` when it was made.
+    pub(crate) fn learn(&mut self, due: &Due, error: f64, unit: f64) {
+        let counts = &mut self.leads[due.idx];
+        let n_under_way = due.n_under_way as f64;
+        counts.n_squares = (counts.n_squares + 1.0).min(MEMORY_SCALE.max(8.0 * n_under_way));
+        counts.square += (error.powi(2).min(CORRECTION_MAX.powi(2)) - counts.square) / counts.n_squares;
+        let weight = 1.0 / (OVERLAP * n_under_way).max(1.0);
+        let memory = MEMORY.max(MEMORY_LEADS * due.lead as f64) * n_under_way / due.lead as f64;
+        let kept = (1.0 - 1.0 / memory) as f32;
+        counts.n = kept * counts.n + weight as f32;
+        let (below, above) = counts.beyond.split_at_mut(N_EDGES);
+        for (tail, error) in [(below, -error / unit), (above, error / unit)] {
+            for (count, edge) in tail.iter_mut().zip(EDGES) {
+                // One that lies on an edge is half beyond it.
+                let share = 0.5 * (f32::from(u8::from(error > edge)) + f32::from(u8::from(error >= edge)));
+                *count = kept * *count + weight as f32 * share;
+            }
+        }
+    }
+
+    /// Whether the series is old enough for a forecast of this lead to count.
+    pub(crate) fn counts(&self, lead: usize) -> bool {
+        self.n_known >= AGE + AGE_LEADS * lead as u64
+    }
+
+    /// The standard unit at the watched lead of this index, in standard errors of a forecast.
+    pub(crate) fn unit(&self, idx: usize) -> f64 {
+        let Counts { square, n_squares, .. } = self.leads[idx];
+        let lead = DENSE.leads[idx] as f64;
+        let stretch = stretch(1.0 + 2.0 * self.n_known as f64 / lead);
+        if self.follows_errors {
+            return stretch;
+        }
+        let n = n_squares / DENSE.n_under_way(idx) as f64;
+        stretch * ((N_STATED + n * square) / (N_STATED + n)).sqrt()
+    }
+
+    /// One for each watched lead.
+    pub(crate) fn reaches_into(&self, reaches: &mut Vec<Reach>) {
+        let mut tails = [NORMAL_TAILS, NORMAL_TAILS];
+        for (idx, counts) in self.leads.iter().enumerate() {
+            // At lead 1 there is no shorter one but the normal distribution.
+            let n_shorter = if idx == 0 { N_FIRST } else { N_SHORTER };
+            let n = n_shorter + N_NORMAL + f64::from(counts.n);
+            for (tail, beyond) in tails.iter_mut().zip(counts.beyond.chunks(N_EDGES)) {
+                for ((share, count), normal) in tail.iter_mut().zip(beyond).zip(NORMAL_TAILS) {
+                    *share = (n_shorter * *share + N_NORMAL * normal + f64::from(*count)) / n;
+                }
+            }
+            let unit = self.unit(idx);
+            let [lower, upper] = [ends(&tails[0], &tails[1]), ends(&tails[1], &tails[0])];
+            reaches.push(Reach { lower: lower.map(|end| end * unit), upper: upper.map(|end| end * unit) }.nested());
         }
     }
 
     pub(crate) fn is_sound(&self) -> bool {
-        let Reach { lower, upper } = &self.reach;
-        lower.iter().chain(upper).all(|end| end.abs() <= REACH_MAX) && (0.0..=REACH_MAX).contains(&self.magnitude)
+        let is_sound = |counts: &Counts| {
+            counts.beyond.len() == 2 * N_EDGES
+                && counts.beyond.iter().chain([&counts.n]).all(|count| (0.0..=1e6).contains(count))
+                && (0.0..=CORRECTION_MAX.powi(2)).contains(&counts.square)
+                && (0.0..=1e6).contains(&counts.n_squares)
+        };
+        self.leads.len() == DENSE.leads.len() && self.leads.iter().all(is_sound)
+    }
+}
+
+/// Where the shares of [`LEVELS`] end that lie beyond: in this tail, or for a skewed middle in the other one.
+fn ends(tail: &[f64; N_EDGES], other: &[f64; N_EDGES]) -> [f64; N_LEVELS] {
+    let at_zero = 0.5 * (tail[0] + 1.0 - other[0]);
+    LEVELS.map(|level| {
+        let share = 0.5 * (1.0 - level);
+        if share > at_zero { -end(other, 1.0 - at_zero, 1.0 - share) } else { end(tail, at_zero, share) }
+    })
+}
+
+/// Where `share` of the errors lie beyond, along straight lines between edges; `at_zero` is what lies beyond 0.
+fn end(tail: &[f64; N_EDGES], at_zero: f64, share: f64) -> f64 {
+    let above = tail.partition_point(|beyond| *beyond > share);
+    let (from, to) = match above {
+        0 => ((0.0, at_zero), (EDGES[0], tail[0])),
+        N_EDGES => return EDGES[N_EDGES - 1],
+        above => ((EDGES[above - 1], tail[above - 1]), (EDGES[above], tail[above])),
+    };
+    if from.1 <= to.1 { from.0 } else { from.0 + (to.0 - from.0) * (from.1 - share) / (from.1 - to.1) }
+}
+
+/// How much wider than a normal interval of 95 % one by Student's t with so many degrees of freedom is (Abramowitz and
+/// Stegun 1964, 26.7.5), good to 2 % from 1.5 degrees on.
+fn stretch(degrees: f64) -> f64 {
+    1.0 + 1.2104 / degrees + 1.4415 / degrees.powi(2) + 1.5719 / degrees.powi(3)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn without_errors_intervals_of_a_long_series_are_normal() {
+        let mut reaches = Vec::new();
+        Adaptive::new(1_000_000, true).reaches_into(&mut reaches);
+        for (reach, half_width) in reaches[0].upper.iter().zip(HALF_WIDTHS) {
+            assert!((reach / half_width - 1.0).abs() < 1e-5, "{reach} is not {half_width}");
+        }
+        assert_eq!(reaches[0].lower, reaches[0].upper);
+    }
+
+    #[test]
+    fn student_s_t_is_as_wide_as_tabulated() {
+        for (degrees, quantile) in [(2.0, 4.303), (3.0, 3.182), (5.0, 2.571), (10.0, 2.228), (30.0, 2.042)] {
+            let ratio = stretch(degrees) * 1.959_964 / quantile;
+            assert!((ratio - 1.0).abs() < 0.02, "{degrees}: {ratio}");
+        }
     }
 }

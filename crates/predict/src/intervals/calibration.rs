@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::Intervals;
-use super::adaptive::Tracker;
+use super::adaptive::Adaptive;
 use super::empirical::Sorted;
 use super::reach::Reach;
 use crate::forecast::Forecast;
@@ -15,7 +15,7 @@ const N_LEADS: usize = DENSE.leads.len();
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Calibration {
     clock: u64,
-    /// Of each forecast under way; the mean is NaN where there is none.
+    /// Of each forecast under way.
     said: Vec<Said>,
     watched: Watched,
 }
@@ -24,25 +24,28 @@ pub(crate) struct Calibration {
 struct Said {
     mean: f64,
     standard_error: f64,
-    reach: Reach,
+    /// What errors are counted in, in standard errors; 0 where there is no forecast that counts.
+    unit: f64,
 }
 
-/// One for each watched lead.
+/// What is known of the errors.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 enum Watched {
+    /// One for each watched lead.
     Empirical(Vec<Sorted>),
-    Adaptive(Vec<Tracker>),
+    Adaptive(Adaptive),
 }
 
 impl Calibration {
-    /// `None` for intervals that need none.
-    pub(crate) fn new(intervals: Intervals) -> Option<Self> {
+    /// For a predictor whose model was fitted to `n_known` samples; `None` for intervals that need no calibration. `follows_errors` says
+    /// that the model's standard errors follow its errors, as those of AUTO do.
+    pub(crate) fn new(intervals: Intervals, n_known: usize, follows_errors: bool) -> Option<Self> {
         let watched = match intervals {
             Intervals::Gaussian => return None,
             Intervals::Empirical => Watched::Empirical(vec![Sorted::default(); N_LEADS]),
-            Intervals::Adaptive => Watched::Adaptive(vec![Tracker::NORMAL; N_LEADS]),
+            Intervals::Adaptive => Watched::Adaptive(Adaptive::new(n_known, follows_errors)),
         };
-        let nothing = Said { mean: f64::NAN, standard_error: 0.0, reach: Reach::NORMAL };
+        let nothing = Said { mean: 0.0, standard_error: 0.0, unit: 0.0 };
         Some(Self { clock: 0, said: vec![nothing; DENSE.n_slots()], watched })
     }
 
@@ -56,17 +59,22 @@ impl Calibration {
     /// Learns from `sample` (NaN in a gap) how far the forecasts made for it should have reached.
     pub(crate) fn score(&mut self, sample: f64) {
         self.clock += 1;
+        if let Watched::Adaptive(adaptive) = &mut self.watched
+            && !sample.is_nan()
+        {
+            adaptive.know();
+        }
         for due in DENSE.due(self.clock) {
             let said = &self.said[due.slot];
             let error = sample - said.mean;
             // Without an error and without an error bar there is nothing to be learned.
             let error = if error == 0.0 { 0.0 } else { error / said.standard_error };
-            if error.is_nan() {
+            if error.is_nan() || said.unit == 0.0 {
                 continue;
             }
             match &mut self.watched {
                 Watched::Empirical(sorted) => sorted[due.idx].learn(error),
-                Watched::Adaptive(trackers) => trackers[due.idx].learn(error, &said.reach, due.n_under_way),
+                Watched::Adaptive(adaptive) => adaptive.learn(&due, error, said.unit),
             }
         }
     }
@@ -80,29 +88,31 @@ impl Calibration {
     pub(crate) fn note(&mut self, forecast: &Forecast) {
         for due in DENSE.due(self.clock) {
             let (mean, standard_error) = (forecast.means[due.lead - 1], forecast.standard_errors[due.lead - 1]);
-            self.said[due.slot] = Said { mean, standard_error, reach: self.reach(due.idx) };
+            self.said[due.slot] = match &self.watched {
+                Watched::Empirical(_) => Said { mean, standard_error, unit: 1.0 },
+                Watched::Adaptive(adaptive) => {
+                    let unit = if adaptive.counts(due.lead) { adaptive.unit(due.idx) } else { 0.0 };
+                    Said { mean, standard_error, unit }
+                }
+            };
         }
     }
 
     /// One for each watched lead.
     pub(crate) fn reaches_into(&self, reaches: &mut Vec<Reach>) {
         reaches.clear();
-        reaches.extend((0..N_LEADS).map(|idx| self.reach(idx)));
-    }
-
-    fn reach(&self, idx: usize) -> Reach {
         match &self.watched {
-            Watched::Empirical(sorted) => sorted[idx].reach(),
-            Watched::Adaptive(trackers) => trackers[idx].reach(),
+            Watched::Empirical(sorted) => reaches.extend(sorted.iter().map(Sorted::reach)),
+            Watched::Adaptive(adaptive) => adaptive.reaches_into(reaches),
         }
     }
 
     pub(crate) fn is_sound(&self) -> bool {
         self.said.len() == DENSE.n_slots()
-            && self.said.iter().all(|said| !said.mean.is_infinite() && said.standard_error >= 0.0)
+            && self.said.iter().all(|said| !said.mean.is_infinite() && said.standard_error >= 0.0 && said.unit >= 0.0)
             && match &self.watched {
                 Watched::Empirical(sorted) => sorted.len() == N_LEADS && sorted.iter().all(Sorted::is_sound),
-                Watched::Adaptive(trackers) => trackers.len() == N_LEADS && trackers.iter().all(Tracker::is_sound),
+                Watched::Adaptive(adaptive) => adaptive.is_sound(),
             }
     }
 }

@@ -34,7 +34,8 @@ pub(crate) struct Reach {
 impl Reach {
     pub(crate) const NORMAL: Self = Self { lower: HALF_WIDTHS, upper: HALF_WIDTHS };
 
-    /// The same with no interval empty, and none that does not hold those of lower confidence.
+    /// The same with no interval empty, none that does not hold those of lower confidence, and the mean within all from the
+    /// second level on.
     pub(crate) fn nested(mut self) -> Self {
         let width = self.lower[0] + self.upper[0];
         if width < 0.0 {
@@ -42,6 +43,7 @@ impl Reach {
             self.upper[0] -= 0.5 * width;
         }
         for reach in [&mut self.lower, &mut self.upper] {
+            reach[1] = reach[1].max(0.0);
             (1..N_LEVELS).for_each(|level| reach[level] = reach[level].max(reach[level - 1]));
         }
         self
@@ -71,6 +73,27 @@ fn along(reach: &[f64; N_LEVELS], middle: f64, half_width: f64) -> f64 {
         above => ((HALF_WIDTHS[above - 1], reach[above - 1]), (HALF_WIDTHS[above], reach[above])),
     };
     from.1 + (to.1 - from.1) * (half_width - from.0) / (to.0 - from.0)
+}
+
+/// The same reaches for a forecast of these standard errors, none of whose intervals is narrower than this share of one
+/// at a shorter lead: less is known of what is further away.
+pub(crate) fn widening(reaches: &mut [Reach], standard_errors: &[f64]) {
+    const SHARE: f64 = 0.96;
+    let mut widest = [0.0_f64; N_LEVELS];
+    for (reach, lead) in reaches.iter_mut().zip(DENSE.leads) {
+        let Some(standard_error) = standard_errors.get(lead - 1).filter(|error| **error > 0.0) else { return };
+        for level in 0..N_LEVELS {
+            let width = (reach.lower[level] + reach.upper[level]) * standard_error;
+            let needed = SHARE * widest[level];
+            if width < needed {
+                let more = 0.5 * (needed - width) / standard_error;
+                reach.lower[level] += more;
+                reach.upper[level] += more;
+            }
+            widest[level] = widest[level].max(width);
+        }
+        *reach = reach.nested();
+    }
 }
 
 /// The reach at `lead` where `reaches` has one for each watched lead; normal where it has none.

@@ -43,7 +43,7 @@ pub enum SpecError {
         example: &'static str,
     },
     /// A number outside what is allowed.
-    #[error("{argument} of `{model}` is `{given}`; it has to be a whole number from {min} to {max}")]
+    #[error("{argument} of `{model}` is `{given}`; it must be a whole number from {min} to {max}")]
     OutOfRange {
         /// The model's name.
         model: &'static str,
@@ -57,7 +57,7 @@ pub enum SpecError {
         max: usize,
     },
     /// A word where one of a few was expected.
-    #[error("{argument} of `{model}` is `{given}`; it has to be {known}")]
+    #[error("{argument} of `{model}` is `{given}`; it must be {known}")]
     UnknownWord {
         /// The model's name.
         model: &'static str,
@@ -70,20 +70,20 @@ pub enum SpecError {
     },
     /// A number in the place of the fraction that an ARFIMA estimates.
     #[error(
-        "the second place of `ARFIMA` is `{given}`; it has to be the letter d, because the fit estimates the fraction"
+        "the second place of `ARFIMA` is `{given}`; it must be the letter d, because the fit estimates the fraction"
     )]
     FixedFraction {
         /// What stands there.
         given: String,
     },
     /// Two dots without a range around them.
-    #[error("`{given}` is no range; it is written 1..16, the lower end first")]
+    #[error("`{given}` is not a range; it is written 1..16, the lower end first")]
     BadRange {
         /// What stands there.
         given: String,
     },
     /// Ranges that stand for too many models.
-    #[error("`{text}` stands for {n_specs} models, and at most {n_specs_max} are tried; narrower ranges have fewer")]
+    #[error("`{text}` stands for {n_specs} models, but at most {n_specs_max} are tried; use narrower ranges")]
     TooMany {
         /// The whole text.
         text: String,
@@ -96,7 +96,7 @@ pub enum SpecError {
     #[error("REFIT within REFIT: one of them is enough")]
     NestedRefit,
     /// A REFIT around AUTO.
-    #[error("REFIT around AUTO: it fits its candidates anew by itself, as in AUTO(every=100,window=600)")]
+    #[error("REFIT around AUTO: it refits its candidates by itself, as in AUTO(every=100,window=600)")]
     RefitOfAuto,
 }
 

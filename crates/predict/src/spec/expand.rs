@@ -198,7 +198,7 @@ mod tests {
     #[test]
     fn what_has_no_coefficient_is_left_out() {
         check_expands("ARMA(0..1,0..1)", &["ARMA(0,1)", "ARMA(1,0)", "ARMA(1,1)"]);
-        check_refused("AR(0..0)", "the order of `AR` is `0`; it has to be a whole number from 1 to 1024");
+        check_refused("AR(0..0)", "the order of `AR` is `0`; it must be a whole number from 1 to 1024");
     }
 
     #[test]
@@ -213,21 +213,21 @@ mod tests {
 
     #[test]
     fn what_is_no_range_is_refused() {
-        check_refused("AR(3..1)", "`3..1` is no range; it is written 1..16, the lower end first");
-        check_refused("AR(..4)", "`..4` is no range; it is written 1..16, the lower end first");
-        check_refused("AR(1..)", "`1..` is no range; it is written 1..16, the lower end first");
-        check_refused("AR(1..2..3)", "`..3` is no range; it is written 1..16, the lower end first");
+        check_refused("AR(3..1)", "`3..1` is not a range; it is written 1..16, the lower end first");
+        check_refused("AR(..4)", "`..4` is not a range; it is written 1..16, the lower end first");
+        check_refused("AR(1..)", "`1..` is not a range; it is written 1..16, the lower end first");
+        check_refused("AR(1..2..3)", "`..3` is not a range; it is written 1..16, the lower end first");
     }
 
     #[test]
     fn the_number_of_candidates_is_bounded() {
         check_refused(
             "ARMA(0..40,0..40)",
-            "`ARMA(0..40,0..40)` stands for 1681 models, and at most 1000 are tried; narrower ranges have fewer",
+            "`ARMA(0..40,0..40)` stands for 1681 models, but at most 1000 are tried; use narrower ranges",
         );
         check_refused(
             "AR(0..18446744073709551615)",
-            "`0..18446744073709551615` is no range; it is written 1..16, the lower end first",
+            "`0..18446744073709551615` is not a range; it is written 1..16, the lower end first",
         );
     }
 }

@@ -334,17 +334,17 @@ mod tests {
 
     #[test]
     fn orders_have_a_range() {
-        check_refused("AR(0)", "the order of `AR` is `0`; it has to be a whole number from 1 to 1024");
-        check_refused("AR(+5)", "the order of `AR` is `+5`; it has to be a whole number from 1 to 1024");
-        check_refused("AR(1e9)", "the order of `AR` is `1e9`; it has to be a whole number from 1 to 1024");
+        check_refused("AR(0)", "the order of `AR` is `0`; it must be a whole number from 1 to 1024");
+        check_refused("AR(+5)", "the order of `AR` is `+5`; it must be a whole number from 1 to 1024");
+        check_refused("AR(1e9)", "the order of `AR` is `1e9`; it must be a whole number from 1 to 1024");
         check_refused(
             "AR(65,method=ml)",
-            "the order of `AR(p,method=ml)` is `65`; it has to be a whole number from 1 to 64",
+            "the order of `AR(p,method=ml)` is `65`; it must be a whole number from 1 to 64",
         );
-        check_refused("BM(-1)", "the window of `BM` is `-1`; it has to be a whole number from 1 to 10000");
+        check_refused("BM(-1)", "the window of `BM` is `-1`; it must be a whole number from 1 to 10000");
         check_refused(
             "REFIT(AR(16),every=1,window=20)",
-            "window of `REFIT` is `20`; it has to be a whole number from 33 to 1000000",
+            "window of `REFIT` is `20`; it must be a whole number from 33 to 1000000",
         );
     }
 
@@ -356,26 +356,26 @@ mod tests {
         check_refused("LAST(colour=red)", "`LAST` does not take `colour=red`; it is written LAST");
         check_refused(
             "AR(4,method=mle)",
-            "method of `AR` is `mle`; it has to be yw (Yule-Walker), burg, ls (least squares) or ml (maximum likelihood)",
+            "method of `AR` is `mle`; it must be yw (Yule-Walker), burg, ls (least squares) or ml (maximum likelihood)",
         );
         check_refused(
             "ARMA(4,4,method=burg)",
-            "method of `ARMA` is `burg`; it has to be css (conditional sum of squares) or ml (maximum likelihood)",
+            "method of `ARMA` is `burg`; it must be css (conditional sum of squares) or ml (maximum likelihood)",
         );
         check_refused(
             "NWS(by=guess)",
-            "by of `NWS` is `guess`; it has to be mse (mean squared error) or mae (mean absolute error)",
+            "by of `NWS` is `guess`; it must be mse (mean squared error) or mae (mean absolute error)",
         );
-        check_refused("ETS(M,A,N)", "the error of `ETS` is `m`; it has to be A (additive)");
+        check_refused("ETS(M,A,N)", "the error of `ETS` is `m`; it must be A (additive)");
         check_refused(
             "ETS(A,A)",
             "`ETS` needs the letter of its season, as in ETS(A,Ad,N) or ETS(A,A,N,bounds=admissible)",
         );
-        check_refused("TAR(2,delay=3)", "delay of `TAR` is `3`; it has to be a whole number from 1 to 2");
+        check_refused("TAR(2,delay=3)", "delay of `TAR` is `3`; it must be a whole number from 1 to 2");
         check_refused("NWS(5)", "`NWS` does not take `5`; it is written NWS or NWS(by=mae,recent=100)");
         check_refused(
             "ARFIMA(1,0.3,1)",
-            "the second place of `ARFIMA` is `0.3`; it has to be the letter d, because the fit estimates the fraction",
+            "the second place of `ARFIMA` is `0.3`; it must be the letter d, because the fit estimates the fraction",
         );
         check_refused(
             "REFIT(REFIT(LAST,every=1,window=2),every=1,window=2)",
@@ -383,9 +383,9 @@ mod tests {
         );
         check_refused(
             "REFIT(AUTO,every=1,window=99)",
-            "REFIT around AUTO: it fits its candidates anew by itself, as in AUTO(every=100,window=600)",
+            "REFIT around AUTO: it refits its candidates by itself, as in AUTO(every=100,window=600)",
         );
-        check_refused("AUTO(budget=1)", "budget of `AUTO` is `1`; it has to be a whole number from 2000 to 1000000000");
+        check_refused("AUTO(budget=1)", "budget of `AUTO` is `1`; it must be a whole number from 2000 to 1000000000");
     }
 
     #[test]

@@ -13,12 +13,12 @@ fn check_refused(text: &str, samples: &[f64], message: &str) {
 
 #[test]
 fn too_short_says_how_many_are_needed() {
-    check_refused("AR(16)", &[1.0; 20], "AR(16) needs at least 33 samples that are not gaps, and has 20");
-    check_refused("LAST", &[], "LAST needs at least 2 samples that are not gaps, and has 0");
+    check_refused("AR(16)", &[1.0; 20], "AR(16) needs at least 33 samples that are not gaps, but has 20");
+    check_refused("LAST", &[], "LAST needs at least 2 samples that are not gaps, but has 0");
     check_refused(
         "REFIT(AR(2),every=5,window=9)",
         &[1.0; 4],
-        "AR(2) needs at least 5 samples that are not gaps, and has 4",
+        "AR(2) needs at least 5 samples that are not gaps, but has 4",
     );
 }
 
@@ -38,7 +38,7 @@ fn infinity_is_no_measurement() {
     check_refused(
         "MEAN",
         &[1.0, 2.0, f64::INFINITY],
-        "sample 2 is inf, which is no measurement; mark a missing sample as NaN",
+        "sample 2 is inf, which is not a measurement; mark a missing sample as NaN",
     );
 }
 

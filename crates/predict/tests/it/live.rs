@@ -234,10 +234,10 @@ fn a_fit_under_way_is_due_again_after_a_restart() {
 #[test]
 fn bytes_of_something_else_are_refused() {
     let mut saved = lived("AR(4)", &ar1(0.8, 100, 13)).save();
-    assert!(matches!(Live::restore(b"FTPS\x02"), Err(RestoreError::NotASeries { n_bytes: 5 })));
+    assert!(matches!(Live::restore(b"FTPS\x03"), Err(RestoreError::NotASeries { n_bytes: 5 })));
     saved[4] = 9;
     let message = Live::restore(&saved).unwrap_err().to_string();
-    assert_eq!(message, "saved series of format version 9; this program reads version 1");
+    assert_eq!(message, "saved series of format version 9; this program reads version 2");
 }
 
 #[test]
@@ -342,7 +342,7 @@ fn a_fit_that_costs_more_than_it_may_is_refused_with_both_numbers() {
     let refused = live.refused().expect("it is too dear");
     let cost = policy("ARMA(2,2)").model.fit_cost(100);
     assert!(matches!(refused, FitError::TooDear { limit: 100_000, .. }), "{refused}");
-    assert!(refused.to_string().contains(&format!("about {cost} operations, and the limit is 100000")), "{refused}");
+    assert!(refused.to_string().contains(&format!("about {cost} operations, but the limit is 100000")), "{refused}");
     assert!(live.speaking().is_some(), "LAST goes on");
 }
 

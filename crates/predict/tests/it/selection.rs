@@ -66,7 +66,7 @@ fn what_cannot_be_fitted_says_why_and_comes_last() {
     let ranked = select(&specs(&["AR(200)", "AR(1)"]), &named("lh"), Criterion::Aic);
     assert_eq!(ranked[0].spec, Spec::ar(1));
     let message = ranked[1].score.as_ref().unwrap_err().to_string();
-    assert_eq!(message, "AR(200) needs at least 401 samples that are not gaps, and has 48");
+    assert_eq!(message, "AR(200) needs at least 401 samples that are not gaps, but has 48");
 }
 
 #[test]

@@ -150,7 +150,7 @@ fn too_many_gaps_are_told_from_too_few_samples() {
         ar1(0.5, 400, 74).iter().enumerate().map(|(t, sample)| if t % 2 == 0 { *sample } else { f64::NAN }).collect();
     assert_eq!(
         fit(&spec, &every_other).unwrap_err().to_string(),
-        "gaps leave TAR(2) 0 samples whose predecessors are known too, and it needs 10; AR by method=ml or burg passes over gaps"
+        "gaps leave TAR(2) 0 samples whose predecessors are known too, but it needs 10; AR with method=ml or burg skips gaps"
     );
 }
 

@@ -119,7 +119,7 @@ fn periods_have_to_go_together() {
     assert_eq!(of(60.0, 1.5), Ok(()));
     assert_eq!(
         of(2.0, 1.5).unwrap_err().to_string(),
-        "a probe every 2s is too often for 1.5s each: it can be every 3s or less often"
+        "a probe every 2s is too often for 1.5s each: it must be every 3s or less often"
     );
-    assert_eq!(of(2.0, 0.05).unwrap_err().to_string(), "a probe of 50ms is too short: it can be 100ms or longer");
+    assert_eq!(of(2.0, 0.05).unwrap_err().to_string(), "a probe of 50ms is too short: it must be 100ms or longer");
 }

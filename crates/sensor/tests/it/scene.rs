@@ -90,7 +90,7 @@ pub fn read(host: &mut Host, readings: &mut Readings, at_s: u64) -> Values {
     host.read(Duration::from_secs(at_s), readings);
     let mut values = Values::new();
     for (signal, value) in &*readings {
-        let range = signal.family().range;
+        let range = signal.range();
         let is_within = range.min.is_none_or(|min| min <= value) && range.max.is_none_or(|max| value <= max);
         assert!(value.is_finite() && is_within, "{} is {value}", signal.id());
         assert!(!signal.id().contains(char::is_control), "{:?}", signal.id());

@@ -1,3 +1,4 @@
 //! What users of the crate rely on.
 
 mod resample;
+mod table;

@@ -66,10 +66,10 @@ fn what_makes_no_series_is_refused() {
         refused(&[(0, f64::NAN)], SECOND),
         "none of 1 samples is a finite number, so there is nothing to resample"
     );
-    assert_eq!(refused(&[(0, 1.0)], Duration::ZERO), "a step of 0s leads nowhere; it has to be longer");
+    assert_eq!(refused(&[(0, 1.0)], Duration::ZERO), "a step of 0s is too short; it must be longer");
     assert_eq!(
         refused(&[(0, 1.0), (86_400_000, 2.0)], Duration::from_nanos(1)),
-        "a step of 1ns would make 86400000000001 samples, and no more than 100000000 are made; take a longer step"
+        "a step of 1ns would make 86400000000001 samples, but the limit is 100000000; use a longer step"
     );
     let backwards = Series::resampled(&timed(&[(1000, 1.0), (0, 2.0)]), SECOND, Resampling::Mean);
     assert!(matches!(backwards, Err(GridError::Backwards { idx: 1, .. })));

@@ -146,12 +146,12 @@ fn the_pox_plot_has_every_stretch() {
 #[test]
 fn what_has_no_memory_to_measure_is_refused() {
     let refused = |samples: &[f64]| rescaled_range(samples).unwrap_err().to_string();
-    assert_eq!(refused(&[1.0; 10]), "the pox plot needs at least 64 samples, and has 10");
-    assert_eq!(refused(&[1.0; 100]), "the pox plot needs samples that vary, and every one is 1");
+    assert_eq!(refused(&[1.0; 10]), "the pox plot needs at least 64 samples, but has 10");
+    assert_eq!(refused(&[1.0; 100]), "the pox plot needs samples that vary, but every one is 1");
     let mut broken = vec![0.0; 100];
     broken[7] = f64::NAN;
     assert_eq!(
         refused(&broken),
-        "the pox plot needs an unbroken row, and sample 7 is NaN; take a stretch without gaps"
+        "the pox plot needs a row without gaps, but sample 7 is NaN; use a stretch without gaps"
     );
 }

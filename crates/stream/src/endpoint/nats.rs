@@ -54,7 +54,7 @@ impl NatsPlace {
         let is_word = |word: &str| !word.is_empty() && !word.contains(|c: char| c.is_whitespace() || c.is_control());
         if subject.len() > SUBJECT_BYTES_MAX || !subject.split('.').all(is_word) {
             return Err(format!(
-                "`{subject}` is no subject: it has to be words joined by dots, without space, up to {SUBJECT_BYTES_MAX} bytes"
+                "`{subject}` is not a subject: it must be words joined by dots, without space, up to {SUBJECT_BYTES_MAX} bytes"
             ));
         }
         if role != Role::Source && subject.split('.').any(|word| matches!(word, "*" | ">")) {

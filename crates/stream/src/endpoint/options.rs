@@ -60,14 +60,14 @@ fn backlog_bytes(value: &str) -> Result<usize, String> {
     bytes(value)
         .and_then(|bytes| usize::try_from(bytes).ok())
         .filter(|bytes| BACKLOG_BYTES.contains(bytes))
-        .ok_or_else(|| format!("backlog has to be 4KiB to 1GiB, not {value}"))
+        .ok_or_else(|| format!("backlog must be 4KiB to 1GiB, not {value}"))
 }
 
 fn keep_bytes(value: &str) -> Result<u64, String> {
     let range = 4 << 10..=1 << 40;
     bytes(value)
         .filter(|bytes| range.contains(bytes))
-        .ok_or_else(|| format!("keep-bytes has to be 4KiB to 1024GiB, not {value}"))
+        .ok_or_else(|| format!("keep-bytes must be 4KiB to 1024GiB, not {value}"))
 }
 
 fn bytes(value: &str) -> Option<u64> {
@@ -88,11 +88,11 @@ fn n_messages(value: &str) -> Result<u64, String> {
         .parse()
         .ok()
         .filter(|n| REPLAY_MESSAGES.contains(n))
-        .ok_or_else(|| format!("replay has to be a number of messages, {least} to {most}, not {value}"))
+        .ok_or_else(|| format!("replay must be a number of messages, {least} to {most}, not {value}"))
 }
 
 fn number(key: &str, value: &str) -> Result<u64, String> {
-    value.parse().map_err(|_| format!("{key} has to be a number, not `{value}`"))
+    value.parse().map_err(|_| format!("{key} must be a number, not `{value}`"))
 }
 
 /// Whole seconds, minutes, hours or days, up to a year.
@@ -109,14 +109,14 @@ fn length(key: &str, value: &str) -> Result<Duration, String> {
     seconds
         .filter(|seconds| (1..=365 * 86_400).contains(seconds))
         .map(Duration::from_secs)
-        .ok_or_else(|| format!("{key} has to be 1s to 365d, in s, min, h or d, not `{value}`"))
+        .ok_or_else(|| format!("{key} must be 1s to 365d, in s, min, h or d, not `{value}`"))
 }
 
 fn overflow(value: &str) -> Result<Overflow, String> {
     [Overflow::DropOldest, Overflow::Disconnect]
         .into_iter()
         .find(|overflow| overflow.as_str() == value)
-        .ok_or_else(|| format!("overflow has to be drop-oldest or disconnect, not `{value}`"))
+        .ok_or_else(|| format!("overflow must be drop-oldest or disconnect, not `{value}`"))
 }
 
 impl Options {

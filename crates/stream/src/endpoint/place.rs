@@ -99,18 +99,18 @@ impl Place {
             "stdio" => match (role, rest) {
                 (Role::Source, "stdin") => Ok(Self::Stdio(Stdio::Stdin)),
                 (Role::Target, "stdout") => Ok(Self::Stdio(Stdio::Stdout)),
-                _ => Err("it has to be stdin for a source, stdout for a target".to_owned()),
+                _ => Err("it must be stdin for a source, stdout for a target".to_owned()),
             },
-            _ => {
-                Err(format!("`{scheme}` is no transport: it has to be tcp, udp, unix, pipe, stdio, file, nats or name"))
-            }
+            _ => Err(format!(
+                "`{scheme}` is not a transport: it must be tcp, udp, unix, pipe, stdio, file, nats or name"
+            )),
         }
     }
 }
 
 pub(super) fn not_listening(role: Role, how: &str) -> Result<(), String> {
     if role.listens() {
-        return Err(format!("nobody connects {how}: it has to be target: or source:"));
+        return Err(format!("nobody connects {how}: it must be target: or source:"));
     }
     Ok(())
 }
@@ -125,20 +125,19 @@ fn tcp(role: Role, text: &str) -> Result<Place, String> {
 }
 
 fn host_and_port(text: &str) -> Result<(Host, &str), String> {
-    let (host, port) =
-        text.rsplit_once(':').ok_or_else(|| format!("`{text}` lacks the host: it has to be HOST:PORT"))?;
+    let (host, port) = text.rsplit_once(':').ok_or_else(|| format!("`{text}` lacks the host: it must be HOST:PORT"))?;
     let bracketed = host.strip_prefix('[').and_then(|host| host.strip_suffix(']'));
     let host = match (bracketed, host.parse::<IpAddr>()) {
         (Some(inner), _) => {
-            let address = inner.parse().map_err(|_| format!("`{inner}` is no IPv6 address"))?;
+            let address = inner.parse().map_err(|_| format!("`{inner}` is not an IPv6 address"))?;
             Host::Address(IpAddr::V6(address))
         }
         (None, Ok(address)) if address.is_ipv4() => Host::Address(address),
         _ if host.contains(':') => {
-            return Err(format!("`{host}` is no host: an IPv6 address stands in brackets, as in [::1]:5009"));
+            return Err(format!("`{host}` is not a host: an IPv6 address stands in brackets, as in [::1]:5009"));
         }
         _ if host.is_empty() || host.contains(|c: char| c.is_whitespace() || c == '/') => {
-            return Err(format!("`{host}` is no host"));
+            return Err(format!("`{host}` is not a host"));
         }
         _ => Host::Name(host.to_owned()),
     };
@@ -149,16 +148,16 @@ fn port_number(text: &str, min: u16) -> Result<u16, String> {
     text.parse()
         .ok()
         .filter(|port| *port >= min)
-        .ok_or_else(|| format!("`{text}` is no port: it has to be a number, {min} to 65535"))
+        .ok_or_else(|| format!("`{text}` is not a port: it must be a number, {min} to 65535"))
 }
 
 fn name(role: Role, text: &str) -> Result<Place, String> {
     if role != Role::Source {
-        return Err("a name can be read from only: it has to be source:".to_owned());
+        return Err("a name can be read from only: it must be source:".to_owned());
     }
     let (stream, host) = text.split_once('@').map_or((text, None), |(stream, host)| (stream, Some(host)));
     if stream.is_empty() || host == Some("") {
-        return Err(format!("`{text}` names no stream: it has to be STREAM or STREAM@HOST"));
+        return Err(format!("`{text}` names no stream: it must be STREAM or STREAM@HOST"));
     }
     Ok(Place::Name { stream: stream.to_owned(), host: host.map(str::to_owned) })
 }

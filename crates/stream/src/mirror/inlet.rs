@@ -16,7 +16,7 @@ pub struct Inlet(mpsc::Sender<Message>);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum InletFull {
     /// It has as many as it may hold.
-    #[error("the mirror has not taken what it was given before")]
+    #[error("the mirror has not taken the previous message")]
     Full,
     /// It is no more.
     #[error("the mirror has ended")]

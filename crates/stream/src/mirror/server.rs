@@ -245,7 +245,7 @@ async fn answer_message<H: Handler>(
     decoder.buffer().extend_from_slice(&request);
     let answer = match decoder.next_frame() {
         Ok(Some(frame)) => answer_to(core, &frame, at).await.unwrap_or_else(|| refusal("nothing was asked")),
-        Ok(None) => refusal("half a frame is no request"),
+        Ok(None) => refusal("half a frame is not a request"),
         Err(error) => {
             at.counters.n_bad.fetch_add(1, Relaxed);
             refusal(&error.to_string())

@@ -109,7 +109,7 @@ pub(super) async fn connect(
             let stream = TlsConnector::from(tls.0.clone())
                 .connect(server_name(endpoint, host)?, stream)
                 .await
-                .map_err(io_error(endpoint))?;
+                .map_err(|error| io_error(endpoint)(with_remedy(error)))?;
             Connection::new(stream)
         }
         None if !is_local && !security.allow_plain => {
@@ -128,6 +128,11 @@ fn refuse_itself(stream: &TcpStream) -> io::Result<()> {
         return Err(io::ErrorKind::ConnectionRefused.into());
     }
     Ok(())
+}
+
+/// An error of a certificate in words that say what would mend it.
+fn with_remedy(error: io::Error) -> io::Error {
+    tls::Complaint::of_io(&error).map_or(error, io::Error::other)
 }
 
 fn server_name(endpoint: &Endpoint, host: &Host) -> Result<ServerName<'static>, OpenError> {

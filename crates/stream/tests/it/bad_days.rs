@@ -69,10 +69,7 @@ fn a_writer_that_dies_in_the_middle_is_connected_to_again() {
     assert_eq!(reader.samples(3), [sample(0), sample(1), sample(3)]);
     let counted = &reader.running.status()[0].counted;
     assert_eq!((counted.n_bad, counted.n_connects), (1, 2));
-    assert!(
-        counted.last_error.as_ref().unwrap().contains("the end comes 5 bytes before that of the frame"),
-        "{counted:?}"
-    );
+    assert!(counted.last_error.as_ref().unwrap().contains("the data end 5 bytes before the frame does"), "{counted:?}");
 }
 
 #[track_caller]
@@ -91,12 +88,12 @@ fn check_refused_bytes(bytes: &[u8], reason: &str) {
 
 #[test]
 fn bytes_that_are_no_frames_cost_their_sender_the_connection() {
-    check_refused_bytes(b"GET / HTTP/1.1\r\n\r\n", "a frame begins with `FT`");
+    check_refused_bytes(b"GET / HTTP/1.1\r\n\r\n", "a frame must begin with `FT`");
     check_refused_bytes(b"FT\x02\x03\0\0\0\0\0\0\0\0", "a frame of version 2");
     check_refused_bytes(b"FT\x01\x03\xff\xff\xff\xff\0\0\0\0", "a payload of 4294967295 bytes is announced");
     let mut damaged = frames(0..1);
     damaged[20] ^= 1;
-    check_refused_bytes(&damaged, "it was damaged on its way");
+    check_refused_bytes(&damaged, "it was damaged in transit");
 }
 
 #[test]
@@ -133,7 +130,7 @@ fn a_file_of_something_else_is_not_written_to() {
     let writer = writer(&format!("target:file:{file}"), &Security::default());
     let error =
         wait_until("it is refused", PATIENCE, || writer.running.status()[writer.at.0].counted.last_error.clone());
-    assert!(error.contains(&file) && error.contains("a frame begins with `FT`"), "{error}");
+    assert!(error.contains(&file) && error.contains("a frame must begin with `FT`"), "{error}");
     writer.running.stop();
     assert_eq!(fs::read_to_string(&file).unwrap(), "Dear reader");
 }

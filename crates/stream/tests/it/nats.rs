@@ -165,7 +165,7 @@ fn a_message_that_is_no_frame_costs_itself_only() {
     wait_for_source(&reader);
     publish(&server, "load", b"Dear reader");
     let error = wait_until("it is told", PATIENCE, || reader.running.status()[0].counted.last_error.clone());
-    assert!(error.contains("a frame begins with `FT`"), "{error}");
+    assert!(error.contains("a frame must begin with `FT`"), "{error}");
     let writer = writer("target:nats:load", &security);
     writer.wait_for_reader();
     writer.send(Message::Sample(sample(1)));

@@ -42,7 +42,7 @@ fn a_stream_is_found_by_name_host_signal_and_goes_with_its_component() {
     assert!(!is_found(Some("lo"), None, None, None));
     assert!(!is_found(None, Some("sphinx"), None, None));
     assert!(!is_found(None, None, Some("cpu.*"), None));
-    assert!(!is_found(None, None, None, Some("*")), "it is no stream of forecasts");
+    assert!(!is_found(None, None, None, Some("*")), "it is not a stream of forecasts");
     writer.running.stop();
     assert_eq!(found(&Query::default(), &security), []);
 }

@@ -8,8 +8,12 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
+import numpy as np
+
 from foretop import _native
 from foretop._errors import InputError
+from foretop._frames import is_long
+from foretop._frames import traces as long_traces
 from foretop._samples import Row, is_pandas, row
 
 if TYPE_CHECKING:
@@ -17,7 +21,9 @@ if TYPE_CHECKING:
 
     from foretop._samples import Samples
 
-    Traces: TypeAlias = Mapping[str, Samples] | pd.DataFrame | str | PathLike[str] | Iterable[str | PathLike[str]]
+    Traces: TypeAlias = (
+        Mapping[str, Samples] | pd.Series[Any] | pd.DataFrame | str | PathLike[str] | Iterable[str | PathLike[str]]
+    )
 
 Template: TypeAlias = str | PathLike[str] | Mapping[str, Any]
 
@@ -38,7 +44,7 @@ def _line(key: str, value: Any) -> str:
     try:
         return f"{json.dumps(key)} = {json.dumps(value, ensure_ascii=False, allow_nan=False)}"
     except (TypeError, ValueError) as error:
-        message = f"`{key}` of the template is {value!r:.60}; it has to be text, a number or a list of these"
+        message = f"`{key}` of the template is {value!r:.60}; it must be text, a number or a list of these"
         raise InputError(message, kind="Template", given=key) from error
 
 
@@ -48,6 +54,14 @@ def trace_rows(traces: Traces, column: str | None) -> list[tuple[str, Row]]:
         return _native.read_traces(fspath(traces), column)
     if isinstance(traces, Mapping):
         return [(str(name), row(samples)) for name, samples in traces.items()]
+    if is_pandas(traces, "Series"):
+        named = cast("pd.Series[Any]", traces)
+        return [("y" if named.name is None else str(named.name), row(named))]
+    if isinstance(traces, np.ndarray):
+        message = f"the traces are an array of the shape {traces.shape}; give each a name, as in {{'load': y}}"
+        raise InputError(message, kind="Traces", given=traces.shape)
+    if is_long(traces):
+        return long_traces(cast("pd.DataFrame", traces))
     if is_pandas(traces, "DataFrame"):
         return [(str(name), row(samples)) for name, samples in cast("pd.DataFrame", traces).items()]
     return [

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, TypeAlias
 if TYPE_CHECKING:
     from foretop._native import Run
 
-# Cases done, cases failed, and for each model the cases that count and the sum of their logarithms.
-Tally: TypeAlias = tuple[int, int, list[tuple[int, float]]]
+# Cases done, cases failed, and for each model the cases that count, the sum of their logarithms, comparisons and those won.
+Tally: TypeAlias = tuple[int, int, list[tuple[int, float, int, float]]]
 
 # A terminal is written to so often; and so often a caller is told.
 _PERIOD_SECONDS = 0.5
@@ -50,7 +50,7 @@ class Progress:
     seconds : float
         Since it began.
     standings : tuple of Standing
-        Models that have a case that counts, the best first.
+        Models that have a case that counts, the best first: by the share of comparisons won, as in the report.
     """
 
     n_done: int
@@ -72,7 +72,7 @@ class Progress:
     def __str__(self) -> str:
         failed = f", {self.n_failed} failed" if self.n_failed else ""
         left = "?" if self.seconds_left is None else f"{self.seconds_left:.0f} s"
-        leader = f"; {self.standings[0].model} leads" if self.standings else ""
+        leader = f"; {self.standings[0].model} wins most" if self.standings else ""
         return f"{self.n_done} of {self.n_cases} cases{failed}, {60 * self.rate:.0f} a minute, {left} left{leader}"
 
 

@@ -12,8 +12,11 @@ from foretop import _native
 from foretop._errors import InputError
 from foretop.crossval._inputs import Template, template_text, trace_rows
 from foretop.crossval._progress import Progress, Watch, shower
+from foretop.crossval._results import read
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from foretop.crossval._inputs import Traces
     from foretop.crossval.peers import Peer
 
@@ -46,6 +49,16 @@ class Outcome:
     left_out: dict[str, int] = field(default_factory=dict)
     repaired: list[Path] = field(default_factory=list)
 
+    def to_frame(self) -> pd.DataFrame:
+        """Return the results as a pandas object, as :func:`read` does.
+
+        Returns
+        -------
+        pandas.DataFrame
+            A row for each case and lead.
+        """
+        return read(self.path)
+
 
 def run(
     template: Template,
@@ -70,8 +83,9 @@ def run(
     ----------
     template : str, os.PathLike or dict
         The path of a template (``docs/formats/crossval.md``), or what would be in it.
-    traces : dict, pandas.DataFrame, str, os.PathLike, or iterable of paths
-        Samples by name, a column for each trace, or CSV and Parquet files and folders of them. NaN is a gap.
+    traces : dict, pandas.Series, pandas.DataFrame, str, os.PathLike, or iterable of paths
+        Samples by name, one Series with its name (``y`` if it has none), a column for each trace, a long frame with columns ``unique_id``, ``ds`` and ``y``, or CSV and Parquet files and
+        folders of them. NaN is a gap.
     out : str or os.PathLike
         The Parquet file to write; timings go to another one beside it.
     cases : int
@@ -149,6 +163,4 @@ def run(
 
 def _check_number(name: str, given: int | None, least: int) -> None:
     if given is not None and not (isinstance(given, int) and least <= given < 2**63):
-        raise InputError(
-            f"{name} is {given!r}; it has to be a whole number from {least} on", kind="Number", given=given
-        )
+        raise InputError(f"{name} is {given!r}; it must be a whole number from {least} on", kind="Number", given=given)

@@ -21,7 +21,7 @@ pub fn write(out: &mut dyn Write, analysis: &Analysis) -> anyhow::Result<()> {
     }
     for (idx, reason) in analysis.unavailable.iter().enumerate() {
         let space = if idx == 0 { "\n" } else { "" };
-        writeln!(out, "{space}not to be had: {reason}")?;
+        writeln!(out, "{space}not available: {reason}")?;
     }
     Ok(())
 }

@@ -54,7 +54,7 @@ fn periodogram(analysis: &Analysis) -> Chart {
     let points = analysis.periodogram.as_ref().map(frequencies).unwrap_or_default();
     let n_frequencies = analysis.periodogram.as_ref().map_or(0, |periodogram| periodogram.powers.len());
     let caption = match n_frequencies {
-        0 => "not to be had of these samples",
+        0 => "not available for these samples",
         n if n > N_FREQUENCIES_MAX => "a slope down to the right is memory; dense frequencies averaged",
         _ => "a slope down to the right is memory",
     };
@@ -104,7 +104,7 @@ fn pox(analysis: &Analysis) -> Chart {
         Mark::Fit(ends.map(at).collect(), format!("H = {:.3}", line.slope))
     });
     let caption = match points.len() {
-        0 => "not to be had of these samples",
+        0 => "not available for these samples",
         n if n > shown.len() => "a dot for each stretch, some of the short ones; the slope is H",
         _ => "a dot for each stretch of samples; the slope is H",
     };

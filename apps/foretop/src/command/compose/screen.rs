@@ -12,8 +12,7 @@ use ratatui::layout::{Constraint, Layout};
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::Line;
 use ratatui::widgets::{Cell, Row, Table};
-use text::figure;
-use text::printable;
+use text::{figure, printable};
 
 use super::report::word;
 use super::{End, Running};

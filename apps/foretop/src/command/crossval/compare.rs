@@ -12,18 +12,19 @@ use crate::help::examples;
 
 /// Compare the cases that two campaigns have in common
 ///
-/// Cases are the same where the same model was judged on the same window of the same samples, as with two versions of Foretop, or two
-/// templates with the same seed and lengths. A ratio below 1 says that the second campaign has the smaller errors.
+/// Cases match if the same model was judged on the same window of the same samples, for example with two versions of
+/// Foretop, or with two templates that have the same seed and lengths. A ratio below 1 means that the second campaign
+/// has the smaller errors.
 #[derive(Args)]
 #[command(after_help = examples(&["foretop crossval compare before.parquet after.parquet --metric mae"]))]
 pub struct CompareCases {
-    /// Results that `foretop crossval run` has written
+    /// Results of `foretop crossval run`
     first: PathBuf,
 
     /// Results to compare with them
     second: PathBuf,
 
-    /// What models are judged by
+    /// The measure that models are judged by
     #[arg(long, value_enum, default_value = "mse")]
     metric: MetricName,
 }

@@ -36,12 +36,12 @@ impl Display {
         let line = line(progress, self.n_cases, self.start.elapsed());
         let standings = progress.standings(&self.campaign);
         if !self.is_terminal {
-            let leader = standings.first().map_or_else(String::new, |best| format!("; {} leads", best.family));
+            let leader = standings.first().map_or_else(String::new, |best| format!("; {} wins most", best.family));
             return say(&format!("{line}{leader}"));
         }
         self.close();
         let rows = standings.iter().take(N_SHOWN);
-        let rows = rows.map(|row| format!("  {:>7.4}  {}  ({} cases)", row.relative_error, row.family, row.n));
+        let rows = rows.map(|row| format!("  {:>5.1} % won  {}  ({} cases)", 100.0 * row.win_share, row.family, row.n));
         let lines: Vec<String> = std::iter::once(line).chain(rows).collect();
         for line in &lines {
             let _ = writeln!(io::stderr(), "{}\x1b[K", printable(line));

@@ -10,7 +10,7 @@ use crossval::{Costs, Report, ReportSettings, Results};
 use super::MetricName;
 use crate::help::examples;
 
-/// Say which model wins for which lead time, by how much, and whether that matters
+/// Report which model wins at each lead time, by how much, and whether that matters
 ///
 /// Without --html and --markdown the report is printed as Markdown.
 #[derive(Args)]
@@ -19,14 +19,14 @@ use crate::help::examples;
     "foretop crossval report cases.parquet --metric crps --html report.html --markdown report.md",
 ]))]
 pub struct WriteReport {
-    /// Results that `foretop crossval run` has written
+    /// Results of `foretop crossval run`
     results: PathBuf,
 
-    /// What models are judged by
+    /// The measure that models are judged by
     #[arg(long, value_enum, default_value = "mse")]
     metric: MetricName,
 
-    /// Write it as one HTML file that needs nothing else
+    /// Write it as a self-contained HTML file
     #[arg(long, value_name = "PATH")]
     html: Option<PathBuf>,
 
@@ -34,11 +34,11 @@ pub struct WriteReport {
     #[arg(long, value_name = "PATH")]
     markdown: Option<PathBuf>,
 
-    /// Its first line
+    /// Title of the report
     #[arg(long, value_name = "TEXT", default_value_t = ReportSettings::default().title)]
     title: String,
 
-    /// Leave out how long models take, which is not the same from run to run
+    /// Leave out the models' run times, which differ from run to run
     #[arg(long)]
     no_costs: bool,
 }

@@ -19,10 +19,10 @@ use crate::help::examples;
 use crate::interruption::interruptions;
 use crate::terminal::say;
 
-/// Evaluate random test cases and write what they come to
+/// Evaluate random test cases and write the results
 ///
-/// The same template, traces and seed give the same file to the byte, however many workers there are. What is done is kept in a folder
-/// beside the file until all is: a run that was stopped is taken up by the same command.
+/// The same template, traces and seed give the same file to the byte, with any number of workers. Finished cases are
+/// kept in a folder beside the file until all are done, so the same command resumes a stopped run.
 #[derive(Args)]
 #[command(after_help = examples(&[
     "foretop crossval run examples/crossval/host-load.toml --traces testdata/nab --cases 20000 --seed 1 --out cases.parquet",
@@ -31,7 +31,7 @@ use crate::terminal::say;
     "foretop crossval run template.toml --prometheus http://127.0.0.1:9090 --query node_load1 --from -1d --step 15s --out cases.parquet",
 ]))]
 pub struct RunCases {
-    /// What cases there may be; see docs/formats/crossval.md
+    /// The template of the cases; see docs/formats/crossval.md
     template: PathBuf,
 
     #[command(flatten)]
@@ -41,15 +41,15 @@ pub struct RunCases {
     #[arg(long, value_name = "N", default_value_t = 10_000)]
     cases: u64,
 
-    /// What cases are drawn from
+    /// Seed for drawing cases
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
 
-    /// The Parquet file to write; timings go to another one beside it, called FILE.timings.parquet
+    /// The Parquet file to write; timings go to FILE.timings.parquet beside it
     #[arg(long, value_name = "FILE.parquet")]
     out: PathBuf,
 
-    /// How many cases are evaluated at once [default: as many as there are processors]
+    /// How many cases to evaluate at once [default: the number of processors]
     #[arg(long, value_name = "N")]
     workers: Option<NonZero<u16>>,
 }
@@ -64,7 +64,9 @@ impl RunCases {
         let run = match Run::open(campaign, self.cases, &self.out) {
             Err(error @ RunError::OtherCampaign { what: "peers", .. }) => {
                 return Err(error)
-                    .context("forecasters of other libraries take part in it: take it up by `foretop.crossval.run` in Python")
+                    .context(
+                        "it includes forecasters of other libraries: resume it with `foretop.crossval.run` in Python",
+                    )
                     .or_usage();
             }
             Err(error @ (RunError::CaseCount { .. } | RunError::Exists { .. } | RunError::OtherCampaign { .. })) => {
@@ -75,7 +77,7 @@ impl RunCases {
         announce(&run);
         let progress = Arc::new(Progress::new(run.campaign()));
         match evaluate(run, self.workers, &progress)? {
-            End::Stopped => anyhow::bail!("stopped; the same command takes it up again"),
+            End::Stopped => anyhow::bail!("stopped; run the same command to resume"),
             End::Finished => {
                 let (n_done, n_failed) = (progress.n_done(), progress.n_failed());
                 let written = format!("{} and {}", self.out.display(), Run::timings_path(&self.out).display());

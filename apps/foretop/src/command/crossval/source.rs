@@ -9,8 +9,7 @@ use clap::Args;
 use crossval::Trace;
 use units::Moment;
 
-use crate::argument::NodeArgs;
-use crate::argument::positive_span;
+use crate::argument::{NodeArgs, positive_span};
 use crate::history::Query;
 
 /// Unless a command says otherwise, what a server is asked for is as far apart as this.
@@ -23,7 +22,7 @@ pub struct Source {
     #[arg(long = "traces", value_name = "PATH", required_unless_present_any = ["signals", "queries"])]
     files: Vec<PathBuf>,
 
-    /// The column of the samples, where a file has several
+    /// The column of samples, if a file has several
     #[arg(long, value_name = "NAME")]
     column: Option<String>,
 
@@ -35,19 +34,19 @@ pub struct Source {
     #[arg(long, value_name = "URL", requires = "queries")]
     prometheus: Option<String>,
 
-    /// What to ask the server, in its own language; each series of the answer is a trace; may be repeated
+    /// A PromQL expression to ask the server; each series of the answer is a trace; may be repeated
     #[arg(long = "query", value_name = "QUERY", requires = "prometheus")]
     queries: Vec<String>,
 
-    /// The earliest moment of what a node or server is asked for. A run that is to be taken up again needs both ends as times
+    /// The earliest moment to ask a node or server for. To be able to resume a run, give both ends as times
     #[arg(long, value_name = "TIME|-LENGTH", default_value = "-1d", allow_hyphen_values = true)]
     from: Moment,
 
-    /// The first moment that is left out [default: now]
+    /// The end, exclusive [default: now]
     #[arg(long, value_name = "TIME|-LENGTH", allow_hyphen_values = true)]
     to: Option<Moment>,
 
-    /// How far apart samples are [default: as the node has them; 15s from a server]
+    /// Time between samples [default: as the node has them; 15s from a server]
     #[arg(long, value_name = "TIME", value_parser = positive_span)]
     step: Option<Duration>,
 
@@ -72,7 +71,7 @@ impl Source {
                 step: self.step.unwrap_or(STEP),
             };
             for query in &self.queries {
-                traces.extend(prometheus::ask(url, query, range)?);
+                traces.extend(prometheus::ask(url, query, range, self.node.access.trust()?)?);
             }
         }
         Ok(traces)

@@ -7,9 +7,9 @@ use predict::{ArMethod, Method, Spec, SpecError};
 pub enum CandidateError {
     #[error(transparent)]
     Spec(#[from] SpecError),
-    #[error("`{text}` already names its method; leave --method out")]
+    #[error("`{text}` already names its method; leave out --method")]
     MethodTwice { text: String },
-    #[error("`{spec}` has only one way to be fitted; leave --method out")]
+    #[error("`{spec}` can be fitted in only one way; leave out --method")]
     NoMethod { spec: Spec },
 }
 
@@ -77,7 +77,7 @@ mod tests {
     #[test]
     fn a_method_too_many_is_refused() {
         let refused = |text| specs(&[text], Some(Method::LeastSquares)).unwrap_err().to_string();
-        assert_eq!(refused("MA(1,method=ml)"), "`MA(1,method=ml)` already names its method; leave --method out");
-        assert_eq!(refused("LAST"), "`LAST` has only one way to be fitted; leave --method out");
+        assert_eq!(refused("MA(1,method=ml)"), "`MA(1,method=ml)` already names its method; leave out --method");
+        assert_eq!(refused("LAST"), "`LAST` can be fitted in only one way; leave out --method");
     }
 }

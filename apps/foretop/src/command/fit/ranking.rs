@@ -22,7 +22,7 @@ pub enum Criterion {
     Aicc,
     /// Schwarz's criterion, which prefers fewer coefficients.
     Bic,
-    /// The mean squared one-step error on samples that the fit has not seen: the last quarter.
+    /// The mean squared one-step error on the last quarter of the samples, which the fit has not seen.
     OutOfSample,
 }
 

@@ -8,6 +8,7 @@ use statistics::StatisticError;
 use text::figure::six_digits;
 use text::{Align, Table};
 
+use crate::speakers::{Detail, Speaker};
 use crate::whiteness::{Normality, Whiteness};
 
 /// A fitted model, its coefficients, and what its errors look like.
@@ -22,6 +23,8 @@ pub struct Report {
     aic: Option<f64>,
     aicc: Option<f64>,
     bic: Option<f64>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    speakers: Vec<Speaker>,
     errors: Errors,
 }
 
@@ -58,6 +61,7 @@ impl Report {
             aic: inference.as_ref().and_then(Inference::aic),
             aicc: inference.as_ref().and_then(Inference::aicc),
             bic: inference.as_ref().and_then(Inference::bic),
+            speakers: Speaker::all(model),
             errors: Errors::of(&model.one_step_errors(samples), n_lags, n_fitted),
         }
     }
@@ -69,12 +73,16 @@ impl Report {
             writeln!(out)?;
             write!(out, "{}", self.table())?;
         }
+        if !self.speakers.is_empty() {
+            writeln!(out)?;
+            write!(out, "{}", Speaker::table(&self.speakers, Detail::Full))?;
+        }
         writeln!(out)?;
         for (name, sentence) in self.sentences() {
             writeln!(out, "{name:<19}  {sentence}")?;
         }
         for reason in &self.errors.unavailable {
-            writeln!(out, "not to be had: {reason}")?;
+            writeln!(out, "not available: {reason}")?;
         }
         Ok(())
     }

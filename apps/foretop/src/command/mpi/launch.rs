@@ -11,6 +11,7 @@ use mpi_run::{Flavour, Launcher, Measurement, Placing};
 
 use super::program;
 use crate::failure::OrUsage;
+use crate::help::examples;
 
 /// Ranks when nobody says how many: what every measurement needs at least.
 const N_RANKS: u32 = 2;
@@ -18,14 +19,29 @@ const N_RANKS: u32 = 2;
 const ALONE: [&str; 7] = ["--help", "-h", "--version", "-V", "--local", "fit", "compare"];
 
 const HELP: &str = "\
-Starts the program on several ranks. What is for the launcher may stand anywhere among the words:
+Starts the program on several ranks. The launcher's options may be anywhere among the arguments:
   -n, --ranks <N>         How many processes [default: 2]
-      --mpi <LIBRARY>     Of which MPI: openmpi or mpich [default: the first that is there]
+      --mpi <LIBRARY>     Which MPI: openmpi or mpich [default: the first one found]
       --hosts <A,B,…>     On these hosts, in turn [default: this one]
-      --bind              A core of its own for each process
-      --tcp               TCP between the processes of a host too, instead of shared memory
-All others go to the program:
+      --bind              Bind each process to its own core
+      --tcp               Use TCP instead of shared memory between processes on one host
+All other arguments go to the program, whose own help is below:
 ";
+
+/// Follows the program's own help, which it cannot be a part of: these are command lines of this program.
+fn examples_of(name: &str) -> String {
+    let lines: &[&str] = match name {
+        "ace" => &[
+            "foretop mpi ace --ranks 2 --load 50 --size 1MiB --out ace.jsonl",
+            "foretop mpi ace sweep --ranks 4 --out sweep.jsonl",
+            "foretop mpi ace fit calls.csv > application.toml",
+        ],
+        "comb" => &["foretop mpi comb --ranks 2", "foretop mpi comb --ranks 2 --mpi mpich --out comb.jsonl"],
+        "noise" => &["foretop mpi noise --ranks 2 --time 20s", "foretop mpi noise --local --time 10s"],
+        _ => &[],
+    };
+    examples(lines)
+}
 
 /// All that was typed after the program's name.
 #[derive(Args)]
@@ -51,7 +67,7 @@ pub fn run(measurement: &dyn Measurement, words: Words, out: &mut dyn Write) -> 
     let wish = Wish::of(words.words).or_usage()?;
     let mut command = if wish.works_alone() {
         if wish.rest.iter().any(|word| word == "--help" || word == "-h") {
-            writeln!(out, "{HELP}")?;
+            return help(measurement.name(), &wish, out);
         }
         Command::new(program::find(name, wish.flavour)?.path)
     } else {
@@ -64,6 +80,22 @@ pub fn run(measurement: &dyn Measurement, words: Words, out: &mut dyn Write) -> 
     command.args(&wish.rest);
     let started = command.get_program().to_string_lossy().into_owned();
     Err(command.exec()).with_context(|| format!("cannot start `{started}`"))
+}
+
+/// What is for the launcher, the program's own help, examples and exit status. The first and the last need no program.
+fn help(name: &str, wish: &Wish, out: &mut dyn Write) -> anyhow::Result<()> {
+    writeln!(out, "{HELP}")?;
+    let program = program::find(&format!("foretop-{name}"), wish.flavour);
+    match &program {
+        Ok(program) => {
+            let said = Command::new(&program.path).args(&wish.rest).output();
+            let said = said.with_context(|| format!("cannot start `{}`", program.path.display()))?;
+            out.write_all(&said.stdout)?;
+            out.write_all(&said.stderr)?;
+        }
+        Err(error) => writeln!(out, "(not to be had: {error:#})")?,
+    }
+    Ok(writeln!(out, "\n{}", examples_of(name))?)
 }
 
 impl Wish {
@@ -115,7 +147,7 @@ impl Wish {
 fn n_ranks(text: &str) -> anyhow::Result<u32> {
     match text.parse() {
         Ok(n_ranks @ 1..) => Ok(n_ranks),
-        _ => bail!("`{text}` is no number of ranks; it has to be 1 or more"),
+        _ => bail!("`{text}` is not a number of ranks; it must be 1 or more"),
     }
 }
 
@@ -140,6 +172,14 @@ mod tests {
     fn help_and_local_measurements_need_no_launcher() {
         for words in ["--help", "--local --time 10s", "fit trace.csv", "compare a b"] {
             assert!(wish(words).unwrap().works_alone(), "{words}");
+        }
+    }
+
+    #[test]
+    fn the_help_of_each_program_has_examples_and_the_exit_status() {
+        for name in ["ace", "comb", "noise"] {
+            let shown = examples_of(name);
+            assert!(shown.contains(&format!("foretop mpi {name} ")) && shown.contains("Exit status:"), "{shown}");
         }
     }
 

@@ -13,7 +13,7 @@ use crate::failure::OrUsage;
 use crate::help::examples;
 use crate::terminal::say;
 
-/// Print a result again, as its program did
+/// Print a result again
 #[derive(Args)]
 #[command(after_help = examples(&["foretop mpi show ace.jsonl", "foretop mpi show ace.jsonl --csv ace.rank"]))]
 pub struct Show {
@@ -34,7 +34,7 @@ pub struct Plot {
     #[arg(value_name = "RESULT.jsonl")]
     result: PathBuf,
 
-    /// The folder to draw into; each file is named after the result and the plot [default: where the result is]
+    /// The folder to draw into; files are named after the result and the plot [default: the folder of the result]
     #[arg(long, value_name = "FOLDER")]
     into: Option<PathBuf>,
 
@@ -82,7 +82,7 @@ fn of_program(outcome: &Outcome) -> anyhow::Result<&'static dyn Measurement> {
     let program = &outcome.header.program;
     MEASUREMENTS.into_iter().find(|measurement| measurement.name() == program).ok_or_else(|| {
         let known = MEASUREMENTS.map(Measurement::name).join(", ");
-        anyhow!("this is a result of `{program}`, and those of {known} can be shown")
+        anyhow!("this is a result of `{program}`; only those of {known} can be shown")
     })
 }
 

@@ -19,11 +19,11 @@ pub enum Horizon {
 /// Why this is no horizon.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum HorizonError {
-    #[error("a horizon of {given} looks at nothing; it has to be from 1 to {N_STEPS_MAX} steps")]
+    #[error("a horizon of {given} is too short; it must be from 1 to {N_STEPS_MAX} steps")]
     Empty { given: String },
-    #[error("a horizon of {given} is too far; it has to be from 1 to {N_STEPS_MAX} steps")]
+    #[error("a horizon of {given} is too far; it must be from 1 to {N_STEPS_MAX} steps")]
     TooFar { given: String },
-    #[error("`{given}` is no horizon: write a number of steps such as 30, or a length of time such as 5min")]
+    #[error("`{given}` is not a horizon: write a number of steps such as 30, or a length of time such as 5min")]
     Malformed { given: String },
     #[error("a horizon of {given} needs samples with times, and these have none; give a number of steps")]
     NoTimes { given: String },
@@ -80,7 +80,7 @@ mod tests {
             assert!(refused.parse::<Horizon>().is_err(), "{refused} was taken");
         }
         let error = "1000000000".parse::<Horizon>().unwrap_err();
-        assert_eq!(error.to_string(), "a horizon of 1000000000 is too far; it has to be from 1 to 100000 steps");
+        assert_eq!(error.to_string(), "a horizon of 1000000000 is too far; it must be from 1 to 100000 steps");
     }
 
     #[test]

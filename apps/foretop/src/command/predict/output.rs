@@ -2,18 +2,22 @@
 
 use std::io::Write;
 
-use predict::{Forecast, Model};
+use predict::{Forecast, Intervals};
 use serde::Serialize;
 use series::Series;
 use text::figure::six_digits;
 use text::{Align, Table};
 use units::{Confidence, Timestamp};
 
+use super::fitted;
+use crate::speakers::{Detail, Speaker};
+
 /// What was fitted to what, and what it says.
 #[derive(Debug, Serialize)]
 pub struct Prediction {
     model: String,
     confidence: f64,
+    intervals: &'static str,
     n_samples: usize,
     n_gaps: usize,
     step_seconds: Option<f64>,
@@ -30,6 +34,8 @@ struct Fitted {
     mean: f64,
     innovation_variance: f64,
     n_samples: usize,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    speakers: Vec<Speaker>,
 }
 
 #[derive(Debug, Serialize)]
@@ -44,7 +50,8 @@ struct Lead {
 }
 
 impl Prediction {
-    pub fn new(series: &Series, model: &Model, forecast: &Forecast, confidence: Confidence) -> Self {
+    pub fn new(series: &Series, fitted: &fitted::Fitted, forecast: &Forecast, confidence: Confidence) -> Self {
+        let model = fitted.model();
         let n_slots = series.samples().len();
         let time_of = |idx| series.grid().map(|grid| grid.time_of(idx));
         let lead = |lead: usize| {
@@ -59,8 +66,9 @@ impl Prediction {
             }
         };
         Self {
-            model: model.spec().to_string(),
+            model: fitted.spec.to_string(),
             confidence: confidence.probability(),
+            intervals: name(fitted.predictor.intervals()),
             n_samples: n_slots - series.n_gaps(),
             n_gaps: series.n_gaps(),
             step_seconds: series.grid().map(|grid| grid.step.as_secs_f64()),
@@ -71,6 +79,7 @@ impl Prediction {
                 mean: model.mean(),
                 innovation_variance: model.innovation_variance(),
                 n_samples: model.n_samples(),
+                speakers: Speaker::all(model),
             },
             forecast: (1..=forecast.n_leads()).map(lead).collect(),
         }
@@ -81,7 +90,12 @@ impl Prediction {
         for lead in &self.forecast {
             table.row(lead.cells(six_digits));
         }
-        Ok(write!(out, "{table}")?)
+        write!(out, "{table}")?;
+        if !self.fitted.speakers.is_empty() {
+            writeln!(out, "\n{} weighs, for the next value:", self.model)?;
+            write!(out, "{}", Speaker::table(&self.fitted.speakers, Detail::Short))?;
+        }
+        Ok(())
     }
 
     /// No cell holds a comma or a quote, so none needs quoting.
@@ -97,6 +111,15 @@ impl Prediction {
         let time = self.origin.map(|_| ("time", Align::Left));
         let figures = ["mean", "standard_error", "lower", "upper"].map(|name| (name, Align::Right));
         [("lead", Align::Right)].into_iter().chain(time).chain(figures).collect()
+    }
+}
+
+/// As `--intervals` takes it.
+fn name(intervals: Intervals) -> &'static str {
+    match intervals {
+        Intervals::Empirical => "empirical",
+        Intervals::Adaptive => "adaptive",
+        _ => "normal",
     }
 }
 

@@ -14,7 +14,7 @@ const STEP_MIN: Duration = Duration::from_millis(10);
 pub struct Speed(f64);
 
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
-#[error("`{given}` is no speed; it has to be a number above 0, such as 60 for a minute in a second")]
+#[error("`{given}` is not a speed; it must be a number above 0, such as 60 for a minute in a second")]
 pub struct SpeedError {
     given: String,
 }
@@ -22,7 +22,7 @@ pub struct SpeedError {
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum PaceError {
     #[error(
-        "at speed {speed} there would be a sample every {}, and a node takes one every {} at most; the fastest for a step of {} is --speed {fastest}",
+        "speed {speed} means a sample every {}, but a node takes at most one every {}; the fastest for a step of {} is --speed {fastest}",
         span::format(*step), span::format(STEP_MIN), span::format(*trace_step)
     )]
     TooFast { speed: Speed, step: Duration, trace_step: Duration, fastest: u64 },
@@ -99,7 +99,7 @@ mod tests {
         let error = pace(Duration::from_secs(1), "1000").unwrap_err();
         assert_eq!(
             error.to_string(),
-            "at speed 1000 there would be a sample every 1ms, and a node takes one every 10ms at most; \
+            "speed 1000 means a sample every 1ms, but a node takes at most one every 10ms; \
              the fastest for a step of 1s is --speed 100"
         );
         assert!(pace(Duration::from_secs(1), "100").is_ok());

@@ -74,7 +74,7 @@ fn run(job: Job) -> anyhow::Result<Duration> {
     task.args(words).args(job_words).stdin(Stdio::null());
     let start = clock::instant();
     let status = task.status().context("cannot start a task")?;
-    anyhow::ensure!(status.success(), "a task ended before its time: {status}");
+    anyhow::ensure!(status.success(), "a task failed: {status}");
     Ok(start.elapsed())
 }
 

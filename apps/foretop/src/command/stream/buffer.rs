@@ -13,7 +13,7 @@ use crate::argument::TextOrJson;
 use crate::failure::OrUsage;
 use crate::help::examples;
 
-/// Keep the last messages of any stream, for whoever asks, and give the stream on
+/// Keep the last messages of any stream for clients to ask for, and pass the stream on
 #[derive(Args)]
 #[command(name = "buffer", after_help = examples(&[
     "foretop stream buffer 1000 source:tcp:localhost:5002 server:tcp:5003 connect:tcp:5004",
@@ -45,7 +45,7 @@ pub struct BufferClient {
     #[arg(long, conflicts_with = "csv")]
     json: bool,
 
-    /// Print number, time, signal and values as CSV; of a forecast, a line for each lead
+    /// Print number, time, signal and values as CSV; for a forecast, one line per lead
     #[arg(long)]
     csv: bool,
 
@@ -56,11 +56,11 @@ pub struct BufferClient {
 #[derive(Args)]
 #[group(required = true, multiple = false)]
 struct Which {
-    /// The last so many
+    /// The last N messages
     #[arg(long, value_name = "N")]
     latest: Option<u32>,
 
-    /// Those after the message of this number
+    /// The messages after the one with this number
     #[arg(long, value_name = "NUMBER")]
     since: Option<u64>,
 }

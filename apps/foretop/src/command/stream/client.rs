@@ -20,7 +20,7 @@ use super::wiring::Wiring;
 use crate::argument::TextOrJson;
 use crate::help::examples;
 
-/// Print any stream, a line for each message
+/// Print any stream, one line per message
 #[derive(Args)]
 #[command(after_help = examples(&[
     "foretop stream client source:tcp:localhost:5006",
@@ -34,7 +34,7 @@ pub struct Client {
     #[arg(long)]
     json: bool,
 
-    /// Say at the end how old messages were at their arrival, from when their measurement was taken
+    /// Print at the end how old messages were on arrival, counted from their measurement
     #[arg(long)]
     latency: bool,
 
@@ -42,7 +42,7 @@ pub struct Client {
     #[arg(long)]
     quiet: bool,
 
-    /// End after so many messages, descriptions not counted
+    /// End after N messages, not counting descriptions
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     count: Option<u64>,
 }
@@ -123,7 +123,7 @@ impl Arrivals {
     }
 
     fn report(&self, format: TextOrJson, out: &mut dyn Write) -> anyhow::Result<()> {
-        let latency = self.latencies.latency().context("no message came whose age could be told")?;
+        let latency = self.latencies.latency().context("no message with a known age came")?;
         let span = self.first.map_or(Duration::ZERO, |first| self.last - first).as_secs_f64();
         let report = Report {
             kind: "latency",

@@ -10,9 +10,9 @@ use super::wiring::Wiring;
 use crate::failure::OrUsage;
 use crate::help::examples;
 
-/// Compare forecasts with what came, and order a refit when they are too wrong, or wronger or better than they say
+/// Request a refit when forecast errors are too large, or do not match the stated uncertainty
 ///
-/// One source brings samples, another the forecasts of them.
+/// One source brings samples, another their forecasts.
 #[derive(Args)]
 #[command(after_help = examples(&[
     "foretop stream eval-fit --error-max 0.5 --misestimate-max 2 --refit source:tcp:localhost:5005 source:tcp:localhost:5004 source:tcp:localhost:5006",
@@ -21,31 +21,31 @@ pub struct WatchFit {
     #[command(flatten)]
     wiring: Wiring,
 
-    /// The greatest root mean squared error that passes, in the unit of the samples
+    /// The largest root mean squared error allowed, in the unit of the samples
     #[arg(long, value_name = "X", default_value = "inf")]
     error_max: f64,
 
-    /// By which factor that error may be above or below what the predictor takes it to be
+    /// The largest factor allowed between that error and the predictor's own estimate of it, either way
     #[arg(long, value_name = "FACTOR", default_value = "2")]
     misestimate_max: f64,
 
-    /// The leads that are watched
+    /// The leads to watch
     #[arg(long, value_name = "LEAD", value_delimiter = ',', default_value = "1")]
     lead: Vec<usize>,
 
-    /// Over how many of the last errors
+    /// How many of the last errors count
     #[arg(long, value_name = "N", default_value = "100", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     window: u32,
 
-    /// No verdict before there are so many errors
+    /// No verdict before there are this many errors
     #[arg(long, value_name = "N", default_value = "30")]
     min_samples: usize,
 
-    /// No refit before so many samples have come since the last one
+    /// No refit until this many samples have come since the last one
     #[arg(long, value_name = "N", default_value = "100")]
     every: usize,
 
-    /// The prediction server's server, which is told to refit, as source: [default: nobody is told]
+    /// The prediction server's server, as source:, to ask for the refit [default: none]
     #[arg(long, value_name = "ENDPOINT")]
     refit: Option<Endpoint>,
 }

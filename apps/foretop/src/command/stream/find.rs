@@ -14,33 +14,33 @@ use crate::failure::OrUsage;
 use crate::help::examples;
 use crate::terminal::write_json;
 
-/// Find running streams on this host, on the local network, and by a NATS server
+/// Find running streams on this host, on the local network, and through a NATS server
 ///
-/// In a pattern `*` stands for any text and `?` for one character: load.* is every signal that begins so.
+/// In a pattern, `*` stands for any text and `?` for one character: load.* matches every signal that begins with load.
 #[derive(Args)]
 #[command(after_help = examples(&["foretop stream find", "foretop stream find --signal 'load.*' --model 'AR(*)' --json"]))]
 pub struct Find {
-    /// What the stream is called
+    /// The stream's name
     #[arg(long, value_name = "PATTERN")]
     name: Option<Glob>,
 
-    /// Whose signals
+    /// The host whose signals these are
     #[arg(long, value_name = "PATTERN")]
     stream_host: Option<Glob>,
 
-    /// A signal that it has
+    /// A signal in the stream
     #[arg(long, value_name = "PATTERN")]
     signal: Option<Glob>,
 
-    /// What it is forecast with
+    /// The model that forecasts it
     #[arg(long, value_name = "PATTERN")]
     model: Option<Glob>,
 
-    /// Look on this host only
+    /// Search this host only
     #[arg(long)]
     local: bool,
 
-    /// How long others on the network have to answer
+    /// How long to wait for answers from the network
     #[arg(long, value_name = "TIME", default_value = "2s", value_parser = span::parse)]
     wait: Duration,
 

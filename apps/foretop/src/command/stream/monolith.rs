@@ -13,7 +13,7 @@ use crate::help::examples;
 
 /// Measure, and forecast what was measured, in one process
 ///
-/// Of several signals the first is forecast.
+/// Of several signals, the first is forecast.
 #[derive(Args)]
 #[command(after_help = examples(&["foretop stream monolith --signal cpu.availability --step 1s connect:tcp:5006"]))]
 pub struct RunMonolith {

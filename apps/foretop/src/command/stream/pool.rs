@@ -7,15 +7,14 @@ use clap::Args;
 use component::pool::{Config, Server};
 use predict::Spec;
 
-use crate::argument::Broker;
-use crate::argument::positive_span;
+use crate::argument::{Broker, positive_span};
 use crate::help::examples;
 use crate::interruption;
 
-/// Join a pool of prediction servers that share the hosts of a NATS server and take over from one that dies
+/// Join a pool of prediction servers that share the hosts of a NATS server and replace one that dies
 ///
-/// Each host publishes its measurements on a subject of its own, as target:nats:foretop.samples.HOST does. All servers of a pool have to be
-/// given the same.
+/// Each host publishes its measurements on its own subject, as with target:nats:foretop.samples.HOST. All servers of a
+/// pool need the same options.
 #[derive(Args)]
 #[command(after_help = examples(&["foretop stream pred-pool --nats nats://broker --subjects 'foretop.samples.>' --model 'AR(16)'"]))]
 pub struct PredPool {
@@ -23,11 +22,11 @@ pub struct PredPool {
     #[arg(long, value_name = "SUBJECTS", default_value = "foretop.samples.>")]
     subjects: String,
 
-    /// What subjects of forecasts begin with
+    /// Prefix of the subjects of forecasts
     #[arg(long, value_name = "SUBJECT", default_value = "foretop.forecasts")]
     forecasts: String,
 
-    /// Model of every signal
+    /// The model for every signal
     #[arg(long, value_name = "MODEL", default_value = "AR(16)")]
     model: Spec,
 
@@ -35,7 +34,7 @@ pub struct PredPool {
     #[arg(long, value_name = "N", default_value = "600")]
     window: u64,
 
-    /// How many samples after a fit the next is due
+    /// How many samples after a fit the next one is due
     #[arg(long, value_name = "N", default_value = "300")]
     refit_every: u64,
 

@@ -15,19 +15,19 @@ use crate::argument::SampleFile;
 use crate::help::examples;
 use crate::terminal::write_json;
 
-/// Fit models to samples that are sent along, and answer with forecasts
+/// Fit models to the samples in requests, and answer with forecasts
 #[derive(Args)]
 #[command(after_help = examples(&["foretop stream pred-once-server server:tcp:5009"]))]
 pub struct PredOnceServer {
     #[command(flatten)]
     wiring: Wiring,
 
-    /// How many fits are made side by side [default: as many as there are cores]
+    /// How many fits to make at the same time [default: the number of cores]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     workers: Option<u16>,
 }
 
-/// Have a model fitted elsewhere to the samples in a file, and print the forecast
+/// Have a server fit a model to the samples in a file, and print the forecast
 #[derive(Args)]
 #[command(after_help = examples(&[
     "foretop stream pred-once-client source:tcp:pyramid:5009 --model 'AR(16)' --horizon 30 trace.csv",

@@ -14,7 +14,7 @@ use crate::command::internal::pred_core;
 use crate::failure::OrUsage;
 use crate::help::examples;
 
-/// Make a forecast of each sample, in a process of its own that is started again when it crashes or hangs
+/// Make a forecast from each sample, in a separate process that is restarted if it crashes or hangs
 #[derive(Args)]
 #[command(after_help = examples(&[
     "foretop stream pred-server --model 'AR(16)' --history source:tcp:localhost:5003 source:tcp:localhost:5004 server:tcp:5005 connect:tcp:5006",
@@ -27,7 +27,7 @@ pub struct PredServer {
     #[arg(long, value_name = "TEXT", default_value = "AR(16)")]
     model: Spec,
 
-    /// How many of the last samples it is fitted to
+    /// The number of last samples to fit to
     #[arg(long, value_name = "N", default_value = "600")]
     window: u32,
 
@@ -35,11 +35,11 @@ pub struct PredServer {
     #[arg(long, value_name = "N", default_value = "30")]
     horizon: u32,
 
-    /// The server of the measure buffer that has the samples from before, as source:
+    /// The server of the measure buffer that has the earlier samples, as source:
     #[arg(long, value_name = "ENDPOINT")]
     history: Option<Endpoint>,
 
-    /// How long the core may take for an answer, a fit included, before it is taken for hung
+    /// How long the core may take to answer, including a fit, before it counts as hung
     #[arg(long, value_name = "TIME", default_value = "5s", value_parser = span::parse)]
     core_limit: Duration,
 }

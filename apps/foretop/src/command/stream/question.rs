@@ -23,7 +23,7 @@ pub struct Question {
     protection: Protection,
 }
 
-/// Change the step of a sensor that runs
+/// Change the step of a running sensor
 #[derive(Args)]
 #[command(after_help = examples(&["foretop stream reconfig source:tcp:localhost:5000 --step 100ms"]))]
 pub struct Reconfig {
@@ -31,7 +31,7 @@ pub struct Reconfig {
     #[arg(value_name = "ENDPOINT")]
     sensor: Endpoint,
 
-    /// How far measurements are apart from here on
+    /// Time between measurements from now on
     #[arg(long, value_name = "TIME", value_parser = span::parse)]
     step: Duration,
 
@@ -39,9 +39,10 @@ pub struct Reconfig {
     question: Question,
 }
 
-/// Change the model of a prediction server that runs, or have it fitted again
+/// Change the model of a running prediction server, or have it fitted again
 ///
-/// What is not given stays. The model is fitted to the last samples before the answer comes; one that cannot be fitted changes nothing.
+/// Settings that are not given stay. The model is fitted to the last samples before the answer comes; if it cannot be
+/// fitted, nothing changes.
 #[derive(Args)]
 #[command(after_help = examples(&[
     "foretop stream pred-reconfig source:tcp:localhost:5005 --model 'AR(32)' --horizon 60",
@@ -56,7 +57,7 @@ pub struct PredReconfig {
     #[arg(long, value_name = "TEXT")]
     model: Option<Spec>,
 
-    /// How many of the last samples it is fitted to
+    /// The number of last samples to fit to
     #[arg(long, value_name = "N")]
     window: Option<u32>,
 
@@ -80,7 +81,7 @@ impl Question {
     pub fn ask(&self, server: &Endpoint, ask: Ask) -> anyhow::Result<(Answer, Vec<Message>)> {
         if server.role != Role::Source {
             let asked = Endpoint { role: Role::Source, ..server.clone() };
-            return Err(anyhow::anyhow!("whoever asks writes {asked}, not {server}")).or_usage();
+            return Err(anyhow::anyhow!("to ask a server, write {asked}, not {server}")).or_usage();
         }
         let mut caller = Caller::open(server, &self.protection.security().or_usage()?)?;
         Ok(caller.call(ask, self.limit)?)

@@ -16,7 +16,7 @@ use crate::help::examples;
 /// Messages that are read ahead of those that are due.
 const N_AHEAD: usize = 64;
 
-/// Give on whatever comes in, as into a file
+/// Pass on whatever comes in, for example into a file
 #[derive(Args)]
 #[command(after_help = examples(&["foretop stream record source:tcp:localhost:5002 target:file:load.frames"]))]
 pub struct Record {
@@ -24,9 +24,9 @@ pub struct Record {
     wiring: Wiring,
 }
 
-/// Play a recorded stream, at the spacing that it was recorded at or another
+/// Play a recorded stream, as fast as it was recorded or at another speed
 ///
-/// Messages keep the times that they were recorded with.
+/// Messages keep their recorded times.
 #[derive(Args)]
 #[command(after_help = examples(&["foretop stream play load.frames --speed 10x connect:tcp:5002"]))]
 pub struct Play {
@@ -41,7 +41,7 @@ pub struct Play {
     #[arg(long, value_name = "SPEED", default_value = "as-recorded")]
     speed: Speed,
 
-    /// Begin again at the end
+    /// Start over at the end
     #[arg(long = "loop")]
     is_endless: bool,
 }

@@ -22,7 +22,7 @@ use crate::help::examples;
 /// What is measured, and how often.
 #[derive(Args)]
 pub struct SensorArgs {
-    /// How far measurements are apart; 0, of made values only, for as fast as can be
+    /// Time between measurements; 0, with --synthetic only, for as fast as possible
     #[arg(long, value_name = "TIME", default_value = "1s", value_parser = step)]
     pub step: Duration,
 
@@ -34,24 +34,24 @@ pub struct SensorArgs {
     #[arg(long, value_name = "PATH", default_value = "/")]
     root: PathBuf,
 
-    /// Measure nothing: make the values of an autoregressive process by chance
+    /// Measure nothing; generate values of an autoregressive process
     #[arg(long, conflicts_with = "signal")]
     synthetic: bool,
 
-    /// Which chance
+    /// Seed for the generated values
     #[arg(long, value_name = "N", default_value = "1", requires = "synthetic")]
     seed: u64,
 
-    /// Mean of what is made
+    /// Mean of the generated values
     #[arg(long, value_name = "X", default_value = "10", requires = "synthetic", allow_negative_numbers = true)]
     mean: f64,
 
-    /// Correlation of neighbours of what is made, within (-1, 1)
+    /// Correlation of neighbouring generated values, within (-1, 1)
     #[arg(long, value_name = "X", default_value = "0.9", requires = "synthetic", allow_negative_numbers = true)]
     correlation: f64,
 }
 
-/// Measure this host at each step, and send what was measured
+/// Measure this host at each step, and send the measurements
 #[derive(Args)]
 #[command(after_help = examples(&[
     "foretop stream load-server connect:tcp:5001 server:tcp:5000",
@@ -66,7 +66,7 @@ pub struct LoadServer {
     sensor: SensorArgs,
 }
 
-/// Measure the bandwidth of flows to a peer by short transfers at each step, and send what was measured
+/// Measure the bandwidth of flows to a peer by short transfers at each step, and send the measurements
 #[derive(Args)]
 #[command(after_help = examples(&[
     "foretop stream flow-server --peer db2=db2.example:7312 --token-file ~/.config/foretop/token connect:tcp:5001",
@@ -75,15 +75,15 @@ pub struct FlowServer {
     #[command(flatten)]
     wiring: Wiring,
 
-    /// Whom transfers go to: what it is called, and where its responder listens
+    /// The peer of the transfers: its name, and where its responder listens
     #[arg(long, value_name = "NAME=HOST:PORT")]
     peer: Peer,
 
-    /// File that holds the token which transfers need [default: that of --token-file]
+    /// File with the token for transfers [default: that of --token-file]
     #[arg(long, value_name = "PATH", env = "FORETOP_FLOW_TOKEN_FILE")]
     flow_token_file: Option<PathBuf>,
 
-    /// How far transfers are apart
+    /// Time between transfers
     #[arg(long, value_name = "TIME", default_value = "1min", value_parser = step)]
     step: Duration,
 }
@@ -106,7 +106,10 @@ impl SensorArgs {
             return Ok(Box::new(Synthetic::new(self.seed, self.mean, self.correlation).or_usage()?));
         }
         if self.step.is_zero() {
-            return Err(anyhow::anyhow!("a step of 0 is for --synthetic; a sensor needs time, as in 10ms")).or_usage();
+            return Err(anyhow::anyhow!(
+                "a step of 0 is only for --synthetic; give a sensor a longer one, such as 10ms"
+            ))
+            .or_usage();
         }
         let (host, globs) = match &self.signal[..] {
             [] => (Host::open_load(&self.root)?, &["load.*".to_owned()][..]),
@@ -127,7 +130,7 @@ impl LoadServer {
 
 impl FlowServer {
     pub fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
-        anyhow::ensure!(!self.step.is_zero(), "a transfer needs time: the step has to be more than 0");
+        anyhow::ensure!(!self.step.is_zero(), "a transfer needs time: the step must be more than 0");
         let token = self.flow_token_file.as_ref().or(self.wiring.protection.token_file.as_ref());
         let token =
             Token::from_file(token.context("transfers need a token: give --token-file").or_usage()?).or_usage()?;

@@ -10,7 +10,7 @@ use super::question::{Question, unexpected};
 use crate::help::examples;
 use crate::terminal::write_json;
 
-/// Show how a component is: what it says of itself, and what happened at its endpoints
+/// Show the state of a component: what it reports about itself, and what happened at its endpoints
 #[derive(Args)]
 #[command(after_help = examples(&["foretop stream status source:tcp:localhost:5005"]))]
 pub struct Status {

@@ -9,14 +9,14 @@ use stream::Mirror;
 use super::wiring::Wiring;
 use crate::help::examples;
 
-/// Make generic samples of one signal of measurements
+/// Turn one signal of a stream of measurements into generic samples
 #[derive(Args)]
 #[command(after_help = examples(&[
     "foretop stream to-measure load.1m source:tcp:localhost:5001 connect:tcp:5002",
     "foretop stream load-to-measure 0 source:tcp:localhost:5001 connect:tcp:5002",
 ]))]
 pub struct ToMeasure {
-    /// The signal, by its id or by its place from 0
+    /// The signal, by its id or by its place, counted from 0
     #[arg(value_name = "SIGNAL|INDEX")]
     signal: SignalChoice,
 

@@ -19,23 +19,23 @@ use crate::terminal::start_log;
 /// What protects connections.
 #[derive(Args, Clone, Debug)]
 pub struct Protection {
-    /// File that holds the token which whoever connects by TCP has to show; its mode has to be 600
+    /// File with the token that TCP clients must present; its mode must be 600
     #[arg(long, value_name = "PATH", env = "FORETOP_TOKEN_FILE")]
     pub token_file: Option<PathBuf>,
 
-    /// Certificate, PEM, that TCP listeners are known by
+    /// PEM file with the certificate of TCP listeners
     #[arg(long, value_name = "PATH", requires = "tls_key")]
     tls_certificate: Option<PathBuf>,
 
-    /// Its key, PEM
+    /// PEM file with its key
     #[arg(long, value_name = "PATH", requires = "tls_certificate")]
     tls_key: Option<PathBuf>,
 
-    /// Certificates, PEM, whose word is believed of what is connected to by TCP
+    /// PEM file with the certificates to trust in TCP connections
     #[arg(long, value_name = "PATH")]
     tls_authorities: Option<PathBuf>,
 
-    /// Go beyond this machine without encryption
+    /// Allow connections beyond this machine without encryption
     #[arg(long)]
     allow_plain: bool,
 
@@ -50,19 +50,19 @@ pub struct Wiring {
     #[arg(value_name = "ENDPOINT", required = true)]
     pub endpoints: Vec<Endpoint>,
 
-    /// What its stream is called [default: as what comes in, or what is measured]
+    /// The stream's name [default: that of what comes in, or of what is measured]
     #[arg(long, value_name = "TEXT")]
     pub name: Option<String>,
 
-    /// Whose signals these are, of a sensor [default: this host's name]
+    /// For a sensor, the host whose signals these are [default: this host's name]
     #[arg(long, value_name = "TEXT")]
     host: Option<String>,
 
     #[command(flatten)]
     pub protection: Protection,
 
-    /// Tell nobody of what listens here; otherwise `foretop stream find` finds it on this host, what others can connect to on the local
-    /// network, and all of it by way of the NATS server that is named
+    /// Do not announce the listeners. Otherwise `foretop stream find` finds them on this host, those that others can
+    /// reach on the local network, and all of them through the NATS server, if one is named
     #[arg(long, env = "FORETOP_UNANNOUNCED", value_parser = FalseyValueParser::new())]
     unannounced: bool,
 

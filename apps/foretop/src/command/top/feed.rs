@@ -96,9 +96,10 @@ impl<T: From<Update>> Feed<T> {
         known.retain(|id| list.series.iter().any(|series| *series.id == **id));
         self.tell(Update::Series(list))?;
         for (id, step_seconds) in added {
-            let span = Duration::try_from_secs_f64(step_seconds * HISTORY_MAX as f64).unwrap_or_default();
+            let step = Duration::try_from_secs_f64(step_seconds).unwrap_or_default();
+            let span = step.saturating_mul(HISTORY_MAX as u32);
             let range = RangeText { from: Some(format!("-{}", span::format(span))), to: None };
-            match self.client.samples(&id, range, None) {
+            match self.client.samples(&id, range, Some(step)) {
                 Ok(samples) => self.tell(Update::History(samples))?,
                 // Removed meanwhile, or its store cannot be read: it begins with its next sample.
                 Err(error) if error.code().is_some() => {}

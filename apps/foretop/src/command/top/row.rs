@@ -22,6 +22,8 @@ pub struct Row {
     /// The other host that it is of, where the node follows one's stream.
     pub host: Option<String>,
     pub unit: String,
+    /// What the quantity can be.
+    pub range: api::Range,
     pub sentence: String,
     pub model: String,
     pub step_seconds: f64,
@@ -40,6 +42,7 @@ impl Row {
             aliases: Vec::new(),
             host: None,
             unit: String::new(),
+            range: api::Range::default(),
             sentence: String::new(),
             model: String::new(),
             step_seconds: series.step_seconds,
@@ -59,6 +62,7 @@ impl Row {
         let is_of = |host: &&String| series.id.strip_prefix(host.as_str()).is_some_and(|rest| rest.starts_with('/'));
         self.host = series.labels.get("host").filter(is_of).map(|host| printable(host));
         self.unit = printable(&series.unit);
+        self.range = series.range;
         self.sentence = printable(&series.sentence);
         self.model = match &series.model_speaking {
             Some(speaking) => printable(&format!("{}: {speaking}", series.model)),
@@ -67,8 +71,11 @@ impl Row {
         self.step_seconds = series.step_seconds;
     }
 
-    /// Takes a history over in place of the one it has.
+    /// Takes a history over in place of the one it has. Means over several steps are none.
     pub fn set_history(&mut self, samples: &api::Samples) {
+        if samples.step_seconds != self.step_seconds {
+            return;
+        }
         let Some(last) = samples.values.len().checked_sub(1) else { return };
         let skipped = samples.values.len().saturating_sub(HISTORY_MAX);
         self.history = samples.values.iter().skip(skipped).map(|value| value.unwrap_or(f64::NAN)).collect();

@@ -74,6 +74,7 @@ pub fn state() -> State {
             step_seconds: 1.0,
             values: IDS.iter().map(|id| Arc::from(*id)).zip(values).collect(),
             forecasts: IDS.iter().map(|id| Arc::from(*id)).zip(forecasts).collect(),
+            inner: BTreeMap::new(),
         }));
     }
     state
@@ -110,6 +111,7 @@ pub fn detail() -> Detail {
             confidence: 0.95,
             model: "AR(2)".to_owned(),
             model_speaking: Vec::new(),
+            speakers: Vec::new(),
             mean: points.iter().map(|point| point.mean).collect(),
             standard_error: points.iter().map(|point| (point.upper - point.mean) / 1.96).collect(),
             lower: points.iter().map(|point| point.lower).collect(),
@@ -131,6 +133,7 @@ pub fn detail() -> Detail {
                 n_samples: 59,
                 fitted_at: None,
                 n_refits: 1,
+                speakers: Vec::new(),
             }),
             waiting: None,
         }),

@@ -17,15 +17,15 @@ pub const HORIZONS: [usize; 7] = [10, 30, 60, 120, 300, 600, 1800];
 /// What the signals are sorted by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Sort {
-    /// As the node lists them: what says most of the host first.
+    /// In the node's order: the most telling signals first.
     Table,
     /// A to Z.
     Name,
-    /// The value now, greatest first.
+    /// The current value, largest first, one unit after the other.
     Value,
-    /// Width of the interval as a share of the value, greatest first.
+    /// Width of the interval as a share of the value, largest first.
     Uncertainty,
-    /// Change expected as a share of the value, greatest first.
+    /// Expected change as a share of the value, largest first.
     Change,
 }
 
@@ -193,7 +193,7 @@ impl State {
         match self.sort {
             Sort::Table => {}
             Sort::Name => rows.sort_by(|a, b| a.name.cmp(&b.name)),
-            Sort::Value => sort_by_figure(&mut rows, Row::value),
+            Sort::Value => return self.by_value(rows),
             Sort::Uncertainty => sort_by_figure(&mut rows, |row| row.uncertainty(self.lead())),
             Sort::Change => sort_by_figure(&mut rows, |row| row.change(self.lead())),
         }
@@ -201,6 +201,21 @@ impl State {
             rows.reverse();
         }
         rows
+    }
+
+    /// Shares beside bytes say nothing by their size: each unit is sorted by itself, in the order in which the node has them. What has no
+    /// value comes last of its unit.
+    fn by_value<'a>(&self, rows: Vec<&'a Row>) -> Vec<&'a Row> {
+        let mut by_unit: Vec<Vec<&Row>> = Vec::new();
+        for row in rows {
+            match by_unit.iter_mut().find(|group| group[0].unit == row.unit) {
+                Some(group) => group.push(row),
+                None => by_unit.push(vec![row]),
+            }
+        }
+        let sign = if self.is_reversed { -1.0 } else { 1.0 };
+        by_unit.iter_mut().for_each(|group| sort_by_figure(group, |row| row.value().map(|value| sign * value)));
+        by_unit.concat()
     }
 
     /// Shows the next host alone, and after the last one all of them again.
@@ -261,6 +276,8 @@ fn sort_by_figure(rows: &mut [&Row], figure: impl Fn(&Row) -> Option<f64>) {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::super::sample;
     use super::*;
 
@@ -273,6 +290,19 @@ mod tests {
         let mut state = sample::state();
         state.sort = Sort::Change;
         assert_eq!(names(&state), ["load.1m", "cpu.availability.vmstat", "memory.available", "swap.used"]);
+    }
+
+    #[test]
+    fn values_are_sorted_within_their_unit() {
+        let mut state = sample::state();
+        state.sort = Sort::Value;
+        // Memory and swap are bytes, and swap has no value.
+        assert_eq!(names(&state), ["cpu.availability.vmstat", "load.1m", "memory.available", "swap.used"]);
+        let next = state.rows[2].time.unwrap() + Duration::from_secs(1);
+        state.rows[3].push(next, Some(1e12));
+        assert_eq!(names(&state)[2..], ["swap.used", "memory.available"]);
+        state.is_reversed = true;
+        assert_eq!(names(&state), ["cpu.availability.vmstat", "load.1m", "memory.available", "swap.used"]);
     }
 
     #[test]

@@ -106,11 +106,11 @@ mod tests {
             (96, 8),
             &expect![[r#"
                 foretop  db1  every 1 s  http://127.0.0.1:7311  live
-                SIGNAL↓                          NOW                                AHEAD                 IN 30s
-                cpu.availability.vmstat       70.0 %  ▆▆▇▇▇▇▇▇▇▇▆▆▆▆▆▆▆▇▇▇▇▇▇▇▇▇▆▆▆▆⠚⠛⠛⠛⠛⠛⠛⠛⠛⠛⠛⠛⠛⠛⠛       85.0 %
-                load.1m                         1.97  ▂▂▂▂▂▂▂▂▂▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃⠤⠤⠤⠤⠤⠤⠤⠤⠶⠶⠶⠶⠶⠶⠶         3.00
-                memory.available            11.2 GiB  ▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇⠉⠉⠉⠉⠉⠉⠉⠉⠉⠉⠉⠉⠉⠉⠉     11.2 GiB
-                swap.used                          -  ▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁
+                SIGNAL↓                         NOW                    AHEAD          IN 30s        95 % BETWEEN
+                cpu.availability.vmstat      70.0 % ▆▆▆▆▆▆▇▇▇▇▇▇▇▇▇▆▆▆▆⠚⠛⠛⠛⠛⠛⠛⠛⠛      85.0 %      63.8 … 100.0 %
+                load.1m                  1.97 tasks ▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃⠤⠤⠤⠤⠤⠤⠤⠤⠶  3.00 tasks   1.59 … 4.41 tasks
+                memory.available           11.2 GiB ▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇⠉⠉⠉⠉⠉⠉⠉⠉⠉    11.2 GiB     10.5 … 11.8 GiB
+                swap.used                         - ▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁
 
                 / filter   t n v u c sort   r reverse   + - horizon   Enter detail   ? help   q quit
             "#]],
@@ -124,14 +124,58 @@ mod tests {
             (40, 7),
             &expect![[r#"
                 foretop  db1  every 1 s  http://127.0.0.
-                SIGNAL↓                          NOW
-                cpu.availability.vmstat       70.0 %  ▆▆
-                load.1m                         1.97  ▃▃
-                memory.available            11.2 GiB  ▇▇
-                swap.used                          -  ▁
+                SIGNAL↓                  NOW      IN 30s
+                cpu.availabilit…      70.0 %      85.0 %
+                load.1m           1.97 tasks  3.00 tasks
+                memory.available    11.2 GiB    11.2 GiB
+                swap.used                  -
                 / filter   t n v u c sort   r reverse
             "#]],
         );
+    }
+
+    #[test]
+    fn sixty_columns_keep_the_forecast_and_its_interval() {
+        check(
+            &sample::state(),
+            (60, 7),
+            &expect![[r#"
+                foretop  db1  every 1 s  http://127.0.0.1:7311  live
+                SIGNAL↓                  NOW      IN 30s        95 % BETWEEN
+                cpu.availabilit…      70.0 %      85.0 %      63.8 … 100.0 %
+                load.1m           1.97 tasks  3.00 tasks   1.59 … 4.41 tasks
+                memory.available    11.2 GiB    11.2 GiB     10.5 … 11.8 GiB
+                swap.used                  -
+                / filter   t n v u c sort   r reverse   + - horizon   Enter
+            "#]],
+        );
+    }
+
+    #[test]
+    fn a_few_forecasts_are_no_accuracy() {
+        let mut state = sample::state();
+        state.selected = Some("load.1m".to_owned());
+        state.mode = Mode::Detail;
+        state.detail = sample::detail();
+        state.detail.accuracy.as_mut().unwrap().leads[0].n = 1;
+        let shown = to_text(&state, 90, 26).unwrap();
+        assert!(shown.contains("1 s  1 of 10 forecasts so far"), "{shown}");
+    }
+
+    #[test]
+    fn the_models_that_auto_weighs_are_shown() {
+        let mut state = sample::state();
+        state.selected = Some("load.1m".to_owned());
+        state.mode = Mode::Detail;
+        state.detail = sample::detail();
+        let fitted = state.detail.series.as_mut().unwrap().fitted.as_mut().unwrap();
+        let parameters = [("phi1", 0.91), ("phi2", -0.02)];
+        let parameters = parameters.map(|(name, value)| node_api::Parameter { name: name.to_owned(), value }).to_vec();
+        let (model, leads) = ("AR(2)".to_owned(), Vec::new());
+        fitted.speakers =
+            vec![node_api::Speaker { model, weight_ratio: 0.616, n_samples: 59, n_fits: 3, parameters, leads }];
+        let shown = to_text(&state, 90, 26).unwrap();
+        assert!(shown.contains("AR(2) 62 %, from 59 samples: phi1 0.91 phi2 -0.02"), "{shown}");
     }
 
     #[test]
@@ -147,27 +191,27 @@ mod tests {
                 foretop  db1  every 1 s  http://127.0.0.1:7311  live
                 load.1m  1.97 tasks  in 60 s 4.00 tasks (95 %: 2.00 tasks to 6.00 tasks)
                 What it is, in a sentence.
-                       6.30                                                                             ⢀⡀
+                 6.30 tasks                                                                             ⢀⡀
                                                                                                    ⢀⣠⣤⣶⣾⣿⡇
                                                                                               ⣀⣠⣴⣶⣿⣿⣿⣿⣿⣿⣿⡇
                                                                                          ⢀⣠⣤⣶⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⡇
                                                                                     ⣀⣠⣴⣶⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⡇
                                                                                ⢀⣠⣤⣶⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⢀⣀⡠⠤⠄
                                                                            ⢀⣠⣴⣾⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⢀⣀⠤⠤⠔⠒⠊⠉⠁⣿⣿⣿⡇
-                       3.15                                            ⢀⣠⣴⣾⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣀⣀⡠⠤⠔⠒⠊⠉⠁⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⡇
+                 3.15 tasks                                            ⢀⣠⣴⣾⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣀⣀⡠⠤⠔⠒⠊⠉⠁⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⡇
                                                                     ⢀⣤⣾⣿⣿⣿⣿⣿⣿⣀⣀⠤⠤⠒⠒⠉⠉⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⡇
                                                                    ⣴⢀⣀⡠⠤⠔⠒⠊⠉⠉⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⡇
                                                             ⢀⣀⡠⠤⠤⠒⠒⠉⠁⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⡿⠿⠿⠿⠿⠟⠛⠛⠛⠛⠋⠁
                                                     ⣀⣀⡠⠤⠔⠒⠊⠉⠁        ⠉⠉⠉⠛⠛⠛⠛⠛⠛⠛⠛⠛⠛⠛⠉⠉⠉⠉⠉⠉⠁
                                             ⢀⣀⠤⠤⠒⠒⠉⠉
                                     ⣀⣀⠤⠔⠒⠊⠉⠉⠁
-                       0.00 ⣀⡠⠤⠔⠒⠒⠉⠉
+                 0.00 tasks ⣀⡠⠤⠔⠒⠒⠉⠉
                             -59 s                                 now                                +60 s
                 model     AR(16)
                           mean 1.00, innovation variance 4.0e-4, from 59 samples, 1 refits
                           0.910 -0.020
                 accuracy      lead  mean |error|       of LAST       of MEAN   95 % held
-                               1 s          0.04          0.06          0.08        95 %
+                               1 s    0.04 tasks    0.06 tasks    0.08 tasks        95 %
                               60 s             -             -             -           -
                 Esc list   + - horizon   ↑ ↓ signal   ? help   q quit
             "#]],
@@ -185,13 +229,13 @@ mod tests {
             &state,
             (96, 6),
             &expect![[r#"
-            foretop  db1  every 1 s  http://127.0.0.1:7311  not connected: connection refused
-            the store cannot be written: disk full
-            SIGNAL↓          NOW                          AHEAD             IN 30s              95 % BETWEEN
-            load.1m         1.97  ▂▂▂▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃⠤⠤⠤⠤⠤⠤⠤⠤⠶⠶⠶         3.00               1.59 … 4.41
+                foretop  db1  every 1 s  http://127.0.0.1:7311  not connected: connection refused
+                the store cannot be written: disk full
+                SIGNAL↓         NOW                               AHEAD               IN 30s        95 % BETWEEN
+                load.1m  1.97 tasks ▂▂▂▂▂▂▂▂▂▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃⠤⠤⠤⠤⠤⠤⠤⠤⠶⠶⠶⠶⠶⠶  3.00 tasks   1.59 … 4.41 tasks
 
-            filter load_  Enter keeps it, Esc clears it
-        "#]],
+                filter load_  Enter keeps it, Esc clears it
+            "#]],
         );
     }
 
@@ -211,7 +255,7 @@ mod tests {
                 o         one host after the other, where the node follows others
                 t         as the node lists them
                 n         sort by name
-                v         sort by value
+                v         sort by value within each unit
                 u         sort by relative uncertainty: width of the interval over value
                 c         sort by change expected, as a share of the value
                 r         reverse the order; so does the same sort again

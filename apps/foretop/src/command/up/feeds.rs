@@ -64,8 +64,9 @@ mod tests {
         flow = [{ peer = "db2", path = ["uplink:sent", "wan:received"] }, { peer = "db3", to = "10.0.0.7" }]
 
         [[scrape]]
-        url = "http://127.0.0.1:9100/metrics"
+        url = "https://127.0.0.1:9100/metrics"
         match = ["node_load1"]
+        authorities = "ca.pem"
 
         [[query]]
         server = "http://127.0.0.1:9090"
@@ -113,9 +114,13 @@ mod tests {
         check_refused("[[query]]\nserver = 'http://a'\nname = 'a b'\nexpr = 'up'", "[[query]] `a b`");
         check_refused("[[query]]\nserver = 'a:9090'\nname = 'a'\nexpr = 'up'", "`a:9090`");
         check_refused("[[query]]\nserver = 'http://a'\nname = 'a'\nexpr = 'up'\nhistory = '7days'", "40320 steps");
-        check_refused("[[remote_write]]\nurl = 'https://a/'", "[[remote_write]]: `https://a/`");
+        check_refused("[[remote_write]]\nurl = 'ftp://a/'", "[[remote_write]]: `ftp://a/`");
         check_refused("[[remote_write]]\nurl = 'http://a/'\nhorizons = ['soon']", "`soon`");
         check_refused("[[remote_write]]\nurl = 'http://a/'\nbuffer_bytes = 1", "65536");
+        check_refused(
+            "[[scrape]]\nurl = 'https://a/'\nauthorities = '/nowhere'",
+            "[[scrape]] `https://a/`: cannot read certificates",
+        );
         check_refused("[snmp]\nagent = [{ name = 'a', address = 'b' }]", "community");
         check_refused("[snmp]\nflow = [{ peer = 'a', path = ['up:down'] }]", "up:down");
         check_refused("[snmp]\nflow = [{ peer = 'a' }]", "`path`");

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use signal::Selection;
 use units::span;
 
-use super::settings::{Settings, login, span_text};
+use super::settings::{Settings, login, span_text, trust, warn_of_clear};
 
 /// The buffer of a node that keeps nothing.
 const MEMORY_BYTES: u64 = 16 << 20;
@@ -42,6 +42,8 @@ pub struct RemoteWriteSection {
     pub user: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub password_file: Option<PathBuf>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub authorities: Option<PathBuf>,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub labels: BTreeMap<String, String>,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -101,6 +103,7 @@ impl RemoteWriteSection {
             token_file: None,
             user: None,
             password_file: None,
+            authorities: None,
             labels: BTreeMap::new(),
             headers: BTreeMap::new(),
         }
@@ -114,6 +117,7 @@ impl RemoteWriteSection {
         let settings = remote_write::Settings {
             headers: self.headers.clone(),
             login: login(&self.token_file, &self.user, &self.password_file).with_context(place)?,
+            trust: trust(&self.authorities).with_context(place)?,
             batch_every: self.batch_every,
             batch_samples: self.batch_samples,
             buffer_bytes: self.buffer_bytes.unwrap_or(if is_kept { defaults.buffer_bytes } else { MEMORY_BYTES }),
@@ -123,6 +127,7 @@ impl RemoteWriteSection {
             ..defaults
         };
         settings.check().with_context(place)?;
+        warn_of_clear(&settings.login, &settings.address);
         Ok(RemoteWrite {
             select: Selection::new(&self.globs, &[]).with_context(place)?,
             horizons: horizons.with_context(place)?,

@@ -9,13 +9,15 @@ use std::time::Duration;
 
 use anyhow::{Context, bail};
 use etcetera::BaseStrategy;
-use http_client::Login;
+use http_client::{Address, Login, Trust};
 use node::Config;
 use predict::Spec;
-use secret::Token;
+use secret::{Form, Privacy, Token};
 use sensor::HybridSettings;
 use serde::{Deserialize, Serialize};
 use signal::Selection;
+use stream::ServerTls;
+use units::ByteCount;
 
 use super::Flags;
 use super::feeds::{QuerySection, ResponderSection, ScrapeSection, SnmpSection, TransferSection};
@@ -93,6 +95,7 @@ pub struct StoreSection {
     pub data_dir: Option<PathBuf>,
     #[serde(with = "span_text")]
     pub retention: Duration,
+    pub max: ByteCount,
 }
 
 /// `[access]`
@@ -101,6 +104,10 @@ pub struct StoreSection {
 pub struct AccessSection {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub token_file: Option<PathBuf>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub certificate: Option<PathBuf>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub key: Option<PathBuf>,
 }
 
 /// `[log]`
@@ -132,7 +139,8 @@ impl Default for ForecastSection {
 
 impl Default for StoreSection {
     fn default() -> Self {
-        Self { in_memory: false, data_dir: None, retention: Config::default().retention }
+        let Config { retention, store_max, .. } = Config::default();
+        Self { in_memory: false, data_dir: None, retention, max: store_max }
     }
 }
 
@@ -158,7 +166,7 @@ impl Settings {
 
     fn read(path: &Path) -> anyhow::Result<Self> {
         let text = fs::read_to_string(path).with_context(|| format!("cannot read `{}`", path.display()))?;
-        toml::from_str(&text).with_context(|| format!("`{}` is no configuration", path.display()))
+        toml::from_str(&text).with_context(|| format!("`{}` is not a configuration", path.display()))
     }
 
     fn overlay(&mut self, flags: Flags) {
@@ -169,6 +177,10 @@ impl Settings {
             every,
             model,
             retention,
+            tls_cert,
+            tls_key,
+            ca,
+            store_max,
             token_file,
             only,
             without,
@@ -195,6 +207,7 @@ impl Settings {
         self.hybrid.enabled |= hybrid;
         replace(&mut self.forecast.model, model);
         replace(&mut self.store.retention, retention);
+        replace(&mut self.store.max, store_max);
         replace(&mut self.log.filter, log);
         // Exporters, queries, peers and servers that are named here stand for all of the file's.
         let scrapes = scrape.into_iter().map(|url| ScrapeSection::new(url, patterns.clone()));
@@ -213,6 +226,14 @@ impl Settings {
         replace(&mut self.stream, streams);
         let followed = follow.into_iter().map(|endpoint| FollowSection::new(endpoint, stream_token_file.clone()));
         replace(&mut self.follow, Some(followed.collect()).filter(|all: &Vec<_>| !all.is_empty()));
+        let scraped = self.scrape.iter_mut().map(|section| &mut section.authorities);
+        let queried = self.query.iter_mut().map(|section| &mut section.authorities);
+        let written = self.remote_write.iter_mut().map(|section| &mut section.authorities);
+        for authorities in scraped.chain(queried).chain(written) {
+            *authorities = authorities.take().or_else(|| ca.clone());
+        }
+        self.access.certificate = tls_cert.or_else(|| self.access.certificate.take());
+        self.access.key = tls_key.or_else(|| self.access.key.take());
         self.access.token_file = token_file.or_else(|| self.access.token_file.take());
         // A folder that is given here outweighs a file that asks for none.
         self.store.in_memory = in_memory || (self.store.in_memory && data_dir.is_none());
@@ -236,7 +257,9 @@ impl Settings {
             step: self.node.every,
             model: self.forecast.model.clone(),
             retention: self.store.retention,
+            store_max: self.store.max,
             token: self.access.token_file.as_deref().map(Token::from_file).transpose()?,
+            tls: self.access.tls()?,
             select: Selection::new(&self.node.only, &self.node.without)?,
             hybrid: self.hybrid.enabled.then_some(self.hybrid.settings()),
             remote_writes: self.to_remote_writes()?,
@@ -250,6 +273,20 @@ impl HybridSection {
     fn settings(&self) -> HybridSettings {
         let Self { measure_every, probe_every, probe_for, .. } = *self;
         HybridSettings { measure_every, probe_every, probe_for }
+    }
+}
+
+impl AccessSection {
+    fn tls(&self) -> anyhow::Result<Option<ServerTls>> {
+        match (&self.certificate, &self.key) {
+            (None, None) => Ok(None),
+            (Some(certificate), Some(key)) => {
+                let found = secret::read(key, Form::Password, Privacy::Advised)?;
+                warn_of(found.exposed.as_ref());
+                Ok(Some(ServerTls::from_files(certificate, key)?))
+            }
+            _ => bail!("[access]: to be known by a certificate, it needs both `certificate` and `key`"),
+        }
     }
 }
 
@@ -274,10 +311,23 @@ fn default_data_dir() -> anyhow::Result<PathBuf> {
 }
 
 pub fn resolve(listen: &str) -> anyhow::Result<SocketAddr> {
-    let wanted = || format!("cannot listen on `{listen}`; it has to be HOST:PORT, as in 127.0.0.1:7311");
+    let wanted = || format!("cannot listen on `{listen}`; it must be HOST:PORT, as in 127.0.0.1:7311");
     match listen.to_socket_addrs().with_context(wanted)?.next() {
         Some(address) => Ok(address),
         None => bail!("cannot listen on `{listen}`: this name has no address"),
+    }
+}
+
+/// Whose certificates are believed, from the key that sections have for it.
+pub fn trust(authorities: &Option<PathBuf>) -> anyhow::Result<Trust> {
+    Ok(authorities.as_deref().map(Trust::from_file).transpose()?.unwrap_or_default())
+}
+
+/// Says in the log when a token or password leaves this host unencrypted.
+pub fn warn_of_clear(login: &Login, server: &Address) {
+    if *login != Login::None && server.is_in_the_clear() {
+        let server = server.host_and_port();
+        tracing::warn!(server, "the token or password is sent in the clear, for all on the way to read; use https://");
     }
 }
 

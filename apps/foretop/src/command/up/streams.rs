@@ -165,7 +165,7 @@ impl Protection {
         let server = match (&self.certificate, &self.key) {
             (None, None) => None,
             (Some(certificate), Some(key)) => Some(ServerTls::from_files(certificate, key)?),
-            _ => bail!("to be known by a certificate, it needs both `certificate` and `key`"),
+            _ => bail!("a certificate needs both `certificate` and `key`"),
         };
         Ok(Security {
             token: self.token_file.as_deref().map(Token::from_file).transpose()?,
@@ -222,7 +222,7 @@ mod tests {
     #[test]
     fn what_makes_no_sense_is_refused_by_section() {
         check_refused("[[stream]]\nendpoints = []", "[[stream]] `measurements`: it has no `endpoints`");
-        check_refused("[[stream]]\nendpoints = ['sink:tcp:1']", "`sink` is no role");
+        check_refused("[[stream]]\nendpoints = ['sink:tcp:1']", "`sink` is not a role");
         check_refused("[[stream]]\nendpoints = ['connect:tcp:1']\ncarrys = 'x'", "carrys");
         check_refused("[[stream]]\nendpoints = ['connect:tcp:1']\nkey = 'k'", "both `certificate` and `key`");
         check_refused("[[stream]]\nendpoints = ['connect:tcp:1']\nmatch = ['']", "`` selects nothing");

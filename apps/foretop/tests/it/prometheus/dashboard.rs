@@ -90,7 +90,7 @@ fn all_metrics_and_labels_of_the_dashboard_are_those_of_a_node() {
     }
     assert!(n_metrics >= 20 && n_labels >= 20, "the expressions were read: {n_metrics} metrics, {n_labels} labels");
     for legend in dashboard().to_string().split("{{").skip(1).filter_map(|rest| rest.split_once("}}")) {
-        assert!(has_label(legend.0), "a legend has {}, which is no label", legend.0);
+        assert!(has_label(legend.0), "a legend has {}, which is not a label", legend.0);
     }
 }
 

@@ -42,7 +42,7 @@ pub(super) fn cost(results: &Results, verdicts: &[Verdict]) -> Vec<Block> {
     });
     blocks.push(table(&["model", "fit, µs", "step, µs", "error over MEAN, mean of leads"], rows));
     blocks.push(paragraph(format!(
-        "Medians over cases. A step takes in a sample, fits anew where that is due, forecasts all leads, and scores them. Measured on {}.",
+        "Medians over cases. A step takes a sample, refits if that is due, forecasts all leads, and scores them. Measured on {}.",
         results.hosts.iter().map(|host| format!("`{host}`")).collect::<Vec<_>>().join(", ")
     )));
     blocks

@@ -46,6 +46,22 @@ pub(super) fn accuracy(results: &Results, verdicts: &[Verdict]) -> Vec<Block> {
     ]
 }
 
+/// What every model did on the windows that it shares with LAST, so that easy and hard windows do not matter.
+pub(super) fn over_last(results: &Results, verdicts: &[Verdict]) -> Vec<Block> {
+    let row = |family_idx: &usize| {
+        let over_last = |verdict: &Verdict| verdict.standing(*family_idx).map(|standing| standing.over_last);
+        let cells = verdicts.iter().map(|verdict| over_last(verdict).map_or_else(dash, figure));
+        std::iter::once(format!("`{}`", results.families[*family_idx])).chain(cells).collect()
+    };
+    vec![
+        heading(2, "Errors over LAST"),
+        lead_table("model", results.leads.iter().copied(), order(results, verdicts).iter().map(row).collect()),
+        paragraph(
+            "Medians over cases of the mean squared error over that of LAST on the same window. Below 1 a model is better than LAST on most windows.",
+        ),
+    ]
+}
+
 pub(super) fn calibration(results: &Results, verdicts: &[Verdict]) -> Vec<Block> {
     let order = order(results, verdicts);
     let of = |family_idx: usize, verdict: &Verdict| verdict.standing(family_idx).map(|standing| standing.coverage);

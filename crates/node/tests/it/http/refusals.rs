@@ -83,7 +83,7 @@ fn many_one_offs_with_a_mistake_are_told_which() {
     check_post(target, r#"{"model":"MEAN","series":{"a":[1,"x"]},"horizon":1}"#, 400, BadBody, Some("series.a[1]"));
     let beyond = r#"{"model":"MEAN","series":{"a":[1,2],"b":[1,2]},"horizon":50001}"#;
     let answer = check_post(target, beyond, 400, BadParameter, Some("horizon"));
-    assert!(answer.body.contains("for 2 series it has to be from 1 to 50000"), "{answer:?}");
+    assert!(answer.body.contains("for 2 series it must be from 1 to 50000"), "{answer:?}");
     let row = vec!["1"; 50_001].join(",");
     let long = format!(r#"{{"model":"LAST","series":{{"a":[{row}],"b":[{row}]}},"horizon":1}}"#);
     check_post(target, &long, 400, BadParameter, Some("series"));

@@ -32,11 +32,29 @@ fn questions_that_make_no_sense_are_refused_by_field() {
         ("cpu_seconds=nan", "cpu_seconds"),
         ("cpu_seconds=1e300", "cpu_seconds"),
         ("cpu_seconds=1&threads=0", "threads"),
-        ("cpu_seconds=1&threads=1000000", "threads"),
         ("cpu_seconds=1&confidence=1", "confidence"),
     ] {
         host.get(&format!("/api/v1/runtime?{query}")).check_refused(400, BadParameter, Some(field));
     }
+}
+
+#[test]
+fn more_threads_than_cores_get_what_as_many_as_cores_get() {
+    let host = Host::start().advising();
+    let answer: RunTime = host.get("/api/v1/runtime?cpu_seconds=2&threads=1000000").json();
+    let n_cores = answer.n_cores.expect("no host has a million cores");
+    let as_many: RunTime = host.get(&format!("/api/v1/runtime?cpu_seconds=2&threads={n_cores}")).json();
+    assert_eq!((as_many.n_cores, &as_many.series), (None, &answer.series));
+    // The second answer starts a little later.
+    assert!(answer.threads == 1_000_000 && (answer.horizon_seconds - as_many.horizon_seconds).abs() < 5.0);
+}
+
+#[test]
+fn threads_that_only_the_selection_leaves_out_are_refused() {
+    let select = Selection::new(&["cpu.availability"], &[]).unwrap();
+    let host = Host::with(Config { select, ..Config::default() }).advising();
+    let refused = host.get("/api/v1/runtime?cpu_seconds=2&threads=1000000");
+    refused.check_refused(400, BadParameter, Some("threads"));
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::net::TcpStream;
 use std::time::Duration;
 
 use node::Config;
-use node_api::ErrorCode::TooMany;
+use node_api::ErrorCode::{BadParameter, TooMany};
 use node_api::{Health, Hello, Lagged, NodeInfo, TickEvent};
 use testkit::{PATIENCE, wait_until};
 
@@ -69,6 +69,26 @@ fn a_choice_of_series_and_leads_is_what_comes() {
     let tick: TickEvent = serde_json::from_str(&tick).unwrap();
     assert_eq!(tick.values.iter().map(|(id, value)| (&**id, *value)).collect::<Vec<_>>(), [("trace", Some(0.5))]);
     assert_eq!(tick.forecasts["trace"].leads, [1, 5]);
+}
+
+#[test]
+fn a_second_band_comes_where_it_is_asked_for_and_lies_within_the_first() {
+    let host = fast();
+    let with_forecast = |query| {
+        let mut ticks = events(subscribe(&host, query)).filter(|(name, _)| name == "tick").map(|(_, tick)| tick);
+        ticks.find_map(|tick| {
+            let tick: TickEvent = serde_json::from_str(&tick).unwrap();
+            tick.forecasts.contains_key("load.1m").then_some(tick)
+        })
+    };
+    let tick = with_forecast("?series=load.1m&leads=1,10&inner=0.5").unwrap();
+    let (forecast, band) = (&tick.forecasts["load.1m"], &tick.inner["load.1m"]);
+    assert_eq!((band.lower.len(), band.upper.len()), (2, 2), "{tick:?}");
+    for at in 0..2 {
+        assert!(forecast.lower[at] <= band.lower[at] && band.upper[at] <= forecast.upper[at], "{tick:?}");
+    }
+    assert!(with_forecast("?series=load.1m&leads=1,10").unwrap().inner.is_empty());
+    host.get("/api/v1/events?inner=2").check_refused(400, BadParameter, Some("inner"));
 }
 
 #[test]

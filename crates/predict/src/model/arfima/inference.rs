@@ -49,7 +49,7 @@ fn with_mean(covariances: &[f64], variance: f64) -> Vec<f64> {
     rows.chain(std::iter::repeat_n(0.0, n)).chain([variance]).collect()
 }
 
-fn parameters(estimates: &Estimates, covariances: &[f64]) -> Option<Vec<Parameter>> {
+pub(crate) fn parameters(estimates: &Estimates, covariances: &[f64]) -> Option<Vec<Parameter>> {
     let numbered = |letters: &'static str, values: &[f64]| -> Vec<(String, f64)> {
         values.iter().enumerate().map(|(idx, value)| (format!("{letters}{}", idx + 1), *value)).collect()
     };

@@ -72,7 +72,7 @@ fn method(spec: &Spec) -> Option<Estimation> {
     }
 }
 
-fn parameters(estimates: &Estimates, covariances: &[f64]) -> Vec<Parameter> {
+pub(crate) fn parameters(estimates: &Estimates, covariances: &[f64]) -> Vec<Parameter> {
     let numbered = |letters: &'static str, values: &[f64]| -> Vec<(String, f64)> {
         values.iter().enumerate().map(|(idx, value)| (format!("{letters}{}", idx + 1), *value)).collect()
     };

@@ -6,6 +6,7 @@ use std::time::Duration;
 use anyhow::{Context, ensure};
 use crossval::Trace;
 use feed::{PastSeries, Query, QuerySettings};
+use http_client::Trust;
 use units::Timestamp;
 
 use crate::failure::OrUsage;
@@ -29,13 +30,13 @@ pub struct Range {
 }
 
 /// A trace for each series of the answer; moments without a value are gaps.
-pub fn ask(url: &str, query: &str, range: Range) -> anyhow::Result<Vec<Trace>> {
+pub fn ask(url: &str, query: &str, range: Range, trust: Trust) -> anyhow::Result<Vec<Trace>> {
     let n_moments = range.to.saturating_since(range.from).as_nanos().div_ceil(range.step.as_nanos());
     let n_moments = u32::try_from(n_moments).ok().filter(|n| (1..=N_SAMPLES_MAX).contains(n));
     let n_moments =
-        n_moments.with_context(|| format!("from 1 to {N_SAMPLES_MAX} samples have to lie between the two ends"));
+        n_moments.with_context(|| format!("from 1 to {N_SAMPLES_MAX} samples must lie between the two ends"));
     let n_moments = n_moments.or_usage()?;
-    let asked = Query::open(settings(url, query).or_usage()?, range.step).or_usage()?;
+    let asked = Query::open(QuerySettings { trust, ..settings(url, query).or_usage()? }, range.step).or_usage()?;
     let mut traces: BTreeMap<String, Vec<f64>> = BTreeMap::new();
     for first in (0..n_moments).step_by(N_MOMENTS_MAX as usize) {
         let n = (n_moments - first).min(N_MOMENTS_MAX);

@@ -1,5 +1,6 @@
 //! A signal large: its history, and its forecast with the band around it, on one scale.
 
+use node_api as api;
 use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::symbols::Marker;
@@ -20,6 +21,7 @@ pub struct Chart<'a> {
     pub history: &'a [f64],
     pub band: &'a Band,
     pub unit: &'a str,
+    pub range: api::Range,
     pub step_seconds: f64,
 }
 
@@ -69,16 +71,18 @@ fn colour(style: ratatui::style::Style) -> ratatui::style::Color {
     style.fg.unwrap_or_default()
 }
 
-/// The least and the greatest value with a little room, so that nothing is drawn on the edge. What is never negative
-/// gets no room below 0.
+/// The least and the greatest value with a little room, so that nothing is drawn on the edge; none beyond what the quantity
+/// can be, and none below 0 where nothing is negative.
 fn bounds(chart: &Chart<'_>) -> (f64, f64) {
     let known = chart.history.iter().copied().filter(|value| value.is_finite());
     let reach = chart.band.reach().into_iter().flat_map(|(low, high)| [low, high]);
     let ends = known.chain(reach).map(|value| (value, value)).reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)));
     let (low, high) = ends.unwrap_or((0.0, 1.0));
     let room = if high > low { (high - low) * 0.05 } else { high.abs().max(1.0) * 0.5 };
-    let bottom = if low >= 0.0 { (low - room).max(0.0) } else { low - room };
-    (bottom, high + room)
+    // A sample that is beyond what it can be is shown all the same.
+    let (min, max) = (chart.range.min.filter(|min| *min <= low), chart.range.max.filter(|max| high <= *max));
+    let floor = if low >= 0.0 { 0.0 } else { f64::NEG_INFINITY };
+    ((low - room).max(min.unwrap_or(floor)), (high + room).min(max.unwrap_or(f64::INFINITY)))
 }
 
 fn draw_scales(
@@ -110,4 +114,20 @@ fn draw_scales(
     frame.render_widget(Line::styled(past.clone(), palette.dim), at(0, &past));
     frame.render_widget(Line::styled(ahead.clone(), palette.dim), at(plot.width, &ahead));
     frame.render_widget(Line::styled("now", palette.heading), at(now_x as u16, "now"));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_axis_goes_beyond_what_the_quantity_can_be() {
+        let band = Band::default();
+        let share = api::Range { min: Some(0.0), max: Some(1.0) };
+        let of = |history: &[f64], range| bounds(&Chart { history, band: &band, unit: "", range, step_seconds: 1.0 });
+        assert_eq!(of(&[0.01, 1.0], share), (0.0, 1.0));
+        assert_eq!(of(&[0.0, 10.0], api::Range::default()), (0.0, 10.5));
+        assert_eq!(of(&[-10.0, 0.0], api::Range::default()), (-10.5, 0.5));
+        assert!(of(&[0.5, 1.5], share).1 > 1.5, "what was measured is in sight");
+    }
 }

@@ -4,8 +4,7 @@ use node_api as api;
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::{Line, Span, Text};
-use text::figure;
-use text::printable;
+use text::{figure, printable};
 
 use super::super::band::Band;
 use super::super::row::Row;
@@ -15,6 +14,13 @@ use super::palette::Palette;
 
 /// Coefficients beyond these are left to `foretop ask` and the page.
 const N_COEFFICIENTS_MAX: usize = 16;
+
+/// The lightest are left to the page.
+const N_SPEAKERS_MAX: usize = 3;
+/// More do not fit on a line.
+const N_PARAMETERS_MAX: usize = 4;
+/// Fewer forecasts than these say nothing of a model.
+const N_SCORED_MIN: usize = 10;
 
 pub fn draw(frame: &mut Frame<'_>, area: Rect, state: &State, palette: &Palette) {
     let Some(row) = state.selected_row() else {
@@ -35,7 +41,8 @@ pub fn draw(frame: &mut Frame<'_>, area: Rect, state: &State, palette: &Palette)
     // As much history as there is forecast, and a minute at least.
     let n_past = state.horizon().max(60).min(row.history.len());
     let history: Vec<f64> = row.history.iter().skip(row.history.len() - n_past).copied().collect();
-    let chart = Chart { history: &history, band: &band, unit: &row.unit, step_seconds: row.step_seconds };
+    let chart =
+        Chart { history: &history, band: &band, unit: &row.unit, range: row.range, step_seconds: row.step_seconds };
     chart::draw(frame, plot, &chart, palette);
     frame.render_widget(below, rest);
 }
@@ -84,6 +91,9 @@ fn model_lines<'a>(row: &Row, detail: &Detail, palette: &Palette) -> Vec<Line<'a
             ),
             palette.dim,
         ));
+        for speaker in fitted.speakers.iter().take(N_SPEAKERS_MAX) {
+            lines.push(Line::styled(format!("          {}", speaker_text(speaker)), palette.dim));
+        }
         for (name, weights) in [("", &fitted.coefficients), ("theta ", &fitted.moving_average)] {
             if !weights.is_empty() {
                 lines.push(Line::styled(format!("          {name}{}", weights_text(weights)), palette.dim));
@@ -91,6 +101,16 @@ fn model_lines<'a>(row: &Row, detail: &Detail, palette: &Palette) -> Vec<Line<'a
         }
     }
     lines
+}
+
+/// `AR(2) 62 %, from 600 samples: phi1 0.910 phi2 -0.020`.
+fn speaker_text(speaker: &api::Speaker) -> String {
+    let percent = 100.0 * speaker.weight_ratio;
+    let estimate = |one: &api::Parameter| format!("{} {}", one.name, figure::number(one.value));
+    let shown: Vec<String> = speaker.parameters.iter().take(N_PARAMETERS_MAX).map(estimate).collect();
+    let more = if speaker.parameters.len() > N_PARAMETERS_MAX { " …" } else { "" };
+    let found = if shown.is_empty() { String::new() } else { format!(": {}{more}", shown.join(" ")) };
+    printable(&format!("{} {percent:.0} %, from {} samples{found}", speaker.model, speaker.n_samples))
 }
 
 /// The first few weights, three decimals each.
@@ -109,11 +129,16 @@ fn accuracy_lines<'a>(row: &Row, detail: &Detail, palette: &Palette) -> Vec<Line
     );
     let mut lines = vec![Line::styled(header, palette.dim)];
     for lead in &accuracy.leads {
+        let seconds = format!("{} s", lead.lead_seconds);
+        if (1..N_SCORED_MIN).contains(&lead.n) {
+            let so_far = format!("{} of {N_SCORED_MIN} forecasts so far", lead.n);
+            lines.push(Line::styled(format!("{:<10}{seconds:>8}  {so_far}", ""), palette.dim));
+            continue;
+        }
         let error = |statistics: Option<api::ErrorStatistics>| {
             statistics.map_or_else(|| "-".to_owned(), |s| figure::format_short(s.mean_absolute, &row.unit))
         };
         let held = lead.model.map_or_else(|| "-".to_owned(), |s| format!("{:.0} %", 100.0 * s.coverage.p95));
-        let seconds = format!("{} s", lead.lead_seconds);
         let [model, last, mean] = [lead.model, lead.last, lead.mean].map(error);
         lines.push(Line::from(vec![
             Span::raw(format!("{:<10}{seconds:>8}", "")),

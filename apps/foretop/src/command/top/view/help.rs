@@ -14,7 +14,7 @@ const KEYS: [(&str, &str); 13] = [
     ("o", "one host after the other, where the node follows others"),
     ("t", "as the node lists them"),
     ("n", "sort by name"),
-    ("v", "sort by value"),
+    ("v", "sort by value within each unit"),
     ("u", "sort by relative uncertainty: width of the interval over value"),
     ("c", "sort by change expected, as a share of the value"),
     ("r", "reverse the order; so does the same sort again"),

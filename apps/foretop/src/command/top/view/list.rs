@@ -12,17 +12,19 @@ use super::spark::{self, Scale};
 
 /// Lines above the first signal.
 pub const HEADER_HEIGHT: u16 = 1;
-/// Room for `1023 KiB/s`.
-const VALUE_WIDTH: usize = 11;
-/// Room for two values and a word between them.
-const BOUNDS_WIDTH: usize = 24;
-/// Longer names end in an ellipsis.
-const NAME_WIDTH_MAX: usize = 34;
-const GAP: &str = "  ";
+/// Longer names end in an ellipsis, and those of this length never.
+const NAME_WIDTHS: (usize, usize) = (16, 34);
+/// A drawing of fewer characters shows nothing.
+const DRAWING_MIN: usize = 8;
+/// From this width on there is room for air.
+const WIDE: usize = 100;
 
-/// How wide each column is. Columns that do not fit are left out, the last ones first.
+/// How wide each column is. What does not fit is left out: first the drawing, then the interval, then the mean.
 struct Columns {
     name: usize,
+    value: usize,
+    bounds: usize,
+    gap: &'static str,
     history: usize,
     ahead: usize,
     has_mean: bool,
@@ -31,20 +33,28 @@ struct Columns {
 
 impl Columns {
     fn fit(width: usize, rows: &[&Row]) -> Self {
-        let longest = rows.iter().map(|row| row.name.chars().count()).max().unwrap_or(0);
-        let name = longest.clamp(6, NAME_WIDTH_MAX).min(width.saturating_sub(VALUE_WIDTH + GAP.len()));
-        let mut rest = width.saturating_sub(name + GAP.len() + VALUE_WIDTH);
-        let mut take = |wanted: usize, least_rest: usize| {
-            let fits = rest >= wanted + GAP.len() + least_rest;
-            rest -= if fits { wanted + GAP.len() } else { 0 };
+        // Room for `1023 KiB/s`, and for two values and a word between them.
+        let (value, bounds, gap) = if width < WIDE { (11, 19, " ") } else { (12, 24, "  ") };
+        let longest = rows.iter().map(|row| row.name.chars().count()).max().unwrap_or(0).clamp(6, NAME_WIDTHS.1);
+        let least = longest.min(NAME_WIDTHS.0).min(width.saturating_sub(value + gap.len()));
+        let mut rest = width.saturating_sub(least + gap.len() + value);
+        let mut take = |wanted: usize| {
+            let fits = rest >= wanted + gap.len();
+            rest -= if fits { wanted + gap.len() } else { 0 };
             fits
         };
-        let has_mean = take(VALUE_WIDTH, 16);
-        let has_bounds = take(BOUNDS_WIDTH, 24);
-        let drawing = rest.saturating_sub(GAP.len());
+        let has_mean = take(value);
+        let has_bounds = has_mean && take(bounds);
+        let longer = (longest - least).min(rest);
+        let drawing = Some(rest - longer).and_then(|rest| rest.checked_sub(gap.len()));
+        let drawing = drawing.filter(|drawing| *drawing >= DRAWING_MIN).unwrap_or(0);
         // A third of the drawing looks ahead.
         let ahead = drawing / 3;
-        Self { name, history: drawing - ahead, ahead, has_mean, has_bounds }
+        Self { name: least + longer, value, bounds, gap, history: drawing - ahead, ahead, has_mean, has_bounds }
+    }
+
+    fn has_drawing(&self) -> bool {
+        self.history > 0
     }
 }
 
@@ -83,18 +93,17 @@ fn header<'a>(state: &State, columns: &Columns, palette: &Palette) -> Line<'a> {
         (true, true) => "↑",
     };
     let seconds = state.node.as_ref().map_or(1.0, |node| node.step_seconds) * state.lead() as f64;
-    let mut text = format!(
-        "{:<name$}{GAP}{:>VALUE_WIDTH$}",
-        format!("SIGNAL{}", mark(Sort::Name)),
-        format!("NOW{}", mark(Sort::Value)),
-        name = columns.name
-    );
-    text += &format!("{GAP}{:<history$}{:<ahead$}", "", "AHEAD", history = columns.history, ahead = columns.ahead);
+    let Columns { name, value, bounds, gap, history, ahead, .. } = *columns;
+    let mut text = format!("{:<name$}", format!("SIGNAL{}", mark(Sort::Name)));
+    text += &format!("{gap}{:>value$}", format!("NOW{}", mark(Sort::Value)));
+    if columns.has_drawing() {
+        text += &format!("{gap}{:<history$}{:<ahead$}", "", "AHEAD");
+    }
     if columns.has_mean {
-        text += &format!("{GAP}{:>VALUE_WIDTH$}", format!("IN {}s{}", tidy(seconds), mark(Sort::Change)));
+        text += &format!("{gap}{:>value$}", format!("IN {}s{}", tidy(seconds), mark(Sort::Change)));
     }
     if columns.has_bounds {
-        text += &format!("{GAP}{:>BOUNDS_WIDTH$}", format!("95 % BETWEEN{}", mark(Sort::Uncertainty)));
+        text += &format!("{gap}{:>bounds$}", format!("95 % BETWEEN{}", mark(Sort::Uncertainty)));
     }
     Line::styled(text, palette.dim)
 }
@@ -105,28 +114,40 @@ fn tidy(seconds: f64) -> f64 {
 }
 
 fn line<'a>(row: &Row, lead: usize, columns: &Columns, palette: &Palette) -> Line<'a> {
+    let Columns { name, value, bounds, gap, .. } = *columns;
     let history: Vec<f64> = row.history.iter().copied().collect();
     let seen = &history[history.len().saturating_sub(columns.history)..];
     let band = row.band();
     let scale = Scale::of(seen, &band, &row.unit);
-    let show = |value: f64| figure::format_short(value, &row.unit);
-    let value = row.value().map_or_else(|| "-".to_owned(), show);
+    let show = |figure: f64| figure::format_short(figure, &row.unit);
+    let now = shortened(&row.value().map_or_else(|| "-".to_owned(), show), value);
     let mut spans = vec![
-        Span::styled(format!("{:<width$}", shortened(&row.name, columns.name), width = columns.name), palette.history),
-        Span::styled(format!("{GAP}{value:>VALUE_WIDTH$}{GAP}"), palette.heading),
-        Span::styled(spark::history(seen, scale, columns.history), palette.history),
-        Span::styled(spark::ahead(&band, scale, columns.ahead), palette.mean),
+        Span::styled(format!("{:<name$}", shortened(&row.name, name)), palette.history),
+        Span::styled(format!("{gap}{now:>value$}"), palette.heading),
     ];
+    if columns.has_drawing() {
+        spans.push(Span::styled(format!("{gap}{}", spark::history(seen, scale, columns.history)), palette.history));
+        spans.push(Span::styled(spark::ahead(&band, scale, columns.ahead), palette.mean));
+    }
     let ahead = row.ahead(lead);
     if columns.has_mean {
-        let mean = ahead.map_or_else(String::new, |point| show(point.mean));
-        spans.push(Span::styled(format!("{GAP}{mean:>VALUE_WIDTH$}"), palette.mean));
+        let mean = ahead.map_or_else(String::new, |point| shortened(&show(point.mean), value));
+        spans.push(Span::styled(format!("{gap}{mean:>value$}"), palette.mean));
     }
     if columns.has_bounds {
-        let bounds = ahead.map_or_else(String::new, |point| format!("{} … {}", show(point.lower), show(point.upper)));
-        spans.push(Span::styled(format!("{GAP}{bounds:>BOUNDS_WIDTH$}"), palette.band));
+        let between = ahead.map_or_else(String::new, |point| between(&show(point.lower), &show(point.upper)));
+        spans.push(Span::styled(format!("{gap}{:>bounds$}", shortened(&between, bounds)), palette.band));
     }
     Line::from(spans)
+}
+
+/// `1.59 … 4.41 tasks`: the unit once, where both have the same.
+fn between(lower: &str, upper: &str) -> String {
+    let figure = match (lower.split_once(' '), upper.split_once(' ')) {
+        (Some((figure, unit)), Some((_, same))) if unit == same => figure,
+        _ => lower,
+    };
+    format!("{figure} … {upper}")
 }
 
 /// `name` in at most `width` characters.

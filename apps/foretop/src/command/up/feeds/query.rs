@@ -11,7 +11,7 @@ use node::Feed;
 use serde::{Deserialize, Serialize};
 
 use super::feed;
-use crate::command::up::settings::{Settings, login, span_text};
+use crate::command::up::settings::{Settings, login, span_text, trust, warn_of_clear};
 
 /// An expression that a Prometheus server is asked for, whose series become signals.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -36,6 +36,8 @@ pub struct QuerySection {
     pub user: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub password_file: Option<PathBuf>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub authorities: Option<PathBuf>,
 }
 
 /// An expression and what to call it, as a flag says it.
@@ -53,7 +55,7 @@ impl FromStr for NamedExpression {
             Some((name, expr)) if !name.trim().is_empty() && !expr.trim().is_empty() => {
                 Ok(Self { name: name.trim().to_owned(), expr: expr.trim().to_owned() })
             }
-            _ => Err("it has to be NAME=EXPR, as in 'busy=sum(rate(node_cpu_seconds_total[1m]))'"),
+            _ => Err("it must be NAME=EXPR, as in 'busy=sum(rate(node_cpu_seconds_total[1m]))'"),
         }
     }
 }
@@ -95,11 +97,14 @@ impl QuerySection {
             token_file: None,
             user: None,
             password_file: None,
+            authorities: None,
         }
     }
 
     pub fn to_feed(&self) -> anyhow::Result<Feed> {
-        Ok(feed(format!("query {}", self.name), self.every, self.to_query()?))
+        let query = self.to_query()?;
+        warn_of_clear(&query.settings().login, &query.settings().server);
+        Ok(feed(format!("query {}", self.name), self.every, query))
     }
 
     fn to_query(&self) -> anyhow::Result<Query> {
@@ -110,6 +115,7 @@ impl QuerySection {
             timeout: self.timeout,
             history: self.history,
             login: login(&self.token_file, &self.user, &self.password_file).with_context(place)?,
+            trust: trust(&self.authorities).with_context(place)?,
             ..QuerySettings::new(&self.server, self.name.as_str(), self.expr.as_str()).with_context(place)?
         };
         Query::open(settings, self.every).with_context(place)
@@ -128,7 +134,7 @@ impl Settings {
             checks.into_iter().try_for_each(|check| match check.join() {
                 Ok(Err(error)) if error.is_bad_expression() => Err(error.into()),
                 Ok(Err(error)) => {
-                    tracing::warn!(%error, "the query is not answered, and asked again while the node runs");
+                    tracing::warn!(%error, "the query got no answer; the node will ask again");
                     Ok(())
                 }
                 Ok(Ok(())) => Ok(()),

@@ -9,7 +9,7 @@ use node::Feed;
 use serde::{Deserialize, Serialize};
 
 use super::feed;
-use crate::command::up::settings::{login, span_text};
+use crate::command::up::settings::{login, span_text, trust, warn_of_clear};
 
 /// A Prometheus exporter whose series become signals.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -34,6 +34,8 @@ pub struct ScrapeSection {
     pub user: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub password_file: Option<PathBuf>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub authorities: Option<PathBuf>,
 }
 
 /// Most exporters look at their host anew for each scrape, which costs them more than it costs us.
@@ -63,6 +65,7 @@ impl ScrapeSection {
             token_file: None,
             user: None,
             password_file: None,
+            authorities: None,
         }
     }
 
@@ -75,10 +78,13 @@ impl ScrapeSection {
             n_signals_max: self.max_signals,
             timeout: self.timeout,
             login: login(&self.token_file, &self.user, &self.password_file).with_context(place)?,
+            trust: trust(&self.authorities).with_context(place)?,
             ..ExporterSettings::new(self.url.clone())
         };
         let exporter = Exporter::open(&settings).with_context(place)?;
-        let name = settings.host_and_port().with_context(place)?;
+        let address = settings.address().with_context(place)?;
+        warn_of_clear(&settings.login, &address);
+        let name = address.host_and_port().to_owned();
         Ok(feed(format!("scrape {}", self.name.clone().unwrap_or(name)), self.every, exporter))
     }
 }

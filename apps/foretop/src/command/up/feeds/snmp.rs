@@ -212,7 +212,10 @@ fn read_hop(text: &str) -> anyhow::Result<Hop> {
         Some((_, "sent")) => Direction::Sent,
         Some((_, "received")) => Direction::Received,
         Some((_, "shared")) => Direction::Shared,
-        _ => bail!("[snmp] `{}` is no part of a path: NAME:sent, NAME:received or NAME:shared is", text.escape_debug()),
+        _ => bail!(
+            "[snmp] `{}` is not a part of a path: write NAME:sent, NAME:received or NAME:shared",
+            text.escape_debug()
+        ),
     };
     let link = text.rsplit_once(':').map_or(text, |(link, _)| link).to_owned();
     Ok(Hop { link, direction })

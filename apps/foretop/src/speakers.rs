@@ -1,0 +1,100 @@
+//! The models that an `AUTO` weighs, as a table and as JSON. Specified in docs/formats/cli.md.
+
+use predict::{Model, Parameter, Standing};
+use serde::Serialize;
+use text::figure::{percent, six_digits};
+use text::{Align, Table};
+
+/// A model, its share in the forecast of the next sample, and what its last fit found.
+#[derive(Debug, Serialize)]
+pub struct Speaker {
+    model: String,
+    weight_ratio: f64,
+    n_samples: usize,
+    parameters: Vec<Estimate>,
+    leads: Vec<LeadWeight>,
+}
+
+#[derive(Debug, Serialize)]
+struct Estimate {
+    name: String,
+    value: f64,
+}
+
+#[derive(Debug, Serialize)]
+struct LeadWeight {
+    lead_steps: usize,
+    weight_ratio: f64,
+}
+
+impl Speaker {
+    /// The heaviest first; none of a model that does not weigh several.
+    pub fn all(model: &Model) -> Vec<Self> {
+        model.speakers().into_iter().map(Self::from).collect()
+    }
+
+    /// A row for each speaker of the next sample, in `Detail::Full` one for each of its parameters; and how many speak later on.
+    pub fn table(speakers: &[Self], detail: Detail) -> String {
+        let shown = |estimate: &Estimate| format!("{} {}", estimate.name, six_digits(estimate.value));
+        let mut table = Table::new(&[
+            ("model", Align::Left),
+            ("weight", Align::Right),
+            ("samples", Align::Right),
+            ("parameters", Align::Left),
+        ]);
+        let (next, later): (Vec<&Self>, Vec<&Self>) = speakers.iter().partition(|speaker| speaker.weight_ratio > 0.0);
+        for Self { model, weight_ratio, n_samples, parameters, .. } in next {
+            let mut lines: Vec<String> = match detail {
+                Detail::Full => parameters.iter().map(shown).collect(),
+                Detail::Short => {
+                    let mut line: Vec<String> = parameters.iter().take(N_SHORT).map(shown).collect();
+                    let n_more = parameters.len().saturating_sub(N_SHORT);
+                    line.extend((n_more > 0).then(|| format!("and {n_more} more")));
+                    vec![line.join(", ")]
+                }
+            };
+            let first = if lines.is_empty() { String::new() } else { lines.remove(0) };
+            table.row([model.clone(), percent(*weight_ratio), n_samples.to_string(), first]);
+            for line in lines {
+                table.row([String::new(), String::new(), String::new(), line]);
+            }
+        }
+        let more = match later.len() {
+            0 => String::new(),
+            1 => "1 more model has a weight at longer leads\n".to_owned(),
+            n => format!("{n} more models have a weight at longer leads\n"),
+        };
+        format!("{table}{more}")
+    }
+}
+
+/// How much a table says of each speaker.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Detail {
+    /// The first few parameters, on one line.
+    Short,
+    /// Every parameter, one a line.
+    Full,
+}
+
+/// As many parameters fit on a line.
+const N_SHORT: usize = 2;
+
+impl From<Standing> for Speaker {
+    fn from(standing: Standing) -> Self {
+        let heard = standing.leads.iter().filter(|at| at.weight > 0.0);
+        Self {
+            model: standing.spec.to_string(),
+            weight_ratio: standing.weight(),
+            n_samples: standing.n_samples,
+            leads: heard.map(|at| LeadWeight { lead_steps: at.lead, weight_ratio: at.weight }).collect(),
+            parameters: standing.parameters.into_iter().map(Estimate::from).collect(),
+        }
+    }
+}
+
+impl From<Parameter> for Estimate {
+    fn from(Parameter { name, value, .. }: Parameter) -> Self {
+        Self { name, value }
+    }
+}

@@ -1,0 +1,3 @@
+//! What users of the crate rely on.
+
+mod certificate;
