@@ -5,8 +5,9 @@ use std::io;
 use std::sync::mpsc::{self, Receiver, SyncSender, TrySendError};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use predict::Task;
+use predict::{Cancel, Task};
 
+use crate::catch_up::Bell;
 use crate::engine::Engine;
 use crate::thread::Thread;
 
@@ -17,10 +18,12 @@ const N_WAITING_MAX: usize = 1024;
 /// The fit of one series.
 pub(crate) type Due = (Arc<str>, Task);
 
-/// The thread that fits. When it is dropped, it makes the fits that wait, and ends.
+/// The thread that fits. When it is dropped, it gives up the fit that is under way and those that wait: they are due
+/// again in the states that are saved.
 #[derive(Debug)]
 pub(crate) struct Fitter {
     queue: Queue,
+    cancel: Cancel,
     _thread: Thread,
 }
 
@@ -38,10 +41,13 @@ enum Order {
 }
 
 impl Fitter {
-    pub(crate) fn start(engine: Arc<Mutex<Engine>>) -> io::Result<Self> {
+    /// Rings `bell` for each series whose fit is back.
+    pub(crate) fn start(engine: Arc<Mutex<Engine>>, bell: Bell) -> io::Result<Self> {
         let (queue, orders) = mpsc::sync_channel(N_WAITING_MAX);
-        let thread = Thread::start("fitter", move || work(&orders, &engine))?;
-        Ok(Self { queue: Queue(queue), _thread: thread })
+        let cancel = Cancel::new();
+        let cancelled = cancel.clone();
+        let thread = Thread::start("fitter", move || work(&orders, &engine, &bell, &cancelled))?;
+        Ok(Self { queue: Queue(queue), cancel, _thread: thread })
     }
 
     pub(crate) fn queue(&self) -> Queue {
@@ -68,12 +74,13 @@ impl Queue {
     }
 }
 
-fn work(orders: &Receiver<Order>, engine: &Mutex<Engine>) {
+fn work(orders: &Receiver<Order>, engine: &Mutex<Engine>, bell: &Bell, cancel: &Cancel) {
     while let Ok(order) = orders.recv() {
         match order {
             Order::Fit((id, task)) => {
-                let done = task.run();
+                let Some(done) = task.run_unless(cancel) else { return };
                 engine.lock().unwrap_or_else(PoisonError::into_inner).install(&id, done);
+                bell.ring(id);
             }
             #[cfg(test)]
             Order::Tell(tell) => tell.send(()).unwrap(),
@@ -84,7 +91,8 @@ fn work(orders: &Receiver<Order>, engine: &Mutex<Engine>) {
 
 impl Drop for Fitter {
     fn drop(&mut self) {
-        // An error says that the thread has ended by itself, which its panic explains.
+        self.cancel.cancel();
+        // An error says that the thread has ended already.
         let _ = self.queue.0.send(Order::End);
     }
 }

@@ -32,7 +32,8 @@ use clock::Clock;
 
 use self::health::Pulse;
 use crate::api;
-use crate::engine::{Engine, FeedPlan};
+use crate::catch_up::Progress;
+use crate::engine::{Engine, Entry, FeedPlan, Next};
 use crate::fitter;
 use crate::schedule::Due;
 use crate::store::{Batch, Moment, Store};
@@ -103,7 +104,12 @@ impl Hub {
         listeners: Listeners,
     ) -> Self {
         let (ticks, _) = broadcast::channel(TICKS_KEPT);
-        Self {
+        let behind: Vec<_> = {
+            let engine = engine.lock().unwrap_or_else(PoisonError::into_inner);
+            let entries = engine.entries().filter(|entry| !entry.is_current());
+            entries.map(|entry| Arc::clone(&entry.about.id)).collect()
+        };
+        let hub = Self {
             facts,
             clock,
             engine,
@@ -113,7 +119,9 @@ impl Hub {
             ticks,
             places: Arc::new(Semaphore::new(READERS_MAX)),
             listeners,
-        }
+        };
+        hub.see_to(behind);
+        hub
     }
 
     /// Who this node is.
@@ -153,13 +161,15 @@ impl Hub {
             }
         }
         let name = feed.map(|feed| &*feed.name);
-        engine.finish_tick(name, due.label, self.facts.patience);
+        engine.finish_tick(name, due.label, self.facts.patience, &mut batch);
         let has_readers = is_sent || self.ticks.receiver_count() > 0 || !self.listeners.remotes.is_empty();
         let values = if has_readers { engine.values_of(name) } else { Vec::new() };
         let step = feed.map_or(engine.sensor_plan(), |feed| &feed.plan).step;
         let fits = engine.take_tasks();
+        let behind = engine.take_behind();
         drop(engine);
         self.fit(fits);
+        self.see_to(behind);
         self.store.put(batch);
         if is_sent {
             self.send(due.label, &values);
@@ -167,6 +177,55 @@ impl Hub {
         let tick = Arc::new(Tick { time: due.label, step, values });
         self.offer(&tick);
         self.publish(tick);
+    }
+
+    /// Lets the models of these series take what they are behind with: now where nobody does it beside, soon otherwise.
+    pub(crate) fn see_to(&self, behind: Vec<Arc<str>>) {
+        for id in behind {
+            match &self.listeners.bell {
+                Some(bell) => bell.ring(id),
+                None => while self.catch_up(&id) == Progress::More {},
+            }
+        }
+    }
+
+    /// Lets the model of a series take a piece of what it is behind with.
+    pub(crate) fn catch_up(&self, id: &str) -> Progress {
+        let mut batch = Batch::default();
+        let mut engine = self.engine();
+        let next = engine.catch_up(id, &mut batch);
+        let full_id = engine.get(id).map(|entry| Arc::clone(&entry.about.id));
+        // Nobody waits for the fit that is due after the last sample.
+        let (fit, progress) = match next {
+            Next::Fit(task) => (full_id.map(|id| (id, task)), Progress::More),
+            Next::Wait => (None, Progress::Waits),
+            Next::More => (None, Progress::More),
+            Next::Done => (engine.take_task_of(id), Progress::Done),
+        };
+        drop(engine);
+        if !batch.is_empty() {
+            self.store.put(batch);
+        }
+        self.fit(fit.into_iter().collect());
+        progress
+    }
+
+    /// Returns when the model of this series has taken all its samples.
+    pub(crate) async fn caught_up(&self, id: &str) {
+        let Some(bell) = &self.listeners.bell else { return };
+        loop {
+            let progress = bell.progress();
+            if self.engine().get(id).is_none_or(Entry::is_current) {
+                return;
+            }
+            progress.await;
+        }
+    }
+
+    /// Saves the states of all series; what is behind is replayed from the state before.
+    pub(crate) fn save_states(&self) {
+        let states = self.engine().states();
+        self.store.put(Batch { states, ..Batch::default() });
     }
 
     fn publish(&self, tick: Arc<Tick>) {

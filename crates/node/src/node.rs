@@ -15,6 +15,7 @@ use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
 use crate::api;
+use crate::catch_up::{Bell, CatchUp};
 use crate::config::Config;
 use crate::engine::{Engine, FeedPlan};
 use crate::error::StartError;
@@ -51,10 +52,22 @@ struct Parts {
     /// Their threads ask the hub.
     _remotes: Remotes,
     _outlets: Outlets,
-    /// It makes the fits that wait.
+    /// It lets models take what they are behind with.
+    _catch_up: CatchUp,
     _fitter: Fitter,
+    /// Nobody steps a model any more.
+    _saver: Saver,
     /// It writes what all others said.
     _store: store::Running,
+}
+
+/// Saves the states of all series when it is dropped.
+struct Saver(Arc<Hub>);
+
+impl Drop for Saver {
+    fn drop(&mut self) {
+        self.0.save_states();
+    }
 }
 
 impl fmt::Debug for Parts {
@@ -103,8 +116,8 @@ impl Server {
 }
 
 impl Node {
-    /// Starts a node that reads its host and `feeds`. When this returns, it listens, the store is open, the last history
-    /// is replayed, and the samplers run.
+    /// Starts a node that reads its host and `feeds`. When this returns, it listens, the store is open, the states of series are
+    /// restored, and the samplers run; models take beside that what came after their states.
     ///
     /// # Errors
     /// [`StartError`]; nothing is left running then.
@@ -197,12 +210,19 @@ fn begin(config: &Config, mut feeds: Vec<Feed>, clock: Arc<dyn Clock>) -> Result
     }
     let plans: Vec<FeedPlan> = feeds.iter().map(|feed| feed.plan(&config.model)).collect();
     let base = Base::open(config, &plans, &host, Arc::clone(&clock))?;
-    let fitter = Fitter::start(Arc::clone(&base.engine)).map_err(StartError::NoThread)?;
+    let bell = Bell::default();
+    let fitter = Fitter::start(Arc::clone(&base.engine), bell.clone()).map_err(StartError::NoThread)?;
     let outlets = Outlets::start(config.outlets.clone(), &base.home())?;
     let mut remotes = Remotes::open(&config.remote_writes, config.data_dir.as_deref())?;
-    let listeners =
-        Listeners { fits: Some(fitter.queue()), remotes: remotes.listeners(), outlets: outlets.listeners(), followed };
+    let listeners = Listeners {
+        fits: Some(fitter.queue()),
+        bell: Some(bell.clone()),
+        remotes: remotes.listeners(),
+        outlets: outlets.listeners(),
+        followed,
+    };
     let (hub, schedule, store) = base.hub(listeners);
+    let catch_up = CatchUp::start(bell, Arc::clone(&hub)).map_err(StartError::NoThread)?;
     remotes.collect(&config.remote_writes, &hub)?;
     let mut samplers = vec![Sampler::new(Arc::clone(&clock), schedule, Box::new(host), None, Arc::clone(&hub))];
     for (feed, plan) in feeds.into_iter().zip(plans) {
@@ -210,7 +230,15 @@ fn begin(config: &Config, mut feeds: Vec<Feed>, clock: Arc<dyn Clock>) -> Result
         samplers.push(Sampler::new(Arc::clone(&clock), schedule, feed.source, Some(plan), Arc::clone(&hub)));
     }
     let samplers = sampler::start(samplers).map_err(StartError::NoThread)?;
-    let parts = Parts { _samplers: samplers, _remotes: remotes, _outlets: outlets, _fitter: fitter, _store: store };
+    let parts = Parts {
+        _samplers: samplers,
+        _remotes: remotes,
+        _outlets: outlets,
+        _catch_up: catch_up,
+        _fitter: fitter,
+        _saver: Saver(Arc::clone(&hub)),
+        _store: store,
+    };
     Ok((parts, hub))
 }
 
@@ -235,7 +263,7 @@ fn check_selection(config: &Config, clock: &dyn Clock) -> Result<(), StartError>
     if ids.is_empty() { Ok(()) } else { Err(StartError::NothingSelected { n_signals: ids.len() }) }
 }
 
-/// What a hub stands on: an open store, and an engine that its history was replayed into.
+/// What a hub stands on: an open store, and an engine with the series in it.
 pub(crate) struct Base {
     facts: Facts,
     clock: Arc<dyn Clock>,

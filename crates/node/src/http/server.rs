@@ -5,6 +5,7 @@ mod handshake;
 use std::convert::Infallible;
 use std::future::poll_fn;
 use std::io;
+use std::net::IpAddr;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -47,6 +48,10 @@ const STOP_TIME: Duration = Duration::from_secs(5);
 
 /// After a failed accept, such as for want of file descriptors.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(200);
+
+/// The address of whoever asks, in the extensions of a request.
+#[derive(Clone, Copy)]
+pub(super) struct Peer(pub(super) IpAddr);
 
 /// Tells streams without an end that the node stops.
 #[derive(Clone)]
@@ -100,8 +105,9 @@ async fn accept(
     loop {
         let place = Arc::clone(&places).acquire_owned().await.expect("the semaphore is never closed");
         match listener.accept().await {
-            Ok((stream, _)) => {
-                connections.spawn(run(stream, handshakes.cloned(), router.clone(), stopping.clone(), place));
+            Ok((stream, peer)) => {
+                let router = router.clone().layer(Extension(Peer(peer.ip())));
+                connections.spawn(run(stream, handshakes.cloned(), router, stopping.clone(), place));
             }
             Err(error) => {
                 tracing::warn!(%error, "connection not accepted");

@@ -14,7 +14,7 @@ impl Hub {
     pub(crate) fn last_label_of_feed(&self, name: &str) -> Option<Timestamp> {
         let engine = self.engine();
         let entries = engine.entries().filter(|entry| entry.about.is_fed_by(Some(name)));
-        entries.filter_map(|entry| entry.live.last().or(entry.heard)).max()
+        entries.filter_map(|entry| entry.last().or(entry.heard)).max()
     }
 
     /// Every series, sensors' in the order of their table and then pushed ones.
