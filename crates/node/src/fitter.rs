@@ -6,9 +6,9 @@ use std::sync::mpsc::{self, Receiver, SyncSender, TrySendError};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use predict::Task;
+use watch::{OnPanic, Thread, Watch};
 
 use crate::engine::Engine;
-use crate::thread::Thread;
 
 /// Fits that wait at most. A series has no more than one under way, so that this is reached by a node of a thousand
 /// series whose worker is a whole round behind; what does not get in is cancelled.
@@ -38,9 +38,9 @@ enum Order {
 }
 
 impl Fitter {
-    pub(crate) fn start(engine: Arc<Mutex<Engine>>) -> io::Result<Self> {
+    pub(crate) fn start(engine: Arc<Mutex<Engine>>, watch: &Watch) -> io::Result<Self> {
         let (queue, orders) = mpsc::sync_channel(N_WAITING_MAX);
-        let thread = Thread::start("fitter", move || work(&orders, &engine))?;
+        let thread = Thread::start(watch, "fitter", OnPanic::BeginAgain, move |_| work(&orders, &engine))?;
         Ok(Self { queue: Queue(queue), _thread: thread })
     }
 
