@@ -82,6 +82,8 @@ impl Drop for Writer {
     /// A thread in the middle of a request ends after it by itself.
     fn drop(&mut self) {
         self.shared.stop(Duration::ZERO);
-        self.thread.take().map(Thread::let_go);
+        if let Some(thread) = self.thread.take() {
+            thread.let_go();
+        }
     }
 }
