@@ -7,9 +7,9 @@ use std::ops::Bound::{Excluded, Unbounded};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Notify;
+use watch::{OnPanic, Thread, Watch};
 
 use crate::hub::Hub;
-use crate::thread::Thread;
 
 /// The thread that catches up. When it is dropped, it ends after the piece that it is at.
 #[derive(Debug)]
@@ -49,9 +49,9 @@ pub(crate) enum Progress {
 impl CatchUp {
     /// # Errors
     /// When the system has no thread to give.
-    pub(crate) fn start(bell: Bell, hub: Arc<Hub>) -> io::Result<Self> {
+    pub(crate) fn start(bell: Bell, hub: Arc<Hub>, watch: &Watch) -> io::Result<Self> {
         let rung = bell.clone();
-        let thread = Thread::start("catch-up", move || rung.answer(&hub))?;
+        let thread = Thread::start(watch, "catch-up", OnPanic::BeginAgain, move |_| rung.answer(&hub))?;
         Ok(Self { bell, _thread: thread })
     }
 }

@@ -138,7 +138,7 @@ impl Engine {
     /// The last value of each series of a feed, NaN in a gap; `None` stands for the host.
     pub(crate) fn values_of(&self, feed: Option<&str>) -> Vec<(Arc<str>, f64)> {
         let sensors = self.entries.values().filter(|entry| entry.about.is_fed_by(feed));
-        sensors.map(|entry| (Arc::clone(&entry.about.id), entry.live.last_value())).collect()
+        sensors.map(|entry| (Arc::clone(&entry.about.id), entry.last_value())).collect()
     }
 
     /// What happened to all series since the node started.
@@ -378,6 +378,11 @@ impl Entry {
     /// The label of the last step, taken or waiting.
     pub(crate) fn last(&self) -> Option<Timestamp> {
         self.behind.back().map(|late| late.label).or_else(|| self.live.last())
+    }
+
+    /// The last sample, taken or waiting; NaN in a gap or before the first.
+    pub(crate) fn last_value(&self) -> f64 {
+        self.behind.back().map_or_else(|| self.live.last_value(), |late| late.value)
     }
 
     /// The label of the last step that is no gap.

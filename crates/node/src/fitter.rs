@@ -6,10 +6,10 @@ use std::sync::mpsc::{self, Receiver, SyncSender, TrySendError};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use predict::{Cancel, Task};
+use watch::{OnPanic, Stop, Thread, Watch};
 
 use crate::catch_up::Bell;
 use crate::engine::Engine;
-use crate::thread::Thread;
 
 /// Fits that wait at most. A series has no more than one under way, so that this is reached by a node of a thousand
 /// series whose worker is a whole round behind; what does not get in is cancelled.
@@ -42,11 +42,12 @@ enum Order {
 
 impl Fitter {
     /// Rings `bell` for each series whose fit is back.
-    pub(crate) fn start(engine: Arc<Mutex<Engine>>, bell: Bell) -> io::Result<Self> {
+    pub(crate) fn start(engine: Arc<Mutex<Engine>>, bell: Bell, watch: &Watch) -> io::Result<Self> {
         let (queue, orders) = mpsc::sync_channel(N_WAITING_MAX);
         let cancel = Cancel::new();
         let cancelled = cancel.clone();
-        let thread = Thread::start("fitter", move || work(&orders, &engine, &bell, &cancelled))?;
+        let work = move |_: &Stop| work(&orders, &engine, &bell, &cancelled);
+        let thread = Thread::start(watch, "fitter", OnPanic::BeginAgain, work)?;
         Ok(Self { queue: Queue(queue), cancel, _thread: thread })
     }
 
@@ -78,13 +79,41 @@ fn work(orders: &Receiver<Order>, engine: &Mutex<Engine>, bell: &Bell, cancel: &
     while let Ok(order) = orders.recv() {
         match order {
             Order::Fit((id, task)) => {
+                let under_way = UnderWay { engine, bell, id: Some(id) };
                 let Some(done) = task.run_unless(cancel) else { return };
-                engine.lock().unwrap_or_else(PoisonError::into_inner).install(&id, done);
-                bell.ring(id);
+                under_way.end(|engine, id| engine.install(id, done));
             }
             #[cfg(test)]
             Order::Tell(tell) => tell.send(()).unwrap(),
             Order::End => return,
+        }
+    }
+}
+
+/// A fit of a series, which is not waited for when it panics.
+struct UnderWay<'a> {
+    engine: &'a Mutex<Engine>,
+    bell: &'a Bell,
+    id: Option<Arc<str>>,
+}
+
+impl UnderWay<'_> {
+    fn end(mut self, how: impl FnOnce(&mut Engine, &str)) {
+        self.tell(how);
+    }
+
+    fn tell(&mut self, how: impl FnOnce(&mut Engine, &str)) {
+        if let Some(id) = self.id.take() {
+            how(&mut self.engine.lock().unwrap_or_else(PoisonError::into_inner), &id);
+            self.bell.ring(id);
+        }
+    }
+}
+
+impl Drop for UnderWay<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.tell(Engine::cancel_task);
         }
     }
 }

@@ -19,6 +19,7 @@ use std::time::Duration;
 use signal::{Readings, Selection};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, broadcast};
 use units::Timestamp;
+use watch::Watch;
 
 pub(crate) use self::forecasts::{GAUGE_HORIZONS, Gauge, Metric, Oracle};
 pub(crate) use self::health::Counters;
@@ -63,6 +64,9 @@ pub(crate) struct Facts {
     /// A sensor's series that was silent for longer is forgotten.
     pub(crate) patience: Duration,
     pub(crate) select: Selection,
+    /// The time from one tick of the host to the next.
+    pub(crate) step: Duration,
+    pub(crate) watch: Watch,
     /// Monotonic time at start.
     pub(crate) began: Duration,
 }
@@ -77,6 +81,19 @@ impl Facts {
     ) -> impl Fn(&str) -> bool + 'a {
         let is_limited = feed.is_none() || self.select.names_any(ids);
         move |id| if is_limited { self.select.takes(id) } else { !self.select.leaves_out(id) }
+    }
+}
+
+/// Goes to the store when it is dropped, also by a panic in the middle of a tick: what the engine has taken is stored, so that
+/// a series that was added has its name there.
+struct Handover<'a> {
+    store: &'a Store,
+    batch: Batch,
+}
+
+impl Drop for Handover<'_> {
+    fn drop(&mut self) {
+        self.store.put(std::mem::take(&mut self.batch));
     }
 }
 
@@ -150,18 +167,18 @@ impl Hub {
         let now = due.label.min(self.clock.wall());
         // Time goes by the host's ticks, whatever the steps of feeds are.
         let tick = feed.is_none().then_some(Moment { label: due.label, now });
-        let mut batch = Batch { tick, ..Batch::default() };
+        let mut writing = Handover { store: &self.store, batch: Batch { tick, ..Batch::default() } };
         // The host's ticks go out as streams; those of feeds are others' to send.
         let is_sent = feed.is_none() && !self.listeners.outlets.is_empty();
         let select = self.facts.select_of(feed, readings.iter().map(|(signal, _)| &**signal.id()));
         let mut engine = self.engine();
         for (signal, value) in readings {
             if engine.measures(signal.id()) || select(signal.id()) {
-                engine.take_reading(feed, due.label, (signal, value), &mut batch);
+                engine.take_reading(feed, due.label, (signal, value), &mut writing.batch);
             }
         }
         let name = feed.map(|feed| &*feed.name);
-        engine.finish_tick(name, due.label, self.facts.patience, &mut batch);
+        engine.finish_tick(name, due.label, self.facts.patience, &mut writing.batch);
         let has_readers = is_sent || self.ticks.receiver_count() > 0 || !self.listeners.remotes.is_empty();
         let values = if has_readers { engine.values_of(name) } else { Vec::new() };
         let step = feed.map_or(engine.sensor_plan(), |feed| &feed.plan).step;
@@ -169,8 +186,8 @@ impl Hub {
         let behind = engine.take_behind();
         drop(engine);
         self.fit(fits);
+        drop(writing);
         self.see_to(behind);
-        self.store.put(batch);
         if is_sent {
             self.send(due.label, &values);
         }

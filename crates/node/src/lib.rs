@@ -24,7 +24,6 @@ mod restore;
 mod sampler;
 mod schedule;
 mod store;
-mod thread;
 
 use node_api as api;
 

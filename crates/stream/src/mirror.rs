@@ -362,14 +362,19 @@ impl Tasks {
     }
 
     async fn wait(&mut self, mut stopped: watch::Receiver<bool>, ends_with_inputs: bool) {
-        let all_ended = async {
-            while self.inputs.join_next().await.is_some() {}
+        let inputs = async {
+            all_ended(&mut self.inputs).await;
             if !ends_with_inputs {
                 std::future::pending::<()>().await;
             }
         };
+        let all_others = async {
+            tokio::join!(all_ended(&mut self.others), all_ended(&mut self.writers));
+            std::future::pending::<()>().await;
+        };
         tokio::select! {
-            () = all_ended => {}
+            () = inputs => {}
+            () = all_others => {}
             // The other side is gone when nobody is left who could wait.
             _ = stopped.wait_for(|is_stopped| *is_stopped) => {}
         }
@@ -382,6 +387,17 @@ impl Tasks {
         let all = async { while self.writers.join_next().await.is_some() {} };
         let _ = tokio::time::timeout(DRAIN_LIMIT, all).await;
         self.writers.shutdown().await;
+    }
+}
+
+/// Waits for the end of all tasks. A panic of one goes on here, so that the mirror ends with it and does not go on without a part.
+async fn all_ended(tasks: &mut JoinSet<()>) {
+    while let Some(ended) = tasks.join_next().await {
+        if let Err(panic) = ended.map_err(tokio::task::JoinError::try_into_panic)
+            && let Ok(panic) = panic
+        {
+            std::panic::resume_unwind(panic);
+        }
     }
 }
 

@@ -24,5 +24,6 @@ mod stream;
 mod study;
 mod terminal;
 mod top;
+mod unwatched;
 mod up;
 mod workload;

@@ -13,6 +13,7 @@ use std::{
 use feed::transfer::{Directions, Responder, ResponderSettings, SharedToken, TransferSettings, TransferSource};
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 use signal::{Readings, Source};
+use watch::Watch;
 
 /// What the token bucket lets through.
 const RATE_MBIT: u32 = 16;
@@ -26,7 +27,7 @@ fn a_path_of_a_known_rate_is_measured_at_that_rate() {
     let Some(path) = Path::lay() else { return };
     let token = SharedToken::new("a token of the test").unwrap();
     let far = ResponderSettings::new(SocketAddr::new(FAR.parse().unwrap(), 0), token.clone());
-    let responder = path.at_far_end(move || Responder::start(far).unwrap());
+    let responder = path.at_far_end(move || Responder::start(far, &Watch::default()).unwrap());
 
     // 2 s are 4 MB on this path: 1 MiB takes about half a second, however long the machine may stall.
     let settings = TransferSettings::new("far", responder.address().to_string(), token);

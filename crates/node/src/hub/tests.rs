@@ -71,10 +71,11 @@ impl World {
         let ticking: Arc<dyn Clock> = clock.clone();
         let base = Base::open(&config, &[], &host, Arc::clone(&ticking)).unwrap();
         let bell = is_beside.then(Bell::default);
-        let fitter = bell.clone().map(|bell| Fitter::start(Arc::clone(&base.engine), bell).unwrap());
+        let fits = |bell| Fitter::start(Arc::clone(&base.engine), bell, &config.watch).unwrap();
+        let fitter = bell.clone().map(fits);
         let fits = fitter.as_ref().map(Fitter::queue);
         let (hub, schedule, writing) = base.hub(Listeners { fits, bell: bell.clone(), ..Listeners::default() });
-        let catch_up = bell.map(|bell| CatchUp::start(bell, Arc::clone(&hub)).unwrap());
+        let catch_up = bell.map(|bell| CatchUp::start(bell, Arc::clone(&hub), &config.watch).unwrap());
         let sampler = Sampler::new(ticking, schedule, Box::new(host), None, Arc::clone(&hub));
         Self { root, config, clock, hub, sampler, n_ticks, catch_up, fitter, writing }
     }
@@ -656,4 +657,21 @@ fn cores_of_large_hosts_have_a_thriftier_model_unless_one_was_chosen() {
     check_models(8, "AUTO", ["AUTO", "AUTO"]);
     check_models(9, "AUTO", ["AUTO", "REFIT(AR(16),every=200,window=400)"]);
     check_models(9, "LAST", ["LAST", "LAST"]);
+}
+
+#[test]
+fn a_sampler_that_hangs_and_a_log_that_cannot_be_written_are_problems() {
+    let mut world = World::start(None);
+    world.tick();
+    assert_eq!(world.hub.health().problems, [""; 0]);
+    world.clock.pass(14 * SECOND);
+    assert_eq!(world.hub.health().problems, ["this host was not sampled for 14 s: the sampler waits for the system"]);
+    world.tick();
+    assert_eq!(world.hub.health().problems, [""; 0]);
+    let watch = &world.config.watch;
+    watch.note_log(&Err(std::io::ErrorKind::BrokenPipe.into()));
+    assert_eq!(world.hub.health().problems, ["the log cannot be written: broken pipe; 1 lines are lost"]);
+    assert_eq!(world.hub.counters().n_log_lines_lost, 1);
+    watch.note_log(&Ok(()));
+    assert_eq!(world.hub.health().status, api::Status::Ok);
 }

@@ -10,11 +10,11 @@ use clap::builder::FalseyValueParser;
 use secret::Token;
 use stream::{ClientTls, Endpoint, Handler, Mirror, Place, Role, Security, ServerTls};
 use text::printable;
+use watch::Watch;
 
 use crate::argument::Broker;
 use crate::failure::OrUsage;
-use crate::interruption;
-use crate::terminal::start_log;
+use crate::{interruption, log};
 
 /// What protects connections.
 #[derive(Args, Clone, Debug)]
@@ -100,7 +100,7 @@ impl Wiring {
         done: Option<Receiver<()>>,
         out: &mut dyn Write,
     ) -> anyhow::Result<H> {
-        start_log(&self.log).or_usage()?;
+        log::start(&self.log, &Watch::default()).or_usage()?;
         let mut security = self.protection.security().or_usage()?;
         security.registry.announces = !self.unannounced;
         (security.registry.lan, security.registry.across) = (true, self.protection.broker.is_given());

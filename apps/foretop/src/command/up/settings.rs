@@ -18,6 +18,7 @@ use serde::{Deserialize, Serialize};
 use signal::Selection;
 use stream::ServerTls;
 use units::ByteCount;
+use watch::Watch;
 
 use super::Flags;
 use super::feeds::{QuerySection, ResponderSection, ScrapeSection, SnmpSection, TransferSection};
@@ -245,11 +246,11 @@ impl Settings {
         toml::to_string(self).context("cannot write the configuration as TOML")
     }
 
-    /// What the node takes, checked against this machine.
+    /// What the node takes, checked against this machine; `watch` watches its threads.
     ///
     /// # Errors
     /// When a name does not resolve, a glob is none, or a file of a token or certificate is not usable. Ranges are for the node to check.
-    pub fn to_node_config(&self) -> anyhow::Result<Config> {
+    pub fn to_node_config(&self, watch: Watch) -> anyhow::Result<Config> {
         Ok(Config {
             listen: resolve(&self.node.listen)?,
             root: self.node.root.clone(),
@@ -265,6 +266,7 @@ impl Settings {
             remote_writes: self.to_remote_writes()?,
             outlets: self.stream.iter().map(StreamSection::to_outlet).collect::<Result<_, _>>()?,
             follow: self.follow.iter().map(FollowSection::to_follow).collect::<Result<_, _>>()?,
+            watch,
         })
     }
 }
