@@ -146,13 +146,14 @@ impl Hub {
         // The host's ticks go out as streams; those of feeds are others' to send.
         let is_sent = feed.is_none() && !self.listeners.outlets.is_empty();
         let select = self.facts.select_of(feed, readings.iter().map(|(signal, _)| &**signal.id()));
+        let name = feed.map(|feed| &*feed.name);
         let mut engine = self.engine();
+        readings.gone().iter().for_each(|signal| engine.forget(name, signal.id(), &mut batch));
         for (signal, value) in readings {
             if engine.measures(signal.id()) || select(signal.id()) {
                 engine.take_reading(feed, due.label, (signal, value), &mut batch);
             }
         }
-        let name = feed.map(|feed| &*feed.name);
         engine.finish_tick(name, due.label, self.facts.patience);
         let has_readers = is_sent || self.ticks.receiver_count() > 0 || !self.listeners.remotes.is_empty();
         let values = if has_readers { engine.values_of(name) } else { Vec::new() };
