@@ -20,7 +20,7 @@ use signal::{Readings, Selection};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, broadcast};
 use units::Timestamp;
 
-pub(crate) use self::forecasts::{GAUGE_HORIZONS, Gauge, Metric, Oracle};
+pub(crate) use self::forecasts::{Ahead, GAUGE_HORIZONS, Gauge, Metric, Oracle};
 pub(crate) use self::health::Counters;
 pub(crate) use self::history::TimeRange;
 pub(crate) use self::listeners::{Listeners, RemoteCounters};
