@@ -15,6 +15,7 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
 use super::refusal::Refusal;
+use super::server::Visitor;
 use crate::api::ErrorCode;
 use secret::Token;
 
@@ -41,7 +42,12 @@ const SECURITY_HEADERS: [(HeaderName, HeaderValue); 4] = [
 
 /// Refuses foreign names and origins, and puts the security headers on every answer.
 pub(crate) async fn guard(State(access): State<Arc<Access>>, request: Request, next: Next) -> Response {
-    let mut response = match check_names(&access, &request) {
+    let admitted = check_names(&access, &request).and_then(|()| match access.token {
+        // Whoever has to show a token is a stranger until then.
+        Some(_) => Ok(()),
+        None => welcome(&request),
+    });
+    let mut response = match admitted {
         Ok(()) => next.run(request).await,
         Err(refusal) => refusal.into_response(),
     };
@@ -59,8 +65,16 @@ pub(crate) async fn require_token(State(access): State<Arc<Access>>, request: Re
             let message = "this node needs a token: send `Authorization: Bearer TOKEN`";
             Refusal::of_field(ErrorCode::Unauthorized, "Authorization", message).into_response()
         }
-        _ => next.run(request).await,
+        _ => match welcome(&request) {
+            Ok(()) => next.run(request).await,
+            Err(refusal) => refusal.into_response(),
+        },
     }
+}
+
+/// Makes a guest of whoever sent the request.
+fn welcome(request: &Request) -> Result<(), Refusal> {
+    request.extensions().get::<Visitor>().map_or(Ok(()), Visitor::welcome)
 }
 
 fn shows(headers: &HeaderMap, token: &Token) -> bool {
