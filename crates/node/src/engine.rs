@@ -242,6 +242,13 @@ impl Engine {
         self.insert(entry);
     }
 
+    /// Removes a series that its feed has forgotten, with its history: a feed that always has others must not fill the node.
+    pub(crate) fn forget(&mut self, feed: Option<&str>, id: &str, batch: &mut Batch) {
+        if self.entries.get(id).is_some_and(|entry| entry.about.is_fed_by(feed)) {
+            batch.removed.extend(self.remove(id).map(|entry| entry.about.key));
+        }
+    }
+
     /// Ends a tick of a feed, or of the host: its series without a sample at `label` get a gap, and those that were
     /// silent for longer than `patience` are forgotten.
     ///

@@ -21,7 +21,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, broadcast};
 use units::Timestamp;
 use watch::Watch;
 
-pub(crate) use self::forecasts::{GAUGE_HORIZONS, Gauge, Metric, Oracle};
+pub(crate) use self::forecasts::{Ahead, GAUGE_HORIZONS, Gauge, Metric, Oracle};
 pub(crate) use self::health::Counters;
 pub(crate) use self::history::TimeRange;
 pub(crate) use self::listeners::{Listeners, RemoteCounters};
@@ -171,13 +171,14 @@ impl Hub {
         // The host's ticks go out as streams; those of feeds are others' to send.
         let is_sent = feed.is_none() && !self.listeners.outlets.is_empty();
         let select = self.facts.select_of(feed, readings.iter().map(|(signal, _)| &**signal.id()));
+        let name = feed.map(|feed| &*feed.name);
         let mut engine = self.engine();
+        readings.gone().iter().for_each(|signal| engine.forget(name, signal.id(), &mut writing.batch));
         for (signal, value) in readings {
             if engine.measures(signal.id()) || select(signal.id()) {
                 engine.take_reading(feed, due.label, (signal, value), &mut writing.batch);
             }
         }
-        let name = feed.map(|feed| &*feed.name);
         engine.finish_tick(name, due.label, self.facts.patience, &mut writing.batch);
         let has_readers = is_sent || self.ticks.receiver_count() > 0 || !self.listeners.remotes.is_empty();
         let values = if has_readers { engine.values_of(name) } else { Vec::new() };

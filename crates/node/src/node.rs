@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
 use clock::Clock;
+use door::Door;
 use sensor::Host;
 use signal::{FAMILIES, Family, Readings};
 use stream::ServerTls;
@@ -104,9 +105,9 @@ impl Drop for AbortOnDrop {
 }
 
 impl Server {
-    fn start(listener: TcpListener, tls: Option<ServerTls>, hub: Arc<Hub>, access: Access) -> Self {
+    fn start(listener: TcpListener, tls: Option<ServerTls>, door: Door, hub: Arc<Hub>, access: Access) -> Self {
         let (shutdown, asked) = oneshot::channel();
-        let task = tokio::spawn(serve(listener, tls, hub, access, asked));
+        let task = tokio::spawn(serve(listener, tls, door, hub, access, asked));
         Self { shutdown, task: AbortOnDrop(task) }
     }
 
@@ -135,7 +136,7 @@ impl Node {
         let address =
             listener.local_addr().map_err(|source| StartError::CannotListen { address: config.listen, source })?;
         let access = Access { listen: address, token: config.token.clone() };
-        let tls = config.tls.clone();
+        let (tls, door) = (config.tls.clone(), config.door.clone());
         if access.token.is_some() && tls.is_none() && !address.ip().is_loopback() {
             tracing::warn!(%address, "the token and all samples travel in the clear; give --tls-cert and --tls-key");
         }
@@ -145,7 +146,7 @@ impl Node {
         let absent = hub.health().absent;
         let is_encrypted = tls.is_some();
         let kept = Arc::downgrade(&hub);
-        let server = Server::start(listener, tls, hub, access);
+        let server = Server::start(listener, tls, door, hub, access);
         Ok(Self { address, is_encrypted, absent, watch, hub: kept, server, parts })
     }
 
@@ -209,6 +210,7 @@ impl Node {
 async fn serve(
     listener: TcpListener,
     tls: Option<ServerTls>,
+    door: Door,
     hub: Arc<Hub>,
     access: Access,
     asked: oneshot::Receiver<()>,
@@ -217,7 +219,7 @@ async fn serve(
         // A sender that is gone means the same as one that asks.
         let _ = asked.await;
     };
-    http::serve(listener, tls.map(|tls| tls.config()), http::router(hub, access), shutdown).await;
+    http::serve(listener, tls.map(|tls| tls.config()), http::router(hub, access), door, shutdown).await;
 }
 
 /// Everything that blocks: sensors, store, replay, threads. Who is told something starts before who tells it.

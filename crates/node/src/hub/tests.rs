@@ -16,6 +16,7 @@ use crate::config::Config;
 use crate::fitter::Fitter;
 use crate::node::Base;
 use crate::sampler::Sampler;
+use crate::schedule::Due;
 use crate::store;
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -168,6 +169,30 @@ fn forecasts_and_bounds_stay_within_what_the_quantity_can_be() {
     let forecast = world.forecast(LOAD);
     assert!(forecast.mean.iter().chain(&forecast.lower).all(|value| *value >= 0.0));
     assert!(forecast.lower.contains(&0.0), "the case is not reached");
+}
+
+#[test]
+fn a_series_that_its_source_has_forgotten_goes_with_its_history() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut world = World::start(Some(directory.path()));
+    world.ticks(5);
+    let mut readings = signal::Readings::default();
+    readings.push_gone(signal::Signal::only(signal::family_of_signal(LOAD).unwrap().0));
+    let label = at(1_800_000_000) + SECOND * 60;
+    world.hub.take_tick(None, Due { label, n_missed: 0, n_jumped: 0, behind: Duration::ZERO }, &readings);
+    assert!(matches!(world.hub.detail(LOAD), Err(QueryError::UnknownSeries { .. })));
+    assert!(world.hub.detail("load.5m").is_ok());
+    assert!(world.restart().hub.detail(LOAD).is_err(), "it came back with a restart");
+}
+
+#[test]
+fn a_longer_forecast_begins_as_a_shorter_one() {
+    for model in ["AUTO", "AR(4)", "NWS", "TAR(1)"] {
+        let mut world = World::start_with(model, None);
+        world.ticks(200);
+        let at = |n_leads| world.hub.ahead(LOAD, n_leads).unwrap().at(&[1, 7], Confidence::P95, Some(Confidence::P50));
+        assert_eq!(format!("{:?}", at(7)), format!("{:?}", at(600)), "{model}");
+    }
 }
 
 #[test]

@@ -246,6 +246,12 @@ impl Settings {
         toml::to_string(self).context("cannot write the configuration as TOML")
     }
 
+    /// Feeds, streams and servers, each of which may have files open.
+    pub fn n_neighbours(&self) -> usize {
+        let read = self.scrape.len() + self.query.len() + self.transfer.len() + usize::from(self.snmp.is_some());
+        read + self.remote_write.len() + self.stream.len() + self.follow.len() + usize::from(self.responder.is_some())
+    }
+
     /// What the node takes, checked against this machine; `watch` watches its threads.
     ///
     /// # Errors
@@ -261,6 +267,7 @@ impl Settings {
             store_max: self.store.max,
             token: self.access.token_file.as_deref().map(Token::from_file).transpose()?,
             tls: self.access.tls()?,
+            door: Config::default().door,
             select: Selection::new(&self.node.only, &self.node.without)?,
             hybrid: self.hybrid.enabled.then_some(self.hybrid.settings()),
             remote_writes: self.to_remote_writes()?,
