@@ -434,7 +434,13 @@ impl Live {
         let due = DueFit { number: self.number(), is_scheduled };
         match self.policy.refuses(self.window(due.number)) {
             Some(refused) => self.fail(refused, due),
-            None => self.due = Some(due),
+            None => {
+                self.due = Some(due);
+                // A fit that is made elsewhere may take its time.
+                if self.fits == Fits::Elsewhere && self.speaking().is_none() {
+                    self.stand_in(due.number);
+                }
+            }
         }
     }
 
