@@ -5,7 +5,7 @@ use door::{Door, Limits};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 /// Open at most at once besides connections: sensors (some 20 files that stay open, and a few while a tick is read), the store and its readers (8), buffers
-/// of remote write, the runtime and its signals (10), listeners, connections that are closing (16), and as many again to spare.
+/// of remote write, the runtime and its signals (10), listeners, transfers from other hosts (32), connections that are closing (16), and some to spare.
 const N_RESERVED: usize = 128;
 
 /// What each feed, stream and remote server may need besides.

@@ -107,7 +107,7 @@ mod tests {
         let [fifo, link, open] = &planted;
         fs::create_dir(fifo).unwrap();
         fs::set_permissions(fifo, Permissions::from_mode(0o700)).unwrap();
-        mkfifoat(CWD, &fifo.join(LOCK_NAME), Mode::RWXU).unwrap();
+        mkfifoat(CWD, fifo.join(LOCK_NAME), Mode::RWXU).unwrap();
         let elsewhere = tempfile::tempdir().unwrap();
         File::create(elsewhere.path().join(LOCK_NAME)).unwrap();
         symlink(elsewhere.path(), link).unwrap();

@@ -13,12 +13,10 @@ use super::{
     settings::ExporterSettings,
     text::{Needed, Sample},
 };
+use crate::SILENCE_MAX;
 
 /// The name of the label that tells one exporter's signals from another's, as in Prometheus.
 const INSTANCE: &str = "instance";
-
-/// A series that the page has left out for as long gives its place to one that has none.
-const SILENCE_MAX: Duration = Duration::from_secs(3600);
 
 /// Series by their ids, as many as the settings allow. One that was kept stays kept until it was silent for [`SILENCE_MAX`] and others
 /// need its place.

@@ -249,7 +249,7 @@ impl Settings {
     /// Feeds, streams and servers, each of which may have files open.
     pub fn n_neighbours(&self) -> usize {
         let read = self.scrape.len() + self.query.len() + self.transfer.len() + usize::from(self.snmp.is_some());
-        read + self.remote_write.len() + self.stream.len() + self.follow.len() + usize::from(self.responder.is_some())
+        read + self.remote_write.len() + self.stream.len() + self.follow.len()
     }
 
     /// What the node takes, checked against this machine; `watch` watches its threads.
