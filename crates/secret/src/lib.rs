@@ -7,6 +7,7 @@
 
 mod error;
 mod file;
+pub mod proof;
 mod token;
 
 use std::fmt;
@@ -15,7 +16,7 @@ use subtle::ConstantTimeEq;
 
 pub use error::{Exposed, SecretError};
 pub use file::{Form, Found, Privacy, create, read};
-pub use token::Token;
+pub use token::{Token, TokenTooShort};
 
 /// A text that nothing shows: its `Debug` says nothing of it, and comparing it takes the same time wherever two differ.
 #[derive(Clone)]
