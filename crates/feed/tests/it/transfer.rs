@@ -10,8 +10,7 @@ use std::{
 };
 
 use feed::transfer::{
-    Directions, Responder, ResponderCounts, ResponderSettings, TransferSettings, TransferSettingsError,
-    TransferSource,
+    Directions, Responder, ResponderCounts, ResponderSettings, TransferSettings, TransferSettingsError, TransferSource,
 };
 use secret::Token;
 use signal::{Readings, Source};

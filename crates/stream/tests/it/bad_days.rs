@@ -11,7 +11,7 @@ use crate::world::{PassOn, collector, description, endpoint, path, sample, write
 
 fn frames(numbers: std::ops::Range<u64>) -> Vec<u8> {
     let mut bytes = bytes::BytesMut::new();
-    numbers.for_each(|number| Message::Sample(sample(number)).encode(&mut bytes));
+    numbers.for_each(|number| Message::Sample(sample(number)).encode(&mut bytes).unwrap());
     bytes.to_vec()
 }
 
