@@ -40,7 +40,7 @@ pub use message::{
     Answer, Ask, Carries, Configuration, Description, Forecast, Greeting, Measurement, Message, MessageError, Payload,
     Purpose, Reply, Request, Sample, SignalName, Status,
 };
-pub use mirror::{Handler, Inlet, InletFull, InputId, Mirror, Outputs, Pending, Running, Stopper, reply};
+pub use mirror::{Handler, Inlet, InletFull, InputId, Mirror, Outputs, Panicked, Pending, Running, Stopper, reply};
 pub use network::NatsServer;
 pub use reader::Reader;
 pub use security::{ClientTls, Security, SecurityError, ServerTls};

@@ -408,6 +408,11 @@ pub struct Running<H> {
     thread: JoinHandle<Option<H>>,
 }
 
+/// A mirror that ended by a fault of this program, which its thread has told of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("it ended by a fault of this program")]
+pub struct Panicked;
+
 /// Stops a mirror.
 #[derive(Clone, Debug)]
 pub struct Stopper(watch::Sender<bool>);
@@ -464,5 +469,13 @@ impl<H> Running<H> {
             Ok(handler) => handler.expect("a mirror that started gives its handler back"),
             Err(panic) => std::panic::resume_unwind(panic),
         }
+    }
+
+    /// As [`Running::join`], for whoever has to go on when the mirror cannot.
+    ///
+    /// # Errors
+    /// [`Panicked`] when the handler, or a task of the mirror, did.
+    pub fn outcome(self) -> Result<H, Panicked> {
+        self.thread.join().ok().flatten().ok_or(Panicked)
     }
 }

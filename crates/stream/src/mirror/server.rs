@@ -35,7 +35,9 @@ pub struct Pending {
 }
 
 impl Pending {
-    fn new(id: u64) -> (Self, oneshot::Receiver<Bytes>) {
+    /// A request of this id, and where its answer comes as frames: for whoever has a handler and no mirror.
+    #[must_use]
+    pub fn new(id: u64) -> (Self, oneshot::Receiver<Bytes>) {
         let (sender, receiver) = oneshot::channel();
         (Self { id, sender: Some(sender) }, receiver)
     }

@@ -117,7 +117,7 @@ impl Wiring {
         if let Some(done) = done {
             std::thread::spawn(move || done.recv().is_ok().then(|| by_itself.stop()));
         }
-        Ok(running.join())
+        running.outcome().with_context(|| format!("{name} is broken"))
     }
 
     /// The one line that says that it is up, for people and for programs that wait for it. Standard output that carries a stream is not for it.
