@@ -16,7 +16,7 @@ use clap::builder::FalseyValueParser;
 use door::Door;
 use feed::transfer::{Responder, ResponderSettings};
 use feeds::NamedExpression;
-use node::{Config, Node, StartError};
+use node::{Node, StartError};
 use node_api::SeriesList;
 use predict::Spec;
 use service::Service;
@@ -205,8 +205,7 @@ impl Up {
 async fn serve(settings: &Settings, watch: Watch, door: Door, out: &mut dyn Write) -> anyhow::Result<()> {
     // Before the start, so that an impatient end finds the store closed as well.
     let mut ends = Ends::watch()?;
-    // Streams of the node share its door: `door` of their `Security`.
-    let config = Config { door, ..settings.to_node_config(watch.clone()).or_usage()? };
+    let config = settings.to_node_config(watch.clone(), door).or_usage()?;
     let feeds = settings.to_feeds().or_usage()?;
     settings.check_queries().or_usage()?;
     let responder =
