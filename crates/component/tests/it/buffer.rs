@@ -73,7 +73,10 @@ fn a_description_that_fits_into_no_frame_is_told_and_the_component_goes_on() {
     send(sample(1));
     let source = format!("source:{}", running.address(server).unwrap());
     let mut caller = Caller::open(&endpoint(&source), &Security::default()).unwrap();
-    let error = caller.call(Ask::Latest { n: 5 }, testkit::PATIENCE).unwrap_err().to_string();
+    let error = testkit::wait_until("the description is there", testkit::PATIENCE, || {
+        caller.call(Ask::Latest { n: 5 }, testkit::PATIENCE).err()
+    });
+    let error = error.to_string();
     assert!(error.contains("the answer cannot be sent: a description with 11"), "{error}");
     let because = fact(&source, "unsent_because").unwrap();
     assert!(because.ends_with("bytes: 1048576 is the limit"), "{because}");
