@@ -51,6 +51,16 @@ pub fn outcome(result: &anyhow::Result<()>) -> Outcome {
     Outcome::Failed { status, message: text::printable(&format!("{error:#}")) }
 }
 
+/// Ends the process with status 1 when any of its threads panics. For components, which are of one piece: what goes on without a part would
+/// look well from outside and do nothing.
+pub fn end_on_panic() {
+    let tell = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        tell(panic);
+        std::process::exit(FAILED.into());
+    }));
+}
+
 #[cfg(test)]
 mod tests {
     use anyhow::{Context, anyhow};

@@ -10,6 +10,7 @@ mod failure;
 mod help;
 mod history;
 mod interruption;
+mod log;
 mod near_name;
 mod renamed;
 mod secret;

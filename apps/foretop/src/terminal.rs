@@ -1,4 +1,4 @@
-//! The terminal, and what is written to it or to a pipe: the screen, colour, lines on standard error, the log, JSON.
+//! The terminal, and what is written to it or to a pipe: the screen, colour, lines on standard error, JSON.
 
 use std::io::{self, IsTerminal, Write};
 use std::ops::{Deref, DerefMut};
@@ -6,7 +6,6 @@ use std::ops::{Deref, DerefMut};
 use anyhow::Context;
 use ratatui::DefaultTerminal;
 use text::printable;
-use tracing_subscriber::EnvFilter;
 
 /// The whole terminal. It is given back whatever happens; after a panic, ratatui's own hook does so before the message is printed.
 pub struct Screen(DefaultTerminal);
@@ -37,7 +36,8 @@ impl DerefMut for Screen {
 
 impl Drop for Screen {
     fn drop(&mut self) {
-        ratatui::restore();
+        // Nothing is left to be done when the terminal is gone.
+        let _ = ratatui::try_restore();
     }
 }
 
@@ -54,21 +54,6 @@ pub fn wants_colour() -> bool {
 /// Writes a line on standard error. A closed standard error is no reason to fail.
 pub fn say(line: &str) {
     let _ = writeln!(io::stderr(), "{}", printable(line));
-}
-
-/// Logs to standard error what `filter` selects.
-///
-/// # Errors
-/// When `filter` is no filter.
-pub fn start_log(filter: &str) -> anyhow::Result<()> {
-    let filter = EnvFilter::try_new(filter)
-        .with_context(|| format!("`{filter}` is not a log filter; write a level such as info"))?;
-    tracing_subscriber::fmt()
-        .with_env_filter(filter)
-        .with_writer(io::stderr)
-        .with_ansi(io::stderr().is_terminal() && wants_colour())
-        .init();
-    Ok(())
 }
 
 /// Writes `value` as indented JSON and a line end.

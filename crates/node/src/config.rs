@@ -11,6 +11,7 @@ use sensor::HybridSettings;
 use signal::Selection;
 use stream::ServerTls;
 use units::ByteCount;
+use watch::Watch;
 
 use crate::error::StartError;
 use crate::follow::FollowSettings;
@@ -66,6 +67,8 @@ pub struct Config {
     pub outlets: Vec<OutletSettings>,
     /// Streams of other hosts that it follows, each as a feed.
     pub follow: Vec<FollowSettings>,
+    /// Watches the threads of the node. What else it watches is told in the node's health as well.
+    pub watch: Watch,
 }
 
 impl Default for Config {
@@ -86,6 +89,7 @@ impl Default for Config {
             remote_writes: Vec::new(),
             outlets: Vec::new(),
             follow: Vec::new(),
+            watch: Watch::default(),
         }
     }
 }

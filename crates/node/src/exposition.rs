@@ -57,6 +57,8 @@ impl Families {
         ];
         let totals = [
             ("foretop_ticks_total", "Deadlines at which samples were taken.", counters.n_ticks),
+            ("foretop_thread_panics_total", "Panics of threads, which were started again.", counters.n_thread_panics),
+            ("foretop_log_lines_lost_total", "Lines of the log that could not be written.", counters.n_log_lines_lost),
             ("foretop_missed_deadlines_total", "Deadlines at which none were.", counters.n_missed_deadlines),
             ("foretop_gaps_total", "Samples that are missing.", counters.n_gaps),
             ("foretop_sensor_errors_total", "Readings of sensors that failed.", counters.n_sensor_errors),
@@ -86,6 +88,7 @@ impl Families {
                 ("foretop_stream_bytes_total", "Bytes of those frames.", counted.n_bytes),
                 ("foretop_stream_dropped_total", "Frames that slow readers did not get.", counted.n_dropped),
                 ("foretop_stream_bad_frames_total", "What came in and was no frame, or said nothing.", counted.n_bad),
+                ("foretop_stream_failed_logins_total", "Visitors without the token.", counted.n_failed_logins),
                 ("foretop_stream_connects_total", "Connections that there have been.", counted.n_connects),
             ];
             for (name, help, value) in totals {

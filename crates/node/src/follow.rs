@@ -12,6 +12,7 @@ mod lineup;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
+use clock::Backoff;
 use signal::{Readings, Selection, Source};
 use stream::{
     Carries, Description, Endpoint, EndpointStatus, Handler, InputId, Message, Mirror, OpenError, Outputs, Role,
@@ -27,6 +28,9 @@ const N_SILENT_MAX: u64 = 5;
 
 /// Reads in a row that find nothing before a peer that is not connected is missed.
 const N_ABSENT_MAX: u64 = 2;
+
+/// The longest wait before the thread of a stream is started again after a panic.
+const RESTART_AFTER_MAX: Duration = Duration::from_secs(60);
 
 /// A stream to follow.
 #[derive(Clone, Debug)]
@@ -64,28 +68,34 @@ impl FollowSettings {
         }
         let (name, step) = (self.feed_name(), self.step);
         let intake = Arc::new(Mutex::new(Intake::default()));
-        let take_in = TakeIn { intake: Arc::clone(&intake), described: None, lineup: None, settings: self.clone() };
-        let mut mirror = Mirror::new("follow", take_in).with_security(self.security.clone());
-        mirror.add(self.endpoint.clone());
-        let running = Arc::new(mirror.start()?);
+        let running = Arc::new(Mutex::new(self.connect(&intake)?));
         let watched = Watched { name: name.clone(), running: Arc::downgrade(&running) };
         let follow = Follow {
-            endpoint: self.endpoint.to_string(),
-            step,
+            settings: self,
             intake,
             running,
+            backoff: Backoff::new(step, RESTART_AFTER_MAX),
+            not_before: Duration::ZERO,
             n_silent: 0,
             n_errors: 0,
             last_error: None,
         };
         Ok((Feed { name, step, source: Box::new(follow) }, watched))
     }
+
+    /// Takes what comes into `intake`, on a thread of the stream's own.
+    fn connect(&self, intake: &Arc<Mutex<Intake>>) -> Result<Running<TakeIn>, OpenError> {
+        let take_in = TakeIn { intake: Arc::clone(intake), described: None, lineup: None, settings: self.clone() };
+        let mut mirror = Mirror::new("follow", take_in).with_security(self.security.clone());
+        mirror.add(self.endpoint.clone());
+        mirror.start()
+    }
 }
 
 /// A stream that is followed, as metrics see it for as long as its feed is read.
 pub(crate) struct Watched {
     name: String,
-    running: Weak<Running<TakeIn>>,
+    running: Weak<Mutex<Running<TakeIn>>>,
 }
 
 impl Watched {
@@ -95,7 +105,7 @@ impl Watched {
 
     /// What happened at its endpoint.
     pub(crate) fn status(&self) -> Vec<EndpointStatus> {
-        self.running.upgrade().map(|running| running.status()).unwrap_or_default()
+        self.running.upgrade().map(|running| lock(&running).status()).unwrap_or_default()
     }
 }
 
@@ -152,10 +162,12 @@ impl Handler for TakeIn {
 
 /// The feed's end: what came since the last read.
 struct Follow {
-    endpoint: String,
-    step: Duration,
+    settings: FollowSettings,
     intake: Arc<Mutex<Intake>>,
-    running: Arc<Running<TakeIn>>,
+    running: Arc<Mutex<Running<TakeIn>>>,
+    /// How long to wait from one start of the thread to the next, should it panic, and until when.
+    backoff: Backoff,
+    not_before: Duration,
     n_silent: u64,
     n_errors: u64,
     last_error: Option<String>,
@@ -167,28 +179,44 @@ impl Follow {
         self.last_error = Some(problem);
     }
 
+    /// Starts the stream's thread again once it has panicked.
+    fn restart(&mut self, now: Duration) {
+        if !lock(&self.running).is_finished() {
+            return;
+        }
+        self.complain(format!("the thread of {} panicked, and is started again", self.settings.endpoint));
+        if now >= self.not_before {
+            self.not_before = now + self.backoff.next_wait();
+            match self.settings.connect(&self.intake) {
+                Ok(running) => *lock(&self.running) = running,
+                Err(error) => self.complain(error.to_string()),
+            }
+        }
+    }
+
     /// What keeps messages away, once that is worth telling.
     fn absence(&self) -> Option<String> {
-        let status = self.running.status();
+        let (status, endpoint) = (lock(&self.running).status(), &self.settings.endpoint);
         let counted = &status.first()?.counted;
         if counted.n_connected > 0 {
             let has_nothing = self.n_silent > N_SILENT_MAX;
             return has_nothing
-                .then(|| format!("{} is connected, and nothing came for {} steps", self.endpoint, self.n_silent));
+                .then(|| format!("{endpoint} is connected, and nothing came for {} steps", self.n_silent));
         }
         (self.n_silent >= N_ABSENT_MAX).then(|| match &counted.last_error {
-            Some(reason) => format!("{} is not connected: {reason}", self.endpoint),
-            None => format!("{} is not connected", self.endpoint),
+            Some(reason) => format!("{endpoint} is not connected: {reason}"),
+            None => format!("{endpoint} is not connected"),
         })
     }
 }
 
 impl Source for Follow {
-    fn read(&mut self, _: Duration, readings: &mut Readings) {
+    fn read(&mut self, now: Duration, readings: &mut Readings) {
         readings.clear();
+        self.restart(now);
         let (taken, refusal) = {
             let mut intake = lock(&self.intake);
-            (intake.take(self.step), intake.refusal())
+            (intake.take(self.settings.step), intake.refusal())
         };
         match taken {
             Taken::Message { values, lineup } => {
@@ -215,8 +243,8 @@ impl Source for Follow {
     }
 }
 
-fn lock(intake: &Mutex<Intake>) -> std::sync::MutexGuard<'_, Intake> {
-    intake.lock().unwrap_or_else(PoisonError::into_inner)
+fn lock<T>(shared: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

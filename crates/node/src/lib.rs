@@ -4,6 +4,7 @@
 //! and what it stores in `docs/formats/store.md`.
 #![forbid(unsafe_code)]
 
+mod catch_up;
 mod config;
 mod engine;
 mod error;
@@ -23,7 +24,6 @@ mod restore;
 mod sampler;
 mod schedule;
 mod store;
-mod thread;
 
 use node_api as api;
 

@@ -14,8 +14,10 @@ use stream::ServerTls;
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
+use watch::Watch;
 
 use crate::api;
+use crate::catch_up::{Bell, CatchUp};
 use crate::config::Config;
 use crate::engine::{Engine, FeedPlan};
 use crate::error::StartError;
@@ -39,6 +41,7 @@ pub struct Node {
     address: SocketAddr,
     is_encrypted: bool,
     absent: Vec<api::Absent>,
+    watch: Watch,
     hub: Weak<Hub>,
     server: Server,
     parts: Parts,
@@ -52,10 +55,22 @@ struct Parts {
     /// Their threads ask the hub.
     _remotes: Remotes,
     _outlets: Outlets,
-    /// It makes the fits that wait.
+    /// It lets models take what they are behind with.
+    _catch_up: CatchUp,
     _fitter: Fitter,
+    /// Nobody steps a model any more.
+    _saver: Saver,
     /// It writes what all others said.
     _store: store::Running,
+}
+
+/// Saves the states of all series when it is dropped.
+struct Saver(Arc<Hub>);
+
+impl Drop for Saver {
+    fn drop(&mut self) {
+        self.0.save_states();
+    }
 }
 
 impl fmt::Debug for Parts {
@@ -69,6 +84,9 @@ const N_LOOKS: usize = 5;
 
 /// The time between these reads: the kernel counts the time of a core in hundredths of a second.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
+
+/// How often it is looked at whether the node can go on.
+const LOOK_FOR_FAILURE_EVERY: Duration = Duration::from_millis(200);
 
 /// The task that serves requests. Dropping it cuts off those that are under way.
 #[derive(Debug)]
@@ -104,8 +122,8 @@ impl Server {
 }
 
 impl Node {
-    /// Starts a node that reads its host and `feeds`. When this returns, it listens, the store is open, the last history
-    /// is replayed, and the samplers run.
+    /// Starts a node that reads its host and `feeds`. When this returns, it listens, the store is open, the states of series are
+    /// restored, and the samplers run; models take beside that what came after their states.
     ///
     /// # Errors
     /// [`StartError`]; nothing is left running then.
@@ -122,20 +140,14 @@ impl Node {
         if access.token.is_some() && tls.is_none() && !address.ip().is_loopback() {
             tracing::warn!(%address, "the token and all samples travel in the clear; give --tls-cert and --tls-key");
         }
-        let clock: Arc<dyn Clock> = Arc::new(clock::System::start());
+        let (clock, watch): (Arc<dyn Clock>, _) = (Arc::new(clock::System::start()), config.watch.clone());
         let begun = tokio::task::spawn_blocking(move || begin(&config, feeds, clock)).await;
         let (parts, hub) = begun.unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()))?;
         let absent = hub.health().absent;
         let is_encrypted = tls.is_some();
         let kept = Arc::downgrade(&hub);
-        Ok(Self {
-            address,
-            is_encrypted,
-            absent,
-            hub: kept,
-            server: Server::start(listener, tls, door, hub, access),
-            parts,
-        })
+        let server = Server::start(listener, tls, door, hub, access);
+        Ok(Self { address, is_encrypted, absent, watch, hub: kept, server, parts })
     }
 
     /// Where the node listens; the real port where 0 was asked for.
@@ -161,6 +173,28 @@ impl Node {
     #[must_use]
     pub fn absent(&self) -> &[api::Absent] {
         &self.absent
+    }
+
+    /// Waits until the node cannot go on, because the thread of its store or the task that accepts connections has ended, and says why. Whoever runs
+    /// the node then ends the process with an error, so that a service manager starts it again.
+    pub async fn failed(&self) -> String {
+        loop {
+            if let Some(reason) = self.failure() {
+                return reason;
+            }
+            tokio::time::sleep(LOOK_FOR_FAILURE_EVERY).await;
+        }
+    }
+
+    fn failure(&self) -> Option<String> {
+        let no_server = || self.server.task.0.is_finished().then(|| "the HTTP server has ended by itself".to_owned());
+        self.watch.fatal().or_else(no_server)
+    }
+
+    /// Whether the node can go on, and its host is sampled: what a service manager's watchdog wants to know.
+    #[must_use]
+    pub fn is_alive(&self) -> bool {
+        self.failure().is_none() && self.hub.upgrade().is_some_and(|hub| hub.silence().is_none())
     }
 
     /// Stops serving and sampling, and writes what waits.
@@ -190,6 +224,7 @@ async fn serve(
 
 /// Everything that blocks: sensors, store, replay, threads. Who is told something starts before who tells it.
 fn begin(config: &Config, mut feeds: Vec<Feed>, clock: Arc<dyn Clock>) -> Result<(Parts, Arc<Hub>), StartError> {
+    let watch = &config.watch;
     let mut followed = Vec::with_capacity(config.follow.len());
     for follow in config.follow.iter().cloned() {
         let (feed, watched) = follow.start()?;
@@ -206,20 +241,35 @@ fn begin(config: &Config, mut feeds: Vec<Feed>, clock: Arc<dyn Clock>) -> Result
     }
     let plans: Vec<FeedPlan> = feeds.iter().map(|feed| feed.plan(&config.model)).collect();
     let base = Base::open(config, &plans, &host, Arc::clone(&clock))?;
-    let fitter = Fitter::start(Arc::clone(&base.engine)).map_err(StartError::NoThread)?;
-    let outlets = Outlets::start(config.outlets.clone(), &base.home())?;
-    let mut remotes = Remotes::open(&config.remote_writes, config.data_dir.as_deref())?;
-    let listeners =
-        Listeners { fits: Some(fitter.queue()), remotes: remotes.listeners(), outlets: outlets.listeners(), followed };
+    let bell = Bell::default();
+    let fitter = Fitter::start(Arc::clone(&base.engine), bell.clone(), watch).map_err(StartError::NoThread)?;
+    let outlets = Outlets::start(config.outlets.clone(), &base.home(), watch)?;
+    let mut remotes = Remotes::open(&config.remote_writes, config.data_dir.as_deref(), watch)?;
+    let listeners = Listeners {
+        fits: Some(fitter.queue()),
+        bell: Some(bell.clone()),
+        remotes: remotes.listeners(),
+        outlets: outlets.listeners(),
+        followed,
+    };
     let (hub, schedule, store) = base.hub(listeners);
-    remotes.collect(&config.remote_writes, &hub)?;
+    let catch_up = CatchUp::start(bell, Arc::clone(&hub), watch).map_err(StartError::NoThread)?;
+    remotes.collect(&config.remote_writes, &hub, watch)?;
     let mut samplers = vec![Sampler::new(Arc::clone(&clock), schedule, Box::new(host), None, Arc::clone(&hub))];
     for (feed, plan) in feeds.into_iter().zip(plans) {
         let schedule = Schedule::start(feed.step, clock.monotonic(), clock.wall(), hub.last_label_of_feed(&plan.name));
         samplers.push(Sampler::new(Arc::clone(&clock), schedule, feed.source, Some(plan), Arc::clone(&hub)));
     }
-    let samplers = sampler::start(samplers).map_err(StartError::NoThread)?;
-    let parts = Parts { _samplers: samplers, _remotes: remotes, _outlets: outlets, _fitter: fitter, _store: store };
+    let samplers = sampler::start(samplers, watch).map_err(StartError::NoThread)?;
+    let parts = Parts {
+        _samplers: samplers,
+        _remotes: remotes,
+        _outlets: outlets,
+        _catch_up: catch_up,
+        _fitter: fitter,
+        _saver: Saver(Arc::clone(&hub)),
+        _store: store,
+    };
     Ok((parts, hub))
 }
 
@@ -244,7 +294,7 @@ fn check_selection(config: &Config, clock: &dyn Clock) -> Result<(), StartError>
     if ids.is_empty() { Ok(()) } else { Err(StartError::NothingSelected { n_signals: ids.len() }) }
 }
 
-/// What a hub stands on: an open store, and an engine that its history was replayed into.
+/// What a hub stands on: an open store, and an engine with the series in it.
 pub(crate) struct Base {
     facts: Facts,
     clock: Arc<dyn Clock>,
@@ -263,7 +313,7 @@ impl Base {
     ) -> Result<Self, StartError> {
         let opened = Opened::open(config.data_dir.as_deref(), config.retention, config.store_max)?;
         let Restored { engine, last_label, changed } = restore(&opened, config, feeds)?;
-        let (store, writing) = opened.run()?;
+        let (store, writing) = opened.run(&config.watch)?;
         store.put(changed);
         let (monotonic, wall) = (clock.monotonic(), clock.wall());
         let absent = host.absent().iter();
@@ -280,6 +330,8 @@ impl Base {
                 .collect(),
             patience: patience(config),
             select: config.select.clone(),
+            step: config.step,
+            watch: config.watch.clone(),
             began: monotonic,
         };
         let schedule = Schedule::start(config.step, monotonic, wall, last_label);

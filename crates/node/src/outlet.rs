@@ -14,11 +14,13 @@ use stream::{
     OpenError, Outputs, Role, Running, Security, SignalName,
 };
 use units::Timestamp;
+use watch::{OnPanic, Stop, Thread, Watch};
 
 use crate::engine::Engine;
 use crate::engine::plan::to_steps;
 use crate::error::StartError;
 use crate::hub::Oracle;
+use crate::outage::Outage;
 use crate::schedule::whole_steps;
 
 /// Ticks that may wait for the outlet's thread: a second's worth at 100 Hz, then it is behind for good.
@@ -29,6 +31,9 @@ const N_SIGNALS_MAX: usize = 4096;
 
 /// A description is one frame of at most 1 MiB; this is what its signals may take of it.
 const SIGNAL_BYTES_MAX: usize = 900 << 10;
+
+/// How often a keeper looks whether its stream still runs.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
 
 /// A reader that was too slow is a problem for so long.
 const SLOW_FOR: Duration = Duration::from_secs(60);
@@ -61,6 +66,7 @@ pub enum Outgoing {
 }
 
 /// What an outlet has to know of its node.
+#[derive(Clone)]
 pub(crate) struct Home {
     pub(crate) host: String,
     pub(crate) model: String,
@@ -71,12 +77,18 @@ pub(crate) struct Home {
 
 /// The streams that go out. When it is dropped, readers take what is there for them, and the streams end.
 #[derive(Default)]
-pub(crate) struct Outlets(Vec<Arc<Outlet>>);
+pub(crate) struct Outlets {
+    outlets: Vec<Arc<Outlet>>,
+    /// They open a stream again whose own thread has panicked.
+    keepers: Vec<Thread>,
+}
 
 /// A stream that goes out.
 pub(crate) struct Outlet {
-    name: String,
-    running: Running<Publisher>,
+    settings: OutletSettings,
+    home: Home,
+    /// `None` after a panic, until it is opened again.
+    running: Mutex<Option<Running<Publisher>>>,
     sending: Mutex<Sending>,
 }
 
@@ -106,27 +118,33 @@ struct Dropped {
 impl Outlets {
     /// # Errors
     /// [`StartError`] when an endpoint cannot be had, or two streams have the same name.
-    pub(crate) fn start(settings: Vec<OutletSettings>, home: &Home) -> Result<Self, StartError> {
+    pub(crate) fn start(settings: Vec<OutletSettings>, home: &Home, watch: &Watch) -> Result<Self, StartError> {
         let mut names = BTreeSet::new();
         if let Some(twice) = settings.iter().find(|outlet| !names.insert(&outlet.name)) {
             return Err(StartError::StreamTwice { stream: twice.name.clone() });
         }
         let mut outlets = Self::default();
         for settings in settings {
-            outlets.0.push(Arc::new(Outlet::start(settings, home)?));
+            let name = format!("stream {}", settings.name);
+            let outlet = Arc::new(Outlet::start(settings, home)?);
+            let kept = Arc::clone(&outlet);
+            let keeper = Thread::start(watch, name, OnPanic::BeginAgain, move |stop| kept.keep(stop));
+            outlets.keepers.push(keeper.map_err(StartError::NoThread)?);
+            outlets.outlets.push(outlet);
         }
         Ok(outlets)
     }
 
     pub(crate) fn listeners(&self) -> Vec<Weak<Outlet>> {
-        self.0.iter().map(Arc::downgrade).collect()
+        self.outlets.iter().map(Arc::downgrade).collect()
     }
 }
 
 impl Drop for Outlets {
     fn drop(&mut self) {
+        self.keepers.clear();
         // One that somebody looks at right now ends when he has looked, and nobody waits for it.
-        self.0.drain(..).filter_map(Arc::into_inner).for_each(Outlet::stop);
+        self.outlets.drain(..).filter_map(Arc::into_inner).for_each(Outlet::stop);
     }
 }
 
@@ -138,10 +156,8 @@ impl Outlet {
             let needed = "a node's stream needs `connect:` or `target:`, or `server:` for requests";
             return Err(OpenError::Role { endpoint: endpoint.to_string(), needed });
         }
-        let n_leads = match settings.carries {
-            Outgoing::Measurements => None,
-            Outgoing::Forecasts { horizon } => Some(to_steps(horizon, home.step).clamp(1, Forecast::N_LEADS_MAX)),
-        };
+        let (running, inlet) = open(&settings, home)?;
+        let n_leads = n_leads(&settings, home);
         let head = Description {
             stream: settings.name.clone(),
             host: home.host.clone(),
@@ -151,19 +167,8 @@ impl Outlet {
             model: n_leads.map(|_| home.model.clone()),
             horizon: n_leads.and_then(|n_leads| u32::try_from(n_leads).ok()),
         };
-        let forecasts = n_leads.map(|n_leads| Forecasts {
-            n_leads,
-            ids: Vec::new(),
-            engine: Arc::clone(&home.engine),
-            clock: Arc::clone(&home.clock),
-        });
-        let mut mirror = Mirror::new(settings.name.clone(), Publisher { forecasts }).with_security(settings.security);
-        let (_, inlet) = mirror.inlet(N_WAITING_MAX);
-        for endpoint in settings.endpoints {
-            mirror.add(endpoint);
-        }
         let sending = Sending {
-            select: settings.select,
+            select: settings.select.clone(),
             head,
             inlet,
             described: Vec::new(),
@@ -172,11 +177,35 @@ impl Outlet {
             n_left_out: 0,
             dropped: Dropped::default(),
         };
-        Ok(Self { name: settings.name, running: mirror.start()?, sending: Mutex::new(sending) })
+        let running = Mutex::new(Some(running));
+        Ok(Self { settings, home: home.clone(), running, sending: Mutex::new(sending) })
+    }
+
+    /// Opens it again once its thread has panicked, with that panic going on here.
+    fn keep(&self, stop: &Stop) {
+        let mut outage = Outage::default();
+        loop {
+            let finished = self.running().take_if(|running| running.is_finished());
+            if let Some(finished) = finished {
+                finished.join();
+            }
+            let closed = self.running().is_none();
+            if closed {
+                let opened = open(&self.settings, &self.home);
+                outage.note(&self.settings.name, opened.as_ref().err().map(ToString::to_string).as_deref());
+                if let Ok((running, inlet)) = opened {
+                    *self.running() = Some(running);
+                    self.sending().begin_again(inlet);
+                }
+            }
+            if stop.wait(LOOK_EVERY) {
+                return;
+            }
+        }
     }
 
     pub(crate) fn name(&self) -> &str {
-        &self.name
+        &self.settings.name
     }
 
     /// Sends a tick of the host, and before it a description where the signals are others than last time. `unit` gives a signal's.
@@ -197,7 +226,7 @@ impl Outlet {
     /// What happened at each endpoint.
     pub(crate) fn status(&self) -> Vec<EndpointStatus> {
         // The first one is the inlet.
-        self.running.status().split_off(1)
+        self.running().as_ref().map(|running| running.status().split_off(1)).unwrap_or_default()
     }
 
     fn n_dropped_on_the_way(&self) -> u64 {
@@ -206,7 +235,7 @@ impl Outlet {
 
     /// What a person should look at, as of the tick labelled `now`.
     pub(crate) fn problems(&self, now: Timestamp) -> Vec<String> {
-        let name = &self.name;
+        let name = self.name();
         let mut problems = Vec::new();
         let (n_left_out, n_dropped, last_dropped) = {
             let sending = self.sending();
@@ -227,15 +256,23 @@ impl Outlet {
                 "stream {name}: a reader is too slow, or there is none; {n_dropped} messages were dropped so far"
             ));
         }
-        if self.running.is_finished() {
-            problems.push(format!("stream {name} has ended by itself"));
+        if self.running().as_ref().is_none_or(Running::is_finished) {
+            problems.push(format!("stream {name} has ended by itself, and is opened again"));
         }
         problems
     }
 
     /// Lets readers take what is there for them, and ends.
     fn stop(self) {
-        self.running.stop();
+        let running = self.running.into_inner().unwrap_or_else(PoisonError::into_inner);
+        // One that has ended by itself has panicked, and nobody keeps it any more.
+        if let Some(running) = running.filter(|running| !running.is_finished()) {
+            running.stop();
+        }
+    }
+
+    fn running(&self) -> MutexGuard<'_, Option<Running<Publisher>>> {
+        self.running.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn sending(&self) -> MutexGuard<'_, Sending> {
@@ -243,7 +280,40 @@ impl Outlet {
     }
 }
 
+/// Opens the stream, and gives the inlet that its ticks go into.
+fn open(settings: &OutletSettings, home: &Home) -> Result<(Running<Publisher>, Inlet), OpenError> {
+    let forecasts = n_leads(settings, home).map(|n_leads| Forecasts {
+        n_leads,
+        ids: Vec::new(),
+        engine: Arc::clone(&home.engine),
+        clock: Arc::clone(&home.clock),
+    });
+    let security = settings.security.clone();
+    let mut mirror = Mirror::new(settings.name.clone(), Publisher { forecasts }).with_security(security);
+    let (_, inlet) = mirror.inlet(N_WAITING_MAX);
+    for endpoint in settings.endpoints.clone() {
+        mirror.add(endpoint);
+    }
+    Ok((mirror.start()?, inlet))
+}
+
+/// How many steps ahead its forecasts go; `None` where it carries measurements.
+fn n_leads(settings: &OutletSettings, home: &Home) -> Option<usize> {
+    match settings.carries {
+        Outgoing::Measurements => None,
+        Outgoing::Forecasts { horizon } => Some(to_steps(horizon, home.step).clamp(1, Forecast::N_LEADS_MAX)),
+    }
+}
+
 impl Sending {
+    /// Sends into another inlet, whose readers have been told nothing.
+    fn begin_again(&mut self, inlet: Inlet) {
+        self.inlet = inlet;
+        self.described.clear();
+        // Counts on the way begin anew, too.
+        self.dropped.n_seen = self.dropped.by_inlet;
+    }
+
     fn take(&mut self, label: Timestamp, values: &[(Arc<str>, f64)], unit: impl Fn(&str) -> String) {
         let began = *self.began.get_or_insert(label);
         let chosen = || values.iter().filter(|(id, _)| self.select.takes(id));
@@ -313,6 +383,8 @@ impl Handler for Publisher {
                 }
                 outputs.describe(&description);
             }
+            #[cfg(test)]
+            (Message::Sample(_), _) => panic!("as a test wanted it"),
             // The sampler sends nothing else.
             _ => {}
         }

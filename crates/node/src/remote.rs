@@ -14,13 +14,13 @@ use std::time::Duration;
 
 use remote_write::{Place, Settings, Writer};
 use signal::Selection;
+use watch::{OnPanic, Thread, Watch};
 
 use self::collector::Collector;
 use self::outlet::Outlet;
 use crate::error::StartError;
 use crate::hub::health::grouped;
 use crate::hub::{GAUGE_HORIZONS, Hub, RemoteCounters, Tick};
-use crate::thread::Thread;
 
 /// The longest horizon that is written, and the longest time between two forecasts.
 const HORIZON_MAX: Duration = Duration::from_secs(86_400);
@@ -123,14 +123,14 @@ pub(crate) struct Remotes {
 
 impl Remotes {
     /// Opens the buffers. The folder of the store has to be locked.
-    pub(crate) fn open(wanted: &[RemoteWrite], data_dir: Option<&Path>) -> Result<Self, StartError> {
+    pub(crate) fn open(wanted: &[RemoteWrite], data_dir: Option<&Path>, watch: &Watch) -> Result<Self, StartError> {
         let mut opened = Self::default();
         for one in wanted {
             let failed = |source| StartError::RemoteWrite { name: one.name.clone(), source: Box::new(source) };
             opened.remotes.push(Arc::new(Remote {
                 name: one.name.as_str().into(),
                 outlet: Outlet::default(),
-                writer: Writer::start(&one.settings, &one.place(data_dir)).map_err(failed)?,
+                writer: Writer::start(&one.settings, &one.place(data_dir), watch).map_err(failed)?,
                 problem: Mutex::default(),
             }));
         }
@@ -142,11 +142,12 @@ impl Remotes {
     }
 
     /// Begins to collect what the hub tells those that were opened for `wanted`.
-    pub(crate) fn collect(&mut self, wanted: &[RemoteWrite], hub: &Arc<Hub>) -> Result<(), StartError> {
+    pub(crate) fn collect(&mut self, wanted: &[RemoteWrite], hub: &Arc<Hub>, watch: &Watch) -> Result<(), StartError> {
         for (wanted, remote) in wanted.iter().zip(&self.remotes) {
             let mut collector = Collector::new(wanted, Arc::clone(remote), Arc::clone(hub));
-            let thread = Thread::start("remote", move || collector.run()).map_err(StartError::NoThread)?;
-            self.collectors.push(thread);
+            let name = format!("buffer {}", wanted.name);
+            let thread = Thread::start(watch, name, OnPanic::BeginAgain, move |_| collector.run());
+            self.collectors.push(thread.map_err(StartError::NoThread)?);
         }
         Ok(())
     }

@@ -1,18 +1,18 @@
 //! The sampler: reads the host, or one feed, on deadlines, on a thread of its own.
 
 use std::io;
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use clock::Clock;
 use signal::{Readings, Source};
 use units::Timestamp;
+use watch::{OnPanic, Stop, Thread, Watch};
 
 use crate::engine::FeedPlan;
 use crate::hub::Hub;
 use crate::hub::health::Beat;
 use crate::schedule::{Due, Schedule, Wake};
-use crate::thread::Thread;
 
 /// Reads a source when that is due.
 pub(crate) struct Sampler {
@@ -101,53 +101,24 @@ impl Sampler {
 
 /// The threads of the samplers. When it is dropped, all of them end, side by side.
 #[derive(Debug, Default)]
-pub(crate) struct Running(Vec<Pace>);
+pub(crate) struct Running(Vec<Thread>);
 
-/// The thread that a sampler runs on.
-#[derive(Debug)]
-struct Pace {
-    stop: Arc<Stop>,
-    _thread: Thread,
-}
-
-#[derive(Debug, Default)]
-struct Stop {
-    is_asked: Mutex<bool>,
-    changed: Condvar,
-}
-
-/// Starts a thread for each sampler.
+/// Starts a thread for each sampler. A tick that panics is a gap, and the thread goes on with the next one that it can make.
 ///
 /// # Errors
 /// When the system has no thread to give; those that were started have ended then.
-pub(crate) fn start(samplers: Vec<Sampler>) -> io::Result<Running> {
+pub(crate) fn start(samplers: Vec<Sampler>, watch: &Watch) -> io::Result<Running> {
     let mut running = Running::default();
     for mut sampler in samplers {
-        let stop = Arc::new(Stop::default());
-        let asked = Arc::clone(&stop);
-        let name = if sampler.feed.is_some() { "feed" } else { "sampler" };
-        let thread = Thread::start(name, move || while !asked.wait(sampler.poll()) {})?;
-        running.0.push(Pace { stop, _thread: thread });
+        let name = sampler.feed.as_ref().map_or_else(|| "sampler".to_owned(), |feed| format!("feed {}", feed.name));
+        let work = move |stop: &Stop| while !stop.wait(sampler.poll()) {};
+        running.0.push(Thread::start(watch, name, OnPanic::BeginAgain, work)?);
     }
     Ok(running)
 }
 
 impl Drop for Running {
     fn drop(&mut self) {
-        self.0.iter().for_each(|pace| pace.stop.ask());
-    }
-}
-
-impl Stop {
-    fn ask(&self) {
-        *self.is_asked.lock().unwrap_or_else(PoisonError::into_inner) = true;
-        self.changed.notify_all();
-    }
-
-    /// Waits for `span`, or until it is asked for. Says whether it is.
-    fn wait(&self, span: Duration) -> bool {
-        let is_asked = self.is_asked.lock().unwrap_or_else(PoisonError::into_inner);
-        let waited = self.changed.wait_timeout_while(is_asked, span, |is_asked| !*is_asked);
-        *waited.unwrap_or_else(PoisonError::into_inner).0
+        self.0.iter().for_each(Thread::ask_to_end);
     }
 }

@@ -18,6 +18,7 @@ use std::time::Duration;
 
 use rusqlite::Connection;
 use units::{ByteCount, Timestamp};
+use watch::{OnPanic, Thread, Watch};
 
 pub(crate) use self::inbox::{Batch, Moment, Row, Status};
 pub use self::schema::StoreError;
@@ -25,7 +26,6 @@ pub use self::schema::StoreError;
 use self::age::Ageing;
 use self::inbox::{Inbox, Work};
 use self::schema::{Place, message};
-use crate::thread::Thread;
 
 /// The length of the stretches that old samples are thinned to.
 pub(crate) const MINUTE: Duration = Duration::from_secs(60);
@@ -93,11 +93,11 @@ impl Opened {
         self.place.explain(error)
     }
 
-    /// Starts the thread that writes.
+    /// Starts the thread that writes. A panic of it ends the node: nobody knows what became of the transaction.
     ///
     /// # Errors
     /// When the file cannot be opened once more, or no thread can be made.
-    pub(crate) fn run(self) -> Result<(Store, Running), StoreError> {
+    pub(crate) fn run(self, watch: &Watch) -> Result<(Store, Running), StoreError> {
         let reader = self.place.reader()?;
         let inbox = Arc::new(Inbox::default());
         let mut writer = Writer {
@@ -109,7 +109,8 @@ impl Opened {
         };
         #[cfg(test)]
         let pages_max = Arc::clone(&writer.pages_max);
-        let thread = Thread::start("store", move || writer.run()).map_err(|source| self.place.no_thread(source))?;
+        let thread = Thread::start(watch, "store", OnPanic::End, move |_| writer.run());
+        let thread = thread.map_err(|source| self.place.no_thread(source))?;
         let running = Running { inbox: Arc::clone(&inbox), _thread: thread, _place: self.place };
         let store = Store {
             inbox,
@@ -141,6 +142,12 @@ impl Store {
         self.pages_max.store(n_pages, std::sync::atomic::Ordering::Relaxed);
     }
 
+    /// Lets the thread panic at its next write.
+    #[cfg(test)]
+    fn break_thread(&self) {
+        self.limit_pages(BROKEN);
+    }
+
     pub(crate) fn status(&self) -> Status {
         self.inbox.status()
     }
@@ -163,6 +170,10 @@ impl Drop for Running {
     }
 }
 
+/// A limit of pages that lets the thread panic.
+#[cfg(test)]
+const BROKEN: u32 = u32::MAX;
+
 /// The thread that writes.
 struct Writer {
     connection: Connection,
@@ -174,6 +185,7 @@ struct Writer {
 
 impl Writer {
     fn run(&mut self) {
+        let _end = self.inbox.ending();
         while let Work::Write(batches) = self.inbox.take() {
             #[cfg(test)]
             self.limit_pages();
@@ -193,7 +205,6 @@ impl Writer {
                 }
             }
         }
-        self.inbox.end();
     }
 
     fn age(&mut self, batches: &[Batch]) {
@@ -210,6 +221,7 @@ impl Writer {
     #[cfg(test)]
     fn limit_pages(&self) {
         let n_pages = self.pages_max.load(std::sync::atomic::Ordering::Relaxed);
+        assert_ne!(n_pages, BROKEN, "as a test wanted it");
         let n_pages = if n_pages == 0 { u32::MAX - 1 } else { n_pages };
         self.connection.pragma_update_and_check(None, "max_page_count", n_pages, |_| Ok(())).unwrap();
     }

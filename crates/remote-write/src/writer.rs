@@ -1,8 +1,9 @@
 //! The writer: the buffer's front, and the thread behind it.
 
 use std::sync::Arc;
-use std::thread;
 use std::time::Duration;
+
+use watch::{OnPanic, Thread, Watch};
 
 use crate::buffer::{Buffer, Place};
 use crate::chunk::Chunk;
@@ -18,6 +19,8 @@ const STOP_TIME: Duration = Duration::from_secs(5);
 #[derive(Debug)]
 pub struct Writer {
     shared: Arc<Shared>,
+    /// Let go of when the writer is dropped: it may be in the middle of a request.
+    thread: Option<Thread>,
 }
 
 /// Why a writer does not start.
@@ -33,18 +36,18 @@ pub enum StartError {
 }
 
 impl Writer {
-    /// Opens the buffer, and begins to send what is in it.
+    /// Opens the buffer, and begins to send what is in it, on a watched thread.
     ///
     /// # Errors
     /// [`StartError`]; nothing is left running then.
-    pub fn start(settings: &Settings, place: &Place) -> Result<Writer, StartError> {
+    pub fn start(settings: &Settings, place: &Place, watch: &Watch) -> Result<Writer, StartError> {
         settings.check()?;
         let shared = Arc::new(Shared::new(Buffer::open(place, settings.buffer_bytes)?));
         let mut sender = Sender::new(settings, Arc::clone(&shared))?;
-        let thread = thread::Builder::new().name("remote-write".to_owned());
         let no_thread = |source| BufferError::NoThread { address: settings.address.to_string(), source };
-        thread.spawn(move || sender.run()).map_err(no_thread)?;
-        Ok(Writer { shared })
+        let name = format!("remote write {}", settings.address);
+        let thread = Thread::start(watch, name, OnPanic::BeginAgain, move |_| sender.run()).map_err(no_thread)?;
+        Ok(Writer { shared, thread: Some(thread) })
     }
 
     /// Puts a chunk into the buffer. From then on it is not lost, unless the buffer is full for so long that it becomes the oldest of
@@ -79,5 +82,8 @@ impl Drop for Writer {
     /// A thread in the middle of a request ends after it by itself.
     fn drop(&mut self) {
         self.shared.stop(Duration::ZERO);
+        if let Some(thread) = self.thread.take() {
+            thread.let_go();
+        }
     }
 }

@@ -16,6 +16,7 @@ mod publish;
 mod queue;
 mod server;
 mod timer;
+mod visitor;
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -31,13 +32,14 @@ use tokio::task::JoinSet;
 use crate::counters::{Counters, EndpointStatus};
 use crate::endpoint::{Endpoint, Place, Role};
 use crate::error::OpenError;
-use crate::message::{Message, Request, Status};
+use crate::message::{Message, Request, Status, cut};
 use crate::security::Security;
 use crate::transport::Listener;
 
 pub use inlet::{Inlet, InletFull};
 pub use output::Outputs;
-pub use server::Pending;
+pub use server::{Pending, reply};
+use visitor::or_panic;
 
 /// The pauses before a connection is made again.
 ///
@@ -141,10 +143,11 @@ impl<H: Handler> Shared<H> {
     }
 
     fn status(&self) -> Status {
+        let facts = self.handler.facts().into_iter().chain(self.outputs.facts());
         Status {
             component: self.name.clone(),
             endpoints: self.places.iter().map(Opened::status).collect(),
-            facts: self.handler.facts(),
+            facts: facts.map(|(name, value)| (name, cut(value))).collect(),
         }
     }
 }
@@ -267,7 +270,8 @@ impl<H: Handler> Mirror<H> {
         let mut tasks = Tasks { inputs: JoinSet::new(), others: JoinSet::new(), writers: JoinSet::new() };
         for (at, port) in ports.into_iter().enumerate() {
             let counters = Arc::clone(&places[at].counters);
-            let at = At { input: InputId(at), counters, security: Rc::clone(&security) };
+            let endpoint = Rc::from(&*places[at].endpoint);
+            let at = At { input: InputId(at), endpoint, counters, security: Rc::clone(&security) };
             tasks.start(&core, port, listeners[at.input.0].take(), at, &stopped);
         }
         if let Some(period) = period {
@@ -286,8 +290,11 @@ impl<H: Handler> Mirror<H> {
 }
 
 /// Where a task of a mirror works.
+#[derive(Clone)]
 struct At {
     input: InputId,
+    /// As it was given.
+    endpoint: Rc<str>,
     counters: Arc<Counters>,
     security: Rc<Security>,
 }
@@ -361,17 +368,19 @@ impl Tasks {
         }
     }
 
+    /// Until it is stopped, or all inputs have ended where that is its end.
+    ///
+    /// # Panics
+    /// When one of the tasks does.
     async fn wait(&mut self, mut stopped: watch::Receiver<bool>, ends_with_inputs: bool) {
-        let all_ended = async {
-            while self.inputs.join_next().await.is_some() {}
-            if !ends_with_inputs {
-                std::future::pending::<()>().await;
+        while !(ends_with_inputs && self.inputs.is_empty()) {
+            tokio::select! {
+                Some(ended) = self.inputs.join_next() => or_panic(ended),
+                Some(ended) = self.others.join_next() => or_panic(ended),
+                Some(ended) = self.writers.join_next() => or_panic(ended),
+                // The other side is gone when nobody is left who could wait.
+                _ = stopped.wait_for(|is_stopped| *is_stopped) => return,
             }
-        };
-        tokio::select! {
-            () = all_ended => {}
-            // The other side is gone when nobody is left who could wait.
-            _ = stopped.wait_for(|is_stopped| *is_stopped) => {}
         }
     }
 
@@ -379,7 +388,11 @@ impl Tasks {
     async fn drain(&mut self) {
         self.inputs.shutdown().await;
         self.others.shutdown().await;
-        let all = async { while self.writers.join_next().await.is_some() {} };
+        let all = async {
+            while let Some(ended) = self.writers.join_next().await {
+                or_panic(ended);
+            }
+        };
         let _ = tokio::time::timeout(DRAIN_LIMIT, all).await;
         self.writers.shutdown().await;
     }
@@ -394,6 +407,11 @@ pub struct Running<H> {
     stop: watch::Sender<bool>,
     thread: JoinHandle<Option<H>>,
 }
+
+/// A mirror that ended by a fault of this program, which its thread has told of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("it ended by a fault of this program")]
+pub struct Panicked;
 
 /// Stops a mirror.
 #[derive(Clone, Debug)]
@@ -451,5 +469,13 @@ impl<H> Running<H> {
             Ok(handler) => handler.expect("a mirror that started gives its handler back"),
             Err(panic) => std::panic::resume_unwind(panic),
         }
+    }
+
+    /// As [`Running::join`], for whoever has to go on when the mirror cannot.
+    ///
+    /// # Errors
+    /// [`Panicked`] when the handler, or a task of the mirror, did.
+    pub fn outcome(self) -> Result<H, Panicked> {
+        self.thread.join().ok().flatten().ok_or(Panicked)
     }
 }

@@ -20,6 +20,7 @@ use std::io::Write;
 
 use clap::{Args, Subcommand};
 
+use crate::failure::end_on_panic;
 use crate::help::examples;
 pub use question::PredReconfig;
 
@@ -74,6 +75,7 @@ enum Component {
 
 impl Stream {
     pub fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
+        end_on_panic();
         match self.component {
             Component::LoadServer(component) => component.run(out),
             Component::FlowServer(component) => component.run(out),

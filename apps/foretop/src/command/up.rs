@@ -2,6 +2,7 @@
 
 mod feeds;
 mod remote_write;
+mod service;
 mod settings;
 mod streams;
 
@@ -15,20 +16,22 @@ use clap::builder::FalseyValueParser;
 use door::Door;
 use feed::transfer::{Responder, ResponderSettings};
 use feeds::NamedExpression;
-use node::{Config, Node, StartError};
+use node::{Node, StartError};
 use node_api::SeriesList;
 use predict::Spec;
+use service::Service;
 use settings::Settings;
 use stream::{Endpoint, OpenError};
 use text::printable;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use units::{ByteCount, span};
+use watch::Watch;
 
 use crate::argument::Peer;
 use crate::descriptors;
 use crate::failure::OrUsage;
 use crate::help::examples;
-use crate::terminal::start_log;
+use crate::log;
 
 /// A node that samples each second has all its signals within two; nobody wants to wait much longer for a line.
 const ANNOUNCE_WITHIN: Duration = Duration::from_millis(2500);
@@ -186,7 +189,8 @@ impl Up {
         if self.show_config {
             return Ok(out.write_all(settings.to_toml()?.as_bytes())?);
         }
-        start_log(&settings.log.filter).or_usage()?;
+        let watch = Watch::default();
+        log::start(&settings.log.filter, &watch).or_usage()?;
         let door = descriptors::open_door(settings.n_neighbours())?;
         let runtime = tokio::runtime::Builder::new_multi_thread()
             // The sampler and the store have threads of their own; these serve requests.
@@ -194,18 +198,18 @@ impl Up {
             .enable_all()
             .build()
             .context("cannot start the runtime")?;
-        runtime.block_on(serve(&settings, door, out))
+        runtime.block_on(serve(&settings, watch, door, out))
     }
 }
 
-async fn serve(settings: &Settings, door: Door, out: &mut dyn Write) -> anyhow::Result<()> {
+async fn serve(settings: &Settings, watch: Watch, door: Door, out: &mut dyn Write) -> anyhow::Result<()> {
     // Before the start, so that an impatient end finds the store closed as well.
     let mut ends = Ends::watch()?;
-    // Streams of the node share its door: `door` of their `Security`.
-    let config = Config { door, ..settings.to_node_config().or_usage()? };
+    let config = settings.to_node_config(watch.clone(), door).or_usage()?;
     let feeds = settings.to_feeds().or_usage()?;
     settings.check_queries().or_usage()?;
-    let responder = settings.to_responder().or_usage()?.map(start_responder).transpose()?;
+    let responder =
+        settings.to_responder().or_usage()?.map(|responder| start_responder(responder, &watch)).transpose()?;
     let started = tokio::select! {
         started = Node::start(config, feeds) => started,
         () = ends.next() => return Ok(()),
@@ -218,18 +222,26 @@ async fn serve(settings: &Settings, door: Door, out: &mut dyn Write) -> anyhow::
         tracing::info!(signal = %absent.signal, reason = %absent.reason, "absent on this host");
     }
     announce(&node, responder.as_ref(), settings, out).await?;
-    ends.next().await;
+    let service = Service::find();
+    service.is_ready();
+    let failure = tokio::select! {
+        () = ends.next() => None,
+        reason = node.failed() => Some(reason),
+        never = service.look_after(&node, &watch) => match never {},
+    };
     tracing::info!("stopping");
+    service.stops();
     drop(responder);
     tokio::select! {
-        () = node.stop() => Ok(()),
+        () = node.stop() => {}
         () = ends.next() => anyhow::bail!("stopped before everything was written"),
     }
+    failure.map_or(Ok(()), |reason| Err(anyhow::anyhow!(reason)))
 }
 
-fn start_responder(settings: ResponderSettings) -> anyhow::Result<Responder> {
+fn start_responder(settings: ResponderSettings, watch: &Watch) -> anyhow::Result<Responder> {
     let listen = settings.listen;
-    Responder::start(settings).with_context(|| format!("cannot answer transfers on {listen}"))
+    Responder::start(settings, watch).with_context(|| format!("cannot answer transfers on {listen}"))
 }
 
 /// What another configuration would mend, as opposed to another state of the machine.

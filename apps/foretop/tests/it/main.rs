@@ -25,5 +25,6 @@ mod stream;
 mod study;
 mod terminal;
 mod top;
+mod unwatched;
 mod up;
 mod workload;

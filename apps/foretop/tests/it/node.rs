@@ -46,14 +46,20 @@ impl Running {
 
     #[track_caller]
     pub fn spawn(command: &mut Command) -> Self {
-        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        Self::spawn_logging(command, Stdio::piped())
+    }
+
+    /// The same, with its standard error somewhere else.
+    #[track_caller]
+    pub fn spawn_logging(command: &mut Command, log: impl Into<Stdio>) -> Self {
+        let mut child = command.stdout(Stdio::piped()).stderr(log).spawn().unwrap();
         let mut stdout = BufReader::new(child.stdout.take().unwrap());
         let mut line = String::new();
         stdout.read_line(&mut line).unwrap();
         let Some(url) = line.split_whitespace().find(|word| word.contains("://")) else {
             let _ = child.kill();
             let mut stderr = String::new();
-            child.stderr.take().unwrap().read_to_string(&mut stderr).unwrap();
+            child.stderr.take().map(|mut said| said.read_to_string(&mut stderr).unwrap());
             panic!("not up: {line}{stderr}");
         };
         let url = url.trim_end_matches('/').to_owned();
@@ -99,8 +105,13 @@ impl Running {
     }
 
     /// Asks it to end, and gives what it printed after its first line.
-    pub fn terminate(mut self, signal: &str) -> (ExitStatus, String) {
+    pub fn terminate(self, signal: &str) -> (ExitStatus, String) {
         self.send(signal);
+        self.wait()
+    }
+
+    /// Waits until it ends, and gives what it printed after its first line.
+    pub fn wait(mut self) -> (ExitStatus, String) {
         let mut rest = String::new();
         self.stdout.read_to_string(&mut rest).unwrap();
         (self.child.wait().unwrap(), rest)

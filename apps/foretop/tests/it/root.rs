@@ -12,6 +12,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 use testkit::{PATIENCE, wait_until};
 
+use crate::command::foretop;
 use crate::node::Running;
 
 /// Room for SQLite's log to reach its usual 4 MiB and be folded into the database a few times.
@@ -48,8 +49,11 @@ fn a_full_disk_is_said_and_what_was_measured_meanwhile_is_written_when_there_is_
     assert!(values.iter().any(Value::is_number), "what was measured on a full disk is on the disk: {samples}");
 }
 
+/// Store and log are on the same disk, so that the log's failures come together with the store's.
 fn start_on(disk: &SmallDisk) -> Running {
-    Running::start(&["--data-dir", disk.path().to_str().unwrap(), "--every", "20ms"])
+    let log = File::options().create(true).append(true).open(disk.path().join("log")).unwrap();
+    let args = ["up", "--listen", "127.0.0.1:0", "--every", "20ms", "--log", "debug", "--data-dir"];
+    Running::spawn_logging(foretop().args(args).arg(disk.path()), log)
 }
 
 /// The sentence of `/healthz` about the store, while there is one.

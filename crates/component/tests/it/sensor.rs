@@ -4,9 +4,11 @@ use std::path::Path;
 use std::time::Duration;
 
 use component::{SensorServer, SourceMeter, Synthetic, ToSample};
-use feed::transfer::{Responder, ResponderSettings, SharedToken, TransferSettings, TransferSource};
+use feed::transfer::{Responder, ResponderSettings, TransferSettings, TransferSource};
+use secret::Token;
 use signal::Selection;
 use stream::{Answer, Ask, Carries, Message, Mirror};
+use watch::Watch;
 
 use crate::world::{Component, Heard, ask, fact};
 
@@ -59,8 +61,9 @@ fn made_values_are_those_of_their_seed_as_fast_as_can_be() {
 
 #[test]
 fn flows_to_a_peer_are_measured_by_transfers() {
-    let token = SharedToken::new("0123456789abcdef").unwrap();
-    let responder = Responder::start(ResponderSettings::new(([127, 0, 0, 1], 0).into(), token.clone())).unwrap();
+    let token = Token::new("0123456789abcdef").unwrap();
+    let responder =
+        Responder::start(ResponderSettings::new(([127, 0, 0, 1], 0).into(), token.clone()), &Watch::default()).unwrap();
     let told =
         TransferSettings { n_bytes: 4096, ..TransferSettings::new("db2", responder.address().to_string(), token) };
     let meter = SourceMeter::new(Box::new(TransferSource::new(told).unwrap()), Selection::default());

@@ -11,16 +11,17 @@ use std::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicU64, Ordering},
     },
-    thread::{self, JoinHandle, Scope},
+    thread::{self, Scope},
     time::{Duration, Instant},
 };
 
+use secret::{Token, proof::Seal};
 use socket2::SockRef;
+use watch::{OnPanic, Stop, Thread, Watch};
 
 use super::{
     admission::{Admission, Connections, Origin},
     message::{Direction, Greeting, Request, Verdict},
-    seal::{Seal, SharedToken},
     timed::Timed,
 };
 
@@ -42,7 +43,7 @@ pub struct ResponderSettings {
     /// Where it listens. With port 0 the system chooses one.
     pub listen: SocketAddr,
     /// The secret that those who ask share.
-    pub token: SharedToken,
+    pub token: Token,
     /// How many bytes one transfer may have.
     pub n_bytes_max: u64,
     /// How long one transfer may take.
@@ -74,8 +75,8 @@ pub struct ResponderCounts {
 #[derive(Debug)]
 pub struct Responder {
     shared: Arc<Shared>,
-    thread: Option<JoinHandle<()>>,
     address: SocketAddr,
+    _thread: Thread,
 }
 
 #[derive(Debug)]
@@ -110,7 +111,7 @@ impl ResponderSettings {
     /// Lets through 16 MiB and 5 seconds in one transfer, one at a time and 30 a minute for each address, waits 2 seconds for a turn, 5 for
     /// those who ask, and 2 for bytes that do not come.
     #[must_use]
-    pub fn new(listen: SocketAddr, token: SharedToken) -> ResponderSettings {
+    pub fn new(listen: SocketAddr, token: Token) -> ResponderSettings {
         ResponderSettings {
             listen,
             token,
@@ -126,11 +127,11 @@ impl ResponderSettings {
 }
 
 impl Responder {
-    /// Listens, on a thread of its own.
+    /// Listens, on a watched thread.
     ///
     /// # Errors
     /// When the address cannot be listened on, or the system has no thread.
-    pub fn start(settings: ResponderSettings) -> io::Result<Responder> {
+    pub fn start(settings: ResponderSettings, watch: &Watch) -> io::Result<Responder> {
         let listener = TcpListener::bind(settings.listen)?;
         let address = listener.local_addr()?;
         let shared = Arc::new(Shared {
@@ -149,10 +150,10 @@ impl Responder {
         });
         let listen = {
             let shared = Arc::clone(&shared);
-            move || thread::scope(|scope| shared.listen(scope))
+            move |_: &Stop| thread::scope(|scope| shared.listen(scope))
         };
-        let thread = thread::Builder::new().name("responder".to_owned()).spawn(listen)?;
-        Ok(Responder { shared, thread: Some(thread), address })
+        let thread = Thread::start(watch, "responder", OnPanic::BeginAgain, listen)?;
+        Ok(Responder { shared, address, _thread: thread })
     }
 
     /// Where it listens.
@@ -174,10 +175,6 @@ impl Responder {
 impl Drop for Responder {
     fn drop(&mut self) {
         self.shared.end();
-        if let Some(thread) = self.thread.take() {
-            // A panic of the thread has been printed, and there is nothing that it left to be done.
-            let _ = thread.join();
-        }
     }
 }
 

@@ -10,9 +10,11 @@ use std::{
     time::Duration,
 };
 
-use feed::transfer::{Directions, Responder, ResponderSettings, SharedToken, TransferSettings, TransferSource};
+use feed::transfer::{Directions, Responder, ResponderSettings, TransferSettings, TransferSource};
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
+use secret::Token;
 use signal::{Readings, Source};
+use watch::Watch;
 
 /// What the token bucket lets through.
 const RATE_MBIT: u32 = 16;
@@ -24,9 +26,9 @@ const FAR: &str = "10.203.0.2";
 #[ignore = "needs root; run by make test"]
 fn a_path_of_a_known_rate_is_measured_at_that_rate() {
     let Some(path) = Path::lay() else { return };
-    let token = SharedToken::new("a token of the test").unwrap();
+    let token = Token::new("a token of the test").unwrap();
     let far = ResponderSettings::new(SocketAddr::new(FAR.parse().unwrap(), 0), token.clone());
-    let responder = path.at_far_end(move || Responder::start(far).unwrap());
+    let responder = path.at_far_end(move || Responder::start(far, &Watch::default()).unwrap());
 
     // 2 s are 4 MB on this path: 1 MiB takes about half a second, however long the machine may stall.
     let settings = TransferSettings::new("far", responder.address().to_string(), token);

@@ -10,11 +10,12 @@ use std::{
 };
 
 use feed::transfer::{
-    Directions, Responder, ResponderCounts, ResponderSettings, SharedToken, TransferSettings, TransferSettingsError,
-    TransferSource,
+    Directions, Responder, ResponderCounts, ResponderSettings, TransferSettings, TransferSettingsError, TransferSource,
 };
+use secret::Token;
 use signal::{Readings, Source};
 use testkit::{PATIENCE, wait_until};
+use watch::Watch;
 
 const TOKEN: &str = "a token that both sides have";
 
@@ -22,8 +23,8 @@ const TOKEN: &str = "a token that both sides have";
 const GREETING_BYTES: usize = 37;
 const REQUEST_BYTES: usize = 45;
 
-fn token() -> SharedToken {
-    SharedToken::new(TOKEN).unwrap()
+fn token() -> Token {
+    Token::new(TOKEN).unwrap()
 }
 
 fn responder_settings() -> ResponderSettings {
@@ -70,7 +71,7 @@ fn wait_for_counts(responder: &Responder, expected: ResponderCounts) {
 
 #[test]
 fn a_transfer_measures_both_ways_within_what_was_moved_in_the_time_it_took() {
-    let responder = Responder::start(responder_settings()).unwrap();
+    let responder = Responder::start(responder_settings(), &Watch::default()).unwrap();
     let settings = settings(responder.address());
     let n_bytes = settings.n_bytes as f64;
     let mut source = TransferSource::new(settings).unwrap();
@@ -92,7 +93,7 @@ fn a_transfer_measures_both_ways_within_what_was_moved_in_the_time_it_took() {
 
 #[test]
 fn a_transfer_of_one_byte_is_one() {
-    let responder = Responder::start(responder_settings()).unwrap();
+    let responder = Responder::start(responder_settings(), &Watch::default()).unwrap();
     let mut source = TransferSource::new(TransferSettings { n_bytes: 1, ..settings(responder.address()) }).unwrap();
     let (values, error) = read(&mut source);
     assert_eq!(error, None);
@@ -101,7 +102,9 @@ fn a_transfer_of_one_byte_is_one() {
 
 #[test]
 fn a_transfer_that_takes_too_long_is_measured_by_what_had_arrived() {
-    let responder = Responder::start(ResponderSettings { n_bytes_max: 1 << 30, ..responder_settings() }).unwrap();
+    let responder =
+        Responder::start(ResponderSettings { n_bytes_max: 1 << 30, ..responder_settings() }, &Watch::default())
+            .unwrap();
     // No machine moves 1 GiB through the loopback in this time.
     let settings =
         TransferSettings { n_bytes: 1 << 30, span: Duration::from_millis(20), ..settings(responder.address()) };
@@ -114,8 +117,8 @@ fn a_transfer_that_takes_too_long_is_measured_by_what_had_arrived() {
 
 #[test]
 fn another_token_is_turned_away_without_a_word() {
-    let responder = Responder::start(responder_settings()).unwrap();
-    let other = SharedToken::new("a token that one side has").unwrap();
+    let responder = Responder::start(responder_settings(), &Watch::default()).unwrap();
+    let other = Token::new("a token that one side has").unwrap();
     check_refused(TransferSettings { token: other, ..settings(responder.address()) }, &["another token"]);
     wait_for_counts(&responder, ResponderCounts { n_turned_away: 1, ..Default::default() });
 }
@@ -127,7 +130,7 @@ fn ten_terabytes_are_refused_with_the_limit() {
     assert_eq!(refused, TransferSettingsError::Bytes { n_bytes: 10_000_000_000_000 });
     assert!(refused.to_string().contains("1073741824"), "{refused}");
 
-    let responder = Responder::start(responder_settings()).unwrap();
+    let responder = Responder::start(responder_settings(), &Watch::default()).unwrap();
     let much = TransferSettings { n_bytes: 1 << 30, ..settings(responder.address()) };
     check_refused(much, &["lets through 16777216 bytes in one transfer", "1073741824 were requested"]);
     wait_for_counts(&responder, ResponderCounts { n_refused: 1, ..Default::default() });
@@ -136,27 +139,27 @@ fn ten_terabytes_are_refused_with_the_limit() {
 #[test]
 fn a_long_transfer_is_refused_with_the_limit() {
     let limited = ResponderSettings { span_max: Duration::from_secs(5), ..responder_settings() };
-    let responder = Responder::start(limited).unwrap();
+    let responder = Responder::start(limited, &Watch::default()).unwrap();
     check_refused(settings(responder.address()), &["lets a transfer take 5s", "60s was requested"]);
 }
 
 #[test]
 fn an_address_that_asks_too_often_is_refused_with_the_limit() {
     let limited = ResponderSettings { per_minute_max: 0, ..responder_settings() };
-    let responder = Responder::start(limited).unwrap();
+    let responder = Responder::start(limited, &Watch::default()).unwrap();
     check_refused(settings(responder.address()), &["0 times a minute"]);
 }
 
 #[test]
 fn who_waits_in_vain_for_a_turn_is_told_that_others_were_served() {
     let busy = ResponderSettings { n_at_once_max: 0, turn_wait: Duration::from_millis(1), ..responder_settings() };
-    let responder = Responder::start(busy).unwrap();
+    let responder = Responder::start(busy, &Watch::default()).unwrap();
     check_refused(settings(responder.address()), &["busy"]);
 }
 
 #[test]
 fn peers_that_measure_at_the_same_moment_take_turns() {
-    let responder = Responder::start(responder_settings()).unwrap();
+    let responder = Responder::start(responder_settings(), &Watch::default()).unwrap();
     let address = responder.address();
     let start = Arc::new(Barrier::new(3));
     let measure = |_| {
@@ -174,7 +177,7 @@ fn peers_that_measure_at_the_same_moment_take_turns() {
 
 #[test]
 fn one_address_may_not_take_all_connections() {
-    let responder = Responder::start(responder_settings()).unwrap();
+    let responder = Responder::start(responder_settings(), &Watch::default()).unwrap();
     let silent: Vec<_> = (0..4).map(|_| TcpStream::connect(responder.address()).unwrap()).collect();
     // The fifth from the same address is closed at once, while the four have said nothing.
     check_refused(settings(responder.address()), &["did not greet", "no room"]);
@@ -186,7 +189,7 @@ fn one_address_may_not_take_all_connections() {
 
 #[test]
 fn garbage_ends_the_connection_after_the_length_of_a_greeting() {
-    let responder = Responder::start(responder_settings()).unwrap();
+    let responder = Responder::start(responder_settings(), &Watch::default()).unwrap();
     let mut stream = TcpStream::connect(responder.address()).unwrap();
     stream.set_read_timeout(Some(PATIENCE)).unwrap();
     stream.write_all(&[0x47; GREETING_BYTES]).unwrap();
@@ -199,7 +202,7 @@ fn garbage_ends_the_connection_after_the_length_of_a_greeting() {
 #[test]
 fn who_drips_is_cut_off_when_the_time_for_asking_is_over() {
     let hasty = ResponderSettings { handshake_max: Duration::from_millis(50), ..responder_settings() };
-    let responder = Responder::start(hasty).unwrap();
+    let responder = Responder::start(hasty, &Watch::default()).unwrap();
     let mut stream = TcpStream::connect(responder.address()).unwrap();
     // A byte at a time, which a limit on each read would let go on for ever.
     wait_until("the responder has closed", PATIENCE, || stream.write_all(b"F").err());
@@ -208,7 +211,7 @@ fn who_drips_is_cut_off_when_the_time_for_asking_is_over() {
 
 #[test]
 fn a_recorded_handshake_is_of_no_use() {
-    let responder = Responder::start(responder_settings()).unwrap();
+    let responder = Responder::start(responder_settings(), &Watch::default()).unwrap();
     let proxy = Proxy::start(responder.address(), usize::MAX);
     let small = TransferSettings { n_bytes: 1, directions: Directions::Send, ..settings(proxy.address) };
     let (values, error) = read(&mut TransferSource::new(small).unwrap());
@@ -252,7 +255,7 @@ fn a_peer_that_says_nothing_is_given_up() {
 
 #[test]
 fn a_peer_that_dies_in_the_middle_is_a_gap_and_comes_back() {
-    let responder = Responder::start(responder_settings()).unwrap();
+    let responder = Responder::start(responder_settings(), &Watch::default()).unwrap();
     // Enough for the handshake, and not for the bytes.
     let proxy = Proxy::start(responder.address(), 100_000);
     let once = TransferSettings { directions: Directions::Send, ..settings(proxy.address) };
@@ -277,7 +280,7 @@ fn a_peer_that_is_gone_is_a_gap() {
 
 #[test]
 fn a_responder_that_is_dropped_ends_at_once_whatever_runs() {
-    let responder = Responder::start(responder_settings()).unwrap();
+    let responder = Responder::start(responder_settings(), &Watch::default()).unwrap();
     let address = responder.address();
     let mut silent = TcpStream::connect(address).unwrap();
     silent.set_read_timeout(Some(PATIENCE)).unwrap();
@@ -304,7 +307,7 @@ fn settings_out_of_range_are_refused() {
 
 #[test]
 fn a_token_is_long_and_never_printed() {
-    let refused = SharedToken::new("fifteen letters").unwrap_err();
+    let refused = Token::new("fifteen letters").unwrap_err();
     assert_eq!(refused.to_string(), "a token of 15 bytes can be guessed; it needs at least 16");
     let printed = format!("{:?} {:?}", settings("127.0.0.1:1".parse().unwrap()), responder_settings());
     assert!(!printed.contains(TOKEN), "{printed}");

@@ -6,6 +6,7 @@ mod visitor;
 use std::convert::Infallible;
 use std::future::poll_fn;
 use std::io;
+use std::net::IpAddr;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -54,6 +55,9 @@ const STOP_TIME: Duration = Duration::from_secs(5);
 /// After a failed accept, such as for want of file descriptors.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(200);
 
+/// The address of whoever asks, in the extensions of a request.
+#[derive(Clone, Copy)]
+pub(super) struct Peer(pub(super) IpAddr);
 /// What the log calls it.
 const ACCEPTING: &str = "accepting HTTP connections";
 
@@ -114,7 +118,8 @@ async fn accept(
             Ok((stream, peer)) => match entrance.enter(peer.ip()) {
                 Ok(visitor) => {
                     outage.note(ACCEPTING, None);
-                    connections.spawn(run(stream, visitor, tls.cloned(), router.clone(), stopping.clone()));
+                    let router = router.clone().layer(Extension(Peer(peer.ip())));
+                    connections.spawn(run(stream, visitor, tls.cloned(), router, stopping.clone()));
                 }
                 Err(Full { total }) => outage.note(ACCEPTING, Some(&format!("all {total} places are taken"))),
             },

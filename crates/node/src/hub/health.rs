@@ -10,6 +10,9 @@ use crate::api;
 use crate::outage::Outage;
 use crate::schedule::Due;
 
+/// How much later than its step the sampler may be before it counts as hanging: a busy machine stalls for seconds.
+const HELD_UP_MAX: Duration = Duration::from_secs(10);
+
 /// What a sampler says of itself.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Pulse {
@@ -21,6 +24,8 @@ pub(super) struct Pulse {
     sensor_problem: Option<String>,
     outage: Outage,
     took: Duration,
+    /// Monotonic time of the last tick.
+    at: Option<Duration>,
 }
 
 /// What one tick was like.
@@ -60,10 +65,15 @@ pub(crate) struct Counters {
     pub(crate) tick_duration: Duration,
     /// Readers of events.
     pub(crate) n_event_readers: usize,
+    /// Panics of threads, each of which was started again.
+    pub(crate) n_thread_panics: u64,
+    /// Lines of the log that could not be written.
+    pub(crate) n_log_lines_lost: u64,
 }
 
 impl Pulse {
-    fn note(&mut self, beat: Beat) {
+    fn note(&mut self, beat: Beat, now: Duration) {
+        self.at = Some(now);
         self.last_label = Some(beat.due.label);
         self.behind = beat.due.behind;
         self.n_ticks += 1;
@@ -77,13 +87,14 @@ impl Pulse {
 impl Hub {
     /// Notes what a tick of the host, or of a feed, was like.
     pub(crate) fn note(&self, feed: Option<&Arc<str>>, beat: Beat) {
+        let now = self.clock.monotonic();
         match feed {
-            None => self.pulse().note(beat),
+            None => self.pulse().note(beat, now),
             Some(name) => {
                 let mut pulses = self.pulses_of_feeds();
                 let pulse = pulses.entry(Arc::clone(name)).or_default();
                 pulse.outage.note(name, beat.sensor_problem.as_deref());
-                pulse.note(beat);
+                pulse.note(beat, now);
             }
         }
     }
@@ -91,7 +102,11 @@ impl Hub {
     /// How the node is.
     pub(crate) fn health(&self) -> api::Health {
         let (pulse, store) = (self.pulse().clone(), self.store.status());
-        let mut problems = Vec::new();
+        let mut problems = self.facts.watch.problems();
+        if let Some(silence) = self.silence() {
+            let silence = silence.as_secs();
+            problems.push(format!("this host was not sampled for {silence} s: the sampler waits for the system"));
+        }
         if let Some(problem) = &store.problem {
             let n = grouped(store.n_waiting as u64);
             problems.push(format!("the store cannot be written: {problem}; {n} samples are kept in memory"));
@@ -111,7 +126,9 @@ impl Hub {
             problems.extend(pulse.sensor_problem.as_ref().map(|problem| format!("{name}: {problem}")));
         }
         problems.extend(self.problems_of_listeners());
+        let (n_waiting, n_series) = self.engine().n_behind();
         api::Health {
+            catching_up: api::CatchingUp { samples: n_waiting as u64, series: n_series as u64 },
             status: if problems.is_empty() { api::Status::Ok } else { api::Status::Degraded },
             problems,
             absent: self.facts.absent.clone(),
@@ -123,6 +140,14 @@ impl Hub {
             },
             clock_behind_seconds: pulse.behind.as_secs_f64(),
         }
+    }
+
+    /// How long ago the host was sampled last, if that is so long that the sampler must hang. A thread that is held up is not seen by its
+    /// watch, which hears of panics only.
+    pub(crate) fn silence(&self) -> Option<Duration> {
+        let last = self.pulse().at.unwrap_or(self.facts.began);
+        let silence = self.clock.monotonic().saturating_sub(last);
+        (silence > 3 * self.facts.step + HELD_UP_MAX).then_some(silence)
     }
 
     /// Whether the first tick is in; the store is open before there is a hub.
@@ -148,6 +173,8 @@ impl Hub {
             dropped_samples: store.n_dropped,
             tick_duration: pulse.took,
             n_event_readers: READERS_MAX - self.places.available_permits(),
+            n_thread_panics: self.facts.watch.n_panics(),
+            n_log_lines_lost: self.facts.watch.n_log_lines_lost(),
         }
     }
 }

@@ -93,3 +93,30 @@ fn a_stream_does_not_go_out_by_what_comes_in() {
     };
     assert!(Outlet::start(settings, &home()).err().unwrap().to_string().contains("`connect:` or `target:`"));
 }
+
+#[test]
+fn a_stream_whose_thread_panics_is_opened_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let place = format!("unix:{}", folder.path().join("stream").display());
+    let settings = OutletSettings {
+        name: "measurements".to_owned(),
+        endpoints: vec![format!("connect:{place}").parse().unwrap()],
+        carries: Outgoing::Measurements,
+        select: Selection::default(),
+        security: Security::default(),
+    };
+    let watch = Watch::default();
+    let outlets = Outlets::start(vec![settings], &home(), &watch).unwrap();
+    let outlet = &outlets.outlets[0];
+    outlet.take(at(10), &values(&[("load.1m", 1.0)]), unit);
+    outlet.sending().send(Message::Sample(stream::Sample { number: 0, time: at(10), value: 1.0 }));
+    wait_until("the panic is seen", PATIENCE, || (watch.n_panics() > 0).then_some(()));
+    assert!(watch.problems()[0].starts_with("the thread `stream measurements` panicked"), "{:?}", watch.problems());
+    wait_until("it is open again", PATIENCE, || outlet.problems(at(10)).is_empty().then_some(()));
+    let endpoint = format!("source:{place}").parse().unwrap();
+    let mut reader = Reader::open(&endpoint, &Security::default()).unwrap();
+    wait_until("the reader is there", PATIENCE, || (outlet.status()[0].counted.n_connected > 0).then_some(()));
+    outlet.take(at(11), &values(&[("load.1m", 2.0)]), unit);
+    assert!(matches!(reader.next(PATIENCE).unwrap(), Some(Message::Description(_))));
+    assert!(matches!(reader.next(PATIENCE).unwrap(), Some(Message::Measurement(_))));
+}

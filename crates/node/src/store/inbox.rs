@@ -1,7 +1,7 @@
 //! What waits to be written: filled by the sampler, which it never holds up, and emptied by the store's thread.
 
 use std::collections::VecDeque;
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use units::Timestamp;
@@ -26,8 +26,19 @@ pub(crate) struct Batch {
     pub(crate) rows: Vec<Row>,
     /// Forecasts to be remembered.
     pub(crate) said: Vec<Said>,
+    /// States of series, by key.
+    pub(crate) states: Vec<(i64, Vec<u8>)>,
     /// When the batch is a tick's.
     pub(crate) tick: Option<Moment>,
+}
+
+impl Batch {
+    /// Whether it gives nothing to write, and no moment.
+    pub(crate) fn is_empty(&self) -> bool {
+        let Self { added, removed, rows, said, states, tick } = self;
+        let n = added.len() + removed.len() + rows.len() + said.len() + states.len();
+        n == 0 && tick.is_none()
+    }
 }
 
 /// When a tick was.
@@ -79,6 +90,9 @@ struct State {
     is_stopping: bool,
     is_over: bool,
 }
+
+/// Tells whoever waits that the thread is gone, also where it panics.
+pub(super) struct Ending(Arc<Inbox>);
 
 /// What the thread is to do.
 #[derive(Debug)]
@@ -181,14 +195,28 @@ impl Inbox {
         drop(self.changed.wait_timeout_while(state, span, is_patient).unwrap_or_else(PoisonError::into_inner));
     }
 
-    /// The thread is gone.
-    pub(super) fn end(&self) {
-        self.lock().is_over = true;
+    /// What says that the thread is gone, when it is dropped.
+    pub(super) fn ending(self: &Arc<Self>) -> Ending {
+        Ending(Arc::clone(self))
+    }
+
+    fn end(&self) {
+        let mut state = self.lock();
+        state.is_over = true;
+        if !state.is_stopping {
+            state.status.problem = Some("its thread panicked".to_owned());
+        }
         self.changed.notify_all();
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Ending {
+    fn drop(&mut self) {
+        self.0.end();
     }
 }
 

@@ -14,7 +14,7 @@ const N_SERIES: i64 = 20;
 /// On disk, because in memory nothing is kept for longer than an hour.
 fn open_tiny(directory: &Path) -> (Store, Running) {
     let week = Duration::from_secs(7 * 86_400);
-    let (store, running) = Opened::open(Some(directory), week, TINY).unwrap().run().unwrap();
+    let (store, running) = Opened::open(Some(directory), week, TINY).unwrap().run(&Watch::default()).unwrap();
     store.put(Batch { added: (0..N_SERIES).map(about).collect(), ..Batch::default() });
     (store, running)
 }

@@ -10,7 +10,7 @@ use std::time::Duration;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 const APPLICATION_ID: i64 = 0x4654_5350;
-pub(super) const VERSION: i64 = 3;
+pub(super) const VERSION: i64 = 4;
 const FILE_NAME: &str = "foretop.db";
 const LOCK_NAME: &str = "foretop.lock";
 
@@ -60,6 +60,11 @@ const FROM_2_TO_3: &str = "
         series INTEGER NOT NULL, t_ns INTEGER NOT NULL, mean REAL NOT NULL, min REAL NOT NULL, max REAL NOT NULL,
         n INTEGER NOT NULL, PRIMARY KEY (series, t_ns)
     ) WITHOUT ROWID, STRICT;
+";
+
+/// What version 3 did not have: the states of series.
+const FROM_3_TO_4: &str = "
+    CREATE TABLE state (series INTEGER PRIMARY KEY, data BLOB NOT NULL) STRICT;
 ";
 
 /// What version 1 did not have: feeds beside the host, and signals that are not in the table of families.
@@ -275,9 +280,10 @@ fn prepare(connection: &mut Connection) -> rusqlite::Result<()> {
     connection.pragma_update_and_check(None, "journal_size_limit", JOURNAL_BYTES_MAX, |_| Ok(()))?;
     let from: i64 = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
     let steps: &[&str] = match from {
-        _ if is_new => &[TABLES, FROM_2_TO_3],
-        1 => &[FROM_1_TO_2, FROM_2_TO_3],
-        2 => &[FROM_2_TO_3],
+        _ if is_new => &[TABLES, FROM_2_TO_3, FROM_3_TO_4],
+        1 => &[FROM_1_TO_2, FROM_2_TO_3, FROM_3_TO_4],
+        2 => &[FROM_2_TO_3, FROM_3_TO_4],
+        3 => &[FROM_3_TO_4],
         _ => return Ok(()),
     };
     if !is_new {

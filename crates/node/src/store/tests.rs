@@ -20,7 +20,7 @@ pub(super) fn at(seconds: i64) -> Timestamp {
 }
 
 fn open(directory: Option<&Path>, retention: Duration) -> (Store, Running) {
-    Opened::open(directory, retention, LARGE).unwrap().run().unwrap()
+    Opened::open(directory, retention, LARGE).unwrap().run(&Watch::default()).unwrap()
 }
 
 /// Ticks of two series, one a second, the second of them with gaps.
@@ -315,7 +315,7 @@ fn check_is_read(made_by: &[&str]) {
     };
     assert_eq!((values(1, series[0].step), values(2, series[1].step)), (vec![0.5, 0.75], vec![3.0]));
     assert_eq!(read::minutes(&opened.writer, 1, at(0)..at(60)).unwrap()[0].n, 60);
-    let (store, _running) = opened.run().unwrap();
+    let (store, _running) = opened.run(&Watch::default()).unwrap();
     store.put(tick(62));
     store.flush().unwrap();
     assert_eq!((count(&store, "sample"), count(&store, "forecast")), (4, 1));
@@ -352,4 +352,16 @@ fn a_store_of_version_1_is_brought_up_to_date() {
 #[test]
 fn a_store_that_0_1_0_made_is_read() {
     check_is_read(&[VERSION_1, VERSION_2]);
+}
+
+#[test]
+fn a_panic_of_the_thread_is_told_at_once_to_whoever_waits_for_it_and_ends_the_node() {
+    let watch = Watch::default();
+    let (store, running) = Opened::open(None, HOUR, LARGE).unwrap().run(&watch).unwrap();
+    store.break_thread();
+    store.put(Batch { added: vec![about(1)], ..Batch::default() });
+    assert_eq!(store.flush(), Err("its thread panicked".to_owned()));
+    assert_eq!(store.status().problem.as_deref(), Some("its thread panicked"));
+    drop(running);
+    assert!(watch.fatal().unwrap().starts_with("the thread `store` panicked and cannot go on: "));
 }

@@ -2,3 +2,4 @@
 
 mod http;
 mod start;
+mod watched;

@@ -8,6 +8,7 @@ use http_client::Login;
 use remote_write::{Chunk, Place, Settings, Writer};
 use testkit::{PATIENCE, wait_until};
 use units::Timestamp;
+use watch::Watch;
 
 use crate::server::{Answer, Server, TAKES};
 
@@ -44,7 +45,7 @@ fn a_request_has_the_headers_of_the_protocol_and_those_that_are_wanted() {
         login: Login::Bearer { token_file: token.path().to_owned() },
         ..settings(&server.url)
     };
-    let writer = Writer::start(&wanted, &Place::Memory).unwrap();
+    let writer = Writer::start(&wanted, &Place::Memory, &Watch::default()).unwrap();
     put(&writer, &[1.0, 2.0]);
     wait_for_empty(&writer);
     let head = &server.seen().heads[0];
@@ -65,9 +66,12 @@ fn a_request_has_the_headers_of_the_protocol_and_those_that_are_wanted() {
 fn a_server_that_fails_hangs_or_closes_gets_everything_once_it_is_well() {
     let fails = Answer::Says(503, "", "no room");
     let server = Server::start(&[fails, Answer::Closes, Answer::Stalls], |_| TAKES);
-    let writer =
-        Writer::start(&Settings { timeout: Duration::from_millis(300), ..settings(&server.url) }, &Place::Memory)
-            .unwrap();
+    let writer = Writer::start(
+        &Settings { timeout: Duration::from_millis(300), ..settings(&server.url) },
+        &Place::Memory,
+        &Watch::default(),
+    )
+    .unwrap();
     put(&writer, &[1.0]);
     let problem = wait_until("there is a problem", PATIENCE, || writer.status().problem);
     assert!(problem.contains(&server.url) && problem.contains("503") && problem.contains("no room"), "{problem}");
@@ -82,7 +86,7 @@ fn a_server_that_fails_hangs_or_closes_gets_everything_once_it_is_well() {
 #[test]
 fn a_yes_without_an_end_is_a_yes() {
     let server = Server::start(&[Answer::Babbles], |_| TAKES);
-    let writer = Writer::start(&settings(&server.url), &Place::Memory).unwrap();
+    let writer = Writer::start(&settings(&server.url), &Place::Memory, &Watch::default()).unwrap();
     put(&writer, &[1.0]);
     wait_for_empty(&writer);
     put(&writer, &[2.0]);
@@ -94,7 +98,7 @@ fn a_yes_without_an_end_is_a_yes() {
 fn a_server_that_asks_for_time_gets_it() {
     let server = Server::start(&[Answer::Says(429, "Retry-After: 2\r\n", "")], |_| TAKES);
     let begun = clock::instant();
-    let writer = Writer::start(&settings(&server.url), &Place::Memory).unwrap();
+    let writer = Writer::start(&settings(&server.url), &Place::Memory, &Watch::default()).unwrap();
     put(&writer, &[1.0]);
     wait_for_empty(&writer);
     assert!(begun.elapsed() >= Duration::from_secs(2), "{:?}", begun.elapsed());
@@ -107,7 +111,7 @@ fn of_a_batch_with_a_chunk_that_is_refused_all_others_arrive() {
         true => Answer::Says(400, "", "out of order sample\n"),
         false => TAKES,
     });
-    let writer = Writer::start(&settings(&server.url), &Place::Memory).unwrap();
+    let writer = Writer::start(&settings(&server.url), &Place::Memory, &Watch::default()).unwrap();
     // Those that wait while the server is away become one batch.
     put(&writer, &[0.0]);
     wait_until("the server has failed", PATIENCE, || writer.status().problem);
@@ -127,7 +131,7 @@ fn of_a_batch_with_a_chunk_that_is_refused_all_others_arrive() {
 #[test]
 fn a_server_that_wants_none_of_it_is_not_asked_twice() {
     let server = Server::start(&[Answer::Says(404, "", "404 page not found")], |_| TAKES);
-    let writer = Writer::start(&settings(&server.url), &Place::Memory).unwrap();
+    let writer = Writer::start(&settings(&server.url), &Place::Memory, &Watch::default()).unwrap();
     put(&writer, &[1.0, 2.0]);
     wait_for_empty(&writer);
     let status = writer.status();
@@ -145,7 +149,7 @@ fn without_a_server_the_buffer_keeps_the_newest_it_has_room_for_and_another_run_
     let folder = tempfile::tempdir().unwrap();
     let place = Place::File(folder.path().join("buffer.db"));
     let small = Settings { buffer_bytes: 64 << 10, ..settings(&nobody) };
-    let writer = Writer::start(&small, &place).unwrap();
+    let writer = Writer::start(&small, &place, &Watch::default()).unwrap();
     // No first try is under way any more that could keep the first chunk in the buffer: it waits for its turn.
     put(&writer, &[0.0]);
     wait_until("nobody is there", PATIENCE, || writer.status().problem);
@@ -157,7 +161,7 @@ fn without_a_server_the_buffer_keeps_the_newest_it_has_room_for_and_another_run_
     drop(writer);
 
     let server = Server::start(&[], |_| TAKES);
-    let writer = Writer::start(&settings(&server.url), &place).unwrap();
+    let writer = Writer::start(&settings(&server.url), &place, &Watch::default()).unwrap();
     wait_for_empty(&writer);
     let taken = server.seen().taken;
     assert_eq!(writer.status().n_sent, taken.len() as u64);

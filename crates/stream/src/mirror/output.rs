@@ -18,13 +18,12 @@ use tokio::time::Instant;
 use super::line::Line;
 use super::publish::{self, Outbox};
 use super::queue::{Chunk, Queue, Taker, queue};
-use super::reconnecting;
-use super::server::{N_CONNECTIONS_MAX, next_visitor, welcome};
-use super::{At, Core, Handler, InputId};
-use crate::counters::Counters;
+use super::visitor::{self, Entered, or_panic};
+use super::{At, Core, Handler, InputId, reconnecting};
+use crate::counters::{Counters, Rarely};
 use crate::endpoint::{Backlog, Endpoint, NatsPlace};
 use crate::frame::HEADER_BYTES;
-use crate::message::{Description, Message, Payload, Purpose};
+use crate::message::{Description, Message, MessageError, Payload, Purpose};
 use crate::transport::{self, BytesIn, BytesOut, Connection, DATAGRAM_BYTES_MAX, Listener, Target};
 
 /// Small frames share a datagram up to this size, which no Ethernet cuts.
@@ -51,17 +50,47 @@ pub struct Outputs {
     /// Those whose place is kept while nobody is connected.
     is_closed: bool,
     pub(super) lines: HashMap<InputId, Line>,
+    unsent: Unsent,
+}
+
+/// What no frame can carry.
+#[derive(Default)]
+struct Unsent {
+    n_messages: u64,
+    /// Why, of the last one.
+    reason: String,
+    /// Whether what the stream carries could not be said: nobody could tell what its messages are of.
+    is_undescribed: bool,
+    logged: Rarely,
 }
 
 impl Outputs {
-    /// Says what the stream carries, to those who read it and to all who come later.
+    /// Says what the stream carries, to those who read it and to all who come later. Where that does not fit into a frame, the status tells
+    /// so, and no message is sent until another description comes.
     pub fn describe(&mut self, description: &Description) {
         let mut bytes = BytesMut::new();
-        description.encode(&mut bytes);
-        self.turn.extend_from_slice(&bytes);
-        self.n_frames += 1;
-        self.description = Some(bytes.freeze());
-        self.described.send_replace(Some(description.clone()));
+        let encoded = description.encode(&mut bytes);
+        self.unsent.is_undescribed = encoded.is_err();
+        match encoded {
+            Ok(()) => {
+                self.turn.extend_from_slice(&bytes);
+                self.n_frames += 1;
+                self.description = Some(bytes.freeze());
+                self.described.send_replace(Some(description.clone()));
+            }
+            Err(error) => {
+                self.description = None;
+                self.described.send_replace(None);
+                self.unsent.note(&error);
+            }
+        }
+    }
+
+    /// What could not be sent, for the status.
+    pub(super) fn facts(&self) -> impl Iterator<Item = (String, String)> {
+        let Unsent { n_messages, reason, .. } = &self.unsent;
+        let facts = [("messages_unsent", n_messages.to_string()), ("unsent_because", reason.clone())];
+        facts.into_iter().filter(|_| *n_messages > 0).map(|(name, value)| (name.to_owned(), value))
     }
 
     /// What the stream carries, as that changes.
@@ -69,7 +98,7 @@ impl Outputs {
         self.described.subscribe()
     }
 
-    /// Sends a message to every reader. Nothing is made of it where there is none.
+    /// Sends a message to every reader. Nothing is made of it where there is none. One that fits into no frame is counted.
     pub fn send(&mut self, message: &impl Payload) {
         self.add(|turn| message.encode(turn));
     }
@@ -115,11 +144,17 @@ impl Outputs {
         self.readers.len()
     }
 
-    fn add(&mut self, encode: impl FnOnce(&mut BytesMut)) {
+    fn add(&mut self, encode: impl FnOnce(&mut BytesMut) -> Result<(), MessageError>) {
         if self.readers.is_empty() {
             return;
         }
-        encode(&mut self.turn);
+        if self.unsent.is_undescribed {
+            self.unsent.n_messages += 1;
+            return;
+        }
+        if let Err(error) = encode(&mut self.turn) {
+            return self.unsent.note(&error);
+        }
         self.n_frames += 1;
         if self.turn.len() >= TURN_BYTES {
             self.flush();
@@ -158,6 +193,16 @@ impl Outputs {
     }
 }
 
+impl Unsent {
+    fn note(&mut self, error: &MessageError) {
+        self.n_messages += 1;
+        self.reason = error.to_string();
+        if self.logged.is_due() {
+            tracing::warn!(reason = self.reason, n_messages = self.n_messages, "a message could not be sent");
+        }
+    }
+}
+
 /// Takes connections, and writes the stream to each.
 pub(super) async fn accept<H: Handler>(
     core: Core<H>,
@@ -167,32 +212,27 @@ pub(super) async fn accept<H: Handler>(
     mut stopped: watch::Receiver<bool>,
 ) {
     let mut readers = JoinSet::new();
-    let takes_more = async {
-        loop {
-            let visitor = next_visitor(&listener, &mut readers, N_CONNECTIONS_MAX, &at).await;
-            let (core, wants_token) = (Rc::clone(&core), listener.wants_token());
-            let (backlog, counters, security) = (endpoint.backlog, Arc::clone(&at.counters), Rc::clone(&at.security));
-            readers.spawn_local(async move {
-                let at = At { input: at.input, counters, security };
-                match welcome(visitor, wants_token, Purpose::Reader, &at).await {
-                    Ok((connection, _)) => {
-                        let _connected = at.counters.connected();
-                        let taker = core.borrow_mut().outputs.join(backlog, &at.counters);
-                        if let Err(error) = write_connection(connection, &taker).await {
-                            at.counters.note(&error);
-                        }
-                    }
-                    Err(error) => at.counters.note(&error),
-                }
-            });
+    let (wants_token, backlog) = (listener.wants_token(), endpoint.backlog);
+    let attend = |entered: Entered, at: At| {
+        let core = Rc::clone(&core);
+        async move {
+            let write = async |connection, _, _pass| {
+                let _connected = at.counters.connected();
+                let taker = core.borrow_mut().outputs.join(backlog, &at.counters);
+                Ok(write_connection(connection, &taker).await?)
+            };
+            entered.welcomed(wants_token, Purpose::Reader, &at, write).await
         }
     };
+    let takes_more = visitor::accept(&listener, &mut readers, &at, attend);
     tokio::select! {
         () = takes_more => {}
         _ = stopped.wait_for(|is_stopped| *is_stopped) => {}
     }
     drop(listener);
-    while readers.join_next().await.is_some() {}
+    while let Some(ended) = readers.join_next().await {
+        or_panic(ended);
+    }
 }
 
 /// Writes the stream to a place, again and again where it can be had again. What is sent while there is no connection waits, as

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, bail};
+use door::Door;
 use etcetera::BaseStrategy;
 use http_client::{Address, Login, Trust};
 use node::Config;
@@ -18,6 +19,7 @@ use serde::{Deserialize, Serialize};
 use signal::Selection;
 use stream::ServerTls;
 use units::ByteCount;
+use watch::Watch;
 
 use super::Flags;
 use super::feeds::{QuerySection, ResponderSection, ScrapeSection, SnmpSection, TransferSection};
@@ -251,11 +253,16 @@ impl Settings {
         read + self.remote_write.len() + self.stream.len() + self.follow.len()
     }
 
-    /// What the node takes, checked against this machine.
+    /// What the node takes, checked against this machine; `watch` watches its threads, and all who connect come through `door`.
     ///
     /// # Errors
     /// When a name does not resolve, a glob is none, or a file of a token or certificate is not usable. Ranges are for the node to check.
-    pub fn to_node_config(&self) -> anyhow::Result<Config> {
+    pub fn to_node_config(&self, watch: Watch, door: Door) -> anyhow::Result<Config> {
+        let outlet = |stream: &StreamSection| {
+            let mut outlet = stream.to_outlet()?;
+            outlet.security.door = door.clone();
+            anyhow::Ok(outlet)
+        };
         Ok(Config {
             listen: resolve(&self.node.listen)?,
             root: self.node.root.clone(),
@@ -266,12 +273,13 @@ impl Settings {
             store_max: self.store.max,
             token: self.access.token_file.as_deref().map(Token::from_file).transpose()?,
             tls: self.access.tls()?,
-            door: Config::default().door,
             select: Selection::new(&self.node.only, &self.node.without)?,
             hybrid: self.hybrid.enabled.then_some(self.hybrid.settings()),
             remote_writes: self.to_remote_writes()?,
-            outlets: self.stream.iter().map(StreamSection::to_outlet).collect::<Result<_, _>>()?,
+            outlets: self.stream.iter().map(outlet).collect::<Result<_, _>>()?,
             follow: self.follow.iter().map(FollowSection::to_follow).collect::<Result<_, _>>()?,
+            watch,
+            door,
         })
     }
 }

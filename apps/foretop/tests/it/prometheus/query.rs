@@ -7,6 +7,7 @@ use std::time::Duration;
 use remote_write::{Chunk, Place, Settings, Writer};
 use testkit::{PATIENCE, wait_until};
 use units::Timestamp;
+use watch::Watch;
 
 use super::server::Prometheus;
 use crate::command::run;
@@ -28,7 +29,8 @@ fn value(second: i64) -> f64 {
 fn write_trace(prometheus: &Prometheus) -> Timestamp {
     let now = clock::now().floor_to(Duration::from_secs(1));
     let start = now - Duration::from_secs(N_KNOWN as u64 - 1);
-    let writer = Writer::start(&Settings::new(&prometheus.write_url()).unwrap(), &Place::Memory).unwrap();
+    let writer =
+        Writer::start(&Settings::new(&prometheus.write_url()).unwrap(), &Place::Memory, &Watch::default()).unwrap();
     let mut chunk = Chunk::default();
     for second in 0..N_KNOWN {
         let time = Timestamp::from_nanos(start.as_nanos() + second * SECOND);
