@@ -133,7 +133,12 @@ def test_what_is_no_table_or_not_there_is_refused() -> None:
 
 def test_parts_that_do_not_go_together_are_refused() -> None:
     remake, (mean, error, rows, *rest) = Fleet(ROWS, "AUTO").forecast(9).__reduce__()
-    for parts in ((mean[1:], error, rows), (mean, error[:, 1:], rows), (mean[:, :8], error[:, :8], rows), (mean[1:], error[1:], rows)):
+    for parts in (
+        (mean[1:], error, rows),
+        (mean, error[:, 1:], rows),
+        (mean[:, :8], error[:, :8], rows),
+        (mean[1:], error[1:], rows),
+    ):
         with pytest.raises(RestoreError, match="saved fleet forecast of .* is damaged: its parts differ"):
             remake(*parts, *rest)
     with pytest.raises(RestoreError, match="differ in their numbers"):

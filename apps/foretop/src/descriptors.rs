@@ -4,8 +4,9 @@ use anyhow::bail;
 use door::{Door, Limits};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// Open at most at once besides connections: sensors (some 20 files that stay open, and a few while a tick is read), the store and its readers (8), buffers
-/// of remote write, the runtime and its signals (10), listeners, transfers from other hosts (32), connections that are closing (16), and some to spare.
+/// Open at most at once besides connections: sensors (some 20 files that stay open, and a few while a tick is read),
+/// the store and its readers (8), buffers of remote write, the runtime and its signals (10), listeners, transfers from
+/// other hosts (32), connections that are closing (16), and some to spare.
 const N_RESERVED: usize = 128;
 
 /// What each feed, stream and remote server may need besides.
@@ -14,15 +15,15 @@ const N_FOR_EACH_NEIGHBOUR: usize = 8;
 /// Fewer connections are not enough for a page and a few clients.
 const N_CONNECTIONS_MIN: usize = 16;
 
-/// As many descriptors as the system allows: a stream may have thousands of readers, and the usual limit of 1,024 is one for programs that use
-/// select(2). Where it cannot be raised, there are fewer connections.
+/// As many descriptors as the system allows: a stream may have thousands of readers, and the usual limit of 1,024 is
+/// one for programs that use select(2). Where it cannot be raised, there are fewer connections.
 pub fn raise_limit() {
     let limit = getrlimit(Resource::Nofile);
     let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit });
 }
 
-/// The door that all connections of this process have to share: what is left of the limit of open files when `n_neighbours` feeds and streams,
-/// the sensors and the store have theirs.
+/// The door that all connections of this process have to share: what is left of the limit of open files when
+/// `n_neighbours` feeds and streams, the sensors and the store have theirs.
 ///
 /// # Errors
 /// When too few are left.
@@ -41,7 +42,8 @@ fn share(limit: usize, n_cores: usize, n_neighbours: usize) -> anyhow::Result<Li
     let needed = n_reserved + N_CONNECTIONS_MIN;
     if limit < needed {
         bail!(
-            "a limit of {limit} open files is too low: {needed} are needed; raise it to 1024 or more (`ulimit -Hn`, or `LimitNOFILE=` of a systemd unit)"
+            "a limit of {limit} open files is too low: {needed} are needed; \
+             raise it to 1024 or more (`ulimit -Hn`, or `LimitNOFILE=` of a systemd unit)"
         );
     }
     Ok(Limits::of(limit - n_reserved))

@@ -60,7 +60,8 @@ impl RunFolder {
     }
 }
 
-/// Removes what runs of this user left behind that were killed. What cannot be removed stays, and so does what is not ours.
+/// Removes what runs of this user left behind that were killed. What cannot be removed stays, and so does what is not
+/// ours.
 fn sweep(parent: &Path) {
     let Ok(entries) = fs::read_dir(parent) else { return };
     for entry in entries.filter_map(Result::ok).filter(|entry| entry.file_name().to_string_lossy().starts_with(PREFIX))

@@ -80,7 +80,8 @@ impl Limits {
     /// A stranger costs as much memory as a guest.
     const STRANGERS_MAX: usize = 256;
 
-    /// For a process that can have `n_connections` open, or fewer if that is more than it can serve. A quarter is for strangers.
+    /// For a process that can have `n_connections` open, or fewer if that is more than it can serve. A quarter is for
+    /// strangers.
     #[must_use]
     pub fn of(n_connections: usize) -> Self {
         let total = n_connections.min(Self::TOTAL_MAX);

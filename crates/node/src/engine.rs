@@ -242,7 +242,8 @@ impl Engine {
         self.insert(entry);
     }
 
-    /// Removes a series that its feed has forgotten, with its history: a feed that always has others must not fill the node.
+    /// Removes a series that its feed has forgotten, with its history: a feed that always has others must not fill the
+    /// node.
     pub(crate) fn forget(&mut self, feed: Option<&str>, id: &str, batch: &mut Batch) {
         if self.entries.get(id).is_some_and(|entry| entry.about.is_fed_by(feed)) {
             batch.removed.extend(self.remove(id).map(|entry| entry.about.key));

@@ -1,7 +1,9 @@
-//! Opening files at places that others can guess, such as a lock in a data folder, without falling for what they put there.
+//! Opening files at places that others can guess, such as a lock in a data folder, without falling for what they put
+//! there.
 //!
-//! Only a regular file of the user who runs this is opened. A symbolic link is never followed, a FIFO never waited for, and nothing is
-//! truncated. This is I/O on a low floor, because stores, locks and run folders of several crates need the same care.
+//! Only a regular file of the user who runs this is opened. A symbolic link is never followed, a FIFO never waited for,
+//! and nothing is truncated. This is I/O on a low floor, because stores, locks and run folders of several crates need
+//! the same care.
 #![forbid(unsafe_code)]
 
 use std::fs::{self, File, OpenOptions, Permissions};
@@ -28,7 +30,10 @@ pub enum NotOurs {
         needed: &'static str,
     },
     /// Somebody else's.
-    #[error("`{}` belongs to user {owner}, and this program runs as user {user}; move it away, or change its owner", path.display())]
+    #[error(
+        "`{}` belongs to user {owner}, and this program runs as user {user}; move it away, or change its owner",
+        path.display()
+    )]
     Owner {
         /// Where it is.
         path: PathBuf,
@@ -47,7 +52,8 @@ pub enum NotOurs {
     },
 }
 
-/// Opens the file at `path` to read and to write, from its start, and makes it if there is none. What is in it stays. A new file has mode 600.
+/// Opens the file at `path` to read and to write, from its start, and makes it if there is none. What is in it stays. A
+/// new file has mode 600.
 ///
 /// # Errors
 /// An error with a [`NotOurs`] inside for anything but a regular file of this user; what the system says otherwise.
@@ -55,8 +61,8 @@ pub fn create(path: &Path) -> io::Result<File> {
     open_with(OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600), path)
 }
 
-/// Makes an empty file for a database of SQLite at `path`, if there is none, and takes the permissions of others from it and from the files
-/// that SQLite keeps beside it. New ones of those get the mode of the database.
+/// Makes an empty file for a database of SQLite at `path`, if there is none, and takes the permissions of others from
+/// it and from the files that SQLite keeps beside it. New ones of those get the mode of the database.
 ///
 /// # Errors
 /// As those of [`create`] for each of the files, and when a mode cannot be changed.

@@ -18,8 +18,8 @@ use crate::SILENCE_MAX;
 /// The name of the label that tells one exporter's signals from another's, as in Prometheus.
 const INSTANCE: &str = "instance";
 
-/// Series by their ids, as many as the settings allow. One that was kept stays kept until it was silent for [`SILENCE_MAX`] and others
-/// need its place.
+/// Series by their ids, as many as the settings allow. One that was kept stays kept until it was silent for
+/// [`SILENCE_MAX`] and others need its place.
 #[derive(Debug)]
 pub(super) struct Kept {
     instance: Option<Arc<str>>,
@@ -150,7 +150,8 @@ impl Kept {
         }
     }
 
-    /// Forgets what was silent for too long at the last scrape. Time without a scrape does not count: all are silent then.
+    /// Forgets what was silent for too long at the last scrape. Time without a scrape does not count: all are silent
+    /// then.
     fn forget_silent(&mut self) {
         // Whoever had a signal of those that were forgotten before has let go of it.
         self.families.retain(|_, (_, family)| Arc::strong_count(family) > 1);

@@ -1,9 +1,10 @@
 //! Who may ask: the name in `Host`, the page in `Origin`, the token; and what every answer says to browsers.
 //!
-//! A node listens on loopback, where any web page that a browser on this host shows can reach it. Such a page can
-//! make its own name point at 127.0.0.1 and then read answers, so a name that is not ours is refused; and it
-//! can send requests without reading the answers, so an origin that is not ours is refused. A browser that leaves out `Origin` says in
-//! `Sec-Fetch-Site` (Fetch Metadata Request Headers, section 2.4) whose page asks; where that is another's, nothing is changed.
+//! A node listens on loopback, where any web page that a browser on this host shows can reach it. Such a page can make
+//! its own name point at 127.0.0.1 and then read answers, so a name that is not ours is refused; and it can send
+//! requests without reading the answers, so an origin that is not ours is refused. A browser that leaves out `Origin`
+//! says in `Sec-Fetch-Site` (Fetch Metadata Request Headers, section 2.4) whose page asks; where that is another's,
+//! nothing is changed.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -108,7 +109,8 @@ fn check_names(access: &Access, request: &Request) -> Result<(), Refusal> {
     }
 }
 
-/// Whether a browser says that the request comes from a page of another site or another origin. Programs say nothing of the kind.
+/// Whether a browser says that the request comes from a page of another site or another origin. Programs say nothing of
+/// the kind.
 fn is_of_other_site(headers: &HeaderMap) -> bool {
     headers.get_all("sec-fetch-site").iter().any(|site| site != "same-origin" && site != "none")
 }

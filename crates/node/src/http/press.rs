@@ -21,7 +21,7 @@ use crate::hub::{Ahead, Hub, READERS_MAX, Tick};
 /// Finished events that a ring holds: half a minute at one tick a second, about 8 kB each for all series of a host.
 const RING_EVENTS: usize = 32;
 
-/// The most different choices at once. An event of each is written at every tick: a core writes some ten thousand in a second.
+/// The most different choices at once: an event of each is written at every tick.
 const CHOICES_MAX: usize = 64;
 
 /// How often the node's health is looked at for changes.
@@ -106,8 +106,8 @@ impl Press {
             rings.by_choice.retain(|_, ring| ring.receiver_count() > 0);
             if rings.by_choice.len() >= CHOICES_MAX {
                 let message = format!(
-                    "readers of events have made {CHOICES_MAX} different choices of series, leads and confidences, which is the most there can be; choose \
-                     as another reader did"
+                    "readers of events have made {CHOICES_MAX} different choices of series, leads and confidences, \
+                     which is the most there can be; choose as another reader did"
                 );
                 return Err(Refusal::new(ErrorCode::TooMany, message));
             }
@@ -188,7 +188,8 @@ fn send_to_all(event: &Bytes, rings: &[(Choice, broadcast::Sender<Bytes>)]) {
     }
 }
 
-/// The forecasts that a tick takes: each series once, however many readers there are, up to the farthest lead that one of them wants.
+/// The forecasts that a tick takes: each series once, however many readers there are, up to the farthest lead that one
+/// of them wants.
 fn wanted<'a>(tick: &Tick, choices: impl Iterator<Item = &'a Choice> + Clone) -> Vec<(&Arc<str>, usize)> {
     let ids = tick.values.iter().map(|(id, _)| id);
     ids.filter_map(|id| {

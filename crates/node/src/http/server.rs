@@ -28,7 +28,8 @@ use crate::outage::Outage;
 use visitor::Entrance;
 pub(super) use visitor::Visitor;
 
-/// Connections that were turned out and have not ended yet. Whoever comes when there are more waits in the kernel's queue.
+/// Connections that were turned out and have not ended yet. Whoever comes when there are more waits in the kernel's
+/// queue.
 const LEAVING_MAX: usize = 16;
 
 /// How long the head of a request after the first may take, and an idle connection may stay.

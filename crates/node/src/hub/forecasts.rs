@@ -130,7 +130,8 @@ impl Hub {
 }
 
 impl Ahead {
-    /// What it says at `leads`, in steps from 1 to as many as it has, and its band of the confidence `inner`, if one is asked for.
+    /// What it says at `leads`, in steps from 1 to as many as it has, and its band of the confidence `inner`, if one is
+    /// asked for.
     ///
     /// # Panics
     /// For a lead of 0, and for one that it does not have.

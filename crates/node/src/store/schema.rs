@@ -246,7 +246,8 @@ enum Lock {
     },
 }
 
-/// The lock goes with the process, however it ends. Its file is only ever overwritten by a line of one length, not truncated.
+/// The lock goes with the process, however it ends. Its file is only ever overwritten by a line of one length, not
+/// truncated.
 fn lock(directory: &Path) -> io::Result<Lock> {
     let mut file = own_file::create(&directory.join(LOCK_NAME))?;
     match file.try_lock() {

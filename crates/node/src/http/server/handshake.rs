@@ -9,7 +9,8 @@ use tokio_rustls::server::TlsStream;
 use super::{Stopping, Stream, linger};
 use crate::api::{ErrorBody, ErrorCode, ErrorDetail};
 
-/// The encrypted connection. A client that asks in the clear is told that it should not. How long this may take is the caller's to say.
+/// The encrypted connection. A client that asks in the clear is told that it should not. How long this may take is the
+/// caller's to say.
 pub(super) async fn shake(tls: &TlsAcceptor, stream: Stream, mut stopping: Stopping) -> io::Result<TlsStream<Stream>> {
     let shaken = async {
         let mut first = [0_u8];
