@@ -169,6 +169,12 @@ impl Follow {
 
     /// What keeps messages away, once that is worth telling.
     fn absence(&self) -> Option<String> {
+        if self.running.is_finished() {
+            return Some(format!(
+                "{} is read no more, by a fault of this program: start the node again",
+                self.endpoint
+            ));
+        }
         let status = self.running.status();
         let counted = &status.first()?.counted;
         if counted.n_connected > 0 {
