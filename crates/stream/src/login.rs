@@ -154,6 +154,17 @@ mod tests {
         (visited, checked.map(drop))
     }
 
+    #[test]
+    fn the_proofs_are_those_of_the_document() {
+        let document = include_str!("../../../docs/formats/stream.md");
+        let seal = Seal::new(token("sixteen bytes ok"), [0xa1; 32], [0xb2; 32]);
+        for speaker in [LISTENER, VISITOR] {
+            let proof = seal.proof(speaker, &said(Purpose::Reader, Binding::default()));
+            let written: String = proof.iter().map(|byte| format!("{byte:02x}")).collect();
+            assert!(document.contains(&written), "the document lacks {written}");
+        }
+    }
+
     #[tokio::test(start_paused = true)]
     async fn the_same_token_on_the_same_connection_lets_in_and_nothing_else_does() {
         let (visited, checked) = meet((OURS, OURS), [0, 0]).await;

@@ -18,9 +18,10 @@ use tokio::time::Instant;
 use super::line::Line;
 use super::publish::{self, Outbox};
 use super::queue::{Chunk, Queue, Taker, queue};
+use super::unsent::Unsent;
 use super::visitor::{self, Entered, or_panic};
 use super::{At, Core, Handler, InputId, reconnecting};
-use crate::counters::{Counters, Rarely};
+use crate::counters::Counters;
 use crate::endpoint::{Backlog, Endpoint, NatsPlace};
 use crate::frame::HEADER_BYTES;
 use crate::message::{Description, Message, MessageError, Payload, Purpose};
@@ -53,17 +54,6 @@ pub struct Outputs {
     unsent: Unsent,
 }
 
-/// What no frame can carry.
-#[derive(Default)]
-struct Unsent {
-    n_messages: u64,
-    /// Why, of the last one.
-    reason: String,
-    /// Whether what the stream carries could not be said: nobody could tell what its messages are of.
-    is_undescribed: bool,
-    logged: Rarely,
-}
-
 impl Outputs {
     /// Says what the stream carries, to those who read it and to all who come later. Where that does not fit into a frame, the status tells
     /// so, and no message is sent until another description comes.
@@ -88,9 +78,7 @@ impl Outputs {
 
     /// What could not be sent, for the status.
     pub(super) fn facts(&self) -> impl Iterator<Item = (String, String)> {
-        let Unsent { n_messages, reason, .. } = &self.unsent;
-        let facts = [("messages_unsent", n_messages.to_string()), ("unsent_because", reason.clone())];
-        facts.into_iter().filter(|_| *n_messages > 0).map(|(name, value)| (name.to_owned(), value))
+        self.unsent.facts()
     }
 
     /// What the stream carries, as that changes.
@@ -149,8 +137,7 @@ impl Outputs {
             return;
         }
         if self.unsent.is_undescribed {
-            self.unsent.n_messages += 1;
-            return;
+            return self.unsent.count();
         }
         if let Err(error) = encode(&mut self.turn) {
             return self.unsent.note(&error);
@@ -190,16 +177,6 @@ impl Outputs {
         self.flush();
         self.is_closed = true;
         self.readers.iter().for_each(Queue::close);
-    }
-}
-
-impl Unsent {
-    fn note(&mut self, error: &MessageError) {
-        self.n_messages += 1;
-        self.reason = error.to_string();
-        if self.logged.is_due() {
-            tracing::warn!(reason = self.reason, n_messages = self.n_messages, "a message could not be sent");
-        }
     }
 }
 
