@@ -17,7 +17,7 @@ run: build ## Installs what is missing, builds, and measures this host until Ctr
 test: ## Installs what is missing and runs every test; PART=rust,mpi runs these parts, PART=list names them.
 	@scripts/test.sh $(PART)
 
-fuzz: ## Looks for inputs that break a decoder, a minute for each (FORETOP_FUZZ_SECONDS).
+fuzz: ## Looks for inputs that break a decoder, a minute for each (FORETOP_FUZZ_SECONDS, FORETOP_FUZZ_RUNS).
 	@scripts/fuzz.sh
 
 lint: ## Checks form and habits of all code (rustfmt, clippy, ruff, mypy, tsc, shellcheck), and whose code comes with it.

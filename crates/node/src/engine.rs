@@ -17,7 +17,7 @@ use self::about::{About, Origin};
 use self::plan::Plan;
 use self::scored_live::{Counts, ScoredLive};
 use crate::schedule::times;
-use crate::store::{Batch, Row};
+use crate::store::{Batch, Row, Saved};
 
 /// Every series by its id.
 #[derive(Debug)]
@@ -317,9 +317,8 @@ impl Engine {
     }
 
     /// The states of all series that are not behind, to be restored by [`Entry::restore`].
-    pub(crate) fn states(&self) -> Vec<(i64, Vec<u8>)> {
-        let current = self.entries.values().filter(|entry| entry.behind.is_empty());
-        current.map(|entry| (entry.about.key, entry.live.save())).collect()
+    pub(crate) fn states(&self) -> Vec<Saved> {
+        self.entries.values().filter(|entry| entry.behind.is_empty()).map(Entry::saved).collect()
     }
 
     /// The fits that are due, of all series. Each is to come back by [`Engine::install`], before the next step if it
@@ -361,6 +360,17 @@ impl Entry {
         if let Some(live) = self.live.restored(state) {
             self.live = live;
         }
+    }
+
+    /// Leaves out the fits after the samples of these numbers when it catches up.
+    pub(crate) fn cancel(&mut self, numbers: Vec<u64>) {
+        if !numbers.is_empty() {
+            self.live = self.live.clone().with_cancelled(numbers);
+        }
+    }
+
+    fn saved(&self) -> Saved {
+        Saved { key: self.about.key, number: self.live.number(), state: self.live.save() }
     }
 
     /// Has the samples waiting that the store had, oldest first. Ones that the model has taken, and ones that are off the grid
@@ -454,8 +464,10 @@ impl Entry {
             self.live.counts = counts;
             batch.said.truncate(n_said);
         } else if is_due {
-            batch.states.push((self.about.key, self.live.save()));
+            batch.states.push(self.saved());
         }
+        let key = self.about.key;
+        batch.cancelled.extend(self.live.take_cancelled().into_iter().map(|number| (key, number)));
     }
 
     /// Takes the samples that the store had, oldest first, without counting them or remembering forecasts again.

@@ -154,6 +154,7 @@ fn restore_state(opened: &Opened, entry: &mut Entry, last: Timestamp) -> rusqlit
     if entry.last().is_some_and(|state| last.saturating_since(state) > STATE_AGE_MAX) {
         *entry = fresh;
     }
+    entry.cancel(read::cancelled(&opened.writer, entry.about.key)?);
     Ok(())
 }
 

@@ -20,7 +20,7 @@ use rusqlite::Connection;
 use units::{ByteCount, Timestamp};
 use watch::{OnPanic, Thread, Watch};
 
-pub(crate) use self::inbox::{Batch, Moment, Row, Status};
+pub(crate) use self::inbox::{Batch, Moment, Row, Saved, Status};
 pub use self::schema::StoreError;
 
 use self::age::Ageing;

@@ -190,6 +190,7 @@ impl Live {
     pub fn with_cancelled(mut self, numbers: impl IntoIterator<Item = u64>) -> Self {
         self.cancelled = numbers.into_iter().collect();
         self.cancelled.make_contiguous().sort_unstable();
+        self.cancelled.drain(..self.cancelled.len().saturating_sub(N_CANCELLED_MAX));
         self
     }
 

@@ -5,7 +5,7 @@
 
 mod saved;
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -36,6 +36,8 @@ pub(crate) struct ScoredLive {
     /// Whether a fit was handed out since the last step. There is one between two steps at most, however they come, so that a replay
     /// makes the same.
     has_fitted: bool,
+    /// Fits cancelled after samples before this number were told.
+    told_until: u64,
     /// How many times the model had to go, of those that are counted.
     n_lost: u64,
     /// What happened since the node started.
@@ -99,6 +101,7 @@ impl ScoredLive {
             scores,
             window_errors,
             has_fitted: false,
+            told_until: 0,
             n_lost: 0,
             counts,
         }
@@ -179,6 +182,26 @@ impl ScoredLive {
         // As where all of them are passed over at once.
         self.has_fitted = true;
         true
+    }
+
+    /// The number of the next sample.
+    pub(crate) fn number(&self) -> u64 {
+        self.live.number()
+    }
+
+    /// The numbers of samples after which fits were cancelled, of those that were not told yet. A replay leaves these fits out.
+    pub(crate) fn take_cancelled(&mut self) -> Vec<u64> {
+        let new: Vec<u64> = self.live.cancelled().filter(|number| *number >= self.told_until).collect();
+        self.told_until = new.last().map_or(self.told_until, |last| last + 1);
+        new
+    }
+
+    /// The same that leaves out the fits after these samples too.
+    pub(crate) fn with_cancelled(mut self, numbers: impl IntoIterator<Item = u64>) -> Self {
+        let all: BTreeSet<u64> = self.live.cancelled().chain(numbers).collect();
+        self.told_until = all.last().map_or(0, |last| last + 1);
+        self.live = self.live.with_cancelled(all);
+        self
     }
 
     /// Whether a fit that was handed out is not back.

@@ -700,3 +700,22 @@ fn a_sampler_that_hangs_and_a_log_that_cannot_be_written_are_problems() {
     watch.note_log(&Ok(()));
     assert_eq!(world.hub.health().status, api::Status::Ok);
 }
+
+#[test]
+fn a_replay_leaves_out_the_fits_that_were_cancelled() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut world = World::start_fitting("REFIT(AR(2),every=5,window=60)", Some(directory.path()), true);
+    for _ in 0..50 {
+        world.tick();
+        world.fitter.as_ref().unwrap().settle();
+    }
+    // From now on fits are given back, as where the fitter has too much to do.
+    drop(world.fitter.take());
+    world.ticks(23);
+    let all = |world: &World| (world.forecast(LOAD), world.hub.detail(LOAD).unwrap().fitted);
+    let before = all(&world);
+    let world = world.restart();
+    assert_eq!(before, all(&world));
+    let n_samples = world.hub.detail(LOAD).unwrap().fitted.unwrap().n_samples;
+    assert!(n_samples <= 50, "a fit to {n_samples} samples was made after all");
+}

@@ -26,17 +26,26 @@ pub(crate) struct Batch {
     pub(crate) rows: Vec<Row>,
     /// Forecasts to be remembered.
     pub(crate) said: Vec<Said>,
-    /// States of series, by key.
-    pub(crate) states: Vec<(i64, Vec<u8>)>,
+    /// Fits that were cancelled: the series, and the number of the sample after which each was due.
+    pub(crate) cancelled: Vec<(i64, u64)>,
+    pub(crate) states: Vec<Saved>,
     /// When the batch is a tick's.
     pub(crate) tick: Option<Moment>,
+}
+
+/// The state of a series, as it was before the sample of this number.
+#[derive(Clone, Debug)]
+pub(crate) struct Saved {
+    pub(crate) key: i64,
+    pub(crate) number: u64,
+    pub(crate) state: Vec<u8>,
 }
 
 impl Batch {
     /// Whether it gives nothing to write, and no moment.
     pub(crate) fn is_empty(&self) -> bool {
-        let Self { added, removed, rows, said, states, tick } = self;
-        let n = added.len() + removed.len() + rows.len() + said.len() + states.len();
+        let Self { added, removed, rows, said, cancelled, states, tick } = self;
+        let n = added.len() + removed.len() + rows.len() + said.len() + cancelled.len() + states.len();
         n == 0 && tick.is_none()
     }
 }

@@ -97,6 +97,14 @@ pub(crate) fn state(connection: &Connection, key: i64) -> rusqlite::Result<Optio
     Ok(packed.and_then(|packed| zstd::bulk::decompress(&packed, STATE_BYTES_MAX).ok()))
 }
 
+/// The numbers of the samples of a series after which fits were cancelled, since its state was saved.
+pub(crate) fn cancelled(connection: &Connection, key: i64) -> rusqlite::Result<Vec<u64>> {
+    let mut statement =
+        connection.prepare_cached("SELECT number FROM cancelled WHERE series = ?1 ORDER BY number DESC LIMIT 256")?;
+    let numbers = statement.query_map([key], |row| Ok(row.get::<_, i64>(0)?.cast_unsigned()))?;
+    numbers.collect()
+}
+
 /// A key above all that were ever given.
 pub(crate) fn next_key(connection: &Connection) -> rusqlite::Result<i64> {
     connection.query_row("SELECT coalesce(max(series), 0) + 1 FROM series", [], |row| row.get(0))

@@ -62,8 +62,9 @@ const FROM_2_TO_3: &str = "
     ) WITHOUT ROWID, STRICT;
 ";
 
-/// What version 3 did not have: the states of series.
+/// What version 3 did not have: the states of series, and the fits that a replay leaves out.
 const FROM_3_TO_4: &str = "
+    CREATE TABLE cancelled (series INTEGER NOT NULL, number INTEGER NOT NULL, PRIMARY KEY (series, number)) WITHOUT ROWID, STRICT;
     CREATE TABLE state (series INTEGER PRIMARY KEY, data BLOB NOT NULL) STRICT;
 ";
 

@@ -6,7 +6,7 @@ use rusqlite::{CachedStatement, Connection, TransactionBehavior, params};
 use units::Timestamp;
 
 use super::block::stretch_of;
-use super::inbox::{Batch, Row};
+use super::inbox::{Batch, Row, Saved};
 use super::{minute_of, read};
 use crate::engine::about::{About, Origin};
 
@@ -19,20 +19,27 @@ pub(super) fn write(connection: &mut Connection, batches: &[Batch], minutes_unti
         add(&transaction, &batch.added)?;
         write_samples(&transaction, &batch.rows, minutes_until)?;
         remember(&transaction, batch)?;
+        cancel(&transaction, &batch.cancelled)?;
         save(&transaction, &batch.states)?;
     }
     transaction.commit()
 }
 
-/// One of a series that was removed meanwhile is nobody's.
-fn save(connection: &Connection, states: &[(i64, Vec<u8>)]) -> rusqlite::Result<()> {
-    let mut statement = connection.prepare_cached(
+fn cancel(connection: &Connection, cancelled: &[(i64, u64)]) -> rusqlite::Result<()> {
+    let mut insert = connection.prepare_cached("INSERT OR IGNORE INTO cancelled (series, number) VALUES (?1, ?2)")?;
+    cancelled.iter().try_for_each(|(key, number)| insert.execute(params![key, number.cast_signed()]).map(drop))
+}
+
+/// A state knows the fits that were cancelled before it. One of a series that was removed meanwhile is nobody's.
+fn save(connection: &Connection, states: &[Saved]) -> rusqlite::Result<()> {
+    let mut insert = connection.prepare_cached(
         "INSERT OR REPLACE INTO state (series, data) SELECT series, ?2 FROM series WHERE series = ?1 AND removed = 0",
     )?;
-    for (key, state) in states {
+    let mut forget = connection.prepare_cached("DELETE FROM cancelled WHERE series = ?1 AND number < ?2")?;
+    for Saved { key, number, state } in states {
         let packed = zstd::bulk::compress(state, zstd::DEFAULT_COMPRESSION_LEVEL);
-        statement
-            .execute(params![key, packed.map_err(|error| rusqlite::Error::ToSqlConversionFailure(error.into()))?])?;
+        insert.execute(params![key, packed.map_err(|error| rusqlite::Error::ToSqlConversionFailure(error.into()))?])?;
+        forget.execute(params![key, number.cast_signed()])?;
     }
     Ok(())
 }
@@ -101,6 +108,7 @@ fn remove(connection: &Connection, removed: &[i64]) -> rusqlite::Result<()> {
     for key in removed {
         connection.prepare_cached("UPDATE series SET removed = 1 WHERE series = ?1")?.execute([key])?;
         connection.prepare_cached("DELETE FROM state WHERE series = ?1")?.execute([key])?;
+        connection.prepare_cached("DELETE FROM cancelled WHERE series = ?1")?.execute([key])?;
     }
     Ok(())
 }
