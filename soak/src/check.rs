@@ -51,6 +51,8 @@ pub struct Evidence {
     pub stored: Vec<Told>,
     /// What came to the server that it is written to, in the order in which it came.
     pub written: Vec<Told>,
+    /// Pushes while hostile clients were there, and those that were not answered well.
+    pub pushes: (usize, usize),
     /// Messages of the stream that were read, and those that were not later than the one before.
     pub frames: (u64, u64),
     /// Scores and forecasts of the series that was pushed: here, and in a quiet node.
@@ -88,6 +90,8 @@ pub fn verdicts(seen: &Evidence) -> Vec<Verdict> {
     all.extend(written(seen));
     let (n_frames, n_disorderly) = seen.frames;
     all.push(Verdict::none_of("stream messages out of order", n_disorderly as usize, n_frames as usize));
+    let (n_pushes, n_refused) = seen.pushes;
+    all.push(Verdict::none_of("pushes refused beside hostile clients", n_refused, n_pushes));
     all.push(scores(seen));
     all.extend(held(seen));
     all.extend(health(seen));
@@ -209,7 +213,11 @@ fn health(seen: &Evidence) -> [Verdict; 2] {
         Verdict::none_of("faults that health did not tell", n_untold, told.len()),
         Verdict {
             what: "longest time from the end of a fault until health is ok",
-            figure: if slowest == Duration::MAX { "never".to_owned() } else { span::format(slowest) },
+            figure: if slowest == Duration::MAX {
+                "never".to_owned()
+            } else {
+                format!("{:.1} s", slowest.as_secs_f64())
+            },
             bound: span::format(WELL_WITHIN),
             is_met: slowest <= WELL_WITHIN,
         },
@@ -230,7 +238,7 @@ mod tests {
     fn fine() -> Evidence {
         let told: Vec<Told> = (0..300).map(|n| Told { at: at(n * 200), value: n as f64 }).collect();
         let stored: Vec<Told> =
-            told.iter().filter(|told| !(130..155).contains(&(told.value as u64))).copied().collect();
+            told.iter().filter(|told| !(143..158).contains(&(told.value as u64))).copied().collect();
         let window = |fault, from| Window {
             fault,
             from: at(from),
@@ -244,6 +252,7 @@ mod tests {
             written: stored.clone(),
             told,
             stored,
+            pushes: (5, 0),
             frames: (100, 0),
             scores: ("mean_squared: 1".to_owned(), "mean_squared: 1".to_owned()),
             held: vec![(HELD, HELD)],
@@ -271,12 +280,19 @@ mod tests {
         check_fails("labelled twice", |seen| seen.stored[5] = seen.stored[4]);
         check_fails("did not say then", |seen| seen.stored[5].value = 0.0);
         check_fails("did not say then", |seen| seen.stored[5].at = at(9000));
-        check_fails("samples lost", |seen| drop(seen.stored.remove(200)));
-        check_fails("samples lost", |seen| drop(seen.stored.remove(100)));
+        check_fails("samples lost", |seen| {
+            seen.stored.remove(200);
+        });
+        check_fails("samples lost", |seen| {
+            seen.stored.remove(100);
+        });
         check_fails("values that differ", |seen| seen.written[9].value = 1.0);
-        check_fails("samples missing", |seen| drop(seen.written.remove(9)));
+        check_fails("samples missing", |seen| {
+            seen.written.remove(9);
+        });
         check_fails("messages out of order", |seen| seen.frames.1 = 1);
         check_fails("messages out of order", |seen| seen.frames.0 = 0);
+        check_fails("beside hostile clients", |seen| seen.pushes.1 = 1);
         check_fails("quiet node's", |seen| seen.scores.0.push('0'));
         check_fails("memory", |seen| seen.held[0].1.resident_bytes = 70 << 20);
         check_fails("descriptors", |seen| seen.held[0].1.n_descriptors = 37);

@@ -24,7 +24,7 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 use clap::Parser;
 use rustix::io::Errno;
-use rustix::process::Signal;
+use rustix::process::{Resource, Rlimit, Signal, getrlimit, setrlimit};
 use text::{Align, Table};
 use units::{Timestamp, span};
 
@@ -45,6 +45,9 @@ const TOLD_WITHIN: Duration = Duration::from_secs(20);
 
 /// How long a node runs before what it holds is measured.
 const SETTLED_AFTER: Duration = Duration::from_secs(3);
+
+/// The time between two pushes.
+const PUSH_EVERY: Duration = Duration::from_millis(300);
 
 /// The pause of loops that wait for something.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
@@ -67,6 +70,9 @@ struct Options {
 
 fn main() -> anyhow::Result<ExitCode> {
     let options = Options::parse();
+    // Hostile clients need more descriptors than the usual limit.
+    let limit = getrlimit(Resource::Nofile);
+    setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit })?;
     let scratch = tempfile::tempdir()?;
     let seen = World::start(&options, scratch.path())?.run(&options)?;
     let verdicts = verdicts(&seen);
@@ -146,14 +152,23 @@ impl World {
         self.until_well(clock::now())?.context("the node is not well after its start")?;
         let (mut plan, start) = (Plan::new(options.seed), clock::instant());
         let (mut windows, mut held, mut samples) = (Vec::new(), Vec::new(), Samples::new(options.seed));
-        let (mut n_pushed, mut set_ahead) = (0, Vec::new());
+        let (mut pushed_at, mut pushes, mut set_ahead) = (start, (0, 0), Vec::new());
         loop {
             let round = clock::instant();
             let mut first = None;
             for _ in Fault::ALL {
-                let window = self.go_through(plan.next(), &mut || {
-                    // A sample that cannot be pushed at this moment is pushed the next time.
-                    n_pushed = pushed::push_next(&self.node(), &mut samples).unwrap_or(n_pushed);
+                let step = plan.next();
+                let is_hostile = step.fault == Fault::Hostile;
+                let window = self.go_through(step, &mut || {
+                    if pushed_at.elapsed() >= PUSH_EVERY {
+                        pushed_at = clock::instant();
+                        // A sample that cannot be pushed at this moment is pushed the next time.
+                        let result = pushed::push_next(&self.node(), &mut samples);
+                        if is_hostile {
+                            pushes.0 += 1;
+                            pushes.1 += usize::from(result.is_err());
+                        }
+                    }
                 })?;
                 self.tell(start.elapsed(), &window)?;
                 if window.fault == Fault::Kill {
@@ -171,13 +186,13 @@ impl World {
                 break;
             }
         }
-        n_pushed = pushed::push_next(&self.node(), &mut samples)?;
+        let n_pushed = pushed::push_next(&self.node(), &mut samples)?;
         let scores = (pushed::scores(&self.node())?, quiet_scores(options, n_pushed)?);
         let stored = self.stored()?;
         self.watcher.end();
         let status = self.node().end()?;
         let (told, written, frames) = (self.exporter.seen(), self.receiver.seen(), self.watcher.frames());
-        Ok(Evidence { windows, clock: set_ahead, told, stored, written, frames, scores, held, status })
+        Ok(Evidence { windows, clock: set_ahead, told, stored, written, pushes, frames, scores, held, status })
     }
 
     /// Makes one fault, undoes it, and waits until the node calls itself well. Calls `meanwhile` all the time.

@@ -17,6 +17,9 @@ use crate::shim::Shim;
 /// How long an answer may take; one that takes longer counts as none.
 const ANSWER_WITHIN: Duration = Duration::from_secs(5);
 
+/// Descriptors that are always taken: input, output, log. What is open beyond a limit stays open.
+const N_STANDARD: u64 = 3;
+
 /// A node that runs, or that was killed and can be started again.
 pub struct Node {
     program: PathBuf,
@@ -96,14 +99,13 @@ impl Node {
         self.child.as_mut().is_some_and(|child| !matches!(child.try_wait(), Ok(None)))
     }
 
-    /// Lets it have no descriptor beyond those that it has; gives the limit that it had.
+    /// Lets it open nothing more, whatever it closes; gives the limit that it had.
     pub fn take_descriptors(&self) -> anyhow::Result<Rlimit> {
-        let n = self.held()?.n_descriptors as u64;
         let pid = self.pid()?;
         let limits = fs::read_to_string(format!("/proc/{}/limits", pid.as_raw_nonzero()))?;
         let line = limits.lines().find_map(|line| line.strip_prefix("Max open files")).context("no limit of files")?;
         let maximum = line.split_whitespace().nth(1).context("no upper limit of files")?.parse().ok();
-        Ok(prlimit(Some(pid), Resource::Nofile, Rlimit { current: Some(n), maximum })?)
+        Ok(prlimit(Some(pid), Resource::Nofile, Rlimit { current: Some(N_STANDARD), maximum })?)
     }
 
     /// Gives it back the limit of descriptors.

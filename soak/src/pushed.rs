@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use anyhow::Context;
+use anyhow::Context as _;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use serde_json::{Value, json};
@@ -11,13 +11,14 @@ use units::Timestamp;
 use crate::node::Node;
 
 const ID: &str = "soak.pushed";
-const STEP: Duration = Duration::from_secs(1);
+/// As long as this, the origins of long forecasts that are scored do not hang on the series' number in the store.
+const STEP: Duration = Duration::from_secs(5);
 /// 2026-01-01 00:00 UTC: any moment will do.
 const BEGAN: Timestamp = Timestamp::from_nanos(1_767_225_600_000_000_000);
 
-/// How often a fit under way is asked for, and how often at most.
-const LOOK_EVERY: Duration = Duration::from_millis(20);
-const N_LOOKS_MAX: usize = 500;
+/// What a fit of so few samples takes at most. Fits are made beside the pushes, and which forecast is the first one of a model must not hang on
+/// how fast a fit is.
+const FITTED_WITHIN: Duration = Duration::from_millis(30);
 
 /// The samples, as many as were needed so far.
 pub struct Samples {
@@ -42,24 +43,15 @@ impl Samples {
 
 /// Creates the series.
 pub fn create(node: &Node) -> anyhow::Result<()> {
-    node.post("/api/v1/series", &json!({"id": ID, "step": "1s", "model": "AR(4)"})).map(drop)
+    node.post("/api/v1/series", &json!({"id": ID, "step": "5s", "model": "AR(4)"})).map(drop)
 }
 
-/// Pushes the sample after the last one that the node has, and waits for the fit that it may make due: which forecast is the first one of a
-/// model must not hang on how fast a fit is. Gives how many samples there are.
+/// Pushes the sample after the last one that the node has, and waits for the fit that it may make due. Gives how many samples there are.
 pub fn push_next(node: &Node, samples: &mut Samples) -> anyhow::Result<usize> {
     let n = n_samples(&detail(node)?)?;
     let sample = json!({"time": (BEGAN + STEP * n as u32).to_string(), "value": samples.value(n)});
     node.post(&format!("/api/v1/series/{ID}/samples"), &json!({"samples": [sample]}))?;
-    for _ in 0..N_LOOKS_MAX {
-        let detail = detail(node)?;
-        let waiting = &detail["waiting"];
-        let is_due = waiting["have"].as_u64().zip(waiting["need"].as_u64()).is_some_and(|(have, need)| have >= need);
-        if !is_due {
-            break;
-        }
-        clock::sleep(LOOK_EVERY);
-    }
+    clock::sleep(FITTED_WITHIN);
     Ok(n + 1)
 }
 
@@ -71,7 +63,7 @@ fn detail(node: &Node) -> anyhow::Result<Value> {
 fn n_samples(detail: &Value) -> anyhow::Result<usize> {
     let Some(last) = detail["last"]["time"].as_str() else { return Ok(0) };
     let last: Timestamp = last.parse().with_context(|| format!("`{last}` is no time"))?;
-    Ok((last.saturating_since(BEGAN).as_secs() + 1) as usize)
+    Ok((last.saturating_since(BEGAN).as_secs() / STEP.as_secs() + 1) as usize)
 }
 
 /// Scores and forecast, as a text that is equal when they are equal to the bit.
