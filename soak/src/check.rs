@@ -278,8 +278,8 @@ mod tests {
     #[test]
     fn every_check_can_fail() {
         check_fails("labelled twice", |seen| seen.stored[5] = seen.stored[4]);
-        check_fails("did not say then", |seen| seen.stored[5].value = 0.0);
-        check_fails("did not say then", |seen| seen.stored[5].at = at(9000));
+        check_fails("did not say then", |seen| seen.stored[100].value = 0.0);
+        check_fails("did not say then", |seen| seen.stored[100].at = at(26_000));
         check_fails("samples lost", |seen| {
             seen.stored.remove(200);
         });
