@@ -25,7 +25,7 @@ flags=(
 # With a target named, the flags are for what is fuzzed, not for build scripts.
 RUSTFLAGS="${flags[*]}" cargo build --release --locked -p fuzz --features libfuzzer --target "$host"
 
-for decoder in crossval-template specification predictor-state exporter-page flow-message stream-frame; do
+for decoder in crossval-template specification predictor-state exporter-page flow-message stream-frame stream-request; do
     printf '\n==== %s, for %s s\n' "$decoder" "$seconds"
     corpus="$CARGO_TARGET_DIR/corpus/$decoder"
     mkdir -p "$corpus"

@@ -1,6 +1,8 @@
 //! Any bytes are a message of a flow transfer, which writes as the same bytes, or are refused.
 
-use feed::transfer::{Greeting, Request, SEALED_BYTES, Seal, SharedToken, Speaker, Verdict};
+use feed::transfer::{Greeting, Request, Speaker, Verdict};
+use secret::Token;
+use secret::proof::{PROOF_BYTES, Seal};
 
 /// Numbers that both sides have said.
 const NONCES: [[u8; 32]; 2] = [[0xa1; 32], [0xb2; 32]];
@@ -16,7 +18,7 @@ pub fn flow_message(bytes: &[u8]) -> bool {
     let Some((choice, rest)) = bytes.split_first() else {
         return false;
     };
-    let token = SharedToken::new("sixteen bytes ok").expect("the token is long enough");
+    let token = Token::new("sixteen bytes ok").expect("the token is long enough");
     let seal = Seal::new(token, NONCES[0], NONCES[1]);
     match choice {
         0 => {
@@ -59,7 +61,7 @@ fn padded<const N: usize>(bytes: &[u8]) -> [u8; N] {
 }
 
 fn proven<const N: usize>(mut bytes: [u8; N], seal: &Seal, speaker: Speaker) -> [u8; N] {
-    let (message, proof) = bytes.split_at_mut(N - SEALED_BYTES);
-    proof.copy_from_slice(&seal.proof(speaker, message));
+    let (message, proof) = bytes.split_at_mut(N - PROOF_BYTES);
+    proof.copy_from_slice(&seal.proof(speaker.label(), message));
     bytes
 }

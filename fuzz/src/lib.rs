@@ -11,6 +11,7 @@ mod flow_message;
 mod predictor_state;
 mod specification;
 mod stream_frame;
+mod stream_request;
 
 pub use crossval_template::crossval_template;
 pub use exporter_page::exporter_page;
@@ -18,3 +19,4 @@ pub use flow_message::flow_message;
 pub use predictor_state::{N_SAVED, predictor_state};
 pub use specification::specification;
 pub use stream_frame::stream_frame;
+pub use stream_request::stream_request;

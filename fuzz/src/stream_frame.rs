@@ -1,7 +1,7 @@
 //! Any bytes are frames whose messages say the same when they are written again, or are refused with their place.
 
 use bytes::BytesMut;
-use stream::{Decoder, Frame, Kind, Message, encode};
+use stream::{Decoder, Frame, Kind, Message, MessageError, encode};
 
 /// What comes first says how the rest is to be taken: an odd byte means that it is a run of bytes as it came, in two pieces; an even one
 /// that it is the payload of a frame whose kind is half of it, so that checksums do not keep what is interesting out.
@@ -17,7 +17,13 @@ pub fn stream_frame(bytes: &[u8]) -> bool {
     match kind(choice / 2) {
         Some(kind) if choice % 2 == 0 => {
             let mut framed = BytesMut::new();
-            encode(kind, &mut framed, |out| out.extend_from_slice(rest));
+            let encoded = encode(kind, &mut framed, |out| {
+                out.extend_from_slice(rest);
+                Ok(())
+            });
+            if encoded.is_err() {
+                return false;
+            }
             is_messages(&framed, framed.len() / 2)
         }
         _ => is_messages(rest, usize::from(*choice).min(rest.len())),
@@ -53,7 +59,12 @@ fn reads_back(frame: &Frame) -> bool {
         return false;
     };
     let mut again = Decoder::default();
-    message.encode(again.buffer());
+    if let Err(refused) = message.encode(again.buffer()) {
+        // What a writer may leave out is written, which can be too much for a frame; nothing else can.
+        assert!(matches!(refused, MessageError::TooMany { of: "bytes", .. }), "{refused}");
+        assert!(again.buffer().is_empty(), "what was refused is left behind");
+        return true;
+    }
     let again = again.next_frame().expect("what was written is a frame").expect("a whole one");
     let again = Message::decode(&again).expect("what was read can be read again");
     // NaN is a value here, so texts are compared.

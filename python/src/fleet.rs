@@ -16,7 +16,7 @@ use crate::fleet_forecast::FleetForecast;
 use crate::motion::{Motion, State, UNBROKEN};
 use crate::names::Names;
 use crate::predictor::Predictor;
-use crate::said::Said;
+use crate::said::{Said, damaged};
 use crate::samples::{n_leads, read_row};
 
 /// Many series under one specification, fitted, stepped and forecast at once, on all cores.
@@ -182,7 +182,7 @@ impl Fleet {
                 return Err(InputError::Length { have, need });
             }
             fleet.step(row);
-            *n_past += 1;
+            *n_past = n_past.saturating_add(1);
             Ok(())
         });
         stepped.map_err(|error| raise(py, &error))
@@ -310,9 +310,17 @@ impl Fleet {
         axis: Option<Py<PyAny>>,
         named: (Option<Py<PyList>>, Pair),
     ) -> PyResult<Self> {
+        let n_bytes = saved.iter().flatten().map(|bytes| bytes.as_bytes().len()).sum();
+        let damaged = |problem| damaged(py, "fleet", n_bytes, problem);
+        if named.0.as_ref().is_some_and(|names| names.bind(py).len() != saved.len()) {
+            return Err(damaged("it has not as many names as series"));
+        }
         let mut fleet = predict::Fleet::vacant(&read_spec(py, spec)?, saved.len());
         for (idx, bytes) in saved.iter().enumerate().filter_map(|(idx, bytes)| Some((idx, bytes.as_ref()?))) {
             let predictor = predict::Predictor::restore(bytes.as_bytes()).map_err(|error| raise(py, &error))?;
+            if predictor.model().spec() != fleet.spec() {
+                return Err(damaged("not all of its series are of its model"));
+            }
             fleet.replace(idx, predictor);
         }
         let (state, bounds) = (Mutex::new(FleetState { fleet, n_past }), Bounds::read(py, Some(named.1), false)?);

@@ -10,7 +10,7 @@ use units::Confidence;
 use crate::confidences::{Confidences, Ends};
 use crate::forecast::labels;
 use crate::names::Names;
-use crate::said::{Said, pickled, unpickled};
+use crate::said::{Said, damaged, pickled, unpickled};
 
 /// What is to come of many series: means, standard errors and intervals, a row for each series, a column for each lead.
 ///
@@ -142,7 +142,17 @@ impl FleetForecast {
         names: Option<Py<PyList>>,
         axis: Option<Py<PyAny>>,
     ) -> PyResult<Self> {
-        let rows = rows.map(|rows| unpickled(py, rows)).transpose()?;
+        let n_bytes = 8 * (mean.bind(py).len() + standard_error.bind(py).len()) + rows.map_or(0, <[u8]>::len);
+        let rows: Option<Vec<Said>> = rows.map(|rows| unpickled(py, rows)).transpose()?;
+        let &[n_series, n_leads] = mean.bind(py).shape() else { unreachable!("a table has two dimensions") };
+        let of_rows = |rows: &Vec<Said>| rows.len() == n_series && rows.iter().all(|said| said.n_leads() == n_leads);
+        let of_names = |names: &Py<PyList>| names.bind(py).len() == n_series;
+        if standard_error.bind(py).shape() != [n_series, n_leads]
+            || !rows.as_ref().is_none_or(of_rows)
+            || !names.as_ref().is_none_or(of_names)
+        {
+            return Err(damaged(py, "fleet forecast", n_bytes, "its parts differ in their numbers of series or leads"));
+        }
         Ok(Self::new(mean, standard_error, rows, n_past, Names::new(names), axis))
     }
 

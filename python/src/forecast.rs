@@ -177,8 +177,8 @@ pub(crate) fn labels<'py>(
     match axis {
         Some(axis) => axis.bind(py).call_method1("labels", (n_past, n)),
         None => {
-            let first = i64::try_from(n_past)?;
-            Ok(PyArray1::arange(py, first, first + i64::try_from(n)?, 1).into_any())
+            let (first, end) = (i64::try_from(n_past)?, i64::try_from(n_past.saturating_add(n))?);
+            Ok(PyArray1::arange(py, first, end, 1).into_any())
         }
     }
 }

@@ -15,6 +15,7 @@ use crate::inference::inference_object;
 use crate::intervals::name_of;
 use crate::motion::{Motion, State};
 use crate::predictor::Predictor;
+use crate::said::damaged;
 use crate::samples::read_row;
 
 /// A fitted model: what a fit found, and a predictor that goes on where the samples of the fit end.
@@ -360,7 +361,11 @@ impl Model {
             let predictor = predict::Predictor::restore(bytes.as_bytes()).map_err(|error| raise(py, &error))?;
             Ok::<_, PyErr>(State::new(predictor, n_past, bounds))
         };
-        let samples = samples.as_ref().map(PyReadonlyArray1::as_slice).transpose()?.map(Arc::from);
+        let samples: Option<Arc<[f64]>> = samples.as_ref().map(PyReadonlyArray1::as_slice).transpose()?.map(Arc::from);
+        if samples.as_ref().is_some_and(|samples| samples.len() != origin.1) {
+            let n_bytes = origin.0.as_bytes().len();
+            return Err(damaged(py, "model", n_bytes, "it has not as many samples as it was fitted to"));
+        }
         let (origin, motion) = (state(origin)?, Motion::new(state(moved)?, axis));
         Ok(Self { origin, motion, samples, inference: OnceLock::new() })
     }

@@ -41,7 +41,7 @@ impl State {
 
     fn step(&mut self, row: &[f64]) {
         row.iter().for_each(|sample| self.predictor.step(*sample));
-        self.n_past += row.len();
+        self.n_past = self.n_past.saturating_add(row.len());
     }
 
     /// What it says, and the position of the first lead.

@@ -61,8 +61,11 @@ pub(crate) fn pickled<'py>(py: Python<'py>, said: &impl Serialize) -> Bound<'py,
 
 /// What [`pickled`] was given.
 pub(crate) fn unpickled<T: DeserializeOwned>(py: Python<'_>, bytes: &[u8]) -> PyResult<T> {
-    postcard::from_bytes(bytes).map_err(|_| {
-        let problem = "it is cut off or its fields do not decode";
-        raise(py, &RestoreError::Damaged { what: "forecast", n_bytes: bytes.len(), problem })
-    })
+    let problem = "it is cut off or its fields do not decode";
+    postcard::from_bytes(bytes).map_err(|_| damaged(py, "forecast", bytes.len(), problem))
+}
+
+/// The exception for parts of a pickle, `n_bytes` of them, that do not go together.
+pub(crate) fn damaged(py: Python<'_>, what: &'static str, n_bytes: usize, problem: &'static str) -> PyErr {
+    raise(py, &RestoreError::Damaged { what, n_bytes, problem })
 }

@@ -9,7 +9,7 @@ import foretop
 import numpy as np
 import pandas as pd
 import pytest
-from foretop import Fleet, FleetForecast
+from foretop import Fleet, FleetForecast, RestoreError
 from numpy.testing import assert_array_equal
 from reference import read_trace
 
@@ -129,3 +129,22 @@ def test_what_is_no_table_or_not_there_is_refused() -> None:
         Fleet(ROWS, "AR")
     with pytest.raises(IndexError, match="there is no series 10 among 10"):
         Fleet(ROWS, "AR(4)").predictor(10)
+
+
+def test_parts_that_do_not_go_together_are_refused() -> None:
+    remake, (mean, error, rows, *rest) = Fleet(ROWS, "AUTO").forecast(9).__reduce__()
+    for parts in (
+        (mean[1:], error, rows),
+        (mean, error[:, 1:], rows),
+        (mean[:, :8], error[:, :8], rows),
+        (mean[1:], error[1:], rows),
+    ):
+        with pytest.raises(RestoreError, match="saved fleet forecast of .* is damaged: its parts differ"):
+            remake(*parts, *rest)
+    with pytest.raises(RestoreError, match="differ in their numbers"):
+        remake(mean, error, rows, rest[0], ["one", "two"], None)
+    remake, (_, saved, n_past, failures, axis, (_, bounds)) = Fleet(ROWS, "AR(4)").__reduce__()
+    with pytest.raises(RestoreError, match="not all of its series are of its model"):
+        remake("AR(2)", saved, n_past, failures, axis, (None, bounds))
+    with pytest.raises(RestoreError, match="not as many names as series"):
+        remake("AR(4)", saved, n_past, failures, axis, (["one"], bounds))

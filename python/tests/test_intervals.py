@@ -111,6 +111,12 @@ def test_a_damaged_pickle_is_refused() -> None:
     remake, (said, *rest) = forecast.__reduce__()
     with pytest.raises(RestoreError, match="saved forecast of 5 bytes is damaged: it is cut off or its fields do not"):
         remake(said[:5], *rest)
+    # A list is written as its length and its elements: twelve means, twelve standard errors.
+    with pytest.raises(RestoreError, match="its fields do not decode"):
+        remake(bytes([11]) + said[1:89] + said[97:], *rest)
+    remake, (*parts, samples) = foretop.fit(TRACE[:600], "AR(4)").__reduce__()
+    with pytest.raises(RestoreError, match="not as many samples as it was fitted to"):
+        remake(*parts, samples[1:])
 
 
 def test_a_model_goes_on_learning_after_a_pickle() -> None:

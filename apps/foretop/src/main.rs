@@ -5,6 +5,7 @@ mod argument;
 mod catalogue;
 mod cli;
 mod command;
+mod descriptors;
 mod failure;
 mod help;
 mod history;
@@ -22,11 +23,10 @@ use std::process::ExitCode;
 
 use cli::Cli;
 use failure::Outcome;
-use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 fn main() -> ExitCode {
     let cli = Cli::read();
-    raise_descriptor_limit();
+    descriptors::raise_limit();
     let mut out = BufWriter::new(io::stdout().lock());
     let result = cli.command.run(&mut out).and_then(|()| Ok(out.flush()?));
     match failure::outcome(&result) {
@@ -36,13 +36,6 @@ fn main() -> ExitCode {
             ExitCode::from(status)
         }
     }
-}
-
-/// As many descriptors as the system allows: a stream may have thousands of readers, and the usual limit of 1,024 is one for programs that use
-/// select(2). Where it cannot be raised, connections beyond it are refused and told of.
-fn raise_descriptor_limit() {
-    let limit = getrlimit(Resource::Nofile);
-    let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit });
 }
 
 /// Nothing is left to be done when even standard error is gone.

@@ -6,7 +6,7 @@
 
 use std::{
     collections::BTreeMap,
-    fs::{self, File, OpenOptions, TryLockError},
+    fs::{self, File, TryLockError},
     io::{self, BufWriter, Seek, SeekFrom, Write},
     path::{Path, PathBuf},
 };
@@ -197,8 +197,7 @@ impl Journal {
         };
         fs::create_dir_all(dir).map_err(failed("create the folder of"))?;
         // Not truncated by the opening itself: another study may be writing.
-        let opened = OpenOptions::new().create(true).write(true).truncate(false).open(&path);
-        let mut file = opened.map_err(failed("open"))?;
+        let mut file = own_file::create(&path).map_err(failed("open"))?;
         match file.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => return Err(JournalError::Busy { path }),

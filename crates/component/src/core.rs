@@ -6,14 +6,12 @@
 //! brings is answered in one write.
 
 use std::io::{self, Read, Write};
-use std::os::unix::net::UnixStream;
 
 use bytes::BytesMut;
 use clock::now;
 use predict::{Forecaster, Live, Policy};
 use stream::{
-    Answer, Ask, Decoder, Description, Forecast, FrameError, Measurement, Message, MessageError, Payload, Reply,
-    Request,
+    Answer, Ask, Decoder, Description, Forecast, FrameError, Measurement, Message, MessageError, Payload, Request,
 };
 
 use crate::steps::Steps;
@@ -43,7 +41,7 @@ pub enum CoreError {
 ///
 /// # Errors
 /// [`CoreError`] when the connection breaks, or what comes is not what a prediction server says.
-pub fn run_core(mut socket: UnixStream) -> Result<(), CoreError> {
+pub fn run_core(mut socket: impl Read + Write) -> Result<(), CoreError> {
     let (mut core, mut decoder, mut answers) = (Core::default(), Decoder::default(), BytesMut::new());
     let mut bytes = vec![0; READ_BYTES];
     loop {
@@ -95,10 +93,12 @@ impl Core {
             Message::Description(description) => *self = Self { description: Some(description), ..Self::default() },
             Message::Request(Request { id, ask: Ask::Reconfigure { model, window, horizon } }) => {
                 let policy = model.as_deref().unwrap_or_default().parse();
+                let horizon = horizon.unwrap_or(0) as usize;
                 match (policy, &self.description) {
+                    _ if horizon > Forecast::N_LEADS_MAX => refuse(id, "no frame holds so many steps ahead", answers),
                     (Ok(policy), Some(description)) => {
                         let n_signals = description.signals.len();
-                        let life = Life::new(policy, horizon.unwrap_or(0) as usize, description);
+                        let life = Life::new(policy, horizon, description);
                         let histories = vec![Vec::new(); n_signals];
                         self.order = Some(Order { id, n_to_come: window.unwrap_or(0), life, histories });
                         self.begin_when_complete(answers);
@@ -127,7 +127,7 @@ impl Core {
         if life.n_told > 0 || self.life.is_none() {
             self.life = Some(life);
         }
-        Reply { id, n_frames: 0, answer }.encode(answers);
+        reply(id, answer, answers);
     }
 
     /// Steps every signal, and forecasts it.
@@ -148,10 +148,12 @@ impl Core {
             signal.step(*value);
             forecast_into(signal, life.horizon, &mut self.scratch, forecast);
             (forecast.signal, forecast.completed) = (u32::try_from(place).unwrap_or(u32::MAX), now());
-            forecast.encode(answers);
+            if let Err(error) = forecast.encode(answers) {
+                refuse(NEWS, &error.to_string(), answers);
+            }
         }
         if life.n_fitted() != life.n_told {
-            Reply { id: NEWS, n_frames: 0, answer: life.tell() }.encode(answers);
+            reply(NEWS, life.tell(), answers);
         }
     }
 }
@@ -212,5 +214,9 @@ pub(crate) fn forecast_into(live: &mut Live, horizon: usize, scratch: &mut predi
 }
 
 fn refuse(id: u64, reason: &str, answers: &mut BytesMut) {
-    Reply { id, n_frames: 0, answer: Answer::Refused { reason: reason.to_owned() } }.encode(answers);
+    reply(id, Answer::Refused { reason: reason.to_owned() }, answers);
+}
+
+fn reply(id: u64, answer: Answer, answers: &mut BytesMut) {
+    answers.extend_from_slice(&stream::reply(id, answer, 0, &[]));
 }

@@ -1,6 +1,7 @@
 //! One-off forecasts: a model is fitted to the samples that come with a request (RPS's `pred_reqresp_server`).
 
 use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
@@ -58,7 +59,12 @@ fn work(waiting: &Mutex<Receiver<Job>>) {
     loop {
         let job = waiting.lock().unwrap_or_else(PoisonError::into_inner).recv();
         match job {
-            Ok(job) => job.run(),
+            Ok(job) => {
+                // Whoever asked is told when the request is dropped. What failed was its fit alone, so the worker goes on.
+                if catch_unwind(AssertUnwindSafe(|| job.run())).is_err() {
+                    tracing::error!("a fit ended by a fault of this program");
+                }
+            }
             Err(_) => return,
         }
     }

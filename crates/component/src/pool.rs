@@ -6,6 +6,7 @@
 //! `docs/decisions/pool.md`). Who takes one over replays its last samples and is then where the one before was: *when* a model is fitted depends on the
 //! numbers of samples only, so that the same forecasts come from whichever server makes them.
 
+mod alarm;
 mod engine;
 mod host;
 mod lease;

@@ -140,7 +140,8 @@ impl Handler for SensorServer {
             Work::Elsewhere { orders } => match orders.try_send(number) {
                 Ok(()) => {}
                 Err(TrySendError::Full(_)) => self.n_missed += 1,
-                Err(TrySendError::Disconnected(_)) => self.failures = (1, Some("the meter's thread ended".to_owned())),
+                // Without it the component is of no use, which whoever started it has to know.
+                Err(TrySendError::Disconnected(_)) => panic!("the thread that measures has ended by a fault"),
             },
         }
     }

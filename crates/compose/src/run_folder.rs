@@ -1,7 +1,8 @@
 //! The folder of one run: sockets and logs, for its owner alone, gone with the run.
 
-use std::fs::{self, File};
+use std::fs::{self, File, Permissions};
 use std::io;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
@@ -37,9 +38,10 @@ impl RunFolder {
     pub fn make_in(parent: &Path) -> Result<Self, ComposeError> {
         let failed = |source| ComposeError::RunFolder { path: parent.to_owned(), source };
         sweep(parent);
-        // Readable by its owner only.
-        let folder = TempDir::with_prefix_in(PREFIX, parent).map_err(failed)?;
-        let lock = File::create(folder.path().join(LOCK_NAME)).map_err(failed)?;
+        let owner_only = Permissions::from_mode(0o700);
+        let folder =
+            tempfile::Builder::new().prefix(PREFIX).permissions(owner_only).tempdir_in(parent).map_err(failed)?;
+        let lock = own_file::create(&folder.path().join(LOCK_NAME)).map_err(failed)?;
         lock.try_lock().map_err(|error| failed(error.into()))?;
         fs::create_dir(folder.path().join("log")).map_err(failed)?;
         Ok(Self { folder, _lock: lock })
@@ -58,12 +60,16 @@ impl RunFolder {
     }
 }
 
-/// Removes what runs left behind that were killed. What cannot be removed stays.
+/// Removes what runs of this user left behind that were killed. What cannot be removed stays, and so does what is not
+/// ours.
 fn sweep(parent: &Path) {
     let Ok(entries) = fs::read_dir(parent) else { return };
     for entry in entries.filter_map(Result::ok).filter(|entry| entry.file_name().to_string_lossy().starts_with(PREFIX))
     {
-        let is_left = || -> io::Result<bool> { Ok(File::open(entry.path().join(LOCK_NAME))?.try_lock().is_ok()) };
+        let is_left = || -> io::Result<bool> {
+            own_file::check_folder(&entry.path())?;
+            Ok(own_file::open(&entry.path().join(LOCK_NAME))?.try_lock().is_ok())
+        };
         if is_left().unwrap_or(false)
             && let Err(error) = fs::remove_dir_all(entry.path())
         {
@@ -74,6 +80,10 @@ fn sweep(parent: &Path) {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::symlink;
+
+    use rustix::fs::{CWD, Mode, mkfifoat};
+
     use super::*;
 
     #[test]
@@ -81,6 +91,7 @@ mod tests {
         let parent = tempfile::tempdir().unwrap();
         let left = parent.path().join(format!("{PREFIX}left"));
         fs::create_dir(&left).unwrap();
+        fs::set_permissions(&left, Permissions::from_mode(0o700)).unwrap();
         File::create(left.join(LOCK_NAME)).unwrap();
         let first = RunFolder::make_in(parent.path()).unwrap();
         assert!(!left.exists());
@@ -89,5 +100,23 @@ mod tests {
         assert!(first_path.exists() && second_path.exists(), "a run that goes on keeps its folder");
         drop((first, second));
         assert!(!first_path.exists() && !second_path.exists());
+    }
+    #[test]
+    fn what_others_put_beside_a_run_folder_holds_nobody_up() {
+        let parent = tempfile::tempdir().unwrap();
+        let planted = ["fifo", "link", "open"].map(|name| parent.path().join(format!("{PREFIX}{name}")));
+        let [fifo, link, open] = &planted;
+        fs::create_dir(fifo).unwrap();
+        fs::set_permissions(fifo, Permissions::from_mode(0o700)).unwrap();
+        mkfifoat(CWD, fifo.join(LOCK_NAME), Mode::RWXU).unwrap();
+        let elsewhere = tempfile::tempdir().unwrap();
+        File::create(elsewhere.path().join(LOCK_NAME)).unwrap();
+        symlink(elsewhere.path(), link).unwrap();
+        fs::create_dir(open).unwrap();
+        fs::set_permissions(open, Permissions::from_mode(0o777)).unwrap();
+        File::create(open.join(LOCK_NAME)).unwrap();
+        let run = RunFolder::make_in(parent.path()).unwrap();
+        assert!(planted.iter().all(|path| path.exists()) && elsewhere.path().join(LOCK_NAME).exists());
+        own_file::check_folder(run.path()).unwrap();
     }
 }

@@ -58,7 +58,7 @@ impl Parts {
         };
         fs::create_dir_all(&folder).map_err(failed_at(&folder))?;
         let lock_path = folder.join(LOCK);
-        let lock = File::create(&lock_path).map_err(failed_at(&lock_path))?;
+        let lock = own_file::create(&lock_path).map_err(failed_at(&lock_path))?;
         match lock.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => return Err(RunError::Busy { folder }),

@@ -73,11 +73,33 @@ struct Stranger {
     turn_out: Box<dyn FnOnce() + Send>,
 }
 
+impl Limits {
+    /// More connections than this are more than a process of ours can serve.
+    const TOTAL_MAX: usize = 4096;
+
+    /// A stranger costs as much memory as a guest.
+    const STRANGERS_MAX: usize = 256;
+
+    /// For a process that can have `n_connections` open, or fewer if that is more than it can serve. A quarter is for
+    /// strangers.
+    #[must_use]
+    pub fn of(n_connections: usize) -> Self {
+        let total = n_connections.min(Self::TOTAL_MAX);
+        Self { total, strangers: (total / 4).clamp(1, Self::STRANGERS_MAX) }
+    }
+}
+
 impl Door {
     /// A door with nobody inside.
     #[must_use]
     pub fn new(limits: Limits) -> Self {
         Self { limits, hall: Arc::default() }
+    }
+
+    /// How many it lets in.
+    #[must_use]
+    pub fn limits(&self) -> Limits {
+        self.limits
     }
 
     /// Lets a stranger in. `peer` is its address; `None` for one on this host that has none. `turn_out` is called, at most once and from
@@ -183,6 +205,13 @@ mod tests {
         let (tell, told) = channel();
         let pass = door.enter(Some(peer.into()), move || tell.send(()).unwrap()).unwrap();
         (pass, told)
+    }
+
+    #[test]
+    fn strangers_have_a_quarter_of_the_places_and_not_too_many() {
+        assert_eq!(Limits::of(100), Limits { total: 100, strangers: 25 });
+        assert_eq!(Limits::of(1_000_000), Limits { total: 4096, strangers: 256 });
+        assert_eq!(Limits::of(3).strangers, 1);
     }
 
     #[test]

@@ -129,7 +129,7 @@ impl Scraper {
             self.faults.note(|url| ScrapeError::CutOff { url });
             return;
         }
-        self.kept.begin();
+        self.kept.begin(at);
         let mut described = Described::default();
         let mut run = None;
         let mut start = 0;

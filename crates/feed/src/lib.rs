@@ -16,5 +16,10 @@ mod query;
 pub mod snmp;
 pub mod transfer;
 
+use std::time::Duration;
+
 pub use exporter::{Exporter, ExporterSettings, ExporterSettingsError, ScrapeError};
 pub use query::{PastSeries, Query, QueryError, QuerySettings, QuerySettingsError};
+
+/// A series that a source has left out for as long gives its place to one that has none.
+const SILENCE_MAX: Duration = Duration::from_secs(3600);

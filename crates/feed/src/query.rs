@@ -26,6 +26,7 @@ pub use self::{
     error::QueryError,
     settings::{QuerySettings, QuerySettingsError},
 };
+use crate::SILENCE_MAX;
 use crate::exporter::name::{shown, write_id};
 
 /// How long the start waits for a server to say whether an expression makes sense.
@@ -43,10 +44,17 @@ pub struct Query {
     range: Address,
     family: Arc<Family>,
     /// Those that are kept.
-    signals: HashMap<Arc<str>, Arc<Signal>>,
+    signals: HashMap<Arc<str>, Kept>,
     is_cap_said: bool,
     n_errors: u64,
     last_error: Option<QueryError>,
+}
+
+#[derive(Debug)]
+struct Kept {
+    signal: Arc<Signal>,
+    /// The last read that it was in, or the first after it was only in the past.
+    heard: Option<Duration>,
 }
 
 /// What one series of a query's value was over some time.
@@ -133,7 +141,7 @@ impl Query {
         Ok(rows.into_iter().map(series).collect())
     }
 
-    fn read_now(&mut self, readings: &mut Readings) -> Result<(), QueryError> {
+    fn read_now(&mut self, at: Duration, readings: &mut Readings) -> Result<(), QueryError> {
         let vector = match self.ask(&self.agent, &self.instant, &[])? {
             Data::Scalar(point) => vec![(Labels::new(), number(&point))],
             Data::Vector(elements) => elements
@@ -142,10 +150,30 @@ impl Query {
                 .collect(),
             other => return Err(self.wrong_type(&other)),
         };
-        for (signal, value) in self.keep(vector)? {
-            readings.push_some(&signal, value);
+        let n_given = vector.len();
+        let kept = self.keep(vector)?;
+        for (signal, value) in &kept {
+            readings.push_some(signal, *value);
+            if let Some(kept) = self.signals.get_mut(signal.id()) {
+                kept.heard = Some(at);
+            }
+        }
+        // What was said twice is left out as well.
+        if kept.len() < n_given && self.signals.len() >= self.settings.n_signals_max {
+            self.forget_silent(at, readings);
         }
         Ok(())
+    }
+
+    /// Makes room for what did not fit in at this read.
+    fn forget_silent(&mut self, at: Duration, readings: &mut Readings) {
+        self.signals.retain(|_, kept| {
+            let is_heard = at.saturating_sub(*kept.heard.get_or_insert(at)) < SILENCE_MAX;
+            if !is_heard {
+                readings.push_gone(Arc::clone(&kept.signal));
+            }
+            is_heard
+        });
     }
 
     fn read_past(&mut self, step: Duration, until: Timestamp) -> Result<History, QueryError> {
@@ -169,12 +197,12 @@ impl Query {
             let id = self.id(&labels);
             if !seen.insert(Arc::clone(&id)) {
                 doubled.get_or_insert(id);
-            } else if let Some(signal) = self.signals.get(&id) {
-                kept.push((Arc::clone(signal), what));
+            } else if let Some(known) = self.signals.get(&id) {
+                kept.push((Arc::clone(&known.signal), what));
             } else if self.signals.len() < self.settings.n_signals_max {
                 let labels = labels.iter().map(|(name, value)| (name.as_str().into(), Arc::from(&*shown(value))));
                 let signal = Arc::new(Signal::made(Arc::clone(&self.family), Arc::clone(&id), labels.collect()));
-                self.signals.insert(id, Arc::clone(&signal));
+                self.signals.insert(id, Kept { signal: Arc::clone(&signal), heard: None });
                 kept.push((signal, what));
             } else {
                 n_left_out += 1;
@@ -252,9 +280,9 @@ impl Query {
 }
 
 impl Source for Query {
-    fn read(&mut self, _at: Duration, readings: &mut Readings) {
+    fn read(&mut self, at: Duration, readings: &mut Readings) {
         readings.clear();
-        if let Err(error) = self.read_now(readings) {
+        if let Err(error) = self.read_now(at, readings) {
             self.note(error);
         }
     }

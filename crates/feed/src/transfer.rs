@@ -9,19 +9,18 @@ mod asker;
 mod message;
 mod progress;
 mod responder;
-mod seal;
 mod tcp_info;
 mod timed;
 
 use std::{error::Error, sync::Arc, time::Duration};
 
+use secret::Token;
 use signal::{Family, Readings, Signal, Source, row};
 
 use self::asker::{Admitted, TransferError};
 pub use self::{
-    message::{Direction, Greeting, MessageError, Request, Verdict},
+    message::{Direction, Greeting, MessageError, Request, Speaker, Verdict},
     responder::{Responder, ResponderCounts, ResponderSettings},
-    seal::{SEALED_BYTES, Seal, SharedToken, Speaker, TokenTooShort},
 };
 
 /// What the bandwidth of a flow to a peer is called, and what else is said of it: the last word of each id.
@@ -46,7 +45,7 @@ pub struct TransferSettings {
     /// Where its responder listens, `HOST:PORT`. Looked up before each transfer.
     pub address: String,
     /// The secret that it shares.
-    pub token: SharedToken,
+    pub token: Token,
     /// How many bytes a transfer has at most, up to 1 GiB.
     pub n_bytes: u64,
     /// How long a transfer takes at most, from the first byte, 1 ms to 60 s, in whole milliseconds.
@@ -118,7 +117,7 @@ struct Signals {
 impl TransferSettings {
     /// Transfers to the peer of 1 MiB or 300 ms, whichever is first, with 5 seconds of patience.
     #[must_use]
-    pub fn new(peer: impl Into<String>, address: impl Into<String>, token: SharedToken) -> TransferSettings {
+    pub fn new(peer: impl Into<String>, address: impl Into<String>, token: Token) -> TransferSettings {
         TransferSettings {
             peer: peer.into(),
             address: address.into(),

@@ -19,7 +19,7 @@ mod series;
 pub use client::{Client, ClientError, Event, Events, NodeUrl, NodeUrlError, RangeText, moment};
 pub use event::{Hello, Lagged, LeadBand, LeadForecast, TickEvent};
 pub use forecast::{Accuracy, Coverage, ErrorStatistics, Forecast, LeadAccuracy, Remembered, Speaking, Weighed};
-pub use node::{Absent, Health, NodeInfo, Readiness, Status, StoreHealth};
+pub use node::{Absent, CatchingUp, Health, NodeInfo, Readiness, Status, StoreHealth};
 pub use one_off::{OneOff, OneOffForecast, OneOffForecasts, OneOffs};
 pub use pushed::{Accepted, NewSeries, PushedSample, PushedSamples};
 pub use refusal::{ErrorBody, ErrorCode, ErrorDetail};

@@ -38,6 +38,19 @@ pub struct Health {
     pub store: StoreHealth,
     /// How far the wall clock is behind the labels of samples, after it was set back.
     pub clock_behind_seconds: f64,
+    /// What models have still to take, after a start, a long gap or a large push; forecasts begin before it until then.
+    #[serde(default)]
+    pub catching_up: CatchingUp,
+}
+
+/// Samples that are stored, and that models have still to take.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(ToSchema))]
+pub struct CatchingUp {
+    /// How many.
+    pub samples: u64,
+    /// Of how many series.
+    pub series: u64,
 }
 
 /// How the node is, in a word.

@@ -4,6 +4,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
 
+use door::{Door, Limits};
 use predict::Spec;
 use secret::Token;
 use sensor::HybridSettings;
@@ -29,6 +30,9 @@ pub(crate) const RETENTION_MIN: Duration = Duration::from_secs(120);
 /// Below this a store would hold little but the samples that are not packed yet.
 pub(crate) const STORE_MIN: ByteCount = ByteCount::new(1 << 20);
 
+/// As many connections as fit into the descriptors that a process usually has.
+const CONNECTIONS_DEFAULT: usize = 768;
+
 /// What a node is told at its start.
 #[derive(Clone, Debug)]
 pub struct Config {
@@ -49,6 +53,8 @@ pub struct Config {
     pub store_max: ByteCount,
     /// What clients have to show; needed to listen beyond loopback.
     pub token: Option<Token>,
+    /// Who may have a connection; may be shared with other listeners of the process.
+    pub door: Door,
     /// What the address is known by, where it is encrypted.
     pub tls: Option<ServerTls>,
     /// Which signals are measured.
@@ -76,6 +82,7 @@ impl Default for Config {
             retention: Duration::from_secs(7 * 86_400),
             store_max: ByteCount::new(2 << 30),
             token: None,
+            door: Door::new(Limits::of(CONNECTIONS_DEFAULT)),
             tls: None,
             select: Selection::default(),
             hybrid: None,

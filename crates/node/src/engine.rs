@@ -6,7 +6,7 @@ pub(crate) mod about;
 pub(crate) mod plan;
 pub(crate) mod scored_live;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -30,9 +30,14 @@ pub(crate) struct Engine {
     next_key: i64,
     /// Of series that are no longer there, so that totals never go back.
     forgotten: Counts,
+    /// Series that fell behind since somebody asked.
+    fell_behind: Vec<Arc<str>>,
     /// Room for a forecast, so that a tick allocates nothing.
     room: Forecast,
 }
+
+/// Steps that are made at once at most: a few milliseconds.
+const STEPS_MAX: u64 = 32;
 
 /// A feed beside the host: what it is called, and what its series have in common.
 #[derive(Clone, Debug)]
@@ -48,6 +53,28 @@ pub(crate) struct Entry {
     pub(crate) live: ScoredLive,
     /// The label of its last sample in the store, when that is too old to be in memory.
     pub(crate) heard: Option<Timestamp>,
+    /// Samples that are known, and that the model has not taken yet, oldest first.
+    behind: VecDeque<Late>,
+}
+
+/// A sample that waits for its turn.
+#[derive(Clone, Copy, Debug)]
+struct Late {
+    label: Timestamp,
+    value: f64,
+    /// Whether it came in this run, and is not one that the store had.
+    is_new: bool,
+}
+
+/// What comes after a piece of what a series is behind with.
+#[derive(Debug)]
+pub(crate) enum Next {
+    /// This fit, and then more.
+    Fit(Task),
+    /// A fit that is out has to come back.
+    Wait,
+    More,
+    Done,
 }
 
 /// What is known of a series whose past is to be replayed.
@@ -72,6 +99,7 @@ impl Engine {
             sensor_plan,
             next_key,
             forgotten: Counts::default(),
+            fell_behind: Vec::new(),
             room: Forecast::default(),
         }
     }
@@ -110,7 +138,7 @@ impl Engine {
     /// The last value of each series of a feed, NaN in a gap; `None` stands for the host.
     pub(crate) fn values_of(&self, feed: Option<&str>) -> Vec<(Arc<str>, f64)> {
         let sensors = self.entries.values().filter(|entry| entry.about.is_fed_by(feed));
-        sensors.map(|entry| (Arc::clone(&entry.about.id), entry.live.last_value())).collect()
+        sensors.map(|entry| (Arc::clone(&entry.about.id), entry.last_value())).collect()
     }
 
     /// What happened to all series since the node started.
@@ -214,18 +242,29 @@ impl Engine {
         self.insert(entry);
     }
 
+    /// Removes a series that its feed has forgotten, with its history: a feed that always has others must not fill the
+    /// node.
+    pub(crate) fn forget(&mut self, feed: Option<&str>, id: &str, batch: &mut Batch) {
+        if self.entries.get(id).is_some_and(|entry| entry.about.is_fed_by(feed)) {
+            batch.removed.extend(self.remove(id).map(|entry| entry.about.key));
+        }
+    }
+
     /// Ends a tick of a feed, or of the host: its series without a sample at `label` get a gap, and those that were
     /// silent for longer than `patience` are forgotten.
-    pub(crate) fn finish_tick(&mut self, feed: Option<&str>, label: Timestamp, patience: Duration) {
-        let (room, forgotten) = (&mut self.room, &mut self.forgotten);
+    ///
+    /// States of series that are due to be saved go to `batch`.
+    pub(crate) fn finish_tick(&mut self, feed: Option<&str>, label: Timestamp, patience: Duration, batch: &mut Batch) {
+        let (room, forgotten, fell_behind) = (&mut self.room, &mut self.forgotten, &mut self.fell_behind);
         self.entries.retain(|_, entry| {
             if !entry.about.is_fed_by(feed) {
                 return true;
             }
-            if entry.live.last().is_some_and(|last| last < label) {
-                entry.live.take(label, f64::NAN, room, &mut Vec::new());
+            if entry.last().is_some_and(|last| last < label) {
+                entry.take(label, f64::NAN, room, batch);
             }
-            let heard = entry.live.last_known().or(entry.heard).unwrap_or(entry.about.created);
+            fell_behind.extend(entry.fell_behind());
+            let heard = entry.last_known().or(entry.heard).unwrap_or(entry.about.created);
             let stays = label.saturating_since(heard) <= patience;
             if !stays {
                 *forgotten = *forgotten + entry.live.counts;
@@ -234,14 +273,53 @@ impl Engine {
         });
     }
 
-    /// Samples of a pushed series, each later than the one before. Fits that are due between them are made here.
+    /// Samples of a pushed series, each later than the one before. They are written at once; the model takes them by
+    /// [`Engine::catch_up`].
     pub(crate) fn take_pushed(&mut self, id: &str, samples: &[(Timestamp, f64)], batch: &mut Batch) {
         if let Some(entry) = self.entries.get_mut(id) {
-            for (label, value) in samples {
-                entry.live.fit_here();
-                entry.take(*label, *value, &mut self.room, batch);
-            }
+            samples.iter().for_each(|(label, value)| entry.wait(*label, *value, batch));
+            self.fell_behind.extend(entry.fell_behind());
         }
+    }
+
+    /// Lets the model of a series take some of the samples that it is behind with.
+    pub(crate) fn catch_up(&mut self, id: &str, batch: &mut Batch) -> Next {
+        let Some(entry) = self.entries.get_mut(id) else { return Next::Done };
+        for _ in 0..STEPS_MAX {
+            if entry.behind.is_empty() {
+                return Next::Done;
+            }
+            if let Some(task) = entry.live.take_task() {
+                return Next::Fit(task);
+            }
+            if entry.live.has_task_out() {
+                return Next::Wait;
+            }
+            entry.advance(&mut self.room, batch);
+        }
+        Next::More
+    }
+
+    /// Series that have samples waiting, and had none when this was asked before.
+    pub(crate) fn take_behind(&mut self) -> Vec<Arc<str>> {
+        std::mem::take(&mut self.fell_behind)
+    }
+
+    /// How many samples wait, of how many series.
+    pub(crate) fn n_behind(&self) -> (usize, usize) {
+        let behind = self.entries.values().map(|entry| entry.behind.len()).filter(|n| *n > 0);
+        behind.fold((0, 0), |(n_samples, n_series), n| (n_samples + n, n_series + 1))
+    }
+
+    /// What pushed series take in memory, in bytes, when all is full.
+    pub(crate) fn n_bytes_pushed(&self) -> usize {
+        self.entries.values().filter(|entry| entry.about.is_pushed()).map(|entry| entry.live.plan().n_bytes()).sum()
+    }
+
+    /// The states of all series that are not behind, to be restored by [`Entry::restore`].
+    pub(crate) fn states(&self) -> Vec<(i64, Vec<u8>)> {
+        let current = self.entries.values().filter(|entry| entry.behind.is_empty());
+        current.map(|entry| (entry.about.key, entry.live.save())).collect()
     }
 
     /// The fits that are due, of all series. Each is to come back by [`Engine::install`], before the next step if it
@@ -275,20 +353,108 @@ impl Entry {
     pub(crate) fn new(about: About, plan: Arc<Plan>) -> Self {
         let live = ScoredLive::new(plan, about.key, about.range());
         let live = if about.n_threads().is_some() { live.with_window_errors() } else { live };
-        Self { about, live, heard: None }
+        Self { about, live, heard: None, behind: VecDeque::new() }
+    }
+
+    /// Stands where the saved state does. One that was saved by another plan, or makes no sense, is left aside.
+    pub(crate) fn restore(&mut self, state: &[u8]) {
+        if let Some(live) = self.live.restored(state) {
+            self.live = live;
+        }
+    }
+
+    /// Has the samples waiting that the store had, oldest first. Ones that the model has taken, and ones that are off the grid
+    /// of the step, because the step was another, are left out.
+    pub(crate) fn fall_behind(&mut self, samples: impl IntoIterator<Item = (Timestamp, f64)>) {
+        for (label, value) in samples {
+            if self.last().is_none_or(|last| label > last) && label == label.floor_to(self.about.step) {
+                self.behind.push_back(Late { label, value, is_new: false });
+            }
+        }
+    }
+
+    /// Whether the model has taken all samples.
+    pub(crate) fn is_current(&self) -> bool {
+        self.behind.is_empty()
+    }
+
+    /// How many samples wait.
+    pub(crate) fn n_behind(&self) -> usize {
+        self.behind.len()
+    }
+
+    /// The label of the last step, taken or waiting.
+    pub(crate) fn last(&self) -> Option<Timestamp> {
+        self.behind.back().map(|late| late.label).or_else(|| self.live.last())
+    }
+
+    /// The last sample, taken or waiting; NaN in a gap or before the first.
+    pub(crate) fn last_value(&self) -> f64 {
+        self.behind.back().map_or_else(|| self.live.last_value(), |late| late.value)
+    }
+
+    /// The label of the last step that is no gap.
+    fn last_known(&self) -> Option<Timestamp> {
+        let waiting = self.behind.iter().rev().find(|late| late.value.is_finite());
+        waiting.map(|late| late.label).or_else(|| self.live.last_known())
+    }
+
+    /// Its name, when there is something for [`Engine::catch_up`] to do.
+    fn fell_behind(&self) -> Option<Arc<str>> {
+        (!self.behind.is_empty()).then(|| Arc::clone(&self.about.id))
     }
 
     /// The samples in memory that are no gaps, oldest first.
     fn known(&self) -> Vec<(Timestamp, f64)> {
-        let Some((start, kept)) = self.live.kept() else { return Vec::new() };
-        let labelled = kept.iter().enumerate().map(|(idx, value)| (start + times(self.about.step, idx as u64), *value));
-        labelled.filter(|(_, value)| !value.is_nan()).collect()
+        let step = self.about.step;
+        let kept = self.live.kept().into_iter().flat_map(|(start, kept)| {
+            kept.iter().enumerate().map(move |(idx, value)| (start + times(step, idx as u64), *value))
+        });
+        let waiting = self.behind.iter().map(|late| (late.label, late.value));
+        kept.chain(waiting).filter(|(_, value)| !value.is_nan()).collect()
     }
 
+    /// Takes a sample at once, or behind those that wait. After a long gap it waits too.
     fn take(&mut self, label: Timestamp, value: f64, room: &mut Forecast, batch: &mut Batch) {
-        self.live.take(label, value, room, &mut batch.said);
+        if !self.behind.is_empty() || self.live.n_left_out(label) >= STEPS_MAX {
+            return self.wait(label, value, batch);
+        }
+        self.write(label, value, batch);
+        self.step(Late { label, value, is_new: true }, room, batch);
+    }
+
+    fn wait(&mut self, label: Timestamp, value: f64, batch: &mut Batch) {
+        self.write(label, value, batch);
+        self.behind.push_back(Late { label, value, is_new: true });
+    }
+
+    fn write(&self, label: Timestamp, value: f64, batch: &mut Batch) {
         if value.is_finite() {
             batch.rows.push(Row { time: label, key: self.about.key, value });
+        }
+    }
+
+    /// One step of what waits: a sample, or one of those that were left out before it.
+    fn advance(&mut self, room: &mut Forecast, batch: &mut Batch) {
+        let Some(next) = self.behind.front() else { return };
+        if self.live.pass_one_before(next.label) {
+            return;
+        }
+        if let Some(late) = self.behind.pop_front() {
+            self.step(late, room, batch);
+        }
+    }
+
+    fn step(&mut self, Late { label, value, is_new }: Late, room: &mut Forecast, batch: &mut Batch) {
+        let (counts, n_said) = (self.live.counts, batch.said.len());
+        let is_due = self.live.plan().is_save_due(self.about.key, self.live.last(), label);
+        self.live.take(label, value, room, &mut batch.said);
+        if !is_new {
+            // It was counted in the run that it came in, and what was said then is in the store.
+            self.live.counts = counts;
+            batch.said.truncate(n_said);
+        } else if is_due {
+            batch.states.push((self.about.key, self.live.save()));
         }
     }
 

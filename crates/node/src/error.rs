@@ -210,6 +210,52 @@ pub(crate) enum QueryError {
         /// The limit.
         max: usize,
     },
+    /// Models that keep too much.
+    #[error(
+        "a series with {model} takes up to {more} bytes, and pushed series have {have} of the {max} that they may take together; \
+         remove one, or choose a model that keeps less"
+    )]
+    TooMuchMemory {
+        /// The model.
+        model: String,
+        /// What it takes.
+        more: usize,
+        /// What there is.
+        have: usize,
+        /// The limit.
+        max: usize,
+    },
+    /// More samples than a model can take before long.
+    #[error(
+        "the model of `{id}` has still to take {n_behind} samples; {n_more} more would be over the limit of {max}; push them later"
+    )]
+    TooFarBehind {
+        /// The series.
+        id: String,
+        /// Samples that wait.
+        n_behind: usize,
+        /// Samples to come.
+        n_more: usize,
+        /// The limit.
+        max: usize,
+    },
+    /// More work than the node can do before long.
+    #[error(
+        "for {n_more} samples the model of `{id}` needs about {more} operations, with {waiting} waiting already, and the limit is {max}; \
+         push fewer at once, or choose a model that is fitted less often"
+    )]
+    TooMuchWork {
+        /// The series.
+        id: String,
+        /// Samples to come.
+        n_more: usize,
+        /// What they cost.
+        more: u64,
+        /// What waits.
+        waiting: u64,
+        /// The limit.
+        max: u64,
+    },
     /// The store cannot be read or written.
     #[error("the store is not available: {problem}")]
     StoreUnavailable {

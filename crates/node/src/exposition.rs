@@ -88,6 +88,7 @@ impl Families {
                 ("foretop_stream_bytes_total", "Bytes of those frames.", counted.n_bytes),
                 ("foretop_stream_dropped_total", "Frames that slow readers did not get.", counted.n_dropped),
                 ("foretop_stream_bad_frames_total", "What came in and was no frame, or said nothing.", counted.n_bad),
+                ("foretop_stream_failed_logins_total", "Visitors without the token.", counted.n_failed_logins),
                 ("foretop_stream_connects_total", "Connections that there have been.", counted.n_connects),
             ];
             for (name, help, value) in totals {

@@ -5,9 +5,10 @@ use std::io;
 use std::sync::mpsc::{self, Receiver, SyncSender, TrySendError};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use predict::Task;
-use watch::{OnPanic, Thread, Watch};
+use predict::{Cancel, Task};
+use watch::{OnPanic, Stop, Thread, Watch};
 
+use crate::catch_up::Bell;
 use crate::engine::Engine;
 
 /// Fits that wait at most. A series has no more than one under way, so that this is reached by a node of a thousand
@@ -17,10 +18,12 @@ const N_WAITING_MAX: usize = 1024;
 /// The fit of one series.
 pub(crate) type Due = (Arc<str>, Task);
 
-/// The thread that fits. When it is dropped, it makes the fits that wait, and ends.
+/// The thread that fits. When it is dropped, it gives up the fit that is under way and those that wait: they are due
+/// again in the states that are saved.
 #[derive(Debug)]
 pub(crate) struct Fitter {
     queue: Queue,
+    cancel: Cancel,
     _thread: Thread,
 }
 
@@ -38,10 +41,14 @@ enum Order {
 }
 
 impl Fitter {
-    pub(crate) fn start(engine: Arc<Mutex<Engine>>, watch: &Watch) -> io::Result<Self> {
+    /// Rings `bell` for each series whose fit is back.
+    pub(crate) fn start(engine: Arc<Mutex<Engine>>, bell: Bell, watch: &Watch) -> io::Result<Self> {
         let (queue, orders) = mpsc::sync_channel(N_WAITING_MAX);
-        let thread = Thread::start(watch, "fitter", OnPanic::BeginAgain, move |_| work(&orders, &engine))?;
-        Ok(Self { queue: Queue(queue), _thread: thread })
+        let cancel = Cancel::new();
+        let cancelled = cancel.clone();
+        let work = move |_: &Stop| work(&orders, &engine, &bell, &cancelled);
+        let thread = Thread::start(watch, "fitter", OnPanic::BeginAgain, work)?;
+        Ok(Self { queue: Queue(queue), cancel, _thread: thread })
     }
 
     pub(crate) fn queue(&self) -> Queue {
@@ -68,12 +75,13 @@ impl Queue {
     }
 }
 
-fn work(orders: &Receiver<Order>, engine: &Mutex<Engine>) {
+fn work(orders: &Receiver<Order>, engine: &Mutex<Engine>, bell: &Bell, cancel: &Cancel) {
     while let Ok(order) = orders.recv() {
         match order {
             Order::Fit((id, task)) => {
-                let done = task.run();
-                engine.lock().unwrap_or_else(PoisonError::into_inner).install(&id, done);
+                let under_way = UnderWay { engine, bell, id: Some(id) };
+                let Some(done) = task.run_unless(cancel) else { return };
+                under_way.end(|engine, id| engine.install(id, done));
             }
             #[cfg(test)]
             Order::Tell(tell) => tell.send(()).unwrap(),
@@ -82,9 +90,38 @@ fn work(orders: &Receiver<Order>, engine: &Mutex<Engine>) {
     }
 }
 
+/// A fit of a series, which is not waited for when it panics.
+struct UnderWay<'a> {
+    engine: &'a Mutex<Engine>,
+    bell: &'a Bell,
+    id: Option<Arc<str>>,
+}
+
+impl UnderWay<'_> {
+    fn end(mut self, how: impl FnOnce(&mut Engine, &str)) {
+        self.tell(how);
+    }
+
+    fn tell(&mut self, how: impl FnOnce(&mut Engine, &str)) {
+        if let Some(id) = self.id.take() {
+            how(&mut self.engine.lock().unwrap_or_else(PoisonError::into_inner), &id);
+            self.bell.ring(id);
+        }
+    }
+}
+
+impl Drop for UnderWay<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.tell(Engine::cancel_task);
+        }
+    }
+}
+
 impl Drop for Fitter {
     fn drop(&mut self) {
-        // An error says that the thread has ended by itself, which its panic explains.
+        self.cancel.cancel();
+        // An error says that the thread has ended already.
         let _ = self.queue.0.send(Order::End);
     }
 }

@@ -4,6 +4,7 @@
 //! readers is made once by the [`Press`].
 
 mod access;
+mod budget;
 mod events;
 mod extract;
 mod health;
@@ -30,6 +31,7 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 pub(crate) use access::Access;
+use budget::Budget;
 use press::Press;
 use refusal::Refusal;
 pub(crate) use server::serve;
@@ -46,6 +48,8 @@ struct App {
     press: Arc<Press>,
     /// Fits of one-off forecasts. Two at once keep a small host usable, whatever is asked of it.
     fits: Workers,
+    /// What clients may ask of them.
+    budget: Budget,
     /// Reading and changing the store, and long answers.
     reads: Workers,
 }
@@ -76,6 +80,7 @@ pub(crate) fn router(hub: Arc<Hub>, access: Access) -> axum::Router {
         press: Arc::new(Press::new(Arc::clone(&hub))),
         hub,
         fits: Workers::new("fits", 2, 16),
+        budget: Budget::default(),
         reads: Workers::new("reads", 4, 64),
     };
     let (guarded, described) = described_routes(&access).with_state(app).split_for_parts();

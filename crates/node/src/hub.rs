@@ -21,7 +21,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, broadcast};
 use units::Timestamp;
 use watch::Watch;
 
-pub(crate) use self::forecasts::{GAUGE_HORIZONS, Gauge, Metric, Oracle};
+pub(crate) use self::forecasts::{Ahead, GAUGE_HORIZONS, Gauge, Metric, Oracle};
 pub(crate) use self::health::Counters;
 pub(crate) use self::history::TimeRange;
 pub(crate) use self::listeners::{Listeners, RemoteCounters};
@@ -33,7 +33,8 @@ use clock::Clock;
 
 use self::health::Pulse;
 use crate::api;
-use crate::engine::{Engine, FeedPlan};
+use crate::catch_up::Progress;
+use crate::engine::{Engine, Entry, FeedPlan, Next};
 use crate::fitter;
 use crate::schedule::Due;
 use crate::store::{Batch, Moment, Store};
@@ -120,7 +121,12 @@ impl Hub {
         listeners: Listeners,
     ) -> Self {
         let (ticks, _) = broadcast::channel(TICKS_KEPT);
-        Self {
+        let behind: Vec<_> = {
+            let engine = engine.lock().unwrap_or_else(PoisonError::into_inner);
+            let entries = engine.entries().filter(|entry| !entry.is_current());
+            entries.map(|entry| Arc::clone(&entry.about.id)).collect()
+        };
+        let hub = Self {
             facts,
             clock,
             engine,
@@ -130,7 +136,9 @@ impl Hub {
             ticks,
             places: Arc::new(Semaphore::new(READERS_MAX)),
             listeners,
-        }
+        };
+        hub.see_to(behind);
+        hub
     }
 
     /// Who this node is.
@@ -163,27 +171,79 @@ impl Hub {
         // The host's ticks go out as streams; those of feeds are others' to send.
         let is_sent = feed.is_none() && !self.listeners.outlets.is_empty();
         let select = self.facts.select_of(feed, readings.iter().map(|(signal, _)| &**signal.id()));
+        let name = feed.map(|feed| &*feed.name);
         let mut engine = self.engine();
+        readings.gone().iter().for_each(|signal| engine.forget(name, signal.id(), &mut writing.batch));
         for (signal, value) in readings {
             if engine.measures(signal.id()) || select(signal.id()) {
                 engine.take_reading(feed, due.label, (signal, value), &mut writing.batch);
             }
         }
-        let name = feed.map(|feed| &*feed.name);
-        engine.finish_tick(name, due.label, self.facts.patience);
+        engine.finish_tick(name, due.label, self.facts.patience, &mut writing.batch);
         let has_readers = is_sent || self.ticks.receiver_count() > 0 || !self.listeners.remotes.is_empty();
         let values = if has_readers { engine.values_of(name) } else { Vec::new() };
         let step = feed.map_or(engine.sensor_plan(), |feed| &feed.plan).step;
         let fits = engine.take_tasks();
+        let behind = engine.take_behind();
         drop(engine);
         self.fit(fits);
         drop(writing);
+        self.see_to(behind);
         if is_sent {
             self.send(due.label, &values);
         }
         let tick = Arc::new(Tick { time: due.label, step, values });
         self.offer(&tick);
         self.publish(tick);
+    }
+
+    /// Lets the models of these series take what they are behind with: now where nobody does it beside, soon otherwise.
+    pub(crate) fn see_to(&self, behind: Vec<Arc<str>>) {
+        for id in behind {
+            match &self.listeners.bell {
+                Some(bell) => bell.ring(id),
+                None => while self.catch_up(&id) == Progress::More {},
+            }
+        }
+    }
+
+    /// Lets the model of a series take a piece of what it is behind with.
+    pub(crate) fn catch_up(&self, id: &str) -> Progress {
+        let mut batch = Batch::default();
+        let mut engine = self.engine();
+        let next = engine.catch_up(id, &mut batch);
+        let full_id = engine.get(id).map(|entry| Arc::clone(&entry.about.id));
+        // Nobody waits for the fit that is due after the last sample.
+        let (fit, progress) = match next {
+            Next::Fit(task) => (full_id.map(|id| (id, task)), Progress::More),
+            Next::Wait => (None, Progress::Waits),
+            Next::More => (None, Progress::More),
+            Next::Done => (engine.take_task_of(id), Progress::Done),
+        };
+        drop(engine);
+        if !batch.is_empty() {
+            self.store.put(batch);
+        }
+        self.fit(fit.into_iter().collect());
+        progress
+    }
+
+    /// Returns when the model of this series has taken all its samples.
+    pub(crate) async fn caught_up(&self, id: &str) {
+        let Some(bell) = &self.listeners.bell else { return };
+        loop {
+            let progress = bell.progress();
+            if self.engine().get(id).is_none_or(Entry::is_current) {
+                return;
+            }
+            progress.await;
+        }
+    }
+
+    /// Saves the states of all series; what is behind is replayed from the state before.
+    pub(crate) fn save_states(&self) {
+        let states = self.engine().states();
+        self.store.put(Batch { states, ..Batch::default() });
     }
 
     fn publish(&self, tick: Arc<Tick>) {

@@ -4,6 +4,7 @@
 //! and what it stores in `docs/formats/store.md`.
 #![forbid(unsafe_code)]
 
+mod catch_up;
 mod config;
 mod engine;
 mod error;

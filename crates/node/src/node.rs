@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
 use clock::Clock;
+use door::Door;
 use sensor::Host;
 use signal::{FAMILIES, Family, Readings};
 use stream::ServerTls;
@@ -16,6 +17,7 @@ use tokio::task::JoinHandle;
 use watch::Watch;
 
 use crate::api;
+use crate::catch_up::{Bell, CatchUp};
 use crate::config::Config;
 use crate::engine::{Engine, FeedPlan};
 use crate::error::StartError;
@@ -53,10 +55,22 @@ struct Parts {
     /// Their threads ask the hub.
     _remotes: Remotes,
     _outlets: Outlets,
-    /// It makes the fits that wait.
+    /// It lets models take what they are behind with.
+    _catch_up: CatchUp,
     _fitter: Fitter,
+    /// Nobody steps a model any more.
+    _saver: Saver,
     /// It writes what all others said.
     _store: store::Running,
+}
+
+/// Saves the states of all series when it is dropped.
+struct Saver(Arc<Hub>);
+
+impl Drop for Saver {
+    fn drop(&mut self) {
+        self.0.save_states();
+    }
 }
 
 impl fmt::Debug for Parts {
@@ -91,9 +105,9 @@ impl Drop for AbortOnDrop {
 }
 
 impl Server {
-    fn start(listener: TcpListener, tls: Option<ServerTls>, hub: Arc<Hub>, access: Access) -> Self {
+    fn start(listener: TcpListener, tls: Option<ServerTls>, door: Door, hub: Arc<Hub>, access: Access) -> Self {
         let (shutdown, asked) = oneshot::channel();
-        let task = tokio::spawn(serve(listener, tls, hub, access, asked));
+        let task = tokio::spawn(serve(listener, tls, door, hub, access, asked));
         Self { shutdown, task: AbortOnDrop(task) }
     }
 
@@ -108,8 +122,8 @@ impl Server {
 }
 
 impl Node {
-    /// Starts a node that reads its host and `feeds`. When this returns, it listens, the store is open, the last history
-    /// is replayed, and the samplers run.
+    /// Starts a node that reads its host and `feeds`. When this returns, it listens, the store is open, the states of series are
+    /// restored, and the samplers run; models take beside that what came after their states.
     ///
     /// # Errors
     /// [`StartError`]; nothing is left running then.
@@ -122,7 +136,7 @@ impl Node {
         let address =
             listener.local_addr().map_err(|source| StartError::CannotListen { address: config.listen, source })?;
         let access = Access { listen: address, token: config.token.clone() };
-        let tls = config.tls.clone();
+        let (tls, door) = (config.tls.clone(), config.door.clone());
         if access.token.is_some() && tls.is_none() && !address.ip().is_loopback() {
             tracing::warn!(%address, "the token and all samples travel in the clear; give --tls-cert and --tls-key");
         }
@@ -132,7 +146,7 @@ impl Node {
         let absent = hub.health().absent;
         let is_encrypted = tls.is_some();
         let kept = Arc::downgrade(&hub);
-        let server = Server::start(listener, tls, hub, access);
+        let server = Server::start(listener, tls, door, hub, access);
         Ok(Self { address, is_encrypted, absent, watch, hub: kept, server, parts })
     }
 
@@ -196,6 +210,7 @@ impl Node {
 async fn serve(
     listener: TcpListener,
     tls: Option<ServerTls>,
+    door: Door,
     hub: Arc<Hub>,
     access: Access,
     asked: oneshot::Receiver<()>,
@@ -204,7 +219,7 @@ async fn serve(
         // A sender that is gone means the same as one that asks.
         let _ = asked.await;
     };
-    http::serve(listener, tls.map(|tls| tls.config()), http::router(hub, access), shutdown).await;
+    http::serve(listener, tls.map(|tls| tls.config()), http::router(hub, access), door, shutdown).await;
 }
 
 /// Everything that blocks: sensors, store, replay, threads. Who is told something starts before who tells it.
@@ -226,12 +241,19 @@ fn begin(config: &Config, mut feeds: Vec<Feed>, clock: Arc<dyn Clock>) -> Result
     }
     let plans: Vec<FeedPlan> = feeds.iter().map(|feed| feed.plan(&config.model)).collect();
     let base = Base::open(config, &plans, &host, Arc::clone(&clock))?;
-    let fitter = Fitter::start(Arc::clone(&base.engine), watch).map_err(StartError::NoThread)?;
+    let bell = Bell::default();
+    let fitter = Fitter::start(Arc::clone(&base.engine), bell.clone(), watch).map_err(StartError::NoThread)?;
     let outlets = Outlets::start(config.outlets.clone(), &base.home(), watch)?;
     let mut remotes = Remotes::open(&config.remote_writes, config.data_dir.as_deref(), watch)?;
-    let listeners =
-        Listeners { fits: Some(fitter.queue()), remotes: remotes.listeners(), outlets: outlets.listeners(), followed };
+    let listeners = Listeners {
+        fits: Some(fitter.queue()),
+        bell: Some(bell.clone()),
+        remotes: remotes.listeners(),
+        outlets: outlets.listeners(),
+        followed,
+    };
     let (hub, schedule, store) = base.hub(listeners);
+    let catch_up = CatchUp::start(bell, Arc::clone(&hub), watch).map_err(StartError::NoThread)?;
     remotes.collect(&config.remote_writes, &hub, watch)?;
     let mut samplers = vec![Sampler::new(Arc::clone(&clock), schedule, Box::new(host), None, Arc::clone(&hub))];
     for (feed, plan) in feeds.into_iter().zip(plans) {
@@ -239,7 +261,15 @@ fn begin(config: &Config, mut feeds: Vec<Feed>, clock: Arc<dyn Clock>) -> Result
         samplers.push(Sampler::new(Arc::clone(&clock), schedule, feed.source, Some(plan), Arc::clone(&hub)));
     }
     let samplers = sampler::start(samplers, watch).map_err(StartError::NoThread)?;
-    let parts = Parts { _samplers: samplers, _remotes: remotes, _outlets: outlets, _fitter: fitter, _store: store };
+    let parts = Parts {
+        _samplers: samplers,
+        _remotes: remotes,
+        _outlets: outlets,
+        _catch_up: catch_up,
+        _fitter: fitter,
+        _saver: Saver(Arc::clone(&hub)),
+        _store: store,
+    };
     Ok((parts, hub))
 }
 
@@ -264,7 +294,7 @@ fn check_selection(config: &Config, clock: &dyn Clock) -> Result<(), StartError>
     if ids.is_empty() { Ok(()) } else { Err(StartError::NothingSelected { n_signals: ids.len() }) }
 }
 
-/// What a hub stands on: an open store, and an engine that its history was replayed into.
+/// What a hub stands on: an open store, and an engine with the series in it.
 pub(crate) struct Base {
     facts: Facts,
     clock: Arc<dyn Clock>,

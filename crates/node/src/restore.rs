@@ -1,9 +1,9 @@
-//! From the store to a running engine: the last samples of every series, through the same code as live ones.
+//! From the store to a running engine: the state of every series that was saved, and what came since, or else its last
+//! samples. Models take those once the node runs, through the same code as live ones.
 
 use std::collections::HashMap;
-use std::num::NonZero;
 use std::sync::Arc;
-use std::thread;
+use std::time::Duration;
 
 use units::Timestamp;
 
@@ -14,8 +14,8 @@ use crate::engine::{Engine, Entry, FeedPlan};
 use crate::schedule::times;
 use crate::store::{Batch, Opened, StoreError, read};
 
-/// A series to come, and the samples that it is to take first.
-type Replay = (Entry, Vec<(Timestamp, f64)>);
+/// A state that is older than its last sample by more is not gone on from: to begin anew from the last samples is less work.
+const STATE_AGE_MAX: Duration = Duration::from_secs(2 * 3600);
 
 /// What a node begins with.
 pub(crate) struct Restored {
@@ -26,7 +26,7 @@ pub(crate) struct Restored {
     pub(crate) changed: Batch,
 }
 
-/// Loads as many samples as forecasters keep, and replays them.
+/// Loads the states of series and the samples since, or as many as forecasters keep.
 ///
 /// # Errors
 /// When the store cannot be read.
@@ -40,9 +40,7 @@ pub(crate) fn restore(opened: &Opened, config: &Config, feeds: &[FeedPlan]) -> R
         let last_label = read::last_label(&opened.writer)?;
         let mut changed = Batch::default();
         let entries = entries(read::series(&opened.writer)?, config, feeds, &engine, &mut changed);
-        let mut replays = load(opened, &engine, entries, last_label)?;
-        replay_all(&mut replays);
-        replays.into_iter().for_each(|(entry, _)| engine.insert(entry));
+        load(opened, &engine, entries, last_label)?.into_iter().for_each(|entry| engine.insert(entry));
         Ok(Restored { engine, last_label, changed })
     };
     load().map_err(|error| opened.explain(error))
@@ -95,48 +93,74 @@ fn entries(
 fn load(
     opened: &Opened,
     engine: &Engine,
-    entries: Vec<Entry>,
+    mut entries: Vec<Entry>,
     last_label: Option<Timestamp>,
-) -> rusqlite::Result<Vec<Replay>> {
-    let plan = engine.sensor_plan();
-    let mut by_key: HashMap<i64, Vec<(Timestamp, f64)>> =
-        entries.iter().filter(|entry| entry.about.is_fed_by(None)).map(|entry| (entry.about.key, Vec::new())).collect();
-    if let Some(last) = last_label {
-        let from = last - times(plan.step, plan.n_kept as u64 - 1);
-        read::all_samples(&opened.writer, from, |time, key, value| {
-            if let Some(samples) = by_key.get_mut(&key) {
-                samples.push((time, value));
+) -> rusqlite::Result<Vec<Entry>> {
+    let mut of_host = samples_of_host(opened, engine, &mut entries, last_label)?;
+    for entry in &mut entries {
+        let key = entry.about.key;
+        if entry.about.is_fed_by(None) {
+            let samples = of_host.remove(&key).unwrap_or_default();
+            if samples.is_empty() && entry.last().is_none() {
+                entry.heard = read::last_label_of(&opened.writer, key)?;
             }
-        })?;
+            entry.fall_behind(last_of(samples, entry));
+        } else if let Some(heard) = read::last_label_of(&opened.writer, key)? {
+            entry.heard = Some(heard);
+            restore_state(opened, entry, heard)?;
+            let (step, n_kept) = (entry.live.plan().step, entry.live.plan().n_kept as u64);
+            let from = entry.last().map_or_else(|| heard - times(step, n_kept - 1), |last| last + step);
+            let found = read::samples(&opened.writer, key, step, from..heard + step)?;
+            entry.fall_behind(found.into_iter().map(|sample| (sample.time, sample.mean)));
+        }
     }
+    Ok(entries)
+}
+
+/// The samples since the states of the host's series, or as many as forecasters keep, by key.
+fn samples_of_host(
+    opened: &Opened,
+    engine: &Engine,
+    entries: &mut [Entry],
+    last_label: Option<Timestamp>,
+) -> rusqlite::Result<HashMap<i64, Vec<(Timestamp, f64)>>> {
+    let Some(last) = last_label else { return Ok(HashMap::new()) };
+    let plan = engine.sensor_plan();
+    let mut from = last - times(plan.step, plan.n_kept as u64 - 1);
+    let mut by_key = HashMap::new();
+    for entry in entries.iter_mut().filter(|entry| entry.about.is_fed_by(None)) {
+        restore_state(opened, entry, last)?;
+        from = entry.last().map_or(from, |state| state.min(from));
+        by_key.insert(entry.about.key, Vec::new());
+    }
+    read::all_samples(&opened.writer, from, |time, key, value| {
+        if let Some(samples) = by_key.get_mut(&key) {
+            samples.push((time, value));
+        }
+    })?;
     for samples in by_key.values_mut() {
         samples.sort_by_key(|(time, _)| *time);
         samples.dedup_by_key(|(time, _)| *time);
     }
-    let mut replays = Vec::with_capacity(entries.len());
-    for mut entry in entries {
-        let mut samples = by_key.remove(&entry.about.key).unwrap_or_default();
-        samples.drain(..samples.len().saturating_sub(entry.live.plan().n_kept));
-        if samples.is_empty() {
-            entry.heard = read::last_label_of(&opened.writer, entry.about.key)?;
-        }
-        if let Some(heard) = entry.heard.filter(|_| !entry.about.is_fed_by(None)) {
-            let plan = entry.live.plan();
-            let from = heard - times(plan.step, plan.n_kept as u64 - 1);
-            let found = read::samples(&opened.writer, entry.about.key, plan.step, from..heard + plan.step)?;
-            samples = found.into_iter().map(|sample| (sample.time, sample.mean)).collect();
-        }
-        replays.push((entry, samples));
-    }
-    Ok(replays)
+    Ok(by_key)
 }
 
-fn replay_all(replays: &mut [Replay]) {
-    let n_threads = thread::available_parallelism().map_or(1, NonZero::get);
-    let n_each = replays.len().div_ceil(n_threads).max(1);
-    thread::scope(|scope| {
-        for part in replays.chunks_mut(n_each) {
-            scope.spawn(|| part.iter_mut().for_each(|(entry, samples)| entry.replay(samples.drain(..))));
-        }
-    });
+/// Puts in the state of a series whose last sample is at `last`, if there is one that is worth it.
+fn restore_state(opened: &Opened, entry: &mut Entry, last: Timestamp) -> rusqlite::Result<()> {
+    let fresh = entry.clone();
+    if let Some(state) = read::state(&opened.writer, entry.about.key)? {
+        entry.restore(&state);
+    }
+    if entry.last().is_some_and(|state| last.saturating_since(state) > STATE_AGE_MAX) {
+        *entry = fresh;
+    }
+    Ok(())
+}
+
+/// Of an entry without a state, as many as forecasters keep.
+fn last_of(mut samples: Vec<(Timestamp, f64)>, entry: &Entry) -> Vec<(Timestamp, f64)> {
+    if entry.last().is_none() {
+        samples.drain(..samples.len().saturating_sub(entry.live.plan().n_kept));
+    }
+    samples
 }

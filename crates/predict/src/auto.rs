@@ -10,6 +10,7 @@ use std::cell::Cell;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
 
+use crate::effort::spend;
 use crate::forecast::Forecast;
 use crate::history::History;
 use crate::intervals::{Calibration, Intervals};
@@ -312,7 +313,12 @@ pub(crate) fn fit(samples: &[f64], every: usize, window: usize, budget: u64) -> 
     let mut auto = Auto::new(every, window, budget);
     let mut calibration = Calibration::new(Intervals::Adaptive, 0, true).expect("adaptive intervals are learned");
     let mut n_missing = 0;
+    let per_sample = usize::try_from(budget).unwrap_or(usize::MAX);
     for sample in samples {
+        // The fits of candidates count by themselves.
+        if !spend(per_sample / 2) {
+            break;
+        }
         auto.step(*sample);
         n_missing = if sample.is_nan() { n_missing + 1 } else { 0 };
         calibration.score(*sample);

@@ -36,6 +36,42 @@ pub(crate) fn of_fit(spec: &Spec, n_samples: usize) -> u64 {
     per_sample.saturating_mul(n)
 }
 
+/// A sample on the way through a predictor, the intervals that are learned from it included, fits aside.
+pub(crate) fn of_step(spec: &Spec) -> u64 {
+    const COMMON: u64 = 20_000;
+    let own = match spec {
+        Spec::Auto { budget, .. } => *budget,
+        Spec::Arfima { truncation, .. } => 4 * *truncation as u64,
+        Spec::Nws { .. } => 500,
+        Spec::Refit { model, .. } => return of_step(model),
+        // 256 paths for each of the leads that are judged.
+        Spec::Tar { order, .. } => 256 * 32 * (*order as u64 + 4),
+        _ => 32 * spec.n_coefficients() as u64,
+    };
+    COMMON + own
+}
+
+/// Members of an `NWS`, each with a cost a step.
+const N_MEMBERS: usize = 22;
+
+/// The bytes that a predictor takes at most, samples for fits to come aside.
+pub(crate) fn bytes_of_predictor(spec: &Spec) -> usize {
+    const NUMBER: usize = size_of::<f64>();
+    /// Of what all have: intervals that are learned, standard errors that are ready.
+    const COMMON: usize = 16 << 10;
+    let own = match spec {
+        Spec::Nws { recent, .. } => NUMBER * N_MEMBERS * recent.unwrap_or(1),
+        Spec::BestMean { window_max } => 2 * NUMBER * window_max,
+        // Weights, and what they are applied to: written twice.
+        Spec::Arfima { truncation, .. } => 3 * NUMBER * truncation,
+        // Its candidates, and what the weights are made from.
+        Spec::Auto { window, .. } => (200 << 10) + NUMBER * window,
+        Spec::Refit { model, window, .. } => return bytes_of_predictor(model) + NUMBER * window,
+        _ => 4 * NUMBER * spec.n_coefficients(),
+    };
+    COMMON + own
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

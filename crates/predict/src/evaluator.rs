@@ -10,6 +10,7 @@ pub use score::{Coverage, Errors, IntervalScores, LeadScore};
 
 use std::collections::VecDeque;
 
+use serde::{Deserialize, Serialize};
 use track::Track;
 
 use crate::forecast::Forecast;
@@ -18,7 +19,7 @@ use crate::forecast::Forecast;
 ///
 /// An error is sample minus forecast. At each step it takes the sample that came and the forecast made right
 /// after it; what that forecast said of lead `h` is scored when the `h`-th following sample is in.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Evaluator {
     tracks: Vec<Track>,
     n_errors_max: usize,
@@ -77,7 +78,7 @@ impl Evaluator {
 }
 
 /// What LAST would have been wrong by at one step: the scale of scaled errors.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 struct Naive {
     last: Option<f64>,
     /// Magnitudes of the last changes between known neighbours, oldest first.

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::auto;
+use crate::effort::{self, Cancel, End};
 use crate::model::{Fitted, Model, ar, arfima, arma, ets, mean, nws, tar, window};
 use crate::spec::Spec;
 
@@ -117,6 +118,24 @@ pub enum FitError {
         /// The largest magnitude among the samples.
         largest: f64,
     },
+    /// The search for coefficients goes on after more operations than the fit may take.
+    #[error(
+        "a fit of {spec} to {n_samples} samples was not done after {limit} operations, which is the limit; use a lower order or a shorter window"
+    )]
+    TooLong {
+        /// What was to be fitted.
+        spec: Spec,
+        /// To how many samples.
+        n_samples: usize,
+        /// What it may take, in operations.
+        limit: u64,
+    },
+    /// Somebody cancelled it.
+    #[error("the fit of {spec} was cancelled")]
+    Cancelled {
+        /// What was to be fitted.
+        spec: Spec,
+    },
 }
 
 /// Fits `spec` to `samples`, evenly spaced, oldest first, gaps as NaN.
@@ -164,13 +183,30 @@ pub fn fit(spec: &Spec, samples: &[f64]) -> Result<Model, FitError> {
     Ok(Model { spec: spec.clone(), fitted, n_samples: n_known, n_missing, recent, calibration })
 }
 
-/// As [`fit`], if it costs no more than `limit` operations.
-pub(crate) fn fit_within(spec: &Spec, samples: &[f64], limit: u64) -> Result<Model, FitError> {
+/// As [`fit`], in `limit` operations at most, and only until `cancel` cancels.
+///
+/// One that is taken to cost more ([`Spec::fit_cost`]) is not begun. Where one ends that is not done in time depends on the
+/// samples alone.
+///
+/// # Errors
+/// As [`fit`], and [`FitError::TooDear`], [`FitError::TooLong`] and [`FitError::Cancelled`].
+pub fn fit_within(spec: &Spec, samples: &[f64], limit: u64, cancel: &Cancel) -> Result<Model, FitError> {
+    attempt(spec, samples, limit, Some(cancel))
+}
+
+/// As [`fit_within`]; without a `cancel` of its own, that of the work around it holds.
+pub(crate) fn attempt(spec: &Spec, samples: &[f64], limit: u64, cancel: Option<&Cancel>) -> Result<Model, FitError> {
     let (n_samples, cost) = (samples.len(), spec.fit_cost(samples.len()));
     if cost > limit {
         return Err(FitError::TooDear { spec: spec.clone(), n_samples, cost, limit });
     }
-    fit(spec, samples)
+    effort::within(limit, cancel, || fit(spec, samples)).unwrap_or_else(|end| {
+        let spec = spec.clone();
+        Err(match end {
+            End::Spent => FitError::TooLong { spec, n_samples, limit },
+            End::Cancelled => FitError::Cancelled { spec },
+        })
+    })
 }
 
 pub(crate) fn too_large(spec: &Spec, samples: &[f64]) -> FitError {

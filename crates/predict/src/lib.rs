@@ -26,6 +26,7 @@
 mod auto;
 mod compare;
 mod cost;
+mod effort;
 mod error_growth;
 mod evaluator;
 mod fit;
@@ -49,8 +50,9 @@ mod task;
 
 pub use auto::{LeadStanding, Standing};
 pub use compare::{CompareError, Comparison, Variance, compare};
+pub use effort::Cancel;
 pub use evaluator::{Backtest, Coverage, Errors, Evaluator, Forecaster, IntervalScores, LeadScore};
-pub use fit::{FitError, fit};
+pub use fit::{FitError, fit, fit_within};
 pub use fleet::Fleet;
 pub use forecast::{Forecast, half_width};
 pub use inference::{Inference, Parameter};

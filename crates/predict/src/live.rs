@@ -253,6 +253,12 @@ impl Live {
         if self.fits == Fits::Here || self.out.is_some() { None } else { self.next_task() }
     }
 
+    /// Whether a task was handed out that is neither back nor cancelled.
+    #[must_use]
+    pub fn has_task_out(&self) -> bool {
+        self.out.is_some()
+    }
+
     /// Takes what a task of this series came to. What another's came to, or one that was cancelled, is left aside.
     pub fn install(&mut self, done: Done) {
         if self.out.take_if(|out| *out == done.ticket).is_none() {
@@ -428,7 +434,13 @@ impl Live {
         let due = DueFit { number: self.number(), is_scheduled };
         match self.policy.refuses(self.window(due.number)) {
             Some(refused) => self.fail(refused, due),
-            None => self.due = Some(due),
+            None => {
+                self.due = Some(due);
+                // A fit that is made elsewhere may take its time.
+                if self.fits == Fits::Elsewhere && self.speaking().is_none() {
+                    self.stand_in(due.number);
+                }
+            }
         }
     }
 

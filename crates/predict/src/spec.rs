@@ -284,6 +284,12 @@ impl Spec {
         crate::cost::of_fit(self, n_samples)
     }
 
+    /// What a predictor of this model takes at most, in bytes, roughly; samples for fits to come are not counted.
+    #[must_use]
+    pub fn n_bytes(&self) -> usize {
+        crate::cost::bytes_of_predictor(self)
+    }
+
     /// Every model there is, as `(text, sentence)`, simplest first.
     #[must_use]
     pub fn catalogue() -> &'static [(&'static str, &'static str)] {

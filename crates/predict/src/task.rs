@@ -1,6 +1,7 @@
 //! Fits that are made elsewhere: handed out when they are due, and taken back when they are done.
 
-use crate::fit::{FitError, fit_within};
+use crate::effort::Cancel;
+use crate::fit::{FitError, attempt};
 use crate::model::Model;
 use crate::spec::Spec;
 
@@ -46,7 +47,22 @@ impl Task {
     /// Fits. The same task comes to the same end whenever and wherever it is run.
     #[must_use]
     pub fn run(self) -> Done {
-        let result = fit_within(&self.spec, &self.samples, self.limit);
+        let result = attempt(&self.spec, &self.samples, self.limit, None);
         Done { spec: self.spec, result, ticket: self.ticket }
+    }
+
+    /// As [`Task::run`]; `None` when `cancel` cancelled it before its end.
+    #[must_use]
+    pub fn run_unless(self, cancel: &Cancel) -> Option<Done> {
+        match attempt(&self.spec, &self.samples, self.limit, Some(cancel)) {
+            Err(FitError::Cancelled { .. }) => None,
+            result => Some(Done { spec: self.spec, result, ticket: self.ticket }),
+        }
+    }
+
+    /// What the fit is taken to cost, in operations; see [`Spec::fit_cost`].
+    #[must_use]
+    pub fn cost(&self) -> u64 {
+        self.spec.fit_cost(self.samples.len())
     }
 }

@@ -73,6 +73,9 @@ impl Buffer {
     pub(crate) fn open(place: &Place, bytes_max: u64) -> Result<Buffer, BufferError> {
         let path = place.path().to_owned();
         let failed = |source| BufferError::Sqlite { path: path.clone(), action: "open", source };
+        if let Place::File(path) = place {
+            own_file::prepare_database(path).map_err(|source| BufferError::File { path: path.clone(), source })?;
+        }
         let connection = Connection::open(&path).map_err(failed)?;
         if !prepare(&connection).map_err(failed)? {
             return Err(BufferError::Foreign { path });

@@ -49,6 +49,14 @@ pub enum SettingsError {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum BufferError {
+    /// Its file cannot be made, or is none of ours.
+    #[error("cannot open the buffer `{}`", path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
     /// SQLite cannot do what it should.
     #[error("cannot {action} the buffer `{}`", path.display())]
     Sqlite {

@@ -1,4 +1,5 @@
-//! Tokens, passwords and passphrases: how they are held in memory, and the one reader of files that hold them.
+//! Tokens, passwords and passphrases: how they are held in memory, the one reader of files that hold them, and [`proof`]s that
+//! two sides have the same token.
 //!
 //! [`read`] opens a file once and checks the very file that it has open, so nothing can be swapped in between the
 //! check and the read. This is I/O on a low floor: streams, HTTP clients and feeds need the same reader and may not
@@ -7,6 +8,7 @@
 
 mod error;
 mod file;
+pub mod proof;
 mod token;
 
 use std::fmt;
@@ -15,7 +17,7 @@ use subtle::ConstantTimeEq;
 
 pub use error::{Exposed, SecretError};
 pub use file::{Form, Found, Privacy, create, read};
-pub use token::Token;
+pub use token::{Token, TokenTooShort};
 
 /// A text that nothing shows: its `Debug` says nothing of it, and comparing it takes the same time wherever two differ.
 #[derive(Clone)]

@@ -14,7 +14,27 @@ const LENGTH_MAX: usize = 4096;
 #[derive(Clone, Debug)]
 pub struct Token(Secret);
 
+/// A secret that could be guessed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("a token of {n_bytes} bytes can be guessed; it needs at least {LENGTH_MIN}")]
+pub struct TokenTooShort {
+    /// How many bytes it has.
+    pub n_bytes: usize,
+}
+
 impl Token {
+    /// The token that `text` is.
+    ///
+    /// # Errors
+    /// When it has fewer than 16 bytes.
+    pub fn new(text: impl Into<Box<str>>) -> Result<Self, TokenTooShort> {
+        let text = text.into();
+        match text.len() {
+            n_bytes @ ..LENGTH_MIN => Err(TokenTooShort { n_bytes }),
+            _ => Ok(Self(Secret::new(text))),
+        }
+    }
+
     /// Reads a token from a file of its owner's alone; space and line ends around it are left out.
     ///
     /// # Errors

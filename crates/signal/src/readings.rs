@@ -10,6 +10,7 @@ use crate::Signal;
 #[derive(Debug, Default)]
 pub struct Readings {
     rows: Vec<Row>,
+    gone: Vec<Arc<Signal>>,
 }
 
 /// A signal and its value.
@@ -36,6 +37,18 @@ impl Readings {
     /// Takes out every signal.
     pub fn clear(&mut self) {
         self.rows.clear();
+        self.gone.clear();
+    }
+
+    /// Says that the source has forgotten this signal, to have room for others.
+    pub fn push_gone(&mut self, signal: Arc<Signal>) {
+        self.gone.push(signal);
+    }
+
+    /// The signals that the source has forgotten since the last tick.
+    #[must_use]
+    pub fn gone(&self) -> &[Arc<Signal>] {
+        &self.gone
     }
 
     /// Adds `value`, cut to the range of the family.

@@ -1,15 +1,15 @@
 //! A program that asks a component.
 
-use std::io;
 use std::time::Duration;
 
 use bytes::BytesMut;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::io::AsyncWriteExt;
 use tokio::runtime::Runtime;
 
 use crate::endpoint::{Endpoint, Role};
 use crate::error::{CallError, OpenError, ReadError};
 use crate::frame::Decoder;
+use crate::login::next_frame;
 use crate::message::{Answer, Ask, Message, Payload, Request};
 use crate::security::Security;
 use crate::transport::{self, Connection};
@@ -40,12 +40,14 @@ impl Caller {
     /// Asks, and waits for the answer and the messages that follow it.
     ///
     /// # Errors
-    /// [`CallError`] when there is no answer within `limit`, or it is a refusal. After one that is no refusal the connection is of no more use.
+    /// [`CallError`] when there is no answer within `limit`, or it is a refusal, or the request does not fit into a frame. After
+    /// any other the connection is of no more use.
     pub fn call(&mut self, ask: Ask, limit: Duration) -> Result<(Answer, Vec<Message>), CallError> {
         self.n_asked += 1;
         let Self { runtime, connection, decoder, endpoint, n_asked } = self;
         let mut bytes = BytesMut::new();
-        Request { id: *n_asked, ask }.encode(&mut bytes);
+        let request = Request { id: *n_asked, ask };
+        request.encode(&mut bytes).map_err(|source| CallError::Request { endpoint: endpoint.clone(), source })?;
         let exchange = async {
             connection.bytes_out.write_all(&bytes).await?;
             connection.bytes_out.flush().await?;
@@ -76,13 +78,5 @@ async fn answer(connection: &mut Connection, decoder: &mut Decoder) -> Result<(A
 }
 
 async fn next_message(connection: &mut Connection, decoder: &mut Decoder) -> Result<Message, ReadError> {
-    loop {
-        if let Some(frame) = decoder.next_frame()? {
-            return Ok(Message::decode(&frame)?);
-        }
-        if connection.bytes_in.read_buf(decoder.buffer()).await? == 0 {
-            decoder.finish()?;
-            return Err(io::Error::from(io::ErrorKind::UnexpectedEof).into());
-        }
-    }
+    Ok(Message::decode(&next_frame(connection, decoder).await?)?)
 }

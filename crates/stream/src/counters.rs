@@ -2,8 +2,13 @@
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+use tokio::time::Instant;
+
+use crate::error::LoginError;
+use crate::message::cut;
 
 /// What happened at an endpoint since its component began.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -22,6 +27,9 @@ pub struct Counted {
     pub n_connects: u64,
     /// Bytes that wait for readers at this moment, of the slowest of them.
     pub backlog_bytes: u64,
+    /// Those who connected and did not prove that they have the token.
+    #[serde(default)]
+    pub n_failed_logins: u64,
     /// What went wrong the last time that something did.
     pub last_error: Option<String>,
 }
@@ -48,6 +56,8 @@ pub(crate) struct Counters {
     pub(crate) n_connected: AtomicU64,
     pub(crate) n_connects: AtomicU64,
     pub(crate) backlog_bytes: AtomicU64,
+    n_failed_logins: AtomicU64,
+    logged: Rarely,
     last_error: Mutex<Option<String>>,
 }
 
@@ -60,8 +70,16 @@ impl Counters {
     /// Remembers what went wrong, with its reasons.
     pub(crate) fn note(&self, error: &dyn std::error::Error) {
         let reasons = std::iter::successors(Some(error), |error| error.source()).map(ToString::to_string);
-        let text = reasons.collect::<Vec<_>>().join(": ");
+        let text = cut(reasons.collect::<Vec<_>>().join(": "));
         *self.last_error.lock().unwrap_or_else(PoisonError::into_inner) = Some(text);
+    }
+
+    /// Counts somebody who was not let in at this endpoint, and logs it now and then.
+    pub(crate) fn login_failed(&self, endpoint: &str, peer: &str, reason: &LoginError) {
+        let n_failed = self.n_failed_logins.fetch_add(1, Relaxed) + 1;
+        if self.logged.is_due() {
+            tracing::warn!(endpoint, peer, %reason, n_failed, "a login failed");
+        }
     }
 
     pub(crate) fn get(&self) -> Counted {
@@ -73,6 +91,7 @@ impl Counters {
             n_connected: self.n_connected.load(Relaxed),
             n_connects: self.n_connects.load(Relaxed),
             backlog_bytes: self.backlog_bytes.load(Relaxed),
+            n_failed_logins: self.n_failed_logins.load(Relaxed),
             last_error: self.last_error.lock().unwrap_or_else(PoisonError::into_inner).clone(),
         }
     }
@@ -82,6 +101,21 @@ impl Counters {
         self.n_connected.fetch_add(1, Relaxed);
         self.n_connects.fetch_add(1, Relaxed);
         Connected(Arc::clone(self))
+    }
+}
+
+/// What happens at most once a minute.
+#[derive(Debug, Default)]
+pub(crate) struct Rarely(Mutex<Option<Instant>>);
+
+impl Rarely {
+    pub(crate) fn is_due(&self) -> bool {
+        let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_due = last.is_none_or(|last| last.elapsed() >= Duration::from_mins(1));
+        if is_due {
+            *last = Some(Instant::now());
+        }
+        is_due
     }
 }
 

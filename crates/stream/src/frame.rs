@@ -2,6 +2,8 @@
 
 use bytes::{Buf, BufMut, Bytes, BytesMut};
 
+use crate::message::MessageError;
+
 /// What every frame begins with.
 const MAGIC: [u8; 2] = *b"FT";
 
@@ -13,6 +15,9 @@ pub const HEADER_BYTES: usize = 12;
 
 /// The longest payload, 1 MiB: a forecast of 65,000 steps, or a request with as many samples as a fit can use.
 pub const PAYLOAD_BYTES_MAX: usize = 1 << 20;
+
+/// Room that is made at once for bytes that were only announced.
+const RESERVED_BYTES_MAX: usize = 64 << 10;
 
 /// What a frame's payload is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -35,6 +40,20 @@ pub enum Kind {
 }
 
 impl Kind {
+    /// What it is called in messages.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Description => "description",
+            Self::Measurement => "measurement",
+            Self::Sample => "sample",
+            Self::Forecast => "forecast",
+            Self::Request => "request",
+            Self::Reply => "reply",
+            Self::Greeting => "greeting",
+        }
+    }
+
     fn from_byte(byte: u8) -> Option<Self> {
         Some(match byte {
             1 => Self::Description,
@@ -92,12 +111,14 @@ pub enum FrameError {
         given: u8,
     },
     /// Longer than any frame is.
-    #[error("byte {offset}: a payload of {given} bytes is announced; {PAYLOAD_BYTES_MAX} is the limit")]
+    #[error("byte {offset}: a payload of {given} bytes is announced; {limit} is the limit")]
     TooLong {
         /// Bytes before it.
         offset: u64,
         /// The announced length.
         given: u32,
+        /// How long it may be.
+        limit: usize,
     },
     /// The bytes are not those that were sent.
     #[error("byte {offset}: checksum {computed:08x} where the frame says {given:08x}: it was damaged in transit")]
@@ -121,21 +142,27 @@ pub enum FrameError {
 
 /// Appends a frame of this kind whose payload `write` appends.
 ///
-/// # Panics
-/// When the payload is longer than [`PAYLOAD_BYTES_MAX`]: what is sent is checked where it is made.
-pub fn encode(kind: Kind, out: &mut BytesMut, write: impl FnOnce(&mut BytesMut)) {
+/// # Errors
+/// That of `write`, or [`MessageError::TooMany`] when the payload is longer than [`PAYLOAD_BYTES_MAX`]. `out` is then as it was.
+pub fn encode(
+    kind: Kind,
+    out: &mut BytesMut,
+    write: impl FnOnce(&mut BytesMut) -> Result<(), MessageError>,
+) -> Result<(), MessageError> {
     let start = out.len();
     out.put_slice(&MAGIC);
     out.put_u8(VERSION);
     out.put_u8(kind as u8);
     out.put_u64_le(0);
-    write(out);
-    let length = out.len() - start - HEADER_BYTES;
-    assert!(length <= PAYLOAD_BYTES_MAX, "a payload of {length} bytes does not fit into a frame");
-    let length = u32::try_from(length).expect("the limit fits");
+    let written = write(out).and_then(|()| match out.len() - start - HEADER_BYTES {
+        length @ ..=PAYLOAD_BYTES_MAX => Ok(u32::try_from(length).expect("the limit fits")),
+        given => Err(MessageError::TooMany { what: kind.as_str(), of: "bytes", given, limit: PAYLOAD_BYTES_MAX }),
+    });
+    let length = written.inspect_err(|_| out.truncate(start))?;
     out[start + 4..start + 8].copy_from_slice(&length.to_le_bytes());
     let checksum = checksum(&out[start..]);
     out[start + 8..start + HEADER_BYTES].copy_from_slice(&checksum.to_le_bytes());
+    Ok(())
 }
 
 fn checksum(frame: &[u8]) -> u32 {
@@ -146,14 +173,33 @@ fn checksum(frame: &[u8]) -> u32 {
 }
 
 /// Finds the frames in a run of bytes that comes in pieces.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Decoder {
     buffer: BytesMut,
     n_before: u64,
     n_unknown: u64,
+    payload_bytes_max: usize,
+}
+
+impl Default for Decoder {
+    fn default() -> Self {
+        Self::with_limit(PAYLOAD_BYTES_MAX)
+    }
 }
 
 impl Decoder {
+    /// One that refuses payloads of more than so many bytes.
+    #[must_use]
+    pub fn with_limit(payload_bytes_max: usize) -> Self {
+        Self { buffer: BytesMut::new(), n_before: 0, n_unknown: 0, payload_bytes_max }
+    }
+
+    /// The same without its limit, which was for somebody who has said by now who it is.
+    #[must_use]
+    pub fn without_limit(self) -> Self {
+        Self { payload_bytes_max: PAYLOAD_BYTES_MAX, ..self }
+    }
+
     /// Where bytes that come in are to be put.
     pub fn buffer(&mut self) -> &mut BytesMut {
         &mut self.buffer
@@ -186,6 +232,14 @@ impl Decoder {
         self.n_unknown
     }
 
+    /// Whether a whole frame is there, unless it is damaged.
+    ///
+    /// # Errors
+    /// [`FrameError`] when what comes next is no frame.
+    pub(crate) fn has_frame(&self) -> Result<bool, FrameError> {
+        Ok(self.length()?.is_some_and(|length| self.buffer.len() >= length))
+    }
+
     /// The next whole frame; `None` until more bytes come.
     ///
     /// # Errors
@@ -196,7 +250,7 @@ impl Decoder {
                 return Ok(None);
             };
             if self.buffer.len() < length {
-                self.buffer.reserve(length - self.buffer.len());
+                self.buffer.reserve((length - self.buffer.len()).min(RESERVED_BYTES_MAX));
                 return Ok(None);
             }
             let (given, computed) = (read_u32(&self.buffer[8..]), checksum(&self.buffer[..length]));
@@ -241,8 +295,8 @@ impl Decoder {
         }
         let given = read_u32(&self.buffer[4..]);
         match usize::try_from(given) {
-            Ok(length) if length <= PAYLOAD_BYTES_MAX => Ok(Some(HEADER_BYTES + length)),
-            _ => Err(FrameError::TooLong { offset, given }),
+            Ok(length) if length <= self.payload_bytes_max => Ok(Some(HEADER_BYTES + length)),
+            _ => Err(FrameError::TooLong { offset, given, limit: self.payload_bytes_max }),
         }
     }
 }
@@ -252,101 +306,4 @@ fn read_u32(bytes: &[u8]) -> u32 {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn frame_of(kind: Kind, payload: &[u8]) -> BytesMut {
-        let mut out = BytesMut::new();
-        encode(kind, &mut out, |out| out.put_slice(payload));
-        out
-    }
-
-    fn decode(bytes: &[u8]) -> Result<Option<Frame>, FrameError> {
-        let mut decoder = Decoder::default();
-        decoder.buffer().extend_from_slice(bytes);
-        decoder.next_frame()
-    }
-
-    #[test]
-    fn a_frame_comes_back_whole_however_it_is_cut() {
-        let mut bytes = frame_of(Kind::Sample, b"first");
-        bytes.unsplit(frame_of(Kind::Forecast, b""));
-        for cut in 0..=bytes.len() {
-            let mut decoder = Decoder::default();
-            let mut frames = Vec::new();
-            for piece in [&bytes[..cut], &bytes[cut..]] {
-                decoder.buffer().extend_from_slice(piece);
-                while let Some(frame) = decoder.next_frame().unwrap() {
-                    frames.push((frame.kind, frame.payload().to_vec()));
-                }
-            }
-            assert_eq!(frames, [(Kind::Sample, b"first".to_vec()), (Kind::Forecast, vec![])]);
-            decoder.finish().unwrap();
-        }
-    }
-
-    #[test]
-    fn what_is_no_frame_is_refused_with_its_place() {
-        let good = frame_of(Kind::Sample, b"payload");
-        let with = |at: usize, byte: u8| {
-            let mut bytes = good.clone();
-            bytes[at] = byte;
-            decode(&bytes).unwrap_err().to_string()
-        };
-        assert_eq!(with(0, b'X'), "byte 0: a frame must begin with `FT`, not with [58, 54]");
-        assert_eq!(with(2, 9), "byte 0: a frame of version 9; this program reads version 1");
-        assert_eq!(with(7, 0xff), "byte 0: a payload of 4278190087 bytes is announced; 1048576 is the limit");
-        assert!(with(12, b'P').ends_with("it was damaged in transit"));
-        assert!(with(3, 4).contains("checksum"), "the kind is under the checksum too");
-    }
-
-    #[test]
-    fn an_announced_length_takes_no_memory_before_its_bytes_come() {
-        let mut decoder = Decoder::default();
-        decoder.buffer().extend_from_slice(b"FT\x01\x03\xff\xff\xff\xff\0\0\0\0");
-        assert!(matches!(decoder.next_frame(), Err(FrameError::TooLong { given: u32::MAX, .. })));
-        assert!(decoder.buffer().capacity() < 1024);
-    }
-
-    #[test]
-    fn half_a_frame_at_the_end_is_told() {
-        let bytes = frame_of(Kind::Sample, b"payload");
-        for (length, n_missing) in [(1, 11), (HEADER_BYTES, 7), (bytes.len() - 1, 1)] {
-            let mut decoder = Decoder::default();
-            decoder.buffer().extend_from_slice(&bytes[..length]);
-            assert_eq!(decoder.next_frame(), Ok(None));
-            assert_eq!(decoder.finish(), Err(FrameError::Truncated { offset: 0, n_missing }));
-        }
-    }
-
-    #[test]
-    fn what_follows_damage_is_found() {
-        let mut bytes = frame_of(Kind::Sample, b"damaged FT here");
-        bytes[20] ^= 1;
-        let damaged = bytes.len() as u64;
-        bytes.unsplit(frame_of(Kind::Sample, b"whole"));
-        let mut decoder = Decoder::default();
-        decoder.buffer().unsplit(bytes);
-        let mut n_left_out = 0;
-        let frame = loop {
-            match decoder.next_frame() {
-                Ok(frame) => break frame.unwrap(),
-                Err(_) => n_left_out += decoder.resume(),
-            }
-        };
-        assert_eq!((frame.payload(), n_left_out), (&b"whole"[..], damaged));
-    }
-
-    #[test]
-    fn a_kind_of_another_day_is_skipped_and_counted() {
-        let mut bytes = frame_of(Kind::Sample, b"unknown");
-        bytes[3] = 200;
-        let checksum = checksum(&bytes);
-        bytes[8..12].copy_from_slice(&checksum.to_le_bytes());
-        bytes.unsplit(frame_of(Kind::Sample, b"known"));
-        let mut decoder = Decoder::default();
-        decoder.buffer().unsplit(bytes);
-        assert_eq!(decoder.next_frame().unwrap().unwrap().payload(), b"known");
-        assert_eq!(decoder.n_unknown(), 1);
-    }
-}
+mod tests;

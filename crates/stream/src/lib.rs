@@ -15,6 +15,7 @@ mod counters;
 mod endpoint;
 mod error;
 mod frame;
+mod login;
 mod message;
 mod mirror;
 mod network;
@@ -33,13 +34,13 @@ pub use counters::{Counted, EndpointStatus};
 pub use endpoint::{
     Backlog, Encryption, Endpoint, EndpointError, Host, Keep, NatsPlace, Overflow, Place, Replay, Role,
 };
-pub use error::{CallError, OpenError, ReadError};
+pub use error::{CallError, LoginError, OpenError, ReadError};
 pub use frame::{Decoder, Frame, FrameError, HEADER_BYTES, Kind, PAYLOAD_BYTES_MAX, encode};
 pub use message::{
     Answer, Ask, Carries, Configuration, Description, Forecast, Greeting, Measurement, Message, MessageError, Payload,
     Purpose, Reply, Request, Sample, SignalName, Status,
 };
-pub use mirror::{Handler, Inlet, InletFull, InputId, Mirror, Outputs, Pending, Running, Stopper};
+pub use mirror::{Handler, Inlet, InletFull, InputId, Mirror, Outputs, Panicked, Pending, Running, Stopper, reply};
 pub use network::NatsServer;
 pub use reader::Reader;
 pub use security::{ClientTls, Security, SecurityError, ServerTls};

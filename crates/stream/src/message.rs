@@ -3,17 +3,19 @@
 mod control;
 mod description;
 mod forecast;
+mod greeting;
 mod measurement;
 mod sample;
 
-use bytes::BytesMut;
+use bytes::{BufMut, BytesMut};
 use units::Timestamp;
 
-use crate::frame::{Frame, Kind, PAYLOAD_BYTES_MAX, encode};
+use crate::frame::{Frame, Kind, encode};
 
-pub use control::{Answer, Ask, Configuration, Greeting, Purpose, Reply, Request, Status};
+pub use control::{Answer, Ask, Configuration, Reply, Request, Status};
 pub use description::{Carries, Description, SignalName};
 pub use forecast::Forecast;
+pub use greeting::{Greeting, Purpose};
 pub use measurement::Measurement;
 pub use sample::Sample;
 
@@ -23,7 +25,10 @@ pub trait Payload: Sized {
     const KIND: Kind;
 
     /// Appends the payload's bytes.
-    fn write(&self, out: &mut BytesMut);
+    ///
+    /// # Errors
+    /// [`MessageError`] when no reader would take them.
+    fn write(&self, out: &mut BytesMut) -> Result<(), MessageError>;
 
     /// What these bytes say.
     ///
@@ -32,12 +37,15 @@ pub trait Payload: Sized {
     fn read(payload: &[u8]) -> Result<Self, MessageError>;
 
     /// Appends a whole frame.
-    fn encode(&self, out: &mut BytesMut) {
-        encode(Self::KIND, out, |out| self.write(out));
+    ///
+    /// # Errors
+    /// [`MessageError`] when it is longer than a frame can be, or no reader would take it. `out` is then as it was.
+    fn encode(&self, out: &mut BytesMut) -> Result<(), MessageError> {
+        encode(Self::KIND, out, |out| self.write(out))
     }
 }
 
-/// A payload that is not what its frame's kind says.
+/// A payload that is not what its frame's kind says, or a message that no frame can carry.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum MessageError {
@@ -51,8 +59,8 @@ pub enum MessageError {
         /// What it could have, in words.
         needed: &'static str,
     },
-    /// It is no JSON of the right form.
-    #[error("a {what} that cannot be read: {reason}")]
+    /// It is not JSON of the right form.
+    #[error("a {what} that is not the right JSON: {reason}")]
     Json {
         /// What it should be.
         what: &'static str,
@@ -70,6 +78,17 @@ pub enum MessageError {
         given: usize,
         /// How much there may be.
         limit: usize,
+    },
+    /// It greets in another way.
+    #[error("a greeting without a proof, as by a program of an older version: both sides need this version")]
+    Greeting,
+    /// A forecast whose means and standard errors are not those of the same steps.
+    #[error("a forecast with {n_means} means and {n_standard_errors} standard errors: each mean has one")]
+    Uneven {
+        /// How many steps have a mean.
+        n_means: usize,
+        /// How many have a standard error.
+        n_standard_errors: usize,
     },
 }
 
@@ -133,7 +152,10 @@ impl Message {
     }
 
     /// Appends it as a whole frame.
-    pub fn encode(&self, out: &mut BytesMut) {
+    ///
+    /// # Errors
+    /// As [`Payload::encode`].
+    pub fn encode(&self, out: &mut BytesMut) -> Result<(), MessageError> {
         match self {
             Self::Description(message) => message.encode(out),
             Self::Measurement(message) => message.encode(out),
@@ -146,15 +168,29 @@ impl Message {
     }
 }
 
-/// Appends what serde makes of it. What is sent was limited where it was made, so that it fits.
-fn write_json(value: &impl serde::Serialize, out: &mut BytesMut) {
-    let bytes = serde_json::to_vec(value).expect("these types have a JSON form");
-    assert!(bytes.len() <= PAYLOAD_BYTES_MAX, "a JSON payload of {} bytes does not fit into a frame", bytes.len());
-    out.extend_from_slice(&bytes);
+/// Appends what serde makes of it.
+fn write_json<T: Payload + serde::Serialize>(value: &T, out: &mut BytesMut) -> Result<(), MessageError> {
+    serde_json::to_writer(out.writer(), value).map_err(not_json::<T>)
 }
 
-fn read_json<T: serde::de::DeserializeOwned>(what: &'static str, payload: &[u8]) -> Result<T, MessageError> {
-    serde_json::from_slice(payload).map_err(|error| MessageError::Json { what, reason: error.to_string() })
+fn read_json<T: Payload + serde::de::DeserializeOwned>(payload: &[u8]) -> Result<T, MessageError> {
+    serde_json::from_slice(payload).map_err(not_json::<T>)
+}
+
+fn not_json<T: Payload>(error: serde_json::Error) -> MessageError {
+    MessageError::Json { what: T::KIND.as_str(), reason: cut(error.to_string()) }
+}
+
+/// How much of a text is repeated to whoever it came from, or remembered of it.
+const ECHO_BYTES_MAX: usize = 1024;
+
+/// The text, or its first kilobyte and an ellipsis.
+pub(crate) fn cut(mut text: String) -> String {
+    if text.len() > ECHO_BYTES_MAX {
+        text.truncate(text.floor_char_boundary(ECHO_BYTES_MAX));
+        text.push('…');
+    }
+    text
 }
 
 #[cfg(test)]

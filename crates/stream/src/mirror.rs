@@ -14,13 +14,16 @@ mod line;
 mod output;
 mod publish;
 mod queue;
+mod running;
 mod server;
 mod timer;
+mod unsent;
+mod visitor;
 
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::thread::{self, JoinHandle};
+use std::thread;
 use std::time::Duration;
 
 use clock::Backoff;
@@ -31,13 +34,15 @@ use tokio::task::JoinSet;
 use crate::counters::{Counters, EndpointStatus};
 use crate::endpoint::{Endpoint, Place, Role};
 use crate::error::OpenError;
-use crate::message::{Message, Request, Status};
+use crate::message::{Message, Request, Status, cut};
 use crate::security::Security;
 use crate::transport::Listener;
 
 pub use inlet::{Inlet, InletFull};
 pub use output::Outputs;
-pub use server::Pending;
+pub use running::{Panicked, Running, Stopper};
+pub use server::{Pending, reply};
+use visitor::or_panic;
 
 /// The pauses before a connection is made again.
 ///
@@ -141,10 +146,11 @@ impl<H: Handler> Shared<H> {
     }
 
     fn status(&self) -> Status {
+        let facts = self.handler.facts().into_iter().chain(self.outputs.facts());
         Status {
             component: self.name.clone(),
             endpoints: self.places.iter().map(Opened::status).collect(),
-            facts: self.handler.facts(),
+            facts: facts.map(|(name, value)| (name, cut(value))).collect(),
         }
     }
 }
@@ -267,7 +273,8 @@ impl<H: Handler> Mirror<H> {
         let mut tasks = Tasks { inputs: JoinSet::new(), others: JoinSet::new(), writers: JoinSet::new() };
         for (at, port) in ports.into_iter().enumerate() {
             let counters = Arc::clone(&places[at].counters);
-            let at = At { input: InputId(at), counters, security: Rc::clone(&security) };
+            let endpoint = Rc::from(&*places[at].endpoint);
+            let at = At { input: InputId(at), endpoint, counters, security: Rc::clone(&security) };
             tasks.start(&core, port, listeners[at.input.0].take(), at, &stopped);
         }
         if let Some(period) = period {
@@ -286,8 +293,11 @@ impl<H: Handler> Mirror<H> {
 }
 
 /// Where a task of a mirror works.
+#[derive(Clone)]
 struct At {
     input: InputId,
+    /// As it was given.
+    endpoint: Rc<str>,
     counters: Arc<Counters>,
     security: Rc<Security>,
 }
@@ -361,22 +371,19 @@ impl Tasks {
         }
     }
 
+    /// Until it is stopped, or all inputs have ended where that is its end.
+    ///
+    /// # Panics
+    /// When one of the tasks does.
     async fn wait(&mut self, mut stopped: watch::Receiver<bool>, ends_with_inputs: bool) {
-        let inputs = async {
-            all_ended(&mut self.inputs).await;
-            if !ends_with_inputs {
-                std::future::pending::<()>().await;
+        while !(ends_with_inputs && self.inputs.is_empty()) {
+            tokio::select! {
+                Some(ended) = self.inputs.join_next() => or_panic(ended),
+                Some(ended) = self.others.join_next() => or_panic(ended),
+                Some(ended) = self.writers.join_next() => or_panic(ended),
+                // The other side is gone when nobody is left who could wait.
+                _ = stopped.wait_for(|is_stopped| *is_stopped) => return,
             }
-        };
-        let all_others = async {
-            tokio::join!(all_ended(&mut self.others), all_ended(&mut self.writers));
-            std::future::pending::<()>().await;
-        };
-        tokio::select! {
-            () = inputs => {}
-            () = all_others => {}
-            // The other side is gone when nobody is left who could wait.
-            _ = stopped.wait_for(|is_stopped| *is_stopped) => {}
         }
     }
 
@@ -384,88 +391,15 @@ impl Tasks {
     async fn drain(&mut self) {
         self.inputs.shutdown().await;
         self.others.shutdown().await;
-        let all = async { while self.writers.join_next().await.is_some() {} };
+        let all = async {
+            while let Some(ended) = self.writers.join_next().await {
+                or_panic(ended);
+            }
+        };
         let _ = tokio::time::timeout(DRAIN_LIMIT, all).await;
         self.writers.shutdown().await;
     }
 }
 
-/// Waits for the end of all tasks. A panic of one goes on here, so that the mirror ends with it and does not go on without a part.
-async fn all_ended(tasks: &mut JoinSet<()>) {
-    while let Some(ended) = tasks.join_next().await {
-        if let Err(panic) = ended.map_err(tokio::task::JoinError::try_into_panic)
-            && let Ok(panic) = panic
-        {
-            std::panic::resume_unwind(panic);
-        }
-    }
-}
-
 /// How long readers have at the end to take what is there for them.
 const DRAIN_LIMIT: Duration = Duration::from_secs(2);
-
-/// A mirror on its thread. Dropping it stops the mirror, and does not wait.
-pub struct Running<H> {
-    places: Vec<Opened>,
-    stop: watch::Sender<bool>,
-    thread: JoinHandle<Option<H>>,
-}
-
-/// Stops a mirror.
-#[derive(Clone, Debug)]
-pub struct Stopper(watch::Sender<bool>);
-
-impl Stopper {
-    /// As [`Running::stop`], without waiting.
-    pub fn stop(&self) {
-        // When nobody listens, it has ended.
-        let _ = self.0.send(true);
-    }
-}
-
-impl<H> Running<H> {
-    /// Where the endpoint that was added `at` this place listens, as in `tcp:127.0.0.1:5011`; `None` for one that does not listen.
-    #[must_use]
-    pub fn address(&self, at: InputId) -> Option<&str> {
-        self.places.get(at.0)?.address.as_deref()
-    }
-
-    /// What happened at each endpoint, in the order in which they were added.
-    #[must_use]
-    pub fn status(&self) -> Vec<EndpointStatus> {
-        self.places.iter().map(Opened::status).collect()
-    }
-
-    /// What can stop it from another thread, while this one waits for its end.
-    #[must_use]
-    pub fn stopper(&self) -> Stopper {
-        Stopper(self.stop.clone())
-    }
-
-    /// Whether it has ended by itself.
-    #[must_use]
-    pub fn is_finished(&self) -> bool {
-        self.thread.is_finished()
-    }
-
-    /// Stops it, lets readers take what is there for them for 2 s at most, and gives the handler back.
-    ///
-    /// # Panics
-    /// When the handler panicked.
-    pub fn stop(self) -> H {
-        // When nobody listens, it has ended.
-        let _ = self.stop.send(true);
-        self.join()
-    }
-
-    /// Waits until it ends by itself, and gives the handler back.
-    ///
-    /// # Panics
-    /// When the handler panicked.
-    pub fn join(self) -> H {
-        match self.thread.join() {
-            Ok(handler) => handler.expect("a mirror that started gives its handler back"),
-            Err(panic) => std::panic::resume_unwind(panic),
-        }
-    }
-}

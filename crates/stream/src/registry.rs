@@ -16,7 +16,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use signal::Glob;
 
-use crate::endpoint::{Endpoint, Place};
+use crate::endpoint::{Endpoint, Host, Place};
 use crate::error::OpenError;
 use crate::message::{Carries, Description};
 use crate::security::Security;
@@ -139,13 +139,61 @@ impl Announcement {
         names.chain(&self.addresses).chain(&self.servers).all(|name| name.len() <= NAME_BYTES_MAX)
     }
 
-    /// Without the places that only its host can reach; `None` when there are no others.
-    fn beyond_host(&self, tells: impl Fn(&Place) -> bool) -> Option<Self> {
-        let reaches =
-            |text: &&String| format!("source:{text}").parse().is_ok_and(|endpoint: Endpoint| tells(&endpoint.place));
-        let kept = |places: &[String]| places.iter().filter(reaches).cloned().collect::<Vec<_>>();
+    /// With these of its places only; `None` when there are none.
+    fn with_places(&self, is_kept: impl Fn(&str) -> bool) -> Option<Self> {
+        let kept = |places: &[String]| places.iter().filter(|text| is_kept(text)).cloned().collect::<Vec<_>>();
         let there = Self { addresses: kept(&self.addresses), servers: kept(&self.servers), ..self.clone() };
-        (!there.addresses.is_empty() || !there.servers.is_empty()).then_some(there)
+        (there.n_places() > 0).then_some(there)
+    }
+
+    fn n_places(&self) -> usize {
+        self.addresses.len() + self.servers.len()
+    }
+}
+
+/// As a target it stands for one subject, never for many.
+fn place(text: &str) -> Option<Place> {
+    format!("target:{text}").parse().ok().map(|endpoint: Endpoint| endpoint.place)
+}
+
+/// Whether the local network is told of a place.
+fn is_beyond_host(text: &str) -> bool {
+    matches!(place(text), Some(Place::Tcp { host: Some(host), .. }) if !host.is_loopback())
+}
+
+/// Whether a place that somebody else announced may be connected to: a subject, or a port of another host.
+///
+/// Anybody can announce anything, and where that leads to this host it is somebody's wish to have this process connect there, or make a
+/// file. A name could lead here when it is looked up, so there has to be an address. Options are for whoever reads to choose.
+fn is_elsewhere(text: &str) -> bool {
+    place(text).is_some_and(|place| {
+        let leads_away = match &place {
+            Place::Tcp { host: Some(Host::Address(ip)), .. } => {
+                let ip = ip.to_canonical();
+                !ip.is_loopback() && !ip.is_unspecified()
+            }
+            place => matches!(place, Place::Nats(_)),
+        };
+        leads_away && place.to_string() == text
+    })
+}
+
+/// What announcements are there, and what of them is not believed.
+#[derive(Debug, Default, PartialEq)]
+pub(crate) struct Found {
+    pub(crate) announcements: Vec<Announcement>,
+    /// Places that others announced and that may be on this host.
+    pub(crate) n_ignored: usize,
+}
+
+impl Found {
+    /// Adds what others say, as far as it leads to others.
+    fn add_hearsay(&mut self, heard: Vec<Announcement>) {
+        for announcement in heard {
+            let believed = announcement.with_places(is_elsewhere);
+            self.n_ignored += announcement.n_places() - believed.as_ref().map_or(0, Announcement::n_places);
+            self.announcements.extend(believed);
+        }
     }
 }
 
@@ -175,28 +223,30 @@ fn agrees<'a>(glob: Option<&Glob>, names: impl IntoIterator<Item = &'a String>) 
 /// [`RegistryError`] when one of them cannot be asked.
 pub fn find(query: &Query, wait: Duration, security: &Security) -> Result<Vec<Announcement>, RegistryError> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    runtime.map_err(RegistryError::Bucket)?.block_on(find_async(query, wait, security))
+    let found = runtime.map_err(RegistryError::Bucket)?.block_on(find_async(query, wait, security))?;
+    Ok(found.announcements)
 }
 
-pub(crate) async fn find_async(
-    query: &Query,
-    wait: Duration,
-    security: &Security,
-) -> Result<Vec<Announcement>, RegistryError> {
+pub(crate) async fn find_async(query: &Query, wait: Duration, security: &Security) -> Result<Found, RegistryError> {
     let registry = &security.registry;
-    let mut found = local::find(registry.folder.as_deref())?;
+    // Nobody else can write to the folder, so what is in it is believed.
+    let mut all = Found { announcements: local::find(registry.folder.as_deref())?, n_ignored: 0 };
     if registry.lan {
-        found.extend(lan::find(wait).await?);
+        all.add_hearsay(lan::find(wait).await?);
     }
     if registry.across {
-        found.extend(across::find(security).await?);
+        all.add_hearsay(across::find(security).await?);
     }
+    if all.n_ignored > 0 {
+        tracing::warn!(n_places = all.n_ignored, "places that others announced were ignored: they may be on this host");
+    }
+    let found = &mut all.announcements;
     found.retain(|found| found.is_sound() && query.matches(found));
     // One that is known here already is not told again as others see it.
     let mut known = std::collections::HashSet::new();
     found.retain(|found| known.insert((found.stream.clone(), found.host.clone(), found.pid, found.carries)));
     found.sort_by(|a, b| (&a.stream, &a.host).cmp(&(&b.stream, &b.host)));
-    Ok(found)
+    Ok(all)
 }
 
 /// Announces one stream wherever it should be, again and again, and takes that back when it is dropped.
@@ -216,17 +266,12 @@ impl Announcer {
         let registry = &self.security.registry;
         self.local = Some(local::announce(registry.folder.as_deref(), &announcement, self.local.take())?);
         if registry.lan
-            && let Some(beyond) = announcement
-                .beyond_host(|place| matches!(place, Place::Tcp { host: Some(host), .. } if !host.is_loopback()))
+            && let Some(beyond) = announcement.with_places(is_beyond_host)
         {
             self.lan = Some(lan::announce(&beyond, self.lan.take())?);
         }
-        let reaches_sites = |place: &Place| match place {
-            Place::Tcp { host: Some(host), .. } => !host.is_loopback(),
-            place => matches!(place, Place::Nats(_)),
-        };
         if registry.across
-            && let Some(beyond) = announcement.beyond_host(reaches_sites)
+            && let Some(beyond) = announcement.with_places(is_elsewhere)
         {
             let bucket = match self.across.take() {
                 Some(bucket) => bucket,
@@ -236,5 +281,51 @@ impl Announcer {
             self.across = Some(bucket);
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn heard(addresses: &[&str]) -> Announcement {
+        Announcement {
+            stream: "load".to_owned(),
+            host: "pyramid".to_owned(),
+            carries: Carries::Sample,
+            signals: vec![],
+            model: None,
+            addresses: addresses.iter().map(ToString::to_string).collect(),
+            servers: vec![],
+            pid: 1,
+            heartbeat_ns: 0,
+        }
+    }
+
+    #[test]
+    fn what_others_announce_leads_to_other_hosts_or_nowhere() {
+        let away = ["tcp:192.0.2.1:5011", "tcp:[2001:db8::1]:5011", "nats:foretop.load"];
+        let here = [
+            "tcp:127.0.0.1:22",
+            "tcp:127.1.2.3:22",
+            "tcp:[::1]:22",
+            "tcp:[::ffff:127.0.0.1]:22",
+            "tcp:0.0.0.0:22",
+            "tcp:[::]:22",
+            "tcp:localhost:22",
+            "tcp:localhost.example:22",
+            "udp:192.0.2.1:5011",
+            "unix:/run/secret",
+            "pipe:/tmp/fifo",
+            "file:/etc/passwd",
+            "stdio:stdin",
+            "name:load",
+            "nats:load?replay=1000000",
+            "nats:>",
+            "no place at all",
+        ];
+        let mut found = Found::default();
+        found.add_hearsay(vec![heard(&[&here[..], &away].concat()), heard(&here)]);
+        assert_eq!(found, Found { announcements: vec![heard(&away)], n_ignored: 2 * here.len() });
     }
 }

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::{fs, io};
 
+use door::{Door, Limits};
 use rustls::{ClientConfig, ServerConfig};
 use secret::Token;
 use tls::ConfigError;
@@ -15,9 +16,9 @@ use crate::registry::Registry;
 ///
 /// On the loopback nothing is needed; what is given is used there too, unless an endpoint says `tls=off`. A TCP listener that other machines
 /// can reach needs a token and a certificate; UDP has neither, so beyond the loopback it has to be allowed by [`Security::allow_plain`].
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Security {
-    /// What whoever connects has to show, and what is shown where this connects.
+    /// What whoever connects has to have, and whoever this connects to. Both prove it, and neither shows it.
     pub token: Option<Token>,
     /// What TCP listeners are known by.
     pub server: Option<ServerTls>,
@@ -30,6 +31,23 @@ pub struct Security {
     pub nats: NatsServer,
     /// Where running streams are announced and looked for.
     pub registry: Registry,
+    /// Who may have a connection. All that listen in one process had better share one.
+    pub door: Door,
+}
+
+impl Default for Security {
+    /// Neither a token nor certificates, and 4,096 connections, of which 256 may be strangers'.
+    fn default() -> Self {
+        Self {
+            token: None,
+            server: None,
+            client: None,
+            allow_plain: false,
+            nats: NatsServer::default(),
+            registry: Registry::default(),
+            door: Door::new(Limits { total: 4096, strangers: 256 }),
+        }
+    }
 }
 
 /// A certificate and its key.

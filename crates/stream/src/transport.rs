@@ -9,6 +9,7 @@ mod udp;
 mod unix;
 
 use std::io;
+use std::net::SocketAddr;
 use std::os::fd::AsFd;
 use std::time::Duration;
 
@@ -23,7 +24,7 @@ use crate::endpoint::{Endpoint, NatsPlace, Place, Role, Stdio};
 use crate::error::OpenError;
 use crate::security::Security;
 
-/// How long a peer may take to be connected to, and to say who it is.
+/// How long whom we connect to may take, until it has said who it is.
 pub(crate) const HANDSHAKE_LIMIT: Duration = Duration::from_secs(10);
 
 pub(crate) type BytesIn = Box<dyn AsyncRead + Send + Unpin>;
@@ -50,6 +51,9 @@ pub(crate) enum Target {
     Subject(Link, NatsPlace),
 }
 
+/// What names an encrypted connection, the same at both ends; zeros for one in the clear.
+pub(crate) type Binding = [u8; 32];
+
 /// Both ways.
 pub(crate) struct Connection {
     pub(crate) bytes_in: BytesIn,
@@ -57,7 +61,7 @@ pub(crate) struct Connection {
 }
 
 impl Connection {
-    fn new(stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static) -> Self {
+    pub(crate) fn new(stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static) -> Self {
         let (bytes_in, bytes_out) = tokio::io::split(stream);
         Self { bytes_in: Box::new(bytes_in), bytes_out: Box::new(bytes_out) }
     }
@@ -114,12 +118,24 @@ impl Listener {
 }
 
 impl Visitor {
-    /// The connection, encrypted where that was asked for.
-    pub(crate) async fn admit(self) -> io::Result<Connection> {
+    /// Where it connects from; `None` for one on this host that has no address.
+    pub(crate) fn peer(&self) -> Option<SocketAddr> {
         match self {
-            Self::Tcp(stream, None) => Ok(tcp::connection(stream)),
-            Self::Tcp(stream, Some(tls)) => Ok(Connection::new(tls.accept(stream).await?)),
-            Self::Unix(stream) => Ok(unix::connection(stream)),
+            Self::Tcp(stream, _) => stream.peer_addr().ok(),
+            Self::Unix(_) => None,
+        }
+    }
+
+    /// The connection, encrypted where that was asked for.
+    pub(crate) async fn admit(self) -> io::Result<(Connection, Binding)> {
+        match self {
+            Self::Tcp(stream, None) => Ok((tcp::connection(stream), Binding::default())),
+            Self::Tcp(stream, Some(tls)) => {
+                let stream = tls.accept(stream).await?;
+                let binding = tcp::binding(stream.get_ref().1)?;
+                Ok((Connection::new(stream), binding))
+            }
+            Self::Unix(stream) => Ok((unix::connection(stream), Binding::default())),
         }
     }
 }

@@ -174,6 +174,15 @@ fn payload() -> impl Strategy<Value = Vec<u8>> {
         (0..20_usize).prop_flat_map(move |n| (Just(2_u8), numbers(16 + 8 * n))),
         (Just(4_u8), numbers(24)),
         (0..20_usize).prop_flat_map(move |n| (Just(6_u8), numbers(28 + 16 * n))),
+        prop::sample::select(vec![34, 65, 33]).prop_flat_map(move |n| {
+            let first = match n {
+                34 => vec![1, 2],
+                65 => vec![2],
+                _ => vec![3],
+            };
+            let rest = numbers(n - first.len());
+            (Just(12_u8), rest.prop_map(move |rest| [&first[..], &rest].concat()))
+        }),
     ];
     let texts = vec![
         (
@@ -183,7 +192,6 @@ fn payload() -> impl Strategy<Value = Vec<u8>> {
         (8, r#"{"id": 1, "ask": {"do": "reconfigure", "window": 600}}"#),
         (8, r#"{"id": 1, "ask": {"do": "forecast", "model": "LAST", "horizon": 3, "samples": [1.5, null]}}"#),
         (10, r#"{"id": 1, "n_frames": 2, "answer": {"is": "refused", "reason": "é"}}"#),
-        (12, r#"{"role": "writer", "token": "t"}"#),
     ];
     let json =
         prop::sample::select(texts).prop_flat_map(|(choice, text)| (Just(choice), damaged(Just(text.to_owned()))));
@@ -201,7 +209,13 @@ fn a_damaged_run_of_frames_gives_what_is_whole_in_it() {
         let mut bytes = bytes::BytesMut::new();
         samples
             .iter()
-            .for_each(|sample| stream::encode(stream::Kind::Sample, &mut bytes, |out| out.extend_from_slice(sample)));
+            .try_for_each(|sample| {
+                stream::encode(stream::Kind::Sample, &mut bytes, |out| {
+                    out.extend_from_slice(sample);
+                    Ok(())
+                })
+            })
+            .unwrap();
         bytes.to_vec()
     });
     let inputs =
@@ -211,4 +225,33 @@ fn a_damaged_run_of_frames_gives_what_is_whole_in_it() {
             [&[cut | 1], &bytes[..]].concat()
         });
     check_inputs(inputs, 1000, fuzz::stream_frame);
+}
+
+/// Requests of every kind, each right or nearly so.
+fn request() -> impl Strategy<Value = Vec<u8>> {
+    let number = || prop_oneof![4 => 0..50_u64, 1 => any::<u32>().prop_map(u64::from), 1 => any::<u64>()];
+    let reconfigure = (call(), number(), number()).prop_map(|(model, window, horizon)| {
+        format!(r#"{{"do": "reconfigure", "model": "{model}", "window": {window}, "horizon": {horizon}}}"#)
+    });
+    let ask = prop_oneof![
+        4 => reconfigure,
+        1 => number().prop_map(|n| format!(r#"{{"do": "latest", "n": {n}}}"#)),
+        1 => (number(), number()).prop_map(|(number, n)| format!(r#"{{"do": "since", "number": {number}, "n": {n}}}"#)),
+        1 => number().prop_map(|step| format!(r#"{{"do": "set_step", "step_ns": {step}}}"#)),
+        1 => prop::sample::select(vec![r#"{"do": "refit"}"#, r#"{"do": "status"}"#]).prop_map(str::to_owned),
+        1 => call().prop_map(|model| format!(r#"{{"do": "forecast", "model": "{model}", "horizon": 2, "samples": [1]}}"#)),
+    ];
+    damaged((number(), ask).prop_map(|(id, ask)| format!(r#"{{"id": {id}, "ask": {ask}}}"#)))
+}
+
+#[test]
+fn a_request_is_answered_and_the_answer_can_be_read() {
+    check_inputs(request(), 1000, fuzz::stream_request);
+}
+
+#[test]
+fn arbitrary_text_is_no_request_and_no_panic() {
+    let model =
+        ".{0,300}".prop_map(|model| format!(r#"{{"id": 1, "ask": {{"do": "reconfigure", "model": {model:?}}}}}"#));
+    check_inputs(model.prop_map(String::into_bytes), 0, fuzz::stream_request);
 }

@@ -13,6 +13,7 @@ use std::time::Duration;
 use anyhow::Context;
 use clap::Args;
 use clap::builder::FalseyValueParser;
+use door::Door;
 use feed::transfer::{Responder, ResponderSettings};
 use feeds::NamedExpression;
 use node::{Node, StartError};
@@ -27,6 +28,7 @@ use units::{ByteCount, span};
 use watch::Watch;
 
 use crate::argument::Peer;
+use crate::descriptors;
 use crate::failure::OrUsage;
 use crate::help::examples;
 use crate::log;
@@ -189,20 +191,21 @@ impl Up {
         }
         let watch = Watch::default();
         log::start(&settings.log.filter, &watch).or_usage()?;
+        let door = descriptors::open_door(settings.n_neighbours())?;
         let runtime = tokio::runtime::Builder::new_multi_thread()
             // The sampler and the store have threads of their own; these serve requests.
             .worker_threads(2)
             .enable_all()
             .build()
             .context("cannot start the runtime")?;
-        runtime.block_on(serve(&settings, watch, out))
+        runtime.block_on(serve(&settings, watch, door, out))
     }
 }
 
-async fn serve(settings: &Settings, watch: Watch, out: &mut dyn Write) -> anyhow::Result<()> {
+async fn serve(settings: &Settings, watch: Watch, door: Door, out: &mut dyn Write) -> anyhow::Result<()> {
     // Before the start, so that an impatient end finds the store closed as well.
     let mut ends = Ends::watch()?;
-    let config = settings.to_node_config(watch.clone()).or_usage()?;
+    let config = settings.to_node_config(watch.clone(), door).or_usage()?;
     let feeds = settings.to_feeds().or_usage()?;
     settings.check_queries().or_usage()?;
     let responder =

@@ -8,7 +8,7 @@ use crate::command::run;
 use crate::node::{Running, folder};
 
 /// Files of a certificate for these names and its key, and the arguments that have a node use them.
-fn identity(folder: &Path, names: &[&str]) -> [String; 4] {
+pub fn identity(folder: &Path, names: &[&str]) -> [String; 4] {
     let made = rcgen::generate_simple_self_signed(names.iter().map(ToString::to_string).collect::<Vec<_>>()).unwrap();
     let (certificate, key) = (folder.join("node.pem"), folder.join("node.key"));
     fs::write(&certificate, made.cert.pem()).unwrap();
@@ -17,7 +17,7 @@ fn identity(folder: &Path, names: &[&str]) -> [String; 4] {
     ["--tls-cert".into(), text(&certificate), "--tls-key".into(), text(&key)]
 }
 
-fn token_file(folder: &Path) -> String {
+pub fn token_file(folder: &Path) -> String {
     let path = folder.join("token");
     fs::write(&path, "0123456789abcdef0123456789abcdef\n").unwrap();
     fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();

@@ -5,6 +5,7 @@ mod analyze;
 mod cluster;
 mod command;
 mod compose;
+mod connections;
 mod crossval;
 mod encryption;
 mod feeds;

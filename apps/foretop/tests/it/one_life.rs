@@ -70,7 +70,7 @@ fn description() -> Description {
 
 fn encoded(payload: &impl Payload) -> bytes::BytesMut {
     let mut bytes = bytes::BytesMut::new();
-    payload.encode(&mut bytes);
+    payload.encode(&mut bytes).unwrap();
     bytes
 }
 

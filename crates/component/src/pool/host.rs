@@ -42,6 +42,8 @@ impl Host {
         if self.described_by == *frame {
             return Ok(());
         }
+        // What cannot be told of the forecasts is not told wrongly.
+        (self.description, self.described_by) = (None, Bytes::new());
         let description = Description::read(&frame[stream::HEADER_BYTES..])?;
         let forecasts = Description {
             carries: Carries::Forecast,
@@ -50,7 +52,7 @@ impl Host {
             ..description.clone()
         };
         let mut bytes = BytesMut::new();
-        forecasts.encode(&mut bytes);
+        forecasts.encode(&mut bytes)?;
         self.forecast_description = bytes.freeze();
         // A copy, so that the message that it stood in can go.
         self.described_by = Bytes::copy_from_slice(frame);
@@ -104,7 +106,8 @@ impl Host {
             // One of which too little is known is told nothing of.
             if self.signals.speaks(signal as usize) {
                 let (means, standard_errors) = (means.to_vec(), standard_errors.to_vec());
-                Forecast { number, time, completed, signal, means, standard_errors }.encode(out);
+                let forecast = Forecast { number, time, completed, signal, means, standard_errors };
+                forecast.encode(out).expect("the horizon was checked at the start");
             }
         }
         true

@@ -1,6 +1,7 @@
 //! A prediction server of a pool: reads what JetStream keeps, for the partitions that it holds, and publishes forecasts.
 
 use std::collections::{BTreeSet, HashSet};
+use std::sync::mpsc::Receiver;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
@@ -16,6 +17,7 @@ use stream::{OpenError, Security, nats};
 use tokio::runtime::Runtime;
 use tokio::sync::{mpsc, watch};
 
+use super::alarm::alarms;
 use super::engine::{Counted, Engine, Tense};
 use super::lease::{Changes, Leases};
 use super::subjects::{forecasts, partition_of, refit_offset};
@@ -134,6 +136,7 @@ pub struct Server {
     runtime: Option<Runtime>,
     leases: Option<tokio::task::JoinHandle<()>>,
     computing: Option<JoinHandle<()>>,
+    broken: Receiver<&'static str>,
 }
 
 /// What the computation is given.
@@ -156,18 +159,25 @@ impl Server {
         let (results, sent) = mpsc::channel(N_WAITING_MAX);
         let (tell, changes) = mpsc::channel(1);
         let counted = Arc::<Mutex<Counted>>::default();
+        let ([holds, publishes, reads, computes], broken) = alarms(["leases", "publishing", "reading", "computation"]);
         let computing = {
             let (config, counted) = (config.clone(), Arc::clone(&counted));
             // One thread computes. What it calls shares its work among the threads of the pool that it is in: that one.
             let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().map_err(std::io::Error::other)?;
-            thread::Builder::new()
-                .name("forecasts".to_owned())
-                .spawn(move || pool.install(|| compute(works, &results, &config, &counted)))?
+            thread::Builder::new().name("forecasts".to_owned()).spawn(move || {
+                let _computes = computes;
+                pool.install(|| compute(works, &results, &config, &counted));
+            })?
         };
-        let leases = runtime.spawn(hold(leases, config.lease / 3, tell, stopped));
-        runtime.spawn(publish(client.clone(), sent));
-        runtime.spawn(read(client, config, changes, work));
-        Ok(Self { stop, counted, runtime: Some(runtime), leases: Some(leases), computing: Some(computing) })
+        let leases = runtime.spawn(holds.until_end_of(hold(leases, config.lease / 3, tell, stopped)));
+        runtime.spawn(publishes.until_end_of(publish(client.clone(), sent)));
+        runtime.spawn(reads.until_end_of(read(client, config, changes, work)));
+        Ok(Self { stop, counted, runtime: Some(runtime), leases: Some(leases), computing: Some(computing), broken })
+    }
+
+    /// The part that has ended by itself, which is a fault: without it the server is of no use.
+    pub fn broken_part(&self) -> Option<&'static str> {
+        self.broken.try_recv().ok()
     }
 
     /// What it has done so far.

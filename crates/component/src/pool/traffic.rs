@@ -10,6 +10,9 @@ use units::Timestamp;
 /// How many slices a step is cut into; the hosts of a slice are sent in a row.
 const N_SLICES: u32 = 100;
 
+/// What no panic should ever say.
+const FITS: &str = "a host of at most 4096 signals fits into a frame";
+
 /// Which hosts, and how fast.
 #[derive(Clone, Debug)]
 pub struct Traffic {
@@ -17,7 +20,7 @@ pub struct Traffic {
     pub prefix: String,
     /// How many hosts.
     pub n_hosts: u32,
-    /// How many signals each has.
+    /// How many signals each has, 4,096 at most.
     pub n_signals: u32,
     /// Time between two measurements of a host.
     pub step: Duration,
@@ -61,11 +64,14 @@ impl Traffic {
     }
 
     /// A message of a host: what it measures, and that.
+    ///
+    /// # Panics
+    /// When a host has too many signals.
     #[must_use]
     pub fn message(&self, description: &[u8], host: u32, number: u64) -> Bytes {
         let mut bytes = BytesMut::from(description);
         let now = clock::now();
-        self.measurement(host, number, now).encode(&mut bytes);
+        self.measurement(host, number, now).encode(&mut bytes).expect(FITS);
         bytes.freeze()
     }
 
@@ -73,12 +79,15 @@ impl Traffic {
     ///
     /// # Errors
     /// [`OpenError`] when the NATS server cannot be had.
+    ///
+    /// # Panics
+    /// When a host has too many signals.
     pub async fn run(&self, security: &Security, mut sent: impl FnMut(u64)) -> Result<(), OpenError> {
         let client = nats::connect(security).await?;
         let hosts: Vec<(String, BytesMut)> = (0..self.n_hosts)
             .map(|host| {
                 let mut description = BytesMut::new();
-                self.description(host).encode(&mut description);
+                self.description(host).encode(&mut description).expect(FITS);
                 (self.subject(host), description)
             })
             .collect();

@@ -110,8 +110,8 @@ impl World {
         let load = load();
         for host in 0..N_HOSTS {
             let mut bytes = bytes::BytesMut::new();
-            load.description(host).encode(&mut bytes);
-            load.measurement(host, number, Timestamp::from_nanos(0)).encode(&mut bytes);
+            load.description(host).encode(&mut bytes).unwrap();
+            load.measurement(host, number, Timestamp::from_nanos(0)).encode(&mut bytes).unwrap();
             let publish = || {
                 let message = jetstream::message::PublishMessage::build()
                     .payload(bytes.clone().freeze())

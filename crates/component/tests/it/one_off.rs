@@ -29,6 +29,10 @@ fn check_forecasts(server: &str) {
     assert!(refused(question("XY(4)", 20)).contains("XY"));
     assert!(refused(question("LAST", 0)).contains("1 to 65000"));
     assert!(refused(Ask::Refit {}).contains("forecast and status"));
+    // This one ended the server: what it repeated did not fit into its answer.
+    let reason = refused(Ask::Forecast { model: "X".repeat(1_048_400), horizon: 20, samples: vec![] });
+    assert!(reason.len() < 1100 && reason.ends_with('…'), "{} bytes", reason.len());
+    assert!(refused(question("LAST", 0)).contains("1 to 65000"));
 }
 
 #[test]

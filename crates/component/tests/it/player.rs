@@ -44,10 +44,10 @@ fn what_was_recorded_is_played_as_it_was() {
 #[test]
 fn damage_is_left_out_and_counted() {
     let mut bytes = bytes::BytesMut::new();
-    Message::Description(description(Carries::Sample)).encode(&mut bytes);
+    Message::Description(description(Carries::Sample)).encode(&mut bytes).unwrap();
     let n_damaged = bytes.len() as u64;
     bytes[20] ^= 1;
-    Message::Sample(stream::Sample { number: 1, time: crate::world::time(1), value: 1.0 }).encode(&mut bytes);
+    Message::Sample(stream::Sample { number: 1, time: crate::world::time(1), value: 1.0 }).encode(&mut bytes).unwrap();
     let mut mirror = Mirror::new("play", Relay);
     let (_, inlet) = mirror.inlet(10);
     let _player = mirror.start().unwrap();

@@ -4,7 +4,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use component::{SensorServer, SourceMeter, Synthetic, ToSample};
-use feed::transfer::{Responder, ResponderSettings, SharedToken, TransferSettings, TransferSource};
+use feed::transfer::{Responder, ResponderSettings, TransferSettings, TransferSource};
+use secret::Token;
 use signal::Selection;
 use stream::{Answer, Ask, Carries, Message, Mirror};
 use watch::Watch;
@@ -60,7 +61,7 @@ fn made_values_are_those_of_their_seed_as_fast_as_can_be() {
 
 #[test]
 fn flows_to_a_peer_are_measured_by_transfers() {
-    let token = SharedToken::new("0123456789abcdef").unwrap();
+    let token = Token::new("0123456789abcdef").unwrap();
     let responder =
         Responder::start(ResponderSettings::new(([127, 0, 0, 1], 0).into(), token.clone()), &Watch::default()).unwrap();
     let told =

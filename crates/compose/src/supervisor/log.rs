@@ -1,6 +1,6 @@
 //! What a component prints: the end of it, in a file.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{self, BufRead, BufReader, PipeWriter, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -24,7 +24,8 @@ struct Written {
 
 impl Log {
     pub(super) fn create(path: &Path) -> io::Result<Self> {
-        let file = OpenOptions::new().write(true).create(true).truncate(true).open(path)?;
+        let file = own_file::create(path)?;
+        file.set_len(0)?;
         Ok(Self(Arc::new(Mutex::new(Written { file, n_bytes: 0, last_line: None }))))
     }
 

@@ -13,11 +13,13 @@ use super::{
     settings::ExporterSettings,
     text::{Needed, Sample},
 };
+use crate::SILENCE_MAX;
 
 /// The name of the label that tells one exporter's signals from another's, as in Prometheus.
 const INSTANCE: &str = "instance";
 
-/// Series by their ids, as many as the settings allow. One that was kept stays kept.
+/// Series by their ids, as many as the settings allow. One that was kept stays kept until it was silent for
+/// [`SILENCE_MAX`] and others need its place.
 #[derive(Debug)]
 pub(super) struct Kept {
     instance: Option<Arc<str>>,
@@ -30,6 +32,10 @@ pub(super) struct Kept {
     n_signals: usize,
     n_left_out: usize,
     round: u64,
+    /// When the last scrape was.
+    at: Duration,
+    /// Signals that were forgotten and are still to be told of.
+    gone: Vec<Arc<Signal>>,
     /// Kept from sample to sample, so that looking one up allocates nothing for it.
     id: String,
 }
@@ -42,6 +48,8 @@ struct Series {
     created_s: Option<f64>,
     /// The last scrape that it was in.
     round: u64,
+    /// When that was.
+    at: Duration,
     meter: Meter,
 }
 
@@ -68,6 +76,8 @@ impl Kept {
             n_signals: 0,
             n_left_out: 0,
             round: 0,
+            at: Duration::ZERO,
+            gone: Vec::new(),
             id: String::new(),
         }
     }
@@ -77,8 +87,12 @@ impl Kept {
         self.n_left_out
     }
 
-    /// Begins a scrape.
-    pub(super) fn begin(&mut self) {
+    /// Begins a scrape, `at` this moment.
+    pub(super) fn begin(&mut self, at: Duration) {
+        if self.n_left_out > 0 {
+            self.forget_silent();
+        }
+        self.at = at;
         self.round += 1;
         self.n_left_out = 0;
     }
@@ -126,8 +140,32 @@ impl Kept {
         for series in self.series.iter_mut().filter(|series| series.round == round) {
             series.hand_out(&self.quantiles, readings, faults);
         }
+        // One that came back with this very scrape is not gone.
+        self.gone
+            .drain(..)
+            .filter(|signal| !self.by_id.contains_key(signal.id()))
+            .for_each(|signal| readings.push_gone(signal));
         if self.n_left_out > 0 {
             faults.too_many(self.n_left_out, self.n_signals_max);
+        }
+    }
+
+    /// Forgets what was silent for too long at the last scrape. Time without a scrape does not count: all are silent
+    /// then.
+    fn forget_silent(&mut self) {
+        // Whoever had a signal of those that were forgotten before has let go of it.
+        self.families.retain(|_, (_, family)| Arc::strong_count(family) > 1);
+        let now = self.at;
+        let mut places_left = 0..;
+        let mut place = |series: &Series| {
+            let stays = now.saturating_sub(series.at) < SILENCE_MAX;
+            if stays { places_left.next() } else { None }
+        };
+        let places: Vec<Option<usize>> = self.series.iter().map(&mut place).collect();
+        self.by_id.retain(|_, idx| places[*idx].inspect(|place| *idx = *place).is_some());
+        for series in self.series.extract_if(.., |series| now.saturating_sub(series.at) >= SILENCE_MAX) {
+            self.n_signals -= series.signals.len();
+            self.gone.extend(series.signals);
         }
     }
 
@@ -198,7 +236,7 @@ impl Kept {
         for signal in &signals {
             self.by_id.insert(Arc::clone(signal.id()), idx);
         }
-        self.series.push(Series { role, signals, created_s: None, round: 0, meter: Meter::new(role) });
+        self.series.push(Series { role, signals, created_s: None, round: 0, at: self.at, meter: Meter::new(role) });
         idx
     }
 
@@ -218,6 +256,7 @@ impl Series {
     /// Takes what a sample of it says. False if it said something at this scrape already.
     fn say(&mut self, at: Duration, sample: &Sample<'_>, upper: Option<f64>, round: u64) -> bool {
         let is_first = mem::replace(&mut self.round, round) != round;
+        self.at = at;
         let stamp = When { at, at_s: sample.at_s, created_s: None };
         match &mut self.meter {
             Meter::Gauge { value, at_s, .. } if is_first => (*value, *at_s) = (sample.value, sample.at_s),

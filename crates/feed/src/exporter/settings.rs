@@ -17,7 +17,8 @@ pub struct ExporterSettings {
     pub patterns: Vec<String>,
     /// Which quantiles of histograms, each from 0 to 1. None unless asked for.
     pub quantiles: Vec<f64>,
-    /// How many signals are made at most, 1 or more. What comes first on the page is kept, and stays kept.
+    /// How many signals are made at most, 1 or more. What comes first on the page is kept until it
+    /// was silent for an hour and others need its place.
     pub n_signals_max: usize,
     /// How long a request may take from its first byte to the answer's last.
     pub timeout: Duration,

@@ -27,7 +27,8 @@ pub struct QuerySettings {
     pub expression: String,
     /// What the values count, if that is known.
     pub unit: Option<String>,
-    /// How many signals are made at most, 1 or more. What comes first is kept, and stays kept.
+    /// How many signals are made at most, 1 or more. What comes first is kept until it was silent for an hour and
+    /// others need its place.
     pub n_signals_max: usize,
     /// How long a request may take from its first byte to the answer's last.
     pub timeout: Duration,

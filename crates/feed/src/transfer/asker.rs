@@ -6,13 +6,13 @@ use std::{
     time::{Duration, Instant},
 };
 
+use secret::proof::Seal;
 use socket2::SockRef;
 
 use super::{
     TransferSettings,
     message::{Direction, Greeting, MessageError, Request, Verdict},
     progress::Progress,
-    seal::Seal,
     tcp_info::TcpInfo,
     timed::Timed,
 };

@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use super::seal::{NONCE_BYTES, SEALED_BYTES, Seal, Speaker};
+use secret::proof::{NONCE_BYTES, Nonce, PROOF_BYTES, Seal};
 
 /// The first bytes that either side says.
 const MAGIC: [u8; 4] = *b"FTFT";
@@ -14,9 +14,9 @@ const VERSION: u8 = 1;
 
 const GREETING_BYTES: usize = MAGIC.len() + 1 + NONCE_BYTES;
 const ASKED_BYTES: usize = 1 + 8 + 4;
-const REQUEST_BYTES: usize = ASKED_BYTES + SEALED_BYTES;
+const REQUEST_BYTES: usize = ASKED_BYTES + PROOF_BYTES;
 const ANSWER_BYTES: usize = 1 + 8;
-const VERDICT_BYTES: usize = ANSWER_BYTES + SEALED_BYTES;
+const VERDICT_BYTES: usize = ANSWER_BYTES + PROOF_BYTES;
 
 /// Why bytes are no message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -50,11 +50,20 @@ pub enum MessageError {
     Nothing,
 }
 
+/// Who seals a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Speaker {
+    /// The side that asks for a transfer.
+    Asker,
+    /// The side that answers.
+    Responder,
+}
+
 /// What either side says first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Greeting {
     /// Bytes chosen at random for this connection.
-    pub nonce: [u8; NONCE_BYTES],
+    pub nonce: Nonce,
 }
 
 /// Which way the bytes of a transfer go, seen from the side that asks.
@@ -99,6 +108,17 @@ pub enum Verdict {
         /// How many transfers it may ask for in a minute.
         per_minute: u64,
     },
+}
+
+impl Speaker {
+    /// What it is called in its proofs.
+    #[must_use]
+    pub fn label(self) -> &'static [u8] {
+        match self {
+            Speaker::Asker => b"foretop flow transfer 1 asker",
+            Speaker::Responder => b"foretop flow transfer 1 responder",
+        }
+    }
 }
 
 impl Greeting {
@@ -204,14 +224,14 @@ fn sealed<const N: usize, const SEALED: usize>(seal: &Seal, speaker: Speaker, me
     let mut bytes = [0; SEALED];
     let (said, proof) = bytes.split_at_mut(N);
     said.copy_from_slice(&message);
-    proof.copy_from_slice(&seal.proof(speaker, &message));
+    proof.copy_from_slice(&seal.proof(speaker.label(), &message));
     bytes
 }
 
 /// The message in `bytes`, if the proof after it is that `speaker` says it.
 fn opened<const N: usize>(seal: &Seal, speaker: Speaker, bytes: &[u8]) -> Result<[u8; N], MessageError> {
     let (message, proof) = bytes.split_first_chunk().ok_or(MessageError::Proof)?;
-    if !seal.is_proof(speaker, message, proof) {
+    if !seal.is_proof(speaker.label(), message, proof) {
         return Err(MessageError::Proof);
     }
     Ok(*message)
@@ -219,11 +239,13 @@ fn opened<const N: usize>(seal: &Seal, speaker: Speaker, bytes: &[u8]) -> Result
 
 #[cfg(test)]
 mod tests {
-    use super::{super::seal::SharedToken, *};
+    use secret::Token;
+
+    use super::*;
 
     /// The connection of the example in `docs/formats/flow-transfer.md`, whose proofs were made with Python's `hmac`.
     fn seal() -> Seal {
-        Seal::new(SharedToken::new("sixteen bytes ok").unwrap(), [0xa1; 32], [0xb2; 32])
+        Seal::new(Token::new("sixteen bytes ok").unwrap(), [0xa1; 32], [0xb2; 32])
     }
 
     fn hex(bytes: &[u8]) -> String {
@@ -266,7 +288,7 @@ mod tests {
         let message = [1; ASKED_BYTES];
         let reflected: [u8; REQUEST_BYTES] = sealed(&seal(), Speaker::Responder, message);
         assert_eq!(Request::decode(&reflected, &seal()), Err(MessageError::Proof));
-        let other = Seal::new(SharedToken::new("sixteen bytes ok").unwrap(), [0xa1; 32], [0xb3; 32]);
+        let other = Seal::new(Token::new("sixteen bytes ok").unwrap(), [0xa1; 32], [0xb3; 32]);
         assert_eq!(Request::decode(&REQUEST.encode(&seal()), &other), Err(MessageError::Proof));
     }
 

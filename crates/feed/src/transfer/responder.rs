@@ -15,13 +15,13 @@ use std::{
     time::{Duration, Instant},
 };
 
+use secret::{Token, proof::Seal};
 use socket2::SockRef;
 use watch::{OnPanic, Stop, Thread, Watch};
 
 use super::{
     admission::{Admission, Connections, Origin},
     message::{Direction, Greeting, Request, Verdict},
-    seal::{Seal, SharedToken},
     timed::Timed,
 };
 
@@ -43,7 +43,7 @@ pub struct ResponderSettings {
     /// Where it listens. With port 0 the system chooses one.
     pub listen: SocketAddr,
     /// The secret that those who ask share.
-    pub token: SharedToken,
+    pub token: Token,
     /// How many bytes one transfer may have.
     pub n_bytes_max: u64,
     /// How long one transfer may take.
@@ -111,7 +111,7 @@ impl ResponderSettings {
     /// Lets through 16 MiB and 5 seconds in one transfer, one at a time and 30 a minute for each address, waits 2 seconds for a turn, 5 for
     /// those who ask, and 2 for bytes that do not come.
     #[must_use]
-    pub fn new(listen: SocketAddr, token: SharedToken) -> ResponderSettings {
+    pub fn new(listen: SocketAddr, token: Token) -> ResponderSettings {
         ResponderSettings {
             listen,
             token,

@@ -209,6 +209,42 @@ fn the_first_are_kept_and_stay_kept() {
 }
 
 #[test]
+fn a_series_that_was_silent_for_an_hour_gives_its_place_to_another() {
+    let mut asked = settings(&["[ab].*"]);
+    asked.n_signals_max = 2;
+    let mut pages = Pages::new(&asked, false);
+    let gone = |pages: &Pages| pages.readings.gone().iter().map(|signal| signal.id().to_string()).collect::<Vec<_>>();
+    pages.check(0, "a1 1\na2 2\n", &[("a1", 1.0), ("a2", 2.0)]);
+    pages.check(3599, "a2 2\nb3 3\n", &[("a2", 2.0)]);
+    pages.check(3600, "a2 2\nb3 3\n", &[("a2", 2.0)]);
+    assert_eq!(gone(&pages), [""; 0]);
+    pages.check(3601, "b3 3\na2 2\n", &[("a2", 2.0), ("b3", 3.0)]);
+    assert_eq!(gone(&pages), ["a1"]);
+    // Nobody is silent while there is no page.
+    pages.check(9000, "b4 4\na2 2\nb3 3\n", &[("a2", 2.0), ("b3", 3.0)]);
+    pages.check(9001, "a2 2\nb3 3\n", &[("a2", 2.0), ("b3", 3.0)]);
+    assert_eq!(gone(&pages), [""; 0]);
+}
+
+#[test]
+fn an_exporter_that_always_has_other_series_holds_no_place_forever() {
+    let mut asked = settings(&[]);
+    asked.n_signals_max = 10;
+    let mut pages = Pages::new(&asked, false);
+    let mut n_gone = 0;
+    for hour in 0..100 {
+        let page: String = (0..10).map(|idx| format!("name{hour}_{idx} 1\n")).collect();
+        // At the first scrape there is no room, at the second the last ones have been silent for an hour.
+        for second in [0, 5] {
+            pages.read(3605 * hour + second, &page);
+            n_gone += pages.readings.gone().len();
+        }
+        assert_eq!(pages.readings.len(), 10, "hour {hour}");
+    }
+    assert_eq!(n_gone, 990);
+}
+
+#[test]
 fn a_histogram_counts_as_many_signals_as_it_has_quantiles() {
     let mut asked = settings(&["h"]);
     asked.quantiles = vec![0.1, 0.5, 0.9];

@@ -47,8 +47,18 @@ fn vector(elements: &str) -> String {
 }
 
 fn read(query: &mut Query) -> Vec<(String, f64)> {
+    read_at(query, 0).0
+}
+
+/// What it said at this second, and what it has forgotten.
+fn read_at(query: &mut Query, at_s: u64) -> (Vec<(String, f64)>, Vec<String>) {
     let mut readings = Readings::default();
-    query.read(Duration::ZERO, &mut readings);
+    query.read(Duration::from_secs(at_s), &mut readings);
+    let gone = readings.gone().iter().map(|signal| signal.id().to_string()).collect();
+    (said(&readings), gone)
+}
+
+fn said(readings: &Readings) -> Vec<(String, f64)> {
     readings.iter().map(|(signal, value)| (signal.id().to_string(), value)).collect()
 }
 
@@ -122,6 +132,19 @@ fn an_answer_has_a_greatest_length_and_a_greatest_number_of_series() {
     assert!(capped.last_error().unwrap().contains("1 signals beyond the 1"));
     let (mut long, _) = query(&[(200, &vector(elements))], |settings| settings.answer_bytes_max = 100);
     assert!(read(&mut long).is_empty() && long.last_error().unwrap().contains("longer than 100 bytes"));
+}
+
+#[test]
+fn a_series_that_was_silent_for_an_hour_gives_its_place_to_another() {
+    let [one, two] = ["1", "2"].map(|name| vector(&format!(r#"{{"metric":{{"a":"{name}"}},"value":[1,"{name}"]}}"#)));
+    let answers: [(u16, &str); 5] = [(200, &one), (200, &two), (200, &two), (200, &two), (200, &one)];
+    let (mut query, _) = query(&answers, |settings| settings.n_signals_max = 1);
+    let [one, two] = [1.0, 2.0].map(|value| vec![(format!("q{{a=\"{value}\"}}"), value)]);
+    assert_eq!(read_at(&mut query, 0), (one, vec![]));
+    assert_eq!(read_at(&mut query, 3599), (vec![], vec![]));
+    assert_eq!(read_at(&mut query, 3600), (vec![], vec![r#"q{a="1"}"#.to_owned()]));
+    assert_eq!(read_at(&mut query, 3601), (two, vec![]));
+    assert_eq!(read_at(&mut query, 3602), (vec![], vec![]));
 }
 
 #[test]

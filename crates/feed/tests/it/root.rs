@@ -10,8 +10,9 @@ use std::{
     time::Duration,
 };
 
-use feed::transfer::{Directions, Responder, ResponderSettings, SharedToken, TransferSettings, TransferSource};
+use feed::transfer::{Directions, Responder, ResponderSettings, TransferSettings, TransferSource};
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
+use secret::Token;
 use signal::{Readings, Source};
 use watch::Watch;
 
@@ -25,7 +26,7 @@ const FAR: &str = "10.203.0.2";
 #[ignore = "needs root; run by make test"]
 fn a_path_of_a_known_rate_is_measured_at_that_rate() {
     let Some(path) = Path::lay() else { return };
-    let token = SharedToken::new("a token of the test").unwrap();
+    let token = Token::new("a token of the test").unwrap();
     let far = ResponderSettings::new(SocketAddr::new(FAR.parse().unwrap(), 0), token.clone());
     let responder = path.at_far_end(move || Responder::start(far, &Watch::default()).unwrap());
 

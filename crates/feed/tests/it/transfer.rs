@@ -10,9 +10,9 @@ use std::{
 };
 
 use feed::transfer::{
-    Directions, Responder, ResponderCounts, ResponderSettings, SharedToken, TransferSettings, TransferSettingsError,
-    TransferSource,
+    Directions, Responder, ResponderCounts, ResponderSettings, TransferSettings, TransferSettingsError, TransferSource,
 };
+use secret::Token;
 use signal::{Readings, Source};
 use testkit::{PATIENCE, wait_until};
 use watch::Watch;
@@ -23,8 +23,8 @@ const TOKEN: &str = "a token that both sides have";
 const GREETING_BYTES: usize = 37;
 const REQUEST_BYTES: usize = 45;
 
-fn token() -> SharedToken {
-    SharedToken::new(TOKEN).unwrap()
+fn token() -> Token {
+    Token::new(TOKEN).unwrap()
 }
 
 fn responder_settings() -> ResponderSettings {
@@ -118,7 +118,7 @@ fn a_transfer_that_takes_too_long_is_measured_by_what_had_arrived() {
 #[test]
 fn another_token_is_turned_away_without_a_word() {
     let responder = Responder::start(responder_settings(), &Watch::default()).unwrap();
-    let other = SharedToken::new("a token that one side has").unwrap();
+    let other = Token::new("a token that one side has").unwrap();
     check_refused(TransferSettings { token: other, ..settings(responder.address()) }, &["another token"]);
     wait_for_counts(&responder, ResponderCounts { n_turned_away: 1, ..Default::default() });
 }
@@ -307,7 +307,7 @@ fn settings_out_of_range_are_refused() {
 
 #[test]
 fn a_token_is_long_and_never_printed() {
-    let refused = SharedToken::new("fifteen letters").unwrap_err();
+    let refused = Token::new("fifteen letters").unwrap_err();
     assert_eq!(refused.to_string(), "a token of 15 bytes can be guessed; it needs at least 16");
     let printed = format!("{:?} {:?}", settings("127.0.0.1:1".parse().unwrap()), responder_settings());
     assert!(!printed.contains(TOKEN), "{printed}");

@@ -26,6 +26,9 @@ const LONG_EVERY: Duration = Duration::from_secs(5);
 /// How often a forecast is remembered in the store: one origin in so long.
 const REMEMBER_EVERY: Duration = Duration::from_secs(10);
 
+/// How often the state of a series is saved: what came since has to be replayed after a kill.
+const SAVE_EVERY: Duration = Duration::from_secs(3600);
+
 /// Up to so many cores, the signals of a single one are forecast like all others. With more they are most of what
 /// there is, and the one that somebody looks at is rarely one of them.
 pub(crate) const CORES_FULL_MAX: usize = 8;
@@ -139,6 +142,28 @@ impl Plan {
             (false, true) => Look::Long,
             (false, false) => Look::Short,
         }
+    }
+
+    /// Whether to save the state of the series with this `key` at the step labelled `label`, after one at `previous`. The
+    /// key spreads them over time.
+    pub(crate) fn is_save_due(&self, key: i64, previous: Option<Timestamp>, label: Timestamp) -> bool {
+        let n_offsets = i64::try_from(to_steps(SAVE_EVERY, self.step)).unwrap_or(i64::MAX);
+        // A large prime sends neighbours to distant places.
+        let offset = u64::try_from(key.wrapping_mul(7919).rem_euclid(n_offsets)).unwrap_or(0);
+        let shift = crate::schedule::times(self.step, offset);
+        previous.is_some_and(|previous| (previous - shift).floor_to(SAVE_EVERY) != (label - shift).floor_to(SAVE_EVERY))
+    }
+
+    /// What a series takes in memory at most, in bytes, roughly.
+    pub(crate) fn n_bytes(&self) -> usize {
+        /// What a score keeps of a forecast, and of an error.
+        const SAID: usize = 80;
+        const SCORED: usize = 32;
+        let n_said: usize =
+            self.leads.iter().map(|lead| if *lead <= self.n_short { *lead } else { *lead / 4 + 1 }).sum();
+        let scores = 3 * (SAID * n_said + SCORED * self.n_scored * self.leads.len());
+        let samples = size_of::<f64>() * self.n_kept.max(self.policy.window);
+        self.policy.model.n_bytes() + scores + samples
     }
 
     /// To follow the errors of means over windows of an availability.

@@ -3,6 +3,8 @@
 //! Live samples, pushed samples and the replay at start all come through [`ScoredLive::take`], and nothing in here
 //! depends on anything but the labels and values that were taken. So a node that starts anew stands where it stood.
 
+mod saved;
+
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
@@ -31,6 +33,9 @@ pub(crate) struct ScoredLive {
     scores: [Evaluator; 3],
     /// Of the series that tell how long tasks take.
     window_errors: Option<WindowErrors>,
+    /// Whether a fit was handed out since the last step. There is one between two steps at most, however they come, so that a replay
+    /// makes the same.
+    has_fitted: bool,
     /// How many times the model had to go, of those that are counted.
     n_lost: u64,
     /// What happened since the node started.
@@ -83,7 +88,20 @@ impl ScoredLive {
         let live = Live::new(plan.policy.clone()).within(min, max).keeping(plan.n_kept).with_deferred_fits();
         let baselines = plan.baselines.clone().map(|policy| Live::new(policy).within(min, max));
         let (last, last_known, window_errors, counts) = (None, None, None, Counts::default());
-        Self { plan, key, range, last, last_known, live, baselines, scores, window_errors, n_lost: 0, counts }
+        Self {
+            plan,
+            key,
+            range,
+            last,
+            last_known,
+            live,
+            baselines,
+            scores,
+            window_errors,
+            has_fitted: false,
+            n_lost: 0,
+            counts,
+        }
     }
 
     /// The same that follows the errors of means over windows too.
@@ -129,8 +147,7 @@ impl ScoredLive {
     pub(crate) fn take(&mut self, label: Timestamp, sample: f64, room: &mut Forecast, said: &mut Vec<Said>) {
         if let Some(last) = self.last {
             assert!(label > last, "a series goes forward: {label} does not come after {last}");
-            let n_left_out = whole_steps(label.saturating_since(last), self.plan.step).saturating_sub(1);
-            self.pass_over(last, n_left_out);
+            self.pass_over(last, self.n_left_out(label));
         }
         if sample.is_finite() {
             let look = self.plan.look(self.key, self.last, label);
@@ -142,6 +159,31 @@ impl ScoredLive {
             self.step_gap(label);
             self.counts.n_gaps += 1;
         }
+    }
+
+    /// How many steps were left out before `label`.
+    pub(crate) fn n_left_out(&self, label: Timestamp) -> u64 {
+        let span = self.last.map_or(Duration::ZERO, |last| label.saturating_since(last));
+        whole_steps(span, self.plan.step).saturating_sub(1)
+    }
+
+    /// Takes the first of the steps that were left out before `label` for a gap. Says whether it did: not where there are none, nor
+    /// where there are so many that [`ScoredLive::take`] begins anew.
+    pub(crate) fn pass_one_before(&mut self, label: Timestamp) -> bool {
+        let n_left_out = self.n_left_out(label);
+        let (Some(last), 1..) = (self.last, n_left_out) else { return false };
+        if n_left_out >= self.plan.n_kept as u64 {
+            return false;
+        }
+        self.pass_over(last, 1);
+        // As where all of them are passed over at once.
+        self.has_fitted = true;
+        true
+    }
+
+    /// Whether a fit that was handed out is not back.
+    pub(crate) fn has_task_out(&self) -> bool {
+        self.live.has_task_out()
     }
 
     fn pass_over(&mut self, last: Timestamp, n_left_out: u64) {
@@ -172,6 +214,7 @@ impl ScoredLive {
             self.live = self.live.clone().numbered_from(number);
         }
         self.live.step(sample);
+        self.has_fitted = false;
         self.baselines.iter_mut().for_each(|live| live.step(sample));
         self.count_lost();
     }
@@ -184,7 +227,9 @@ impl ScoredLive {
     /// A fit that is due. It is to come back by [`ScoredLive::install`], before the next step if it can: then the state
     /// depends on nothing but the samples.
     pub(crate) fn take_task(&mut self) -> Option<Task> {
-        self.live.take_task()
+        let task = if self.has_fitted { None } else { self.live.take_task() };
+        self.has_fitted |= task.is_some();
+        task
     }
 
     pub(crate) fn install(&mut self, done: Done) {

@@ -1,8 +1,10 @@
 //! Who may ask: the name in `Host`, the page in `Origin`, the token; and what every answer says to browsers.
 //!
-//! A node listens on loopback, where any web page that a browser on this host shows can reach it. Such a page can
-//! make its own name point at 127.0.0.1 and then read answers, so a name that is not ours is refused; and it
-//! can send requests without reading the answers, so an origin that is not ours is refused.
+//! A node listens on loopback, where any web page that a browser on this host shows can reach it. Such a page can make
+//! its own name point at 127.0.0.1 and then read answers, so a name that is not ours is refused; and it can send
+//! requests without reading the answers, so an origin that is not ours is refused. A browser that leaves out `Origin`
+//! says in `Sec-Fetch-Site` (Fetch Metadata Request Headers, section 2.4) whose page asks; where that is another's,
+//! nothing is changed.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -14,6 +16,7 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
 use super::refusal::Refusal;
+use super::server::Visitor;
 use crate::api::ErrorCode;
 use secret::Token;
 
@@ -40,7 +43,12 @@ const SECURITY_HEADERS: [(HeaderName, HeaderValue); 4] = [
 
 /// Refuses foreign names and origins, and puts the security headers on every answer.
 pub(crate) async fn guard(State(access): State<Arc<Access>>, request: Request, next: Next) -> Response {
-    let mut response = match check_names(&access, &request) {
+    let admitted = check_names(&access, &request).and_then(|()| match access.token {
+        // Whoever has to show a token is a stranger until then.
+        Some(_) => Ok(()),
+        None => welcome(&request),
+    });
+    let mut response = match admitted {
         Ok(()) => next.run(request).await,
         Err(refusal) => refusal.into_response(),
     };
@@ -58,8 +66,16 @@ pub(crate) async fn require_token(State(access): State<Arc<Access>>, request: Re
             let message = "this node needs a token: send `Authorization: Bearer TOKEN`";
             Refusal::of_field(ErrorCode::Unauthorized, "Authorization", message).into_response()
         }
-        _ => next.run(request).await,
+        _ => match welcome(&request) {
+            Ok(()) => next.run(request).await,
+            Err(refusal) => refusal.into_response(),
+        },
     }
+}
+
+/// Makes a guest of whoever sent the request.
+fn welcome(request: &Request) -> Result<(), Refusal> {
+    request.extensions().get::<Visitor>().map_or(Ok(()), Visitor::welcome)
 }
 
 fn shows(headers: &HeaderMap, token: &Token) -> bool {
@@ -82,13 +98,21 @@ fn check_names(access: &Access, request: &Request) -> Result<(), Refusal> {
         );
         return Err(Refusal::of_field(ErrorCode::HostNotAllowed, "Host", message));
     }
+    let refused = |field| {
+        let message = "requests from pages of other sites are refused";
+        Err(Refusal::of_field(ErrorCode::HostNotAllowed, field, message))
+    };
     match request.headers().get(header::ORIGIN) {
-        Some(origin) if !is_origin_of(origin, &host) => {
-            let message = "requests from pages of other sites are refused";
-            Err(Refusal::of_field(ErrorCode::HostNotAllowed, "Origin", message))
-        }
+        Some(origin) if !is_origin_of(origin, &host) => refused("Origin"),
+        _ if !request.method().is_safe() && is_of_other_site(request.headers()) => refused("Sec-Fetch-Site"),
         _ => Ok(()),
     }
+}
+
+/// Whether a browser says that the request comes from a page of another site or another origin. Programs say nothing of
+/// the kind.
+fn is_of_other_site(headers: &HeaderMap) -> bool {
+    headers.get_all("sec-fetch-site").iter().any(|site| site != "same-origin" && site != "none")
 }
 
 /// The name that the request is for. A request target with a name in it must agree with the header.
@@ -116,12 +140,18 @@ fn is_origin_of(origin: &HeaderValue, host: &Authority) -> bool {
 #[cfg(test)]
 mod tests {
     use axum::body::Body;
+    use axum::http::Method;
 
     use super::*;
 
     fn check(listen: &str, headers: &[(&str, &str)]) -> bool {
+        check_method(Method::POST, listen, headers)
+    }
+
+    fn check_method(method: Method, listen: &str, headers: &[(&str, &str)]) -> bool {
         let access = Access { listen: listen.parse().unwrap(), token: None };
-        let request = headers.iter().fold(Request::post("/"), |request, (name, value)| request.header(*name, *value));
+        let request = Request::builder().method(method).uri("/");
+        let request = headers.iter().fold(request, |request, (name, value)| request.header(*name, *value));
         check_names(&access, &request.body(Body::empty()).unwrap()).is_ok()
     }
 
@@ -154,6 +184,19 @@ mod tests {
         assert!(check("127.0.0.1:7311", &[host, ("origin", "http://localhost:7311")]));
         for origin in ["null", "http://evil.example", "http://localhost:8000", "http://localhost", ""] {
             assert!(!check("127.0.0.1:7311", &[host, ("origin", origin)]), "{origin} was let in");
+        }
+    }
+
+    #[test]
+    fn a_page_of_another_site_changes_nothing_where_its_browser_says_so() {
+        let host = ("host", "localhost:7311");
+        let from = |method, site| check_method(method, "127.0.0.1:7311", &[host, ("sec-fetch-site", site)]);
+        for site in ["same-origin", "none"] {
+            assert!(from(Method::POST, site) && from(Method::DELETE, site), "{site} was refused");
+        }
+        for site in ["cross-site", "same-site", ""] {
+            assert!(!from(Method::POST, site) && !from(Method::DELETE, site), "{site} was let in");
+            assert!(from(Method::GET, site), "a link from a page of another site does no harm");
         }
     }
 }

@@ -3,36 +3,42 @@
 
 use std::collections::BTreeMap;
 
-use axum::Json;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
-use predict::{FitError, Fleet, Predictor, Spec};
+use axum::{Extension, Json};
+use predict::{Cancel, FitError, Predictor, Spec, fit_within};
 use units::Confidence;
 
 use super::App;
 use super::extract::{JsonBody, NoParameters, Query};
 use super::refusal::Refusal;
+use super::server::Peer;
 use crate::api::{ErrorBody, ErrorCode, OneOff, OneOffForecast, OneOffForecasts, OneOffs};
 use crate::hub::found;
 
 /// The most samples in a request and the most steps in an answer, over all series.
 const STEPS_MAX: usize = 100_000;
 
+/// What one fit may take, in operations: about ten seconds.
+const FIT_MAX: u64 = 10_000_000_000;
+
 /// Fits a model to samples and forecasts what follows them.
 #[utoipa::path(post, path = "/api/v1/forecast", tag = "forecast", request_body = OneOff, responses(
     (status = 200, body = OneOffForecast), (status = "default", description = "refused", body = ErrorBody)))]
 pub(super) async fn forecast(
     State(app): State<App>,
+    peer: Option<Extension<Peer>>,
     _: Query<NoParameters>,
     JsonBody(asked): JsonBody<OneOff>,
 ) -> Result<Response, Refusal> {
     let question = Question::new(&asked.model, asked.horizon, asked.confidence, 1)?;
     check_samples("samples", asked.samples.len())?;
-    let answer = move || {
-        let model = predict::fit(&question.spec, &with_gaps(asked.samples))?;
-        Ok(Json(question.answer(&model.predictor())).into_response())
+    let share = app.budget.take(peer.map(|peer| peer.0.0), question.cost(asked.samples.len()))?;
+    let answer = move |cancel: &Cancel| {
+        let _share = share;
+        Ok(Json(question.answer(&with_gaps(asked.samples), cancel)?).into_response())
     };
-    app.fits.run(answer).await
+    app.fits.run_unless(answer).await
 }
 
 /// Fits a model to each of many series and forecasts what follows them.
@@ -40,12 +46,19 @@ pub(super) async fn forecast(
     (status = 200, body = OneOffForecasts), (status = "default", description = "refused", body = ErrorBody)))]
 pub(super) async fn forecasts(
     State(app): State<App>,
+    peer: Option<Extension<Peer>>,
     _: Query<NoParameters>,
     JsonBody(asked): JsonBody<OneOffs>,
 ) -> Result<Response, Refusal> {
     let question = Question::new(&asked.model, asked.horizon, asked.confidence, asked.series.len())?;
     check_samples("series", asked.series.values().map(Vec::len).sum())?;
-    app.fits.run(move || Ok(Json(question.answer_all(asked.series)).into_response())).await
+    let cost = asked.series.values().fold(0_u64, |sum, samples| sum.saturating_add(question.cost(samples.len())));
+    let share = app.budget.take(peer.map(|peer| peer.0.0), cost)?;
+    let answer = move |cancel: &Cancel| {
+        let _share = share;
+        Ok(Json(question.answer_all(asked.series, cancel)).into_response())
+    };
+    app.fits.run_unless(answer).await
 }
 
 /// What is asked of every series: a request that makes sense, though samples may still not yield the model.
@@ -71,21 +84,29 @@ impl Question {
         Ok(Self { spec, n_leads: horizon, confidence })
     }
 
-    fn answer_all(&self, series: BTreeMap<String, Vec<Option<f64>>>) -> OneOffForecasts {
-        let (names, rows): (Vec<String>, Vec<Vec<f64>>) =
-            series.into_iter().map(|(name, samples)| (name, with_gaps(samples))).unzip();
-        let fleet = Fleet::fit(&self.spec, &rows);
+    /// What a series of so many samples takes, in operations. A fit that may not be made takes nothing.
+    fn cost(&self, n_samples: usize) -> u64 {
+        Some(self.spec.fit_cost(n_samples)).filter(|cost| *cost <= FIT_MAX).unwrap_or(0)
+    }
+
+    /// One series after the other, so that there is never more than one predictor.
+    fn answer_all(&self, series: BTreeMap<String, Vec<Option<f64>>>, cancel: &Cancel) -> OneOffForecasts {
         let mut answer = OneOffForecasts { forecasts: BTreeMap::new(), refused: BTreeMap::new() };
-        for (idx, name) in names.into_iter().enumerate() {
-            match fleet.predictor(idx) {
-                Ok(predictor) => drop(answer.forecasts.insert(name, self.answer(&predictor))),
+        for (name, samples) in series {
+            match self.answer(&with_gaps(samples), cancel) {
+                Ok(forecast) => drop(answer.forecasts.insert(name, forecast)),
                 Err(error) => drop(answer.refused.insert(name, error.to_string())),
             }
         }
         answer
     }
 
-    fn answer(&self, predictor: &Predictor) -> OneOffForecast {
+    fn answer(&self, samples: &[f64], cancel: &Cancel) -> Result<OneOffForecast, FitError> {
+        let predictor = fit_within(&self.spec, samples, FIT_MAX, cancel)?.predictor();
+        Ok(self.forecast(&predictor))
+    }
+
+    fn forecast(&self, predictor: &Predictor) -> OneOffForecast {
         let forecast = predictor.forecast(self.n_leads);
         let (lower, upper) = forecast.intervals(self.confidence).map(|at| (at.lower, at.upper)).unzip();
         OneOffForecast {

@@ -16,10 +16,13 @@ use units::Confidence;
 
 use super::refusal::Refusal;
 use crate::api::{ErrorCode, Health, Lagged, TickEvent};
-use crate::hub::{Hub, READERS_MAX, Tick};
+use crate::hub::{Ahead, Hub, READERS_MAX, Tick};
 
 /// Finished events that a ring holds: half a minute at one tick a second, about 8 kB each for all series of a host.
 const RING_EVENTS: usize = 32;
+
+/// The most different choices at once: an event of each is written at every tick.
+const CHOICES_MAX: usize = 64;
 
 /// How often the node's health is looked at for changes.
 const HEALTH_EVERY: Duration = Duration::from_secs(1);
@@ -92,13 +95,23 @@ impl Press {
     /// Gives the reader every event made from this moment on.
     ///
     /// # Errors
-    /// `too_many` when all places are taken.
+    /// `too_many` when all places are taken, or others have made too many different choices.
     pub(crate) fn subscribe(self: &Arc<Self>, choice: Choice) -> Result<Reader, Refusal> {
         let Some(place) = self.hub.take_reader_place() else {
             let message = format!("{READERS_MAX} readers of events are here, which is the most there can be");
             return Err(Refusal::new(ErrorCode::TooMany, message));
         };
         let mut rings = self.lock();
+        if !rings.by_choice.contains_key(&choice) {
+            rings.by_choice.retain(|_, ring| ring.receiver_count() > 0);
+            if rings.by_choice.len() >= CHOICES_MAX {
+                let message = format!(
+                    "readers of events have made {CHOICES_MAX} different choices of series, leads and confidences, \
+                     which is the most there can be; choose as another reader did"
+                );
+                return Err(Refusal::new(ErrorCode::TooMany, message));
+            }
+        }
         let ring = rings.by_choice.entry(choice).or_insert_with(|| broadcast::channel(RING_EVENTS).0);
         let events = ring.subscribe();
         if !std::mem::replace(&mut rings.is_running, true) {
@@ -143,13 +156,19 @@ impl Press {
     }
 
     async fn print_tick(&self, tick: &Tick, rings: Vec<(Choice, broadcast::Sender<Bytes>)>) {
+        let mut made = BTreeMap::new();
+        for (id, n_leads) in wanted(tick, rings.iter().map(|(choice, _)| choice)) {
+            made.extend(self.hub.ahead(id, n_leads).map(|ahead| (&**id, ahead)));
+            // A long forecast is much work, which is not to hold up requests.
+            tokio::task::yield_now().await;
+        }
         for (choice, ring) in rings {
-            let tick = tick_event(&self.hub, tick, &choice);
+            let tick = tick_event(&made, tick, &choice);
             if !tick.values.is_empty() {
                 // Whoever left in the meantime does not need it.
                 let _ = ring.send(event("tick", &tick));
             }
-            // Many different choices are much work, which is not to hold up requests.
+            // So are many different choices.
             tokio::task::yield_now().await;
         }
     }
@@ -169,12 +188,24 @@ fn send_to_all(event: &Bytes, rings: &[(Choice, broadcast::Sender<Bytes>)]) {
     }
 }
 
-fn tick_event(hub: &Hub, tick: &Tick, choice: &Choice) -> TickEvent {
+/// The forecasts that a tick takes: each series once, however many readers there are, up to the farthest lead that one
+/// of them wants.
+fn wanted<'a>(tick: &Tick, choices: impl Iterator<Item = &'a Choice> + Clone) -> Vec<(&Arc<str>, usize)> {
+    let ids = tick.values.iter().map(|(id, _)| id);
+    ids.filter_map(|id| {
+        let leads = choices.clone().filter(|choice| choice.wants(id)).filter_map(|choice| choice.leads.last());
+        Some((id, *leads.max()?))
+    })
+    .collect()
+}
+
+fn tick_event(made: &BTreeMap<&str, Ahead>, tick: &Tick, choice: &Choice) -> TickEvent {
     let (confidence, inner) = (choice.confidence(), choice.inner());
     let chosen = || tick.values.iter().filter(|(id, _)| choice.wants(id));
     let (mut forecasts, mut bands) = (BTreeMap::new(), BTreeMap::new());
     for (id, _) in chosen() {
-        let Some((forecast, band)) = hub.leads(id, &choice.leads, confidence, inner) else { continue };
+        let Some(ahead) = made.get(&**id) else { continue };
+        let (forecast, band) = ahead.at(&choice.leads, confidence, inner);
         forecasts.insert(Arc::clone(id), forecast);
         bands.extend(band.map(|band| (Arc::clone(id), band)));
     }
@@ -199,4 +230,33 @@ pub(crate) fn event(name: &str, data: &impl Serialize) -> Bytes {
     }
     text.push_str("\n\n");
     Bytes::from(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use units::Timestamp;
+
+    use super::*;
+
+    #[test]
+    fn a_series_is_forecast_once_for_all_readers() {
+        let values = (0..40).map(|idx| (Arc::from(format!("s{idx:02}")), 1.0)).collect();
+        let tick = Tick { time: Timestamp::from_nanos(0), step: HEALTH_EVERY, values };
+        let choice = |series, leads, idx: usize| {
+            Choice::new(series, leads, Confidence::new(0.5 + idx as f64 / 1000.0).unwrap(), None)
+        };
+        let mut choices: Vec<Choice> = (0..250).map(|idx| choice(None, vec![1, 10], idx)).collect();
+        assert_eq!(wanted(&tick, choices.iter()).len(), 40);
+        choices.push(choice(Some(vec!["s07".to_owned()]), vec![5, 600], 0));
+        let wanted = wanted(&tick, choices.iter());
+        assert_eq!(wanted.iter().map(|(_, n_leads)| n_leads).sum::<usize>(), 39 * 10 + 600);
+    }
+
+    #[test]
+    fn what_nobody_reads_is_not_forecast() {
+        let values = vec![("a".into(), 1.0), ("b".into(), 1.0)];
+        let tick = Tick { time: Timestamp::from_nanos(0), step: HEALTH_EVERY, values };
+        let choice = Choice::new(Some(vec!["b".to_owned()]), vec![3], Confidence::P95, None);
+        assert_eq!(wanted(&tick, [&choice].into_iter()), [(&Arc::from("b"), 3)]);
+    }
 }

@@ -1,5 +1,7 @@
 //! A program's own signals: `POST /api/v1/series`, `POST /api/v1/series/{id}/samples`, `DELETE /api/v1/series/{id}`.
 
+use std::time::Duration;
+
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -8,6 +10,9 @@ use super::App;
 use super::extract::{Id, JsonBody, NoParameters, Query};
 use super::refusal::Refusal;
 use crate::api::{Accepted, ErrorBody, NewSeries, PushedSamples, SeriesDetail};
+
+/// How long an answer waits until the model has taken the samples.
+const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Makes a series that a program will feed.
 #[utoipa::path(post, path = "/api/v1/series", tag = "pushed", request_body = NewSeries, responses(
@@ -32,9 +37,10 @@ pub(super) async fn push(
     _: Query<NoParameters>,
     JsonBody(pushed): JsonBody<PushedSamples>,
 ) -> Result<Json<Accepted>, Refusal> {
-    let hub = app.hub.clone();
-    // Each sample steps a predictor, and a request can hold tens of thousands.
-    let accepted = app.reads.run(move || Ok(hub.push(&id, &pushed.samples)?)).await?;
+    let (hub, fed) = (app.hub.clone(), id.clone());
+    let accepted = app.reads.run(move || Ok(hub.push(&fed, &pushed.samples)?)).await?;
+    // Who asks for a forecast next should get one that knows these samples, unless that takes long.
+    let _ = tokio::time::timeout(PATIENCE, app.hub.caught_up(&id)).await;
     Ok(Json(Accepted { accepted }))
 }
 

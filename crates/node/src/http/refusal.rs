@@ -86,7 +86,10 @@ impl From<QueryError> for Refusal {
             QueryError::Exists { .. } => Self::of_field(ErrorCode::Conflict, "id", message),
             QueryError::NotPushed { .. } => Self::new(ErrorCode::Conflict, message),
             QueryError::OutOfOrder { .. } => Self::of_field(ErrorCode::OutOfOrder, "samples", message),
-            QueryError::TooManySeries { .. } => Self::new(ErrorCode::TooMany, message),
+            QueryError::TooManySeries { .. }
+            | QueryError::TooMuchMemory { .. }
+            | QueryError::TooFarBehind { .. }
+            | QueryError::TooMuchWork { .. } => Self::new(ErrorCode::TooMany, message),
             QueryError::StoreUnavailable { .. } => Self::new(ErrorCode::StoreUnavailable, message),
         }
     }

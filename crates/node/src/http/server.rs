@@ -1,31 +1,38 @@
 //! Connections: how many, how long they may take, and how they end.
 
 mod handshake;
+mod visitor;
 
 use std::convert::Infallible;
 use std::future::poll_fn;
 use std::io;
+use std::net::IpAddr;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::{Extension, Router};
+use door::{Door, Full};
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio_io_timeout::TimeoutStream;
+use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls::ServerConfig;
 use tower::ServiceExt as _;
 
-use handshake::Handshakes;
+use crate::outage::Outage;
+use visitor::Entrance;
+pub(super) use visitor::Visitor;
 
-/// The most connections at once; whoever comes then waits in the kernel's queue.
-const CONNECTIONS_MAX: usize = 512;
+/// Connections that were turned out and have not ended yet. Whoever comes when there are more waits in the kernel's
+/// queue.
+const LEAVING_MAX: usize = 16;
 
-/// How long the head of a request may take, and an idle connection may stay.
+/// How long the head of a request after the first may take, and an idle connection may stay.
 const HEAD_TIME_MAX: Duration = Duration::from_secs(30);
 
 /// How long a client may take nothing of what there is for it.
@@ -48,6 +55,12 @@ const STOP_TIME: Duration = Duration::from_secs(5);
 /// After a failed accept, such as for want of file descriptors.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(200);
 
+/// The address of whoever asks, in the extensions of a request.
+#[derive(Clone, Copy)]
+pub(super) struct Peer(pub(super) IpAddr);
+/// What the log calls it.
+const ACCEPTING: &str = "accepting HTTP connections";
+
 /// Tells streams without an end that the node stops.
 #[derive(Clone)]
 pub(super) struct Stopping(watch::Receiver<bool>);
@@ -69,16 +82,18 @@ pub(crate) async fn serve(
     listener: TcpListener,
     tls: Option<Arc<ServerConfig>>,
     router: Router,
+    door: Door,
     shutdown: impl Future<Output = ()>,
 ) {
-    let handshakes = tls.map(Handshakes::new);
+    let tls = tls.map(TlsAcceptor::from);
+    let entrance = Entrance::new(door);
     let (stop, begun) = watch::channel(false);
     let stopping = Stopping(begun);
     let router = router.layer(Extension(stopping.clone()));
     let mut connections = JoinSet::new();
     tokio::select! {
         () = shutdown => {}
-        () = accept(&listener, handshakes.as_ref(), &router, &stopping, &mut connections) => {}
+        () = accept(&listener, &entrance, tls.as_ref(), &router, &stopping, &mut connections) => {}
     }
     drop(listener);
     stop.send_replace(true);
@@ -91,43 +106,52 @@ pub(crate) async fn serve(
 /// Never returns.
 async fn accept(
     listener: &TcpListener,
-    handshakes: Option<&Handshakes>,
+    entrance: &Entrance,
+    tls: Option<&TlsAcceptor>,
     router: &Router,
     stopping: &Stopping,
     connections: &mut JoinSet<()>,
 ) {
-    let places = Arc::new(Semaphore::new(CONNECTIONS_MAX));
+    let mut outage = Outage::default();
     loop {
-        let place = Arc::clone(&places).acquire_owned().await.expect("the semaphore is never closed");
         match listener.accept().await {
-            Ok((stream, _)) => {
-                connections.spawn(run(stream, handshakes.cloned(), router.clone(), stopping.clone(), place));
-            }
+            Ok((stream, peer)) => match entrance.enter(peer.ip()) {
+                Ok(visitor) => {
+                    outage.note(ACCEPTING, None);
+                    let router = router.clone().layer(Extension(Peer(peer.ip())));
+                    connections.spawn(run(stream, visitor, tls.cloned(), router, stopping.clone()));
+                }
+                Err(Full { total }) => outage.note(ACCEPTING, Some(&format!("all {total} places are taken"))),
+            },
             Err(error) => {
-                tracing::warn!(%error, "connection not accepted");
+                outage.note(ACCEPTING, Some(&error.to_string()));
                 tokio::time::sleep(ACCEPT_PAUSE).await;
             }
         }
         while connections.try_join_next().is_some() {}
+        // Their descriptors are not free before they have ended.
+        while connections.len() >= entrance.n_visitors_max() + LEAVING_MAX {
+            connections.join_next().await;
+        }
     }
 }
 
-async fn run(
-    stream: TcpStream,
-    handshakes: Option<Handshakes>,
-    router: Router,
-    stopping: Stopping,
-    _place: OwnedSemaphorePermit,
-) {
-    let ended = async {
+async fn run(stream: TcpStream, visitor: Visitor, tls: Option<TlsAcceptor>, router: Router, stopping: Stopping) {
+    let answered = async {
         let stream = prepare(stream)?;
-        match handshakes {
-            None => talk(stream, router, stopping).await,
-            Some(handshakes) => talk(handshakes.shake(stream, stopping.clone()).await?, router, stopping).await,
+        match tls {
+            None => talk(stream, &visitor, router, stopping).await,
+            Some(tls) => {
+                let stream = handshake::shake(&tls, stream, stopping.clone()).await?;
+                talk(stream, &visitor, router, stopping).await
+            }
         }
     };
-    if let Err(error) = ended.await {
-        tracing::debug!(error = &*error, "connection broke off");
+    tokio::select! {
+        answered = answered => if let Err(error) = answered {
+            tracing::debug!(error = &*error, "connection broke off");
+        },
+        () = visitor.outstays() => tracing::debug!("connection closed: it did not say in time what it wants"),
     }
 }
 
@@ -141,6 +165,7 @@ fn prepare(stream: TcpStream) -> io::Result<Stream> {
 
 async fn talk<S>(
     stream: S,
+    visitor: &Visitor,
     router: Router,
     mut stopping: Stopping,
 ) -> Result<(), Box<dyn std::error::Error + Send + Sync>>
@@ -148,7 +173,10 @@ where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
     // Boxed, because only a future that can be moved can give its connection back for the lingering end.
-    let answer = hyper::service::service_fn(move |request| {
+    let visitor = visitor.clone();
+    let answer = hyper::service::service_fn(move |mut request: hyper::Request<_>| {
+        visitor.ask();
+        request.extensions_mut().insert(visitor.clone());
         let answered: Pin<Box<dyn Future<Output = Result<_, Infallible>> + Send>> =
             Box::pin(router.clone().oneshot(request));
         answered
@@ -185,10 +213,12 @@ mod tests {
 
     use axum::body::{Body, Bytes};
     use axum::routing::get;
+    use door::Limits;
     use futures_util::stream;
     use tokio::sync::oneshot;
     use tokio::time::Instant;
 
+    use super::visitor::FIRST_HEAD_TIME_MAX;
     use super::*;
 
     /// A server whose only answer has no end, and a client that has already sent `request`.
@@ -207,7 +237,8 @@ mod tests {
         let mut client = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
         client.write_all(request).await.unwrap();
         let mut server = JoinSet::new();
-        server.spawn(serve(listener, None, Router::new().route("/", endless), std::future::pending()));
+        let router = Router::new().route("/", endless);
+        server.spawn(serve(listener, None, router, Door::new(Limits::of(8)), std::future::pending()));
         (client, server, released)
     }
 
@@ -222,14 +253,38 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_client_that_does_not_say_what_it_wants_is_let_go_after_half_a_minute() {
+    async fn a_client_that_does_not_say_what_it_wants_is_let_go_after_ten_seconds() {
         for request in ["", "GET / HTTP/1.1\r\nHost: loc"] {
             let start = Instant::now();
             let (mut client, _server, _) = serve_one(request.as_bytes()).await;
             let mut answer = Vec::new();
             client.read_to_end(&mut answer).await.unwrap();
-            assert!(start.elapsed() >= HEAD_TIME_MAX, "{:?}", start.elapsed());
+            assert!(start.elapsed() >= FIRST_HEAD_TIME_MAX, "{:?}", start.elapsed());
             assert_eq!(String::from_utf8(answer), Ok(String::new()));
         }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn newcomers_are_answered_however_many_say_nothing() {
+        let start = Instant::now();
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let door = Door::new(Limits { total: 40, strangers: 4 });
+        let mut server = JoinSet::new();
+        let router = Router::new().route("/", get(async || "here"));
+        server.spawn(serve(listener, None, router, door.clone(), std::future::pending()));
+        let mut silent = Vec::new();
+        for begun in ["", "GET / HTTP/1.1\r\nHost: loc"].repeat(100) {
+            let mut client = TcpStream::connect(address).await.unwrap();
+            client.write_all(begun.as_bytes()).await.unwrap();
+            silent.push(client);
+        }
+        let mut client = TcpStream::connect(address).await.unwrap();
+        client.write_all(b"GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n").await.unwrap();
+        let mut answer = String::new();
+        client.read_to_string(&mut answer).await.unwrap();
+        assert!(answer.ends_with("\r\n\r\nhere"), "{answer}");
+        assert!(start.elapsed() < FIRST_HEAD_TIME_MAX, "{:?}", start.elapsed());
+        assert!(door.counts().n_turned_out >= 196, "{:?}", door.counts());
     }
 }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use predict::Cancel;
 use tokio::sync::Semaphore;
 
 use super::refusal::Refusal;
@@ -33,6 +34,16 @@ impl Workers {
         &self,
         work: impl FnOnce() -> Result<T, Refusal> + Send + 'static,
     ) -> Result<T, Refusal> {
+        self.run_unless(|_| work()).await
+    }
+
+    /// As [`Workers::run`], but work that runs is cancelled too.
+    pub(crate) async fn run_unless<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Cancel) -> Result<T, Refusal> + Send + 'static,
+    ) -> Result<T, Refusal> {
+        let asked = CancelOnDrop(Cancel::new());
+        let cancel = asked.0.clone();
         let Ok(admitted) = Arc::clone(&self.admitted).try_acquire_owned() else {
             let message = format!("too many {} at once; ask again in a moment", self.what);
             return Err(Refusal::new(ErrorCode::TooMany, message));
@@ -40,9 +51,18 @@ impl Workers {
         let running = Arc::clone(&self.running).acquire_owned().await.expect("the semaphore is never closed");
         let done = tokio::task::spawn_blocking(move || {
             let _places = (admitted, running);
-            work()
+            work(&cancel)
         });
         done.await.unwrap_or_else(|error| Err(Refusal::internal(&error)))
+    }
+}
+
+/// Whoever asked: when it is gone, so is the reason for the work.
+struct CancelOnDrop(Cancel);
+
+impl Drop for CancelOnDrop {
+    fn drop(&mut self) {
+        self.0.cancel();
     }
 }
 
@@ -73,5 +93,27 @@ mod tests {
         assert!(workers.run(|| Ok(true)).await.is_err(), "a third piece of work was taken");
         release.send(()).unwrap();
         assert!(first.await.unwrap().unwrap() && second.await.unwrap().unwrap());
+    }
+
+    #[tokio::test]
+    async fn work_ends_when_whoever_asked_is_gone() {
+        let workers = Workers::new("fits", 1, 0);
+        let asked = tokio::spawn({
+            let workers = workers.clone();
+            let endless = |cancel: &Cancel| {
+                while !cancel.is_cancelled() {
+                    std::thread::yield_now();
+                }
+                Ok(())
+            };
+            async move { workers.run_unless(endless).await }
+        });
+        while workers.running.available_permits() > 0 {
+            tokio::task::yield_now().await;
+        }
+        asked.abort();
+        while workers.admitted.available_permits() == 0 {
+            tokio::task::yield_now().await;
+        }
     }
 }

@@ -63,6 +63,12 @@ pub(crate) struct Bounds {
     pub(crate) upper: f64,
 }
 
+/// A forecast of one series, to be cut at leads and confidences.
+pub(crate) struct Ahead {
+    forecast: Forecast,
+    range: api::Range,
+}
+
 /// A copy of what a forecast is made from, so that it can be made while the engine goes on.
 pub(crate) struct Oracle {
     predictor: Predictor,
@@ -104,27 +110,10 @@ impl Hub {
         })
     }
 
-    /// The forecast at some leads, in steps from 1, and its band of the confidence `inner`, if one is asked for. `None`
-    /// for a series that is not there or has no forecast yet.
-    pub(crate) fn leads(
-        &self,
-        id: &str,
-        leads: &[usize],
-        confidence: Confidence,
-        inner: Option<Confidence>,
-    ) -> Option<(api::LeadForecast, Option<api::LeadBand>)> {
+    /// The forecast of a series for `n_leads` steps. `None` for a series that is not there or has no forecast yet.
+    pub(crate) fn ahead(&self, id: &str, n_leads: usize) -> Option<Ahead> {
         let oracle = Oracle::of(self.engine().get(id)?).ok()?;
-        let forecast = oracle.forecast(leads.iter().copied().max()?);
-        if leads.contains(&0) {
-            return None;
-        }
-        let band = |confidence| {
-            leads.iter().map(|lead| oracle.bounds(&forecast, *lead, confidence)).map(|at| (at.lower, at.upper)).unzip()
-        };
-        let mean = leads.iter().map(|lead| forecast.means()[lead - 1]).collect();
-        let (lower, upper) = band(confidence);
-        let inner = inner.map(band).map(|(lower, upper)| api::LeadBand { lower, upper });
-        Some((api::LeadForecast { leads: leads.to_vec(), mean, lower, upper }, inner))
+        Some(Ahead { forecast: oracle.forecast(n_leads), range: oracle.range })
     }
 
     /// Every series as metrics show it, with forecasts at these horizons.
@@ -137,6 +126,29 @@ impl Hub {
     pub(crate) fn gauge(&self, id: &str, horizons: &[Duration]) -> Option<Gauge> {
         let copy = GaugeCopy::of(self.engine().get(id)?);
         Some(copy.finish(horizons))
+    }
+}
+
+impl Ahead {
+    /// What it says at `leads`, in steps from 1 to as many as it has, and its band of the confidence `inner`, if one is
+    /// asked for.
+    ///
+    /// # Panics
+    /// For a lead of 0, and for one that it does not have.
+    pub(crate) fn at(
+        &self,
+        leads: &[usize],
+        confidence: Confidence,
+        inner: Option<Confidence>,
+    ) -> (api::LeadForecast, Option<api::LeadBand>) {
+        let band = |confidence| {
+            let intervals = leads.iter().map(|lead| cut(self.range, self.forecast.interval(*lead, confidence)));
+            intervals.map(|at| (at.lower, at.upper)).unzip()
+        };
+        let mean = leads.iter().map(|lead| self.forecast.means()[lead - 1]).collect();
+        let (lower, upper) = band(confidence);
+        let inner = inner.map(band).map(|(lower, upper)| api::LeadBand { lower, upper });
+        (api::LeadForecast { leads: leads.to_vec(), mean, lower, upper }, inner)
     }
 }
 
@@ -192,10 +204,8 @@ impl Oracle {
         weights.map(|(spec, weight_ratio)| api::Weighed { model: spec.to_string(), weight_ratio }).collect()
     }
 
-    /// Both ends are cut to what the quantity can be, as the mean is.
     fn cut(&self, interval: Interval) -> Interval {
-        let (min, max) = (self.range.min.unwrap_or(f64::NEG_INFINITY), self.range.max.unwrap_or(f64::INFINITY));
-        Interval { lower: interval.lower.clamp(min, max), upper: interval.upper.clamp(min, max) }
+        cut(self.range, interval)
     }
 
     fn bounds(&self, forecast: &Forecast, lead: usize, confidence: Confidence) -> Bounds {
@@ -211,6 +221,12 @@ impl Oracle {
         let forecast = self.forecast(n_leads);
         leads.into_iter().map(|(horizon, lead)| (horizon, self.bounds(&forecast, lead, Confidence::P95))).collect()
     }
+}
+
+/// Both ends are cut to what the quantity can be, as the mean is.
+fn cut(range: api::Range, interval: Interval) -> Interval {
+    let (min, max) = (range.min.unwrap_or(f64::NEG_INFINITY), range.max.unwrap_or(f64::INFINITY));
+    Interval { lower: interval.lower.clamp(min, max), upper: interval.upper.clamp(min, max) }
 }
 
 fn n_leads(horizon: Duration, step: Duration) -> Result<usize, QueryError> {

@@ -126,7 +126,9 @@ impl Hub {
             problems.extend(pulse.sensor_problem.as_ref().map(|problem| format!("{name}: {problem}")));
         }
         problems.extend(self.problems_of_listeners());
+        let (n_waiting, n_series) = self.engine().n_behind();
         api::Health {
+            catching_up: api::CatchingUp { samples: n_waiting as u64, series: n_series as u64 },
             status: if problems.is_empty() { api::Status::Ok } else { api::Status::Degraded },
             problems,
             absent: self.facts.absent.clone(),

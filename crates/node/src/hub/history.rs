@@ -88,7 +88,8 @@ impl Hub {
         let engine = self.engine();
         let entry = engine.get(id).ok_or_else(|| unknown(id))?;
         let about = entry.about.clone();
-        let Some((start, kept)) = entry.live.kept() else {
+        // What a model has still to take is in the store alone.
+        let Some((start, kept)) = entry.live.kept().filter(|_| entry.is_current()) else {
             return Ok((about, Recent { start: range.to, samples: Vec::new() }));
         };
         let from = range.from.max(start);

@@ -7,6 +7,7 @@ use stream::EndpointStatus;
 use units::Timestamp;
 
 use super::{Hub, Tick};
+use crate::catch_up::Bell;
 use crate::engine::about::About;
 use crate::fitter;
 use crate::follow::Watched;
@@ -21,6 +22,8 @@ use crate::remote::Remote;
 pub(crate) struct Listeners {
     /// Where fits are made; right after the tick while there is none.
     pub(crate) fits: Option<fitter::Queue>,
+    /// Who lets models catch up; right after what they fell behind with while there is nobody.
+    pub(crate) bell: Option<Bell>,
     /// The servers that are written to.
     pub(crate) remotes: Vec<Weak<Remote>>,
     /// The streams that go out.

@@ -10,9 +10,9 @@ use super::series::detail;
 use super::{Hub, QueryError, Tick, unknown};
 use crate::api;
 use crate::config::STEP_MIN;
-use crate::engine::Entry;
 use crate::engine::about::{About, Origin};
 use crate::engine::plan::Plan;
+use crate::engine::{Engine, Entry};
 use crate::store::Batch;
 
 /// The most pushed series.
@@ -28,6 +28,15 @@ const SENTENCE_BYTES_MAX: usize = 1000;
 /// Beyond this the squares of values overflow, and with them every variance.
 const VALUE_MAX: f64 = 1e150;
 
+/// What pushed series may take in memory together, by what their models say.
+const BYTES_MAX: usize = 512 << 20;
+
+/// The most samples that one series may be behind with.
+const SERIES_BEHIND_MAX: usize = 100_000;
+
+/// The most work that all pushed series may be behind with, in operations: some minutes of a core.
+const WORK_BEHIND_MAX: u64 = 200_000_000_000;
+
 /// Of the samples of one request, so many are told to readers of events, the last ones. More would push the ticks of
 /// sensors out of the ring that slow readers catch up from.
 const EVENTS_MAX: usize = 16;
@@ -37,6 +46,7 @@ impl Hub {
     pub(crate) fn create(&self, new: api::NewSeries) -> Result<api::SeriesDetail, QueryError> {
         let spec: Spec = new.model.as_deref().unwrap_or(&self.facts.info.model).parse()?;
         let step = check(&new)?;
+        let plan = Arc::new(Plan::new(spec.clone(), step));
         let id: Arc<str> = new.id.into();
         let created = self.now();
         let (about, answer) = {
@@ -47,13 +57,17 @@ impl Hub {
             if engine.entries().filter(|entry| entry.about.is_pushed()).count() >= SERIES_MAX {
                 return Err(QueryError::TooManySeries { max: SERIES_MAX });
             }
+            let (have, more) = (engine.n_bytes_pushed(), plan.n_bytes());
+            if have + more > BYTES_MAX {
+                return Err(QueryError::TooMuchMemory { model: spec.to_string(), more, have, max: BYTES_MAX });
+            }
             let origin = Origin::Pushed {
                 unit: new.unit.unwrap_or_default().into(),
                 sentence: new.sentence.unwrap_or_default().into(),
                 model: spec.to_string().into(),
             };
             let about = About { key: engine.take_key(), id: Arc::clone(&id), origin, step, created };
-            let entry = Entry::new(about.clone(), Arc::new(Plan::new(spec, step)));
+            let entry = Entry::new(about.clone(), plan);
             let answer = detail(&entry);
             engine.insert(entry);
             (about, answer)
@@ -68,22 +82,22 @@ impl Hub {
         Ok(answer)
     }
 
-    /// Takes all samples, or none. Gives their number.
+    /// Takes all samples, or none. Gives their number. They are written at once; the model takes them as soon as it can.
     pub(crate) fn push(&self, id: &str, samples: &[api::PushedSample]) -> Result<usize, QueryError> {
         let now = self.now();
         let mut batch = Batch::default();
-        let (full_id, step, placed, fits) = {
+        let (full_id, step, placed, behind) = {
             let mut engine = self.engine();
             let entry = pushed(engine.get(id), id)?;
+            check_work(&engine, entry, samples.len())?;
             let placed = place(entry, samples, now)?;
             let (full_id, step) = (Arc::clone(&entry.about.id), entry.about.step);
             engine.take_pushed(&full_id, &placed, &mut batch);
             // Under the lock, so that batches of one series are written in the order of their samples.
             self.store.put(batch);
-            let fits = engine.take_task_of(&full_id);
-            (full_id, step, placed, fits)
+            (full_id, step, placed, engine.take_behind())
         };
-        self.fit(fits.into_iter().collect());
+        self.see_to(behind);
         let n_silent = placed.len().saturating_sub(EVENTS_MAX);
         for (idx, (time, value)) in placed.iter().enumerate() {
             let tick = Arc::new(Tick { time: *time, step, values: vec![(Arc::clone(&full_id), *value)] });
@@ -108,6 +122,23 @@ impl Hub {
         }
         Ok(())
     }
+}
+
+/// That the models can take so many more samples before long.
+fn check_work(engine: &Engine, entry: &Entry, n_more: usize) -> Result<(), QueryError> {
+    let id = || entry.about.id.to_string();
+    let n_behind = entry.n_behind();
+    if n_behind > 0 && n_behind + n_more > SERIES_BEHIND_MAX {
+        return Err(QueryError::TooFarBehind { id: id(), n_behind, n_more, max: SERIES_BEHIND_MAX });
+    }
+    let work = |entry: &Entry, n: usize| entry.live.plan().policy.cost_per_sample().saturating_mul(n as u64);
+    let behind = engine.entries().filter(|entry| entry.about.is_pushed() && !entry.is_current());
+    let waiting = behind.fold(0_u64, |sum, entry| sum.saturating_add(work(entry, entry.n_behind())));
+    let more = work(entry, n_more);
+    if waiting.saturating_add(more) > WORK_BEHIND_MAX {
+        return Err(QueryError::TooMuchWork { id: id(), n_more, more, waiting, max: WORK_BEHIND_MAX });
+    }
+    Ok(())
 }
 
 fn pushed<'a>(entry: Option<&'a Entry>, id: &str) -> Result<&'a Entry, QueryError> {
@@ -146,7 +177,7 @@ fn check(new: &api::NewSeries) -> Result<Duration, QueryError> {
 /// The slot and value of each sample, NaN for a gap.
 fn place(entry: &Entry, samples: &[api::PushedSample], now: Timestamp) -> Result<Vec<(Timestamp, f64)>, QueryError> {
     let step = entry.about.step;
-    let mut last = entry.live.last().or(entry.heard);
+    let mut last = entry.last().or(entry.heard);
     let mut placed = Vec::with_capacity(samples.len());
     for (idx, sample) in samples.iter().enumerate() {
         let slot = match (sample.time, last) {

@@ -14,7 +14,7 @@ impl Hub {
     pub(crate) fn last_label_of_feed(&self, name: &str) -> Option<Timestamp> {
         let engine = self.engine();
         let entries = engine.entries().filter(|entry| entry.about.is_fed_by(Some(name)));
-        entries.filter_map(|entry| entry.live.last().or(entry.heard)).max()
+        entries.filter_map(|entry| entry.last().or(entry.heard)).max()
     }
 
     /// Every series, sensors' in the order of their table and then pushed ones.
@@ -50,7 +50,7 @@ impl Hub {
 
 fn series(entry: &Entry) -> api::Series {
     let Entry { about, live, .. } = entry;
-    let value = live.last_value();
+    let value = entry.last_value();
     api::Series {
         id: about.id.to_string(),
         aliases: about.aliases(),
@@ -61,7 +61,7 @@ fn series(entry: &Entry) -> api::Series {
         source: if about.is_pushed() { api::Source::Pushed } else { api::Source::Sensor },
         step_seconds: about.step.as_secs_f64(),
         range: about.range(),
-        last: live.last().map(|time| api::LastSample { time, value: value.is_finite().then_some(value) }),
+        last: entry.last().map(|time| api::LastSample { time, value: value.is_finite().then_some(value) }),
         n_samples: live.counts.n_samples,
         n_gaps: live.counts.n_gaps,
         model: live.model_text().to_owned(),

@@ -9,12 +9,14 @@ use clock::Clock;
 use tempfile::TempDir;
 use units::{Confidence, Timestamp};
 
-use super::{GAUGE_HORIZONS, Hub, Listeners, QueryError, TimeRange};
+use super::{GAUGE_HORIZONS, Hub, Listeners, Progress, QueryError, TimeRange};
 use crate::api::{self, PushedSample};
+use crate::catch_up::{Bell, CatchUp};
 use crate::config::Config;
 use crate::fitter::Fitter;
 use crate::node::Base;
 use crate::sampler::Sampler;
+use crate::schedule::Due;
 use crate::store;
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -32,7 +34,8 @@ struct World {
     hub: Arc<Hub>,
     sampler: Sampler,
     n_ticks: u32,
-    /// Where fits are made, if not right after their tick.
+    /// Where models catch up and fits are made, if not right after their tick.
+    catch_up: Option<CatchUp>,
     fitter: Option<Fitter>,
     writing: store::Running,
 }
@@ -68,11 +71,14 @@ impl World {
         let host = sensor::Host::open(&config.root).unwrap();
         let ticking: Arc<dyn Clock> = clock.clone();
         let base = Base::open(&config, &[], &host, Arc::clone(&ticking)).unwrap();
-        let fitter = is_beside.then(|| Fitter::start(Arc::clone(&base.engine), &config.watch).unwrap());
+        let bell = is_beside.then(Bell::default);
+        let fits = |bell| Fitter::start(Arc::clone(&base.engine), bell, &config.watch).unwrap();
+        let fitter = bell.clone().map(fits);
         let fits = fitter.as_ref().map(Fitter::queue);
-        let (hub, schedule, writing) = base.hub(Listeners { fits, ..Listeners::default() });
+        let (hub, schedule, writing) = base.hub(Listeners { fits, bell: bell.clone(), ..Listeners::default() });
+        let catch_up = bell.map(|bell| CatchUp::start(bell, Arc::clone(&hub), &config.watch).unwrap());
         let sampler = Sampler::new(ticking, schedule, Box::new(host), None, Arc::clone(&hub));
-        Self { root, config, clock, hub, sampler, n_ticks, fitter, writing }
+        Self { root, config, clock, hub, sampler, n_ticks, catch_up, fitter, writing }
     }
 
     /// The next tick, with a load that varies but is the same on every run.
@@ -91,11 +97,11 @@ impl World {
         (0..n).for_each(|_| self.tick());
     }
 
-    /// Ends the node, flushed or not, and starts one on the same directory.
+    /// Ends the node as a kill does, flushed or not, and starts one on the same directory.
     fn restart(self) -> Self {
-        let Self { root, config, clock, hub, sampler, n_ticks, fitter, writing } = self;
+        let Self { root, config, clock, hub, sampler, n_ticks, catch_up, fitter, writing } = self;
         let is_beside = fitter.is_some();
-        drop((hub, sampler, fitter, writing));
+        drop((catch_up, hub, sampler, fitter, writing));
         Self::begin(root, config, clock, is_beside, n_ticks)
     }
 
@@ -166,6 +172,30 @@ fn forecasts_and_bounds_stay_within_what_the_quantity_can_be() {
 }
 
 #[test]
+fn a_series_that_its_source_has_forgotten_goes_with_its_history() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut world = World::start(Some(directory.path()));
+    world.ticks(5);
+    let mut readings = signal::Readings::default();
+    readings.push_gone(signal::Signal::only(signal::family_of_signal(LOAD).unwrap().0));
+    let label = at(1_800_000_000) + SECOND * 60;
+    world.hub.take_tick(None, Due { label, n_missed: 0, n_jumped: 0, behind: Duration::ZERO }, &readings);
+    assert!(matches!(world.hub.detail(LOAD), Err(QueryError::UnknownSeries { .. })));
+    assert!(world.hub.detail("load.5m").is_ok());
+    assert!(world.restart().hub.detail(LOAD).is_err(), "it came back with a restart");
+}
+
+#[test]
+fn a_longer_forecast_begins_as_a_shorter_one() {
+    for model in ["AUTO", "AR(4)", "NWS", "TAR(1)"] {
+        let mut world = World::start_with(model, None);
+        world.ticks(200);
+        let at = |n_leads| world.hub.ahead(LOAD, n_leads).unwrap().at(&[1, 7], Confidence::P95, Some(Confidence::P50));
+        assert_eq!(format!("{:?}", at(7)), format!("{:?}", at(600)), "{model}");
+    }
+}
+
+#[test]
 fn a_missed_deadline_is_a_gap_and_never_a_shift() {
     let mut world = World::start(None);
     world.ticks(3);
@@ -212,12 +242,10 @@ fn fits_on_their_thread_come_to_the_same_as_right_away() {
 }
 
 #[test]
-fn fits_that_wait_are_made_before_their_thread_ends_and_later_ones_are_given_back() {
+fn fits_after_the_end_of_their_thread_are_given_back() {
     let mut world = World::start_fitting("AUTO", None, true);
     world.ticks(100);
     drop(world.fitter.take());
-    let fitted = world.hub.detail(LOAD).unwrap().fitted;
-    assert!(fitted.is_some(), "what was handed in was not made");
     world.ticks(200);
     assert_eq!(world.hub.detail(LOAD).unwrap().series.n_samples, 300, "a tick was held up");
 }
@@ -225,7 +253,8 @@ fn fits_that_wait_are_made_before_their_thread_ends_and_later_ones_are_given_bac
 #[test]
 fn a_hub_is_gone_with_those_who_hold_it() {
     let world = World::start_fitting("AUTO", None, true);
-    let World { hub, sampler, .. } = world;
+    let World { hub, sampler, catch_up, .. } = world;
+    drop(catch_up);
     let hub_held = Arc::downgrade(&hub);
     drop((hub, sampler));
     assert!(hub_held.upgrade().is_none(), "something that the hub holds, holds the hub");
@@ -251,6 +280,120 @@ fn check_restart(model: &str) {
     assert!(before.1.leads[0].n > 100, "nothing was scored");
     world.tick();
     assert_eq!(world.hub.detail(LOAD).unwrap().series.n_samples, 1);
+}
+
+#[test]
+fn a_restart_goes_on_from_a_saved_state_and_what_came_since() {
+    // Neither has seen its first samples for long, and an AUTO depends on all of them.
+    for model in ["AUTO(every=20,window=100)", "AR(2)"] {
+        let directory = tempfile::tempdir().unwrap();
+        let config = Config { data_dir: Some(directory.path().to_owned()), step: SECOND, ..Config::default() };
+        let mut world = World::of(config, model, false);
+        let all = |world: &World| {
+            (world.forecast(LOAD), world.hub.accuracy(LOAD).unwrap(), world.hub.detail(LOAD).unwrap().fitted)
+        };
+        world.ticks(2500);
+        world.hub.save_states();
+        world.ticks(70);
+        let before = all(&world);
+        let mut world = world.restart();
+        assert_eq!(before, all(&world), "{model}");
+        world.tick();
+        assert_eq!(world.hub.detail(LOAD).unwrap().series.n_samples, 1, "samples of the run before were counted");
+    }
+}
+
+#[test]
+fn states_are_saved_once_an_hour_without_being_asked() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut world = World::start_with("LAST", Some(directory.path()));
+    world.ticks(3700);
+    world.hub.store.flush().unwrap();
+    let store = rusqlite::Connection::open(directory.path().join("foretop.db")).unwrap();
+    let n_saved: i64 = store.query_row("SELECT count(*) FROM state", [], |row| row.get(0)).unwrap();
+    assert_eq!(n_saved as usize, world.hub.list().len());
+}
+
+#[test]
+fn a_state_of_another_model_or_a_damaged_one_is_left_aside() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut world = World::start(Some(directory.path()));
+    world.ticks(50);
+    let before = world.forecast(LOAD);
+    world.hub.save_states();
+    world.hub.store.flush().unwrap();
+    let store = rusqlite::Connection::open(directory.path().join("foretop.db")).unwrap();
+    store.execute("UPDATE state SET data = x'28b52ffd00'", []).unwrap();
+    let mut world = world.restart();
+    assert_eq!(world.forecast(LOAD), before);
+    world.hub.save_states();
+    world.config.model = "LAST".parse().unwrap();
+    let world = world.restart();
+    assert_eq!(world.hub.detail(LOAD).unwrap().series.model, "LAST");
+}
+
+/// A node whose models catch up when the test says so.
+fn held_back(data_dir: Option<&Path>) -> World {
+    let mut world = World::start_fitting("LAST", data_dir, true);
+    world.catch_up = None;
+    world
+}
+
+#[test]
+fn a_push_is_taken_in_pieces_and_its_fits_are_made_beside() {
+    let world = held_back(None);
+    let new = api::NewSeries {
+        id: "mine".to_owned(),
+        unit: None,
+        sentence: None,
+        step: "1s".to_owned(),
+        model: Some("REFIT(ARMA(4,4),every=1,window=200)".to_owned()),
+    };
+    world.hub.create(new).unwrap();
+    let samples: Vec<_> = (0..300).map(|idx| (None, Some(f64::from(idx * 7919 % 101)))).collect();
+    assert_eq!(world.push(&samples).unwrap(), 300);
+    let waiting = || world.hub.health().catching_up.samples;
+    assert_eq!(waiting(), 300, "no sample was taken under the lock");
+    world.hub.store.flush().unwrap();
+    let last =
+        world.hub.samples("mine", TimeRange { from: at(1_799_999_000), to: at(1_800_001_000) }, None).unwrap().values;
+    assert_eq!(last.iter().flatten().count(), 300, "what waits can be read");
+    let mut before = 300;
+    while before > 0 {
+        match world.hub.catch_up("mine") {
+            Progress::Waits => world.fitter.as_ref().unwrap().settle(),
+            Progress::More | Progress::Done => {}
+        }
+        assert!(before - waiting() <= 32, "a piece of {}", before - waiting());
+        before = waiting();
+    }
+    assert!(world.hub.detail("mine").unwrap().fitted.unwrap().n_refits > 200);
+}
+
+#[test]
+fn work_that_a_node_cannot_do_before_long_is_refused_with_its_numbers() {
+    let world = held_back(None);
+    world.create("mine", "1s").unwrap();
+    let many: Vec<_> = (0..60_000).map(|_| (None, Some(1.0))).collect();
+    assert_eq!(world.push(&many).unwrap(), 60_000);
+    let error = world.push(&many).unwrap_err();
+    assert!(matches!(error, QueryError::TooFarBehind { n_behind: 60_000, n_more: 60_000, .. }), "{error}");
+    let new = |idx: usize, model: &str| api::NewSeries {
+        id: format!("large-{idx}"),
+        unit: None,
+        sentence: None,
+        step: "1s".to_owned(),
+        model: Some(model.to_owned()),
+    };
+    let error = (0..1000).find_map(|idx| world.hub.create(new(idx, "NWS(recent=10000)")).err()).unwrap();
+    assert!(matches!(error, QueryError::TooMuchMemory { .. }), "{error}");
+    let mut dear = (0..100).map(|idx| {
+        world.hub.create(new(2000 + idx, "REFIT(ARMA(8,8),every=1,window=2000)"))?;
+        let samples: Vec<_> = (0..2000).map(|_| PushedSample { time: None, value: Some(1.0) }).collect();
+        world.hub.push(&format!("large-{}", 2000 + idx), &samples)
+    });
+    let error = dear.find_map(Result::err).unwrap();
+    assert!(matches!(error, QueryError::TooMuchMemory { .. } | QueryError::TooMuchWork { .. }), "{error}");
 }
 
 #[test]

@@ -26,8 +26,19 @@ pub(crate) struct Batch {
     pub(crate) rows: Vec<Row>,
     /// Forecasts to be remembered.
     pub(crate) said: Vec<Said>,
+    /// States of series, by key.
+    pub(crate) states: Vec<(i64, Vec<u8>)>,
     /// When the batch is a tick's.
     pub(crate) tick: Option<Moment>,
+}
+
+impl Batch {
+    /// Whether it gives nothing to write, and no moment.
+    pub(crate) fn is_empty(&self) -> bool {
+        let Self { added, removed, rows, said, states, tick } = self;
+        let n = added.len() + removed.len() + rows.len() + said.len() + states.len();
+        n == 0 && tick.is_none()
+    }
 }
 
 /// When a tick was.

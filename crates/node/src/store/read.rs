@@ -85,6 +85,18 @@ fn signal(row: &SqlRow<'_>) -> rusqlite::Result<Option<Signal>> {
     Ok(Some(Signal::made(family.into(), row.get("id")?, labels)))
 }
 
+/// More than the state of any series takes.
+const STATE_BYTES_MAX: usize = 256 << 20;
+
+/// The saved state of a series; `None` where there is none, and for what cannot be unpacked.
+pub(crate) fn state(connection: &Connection, key: i64) -> rusqlite::Result<Option<Vec<u8>>> {
+    let packed: Option<Vec<u8>> = connection
+        .prepare_cached("SELECT data FROM state WHERE series = ?1")?
+        .query_row([key], |row| row.get(0))
+        .optional()?;
+    Ok(packed.and_then(|packed| zstd::bulk::decompress(&packed, STATE_BYTES_MAX).ok()))
+}
+
 /// A key above all that were ever given.
 pub(crate) fn next_key(connection: &Connection) -> rusqlite::Result<i64> {
     connection.query_row("SELECT coalesce(max(series), 0) + 1 FROM series", [], |row| row.get(0))

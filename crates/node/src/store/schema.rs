@@ -1,7 +1,7 @@
 //! Opening the file: its lock, its tables, and the refusal of what is not ours.
 
-use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
-use std::io::{self, Write};
+use std::fs::{self, DirBuilder, File, TryLockError};
+use std::io::{self, Read, Write};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -10,9 +10,12 @@ use std::time::Duration;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 const APPLICATION_ID: i64 = 0x4654_5350;
-pub(super) const VERSION: i64 = 3;
+pub(super) const VERSION: i64 = 4;
 const FILE_NAME: &str = "foretop.db";
 const LOCK_NAME: &str = "foretop.lock";
+
+/// Digits of the longest process id.
+const PID_WIDTH: usize = 10;
 
 /// How long a reader waits for the writer, and the other way round. In WAL mode neither has to.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
@@ -57,6 +60,11 @@ const FROM_2_TO_3: &str = "
         series INTEGER NOT NULL, t_ns INTEGER NOT NULL, mean REAL NOT NULL, min REAL NOT NULL, max REAL NOT NULL,
         n INTEGER NOT NULL, PRIMARY KEY (series, t_ns)
     ) WITHOUT ROWID, STRICT;
+";
+
+/// What version 3 did not have: the states of series.
+const FROM_3_TO_4: &str = "
+    CREATE TABLE state (series INTEGER PRIMARY KEY, data BLOB NOT NULL) STRICT;
 ";
 
 /// What version 1 did not have: feeds beside the host, and signals that are not in the table of families.
@@ -141,12 +149,13 @@ impl Place {
     pub(super) fn directory(path: &Path) -> Result<Self, StoreError> {
         let not_writable = |source| StoreError::NotWritable { path: path.to_owned(), source };
         DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(not_writable)?;
-        let lock = lock(path).map_err(not_writable)?;
-        let Some(lock) = lock else {
-            let pid = fs::read_to_string(path.join(LOCK_NAME)).ok().map(|pid| pid.trim().to_owned());
-            return Err(StoreError::Locked { path: path.to_owned(), pid: pid.filter(|pid| !pid.is_empty()) });
+        let lock = match lock(path).map_err(not_writable)? {
+            Lock::Ours(file) => file,
+            Lock::Theirs { pid } => return Err(StoreError::Locked { path: path.to_owned(), pid }),
         };
-        Ok(Self { path: path.join(FILE_NAME), flags: OpenFlags::SQLITE_OPEN_NO_MUTEX, _lock: Some(lock) })
+        let database = path.join(FILE_NAME);
+        own_file::prepare_database(&database).map_err(not_writable)?;
+        Ok(Self { path: database, flags: OpenFlags::SQLITE_OPEN_NO_MUTEX, _lock: Some(lock) })
     }
 
     /// In memory, shared by the connections of this place alone.
@@ -227,17 +236,31 @@ pub(super) fn message(error: &rusqlite::Error) -> String {
     }
 }
 
-/// `None` when another process has it. The lock goes with the process, however it ends.
-fn lock(directory: &Path) -> io::Result<Option<File>> {
-    let mut file =
-        OpenOptions::new().read(true).write(true).create(true).truncate(false).open(directory.join(LOCK_NAME))?;
+/// Who has the lock of a data directory.
+enum Lock {
+    /// This process, for as long as the file is open.
+    Ours(File),
+    Theirs {
+        /// The process, if it could be told.
+        pid: Option<String>,
+    },
+}
+
+/// The lock goes with the process, however it ends. Its file is only ever overwritten by a line of one length, not
+/// truncated.
+fn lock(directory: &Path) -> io::Result<Lock> {
+    let mut file = own_file::create(&directory.join(LOCK_NAME))?;
     match file.try_lock() {
         Ok(()) => {
-            file.set_len(0)?;
-            writeln!(file, "{}", std::process::id())?;
-            Ok(Some(file))
+            writeln!(file, "{:<PID_WIDTH$}", std::process::id())?;
+            Ok(Lock::Ours(file))
         }
-        Err(TryLockError::WouldBlock) => Ok(None),
+        Err(TryLockError::WouldBlock) => {
+            let mut pid = [0; PID_WIDTH];
+            let n_read = file.read(&mut pid).unwrap_or(0);
+            let pid = str::from_utf8(&pid[..n_read]).unwrap_or_default().trim();
+            Ok(Lock::Theirs { pid: Some(pid.to_owned()).filter(|pid| !pid.is_empty()) })
+        }
         Err(TryLockError::Error(error)) => Err(error),
     }
 }
@@ -257,9 +280,10 @@ fn prepare(connection: &mut Connection) -> rusqlite::Result<()> {
     connection.pragma_update_and_check(None, "journal_size_limit", JOURNAL_BYTES_MAX, |_| Ok(()))?;
     let from: i64 = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
     let steps: &[&str] = match from {
-        _ if is_new => &[TABLES, FROM_2_TO_3],
-        1 => &[FROM_1_TO_2, FROM_2_TO_3],
-        2 => &[FROM_2_TO_3],
+        _ if is_new => &[TABLES, FROM_2_TO_3, FROM_3_TO_4],
+        1 => &[FROM_1_TO_2, FROM_2_TO_3, FROM_3_TO_4],
+        2 => &[FROM_2_TO_3, FROM_3_TO_4],
+        3 => &[FROM_3_TO_4],
         _ => return Ok(()),
     };
     if !is_new {

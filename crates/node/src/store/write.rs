@@ -19,8 +19,22 @@ pub(super) fn write(connection: &mut Connection, batches: &[Batch], minutes_unti
         add(&transaction, &batch.added)?;
         write_samples(&transaction, &batch.rows, minutes_until)?;
         remember(&transaction, batch)?;
+        save(&transaction, &batch.states)?;
     }
     transaction.commit()
+}
+
+/// One of a series that was removed meanwhile is nobody's.
+fn save(connection: &Connection, states: &[(i64, Vec<u8>)]) -> rusqlite::Result<()> {
+    let mut statement = connection.prepare_cached(
+        "INSERT OR REPLACE INTO state (series, data) SELECT series, ?2 FROM series WHERE series = ?1 AND removed = 0",
+    )?;
+    for (key, state) in states {
+        let packed = zstd::bulk::compress(state, zstd::DEFAULT_COMPRESSION_LEVEL);
+        statement
+            .execute(params![key, packed.map_err(|error| rusqlite::Error::ToSqlConversionFailure(error.into()))?])?;
+    }
+    Ok(())
 }
 
 fn add(connection: &Connection, added: &[About]) -> rusqlite::Result<()> {
@@ -86,6 +100,7 @@ impl Columns<'_> {
 fn remove(connection: &Connection, removed: &[i64]) -> rusqlite::Result<()> {
     for key in removed {
         connection.prepare_cached("UPDATE series SET removed = 1 WHERE series = ?1")?.execute([key])?;
+        connection.prepare_cached("DELETE FROM state WHERE series = ?1")?.execute([key])?;
     }
     Ok(())
 }

@@ -3,7 +3,7 @@
 use std::fs;
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
-use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::Path;
 
 use node::{Config, Node, StartError, StoreError};
@@ -52,6 +52,36 @@ async fn a_data_directory_serves_one_node_at_a_time() {
     assert!(error.to_string().contains(&format!("is in use by another node (process {pid})")), "{error}");
     node.stop().await;
     Node::start(config(directory.path()), Vec::new()).await.unwrap().stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_link_in_the_place_of_the_lock_or_the_store_is_refused_and_leads_nowhere() {
+    for name in ["foretop.lock", "foretop.db", "foretop.db-wal"] {
+        let directory = tempfile::tempdir().unwrap();
+        let (target, link) = (directory.path().join("diary"), directory.path().join(name));
+        fs::write(&target, "dear diary").unwrap();
+        symlink(&target, &link).unwrap();
+        let error = refusal(config(directory.path())).await;
+        let why = std::error::Error::source(&error).expect("a reason").to_string();
+        assert!(
+            why.contains(&format!("{name}` is a symbolic link where a regular file is needed; move it away")),
+            "{why}"
+        );
+        assert_eq!(fs::read_to_string(&target).unwrap(), "dear diary");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_store_is_its_owners_alone_in_whatever_folder() {
+    let directory = tempfile::tempdir().unwrap();
+    fs::set_permissions(directory.path(), fs::Permissions::from_mode(0o755)).unwrap();
+    fs::write(directory.path().join("foretop.lock"), "4711\n").unwrap();
+    let node = Node::start(config(directory.path()), Vec::new()).await.unwrap();
+    for name in ["foretop.db", "foretop.db-wal", "foretop.db-shm"] {
+        let mode = fs::metadata(directory.path().join(name)).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600, "{name}");
+    }
+    node.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use serde::{Deserialize, Serialize};
 use statistics::Interval;
 use units::Confidence;
 
@@ -12,17 +13,19 @@ use crate::forecast::Forecast;
 /// The intervals that are scored.
 const CONFIDENCES: [Confidence; 3] = [Confidence::P50, Confidence::P80, Confidence::P95];
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Track {
     lead: usize,
-    /// What was said at each of the last `lead` steps, oldest first.
-    pending: VecDeque<Option<Said>>,
+    /// How many samples came.
+    clock: u64,
+    /// What was said in the last `lead` steps, oldest first, and of which sample.
+    pending: VecDeque<(u64, Said)>,
     scored: VecDeque<Scored>,
     n_unscored: u64,
 }
 
 /// What a forecast said of a moment.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 struct Said {
     mean: f64,
     standard_error: f64,
@@ -30,7 +33,7 @@ struct Said {
 }
 
 /// What became of it, in 32 bytes: a node keeps 512 of these for each lead of each signal, three times.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 struct Scored {
     error: f64,
     standard_error: f64,
@@ -42,7 +45,7 @@ struct Scored {
 impl Track {
     pub(super) fn new(lead: usize) -> Self {
         assert!(lead > 0, "lead 0 is the sample itself");
-        Self { lead, pending: VecDeque::new(), scored: VecDeque::new(), n_unscored: 0 }
+        Self { lead, clock: 0, pending: VecDeque::new(), scored: VecDeque::new(), n_unscored: 0 }
     }
 
     pub(super) fn lead(&self) -> usize {
@@ -54,12 +57,8 @@ impl Track {
     }
 
     pub(super) fn score(&mut self, sample: f64, n_errors_max: usize) {
-        if self.pending.len() < self.lead {
-            return;
-        }
-        let Some(said) = self.pending.pop_front().flatten() else {
-            return;
-        };
+        self.clock += 1;
+        let Some((_, said)) = self.pending.pop_front_if(|(of, _)| *of == self.clock) else { return };
         if !(sample - said.mean).is_finite() {
             self.n_unscored += 1;
             return;
@@ -71,12 +70,13 @@ impl Track {
     }
 
     pub(super) fn note(&mut self, forecast: Option<&Forecast>) {
-        let said = forecast.filter(|forecast| forecast.n_leads() >= self.lead);
-        self.pending.push_back(said.map(|forecast| Said {
+        let Some(forecast) = forecast.filter(|forecast| forecast.n_leads() >= self.lead) else { return };
+        let said = Said {
             mean: forecast.means()[self.lead - 1],
             standard_error: forecast.standard_errors()[self.lead - 1],
             intervals: CONFIDENCES.map(|confidence| forecast.interval(self.lead, confidence)),
-        }));
+        };
+        self.pending.push_back((self.clock + self.lead as u64, said));
     }
 
     /// `naive_error` is what absolute errors are scaled by.

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::fit::{FitError, fit_within};
+use crate::fit::{FitError, attempt};
 use crate::model::Model;
 use crate::spec::{Call, Spec, SpecError};
 
@@ -124,6 +124,15 @@ impl Policy {
         self.window.saturating_add(usize::try_from(self.every.unwrap_or(0)).unwrap_or(usize::MAX))
     }
 
+    /// What a sample costs on average once the window is full, in operations as of [`Spec::fit_cost`]: a step, and its share of
+    /// the fits. Fits that cost more than the policy allows are not made.
+    #[must_use]
+    pub fn cost_per_sample(&self) -> u64 {
+        let fit = self.model.fit_cost(self.window);
+        let fits = self.every.filter(|_| fit <= self.limit).map_or(0, |every| fit / every.max(1));
+        crate::cost::of_step(&self.model).saturating_add(fits)
+    }
+
     /// The length at which a series that began with the sample of number `start` is fitted next, after it was at `length`.
     pub(super) fn next_fit(&self, length: u64, start: u64) -> Option<u64> {
         let first = self.first.max(2);
@@ -147,7 +156,7 @@ impl Policy {
 
     /// Fits the model to the last samples before it, if that may be done.
     pub(super) fn fit(&self, samples: &[f64]) -> Result<Model, FitError> {
-        fit_within(&self.model, samples, self.limit)
+        attempt(&self.model, samples, self.limit, None)
     }
 
     /// Why no fit to these samples is tried.

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 
+use crate::effort::spend;
 use crate::error_growth::ErrorGrowth;
 
 /// A window length, and how wrong its mean was at each lead over the samples of the fit.
@@ -47,7 +48,10 @@ fn best_length(known: &[f64], length_max: usize) -> usize {
         (length_max..known.len()).map(|t| error(t).powi(2)).sum()
     };
     let errors = (1..=length_max).map(|length| (length, squared_error(length)));
-    errors.reduce(|best, next| if next.1 < best.1 { next } else { best }).map_or(1, |(length, _)| length)
+    errors
+        .take_while(|_| spend(2 * known.len()))
+        .reduce(|best, next| if next.1 < best.1 { next } else { best })
+        .map_or(1, |(length, _)| length)
 }
 
 impl Window {

@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use serde::{Deserialize, Serialize};
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
 use crate::intervals::Sorted;
@@ -18,7 +19,7 @@ const N_OF_MODEL: f64 = 4.0;
 const N_OWN: (f64, f64) = (20.0, 60.0);
 
 /// Of one length: forecasts under way, and errors.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Rung {
     length: usize,
     /// When a forecast was noted last; 0 for never.

@@ -3,6 +3,8 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 use super::model::ModelErrors;
 use super::rung::{Known, Rung};
 use crate::forecast::Forecast;
@@ -24,7 +26,7 @@ const GROWTH_MAX: f64 = 1e6;
 /// Of each length the last 256 errors are kept, of origins a quarter of the length apart: those of neighbouring origins
 /// say nearly the same, and 64 lengths are enough for six errors beyond either end of a 95 % interval. Takes 4 KB for
 /// each length, and less than a microsecond a step for lengths up to 300.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct WindowErrors {
     lag: usize,
     /// Ascending by length.

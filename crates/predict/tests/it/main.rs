@@ -6,6 +6,7 @@ mod auto;
 mod backtest;
 mod bad_input;
 mod compare;
+mod effort;
 mod ets;
 mod fleet;
 mod gaps;

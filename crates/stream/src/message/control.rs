@@ -1,4 +1,4 @@
-//! Greetings, requests and replies: what is said beside the streams, as JSON.
+//! Requests and replies: what is said beside the streams, as JSON.
 
 use bytes::BytesMut;
 use serde::{Deserialize, Serialize};
@@ -6,34 +6,6 @@ use serde::{Deserialize, Serialize};
 use super::{MessageError, Payload, read_json, write_json};
 use crate::counters::EndpointStatus;
 use crate::frame::Kind;
-
-/// Who connects.
-#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Greeting {
-    /// What it connects for.
-    pub role: Purpose,
-    /// The secret that a listener may want.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub token: Option<String>,
-}
-
-/// What somebody connects for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Purpose {
-    /// To read a stream.
-    Reader,
-    /// To write one.
-    Writer,
-    /// To ask.
-    Caller,
-}
-
-impl std::fmt::Debug for Greeting {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Greeting").field("role", &self.role).field("token", &self.token.as_ref().map(|_| "…")).finish()
-    }
-}
 
 /// Something that is asked of a component.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -156,19 +128,19 @@ pub struct Configuration {
 }
 
 macro_rules! json_payload {
-    ($($message:ident $what:literal),*) => {$(
+    ($($message:ident),*) => {$(
         impl Payload for $message {
             const KIND: Kind = Kind::$message;
 
-            fn write(&self, out: &mut BytesMut) {
-                write_json(self, out);
+            fn write(&self, out: &mut BytesMut) -> Result<(), MessageError> {
+                write_json(self, out)
             }
 
             fn read(payload: &[u8]) -> Result<Self, MessageError> {
-                read_json($what, payload)
+                read_json(payload)
             }
         }
     )*};
 }
 
-json_payload!(Greeting "greeting", Request "request", Reply "reply");
+json_payload!(Request, Reply);

@@ -65,7 +65,7 @@ pub struct SignalName {
     /// Its id, as in `cpu.availability`.
     pub id: String,
     /// Its unit in a word; empty for a plain number.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub unit: String,
 }
 
@@ -92,12 +92,13 @@ impl Description {
 impl Payload for Description {
     const KIND: Kind = Kind::Description;
 
-    fn write(&self, out: &mut BytesMut) {
-        write_json(self, out);
+    fn write(&self, out: &mut BytesMut) -> Result<(), MessageError> {
+        self.check()?;
+        write_json(self, out)
     }
 
     fn read(payload: &[u8]) -> Result<Self, MessageError> {
-        let description: Self = read_json("description", payload)?;
+        let description: Self = read_json(payload)?;
         description.check()?;
         Ok(description)
     }

@@ -35,14 +35,18 @@ impl Forecast {
 impl Payload for Forecast {
     const KIND: Kind = Kind::Forecast;
 
-    fn write(&self, out: &mut BytesMut) {
-        assert_eq!(self.means.len(), self.standard_errors.len(), "each mean has a standard error");
+    fn write(&self, out: &mut BytesMut) -> Result<(), MessageError> {
+        let (n_means, n_standard_errors) = (self.means.len(), self.standard_errors.len());
+        if n_means != n_standard_errors {
+            return Err(MessageError::Uneven { n_means, n_standard_errors });
+        }
         out.reserve(FIXED_BYTES + 16 * self.means.len());
         out.put_u64_le(self.number);
         out.put_i64_le(self.time.as_nanos());
         out.put_i64_le(self.completed.as_nanos());
         out.put_u32_le(self.signal);
         self.means.iter().chain(&self.standard_errors).for_each(|value| out.put_f64_le(*value));
+        Ok(())
     }
 
     fn read(mut payload: &[u8]) -> Result<Self, MessageError> {

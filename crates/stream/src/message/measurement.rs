@@ -23,11 +23,12 @@ pub struct Measurement {
 impl Payload for Measurement {
     const KIND: Kind = Kind::Measurement;
 
-    fn write(&self, out: &mut BytesMut) {
+    fn write(&self, out: &mut BytesMut) -> Result<(), MessageError> {
         out.reserve(FIXED_BYTES + 8 * self.values.len());
         out.put_u64_le(self.number);
         out.put_i64_le(self.time.as_nanos());
         self.values.iter().for_each(|value| out.put_f64_le(*value));
+        Ok(())
     }
 
     fn read(mut payload: &[u8]) -> Result<Self, MessageError> {

@@ -20,10 +20,11 @@ pub struct Sample {
 impl Payload for Sample {
     const KIND: Kind = Kind::Sample;
 
-    fn write(&self, out: &mut BytesMut) {
+    fn write(&self, out: &mut BytesMut) -> Result<(), MessageError> {
         out.put_u64_le(self.number);
         out.put_i64_le(self.time.as_nanos());
         out.put_f64_le(self.value);
+        Ok(())
     }
 
     fn read(mut payload: &[u8]) -> Result<Self, MessageError> {

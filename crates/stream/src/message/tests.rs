@@ -8,7 +8,7 @@ use units::Timestamp;
 #[track_caller]
 fn check_round_trip(message: &Message) {
     let mut decoder = Decoder::default();
-    message.encode(decoder.buffer());
+    message.encode(decoder.buffer()).unwrap();
     let frame = decoder.next_frame().unwrap().unwrap();
     let read = Message::decode(&frame).unwrap();
     // NaN is a value here, so texts are compared.
@@ -31,7 +31,7 @@ fn the_bytes_are_those_of_the_document() {
     let document = include_str!("../../../../docs/formats/stream.md");
     let mut bytes = BytesMut::new();
     let time = "2026-11-21T09:00:00Z".parse().unwrap();
-    Sample { number: 7, time, value: 0.75 }.encode(&mut bytes);
+    Sample { number: 7, time, value: 0.75 }.encode(&mut bytes).unwrap();
     let written: Vec<_> = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
     for line in written.chunks(12) {
         assert!(document.contains(&line.join(" ")), "the document lacks {}", line.join(" "));
@@ -45,7 +45,7 @@ fn the_bytes_are_those_of_the_document() {
 fn a_cycle_of_figure_9_takes_no_more_bytes_than_in_the_paper() {
     let frame_bytes = |message: Message| {
         let mut bytes = BytesMut::new();
-        message.encode(&mut bytes);
+        message.encode(&mut bytes).unwrap();
         bytes.len()
     };
     let time = Timestamp::from_nanos(0);
@@ -80,7 +80,57 @@ fn what_is_not_what_its_kind_says_is_refused() {
 }
 
 #[test]
-fn a_token_is_not_printed() {
-    let greeting = Greeting { role: Purpose::Reader, token: Some("secret".to_owned()) };
-    assert!(!format!("{greeting:?}").contains("secret"));
+fn greetings_come_back_and_others_are_refused() {
+    let (nonce, proof) = ([7; 32], [8; 32]);
+    for purpose in [Purpose::Reader, Purpose::Writer, Purpose::Caller] {
+        check_round_trip(&Message::Greeting(Greeting::Hello { purpose, nonce }));
+    }
+    check_round_trip(&Message::Greeting(Greeting::Challenge { nonce, proof }));
+    check_round_trip(&Message::Greeting(Greeting::Response { proof }));
+    let older = br#"{"role": "reader", "token": "0123456789abcdef"}"#;
+    for refused in [&older[..], &[1, 4, 0], &[2; 64], &[3; 34], &[]] {
+        let error = Greeting::read(refused).unwrap_err().to_string();
+        assert!(error.starts_with("a greeting without a proof") && !error.contains("012345"), "{error}");
+    }
+}
+
+#[test]
+fn what_no_reader_would_take_is_not_written() {
+    let refused = |message: &Message| {
+        let mut out = BytesMut::from(&b"before"[..]);
+        let error = message.encode(&mut out).unwrap_err();
+        assert_eq!(out, b"before"[..]);
+        error.to_string()
+    };
+    let time = Timestamp::from_nanos(0);
+    let forecast = |n_means, n_standard_errors| {
+        let (means, standard_errors) = (vec![0.0; n_means], vec![0.0; n_standard_errors]);
+        Message::Forecast(Forecast { number: 0, time, completed: time, signal: 0, means, standard_errors })
+    };
+    assert_eq!(refused(&forecast(2, 1)), "a forecast with 2 means and 1 standard errors: each mean has one");
+    assert_eq!(refused(&forecast(65_535, 65_535)), "a forecast with 1048588 bytes: 1048576 is the limit");
+    assert!(forecast(Forecast::N_LEADS_MAX, Forecast::N_LEADS_MAX).encode(&mut BytesMut::new()).is_ok());
+    let values = vec![0.0; 131_071];
+    assert_eq!(
+        refused(&Message::Measurement(Measurement { number: 0, time, values })),
+        "a measurement with 1048584 bytes: 1048576 is the limit"
+    );
+    let model = "x".repeat(1 << 20);
+    let ask = Ask::Forecast { model, horizon: 1, samples: vec![] };
+    assert!(refused(&Message::Request(Request { id: 1, ask })).starts_with("a request with 1048"));
+}
+
+/// 4,096 names of as many bytes as there may be come to less than a frame without the units that a writer may leave out.
+#[test]
+fn a_description_is_written_no_longer_than_it_was_read() {
+    let signal = |at: usize| format!(r#"{{"id":"{at:0>242}"}}"#);
+    let signals: Vec<_> = (0..4096).map(signal).collect();
+    let text =
+        format!(r#"{{"stream":"a","host":"b","carries":"sample","step_ns":1,"signals":[{}]}}"#, signals.join(","));
+    assert!(text.len() > 1_000_000, "{}", text.len());
+    let description = Description::read(text.as_bytes()).unwrap();
+    check_round_trip(&Message::Description(description.clone()));
+    let mut long = description;
+    long.signals.iter_mut().for_each(|signal| signal.unit = "x".repeat(9));
+    assert!(long.encode(&mut BytesMut::new()).unwrap_err().to_string().starts_with("a description with 11"));
 }

@@ -2,22 +2,19 @@
 
 use std::io;
 use std::rc::Rc;
-use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 use tokio::io::AsyncReadExt;
 use tokio::net::UdpSocket;
 use tokio::task::JoinSet;
 
-use super::reconnecting;
-use super::{At, Core, Handler};
+use super::visitor::{self, Entered};
+use super::{At, Core, Handler, reconnecting};
 use crate::endpoint::{Endpoint, Place, Replay};
 use crate::error::ReadError;
 use crate::frame::Decoder;
 use crate::message::{Message, Purpose};
-use crate::transport::{self, BytesIn, DATAGRAM_BYTES_MAX, Incoming, Listener, Source};
-
-use super::server::{N_CONNECTIONS_MAX, next_visitor, welcome};
+use crate::transport::{self, BytesIn, Connection, DATAGRAM_BYTES_MAX, Incoming, Listener, Source};
 
 /// What one read takes at most: a hundred forecasts, so that a slow component's inputs are worked on in large pieces.
 const READ_BYTES: usize = 64 << 10;
@@ -80,25 +77,21 @@ async fn read<H: Handler>(core: &Core<H>, source: Source, place: &mut Place, at:
 
 /// Takes connections, and reads what each brings.
 pub(super) async fn accept<H: Handler>(core: Core<H>, listener: Listener, at: At) {
-    let mut readers = JoinSet::new();
-    loop {
-        let visitor = next_visitor(&listener, &mut readers, N_CONNECTIONS_MAX, &at).await;
+    let wants_token = listener.wants_token();
+    let attend = |entered: Entered, at: At| {
         let core = Rc::clone(&core);
-        let wants_token = listener.wants_token();
-        let at = At { input: at.input, counters: Arc::clone(&at.counters), security: Rc::clone(&at.security) };
-        readers.spawn_local(async move {
-            let ended = async {
-                let (connection, decoder) = welcome(visitor, wants_token, Purpose::Writer, &at).await?;
+        async move {
+            let read = async |connection: Connection, decoder, _pass| {
                 let _connected = at.counters.connected();
                 let _bytes_out = connection.bytes_out;
                 read_bytes(&core, connection.bytes_in, decoder, Damage::EndsIt, &at).await
             };
-            if let Err(error) = ended.await {
-                at.counters.note(&error);
-            }
+            let ended = entered.welcomed(wants_token, Purpose::Writer, &at, read).await;
             core.borrow_mut().work(|handler, outputs| handler.ended(at.input, outputs));
-        });
-    }
+            ended
+        }
+    };
+    visitor::accept(&listener, &mut JoinSet::new(), &at, attend).await;
 }
 
 pub(super) async fn read_bytes<H: Handler>(

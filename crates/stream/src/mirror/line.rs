@@ -5,6 +5,7 @@ use std::io;
 use std::os::unix::net::UnixStream;
 use std::rc::Rc;
 use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
 
 use bytes::BytesMut;
 use tokio::sync::Notify;
@@ -18,6 +19,7 @@ use crate::counters::Counters;
 use crate::endpoint::{Backlog, Endpoint, Overflow, Role};
 use crate::error::{OpenError, ReadError};
 use crate::frame::Decoder;
+use crate::message::MessageError;
 use crate::transport::{self, Connection};
 
 /// What waits for the other end at most: a window of a hundred thousand samples of some dozen signals. One that does not take it is let go.
@@ -61,9 +63,15 @@ impl Line {
         self.hook.changed.notify_one();
     }
 
-    pub(super) fn add(&mut self, encode: impl FnOnce(&mut BytesMut)) {
-        encode(&mut self.turn);
-        self.n_frames += 1;
+    /// Adds a message; one that fits into no frame is counted as dropped.
+    pub(super) fn add(&mut self, encode: impl FnOnce(&mut BytesMut) -> Result<(), MessageError>) {
+        match encode(&mut self.turn) {
+            Ok(()) => self.n_frames += 1,
+            Err(error) => {
+                self.counters.n_dropped.fetch_add(1, Relaxed);
+                self.counters.note(&error);
+            }
+        }
     }
 
     pub(super) fn flush(&mut self) {

@@ -18,13 +18,13 @@ use tokio::time::Instant;
 use super::line::Line;
 use super::publish::{self, Outbox};
 use super::queue::{Chunk, Queue, Taker, queue};
-use super::reconnecting;
-use super::server::{N_CONNECTIONS_MAX, next_visitor, welcome};
-use super::{At, Core, Handler, InputId};
+use super::unsent::Unsent;
+use super::visitor::{self, Entered, or_panic};
+use super::{At, Core, Handler, InputId, reconnecting};
 use crate::counters::Counters;
 use crate::endpoint::{Backlog, Endpoint, NatsPlace};
 use crate::frame::HEADER_BYTES;
-use crate::message::{Description, Message, Payload, Purpose};
+use crate::message::{Description, Message, MessageError, Payload, Purpose};
 use crate::transport::{self, BytesIn, BytesOut, Connection, DATAGRAM_BYTES_MAX, Listener, Target};
 
 /// Small frames share a datagram up to this size, which no Ethernet cuts.
@@ -51,17 +51,34 @@ pub struct Outputs {
     /// Those whose place is kept while nobody is connected.
     is_closed: bool,
     pub(super) lines: HashMap<InputId, Line>,
+    unsent: Unsent,
 }
 
 impl Outputs {
-    /// Says what the stream carries, to those who read it and to all who come later.
+    /// Says what the stream carries, to those who read it and to all who come later. Where that does not fit into a frame, the status tells
+    /// so, and no message is sent until another description comes.
     pub fn describe(&mut self, description: &Description) {
         let mut bytes = BytesMut::new();
-        description.encode(&mut bytes);
-        self.turn.extend_from_slice(&bytes);
-        self.n_frames += 1;
-        self.description = Some(bytes.freeze());
-        self.described.send_replace(Some(description.clone()));
+        let encoded = description.encode(&mut bytes);
+        self.unsent.is_undescribed = encoded.is_err();
+        match encoded {
+            Ok(()) => {
+                self.turn.extend_from_slice(&bytes);
+                self.n_frames += 1;
+                self.description = Some(bytes.freeze());
+                self.described.send_replace(Some(description.clone()));
+            }
+            Err(error) => {
+                self.description = None;
+                self.described.send_replace(None);
+                self.unsent.note(&error);
+            }
+        }
+    }
+
+    /// What could not be sent, for the status.
+    pub(super) fn facts(&self) -> impl Iterator<Item = (String, String)> {
+        self.unsent.facts()
     }
 
     /// What the stream carries, as that changes.
@@ -69,7 +86,7 @@ impl Outputs {
         self.described.subscribe()
     }
 
-    /// Sends a message to every reader. Nothing is made of it where there is none.
+    /// Sends a message to every reader. Nothing is made of it where there is none. One that fits into no frame is counted.
     pub fn send(&mut self, message: &impl Payload) {
         self.add(|turn| message.encode(turn));
     }
@@ -115,11 +132,16 @@ impl Outputs {
         self.readers.len()
     }
 
-    fn add(&mut self, encode: impl FnOnce(&mut BytesMut)) {
+    fn add(&mut self, encode: impl FnOnce(&mut BytesMut) -> Result<(), MessageError>) {
         if self.readers.is_empty() {
             return;
         }
-        encode(&mut self.turn);
+        if self.unsent.is_undescribed {
+            return self.unsent.count();
+        }
+        if let Err(error) = encode(&mut self.turn) {
+            return self.unsent.note(&error);
+        }
         self.n_frames += 1;
         if self.turn.len() >= TURN_BYTES {
             self.flush();
@@ -167,32 +189,27 @@ pub(super) async fn accept<H: Handler>(
     mut stopped: watch::Receiver<bool>,
 ) {
     let mut readers = JoinSet::new();
-    let takes_more = async {
-        loop {
-            let visitor = next_visitor(&listener, &mut readers, N_CONNECTIONS_MAX, &at).await;
-            let (core, wants_token) = (Rc::clone(&core), listener.wants_token());
-            let (backlog, counters, security) = (endpoint.backlog, Arc::clone(&at.counters), Rc::clone(&at.security));
-            readers.spawn_local(async move {
-                let at = At { input: at.input, counters, security };
-                match welcome(visitor, wants_token, Purpose::Reader, &at).await {
-                    Ok((connection, _)) => {
-                        let _connected = at.counters.connected();
-                        let taker = core.borrow_mut().outputs.join(backlog, &at.counters);
-                        if let Err(error) = write_connection(connection, &taker).await {
-                            at.counters.note(&error);
-                        }
-                    }
-                    Err(error) => at.counters.note(&error),
-                }
-            });
+    let (wants_token, backlog) = (listener.wants_token(), endpoint.backlog);
+    let attend = |entered: Entered, at: At| {
+        let core = Rc::clone(&core);
+        async move {
+            let write = async |connection, _, _pass| {
+                let _connected = at.counters.connected();
+                let taker = core.borrow_mut().outputs.join(backlog, &at.counters);
+                Ok(write_connection(connection, &taker).await?)
+            };
+            entered.welcomed(wants_token, Purpose::Reader, &at, write).await
         }
     };
+    let takes_more = visitor::accept(&listener, &mut readers, &at, attend);
     tokio::select! {
         () = takes_more => {}
         _ = stopped.wait_for(|is_stopped| *is_stopped) => {}
     }
     drop(listener);
-    while readers.join_next().await.is_some() {}
+    while let Some(ended) = readers.join_next().await {
+        or_panic(ended);
+    }
 }
 
 /// Writes the stream to a place, again and again where it can be had again. What is sent while there is no connection waits, as

@@ -1,38 +1,31 @@
-//! Requests and their answers, and who is let in to ask, read or write.
+//! Requests and their answers.
 
 use std::io;
 use std::rc::Rc;
-use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
-use std::time::Duration;
 
 use async_nats::{Subject, Subscriber};
 use bytes::{Bytes, BytesMut};
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::io::AsyncWriteExt;
 use tokio::sync::oneshot;
 use tokio::task::JoinSet;
 
-use super::reconnecting;
-use super::{At, Core, Handler};
+use super::visitor::{self, Entered};
+use super::{At, Core, Handler, reconnecting};
 use crate::endpoint::{Endpoint, Place};
 use crate::error::ReadError;
 use crate::frame::{Decoder, Frame};
-use crate::message::{Answer, Ask, Greeting, Message, Payload, Purpose, Reply, Request};
-use crate::transport::{Broken, Connection, HANDSHAKE_LIMIT, Link, Listener, Visitor};
-
-/// More than this many at one endpoint are let go again.
-pub(super) const N_CONNECTIONS_MAX: usize = 4096;
+use crate::login::next_frame;
+use crate::message::{Answer, Ask, Message, Payload, Purpose, Reply, Request, cut};
+use crate::transport::{Broken, Connection, Link, Listener};
 
 /// As many requests as wait at one subject; more are refused.
 const N_PENDING_MAX: usize = 256;
 
 /// Components that answer at the same subject share the requests.
 const ANSWERING_GROUP: &str = "foretop";
-
-/// How long to wait when the system has no descriptor left for a connection.
-const NO_DESCRIPTOR_PAUSE: Duration = Duration::from_millis(100);
 
 /// A request that waits for its answer. When it is dropped, whoever asked is told that there is none.
 #[derive(Debug)]
@@ -42,7 +35,9 @@ pub struct Pending {
 }
 
 impl Pending {
-    fn new(id: u64) -> (Self, oneshot::Receiver<Bytes>) {
+    /// A request of this id, and where its answer comes as frames: for whoever has a handler and no mirror.
+    #[must_use]
+    pub fn new(id: u64) -> (Self, oneshot::Receiver<Bytes>) {
         let (sender, receiver) = oneshot::channel();
         (Self { id, sender: Some(sender) }, receiver)
     }
@@ -52,15 +47,18 @@ impl Pending {
         self.answer_with(answer, []);
     }
 
-    /// Answers, with messages that follow.
+    /// Answers, with messages that follow. An answer that fits into no frame becomes a refusal that says so.
     pub fn answer_with<'a>(mut self, answer: Answer, messages: impl IntoIterator<Item = &'a Message>) {
         let mut frames = BytesMut::new();
         let mut n_frames = 0;
-        for message in messages {
-            message.encode(&mut frames);
+        let encoded = messages.into_iter().try_for_each(|message| {
             n_frames += 1;
+            message.encode(&mut frames)
+        });
+        match encoded {
+            Ok(()) => self.send(answer, n_frames, &frames),
+            Err(error) => self.refuse(format!("the answer cannot be sent: {error}")),
         }
-        self.send(answer, n_frames, &frames);
     }
 
     /// Says why there is no answer.
@@ -70,11 +68,8 @@ impl Pending {
 
     fn send(&mut self, answer: Answer, n_frames: u32, frames: &[u8]) {
         if let Some(sender) = self.sender.take() {
-            let mut bytes = BytesMut::with_capacity(frames.len() + 256);
-            Reply { id: self.id, n_frames, answer }.encode(&mut bytes);
-            bytes.extend_from_slice(frames);
             // Whoever asked may be gone.
-            let _ = sender.send(bytes.freeze());
+            let _ = sender.send(reply(self.id, answer, n_frames, frames));
         }
     }
 }
@@ -85,86 +80,20 @@ impl Drop for Pending {
     }
 }
 
-/// The next one who connects, while there are not too many. Those who have gone are cleared away.
-pub(super) async fn next_visitor(listener: &Listener, present: &mut JoinSet<()>, n_max: usize, at: &At) -> Visitor {
-    loop {
-        tokio::select! {
-            Some(_) = present.join_next() => {}
-            visitor = listener.accept() => match visitor {
-                Ok(_) if present.len() >= n_max => at.counters.note(&too_many(n_max)),
-                Ok(visitor) => return visitor,
-                Err(error) => {
-                    at.counters.note(&error);
-                    tokio::time::sleep(NO_DESCRIPTOR_PAUSE).await;
-                }
-            },
-        }
-    }
-}
-
-fn too_many(n_max: usize) -> io::Error {
-    io::Error::new(io::ErrorKind::QuotaExceeded, format!("there are {n_max} connections already"))
-}
-
-/// Lets a visitor in: encrypts, and looks at its token where one is wanted. The decoder has what came after the greeting.
-pub(super) async fn welcome(
-    visitor: Visitor,
-    wants_token: bool,
-    purpose: Purpose,
-    at: &At,
-) -> Result<(Connection, Decoder), ReadError> {
-    let welcomed = async {
-        let mut connection = visitor.admit().await?;
-        let mut decoder = Decoder::default();
-        if let (true, Some(token)) = (wants_token, &at.security.token) {
-            let frame = next_frame(&mut connection, &mut decoder).await?;
-            match Message::decode(&frame)? {
-                Message::Greeting(Greeting { role, token: Some(given) })
-                    if role == purpose && token.matches(&given) => {}
-                _ => {
-                    let reason = "somebody connected without the token, or for something else";
-                    return Err(io::Error::new(io::ErrorKind::PermissionDenied, reason).into());
-                }
-            }
-        }
-        Ok((connection, decoder))
-    };
-    match tokio::time::timeout(HANDSHAKE_LIMIT, welcomed).await {
-        Ok(welcomed) => welcomed,
-        Err(_) => Err(io::Error::from(io::ErrorKind::TimedOut).into()),
-    }
-}
-
-async fn next_frame(connection: &mut Connection, decoder: &mut Decoder) -> Result<Frame, ReadError> {
-    loop {
-        if let Some(frame) = decoder.next_frame()? {
-            return Ok(frame);
-        }
-        if connection.bytes_in.read_buf(decoder.buffer()).await? == 0 {
-            decoder.finish()?;
-            return Err(io::Error::from(io::ErrorKind::UnexpectedEof).into());
-        }
-    }
-}
-
 /// Takes connections, and answers what each asks, one request after the other.
 pub(super) async fn accept<H: Handler>(core: Core<H>, listener: Listener, at: At) {
-    let mut callers = JoinSet::new();
-    loop {
-        let visitor = next_visitor(&listener, &mut callers, N_CONNECTIONS_MAX, &at).await;
-        let (core, wants_token) = (Rc::clone(&core), listener.wants_token());
-        let at = At { input: at.input, counters: Arc::clone(&at.counters), security: Rc::clone(&at.security) };
-        callers.spawn_local(async move {
-            let served = async {
-                let (connection, decoder) = welcome(visitor, wants_token, Purpose::Caller, &at).await?;
+    let wants_token = listener.wants_token();
+    let attend = |entered: Entered, at: At| {
+        let core = Rc::clone(&core);
+        async move {
+            let serve = async |connection, decoder, _pass| {
                 let _connected = at.counters.connected();
                 serve(&core, connection, decoder, &at).await
             };
-            if let Err(error) = served.await {
-                at.counters.note(&error);
-            }
-        });
-    }
+            entered.welcomed(wants_token, Purpose::Caller, &at, serve).await
+        }
+    };
+    visitor::accept(&listener, &mut JoinSet::new(), &at, attend).await;
 }
 
 /// Until the caller goes.
@@ -179,9 +108,7 @@ async fn serve<H: Handler>(
             Err(ReadError::Io(error)) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(()),
             frame => frame?,
         };
-        let Some(answer) = answer_to(core, &frame, at).await else {
-            continue;
-        };
+        let answer = answer_to(core, &frame, at).await;
         connection.bytes_out.write_all(&answer).await?;
         connection.bytes_out.flush().await?;
         at.counters.add_frames(1, answer.len() as u64);
@@ -244,7 +171,7 @@ async fn answer_message<H: Handler>(
     let mut decoder = Decoder::default();
     decoder.buffer().extend_from_slice(&request);
     let answer = match decoder.next_frame() {
-        Ok(Some(frame)) => answer_to(core, &frame, at).await.unwrap_or_else(|| refusal("nothing was asked")),
+        Ok(Some(frame)) => answer_to(core, &frame, at).await,
         Ok(None) => refusal("half a frame is not a request"),
         Err(error) => {
             at.counters.n_bad.fetch_add(1, Relaxed);
@@ -259,18 +186,18 @@ fn pieces(mut reply: Bytes, n_bytes_max: usize) -> impl Iterator<Item = Bytes> {
     std::iter::from_fn(move || (!reply.is_empty()).then(|| reply.split_to(n_bytes_max.min(reply.len()))))
 }
 
-/// What to say to a frame; `None` for one that wants no answer.
-async fn answer_to<H: Handler>(core: &Core<H>, frame: &Frame, at: &At) -> Option<Bytes> {
-    Some(match Message::decode(frame) {
+/// What to say to a frame.
+async fn answer_to<H: Handler>(core: &Core<H>, frame: &Frame, at: &At) -> Bytes {
+    match Message::decode(frame) {
         Ok(Message::Request(request)) => ask(core, request).await,
-        // It may greet where no token is wanted.
-        Ok(Message::Greeting(_)) => return None,
+        // It wants a proof of a token that is not here, or has proved itself already.
+        Ok(Message::Greeting(_)) => refusal("no token is wanted here: both sides need the same one, or neither"),
         Ok(_) => refusal("only requests are answered here"),
         Err(error) => {
             at.counters.n_bad.fetch_add(1, Relaxed);
             refusal(&error.to_string())
         }
-    })
+    }
 }
 
 async fn ask<H: Handler>(core: &Core<H>, request: Request) -> Bytes {
@@ -286,7 +213,28 @@ async fn ask<H: Handler>(core: &Core<H>, request: Request) -> Bytes {
 }
 
 fn refusal(reason: &str) -> Bytes {
-    let mut bytes = BytesMut::new();
-    Reply { id: 0, n_frames: 0, answer: Answer::Refused { reason: reason.to_owned() } }.encode(&mut bytes);
+    reply(0, Answer::Refused { reason: reason.to_owned() }, 0, &[])
+}
+
+/// A reply and the frames that follow it as bytes. What it repeats of a request is cut; one that fits into no frame becomes a refusal
+/// that says so.
+///
+/// # Panics
+/// Never: a refusal that was cut fits.
+#[must_use]
+pub fn reply(id: u64, answer: Answer, n_frames: u32, frames: &[u8]) -> Bytes {
+    let answer = match answer {
+        Answer::Refused { reason } => Answer::Refused { reason: cut(reason) },
+        Answer::Fitted { model, fitted } => Answer::Fitted { model: cut(model), fitted: cut(fitted) },
+        answer => answer,
+    };
+    let mut bytes = BytesMut::with_capacity(frames.len() + 256);
+    match (Reply { id, n_frames, answer }).encode(&mut bytes) {
+        Ok(()) => bytes.extend_from_slice(frames),
+        Err(error) => {
+            let answer = Answer::Refused { reason: format!("the answer cannot be sent: {error}") };
+            (Reply { id, n_frames: 0, answer }).encode(&mut bytes).expect("a short refusal fits into a frame");
+        }
+    }
     bytes.freeze()
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::{Connection, Source};
-use crate::endpoint::{Endpoint, Role};
+use crate::endpoint::{Endpoint, Place, Role};
 use crate::error::OpenError;
 use crate::registry::{Announcement, Query, find_async};
 use crate::security::Security;
@@ -18,14 +18,15 @@ pub(super) async fn source(
     host: Option<&str>,
     security: &Security,
 ) -> Result<Source, OpenError> {
+    let (addresses, n_ignored) = places(endpoint, stream, host, security, |found| found.addresses).await?;
     let mut last = None;
-    for address in addresses(endpoint, stream, host, security, |found| found.addresses).await? {
+    for address in addresses {
         match super::open_source(&at(endpoint, &address)?, security).await {
             Ok(source) => return Ok(source),
             Err(error) => last = Some(error),
         }
     }
-    Err(last.unwrap_or_else(|| OpenError::Unknown { endpoint: endpoint.to_string() }))
+    Err(last.unwrap_or_else(|| OpenError::Unknown { endpoint: endpoint.to_string(), n_ignored }))
 }
 
 /// Connects to the first place at which the stream's component can be asked.
@@ -35,29 +36,31 @@ pub(super) async fn connect(
     host: Option<&str>,
     security: &Security,
 ) -> Result<Connection, OpenError> {
+    let (servers, n_ignored) = places(endpoint, stream, host, security, |found| found.servers).await?;
     let mut last = None;
-    for address in addresses(endpoint, stream, host, security, |found| found.servers).await? {
+    for address in servers {
         let place = Endpoint { role: Role::Server, ..at(endpoint, &address)? };
         match super::connect(&place, security).await {
             Ok(connection) => return Ok(connection),
             Err(error) => last = Some(error),
         }
     }
-    Err(last.unwrap_or_else(|| OpenError::Unknown { endpoint: endpoint.to_string() }))
+    Err(last.unwrap_or_else(|| OpenError::Unknown { endpoint: endpoint.to_string(), n_ignored }))
 }
 
-async fn addresses(
+/// What is announced of a stream, and how many places are not to be believed.
+async fn places(
     endpoint: &Endpoint,
     stream: &str,
     host: Option<&str>,
     security: &Security,
     of: impl Fn(Announcement) -> Vec<String>,
-) -> Result<Vec<String>, OpenError> {
+) -> Result<(Vec<String>, usize), OpenError> {
     let query = Query::of_name(stream, host);
     let found = find_async(&query, WAIT, security)
         .await
         .map_err(|source| OpenError::Registry { endpoint: endpoint.to_string(), source: Box::new(source) })?;
-    Ok(found.into_iter().flat_map(of).collect())
+    Ok((found.announcements.into_iter().flat_map(of).collect(), found.n_ignored))
 }
 
 /// The endpoint that was meant, at a place that somebody announced.
@@ -65,8 +68,10 @@ fn at(endpoint: &Endpoint, address: &str) -> Result<Endpoint, OpenError> {
     let found: Endpoint = format!("source:{address}")
         .parse()
         .ok()
-        // A name that leads to a name could lead back.
-        .filter(|found: &Endpoint| !matches!(found.place, crate::endpoint::Place::Name { .. }))
-        .ok_or_else(|| OpenError::Unknown { endpoint: endpoint.to_string() })?;
+        // A name that leads to a name could lead back; nothing else than these is ever announced.
+        .filter(|found: &Endpoint| {
+            matches!(found.place, Place::Tcp { .. } | Place::Unix(_) | Place::Udp { .. } | Place::Nats(_))
+        })
+        .ok_or_else(|| OpenError::Unknown { endpoint: endpoint.to_string(), n_ignored: 0 })?;
     Ok(Endpoint { encryption: endpoint.encryption, backlog: endpoint.backlog, ..found })
 }

@@ -4,17 +4,17 @@ use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
-use bytes::BytesMut;
+use rustls::ConnectionCommon;
 use rustls::pki_types::ServerName;
 use socket2::{Domain, Socket, TcpKeepalive, Type};
-use tokio::io::AsyncWriteExt;
 use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::{TlsAcceptor, TlsConnector};
 
-use super::{Connection, Visitor, io_error};
+use super::{Binding, Connection, Visitor, io_error};
 use crate::endpoint::{Encryption, Endpoint, Host, Role};
-use crate::error::OpenError;
-use crate::message::{Greeting, Payload, Purpose};
+use crate::error::{LoginError, OpenError};
+use crate::login::{LOGIN_LIMIT, log_in};
+use crate::message::Purpose;
 use crate::security::Security;
 
 /// How many may wait to be accepted: a thousand readers that come back at once after a restart.
@@ -104,21 +104,28 @@ pub(super) async fn connect(
         .map_err(io_error(endpoint))?;
     let is_local = stream.peer_addr().is_ok_and(|peer| peer.ip().is_loopback());
     let tls = security.client.as_ref().filter(|_| endpoint.encryption == Encryption::AsConfigured);
-    let mut connection = match tls {
+    let (mut connection, binding) = match tls {
         Some(tls) => {
             let stream = TlsConnector::from(tls.0.clone())
                 .connect(server_name(endpoint, host)?, stream)
                 .await
                 .map_err(|error| io_error(endpoint)(with_remedy(error)))?;
-            Connection::new(stream)
+            let binding = binding(stream.get_ref().1).map_err(io_error(endpoint))?;
+            (Connection::new(stream), binding)
         }
         None if !is_local && !security.allow_plain => {
             let needed = "certificates to believe, or leave to go without";
             return Err(OpenError::Unprotected { endpoint: endpoint.to_string(), needed });
         }
-        _ => connection(stream),
+        _ => (connection(stream), Binding::default()),
     };
-    greet(&mut connection, endpoint.role, security).await.map_err(io_error(endpoint))?;
+    if let Some(token) = &security.token {
+        let purpose = purpose(endpoint.role);
+        let logged_in = tokio::time::timeout(LOGIN_LIMIT, log_in(&mut connection, binding, purpose, token)).await;
+        let late = || LoginError::Listener { answer: Some(Box::new(LoginError::Late { limit: LOGIN_LIMIT })) };
+        let failed = |source| OpenError::Login { endpoint: endpoint.to_string(), source };
+        logged_in.unwrap_or_else(|_| Err(late())).map_err(failed)?;
+    }
     Ok(connection)
 }
 
@@ -143,19 +150,19 @@ fn server_name(endpoint: &Endpoint, host: &Host) -> Result<ServerName<'static>, 
     }
 }
 
-/// Says who connects, where there is a token to show.
-async fn greet(connection: &mut Connection, role: Role, security: &Security) -> io::Result<()> {
-    let Some(token) = &security.token else {
-        return Ok(());
-    };
-    let purpose = match role {
+/// What whoever opens such an endpoint connects for.
+fn purpose(role: Role) -> Purpose {
+    match role {
         Role::Source | Role::Connect => Purpose::Reader,
         Role::Target | Role::Accept => Purpose::Writer,
         Role::Server => Purpose::Caller,
-    };
-    let mut greeting = BytesMut::new();
-    Greeting { role: purpose, token: Some(token.reveal().to_owned()) }.encode(&mut greeting);
-    connection.bytes_out.write_all(&greeting).await
+    }
+}
+
+/// What both ends of an encrypted connection know, and nobody else (RFC 5705).
+pub(super) fn binding<Side>(connection: &ConnectionCommon<Side>) -> io::Result<Binding> {
+    let exported = connection.export_keying_material(Binding::default(), b"EXPORTER-foretop-stream", None);
+    exported.map_err(io::Error::other)
 }
 
 pub(super) fn connection(stream: TcpStream) -> Connection {

@@ -4,14 +4,14 @@ use std::fs;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 
-use stream::{Message, Mirror, OpenError, Security};
+use stream::{Handler, InputId, Message, Mirror, OpenError, Outputs, Panicked, Security};
 use testkit::{PATIENCE, wait_until};
 
 use crate::world::{PassOn, collector, description, endpoint, path, sample, writer};
 
 fn frames(numbers: std::ops::Range<u64>) -> Vec<u8> {
     let mut bytes = bytes::BytesMut::new();
-    numbers.for_each(|number| Message::Sample(sample(number)).encode(&mut bytes));
+    numbers.for_each(|number| Message::Sample(sample(number)).encode(&mut bytes).unwrap());
     bytes.to_vec()
 }
 
@@ -175,4 +175,29 @@ fn what_was_sent_before_the_end_is_written() {
     mirror.add(endpoint(&format!("target:file:{copy}")));
     mirror.start().unwrap().join();
     assert!(fs::read(&file).unwrap() == fs::read(&copy).unwrap(), "a copy has the same bytes");
+}
+
+/// Fails at the message of number 1, as a handler with a fault does.
+struct Faulty;
+
+impl Handler for Faulty {
+    fn message(&mut self, _: InputId, message: Message, _: &mut Outputs) {
+        assert_ne!(message.number(), Some(1), "the fault of this test");
+    }
+}
+
+#[test]
+fn a_task_that_panics_ends_its_mirror() {
+    for input in ["inlet", "accept:tcp:0"] {
+        let mut mirror = Mirror::new("faulty", Faulty);
+        let (_, inlet) = mirror.inlet(1);
+        let at = mirror.add(endpoint("accept:tcp:0"));
+        let running = mirror.start().unwrap();
+        let address = running.address(at).unwrap().replace("tcp:", "");
+        match input {
+            "inlet" => inlet.send(Message::Sample(sample(1))).unwrap(),
+            _ => TcpStream::connect(address).unwrap().write_all(&frames(1..2)).unwrap(),
+        }
+        assert_eq!(running.outcome().err(), Some(Panicked), "{input}");
+    }
 }

@@ -57,7 +57,7 @@ fn a_line_speaks_with_one_after_the_other() {
         let mut other_end: UnixStream = end.recv_timeout(PATIENCE).unwrap();
         assert_eq!(read_one(&mut other_end), Message::Sample(sample(7)));
         let mut answer = BytesMut::new();
-        sample(number).encode(&mut answer);
+        sample(number).encode(&mut answer).unwrap();
         other_end.write_all(&answer).unwrap();
         assert_eq!(hears.recv_timeout(PATIENCE).unwrap(), Message::Sample(sample(number)));
     }

@@ -7,4 +7,5 @@ mod line;
 mod nats;
 mod protection;
 mod registry;
+mod strangers;
 mod world;

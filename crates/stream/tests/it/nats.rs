@@ -140,6 +140,36 @@ fn streams_of_other_sites_are_found_by_the_server() {
     assert_eq!(numbers(&reader, 1), [1]);
 }
 
+/// Somebody wrote such announcements, was connected to at a port of this host, and had a pipe made.
+#[test]
+#[ignore = "needs nats-server; run by make test"]
+fn what_somebody_writes_of_this_host_is_not_followed() {
+    let folder = tempfile::tempdir().unwrap();
+    let (server, security) = server(folder.path());
+    let registry = Registry { folder: Some(folder.path().join("here")), across: true, ..Registry::default() };
+    let security = Security { registry, ..security };
+    // Looking makes the bucket.
+    assert_eq!(find(&Query::default(), Duration::ZERO, &security).unwrap(), []);
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let pipe = folder.path().join("pipe");
+    let places = [format!("tcp:{}", listener.local_addr().unwrap()), format!("pipe:{}", pipe.display())];
+    let [tcp, pipe_place] = &places;
+    let announced = format!(
+        r#"{{"stream": "load", "host": "pyramid", "carries": "sample", "signals": [], "addresses": ["{tcp}", "{pipe_place}"],
+            "servers": ["{tcp}"], "pid": 1, "heartbeat_ns": 0}}"#
+    );
+    publish(&server, "$KV.foretop_streams.00000000.1-00000000", announced.as_bytes());
+    let reader = collector("source:name:load", &security);
+    let error = wait_until("it is told", PATIENCE, || {
+        let error = reader.running.status()[0].counted.last_error.clone()?;
+        error.contains("ignored").then_some(error)
+    });
+    assert!(error.contains("3 places were ignored"), "{error}");
+    reader.running.stop();
+    listener.set_nonblocking(true).unwrap();
+    assert!(listener.accept().is_err() && !pipe.exists());
+}
+
 #[test]
 #[ignore = "needs nats-server; run by make test"]
 fn without_jetstream_a_backlog_waits_for_the_server() {

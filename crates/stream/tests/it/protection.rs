@@ -3,19 +3,10 @@
 use std::fs;
 use std::path::Path;
 
-use secret::Token;
 use stream::{ClientTls, Message, Mirror, OpenError, Security, ServerTls};
 use testkit::{PATIENCE, wait_until};
 
-use crate::world::{PassOn, collector, description, endpoint, path, sample, writer};
-
-fn token(folder: &Path, text: &str) -> Token {
-    use std::os::unix::fs::PermissionsExt;
-    let path = folder.join(format!("token-{text}"));
-    fs::write(&path, text).unwrap();
-    fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
-    Token::from_file(&path).unwrap()
-}
+use crate::world::{PassOn, collector, description, endpoint, path, sample, with_token, writer};
 
 /// A certificate for the loopback, believed by whoever has it.
 fn tls(folder: &Path) -> (ServerTls, ClientTls) {
@@ -31,8 +22,7 @@ fn tls(folder: &Path) -> (ServerTls, ClientTls) {
 fn with_tls_and_a_token_a_stream_goes_through() {
     let folder = tempfile::tempdir().unwrap();
     let (server, client) = tls(folder.path());
-    let token = token(folder.path(), "a-secret-of-some-length");
-    let security = Security { token: Some(token), server: Some(server), client: Some(client), ..Security::default() };
+    let security = Security { server: Some(server), client: Some(client), ..with_token("a-secret-of-some-length") };
     let writer = writer("connect:tcp:0", &security);
     let reader = collector(&format!("source:{}", writer.address()), &security);
     writer.wait_for_reader();
@@ -56,20 +46,17 @@ fn check_kept_out(writer_security: &Security, reader_security: &Security) {
 #[test]
 fn without_the_token_or_the_certificate_nothing_is_read() {
     let folder = tempfile::tempdir().unwrap();
-    let (server, client) = tls(folder.path());
-    let with_token = |text| Security { token: Some(token(folder.path(), text)), ..Security::default() };
+    let (server, _) = tls(folder.path());
     check_kept_out(&with_token("a-secret-of-some-length"), &with_token("another-of-some-length"));
     let with_tls = Security { server: Some(server), ..Security::default() };
     // A connection that speaks no TLS, to a listener that does.
     check_kept_out(&with_tls, &with_token("a-secret-of-some-length"));
-    let _ = client;
 }
 
 #[test]
 fn beyond_the_loopback_protection_is_asked_for() {
     let folder = tempfile::tempdir().unwrap();
     let (server, _) = tls(folder.path());
-    let token = Some(token(folder.path(), "a-secret-of-some-length"));
     let open = |text: &str, security: Security| {
         let mut mirror = Mirror::new("open", PassOn).with_security(security);
         mirror.add(endpoint(text));
@@ -81,7 +68,7 @@ fn beyond_the_loopback_protection_is_asked_for() {
     };
     let listen = "connect:tcp:0.0.0.0:0";
     assert_eq!(needed(listen, Security::default()), "a token");
-    let with_token = Security { token, ..Security::default() };
+    let with_token = with_token("a-secret-of-some-length");
     assert_eq!(needed(listen, with_token.clone()), "a certificate, or leave to go without");
     let with_both = Security { server: Some(server), ..with_token.clone() };
     assert_eq!(needed(&format!("{listen}?tls=off"), with_both.clone()), "TLS, which it has switched off");

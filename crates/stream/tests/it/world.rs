@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::sync::mpsc::{self, Receiver, Sender};
 
+use secret::Token;
 use stream::{
     Carries, Description, Endpoint, Handler, Inlet, InputId, Message, Mirror, Outputs, Running, Sample, Security,
     SignalName,
@@ -113,4 +114,8 @@ pub fn sample(number: u64) -> Sample {
 
 pub fn path(folder: &Path, name: &str) -> String {
     folder.join(name).display().to_string()
+}
+
+pub fn with_token(text: &str) -> Security {
+    Security { token: Some(Token::new(text).unwrap()), ..Security::default() }
 }

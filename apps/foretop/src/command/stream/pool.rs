@@ -1,8 +1,10 @@
 //! `foretop stream pred-pool`: prediction servers that share many streams.
 
 use std::io::Write;
+use std::sync::mpsc::RecvTimeoutError;
 use std::time::Duration;
 
+use anyhow::bail;
 use clap::Args;
 use component::pool::{Config, Server};
 use predict::Spec;
@@ -10,6 +12,9 @@ use predict::Spec;
 use crate::argument::{Broker, positive_span};
 use crate::help::examples;
 use crate::interruption;
+
+/// How often the server is looked after.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
 
 /// Join a pool of prediction servers that share the hosts of a NATS server and replace one that dies
 ///
@@ -58,14 +63,22 @@ impl PredPool {
     pub fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
         let Self { subjects, forecasts, model, window, refit_every, horizon, step, lease, broker } = self;
         let config = Config { subjects, forecasts, window, refit_every, horizon, step, lease, ..Config::new(model) };
-        let mut signals = interruption::watch()?;
+        let interruptions = interruption::interruptions()?;
         let server = Server::start(config, &broker.security())?;
         writeln!(out, "the prediction server has joined the pool")?;
         out.flush()?;
-        signals.forever().next();
+        let broken = loop {
+            let broken = server.broken_part();
+            if broken.is_some() || interruptions.recv_timeout(LOOK_EVERY) != Err(RecvTimeoutError::Timeout) {
+                break broken;
+            }
+        };
         let counted = server.counted();
         drop(server);
         writeln!(out, "{} measurements, {} forecasts", counted.n_measurements, counted.n_forecasts)?;
-        Ok(())
+        match broken {
+            None => Ok(()),
+            Some(part) => bail!("the {part} of the prediction server ended by a fault of this program"),
+        }
     }
 }

@@ -134,7 +134,7 @@ impl FlowServer {
         let token = self.flow_token_file.as_ref().or(self.wiring.protection.token_file.as_ref());
         let token =
             Token::from_file(token.context("transfers need a token: give --token-file").or_usage()?).or_usage()?;
-        let settings = TransferSettings::new(&self.peer.name, &self.peer.address, (&token).into());
+        let settings = TransferSettings::new(&self.peer.name, &self.peer.address, token);
         let source = TransferSource::new(settings).or_usage()?;
         let meter = SourceMeter::new(Box::new(source), Selection::default());
         let stream = self.wiring.name.clone().unwrap_or_else(|| format!("flow.{}", self.peer.name));

@@ -42,8 +42,12 @@ impl Status {
         for endpoint in &status.endpoints {
             let counted = &endpoint.counted;
             let at = endpoint.address.as_ref().map(|address| format!(" at {address}")).unwrap_or_default();
+            let logins = match counted.n_failed_logins {
+                0 => String::new(),
+                n => format!(", {n} failed logins"),
+            };
             let line = format!(
-                "{}{at}: {} frames, {} bytes, {} dropped, {} bad, {} connected, {} bytes waiting{}",
+                "{}{at}: {} frames, {} bytes, {} dropped, {} bad, {} connected, {} bytes waiting{logins}{}",
                 endpoint.endpoint,
                 counted.n_frames,
                 counted.n_bytes,

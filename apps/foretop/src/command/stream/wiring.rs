@@ -14,7 +14,7 @@ use watch::Watch;
 
 use crate::argument::Broker;
 use crate::failure::OrUsage;
-use crate::{interruption, log};
+use crate::{descriptors, interruption, log};
 
 /// What protects connections.
 #[derive(Args, Clone, Debug)]
@@ -79,6 +79,7 @@ impl Protection {
             server: server.map(|(certificate, key)| ServerTls::from_files(certificate, key)).transpose()?,
             client: self.tls_authorities.as_deref().map(ClientTls::from_file).transpose()?,
             allow_plain: self.allow_plain,
+            door: descriptors::open_door(0)?,
             ..self.broker.clone().security()
         })
     }
@@ -117,7 +118,7 @@ impl Wiring {
         if let Some(done) = done {
             std::thread::spawn(move || done.recv().is_ok().then(|| by_itself.stop()));
         }
-        Ok(running.join())
+        running.outcome().with_context(|| format!("{name} is broken"))
     }
 
     /// The one line that says that it is up, for people and for programs that wait for it. Standard output that carries a stream is not for it.

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, bail};
+use door::Door;
 use etcetera::BaseStrategy;
 use http_client::{Address, Login, Trust};
 use node::Config;
@@ -246,11 +247,22 @@ impl Settings {
         toml::to_string(self).context("cannot write the configuration as TOML")
     }
 
-    /// What the node takes, checked against this machine; `watch` watches its threads.
+    /// Feeds, streams and servers, each of which may have files open.
+    pub fn n_neighbours(&self) -> usize {
+        let read = self.scrape.len() + self.query.len() + self.transfer.len() + usize::from(self.snmp.is_some());
+        read + self.remote_write.len() + self.stream.len() + self.follow.len()
+    }
+
+    /// What the node takes, checked against this machine; `watch` watches its threads, and all who connect come through `door`.
     ///
     /// # Errors
     /// When a name does not resolve, a glob is none, or a file of a token or certificate is not usable. Ranges are for the node to check.
-    pub fn to_node_config(&self, watch: Watch) -> anyhow::Result<Config> {
+    pub fn to_node_config(&self, watch: Watch, door: Door) -> anyhow::Result<Config> {
+        let outlet = |stream: &StreamSection| {
+            let mut outlet = stream.to_outlet()?;
+            outlet.security.door = door.clone();
+            anyhow::Ok(outlet)
+        };
         Ok(Config {
             listen: resolve(&self.node.listen)?,
             root: self.node.root.clone(),
@@ -264,9 +276,10 @@ impl Settings {
             select: Selection::new(&self.node.only, &self.node.without)?,
             hybrid: self.hybrid.enabled.then_some(self.hybrid.settings()),
             remote_writes: self.to_remote_writes()?,
-            outlets: self.stream.iter().map(StreamSection::to_outlet).collect::<Result<_, _>>()?,
+            outlets: self.stream.iter().map(outlet).collect::<Result<_, _>>()?,
             follow: self.follow.iter().map(FollowSection::to_follow).collect::<Result<_, _>>()?,
             watch,
+            door,
         })
     }
 }

@@ -174,6 +174,7 @@ impl Protection {
             allow_plain: self.allow_plain,
             nats: NatsServer { url: self.nats.clone(), credentials: self.nats_credentials.clone() },
             registry: Registry { announces: !self.unannounced, lan: true, across: self.nats.is_some(), folder: None },
+            ..Security::default()
         })
     }
 }

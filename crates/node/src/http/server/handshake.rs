@@ -1,55 +1,26 @@
 //! How a connection becomes an encrypted one.
 
 use std::io;
-use std::sync::Arc;
-use std::time::Duration;
 
 use tokio::io::AsyncWriteExt as _;
-use tokio::sync::Semaphore;
 use tokio_rustls::TlsAcceptor;
-use tokio_rustls::rustls::ServerConfig;
 use tokio_rustls::server::TlsStream;
 
 use super::{Stopping, Stream, linger};
 use crate::api::{ErrorBody, ErrorCode, ErrorDetail};
 
-/// The most handshakes at once: each takes a millisecond of a core, and a node is a small part of its host.
-const HANDSHAKES_MAX: usize = 32;
-
-/// How long a handshake may take, waiting for its turn included: whoever opens connections and says nothing is in the
-/// way no longer.
-const HANDSHAKE_TIME_MAX: Duration = Duration::from_secs(10);
-
-/// What encrypts connections.
-#[derive(Clone)]
-pub(super) struct Handshakes {
-    acceptor: TlsAcceptor,
-    places: Arc<Semaphore>,
-}
-
-impl Handshakes {
-    pub(super) fn new(config: Arc<ServerConfig>) -> Self {
-        Self { acceptor: config.into(), places: Arc::new(Semaphore::new(HANDSHAKES_MAX)) }
-    }
-
-    /// The encrypted connection. A client that asks in the clear is told that it should not.
-    pub(super) async fn shake(&self, stream: Stream, mut stopping: Stopping) -> io::Result<TlsStream<Stream>> {
-        let shaken = async {
-            let mut first = [0_u8];
-            stream.get_ref().peek(&mut first).await?;
-            // A method is letters; a handshake begins with the byte 22 (RFC 8446, section 5.1).
-            if first[0].is_ascii_alphabetic() {
-                return refuse(stream).await;
-            }
-            let _place = self.places.acquire().await.expect("the semaphore is never closed");
-            self.acceptor.accept(stream).await
-        };
-        tokio::select! {
-            shaken = tokio::time::timeout(HANDSHAKE_TIME_MAX, shaken) => {
-                shaken.unwrap_or_else(|_| Err(io::Error::new(io::ErrorKind::TimedOut, "no handshake in time")))
-            }
-            () = stopping.begun() => Err(io::ErrorKind::Interrupted.into()),
-        }
+/// The encrypted connection. A client that asks in the clear is told that it should not. How long this may take is the
+/// caller's to say.
+pub(super) async fn shake(tls: &TlsAcceptor, stream: Stream, mut stopping: Stopping) -> io::Result<TlsStream<Stream>> {
+    let shaken = async {
+        let mut first = [0_u8];
+        stream.get_ref().peek(&mut first).await?;
+        // A method is letters; a handshake begins with the byte 22 (RFC 8446, section 5.1).
+        if first[0].is_ascii_alphabetic() { refuse(stream).await } else { tls.accept(stream).await }
+    };
+    tokio::select! {
+        shaken = shaken => shaken,
+        () = stopping.begun() => Err(io::ErrorKind::Interrupted.into()),
     }
 }
 
@@ -67,11 +38,13 @@ async fn refuse(mut stream: Stream) -> io::Result<TlsStream<Stream>> {
 mod tests {
     use axum::Router;
     use axum::routing::get;
+    use door::{Door, Limits};
     use tokio::io::AsyncReadExt as _;
     use tokio::net::{TcpListener, TcpStream};
     use tokio::task::JoinSet;
     use tokio::time::Instant;
 
+    use super::super::visitor::FIRST_HEAD_TIME_MAX;
     use super::*;
 
     /// A server with a certificate of its own, and a connection to it.
@@ -85,7 +58,8 @@ mod tests {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let client = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
         let router = Router::new().route("/", get(async || "secret"));
-        server.spawn(super::super::serve(listener, Some(tls.config()), router, std::future::pending()));
+        let door = Door::new(Limits { total: 40, strangers: 4 });
+        server.spawn(super::super::serve(listener, Some(tls.config()), router, door, std::future::pending()));
         client
     }
 
@@ -98,7 +72,7 @@ mod tests {
             client.write_all(begun).await.unwrap();
             let mut answer = Vec::new();
             client.read_to_end(&mut answer).await.unwrap();
-            assert!(start.elapsed() >= HANDSHAKE_TIME_MAX, "{:?}", start.elapsed());
+            assert!(start.elapsed() >= FIRST_HEAD_TIME_MAX, "{:?}", start.elapsed());
             assert!(answer.is_empty(), "{answer:?}");
         }
     }
@@ -113,5 +87,26 @@ mod tests {
         client.read_to_string(&mut answer).await.unwrap();
         assert!(answer.starts_with("HTTP/1.1 400 ") && answer.contains("write https://"), "{answer}");
         assert!(!answer.contains("secret"), "{answer}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn begun_handshakes_keep_nobody_waiting() {
+        let start = Instant::now();
+        let mut server = JoinSet::new();
+        let first = connect(&mut server).await;
+        let address = first.peer_addr().unwrap();
+        let mut silent = vec![first];
+        for _ in 0..100 {
+            let mut client = TcpStream::connect(address).await.unwrap();
+            client.write_all(&[22, 3, 1]).await.unwrap();
+            silent.push(client);
+        }
+        let mut client = TcpStream::connect(address).await.unwrap();
+        client.write_all(b"GET / HTTP/1.1\r\n\r\n").await.unwrap();
+        client.shutdown().await.unwrap();
+        let mut answer = String::new();
+        client.read_to_string(&mut answer).await.unwrap();
+        assert!(answer.contains("write https://"), "{answer}");
+        assert!(start.elapsed() < FIRST_HEAD_TIME_MAX, "{:?}", start.elapsed());
     }
 }

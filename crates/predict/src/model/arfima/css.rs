@@ -8,6 +8,7 @@ use super::Solution;
 use super::coordinates::Point;
 use super::scoring::{Derivatives, Objective};
 use super::transform::{Spectrum, Transform, product};
+use crate::effort::spend;
 
 /// A row of samples, and its errors at the latest point.
 pub(super) struct Css {
@@ -75,6 +76,7 @@ impl Css {
 
 impl Objective for Css {
     fn value(&mut self, at: &Point) -> Option<f64> {
+        spend(self.counts.len() * (100 + 10 * at.n_parameters())).then_some(())?;
         let weights = fractional_difference(at.d, self.counts.len() - 1);
         let differenced = self.filtered_about(&weights, at.mean.unwrap_or(0.0));
         let errors = divide(multiply(&differenced, &at.phi), &at.theta);

@@ -13,6 +13,7 @@ use super::css::Css;
 use super::scoring::{Derivatives, Objective};
 use super::toeplitz::Inverse;
 use super::transform::{Transform, correlation};
+use crate::effort::spend;
 
 /// A row of samples without gaps, about any level.
 pub(super) struct Likelihood<'r> {
@@ -82,6 +83,8 @@ impl<'r> Likelihood<'r> {
 
 impl Objective for Likelihood<'_> {
     fn value(&mut self, at: &Point) -> Option<f64> {
+        // Levinson's recursion.
+        spend(self.row.len() * (self.row.len() + 200)).then_some(())?;
         self.at(at).map(|generalized| generalized.log_likelihood)
     }
 

@@ -9,6 +9,7 @@ use realfft::num_complex::Complex;
 use super::coordinates::Point;
 use super::scoring::{Derivatives, Objective};
 use super::transform::periodogram;
+use crate::effort::spend;
 use crate::model::linear::dot;
 
 /// A periodogram, and what of the spectral density does not depend on coefficients.
@@ -79,6 +80,7 @@ impl Whittle {
 
 impl Objective for Whittle {
     fn value(&mut self, at: &Point) -> Option<f64> {
+        spend(self.periodogram.len() * (100 + 10 * at.n_parameters())).then_some(())?;
         let (phi, theta) = (self.polynomial(&at.phi, -1.0), self.polynomial(&at.theta, 1.0));
         let mut ratio = Vec::with_capacity(self.periodogram.len());
         let (mut log_density, mut sum) = (0.0, 0.0);

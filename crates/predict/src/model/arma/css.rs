@@ -9,6 +9,7 @@ use super::hannan_rissanen;
 use super::lagged::{Lagged, products};
 use super::polynomial::{is_stable, stabilize};
 use super::reflection;
+use crate::effort::spend;
 use crate::model::linear::dot;
 use crate::optimize::levenberg_marquardt::{Minimum, NormalEquations, Problem, minimize};
 use crate::optimize::positive_definite::{cholesky, inverse, solve};
@@ -151,6 +152,12 @@ impl Css {
 
     pub(super) fn n_parameters(&self) -> usize {
         self.n_phi + self.n_theta + usize::from(self.mean_is_free)
+    }
+
+    /// What one look at the errors costs, and at their slopes, without which there is none: in operations.
+    fn look_cost(&self) -> usize {
+        let n = self.n_parameters() + 1;
+        8 * self.row.len() * n + n.pow(3)
     }
 
     /// How many errors there are to make small.
@@ -313,8 +320,11 @@ fn turn(row: &mut [f64], block: &[f64]) {
 
 impl Problem for Css {
     fn residuals(&self, parameters: &[f64], residuals: &mut Vec<f64>) -> bool {
-        self.errors(&self.parts(parameters), residuals);
-        true
+        let may_look = spend(self.look_cost());
+        if may_look {
+            self.errors(&self.parts(parameters), residuals);
+        }
+        may_look
     }
 
     fn jacobian(&self, parameters: &[f64], residuals: &[f64], rows: &mut Vec<f64>) {
@@ -364,6 +374,7 @@ impl Problem for Inside<'_> {
             let reflections = reflection::reflections(coefficients);
             reflections.is_some_and(|them| them.iter().all(|reflection| reflection.abs() <= REFLECTION_MAX))
         });
+        let is_inside = is_inside && spend(self.0.look_cost());
         if is_inside {
             self.0.errors(&parts, residuals);
         }

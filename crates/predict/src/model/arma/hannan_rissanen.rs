@@ -2,13 +2,14 @@
 //! (Hannan and Rissanen 1982; Brockwell and Davis 2016, section 5.1.4).
 
 use super::super::ar::burg_coefficients;
+use crate::effort::spend;
 use crate::optimize::positive_definite::{cholesky, solve};
 
-/// phi(1), …, phi(p), theta(1), …, theta(q); `None` when the row is too short or the regression has no solution.
+/// phi(1), …, phi(p), theta(1), …, theta(q); `None` when the row is too short, the effort spent or the regression has no solution.
 pub(crate) fn estimate(row: &[f64], n_phi: usize, n_theta: usize, n_long: usize) -> Option<Vec<f64>> {
     let n = n_phi + n_theta;
     let start = n_long + n_theta.max(n_phi);
-    if row.len() < start + 2 * n {
+    if row.len() < start + 2 * n || !spend(row.len() * (n * n + 4 * n_long)) {
         return None;
     }
     let errors = errors(row, &burg_coefficients(row, n_long));

@@ -10,6 +10,7 @@ use super::innovations::expected_errors;
 use super::likelihood::{Likelihood, Mean, likelihood};
 use super::process::Process;
 use super::{Gaps, bridge, counts, difference, unit};
+use crate::effort::spend;
 use crate::fit::FitError;
 use crate::model::linear::{Estimates, Linear, dot};
 use crate::model::sample::Centred;
@@ -112,6 +113,11 @@ impl Exact {
 
 impl Problem for Exact {
     fn residuals(&self, parameters: &[f64], residuals: &mut Vec<f64>) -> bool {
+        // The filter takes a step for each sample, and the covariances that it starts from are a system of equations.
+        let n = parameters.len() + 1;
+        if !spend(4 * self.row.len() * n + n.pow(3)) {
+            return false;
+        }
         let (phi, theta) = phi_and_theta(parameters, self.n_phi);
         let Some(found) = likelihood(&self.row, &phi, &theta, self.mean) else {
             return false;

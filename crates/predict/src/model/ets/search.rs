@@ -1,6 +1,7 @@
 //! The smoothing, and the state before the first sample, that make the sum of squared one-step errors least.
 
 use super::{Smoothing, State};
+use crate::effort::spend;
 use crate::model::linear::dot;
 use crate::optimize::nelder_mead;
 use crate::spec::{Region, Trend};
@@ -32,6 +33,9 @@ pub(super) fn search(deviations: &[f64], power: f64, trend: Trend, region: Regio
     let columns = std::cell::RefCell::new(Columns::default());
     let floor = ROUNDING * power * deviations.len() as f64;
     let squares = |at: &[f64]| {
+        if !spend(20 * deviations.len()) {
+            return f64::INFINITY;
+        }
         let (_, squares) = columns.borrow_mut().best_start(deviations, place(at, trend, region));
         if squares.is_nan() { f64::INFINITY } else { squares.max(floor) }
     };

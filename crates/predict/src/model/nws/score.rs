@@ -17,8 +17,8 @@ pub(super) struct Score {
 /// a running sum would stay wrong after it has left.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct Recent {
-    /// A row of costs per step of the window: of this turn before `n_filled`, from there on each the sum of itself and
-    /// the later ones of the turn before.
+    /// A row of costs per step of the window, as far as there were steps: of this turn before `n_filled`, from there on each
+    /// the sum of itself and the later ones of the turn before.
     rows: Vec<f64>,
     n_filled: usize,
     n_steps: usize,
@@ -27,7 +27,7 @@ struct Recent {
 impl Score {
     /// Over the last `n_steps`, or over all.
     pub(super) fn new(n_members: usize, n_steps: Option<usize>) -> Self {
-        let recent = n_steps.map(|n_steps| Recent { rows: vec![0.0; n_members * n_steps], n_filled: 0, n_steps });
+        let recent = n_steps.map(|n_steps| Recent { rows: Vec::new(), n_filled: 0, n_steps });
         Self { sums: vec![0.0; n_members], recent }
     }
 
@@ -41,6 +41,9 @@ impl Score {
         match &mut self.recent {
             None => self.sums.iter_mut().zip(costs).for_each(|(sum, cost)| *sum += cost.min(COST_MAX)),
             Some(recent) => {
+                if recent.rows.len() == recent.n_filled * n {
+                    recent.rows.resize((recent.n_filled + 1) * n, 0.0);
+                }
                 let row = &mut recent.rows[recent.n_filled * n..][..n];
                 for ((sum, place), cost) in self.sums.iter_mut().zip(row).zip(costs) {
                     *place = cost.min(COST_MAX);
@@ -58,7 +61,7 @@ impl Score {
     /// The member with the least sum; of equals the first.
     pub(super) fn best(&self) -> usize {
         let n = self.sums.len();
-        let earlier = self.recent.as_ref().map(|recent| &recent.rows[recent.n_filled * n..][..n]);
+        let earlier = self.recent.as_ref().and_then(|recent| recent.rows.get(recent.n_filled * n..)?.get(..n));
         let sum = |idx: usize| self.sums[idx] + earlier.map_or(0.0, |row| row[idx]);
         (1..n).fold((0, sum(0)), |best, idx| if sum(idx) < best.1 { (idx, sum(idx)) } else { best }).0
     }
@@ -71,7 +74,8 @@ impl Score {
             (Some(recent), Some(n_steps)) => {
                 recent.n_steps == n_steps
                     && recent.n_filled < n_steps
-                    && recent.rows.len() == n_members * n_steps
+                    && recent.rows.len().is_multiple_of(n_members)
+                    && (recent.n_filled..=n_steps).contains(&(recent.rows.len() / n_members))
                     && recent.rows.iter().all(is_cost)
             }
             _ => false,

@@ -1,6 +1,7 @@
 //! The delay and the threshold with the least sum of squared errors, among all that leave enough on either side.
 
 use super::{Regime, Regimes};
+use crate::effort::spend;
 use crate::optimize::triangle::Triangle;
 
 /// More thresholds than this are thinned out to evenly spaced ones; beside 1,000 others none is missed by much.
@@ -35,6 +36,9 @@ pub(super) fn search(
     }
     let (mut best, mut least, mut n_cuts) = (None, f64::INFINITY, 0);
     for delay in delays {
+        if !spend(20 * rows.len() * (order + 1).pow(2)) {
+            break;
+        }
         let sorted = Sorted::new(deviations, order, delay, rows.clone());
         n_cuts += sorted.cuts.len();
         if let Some((regimes, squares)) = sorted.best(least) {

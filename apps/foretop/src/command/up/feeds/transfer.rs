@@ -64,7 +64,7 @@ impl TransferSection {
             n_bytes: self.bytes,
             span: self.span,
             directions: if self.both_ways { Directions::Both } else { Directions::Send },
-            ..TransferSettings::new(&self.peer, &self.address, (&token).into())
+            ..TransferSettings::new(&self.peer, &self.address, token)
         };
         let source = TransferSource::new(settings).with_context(place)?;
         Ok(feed(format!("transfer {}", self.peer), self.every, source))
@@ -74,6 +74,6 @@ impl TransferSection {
 impl ResponderSection {
     pub fn to_settings(&self) -> anyhow::Result<ResponderSettings> {
         let token = Token::from_file(&self.token_file).context("[responder]")?;
-        Ok(ResponderSettings::new(resolve(&self.listen)?, (&token).into()))
+        Ok(ResponderSettings::new(resolve(&self.listen)?, token))
     }
 }
