@@ -4,7 +4,7 @@ TARGET_DIR := $(or $(CARGO_TARGET_DIR),target)
 export CARGO_TARGET_DIR := $(abspath $(TARGET_DIR))
 
 .DEFAULT_GOAL := help
-.PHONY: help run test fuzz lint bench web build all dist mpi python screenshots host-load-study study clean
+.PHONY: help run test fuzz lint soak bench web build all dist mpi python screenshots host-load-study study clean
 
 help: ## Lists the targets.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -19,6 +19,10 @@ test: ## Installs what is missing and runs every test; PART=rust,mpi runs these 
 
 fuzz: ## Looks for inputs that break a decoder, a minute for each (FORETOP_FUZZ_SECONDS, FORETOP_FUZZ_RUNS).
 	@scripts/fuzz.sh
+
+soak: build ## Lets a node suffer faults for ten minutes and checks that it lost nothing (SECONDS=600 SEED=7).
+	@cargo build --release -p soak --locked
+	@"$$CARGO_TARGET_DIR/release/soak" --foretop "$$CARGO_TARGET_DIR/release/foretop"
 
 lint: ## Checks form and habits of all code (rustfmt, clippy, ruff, mypy, tsc, shellcheck), and whose code comes with it.
 	@scripts/lint.sh

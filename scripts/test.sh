@@ -10,13 +10,14 @@ cd "$(dirname "$0")/.."
 export CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-$PWD/target}"
 
 # In the order in which they run.
-parts=(rust mpi python servers root page)
+parts=(rust mpi python servers root chaos page)
 declare -A about=(
     [rust]="all Rust tests that need nothing but cargo"
     [mpi]="programs under Open MPI and MPICH"
     [python]="the Python package: its tests, signatures and tour"
     [servers]="a real Prometheus, NATS server, node exporter and snmpd, at the same time"
     [root]="what root alone can do"
+    [chaos]="a node for a minute under kills, full disks, clocks that jump, hostile clients (make soak: for longer)"
     [page]="the page: its units, and in a browser"
     [peers]="the Python package by the checks of statsforecast and sktime; only when named, for it takes minutes"
 )
@@ -185,6 +186,12 @@ run_root() {
     else
         skipped+=("$step: needs root without a password and the right to mount; run \`make test\` as root")
     fi
+}
+
+run_chaos() {
+    get_ready cc
+    begin "chaos: a minute of faults"
+    "$CARGO_TARGET_DIR/debug/soak" --seconds 60 --foretop "$CARGO_TARGET_DIR/debug/foretop"
 }
 
 run_page() {
