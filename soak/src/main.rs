@@ -172,6 +172,8 @@ impl World {
                 })?;
                 self.tell(start.elapsed(), &window)?;
                 if window.fault == Fault::Kill {
+                    // What a crowd takes once, the allocator keeps for the next one; only what comes on top of that is growth.
+                    drop(Crowd::come(self.http, self.stream));
                     clock::sleep(SETTLED_AFTER);
                     first = Some(self.node().held()?);
                 }

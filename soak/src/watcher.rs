@@ -12,6 +12,9 @@ use crate::node;
 
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
+/// A problem that is told for a minute after it ended: hostile clients take a stream, too, and read nothing of it.
+const TOLD_AFTERWARDS: &str = "a reader is too slow";
+
 /// What the node said of itself at one moment.
 #[derive(Clone, Debug)]
 pub struct Look {
@@ -68,7 +71,13 @@ impl Watcher {
             let at = clock::now();
             let problems = node::get(&agent, url, "/healthz").ok().and_then(|health| {
                 let problems = health["problems"].as_array()?.iter();
-                Some(problems.filter_map(|problem| problem.as_str().map(str::to_owned)).collect())
+                Some(
+                    problems
+                        .filter_map(|problem| problem.as_str())
+                        .filter(|problem| !problem.contains(TOLD_AFTERWARDS))
+                        .map(str::to_owned)
+                        .collect(),
+                )
             });
             *self.0.last.lock().unwrap_or_else(PoisonError::into_inner) = Some(Look { at, problems });
             clock::sleep(LOOK_EVERY);
