@@ -22,7 +22,7 @@ fuzz: ## Looks for inputs that break a decoder, a minute for each (FORETOP_FUZZ_
 
 soak: build ## Lets a node suffer faults for ten minutes and checks that it lost nothing (SECONDS=600 SEED=7).
 	@cargo build --release -p soak --locked
-	@"$$CARGO_TARGET_DIR/release/soak" --foretop "$$CARGO_TARGET_DIR/release/foretop"
+	@"$$CARGO_TARGET_DIR/release/soak" --answers-within 50ms --foretop "$$CARGO_TARGET_DIR/release/foretop"
 
 lint: ## Checks form and habits of all code (rustfmt, clippy, ruff, mypy, tsc, shellcheck), and whose code comes with it.
 	@scripts/lint.sh

@@ -37,6 +37,8 @@ pub struct Window {
     /// When the node called itself well again.
     pub well: Option<Timestamp>,
     pub was_degraded: bool,
+    /// How long each forecast took that was asked for beside clients with dear models.
+    pub answers: Vec<Duration>,
 }
 
 /// What was seen.
@@ -59,6 +61,8 @@ pub struct Evidence {
     pub scores: (String, String),
     /// Each process some seconds after its start, and at its end.
     pub held: Vec<(Held, Held)>,
+    /// What those forecasts may take at the 99th percentile, where that is checked.
+    pub answers_within: Option<Duration>,
     /// Exit status of the node, asked to end.
     pub status: Option<i32>,
 }
@@ -95,6 +99,7 @@ pub fn verdicts(seen: &Evidence) -> Vec<Verdict> {
     all.push(scores(seen));
     all.extend(held(seen));
     all.extend(health(seen));
+    all.extend(seen.answers_within.map(|limit| answers(seen, limit)));
     all.push(Verdict {
         what: "exit status",
         figure: seen.status.map_or_else(|| "killed".to_owned(), |status| status.to_string()),
@@ -224,6 +229,19 @@ fn health(seen: &Evidence) -> [Verdict; 2] {
     ]
 }
 
+fn answers(seen: &Evidence, limit: Duration) -> Verdict {
+    let mut answers: Vec<Duration> = seen.windows.iter().flat_map(|window| window.answers.iter().copied()).collect();
+    answers.sort_unstable();
+    let at = answers.get((answers.len() * 99).div_ceil(100).saturating_sub(1));
+    Verdict {
+        what: "forecast of load.1m beside dear models, 99th percentile",
+        figure: at
+            .map_or_else(|| "none".to_owned(), |at| format!("{:.1} ms of {}", at.as_secs_f64() * 1e3, answers.len())),
+        bound: span::format(limit),
+        is_met: at.is_some_and(|at| *at <= limit),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -245,6 +263,7 @@ mod tests {
             lifted: at(from + 1000),
             well: Some(at(from + 1500)),
             was_degraded: true,
+            answers: vec![Duration::from_millis(5)],
         };
         Evidence {
             windows: vec![window(Fault::Kill, 30_000), window(Fault::FullDisk, 40_000)],
@@ -256,6 +275,7 @@ mod tests {
             frames: (100, 0),
             scores: ("mean_squared: 1".to_owned(), "mean_squared: 1".to_owned()),
             held: vec![(HELD, HELD)],
+            answers_within: Some(Duration::from_millis(50)),
             status: Some(0),
         }
     }
@@ -298,6 +318,8 @@ mod tests {
         check_fails("descriptors", |seen| seen.held[0].1.n_descriptors = 37);
         check_fails("did not tell", |seen| seen.windows[1].was_degraded = false);
         check_fails("until health is ok", |seen| seen.windows[0].well = None);
+        check_fails("99th percentile", |seen| seen.windows[0].answers[0] = Duration::from_millis(51));
+        check_fails("99th percentile", |seen| seen.windows.iter_mut().for_each(|window| window.answers.clear()));
         check_fails("exit status", |seen| seen.status = None);
     }
 }

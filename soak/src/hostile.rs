@@ -2,7 +2,14 @@
 
 use std::io::Write;
 use std::net::{SocketAddr, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, JoinHandle};
 use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::node;
 
 /// Silent connections to each address: more than a node serves at once.
 const N_SILENT: usize = 600;
@@ -42,4 +49,60 @@ impl Crowd {
             self.0.push(stream);
         }
     }
+}
+
+/// Threads that ask for one dear fit after the other, pushed and at once; they end when this is dropped.
+pub struct Spenders {
+    is_over: Arc<AtomicBool>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+impl Spenders {
+    /// Comes to the node at `url`.
+    pub fn come(url: &str) -> Self {
+        let is_over = Arc::new(AtomicBool::new(false));
+        let spend = |ask: fn(&str)| {
+            let (is_over, url) = (Arc::clone(&is_over), url.to_owned());
+            thread::spawn(move || {
+                while !is_over.load(Ordering::SeqCst) {
+                    ask(&url);
+                }
+            })
+        };
+        let threads = vec![spend(push), spend(fit), spend(fit)];
+        Self { is_over, threads }
+    }
+}
+
+impl Drop for Spenders {
+    fn drop(&mut self) {
+        self.is_over.store(true, Ordering::SeqCst);
+        // One that panicked has asked for nothing more.
+        self.threads.drain(..).for_each(|thread| drop(thread.join()));
+    }
+}
+
+/// Samples for a model that is fitted at each of them, in a series that is removed again.
+fn push(url: &str) {
+    let series = json!({"id": "soak.dear", "step": "1s", "model": "REFIT(ARMA(8,8),every=1,window=1000)"});
+    post(url, "/api/v1/series", &series);
+    let samples: Vec<Value> = values(1500).map(|value| json!({"value": value})).collect();
+    post(url, "/api/v1/series/soak.dear/samples", &json!({"samples": samples}));
+    // It may be gone, or not have come.
+    let _ = node::agent().delete(format!("{url}/api/v1/series/soak.dear")).call();
+}
+
+/// A search that takes seconds.
+fn fit(url: &str) {
+    let samples: Vec<f64> = values(2000).collect();
+    post(url, "/api/v1/forecast", &json!({"model": "ARMA(64,64)", "samples": samples, "horizon": 30}));
+}
+
+/// Refusals and answers are the same here.
+fn post(url: &str, path: &str, body: &Value) {
+    let _ = node::agent().post(format!("{url}{path}")).send_json(body);
+}
+
+fn values(n: u32) -> impl Iterator<Item = f64> {
+    (0..n).map(|idx| f64::from(idx * 7919 % 101) + (f64::from(idx) * 0.3).sin())
 }

@@ -29,7 +29,7 @@ use text::{Align, Table};
 use units::{Timestamp, span};
 
 use check::{Evidence, Verdict, WELL_WITHIN, Window, verdicts};
-use hostile::Crowd;
+use hostile::{Crowd, Spenders};
 use node::{Node, free_port};
 use plan::{Fault, Plan, Step};
 use pushed::Samples;
@@ -66,6 +66,10 @@ struct Options {
     /// Of the order and the lengths of faults, and of what is pushed
     #[arg(long, env = "SEED", default_value_t = 7)]
     seed: u64,
+
+    /// What the forecast of load.1m may take beside clients with dear models, at the 99th percentile; not checked unless given
+    #[arg(long, value_name = "SPAN", value_parser = |text: &str| span::parse(text))]
+    answers_within: Option<Duration>,
 }
 
 fn main() -> anyhow::Result<ExitCode> {
@@ -194,7 +198,9 @@ impl World {
         self.watcher.end();
         let status = self.node().end()?;
         let (told, written, frames) = (self.exporter.seen(), self.receiver.seen(), self.watcher.frames());
-        Ok(Evidence { windows, clock: set_ahead, told, stored, written, pushes, frames, scores, held, status })
+        let answers_within = options.answers_within;
+        let clock = set_ahead;
+        Ok(Evidence { windows, clock, told, stored, written, pushes, frames, scores, held, answers_within, status })
     }
 
     /// Makes one fault, undoes it, and waits until the node calls itself well. Calls `meanwhile` all the time.
@@ -203,7 +209,7 @@ impl World {
         let from = clock::now();
         let undo = self.begin(step.fault)?;
         let on = clock::instant();
-        let mut was_degraded = false;
+        let (mut was_degraded, mut answers) = (false, Vec::new());
         // The node cannot be asked while it stands still.
         let mut meanwhile: Box<dyn FnMut()> =
             if step.fault == Fault::Stop { Box::new(|| ()) } else { Box::new(meanwhile) };
@@ -211,11 +217,16 @@ impl World {
             pass(LOOK_EVERY, &mut *meanwhile);
             let problems = self.watcher.after(from).and_then(|look| look.problems);
             was_degraded |= problems.is_some_and(|problems| !problems.is_empty());
+            if step.fault == Fault::Dear {
+                let asked = clock::instant();
+                let answer = self.node().get("/api/v1/series/load.1m/forecast?horizon=30s");
+                answers.push(answer.map_or(Duration::MAX, |_| asked.elapsed()));
+            }
         }
         undo(self)?;
         let lifted = clock::now();
         let well = self.until_well(lifted)?;
-        Ok(Window { fault: step.fault, from, lifted, well, was_degraded })
+        Ok(Window { fault: step.fault, from, lifted, well, was_degraded, answers })
     }
 
     /// Makes a fault, and gives what undoes it.
@@ -250,6 +261,13 @@ impl World {
                 let crowd = Crowd::come(self.http, self.stream);
                 Box::new(move |_| {
                     drop(crowd);
+                    Ok(())
+                })
+            }
+            Fault::Dear => {
+                let spenders = Spenders::come(&self.node().url);
+                Box::new(move |_| {
+                    drop(spenders);
                     Ok(())
                 })
             }
@@ -293,7 +311,7 @@ impl World {
     }
 
     fn tell(&self, elapsed: Duration, window: &Window) -> anyhow::Result<()> {
-        let Window { fault, from, lifted, well, was_degraded } = window;
+        let Window { fault, from, lifted, well, was_degraded, .. } = window;
         let lasted = span::format(rounded(lifted.saturating_since(*from)));
         let well = well.map_or("not well".to_owned(), |well| {
             format!("well after {}", span::format(rounded(well.saturating_since(*lifted))))

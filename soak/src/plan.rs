@@ -25,6 +25,8 @@ pub enum Fault {
     ClockBehind,
     /// Clients that say nothing, half a request, garbage, or too much.
     Hostile,
+    /// Clients that ask for dear fits, all the time.
+    Dear,
     /// The exporter answers nobody.
     NoExporter,
     /// The server that samples are written to answers nobody.
@@ -34,7 +36,7 @@ pub enum Fault {
 }
 
 impl Fault {
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::Kill,
         Self::Stop,
         Self::FullDisk,
@@ -43,6 +45,7 @@ impl Fault {
         Self::ClockAhead,
         Self::ClockBehind,
         Self::Hostile,
+        Self::Dear,
         Self::NoExporter,
         Self::NoReceiver,
         Self::NoPeer,
@@ -59,6 +62,7 @@ impl Fault {
             Self::ClockAhead => "clock set ahead",
             Self::ClockBehind => "clock set back",
             Self::Hostile => "hostile clients",
+            Self::Dear => "clients with dear models",
             Self::NoExporter => "exporter gone",
             Self::NoReceiver => "remote-write server gone",
             Self::NoPeer => "followed node gone",
@@ -68,7 +72,7 @@ impl Fault {
     /// Whether the node must call itself degraded while it lasts. It cannot while it does not run, and need not where all that it does
     /// goes on.
     pub fn is_told(self) -> bool {
-        !matches!(self, Self::Kill | Self::Stop | Self::ClockAhead | Self::Hostile)
+        !matches!(self, Self::Kill | Self::Stop | Self::ClockAhead | Self::Hostile | Self::Dear)
     }
 
     /// Whether the exporter's samples need not arrive meanwhile. All other faults lose none.
