@@ -116,8 +116,9 @@ impl Buffer {
         Ok(n_given_up)
     }
 
-    /// The oldest chunks: at least one if there is any, at most `n_rows`, and no more once they have `n_samples`. They are kept until
-    /// [`Buffer::remove`], however full the buffer becomes.
+    /// The oldest chunks: at least one if there is any, at most `n_rows`, and no more once they have `n_samples` or half of what the buffer
+    /// may hold. They are kept until [`Buffer::remove`] or [`Buffer::release`], however full the buffer becomes; the other half is for
+    /// what comes meanwhile.
     pub(crate) fn oldest(&self, n_rows: usize, n_samples: u64) -> Result<Vec<Row>, BufferError> {
         let mut state = self.lock();
         let State { connection, under_way, .. } = &mut *state;
@@ -125,12 +126,14 @@ impl Buffer {
             let mut statement =
                 connection.prepare_cached("SELECT id, n_samples, body FROM chunk ORDER BY id LIMIT ?1")?;
             let mut found = statement.query([n_rows])?;
-            let (mut rows, mut n) = (Vec::new(), 0);
+            let (mut rows, mut n, mut n_bytes) = (Vec::new(), 0, 0);
             while n < n_samples
+                && n_bytes < self.bytes_max / 2
                 && let Some(row) = found.next()?
             {
                 let row = Row { id: row.get(0)?, n_samples: row.get(1)?, body: row.get(2)? };
                 n += row.n_samples;
+                n_bytes += row.body.len() as u64 + ROW_BYTES;
                 rows.push(row);
             }
             Ok(rows)
@@ -138,6 +141,11 @@ impl Buffer {
         let rows: Vec<Row> = read().map_err(|source| self.failed("read", source))?;
         *under_way = rows.last().map_or(0, |row| row.id);
         Ok(rows)
+    }
+
+    /// Says that the chunks that were on their way did not arrive: they are the first to go again when there is no room.
+    pub(crate) fn release(&self) {
+        self.lock().under_way = 0;
     }
 
     /// Takes out the chunks up to this one.
@@ -215,7 +223,9 @@ mod tests {
     use super::*;
 
     fn ids(buffer: &Buffer) -> Vec<i64> {
-        buffer.oldest(100, 1000).unwrap().iter().map(|row| row.id).collect()
+        let state = buffer.lock();
+        let mut found = state.connection.prepare("SELECT id FROM chunk ORDER BY id").unwrap();
+        found.query_map([], |row| row.get(0)).unwrap().collect::<Result<_, _>>().unwrap()
     }
 
     /// Room for four chunks of 68 bytes.
@@ -245,8 +255,20 @@ mod tests {
     }
 
     #[test]
-    fn a_batch_has_no_more_chunks_than_make_up_its_samples() {
+    fn what_did_not_arrive_gives_way_to_what_is_newer() {
         let buffer = full(&Place::Memory);
+        assert_eq!(buffer.oldest(100, 1000).unwrap().len(), 2, "half of the buffer");
+        let push = || buffer.push(5, &[7; 68]).unwrap();
+        assert_eq!([push(), push(), push()], [10, 10, 5], "what is under way stays, whatever else goes");
+        buffer.release();
+        assert_eq!([push(), push()], [10, 10]);
+        assert_eq!(ids(&buffer), [6, 7, 8, 9]);
+    }
+
+    #[test]
+    fn a_batch_has_no_more_chunks_than_make_up_its_samples() {
+        let buffer = Buffer::open(&Place::Memory, 1 << 20).unwrap();
+        (0..4).for_each(|_| assert_eq!(buffer.push(10, &[7; 68]).unwrap(), 0));
         assert_eq!(buffer.oldest(100, 11).unwrap().len(), 2);
         assert_eq!(buffer.oldest(100, 1).unwrap().len(), 1);
         assert_eq!(buffer.oldest(3, 1000).unwrap().len(), 3);

@@ -182,6 +182,7 @@ impl Sender {
                 return Ok(Next::GoOn);
             }
             Verdict::Wrong if rows.len() > 1 => {
+                self.shared.buffer.release();
                 self.n_rows = rows.len() / 2;
                 self.shared.count(|status| status.n_retries += 1);
             }
@@ -189,7 +190,10 @@ impl Sender {
                 self.shared.buffer.remove(last)?;
                 self.shared.count(|all| *all.dropped.refused.entry(status).or_default() += n_samples);
             }
-            Verdict::Later => self.shared.count(|status| status.n_retries += 1),
+            Verdict::Later => {
+                self.shared.buffer.release();
+                self.shared.count(|status| status.n_retries += 1);
+            }
         }
         error.iter().for_each(|error| self.fail(error));
         Ok(if verdict == Verdict::Later { Next::Wait(asked) } else { Next::GoOn })

@@ -166,7 +166,7 @@ fn without_a_server_the_buffer_keeps_the_newest_it_has_room_for_and_another_run_
     let taken = server.seen().taken;
     assert_eq!(writer.status().n_sent, taken.len() as u64);
     assert!(taken.is_sorted() && taken.last() == Some(&f64::from(n - 1)), "{taken:?}");
-    // What was being tried when the buffer ran full is kept beside the newest.
+    // What is being tried when the buffer runs full is kept, up to half of it, beside the newest.
     let newest = taken.iter().rev().zip((0..n).rev()).take_while(|(value, expected)| **value == f64::from(*expected));
-    assert!(newest.count() as u64 >= taken.len() as u64 - 1, "{taken:?}");
+    assert!(newest.count() * 5 >= taken.len() * 2, "{taken:?}");
 }
