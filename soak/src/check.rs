@@ -22,8 +22,9 @@ const KILL_LOSS_WRITTEN: Duration = Duration::from_millis(3000);
 /// How long after a fault a node may still be unwell: retries come within seconds, and a machine that is shared is slow.
 pub const WELL_WITHIN: Duration = Duration::from_secs(30);
 
-/// Memory that a process may have gained in a round: a share, and what histories of young series and backlogs that were written take.
-const MEMORY_GAIN: (f64, u64) = (1.05, 6 << 20);
+/// Memory that a process may have gained in a round: a share, what histories of young series and backlogs that were written take, and what the
+/// allocator keeps of dear fits that were made at once.
+const MEMORY_GAIN: (f64, u64) = (1.05, 12 << 20);
 
 /// Descriptors that it may have gained: connections to its neighbours that are idle.
 const DESCRIPTOR_GAIN: usize = 6;
