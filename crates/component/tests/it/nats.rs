@@ -25,6 +25,8 @@ fn config() -> Config {
         horizon: 4,
         lease: Duration::from_millis(900),
         n_partitions: 8,
+        // The server takes a stream only where the disk has room for all that it may keep.
+        keep_bytes: 64 << 20,
         ..Config::new("AR(4)".parse().unwrap())
     }
 }
