@@ -110,9 +110,10 @@ impl Hub {
         })
     }
 
-    /// The forecast of a series for `n_leads` steps. `None` for a series that is not there or has no forecast yet.
+    /// The forecast of a series for `n_leads` steps. `None` for a series that is not there, has no forecast yet, or whose model
+    /// has samples to take.
     pub(crate) fn ahead(&self, id: &str, n_leads: usize) -> Option<Ahead> {
-        let oracle = Oracle::of(self.engine().get(id)?).ok()?;
+        let oracle = Oracle::of(self.engine().get(id).filter(|entry| entry.is_current())?).ok()?;
         Some(Ahead { forecast: oracle.forecast(n_leads), range: oracle.range })
     }
 
@@ -160,8 +161,10 @@ struct GaugeCopy {
 }
 
 impl GaugeCopy {
+    /// Without a forecast while the model has samples to take: one from before them may have been told already.
     fn of(entry: &Entry) -> Self {
-        Self { metric: metric(entry), value: entry.live.last_value(), oracle: Oracle::of(entry).ok() }
+        let oracle = Oracle::of(entry).ok().filter(|_| entry.is_current());
+        Self { metric: metric(entry), value: entry.last_value(), oracle }
     }
 
     fn finish(self, horizons: &[Duration]) -> Gauge {
