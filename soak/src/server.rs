@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use prost::Message;
+use testkit::remote_write::{TimeSeries, WriteRequest};
 use units::Timestamp;
 
 /// The one metric of the exporter.
@@ -48,7 +48,7 @@ impl Server {
     pub fn receiver() -> anyhow::Result<Self> {
         Self::start(|stream, body, seen| {
             let bytes = snap::raw::Decoder::new().decompress_vec(body).map_err(std::io::Error::other)?;
-            let request = WriteRequest::decode(&*bytes).map_err(std::io::Error::other)?;
+            let request = WriteRequest::read(&bytes)?;
             let is_it = |series: &&TimeSeries| {
                 series.labels.iter().any(|label| label.name == "__name__" && label.value == WRITTEN)
             };
@@ -124,35 +124,4 @@ fn serve(
 fn answer(stream: &mut TcpStream, status: &str, body: &str) -> std::io::Result<()> {
     let n = body.len();
     write!(stream, "HTTP/1.1 {status}\r\nContent-Type: text/plain\r\nContent-Length: {n}\r\n\r\n{body}")
-}
-
-/// The request by its published definition, as far as it is looked at.
-#[derive(Clone, PartialEq, Message)]
-struct WriteRequest {
-    #[prost(message, repeated, tag = "1")]
-    timeseries: Vec<TimeSeries>,
-}
-
-#[derive(Clone, PartialEq, Message)]
-struct TimeSeries {
-    #[prost(message, repeated, tag = "1")]
-    labels: Vec<Label>,
-    #[prost(message, repeated, tag = "2")]
-    samples: Vec<Sample>,
-}
-
-#[derive(Clone, PartialEq, Message)]
-struct Label {
-    #[prost(string, tag = "1")]
-    name: String,
-    #[prost(string, tag = "2")]
-    value: String,
-}
-
-#[derive(Clone, PartialEq, Message)]
-struct Sample {
-    #[prost(double, tag = "1")]
-    value: f64,
-    #[prost(int64, tag = "2")]
-    timestamp: i64,
 }

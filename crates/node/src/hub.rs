@@ -137,7 +137,7 @@ impl Hub {
             places: Arc::new(Semaphore::new(READERS_MAX)),
             listeners,
         };
-        hub.see_to(behind);
+        hub.let_catch_up(behind);
         hub
     }
 
@@ -188,7 +188,7 @@ impl Hub {
         drop(engine);
         self.fit(fits);
         drop(writing);
-        self.see_to(behind);
+        self.let_catch_up(behind);
         if is_sent {
             self.send(due.label, &values);
         }
@@ -198,7 +198,7 @@ impl Hub {
     }
 
     /// Lets the models of these series take what they are behind with: now where nobody does it beside, soon otherwise.
-    pub(crate) fn see_to(&self, behind: Vec<Arc<str>>) {
+    pub(crate) fn let_catch_up(&self, behind: Vec<Arc<str>>) {
         for id in behind {
             match &self.listeners.bell {
                 Some(bell) => bell.ring(id),

@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod nats;
+pub mod remote_write;
 
 use std::time::Duration;
 

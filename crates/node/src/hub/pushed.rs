@@ -97,7 +97,7 @@ impl Hub {
             self.store.put(batch);
             (full_id, step, placed, engine.take_behind())
         };
-        self.see_to(behind);
+        self.let_catch_up(behind);
         let n_silent = placed.len().saturating_sub(EVENTS_MAX);
         for (idx, (time, value)) in placed.iter().enumerate() {
             let tick = Arc::new(Tick { time: *time, step, values: vec![(Arc::clone(&full_id), *value)] });

@@ -6,38 +6,7 @@ use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
-use prost::Message;
-
-/// The request by its published definition, as far as tests look at it; written apart from what the crate encodes by.
-#[derive(Clone, PartialEq, Message)]
-struct WriteRequest {
-    #[prost(message, repeated, tag = "1")]
-    timeseries: Vec<TimeSeries>,
-}
-
-#[derive(Clone, PartialEq, Message)]
-struct TimeSeries {
-    #[prost(message, repeated, tag = "1")]
-    labels: Vec<Label>,
-    #[prost(message, repeated, tag = "2")]
-    samples: Vec<Sample>,
-}
-
-#[derive(Clone, PartialEq, Message)]
-struct Label {
-    #[prost(string, tag = "1")]
-    name: String,
-    #[prost(string, tag = "2")]
-    value: String,
-}
-
-#[derive(Clone, PartialEq, Message)]
-struct Sample {
-    #[prost(double, tag = "1")]
-    value: f64,
-    #[prost(int64, tag = "2")]
-    timestamp: i64,
-}
+use testkit::remote_write::WriteRequest;
 
 /// What the server does with one request.
 #[derive(Clone, Copy, Debug)]
@@ -98,7 +67,7 @@ fn serve(stream: &mut TcpStream, answer: impl FnOnce(&[f64]) -> Answer, seen: &M
     let length: usize = head.lines().find_map(|line| line.strip_prefix("content-length: "))?.parse().ok()?;
     let mut body = vec![0; length];
     stream.read_exact(&mut body).ok()?;
-    let request = WriteRequest::decode(&*snap::raw::Decoder::new().decompress_vec(&body).unwrap()).unwrap();
+    let request = WriteRequest::read(&snap::raw::Decoder::new().decompress_vec(&body).unwrap()).unwrap();
     let samples = request.timeseries.iter().flat_map(|series| &series.samples);
     let values: Vec<f64> = samples.map(|sample| sample.value).collect();
     let answer = answer(&values);
