@@ -3,12 +3,13 @@
 //! `clippy.toml` bans `Instant::now`, `SystemTime::now` and the sleeps elsewhere. Code that decides by time takes a
 //! [`Clock`], which a test can move; code that only labels or times something calls [`now`], [`instant`] or a
 //! [`Stopwatch`].
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 #![expect(clippy::disallowed_methods, reason = "this is the room that asks")]
 
 mod backoff;
 mod manual;
 mod stopwatch;
+mod ticks;
 
 use std::time::{Duration, Instant, SystemTime};
 
@@ -17,6 +18,7 @@ use units::Timestamp;
 pub use backoff::Backoff;
 pub use manual::Manual;
 pub use stopwatch::Stopwatch;
+pub use ticks::{Reading, Ticks, monotonic_ns};
 
 /// Two clocks: one that is never set, and one that agrees with the world.
 pub trait Clock: Send + Sync {

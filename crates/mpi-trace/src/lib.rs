@@ -9,13 +9,22 @@
 
 mod call;
 mod mode;
+mod operation;
 mod reader;
+mod record;
+mod ring;
 
 use units::Rank;
 
 pub use call::{Call, Collective, UnknownCall};
 pub use mode::{Mode, UnknownMode};
+pub use operation::{Family, Operation};
 pub use reader::{LineFault, TraceError};
+pub use record::{Event, N_RECORD_WORDS, Peer, Record, Records, Subject};
+pub use ring::{
+    CAPACITY_MAX, Cursor, Level, N_HEADER_WORDS, N_MASKED, Reading, Ring, RingError, RingHeader, RingKind, Writer,
+    n_words,
+};
 
 /// Ranks that a trace may have: a matrix of all pairs of them is still at hand.
 pub const N_RANKS_MAX: u32 = 4_096;

@@ -1,0 +1,108 @@
+//! Where in a tree times are taken: between all parts of each path (ICPP 2005, section 4).
+
+use crate::{Contributor, Host, Tree};
+
+/// A place where each message is stamped on its way down and on its way up again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Collector {
+    /// Position of the node.
+    pub node: usize,
+    /// Where about the node.
+    pub place: Place,
+}
+
+/// Where about a node a collector is. Contributors are given by their position at the node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Place {
+    /// Right before the node, on the node's host: t1 and t4 of the contributor.
+    Arrive(usize),
+    /// On the host of a contributor that is elsewhere, before its message leaves. What it takes longer than the
+    /// `Arrive` at the other end is the two-way latency of the hop.
+    Leave(usize),
+    /// Below a root: t2 and t3 of it, and what storing or exchanging the result takes.
+    Store,
+}
+
+impl Tree {
+    /// All collectors. A collector's number in records is its position here: node by node, contributor by contributor, `Leave` before
+    /// `Arrive`, and `Store` last.
+    #[must_use]
+    pub fn collectors(&self, hosts: &[Host]) -> Vec<Collector> {
+        let mut collectors = Vec::new();
+        for (node, at) in self.nodes.iter().zip(0..) {
+            for (position, &contributor) in node.contributors.iter().enumerate() {
+                if self.is_remote(at, contributor, hosts) {
+                    collectors.push(Collector { node: at, place: Place::Leave(position) });
+                }
+                collectors.push(Collector { node: at, place: Place::Arrive(position) });
+            }
+            if node.parent.is_none() {
+                collectors.push(Collector { node: at, place: Place::Store });
+            }
+        }
+        collectors
+    }
+
+    /// Whether a contributor is on another host than the node.
+    #[must_use]
+    pub fn is_remote(&self, node: usize, contributor: Contributor, hosts: &[Host]) -> bool {
+        self.host_of(contributor, hosts) != Some(self.nodes[node].host)
+    }
+
+    /// The collector between a node and what is below it: t2 and t3 of the node.
+    #[must_use]
+    pub fn below(&self, node: usize, hosts: &[Host]) -> Collector {
+        let Some(parent) = self.nodes[node].parent else { return Collector { node, place: Place::Store } };
+        let contributor = Contributor::Node(node);
+        let position = self.nodes[parent].contributors.iter().position(|&other| other == contributor);
+        let position = position.expect("a node is among the contributors of its parent");
+        let is_remote = self.is_remote(parent, contributor, hosts);
+        Collector { node: parent, place: if is_remote { Place::Leave(position) } else { Place::Arrive(position) } }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Between, Node, Order, Wake};
+
+    /// Eight threads on two hosts, five partial sums, one hop between the hosts.
+    fn eight_threads() -> (Tree, Vec<Host>) {
+        let host =
+            |name: &str, ranks: std::ops::Range<u32>| Host { name: name.into(), cluster: None, ranks: ranks.collect() };
+        let node = |name: &str, host, parent, contributors: &[Contributor]| Node {
+            name: name.into(),
+            host,
+            parent,
+            contributors: contributors.to_vec(),
+            wake: Wake::Both,
+        };
+        let rank = Contributor::Rank;
+        let nodes = vec![
+            node("root", 1, None, &[Contributor::Node(1), Contributor::Node(2), Contributor::Node(3)]),
+            node("a", 0, Some(0), &[rank(0), rank(1), Contributor::Node(4)]),
+            node("b-left", 1, Some(0), &[rank(4), rank(5)]),
+            node("b-right", 1, Some(0), &[rank(6), rank(7)]),
+            node("a-right", 0, Some(1), &[rank(2), rank(3)]),
+        ];
+        let tree = Tree { name: "figure 1".into(), nodes, between: Between::Reduce, order: Order::Fixed };
+        (tree, vec![host("a", 0..4), host("b", 4..8)])
+    }
+
+    #[test]
+    fn the_tree_of_eight_threads_has_13_collectors_and_one_at_the_far_side() {
+        let (tree, hosts) = eight_threads();
+        let collectors = tree.collectors(&hosts);
+        assert_eq!(collectors.len(), 14);
+        let n_leaving = collectors.iter().filter(|collector| matches!(collector.place, Place::Leave(_))).count();
+        assert_eq!(n_leaving, 1);
+    }
+
+    #[test]
+    fn below_a_node_is_the_collector_on_its_own_host() {
+        let (tree, hosts) = eight_threads();
+        assert_eq!(tree.below(0, &hosts), Collector { node: 0, place: Place::Store });
+        assert_eq!(tree.below(1, &hosts), Collector { node: 0, place: Place::Leave(0) });
+        assert_eq!(tree.below(4, &hosts), Collector { node: 1, place: Place::Arrive(2) });
+    }
+}

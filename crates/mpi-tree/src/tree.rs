@@ -1,0 +1,102 @@
+//! A tree as a value.
+
+use units::Rank;
+
+/// A host, and which ranks of `MPI_COMM_WORLD` run on it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Host {
+    /// As the host calls itself.
+    pub name: String,
+    /// The cluster or site that it belongs to, if hosts are grouped.
+    pub cluster: Option<String>,
+    /// In ascending order.
+    pub ranks: Vec<Rank>,
+}
+
+/// A spanning tree, or one for each cluster whose roots exchange their results.
+///
+/// A tree that was read or made by this crate is sound: each rank contributes once and reaches a root, each parent is there, no node is its
+/// own ancestor, each node has a contributor.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tree {
+    /// What rules call it.
+    pub name: String,
+    /// In the order of the file. Nodes without a parent are roots.
+    pub nodes: Vec<Node>,
+    /// What joins several roots.
+    pub between: Between,
+    /// In which order contributions are combined.
+    pub order: Order,
+}
+
+/// Where contributions are joined, and the result is handed out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Node {
+    /// What the file calls it.
+    pub name: String,
+    /// Where it lives: a position in the list of hosts.
+    pub host: usize,
+    /// Position of the node that it contributes to; none for a root.
+    pub parent: Option<usize>,
+    /// Who contributes, in the order in which contributions are combined.
+    pub contributors: Vec<Contributor>,
+    /// How those who wait for its result wait.
+    pub wake: Wake,
+}
+
+/// Who brings a part of the result to a node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Contributor {
+    /// A rank of the communicator.
+    Rank(Rank),
+    /// Another node, by its position.
+    Node(usize),
+}
+
+/// How several roots come to one result.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Between {
+    /// There is one root only, which joins the clusters like any node.
+    #[default]
+    Reduce,
+    /// Each root sends its cluster's part to all others, and combines in the order of the roots (MagPIe).
+    AllToAll,
+}
+
+/// In which order a node combines contributions.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Order {
+    /// As they stand in the file: sums repeat to the bit.
+    #[default]
+    Fixed,
+    /// As they come: less waiting, and sums of floating-point numbers differ from call to call.
+    Arrival,
+}
+
+/// How a rank waits.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Wake {
+    /// Asks again and again: quickest where each rank has a core of its own.
+    Spin,
+    /// Sleeps in the kernel until it is woken.
+    Futex,
+    /// Asks for a while, then sleeps.
+    #[default]
+    Both,
+}
+
+impl Tree {
+    /// Nodes without a parent, in the order of the file.
+    pub fn roots(&self) -> impl Iterator<Item = usize> {
+        self.nodes.iter().enumerate().filter(|(_, node)| node.parent.is_none()).map(|(at, _)| at)
+    }
+
+    /// Where a contributor is: a position in `hosts`.
+    #[must_use]
+    pub fn host_of(&self, contributor: Contributor, hosts: &[Host]) -> Option<usize> {
+        match contributor {
+            Contributor::Rank(rank) => hosts.iter().position(|host| host.ranks.binary_search(&rank).is_ok()),
+            Contributor::Node(node) => self.nodes.get(node).map(|node| node.host),
+        }
+    }
+}
