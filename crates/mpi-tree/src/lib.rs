@@ -8,8 +8,17 @@
 #![forbid(unsafe_code)]
 #![warn(unreachable_pub)]
 
+mod check;
 mod collector;
+mod error;
+mod forest;
+mod read;
+mod role;
 mod tree;
+mod write;
 
 pub use collector::{Collector, Place};
+pub use error::TreeError;
+pub use forest::{Collective, Forest, Rule};
+pub use role::{Input, Roles, Seat, Station};
 pub use tree::{Between, Contributor, Host, Node, Order, Tree, Wake};

@@ -1,0 +1,4 @@
+//! Trees as their users see them.
+
+mod file;
+mod role;
