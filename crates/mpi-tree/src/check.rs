@@ -6,6 +6,9 @@ use crate::collector::N_COLLECTORS_MAX;
 use crate::forest::places;
 use crate::{Between, Contributor, Host, Tree, TreeError};
 
+/// Room for a chain over all ranks of a large job, but not for one that takes a drawing's stack.
+const DEPTH_MAX: usize = 1024;
+
 impl Tree {
     /// Whether each rank contributes to one node, each node to at most one, all reach a root, and there is one root or several that
     /// exchange their results. The first fault is told.
@@ -46,6 +49,10 @@ impl Tree {
         let roots: Vec<String> = self.roots().map(name).collect();
         if roots.len() > 1 && self.between == Between::Reduce {
             return Err(TreeError::Roots { tree: tree(), roots });
+        }
+        let depth = self.facts(hosts).depth;
+        if depth > DEPTH_MAX {
+            return Err(TreeError::TooDeep { tree: tree(), given: depth, limit: DEPTH_MAX });
         }
         let n_collectors = self.collectors(hosts).len();
         if n_collectors > N_COLLECTORS_MAX {

@@ -155,6 +155,16 @@ pub enum TreeError {
         /// How many there may be.
         limit: usize,
     },
+    /// Longer paths than anybody needs.
+    #[error("tree `{tree}` has {given} nodes between a rank and its root; the limit is {limit}")]
+    TooDeep {
+        /// The tree.
+        tree: String,
+        /// How many there are.
+        given: usize,
+        /// How many there may be.
+        limit: usize,
+    },
     /// Made for more ranks or fewer.
     #[error("the trees are for {given} ranks, but the job has {needed}")]
     NRanks {

@@ -10,7 +10,9 @@
 
 mod check;
 mod collector;
+mod draw;
 mod error;
+mod facts;
 mod forest;
 mod read;
 mod reference;
@@ -21,6 +23,7 @@ mod write;
 
 pub use collector::{Collector, Place};
 pub use error::TreeError;
+pub use facts::{Change, Facts, TreeChange};
 pub use forest::{Collective, Forest, Rule};
 pub use reference::Reference;
 pub use role::{Input, Roles, Seat, Station};

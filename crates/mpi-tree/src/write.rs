@@ -63,7 +63,8 @@ fn contributors(tree: &Tree, contributors: &[Contributor]) -> String {
     contributors.chunk_by(is_run).map(item).collect::<Vec<_>>().join(", ")
 }
 
-fn ranges(ranks: &[Rank]) -> String {
+/// Ranks as files list them, in their order.
+pub(crate) fn ranges(ranks: &[Rank]) -> String {
     let runs = ranks.chunk_by(|left, right| left.checked_add(1) == Some(*right));
     let range = |run: &[Rank]| match (run[0], run[run.len() - 1]) {
         (first, last) if first == last => first.to_string(),

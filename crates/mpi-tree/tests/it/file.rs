@@ -112,6 +112,16 @@ fn trees_that_do_not_reach_a_root_from_each_rank_are_refused() {
 }
 
 #[test]
+fn paths_that_are_too_long_are_refused() {
+    let mut text = "format = 1\nhost = [{ name = \"a\", ranks = \"0\" }]\n[[tree]]\nname = \"t\"\n".to_owned();
+    for at in 0..1025 {
+        let below = if at == 1024 { "0".to_owned() } else { format!("\"n{}\"", at + 1) };
+        text += &format!("[[tree.node]]\nname = \"n{at}\"\nhost = \"a\"\ncontributors = [{below}]\n");
+    }
+    check_refused(&text, "tree `t` has 1025 nodes between a rank and its root; the limit is 1024");
+}
+
+#[test]
 fn several_roots_may_exchange_their_results() {
     let text = example().replace("[\"a\", \"4-7\"]", "[\"4-7\"]").replace("\"reduce\"", "\"all-to-all\"");
     let forest = Forest::parse(&text).unwrap();

@@ -1,5 +1,7 @@
 //! Trees as their users see them.
 
+mod draw;
+mod facts;
 mod file;
 mod reference;
 mod role;
