@@ -210,7 +210,11 @@ impl<'a> Ring<'a> {
         Ok((ring, header))
     }
 
-    fn over(words: &'a [AtomicU64], capacity: u64) -> Result<Self, RingError> {
+    /// The ring in `words`, whose header was read before and is not looked at again: its writer could be damaged.
+    ///
+    /// # Errors
+    /// As those of [`Ring::create`].
+    pub fn over(words: &'a [AtomicU64], capacity: u64) -> Result<Self, RingError> {
         if !capacity.is_power_of_two() || capacity > CAPACITY_MAX {
             return Err(RingError::Header { field: "capacity", given: capacity });
         }

@@ -88,6 +88,14 @@ pub fn open(path: &Path) -> io::Result<File> {
     open_with(OpenOptions::new().read(true), path)
 }
 
+/// Opens the file at `path` to read and to write, from its start. What is in it stays.
+///
+/// # Errors
+/// As those of [`open`].
+pub fn open_to_write(path: &Path) -> io::Result<File> {
+    open_with(OpenOptions::new().read(true).write(true), path)
+}
+
 /// Checks that there is a folder at `path` that this user owns and nobody else can enter.
 ///
 /// # Errors
@@ -206,7 +214,7 @@ mod tests {
         let [link, fifo] = ["link", "fifo"].map(|name| folder.path().join(name));
         symlink(&target, &link).unwrap();
         mkfifoat(CWD, &fifo, Mode::RWXU).unwrap();
-        for open in [create, open] {
+        for open in [create, open, open_to_write] {
             check_refused(open(&link), "link` is a symbolic link where a regular file is needed; move it away");
             check_refused(open(&fifo), "fifo` is a FIFO");
         }

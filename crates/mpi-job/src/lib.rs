@@ -1,0 +1,308 @@
+//! The folder of a running MPI job on one host: rings and segments that its processes share, what they say about themselves, and what
+//! dead jobs left behind.
+//!
+//! A [`Folder`] lies in memory, as a rule below [`root`]. What is in it: `calls-RANK-THREAD.ring` and `stages-RANK-THREAD.ring`
+//! ([`mpi_trace::Ring`]), segments of the collectives, and `rank-RANK.jsonl` with a definition a line, `docs/formats/mpi-ring.md`.
+//!
+//! Floor 3: files and shared memory. It knows no MPI.
+#![warn(unreachable_pub)]
+
+mod process;
+mod segment;
+
+use std::fs::{self, DirBuilder};
+use std::io::{self, Seek, SeekFrom, Write};
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+
+use mpi_trace::{Ring, RingError, RingHeader, RingKind, n_words};
+
+pub use process::Process;
+pub use segment::{Access, Segment};
+
+/// A folder of definitions, rings and segments.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Folder {
+    path: PathBuf,
+}
+
+/// A ring that some process made, mapped into this one.
+#[derive(Debug)]
+pub struct RingFile {
+    /// Where it is.
+    pub path: PathBuf,
+    /// What it said about itself when it was opened.
+    pub header: RingHeader,
+    capacity: u64,
+    segment: Segment,
+}
+
+/// Why a job's folder, or something in it, cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum JobError {
+    /// The system, or somebody who was there first.
+    #[error("cannot {doing} `{}`", path.display())]
+    File {
+        /// Open, map and so on.
+        doing: &'static str,
+        /// What.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// A file with the name of a ring.
+    #[error("`{}` is not a ring of this version", path.display())]
+    Ring {
+        /// Where.
+        path: PathBuf,
+        /// What is wrong with it.
+        source: RingError,
+    },
+}
+
+impl JobError {
+    pub(crate) fn file(doing: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
+        move |source| Self::File { doing, path: path.to_owned(), source }
+    }
+}
+
+/// Where the folders of this user's jobs are, in memory: `/dev/shm/foretop-UID`.
+#[must_use]
+pub fn root() -> PathBuf {
+    PathBuf::from(format!("/dev/shm/foretop-{}", rustix::process::geteuid().as_raw()))
+}
+
+impl Folder {
+    /// Opens the folder, and makes it and those above it if there are none. Others cannot enter it.
+    ///
+    /// # Errors
+    /// If it cannot be made, is somebody else's, or is open to others.
+    pub fn create(path: &Path) -> Result<Self, JobError> {
+        let mut builder = DirBuilder::new();
+        builder.recursive(true).mode(0o700).create(path).map_err(JobError::file("make the folder", path))?;
+        Self::open(path)
+    }
+
+    /// Opens a folder that is there.
+    ///
+    /// # Errors
+    /// If there is none, or it is somebody else's or open to others.
+    pub fn open(path: &Path) -> Result<Self, JobError> {
+        own_file::check_folder(path).map_err(JobError::file("use the folder", path))?;
+        Ok(Self { path: path.to_owned() })
+    }
+
+    /// All folders right below `root`, by name. There are none if it is not there.
+    ///
+    /// # Errors
+    /// If `root` cannot be read. Folders that cannot be used are left out.
+    pub fn all(root: &Path) -> Result<Vec<Self>, JobError> {
+        let mut folders: Vec<Self> = names(root)?.iter().filter_map(|name| Self::open(&root.join(name)).ok()).collect();
+        folders.sort_by(|a, b| a.path.cmp(&b.path));
+        Ok(folders)
+    }
+
+    /// Where it is.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Makes a ring for this process, in the place of one with the same name.
+    ///
+    /// # Errors
+    /// If there is no room for it in memory, or the file cannot be made.
+    pub fn create_ring(&self, capacity: u64, header: &RingHeader) -> Result<RingFile, JobError> {
+        let path = self.path.join(ring_name(header));
+        let segment = Segment::create(&path, n_words(capacity), |words| {
+            Ring::create(words, capacity, header)
+                .map(drop)
+                .map_err(|source| JobError::Ring { path: path.clone(), source })
+        })?;
+        Ok(RingFile { path, header: header.clone(), capacity, segment })
+    }
+
+    /// All rings, by name. A file that is none, or that vanished meanwhile, is an entry of its own.
+    ///
+    /// # Errors
+    /// If the folder cannot be read.
+    pub fn rings(&self) -> Result<Vec<Result<RingFile, JobError>>, JobError> {
+        let mut names = names(&self.path)?;
+        names.retain(|name| name.ends_with(".ring") && !name.starts_with('.'));
+        names.sort();
+        Ok(names.iter().map(|name| RingFile::open(&self.path.join(name))).collect())
+    }
+
+    /// Appends a line to the definitions of a rank.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn define(&self, rank: u32, line: &str) -> Result<(), JobError> {
+        let path = self.path.join(format!("rank-{rank}.jsonl"));
+        let append = || {
+            let mut file = own_file::create(&path)?;
+            file.seek(SeekFrom::End(0))?;
+            file.write_all(format!("{line}\n").as_bytes())
+        };
+        append().map_err(JobError::file("write", &path))
+    }
+
+    /// The definitions of all ranks of this host, by rank.
+    ///
+    /// # Errors
+    /// If they cannot be read.
+    pub fn definitions(&self) -> Result<Vec<(u32, String)>, JobError> {
+        let rank_of = |name: &String| name.strip_prefix("rank-")?.strip_suffix(".jsonl")?.parse::<u32>().ok();
+        let mut ranks: Vec<u32> = names(&self.path)?.iter().filter_map(rank_of).collect();
+        ranks.sort_unstable();
+        ranks
+            .into_iter()
+            .map(|rank| {
+                let path = self.path.join(format!("rank-{rank}.jsonl"));
+                let read = own_file::open(&path).and_then(io::read_to_string);
+                Ok((rank, read.map_err(JobError::file("read", &path))?))
+            })
+            .collect()
+    }
+
+    /// Whether a process that made one of the rings still runs.
+    ///
+    /// # Errors
+    /// If the folder cannot be read.
+    pub fn is_alive(&self) -> Result<bool, JobError> {
+        Ok(self.rings()?.into_iter().flatten().any(|ring| ring.process().is_running()))
+    }
+
+    /// Removes it and all that is in it.
+    ///
+    /// # Errors
+    /// If something in it cannot be removed.
+    pub fn remove(self) -> Result<(), JobError> {
+        fs::remove_dir_all(&self.path).map_err(JobError::file("remove", &self.path))
+    }
+}
+
+impl RingFile {
+    /// Maps a ring that somebody made.
+    ///
+    /// # Errors
+    /// If it cannot be mapped, or is no ring.
+    pub fn open(path: &Path) -> Result<Self, JobError> {
+        // Whoever reads also sets the level.
+        let segment = Segment::open(path, Access::ReadWrite)?;
+        let opened = Ring::open(segment.words()).map_err(|source| JobError::Ring { path: path.to_owned(), source });
+        let (capacity, header) = opened.map(|(ring, header)| (ring.capacity(), header))?;
+        Ok(Self { path: path.to_owned(), header, capacity, segment })
+    }
+
+    /// The ring.
+    #[must_use]
+    pub fn ring(&self) -> Ring<'_> {
+        Ring::over(self.segment.words(), self.capacity).expect("its length was checked when it was mapped")
+    }
+
+    /// Who made it.
+    #[must_use]
+    pub fn process(&self) -> Process {
+        Process { pid: self.header.pid, started: self.header.pid_started }
+    }
+
+    /// The ring, mapped until this process ends.
+    #[must_use]
+    pub fn leak(self) -> Ring<'static> {
+        Ring::over(self.segment.leak(), self.capacity).expect("its length was checked when it was mapped")
+    }
+}
+
+fn ring_name(header: &RingHeader) -> String {
+    let kind = match header.kind {
+        RingKind::Calls => "calls",
+        RingKind::Stages => "stages",
+    };
+    format!("{kind}-{}-{}.ring", header.rank, header.thread)
+}
+
+fn names(folder: &Path) -> Result<Vec<String>, JobError> {
+    let entries = match fs::read_dir(folder) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        entries => entries.map_err(JobError::file("read the folder", folder))?,
+    };
+    Ok(entries.flatten().filter_map(|entry| entry.file_name().into_string().ok()).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use mpi_trace::{Cursor, Event, Level, Operation, Peer, Reading, Subject};
+    use tempfile::tempdir;
+
+    use super::*;
+
+    fn header(rank: u32) -> RingHeader {
+        let this = Process::this();
+        RingHeader {
+            kind: RingKind::Calls,
+            rank,
+            n_ranks: 2,
+            pid: this.pid,
+            pid_started: this.started,
+            thread: 0,
+            is_counter: false,
+            reading: Reading::default(),
+            tree: 0,
+            host: "here".into(),
+        }
+    }
+
+    #[test]
+    fn what_one_mapping_writes_another_reads_and_the_level_goes_back() {
+        let root = tempdir().unwrap();
+        let folder = Folder::create(&root.path().join("foretop-0/job")).unwrap();
+        let written = folder.create_ring(8, &header(1)).unwrap();
+        let subject = Subject::Call { communicator: 0, peer: Peer::None, tag: None };
+        let event = Event { start: 1, end: 2, bytes: 0, operation: Operation::BARRIER, is_failed: false, subject };
+        written.ring().writer().write(event.to_records());
+
+        let read = folder.rings().unwrap().pop().unwrap().unwrap();
+        let (mut cursor, mut records) = (Cursor::default(), Vec::new());
+        read.ring().read(&mut cursor, 10, &mut records);
+        assert_eq!((read.header.clone(), records[0].event(None)), (header(1), Some(event)));
+        read.ring().set_level(Level::Off);
+        assert_eq!(written.ring().level(), Level::Off);
+        assert!(folder.is_alive().unwrap());
+    }
+
+    #[test]
+    fn other_files_with_the_name_of_a_ring_are_told_and_hide_nothing() {
+        let root = tempdir().unwrap();
+        let folder = Folder::create(&root.path().join("job")).unwrap();
+        fs::write(folder.path().join("calls-0-0.ring"), [7; 4000]).unwrap();
+        fs::write(folder.path().join("calls-0-1.ring"), "").unwrap();
+        folder.create_ring(1, &header(1)).unwrap();
+        let found: Vec<bool> = folder.rings().unwrap().iter().map(Result::is_ok).collect();
+        assert_eq!(found, [false, false, true]);
+    }
+
+    #[test]
+    fn definitions_are_lines_by_rank() {
+        let root = tempdir().unwrap();
+        let folder = Folder::create(&root.path().join("job")).unwrap();
+        for (rank, line) in [(10, "a"), (9, "b"), (10, "c")] {
+            folder.define(rank, line).unwrap();
+        }
+        assert_eq!(folder.definitions().unwrap(), [(9, "b\n".to_owned()), (10, "a\nc\n".to_owned())]);
+    }
+
+    #[test]
+    fn jobs_are_listed_and_removed() {
+        let root = tempdir().unwrap();
+        for job in ["b", "a"] {
+            Folder::create(&root.path().join(job)).unwrap().create_ring(2, &header(0)).unwrap();
+        }
+        let jobs = Folder::all(root.path()).unwrap();
+        assert_eq!(jobs.iter().map(|job| job.path().file_name().unwrap()).collect::<Vec<_>>(), ["a", "b"]);
+        jobs.into_iter().for_each(|job| job.remove().unwrap());
+        assert_eq!(Folder::all(root.path()).unwrap(), []);
+        assert_eq!(Folder::all(&root.path().join("none")).unwrap(), []);
+    }
+}
