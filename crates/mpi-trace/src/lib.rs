@@ -8,6 +8,9 @@
 #![warn(unreachable_pub)]
 
 mod call;
+mod drain;
+pub mod file;
+mod line;
 mod mode;
 mod operation;
 mod reader;
@@ -17,6 +20,8 @@ mod ring;
 use units::Rank;
 
 pub use call::{Call, Collective, UnknownCall};
+pub use drain::Drain;
+pub use line::{Alignment, Line};
 pub use mode::{Mode, UnknownMode};
 pub use operation::{Family, Operation};
 pub use reader::{LineFault, TraceError};
