@@ -21,6 +21,7 @@ mod last_arrival;
 mod layout;
 mod node_call;
 mod outlier;
+mod search;
 
 pub use analysis::{
     Analysis, ContributorFigures, From, HopFigures, Level, NodeFigures, Part, PathFigures, Split, Stage, SubtreeFigures,
@@ -34,3 +35,4 @@ pub use host_clock::HostClock;
 pub use last_arrival::LastArrival;
 pub use node_call::{NodeCall, two_way};
 pub use outlier::{Against, Kernel, Outlier};
+pub use search::{Candidate, Search, Step, Trial};
