@@ -160,7 +160,7 @@ fn low_fields(peer: u32, tag: u32, communicator: u32) -> u64 {
 }
 
 impl Peer {
-    fn code(self) -> u32 {
+    pub(crate) fn code(self) -> u32 {
         match self {
             Self::None => 0,
             Self::Any => 1,
@@ -169,7 +169,7 @@ impl Peer {
         }
     }
 
-    fn of_code(code: u32) -> Self {
+    pub(crate) fn of_code(code: u32) -> Self {
         match code {
             0 => Self::None,
             1 => Self::Any,
@@ -180,10 +180,10 @@ impl Peer {
 }
 
 // 0 is no tag, 1 is any (-1), 2 is tag 0 and so on: small tags fit into the record itself.
-fn code_of_tag(tag: Option<i32>) -> u32 {
+pub(crate) fn code_of_tag(tag: Option<i32>) -> u32 {
     tag.map_or(0, |tag| (tag as u32).wrapping_add(2))
 }
 
-fn tag_of_code(code: u32) -> Option<i32> {
+pub(crate) fn tag_of_code(code: u32) -> Option<i32> {
     (code != 0).then(|| code.wrapping_sub(2) as i32)
 }

@@ -7,6 +7,8 @@
 
 use std::sync::atomic::{AtomicU64, Ordering, fence};
 
+use serde::{Deserialize, Serialize};
+
 use crate::record::{N_RECORD_WORDS, Record, Records};
 
 /// Words of 8 bytes before the first record.
@@ -62,7 +64,8 @@ pub struct RingHeader {
 }
 
 /// What a ring is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum RingKind {
     /// Calls of a thread.
     Calls,

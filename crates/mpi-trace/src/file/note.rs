@@ -1,0 +1,206 @@
+//! What a trace file says in JSON: its head, and notes between its events.
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use units::Rank;
+
+use crate::{Reading, RingHeader, RingKind};
+
+/// Whose file it is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Head {
+    /// Of the format: [`VERSION`](super::VERSION).
+    #[serde(rename = "foretop_trace")]
+    pub version: u32,
+    /// In `MPI_COMM_WORLD`.
+    pub rank: Rank,
+    /// In `MPI_COMM_WORLD`.
+    pub n_ranks: u32,
+    /// Where the process ran.
+    pub host: String,
+    /// Its number there.
+    pub pid: u32,
+    /// As it was called.
+    pub program: String,
+    /// The MPI library, as it calls itself.
+    pub library: String,
+}
+
+/// What is known besides events. Notes of a job are in `rank-<rank>.jsonl` too, one a line after the [`Head`].
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Note {
+    /// What follows is another rank's: in files that were merged.
+    Head(Head),
+    /// A ring whose events follow.
+    Ring(RingNote),
+    /// A later moment on both clocks.
+    Moment(Moment),
+    /// A communicator that events name.
+    Communicator(Communicator),
+    /// How far this host's clock is from that of rank 0's.
+    Offset(Offset),
+    /// A tree that stages name.
+    Tree(TreeNote),
+}
+
+/// A ring that this file holds events of.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RingNote {
+    /// Its number in this file.
+    pub ring: u32,
+    /// What is in it.
+    pub kind: RingKind,
+    /// Which of the process's threads wrote it.
+    pub thread: u32,
+    /// Which clock it is stamped with.
+    pub clock: Clock,
+    /// A moment by that clock.
+    pub ticks: u64,
+    /// The same by the host's monotonic clock.
+    pub monotonic_ns: u64,
+    /// Of the tree that its collectors belong to.
+    #[serde(default, skip_serializing_if = "Option::is_none", with = "hex_option")]
+    pub tree: Option<u64>,
+}
+
+/// What stamps are of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Clock {
+    /// The processor's counter.
+    Counter,
+    /// Nanoseconds of the host's monotonic clock.
+    Monotonic,
+}
+
+/// One moment on both clocks, later than those of the rings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Moment {
+    /// By the clock that events are stamped with.
+    #[serde(rename = "until_ticks")]
+    pub ticks: u64,
+    /// By the host's monotonic clock.
+    #[serde(rename = "until_monotonic_ns")]
+    pub monotonic_ns: u64,
+}
+
+/// A communicator of the program.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Communicator {
+    /// The number that this process gave it.
+    pub communicator: u32,
+    /// The same on all its members.
+    #[serde(with = "hex")]
+    pub id: u64,
+    /// Its members as ranks of `MPI_COMM_WORLD`, in its own order.
+    pub ranks: Vec<Rank>,
+    /// Of an inter-communicator, the other group, which peers are counted in.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub remote: Vec<Rank>,
+}
+
+/// This host's monotonic clock minus that of rank 0's host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Offset {
+    /// As measured.
+    pub offset_ns: i64,
+    /// By how much it may be wrong, either way.
+    pub error_ns: u64,
+    /// When it was measured, by this host's clock.
+    pub monotonic_ns: u64,
+    /// On which occasion.
+    pub at: Phase,
+}
+
+/// When an offset was measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Phase {
+    /// In `MPI_Init`.
+    Init,
+    /// In `MPI_Finalize`.
+    Finalize,
+}
+
+/// A tree file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TreeNote {
+    /// Its hash, as rings have it.
+    #[serde(with = "hex")]
+    pub tree: u64,
+    /// As it was read.
+    pub text: String,
+}
+
+impl RingNote {
+    /// What to note of a ring that gets this number in the file.
+    #[must_use]
+    pub fn of(ring: u32, header: &RingHeader) -> Self {
+        Self {
+            ring,
+            kind: header.kind,
+            thread: header.thread,
+            clock: if header.is_counter { Clock::Counter } else { Clock::Monotonic },
+            ticks: header.reading.ticks,
+            monotonic_ns: header.reading.monotonic_ns,
+            tree: (header.kind == RingKind::Stages).then_some(header.tree),
+        }
+    }
+
+    /// Its moment on both clocks.
+    #[must_use]
+    pub fn reading(&self) -> Reading {
+        Reading { ticks: self.ticks, monotonic_ns: self.monotonic_ns }
+    }
+}
+
+macro_rules! notes {
+    ($($of:ty => $variant:ident,)*) => {
+        $(impl From<$of> for Note {
+            fn from(note: $of) -> Self {
+                Self::$variant(note)
+            }
+        })*
+    };
+}
+
+notes! {
+    Head => Head,
+    RingNote => Ring,
+    Moment => Moment,
+    Communicator => Communicator,
+    Offset => Offset,
+    TreeNote => Tree,
+}
+
+mod hex {
+    use super::*;
+
+    pub(super) fn serialize<S: Serializer>(value: &u64, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_str(&format_args!("{value:016x}"))
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<u64, D::Error> {
+        let text = String::deserialize(from)?;
+        let is_hex = text.len() == 16 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+        is_hex
+            .then(|| u64::from_str_radix(&text, 16).ok())
+            .flatten()
+            .ok_or_else(|| de::Error::custom(format_args!("`{text}` is not 16 hex digits")))
+    }
+}
+
+mod hex_option {
+    use super::*;
+
+    pub(super) fn serialize<S: Serializer>(value: &Option<u64>, to: S) -> Result<S::Ok, S::Error> {
+        match value {
+            Some(value) => hex::serialize(value, to),
+            None => to.serialize_none(),
+        }
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u64>, D::Error> {
+        hex::deserialize(from).map(Some)
+    }
+}
