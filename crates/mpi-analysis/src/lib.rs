@@ -25,6 +25,7 @@ mod layout;
 mod node_call;
 mod outlier;
 mod recorded;
+mod search;
 mod table;
 
 pub use analysis::{
@@ -42,3 +43,4 @@ pub use last_arrival::LastArrival;
 pub use node_call::{NodeCall, two_way};
 pub use outlier::{Against, Kernel, Outlier};
 pub use recorded::{RecordedError, analyzers};
+pub use search::{Candidate, Search, Step, Trial};

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use mpi_trace::{Event, Recording, RingKind, RingNote};
+use mpi_trace::file::RingNote;
+use mpi_trace::{Event, Recording, RingKind};
 use mpi_tree::{Forest, TreeError};
 
 use crate::{Analyzer, HostClock};

@@ -105,7 +105,7 @@ impl Folder {
             recording.events(number, n_lost, events).expect("the ring was noted right before");
             if header.kind == RingKind::Stages
                 && recording.trees.iter().all(|tree| tree.tree != header.tree)
-                && let Some(text) = self.read("tree.toml")?
+                && let Some(text) = self.tree()?
             {
                 recording.note(TreeNote { tree: header.tree, text }.into());
             }

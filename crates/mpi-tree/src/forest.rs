@@ -47,24 +47,6 @@ pub enum Collective {
     Scatter,
 }
 
-impl Collective {
-    /// All, by name.
-    pub const ALL: [Self; 6] = [Self::Allreduce, Self::Barrier, Self::Bcast, Self::Gather, Self::Reduce, Self::Scatter];
-
-    /// As files write it.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Allreduce => "allreduce",
-            Self::Barrier => "barrier",
-            Self::Bcast => "bcast",
-            Self::Gather => "gather",
-            Self::Reduce => "reduce",
-            Self::Scatter => "scatter",
-        }
-    }
-}
-
 impl Forest {
     /// The tree for an operation, by its position; none if the MPI library is to do it.
     ///
