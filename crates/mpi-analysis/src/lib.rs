@@ -11,7 +11,10 @@
 
 mod analysis;
 mod analyzer;
+mod arrival;
 mod compare;
+pub mod draw;
+mod expectation;
 mod figures;
 mod group;
 mod hint;
@@ -21,12 +24,17 @@ mod last_arrival;
 mod layout;
 mod node_call;
 mod outlier;
+mod recorded;
+mod search;
+mod table;
 
 pub use analysis::{
     Analysis, ContributorFigures, From, HopFigures, Level, NodeFigures, Part, PathFigures, Split, Stage, SubtreeFigures,
 };
 pub use analyzer::{Analyzer, IntervalMean};
+pub use arrival::{Arrivals, arrivals};
 pub use compare::{Comparison, RankComparison, Verdict};
+pub use expectation::{Expectations, Slow};
 pub use figures::Figures;
 pub use group::Group;
 pub use hint::{Hint, Remedy};
@@ -34,3 +42,5 @@ pub use host_clock::HostClock;
 pub use last_arrival::LastArrival;
 pub use node_call::{NodeCall, two_way};
 pub use outlier::{Against, Kernel, Outlier};
+pub use recorded::{RecordedError, analyzers};
+pub use search::{Candidate, Search, Step, Trial};

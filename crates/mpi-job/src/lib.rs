@@ -24,6 +24,9 @@ pub use process::Process;
 pub use recordings::{ReadError, read};
 pub use segment::{Access, Segment};
 
+/// The tree file in force: `docs/formats/mpi-tree.md`.
+const TREE_FILE: &str = "tree.toml";
+
 /// A folder of definitions, rings and segments.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Folder {
@@ -194,6 +197,30 @@ impl Folder {
         }
     }
 
+    /// The text of the tree file in force; none where no collective goes over a tree.
+    ///
+    /// # Errors
+    /// If it cannot be read.
+    pub fn tree(&self) -> Result<Option<String>, JobError> {
+        self.read(TREE_FILE)
+    }
+
+    /// Puts a tree file in force. Whoever reads it gets this text or the one before, whole.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn set_tree(&self, text: &str) -> Result<(), JobError> {
+        let path = self.path.join(TREE_FILE);
+        let beside = self.path.join(format!(".{TREE_FILE}.{}", std::process::id()));
+        let write = || {
+            let mut file = own_file::create(&beside)?;
+            file.set_len(0)?;
+            file.write_all(text.as_bytes())?;
+            fs::rename(&beside, &path)
+        };
+        write().map_err(JobError::file("write", &path))
+    }
+
     /// Whether a process that made one of the rings still runs.
     ///
     /// # Errors
@@ -325,6 +352,18 @@ mod tests {
             folder.define(rank, line).unwrap();
         }
         assert_eq!(folder.definitions().unwrap(), [(9, "b\n".to_owned()), (10, "a\nc\n".to_owned())]);
+    }
+
+    #[test]
+    fn a_tree_file_is_replaced_as_a_whole() {
+        let root = tempdir().unwrap();
+        let folder = Folder::create(&root.path().join("job")).unwrap();
+        assert_eq!(folder.tree().unwrap(), None);
+        for text in ["a longer one", "short"] {
+            folder.set_tree(text).unwrap();
+            assert_eq!(folder.tree().unwrap().as_deref(), Some(text));
+        }
+        assert_eq!(names(folder.path()).unwrap(), [TREE_FILE]);
     }
 
     #[test]

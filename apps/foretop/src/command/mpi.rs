@@ -3,6 +3,7 @@
 mod launch;
 mod program;
 mod result;
+mod tree;
 
 use std::io::Write;
 
@@ -25,6 +26,7 @@ const MEASUREMENTS: [&dyn Measurement; 3] = [&Ace, &Comb, &Noise];
     "foretop mpi noise --ranks 2 --time 20s",
     "foretop mpi noise --local --time 10s",
     "foretop mpi plot ace.jsonl",
+    "foretop mpi tree make --shape 8-way --hosts a:0-3,b:4-7 --out tree.toml",
 ]))]
 pub struct Mpi {
     #[command(subcommand)]
@@ -44,6 +46,7 @@ enum What {
     Noise(launch::Words),
     Show(result::Show),
     Plot(result::Plot),
+    Tree(tree::Tree),
 }
 
 impl Mpi {
@@ -54,6 +57,7 @@ impl Mpi {
             What::Noise(words) => launch::run(&Noise, words, out),
             What::Show(command) => command.run(out),
             What::Plot(command) => command.run(out),
+            What::Tree(command) => command.run(out),
         }
     }
 }

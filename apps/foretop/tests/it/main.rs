@@ -25,6 +25,7 @@ mod stream;
 mod study;
 mod terminal;
 mod top;
+mod tree;
 mod unwatched;
 mod up;
 mod workload;
