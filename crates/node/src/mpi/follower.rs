@@ -1,0 +1,227 @@
+//! A job that is followed: reads its rings as they are written, and knows what was in them.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use clock::Ticks;
+use mpi_analysis::{Analysis, Analyzer, HostClock};
+use mpi_job::{Folder, RingFile};
+use mpi_trace::{Alignment, Cursor, Drain, Event, Line, Reading, RingHeader, RingKind};
+use mpi_tree::{Forest, Host};
+use units::Timestamp;
+
+use super::answer;
+use super::calls::{Calls, Written};
+use super::found::Found;
+use crate::api;
+
+/// Records that are read at a time, of all rings together: at four times a second as much as takes some percent of a core.
+const N_AT_ONCE: u64 = 1 << 16;
+/// Polls between two looks at what is in the folder: two seconds.
+const N_POLLS_A_LOOK: u32 = 8;
+/// Trees that are analyzed of one job. Each takes some megabytes.
+const N_TREES_MAX: usize = 8;
+/// Ranks of a tree that is analyzed: figures of a flat tree grow with their square, to 64 MiB here.
+const N_RANKS_MAX: usize = 2048;
+
+/// A job, followed since somebody asked.
+pub(super) struct Follower {
+    folder: Folder,
+    /// When somebody last asked.
+    pub(super) asked: Duration,
+    began: Duration,
+    n_polls: u32,
+    found: Found,
+    /// As far as the rings that were found are read.
+    readings: Vec<Progress>,
+    /// By what records call their tree.
+    analyzers: BTreeMap<u64, Result<Box<Analyzer>, String>>,
+    calls: Calls,
+    n_of_calls_read: u64,
+    n_read: u64,
+    n_lost: u64,
+    n_left_out: u64,
+    events: Vec<Event>,
+}
+
+/// How far a ring is read.
+#[derive(Clone, Copy, Debug, Default)]
+struct Progress {
+    cursor: Cursor,
+    /// When the last call that was read ended, if none was lost since.
+    until: Option<u64>,
+}
+
+impl Follower {
+    /// Reads what there is. None if the folder has no ring.
+    pub(super) fn begin(folder: Folder, now: Duration) -> Option<Self> {
+        let found = Found::look(&folder);
+        let mut follower = Self {
+            readings: vec![Progress::default(); found.rings.len()],
+            folder,
+            asked: now,
+            began: now,
+            n_polls: 0,
+            found,
+            analyzers: BTreeMap::new(),
+            calls: Calls::default(),
+            n_of_calls_read: 0,
+            n_read: 0,
+            n_lost: 0,
+            n_left_out: 0,
+            events: Vec::new(),
+        };
+        if !follower.found.has_rings() {
+            return None;
+        }
+        follower.poll(now);
+        Some(follower)
+    }
+
+    /// Reads what is new.
+    pub(super) fn poll(&mut self, now: Duration) {
+        if self.n_polls > 0 && self.n_polls.is_multiple_of(N_POLLS_A_LOOK) {
+            self.look();
+        }
+        self.n_polls += 1;
+        let mut written = Written::default();
+        let n_at_once = (N_AT_ONCE / self.found.rings.len().max(1) as u64).max(1);
+        for at in 0..self.found.rings.len() {
+            let n_written = self.read(at, n_at_once);
+            written.n_records = written.n_records.saturating_add(n_written);
+            if self.found.rings[at].header.kind == RingKind::Calls {
+                written.n_of_calls = written.n_of_calls.saturating_add(n_written);
+            }
+        }
+        self.calls.mark(now, Written { n_of_calls_read: self.n_of_calls_read, ..written });
+    }
+
+    /// Reads at most so many records of a ring. Gives how many were ever written.
+    ///
+    /// Of more, the newest are read: what is read of different ranks is then of the same calls, also where some ranks write
+    /// more records a call than others.
+    fn read(&mut self, at: usize, n_at_once: u64) -> u64 {
+        let (file, progress) = (&self.found.rings[at], &mut self.readings[at]);
+        let ring = file.ring();
+        let n_written = ring.n_written();
+        let oldest = n_written.saturating_sub(ring.capacity());
+        let wanted = n_written.saturating_sub(n_at_once);
+        let position = progress.cursor.position;
+        if position < wanted {
+            self.n_lost += oldest.saturating_sub(position);
+            self.n_left_out += wanted - position.max(oldest).min(wanted);
+            progress.cursor.position = wanted;
+            progress.until = None;
+        }
+        self.events.clear();
+        let mut drain = Drain::from(ring, progress.cursor);
+        let n_lost = drain.take(n_at_once as usize, &mut self.events);
+        let n_taken = drain.cursor().position - progress.cursor.position;
+        progress.cursor = drain.cursor();
+        self.n_lost += n_lost;
+        self.n_read += n_taken.saturating_sub(n_lost);
+        if n_lost > 0 {
+            progress.until = None;
+        }
+        match file.header.kind {
+            RingKind::Calls => {
+                self.n_of_calls_read += n_taken.saturating_sub(n_lost);
+                self.calls.take(file.header.rank, line(&file.header), &mut progress.until, &self.events);
+            }
+            RingKind::Stages => {
+                let id = file.header.tree;
+                if !self.analyzers.contains_key(&id) && self.analyzers.len() < N_TREES_MAX {
+                    self.analyzers.insert(id, analyzer(&self.found, id).map(Box::new));
+                }
+                if let Some(Ok(analyzer)) = self.analyzers.get_mut(&id) {
+                    analyzer.take(self.events.drain(..));
+                }
+            }
+        }
+        n_written
+    }
+
+    /// Finds rings that were made since, and how the job is.
+    fn look(&mut self) {
+        let mut found = Found::look(&self.folder);
+        if !found.has_rings() {
+            // The job has ended, and taken its folder along. What is mapped stays, and is what there is to show.
+            self.found.is_running = false;
+            return;
+        }
+        let known: BTreeMap<_, _> = self.found.rings.drain(..).zip(self.readings.drain(..)).map(by_path).collect();
+        for ring in &mut found.rings {
+            let same = known.get(&ring.path).filter(|(header, _)| *header == ring.header);
+            self.readings.push(same.map(|(_, progress)| *progress).unwrap_or_default());
+        }
+        // The trees in force may be others now.
+        self.analyzers.retain(|_, analyzer| analyzer.is_ok());
+        self.found = found;
+    }
+
+    /// All that was seen.
+    pub(super) fn detail(&self, job: &str, now: Duration, wall: Timestamp) -> api::MpiJobDetail {
+        let mut about = self.found.about(job, wall);
+        about.problems.extend(self.analyzers.values().filter_map(|analyzer| analyzer.as_ref().err().cloned()));
+        api::MpiJobDetail {
+            about,
+            watched_seconds: now.saturating_sub(self.began).as_secs_f64(),
+            records_per_second: self.calls.records_per_second(),
+            calls_per_second: self.calls.calls_per_second(),
+            n_read: self.n_read,
+            n_lost: self.n_lost,
+            n_left_out: self.n_left_out,
+            operations: self.calls.operations(),
+            by_rank: self.calls.by_rank(),
+            analyses: self.analyses().map(|analyzer| answer::analysis(&analyzer.analysis())).collect(),
+        }
+    }
+
+    /// The figures of one tree; the names of those that there are if it is none of them.
+    pub(super) fn analysis(&self, tree: Option<&str>) -> Result<Analysis, Vec<String>> {
+        let all: Vec<Analysis> = self.analyses().map(Analyzer::analysis).collect();
+        let names: Vec<String> = all.iter().map(|analysis| analysis.tree.clone()).collect();
+        let is_only = names.len() == 1;
+        let mut wanted = all.into_iter().filter(|one| tree.map_or(is_only, |tree| one.tree == tree));
+        wanted.next().ok_or(names)
+    }
+
+    fn analyses(&self) -> impl Iterator<Item = &Analyzer> {
+        self.analyzers.values().filter_map(|analyzer| analyzer.as_deref().ok())
+    }
+}
+
+type Known = (std::path::PathBuf, (RingHeader, Progress));
+
+fn by_path((file, progress): (RingFile, Progress)) -> Known {
+    (file.path, (file.header, progress))
+}
+
+/// From a ring's ticks to nanoseconds, by the moment in its header and this one.
+fn line(header: &RingHeader) -> Line {
+    if !header.is_counter {
+        return Line::identity();
+    }
+    let clock::Reading { ticks, monotonic_ns } = Ticks::Counter.reading();
+    Line::through(header.reading, Reading { ticks, monotonic_ns })
+}
+
+fn analyzer(found: &Found, id: u64) -> Result<Analyzer, String> {
+    let known = |forest: &Forest| Some((forest.hosts.clone(), forest.trees[forest.tree_of(id)?].clone()));
+    let Some((hosts, tree)) = found.forest.as_ref().and_then(known) else {
+        return Err(format!("there are stages of a tree {id:016x} that is not in the job's tree.toml"));
+    };
+    let n_ranks: usize = hosts.iter().map(|host| host.ranks.len()).sum();
+    if n_ranks > N_RANKS_MAX {
+        return Err(format!("tree {} has {n_ranks} ranks; at most {N_RANKS_MAX} are analyzed here", tree.name));
+    }
+    let stages = || found.rings.iter().filter(|ring| ring.header.kind == RingKind::Stages && ring.header.tree == id);
+    // All rings of a folder are on this machine, and share its monotonic clock whatever their hosts are called.
+    let clock = |host: &Host| {
+        let ring = stages().find(|ring| host.ranks.contains(&ring.header.rank));
+        let clock = |ring: &RingFile| HostClock { line: line(&ring.header), alignment: Some(Alignment::default()) };
+        ring.map_or_else(HostClock::alone, clock)
+    };
+    let clocks = hosts.iter().map(clock).collect();
+    Ok(Analyzer::new(tree, hosts, clocks))
+}
