@@ -218,7 +218,10 @@ impl Folder {
         let path = self.path.join(name);
         let read = |file: fs::File| {
             if file.metadata()?.len() > n_bytes_max {
-                return Err(io::Error::new(io::ErrorKind::FileTooLarge, format!("it has more than {n_bytes_max} bytes")));
+                return Err(io::Error::new(
+                    io::ErrorKind::FileTooLarge,
+                    format!("it has more than {n_bytes_max} bytes"),
+                ));
             }
             io::read_to_string(file.take(n_bytes_max))
         };

@@ -19,8 +19,8 @@ pub use events::{Event, Events};
 pub use url::{NodeUrl, NodeUrlError};
 
 use crate::{
-    Accepted, Accuracy, ErrorBody, ErrorCode, Forecast, MpiJobDetail, MpiJobs, NewSeries, PushedSample, PushedSamples, RunTime, Samples,
-    SeriesDetail, SeriesList,
+    Accepted, Accuracy, ErrorBody, ErrorCode, Forecast, MpiJobDetail, MpiJobs, NewSeries, PushedSample, PushedSamples,
+    RunTime, Samples, SeriesDetail, SeriesList,
 };
 
 /// A node on this host answers in a millisecond, one far away in a second; a blocking read of its store may take a few.

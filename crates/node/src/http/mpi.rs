@@ -3,17 +3,32 @@
 #![expect(unused_qualifications, reason = "the macro of utoipa qualifies what it is given")]
 
 use axum::Json;
-use axum::extract::State;
+use axum::extract::{FromRequestParts, Path, State};
 use axum::http::header;
+use axum::http::request::Parts;
 use axum::response::{IntoResponse, Response};
 use mpi_analysis::draw::{Waits, last_arrival_tree, pathmap as draw_pathmap};
 use utoipa::IntoParams;
 
 use super::App;
-use super::extract::{Fields, FromQuery, Id, NoParameters, Query};
+use super::extract::{Fields, FromQuery, NoParameters, Query};
 use super::refusal::Refusal;
 use crate::api::{ErrorBody, ErrorCode, MpiJobDetail, MpiJobs};
 use crate::mpi::JobsError;
+
+/// The name of a job in the path: one that is none finds nothing.
+pub(super) struct Job(String);
+
+impl<S: Send + Sync> FromRequestParts<S> for Job {
+    type Rejection = Refusal;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Refusal> {
+        let name = Path::<String>::from_request_parts(parts, state).await;
+        let Path(job) =
+            name.map_err(|_| Refusal::bad_parameter("job", "the job in the path is not percent-encoded UTF-8"))?;
+        Ok(Self(job))
+    }
+}
 
 /// Every job of the node's user on this host.
 #[utoipa::path(get, path = "/api/v1/mpi/jobs", tag = "mpi", responses(
@@ -28,7 +43,7 @@ pub(super) async fn list(State(app): State<App>, _: Query<NoParameters>) -> Resu
     (status = 200, body = MpiJobDetail), (status = "default", description = "refused", body = ErrorBody)))]
 pub(super) async fn detail(
     State(app): State<App>,
-    Id(job): Id,
+    Job(job): Job,
     _: Query<NoParameters>,
 ) -> Result<Json<MpiJobDetail>, Refusal> {
     let jobs = app.jobs;
@@ -73,7 +88,7 @@ impl FromQuery for PathmapQuery {
     (status = "default", description = "refused", body = ErrorBody)))]
 pub(super) async fn pathmap(
     State(app): State<App>,
-    Id(job): Id,
+    Job(job): Job,
     Query(query): Query<PathmapQuery>,
 ) -> Result<Response, Refusal> {
     let jobs = app.jobs;
@@ -87,7 +102,7 @@ pub(super) async fn pathmap(
     (status = "default", description = "refused", body = ErrorBody)))]
 pub(super) async fn last_arrival(
     State(app): State<App>,
-    Id(job): Id,
+    Job(job): Job,
     Query(query): Query<TreeQuery>,
 ) -> Result<Response, Refusal> {
     let jobs = app.jobs;

@@ -1,9 +1,7 @@
 //! An analysis as the HTTP interface tells it.
 
 use mpi_analysis::draw::{Waits, track};
-use mpi_analysis::{
-    Analysis, ContributorFigures, From, Group, Hint, LastArrival, NodeFigures, PathFigures, Stage,
-};
+use mpi_analysis::{Analysis, ContributorFigures, From, Group, Hint, LastArrival, NodeFigures, PathFigures, Stage};
 use text::figure::{percent, span_ns};
 
 use crate::api;
@@ -35,7 +33,9 @@ fn culprit(analysis: &Analysis, edges: &[LastArrival]) -> Option<String> {
     let node = &analysis.nodes[edge.node].name;
     Some(match edge.from {
         From::Rank(rank) => {
-            format!("Rank {rank} keeps the others waiting: at {node} it is last in {share} of calls, and they wait {waited} on average.")
+            format!(
+                "Rank {rank} keeps the others waiting: at {node} it is last in {share} of calls, and they wait {waited} on average."
+            )
         }
         From::Node(_) => format!(
             "What comes through {} is late: at {node} it is last in {share} of calls, and the others wait {waited} on average. \

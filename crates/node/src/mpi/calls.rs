@@ -60,7 +60,8 @@ impl Calls {
         let share = self.ranks.entry(rank).or_default();
         for event in events {
             let since = until.unwrap_or(event.start).min(event.start);
-            let (in_ns, all_ns) = (line.span_ns(event.end - event.start), line.span_ns(event.end.saturating_sub(since)));
+            let (in_ns, all_ns) =
+                (line.span_ns(event.end - event.start), line.span_ns(event.end.saturating_sub(since)));
             *until = Some(event.end);
             share.n_calls += 1;
             share.in_ns = share.in_ns.saturating_add(in_ns);
@@ -76,6 +77,9 @@ impl Calls {
 
     /// A look at all rings is over.
     pub(super) fn mark(&mut self, at: Duration, written: Written) {
+        if self.marks.back().is_some_and(|last| last.at == at) {
+            return;
+        }
         let n_calls = self.operations.iter().map(|(&operation, tally)| (operation, tally.n_calls)).collect();
         self.marks.push_back(Mark { at, written, n_calls });
         if self.marks.len() > N_MARKS {

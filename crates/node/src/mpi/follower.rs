@@ -83,7 +83,6 @@ impl Follower {
         if self.n_polls > 0 && self.n_polls.is_multiple_of(N_POLLS_A_LOOK) {
             self.look();
         }
-        self.n_polls += 1;
         let mut written = Written::default();
         let n_at_once = (N_AT_ONCE / self.found.rings.len().max(1) as u64).max(1);
         for at in 0..self.found.rings.len() {
@@ -93,6 +92,7 @@ impl Follower {
                 written.n_of_calls = written.n_of_calls.saturating_add(n_written);
             }
         }
+        self.n_polls += 1;
         self.calls.mark(now, Written { n_of_calls_read: self.n_of_calls_read, ..written });
     }
 
@@ -106,6 +106,10 @@ impl Follower {
         let n_written = ring.n_written();
         let oldest = n_written.saturating_sub(ring.capacity());
         let wanted = n_written.saturating_sub(n_at_once);
+        if self.n_polls == 0 {
+            // What was before the first question is of no account. The oldest record may just be overwritten.
+            progress.cursor.position = if oldest == 0 { wanted } else { wanted.max(oldest + 1) };
+        }
         let position = progress.cursor.position;
         if position < wanted {
             self.n_lost += oldest.saturating_sub(position);
