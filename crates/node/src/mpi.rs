@@ -8,6 +8,7 @@ mod answer;
 mod calls;
 mod follower;
 mod found;
+mod view;
 
 use std::collections::BTreeMap;
 use std::io;

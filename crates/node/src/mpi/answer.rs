@@ -32,9 +32,11 @@ fn culprit(analysis: &Analysis, edges: &[LastArrival]) -> Option<String> {
     let (share, waited) = (percent(edge.share), span_ns(edge.others_waited_ns));
     let node = &analysis.nodes[edge.node].name;
     Some(match edge.from {
-        From::Rank(rank) => {
+        From::Rank(_) => {
+            // Also what comes from another host counts as a rank here, and has a name of its own.
+            let who = edge.name.replacen("rank ", "Rank ", 1);
             format!(
-                "Rank {rank} keeps the others waiting: at {node} it is last in {share} of calls, and they wait {waited} on average."
+                "{who} keeps the others waiting: at {node} it is last in {share} of calls, and they wait {waited} on average."
             )
         }
         From::Node(_) => format!(

@@ -1,6 +1,6 @@
 //! A job that is followed: reads its rings as they are written, and knows what was in them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use clock::Ticks;
@@ -8,11 +8,12 @@ use mpi_analysis::{Analysis, Analyzer, HostClock};
 use mpi_job::{Folder, RingFile};
 use mpi_trace::{Alignment, Cursor, Drain, Event, Line, Reading, RingHeader, RingKind};
 use mpi_tree::{Forest, Host};
-use units::Timestamp;
+use units::{Rank, Timestamp};
 
 use super::answer;
 use super::calls::{Calls, Written};
 use super::found::Found;
+use super::view::View;
 use crate::api;
 
 /// Records that are read at a time, of all rings together: at four times a second as much as takes some percent of a core.
@@ -35,13 +36,22 @@ pub(super) struct Follower {
     /// As far as the rings that were found are read.
     readings: Vec<Progress>,
     /// By what records call their tree.
-    analyzers: BTreeMap<u64, Result<Box<Analyzer>, String>>,
+    analyzers: BTreeMap<u64, Result<Box<Inside>, String>>,
     calls: Calls,
     n_of_calls_read: u64,
     n_read: u64,
     n_lost: u64,
     n_left_out: u64,
     events: Vec<Event>,
+}
+
+/// A tree, and what is known of calls over it.
+struct Inside {
+    view: View,
+    analyzer: Analyzer,
+    /// Its hosts, and which of them have rings here.
+    hosts: Vec<Host>,
+    here: Vec<bool>,
 }
 
 /// How far a ring is read.
@@ -135,10 +145,11 @@ impl Follower {
             RingKind::Stages => {
                 let id = file.header.tree;
                 if !self.analyzers.contains_key(&id) && self.analyzers.len() < N_TREES_MAX {
-                    self.analyzers.insert(id, analyzer(&self.found, id).map(Box::new));
+                    self.analyzers.insert(id, Inside::begin(&self.found, id).map(Box::new));
                 }
-                if let Some(Ok(analyzer)) = self.analyzers.get_mut(&id) {
-                    analyzer.take(self.events.drain(..));
+                if let Some(Ok(inside)) = self.analyzers.get_mut(&id) {
+                    let Inside { view, analyzer, .. } = &mut **inside;
+                    analyzer.take(self.events.drain(..).filter_map(|event| view.translate(event)));
                 }
             }
         }
@@ -158,9 +169,10 @@ impl Follower {
             let same = known.get(&ring.path).filter(|(header, _)| *header == ring.header);
             self.readings.push(same.map(|(_, progress)| *progress).unwrap_or_default());
         }
-        // The trees in force may be others now.
-        self.analyzers.retain(|_, analyzer| analyzer.is_ok());
         self.found = found;
+        // The trees in force may be others now, and more of their hosts may be here.
+        let is_same = |id: u64, inside: &Inside| inside.here == here(&self.found, id, &inside.hosts);
+        self.analyzers.retain(|&id, inside| inside.as_ref().is_ok_and(|inside| is_same(id, inside)));
     }
 
     /// All that was seen.
@@ -177,21 +189,22 @@ impl Follower {
             n_left_out: self.n_left_out,
             operations: self.calls.operations(),
             by_rank: self.calls.by_rank(),
-            analyses: self.analyses().map(|analyzer| answer::analysis(&analyzer.analysis())).collect(),
+            analyses: self.analyses().map(|analysis| answer::analysis(&analysis)).collect(),
         }
     }
 
     /// The figures of one tree; the names of those that there are if it is none of them.
     pub(super) fn analysis(&self, tree: Option<&str>) -> Result<Analysis, Vec<String>> {
-        let all: Vec<Analysis> = self.analyses().map(Analyzer::analysis).collect();
+        let all: Vec<Analysis> = self.analyses().collect();
         let names: Vec<String> = all.iter().map(|analysis| analysis.tree.clone()).collect();
         let is_only = names.len() == 1;
         let mut wanted = all.into_iter().filter(|one| tree.map_or(is_only, |tree| one.tree == tree));
         wanted.next().ok_or(names)
     }
 
-    fn analyses(&self) -> impl Iterator<Item = &Analyzer> {
-        self.analyzers.values().filter_map(|analyzer| analyzer.as_deref().ok())
+    fn analyses(&self) -> impl Iterator<Item = Analysis> {
+        let known = self.analyzers.values().filter_map(|inside| inside.as_ref().ok());
+        known.map(|inside| inside.view.rename(inside.analyzer.analysis()))
     }
 }
 
@@ -210,22 +223,40 @@ fn line(header: &RingHeader) -> Line {
     Line::through(header.reading, Reading { ticks, monotonic_ns })
 }
 
-fn analyzer(found: &Found, id: u64) -> Result<Analyzer, String> {
-    let known = |forest: &Forest| Some((forest.hosts.clone(), forest.trees[forest.tree_of(id)?].clone()));
-    let Some((hosts, tree)) = found.forest.as_ref().and_then(known) else {
-        return Err(format!("there are stages of a tree {id:016x} that is not in the job's tree.toml"));
-    };
-    let n_ranks: usize = hosts.iter().map(|host| host.ranks.len()).sum();
-    if n_ranks > N_RANKS_MAX {
-        return Err(format!("tree {} has {n_ranks} ranks; at most {N_RANKS_MAX} are analyzed here", tree.name));
+impl Inside {
+    /// Of the tree that records call `id`; why not, for people.
+    fn begin(found: &Found, id: u64) -> Result<Self, String> {
+        let known = |forest: &Forest| Some((forest.hosts.clone(), forest.trees[forest.tree_of(id)?].clone()));
+        let Some((hosts, tree)) = found.forest.as_ref().and_then(known) else {
+            return Err(format!("there are stages of a tree {id:016x} that is not in the job's tree.toml"));
+        };
+        let n_ranks: usize = hosts.iter().map(|host| host.ranks.len()).sum();
+        if n_ranks > N_RANKS_MAX {
+            return Err(format!("tree {} has {n_ranks} ranks; at most {N_RANKS_MAX} are analyzed here", tree.name));
+        }
+        let here = here(found, id, &hosts);
+        let view = View::of(&tree, &hosts, &here);
+        if view.tree.nodes.is_empty() {
+            return Err(format!("no node of tree {} is on this host, so that only calls are seen", tree.name));
+        }
+        // All rings of a folder are on this machine, and share its monotonic clock whatever their hosts are called.
+        let clock = |host: &Host| {
+            let ring = stages(found, id).find(|ring| host.ranks.contains(&ring.header.rank));
+            let clock = |ring: &RingFile| HostClock { line: line(&ring.header), alignment: Some(Alignment::default()) };
+            ring.map_or_else(HostClock::alone, clock)
+        };
+        let clocks = hosts.iter().map(clock).collect();
+        let analyzer = Analyzer::new(view.tree.clone(), view.hosts.clone(), clocks);
+        Ok(Self { view, analyzer, hosts, here })
     }
-    let stages = || found.rings.iter().filter(|ring| ring.header.kind == RingKind::Stages && ring.header.tree == id);
-    // All rings of a folder are on this machine, and share its monotonic clock whatever their hosts are called.
-    let clock = |host: &Host| {
-        let ring = stages().find(|ring| host.ranks.contains(&ring.header.rank));
-        let clock = |ring: &RingFile| HostClock { line: line(&ring.header), alignment: Some(Alignment::default()) };
-        ring.map_or_else(HostClock::alone, clock)
-    };
-    let clocks = hosts.iter().map(clock).collect();
-    Ok(Analyzer::new(tree, hosts, clocks))
+}
+
+fn stages(found: &Found, id: u64) -> impl Iterator<Item = &RingFile> {
+    found.rings.iter().filter(move |ring| ring.header.kind == RingKind::Stages && ring.header.tree == id)
+}
+
+/// Which hosts of a tree have rings here.
+fn here(found: &Found, id: u64, hosts: &[Host]) -> Vec<bool> {
+    let ranks: BTreeSet<Rank> = stages(found, id).map(|ring| ring.header.rank).collect();
+    hosts.iter().map(|host| host.ranks.iter().any(|rank| ranks.contains(rank))).collect()
 }
