@@ -54,7 +54,7 @@ pub(super) async fn detail(
 #[into_params(parameter_in = Query)]
 pub(super) struct TreeQuery {
     /// The tree's name; needed where the job has several.
-    #[param(value_type = Option<String>)]
+    #[param(value_type = Option<String>, example = "flat")]
     tree: Option<String>,
 }
 
@@ -68,7 +68,7 @@ impl FromQuery for TreeQuery {
 #[into_params(parameter_in = Query)]
 pub(super) struct PathmapQuery {
     /// The tree's name; needed where the job has several.
-    #[param(value_type = Option<String>)]
+    #[param(value_type = Option<String>, example = "flat")]
     tree: Option<String>,
     /// Whether waits for late ranks are drawn; `false` by default.
     #[param(value_type = Option<bool>, example = true)]

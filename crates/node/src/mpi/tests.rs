@@ -48,7 +48,7 @@ fn a_job_that_somebody_looks_at_is_seen_from_what_its_rings_hold_on() {
     let analysis = &seen.analyses[0];
     assert_eq!((analysis.tree.as_str(), analysis.n_calls, analysis.n_incomplete), ("flat", 50, 0));
     let culprit =
-        "Rank 2 keeps the others waiting: at root it is last in 100 % of calls, and they wait 1 ms on average.";
+        "Rank 2 keeps the others waiting: at root it is last in 100 % of calls, and they wait 1.00 ms on average.";
     assert_eq!(analysis.culprit.as_deref(), Some(culprit));
     assert_eq!((seen.n_read, seen.n_lost, seen.n_left_out), (50 * 7, 0, 0));
     assert_eq!((seen.about.n_ranks, seen.about.ranks, seen.about.is_running), (3, vec![0, 1, 2], true));
