@@ -81,7 +81,7 @@ impl Analyzer {
     #[must_use]
     pub fn new(tree: Tree, hosts: Vec<Host>, mut clocks: Vec<HostClock>) -> Self {
         let layout = Layout::of(tree, hosts);
-        clocks.resize(layout.hosts.len(), HostClock { origin: None, ..HostClock::NANOSECONDS });
+        clocks.resize(layout.hosts.len(), HostClock::alone());
         let many = |n: usize| vec![Running::default(); n];
         let contributor = |n: usize| ContributorState {
             arrival_wait: Running::default(),
@@ -149,7 +149,7 @@ impl Analyzer {
     }
 
     fn take_node(&mut self, node: usize, call: &NodeCall, stamps: &Stamps) {
-        let clock = self.clocks[self.layout.tree.nodes[node].host];
+        let clock = &self.clocks[self.layout.tree.nodes[node].host];
         let hops: Vec<Option<u64>> =
             (0..call.n_contributors()).map(|contributor| self.hop_ns(Step { node, contributor }, stamps)).collect();
         let state = &mut self.nodes[node];
@@ -215,7 +215,7 @@ impl Analyzer {
 
     fn take_subtrees(&mut self, stamps: &Stamps) {
         for (subtree, state) in self.layout.subtrees.iter().zip(&mut self.subtrees) {
-            let clock = self.clocks[self.layout.tree.nodes[subtree.node].host];
+            let clock = &self.clocks[self.layout.tree.nodes[subtree.node].host];
             let below = stamps.at[self.layout.nodes[subtree.node].below];
             let Some(call) = NodeCall::new(below, subtree.arrive.iter().map(|&at| stamps.at[at]).collect()) else {
                 continue;
@@ -256,7 +256,7 @@ impl Analyzer {
         let stored = roots.iter().map(|root| root.1).max().unwrap_or(0);
         // Clocks of different hosts are joined with an error, which must not make a part negative.
         for (running, (from, to)) in self.split.iter_mut().zip([(first, last), (last, combined), (stored, end)]) {
-            running.record(to.saturating_sub(from).max(0).cast_unsigned());
+            running.record(to.saturating_sub(from));
         }
     }
 

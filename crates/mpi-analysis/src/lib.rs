@@ -11,7 +11,10 @@
 
 mod analysis;
 mod analyzer;
+mod arrival;
 mod compare;
+pub mod draw;
+mod expectation;
 mod figures;
 mod group;
 mod hint;
@@ -22,12 +25,15 @@ mod layout;
 mod node_call;
 mod outlier;
 mod search;
+mod table;
 
 pub use analysis::{
     Analysis, ContributorFigures, From, HopFigures, Level, NodeFigures, Part, PathFigures, Split, Stage, SubtreeFigures,
 };
 pub use analyzer::{Analyzer, IntervalMean};
+pub use arrival::{Arrivals, arrivals};
 pub use compare::{Comparison, RankComparison, Verdict};
+pub use expectation::{Expectations, Slow};
 pub use figures::Figures;
 pub use group::Group;
 pub use hint::{Hint, Remedy};

@@ -7,7 +7,9 @@
 //! Floor 3: files and shared memory. It knows no MPI.
 #![warn(unreachable_pub)]
 
+mod filing;
 mod process;
+mod recordings;
 mod segment;
 
 use std::fs::{self, DirBuilder};
@@ -17,7 +19,9 @@ use std::path::{Path, PathBuf};
 
 use mpi_trace::{Ring, RingError, RingHeader, RingKind, n_words};
 
+pub use filing::{Filing, Sidecar, file_name};
 pub use process::Process;
+pub use recordings::{ReadError, read};
 pub use segment::{Access, Segment};
 
 /// The tree file in force: `docs/formats/mpi-tree.md`.
@@ -131,10 +135,15 @@ impl Folder {
     /// # Errors
     /// If the folder cannot be read.
     pub fn rings(&self) -> Result<Vec<Result<RingFile, JobError>>, JobError> {
+        Ok(self.ring_paths(|_| true)?.iter().map(|path| RingFile::open(path)).collect())
+    }
+
+    /// Where the rings of some ranks are, by name.
+    pub(crate) fn ring_paths(&self, is_wanted: impl Fn(u32) -> bool) -> Result<Vec<PathBuf>, JobError> {
         let mut names = names(&self.path)?;
-        names.retain(|name| name.ends_with(".ring") && !name.starts_with('.'));
+        names.retain(|name| rank_of_ring(name).is_some_and(&is_wanted));
         names.sort();
-        Ok(names.iter().map(|name| RingFile::open(&self.path.join(name))).collect())
+        Ok(names.iter().map(|name| self.path.join(name)).collect())
     }
 
     /// Appends a line to the definitions of a rank.
@@ -151,6 +160,19 @@ impl Folder {
         append().map_err(JobError::file("write", &path))
     }
 
+    /// Whether the file of a rank is the caller's to write: once for each rank, whoever asks.
+    ///
+    /// # Errors
+    /// If the system does not let it be said.
+    pub fn claim(&self, rank: u32) -> Result<bool, JobError> {
+        let path = self.path.join(format!("rank-{rank}.filed"));
+        match fs::OpenOptions::new().write(true).create_new(true).open(&path) {
+            Ok(_) => Ok(true),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
+            Err(error) => Err(JobError::file("make", &path)(error)),
+        }
+    }
+
     /// The definitions of all ranks of this host, by rank.
     ///
     /// # Errors
@@ -161,11 +183,7 @@ impl Folder {
         ranks.sort_unstable();
         ranks
             .into_iter()
-            .map(|rank| {
-                let path = self.path.join(format!("rank-{rank}.jsonl"));
-                let read = own_file::open(&path).and_then(io::read_to_string);
-                Ok((rank, read.map_err(JobError::file("read", &path))?))
-            })
+            .map(|rank| Ok((rank, self.read(&format!("rank-{rank}.jsonl"))?.unwrap_or_default())))
             .collect()
     }
 
@@ -174,11 +192,7 @@ impl Folder {
     /// # Errors
     /// If it cannot be read.
     pub fn tree(&self) -> Result<Option<String>, JobError> {
-        let path = self.path.join(TREE_FILE);
-        match own_file::open(&path).and_then(io::read_to_string) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            read => read.map(Some).map_err(JobError::file("read", &path)),
-        }
+        self.read(TREE_FILE)
     }
 
     /// Puts a tree file in force. Whoever reads it gets this text or the one before, whole.
@@ -195,6 +209,16 @@ impl Folder {
             fs::rename(&beside, &path)
         };
         write().map_err(JobError::file("write", &path))
+    }
+
+    /// A text file in it; none if it is not there.
+    pub(crate) fn read(&self, name: &str) -> Result<Option<String>, JobError> {
+        let path = self.path.join(name);
+        match own_file::open(&path).and_then(io::read_to_string) {
+            Ok(text) => Ok(Some(text)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(JobError::file("read", &path)(error)),
+        }
     }
 
     /// Whether a process that made one of the rings still runs.
@@ -252,6 +276,12 @@ fn ring_name(header: &RingHeader) -> String {
         RingKind::Stages => "stages",
     };
     format!("{kind}-{}-{}.ring", header.rank, header.thread)
+}
+
+/// `calls-RANK-THREAD.ring` or `stages-RANK-THREAD.ring`.
+fn rank_of_ring(name: &str) -> Option<u32> {
+    let (kind, rest) = name.strip_suffix(".ring")?.split_once('-')?;
+    matches!(kind, "calls" | "stages").then(|| rest.split_once('-')?.0.parse().ok())?
 }
 
 fn names(folder: &Path) -> Result<Vec<String>, JobError> {

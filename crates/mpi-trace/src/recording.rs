@@ -197,12 +197,12 @@ impl Recording {
         Alignment::of(self.offsets.clone())
     }
 
-    /// The id of a communicator that a call names; none of one that was never noted.
+    /// The id of a communicator that a call names; none of one that was never noted, or whose members are not known.
     #[must_use]
     pub fn communicator_id(&self, communicator: u32) -> Option<u64> {
         match communicator {
             WORLD | SELF => Some(communicator.into()),
-            _ => self.communicators.get(&communicator).map(|note| note.id),
+            _ => self.communicators.get(&communicator).filter(|note| !note.ranks.is_empty()).map(|note| note.id),
         }
     }
 

@@ -100,7 +100,7 @@ proptest! {
         for at in 0..n {
             events.swap(at as usize, (shuffled.wrapping_mul(at * 2 + 1) % n) as usize);
         }
-        let mut analyzer = Analyzer::new(made.tree, made.hosts, vec![HostClock::NANOSECONDS; 16]);
+        let mut analyzer = Analyzer::new(made.tree, made.hosts, vec![HostClock::alone(); 16]);
         analyzer.take(events);
         let analysis = analyzer.analysis();
         prop_assert_eq!((analysis.n_calls, analysis.n_incomplete, analysis.n_disordered), (n_calls.into(), 0, 0));

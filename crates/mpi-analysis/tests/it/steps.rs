@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 
 use mpi_analysis::{Against, Analysis, Analyzer, Comparison, From, HostClock, Kernel, Level, Part, Remedy, Verdict};
+use mpi_trace::Alignment;
+use mpi_trace::file::{Offset, Phase};
 use mpi_tree::Contributor;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -12,7 +14,11 @@ use crate::made::{Costs, Even, Made, host, node, ranks, tree};
 const MS: u64 = 1_000_000;
 
 fn analysis(made: &Made, n_calls: u32, costs: &mut dyn Costs) -> Analysis {
-    let clocks = made.ahead.iter().map(|&ahead| HostClock { n_ticks: 1, n_ns: 1, origin: Some((ahead, 0)) }).collect();
+    let clock = |&ahead: &u64| {
+        let offset = Offset { offset_ns: ahead.cast_signed(), error_ns: 0, monotonic_ns: 0, at: Phase::Init };
+        HostClock { alignment: Some(Alignment::of(vec![offset])), ..HostClock::alone() }
+    };
+    let clocks = made.ahead.iter().map(clock).collect();
     let mut analyzer = Analyzer::new(made.tree.clone(), made.hosts.clone(), clocks);
     (0..n_calls).for_each(|call| analyzer.take(made.call(call, costs)));
     analyzer.analysis()
