@@ -140,7 +140,7 @@ impl Filing {
             let tree = file.header.tree;
             if file.header.kind == RingKind::Stages && !self.trees.contains(&tree) {
                 self.trees.push(tree);
-                if let Some(text) = folder.read("tree.toml")? {
+                if let Some(text) = folder.tree()? {
                     self.note(TreeNote { tree, text }.into())?;
                 }
             }
