@@ -26,6 +26,8 @@ pub use segment::{Access, Segment};
 
 /// The tree file in force: `docs/formats/mpi-tree.md`.
 const TREE_FILE: &str = "tree.toml";
+/// The file that says who looks after a job.
+const KEEPER: &str = "keeper";
 
 /// A folder of definitions, rings and segments.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -221,12 +223,32 @@ impl Folder {
         }
     }
 
-    /// Whether a process that made one of the rings still runs.
+    /// Says that this process looks after the job: as long as it runs, the job is alive.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn look_after(&self) -> Result<(), JobError> {
+        let path = self.path.join(KEEPER);
+        let Process { pid, started } = Process::this();
+        let write = || own_file::create(&path)?.write_all(format!("{pid} {started}\n").as_bytes());
+        write().map_err(JobError::file("write", &path))
+    }
+
+    fn keeper(&self) -> Result<Option<Process>, JobError> {
+        let process = |text: String| {
+            let (pid, started) = text.trim_end().split_once(' ')?;
+            Some(Process { pid: pid.parse().ok()?, started: started.parse().ok()? })
+        };
+        Ok(self.read(KEEPER)?.and_then(process))
+    }
+
+    /// Whether a process that made one of the rings, or looks after the job, still runs.
     ///
     /// # Errors
     /// If the folder cannot be read.
     pub fn is_alive(&self) -> Result<bool, JobError> {
-        Ok(self.rings()?.into_iter().flatten().any(|ring| ring.process().is_running()))
+        let is_kept = self.keeper()?.is_some_and(Process::is_running);
+        Ok(is_kept || self.rings()?.into_iter().flatten().any(|ring| ring.process().is_running()))
     }
 
     /// Removes it and all that is in it.
@@ -377,5 +399,9 @@ mod tests {
         jobs.into_iter().for_each(|job| job.remove().unwrap());
         assert_eq!(Folder::all(root.path()).unwrap(), []);
         assert_eq!(Folder::all(&root.path().join("none")).unwrap(), []);
+        let fresh = Folder::create(&root.path().join("c")).unwrap();
+        assert!(!fresh.is_alive().unwrap());
+        fresh.look_after().unwrap();
+        assert!(fresh.is_alive().unwrap());
     }
 }
