@@ -24,6 +24,7 @@ mod last_arrival;
 mod layout;
 mod node_call;
 mod outlier;
+mod recorded;
 mod search;
 mod table;
 
@@ -41,4 +42,5 @@ pub use host_clock::HostClock;
 pub use last_arrival::LastArrival;
 pub use node_call::{NodeCall, two_way};
 pub use outlier::{Against, Kernel, Outlier};
+pub use recorded::{RecordedError, analyzers};
 pub use search::{Candidate, Search, Step, Trial};

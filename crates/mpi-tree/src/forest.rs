@@ -104,6 +104,18 @@ impl Forest {
         Ok(())
     }
 
+    /// What records call the tree at this position: different in each forest, and for each tree of one.
+    #[must_use]
+    pub fn id_of(&self, tree: usize) -> u64 {
+        self.fingerprint().wrapping_add(tree as u64)
+    }
+
+    /// The position of the tree that records call so, if it is one of this forest.
+    #[must_use]
+    pub fn tree_of(&self, id: u64) -> Option<usize> {
+        usize::try_from(id.wrapping_sub(self.fingerprint())).ok().filter(|tree| *tree < self.trees.len())
+    }
+
     /// A hash of the canonical text, by which ranks can tell that their files are the same: 64-bit FNV-1a.
     #[must_use]
     pub fn fingerprint(&self) -> u64 {
