@@ -27,8 +27,7 @@ mod shim {
     use mpi_trace::Operation;
 
     use crate::call::call;
-    use crate::site::Place::{self, At};
-    use crate::site::{Site, Spec, Style};
+    use crate::site::{Layout, Place, Site, Spec, Style};
 
     include!(concat!(env!("OUT_DIR"), "/shims.rs"));
 }

@@ -34,6 +34,8 @@ pub(crate) struct Recorder {
     pub(crate) job: &'static Job,
     pub(crate) mpi: &'static Mpi,
     pub(crate) ticks: Ticks,
+    /// What of a word is a handle.
+    pub(crate) handle_mask: usize,
     writer: Writer<'static>,
     /// What was asked before, by handle.
     cache: [Cached; N_CACHED],
@@ -88,7 +90,7 @@ impl Inside {
 
     /// What records calls of this thread; none before MPI has begun and after something broke.
     #[inline(always)]
-    pub(crate) fn recorder(&self) -> Option<&mut Recorder> {
+    pub(crate) fn recorder(&mut self) -> Option<&mut Recorder> {
         // SAFETY: the thread that made this is the one that uses it, for nothing of a call moves to another thread.
         let thread = unsafe { &*self.thread };
         let known = thread.recorder.get();
@@ -156,6 +158,7 @@ impl Recorder {
             job,
             mpi: job.mpi,
             ticks: job.ticks,
+            handle_mask: job.mpi.handle_mask(),
             writer,
             cache: [EMPTY; N_CACHED],
             n_forgotten: 0,
@@ -202,29 +205,35 @@ impl Recorder {
     }
 
     #[inline(always)]
-    fn cached(&mut self, held: Held, kind: u64) -> Cached {
+    fn cached(&mut self, held: Held, kind: u64) -> &Cached {
         let n_forgotten = N_FORGOTTEN.load(Ordering::Relaxed);
         if n_forgotten != self.n_forgotten {
-            self.cache = [EMPTY; N_CACHED];
-            self.n_forgotten = n_forgotten;
+            self.empty(n_forgotten);
         }
         let (key, at) = place(held, kind);
         if self.cache[at].key != key {
-            self.cache[at] = self.learn(key, held, kind);
+            self.learn(at, key, held, kind);
         }
-        self.cache[at]
+        &self.cache[at]
     }
 
     #[cold]
     #[inline(never)]
-    fn learn(&self, key: u64, held: Held, kind: u64) -> Cached {
+    fn empty(&mut self, n_forgotten: u64) {
+        self.cache = [EMPTY; N_CACHED];
+        self.n_forgotten = n_forgotten;
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn learn(&mut self, at: usize, key: u64, held: Held, kind: u64) {
         let learnt = guarded(|| match kind {
             KEY_TYPE => Cached { key, value: self.mpi.type_size(held.datatype(self.mpi)).unwrap_or(0), n_peers: 0 },
             KEY_COMM => Cached::of(key, self.job.find(held.comm(self.mpi))),
             KEY_WINDOW => Cached::of(key, self.job.registry().find_within(Within::Window, held)),
             _ => Cached::of(key, self.job.registry().find_within(Within::File, held)),
         });
-        learnt.unwrap_or(Cached { key, ..EMPTY })
+        self.cache[at] = learnt.unwrap_or(Cached { key, ..EMPTY });
     }
 
     /// A matched probe found a message: its receive will not say where it came on.
@@ -254,7 +263,7 @@ impl Cached {
     }
 
     #[inline(always)]
-    fn known(self) -> Known {
+    fn known(&self) -> Known {
         Known { number: self.value as u32, rank: (self.value >> 32) as u32, n_peers: self.n_peers }
     }
 }
