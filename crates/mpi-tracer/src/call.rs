@@ -3,13 +3,13 @@
 use std::ffi::{c_int, c_void};
 use std::mem::transmute;
 
-use mpi_abi::{Mpi, Status};
+use mpi_abi::{Function, Mpi, Status};
 use mpi_trace::{Event, Operation, Peer, Subject};
 
 use crate::arguments::{Arguments, Held};
 use crate::communicator::{Known, Origin, Within};
 use crate::job::{self, Job};
-use crate::site::{Layout, Place, Site, Spec};
+use crate::site::{Layout, Place, Spec, Style};
 use crate::switch::{complain, guarded};
 use crate::thread::{Inside, Recorder, forget};
 
@@ -67,19 +67,37 @@ invoke!(12 a b c d e f g h i j k l);
 invoke!(13 a b c d e f g h i j k l m);
 invoke!(14 a b c d e f g h i j k l m n);
 
+/// [`call`] as one piece of code for all names of a language.
+///
+/// # Safety
+/// As of [`call`].
+#[inline(never)]
+pub(crate) unsafe fn call_apart<L: Layout, const N: usize, const FORTRAN: bool>(
+    next: &Function,
+    style: Style,
+    words: [usize; N],
+) -> c_int
+where
+    [usize; N]: Invoke,
+{
+    // SAFETY: as the caller says.
+    unsafe { call::<L, N, FORTRAN>(next, style, words) }
+}
+
 /// Makes a call of the program and records it, unless it is a part of another one.
 ///
 /// # Safety
 /// A program called the function of this name with these arguments.
-#[inline(never)]
+#[inline(always)]
 pub(crate) unsafe fn call<L: Layout, const N: usize, const FORTRAN: bool>(
-    site: &'static Site,
+    next: &Function,
+    style: Style,
     mut words: [usize; N],
 ) -> c_int
 where
     [usize; N]: Invoke,
 {
-    let next = site.next.address();
+    let next = next.address();
     if next.is_null() {
         return ERR_INTERN;
     }
@@ -89,7 +107,7 @@ where
     };
     if L::SPEC.is_special {
         // SAFETY: as the caller says.
-        return unsafe { special::<N, FORTRAN>(site, L::SPEC, words, next, &mut inside) };
+        return unsafe { special::<N, FORTRAN>(style, L::SPEC, words, next, &mut inside) };
     }
     let Some(recorder) = inside.recorder().filter(|recorder| recorder.is_on()) else {
         // SAFETY: as above.
@@ -104,8 +122,8 @@ where
     let code = unsafe { words.invoke(next) };
     let end = recorder.ticks.now();
     // SAFETY: as the caller says.
-    let arguments = unsafe { Arguments::<FORTRAN>::new(&words, site.style) };
-    let made = Made { operation: site.operation, is_failed: arguments.is_failed(code), start, end };
+    let arguments = unsafe { Arguments::<FORTRAN>::new(&words, style) };
+    let made = Made { operation: style.operation, is_failed: arguments.is_failed(code), start, end };
     record(recorder, L::SPEC, &arguments, &made, None);
     code
 }
@@ -130,7 +148,7 @@ fn want_status<const FORTRAN: bool>(recorder: &Recorder, word: &mut usize, room:
 #[cold]
 #[inline(never)]
 unsafe fn special<const N: usize, const FORTRAN: bool>(
-    site: &'static Site,
+    style: Style,
     spec: &Spec,
     mut words: [usize; N],
     next: *mut c_void,
@@ -142,17 +160,17 @@ where
     let ticks = job::ticks();
     // SAFETY: as the caller says; what a call gives back is looked at after it only.
     let before =
-        guarded(|| unsafe { Before::new(spec, &Arguments::<FORTRAN>::new(&words, site.style)) }).unwrap_or_default();
-    if site.operation == Some(Operation::ABORT) {
+        guarded(|| unsafe { Before::new(spec, &Arguments::<FORTRAN>::new(&words, style)) }).unwrap_or_default();
+    if style.operation == Some(Operation::ABORT) {
         if let Some(recorder) = inside.recorder().filter(|recorder| recorder.is_on()) {
             let now = ticks.now();
-            let made = Made { operation: site.operation, is_failed: false, start: now, end: now };
+            let made = Made { operation: style.operation, is_failed: false, start: now, end: now };
             // SAFETY: as above.
-            record_any(recorder, spec, &unsafe { Arguments::<FORTRAN>::new(&words, site.style) }, &made, None);
+            record_any(recorder, spec, &unsafe { Arguments::<FORTRAN>::new(&words, style) }, &made, None);
         }
         job::end();
     }
-    if site.operation == Some(Operation::FINALIZE) {
+    if style.operation == Some(Operation::FINALIZE) {
         guarded(|| Job::get().map(Job::compare_clocks));
     }
     let mut room = StatusRoom::default();
@@ -164,19 +182,20 @@ where
     let code = unsafe { words.invoke(next) };
     let end = ticks.now();
     // SAFETY: as the caller says.
-    let arguments = unsafe { Arguments::<FORTRAN>::new(&words, site.style) };
-    let made = Made { operation: site.operation, is_failed: arguments.is_failed(code), start, end };
+    let arguments = unsafe { Arguments::<FORTRAN>::new(&words, style) };
+    let made = Made { operation: style.operation, is_failed: arguments.is_failed(code), start, end };
     if !made.is_failed {
-        if matches!(site.operation, Some(Operation::INIT | Operation::INIT_THREAD)) {
+        if matches!(style.operation, Some(Operation::INIT | Operation::INIT_THREAD)) {
             job::begin();
+            inside.begin();
         }
-        guarded(|| before.after(site.operation, spec, &arguments, inside.recorder()));
+        guarded(|| before.after(style.operation, spec, &arguments, inside.recorder()));
     }
     if let Some(recorder) = inside.recorder().filter(|recorder| recorder.is_on()) {
         let on = before.message.map(|message| recorder.came_on(message));
         record_any(recorder, spec, &arguments, &made, on);
     }
-    if site.operation == Some(Operation::FINALIZE) {
+    if style.operation == Some(Operation::FINALIZE) {
         job::end();
     }
     code
@@ -326,7 +345,7 @@ fn peer<const FORTRAN: bool>(
     u32::try_from(given).map_or_else(|_| nobody(recorder.mpi, given), Peer::Rank)
 }
 
-#[inline(never)]
+#[inline(always)]
 fn nobody(mpi: &Mpi, given: c_int) -> Peer {
     if given == mpi.constants().proc_null {
         Peer::Null

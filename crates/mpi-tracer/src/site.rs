@@ -1,6 +1,5 @@
 //! What is known of a function before it is called.
 
-use mpi_abi::Function;
 use mpi_trace::Operation;
 
 /// Which of a call's arguments, from 0, or none of them.
@@ -41,9 +40,11 @@ pub(crate) struct Spec {
     pub(crate) flag: Place,
 }
 
-/// How a name passes its arguments, beside the language.
+/// What else is known of a name, beside its language.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Style {
+    /// What records say; none for a function that is not recorded.
+    pub(crate) operation: Option<Operation>,
     /// Counts have 64 bits.
     pub(crate) is_large: bool,
     /// Where a Fortran program is told of an error.
@@ -54,15 +55,6 @@ pub(crate) struct Style {
 /// share one.
 pub(crate) trait Layout {
     const SPEC: &'static Spec;
-}
-
-/// One name of a function.
-#[derive(Debug)]
-pub(crate) struct Site {
-    pub(crate) next: Function,
-    /// What records say; none for a function that is not recorded.
-    pub(crate) operation: Option<Operation>,
-    pub(crate) style: Style,
 }
 
 impl Place {

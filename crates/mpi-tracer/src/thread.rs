@@ -15,17 +15,19 @@ use crate::job::Job;
 use crate::switch::{give_up, guarded, is_off};
 
 thread_local! {
-    static THREAD: Thread = const { Thread { is_inside: Cell::new(false), recorder: Cell::new(null_mut()) } };
+    static THREAD: Thread = const { Thread { idle: Cell::new(null_mut()), is_inside: Cell::new(false), recorder: Cell::new(null_mut()) } };
     /// Gives the recorder back when the thread ends.
     static LEASE: Lease = const { Lease };
 }
 
 /// Of one thread. It has nothing to drop, so that it costs nothing and is there until the very end.
 struct Thread {
-    /// Whether a call of the program is under way: what the library calls inside is not the program's.
-    is_inside: Cell<bool>,
-    /// Null before the first call. What it points to is never freed, and only this thread uses it.
+    /// The recorder, while no call of the program is under way: what the library calls inside of one is not the program's.
+    idle: Cell<*mut Recorder>,
+    /// The recorder. Null before the first call. What it points to is never freed, and only this thread uses it.
     recorder: Cell<*mut Recorder>,
+    /// Whether a call is under way while there is no recorder.
+    is_inside: Cell<bool>,
 }
 
 /// What writes records. One that a thread has no more use for goes to the next.
@@ -79,57 +81,81 @@ unsafe impl Send for Returned {}
 /// A call of the program, from before it is made until it is recorded.
 pub(crate) struct Inside {
     thread: *const Thread,
+    recorder: *mut Recorder,
 }
 
 impl Inside {
     /// None if the thread is in one already.
     #[inline(always)]
     pub(crate) fn enter() -> Option<Self> {
-        THREAD.with(|thread| (!thread.is_inside.replace(true)).then_some(Self { thread }))
+        THREAD.with(|thread| {
+            let recorder = thread.idle.replace(null_mut());
+            if recorder.is_null() { thread.enter() } else { Some(Self { thread, recorder }) }
+        })
     }
 
     /// What records calls of this thread; none before MPI has begun and after something broke.
     #[inline(always)]
     pub(crate) fn recorder(&mut self) -> Option<&mut Recorder> {
-        // SAFETY: the thread that made this is the one that uses it, for nothing of a call moves to another thread.
-        let thread = unsafe { &*self.thread };
-        let known = thread.recorder.get();
-        let recorder = if known.is_null() { begin(thread) } else { known };
         // SAFETY: it is null or never freed. Only this thread has it, and whoever has an `Inside` is the only one of the thread.
-        unsafe { recorder.as_mut() }
+        unsafe { self.recorder.as_mut() }
+    }
+
+    /// Asks again for a recorder, after MPI has begun.
+    pub(crate) fn begin(&mut self) {
+        if self.recorder.is_null() {
+            self.recorder = self.thread().begin();
+        }
+    }
+
+    fn thread(&self) -> &Thread {
+        // SAFETY: what is on a call of a thread stays on that thread, whose memory is there until the thread ends.
+        unsafe { &*self.thread }
     }
 }
 
 impl Drop for Inside {
     #[inline(always)]
     fn drop(&mut self) {
-        // SAFETY: as in `recorder`.
-        unsafe { &*self.thread }.is_inside.set(false);
+        self.thread().idle.set(self.recorder);
+        if self.recorder.is_null() {
+            self.thread().is_inside.set(false);
+        }
     }
 }
 
-#[cold]
-#[inline(never)]
-fn begin(thread: &Thread) -> *mut Recorder {
-    let (Some(job), false) = (Job::get(), is_off()) else { return null_mut() };
-    let made = guarded(|| {
-        let returned = RETURNED.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        let recorder = match returned {
-            Some(Returned(recorder)) => recorder,
-            None => match job.create_ring() {
-                Ok(writer) => Box::into_raw(Box::new(Recorder::new(job, writer))),
-                Err(error) => {
-                    give_up(&error);
-                    return null_mut();
-                }
-            },
-        };
-        thread.recorder.set(recorder);
-        // From its first use on it is dropped when the thread ends.
-        LEASE.with(|_| {});
-        recorder
-    });
-    made.unwrap_or(null_mut())
+impl Thread {
+    #[cold]
+    #[inline(never)]
+    fn enter(&self) -> Option<Inside> {
+        if !self.recorder.get().is_null() || self.is_inside.replace(true) {
+            return None;
+        }
+        Some(Inside { thread: self, recorder: self.begin() })
+    }
+
+    /// Null if there is nothing to record into.
+    fn begin(&self) -> *mut Recorder {
+        let (Some(job), false) = (Job::get(), is_off()) else { return null_mut() };
+        let made = guarded(|| {
+            let returned = RETURNED.lock().unwrap_or_else(PoisonError::into_inner).pop();
+            let recorder = match returned {
+                Some(Returned(recorder)) => recorder,
+                None => match job.create_ring() {
+                    Ok(writer) => Box::into_raw(Box::new(Recorder::new(job, writer))),
+                    Err(error) => {
+                        give_up(&error);
+                        return null_mut();
+                    }
+                },
+            };
+            self.recorder.set(recorder);
+            // From its first use on it is dropped when the thread ends.
+            LEASE.with(|_| {});
+            recorder
+        });
+        made.unwrap_or(null_mut())
+    }
 }
 
 /// What a thread has while it records.
@@ -138,6 +164,7 @@ struct Lease;
 impl Drop for Lease {
     fn drop(&mut self) {
         THREAD.with(|thread| {
+            thread.idle.set(null_mut());
             let recorder = thread.recorder.replace(null_mut());
             // What the thread calls from here on is not recorded: it would have to be given another one.
             thread.is_inside.set(true);
