@@ -8,9 +8,9 @@ use crate::site::{Place, Style};
 
 /// The arguments of a call, each as the machine word that it came in.
 ///
-/// All that is read through them is what the called function reads or has written: the program's own memory, which it says is there.
+/// In Fortran that is an address, and handles are 32-bit integers. All that is read through them is what the called function reads or has written: the program's own memory, which it says is there.
 #[derive(Clone, Copy)]
-pub(crate) struct Arguments<'a> {
+pub(crate) struct Arguments<'a, const FORTRAN: bool> {
     words: &'a [usize],
     style: Style,
 }
@@ -22,7 +22,7 @@ pub(crate) struct Held {
     pub(crate) is_fortran: bool,
 }
 
-impl<'a> Arguments<'a> {
+impl<'a, const FORTRAN: bool> Arguments<'a, FORTRAN> {
     /// # Safety
     /// A program passed them to a function whose name has this style, and the call has not failed unless it has not been made.
     #[inline(always)]
@@ -33,10 +33,9 @@ impl<'a> Arguments<'a> {
     /// As it came.
     #[inline(always)]
     pub(crate) fn word(&self, place: Place) -> usize {
-        match place {
-            Place::At(at) => self.words.get(usize::from(at)).copied().unwrap_or(0),
-            Place::Nowhere => 0,
-        }
+        debug_assert!(place.index() < self.words.len());
+        // SAFETY: the table has places of arguments that the call has, and whoever asks has seen that it is somewhere.
+        unsafe { *self.words.get_unchecked(place.index()) }
     }
 
     /// An `int`.
@@ -44,7 +43,7 @@ impl<'a> Arguments<'a> {
     pub(crate) fn int(&self, place: Place) -> c_int {
         let word = self.word(place);
         // SAFETY: Fortran passes the address of an integer.
-        if self.style.is_fortran { unsafe { *(word as *const c_int) } } else { word as c_int }
+        if FORTRAN { unsafe { *(word as *const c_int) } } else { word as c_int }
     }
 
     /// A count; one below zero is an error that the library finds.
@@ -53,7 +52,7 @@ impl<'a> Arguments<'a> {
         if self.style.is_large {
             let word = self.word(place);
             // SAFETY: as in `int`, of 64 bits.
-            let count = if self.style.is_fortran { unsafe { *(word as *const i64) } } else { word as i64 };
+            let count = if FORTRAN { unsafe { *(word as *const i64) } } else { word as i64 };
             count.max(0) as u64
         } else {
             self.int(place).max(0) as u64
@@ -77,9 +76,9 @@ impl<'a> Arguments<'a> {
 
     /// A handle that was passed by its value.
     #[inline(always)]
-    pub(crate) fn held(&self, place: Place, mpi: &Mpi) -> Held {
-        let word = if self.style.is_fortran { self.int(place) as u32 as usize } else { mpi.handle(self.word(place)).0 };
-        Held { word, is_fortran: self.style.is_fortran }
+    pub(crate) fn held(&self, place: Place, handle_mask: usize) -> Held {
+        let word = if FORTRAN { self.int(place) as u32 as usize } else { self.word(place) & handle_mask };
+        Held { word, is_fortran: FORTRAN }
     }
 
     /// One of an array of handles, or the only one at an address.
@@ -87,10 +86,8 @@ impl<'a> Arguments<'a> {
     pub(crate) fn held_at(&self, place: Place, at: usize, mpi: &Mpi) -> Held {
         let array = self.word(place) as *const c_void;
         // SAFETY: the function reads or has written as many.
-        let word = unsafe {
-            if self.style.is_fortran { *array.cast::<u32>().add(at) as usize } else { mpi.handle_at(array, at).0 }
-        };
-        Held { word, is_fortran: self.style.is_fortran }
+        let word = unsafe { if FORTRAN { *array.cast::<u32>().add(at) as usize } else { mpi.handle_at(array, at).0 } };
+        Held { word, is_fortran: FORTRAN }
     }
 
     /// Whether a flag was set.
@@ -103,8 +100,11 @@ impl<'a> Arguments<'a> {
     /// Whether the call failed. Only whoever has the C function's result knows in C.
     #[inline(always)]
     pub(crate) fn is_failed(&self, code: c_int) -> bool {
-        if !self.style.is_fortran {
+        if !FORTRAN {
             return code != 0;
+        }
+        if !self.style.error.is_somewhere() {
+            return false;
         }
         let error = self.word(self.style.error) as *const c_int;
         // SAFETY: the function has written it, unless the program does not want to know (Fortran 2008).

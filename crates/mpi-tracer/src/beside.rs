@@ -11,7 +11,7 @@ use crate::thread::Inside;
 /// Before such a call: the moment to give to [`foretop_tracer_end`], or 0 if the call is not to be recorded.
 #[unsafe(no_mangle)]
 extern "C" fn foretop_tracer_begin(_operation: u8) -> u64 {
-    let Some(inside) = Inside::enter() else { return 0 };
+    let Some(mut inside) = Inside::enter() else { return 0 };
     inside.recorder().filter(|recorder| recorder.is_on()).map_or(0, |recorder| recorder.ticks.now())
 }
 
@@ -30,7 +30,7 @@ extern "C" fn foretop_tracer_end(
     if start == 0 {
         return;
     }
-    let (Some(operation), Some(inside)) = (Operation::of_code(operation), Inside::enter()) else { return };
+    let (Some(operation), Some(mut inside)) = (Operation::of_code(operation), Inside::enter()) else { return };
     let (Some(recorder), Some(mpi)) = (inside.recorder(), Mpi::get()) else { return };
     let end = recorder.ticks.now();
     let known = recorder.comm(Held { word: mpi.handle(comm).0, is_fortran: false });

@@ -3,13 +3,13 @@
 use std::ffi::{c_int, c_void};
 use std::mem::transmute;
 
-use mpi_abi::{Mpi, Status};
+use mpi_abi::{Function, Mpi, Status};
 use mpi_trace::{Event, Operation, Peer, Subject};
 
 use crate::arguments::{Arguments, Held};
 use crate::communicator::{Known, Origin, Within};
 use crate::job::{self, Job};
-use crate::site::{Place, Site, Spec};
+use crate::site::{Layout, Place, Spec, Style};
 use crate::switch::{complain, guarded};
 use crate::thread::{Inside, Recorder, forget};
 
@@ -18,6 +18,14 @@ const ERR_INTERN: c_int = 16;
 
 /// Room for a status that the program does not want.
 type StatusRoom = [u64; 4];
+
+/// A call that has returned.
+struct Made {
+    operation: Option<Operation>,
+    is_failed: bool,
+    start: u64,
+    end: u64,
+}
 
 /// Arguments that a function can be called with.
 pub(crate) trait Invoke {
@@ -59,48 +67,71 @@ invoke!(12 a b c d e f g h i j k l);
 invoke!(13 a b c d e f g h i j k l m);
 invoke!(14 a b c d e f g h i j k l m n);
 
+/// [`call`] as one piece of code for all names of a language.
+///
+/// # Safety
+/// As of [`call`].
+#[inline(never)]
+pub(crate) unsafe fn call_apart<L: Layout, const N: usize, const FORTRAN: bool>(
+    next: &Function,
+    style: Style,
+    words: [usize; N],
+) -> c_int
+where
+    [usize; N]: Invoke,
+{
+    // SAFETY: as the caller says.
+    unsafe { call::<L, N, FORTRAN>(next, style, words) }
+}
+
 /// Makes a call of the program and records it, unless it is a part of another one.
 ///
 /// # Safety
 /// A program called the function of this name with these arguments.
-#[inline(never)]
-pub(crate) unsafe fn call<const N: usize>(site: &'static Site, mut words: [usize; N]) -> c_int
+#[inline(always)]
+pub(crate) unsafe fn call<L: Layout, const N: usize, const FORTRAN: bool>(
+    next: &Function,
+    style: Style,
+    mut words: [usize; N],
+) -> c_int
 where
     [usize; N]: Invoke,
 {
-    let next = site.next.address();
+    let next = next.address();
     if next.is_null() {
         return ERR_INTERN;
     }
-    let Some(inside) = Inside::enter() else {
+    let Some(mut inside) = Inside::enter() else {
         // SAFETY: the next function of this name takes what this one was called with.
         return unsafe { words.invoke(next) };
     };
-    if site.spec.is_special {
+    if L::SPEC.is_special {
         // SAFETY: as the caller says.
-        return unsafe { special(site, words, next, &inside) };
+        return unsafe { special::<N, FORTRAN>(style, L::SPEC, words, next, &mut inside) };
     }
     let Some(recorder) = inside.recorder().filter(|recorder| recorder.is_on()) else {
         // SAFETY: as above.
         return unsafe { words.invoke(next) };
     };
     let mut room = StatusRoom::default();
-    if let Place::At(at) = site.spec.status {
-        want_status(recorder, site, &mut words[usize::from(at)], &mut room);
+    if L::SPEC.status.is_somewhere() {
+        want_status::<FORTRAN>(recorder, &mut words[L::SPEC.status.index()], &mut room);
     }
     let start = recorder.ticks.now();
     // SAFETY: as above; a status that the program ignores may as well be written.
     let code = unsafe { words.invoke(next) };
     let end = recorder.ticks.now();
     // SAFETY: as the caller says.
-    unsafe { record(recorder, site, &words, code, (start, end), None) };
+    let arguments = unsafe { Arguments::<FORTRAN>::new(&words, style) };
+    let made = Made { operation: style.operation, is_failed: arguments.is_failed(code), start, end };
+    record(recorder, L::SPEC, &arguments, &made, None);
     code
 }
 
 /// Has the status of a receive written, even if the program ignores it: it says who sent.
 #[inline(always)]
-fn want_status(recorder: &Recorder, site: &Site, word: &mut usize, room: &mut StatusRoom) {
-    let is_ignored = if site.style.is_fortran {
+fn want_status<const FORTRAN: bool>(recorder: &Recorder, word: &mut usize, room: &mut StatusRoom) {
+    let is_ignored = if FORTRAN {
         recorder.job.status_ignore.contains(word)
     } else {
         *word == recorder.mpi.constants().status_ignore
@@ -116,52 +147,55 @@ fn want_status(recorder: &Recorder, site: &Site, word: &mut usize, room: &mut St
 /// As of [`call`].
 #[cold]
 #[inline(never)]
-unsafe fn special<const N: usize>(
-    site: &'static Site,
+unsafe fn special<const N: usize, const FORTRAN: bool>(
+    style: Style,
+    spec: &Spec,
     mut words: [usize; N],
     next: *mut c_void,
-    inside: &Inside,
+    inside: &mut Inside,
 ) -> c_int
 where
     [usize; N]: Invoke,
 {
-    let spec = site.spec;
     let ticks = job::ticks();
     // SAFETY: as the caller says; what a call gives back is looked at after it only.
-    let before = guarded(|| unsafe { Before::new(spec, &Arguments::new(&words, site.style)) }).unwrap_or_default();
-    if spec.operation == Some(Operation::ABORT) {
+    let before =
+        guarded(|| unsafe { Before::new(spec, &Arguments::<FORTRAN>::new(&words, style)) }).unwrap_or_default();
+    if style.operation == Some(Operation::ABORT) {
         if let Some(recorder) = inside.recorder().filter(|recorder| recorder.is_on()) {
             let now = ticks.now();
+            let made = Made { operation: style.operation, is_failed: false, start: now, end: now };
             // SAFETY: as above.
-            unsafe { record(recorder, site, &words, 0, (now, now), None) };
+            record_any(recorder, spec, &unsafe { Arguments::<FORTRAN>::new(&words, style) }, &made, None);
         }
         job::end();
     }
-    if spec.operation == Some(Operation::FINALIZE) {
+    if style.operation == Some(Operation::FINALIZE) {
         guarded(|| Job::get().map(Job::compare_clocks));
     }
     let mut room = StatusRoom::default();
-    if let (Place::At(at), Some(recorder)) = (spec.status, inside.recorder()) {
-        want_status(recorder, site, &mut words[usize::from(at)], &mut room);
+    if let (true, Some(recorder)) = (spec.status.is_somewhere(), inside.recorder()) {
+        want_status::<FORTRAN>(recorder, &mut words[spec.status.index()], &mut room);
     }
     let start = ticks.now();
     // SAFETY: as in `call`.
     let code = unsafe { words.invoke(next) };
     let end = ticks.now();
     // SAFETY: as the caller says.
-    let arguments = unsafe { Arguments::new(&words, site.style) };
-    if !arguments.is_failed(code) {
-        if matches!(spec.operation, Some(Operation::INIT | Operation::INIT_THREAD)) {
+    let arguments = unsafe { Arguments::<FORTRAN>::new(&words, style) };
+    let made = Made { operation: style.operation, is_failed: arguments.is_failed(code), start, end };
+    if !made.is_failed {
+        if matches!(style.operation, Some(Operation::INIT | Operation::INIT_THREAD)) {
             job::begin();
+            inside.begin();
         }
-        guarded(|| before.after(spec, &arguments, inside.recorder()));
+        guarded(|| before.after(style.operation, spec, &arguments, inside.recorder()));
     }
     if let Some(recorder) = inside.recorder().filter(|recorder| recorder.is_on()) {
         let on = before.message.map(|message| recorder.came_on(message));
-        // SAFETY: as the caller says.
-        unsafe { record(recorder, site, &words, code, (start, end), on) };
+        record_any(recorder, spec, &arguments, &made, on);
     }
-    if spec.operation == Some(Operation::FINALIZE) {
+    if style.operation == Some(Operation::FINALIZE) {
         job::end();
     }
     code
@@ -176,7 +210,7 @@ struct Before {
 }
 
 impl Before {
-    fn new(spec: &Spec, arguments: &Arguments<'_>) -> Self {
+    fn new<const FORTRAN: bool>(spec: &Spec, arguments: &Arguments<'_, FORTRAN>) -> Self {
         let Some(mpi) = Mpi::get() else { return Self::default() };
         let held = |place: Place| place.is_somewhere().then(|| arguments.held_at(place, 0, mpi));
         let window = held(spec.win_given_up).map(|held| (Within::Window, held));
@@ -184,7 +218,13 @@ impl Before {
         Self { comm: held(spec.comm_given_up), within: window.or_else(file), message: held(spec.message_given_up) }
     }
 
-    fn after(&self, spec: &Spec, arguments: &Arguments<'_>, recorder: Option<&mut Recorder>) {
+    fn after<const FORTRAN: bool>(
+        &self,
+        operation: Option<Operation>,
+        spec: &Spec,
+        arguments: &Arguments<'_, FORTRAN>,
+        recorder: Option<&mut Recorder>,
+    ) {
         let Some(job) = Job::get() else { return };
         let mpi = job.mpi;
         if let Some(comm) = self.comm {
@@ -198,8 +238,8 @@ impl Before {
         }
         if spec.newcomm.is_somewhere() {
             let made = arguments.held_at(spec.newcomm, 0, mpi).comm(mpi);
-            let of = || arguments.held(spec.comm, mpi).comm(mpi);
-            let origin = match spec.operation {
+            let of = || arguments.held(spec.comm, mpi.handle_mask()).comm(mpi);
+            let origin = match operation {
                 Some(Operation::COMM_DUP | Operation::COMM_DUP_WITH_INFO | Operation::COMM_IDUP) => Origin::Copy(of()),
                 Some(
                     Operation::INTERCOMM_CREATE
@@ -217,117 +257,124 @@ impl Before {
         }
         for (what, place) in [(Within::Window, spec.newwin), (Within::File, spec.newfile)] {
             if place.is_somewhere() {
-                let on = job.find(arguments.held(spec.comm, mpi).comm(mpi));
+                let on = job.find(arguments.held(spec.comm, mpi.handle_mask()).comm(mpi));
                 job.registry().made_within(what, arguments.held_at(place, 0, mpi), on);
             }
         }
         if let (true, Some(recorder)) = (spec.newmessage.is_somewhere() && is_set(spec, arguments), recorder) {
-            let on = recorder.comm(arguments.held(spec.comm, mpi));
+            let on = recorder.comm(arguments.held(spec.comm, mpi.handle_mask()));
             recorder.found(arguments.held_at(spec.newmessage, 0, mpi), on);
         }
     }
 }
 
-fn is_set(spec: &Spec, arguments: &Arguments<'_>) -> bool {
+fn is_set<const FORTRAN: bool>(spec: &Spec, arguments: &Arguments<'_, FORTRAN>) -> bool {
     !spec.flag.is_somewhere() || arguments.flag(spec.flag)
 }
 
-/// Writes the record of a call that was made.
-///
-/// # Safety
-/// A program passed these words to the function of this name, which gave this code.
+/// Writes the record of a call, where nothing is known of its arguments before.
 #[inline(never)]
-unsafe fn record(
+fn record_any<const FORTRAN: bool>(
     recorder: &mut Recorder,
-    site: &Site,
-    words: &[usize],
-    code: c_int,
-    (start, end): (u64, u64),
+    spec: &Spec,
+    arguments: &Arguments<'_, FORTRAN>,
+    made: &Made,
     on: Option<Known>,
 ) {
-    let spec = site.spec;
-    let Some(operation) = spec.operation else { return };
-    // SAFETY: as the caller says.
-    let arguments = unsafe { Arguments::new(words, site.style) };
-    let is_failed = arguments.is_failed(code);
-    let known = on.unwrap_or_else(|| where_it_was(recorder, spec, &arguments, is_failed));
-    let status = if spec.status.is_somewhere() && !is_failed && is_set(spec, &arguments) {
+    record(recorder, spec, arguments, made, on);
+}
+
+/// Writes the record of a call; `on` is where it was, if the arguments do not tell.
+#[inline(always)]
+fn record<const FORTRAN: bool>(
+    recorder: &mut Recorder,
+    spec: &Spec,
+    arguments: &Arguments<'_, FORTRAN>,
+    made: &Made,
+    on: Option<Known>,
+) {
+    let &Made { operation: Some(operation), is_failed, start, end } = made else { return };
+    let known = on.unwrap_or_else(|| where_it_was(recorder, spec, arguments, is_failed));
+    let status = if spec.status.is_somewhere() && !is_failed && is_set(spec, arguments) {
         // SAFETY: the function has written it.
         Some(unsafe { recorder.mpi.status_at(arguments.word(spec.status) as *const c_void, 0) })
     } else {
         None
     };
     // Of a call that failed, nobody knows whether its type can be asked for its size.
-    let bytes = if is_failed { 0 } else { bytes(recorder, spec, &arguments, known, status.as_ref()) };
+    let bytes = if is_failed { 0 } else { bytes(recorder, spec, arguments, known, status.as_ref()) };
     let subject = Subject::Call {
         communicator: known.number,
-        peer: peer(recorder.mpi, spec, &arguments, status.as_ref()),
-        tag: tag(spec, &arguments, status.as_ref()),
+        peer: peer(recorder, spec, arguments, status.as_ref()),
+        tag: tag(spec, arguments, status.as_ref()),
     };
     recorder.write(&Event { start, end, bytes, operation, is_failed, subject });
 }
 
 #[inline(always)]
-fn where_it_was(recorder: &mut Recorder, spec: &Spec, arguments: &Arguments<'_>, is_failed: bool) -> Known {
+fn where_it_was<const FORTRAN: bool>(
+    recorder: &mut Recorder,
+    spec: &Spec,
+    arguments: &Arguments<'_, FORTRAN>,
+    is_failed: bool,
+) -> Known {
     if spec.comm.is_somewhere() {
-        let held = arguments.held(spec.comm, recorder.mpi);
+        let held = arguments.held(spec.comm, recorder.handle_mask);
         if is_failed { recorder.comm_if_known(held) } else { recorder.comm(held) }
     } else if spec.win.is_somewhere() {
-        let held = arguments.held(spec.win, recorder.mpi);
-        recorder.within(Within::Window, held)
+        recorder.within(Within::Window, arguments.held(spec.win, recorder.handle_mask))
     } else if spec.file.is_somewhere() {
-        let held = arguments.held(spec.file, recorder.mpi);
-        recorder.within(Within::File, held)
+        recorder.within(Within::File, arguments.held(spec.file, recorder.handle_mask))
     } else {
         Known::WORLD
     }
 }
 
 #[inline(always)]
-fn peer(mpi: &Mpi, spec: &Spec, arguments: &Arguments<'_>, status: Option<&Status>) -> Peer {
-    let constants = mpi.constants();
-    let given = if let Some(status) = status {
-        status.source
-    } else if spec.peer.is_somewhere() {
-        arguments.int(spec.peer)
-    } else if spec.source.is_somewhere() {
-        let source = arguments.int(spec.source);
-        if source == constants.any_source {
-            return Peer::Any;
-        }
-        source
-    } else if spec.root.is_somewhere() {
-        arguments.int(spec.root)
-    } else {
-        return Peer::None;
+fn peer<const FORTRAN: bool>(
+    recorder: &Recorder,
+    spec: &Spec,
+    arguments: &Arguments<'_, FORTRAN>,
+    status: Option<&Status>,
+) -> Peer {
+    let given = match status {
+        Some(status) => status.source,
+        None if spec.peer.is_somewhere() => arguments.int(spec.peer),
+        None => return Peer::None,
     };
-    if given == constants.proc_null { Peer::Null } else { u32::try_from(given).map_or(Peer::None, Peer::Rank) }
+    u32::try_from(given).map_or_else(|_| nobody(recorder.mpi, given), Peer::Rank)
 }
 
 #[inline(always)]
-fn tag(spec: &Spec, arguments: &Arguments<'_>, status: Option<&Status>) -> Option<i32> {
-    if let Some(status) = status {
-        Some(status.tag)
-    } else if spec.tag.is_somewhere() {
-        Some(arguments.int(spec.tag))
-    } else if spec.level.is_somewhere() {
-        Some(arguments.int(spec.level))
+fn nobody(mpi: &Mpi, given: c_int) -> Peer {
+    if given == mpi.constants().proc_null {
+        Peer::Null
+    } else if given == mpi.constants().any_source {
+        Peer::Any
     } else {
-        None
+        Peer::None
+    }
+}
+
+#[inline(always)]
+fn tag<const FORTRAN: bool>(spec: &Spec, arguments: &Arguments<'_, FORTRAN>, status: Option<&Status>) -> Option<i32> {
+    match status {
+        Some(status) => Some(status.tag),
+        None => spec.tag.is_somewhere().then(|| arguments.int(spec.tag)),
     }
 }
 
 /// Of one message, as `docs/formats/communication-trace.md` counts.
 #[inline(always)]
-fn bytes(
+fn bytes<const FORTRAN: bool>(
     recorder: &mut Recorder,
     spec: &Spec,
-    arguments: &Arguments<'_>,
+    arguments: &Arguments<'_, FORTRAN>,
     known: Known,
     status: Option<&Status>,
 ) -> u64 {
     if spec.rootdatatype.is_somewhere() {
-        let root = arguments.int(spec.root);
+        let root = arguments.int(spec.peer);
         let constants = recorder.mpi.constants();
         if root == constants.root || u32::try_from(root).is_ok_and(|root| root == known.rank) {
             return bytes_at_root(recorder, spec, arguments, known);
@@ -352,7 +399,12 @@ fn bytes(
 }
 
 #[inline(never)]
-fn bytes_at_root(recorder: &mut Recorder, spec: &Spec, arguments: &Arguments<'_>, known: Known) -> u64 {
+fn bytes_at_root<const FORTRAN: bool>(
+    recorder: &mut Recorder,
+    spec: &Spec,
+    arguments: &Arguments<'_, FORTRAN>,
+    known: Known,
+) -> u64 {
     if spec.rootcount.is_somewhere() {
         return product(recorder, arguments, arguments.count(spec.rootcount), spec.rootdatatype);
     }
@@ -361,7 +413,12 @@ fn bytes_at_root(recorder: &mut Recorder, spec: &Spec, arguments: &Arguments<'_>
 }
 
 #[inline(never)]
-fn bytes_of_many(recorder: &mut Recorder, spec: &Spec, arguments: &Arguments<'_>, known: Known) -> u64 {
+fn bytes_of_many<const FORTRAN: bool>(
+    recorder: &mut Recorder,
+    spec: &Spec,
+    arguments: &Arguments<'_, FORTRAN>,
+    known: Known,
+) -> u64 {
     if spec.sumcounts.is_somewhere() {
         // The parts are those of the own side, which is not counted of an intercommunicator.
         let n_parts = if known.is_inter() { 0 } else { known.n_peers };
@@ -382,16 +439,21 @@ fn bytes_of_many(recorder: &mut Recorder, spec: &Spec, arguments: &Arguments<'_>
     sum / u64::from(known.n_peers.max(1))
 }
 
-fn sum(arguments: &Arguments<'_>, counts: Place, n: u32) -> u64 {
+fn sum<const FORTRAN: bool>(arguments: &Arguments<'_, FORTRAN>, counts: Place, n: u32) -> u64 {
     (0..n as usize).fold(0_u64, |sum, at| sum.saturating_add(arguments.count_at(counts, at)))
 }
 
 /// Where there is nothing, programs pass types that do not exist.
 #[inline(always)]
-fn product(recorder: &mut Recorder, arguments: &Arguments<'_>, count: u64, datatype: Place) -> u64 {
+fn product<const FORTRAN: bool>(
+    recorder: &mut Recorder,
+    arguments: &Arguments<'_, FORTRAN>,
+    count: u64,
+    datatype: Place,
+) -> u64 {
     if count == 0 {
         return 0;
     }
-    let held = arguments.held(datatype, recorder.mpi);
+    let held = arguments.held(datatype, recorder.handle_mask);
     count.saturating_mul(recorder.type_size(held))
 }

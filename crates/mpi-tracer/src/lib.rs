@@ -26,9 +26,8 @@ mod shim {
     use mpi_abi::Function;
     use mpi_trace::Operation;
 
-    use crate::call::call;
-    use crate::site::Place::{self, At};
-    use crate::site::{Site, Spec, Style};
+    use crate::call::{call, call_apart};
+    use crate::site::{Layout, Place, Spec, Style};
 
     include!(concat!(env!("OUT_DIR"), "/shims.rs"));
 }

@@ -15,17 +15,19 @@ use crate::job::Job;
 use crate::switch::{give_up, guarded, is_off};
 
 thread_local! {
-    static THREAD: Thread = const { Thread { is_inside: Cell::new(false), recorder: Cell::new(null_mut()) } };
+    static THREAD: Thread = const { Thread { idle: Cell::new(null_mut()), is_inside: Cell::new(false), recorder: Cell::new(null_mut()) } };
     /// Gives the recorder back when the thread ends.
     static LEASE: Lease = const { Lease };
 }
 
 /// Of one thread. It has nothing to drop, so that it costs nothing and is there until the very end.
 struct Thread {
-    /// Whether a call of the program is under way: what the library calls inside is not the program's.
-    is_inside: Cell<bool>,
-    /// Null before the first call. What it points to is never freed, and only this thread uses it.
+    /// The recorder, while no call of the program is under way: what the library calls inside of one is not the program's.
+    idle: Cell<*mut Recorder>,
+    /// The recorder. Null before the first call. What it points to is never freed, and only this thread uses it.
     recorder: Cell<*mut Recorder>,
+    /// Whether a call is under way while there is no recorder.
+    is_inside: Cell<bool>,
 }
 
 /// What writes records. One that a thread has no more use for goes to the next.
@@ -34,6 +36,8 @@ pub(crate) struct Recorder {
     pub(crate) job: &'static Job,
     pub(crate) mpi: &'static Mpi,
     pub(crate) ticks: Ticks,
+    /// What of a word is a handle.
+    pub(crate) handle_mask: usize,
     writer: Writer<'static>,
     /// What was asked before, by handle.
     cache: [Cached; N_CACHED],
@@ -77,57 +81,81 @@ unsafe impl Send for Returned {}
 /// A call of the program, from before it is made until it is recorded.
 pub(crate) struct Inside {
     thread: *const Thread,
+    recorder: *mut Recorder,
 }
 
 impl Inside {
     /// None if the thread is in one already.
     #[inline(always)]
     pub(crate) fn enter() -> Option<Self> {
-        THREAD.with(|thread| (!thread.is_inside.replace(true)).then_some(Self { thread }))
+        THREAD.with(|thread| {
+            let recorder = thread.idle.replace(null_mut());
+            if recorder.is_null() { thread.enter() } else { Some(Self { thread, recorder }) }
+        })
     }
 
     /// What records calls of this thread; none before MPI has begun and after something broke.
     #[inline(always)]
-    pub(crate) fn recorder(&self) -> Option<&mut Recorder> {
-        // SAFETY: the thread that made this is the one that uses it, for nothing of a call moves to another thread.
-        let thread = unsafe { &*self.thread };
-        let known = thread.recorder.get();
-        let recorder = if known.is_null() { begin(thread) } else { known };
+    pub(crate) fn recorder(&mut self) -> Option<&mut Recorder> {
         // SAFETY: it is null or never freed. Only this thread has it, and whoever has an `Inside` is the only one of the thread.
-        unsafe { recorder.as_mut() }
+        unsafe { self.recorder.as_mut() }
+    }
+
+    /// Asks again for a recorder, after MPI has begun.
+    pub(crate) fn begin(&mut self) {
+        if self.recorder.is_null() {
+            self.recorder = self.thread().begin();
+        }
+    }
+
+    fn thread(&self) -> &Thread {
+        // SAFETY: what is on a call of a thread stays on that thread, whose memory is there until the thread ends.
+        unsafe { &*self.thread }
     }
 }
 
 impl Drop for Inside {
     #[inline(always)]
     fn drop(&mut self) {
-        // SAFETY: as in `recorder`.
-        unsafe { &*self.thread }.is_inside.set(false);
+        self.thread().idle.set(self.recorder);
+        if self.recorder.is_null() {
+            self.thread().is_inside.set(false);
+        }
     }
 }
 
-#[cold]
-#[inline(never)]
-fn begin(thread: &Thread) -> *mut Recorder {
-    let (Some(job), false) = (Job::get(), is_off()) else { return null_mut() };
-    let made = guarded(|| {
-        let returned = RETURNED.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        let recorder = match returned {
-            Some(Returned(recorder)) => recorder,
-            None => match job.create_ring() {
-                Ok(writer) => Box::into_raw(Box::new(Recorder::new(job, writer))),
-                Err(error) => {
-                    give_up(&error);
-                    return null_mut();
-                }
-            },
-        };
-        thread.recorder.set(recorder);
-        // From its first use on it is dropped when the thread ends.
-        LEASE.with(|_| {});
-        recorder
-    });
-    made.unwrap_or(null_mut())
+impl Thread {
+    #[cold]
+    #[inline(never)]
+    fn enter(&self) -> Option<Inside> {
+        if !self.recorder.get().is_null() || self.is_inside.replace(true) {
+            return None;
+        }
+        Some(Inside { thread: self, recorder: self.begin() })
+    }
+
+    /// Null if there is nothing to record into.
+    fn begin(&self) -> *mut Recorder {
+        let (Some(job), false) = (Job::get(), is_off()) else { return null_mut() };
+        let made = guarded(|| {
+            let returned = RETURNED.lock().unwrap_or_else(PoisonError::into_inner).pop();
+            let recorder = match returned {
+                Some(Returned(recorder)) => recorder,
+                None => match job.create_ring() {
+                    Ok(writer) => Box::into_raw(Box::new(Recorder::new(job, writer))),
+                    Err(error) => {
+                        give_up(&error);
+                        return null_mut();
+                    }
+                },
+            };
+            self.recorder.set(recorder);
+            // From its first use on it is dropped when the thread ends.
+            LEASE.with(|_| {});
+            recorder
+        });
+        made.unwrap_or(null_mut())
+    }
 }
 
 /// What a thread has while it records.
@@ -136,6 +164,7 @@ struct Lease;
 impl Drop for Lease {
     fn drop(&mut self) {
         THREAD.with(|thread| {
+            thread.idle.set(null_mut());
             let recorder = thread.recorder.replace(null_mut());
             // What the thread calls from here on is not recorded: it would have to be given another one.
             thread.is_inside.set(true);
@@ -156,6 +185,7 @@ impl Recorder {
             job,
             mpi: job.mpi,
             ticks: job.ticks,
+            handle_mask: job.mpi.handle_mask(),
             writer,
             cache: [EMPTY; N_CACHED],
             n_forgotten: 0,
@@ -202,29 +232,35 @@ impl Recorder {
     }
 
     #[inline(always)]
-    fn cached(&mut self, held: Held, kind: u64) -> Cached {
+    fn cached(&mut self, held: Held, kind: u64) -> &Cached {
         let n_forgotten = N_FORGOTTEN.load(Ordering::Relaxed);
         if n_forgotten != self.n_forgotten {
-            self.cache = [EMPTY; N_CACHED];
-            self.n_forgotten = n_forgotten;
+            self.empty(n_forgotten);
         }
         let (key, at) = place(held, kind);
         if self.cache[at].key != key {
-            self.cache[at] = self.learn(key, held, kind);
+            self.learn(at, key, held, kind);
         }
-        self.cache[at]
+        &self.cache[at]
     }
 
     #[cold]
     #[inline(never)]
-    fn learn(&self, key: u64, held: Held, kind: u64) -> Cached {
+    fn empty(&mut self, n_forgotten: u64) {
+        self.cache = [EMPTY; N_CACHED];
+        self.n_forgotten = n_forgotten;
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn learn(&mut self, at: usize, key: u64, held: Held, kind: u64) {
         let learnt = guarded(|| match kind {
             KEY_TYPE => Cached { key, value: self.mpi.type_size(held.datatype(self.mpi)).unwrap_or(0), n_peers: 0 },
             KEY_COMM => Cached::of(key, self.job.find(held.comm(self.mpi))),
             KEY_WINDOW => Cached::of(key, self.job.registry().find_within(Within::Window, held)),
             _ => Cached::of(key, self.job.registry().find_within(Within::File, held)),
         });
-        learnt.unwrap_or(Cached { key, ..EMPTY })
+        self.cache[at] = learnt.unwrap_or(Cached { key, ..EMPTY });
     }
 
     /// A matched probe found a message: its receive will not say where it came on.
@@ -254,7 +290,7 @@ impl Cached {
     }
 
     #[inline(always)]
-    fn known(self) -> Known {
+    fn known(&self) -> Known {
         Known { number: self.value as u32, rank: (self.value >> 32) as u32, n_peers: self.n_peers }
     }
 }
