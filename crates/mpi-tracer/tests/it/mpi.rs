@@ -146,7 +146,8 @@ else:
     world.recv(source=MPI.ANY_SOURCE)
 world.Barrier()
 ";
-    let program = Program::words("openmpi", &["python3", "-c", code]);
+    // Debian's own, for which its package is.
+    let program = Program::words("openmpi", &["/usr/bin/python3", "-c", code]);
     program.succeed(2, &[], &[]);
     let [sent, received] = [0, 1].map(|rank| program.trace(rank).text());
     assert!(sent.contains("Send [0,1] 1 tag 3") && sent.contains("Barrier") && sent.contains("Finalize"), "{sent}");
