@@ -175,6 +175,18 @@ impl Folder {
         }
     }
 
+    /// Removes what an earlier process defined as this rank, if one did.
+    ///
+    /// # Errors
+    /// If it cannot be removed.
+    pub fn undefine(&self, rank: u32) -> Result<(), JobError> {
+        let path = self.path.join(format!("rank-{rank}.jsonl"));
+        match fs::remove_file(&path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(JobError::file("remove", &path)(error)),
+            _ => Ok(()),
+        }
+    }
+
     /// The definitions of all ranks of this host, by rank.
     ///
     /// # Errors
@@ -374,6 +386,8 @@ mod tests {
             folder.define(rank, line).unwrap();
         }
         assert_eq!(folder.definitions().unwrap(), [(9, "b\n".to_owned()), (10, "a\nc\n".to_owned())]);
+        (0..2).for_each(|_| folder.undefine(9).unwrap());
+        assert_eq!(folder.definitions().unwrap().len(), 1);
     }
 
     #[test]

@@ -37,7 +37,6 @@ pub(crate) struct Job {
     pub(crate) status_ignore: [usize; 2],
     settings: Settings,
     pub(crate) process: Process,
-    hosts: Hosts,
     n_threads: AtomicU32,
     first_ring: OnceLock<Ring<'static>>,
     registry: Mutex<Registry>,
@@ -51,6 +50,8 @@ struct Settings {
 }
 
 static JOB: OnceLock<Job> = OnceLock::new();
+/// Apart from the job: a rank that cannot record takes part in what all ranks do.
+static HOSTS: OnceLock<(&Mpi, Hosts)> = OnceLock::new();
 
 /// Why there is nothing to record into.
 #[derive(Debug, thiserror::Error)]
@@ -88,6 +89,17 @@ pub(crate) fn begin() {
     debug_assert!(begun.is_some());
 }
 
+/// MPI is about to end. All ranks come here.
+pub(crate) fn compare_clocks() {
+    let Some((mpi, hosts)) = HOSTS.get() else { return };
+    let compared = hosts.compare(mpi).and_then(|offset| hosts.leave(mpi).map(|()| offset));
+    match (compared, Job::get()) {
+        (Ok(offset), Some(job)) => job.note_offset(offset, Phase::Finalize),
+        (Err(error), _) => complain(&format_args!("the clocks of the hosts were not compared at the end: {error}")),
+        (Ok(_), None) => {}
+    }
+}
+
 /// The program ends, or will do nothing more with MPI.
 pub(crate) fn end() {
     // A process that was forked off has all of this too, but is no rank.
@@ -119,11 +131,15 @@ impl Job {
         // First what all ranks do together: a rank that fails on its own must not leave the others waiting.
         let name = agree_on_name(mpi, &host)?;
         let hosts = Hosts::find(mpi, name_hash(&host))?;
+        let (_, hosts) = HOSTS.get_or_init(|| (mpi, hosts));
         let offset = hosts.compare(mpi)?;
 
-        let given = env::var_os("FORETOP_MPI_JOB").filter(|path| !path.is_empty());
+        // A job that another one started has the other's environment, and ranks of the same numbers.
+        let is_spawned = mpi.is_spawned()?;
+        let given = env::var_os("FORETOP_MPI_JOB").filter(|path| !path.is_empty() && !is_spawned);
         let path = given.as_ref().map_or_else(|| mpi_job::root().join(&name), PathBuf::from);
         let folder = Folder::create(&path)?;
+        folder.undefine(rank)?;
         let process = Process::this();
         let program = env::args_os().next().unwrap_or_default().to_string_lossy().into_owned();
         let head = Head { version: VERSION, rank, n_ranks, host, pid: process.pid, program, library: mpi.version() };
@@ -134,11 +150,10 @@ impl Job {
             folder,
             is_foreign: given.is_some(),
             head,
-            out: output::folder(),
+            out: if is_spawned { output::folder().map(|folder| folder.join(&name)) } else { output::folder() },
             status_ignore: mpi.fortran_status_ignore(),
             settings: Settings::read(),
             process,
-            hosts,
             n_threads: AtomicU32::new(0),
             first_ring: OnceLock::new(),
             registry: Mutex::new(Registry::default()),
@@ -147,15 +162,6 @@ impl Job {
         job.note_offset(offset, Phase::Init);
         *job.registry() = Registry::new(mpi, &mut |communicator| job.note(communicator.into()))?;
         Ok(job)
-    }
-
-    /// MPI is about to end. All ranks come here.
-    pub(crate) fn compare_clocks(&self) {
-        let compared = self.hosts.compare(self.mpi);
-        match compared.and_then(|offset| self.hosts.leave(self.mpi).map(|()| offset)) {
-            Ok(offset) => self.note_offset(offset, Phase::Finalize),
-            Err(error) => complain(&format_args!("the clocks of the hosts were not compared at the end: {error}")),
-        }
     }
 
     /// Writes the file of this rank, once, and removes what nobody else will.
