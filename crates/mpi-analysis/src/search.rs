@@ -111,7 +111,9 @@ impl Search {
     /// What a call takes: the median of the trials, which a disturbed one does not move. NaN before the first.
     #[must_use]
     pub fn time_ns(&self, candidate: usize, size: usize) -> f64 {
-        statistics::median(&self.candidates[candidate].times_ns[size]).unwrap_or(f64::NAN)
+        let times = &self.candidates[candidate].times_ns[size];
+        let unknown = if times.is_empty() { f64::NAN } else { f64::INFINITY };
+        statistics::median(times).unwrap_or(unknown)
     }
 
     /// Whether a step is to be kept.

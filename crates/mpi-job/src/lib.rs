@@ -26,6 +26,8 @@ pub use segment::{Access, Segment};
 
 /// The tree file in force: `docs/formats/mpi-tree.md`.
 const TREE_FILE: &str = "tree.toml";
+/// The file that says who looks after a job.
+const KEEPER: &str = "keeper";
 
 /// A folder of definitions, rings and segments.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -195,16 +197,6 @@ impl Folder {
             .collect()
     }
 
-    /// A text file in it; none if it is not there.
-    pub(crate) fn read(&self, name: &str) -> Result<Option<String>, JobError> {
-        let path = self.path.join(name);
-        match own_file::open(&path).and_then(io::read_to_string) {
-            Ok(text) => Ok(Some(text)),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(JobError::file("read", &path)(error)),
-        }
-    }
-
     /// The text of the tree file in force; none where no collective goes over a tree.
     ///
     /// # Errors
@@ -229,12 +221,42 @@ impl Folder {
         write().map_err(JobError::file("write", &path))
     }
 
-    /// Whether a process that made one of the rings still runs.
+    /// A text file in it; none if it is not there.
+    pub(crate) fn read(&self, name: &str) -> Result<Option<String>, JobError> {
+        let path = self.path.join(name);
+        match own_file::open(&path).and_then(io::read_to_string) {
+            Ok(text) => Ok(Some(text)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(JobError::file("read", &path)(error)),
+        }
+    }
+
+    /// Says that this process looks after the job: as long as it runs, the job is alive.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn look_after(&self) -> Result<(), JobError> {
+        let path = self.path.join(KEEPER);
+        let Process { pid, started } = Process::this();
+        let write = || own_file::create(&path)?.write_all(format!("{pid} {started}\n").as_bytes());
+        write().map_err(JobError::file("write", &path))
+    }
+
+    fn keeper(&self) -> Result<Option<Process>, JobError> {
+        let process = |text: String| {
+            let (pid, started) = text.trim_end().split_once(' ')?;
+            Some(Process { pid: pid.parse().ok()?, started: started.parse().ok()? })
+        };
+        Ok(self.read(KEEPER)?.and_then(process))
+    }
+
+    /// Whether a process that made one of the rings, or looks after the job, still runs.
     ///
     /// # Errors
     /// If the folder cannot be read.
     pub fn is_alive(&self) -> Result<bool, JobError> {
-        Ok(self.rings()?.into_iter().flatten().any(|ring| ring.process().is_running()))
+        let is_kept = self.keeper()?.is_some_and(Process::is_running);
+        Ok(is_kept || self.rings()?.into_iter().flatten().any(|ring| ring.process().is_running()))
     }
 
     /// Removes it and all that is in it.
@@ -385,5 +407,9 @@ mod tests {
         jobs.into_iter().for_each(|job| job.remove().unwrap());
         assert_eq!(Folder::all(root.path()).unwrap(), []);
         assert_eq!(Folder::all(&root.path().join("none")).unwrap(), []);
+        let fresh = Folder::create(&root.path().join("c")).unwrap();
+        assert!(!fresh.is_alive().unwrap());
+        fresh.look_after().unwrap();
+        assert!(fresh.is_alive().unwrap());
     }
 }

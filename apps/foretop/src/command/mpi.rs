@@ -4,6 +4,7 @@ mod analyze;
 mod launch;
 mod program;
 mod result;
+mod trace;
 mod tree;
 
 use std::io::Write;
@@ -19,7 +20,7 @@ use crate::help::examples;
 /// All measurements: whose results can be shown and drawn.
 const MEASUREMENTS: [&dyn Measurement; 3] = [&Ace, &Comb, &Noise];
 
-/// Measure message costs, overlap and noise under MPI
+/// Measure message costs, overlap and noise under MPI; trace programs
 #[derive(Args)]
 #[command(after_help = examples(&[
     "foretop mpi ace --ranks 2 --load 50 --size 1MiB --out ace.jsonl",
@@ -28,6 +29,7 @@ const MEASUREMENTS: [&dyn Measurement; 3] = [&Ace, &Comb, &Noise];
     "foretop mpi noise --local --time 10s",
     "foretop mpi plot ace.jsonl",
     "foretop mpi tree make --shape 8-way --hosts a:0-3,b:4-7 --out tree.toml",
+    "foretop mpi trace -n 4 -- ./heat 512",
 ]))]
 pub struct Mpi {
     #[command(subcommand)]
@@ -49,6 +51,7 @@ enum What {
     Plot(result::Plot),
     Tree(tree::Tree),
     Analyze(analyze::Analyze),
+    Trace(trace::Trace),
 }
 
 impl Mpi {
@@ -61,6 +64,7 @@ impl Mpi {
             What::Plot(command) => command.run(out),
             What::Tree(command) => command.run(out),
             What::Analyze(command) => command.run(out),
+            What::Trace(command) => command.run(out),
         }
     }
 }
