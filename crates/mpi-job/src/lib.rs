@@ -82,6 +82,14 @@ pub fn root() -> PathBuf {
     PathBuf::from(format!("/dev/shm/foretop-{}", rustix::process::geteuid().as_raw()))
 }
 
+/// Where a job is that somebody names: its folder, or its name below [`root`].
+#[must_use]
+pub fn find(job: &Path) -> PathBuf {
+    // A name has no folder above it.
+    let is_name = job.components().count() == 1 && !job.exists();
+    if is_name { root().join(job) } else { job.to_owned() }
+}
+
 impl Folder {
     /// Opens the folder, and makes it and those above it if there are none. Others cannot enter it.
     ///

@@ -1,5 +1,6 @@
 //! `foretop mpi`: measurements under MPI, started by the launcher that belongs to them, and what became of them.
 
+mod analyze;
 mod launch;
 mod program;
 mod result;
@@ -53,6 +54,7 @@ enum What {
     Show(result::Show),
     Plot(result::Plot),
     Tree(tree::Tree),
+    Analyze(analyze::Analyze),
     Trace(trace::Trace),
 }
 
@@ -66,6 +68,7 @@ impl Mpi {
             What::Show(command) => command.run(out),
             What::Plot(command) => command.run(out),
             What::Tree(command) => command.run(out),
+            What::Analyze(command) => command.run(out),
             What::Trace(command) => command.run(out),
         }
     }

@@ -12,6 +12,7 @@ mod feeds;
 mod fit;
 mod kill;
 mod mpi;
+mod mpi_analyze;
 mod node;
 mod one_life;
 mod predict;
