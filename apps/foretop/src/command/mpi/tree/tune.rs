@@ -13,6 +13,7 @@ use mpi_analysis::Search;
 use mpi_run::Flavour;
 use mpi_trace::{Operation, Recording, Timeline};
 use mpi_tree::{Collective, Forest, Host, Rule, Tree};
+use serde::Serialize;
 use text::figure::span_ns;
 use text::{Align, Table};
 use units::ByteCount;
@@ -20,7 +21,7 @@ use units::ByteCount;
 use super::super::program;
 use super::super::trace::Run;
 use crate::help::examples;
-use crate::terminal::say;
+use crate::terminal::{say, write_json};
 
 /// Sizes of a program that are tuned; those with most time in them.
 const N_SIZES: usize = 4;
@@ -57,6 +58,10 @@ pub struct Tune {
     /// Also run what the MPI library offers itself: its default, its algorithms, its variants for hosts
     #[arg(long)]
     peers: bool,
+
+    /// Print the table as JSON
+    #[arg(long)]
+    json: bool,
 
     /// Write the best trees to this file, with a rule for each size
     #[arg(long, short, value_name = "TREE.toml")]
@@ -118,13 +123,15 @@ impl Tune {
         forest.check().context("no tree could be run")?;
         std::fs::write(&self.out, forest.to_text())
             .with_context(|| format!("cannot write `{}`", self.out.display()))?;
-        write!(out, "{}", table(&search, &named, n_generated, &peers))?;
-        writeln!(
-            out,
-            "\n{} trees; the best one was found after {}",
-            search.candidates().len(),
-            span_ns(found_after.as_nanos() as f64)
-        )?;
+        let rows = rows(&search, &sizes, n_generated, &peers);
+        if self.json {
+            let found =
+                Found { n_trees: search.candidates().len(), found_after_ns: found_after.as_nanos() as u64, rows };
+            return Ok(write_json(out, &found)?);
+        }
+        write!(out, "{}", table(&rows))?;
+        let n_trees = search.candidates().len();
+        writeln!(out, "\n{n_trees} trees; the best one was found after {}", span_ns(found_after.as_nanos() as f64))?;
         Ok(writeln!(out, "{}", self.out.display())?)
     }
 }
@@ -319,25 +326,58 @@ fn spans(times_ns: &[f64]) -> String {
     times_ns.iter().map(|time| span_ns(*time)).collect::<Vec<_>>().join(", ")
 }
 
-/// The best trees at each size, the best peers, and the ratio of the two.
-fn table(search: &Search, sizes: &[String], n_generated: usize, peers: &[Peer]) -> Table {
+/// What was found.
+#[derive(Serialize)]
+struct Found {
+    /// Trees that were run.
+    n_trees: usize,
+    /// How long it took until the last improvement at the smallest size.
+    found_after_ns: u64,
+    /// By size, and then by time.
+    rows: Vec<Row>,
+}
+
+/// What a call took in one way.
+#[derive(Serialize)]
+struct Row {
+    size_bytes: u64,
+    /// A tree's origin, or a peer's name.
+    what: String,
+    is_tree: bool,
+    time_ns: f64,
+    /// By the time of the best tree.
+    ratio: f64,
+}
+
+/// The best tree at each size, and all peers.
+fn rows(search: &Search, sizes: &[u64], n_generated: usize, peers: &[Peer]) -> Vec<Row> {
+    let mut rows = Vec::new();
+    for (size, &size_bytes) in sizes.iter().enumerate() {
+        let Some(best) = search.best(size) else { continue };
+        let best_ns = search.time_ns(best, size);
+        let how = if best < n_generated { "generated" } else { "changed as its stages suggest" };
+        let what = format!("{} ({how})", search.candidates()[best].origin);
+        rows.push(Row { size_bytes, what, is_tree: true, time_ns: best_ns, ratio: 1.0 });
+        let mut of_peers: Vec<Row> = peers
+            .iter()
+            .map(|peer| {
+                let time_ns = statistics::median(&peer.times_ns[size]).unwrap_or(f64::INFINITY);
+                Row { size_bytes, what: peer.name.clone(), is_tree: false, time_ns, ratio: time_ns / best_ns }
+            })
+            .collect();
+        of_peers.sort_by(|a, b| a.time_ns.total_cmp(&b.time_ns));
+        rows.extend(of_peers);
+    }
+    rows
+}
+
+fn table(rows: &[Row]) -> Table {
     let columns =
         [("size", Align::Right), ("", Align::Left), ("a call", Align::Right), ("by the best tree", Align::Right)];
     let mut table = Table::new(&columns);
-    for (size, name) in sizes.iter().enumerate() {
-        let Some(best) = search.best(size) else { continue };
-        let best_ns = search.time_ns(best, size);
-        let mut row = |what: &str, time_ns: f64| {
-            table.row([name.clone(), what.to_owned(), span_ns(time_ns), format!("{:.2}", time_ns / best_ns)]);
-        };
-        let how = if best < n_generated { "generated" } else { "changed as its stages suggest" };
-        row(&format!("{} ({how})", search.candidates()[best].origin), best_ns);
-        let mut all: Vec<(&str, f64)> = peers
-            .iter()
-            .map(|peer| (peer.name.as_str(), statistics::median(&peer.times_ns[size]).unwrap_or(f64::INFINITY)))
-            .collect();
-        all.sort_by(|a, b| a.1.total_cmp(&b.1));
-        all.into_iter().for_each(|(what, time_ns)| row(what, time_ns));
+    for row in rows {
+        let size = ByteCount::new(row.size_bytes).to_string();
+        table.row([size, row.what.clone(), span_ns(row.time_ns), format!("{:.2}", row.ratio)]);
     }
     table
 }
