@@ -80,6 +80,10 @@ fn read(given: &Path) -> anyhow::Result<Vec<Recording>> {
     Ok(recordings)
 }
 
+fn count(n: usize, noun: &str) -> String {
+    if n == 1 { format!("1 {noun}") } else { format!("{n} {noun}s") }
+}
+
 /// Records that were lost of all that a rank recorded.
 fn n_lost(recording: &Recording) -> u64 {
     recording.n_lost(RingKind::Calls) + recording.n_lost(RingKind::Stages)

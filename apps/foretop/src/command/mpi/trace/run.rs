@@ -16,7 +16,7 @@ use mpi_trace::Alignment;
 use rustix::process::{Pid, Signal, kill_process};
 
 use super::super::program;
-use super::n_lost;
+use super::{count, n_lost};
 use crate::failure::{OrUsage, ProgramFailed};
 use crate::interruption;
 use crate::terminal::say;
@@ -241,10 +241,6 @@ impl Run {
             say(&format!("clocks of the hosts agree within {}", text::figure::span_ns(error_ns as f64)));
         }
     }
-}
-
-fn count(n: usize, noun: &str) -> String {
-    if n == 1 { format!("1 {noun}") } else { format!("{n} {noun}s") }
 }
 
 fn trace_files(folder: &Path) -> io::Result<Vec<PathBuf>> {
