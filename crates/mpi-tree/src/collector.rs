@@ -23,6 +23,9 @@ pub enum Place {
     Store,
 }
 
+/// Records have 16 bits for a collector's number.
+pub(crate) const N_COLLECTORS_MAX: usize = 1 << 16;
+
 impl Tree {
     /// All collectors. A collector's number in records is its position here: node by node, contributor by contributor, `Leave` before
     /// `Arrive`, and `Store` last.

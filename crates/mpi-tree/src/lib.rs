@@ -8,8 +8,24 @@
 #![forbid(unsafe_code)]
 #![warn(unreachable_pub)]
 
+mod check;
 mod collector;
+mod draw;
+mod error;
+mod facts;
+mod forest;
+mod read;
+mod reference;
+mod role;
+mod shape;
 mod tree;
+mod write;
 
 pub use collector::{Collector, Place};
+pub use error::TreeError;
+pub use facts::{Change, Facts, TreeChange};
+pub use forest::{Collective, Forest, Rule};
+pub use reference::Reference;
+pub use role::{Input, Roles, Seat, Station};
+pub use shape::{FanIn, Grain, Layout, Shape, ShapeError};
 pub use tree::{Between, Contributor, Host, Node, Order, Tree, Wake};

@@ -1,5 +1,6 @@
 //! A tree as a value.
 
+use serde::Deserialize;
 use units::Rank;
 
 /// A host, and which ranks of `MPI_COMM_WORLD` run on it.
@@ -54,7 +55,8 @@ pub enum Contributor {
 }
 
 /// How several roots come to one result.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Between {
     /// There is one root only, which joins the clusters like any node.
     #[default]
@@ -64,7 +66,8 @@ pub enum Between {
 }
 
 /// In which order a node combines contributions.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Order {
     /// As they stand in the file: sums repeat to the bit.
     #[default]
@@ -74,7 +77,8 @@ pub enum Order {
 }
 
 /// How a rank waits.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Wake {
     /// Asks again and again: quickest where each rank has a core of its own.
     Spin,
@@ -97,6 +101,18 @@ impl Tree {
         match contributor {
             Contributor::Rank(rank) => hosts.iter().position(|host| host.ranks.binary_search(&rank).is_ok()),
             Contributor::Node(node) => self.nodes.get(node).map(|node| node.host),
+        }
+    }
+
+    /// Gives each node the parent that it contributes to.
+    pub(crate) fn adopt(&mut self) {
+        self.nodes.iter_mut().for_each(|node| node.parent = None);
+        for at in 0..self.nodes.len() {
+            for position in 0..self.nodes[at].contributors.len() {
+                if let Contributor::Node(child) = self.nodes[at].contributors[position] {
+                    self.nodes[child].parent = Some(at);
+                }
+            }
         }
     }
 }

@@ -3,6 +3,7 @@
 mod launch;
 mod program;
 mod result;
+mod trace;
 
 use std::io::Write;
 
@@ -17,7 +18,7 @@ use crate::help::examples;
 /// All measurements: whose results can be shown and drawn.
 const MEASUREMENTS: [&dyn Measurement; 3] = [&Ace, &Comb, &Noise];
 
-/// Measure message costs, overlap and noise under MPI
+/// Measure message costs, overlap and noise under MPI; trace programs
 #[derive(Args)]
 #[command(after_help = examples(&[
     "foretop mpi ace --ranks 2 --load 50 --size 1MiB --out ace.jsonl",
@@ -25,6 +26,7 @@ const MEASUREMENTS: [&dyn Measurement; 3] = [&Ace, &Comb, &Noise];
     "foretop mpi noise --ranks 2 --time 20s",
     "foretop mpi noise --local --time 10s",
     "foretop mpi plot ace.jsonl",
+    "foretop mpi trace -n 4 -- ./heat 512",
 ]))]
 pub struct Mpi {
     #[command(subcommand)]
@@ -44,6 +46,7 @@ enum What {
     Noise(launch::Words),
     Show(result::Show),
     Plot(result::Plot),
+    Trace(trace::Trace),
 }
 
 impl Mpi {
@@ -54,6 +57,7 @@ impl Mpi {
             What::Noise(words) => launch::run(&Noise, words, out),
             What::Show(command) => command.run(out),
             What::Plot(command) => command.run(out),
+            What::Trace(command) => command.run(out),
         }
     }
 }

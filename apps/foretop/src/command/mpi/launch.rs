@@ -140,6 +140,7 @@ impl Wish {
             hosts: self.hosts.clone(),
             is_bound: self.is_bound,
             is_tcp: self.is_tcp,
+            environment: Vec::new(),
         }
     }
 }
