@@ -88,11 +88,13 @@ calls! {
     iprobe c"PMPI_Iprobe" (c_int, c_int, usize, *mut c_int, *mut c_void);
     irecv c"PMPI_Irecv" (*mut c_void, c_int, usize, c_int, c_int, usize, *mut usize);
     isend c"PMPI_Isend" (*const c_void, c_int, usize, c_int, c_int, usize, *mut usize);
+    pack c"PMPI_Pack" (*const c_void, c_int, usize, *mut c_void, c_int, *mut c_int, usize);
     query_thread c"PMPI_Query_thread" (*mut c_int);
     recv c"PMPI_Recv" (*mut c_void, c_int, usize, c_int, c_int, usize, *mut c_void);
     send c"PMPI_Send" (*const c_void, c_int, usize, c_int, c_int, usize);
     test c"PMPI_Test" (*mut usize, *mut c_int, *mut c_void);
     type_size c"PMPI_Type_size_x" (usize, *mut i64);
+    unpack c"PMPI_Unpack" (*const c_void, c_int, *mut c_int, *mut c_void, c_int, usize, usize);
     wait c"PMPI_Wait" (*mut usize, *mut c_void);
 }
 
@@ -219,6 +221,46 @@ impl Mpi {
     pub fn type_size(&self, datatype: Handle) -> Result<u64, Failed> {
         let mut size = 0_i64;
         call!(self, type_size(datatype.0, &raw mut size)).map(|()| u64::try_from(size).unwrap_or(0))
+    }
+
+    /// Puts the data of elements in a row. Between ranks of one library they lie there as they are in memory.
+    ///
+    /// # Safety
+    /// `address` is that of so many elements that may be read; 0 stands for `MPI_BOTTOM`.
+    ///
+    /// # Errors
+    /// If MPI refuses.
+    pub unsafe fn pack(
+        &self,
+        address: usize,
+        n: c_int,
+        datatype: Handle,
+        into: &mut [u8],
+        comm: Handle,
+    ) -> Result<(), Failed> {
+        let (length, mut position) = (count(into.len()), 0);
+        let from = address as *const c_void;
+        call!(self, pack(from, n, datatype.0, into.as_mut_ptr().cast(), length, &raw mut position, comm.0))
+    }
+
+    /// Puts data in a row back into elements.
+    ///
+    /// # Safety
+    /// `address` is that of so many elements that may be written; 0 stands for `MPI_BOTTOM`.
+    ///
+    /// # Errors
+    /// If MPI refuses.
+    pub unsafe fn unpack(
+        &self,
+        bytes: &[u8],
+        address: usize,
+        n: c_int,
+        datatype: Handle,
+        comm: Handle,
+    ) -> Result<(), Failed> {
+        let (length, mut position) = (count(bytes.len()), 0);
+        let into = address as *mut c_void;
+        call!(self, unpack(bytes.as_ptr().cast(), length, &raw mut position, into, n, datatype.0, comm.0))
     }
 
     /// Whether MPI has begun and not ended.

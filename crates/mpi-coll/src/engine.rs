@@ -150,7 +150,7 @@ impl Engine {
         if flow == Flow::Around {
             self.n_arounds = self.n_arounds.wrapping_add(1);
         }
-        recorder.begin(operation(call.collective), self.sequence);
+        recorder.begin(operation(call.collective));
         let ground = Arc::clone(&self.ground);
         let mut run = Run {
             ground: &ground,
@@ -199,7 +199,7 @@ impl Engine {
     }
 }
 
-fn operation(collective: Collective) -> Operation {
+pub(crate) fn operation(collective: Collective) -> Operation {
     match collective {
         Collective::Allreduce => Operation::ALLREDUCE,
         Collective::Barrier => Operation::BARRIER,

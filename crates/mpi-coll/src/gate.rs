@@ -11,7 +11,7 @@ use crate::memory::Shared;
 use crate::pause::wake_all;
 
 /// Words of a gate's segment.
-pub const N_GATE_WORDS: usize = 16;
+pub(crate) const N_GATE_WORDS: usize = 16;
 
 /// The gate of one host.
 #[derive(Clone)]

@@ -10,6 +10,7 @@ pub(crate) struct Recorder {
     writer: Option<Writer<'static>>,
     is_on: bool,
     operation: Operation,
+    /// Calls so far.
     sequence: u32,
 }
 
@@ -20,10 +21,10 @@ impl Recorder {
     }
 
     /// Begins with the next call.
-    pub(crate) fn begin(&mut self, operation: Operation, sequence: u32) {
+    pub(crate) fn begin(&mut self, operation: Operation) {
         self.is_on = self.writer.as_ref().is_some_and(|writer| writer.ring().level() == Level::Trees);
         self.operation = operation;
-        self.sequence = sequence;
+        self.sequence = self.sequence.wrapping_add(1);
     }
 
     /// The moment, if anybody wants to know.
@@ -44,7 +45,6 @@ impl Recorder {
             bytes: bytes as u64,
             operation: self.operation,
             is_failed: false,
-            // The ring's numbers begin with 0, the engine's with 1.
             subject: Subject::Stage { collector, sequence: self.sequence.wrapping_sub(1) },
         };
         writer.write(event.to_records());
