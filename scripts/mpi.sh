@@ -33,12 +33,12 @@ bind_to() {
 # Keeps the programs of one library apart from those of the next.
 keep() {
     local name
-    for name in ace comb noise; do
+    for name in ace comb miniapp noise; do
         cp "$CARGO_TARGET_DIR/$1/foretop-$name" "$2/"
     done
 }
 
-all=(--locked -p foretop-mpi -p mpi-run -p ace -p comb -p noise --features "mpi-run/mpi,ace/mpi,comb/mpi,noise/mpi")
+all=(--locked -p foretop-mpi -p mpi-run -p ace -p comb -p miniapp -p noise --features "mpi-run/mpi,ace/mpi,comb/mpi,miniapp/mpi,noise/mpi")
 # The programs, and the crates with tests of what is there with the feature `mpi` only. All other tests run without MPI.
 tested=(--locked -p foretop-mpi -p ace -p comb --features "ace/mpi,comb/mpi")
 for flavour in "${flavours[@]}"; do

@@ -8,6 +8,7 @@
 mod crossval_template;
 mod exporter_page;
 mod flow_message;
+mod mpi_trace_file;
 mod predictor_state;
 mod specification;
 mod stream_frame;
@@ -16,6 +17,7 @@ mod stream_request;
 pub use crossval_template::crossval_template;
 pub use exporter_page::exporter_page;
 pub use flow_message::flow_message;
+pub use mpi_trace_file::mpi_trace_file;
 pub use predictor_state::{N_SAVED, predictor_state};
 pub use specification::specification;
 pub use stream_frame::stream_frame;

@@ -43,4 +43,4 @@ pub use last_arrival::LastArrival;
 pub use node_call::{NodeCall, two_way};
 pub use outlier::{Against, Kernel, Outlier};
 pub use recorded::{RecordedError, analyzers};
-pub use search::{Candidate, Search, Step, Trial};
+pub use search::{Candidate, Search, Step};

@@ -170,6 +170,21 @@ impl Folder {
         append().map_err(JobError::file("write", &path))
     }
 
+    /// Removes what an earlier process left as this rank.
+    ///
+    /// # Errors
+    /// If it cannot be removed.
+    pub fn forget(&self, rank: u32) -> Result<(), JobError> {
+        let is_of_this = |path: &PathBuf| RingFile::open(path).is_ok_and(|ring| ring.process() == Process::this());
+        let mut stale = self.ring_paths(|other| other == rank)?;
+        stale.retain(|path| !is_of_this(path));
+        stale.extend(["jsonl", "filed"].map(|end| self.path.join(format!("rank-{rank}.{end}"))));
+        stale.iter().try_for_each(|path| match fs::remove_file(path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(JobError::file("remove", path)(error)),
+            _ => Ok(()),
+        })
+    }
+
     /// Whether the file of a rank is the caller's to write: once for each rank, whoever asks.
     ///
     /// # Errors
@@ -382,6 +397,8 @@ mod tests {
             folder.define(rank, line).unwrap();
         }
         assert_eq!(folder.definitions().unwrap(), [(9, "b\n".to_owned()), (10, "a\nc\n".to_owned())]);
+        (0..2).for_each(|_| folder.forget(9).unwrap());
+        assert_eq!(folder.definitions().unwrap().len(), 1);
     }
 
     #[test]

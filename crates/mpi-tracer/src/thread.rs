@@ -221,8 +221,7 @@ impl Recorder {
     /// The same without asking MPI.
     #[inline(never)]
     pub(crate) fn comm_if_known(&self, held: Held) -> Known {
-        let (key, at) = place(held, KEY_COMM);
-        if self.cache[at].key == key { self.cache[at].known() } else { Known::UNKNOWN }
+        guarded(|| self.job.registry().if_known(held.comm(self.mpi))).unwrap_or(Known::UNKNOWN)
     }
 
     /// The communicator of a window or file.

@@ -12,13 +12,14 @@ use std::io::Write;
 use ace::Ace;
 use clap::{Args, Subcommand};
 use comb::Comb;
+use miniapp::Miniapp;
 use mpi_run::Measurement;
 use noise::Noise;
 
 use crate::help::examples;
 
 /// All measurements: whose results can be shown and drawn.
-const MEASUREMENTS: [&dyn Measurement; 3] = [&Ace, &Comb, &Noise];
+const MEASUREMENTS: [&dyn Measurement; 4] = [&Ace, &Comb, &Miniapp, &Noise];
 
 /// Measure message costs, overlap and noise under MPI; trace programs
 #[derive(Args)]
@@ -44,6 +45,9 @@ enum What {
     /// How much CPU is left while messages are in flight
     #[command(disable_help_flag = true)]
     Comb(launch::Words),
+    /// Small programs that live on allreduce: gsum, compute-gsum, sor
+    #[command(disable_help_flag = true)]
+    Miniapp(launch::Words),
     /// How much of a program's time the operating system takes
     #[command(disable_help_flag = true)]
     Noise(launch::Words),
@@ -59,6 +63,7 @@ impl Mpi {
         match self.what {
             What::Ace(words) => launch::run(&Ace, words, out),
             What::Comb(words) => launch::run(&Comb, words, out),
+            What::Miniapp(words) => launch::run(&Miniapp, words, out),
             What::Noise(words) => launch::run(&Noise, words, out),
             What::Show(command) => command.run(out),
             What::Plot(command) => command.run(out),

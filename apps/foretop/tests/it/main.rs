@@ -13,6 +13,7 @@ mod fit;
 mod kill;
 mod mpi;
 mod mpi_analyze;
+mod mpi_trace_files;
 mod node;
 mod one_life;
 mod predict;

@@ -11,8 +11,8 @@ use mpi_job::Folder;
 use mpi_tree::{Collector, Forest};
 use text::{Align, Table};
 
-use super::path_of;
 use super::run::Level;
+use super::{count, path_of};
 use crate::failure::OrUsage;
 use crate::help::examples;
 use crate::interruption;
@@ -104,7 +104,7 @@ impl SetLevel {
                 }
             }
         }
-        Ok(writeln!(out, "{} rings record {}", rings.len(), self.level.word())?)
+        Ok(writeln!(out, "changed {} to {}", count(rings.len(), "ring"), self.level.word())?)
     }
 }
 

@@ -9,7 +9,7 @@ use mpi_trace::{Matching, Operation, Timeline, Usage};
 use text::{Align, Table};
 use units::Rank;
 
-use super::{n_lost, read};
+use super::{count, n_lost, read};
 use crate::help::examples;
 
 /// Pairs of ranks that are listed unless all are asked for.
@@ -47,11 +47,11 @@ impl Show {
         let n_shown = if self.by_rank { pairs.len() } else { N_PAIRS.min(pairs.len()) };
         writeln!(
             out,
-            "\n{} messages and {} collective calls matched; {} sends, {} receives unmatched, {} against the clocks",
-            matching.messages.len(),
-            matching.meetings.len(),
-            matching.n_unreceived,
-            matching.n_unsent,
+            "\nmatched: {}, {}; unmatched: {}, {}; against the clocks: {}",
+            count(matching.messages.len(), "message"),
+            count(matching.meetings.len(), "collective call"),
+            count(matching.n_unreceived as usize, "send"),
+            count(matching.n_unsent as usize, "receive"),
             matching.n_contradicted,
         )?;
         writeln!(
