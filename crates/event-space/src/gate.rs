@@ -65,3 +65,33 @@ impl Gate for HostGate {
         let _either_way = futex::wait(moved, futex::Flags::empty(), before, Some(&limit));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_monitor_waits_until_its_gate_opens() {
+        let folder = tempfile::tempdir().unwrap();
+        let segment = || Segment::open(&folder.path().join("gate"), mpi_job::Access::ReadWrite).unwrap();
+        Segment::create(&folder.path().join("gate"), HostGate::N_WORDS, |_| Ok(())).unwrap();
+        let engine = HostGate::new(segment());
+        let [moved, waiting] = engine.words(Strategy::Released).unwrap();
+        std::thread::scope(|scope| {
+            let monitor = scope.spawn(|| HostGate::new(segment()).wait(Strategy::Released, Duration::from_secs(600)));
+            while waiting.load(Ordering::SeqCst) == 0 {
+                std::thread::yield_now();
+            }
+            // As the engine does; a monitor that counted itself but does not sleep yet sees that the counter moved.
+            waiting.store(0, Ordering::SeqCst);
+            moved.fetch_add(1, Ordering::SeqCst);
+            futex::wake(moved, futex::Flags::empty(), i32::MAX as u32).unwrap();
+            monitor.join().unwrap();
+        });
+        let [sent, _] = engine.words(Strategy::Sent).unwrap();
+        assert_eq!((sent.load(Ordering::SeqCst), moved.load(Ordering::SeqCst)), (0, 1));
+        // Neither without a strategy nor after the limit does it wait.
+        engine.wait(Strategy::Off, Duration::from_secs(600));
+        engine.wait(Strategy::Sent, Duration::from_millis(1));
+    }
+}

@@ -244,7 +244,9 @@ fn layouts() -> Vec<(String, Layout)> {
 }
 
 /// What makes a tree another one: all but its name and those of its nodes.
-fn shape_of(tree: &Tree) -> (bool, bool, Vec<(usize, Wake, Vec<Contributor>)>) {
+type Essence = (bool, bool, Vec<(usize, Wake, Vec<Contributor>)>);
+
+fn shape_of(tree: &Tree) -> Essence {
     let nodes = tree.nodes.iter().map(|node| (node.host, node.wake, node.contributors.clone())).collect();
     // With one root there is nothing between roots.
     let is_exchanging = tree.between == Between::AllToAll && tree.roots().count() > 1;

@@ -101,7 +101,7 @@ fn the_late_rank_is_named_and_two_runs_are_compared() {
     let told = analyze(&["before", "--draw", "pictures"]).output();
     for said in [
         "tree flat: 50 calls analyzed",
-        "rank 1     50   100 %  500 ns",
+        "rank 1             50   100 %             500 ns",
         "try: give the late rank less work",
         "MPI_Allreduce  1",
     ] {

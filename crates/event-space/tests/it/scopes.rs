@@ -96,3 +96,10 @@ fn files_that_make_no_sense_are_refused() {
         "stage `a`: no later stage gathers it",
     );
 }
+
+#[test]
+fn the_example_of_the_format_is_a_scope() {
+    let page = include_str!("../../../../docs/formats/event-scope.md");
+    let example = page.split("```toml\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
+    Scope::parse(example).unwrap();
+}
