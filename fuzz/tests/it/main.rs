@@ -290,6 +290,8 @@ fn a_trace_file_is_read_up_to_what_is_wrong_and_merges_into_the_same() {
 fn arbitrary_bytes_are_no_trace_file_and_no_panic() {
     let arbitrary = (0..2_u8, prop::collection::vec(any::<u8>(), 0..300));
     check_inputs(arbitrary.prop_map(|(choice, bytes)| [&[choice], &bytes[..]].concat()), 0, fuzz::mpi_trace_file);
+}
+
 /// The example of the specification, in which words took each other's places.
 fn tree_text() -> impl Strategy<Value = String> {
     let (_, example) = include_str!("../../../docs/formats/mpi-tree.md").split_once("```toml\n").expect("an example");
