@@ -24,6 +24,8 @@ pub use process::Process;
 pub use recordings::{ReadError, read};
 pub use segment::{Access, Segment};
 
+/// The tree file in force: `docs/formats/mpi-tree.md`.
+const TREE_FILE: &str = "tree.toml";
 /// The file that says who looks after a job.
 const KEEPER: &str = "keeper";
 
@@ -78,6 +80,14 @@ impl JobError {
 #[must_use]
 pub fn root() -> PathBuf {
     PathBuf::from(format!("/dev/shm/foretop-{}", rustix::process::geteuid().as_raw()))
+}
+
+/// Where a job is that somebody names: its folder, or its name below [`root`].
+#[must_use]
+pub fn find(job: &Path) -> PathBuf {
+    // A name has no folder above it.
+    let is_name = job.components().count() == 1 && !job.exists();
+    if is_name { root().join(job) } else { job.to_owned() }
 }
 
 impl Folder {
@@ -160,6 +170,21 @@ impl Folder {
         append().map_err(JobError::file("write", &path))
     }
 
+    /// Removes what an earlier process left as this rank.
+    ///
+    /// # Errors
+    /// If it cannot be removed.
+    pub fn forget(&self, rank: u32) -> Result<(), JobError> {
+        let is_of_this = |path: &PathBuf| RingFile::open(path).is_ok_and(|ring| ring.process() == Process::this());
+        let mut stale = self.ring_paths(|other| other == rank)?;
+        stale.retain(|path| !is_of_this(path));
+        stale.extend(["jsonl", "filed"].map(|end| self.path.join(format!("rank-{rank}.{end}"))));
+        stale.iter().try_for_each(|path| match fs::remove_file(path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(JobError::file("remove", path)(error)),
+            _ => Ok(()),
+        })
+    }
+
     /// Whether the file of a rank is the caller's to write: once for each rank, whoever asks.
     ///
     /// # Errors
@@ -187,12 +212,28 @@ impl Folder {
             .collect()
     }
 
-    /// The tree file in force; none if no tree is.
+    /// The text of the tree file in force; none where no collective goes over a tree.
     ///
     /// # Errors
     /// If it cannot be read.
     pub fn tree(&self) -> Result<Option<String>, JobError> {
-        self.read("tree.toml")
+        self.read(TREE_FILE)
+    }
+
+    /// Puts a tree file in force. Whoever reads it gets this text or the one before, whole.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn set_tree(&self, text: &str) -> Result<(), JobError> {
+        let path = self.path.join(TREE_FILE);
+        let beside = self.path.join(format!(".{TREE_FILE}.{}", std::process::id()));
+        let write = || {
+            let mut file = own_file::create(&beside)?;
+            file.set_len(0)?;
+            file.write_all(text.as_bytes())?;
+            fs::rename(&beside, &path)
+        };
+        write().map_err(JobError::file("write", &path))
     }
 
     /// A text file in it; none if it is not there.
@@ -356,6 +397,20 @@ mod tests {
             folder.define(rank, line).unwrap();
         }
         assert_eq!(folder.definitions().unwrap(), [(9, "b\n".to_owned()), (10, "a\nc\n".to_owned())]);
+        (0..2).for_each(|_| folder.forget(9).unwrap());
+        assert_eq!(folder.definitions().unwrap().len(), 1);
+    }
+
+    #[test]
+    fn a_tree_file_is_replaced_as_a_whole() {
+        let root = tempdir().unwrap();
+        let folder = Folder::create(&root.path().join("job")).unwrap();
+        assert_eq!(folder.tree().unwrap(), None);
+        for text in ["a longer one", "short"] {
+            folder.set_tree(text).unwrap();
+            assert_eq!(folder.tree().unwrap().as_deref(), Some(text));
+        }
+        assert_eq!(names(folder.path()).unwrap(), [TREE_FILE]);
     }
 
     #[test]

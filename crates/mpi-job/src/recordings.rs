@@ -5,8 +5,8 @@ use std::io::BufReader;
 use std::path::{Path, PathBuf};
 
 use clock::Ticks;
-use mpi_trace::file::{FileError, Moment, Note, RingNote};
-use mpi_trace::{Drain, Recording};
+use mpi_trace::file::{FileError, Moment, Note, RingNote, TreeNote};
+use mpi_trace::{Drain, Recording, RingKind};
 
 use crate::filing::{head_of, head_of_ring, whole_lines};
 use crate::{Folder, JobError, names, rank_of_ring};
@@ -106,6 +106,12 @@ impl Folder {
             let mut events = Vec::new();
             let n_lost = Drain::new(file.ring()).take(usize::MAX, &mut events);
             recording.events(number, n_lost, events).expect("the ring was noted right before");
+            if header.kind == RingKind::Stages
+                && recording.trees.iter().all(|tree| tree.tree != header.tree)
+                && let Some(text) = self.tree()?
+            {
+                recording.note(TreeNote { tree: header.tree, text }.into());
+            }
             if header.is_counter {
                 let reading = Ticks::Counter.reading();
                 recording.note(Moment { ticks: reading.ticks, monotonic_ns: reading.monotonic_ns }.into());

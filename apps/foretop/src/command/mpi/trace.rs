@@ -12,6 +12,7 @@ use anyhow::Context;
 use clap::{Args, Subcommand};
 use mpi_trace::{Recording, RingKind};
 
+pub use self::run::Run;
 use crate::help::examples;
 use crate::terminal::say;
 
@@ -28,7 +29,7 @@ pub struct Trace {
     what: Option<What>,
 
     #[command(flatten)]
-    run: run::Run,
+    run: Run,
 }
 
 #[derive(Subcommand)]
@@ -56,7 +57,7 @@ impl Trace {
 }
 
 /// What was typed for a job or a trace: a path, or the name of a job of this host.
-fn path_of(given: &Path) -> PathBuf {
+pub fn path_of(given: &Path) -> PathBuf {
     let job = mpi_job::root().join(given);
     if !given.exists() && given.components().count() == 1 && job.exists() { job } else { given.to_owned() }
 }

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::io;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, ExitStatus};
+use std::process::{Child, ExitStatus, Stdio};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
 
@@ -70,7 +70,7 @@ pub struct Run {
 
     /// Run collective operations over the trees of this file
     #[arg(long, value_name = "FILE")]
-    tree: Option<PathBuf>,
+    pub tree: Option<PathBuf>,
 
     /// The program and its arguments
     #[arg(last = true, required = true, value_name = "PROGRAM")]
@@ -114,14 +114,32 @@ fn power_of_two(text: &str) -> Result<u64, String> {
 
 impl Run {
     pub fn run(self) -> anyhow::Result<()> {
+        let ended = self.trace(&[], true)?;
+        self.sum_up(&self.out);
+        hand_on(ended)
+    }
+
+    /// A run for its times alone: its calls, or also its stages in the trees of a file.
+    pub fn timed(program: Vec<OsString>, ranks: u32, mpi: Option<Flavour>, hosts: Vec<String>, out: PathBuf) -> Self {
+        let (keep, level, ring, tree) = (Keep::Latest, Level::Trees, None, None);
+        Self { ranks, mpi, hosts, out, keep, level, ring, tree, program }
+    }
+
+    /// Runs the program, with more in its environment, and gives how it ended. Its trace is in the folder.
+    pub fn trace(&self, environment: &[(String, String)], shows_output: bool) -> anyhow::Result<ExitStatus> {
         let (program, arguments) = self.program.split_first().expect("clap asks for a program");
         let launcher = program::launcher_of(Path::new(program), self.mpi)?;
         let into = std::path::absolute(&self.out).context("cannot tell where this is")?;
         remove_old(&into).with_context(|| format!("cannot remove old trace files from `{}`", into.display()))?;
         let this = Process::this();
         let path = mpi_job::root().join(format!("trace-{:x}-{:x}", this.pid, this.started));
-        let mut command = launcher.command(&self.placing(&path, &into)?, Path::new(program));
+        let mut placing = self.placing(&path, &into)?;
+        placing.environment.extend_from_slice(environment);
+        let mut command = launcher.command(&placing, Path::new(program));
         command.args(arguments);
+        if !shows_output {
+            command.stdout(Stdio::null());
+        }
 
         let folder = Folder::create(&path)?;
         folder.look_after()?;
@@ -134,8 +152,7 @@ impl Run {
         folder.remove()?;
         let ended = ended?;
         filed?;
-        self.sum_up(&into);
-        hand_on(ended)
+        Ok(ended)
     }
 
     fn placing(&self, job: &Path, into: &Path) -> anyhow::Result<Placing> {
