@@ -13,6 +13,7 @@ mod predictor_state;
 mod specification;
 mod stream_frame;
 mod stream_request;
+mod tree_file;
 
 pub use crossval_template::crossval_template;
 pub use exporter_page::exporter_page;
@@ -22,3 +23,4 @@ pub use predictor_state::{N_SAVED, predictor_state};
 pub use specification::specification;
 pub use stream_frame::stream_frame;
 pub use stream_request::stream_request;
+pub use tree_file::tree_file;

@@ -290,4 +290,42 @@ fn a_trace_file_is_read_up_to_what_is_wrong_and_merges_into_the_same() {
 fn arbitrary_bytes_are_no_trace_file_and_no_panic() {
     let arbitrary = (0..2_u8, prop::collection::vec(any::<u8>(), 0..300));
     check_inputs(arbitrary.prop_map(|(choice, bytes)| [&[choice], &bytes[..]].concat()), 0, fuzz::mpi_trace_file);
+/// The example of the specification, in which words took each other's places.
+fn tree_text() -> impl Strategy<Value = String> {
+    let (_, example) = include_str!("../../../docs/formats/mpi-tree.md").split_once("```toml\n").expect("an example");
+    let example = example.split_once("```").expect("its end").0;
+    const WORDS: &[&str] = &[
+        "\"a\"",
+        "\"b\"",
+        "\"root\"",
+        "\"0-3\"",
+        "\"4-7\"",
+        "7",
+        "0",
+        "\"reduce\"",
+        "\"all-to-all\"",
+        "\"*\"",
+        "\"1KiB\"",
+        "\"0-99999\"",
+        "-1",
+        "[]",
+    ];
+    let swap = (prop::sample::select(&WORDS[..5]), prop::sample::select(WORDS), any::<prop::sample::Index>());
+    prop::collection::vec(swap, 0..3).prop_map(move |swaps| {
+        let mut text = example.to_owned();
+        for (from, to, place) in swaps {
+            let found: Vec<usize> = text.match_indices(from).map(|(at, _)| at).collect();
+            if !found.is_empty() {
+                let at = found[place.index(found.len())];
+                text.replace_range(at..at + from.len(), to);
+            }
+        }
+        text
+    })
+}
+
+#[test]
+fn a_tree_file_is_sound_or_refused() {
+    check_inputs(damaged(tree_text()), 100, fuzz::tree_file);
+    check_inputs(".{0,300}".prop_map(String::into_bytes), 0, fuzz::tree_file);
 }

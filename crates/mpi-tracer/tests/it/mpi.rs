@@ -245,3 +245,11 @@ fn a_tracer_that_cannot_record_says_so_and_the_program_runs_on() {
     assert_eq!(lines.len(), 2, "{told}");
     assert!(lines[0].contains("/proc/none/such"), "{told}");
 }
+
+#[test]
+#[ignore = "needs MPICH: scripts/test.sh mpi"]
+fn counts_of_64_bits() {
+    let program = Program::compiled("mpich", "large.c");
+    program.succeed(1, &[], &[]);
+    assert_eq!(program.trace(0).text(), "Init [0]\nSend [0] null tag 1 24000000000 B\nFinalize [0]\n");
+}

@@ -31,7 +31,7 @@ const N_STEPS: usize = 8;
 /// Find the fastest trees for a program by running it again and again
 #[derive(Args)]
 #[command(after_help = examples(&[
-    "foretop mpi tree tune -n 4 --out tuned.toml -- foretop-miniapp gsum --iterations 2000",
+    "foretop mpi tree tune -n 4 --out tuned.toml -- foretop-miniapp gsum --calls 2000",
     "foretop mpi tree tune -n 16 --hosts a:4,b:4,c:4,d:4 --peers --out tuned.toml -- ./solver",
 ]))]
 pub struct Tune {
