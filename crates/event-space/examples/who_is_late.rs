@@ -1,6 +1,7 @@
 //! A monitor of one's own: who came last, of a job on this host, told each second.
 //!
 //! `cargo run -p event-space --example who_is_late -- FOLDER_OF_JOB`
+#![expect(clippy::print_stdout, reason = "a program that prints what it finds")]
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -82,12 +82,11 @@ pub fn root() -> PathBuf {
     PathBuf::from(format!("/dev/shm/foretop-{}", rustix::process::geteuid().as_raw()))
 }
 
-/// Where a job is that somebody names: its folder, or its name below [`root`].
+/// What somebody named: a path, or else the name of a job below [`root`].
 #[must_use]
-pub fn find(job: &Path) -> PathBuf {
-    // A name has no folder above it.
-    let is_name = job.components().count() == 1 && !job.exists();
-    if is_name { root().join(job) } else { job.to_owned() }
+pub fn find(given: &Path) -> PathBuf {
+    let job = root().join(given);
+    if !given.exists() && given.components().count() == 1 && job.exists() { job } else { given.to_owned() }
 }
 
 impl Folder {

@@ -6,6 +6,7 @@ mod program;
 mod result;
 mod trace;
 mod tree;
+mod watch;
 
 use std::io::Write;
 
@@ -55,6 +56,7 @@ enum What {
     Plot(result::Plot),
     Tree(tree::Tree),
     Analyze(analyze::Analyze),
+    Watch(watch::Watch),
     Trace(trace::Trace),
 }
 
@@ -69,6 +71,7 @@ impl Mpi {
             What::Plot(command) => command.run(out),
             What::Tree(command) => command.run(out),
             What::Analyze(command) => command.run(out),
+            What::Watch(command) => command.run(out),
             What::Trace(command) => command.run(out),
         }
     }

@@ -12,6 +12,7 @@ use mpi_trace::{Matching, Recording, Timeline};
 use picture::Picture;
 use serde::Serialize;
 
+use super::trace::read;
 use crate::argument::drawing::{Drawing, Kind};
 use crate::failure::OrUsage;
 use crate::help::examples;
@@ -74,10 +75,10 @@ struct OfTree<'a> {
 
 impl Analyze {
     pub fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
-        let recordings = read(&self.run)?;
+        let recordings = read(&self.run).or_usage()?;
         let trees = analyses(&recordings, &self.run)?;
         let other = match &self.compare {
-            Some(path) => analyses(&read(path)?, path)?,
+            Some(path) => analyses(&read(path).or_usage()?, path)?,
             None => Vec::new(),
         };
         if self.compare.is_some() && (trees.is_empty() || other.is_empty()) {
@@ -130,9 +131,8 @@ impl Analyze {
             let runs = [("before", *before), ("after", *after)];
             pictures.push((format!("compared-{idx}-rank-{rank}"), compared_pathmap(&runs, rank, Waits::LeftOut)));
         }
-        let from = calls.calls().iter().map(|call| call.start_ns).min();
-        if let (Some(from), Some(to)) = (from, calls.calls().iter().map(|call| call.end_ns).max()) {
-            pictures.push(("timeline".to_owned(), timeline(calls, from, to)));
+        if !calls.calls().is_empty() {
+            pictures.push(("timeline".to_owned(), timeline(calls, None)));
         }
         std::fs::create_dir_all(folder).with_context(|| format!("cannot make `{}`", folder.display()))?;
         for (name, picture) in pictures {
@@ -160,10 +160,6 @@ fn report<'a>(timeline: &Timeline<'_>, trees: &'a [Analysis], pairs: &[(&Analysi
         comparisons: pairs.iter().map(|(before, after)| Comparison::of(before, after)).collect(),
         arrivals: by_operation.map(|(operation, by_rank)| (operation.name(), by_rank)).collect(),
     }
-}
-
-fn read(path: &Path) -> anyhow::Result<Vec<Recording>> {
-    mpi_job::read(&mpi_job::find(path)).with_context(|| format!("there is no run in `{}`", path.display())).or_usage()
 }
 
 /// Of all trees, the one with most calls first.

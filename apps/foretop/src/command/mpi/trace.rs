@@ -6,7 +6,7 @@ mod run;
 mod show;
 
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::Context;
 use clap::{Args, Subcommand};
@@ -56,15 +56,9 @@ impl Trace {
     }
 }
 
-/// What was typed for a job or a trace: a path, or the name of a job of this host.
-pub fn path_of(given: &Path) -> PathBuf {
-    let job = mpi_job::root().join(given);
-    if !given.exists() && given.components().count() == 1 && job.exists() { job } else { given.to_owned() }
-}
-
 /// Reads traces, and says what of them is missing.
-fn read(given: &Path) -> anyhow::Result<Vec<Recording>> {
-    let path = path_of(given);
+pub fn read(given: &Path) -> anyhow::Result<Vec<Recording>> {
+    let path = mpi_job::find(given);
     let recordings = mpi_job::read(&path).with_context(|| format!("cannot read the trace `{}`", given.display()))?;
     for recording in &recordings {
         let rank = recording.head.rank;

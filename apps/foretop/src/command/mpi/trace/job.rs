@@ -11,8 +11,8 @@ use mpi_job::Folder;
 use mpi_tree::{Collector, Forest};
 use text::{Align, Table};
 
+use super::count;
 use super::run::Level;
-use super::{count, path_of};
 use crate::failure::OrUsage;
 use crate::help::examples;
 use crate::interruption;
@@ -88,7 +88,7 @@ impl Jobs {
 
 impl SetLevel {
     pub fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
-        let folder = Folder::open(&path_of(&self.job)).or_usage()?;
+        let folder = Folder::open(&mpi_job::find(&self.job)).or_usage()?;
         let rings: Vec<_> = folder.rings()?.into_iter().flatten().collect();
         if rings.is_empty() {
             bail!("the job `{}` records nothing on this host", self.job.display());
@@ -141,7 +141,7 @@ fn collectors_below(forest: &Forest, wanted: &str) -> anyhow::Result<Vec<u16>> {
 
 impl Sidecar {
     pub fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
-        let folder = Folder::open(&path_of(&self.job)).or_usage()?;
+        let folder = Folder::open(&mpi_job::find(&self.job)).or_usage()?;
         let mut signals = interruption::watch()?;
         let mut sidecar = mpi_job::Sidecar::new(folder.clone(), self.out);
         while folder.is_alive()? && signals.pending().next().is_none() {

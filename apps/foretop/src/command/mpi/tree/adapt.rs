@@ -35,7 +35,7 @@ pub struct Adapt {
 
 impl Adapt {
     pub fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
-        let folder = Folder::open(&super::super::trace::path_of(&self.job))?;
+        let folder = Folder::open(&mpi_job::find(&self.job))?;
         let text = folder.tree()?.context("no collective of this job goes over a tree")?;
         let mut forest = Forest::parse(&text).context("the job's tree file cannot be read")?;
         let is_wanted = |tree: &mpi_tree::Tree| self.tree.as_ref().is_none_or(|name| *name == tree.name);
