@@ -7,10 +7,11 @@ import { Board, TILE_CONFIDENCES, TILE_LEADS } from "./board.ts";
 import { Detail } from "./detail.ts";
 import { make } from "./dom.ts";
 import { helpButton } from "./help.ts";
+import { Jobs } from "./jobs.ts";
 import { Link, type LinkState } from "./link.ts";
 import { Overview } from "./overview.ts";
 import { Repeater } from "./queue.ts";
-import { DEFAULT_VIEW, hashOf, viewIn, type View } from "./route.ts";
+import { DEFAULT_VIEW, hashOf, hashOfJobs, viewIn, type View } from "./route.ts";
 import type { ServerEvent } from "./sse.ts";
 import { HealthNotes, StatusBar } from "./status.ts";
 import { palette, themeToggle } from "./theme.ts";
@@ -37,7 +38,9 @@ const overview = new Overview(api, board, {
 });
 const health = new HealthNotes();
 const help = helpButton();
+const jobs = new Jobs(api);
 const status = new StatusBar(
+  jobs.link,
   overview.filter,
   themeToggle(() => onTheme()),
   help,
@@ -65,11 +68,12 @@ let wasOpenedHere = false;
 let scrollTop = 0;
 
 missing.hidden = true;
-document.body.replaceChildren(status.element, ignored, health.problems, overview.element, missing, health.absent);
+document.body.replaceChildren(status.element, ignored, health.problems, overview.element, jobs.element, missing, health.absent);
 document.addEventListener("keydown", onKey);
 window.addEventListener("hashchange", onHash);
 overview.element.addEventListener("click", onOpen);
 setInterval(() => list.run(), LIST_MS);
+setInterval(() => void jobs.look(), LIST_MS);
 setInterval(() => onClock(), CLOCK_MS);
 readHash();
 void link.run();
@@ -80,6 +84,7 @@ function onEvent({ event, data }: ServerEvent): void {
       status.showNode((JSON.parse(data) as Hello).node);
       board.forgetLoaded();
       list.run();
+      void jobs.look();
       detail?.refresh();
       break;
     case "tick":
@@ -157,10 +162,11 @@ function showRoute(): void {
   const isMissing = id !== null && signal === null && board.node !== null;
   missing.textContent = isMissing ? `there is no signal “${id}” on this node` : "";
   missing.hidden = !isMissing;
-  overview.element.hidden = detail !== null;
-  overview.filter.hidden = detail !== null;
-  const name = [detail?.signal.info.id, board.node?.host, "Foretop"];
-  document.title = name.filter((part) => part !== undefined).join(" · ");
+  jobs.show(view.job);
+  overview.element.hidden = detail !== null || view.job !== null;
+  overview.filter.hidden = overview.element.hidden;
+  const name = [view.job ?? detail?.signal.info.id, board.node?.host, "Foretop"];
+  document.title = name.filter((part) => part !== undefined && part !== "").join(" · ");
 }
 
 function closeDetail(): void {
@@ -191,6 +197,7 @@ function onKey(event: KeyboardEvent): void {
     event.target instanceof HTMLSelectElement ||
     (event.target instanceof HTMLInputElement && event.target.type !== "radio");
   if (event.key === "Escape" && view.id !== null) goBack();
+  if (event.key === "Escape" && view.job !== null) location.hash = view.job === "" ? "#/" : hashOfJobs("");
   if (event.key === "?" && !isTyping) help.click();
   if (event.key === "/" && !isTyping && detail === null) {
     event.preventDefault();
@@ -220,6 +227,7 @@ function scheduleDraw(): void {
     isDrawScheduled = false;
     const nowMs = Date.now();
     if (detail !== null) return detail.draw();
+    if (view.job !== null) return;
     overview.draw({ nowMs, nodeNowMs: board.nodeNowMs(nowMs), colours: palette() });
   });
 }

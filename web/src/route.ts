@@ -6,6 +6,8 @@ import { lengthText } from "./format.ts";
 export interface View {
   /** The open signal; `null` in the overview. */
   id: string | null;
+  /** The job of an MPI program that is looked at, "" for the list of them; `null` where signals are looked at. */
+  job: string | null;
   filter: string;
   horizonMs: number;
   spanMs: number;
@@ -25,6 +27,7 @@ export interface Zoom {
 
 export const DEFAULT_VIEW: Readonly<View> = {
   id: null,
+  job: null,
   filter: "",
   horizonMs: 60_000,
   spanMs: 600_000,
@@ -35,6 +38,7 @@ export const DEFAULT_VIEW: Readonly<View> = {
 
 const KNOWN = ["filter", "horizon", "history", "past", "from", "to", "with"];
 const PREFIX = "#/signal/";
+const JOBS = "#/mpi";
 const UNITS_MS: Record<string, number> = { ms: 1, s: 1_000, min: 60_000, h: 3_600_000, d: 86_400_000 };
 /** Longer than any store reaches back. */
 const LONGEST_MS = 3_660 * 86_400_000;
@@ -54,9 +58,14 @@ export function hashOf(id: string | null, view: Readonly<View> = DEFAULT_VIEW): 
     );
   }
   const query = new URLSearchParams(said.filter((pair): pair is [string, string] => pair[1] !== null)).toString();
-  const path = id === null ? "#/" : PREFIX + encodeURIComponent(id);
+  const path = view.job !== null ? hashOfJobs(view.job) : id === null ? "#/" : PREFIX + encodeURIComponent(id);
   // The overview as it opens needs no hash.
-  return query === "" ? (id === null ? "" : path) : `${path}?${query}`;
+  return query === "" ? (path === "#/" ? "" : path) : `${path}?${query}`;
+}
+
+/** The hash of a job, or of the list of jobs (""). */
+export function hashOfJobs(job: string): string {
+  return job === "" ? JOBS : `${JOBS}/${encodeURIComponent(job)}`;
 }
 
 /** What a hash says, laid over `before`, and a sentence for each part of it that makes no sense. */
@@ -67,10 +76,10 @@ export function viewIn(hash: string, before: Readonly<View>): { view: View; igno
   const refuse = (name: string, text: string | null, right: string) =>
     ignored.push(`${name} “${text ?? ""}” in the address is ignored: ${right}`);
 
-  const id = idIn(path, refuse);
+  const { id, job } = placeIn(path, refuse);
   // A range and a second signal belong to the signal that they were chosen for.
   const kept = id === before.id ? before : { ...before, zoom: null, other: null };
-  const view: View = { ...kept, id };
+  const view: View = { ...kept, id, job };
   const length = (name: string, instead: number): number => {
     const text = query.get(name);
     const ms = text === null ? instead : lengthIn(text);
@@ -112,15 +121,20 @@ export function lengthIn(text: string): number | null {
   return ms > 0 && ms <= LONGEST_MS ? ms : null;
 }
 
-function idIn(path: string, refuse: (name: string, text: string, right: string) => void): string | null {
-  if (["", "#", "#/"].includes(path)) return null;
+function placeIn(
+  path: string,
+  refuse: (name: string, text: string, right: string) => void,
+): { id: string | null; job: string | null } {
+  if (["", "#", "#/"].includes(path)) return { id: null, job: null };
+  if (path === JOBS || path === `${JOBS}/`) return { id: null, job: "" };
   try {
-    if (path.startsWith(PREFIX)) return decodeURIComponent(path.slice(PREFIX.length));
+    if (path.startsWith(PREFIX)) return { id: decodeURIComponent(path.slice(PREFIX.length)), job: null };
+    if (path.startsWith(`${JOBS}/`)) return { id: null, job: decodeURIComponent(path.slice(JOBS.length + 1)) };
   } catch {
     // Said below.
   }
   refuse("the path", path.slice(1), "all signals are shown");
-  return null;
+  return { id: null, job: null };
 }
 
 function lengthWord(ms: number): string {

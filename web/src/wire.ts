@@ -156,3 +156,104 @@ export interface Health {
 export interface ErrorBody {
   error: { code: string; message: string; field?: string };
 }
+
+/** A job of an MPI program, as it looks from the node's host. */
+export interface MpiJob {
+  job: string;
+  program: string | null;
+  library: string | null;
+  n_ranks: number;
+  ranks: number[];
+  since: string;
+  is_running: boolean;
+  trees: string[];
+  n_records: number;
+  problems: string[];
+}
+
+export interface MpiJobs {
+  host: string;
+  jobs: MpiJob[];
+}
+
+export interface MpiJobDetail extends MpiJob {
+  watched_seconds: number;
+  records_per_second: number;
+  calls_per_second: number;
+  n_read: number;
+  n_lost: number;
+  n_left_out: number;
+  operations: MpiOperation[];
+  by_rank: { rank: number; n_calls: number; time_ratio: number }[];
+  analyses: MpiAnalysis[];
+}
+
+export interface MpiOperation {
+  operation: string;
+  n_calls: number;
+  n_failed: number;
+  calls_per_second: number;
+  time_ratio: number;
+  mean_seconds: number;
+  max_seconds: number;
+  size_bytes: number;
+}
+
+/** What is seen inside collective operations over one tree. */
+export interface MpiAnalysis {
+  tree: string;
+  n_calls: number;
+  n_incomplete: number;
+  n_disordered: number;
+  slowest_seconds: number;
+  culprit: string | null;
+  last_arrivals: { node: number; contributor: number }[];
+  nodes: MpiTreeNode[];
+  paths: MpiPath[];
+  groups: MpiGroup[];
+  hints: MpiHint[];
+}
+
+export interface MpiTreeNode {
+  name: string;
+  host: string;
+  /** Position of the node that it contributes to; `null` for a root. */
+  parent: number | null;
+  contributors: MpiContributor[];
+}
+
+export interface MpiContributor {
+  name: string;
+  /** Position of the node; `null` for a rank. */
+  node: number | null;
+  n_last: number;
+  last_ratio: number;
+  hop_seconds: number | null;
+}
+
+/** A rank's way to its root and back. */
+export interface MpiPath {
+  rank: number;
+  host: string;
+  total_seconds: number;
+  cost_seconds: number;
+  /** Seconds before (below 0) and after the root, and collectors from there. */
+  track: [seconds: number, height: number][];
+  track_with_waits: [seconds: number, height: number][];
+}
+
+export interface MpiGroup {
+  ranks: number[];
+  representative: number;
+  cost_seconds: number;
+  is_fast: boolean;
+}
+
+export interface MpiHint {
+  part: string;
+  node: string;
+  rank: number;
+  ratio: number;
+  evidence: string;
+  remedies: string[];
+}

@@ -59,13 +59,20 @@ test("a hash holds any id and all that was chosen", () => {
   const zoom = { fromMs: T0, toMs: T0 + 90_500 };
   const chosen = { filter: "cpu & a", horizonMs: 90_000, spanMs: 3_600_000, leadMs: null, zoom, other: "load.5m" };
   for (const id of ["load.1m", "<img src=x onerror=1>", "a/b?c#d%", "ü"]) {
-    const view: View = { ...chosen, id };
+    const view: View = { ...chosen, id, job: null };
     expect(viewIn(hashOf(id, view), DEFAULT_VIEW)).toEqual({ view, ignored: [] });
     expect(viewIn(hashOf(id), DEFAULT_VIEW)).toEqual({ view: { ...DEFAULT_VIEW, id }, ignored: [] });
   }
   expect(hashOf("a", { ...DEFAULT_VIEW, id: "a", horizonMs: 300_000 })).toBe("#/signal/a?horizon=5min");
   expect(hashOf(null)).toBe("");
   expect(viewIn(hashOf(null, { ...DEFAULT_VIEW, filter: "net" }), DEFAULT_VIEW).view.filter).toBe("net");
+});
+
+test("a hash holds any job, and the list of them", () => {
+  for (const job of ["", "node-7-1f", "<b>/..#?%"]) {
+    expect(viewIn(hashOf(null, { ...DEFAULT_VIEW, job }), DEFAULT_VIEW)).toEqual({ view: { ...DEFAULT_VIEW, job }, ignored: [] });
+  }
+  expect(viewIn("#/", { ...DEFAULT_VIEW, job: "a" }).view.job).toBe(null);
 });
 
 test.each([

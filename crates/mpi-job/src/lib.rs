@@ -13,10 +13,11 @@ mod recordings;
 mod segment;
 
 use std::fs::{self, DirBuilder};
-use std::io::{self, Seek, SeekFrom, Write};
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
+use mpi_trace::file::Head;
 use mpi_trace::{Ring, RingError, RingHeader, RingKind, n_words};
 
 pub use filing::{Filing, Sidecar, file_name};
@@ -28,6 +29,10 @@ pub use segment::{Access, Segment};
 const TREE_FILE: &str = "tree.toml";
 /// The file that says who looks after a job.
 const KEEPER: &str = "keeper";
+/// A tree over as many ranks as there can be takes about a tenth of it.
+const TREE_BYTES_MAX: u64 = 16 << 20;
+/// The first line of a rank's definitions names a host, a program and a library.
+const HEAD_BYTES_MAX: u64 = 64 << 10;
 
 /// A folder of definitions, rings and segments.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -211,12 +216,52 @@ impl Folder {
             .collect()
     }
 
+    /// What the ranks of this host say of themselves, by rank. Those of which nothing can be made are left out.
+    ///
+    /// # Errors
+    /// If the folder cannot be read.
+    pub fn heads(&self) -> Result<Vec<Head>, JobError> {
+        let head = |name: &String| -> Option<Head> {
+            name.strip_prefix("rank-")?.strip_suffix(".jsonl")?.parse::<u32>().ok()?;
+            let mut line = String::new();
+            let file = own_file::open(&self.path.join(name)).ok()?;
+            BufReader::new(file.take(HEAD_BYTES_MAX)).read_line(&mut line).ok()?;
+            filing::head_of(&line)
+        };
+        let mut heads: Vec<Head> = names(&self.path)?.iter().filter_map(head).collect();
+        heads.sort_by_key(|head| head.rank);
+        Ok(heads)
+    }
+
+    /// A text file in it; none if it is not there.
+    pub(crate) fn read(&self, name: &str) -> Result<Option<String>, JobError> {
+        self.read_up_to(name, u64::MAX)
+    }
+
+    fn read_up_to(&self, name: &str, n_bytes_max: u64) -> Result<Option<String>, JobError> {
+        let path = self.path.join(name);
+        let read = |file: fs::File| {
+            if file.metadata()?.len() > n_bytes_max {
+                return Err(io::Error::new(
+                    io::ErrorKind::FileTooLarge,
+                    format!("it has more than {n_bytes_max} bytes"),
+                ));
+            }
+            io::read_to_string(file.take(n_bytes_max))
+        };
+        match own_file::open(&path).and_then(read) {
+            Ok(text) => Ok(Some(text)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(JobError::file("read", &path)(error)),
+        }
+    }
+
     /// The text of the tree file in force; none where no collective goes over a tree.
     ///
     /// # Errors
     /// If it cannot be read.
     pub fn tree(&self) -> Result<Option<String>, JobError> {
-        self.read(TREE_FILE)
+        self.read_up_to(TREE_FILE, TREE_BYTES_MAX)
     }
 
     /// Puts a tree file in force. Whoever reads it gets this text or the one before, whole.
@@ -233,16 +278,6 @@ impl Folder {
             fs::rename(&beside, &path)
         };
         write().map_err(JobError::file("write", &path))
-    }
-
-    /// A text file in it; none if it is not there.
-    pub(crate) fn read(&self, name: &str) -> Result<Option<String>, JobError> {
-        let path = self.path.join(name);
-        match own_file::open(&path).and_then(io::read_to_string) {
-            Ok(text) => Ok(Some(text)),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(JobError::file("read", &path)(error)),
-        }
     }
 
     /// Says that this process looks after the job: as long as it runs, the job is alive.

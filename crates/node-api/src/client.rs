@@ -19,8 +19,8 @@ pub use events::{Event, Events};
 pub use url::{NodeUrl, NodeUrlError};
 
 use crate::{
-    Accepted, Accuracy, ErrorBody, ErrorCode, Forecast, NewSeries, PushedSample, PushedSamples, RunTime, Samples,
-    SeriesDetail, SeriesList,
+    Accepted, Accuracy, ErrorBody, ErrorCode, Forecast, MpiJobDetail, MpiJobs, NewSeries, PushedSample, PushedSamples,
+    RunTime, Samples, SeriesDetail, SeriesList,
 };
 
 /// A node on this host answers in a millisecond, one far away in a second; a blocking read of its store may take a few.
@@ -152,6 +152,16 @@ impl Client {
             ("confidence", confidence.to_string()),
         ];
         self.get("/api/v1/runtime", &query)
+    }
+
+    /// Jobs of MPI programs on the node's host.
+    pub fn mpi_jobs(&self) -> Result<MpiJobs, ClientError> {
+        self.get("/api/v1/mpi/jobs", &[])
+    }
+
+    /// What is seen of one of them. The node watches it from the first question on, and until some seconds after the last.
+    pub fn mpi_job(&self, job: &str) -> Result<MpiJobDetail, ClientError> {
+        self.get(&format!("/api/v1/mpi/jobs/{}", utf8_percent_encode(job, PATH)), &[])
     }
 
     /// How the forecasts did so far.

@@ -9,6 +9,7 @@
 mod client;
 mod event;
 mod forecast;
+mod mpi;
 mod node;
 mod one_off;
 mod pushed;
@@ -19,6 +20,10 @@ mod series;
 pub use client::{Client, ClientError, Event, Events, NodeUrl, NodeUrlError, RangeText, moment};
 pub use event::{Hello, Lagged, LeadBand, LeadForecast, TickEvent};
 pub use forecast::{Accuracy, Coverage, ErrorStatistics, Forecast, LeadAccuracy, Remembered, Speaking, Weighed};
+pub use mpi::{
+    MpiAnalysis, MpiContributor, MpiGroup, MpiHint, MpiJob, MpiJobDetail, MpiJobs, MpiLastArrival, MpiOperation,
+    MpiPath, MpiRank, MpiStage, MpiTreeNode,
+};
 pub use node::{Absent, CatchingUp, Health, NodeInfo, Readiness, Status, StoreHealth};
 pub use one_off::{OneOff, OneOffForecast, OneOffForecasts, OneOffs};
 pub use pushed::{Accepted, NewSeries, PushedSample, PushedSamples};

@@ -44,6 +44,8 @@ pub enum ErrorCode {
     NotFound,
     /// 404: no series of that name.
     UnknownSeries,
+    /// 404: no job of that name.
+    UnknownJob,
     /// 405: the path does not take this method.
     MethodNotAllowed,
     /// 409: the series exists, or belongs to a sensor.

@@ -67,6 +67,8 @@ pub struct Config {
     pub outlets: Vec<OutletSettings>,
     /// Streams of other hosts that it follows, each as a feed.
     pub follow: Vec<FollowSettings>,
+    /// Where the folders of jobs of MPI programs are.
+    pub mpi_jobs: PathBuf,
     /// Watches the threads of the node. What else it watches is told in the node's health as well.
     pub watch: Watch,
 }
@@ -89,6 +91,7 @@ impl Default for Config {
             remote_writes: Vec::new(),
             outlets: Vec::new(),
             follow: Vec::new(),
+            mpi_jobs: mpi_job::root(),
             watch: Watch::default(),
         }
     }

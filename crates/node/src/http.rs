@@ -9,6 +9,7 @@ mod events;
 mod extract;
 mod health;
 mod metrics;
+mod mpi;
 mod one_off;
 mod press;
 mod pushed;
@@ -39,12 +40,14 @@ use workers::Workers;
 
 use crate::api::ErrorCode;
 use crate::hub::Hub;
+use crate::mpi::Jobs;
 use crate::page;
 
 /// What every handler can reach.
 #[derive(Clone)]
 struct App {
     hub: Arc<Hub>,
+    jobs: Arc<Jobs>,
     press: Arc<Press>,
     /// Fits of one-off forecasts. Two at once keep a small host usable, whatever is asked of it.
     fits: Workers,
@@ -58,7 +61,8 @@ struct App {
 #[openapi(
     info(title = "Foretop", description = "What this host delivers, and what it will deliver next."),
     modifiers(&TokenScheme),
-    tags((name = "series"), (name = "pushed"), (name = "forecast"), (name = "live"), (name = "health"))
+    tags((name = "series"), (name = "pushed"), (name = "forecast"), (name = "live"), (name = "mpi"),
+         (name = "health"))
 )]
 struct Description;
 
@@ -74,11 +78,12 @@ impl Modify for TokenScheme {
 }
 
 /// Every path of the node, ready to be served.
-pub(crate) fn router(hub: Arc<Hub>, access: Access) -> axum::Router {
+pub(crate) fn router(hub: Arc<Hub>, jobs: Arc<Jobs>, access: Access) -> axum::Router {
     let access = Arc::new(access);
     let app = App {
         press: Arc::new(Press::new(Arc::clone(&hub))),
         hub,
+        jobs,
         fits: Workers::new("fits", 2, 16),
         budget: Budget::default(),
         reads: Workers::new("reads", 4, 64),
@@ -115,6 +120,10 @@ fn described_routes(access: &Arc<Access>) -> OpenApiRouter<App> {
         .routes(routes!(one_off::forecast))
         .routes(routes!(one_off::forecasts))
         .routes(routes!(events::events))
+        .routes(routes!(mpi::list))
+        .routes(routes!(mpi::detail))
+        .routes(routes!(mpi::pathmap))
+        .routes(routes!(mpi::last_arrival))
         .routes(routes!(metrics::metrics))
         .layer(from_fn_with_state(Arc::clone(access), access::require_token));
     guarded.merge(OpenApiRouter::new().routes(routes!(health::healthz)).routes(routes!(health::readyz)))

@@ -15,6 +15,7 @@ mod follow;
 mod http;
 mod hub;
 mod listen;
+mod mpi;
 mod node;
 mod outage;
 mod outlet;

@@ -26,6 +26,7 @@ use crate::fitter::Fitter;
 use crate::http::{self, Access};
 use crate::hub::{Facts, Hub, Listeners};
 use crate::listen::listen;
+use crate::mpi::Jobs;
 use crate::outlet::{Home, Outlets};
 use crate::remote::Remotes;
 use crate::restore::{Restored, restore};
@@ -50,6 +51,8 @@ pub struct Node {
 /// What runs on threads of its own, in the order in which it ends: whoever hands something on before whoever takes it. Nothing here
 /// is held by the hub, and the hub is gone with the last of those who hold it.
 struct Parts {
+    /// Its threads read what no other part has to do with. Handlers of requests hold it too.
+    jobs: Arc<Jobs>,
     /// They hand ticks to the hub, and with it to all that follow.
     _samplers: sampler::Running,
     /// Their threads ask the hub.
@@ -105,9 +108,9 @@ impl Drop for AbortOnDrop {
 }
 
 impl Server {
-    fn start(listener: TcpListener, tls: Option<ServerTls>, door: Door, hub: Arc<Hub>, access: Access) -> Self {
+    fn start(listener: TcpListener, tls: Option<ServerTls>, door: Door, router: axum::Router) -> Self {
         let (shutdown, asked) = oneshot::channel();
-        let task = tokio::spawn(serve(listener, tls, door, hub, access, asked));
+        let task = tokio::spawn(serve(listener, tls, door, router, asked));
         Self { shutdown, task: AbortOnDrop(task) }
     }
 
@@ -146,7 +149,8 @@ impl Node {
         let absent = hub.health().absent;
         let is_encrypted = tls.is_some();
         let kept = Arc::downgrade(&hub);
-        let server = Server::start(listener, tls, door, hub, access);
+        let router = http::router(hub, Arc::clone(&parts.jobs), access);
+        let server = Server::start(listener, tls, door, router);
         Ok(Self { address, is_encrypted, absent, watch, hub: kept, server, parts })
     }
 
@@ -211,15 +215,14 @@ async fn serve(
     listener: TcpListener,
     tls: Option<ServerTls>,
     door: Door,
-    hub: Arc<Hub>,
-    access: Access,
+    router: axum::Router,
     asked: oneshot::Receiver<()>,
 ) {
     let shutdown = async {
         // A sender that is gone means the same as one that asks.
         let _ = asked.await;
     };
-    http::serve(listener, tls.map(|tls| tls.config()), http::router(hub, access), door, shutdown).await;
+    http::serve(listener, tls.map(|tls| tls.config()), router, door, shutdown).await;
 }
 
 /// Everything that blocks: sensors, store, replay, threads. Who is told something starts before who tells it.
@@ -241,6 +244,8 @@ fn begin(config: &Config, mut feeds: Vec<Feed>, clock: Arc<dyn Clock>) -> Result
     }
     let plans: Vec<FeedPlan> = feeds.iter().map(|feed| feed.plan(&config.model)).collect();
     let base = Base::open(config, &plans, &host, Arc::clone(&clock))?;
+    let jobs =
+        Jobs::new(config.mpi_jobs.clone(), base.facts.info.host.clone(), Arc::clone(&clock), config.watch.clone());
     let bell = Bell::default();
     let fitter = Fitter::start(Arc::clone(&base.engine), bell.clone(), watch).map_err(StartError::NoThread)?;
     let outlets = Outlets::start(config.outlets.clone(), &base.home(), watch)?;
@@ -262,6 +267,7 @@ fn begin(config: &Config, mut feeds: Vec<Feed>, clock: Arc<dyn Clock>) -> Result
     }
     let samplers = sampler::start(samplers, watch).map_err(StartError::NoThread)?;
     let parts = Parts {
+        jobs: Arc::new(jobs),
         _samplers: samplers,
         _remotes: remotes,
         _outlets: outlets,

@@ -1,6 +1,7 @@
 //! `foretop internal NAME`: processes that other commands start, made of this very program. Not for people, and free to change.
 
 pub mod load_worker;
+pub mod mpi_job;
 pub mod pool_load;
 pub mod pred_core;
 pub mod spin;
@@ -30,6 +31,7 @@ enum Process {
     Spin(spin::Spin),
     PredCore(pred_core::PredCore),
     PoolLoad(pool_load::PoolLoad),
+    MpiJob(mpi_job::MpiJob),
 }
 
 impl Internal {
@@ -40,6 +42,7 @@ impl Internal {
             Process::Spin(process) => process.run(),
             Process::PredCore(process) => process.run(),
             Process::PoolLoad(process) => process.run(out),
+            Process::MpiJob(process) => process.run(out),
         }
     }
 }

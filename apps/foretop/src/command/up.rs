@@ -174,6 +174,10 @@ struct Flags {
     #[arg(long, value_name = "PATH", env = "FORETOP_STREAM_TOKEN_FILE")]
     stream_token_file: Option<PathBuf>,
 
+    /// Folder with the folders of this user's jobs of MPI programs [default: /dev/shm/foretop-UID]
+    #[arg(long, value_name = "PATH", env = "FORETOP_MPI_JOBS")]
+    mpi_jobs: Option<PathBuf>,
+
     /// Read /proc and /sys below this folder: a recorded host
     #[arg(long, value_name = "PATH", env = "FORETOP_ROOT")]
     root: Option<PathBuf>,

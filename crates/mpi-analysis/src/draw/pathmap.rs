@@ -28,7 +28,7 @@ pub fn pathmap(analysis: &Analysis, waits: Waits) -> Picture {
     // The slowest group is drawn last, on top of the others.
     for (idx, group) in groups.iter().enumerate().rev() {
         let paths = group.ranks.iter().filter_map(|&rank| analysis.path(rank));
-        tracks.extend(paths.map(|path| (points(analysis, path, waits), apart(idx))));
+        tracks.extend(paths.map(|path| (track(analysis, path, waits), apart(idx))));
     }
     let name = |(idx, group): (usize, &crate::Group)| {
         let (n, cost) = (group.ranks.len(), span_ns(group.cost_ns));
@@ -59,7 +59,7 @@ pub fn compared_pathmap(runs: &[(&str, &Analysis)], rank: Rank, waits: Waits) ->
     let mut legend = Vec::new();
     for (idx, (name, analysis)) in runs.iter().enumerate() {
         let Some(path) = analysis.path(rank) else { continue };
-        let mut points = points(analysis, path, waits);
+        let mut points = track(analysis, path, waits);
         let highest = points.iter().map(|point| point.1).fold(1.0, f64::max);
         points.iter_mut().for_each(|point| point.1 /= highest);
         tracks.push((points, apart(idx)));
@@ -91,9 +91,10 @@ fn chart(
     Panel { chart, legend }.picture(CHART)
 }
 
-/// From the rank's call down to the root at (0, 0), and up again. A hop's time there and back is known, not how it is shared: half is
-/// drawn each way.
-fn points(analysis: &Analysis, path: &PathFigures, waits: Waits) -> Vec<(f64, f64)> {
+/// A path as a line: nanoseconds before (below 0) and after the root was reached, and collectors from there. It begins with the rank's
+/// call, goes down to the root at (0, 0), and up again. A hop's time there and back is known, not how it is shared: half is drawn each way.
+#[must_use]
+pub fn track(analysis: &Analysis, path: &PathFigures, waits: Waits) -> Vec<(f64, f64)> {
     // From the rank to the root: what is passed down and up, with half a collector for each part between two of them.
     let (mut down, mut up) = (Vec::new(), Vec::new());
     let mut store_ns = 0.0;

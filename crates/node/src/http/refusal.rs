@@ -43,7 +43,7 @@ fn status(code: ErrorCode) -> StatusCode {
         ErrorCode::BadParameter | ErrorCode::BadBody | ErrorCode::BadModel => StatusCode::BAD_REQUEST,
         ErrorCode::Unauthorized => StatusCode::UNAUTHORIZED,
         ErrorCode::HostNotAllowed => StatusCode::FORBIDDEN,
-        ErrorCode::NotFound | ErrorCode::UnknownSeries => StatusCode::NOT_FOUND,
+        ErrorCode::NotFound | ErrorCode::UnknownSeries | ErrorCode::UnknownJob => StatusCode::NOT_FOUND,
         ErrorCode::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
         ErrorCode::Conflict | ErrorCode::OutOfOrder | ErrorCode::NotReady => StatusCode::CONFLICT,
         ErrorCode::BodyTooLarge => StatusCode::PAYLOAD_TOO_LARGE,

@@ -3,6 +3,7 @@
 mod description;
 mod limits;
 mod metrics;
+mod mpi;
 mod names;
 mod one_off;
 mod page;
@@ -13,15 +14,20 @@ mod stream;
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
 
+use mpi_job::Folder;
 use node::{Config, Node};
 use node_api::{ErrorBody, ErrorCode};
 use serde::de::DeserializeOwned;
+use tempfile::TempDir;
+use testkit::mpi::Program;
 use testkit::{PATIENCE, wait_until};
 
 /// A running node, and the threads that it runs on.
 struct Host {
     node: Option<Node>,
     runtime: tokio::runtime::Runtime,
+    /// What is there for the node to find.
+    _job: Option<(TempDir, Program)>,
 }
 
 impl Host {
@@ -34,7 +40,16 @@ impl Host {
         let runtime = tokio::runtime::Runtime::new().unwrap();
         let config = Config { listen: "127.0.0.1:0".parse().unwrap(), ..config };
         let node = runtime.block_on(Node::start(config, Vec::new())).unwrap();
-        Self { node: Some(node), runtime }
+        Self { node: Some(node), runtime, _job: None }
+    }
+
+    /// One on which the job `heat` of an MPI program runs.
+    fn with_job() -> Self {
+        let root = tempfile::tempdir().unwrap();
+        let program = Program::start(&Folder::create(&root.path().join("jobs/heat")).unwrap());
+        program.run(0..20);
+        let host = Self::with(Config { mpi_jobs: root.path().join("jobs"), ..Config::default() });
+        Self { _job: Some((root, program)), ..host }
     }
 
     fn address(&self) -> SocketAddr {

@@ -37,6 +37,7 @@ pub struct Settings {
     pub forecast: ForecastSection,
     pub store: StoreSection,
     pub access: AccessSection,
+    pub mpi: MpiSection,
     pub log: LogSection,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub responder: Option<ResponderSection>,
@@ -112,6 +113,13 @@ pub struct AccessSection {
     pub key: Option<PathBuf>,
 }
 
+/// `[mpi]`
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct MpiSection {
+    pub jobs: PathBuf,
+}
+
 /// `[log]`
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -143,6 +151,12 @@ impl Default for StoreSection {
     fn default() -> Self {
         let Config { retention, store_max, .. } = Config::default();
         Self { in_memory: false, data_dir: None, retention, max: store_max }
+    }
+}
+
+impl Default for MpiSection {
+    fn default() -> Self {
+        Self { jobs: Config::default().mpi_jobs }
     }
 }
 
@@ -199,6 +213,7 @@ impl Settings {
             stream,
             follow,
             stream_token_file,
+            mpi_jobs,
             log,
         } = flags;
         replace(&mut self.node.listen, listen);
@@ -210,6 +225,7 @@ impl Settings {
         replace(&mut self.forecast.model, model);
         replace(&mut self.store.retention, retention);
         replace(&mut self.store.max, store_max);
+        replace(&mut self.mpi.jobs, mpi_jobs);
         replace(&mut self.log.filter, log);
         // Exporters, queries, peers and servers that are named here stand for all of the file's.
         let scrapes = scrape.into_iter().map(|url| ScrapeSection::new(url, patterns.clone()));
@@ -278,6 +294,7 @@ impl Settings {
             remote_writes: self.to_remote_writes()?,
             outlets: self.stream.iter().map(outlet).collect::<Result<_, _>>()?,
             follow: self.follow.iter().map(FollowSection::to_follow).collect::<Result<_, _>>()?,
+            mpi_jobs: self.mpi.jobs.clone(),
             watch,
             door,
         })

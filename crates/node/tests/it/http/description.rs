@@ -12,9 +12,9 @@ fn description(host: &Host) -> Value {
     host.get("/api/v1/openapi.json").json()
 }
 
-/// A path that exists in this world: the ids in it are those of a series that was pushed.
+/// A path that exists in this world: the ids in it are those of a series that was pushed, and of a job that runs.
 fn fill(path: &str) -> String {
-    path.replace("{id}", "trace")
+    path.replace("{id}", "trace").replace("{job}", "heat")
 }
 
 #[test]
@@ -25,7 +25,7 @@ fn the_description_in_the_repository_is_the_one_that_is_served() {
 
 #[test]
 fn methods_that_are_not_described_are_refused_with_those_that_are() {
-    let host = Host::start().with_pushed("trace");
+    let host = Host::with_job().with_pushed("trace");
     let description = description(&host);
     for (path, operations) in description["paths"].as_object().unwrap() {
         for method in METHODS {
@@ -71,6 +71,8 @@ fn check_reads(schema: &str, answer: &super::Answer) {
         "Remembered" => drop(answer.json::<api::Remembered>()),
         "Accuracy" => drop(answer.json::<api::Accuracy>()),
         "RunTime" => drop(answer.json::<api::RunTime>()),
+        "MpiJobs" => assert_eq!(answer.json::<api::MpiJobs>().jobs.len(), 1),
+        "MpiJobDetail" => assert_eq!(answer.json::<api::MpiJobDetail>().analyses.len(), 1),
         "OneOffForecast" => drop(answer.json::<api::OneOffForecast>()),
         "OneOffForecasts" => drop(answer.json::<api::OneOffForecasts>()),
         "Accepted" => assert_eq!(answer.json::<api::Accepted>(), api::Accepted { accepted: 2 }),
@@ -82,7 +84,7 @@ fn check_reads(schema: &str, answer: &super::Answer) {
 
 #[test]
 fn every_answer_that_is_described_reads_into_its_type() {
-    let host = Host::start().with_pushed("trace").advising();
+    let host = Host::with_job().with_pushed("trace").advising();
     let description = description(&host);
     let mut n_read = 0;
     // What removes comes last, and the paths are sorted, so the series is there for all the others.
@@ -117,7 +119,7 @@ fn schema_of<'a>(response: &'a Value, media_type: &str) -> Option<&'a str> {
 
 #[test]
 fn every_parameter_that_is_described_is_taken() {
-    let host = Host::start().with_pushed("trace").advising();
+    let host = Host::with_job().with_pushed("trace").advising();
     let description = description(&host);
     let mut n_taken = 0;
     for (path, operations) in description["paths"].as_object().unwrap() {

@@ -55,7 +55,14 @@ fn a_token_is_asked_for_by_all_but_health_and_page() {
     std::fs::set_permissions(&file, Permissions::from_mode(0o600)).unwrap();
     let host = Host::with(Config { token: Some(Token::from_file(&file).unwrap()), ..Config::default() });
 
-    let guarded = ["/api/v1/series", "/api/v1/series/x", "/api/v1/events", "/api/v1/openapi.json", "/metrics"];
+    let guarded = [
+        "/api/v1/series",
+        "/api/v1/series/x",
+        "/api/v1/events",
+        "/api/v1/mpi/jobs",
+        "/api/v1/openapi.json",
+        "/metrics",
+    ];
     for target in guarded {
         for shown in ["", "Bearer wrong-but-as-long", "Bearer", "Basic 0123456789abcdef", "Bearer 0123456789abcdef0"] {
             let answer = host.ask("GET", target, &[("Authorization", shown)], b"");

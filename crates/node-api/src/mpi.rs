@@ -1,0 +1,262 @@
+//! Jobs of MPI programs on the node's host, and what is seen inside their collective operations.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use units::{Rank, Timestamp};
+#[cfg(feature = "openapi")]
+use utoipa::ToSchema;
+
+/// Answer of `GET /api/v1/mpi/jobs`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(ToSchema))]
+pub struct MpiJobs {
+    /// The host's name.
+    pub host: String,
+    /// Those that run first, and of these the youngest first.
+    pub jobs: Vec<MpiJob>,
+}
+
+/// A job, as it looks from this host.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(ToSchema))]
+pub struct MpiJob {
+    /// What it is called in paths.
+    pub job: String,
+    /// As it was called; `null` if no rank has said so.
+    pub program: Option<String>,
+    /// The MPI library, as it calls itself; `null` if no rank has said so.
+    pub library: Option<String>,
+    /// Ranks of the whole job.
+    pub n_ranks: u32,
+    /// Those that recorded something on this host, in ascending order.
+    pub ranks: Vec<Rank>,
+    /// When the first of its rings was made.
+    #[cfg_attr(feature = "openapi", schema(value_type = String, format = DateTime))]
+    pub since: Timestamp,
+    /// Whether a process of it still runs here.
+    pub is_running: bool,
+    /// Trees that collective operations go over, by name.
+    pub trees: Vec<String>,
+    /// Records that were ever written here.
+    pub n_records: u64,
+    /// One sentence for each thing that is not as it should be, such as a broken ring or tree file.
+    pub problems: Vec<String>,
+}
+
+/// Answer of `GET /api/v1/mpi/jobs/{job}`: what was seen since somebody looks at the job.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(ToSchema))]
+pub struct MpiJobDetail {
+    /// As in the list.
+    #[serde(flatten)]
+    pub about: MpiJob,
+    /// How long it has been watched. Figures are of this time, and of what rings held when it began.
+    pub watched_seconds: f64,
+    /// Records written in a second, over the last seconds.
+    pub records_per_second: f64,
+    /// Calls of the program in a second, over the last seconds.
+    pub calls_per_second: f64,
+    /// Records that were read.
+    pub n_read: u64,
+    /// Records that were overwritten before they were read, or of no use.
+    pub n_lost: u64,
+    /// Records that were left out because there were too many to read them all.
+    pub n_left_out: u64,
+    /// Calls by operation, those that took most time first.
+    pub operations: Vec<MpiOperation>,
+    /// What each rank did.
+    pub by_rank: Vec<MpiRank>,
+    /// What is seen inside of collective operations, tree by tree.
+    pub analyses: Vec<MpiAnalysis>,
+}
+
+/// Calls of one operation.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(ToSchema))]
+pub struct MpiOperation {
+    /// As in C: `MPI_Allreduce`.
+    pub operation: String,
+    /// How many calls.
+    pub n_calls: u64,
+    /// Those of them that returned an error.
+    pub n_failed: u64,
+    /// In a second, over the last seconds.
+    pub calls_per_second: f64,
+    /// Share of all threads' time that was spent in it, in [0, 1].
+    pub time_ratio: f64,
+    /// Of a call.
+    pub mean_seconds: f64,
+    /// The longest call.
+    pub max_seconds: f64,
+    /// Of all messages together.
+    pub size_bytes: u64,
+}
+
+/// What one rank did.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(ToSchema))]
+pub struct MpiRank {
+    /// In `MPI_COMM_WORLD`.
+    pub rank: Rank,
+    /// Calls.
+    pub n_calls: u64,
+    /// Share of its threads' time that was spent in MPI, in [0, 1].
+    pub time_ratio: f64,
+}
+
+/// What is seen inside collective operations over one tree. Means are of all allreduce and barrier calls that were seen whole.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(ToSchema))]
+pub struct MpiAnalysis {
+    /// The tree's name.
+    pub tree: String,
+    /// Calls that figures are of.
+    pub n_calls: u64,
+    /// Calls seen whole, by operation.
+    pub operations: BTreeMap<String, u64>,
+    /// Calls that were not seen whole, or not yet.
+    pub n_incomplete: u64,
+    /// Calls whose times contradict each other.
+    pub n_disordered: u64,
+    /// Of a call: the cost of its slowest path, without waiting for late ranks.
+    pub slowest_seconds: f64,
+    /// Who keeps the others waiting, in words; `null` if nobody stands out.
+    pub culprit: Option<String>,
+    /// The heaviest path of the last-arrival graph, from a root on.
+    pub last_arrivals: Vec<MpiLastArrival>,
+    /// As in the tree file.
+    pub nodes: Vec<MpiTreeNode>,
+    /// By rank.
+    pub paths: Vec<MpiPath>,
+    /// Paths that behave alike, the slowest first.
+    pub groups: Vec<MpiGroup>,
+    /// What to look at, the largest share first.
+    pub hints: Vec<MpiHint>,
+}
+
+/// An edge of the heaviest path.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(ToSchema))]
+pub struct MpiLastArrival {
+    /// Position of the node.
+    pub node: usize,
+    /// Position of the contributor at the node.
+    pub contributor: usize,
+    /// What contributes: a node's name, or `rank 3`.
+    pub name: String,
+    /// Calls in which it was the last to arrive.
+    pub n_last: u64,
+    /// Of all calls, in [0, 1].
+    pub ratio: f64,
+    /// How long the others at the node waited for the last, on average.
+    pub others_waited_seconds: f64,
+    /// Whether it was last much more often than if all were alike.
+    pub stands_out: bool,
+}
+
+/// A node of a tree.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(ToSchema))]
+pub struct MpiTreeNode {
+    /// As in the tree file.
+    pub name: String,
+    /// Where it is.
+    pub host: String,
+    /// Position of the node that it contributes to; `null` for a root.
+    pub parent: Option<usize>,
+    /// Combining, after the last arrival.
+    pub down_seconds: f64,
+    /// Releasing the first contributor.
+    pub up_seconds: f64,
+    /// In the tree's order.
+    pub contributors: Vec<MpiContributor>,
+}
+
+/// What contributes to a node.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(ToSchema))]
+pub struct MpiContributor {
+    /// A node's name, or `rank 3`.
+    pub name: String,
+    /// Position of the node; `null` for a rank.
+    pub node: Option<usize>,
+    /// Calls in which it was the last to arrive.
+    pub n_last: u64,
+    /// Of all calls, in [0, 1].
+    pub last_ratio: f64,
+    /// Waiting for the last to arrive.
+    pub arrival_wait_seconds: f64,
+    /// Waiting for its turn to leave.
+    pub departure_wait_seconds: f64,
+    /// To another host and back; `null` on the node's own.
+    pub hop_seconds: Option<f64>,
+}
+
+/// A rank's way to its root and back.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(ToSchema))]
+pub struct MpiPath {
+    /// Whose.
+    pub rank: Rank,
+    /// Where it runs.
+    pub host: String,
+    /// Of its call.
+    pub total_seconds: f64,
+    /// The same without waiting for late ranks.
+    pub cost_seconds: f64,
+    /// Calls in which no other path cost as much.
+    pub n_slowest: u64,
+    /// Its parts, from the rank to the root and back.
+    pub stages: Vec<MpiStage>,
+    /// Its line in the pathmap, waits for late ranks left out: seconds before (below 0) and after the root, and collectors from there.
+    #[cfg_attr(feature = "openapi", schema(value_type = Vec<Vec<f64>>))]
+    pub track: Vec<(f64, f64)>,
+    /// The same with these waits.
+    #[cfg_attr(feature = "openapi", schema(value_type = Vec<Vec<f64>>))]
+    pub track_with_waits: Vec<(f64, f64)>,
+}
+
+/// A part of a path.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(ToSchema))]
+pub struct MpiStage {
+    /// `arrival wait`, `down`, `hop`, `store`, `up` or `departure wait`.
+    pub part: String,
+    /// Position of the node.
+    pub node: usize,
+    /// How long.
+    pub mean_seconds: f64,
+}
+
+/// Paths that behave alike.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(ToSchema))]
+pub struct MpiGroup {
+    /// Whose.
+    pub ranks: Vec<Rank>,
+    /// The one whose cost is nearest to the group's.
+    pub representative: Rank,
+    /// Mean of the paths, without waiting for late ranks.
+    pub cost_seconds: f64,
+    /// Whether slower groups decide how long a call takes.
+    pub is_fast: bool,
+}
+
+/// A part that takes much of a path, and what may be tried.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(ToSchema))]
+pub struct MpiHint {
+    /// As in [`MpiStage`].
+    pub part: String,
+    /// The node's name.
+    pub node: String,
+    /// On whose path it was seen.
+    pub rank: Rank,
+    /// Its share of that path, in [0, 1].
+    pub ratio: f64,
+    /// The figures.
+    pub evidence: String,
+    /// What may be tried. Only trying it tells what it gains.
+    pub remedies: Vec<String>,
+}

@@ -1,0 +1,125 @@
+//! Jobs of MPI programs: `GET /api/v1/mpi/jobs…`.
+
+#![expect(unused_qualifications, reason = "the macro of utoipa qualifies what it is given")]
+
+use axum::Json;
+use axum::extract::{FromRequestParts, Path, State};
+use axum::http::header;
+use axum::http::request::Parts;
+use axum::response::{IntoResponse, Response};
+use mpi_analysis::draw::{Waits, last_arrival_tree, pathmap as draw_pathmap};
+use utoipa::IntoParams;
+
+use super::App;
+use super::extract::{Fields, FromQuery, NoParameters, Query};
+use super::refusal::Refusal;
+use crate::api::{ErrorBody, ErrorCode, MpiJobDetail, MpiJobs};
+use crate::mpi::JobsError;
+
+/// The name of a job in the path: one that is none finds nothing.
+pub(super) struct Job(String);
+
+impl<S: Send + Sync> FromRequestParts<S> for Job {
+    type Rejection = Refusal;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Refusal> {
+        let name = Path::<String>::from_request_parts(parts, state).await;
+        let Path(job) =
+            name.map_err(|_| Refusal::bad_parameter("job", "the job in the path is not percent-encoded UTF-8"))?;
+        Ok(Self(job))
+    }
+}
+
+/// Every job of the node's user on this host.
+#[utoipa::path(get, path = "/api/v1/mpi/jobs", tag = "mpi", responses(
+    (status = 200, body = MpiJobs), (status = "default", description = "refused", body = ErrorBody)))]
+pub(super) async fn list(State(app): State<App>, _: Query<NoParameters>) -> Result<Json<MpiJobs>, Refusal> {
+    let jobs = app.jobs;
+    app.reads.run(move || Ok(Json(jobs.list()?))).await
+}
+
+/// What is seen of a job, from the first question about it on.
+#[utoipa::path(get, path = "/api/v1/mpi/jobs/{job}", tag = "mpi", params(("job" = String, Path)), responses(
+    (status = 200, body = MpiJobDetail), (status = "default", description = "refused", body = ErrorBody)))]
+pub(super) async fn detail(
+    State(app): State<App>,
+    Job(job): Job,
+    _: Query<NoParameters>,
+) -> Result<Json<MpiJobDetail>, Refusal> {
+    let jobs = app.jobs;
+    app.reads.run(move || Ok(Json(jobs.detail(&job)?))).await
+}
+
+#[derive(IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(super) struct TreeQuery {
+    /// The tree's name; needed where the job has several.
+    #[param(value_type = Option<String>, example = "flat")]
+    tree: Option<String>,
+}
+
+impl FromQuery for TreeQuery {
+    fn read(fields: &mut Fields<'_>) -> Result<Self, Refusal> {
+        Ok(Self { tree: fields.text("tree")? })
+    }
+}
+
+#[derive(IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(super) struct PathmapQuery {
+    /// The tree's name; needed where the job has several.
+    #[param(value_type = Option<String>, example = "flat")]
+    tree: Option<String>,
+    /// Whether waits for late ranks are drawn; `false` by default.
+    #[param(value_type = Option<bool>, example = true)]
+    waits: bool,
+}
+
+impl FromQuery for PathmapQuery {
+    fn read(fields: &mut Fields<'_>) -> Result<Self, Refusal> {
+        let flag = |text: &str| text.parse().map_err(|_| format!("`{text}` is neither true nor false"));
+        Ok(Self { tree: fields.text("tree")?, waits: fields.read("waits", flag)?.unwrap_or(false) })
+    }
+}
+
+/// Each rank's way down to the root and up again, as a picture.
+#[utoipa::path(get, path = "/api/v1/mpi/jobs/{job}/pathmap.svg", tag = "mpi", params(("job" = String, Path), PathmapQuery),
+    responses((status = 200, content_type = "image/svg+xml", body = String),
+    (status = "default", description = "refused", body = ErrorBody)))]
+pub(super) async fn pathmap(
+    State(app): State<App>,
+    Job(job): Job,
+    Query(query): Query<PathmapQuery>,
+) -> Result<Response, Refusal> {
+    let jobs = app.jobs;
+    let waits = if query.waits { Waits::Drawn } else { Waits::LeftOut };
+    app.reads.run(move || Ok(svg(draw_pathmap(&jobs.analysis(&job, query.tree.as_deref())?, waits).to_svg()))).await
+}
+
+/// The tree with edges as thick as their lower ends were the last to arrive, as a picture.
+#[utoipa::path(get, path = "/api/v1/mpi/jobs/{job}/last-arrival.svg", tag = "mpi", params(("job" = String, Path), TreeQuery),
+    responses((status = 200, content_type = "image/svg+xml", body = String),
+    (status = "default", description = "refused", body = ErrorBody)))]
+pub(super) async fn last_arrival(
+    State(app): State<App>,
+    Job(job): Job,
+    Query(query): Query<TreeQuery>,
+) -> Result<Response, Refusal> {
+    let jobs = app.jobs;
+    app.reads.run(move || Ok(svg(last_arrival_tree(&jobs.analysis(&job, query.tree.as_deref())?).to_svg()))).await
+}
+
+fn svg(text: String) -> Response {
+    ([(header::CONTENT_TYPE, "image/svg+xml")], text).into_response()
+}
+
+impl From<JobsError> for Refusal {
+    fn from(error: JobsError) -> Self {
+        match error {
+            JobsError::Folder(_) | JobsError::NoThread(_) => Self::internal(&error),
+            JobsError::UnknownJob { .. } => Self::new(ErrorCode::UnknownJob, error.to_string()),
+            JobsError::UnknownTree { .. } => Self::bad_parameter("tree", error.to_string()),
+            JobsError::TooMany => Self::new(ErrorCode::TooMany, error.to_string()),
+        }
+    }
+}
