@@ -74,6 +74,7 @@ calls! {
     comm_compare c"PMPI_Comm_compare" (usize, usize, *mut c_int);
     comm_dup c"PMPI_Comm_dup" (usize, *mut usize);
     comm_free c"PMPI_Comm_free" (*mut usize);
+    comm_get_parent c"PMPI_Comm_get_parent" (*mut usize);
     comm_group c"PMPI_Comm_group" (usize, *mut usize);
     comm_rank c"PMPI_Comm_rank" (usize, *mut c_int);
     comm_remote_group c"PMPI_Comm_remote_group" (usize, *mut usize);
@@ -169,6 +170,15 @@ impl Mpi {
     pub fn comm_free(&self, comm: Handle) -> Result<(), Failed> {
         let mut comm = comm.0;
         call!(self, comm_free(&raw mut comm))
+    }
+
+    /// Whether another job started this one, with `MPI_Comm_spawn`.
+    ///
+    /// # Errors
+    /// If MPI refuses.
+    pub fn is_spawned(&self) -> Result<bool, Failed> {
+        let mut parent = 0;
+        call!(self, comm_get_parent(&raw mut parent)).map(|()| self.handle(parent) != self.constants().comm_null)
     }
 
     /// Ranks of `MPI_COMM_WORLD` in the order of the communicator's own; -1 for one that is not in it.

@@ -7,7 +7,9 @@
 //! Floor 3: files and shared memory. It knows no MPI.
 #![warn(unreachable_pub)]
 
+mod filing;
 mod process;
+mod recordings;
 mod segment;
 
 use std::fs::{self, DirBuilder};
@@ -17,8 +19,15 @@ use std::path::{Path, PathBuf};
 
 use mpi_trace::{Ring, RingError, RingHeader, RingKind, n_words};
 
+pub use filing::{Filing, Sidecar, file_name};
 pub use process::Process;
+pub use recordings::{ReadError, read};
 pub use segment::{Access, Segment};
+
+/// The tree file in force: `docs/formats/mpi-tree.md`.
+const TREE_FILE: &str = "tree.toml";
+/// The file that says who looks after a job.
+const KEEPER: &str = "keeper";
 
 /// A folder of definitions, rings and segments.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -71,6 +80,14 @@ impl JobError {
 #[must_use]
 pub fn root() -> PathBuf {
     PathBuf::from(format!("/dev/shm/foretop-{}", rustix::process::geteuid().as_raw()))
+}
+
+/// Where a job is that somebody names: its folder, or its name below [`root`].
+#[must_use]
+pub fn find(job: &Path) -> PathBuf {
+    // A name has no folder above it.
+    let is_name = job.components().count() == 1 && !job.exists();
+    if is_name { root().join(job) } else { job.to_owned() }
 }
 
 impl Folder {
@@ -128,10 +145,15 @@ impl Folder {
     /// # Errors
     /// If the folder cannot be read.
     pub fn rings(&self) -> Result<Vec<Result<RingFile, JobError>>, JobError> {
+        Ok(self.ring_paths(|_| true)?.iter().map(|path| RingFile::open(path)).collect())
+    }
+
+    /// Where the rings of some ranks are, by name.
+    pub(crate) fn ring_paths(&self, is_wanted: impl Fn(u32) -> bool) -> Result<Vec<PathBuf>, JobError> {
         let mut names = names(&self.path)?;
-        names.retain(|name| name.ends_with(".ring") && !name.starts_with('.'));
+        names.retain(|name| rank_of_ring(name).is_some_and(&is_wanted));
         names.sort();
-        Ok(names.iter().map(|name| RingFile::open(&self.path.join(name))).collect())
+        Ok(names.iter().map(|name| self.path.join(name)).collect())
     }
 
     /// Appends a line to the definitions of a rank.
@@ -148,6 +170,34 @@ impl Folder {
         append().map_err(JobError::file("write", &path))
     }
 
+    /// Removes what an earlier process left as this rank.
+    ///
+    /// # Errors
+    /// If it cannot be removed.
+    pub fn forget(&self, rank: u32) -> Result<(), JobError> {
+        let is_of_this = |path: &PathBuf| RingFile::open(path).is_ok_and(|ring| ring.process() == Process::this());
+        let mut stale = self.ring_paths(|other| other == rank)?;
+        stale.retain(|path| !is_of_this(path));
+        stale.extend(["jsonl", "filed"].map(|end| self.path.join(format!("rank-{rank}.{end}"))));
+        stale.iter().try_for_each(|path| match fs::remove_file(path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(JobError::file("remove", path)(error)),
+            _ => Ok(()),
+        })
+    }
+
+    /// Whether the file of a rank is the caller's to write: once for each rank, whoever asks.
+    ///
+    /// # Errors
+    /// If the system does not let it be said.
+    pub fn claim(&self, rank: u32) -> Result<bool, JobError> {
+        let path = self.path.join(format!("rank-{rank}.filed"));
+        match fs::OpenOptions::new().write(true).create_new(true).open(&path) {
+            Ok(_) => Ok(true),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
+            Err(error) => Err(JobError::file("make", &path)(error)),
+        }
+    }
+
     /// The definitions of all ranks of this host, by rank.
     ///
     /// # Errors
@@ -158,20 +208,70 @@ impl Folder {
         ranks.sort_unstable();
         ranks
             .into_iter()
-            .map(|rank| {
-                let path = self.path.join(format!("rank-{rank}.jsonl"));
-                let read = own_file::open(&path).and_then(io::read_to_string);
-                Ok((rank, read.map_err(JobError::file("read", &path))?))
-            })
+            .map(|rank| Ok((rank, self.read(&format!("rank-{rank}.jsonl"))?.unwrap_or_default())))
             .collect()
     }
 
-    /// Whether a process that made one of the rings still runs.
+    /// The text of the tree file in force; none where no collective goes over a tree.
+    ///
+    /// # Errors
+    /// If it cannot be read.
+    pub fn tree(&self) -> Result<Option<String>, JobError> {
+        self.read(TREE_FILE)
+    }
+
+    /// Puts a tree file in force. Whoever reads it gets this text or the one before, whole.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn set_tree(&self, text: &str) -> Result<(), JobError> {
+        let path = self.path.join(TREE_FILE);
+        let beside = self.path.join(format!(".{TREE_FILE}.{}", std::process::id()));
+        let write = || {
+            let mut file = own_file::create(&beside)?;
+            file.set_len(0)?;
+            file.write_all(text.as_bytes())?;
+            fs::rename(&beside, &path)
+        };
+        write().map_err(JobError::file("write", &path))
+    }
+
+    /// A text file in it; none if it is not there.
+    pub(crate) fn read(&self, name: &str) -> Result<Option<String>, JobError> {
+        let path = self.path.join(name);
+        match own_file::open(&path).and_then(io::read_to_string) {
+            Ok(text) => Ok(Some(text)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(JobError::file("read", &path)(error)),
+        }
+    }
+
+    /// Says that this process looks after the job: as long as it runs, the job is alive.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn look_after(&self) -> Result<(), JobError> {
+        let path = self.path.join(KEEPER);
+        let Process { pid, started } = Process::this();
+        let write = || own_file::create(&path)?.write_all(format!("{pid} {started}\n").as_bytes());
+        write().map_err(JobError::file("write", &path))
+    }
+
+    fn keeper(&self) -> Result<Option<Process>, JobError> {
+        let process = |text: String| {
+            let (pid, started) = text.trim_end().split_once(' ')?;
+            Some(Process { pid: pid.parse().ok()?, started: started.parse().ok()? })
+        };
+        Ok(self.read(KEEPER)?.and_then(process))
+    }
+
+    /// Whether a process that made one of the rings, or looks after the job, still runs.
     ///
     /// # Errors
     /// If the folder cannot be read.
     pub fn is_alive(&self) -> Result<bool, JobError> {
-        Ok(self.rings()?.into_iter().flatten().any(|ring| ring.process().is_running()))
+        let is_kept = self.keeper()?.is_some_and(Process::is_running);
+        Ok(is_kept || self.rings()?.into_iter().flatten().any(|ring| ring.process().is_running()))
     }
 
     /// Removes it and all that is in it.
@@ -221,6 +321,12 @@ fn ring_name(header: &RingHeader) -> String {
         RingKind::Stages => "stages",
     };
     format!("{kind}-{}-{}.ring", header.rank, header.thread)
+}
+
+/// `calls-RANK-THREAD.ring` or `stages-RANK-THREAD.ring`.
+fn rank_of_ring(name: &str) -> Option<u32> {
+    let (kind, rest) = name.strip_suffix(".ring")?.split_once('-')?;
+    matches!(kind, "calls" | "stages").then(|| rest.split_once('-')?.0.parse().ok())?
 }
 
 fn names(folder: &Path) -> Result<Vec<String>, JobError> {
@@ -291,6 +397,20 @@ mod tests {
             folder.define(rank, line).unwrap();
         }
         assert_eq!(folder.definitions().unwrap(), [(9, "b\n".to_owned()), (10, "a\nc\n".to_owned())]);
+        (0..2).for_each(|_| folder.forget(9).unwrap());
+        assert_eq!(folder.definitions().unwrap().len(), 1);
+    }
+
+    #[test]
+    fn a_tree_file_is_replaced_as_a_whole() {
+        let root = tempdir().unwrap();
+        let folder = Folder::create(&root.path().join("job")).unwrap();
+        assert_eq!(folder.tree().unwrap(), None);
+        for text in ["a longer one", "short"] {
+            folder.set_tree(text).unwrap();
+            assert_eq!(folder.tree().unwrap().as_deref(), Some(text));
+        }
+        assert_eq!(names(folder.path()).unwrap(), [TREE_FILE]);
     }
 
     #[test]
@@ -304,5 +424,9 @@ mod tests {
         jobs.into_iter().for_each(|job| job.remove().unwrap());
         assert_eq!(Folder::all(root.path()).unwrap(), []);
         assert_eq!(Folder::all(&root.path().join("none")).unwrap(), []);
+        let fresh = Folder::create(&root.path().join("c")).unwrap();
+        assert!(!fresh.is_alive().unwrap());
+        fresh.look_after().unwrap();
+        assert!(fresh.is_alive().unwrap());
     }
 }

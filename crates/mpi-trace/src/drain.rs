@@ -18,7 +18,7 @@ impl<'a> Drain<'a> {
         Self { ring, cursor: Cursor::default(), before: None, records: Vec::new() }
     }
 
-    /// Goes on where another reader of the same ring was, when it had no half of an event at hand.
+    /// Goes on where another reader of the same ring was.
     #[must_use]
     pub fn from(ring: Ring<'a>, cursor: Cursor) -> Self {
         Self { cursor, ..Self::new(ring) }
@@ -36,10 +36,11 @@ impl<'a> Drain<'a> {
         self.cursor.position >= self.ring.n_written()
     }
 
-    /// How far it is.
+    /// How far it is: before the half of an event that it may have at hand.
     #[must_use]
     pub fn cursor(&self) -> Cursor {
-        self.cursor
+        let n_ahead = u64::from(self.before.is_some());
+        Cursor { position: self.cursor.position - n_ahead, ..self.cursor }
     }
 
     /// Appends what was written since, of at most `n_max` records. Gives how many records were lost: overwritten before they were read,

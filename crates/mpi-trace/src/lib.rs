@@ -9,27 +9,35 @@
 
 mod call;
 mod drain;
+mod export;
 pub mod file;
 mod line;
+mod matching;
 mod mode;
 mod operation;
 mod reader;
 mod record;
+mod recording;
 mod ring;
+mod timeline;
 
 use units::Rank;
 
 pub use call::{Call, Collective, UnknownCall};
 pub use drain::Drain;
+pub use export::{write_csv, write_json, write_perfetto};
 pub use line::{Alignment, Line};
+pub use matching::{Matching, Meeting, Message, Waits};
 pub use mode::{Mode, UnknownMode};
 pub use operation::{Family, Operation};
 pub use reader::{LineFault, TraceError};
 pub use record::{Event, N_RECORD_WORDS, Peer, Record, Records, Subject};
+pub use recording::{Fault, N_EVENTS_MAX, Recorded, Recording, merge};
 pub use ring::{
     CAPACITY_MAX, Cursor, Level, N_HEADER_WORDS, N_MASKED, Reading, Ring, RingError, RingHeader, RingKind, Writer,
     n_words,
 };
+pub use timeline::{Placed, Timeline, Usage};
 
 /// Ranks that a trace may have: a matrix of all pairs of them is still at hand.
 pub const N_RANKS_MAX: u32 = 4_096;

@@ -8,7 +8,8 @@ use crate::site::{Place, Style};
 
 /// The arguments of a call, each as the machine word that it came in.
 ///
-/// In Fortran that is an address, and handles are 32-bit integers. All that is read through them is what the called function reads or has written: the program's own memory, which it says is there.
+/// In Fortran that is an address, and handles are 32-bit integers. All that is read through them is what the called
+/// function reads or has written: the program's own memory, which it says is there.
 #[derive(Clone, Copy)]
 pub(crate) struct Arguments<'a, const FORTRAN: bool> {
     words: &'a [usize],
@@ -24,7 +25,8 @@ pub(crate) struct Held {
 
 impl<'a, const FORTRAN: bool> Arguments<'a, FORTRAN> {
     /// # Safety
-    /// A program passed them to a function whose name has this style, and the call has not failed unless it has not been made.
+    /// A program passed them to a function whose name has this style. What the function writes is looked at only after
+    /// it was called and did not fail.
     #[inline(always)]
     pub(crate) unsafe fn new(words: &'a [usize], style: Style) -> Self {
         Self { words, style }

@@ -15,8 +15,7 @@ extern "C" fn foretop_tracer_begin(_operation: u8) -> u64 {
     inside.recorder().filter(|recorder| recorder.is_on()).map_or(0, |recorder| recorder.ticks.now())
 }
 
-/// After it. The communicator is the program's handle in C, the peer a root or MPI's null process; below that there is none. A tag of -1 is
-/// none.
+/// After it. The communicator is the program's handle in C, the peer a root; a peer or tag below 0 is none.
 #[unsafe(no_mangle)]
 extern "C" fn foretop_tracer_end(
     operation: u8,

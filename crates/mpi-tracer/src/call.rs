@@ -158,9 +158,12 @@ where
     [usize; N]: Invoke,
 {
     let ticks = job::ticks();
-    // SAFETY: as the caller says; what a call gives back is looked at after it only.
-    let before =
-        guarded(|| unsafe { Before::new(spec, &Arguments::<FORTRAN>::new(&words, style)) }).unwrap_or_default();
+    let before = guarded(|| {
+        // SAFETY: as the caller says; what a call gives back is looked at after it only.
+        let arguments = unsafe { Arguments::<FORTRAN>::new(&words, style) };
+        Before::new(spec, &arguments, inside.recorder())
+    });
+    let before = before.unwrap_or_default();
     if style.operation == Some(Operation::ABORT) {
         if let Some(recorder) = inside.recorder().filter(|recorder| recorder.is_on()) {
             let now = ticks.now();
@@ -171,7 +174,7 @@ where
         job::end();
     }
     if style.operation == Some(Operation::FINALIZE) {
-        guarded(|| Job::get().map(Job::compare_clocks));
+        guarded(job::compare_clocks);
     }
     let mut room = StatusRoom::default();
     if let (true, Some(recorder)) = (spec.status.is_somewhere(), inside.recorder()) {
@@ -192,8 +195,7 @@ where
         guarded(|| before.after(style.operation, spec, &arguments, inside.recorder()));
     }
     if let Some(recorder) = inside.recorder().filter(|recorder| recorder.is_on()) {
-        let on = before.message.map(|message| recorder.came_on(message));
-        record_any(recorder, spec, &arguments, &made, on);
+        record_any(recorder, spec, &arguments, &made, before.on);
     }
     if style.operation == Some(Operation::FINALIZE) {
         job::end();
@@ -201,21 +203,33 @@ where
     code
 }
 
-/// Handles that are gone after a call.
+/// Handles that are gone after a call, and where it is, as far as they say.
 #[derive(Clone, Copy, Debug, Default)]
 struct Before {
     comm: Option<Held>,
     within: Option<(Within, Held)>,
-    message: Option<Held>,
+    on: Option<Known>,
 }
 
 impl Before {
-    fn new<const FORTRAN: bool>(spec: &Spec, arguments: &Arguments<'_, FORTRAN>) -> Self {
-        let Some(mpi) = Mpi::get() else { return Self::default() };
-        let held = |place: Place| place.is_somewhere().then(|| arguments.held_at(place, 0, mpi));
+    fn new<const FORTRAN: bool>(
+        spec: &Spec,
+        arguments: &Arguments<'_, FORTRAN>,
+        recorder: Option<&mut Recorder>,
+    ) -> Self {
+        let Some(recorder) = recorder else { return Self::default() };
+        let held = |place: Place| place.is_somewhere().then(|| arguments.held_at(place, 0, recorder.mpi));
+        let comm = held(spec.comm_given_up);
         let window = held(spec.win_given_up).map(|held| (Within::Window, held));
-        let file = || held(spec.file_given_up).map(|held| (Within::File, held));
-        Self { comm: held(spec.comm_given_up), within: window.or_else(file), message: held(spec.message_given_up) }
+        let within = window.or_else(|| held(spec.file_given_up).map(|held| (Within::File, held)));
+        let message = held(spec.message_given_up);
+        let on = match (comm, within, message) {
+            (Some(comm), ..) => Some(recorder.comm_if_known(comm)),
+            (_, Some((what, held)), _) => Some(recorder.within(what, held)),
+            (.., Some(message)) => Some(recorder.came_on(message)),
+            _ => None,
+        };
+        Self { comm, within, on }
     }
 
     fn after<const FORTRAN: bool>(

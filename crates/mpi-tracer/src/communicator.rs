@@ -109,7 +109,7 @@ impl Registry {
             return Known::UNKNOWN;
         }
         let Some(entry) = self.communicators.get_mut(&comm.0) else { return Known::UNKNOWN };
-        let Group { rank, ranks, remote } = &entry.group;
+        let Group { ranks, remote, .. } = &entry.group;
         let number = *entry.number.get_or_insert_with(|| {
             let n_ranks = ranks.len() + remote.len();
             let is_full = self.n_ranks_defined + n_ranks > N_RANKS_DEFINED_MAX || self.n_numbers == UNKNOWN;
@@ -126,11 +126,14 @@ impl Registry {
             define(Communicator { communicator: number, id: entry.id, ranks, remote });
             number
         });
-        if remote.is_empty() {
-            Known { number, rank: *rank, n_peers: ranks.len() as u32 }
-        } else {
-            Known { number, rank: u32::MAX, n_peers: remote.len() as u32 }
-        }
+        entry.group.known(number)
+    }
+
+    /// The same of one that was found before, without asking MPI.
+    pub(crate) fn if_known(&self, comm: Handle) -> Known {
+        let entry = self.communicators.get(&comm.0);
+        let known = entry.and_then(|entry| Some(entry.group.known(entry.number?)));
+        known.unwrap_or(Known::UNKNOWN)
     }
 
     /// One was made.
@@ -180,6 +183,14 @@ impl Group {
     fn ask(mpi: &Mpi, comm: Handle) -> Result<Self, Failed> {
         let remote = if mpi.is_inter(comm)? { mpi.remote_world_ranks(comm)? } else { Vec::new() };
         Ok(Self { rank: mpi.comm_rank(comm)? as u32, ranks: mpi.world_ranks(comm)?.into(), remote: remote.into() })
+    }
+
+    fn known(&self, number: u32) -> Known {
+        if self.remote.is_empty() {
+            Known { number, rank: self.rank, n_peers: self.ranks.len() as u32 }
+        } else {
+            Known { number, rank: u32::MAX, n_peers: self.remote.len() as u32 }
+        }
     }
 
     /// The same on both sides of an intercommunicator.

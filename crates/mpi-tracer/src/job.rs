@@ -2,7 +2,7 @@
 
 use std::env;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
@@ -31,17 +31,15 @@ pub(crate) struct Job {
     /// Whether somebody else made the folder and will remove it, as `foretop mpi trace` does.
     pub(crate) is_foreign: bool,
     pub(crate) head: Head,
-    /// Where its file goes; none if somebody else files what the rings hold.
-    pub(crate) out: Option<PathBuf>,
+    /// The folder that its file goes to.
+    pub(crate) out: PathBuf,
     /// `MPI_STATUS_IGNORE` of Fortran.
     pub(crate) status_ignore: [usize; 2],
     settings: Settings,
     pub(crate) process: Process,
-    hosts: Hosts,
     n_threads: AtomicU32,
     first_ring: OnceLock<Ring<'static>>,
     registry: Mutex<Registry>,
-    notes: Mutex<Vec<Note>>,
 }
 
 #[derive(Debug)]
@@ -51,6 +49,8 @@ struct Settings {
 }
 
 static JOB: OnceLock<Job> = OnceLock::new();
+/// Apart from the job: a rank that cannot record takes part in what all ranks do.
+static HOSTS: OnceLock<(&Mpi, Hosts)> = OnceLock::new();
 
 /// Why there is nothing to record into.
 #[derive(Debug, thiserror::Error)]
@@ -64,7 +64,7 @@ enum BeginError {
 }
 
 /// An error with its causes, for one line.
-fn chain(error: &dyn std::error::Error) -> String {
+pub(crate) fn chain(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
     while let Some(error) = cause {
@@ -86,6 +86,17 @@ pub(crate) fn begin() {
         Err(error) => give_up(&error),
     });
     debug_assert!(begun.is_some());
+}
+
+/// MPI is about to end. All ranks come here.
+pub(crate) fn compare_clocks() {
+    let Some((mpi, hosts)) = HOSTS.get() else { return };
+    let compared = hosts.compare(mpi).and_then(|offset| hosts.leave(mpi).map(|()| offset));
+    match (compared, Job::get()) {
+        (Ok(offset), Some(job)) => job.note_offset(offset, Phase::Finalize),
+        (Err(error), _) => complain(&format_args!("the clocks of the hosts were not compared at the end: {error}")),
+        (Ok(_), None) => {}
+    }
 }
 
 /// The program ends, or will do nothing more with MPI.
@@ -119,11 +130,15 @@ impl Job {
         // First what all ranks do together: a rank that fails on its own must not leave the others waiting.
         let name = agree_on_name(mpi, &host)?;
         let hosts = Hosts::find(mpi, name_hash(&host))?;
+        let (_, hosts) = HOSTS.get_or_init(|| (mpi, hosts));
         let offset = hosts.compare(mpi)?;
 
-        let given = env::var_os("FORETOP_MPI_JOB").filter(|path| !path.is_empty());
+        // A job that another one started has the other's environment, and ranks of the same numbers.
+        let is_spawned = mpi.is_spawned()?;
+        let given = env::var_os("FORETOP_MPI_JOB").filter(|path| !path.is_empty() && !is_spawned);
         let path = given.as_ref().map_or_else(|| mpi_job::root().join(&name), PathBuf::from);
         let folder = Folder::create(&path)?;
+        folder.forget(rank)?;
         let process = Process::this();
         let program = env::args_os().next().unwrap_or_default().to_string_lossy().into_owned();
         let head = Head { version: VERSION, rank, n_ranks, host, pid: process.pid, program, library: mpi.version() };
@@ -134,28 +149,17 @@ impl Job {
             folder,
             is_foreign: given.is_some(),
             head,
-            out: output::folder(),
+            out: if is_spawned { output::folder().join(&name) } else { output::folder() },
             status_ignore: mpi.fortran_status_ignore(),
             settings: Settings::read(),
             process,
-            hosts,
             n_threads: AtomicU32::new(0),
             first_ring: OnceLock::new(),
             registry: Mutex::new(Registry::default()),
-            notes: Mutex::new(Vec::new()),
         };
         job.note_offset(offset, Phase::Init);
-        *job.registry() = Registry::new(mpi, &mut |communicator| job.note(communicator.into()))?;
+        *job.registry() = Registry::new(mpi, &mut |communicator| job.note(&communicator.into()))?;
         Ok(job)
-    }
-
-    /// MPI is about to end. All ranks come here.
-    pub(crate) fn compare_clocks(&self) {
-        let compared = self.hosts.compare(self.mpi);
-        match compared.and_then(|offset| self.hosts.leave(self.mpi).map(|()| offset)) {
-            Ok(offset) => self.note_offset(offset, Phase::Finalize),
-            Err(error) => complain(&format_args!("the clocks of the hosts were not compared at the end: {error}")),
-        }
     }
 
     /// Writes the file of this rank, once, and removes what nobody else will.
@@ -163,14 +167,10 @@ impl Job {
         static ONCE: OnceLock<()> = OnceLock::new();
         ONCE.get_or_init(|| {
             turn_off();
-            if let Some(out) = &self.out {
-                if let Err(error) = output::write(self, out) {
-                    complain(&format_args!("rank {} leaves no trace file: {}", self.head.rank, chain(&error)));
-                    return;
-                }
-                if !self.is_foreign {
-                    output::remove_rings(self);
-                }
+            if let Err(error) = output::write(self) {
+                complain(&format_args!("rank {} leaves no trace file: {}", self.head.rank, chain(&error)));
+            } else if !self.is_foreign {
+                output::remove(self);
             }
         });
     }
@@ -205,30 +205,24 @@ impl Job {
 
     /// What records say of a communicator.
     pub(crate) fn find(&self, comm: Handle) -> Known {
-        self.registry().find(self.mpi, comm, &mut |communicator| self.note(communicator.into()))
+        self.registry().find(self.mpi, comm, &mut |communicator| self.note(&communicator.into()))
     }
 
     pub(crate) fn registry(&self) -> MutexGuard<'_, Registry> {
         self.registry.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// All that was noted so far.
-    pub(crate) fn notes(&self) -> Vec<Note> {
-        self.notes.lock().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-
     fn note_offset(&self, offset: crate::offset::Offset, at: Phase) {
         let crate::offset::Offset { offset_ns, error_ns } = offset;
-        self.note(mpi_trace::file::Offset { offset_ns, error_ns, monotonic_ns: monotonic_ns(), at }.into());
+        self.note(&mpi_trace::file::Offset { offset_ns, error_ns, monotonic_ns: monotonic_ns(), at }.into());
     }
 
     /// For the file, and for whoever looks into the folder meanwhile.
-    fn note(&self, note: Note) {
-        let line = serde_json::to_string(&note).unwrap_or_default();
+    fn note(&self, note: &Note) {
+        let line = serde_json::to_string(note).unwrap_or_default();
         if let Err(error) = self.folder.define(self.head.rank, &line) {
             give_up(&chain(&error));
         }
-        self.notes.lock().unwrap_or_else(PoisonError::into_inner).push(note);
     }
 }
 
@@ -280,9 +274,4 @@ fn agree_on_name(mpi: &Mpi, host: &str) -> Result<String, Failed> {
 /// FNV-1a: the same in all processes.
 fn name_hash(host: &str) -> u64 {
     host.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
-}
-
-/// A path as the program sees it at its start: it may go elsewhere.
-pub(crate) fn absolute(path: &Path) -> PathBuf {
-    std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
 }

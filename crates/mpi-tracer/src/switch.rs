@@ -1,6 +1,7 @@
 //! Whether the tracer works at all. What breaks turns it off for good, with one line for whoever looks.
 
 use std::fmt::Display;
+use std::io::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -19,13 +20,15 @@ pub(crate) fn turn_off() {
 /// Turns the tracer off and says why, once.
 pub(crate) fn give_up(why: &dyn Display) {
     if !IS_OFF.swap(true, Ordering::Relaxed) {
-        eprintln!("foretop: nothing more is recorded of this rank: {why}");
+        complain(&format_args!("nothing more is recorded of this rank: {why}"));
     }
 }
 
 /// Says what is lost while the tracer goes on.
 pub(crate) fn complain(what: &dyn Display) {
-    eprintln!("foretop: {what}");
+    // In one piece: other ranks write to the same place.
+    let line = format!("foretop: {what}\n");
+    let _ = std::io::stderr().write_all(line.as_bytes());
 }
 
 /// Runs what may break. A panic must not unwind into the program.

@@ -11,7 +11,7 @@ use mpi_trace::{Level, Writer};
 
 use crate::arguments::Held;
 use crate::communicator::{Known, Within};
-use crate::job::Job;
+use crate::job::{Job, chain};
 use crate::switch::{give_up, guarded, is_off};
 
 thread_local! {
@@ -144,7 +144,7 @@ impl Thread {
                 None => match job.create_ring() {
                     Ok(writer) => Box::into_raw(Box::new(Recorder::new(job, writer))),
                     Err(error) => {
-                        give_up(&error);
+                        give_up(&chain(&error));
                         return null_mut();
                     }
                 },
@@ -221,8 +221,7 @@ impl Recorder {
     /// The same without asking MPI.
     #[inline(never)]
     pub(crate) fn comm_if_known(&self, held: Held) -> Known {
-        let (key, at) = place(held, KEY_COMM);
-        if self.cache[at].key == key { self.cache[at].known() } else { Known::UNKNOWN }
+        guarded(|| self.job.registry().if_known(held.comm(self.mpi))).unwrap_or(Known::UNKNOWN)
     }
 
     /// The communicator of a window or file.

@@ -2,6 +2,8 @@
 
 use units::Rank;
 
+use crate::RANK_MAX;
+
 /// Why a file says nothing that can be used, or nothing for this job.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
@@ -44,14 +46,12 @@ pub enum TreeError {
         given: String,
     },
     /// No list of ranks.
-    #[error("line {line}: `{}` is not a list of ranks: write numbers up to {limit} and ranges, as in 0-3,8", given.escape_debug())]
+    #[error("line {line}: {fault}")]
     Ranks {
         /// Counted from 1.
         line: usize,
-        /// What was given.
-        given: String,
-        /// The highest rank that can be.
-        limit: Rank,
+        /// What is wrong with it.
+        fault: RanksError,
     },
     /// A rank on two hosts, or twice on one.
     #[error("line {line}: rank {rank} is already on host `{host}`")]
@@ -183,6 +183,14 @@ pub enum TreeError {
         /// Where the job has it.
         needed: String,
     },
+}
+
+/// A text that is no list of ranks.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[error("`{}` is not a list of ranks: write numbers up to {RANK_MAX} and ranges, as in 0-3,8", given.escape_debug())]
+pub struct RanksError {
+    /// What was given.
+    pub given: String,
 }
 
 /// Names in messages; more would hide the rest of the message.

@@ -47,24 +47,6 @@ pub enum Collective {
     Scatter,
 }
 
-impl Collective {
-    /// All, by name.
-    pub const ALL: [Self; 6] = [Self::Allreduce, Self::Barrier, Self::Bcast, Self::Gather, Self::Reduce, Self::Scatter];
-
-    /// As files write it.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Allreduce => "allreduce",
-            Self::Barrier => "barrier",
-            Self::Bcast => "bcast",
-            Self::Gather => "gather",
-            Self::Reduce => "reduce",
-            Self::Scatter => "scatter",
-        }
-    }
-}
-
 impl Forest {
     /// The tree for an operation, by its position; none if the MPI library is to do it.
     ///
@@ -120,6 +102,18 @@ impl Forest {
             }
         }
         Ok(())
+    }
+
+    /// What records call the tree at this position: different in each forest, and for each tree of one.
+    #[must_use]
+    pub fn id_of(&self, tree: usize) -> u64 {
+        self.fingerprint().wrapping_add(tree as u64)
+    }
+
+    /// The position of the tree that records call so, if it is one of this forest.
+    #[must_use]
+    pub fn tree_of(&self, id: u64) -> Option<usize> {
+        usize::try_from(id.wrapping_sub(self.fingerprint())).ok().filter(|tree| *tree < self.trees.len())
     }
 
     /// A hash of the canonical text, by which ranks can tell that their files are the same: 64-bit FNV-1a.

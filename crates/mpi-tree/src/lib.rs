@@ -19,13 +19,16 @@ mod reference;
 mod role;
 mod shape;
 mod tree;
+mod word;
 mod write;
 
 pub use collector::{Collector, Place};
-pub use error::TreeError;
+pub use error::{RanksError, TreeError};
 pub use facts::{Change, Facts, TreeChange};
 pub use forest::{Collective, Forest, Rule};
+pub use read::{RANK_MAX, ranks};
 pub use reference::Reference;
 pub use role::{Input, Roles, Seat, Station};
 pub use shape::{FanIn, Grain, Layout, Shape, ShapeError};
 pub use tree::{Between, Contributor, Host, Node, Order, Tree, Wake};
+pub use word::WordError;

@@ -9,10 +9,10 @@ use toml::Spanned;
 use units::{ByteCount, Rank};
 
 use crate::write::FORMAT;
-use crate::{Between, Collective, Contributor, Forest, Host, Node, Order, Rule, Tree, TreeError, Wake};
+use crate::{Between, Contributor, Forest, Host, Node, Order, RanksError, Rule, Tree, TreeError, Wake, WordError};
 
-/// A leaf has a collector of its own, whose number has 16 bits.
-const RANK_MAX: Rank = 0xffff;
+/// The highest rank that there can be: a leaf has a collector of its own, whose number has 16 bits.
+pub const RANK_MAX: Rank = 0xffff;
 /// As long as a host's name in the DNS.
 const NAME_BYTES_MAX: usize = 255;
 
@@ -182,7 +182,7 @@ fn hosts(tables: &[HostTable], lines: &Lines<'_>) -> Result<Vec<Host>, TreeError
         if let Some(cluster) = &table.cluster {
             check_name("cluster", cluster, lines)?;
         }
-        let mut ranks = ranks(&table.ranks, lines)?;
+        let mut ranks = ranks(table.ranks.get_ref()).map_err(|fault| TreeError::Ranks { line, fault })?;
         for &rank in &ranks {
             if let Some(host) = of_rank.insert(rank, table.name.get_ref()) {
                 return Err(TreeError::PlacedTwice { line, rank, host: host.to_owned() });
@@ -207,7 +207,7 @@ fn tree(table: &TreeTable, hosts: &Names<'_>, n_ranks: usize, lines: &Lines<'_>)
                     contributors.push(Contributor::Node(names.find(name, line)?));
                     continue;
                 }
-                Item::Text(range) => parse_ranks(range, line)?,
+                Item::Text(range) => ranks(range).map_err(|fault| TreeError::Ranks { line, fault })?,
                 Item::Rank(rank) => vec![*rank],
             };
             if let Some(&rank) = ranks.iter().find(|rank| **rank as usize >= n_ranks) {
@@ -226,15 +226,12 @@ fn tree(table: &TreeTable, hosts: &Names<'_>, n_ranks: usize, lines: &Lines<'_>)
 fn rule(table: &RuleTable, trees: &Names<'_>, lines: &Lines<'_>) -> Result<Rule, TreeError> {
     let operation = match table.operation.get_ref().as_str() {
         "*" => None,
-        name => {
-            let operation = Collective::ALL.into_iter().find(|operation| operation.name() == name);
-            Some(operation.ok_or_else(|| TreeError::Unknown {
-                line: lines.of(&table.operation),
-                what: "operation",
-                given: name.to_owned(),
-                known: Collective::ALL.iter().map(|known| known.name()).chain(["*"]).map(str::to_owned).collect(),
-            })?)
-        }
+        name => Some(name.parse().map_err(|fault: WordError| TreeError::Unknown {
+            line: lines.of(&table.operation),
+            what: "operation",
+            given: fault.given,
+            known: fault.known.into_iter().chain(["*"]).map(str::to_owned).collect(),
+        })?),
     };
     let tree = trees.find(table.tree.get_ref(), lines.of(&table.tree))?;
     Ok(Rule { operation, bytes_max: table.bytes_max, tree })
@@ -250,19 +247,17 @@ fn check_name(what: &'static str, name: &Spanned<String>, lines: &Lines<'_>) -> 
     Err(TreeError::Name { line: lines.of(name), what, given: given.clone() })
 }
 
-fn ranks(text: &Spanned<String>, lines: &Lines<'_>) -> Result<Vec<Rank>, TreeError> {
-    parse_ranks(text.get_ref(), lines.of(text))
-}
-
-/// Ranks as they are listed, in the order of the list.
-fn parse_ranks(text: &str, line: usize) -> Result<Vec<Rank>, TreeError> {
-    let wrong = || TreeError::Ranks { line, given: text.to_owned(), limit: RANK_MAX };
+/// Ranks as they are listed, such as `0-3,8`, in the order of the list.
+///
+/// # Errors
+/// A text that is no such list, and one that must have a rank twice since it has more than there can be.
+pub fn ranks(text: &str) -> Result<Vec<Rank>, RanksError> {
+    let wrong = || RanksError { given: text.to_owned() };
     let number = |part: &str| part.trim().parse::<Rank>().ok().filter(|rank| *rank <= RANK_MAX).ok_or_else(wrong);
     let mut ranks = Vec::new();
     for part in text.split(',') {
         let (first, last) = part.split_once('-').unwrap_or((part, part));
         let (first, last) = (number(first)?, number(last)?);
-        // Also against lists that would fill the memory: no rank can be listed twice.
         if first > last || ranks.len() > RANK_MAX as usize {
             return Err(wrong());
         }

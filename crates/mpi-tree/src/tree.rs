@@ -56,7 +56,7 @@ pub enum Contributor {
 
 /// How several roots come to one result.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[serde(try_from = "String")]
 pub enum Between {
     /// There is one root only, which joins the clusters like any node.
     #[default]
@@ -67,7 +67,7 @@ pub enum Between {
 
 /// In which order a node combines contributions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[serde(try_from = "String")]
 pub enum Order {
     /// As they stand in the file: sums repeat to the bit.
     #[default]
@@ -78,7 +78,7 @@ pub enum Order {
 
 /// How a rank waits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[serde(try_from = "String")]
 pub enum Wake {
     /// Asks again and again: quickest where each rank has a core of its own.
     Spin,

@@ -2,7 +2,7 @@
 
 use units::Rank;
 
-use crate::{Between, Contributor, Forest, Host, Order, Tree, Wake};
+use crate::{Contributor, Forest, Host, Tree};
 
 /// The format that is written, and the only one that is read.
 pub(crate) const FORMAT: u32 = 1;
@@ -71,38 +71,4 @@ pub(crate) fn ranges(ranks: &[Rank]) -> String {
         (first, last) => format!("{first}-{last}"),
     };
     runs.map(range).collect::<Vec<_>>().join(",")
-}
-
-impl Between {
-    /// As files write it.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Reduce => "reduce",
-            Self::AllToAll => "all-to-all",
-        }
-    }
-}
-
-impl Order {
-    /// As files write it.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Fixed => "fixed",
-            Self::Arrival => "arrival",
-        }
-    }
-}
-
-impl Wake {
-    /// As files write it.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Spin => "spin",
-            Self::Futex => "futex",
-            Self::Both => "both",
-        }
-    }
 }

@@ -30,6 +30,17 @@ pub enum Mark {
     Fit(Vec<(f64, f64)>, String),
     /// Likewise in a colour of its own, with a dot at each point, for one of several.
     Track(Vec<(f64, f64)>, Colour),
+    /// A thick line.
+    Bar {
+        /// Where it begins.
+        from: (f64, f64),
+        /// Where it ends.
+        to: (f64, f64),
+        /// Its colour.
+        colour: Colour,
+        /// How thick it is, in pixels.
+        height: f64,
+    },
     /// A dot with words to its right.
     Named((f64, f64), String),
     /// A dashed line across at this height.
@@ -147,6 +158,7 @@ impl Field<'_> {
                 let places = points.iter().filter_map(|point| self.place(*point));
                 picture.shapes.extend(places.map(|centre| Shape::Disc { centre, radius: 2.4, colour: *colour }));
             }
+            Mark::Bar { from, to, colour, height } => picture.shapes.push(self.line(&[*from, *to], *colour, *height)),
             Mark::Named(point, name) => {
                 let Some(centre) = self.place(*point) else { return };
                 picture.shapes.push(Shape::Disc { centre, radius: 3.0, colour: Colour::DATA });

@@ -29,6 +29,8 @@ pub struct Head {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Note {
+    /// What follows is another rank's: in files that were merged.
+    Head(Head),
     /// A ring whose events follow.
     Ring(RingNote),
     /// A later moment on both clocks.
@@ -163,6 +165,7 @@ macro_rules! notes {
 }
 
 notes! {
+    Head => Head,
     RingNote => Ring,
     Moment => Moment,
     Communicator => Communicator,

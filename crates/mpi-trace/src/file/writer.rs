@@ -64,7 +64,15 @@ impl<W: Write> Writer<W> {
         self.n_bytes
     }
 
-    /// Passes on what `out` may keep back, and gives it back.
+    /// Passes on what `out` may keep back.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+
+    /// The same at the end, and gives `out` back.
     ///
     /// # Errors
     /// If it cannot be written.

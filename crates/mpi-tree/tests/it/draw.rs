@@ -15,7 +15,8 @@ fn a_tree_is_drawn_in_lines() {
         ├─ a on a (left), by message
         │  └─ ranks 0-3 on a (left)
         └─ ranks 4-7 on b (left)
-    "#]].assert_eq(&forest.trees[0].to_lines(&forest.hosts));
+    "#]]
+    .assert_eq(&forest.trees[0].to_lines(&forest.hosts));
 }
 
 #[test]
@@ -31,7 +32,8 @@ fn a_tree_over_clusters_is_drawn_with_a_frame_around_each() {
         │  └─ ranks 0-3 on a (left)
         └─ b on b (right), by message
            └─ ranks 4-7 on b (right)
-    "#]].assert_eq(&tree.to_lines(&hosts));
+    "#]]
+    .assert_eq(&tree.to_lines(&hosts));
     let svg = tree.to_picture(&hosts).to_svg();
     for words in [">root<", ">ranks 0-3<", ">ranks 4-7<", ">left<", ">right<"] {
         assert_eq!(svg.matches(words).count(), 1, "{words}: {svg}");

@@ -75,7 +75,11 @@ fn faults_are_told_with_their_place() {
     check_refused("", "line 1: missing field `format`");
     check_refused("format = 1", "no host has a rank");
     check_changed_refused("format = 1", "format = 2", "format 2; only format 1");
-    check_changed_refused("order = \"fixed\"", "order = \"random\"", "line 17: unknown variant `random`, expected");
+    check_changed_refused(
+        "order = \"fixed\"",
+        "order = \"random\"",
+        "line 17: `random` is not an order: use fixed, arrival",
+    );
     check_changed_refused("bytes_max", "bytes", "line 33: unknown field `bytes`");
     check_changed_refused("\"1KiB\"", "1024", "line 33: invalid type: integer `1024`");
     check_changed_refused("\"4-7\"\n", "\"4-\"\n", "line 12: `4-` is not a list of ranks");

@@ -1,0 +1,289 @@
+//! What is known of a tree's calls: a value that can be stored, shown, drawn and compared.
+
+use std::collections::BTreeMap;
+
+use mpi_tree::Contributor;
+use serde::{Deserialize, Serialize};
+use units::Rank;
+
+use crate::Figures;
+
+/// Figures of all synchronizing calls (allreduce and barrier) on one tree.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Analysis {
+    /// The tree's name.
+    pub tree: String,
+    /// Calls by operation; those that do not synchronize are only counted.
+    pub operations: BTreeMap<String, u64>,
+    /// Calls that the figures are of.
+    pub n_calls: u64,
+    /// Calls given up because records of theirs were lost, or not there yet.
+    pub n_incomplete: u64,
+    /// Calls whose stamps contradict each other.
+    pub n_disordered: u64,
+    /// Records of calls given up before, or of collectors that the tree does not have.
+    pub n_strangers: u64,
+    /// In each call, the greatest cost of a path.
+    pub slowest: Figures,
+    /// Where clocks of all hosts are joined.
+    pub split: Option<Split>,
+    /// As in the tree.
+    pub nodes: Vec<NodeFigures>,
+    /// By rank.
+    pub paths: Vec<PathFigures>,
+    /// Nodes of one host that hang together.
+    pub subtrees: Vec<SubtreeFigures>,
+}
+
+/// How a call's time passes.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Split {
+    /// From the first rank's call to the last one's.
+    pub arrival: Figures,
+    /// From then until the roots have combined all.
+    pub reduce: Figures,
+    /// From when the roots have the result until the last rank has it.
+    pub broadcast: Figures,
+}
+
+/// Of one node.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct NodeFigures {
+    /// As in the tree.
+    pub name: String,
+    /// Where it is.
+    pub host: String,
+    /// The host's.
+    pub cluster: Option<String>,
+    /// Position; none for a root.
+    pub parent: Option<usize>,
+    /// In the tree's order.
+    pub contributors: Vec<ContributorFigures>,
+    /// What combining took after the last arrival.
+    pub down_last: Figures,
+    /// What releasing the first took.
+    pub up_first: Figures,
+    /// Of a root: storing or exchanging the result.
+    pub store: Option<Figures>,
+    /// Calls in which this root was the last to get its part of the result ready, among several roots.
+    pub n_last: u64,
+    /// How long the first arrival waited, the second and so on.
+    pub wait_by_arrival: Vec<Figures>,
+    /// t4 − t3 of the first departure, the second and so on.
+    pub up_by_departure: Vec<Figures>,
+}
+
+/// Of one contributor to a node.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ContributorFigures {
+    /// What it is.
+    pub from: From,
+    /// As tables name it.
+    pub name: String,
+    /// Until the last arrived.
+    pub arrival_wait: Figures,
+    /// After the first left.
+    pub departure_wait: Figures,
+    /// t2 − t1.
+    pub down: Figures,
+    /// t4 − t3.
+    pub up: Figures,
+    /// Both.
+    pub total: Figures,
+    /// Of a contributor on another host: the way there and back.
+    pub hop: Option<HopFigures>,
+    /// How many times it arrived first, second and so on.
+    pub arrived: Vec<u64>,
+    /// How many times it left first, second and so on.
+    pub departed: Vec<u64>,
+}
+
+/// What contributes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum From {
+    /// A rank.
+    Rank(Rank),
+    /// A node, by its position.
+    Node(usize),
+}
+
+/// Of a hop between hosts.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct HopFigures {
+    /// Where the contributor is.
+    pub host: String,
+    /// Whether it leads from one cluster to another.
+    pub is_wan: bool,
+    /// There and back.
+    pub two_way: Figures,
+}
+
+/// Of one rank's way to its root.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PathFigures {
+    /// Whose.
+    pub rank: Rank,
+    /// Where it runs.
+    pub host: String,
+    /// The call, from its beginning to its end.
+    pub total: Figures,
+    /// The same without arrival waits, which hide the difference between fast and slow paths.
+    pub cost: Figures,
+    /// Calls in which no other path cost as much.
+    pub n_slowest: u64,
+    /// Nodes from the rank to its root, each with the position of the contributor that the way comes from.
+    pub steps: Vec<(usize, usize)>,
+}
+
+/// Of the nodes of one host that hang together, seen as one: what comes in, and what leaves at the top.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SubtreeFigures {
+    /// Position of the node nearest to the root.
+    pub node: usize,
+    /// How many nodes there are.
+    pub n_nodes: usize,
+    /// From the last arrival anywhere in it until the combined value leaves.
+    pub down_last: Figures,
+    /// From the result's return until the first contributor has it.
+    pub up_first: Figures,
+    /// From then until the last one has it.
+    pub departure_wait: Figures,
+}
+
+/// A part of the time on a path. Each is one of the papers' six symptoms when it is large.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Part {
+    /// Waiting for the last to arrive.
+    ArrivalWait,
+    /// Combining.
+    Down,
+    /// The network, there and back.
+    Hop,
+    /// Storing the result, or exchanging it between roots.
+    Store,
+    /// Releasing the first.
+    Up,
+    /// Waiting for one's turn to leave.
+    DepartureWait,
+}
+
+/// One part of a path, with its figures.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Stage<'a> {
+    /// What.
+    pub part: Part,
+    /// Position of the node.
+    pub node: usize,
+    /// Position of the contributor that the way comes from.
+    pub contributor: usize,
+    /// How long.
+    pub figures: &'a Figures,
+}
+
+/// Which part of the machine a stage belongs to.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Level {
+    /// Nodes on one host.
+    Host(String),
+    /// Hops inside a cluster.
+    Lan,
+    /// Hops between clusters.
+    Wan,
+}
+
+impl std::convert::From<Contributor> for From {
+    fn from(contributor: Contributor) -> Self {
+        match contributor {
+            Contributor::Rank(rank) => Self::Rank(rank),
+            Contributor::Node(node) => Self::Node(node),
+        }
+    }
+}
+
+impl Part {
+    /// As tables have it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::ArrivalWait => "arrival wait",
+            Self::Down => "down",
+            Self::Hop => "hop",
+            Self::Store => "store",
+            Self::Up => "up",
+            Self::DepartureWait => "departure wait",
+        }
+    }
+}
+
+impl ContributorFigures {
+    /// Calls in which it was the last to arrive.
+    #[must_use]
+    pub fn n_last(&self) -> u64 {
+        self.arrived.last().copied().unwrap_or(0)
+    }
+}
+
+impl Analysis {
+    /// A rank's path.
+    #[must_use]
+    pub fn path(&self, rank: Rank) -> Option<&PathFigures> {
+        self.paths.iter().find(|path| path.rank == rank)
+    }
+
+    /// All stages of a path, from the rank to its root and back. The means add up to the mean of [`PathFigures::total`].
+    #[must_use]
+    pub fn stages(&self, path: &PathFigures) -> Vec<Stage<'_>> {
+        let mut stages = Vec::new();
+        for &(node, contributor) in &path.steps {
+            let own = &self.nodes[node].contributors[contributor];
+            let mut push = |part, figures| stages.push(Stage { part, node, contributor, figures });
+            if let Some(hop) = &own.hop {
+                push(Part::Hop, &hop.two_way);
+            }
+            push(Part::ArrivalWait, &own.arrival_wait);
+            push(Part::Down, &self.nodes[node].down_last);
+            if let Some(store) = &self.nodes[node].store {
+                push(Part::Store, store);
+            }
+            push(Part::Up, &self.nodes[node].up_first);
+            push(Part::DepartureWait, &own.departure_wait);
+        }
+        stages
+    }
+
+    /// Which part of the machine a stage belongs to.
+    #[must_use]
+    pub fn level(&self, stage: &Stage<'_>) -> Level {
+        let node = &self.nodes[stage.node];
+        match (stage.part, &node.contributors[stage.contributor].hop) {
+            (Part::Hop, Some(hop)) if hop.is_wan => Level::Wan,
+            (Part::Hop, _) => Level::Lan,
+            _ => Level::Host(node.host.clone()),
+        }
+    }
+
+    /// A path's mean cost in each part of the machine, arrival waits left out.
+    #[must_use]
+    pub fn by_level(&self, path: &PathFigures) -> BTreeMap<Level, f64> {
+        let mut by_level = BTreeMap::new();
+        for stage in self.stages(path).iter().filter(|stage| stage.part != Part::ArrivalWait) {
+            *by_level.entry(self.level(stage)).or_default() += stage.figures.mean_ns;
+        }
+        by_level
+    }
+
+    /// A path's mean cost in each cluster, by its name: nodes on its hosts, and hops between them. Hops between clusters are in none.
+    #[must_use]
+    pub fn by_cluster(&self, path: &PathFigures) -> BTreeMap<String, f64> {
+        let mut by_cluster = BTreeMap::new();
+        for stage in self.stages(path).iter().filter(|stage| stage.part != Part::ArrivalWait) {
+            if let (Some(cluster), true) = (&self.nodes[stage.node].cluster, self.level(stage) != Level::Wan) {
+                *by_cluster.entry(cluster.clone()).or_default() += stage.figures.mean_ns;
+            }
+        }
+        by_cluster
+    }
+}

@@ -1,0 +1,46 @@
+//! Where time goes inside a collective operation: stages, paths, who was last, what behaves alike, what to try.
+//!
+//! An [`Analyzer`] takes stage records of any ranks in any order and joins them into calls; its [`Analysis`] is a value with all
+//! figures, for the last-arrival graph, groups, hints, comparisons and pictures. Source: L. A. Bongo, "Collective communication
+//! performance analysis within the communication system" (Euro-Par 2004) and "Low overhead high performance runtime monitoring of
+//! collective communication" (ICPP 2005). *Down* is towards the root, *up* away from it.
+//!
+//! Floor 3: no I/O, no clock.
+#![forbid(unsafe_code)]
+#![warn(unreachable_pub)]
+
+mod analysis;
+mod analyzer;
+mod arrival;
+mod compare;
+pub mod draw;
+mod expectation;
+mod figures;
+mod group;
+mod hint;
+mod host_clock;
+mod join;
+mod last_arrival;
+mod layout;
+mod node_call;
+mod outlier;
+mod recorded;
+mod search;
+mod table;
+
+pub use analysis::{
+    Analysis, ContributorFigures, From, HopFigures, Level, NodeFigures, Part, PathFigures, Split, Stage, SubtreeFigures,
+};
+pub use analyzer::{Analyzer, IntervalMean};
+pub use arrival::{Arrivals, arrivals, arrivals_table};
+pub use compare::{Comparison, RankComparison, Verdict};
+pub use expectation::{Expectations, Slow};
+pub use figures::{Figures, Running};
+pub use group::Group;
+pub use hint::{Hint, Remedy};
+pub use host_clock::HostClock;
+pub use last_arrival::LastArrival;
+pub use node_call::{NodeCall, two_way};
+pub use outlier::{Against, Kernel, Outlier};
+pub use recorded::{RecordedError, analyzers};
+pub use search::{Candidate, Search, Step};

@@ -1,0 +1,90 @@
+//! From what ranks recorded to the figures of each tree.
+
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+
+use mpi_trace::file::RingNote;
+use mpi_trace::{Event, Recording, RingKind};
+use mpi_tree::{Forest, TreeError};
+
+use crate::{Analyzer, HostClock};
+
+/// Events of one ring before those of the next are taken: few, so that no call has to wait long for its last records.
+const N_AT_ONCE: usize = 256;
+
+/// Stages that cannot be made sense of.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RecordedError {
+    /// Of the tree file.
+    #[error("the tree file that rank {rank} recorded is none")]
+    Tree {
+        /// Who recorded it.
+        rank: u32,
+        /// What is wrong with it.
+        source: TreeError,
+    },
+}
+
+/// An analyzer of each tree that has stages in `recordings`, in the order of their first ranks and rings. Rings whose tree nobody
+/// recorded are left out.
+///
+/// # Errors
+/// If a tree that was recorded is not one.
+pub fn analyzers(recordings: &[Recording]) -> Result<Vec<Analyzer>, RecordedError> {
+    let mut forests: BTreeMap<u64, Forest> = BTreeMap::new();
+    for recording in recordings {
+        for note in &recording.trees {
+            if let Entry::Vacant(place) = forests.entry(note.tree) {
+                let read = Forest::parse(&note.text);
+                place.insert(read.map_err(|source| RecordedError::Tree { rank: recording.head.rank, source })?);
+            }
+        }
+    }
+    let mut ids: Vec<u64> = Vec::new();
+    for id in stages(recordings).filter_map(|(_, note, _)| note.tree) {
+        if !ids.contains(&id) {
+            ids.push(id);
+        }
+    }
+    let analyzer = |id: u64| {
+        let forest = forests.get(&id)?;
+        let tree = forest.trees[forest.tree_of(id)?].clone();
+        let mut analyzer = Analyzer::new(tree, forest.hosts.clone(), clocks(recordings, forest, id));
+        take_turns(
+            &mut analyzer,
+            stages(recordings).filter(|ring| ring.1.tree == Some(id)).map(|ring| ring.2).collect(),
+        );
+        Some(analyzer)
+    };
+    Ok(ids.into_iter().filter_map(analyzer).collect())
+}
+
+fn stages(recordings: &[Recording]) -> impl Iterator<Item = (&Recording, &RingNote, &[Event])> {
+    let rings = recordings.iter().flat_map(|recording| recording.rings.iter().map(move |ring| (recording, ring)));
+    rings.filter(|(_, ring)| ring.note.kind == RingKind::Stages).map(|(of, ring)| (of, &ring.note, &ring.events[..]))
+}
+
+/// Each host's clock is that of the first of its ranks that recorded stages of this tree.
+fn clocks(recordings: &[Recording], forest: &Forest, id: u64) -> Vec<HostClock> {
+    let clock = |host: &mpi_tree::Host| {
+        let mut rings = stages(recordings).filter(|(_, note, _)| note.tree == Some(id));
+        let first = rings.find(|(recording, ..)| host.ranks.contains(&recording.head.rank));
+        first.map_or_else(HostClock::alone, |(recording, note, _)| HostClock {
+            line: recording.line(note),
+            alignment: Some(recording.alignment()),
+        })
+    };
+    forest.hosts.iter().map(clock).collect()
+}
+
+fn take_turns(analyzer: &mut Analyzer, mut rings: Vec<&[Event]>) {
+    while !rings.is_empty() {
+        for events in &mut rings {
+            let (turn, rest) = events.split_at(events.len().min(N_AT_ONCE));
+            analyzer.take(turn.iter().copied());
+            *events = rest;
+        }
+        rings.retain(|events| !events.is_empty());
+    }
+}

@@ -1,0 +1,244 @@
+//! What people read: one table for each question, and one row for each stage as CSV.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use text::Table;
+use text::figure::{percent, span_ns};
+
+use crate::{Against, Analysis, Comparison, Figures, Kernel, Level, Part, Verdict};
+
+/// Rows of a table that has one for each rank.
+const N_RANKS_SHOWN: usize = 24;
+
+impl Analysis {
+    /// All that is known, as text.
+    #[must_use]
+    pub fn table(&self, kernel: &BTreeMap<String, Kernel>) -> String {
+        let mut text = String::new();
+        let (n_calls, tree) = (self.n_calls, &self.tree);
+        push(
+            &mut text,
+            format_args!(
+                "tree {tree}: {n_calls} calls analyzed, {} ranks, {} nodes",
+                self.paths.len(),
+                self.nodes.len()
+            ),
+        );
+        for (n, what) in [
+            (self.n_incomplete, "calls are incomplete: records of theirs were lost, or are not there yet"),
+            (self.n_disordered, "calls have stamps that contradict each other"),
+            (self.n_strangers, "records belong to no call"),
+        ] {
+            if n > 0 {
+                push(&mut text, format_args!("{n} {what}"));
+            }
+        }
+        if self.n_calls == 0 {
+            return text;
+        }
+        self.totals(&mut text);
+        self.last_table(&mut text);
+        self.node_table(&mut text);
+        self.group_table(&mut text);
+        self.outlier_table(&mut text, kernel);
+        self.hint_lines(&mut text);
+        text
+    }
+
+    fn totals(&self, text: &mut String) {
+        let mut table = Table::of_figures(&["", "mean", "deviation", "least", "median of last 100", "most"]);
+        let mut row = |name: &str, figures: &Figures| table.row(cells(name, figures));
+        row("slowest path of each call", &self.slowest);
+        if let Some(split) = &self.split {
+            row("  first call to last call", &split.arrival);
+            row("  reduce", &split.reduce);
+            row("  broadcast", &split.broadcast);
+        }
+        push(text, format_args!("\n{table}"));
+    }
+
+    fn last_table(&self, text: &mut String) {
+        let mut table = Table::of_figures(&["last to arrive", "calls", "share", "the others waited"]);
+        for edge in self.last_arrivals() {
+            let mark = if edge.stands_out { "" } else { " (no more than others)" };
+            table.row([
+                format!("{}{mark}", edge.name),
+                edge.n_last.to_string(),
+                percent(edge.share),
+                span_ns(edge.others_waited_ns),
+            ]);
+        }
+        text.push_str(&table.to_string());
+    }
+
+    fn node_table(&self, text: &mut String) {
+        let mut table = Table::of_figures(&["stage", "mean", "deviation", "least", "median of last 100", "most"]);
+        for node in &self.nodes {
+            table.row(cells(&format!("{} on {}: down", node.name, node.host), &node.down_last));
+            if let Some(store) = &node.store {
+                table.row(cells("  store", store));
+            }
+            table.row(cells("  up", &node.up_first));
+            let n = node.up_by_departure.len();
+            if n > 1 {
+                let [first, last] = [0, n - 1].map(|at| node.up_by_departure[at].mean_ns);
+                let mut row = cells("  up of the last to leave", &node.up_by_departure[n - 1]);
+                row[0] = format!("{} ({} a departure)", row[0], span_ns((last - first) / (n - 1) as f64));
+                table.row(row);
+            }
+            for contributor in &node.contributors {
+                if let Some(hop) = &contributor.hop {
+                    let kind = if hop.is_wan { "between clusters" } else { "hop" };
+                    table.row(cells(&format!("  {kind} from {} ({})", hop.host, contributor.name), &hop.two_way));
+                }
+            }
+        }
+        push(text, format_args!("\n{table}"));
+    }
+
+    fn group_table(&self, text: &mut String) {
+        let columns = ["paths", "nodes", "hops", "cost", "on hosts", "on the LAN", "on the WAN", ""];
+        let mut table = Table::of_figures(&columns);
+        for group in self.groups().iter().take(N_RANKS_SHOWN) {
+            let Some(path) = self.path(group.representative) else { continue };
+            let by_level = self.by_level(path);
+            let sum = |wanted: &dyn Fn(&Level) -> bool| {
+                let sum: f64 = by_level.iter().filter(|(level, _)| wanted(level)).map(|(_, ns)| ns).sum();
+                if sum == 0.0 { String::new() } else { span_ns(sum) }
+            };
+            let name = if group.ranks.len() == 1 {
+                format!("rank {}", path.rank)
+            } else {
+                format!("{} like rank {}", group.ranks.len(), path.rank)
+            };
+            table.row([
+                name,
+                group.n_nodes.to_string(),
+                group.n_hops.to_string(),
+                span_ns(group.cost_ns),
+                sum(&|level| matches!(level, Level::Host(_))),
+                sum(&|level| *level == Level::Lan),
+                sum(&|level| *level == Level::Wan),
+                if group.is_fast { "fast".to_owned() } else { String::new() },
+            ]);
+        }
+        push(text, format_args!("{table}"));
+    }
+
+    fn outlier_table(&self, text: &mut String, kernel: &BTreeMap<String, Kernel>) {
+        let outliers = self.outliers(kernel);
+        for outlier in outliers.iter().take(N_RANKS_SHOWN) {
+            let node = &self.nodes[outlier.node];
+            let from = outlier.contributor.map_or(String::new(), |i| format!(" from {}", node.contributors[i].name));
+            let (found, usual) = (span_ns(outlier.found_ns), span_ns(outlier.usual_ns));
+            let against = match outlier.against {
+                Against::Peers => format!("takes {found}, others of its kind {usual}"),
+                Against::Itself => format!("took up to {found}, usually {usual}"),
+            };
+            let (what, factor) = (outlier.part.name(), text::figure::three_digits(outlier.factor));
+            push(text, format_args!("outlier: {what} at {}{from} {against}: {factor} times", node.name));
+            for (host, told) in &outlier.kernel {
+                let (switches, steal) = (told.forced_switches_per_sec, percent(told.steal));
+                push(text, format_args!("  {host}: {switches:.0} forced context switches a second, {steal} stolen"));
+            }
+        }
+    }
+
+    fn hint_lines(&self, text: &mut String) {
+        for hint in self.hints() {
+            push(text, format_args!("hint: {}", hint.evidence));
+            for remedy in hint.remedies {
+                push(text, format_args!("  try: {}", remedy.advice()));
+            }
+        }
+    }
+
+    /// One row for each stage and contributor.
+    #[must_use]
+    pub fn to_csv(&self) -> String {
+        let mut text =
+            "node,host,contributor,stage,calls,mean_ns,deviation_ns,min_ns,median_last_ns,max_ns\n".to_owned();
+        for node in &self.nodes {
+            let mut row = |contributor: &str, stage: &str, figures: &Figures| {
+                let Figures { count, mean_ns, deviation_ns, min_ns, median_last_ns, max_ns, .. } = figures;
+                let names = [&node.name, &node.host, contributor].map(field).join(",");
+                push(
+                    &mut text,
+                    format_args!("{names},{stage},{count},{mean_ns},{deviation_ns},{min_ns},{median_last_ns},{max_ns}"),
+                );
+            };
+            row("", Part::Down.name(), &node.down_last);
+            row("", Part::Up.name(), &node.up_first);
+            if let Some(store) = &node.store {
+                row("", Part::Store.name(), store);
+            }
+            for own in &node.contributors {
+                row(&own.name, Part::ArrivalWait.name(), &own.arrival_wait);
+                row(&own.name, Part::DepartureWait.name(), &own.departure_wait);
+                row(&own.name, "total", &own.total);
+                if let Some(hop) = &own.hop {
+                    row(&own.name, Part::Hop.name(), &hop.two_way);
+                }
+            }
+        }
+        text
+    }
+}
+
+impl Comparison {
+    /// As text.
+    #[must_use]
+    pub fn table(&self) -> String {
+        let mut text = String::new();
+        let verdict = match self.verdict {
+            Verdict::Faster => "faster",
+            Verdict::Slower => "slower",
+            Verdict::Undecided => "no difference beyond chance",
+        };
+        let (before, after) = (span_ns(self.slowest_before_ns), span_ns(self.slowest_after_ns));
+        push(
+            &mut text,
+            format_args!(
+                "slowest path of each call: {before} before, {after} after, {:.3} times as fast: {verdict}",
+                self.speedup
+            ),
+        );
+        push(&mut text, format_args!("slowest path on average: {:.3} times as fast", self.speedup_by_means));
+        if self.means_mislead {
+            let n = self.n_slowest_faster;
+            push(
+                &mut text,
+                format_args!(
+                    "averages mislead: the {n} slowest paths got faster, yet others are now the slowest of a call"
+                ),
+            );
+        }
+        push(&mut text, format_args!("{} of {} ranks got faster on average", self.n_faster, self.ranks.len()));
+        let mut table = Table::of_figures(&["rank", "before", "after", "slowest before", "slowest after"]);
+        let mut ranks: Vec<_> = self.ranks.iter().collect();
+        ranks.sort_by(|a, b| b.after_ns.total_cmp(&a.after_ns));
+        for rank in ranks.into_iter().take(N_RANKS_SHOWN) {
+            let times = [rank.before_ns, rank.after_ns].map(span_ns);
+            let shares = [rank.slowest_before, rank.slowest_after].map(percent);
+            table.row(std::iter::once(rank.rank.to_string()).chain(times).chain(shares));
+        }
+        text.push_str(&table.to_string());
+        text
+    }
+}
+
+fn cells(name: &str, figures: &Figures) -> [String; 6] {
+    let Figures { mean_ns, deviation_ns, min_ns, median_last_ns, max_ns, .. } = *figures;
+    let [mean, deviation, least, median, most] = [mean_ns, deviation_ns, min_ns, median_last_ns, max_ns].map(span_ns);
+    [name.to_owned(), mean, deviation, least, median, most]
+}
+
+/// In quotes where it has to be.
+fn field(text: &str) -> String {
+    if text.contains([',', '"', '\n', '\r']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text.to_owned() }
+}
+
+fn push(text: &mut String, line: std::fmt::Arguments<'_>) {
+    let _infallible = writeln!(text, "{line}");
+}

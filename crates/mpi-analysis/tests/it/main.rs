@@ -1,0 +1,7 @@
+//! What the analysis says of made runs, whose every stage is known.
+
+mod forecast;
+mod identity;
+mod made;
+mod pictures;
+mod steps;

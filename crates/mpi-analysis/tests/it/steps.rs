@@ -1,0 +1,203 @@
+//! The six steps, on runs that are made to have one thing wrong.
+
+use std::collections::BTreeMap;
+
+use mpi_analysis::{Against, Analysis, Analyzer, Comparison, From, HostClock, Kernel, Level, Part, Remedy, Verdict};
+use mpi_trace::Alignment;
+use mpi_trace::file::{Offset, Phase};
+use mpi_tree::Contributor;
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+use crate::made::{Costs, Even, Made, host, node, ranks, tree};
+
+const MS: u64 = 1_000_000;
+
+fn analysis(made: &Made, n_calls: u32, costs: &mut dyn Costs) -> Analysis {
+    let clock = |&ahead: &u64| {
+        let offset = Offset { offset_ns: ahead.cast_signed(), error_ns: 0, monotonic_ns: 0, at: Phase::Init };
+        HostClock { alignment: Some(Alignment::of(vec![offset])), ..HostClock::alone() }
+    };
+    let clocks = made.ahead.iter().map(clock).collect();
+    let mut analyzer = Analyzer::new(made.tree.clone(), made.hosts.clone(), clocks);
+    (0..n_calls).for_each(|call| analyzer.take(made.call(call, costs)));
+    analyzer.analysis()
+}
+
+fn even(n_ranks: usize) -> Even {
+    Even { arrival: vec![MS; n_ranks], down: 2_000, up: 5_000, hop: 50_000, store: 300 }
+}
+
+#[test]
+fn a_straggler_of_a_millisecond_is_named() {
+    let made = Made::hosts_of(4, 4);
+    let mut costs = even(16);
+    costs.arrival[10] += MS;
+    let analysis = analysis(&made, 50, &mut costs);
+    let last = analysis.last_arrivals();
+    assert_eq!(last.last().unwrap().from, From::Rank(10));
+    assert!(last.iter().all(|edge| edge.stands_out && edge.share == 1.0), "{last:?}");
+    // Those on its host wait for it alone; those elsewhere have a hop less or as many.
+    for rank in [8, 9, 11] {
+        let stages = analysis.stages(analysis.path(rank).unwrap());
+        let waited: f64 =
+            stages.iter().filter(|stage| stage.part == Part::ArrivalWait).map(|stage| stage.figures.mean_ns).sum();
+        assert_eq!(waited, MS as f64, "rank {rank}");
+    }
+    let hint = &analysis.hints()[0];
+    assert_eq!((hint.part, hint.remedies[0]), (Part::ArrivalWait, Remedy::Rebalance));
+    assert!(hint.evidence.contains("rank 10 100 %"), "{}", hint.evidence);
+    let split = analysis.split.unwrap();
+    assert_eq!((split.arrival.mean_ns, split.reduce.mean_ns), (MS as f64, 54_000.0));
+}
+
+#[test]
+fn balanced_ranks_name_nobody() {
+    let made = Made::hosts_of(4, 4);
+    let mut costs = Noisy { chance: ChaCha8Rng::seed_from_u64(7), mean: |_| 5_000.0, spread: 0.9 };
+    let analysis = analysis(&made, 400, &mut costs);
+    assert!(analysis.last_arrivals().iter().any(|edge| !edge.stands_out), "{:?}", analysis.last_arrivals());
+}
+
+/// Costs that depend on the first contributor of a node, times a factor by chance.
+struct Noisy<F> {
+    chance: ChaCha8Rng,
+    mean: F,
+    spread: f64,
+}
+
+impl<F: Fn(usize) -> f64> Noisy<F> {
+    fn draw(&mut self, mean: f64) -> u64 {
+        (mean * (1.0 + self.spread * self.chance.random_range(-1.0..1.0))) as u64
+    }
+}
+
+impl<F: Fn(usize) -> f64> Costs for Noisy<F> {
+    fn arrival(&mut self, _: u32) -> u64 {
+        MS + self.draw(10_000.0)
+    }
+
+    fn down(&mut self, node: usize) -> u64 {
+        let mean = (self.mean)(node);
+        self.draw(mean)
+    }
+
+    fn up(&mut self, node: usize, _: usize) -> u64 {
+        let mean = (self.mean)(node);
+        self.draw(mean)
+    }
+
+    fn hop(&mut self, _: usize, _: usize) -> u64 {
+        self.draw(50_000.0)
+    }
+
+    fn store(&mut self) -> u64 {
+        300
+    }
+}
+
+/// One root, and a node of its own for each rank, so that each thread's cost is its own.
+fn threads(n: u32) -> Made {
+    let mut nodes = vec![node("root", 0, None, (1..=n as usize).map(Contributor::Node).collect())];
+    nodes.extend((0..n).map(|rank| node(&format!("t{rank}"), 0, Some(0), ranks(rank..rank + 1))));
+    Made { tree: tree("threads", nodes), hosts: vec![host("4w", None, 0..n)], ahead: vec![0] }
+}
+
+#[test]
+fn a_tree_whose_twelve_slowest_threads_are_faster_can_still_lose() {
+    let made = threads(32);
+    let slow = |node: usize| (1..=12).contains(&node);
+    let quiet = |node: usize| {
+        if node == 0 {
+            100.0
+        } else if slow(node) {
+            50_000.0
+        } else {
+            20_000.0
+        }
+    };
+    let loud = |node: usize| {
+        if node == 0 {
+            100.0
+        } else if slow(node) {
+            49_000.0
+        } else {
+            47_500.0
+        }
+    };
+    let run = |mean: &dyn Fn(usize) -> f64, spread| {
+        let mut costs = Noisy { chance: ChaCha8Rng::seed_from_u64(1), mean, spread };
+        analysis(&made, 300, &mut costs)
+    };
+    let (b, a) = (run(&quiet, 0.05), run(&loud, 0.4));
+    let comparison = Comparison::of(&b, &a);
+    assert!(comparison.n_slowest_faster >= 12, "{}", comparison.n_slowest_faster);
+    assert!(
+        comparison.speedup_by_means > 1.0 && comparison.speedup < 0.9 && comparison.means_mislead,
+        "{comparison:?}"
+    );
+    assert_eq!(comparison.verdict, Verdict::Slower);
+    assert_eq!(Comparison::of(&b, &b).verdict, Verdict::Undecided);
+}
+
+/// One hop takes longer than the others.
+struct BadLink(Even, usize, u64);
+
+impl Costs for BadLink {
+    fn arrival(&mut self, rank: u32) -> u64 {
+        self.0.arrival(rank)
+    }
+
+    fn down(&mut self, node: usize) -> u64 {
+        self.0.down(node)
+    }
+
+    fn up(&mut self, node: usize, departure: usize) -> u64 {
+        self.0.up(node, departure)
+    }
+
+    fn hop(&mut self, _: usize, contributor: usize) -> u64 {
+        self.0.hop * if contributor == self.1 { self.2 } else { 1 }
+    }
+
+    fn store(&mut self) -> u64 {
+        self.0.store()
+    }
+}
+
+#[test]
+fn a_bad_link_is_found_with_what_the_kernel_says() {
+    let made = Made::hosts_of(10, 1);
+    let analysis = analysis(&made, 40, &mut BadLink(even(10), 6, 54));
+    let kernel = BTreeMap::from([("host-6".to_owned(), Kernel { forced_switches_per_sec: 900.0, steal: 0.3 })]);
+    let outliers = analysis.outliers(&kernel);
+    let [found] = &outliers[..] else { panic!("{outliers:?}") };
+    assert_eq!((found.node, found.contributor, found.factor), (0, Some(6), 54.0));
+    assert_eq!((found.against, found.kernel.len()), (Against::Peers, 1));
+    assert_eq!(analysis.hints()[0].part, Part::Hop);
+}
+
+#[test]
+fn paths_are_grouped_by_their_hops_and_fast_groups_are_dropped() {
+    let made = Made::hosts_of(4, 3);
+    let analysis = analysis(&made, 20, &mut even(12));
+    let groups = analysis.groups();
+    assert!(groups[0].n_hops == 1 && !groups[0].is_fast && !groups[0].ranks.contains(&0), "{groups:?}");
+    assert!(groups.iter().all(|group| group.is_fast == (group.n_hops == 0)), "{groups:?}");
+    assert_eq!(groups.iter().map(|group| group.ranks.len()).sum::<usize>(), 12);
+    let path = analysis.path(groups[0].representative).unwrap();
+    assert_eq!(analysis.by_level(path)[&Level::Lan], 100_000.0);
+}
+
+#[test]
+fn each_symptom_has_its_remedy() {
+    let check = |costs: Even, part, remedy| {
+        let hint = &analysis(&Made::hosts_of(2, 8), 10, &mut { costs }).hints()[0];
+        assert_eq!((hint.part, hint.remedies.first().copied()), (part, remedy), "{}", hint.evidence);
+    };
+    let quick = || Even { hop: 500, ..even(16) };
+    check(Even { down: 100_000, ..quick() }, Part::Down, Some(Remedy::Deeper));
+    check(Even { up: 40_000, ..quick() }, Part::DepartureWait, Some(Remedy::LevelInsideHost));
+    check(Even { hop: 900_000, ..quick() }, Part::Hop, Some(Remedy::Broader));
+    check(Even { store: 900_000, ..quick() }, Part::Store, None);
+}

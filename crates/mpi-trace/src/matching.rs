@@ -1,0 +1,534 @@
+//! Which send met which receive, which calls were one collective operation, and who waited for whom.
+//!
+//! Records hold no message numbers: MPI's own rule gives them. Between two ranks of a communicator messages of one tag are received in
+//! the order in which they were sent, and collective operations come in the same order on all ranks. Where records were lost, the
+//! oldest are gone, so that both sides are counted from the end. A receive from any rank takes what was sent first of what no other
+//! receive needs. That is a conclusion, not a measurement: pairs that contradict the clocks are dropped and counted.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use units::Rank;
+
+use crate::operation::Family;
+use crate::{Operation, Peer, Placed, RingKind, Subject, Timeline};
+
+/// What belongs together. Calls are given by their position in [`Timeline::calls`].
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Matching {
+    /// In the order of the communicators, receivers and receives.
+    pub messages: Vec<Message>,
+    /// In the order of the communicators and of the calls on each.
+    pub meetings: Vec<Meeting>,
+    /// Sends without a receive.
+    pub n_unreceived: u64,
+    /// Receives without a send.
+    pub n_unsent: u64,
+    /// Pairs and meetings that the clocks contradict.
+    pub n_contradicted: u64,
+}
+
+/// A message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Message {
+    /// The call that sent it.
+    pub send: usize,
+    /// The call that received it, or said that it would.
+    pub receive: usize,
+}
+
+/// A collective operation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Meeting {
+    /// The communicator's id.
+    pub communicator: u64,
+    /// The call of each member that recorded one, by rank.
+    pub calls: Vec<usize>,
+}
+
+/// How long each rank waited for each other.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Waits {
+    /// By who waited and for whom.
+    pub span_ns: BTreeMap<(Rank, Rank), u64>,
+    /// Of these, in receives and waits for messages that were not sent yet.
+    pub late_sender_ns: u64,
+    /// In sends whose receiver was not there yet.
+    pub late_receiver_ns: u64,
+    /// In collective operations, for the last to arrive.
+    pub collective_ns: u64,
+}
+
+/// A communicator's id, the receiver.
+type Inbox = (u64, Rank);
+
+#[derive(Default)]
+struct Mail {
+    /// By sender and tag.
+    sends: BTreeMap<(Rank, i32), VecDeque<usize>>,
+    /// Sender, tag, call; none is any.
+    receives: Vec<(Option<Rank>, Option<i32>, usize)>,
+}
+
+impl Matching {
+    /// Of all that was recorded.
+    #[must_use]
+    pub fn of(timeline: &Timeline) -> Self {
+        let lossy: BTreeSet<Rank> = (0..timeline.n_ranks())
+            .filter(|rank| timeline.recording(*rank).is_none_or(|recording| recording.n_lost(RingKind::Calls) > 0))
+            .collect();
+        let mut matching = Self::default();
+        matching.match_messages(timeline, &lossy);
+        matching.match_meetings(timeline, &lossy);
+        matching
+    }
+
+    fn match_messages(&mut self, timeline: &Timeline, lossy: &BTreeSet<Rank>) {
+        let calls = timeline.calls();
+        for ((_, receiver), mut mail) in inboxes(timeline) {
+            let is_lossy = lossy.contains(&receiver) || mail.sends.keys().any(|(sender, _)| lossy.contains(sender));
+            if is_lossy {
+                mail.receives.reverse();
+                mail.sends.values_mut().for_each(|queue| queue.make_contiguous().reverse());
+            }
+            let mut needed: BTreeMap<Rank, usize> = BTreeMap::new();
+            for (sender, ..) in &mail.receives {
+                sender.map(|sender| *needed.entry(sender).or_default() += 1);
+            }
+            for (sender, tag, receive) in std::mem::take(&mut mail.receives) {
+                let Some(key) = mail.choose(sender, tag, calls, receive, is_lossy, &needed) else {
+                    self.n_unsent += 1;
+                    continue;
+                };
+                sender.map(|sender| needed.entry(sender).and_modify(|n_needed| *n_needed -= 1));
+                let send =
+                    mail.sends.get_mut(&key).and_then(VecDeque::pop_front).expect("a queue was chosen that has a send");
+                // Nothing arrives before it was sent; what only says that it will receive may come long before.
+                let is_over = calls[receive].event.operation.is_blocking_receive();
+                if is_over && calls[send].start_ns > calls[receive].end_ns.saturating_add(timeline.error_ns()) {
+                    self.n_contradicted += 1;
+                } else {
+                    self.messages.push(Message { send, receive });
+                }
+            }
+            self.n_unreceived += mail.sends.values().map(|queue| queue.len() as u64).sum::<u64>();
+        }
+    }
+
+    fn match_meetings(&mut self, timeline: &Timeline, lossy: &BTreeSet<Rank>) {
+        let calls = timeline.calls();
+        let mut by_communicator: BTreeMap<u64, BTreeMap<Rank, Vec<usize>>> = BTreeMap::new();
+        for (at, call) in calls.iter().enumerate() {
+            let is_meeting = matches!(call.event.operation.family(), Family::Barrier | Family::Collective);
+            if let Some((id, members)) = meeting_place(timeline, call).filter(|_| is_meeting && !call.event.is_failed)
+                && members > 1
+            {
+                by_communicator.entry(id).or_default().entry(call.rank).or_default().push(at);
+            }
+        }
+        for (communicator, by_rank) in by_communicator {
+            let n_meetings = by_rank.values().map(Vec::len).max().unwrap_or(0);
+            let is_lossy = by_rank.keys().any(|rank| lossy.contains(rank));
+            for ordinal in 0..n_meetings {
+                let call_of = |calls: &Vec<usize>| {
+                    let at = if is_lossy { (ordinal + calls.len()).checked_sub(n_meetings) } else { Some(ordinal) };
+                    at.and_then(|at| calls.get(at).copied())
+                };
+                let meeting: Vec<usize> = by_rank.values().filter_map(call_of).collect();
+                if is_possible(&meeting, calls, timeline.error_ns()) {
+                    self.meetings.push(Meeting { communicator, calls: meeting });
+                } else {
+                    self.n_contradicted += 1;
+                }
+            }
+        }
+    }
+
+    /// Who waited for whom, and how long, as the clocks of the hosts tell it.
+    #[must_use]
+    pub fn waits(&self, timeline: &Timeline) -> Waits {
+        let calls = timeline.calls();
+        let mut waits = Waits::default();
+        // The last message that a call waited for is what it waited for.
+        let mut late: BTreeMap<usize, (u64, Rank)> = BTreeMap::new();
+        for message in &self.messages {
+            let (send, receive) = (&calls[message.send], &calls[message.receive]);
+            if let Some(waiting) = self.waits_for(message, timeline) {
+                let entry = late.entry(waiting).or_default();
+                *entry = (*entry).max((send.start_ns, send.rank));
+            }
+            let is_blocked = matches!(send.event.operation, Operation::SEND | Operation::SSEND);
+            if is_blocked && send.start_ns < receive.start_ns && receive.start_ns <= send.end_ns {
+                let span_ns = receive.start_ns - send.start_ns;
+                waits.late_receiver_ns += span_ns;
+                waits.add(send.rank, receive.rank, span_ns);
+            }
+        }
+        for (waiting, (sent_ns, sender)) in late {
+            let call = &calls[waiting];
+            let span_ns = sent_ns.min(call.end_ns).saturating_sub(call.start_ns);
+            waits.late_sender_ns += span_ns;
+            waits.add(call.rank, sender, span_ns);
+        }
+        for meeting in &self.meetings {
+            waits.take_meeting(meeting, timeline);
+        }
+        waits
+    }
+
+    /// The call that was under way on the receiver's side when a message was sent, if it had to be for it: the receive itself, or the
+    /// first call after it that waits and that the message could end.
+    fn waits_for(&self, message: &Message, timeline: &Timeline) -> Option<usize> {
+        let calls = timeline.calls();
+        let (send, receive) = (&calls[message.send], &calls[message.receive]);
+        let waiting = if receive.event.operation.is_blocking_receive() {
+            message.receive
+        } else {
+            let after = &calls[message.receive..];
+            let n_waits = after.iter().take_while(|call| call.rank == receive.rank).position(|call| {
+                call.thread == receive.thread && call.event.operation.is_wait() && call.end_ns >= send.start_ns
+            })?;
+            message.receive + n_waits
+        };
+        (calls[waiting].start_ns < send.start_ns).then_some(waiting)
+    }
+}
+
+impl Waits {
+    fn add(&mut self, who: Rank, whom: Rank, span_ns: u64) {
+        if span_ns > 0 {
+            *self.span_ns.entry((who, whom)).or_default() += span_ns;
+        }
+    }
+
+    /// All wait for the last to arrive where each needs something of each other; where data comes from a root, for the root; where it goes
+    /// to a root, the root for the last.
+    fn take_meeting(&mut self, meeting: &Meeting, timeline: &Timeline) {
+        let calls = timeline.calls();
+        let members = || meeting.calls.iter().map(|at| &calls[*at]);
+        let Some(last) = members().max_by_key(|call| call.start_ns) else { return };
+        let root = timeline.peer(last).and_then(|root| members().find(|call| call.rank == root));
+        let mut wait = |who: &Placed, whom: &Placed| {
+            let span_ns = whom.start_ns.min(who.end_ns).saturating_sub(who.start_ns);
+            self.collective_ns += span_ns;
+            self.add(who.rank, whom.rank, span_ns);
+        };
+        match (flow(last.event.operation), root) {
+            (Some(Flow::All), _) => members().for_each(|call| wait(call, last)),
+            (Some(Flow::FromRoot), Some(root)) => members().for_each(|call| wait(call, root)),
+            (Some(Flow::ToRoot), Some(root)) => wait(root, last),
+            _ => {}
+        }
+    }
+}
+
+/// Who needs whose data in a collective call that returns when it is done.
+#[derive(Clone, Copy, PartialEq)]
+enum Flow {
+    All,
+    FromRoot,
+    ToRoot,
+}
+
+fn flow(operation: Operation) -> Option<Flow> {
+    Some(match operation {
+        Operation::BCAST | Operation::SCATTER | Operation::SCATTERV => Flow::FromRoot,
+        Operation::REDUCE | Operation::GATHER | Operation::GATHERV => Flow::ToRoot,
+        Operation::BARRIER
+        | Operation::ALLGATHER
+        | Operation::ALLGATHERV
+        | Operation::ALLREDUCE
+        | Operation::ALLTOALL
+        | Operation::ALLTOALLV
+        | Operation::ALLTOALLW
+        | Operation::REDUCE_SCATTER
+        | Operation::REDUCE_SCATTER_BLOCK => Flow::All,
+        _ => return None,
+    })
+}
+
+impl Operation {
+    fn is_blocking_receive(self) -> bool {
+        matches!(self, Self::RECV | Self::MRECV | Self::SENDRECV | Self::SENDRECV_REPLACE)
+    }
+
+    fn is_wait(self) -> bool {
+        matches!(self, Self::WAIT | Self::WAITALL | Self::WAITANY | Self::WAITSOME)
+    }
+}
+
+impl Mail {
+    /// The queue whose next send a receive takes.
+    fn choose(
+        &self,
+        sender: Option<Rank>,
+        tag: Option<i32>,
+        calls: &[Placed],
+        receive: usize,
+        is_lossy: bool,
+        needed: &BTreeMap<Rank, usize>,
+    ) -> Option<(Rank, i32)> {
+        let n_left = |sender: Rank| -> usize {
+            self.sends.range((sender, i32::MIN)..=(sender, i32::MAX)).map(|(_, queue)| queue.len()).sum()
+        };
+        let is_spare =
+            |from: Rank| sender.is_some() || needed.get(&from).is_none_or(|n_needed| n_left(from) > *n_needed);
+        let senders = sender.map_or((Rank::MIN, Rank::MAX), |sender| (sender, sender));
+        let candidates = self.sends.range((senders.0, i32::MIN)..=(senders.1, i32::MAX)).filter_map(|(key, queue)| {
+            let next = *queue.front()?;
+            (tag.is_none_or(|tag| tag == key.1) && is_spare(key.0)).then_some((*key, calls[next].start_ns))
+        });
+        if is_lossy {
+            // From the end: the last that was sent, but not after the receive was over.
+            let is_over = calls[receive].event.operation.is_blocking_receive();
+            let end_ns = if is_over { calls[receive].end_ns } else { u64::MAX };
+            candidates.max_by_key(|(_, start_ns)| (*start_ns <= end_ns, *start_ns)).map(|(key, _)| key)
+        } else {
+            candidates.min_by_key(|(_, start_ns)| *start_ns).map(|(key, _)| key)
+        }
+    }
+}
+
+/// All sends and receives by where they meet.
+fn inboxes(timeline: &Timeline) -> BTreeMap<Inbox, Mail> {
+    let mut inboxes: BTreeMap<Inbox, Mail> = BTreeMap::new();
+    for (at, call) in timeline.calls().iter().enumerate() {
+        let Subject::Call { peer, tag, .. } = call.event.subject else { continue };
+        let Some((id, _)) = meeting_place(timeline, call) else { continue };
+        let family = call.event.operation.family();
+        if call.event.is_failed || peer == Peer::None {
+            continue;
+        }
+        if let (Family::Send | Family::Exchange, Some(receiver)) = (family, timeline.peer(call)) {
+            let sends = &mut inboxes.entry((id, receiver)).or_default().sends;
+            sends.entry((call.rank, tag.unwrap_or(0))).or_default().push_back(at);
+        }
+        let mail = || (id, call.rank);
+        match (family, peer) {
+            // What it receives is not in its record.
+            (Family::Exchange, _) => inboxes.entry(mail()).or_default().receives.push((None, None, at)),
+            (Family::Receive, Peer::Any) => {
+                inboxes.entry(mail()).or_default().receives.push((None, tag.filter(|tag| *tag >= 0), at));
+            }
+            (Family::Receive, Peer::Rank(_)) => {
+                if let Some(sender) = timeline.peer(call) {
+                    let receive = (Some(sender), tag.filter(|tag| *tag >= 0), at);
+                    inboxes.entry(mail()).or_default().receives.push(receive);
+                }
+            }
+            _ => {}
+        }
+    }
+    inboxes
+}
+
+/// The id of a call's communicator, and how many members that has.
+fn meeting_place(timeline: &Timeline, call: &Placed) -> Option<(u64, usize)> {
+    let (communicator, _) = call.communicator_and_peer()?;
+    let recording = timeline.recording(call.rank)?;
+    Some((recording.communicator_id(communicator)?, recording.n_members(communicator)?))
+}
+
+/// Whether calls can be one operation: all are of the same, and none that needs all others was over before the last began.
+fn is_possible(meeting: &[usize], calls: &[Placed], error_ns: u64) -> bool {
+    let operation = |at: usize| calls[at].event.operation;
+    let is_one = meeting.windows(2).all(|pair| operation(pair[0]) == operation(pair[1]));
+    let is_all = meeting.first().is_some_and(|at| flow(operation(*at)) == Some(Flow::All));
+    let last_start = meeting.iter().map(|at| calls[*at].start_ns).max();
+    let first_end = meeting.iter().map(|at| calls[*at].end_ns.saturating_add(error_ns)).min();
+    is_one && (!is_all || last_start <= first_end)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::file::{Clock, Communicator, Head, RingNote, VERSION};
+    use crate::{Event, Recording};
+
+    /// Start, end, operation, communicator, peer, tag.
+    type Line = (u64, u64, Operation, u32, Peer, i32);
+
+    const ANY: i32 = -1;
+
+    /// A rank of three whose clock is that of all others.
+    fn rank(rank: Rank, n_lost: u64, calls: &[Line]) -> Recording {
+        let (host, program, library) = (String::new(), String::new(), String::new());
+        let mut recording = Recording::new(Head { version: VERSION, rank, n_ranks: 3, host, pid: 1, program, library });
+        let (kind, clock) = (RingKind::Calls, Clock::Monotonic);
+        recording.note(RingNote { ring: 0, kind, thread: 0, clock, ticks: 0, monotonic_ns: 0, tree: None }.into());
+        recording.note(Communicator { communicator: 5, id: 55, ranks: vec![2, 1], remote: Vec::new() }.into());
+        let event = |&(start, end, operation, communicator, peer, tag): &Line| {
+            let subject = Subject::Call { communicator, peer, tag: Some(tag) };
+            Event { start, end, bytes: 8, operation, is_failed: false, subject }
+        };
+        recording.events(0, n_lost, calls.iter().map(event).collect()).unwrap();
+        recording
+    }
+
+    /// Messages as starts of their sends and receives.
+    #[track_caller]
+    fn check_messages(recordings: &[Recording], expected: &[(u64, u64)]) -> Matching {
+        let timeline = Timeline::of(recordings);
+        let matching = Matching::of(&timeline);
+        let start = |at: usize| timeline.calls()[at].start_ns;
+        let mut found: Vec<_> =
+            matching.messages.iter().map(|message| (start(message.send), start(message.receive))).collect();
+        found.sort_unstable();
+        assert_eq!(found, expected);
+        matching
+    }
+
+    fn to(rank: Rank) -> Peer {
+        Peer::Rank(rank)
+    }
+
+    #[test]
+    fn messages_of_a_tag_keep_their_order_and_tags_do_not_mix() {
+        let sender = rank(
+            0,
+            0,
+            &[
+                (10, 11, Operation::SEND, 0, to(1), 1),
+                (20, 21, Operation::SEND, 0, to(1), 2),
+                (30, 31, Operation::SEND, 0, to(1), 1),
+            ],
+        );
+        let receiver = rank(
+            1,
+            0,
+            &[
+                (40, 41, Operation::RECV, 0, to(0), 2),
+                (50, 51, Operation::RECV, 0, to(0), 1),
+                (60, 61, Operation::IRECV, 0, to(0), ANY),
+            ],
+        );
+        let matching = check_messages(&[sender, receiver], &[(10, 50), (20, 40), (30, 60)]);
+        assert_eq!((matching.n_unreceived, matching.n_unsent, matching.n_contradicted), (0, 0, 0));
+    }
+
+    #[test]
+    fn receives_from_any_rank_leave_to_others_what_those_need() {
+        let first = rank(0, 0, &[(10, 11, Operation::SEND, 0, to(1), 0)]);
+        let second = rank(2, 0, &[(20, 21, Operation::SEND, 0, to(1), 0)]);
+        let receives = [(5, 30, Operation::RECV, 0, Peer::Any, ANY), (31, 32, Operation::RECV, 0, to(0), 0)];
+        check_messages(&[first, rank(1, 0, &receives), second], &[(10, 31), (20, 5)]);
+    }
+
+    #[test]
+    fn peers_are_ranks_of_their_communicator() {
+        let sender = rank(2, 0, &[(10, 11, Operation::SEND, 5, to(1), 0), (12, 13, Operation::SEND, 0, to(1), 0)]);
+        let receiver = rank(1, 0, &[(20, 21, Operation::RECV, 0, to(2), 0), (30, 31, Operation::RECV, 5, to(0), 0)]);
+        check_messages(&[receiver, sender], &[(10, 30), (12, 20)]);
+    }
+
+    #[test]
+    fn where_records_were_lost_the_last_ones_belong_together() {
+        let sends = |range: std::ops::Range<u64>| {
+            range.map(|at| (at * 10, at * 10 + 1, Operation::SEND, 0, to(1), 0)).collect::<Vec<_>>()
+        };
+        let receives: Vec<Line> = (0..9).map(|at| (at * 10, at * 10 + 5, Operation::RECV, 0, to(0), 0)).collect();
+        let expected: Vec<_> = (6..9).map(|at| (at * 10, at * 10)).collect();
+        let recordings = [rank(0, 6, &sends(6..9)), rank(1, 0, &receives), rank(2, 0, &[])];
+        assert_eq!(check_messages(&recordings, &expected).n_unsent, 6);
+        // Without the loss, the first three would be meant; they were over before anything was sent.
+        let recordings = [rank(0, 0, &sends(6..9)), rank(1, 0, &receives), rank(2, 0, &[])];
+        assert_eq!(check_messages(&recordings, &[]).n_contradicted, 3);
+    }
+
+    #[track_caller]
+    fn check_waits(recordings: &[Recording], expected: &[((Rank, Rank), u64)]) -> Waits {
+        let timeline = Timeline::of(recordings);
+        let waits = Matching::of(&timeline).waits(&timeline);
+        assert_eq!(waits.span_ns.iter().map(|(who, span_ns)| (*who, *span_ns)).collect::<Vec<_>>(), expected);
+        waits
+    }
+
+    #[test]
+    fn who_is_late_is_waited_for() {
+        let sends = rank(0, 0, &[(100, 110, Operation::SEND, 0, to(1), 0), (200, 300, Operation::SSEND, 0, to(2), 0)]);
+        let receives = rank(1, 0, &[(70, 120, Operation::RECV, 0, to(0), 0)]);
+        let comes_late = rank(2, 0, &[(260, 301, Operation::RECV, 0, to(0), 0)]);
+        let waits = check_waits(&[sends, receives, comes_late], &[((0, 2), 60), ((1, 0), 30)]);
+        assert_eq!((waits.late_sender_ns, waits.late_receiver_ns, waits.collective_ns), (30, 60, 0));
+    }
+
+    #[test]
+    fn of_several_messages_a_wait_is_for_the_last() {
+        let early = rank(0, 0, &[(50, 51, Operation::ISEND, 0, to(1), 0)]);
+        let late = rank(2, 0, &[(90, 91, Operation::ISEND, 0, to(1), 0)]);
+        let waits = rank(
+            1,
+            0,
+            &[
+                (10, 11, Operation::IRECV, 0, to(0), 0),
+                (12, 13, Operation::IRECV, 0, to(2), 0),
+                (20, 21, Operation::TEST, 0, Peer::None, 0),
+                (40, 99, Operation::WAITALL, 0, Peer::None, 0),
+            ],
+        );
+        check_waits(&[early, waits, late], &[((1, 2), 50)]);
+    }
+
+    #[test]
+    fn in_collective_calls_the_last_or_the_root_is_waited_for() {
+        let calls = |at: u64| {
+            [
+                (at, 100, Operation::BARRIER, 0, Peer::None, 0),
+                (100 + at, 200, Operation::BCAST, 0, to(1), 0),
+                (200 + at, 300, Operation::REDUCE, 0, to(0), 0),
+            ]
+        };
+        let recordings = [rank(0, 0, &calls(10)), rank(1, 0, &calls(30)), rank(2, 0, &calls(40))];
+        let waits = check_waits(&recordings, &[((0, 1), 20), ((0, 2), 60), ((1, 2), 10)]);
+        assert_eq!(waits.collective_ns, 90);
+    }
+
+    #[test]
+    fn other_operations_at_the_same_place_are_no_meeting() {
+        let one = rank(0, 0, &[(1, 9, Operation::BARRIER, 0, Peer::None, 0), (11, 19, Operation::BCAST, 0, to(0), 0)]);
+        let other =
+            rank(1, 0, &[(1, 9, Operation::ALLREDUCE, 0, Peer::None, 0), (11, 19, Operation::BCAST, 0, to(0), 0)]);
+        let recordings = [one, other];
+        let matching = Matching::of(&Timeline::of(&recordings));
+        assert_eq!(
+            (matching.meetings, matching.n_contradicted),
+            (vec![Meeting { communicator: 0, calls: vec![1, 3] }], 1)
+        );
+    }
+
+    #[test]
+    fn calls_become_a_trace_of_the_program() {
+        let calls = [
+            (1, 2, Operation::INIT, 0, Peer::None, 0),
+            (3, 4, Operation::ISEND, 5, to(0), 0),
+            (5, 6, Operation::SEND, 0, Peer::Null, 0),
+            (7, 8, Operation::WAITALL, 0, Peer::None, 0),
+        ];
+        let recordings = [rank(1, 0, &calls)];
+        let timeline = Timeline::of(&recordings);
+        let mut csv = Vec::new();
+        crate::write_csv(&timeline, &mut csv).unwrap();
+        let text = String::from_utf8(csv).unwrap();
+        assert_eq!(text, "rank,start_ns,end_ns,call,peer,size_bytes\n1,3,4,MPI_Isend,2,8\n1,7,8,MPI_Waitall,,0\n");
+        assert_eq!(crate::Trace::read(text.as_bytes()).unwrap(), timeline.to_trace());
+    }
+
+    #[test]
+    fn exports_are_json_with_all_calls_and_arrows() {
+        let recordings = [
+            rank(0, 0, &[(100, 110, Operation::SEND, 0, to(1), 0)]),
+            rank(1, 0, &[(70, 120, Operation::RECV, 0, to(0), 0)]),
+        ];
+        let timeline = Timeline::of(&recordings);
+        let (mut json, mut shown) = (Vec::new(), Vec::new());
+        crate::write_json(&timeline, &mut json).unwrap();
+        crate::write_perfetto(&timeline, &mut shown).unwrap();
+        let json: serde_json::Value = serde_json::from_slice(&json).unwrap();
+        assert_eq!(json["calls"][1]["call"], "MPI_Recv");
+        assert_eq!(json["messages"], serde_json::json!([[0, 1]]));
+        assert_eq!(json["waits"], serde_json::json!([{ "rank": 1, "waited_for": 0, "span_ns": 30 }]));
+        let shown: serde_json::Value = serde_json::from_slice(&shown).unwrap();
+        let kinds: Vec<_> = shown["traceEvents"].as_array().unwrap().iter().map(|event| event["ph"].as_str()).collect();
+        assert_eq!(kinds, ["M", "M", "X", "X", "s", "f"].map(Some));
+        assert_eq!(shown["traceEvents"][2]["ts"], 0.03);
+    }
+}

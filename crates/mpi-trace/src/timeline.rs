@@ -1,0 +1,183 @@
+//! The calls of all ranks on one axis of time: nanoseconds of the monotonic clock of rank 0's host.
+
+use std::collections::BTreeMap;
+
+use units::Rank;
+
+use crate::{Call, Event, Mode, Operation, Peer, Recording, RingKind, Row, Subject, Trace};
+
+/// What several ranks recorded, brought together.
+#[derive(Debug)]
+pub struct Timeline<'a> {
+    recordings: BTreeMap<Rank, &'a Recording>,
+    /// By rank and then by start.
+    calls: Vec<Placed>,
+    n_ranks: u32,
+    error_ns: u64,
+}
+
+/// A call or a stage of one rank on the common axis.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Placed {
+    /// Whose.
+    pub rank: Rank,
+    /// Of which of its threads.
+    pub thread: u32,
+    /// When it began.
+    pub start_ns: u64,
+    /// When it ended; not before it began.
+    pub end_ns: u64,
+    /// What it was; its own times are still in ticks.
+    pub event: Event,
+}
+
+impl Placed {
+    /// How long it took.
+    #[must_use]
+    pub fn span_ns(&self) -> u64 {
+        self.end_ns - self.start_ns
+    }
+
+    /// The number of a call's communicator, and its peer there; of a stage none.
+    #[must_use]
+    pub fn communicator_and_peer(&self) -> Option<(u32, Peer)> {
+        match self.event.subject {
+            Subject::Call { communicator, peer, .. } => Some((communicator, peer)),
+            Subject::Stage { .. } => None,
+        }
+    }
+}
+
+/// What a rank spent on one kind of call.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Usage {
+    /// Calls.
+    pub n_calls: u64,
+    /// Time in them.
+    pub span_ns: u64,
+    /// Bytes of their messages.
+    pub bytes: u64,
+    /// Calls that returned an error.
+    pub n_failed: u64,
+}
+
+impl<'a> Timeline<'a> {
+    /// Of one recording for each rank; of two for the same rank the later one counts.
+    #[must_use]
+    pub fn of(recordings: &'a [Recording]) -> Self {
+        let recordings: BTreeMap<Rank, &Recording> =
+            recordings.iter().map(|recording| (recording.head.rank, recording)).collect();
+        let mut calls = Vec::new();
+        for recording in recordings.values() {
+            let begin = calls.len();
+            calls.extend(placed(recording, RingKind::Calls));
+            calls[begin..].sort_by_key(|call: &Placed| (call.start_ns, call.end_ns));
+        }
+        let n_ranks = recordings.values().map(|recording| recording.head.n_ranks.max(recording.head.rank + 1)).max();
+        let error_ns = recordings.values().map(|recording| recording.alignment().error_ns()).max();
+        Self { recordings, calls, n_ranks: n_ranks.unwrap_or(0), error_ns: error_ns.unwrap_or(0) }
+    }
+
+    /// Ranks of the program, also those that recorded nothing.
+    #[must_use]
+    pub fn n_ranks(&self) -> u32 {
+        self.n_ranks
+    }
+
+    /// By how much a time of one host may be wrong beside one of another.
+    #[must_use]
+    pub fn error_ns(&self) -> u64 {
+        self.error_ns
+    }
+
+    /// All calls, by rank and then by start.
+    #[must_use]
+    pub fn calls(&self) -> &[Placed] {
+        &self.calls
+    }
+
+    /// Each rank's calls; ranks that made none are left out.
+    pub fn by_rank(&self) -> impl Iterator<Item = &[Placed]> {
+        self.calls.chunk_by(|a, b| a.rank == b.rank)
+    }
+
+    /// All stages, by rank and ring.
+    pub fn stages(&self) -> impl Iterator<Item = Placed> {
+        self.recordings.values().flat_map(|recording| placed(recording, RingKind::Stages))
+    }
+
+    /// What a rank recorded.
+    #[must_use]
+    pub fn recording(&self, rank: Rank) -> Option<&'a Recording> {
+        self.recordings.get(&rank).copied()
+    }
+
+    /// Whom a call was with, as a rank of `MPI_COMM_WORLD`.
+    #[must_use]
+    pub fn peer(&self, call: &Placed) -> Option<Rank> {
+        match call.communicator_and_peer()? {
+            (communicator, Peer::Rank(peer)) => self.recording(call.rank)?.world_rank(communicator, peer),
+            _ => None,
+        }
+    }
+
+    /// What each rank spent on each operation.
+    #[must_use]
+    pub fn usage(&self) -> BTreeMap<(Rank, Operation), Usage> {
+        let mut usage: BTreeMap<_, Usage> = BTreeMap::new();
+        for call in &self.calls {
+            let entry = usage.entry((call.rank, call.event.operation)).or_default();
+            entry.n_calls += 1;
+            entry.span_ns += call.span_ns();
+            entry.bytes = entry.bytes.saturating_add(call.event.bytes);
+            entry.n_failed += u64::from(call.event.is_failed);
+        }
+        usage
+    }
+
+    /// The calls that move data, as a model of the application takes them: `docs/formats/communication-trace.md`. Sends to
+    /// `MPI_PROC_NULL` and calls that failed are left out.
+    pub fn rows(&self) -> impl Iterator<Item = (Operation, Row)> {
+        self.calls.iter().filter(|call| !call.event.is_failed).filter_map(|placed| {
+            let call = placed.event.operation.call()?;
+            let peer = self.peer(placed);
+            let is_complete = !matches!(call, Call::Send(_)) || peer.is_some();
+            let &Placed { rank, start_ns, end_ns, .. } = placed;
+            // What waits moves nothing; the bytes that it tells are in the rows of the messages.
+            let size_bytes = if matches!(call, Call::Wait | Call::Barrier) { 0 } else { placed.event.bytes };
+            let row = Row { rank, start_ns, end_ns, call, peer, size_bytes };
+            is_complete.then_some((placed.event.operation, row))
+        })
+    }
+
+    /// The same as a trace.
+    #[must_use]
+    pub fn to_trace(&self) -> Trace {
+        Trace::of(self.rows().map(|(_, row)| row).collect())
+    }
+}
+
+impl Operation {
+    /// What it is to a model of the application; none of what such a model leaves out.
+    #[must_use]
+    pub fn call(self) -> Option<Call> {
+        // What comes from messages that `MPI_Mprobe` holds back is received like any other.
+        match self {
+            Self::MRECV | Self::IMRECV => Some(Call::Receive),
+            Self::SENDRECV | Self::SENDRECV_REPLACE => Some(Call::Send(Mode::Blocking)),
+            _ => self.name().parse().ok(),
+        }
+    }
+}
+
+fn placed(recording: &Recording, kind: RingKind) -> impl Iterator<Item = Placed> {
+    let alignment = recording.alignment();
+    recording.rings.iter().filter(move |recorded| recorded.note.kind == kind).flat_map(move |recorded| {
+        let (line, alignment) = (recording.line(&recorded.note), alignment.clone());
+        recorded.events.iter().map(move |&event| {
+            let start_ns = alignment.ns(line.ns(event.start));
+            let end_ns = alignment.ns(line.ns(event.end)).max(start_ns);
+            Placed { rank: recording.head.rank, thread: recorded.note.thread, start_ns, end_ns, event }
+        })
+    })
+}
