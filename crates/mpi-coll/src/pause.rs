@@ -10,8 +10,11 @@ use rustix::time::Timespec;
 use crate::memory::{NodeMemory, Wait};
 use crate::port::{Port, Trouble};
 
-/// How often a rank asks before it lets others run, where each has a processor of its own.
-const N_SPINS: u32 = 2_000;
+/// How often a rank asks before it lets others run, where each has a processor of its own: about 100 us. Waking a sleeper takes 20 us. Ranks
+/// that gave up after that long would all sleep in each call once they had slept in one.
+const N_SPINS: u32 = 8_000;
+/// Likewise for a message: a look at the network takes far longer than one at a word.
+const N_SPINS_MESSAGE: u32 = 100;
 /// Likewise where they have not: whoever is waited for may be waiting for this very processor.
 const N_SPINS_CROWDED: u32 = 20;
 /// How often one that cannot sleep lets others run between looks at whether the others are still there.
@@ -57,6 +60,7 @@ impl Pause {
         let n_spins = match (self.patience.wake, self.patience.is_crowded) {
             (Wake::Futex, _) if sleep_on.is_some() => 0,
             (_, true) => N_SPINS_CROWDED,
+            (_, false) if sleep_on.is_none() => N_SPINS_MESSAGE,
             (_, false) => N_SPINS,
         };
         if self.n_tries <= n_spins {
