@@ -260,8 +260,8 @@ impl Taking<'_> {
         let in_place = mpi.constants().in_place;
         let n_ranks = job.members.len();
         let nothing = (Vec::new(), 0, receive);
-        // SAFETY, for all below: MPI says which buffers a rank passes to be read and written in such a call, and of what length.
-        Ok(unsafe {
+        // SAFETY: MPI says which buffers a rank passes to be read and written in such a call, and of what length.
+        let buffers = unsafe {
             match self.collective {
                 Collective::Barrier => nothing,
                 Collective::Allreduce | Collective::Reduce => {
@@ -292,6 +292,7 @@ impl Taking<'_> {
                 }
                 Collective::Scatter => (Vec::new(), n, receive),
             }
-        })
+        };
+        Ok(buffers)
     }
 }
