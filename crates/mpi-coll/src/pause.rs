@@ -17,6 +17,8 @@ const N_SPINS: u32 = 8_000;
 const N_SPINS_MESSAGE: u32 = 100;
 /// Likewise where they have not: whoever is waited for may be waiting for this very processor.
 const N_SPINS_CROWDED: u32 = 20;
+/// How often a rank lets others run before it sleeps: with several ranks on a processor, that is what brings them all to the call.
+const N_YIELDS_BEFORE_SLEEP: u32 = 50;
 /// How often one that cannot sleep lets others run between looks at whether the others are still there.
 const N_YIELDS: u32 = 16_384;
 /// How often it lets others run before it begins to nap: about as long as a slow network takes for a message.
@@ -67,7 +69,12 @@ impl Pause {
             std::hint::spin_loop();
             return Ok(());
         }
-        match sleep_on.filter(|_| self.patience.wake != Wake::Spin) {
+        let may_sleep = match self.patience.wake {
+            Wake::Spin => false,
+            Wake::Futex => true,
+            Wake::Both => self.n_tries > n_spins + N_YIELDS_BEFORE_SLEEP,
+        };
+        match sleep_on.filter(|_| may_sleep) {
             Some((memory, wait)) => {
                 if !sleep(memory, wait, sequence) {
                     port.check()?;
