@@ -55,7 +55,8 @@ fn calls_over_trees_agree_with_open_mpi() {
     check_agrees("openmpi", "20", 2);
 }
 
-// Its ranks do not let others run while they wait, so that each comparison takes milliseconds where ranks share processors.
+// Its ranks do not let others run while they wait, so that each comparison takes milliseconds where ranks share
+// processors.
 #[test]
 #[ignore = "needs MPICH: scripts/test.sh mpi"]
 fn calls_over_trees_agree_with_mpich() {

@@ -1,4 +1,5 @@
-//! Programs in C and Fortran, compiled with a library's wrapper and run under its launcher with the collectives preloaded.
+//! Programs in C and Fortran, compiled with a library's wrapper and run under its launcher with the collectives
+//! preloaded.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
