@@ -47,7 +47,7 @@ for flavour in "${flavours[@]}"; do
     case "$what" in
         build)
             bind_to release "$flavour"
-            cargo build --release --locked -p foretop-mpi -p mpi-tracer
+            cargo build --release --locked -p foretop-mpi -p mpi-coll -p mpi-tracer
             keep release "$place"
             ;;
         test)
@@ -56,7 +56,7 @@ for flavour in "${flavours[@]}"; do
             # What is in our crates does not depend on the library below: it is tested with one.
             [ "$flavour" != openmpi ] || targets+=(--lib)
             cargo test "${tested[@]}" "${targets[@]}"
-            cargo build --locked -p mpi-tracer
+            cargo build --locked -p mpi-coll -p mpi-tracer
             keep debug "$place/debug"
             ;;
         clippy)

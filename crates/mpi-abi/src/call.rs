@@ -40,7 +40,8 @@ type StatusRoom = [u64; 4];
 
 macro_rules! calls {
     ($($field:ident $name:literal ($($argument:ty),*);)*) => {
-        /// Functions of the library. Handles are words: those of 32 bits are in a word's low half, where they are looked for.
+        /// Functions of the library. Handles are words: those of 32 bits are in a word's low half, where they are
+        /// looked for.
         #[derive(Clone, Copy, Debug)]
         pub(crate) struct Calls {
             $($field: unsafe extern "C" fn($($argument),*) -> c_int,)*
@@ -52,7 +53,8 @@ macro_rules! calls {
                 Some(Self {
                     $($field: {
                         let address = find($name)?;
-                        // SAFETY: MPI gives functions of these names these arguments, each of one machine word or an `int`.
+                        // SAFETY: MPI gives functions of these names these arguments, each of one machine word or an
+                        // `int`.
                         unsafe { std::mem::transmute::<*mut c_void, unsafe extern "C" fn($($argument),*) -> c_int>(address) }
                     },)*
                 })
@@ -107,9 +109,9 @@ fn count(bytes: usize) -> c_int {
     c_int::try_from(bytes).expect("our own messages have less than 2 GiB")
 }
 
-// SAFETY, for all calls below: the functions were found under the names of their signatures; places for what they give are on the
-// stack; buffers are slices of the length that is passed. A handle comes from the program or from one of these calls, and whoever
-// calls sees to it that it is still valid.
+// SAFETY, for all calls below: the functions were found under the names of their signatures; places for what they
+// give are on the stack; buffers are slices of the length that is passed. A handle comes from the program or from
+// one of these calls, and whoever calls sees to it that it is still valid.
 macro_rules! call {
     ($mpi:expr, $function:ident ($($argument:expr),*)) => {
         // SAFETY: as said above.

@@ -44,7 +44,8 @@ impl Agreement {
         Ok(all.chunks_exact(8).all(|bytes| *bytes == number.to_ne_bytes()))
     }
 
-    /// Whether all have the same number, and none a fault. The fault that is told is that of the lowest rank with one.
+    /// Whether all have the same number, and none a fault. The fault that is told is that of the lowest rank with
+    /// one.
     pub(crate) fn same(&self, number: Result<u64, String>) -> Result<Result<(), String>, Failed> {
         let mut own = vec![u8::from(number.is_ok())];
         own.extend(number.as_ref().map_or(0, |number| *number).to_ne_bytes());

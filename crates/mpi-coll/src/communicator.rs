@@ -46,7 +46,7 @@ struct State {
 enum Entry {
     /// Not used so far.
     Unused,
-    Ready(Box<(Engine, Recorder)>),
+    Ready(Box<(Engine, Recorder, Way)>),
     /// There is no room for it on some host.
     NoRoom,
 }
@@ -139,7 +139,8 @@ impl State {
             self.trees[tree] = self.make(job, tree)?.map_or(Entry::NoRoom, |made| Entry::Ready(Box::new(made)));
         }
         let Entry::Ready(ready) = &mut self.trees[tree] else { return Ok(Way::Library(Reason::Memory)) };
-        let (engine, recorder) = &mut **ready;
+        let (engine, recorder, way) = &mut **ready;
+        let way = way.clone();
         let (arguments, n) = (taking.arguments, taking.n_bytes);
         let (input, room, output) = taking.buffers(job)?;
         let mut received = vec![0; room];
@@ -159,7 +160,6 @@ impl State {
             // SAFETY: the program passed it to be written.
             unsafe { output.write(job.mpi, self.network.comm(), &received)? };
         }
-        let way = Way::Tree(self.forest.trees[tree].name.clone(), self.forest.epoch);
         if notice > self.forest.epoch as u32 && notice != self.refused {
             self.replace(job, notice)?;
         }
@@ -167,7 +167,7 @@ impl State {
     }
 
     /// Shares memory for a tree with the other ranks of this host; none if there is no room on some host.
-    fn make(&mut self, job: &Job, tree: usize) -> Result<Option<(Engine, Recorder)>, Failed> {
+    fn make(&mut self, job: &Job, tree: usize) -> Result<Option<(Engine, Recorder, Way)>, Failed> {
         let comm = self.network.comm();
         let plan = Plan::of(&self.forest.trees[tree], &self.forest.hosts);
         let host = plan.hosts[job.rank as usize];
@@ -189,15 +189,15 @@ impl State {
             let _ = std::fs::remove_file(&path);
         }
         let Some(memory) = shared.filter(|_| have.iter().all(|has| *has == 1)) else { return Ok(None) };
-        let n_processors = std::thread::available_parallelism().map_or(1, usize::from);
         let part = Part {
             ground: Arc::new(Ground { plan, layout, memory }),
             rank: job.rank,
             tree: number,
-            is_crowded: job.neighbours().len() + 1 > n_processors,
+            is_crowded: job.neighbours().len() + 1 > n_processors(),
             gate: job.gate(host),
         };
-        Ok(Some((Engine::new(part), job.recorder(self.tree_key(tree)))))
+        let way = Way::Tree(self.forest.trees[tree].name.as_str().into(), self.forest.epoch);
+        Ok(Some((Engine::new(part), job.recorder(self.tree_key(tree)), way)))
     }
 
     /// The most that a call over the tree may bring to a node.
@@ -252,6 +252,12 @@ impl State {
     }
 }
 
+/// Processors of this machine: a launcher may have bound each rank to one of them.
+fn n_processors() -> usize {
+    let told = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    told.lines().filter(|line| line.starts_with("processor")).count().max(1)
+}
+
 impl Taking<'_> {
     /// What this rank brings, how many bytes it gets, and where these go.
     fn buffers(&self, job: &Job) -> Result<(Vec<u8>, usize, Buffer), Failed> {
@@ -260,8 +266,8 @@ impl Taking<'_> {
         let in_place = mpi.constants().in_place;
         let n_ranks = job.members.len();
         let nothing = (Vec::new(), 0, receive);
-        // SAFETY, for all below: MPI says which buffers a rank passes to be read and written in such a call, and of what length.
-        Ok(unsafe {
+        // SAFETY: MPI says which buffers a rank passes to be read and written in such a call, and of what length.
+        let buffers = unsafe {
             match self.collective {
                 Collective::Barrier => nothing,
                 Collective::Allreduce | Collective::Reduce => {
@@ -292,6 +298,7 @@ impl Taking<'_> {
                 }
                 Collective::Scatter => (Vec::new(), n, receive),
             }
-        })
+        };
+        Ok(buffers)
     }
 }

@@ -1,16 +1,17 @@
 //! One rank's part in the calls over one tree.
 //!
-//! Inside a host contributions go through shared memory, and the last to arrive at a node goes on with what all brought. A
-//! contribution from another host goes by message to the node's server, a fixed rank that puts it into its place while it is in the call itself.
-//! No rank leaves a call before all that it serves in it has been handed on. Why so: `docs/decisions/who-receives.md`.
+//! Inside a host contributions go through shared memory, and the last to arrive at a node goes on with what all
+//! brought. A contribution from another host goes by message to the node's server, a fixed rank that puts it into
+//! its place while it is in the call itself. No rank leaves a call before all that it serves in it has been handed
+//! on. Why so: `docs/decisions/who-receives.md`.
 //!
 //! Nothing is shared between two calls but counters that only grow, so that calls follow each other without a pause:
-//! - In a call that all wait for (allreduce, barrier), whoever contributes to the next one has left this one: slots and
-//!   results of this one are used no more.
-//! - Where contributors leave early (reduce, gather), each waits in its next call until the node's slots have been combined
-//!   ([`Counter::Combined`]): a credit of one.
-//! - Where the root of the operation may be ahead (bcast, scatter), whoever writes the next such result waits until all have used
-//!   this one ([`Counter::Readers`]). Calls that all wait for have a result of their own.
+//! - In a call that all wait for (allreduce, barrier), whoever contributes to the next one has left this one: slots
+//!   and results of this one are used no more.
+//! - Where contributors leave early (reduce, gather), each waits in its next call until the node's slots have been
+//!   combined ([`Counter::Combined`]): a credit of one.
+//! - Where the root of the operation may be ahead (bcast, scatter), whoever writes the next such result waits until
+//!   all have used this one ([`Counter::Readers`]). Calls that all wait for have a result of their own.
 //!
 //! All ranks make the same calls in the same order, so that each knows what these counters come to.
 
@@ -222,7 +223,8 @@ struct Run<'a, 'c, P> {
     recorder: &'a mut Recorder,
     /// When it began.
     start: u64,
-    /// Messages to come for nodes that this rank serves, and for itself as root; those for what it holds do not count.
+    /// Messages to come for nodes that this rank serves, and for itself as root; those for what it holds do not
+    /// count.
     n_messages: usize,
     /// Whether this rank waits for its own result.
     is_waiting: bool,
@@ -500,8 +502,8 @@ impl<'a, P: Port> Run<'a, '_, P> {
         self.arrive(seat, value, since, rank)
     }
 
-    /// Puts a contribution into its place, and goes on from there if it was the last. `word` is who gets the result; at an exchange,
-    /// the notice.
+    /// Puts a contribution into its place, and goes on from there if it was the last. `word` is who gets the result;
+    /// at an exchange, the notice.
     fn arrive(&mut self, seat: Seat, value: &[u8], since: u64, word: u32) -> Result<(), Trouble> {
         let memory = self.memory(seat.node);
         // Nobody leaves early from an exchange.
@@ -669,8 +671,9 @@ impl<'a, P: Port> Run<'a, '_, P> {
         Ok(())
     }
 
-    /// Hands the result on to all who contribute to a node: first to other hosts, then to those here who hand it on, then to those
-    /// who go back to computing. Whoever computes may take the processor from one who has still to send.
+    /// Hands the result on to all who contribute to a node: first to other hosts, then to those here who hand it on,
+    /// then to those who go back to computing. Whoever computes may take the processor from one who has still to
+    /// send.
     fn release(&mut self, at: usize) -> Result<(), Trouble> {
         let (node, memory, start) = (&self.plan.nodes[at], self.memory(at), self.recorder.now());
         for (position, input) in node.inputs.iter().enumerate().filter(|(_, input)| input.is_remote) {

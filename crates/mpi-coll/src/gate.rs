@@ -1,8 +1,8 @@
 //! Where monitors of a host wait for a moment in which they disturb least.
 //!
-//! A gate is a segment of four halves of words in the job's folder, for each moment a counter to wait on and how many wait.
-//! A monitor counts itself and sleeps until the counter moves. The engine looks whether anybody waits, and if so sets that number to
-//! zero, moves the counter and wakes all: a monitor that was killed costs one wake-up.
+//! A gate is a segment of four halves of words in the job's folder, for each moment a counter to wait on and how
+//! many wait. A monitor counts itself and sleeps until the counter moves. The engine looks whether anybody waits,
+//! and if so sets that number to zero, moves the counter and wakes all: a monitor that was killed costs one wake-up.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};

@@ -1,4 +1,5 @@
-//! The job that this process is a rank of: its tree file, its communicators, and what is to be done at its beginning and end.
+//! The job that this process is a rank of: its tree file, its communicators, and what is to be done at its beginning
+//! and end.
 
 use std::collections::HashMap;
 use std::env;

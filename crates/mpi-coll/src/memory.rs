@@ -1,7 +1,8 @@
-//! What the ranks of one host share for one tree: for each node on the host counters, two words to wait on, results and slots.
+//! What the ranks of one host share for one tree: for each node on the host counters, two words to wait on, results
+//! and slots.
 //!
-//! Data are copied as atomic words, so that a rank that breaks the protocol spoils a value and nothing else. Who may write what
-//! when is the engine's business.
+//! Data are copied as atomic words, so that a rank that breaks the protocol spoils a value and nothing else. Who may
+//! write what when is the engine's business.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -133,7 +134,8 @@ impl<'a> NodeMemory<'a> {
     fn half(self, at: usize) -> &'a AtomicU32 {
         let control = &self.words[..N_CONTROL * LINE];
         assert!(at < 2 * control.len(), "control words are at the start");
-        // SAFETY: two of 32 bits lie in one of 64 bits, aligned, and the position was checked. Nobody accesses these words as whole ones.
+        // SAFETY: two of 32 bits lie in one of 64 bits, aligned, and the position was checked. Nobody accesses these
+        // words as whole ones.
         unsafe { &*control.as_ptr().cast::<AtomicU32>().add(at) }
     }
 

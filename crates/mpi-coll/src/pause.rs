@@ -10,13 +10,16 @@ use rustix::time::Timespec;
 use crate::memory::{NodeMemory, Wait};
 use crate::port::{Port, Trouble};
 
-/// How often a rank asks before it lets others run, where each has a processor of its own: about 100 us. Waking a sleeper takes 20 us. Ranks
-/// that gave up after that long would all sleep in each call once they had slept in one.
+/// How often a rank asks before it lets others run, where each has a processor of its own: about 100 us. Waking a
+/// sleeper takes 20 us. Ranks that gave up after that long would all sleep in each call once they had slept in one.
 const N_SPINS: u32 = 8_000;
 /// Likewise for a message: a look at the network takes far longer than one at a word.
 const N_SPINS_MESSAGE: u32 = 100;
 /// Likewise where they have not: whoever is waited for may be waiting for this very processor.
 const N_SPINS_CROWDED: u32 = 20;
+/// How often a rank lets others run before it sleeps: with several ranks on a processor, that is what brings them
+/// all to the call.
+const N_YIELDS_BEFORE_SLEEP: u32 = 50;
 /// How often one that cannot sleep lets others run between looks at whether the others are still there.
 const N_YIELDS: u32 = 16_384;
 /// How often it lets others run before it begins to nap: about as long as a slow network takes for a message.
@@ -49,7 +52,8 @@ impl Pause {
         Self { patience, n_tries: 0 }
     }
 
-    /// Lets a moment pass. `sleep_on` is all that has to change for this wait to end; none if there is more than one such thing, or a message.
+    /// Lets a moment pass. `sleep_on` is all that has to change for this wait to end; none if there is more than one
+    /// such thing, or a message.
     pub(crate) fn step(
         &mut self,
         sleep_on: Option<(NodeMemory<'_>, Wait)>,
@@ -67,7 +71,12 @@ impl Pause {
             std::hint::spin_loop();
             return Ok(());
         }
-        match sleep_on.filter(|_| self.patience.wake != Wake::Spin) {
+        let may_sleep = match self.patience.wake {
+            Wake::Spin => false,
+            Wake::Futex => true,
+            Wake::Both => self.n_tries > n_spins + N_YIELDS_BEFORE_SLEEP,
+        };
+        match sleep_on.filter(|_| may_sleep) {
             Some((memory, wait)) => {
                 if !sleep(memory, wait, sequence) {
                     port.check()?;

@@ -1,4 +1,5 @@
-//! A tree as the engine needs it: where messages go, whose memory holds a result, how blocks lie. The same on all ranks.
+//! A tree as the engine needs it: where messages go, whose memory holds a result, how blocks lie. The same on all
+//! ranks.
 
 use std::ops::Range;
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 use mpi_tree::Collective;
 
@@ -40,7 +40,7 @@ impl fmt::Display for Reason {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Way {
     /// Over the tree of this name, of a file of this epoch.
-    Tree(String, u64),
+    Tree(Arc<str>, u64),
     /// To the MPI library.
     Library(Reason),
 }
@@ -72,7 +72,7 @@ impl Report {
             let way = match way {
                 Way::Tree(tree, epoch) => {
                     let time_ns = (tally.ticks as f64 * ns_per_tick).round();
-                    serde_json::json!({ "operation": collective, "tree": tree, "epoch": epoch, "calls": tally.n_calls,
+                    serde_json::json!({ "operation": collective, "tree": &**tree, "epoch": epoch, "calls": tally.n_calls,
                         "size_bytes": tally.n_bytes, "time_ns": time_ns })
                 }
                 Way::Library(reason) => {

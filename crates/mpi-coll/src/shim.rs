@@ -1,6 +1,8 @@
-//! The functions that programs call, by their names in C and Fortran. What is not taken goes to the next function of the same name.
+//! The functions that programs call, by their names in C and Fortran. What is not taken goes to the next function of
+//! the same name.
 //!
-//! An argument is a machine word. Counts of 64 bits and Fortran's array descriptors are left to the MPI library: programs that use them use them on all ranks.
+//! An argument is a machine word. Counts of 64 bits and Fortran's array descriptors are left to the MPI library:
+//! programs that use them use them on all ranks.
 
 use std::cell::Cell;
 use std::ffi::{CStr, c_int};
