@@ -73,9 +73,9 @@ impl Adapt {
             return Ok(None);
         }
         let analyzers = mpi_analysis::analyzers(&folder.recordings()?)?;
-        let analysis =
-            analyzers.iter().map(Analyzer::analysis).filter(|analysis| analysis.tree == forest.trees[at].name);
-        Ok(analysis.last().filter(|analysis| analysis.n_calls > 0))
+        let mut analyses = analyzers.iter().rev().map(Analyzer::analysis);
+        let of_tree = analyses.find(|analysis| analysis.tree == forest.trees[at].name);
+        Ok(of_tree.filter(|analysis| analysis.n_calls > 0))
     }
 }
 
