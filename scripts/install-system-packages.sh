@@ -13,9 +13,12 @@ declare -A package_of=(
     [ip]="iproute2"
     [kill]="procps"
     [libclang]="libclang-dev"
+    [mpi4py]="python3-mpi4py"
     [mpicc.mpich]="libmpich-dev"
     [mpicc.openmpi]="libopenmpi-dev"
     [mpiexec.mpich]="mpich"
+    [mpifort.mpich]="libmpich-dev gfortran"
+    [mpifort.openmpi]="libopenmpi-dev gfortran"
     [mpiexec.openmpi]="openmpi-bin"
     [Rscript]="r-base-core"
     [shellcheck]="shellcheck"
@@ -31,10 +34,13 @@ declare -A toolchain_of=(
     [npm]="Node.js 20.19 or later with npm (https://nodejs.org)"
 )
 
-# `venv` is a module of Python, and `fracdiff` a library of R, that Debian keeps in packages of their own.
+# `venv` and `mpi4py` are modules of Python, and `fracdiff` a library of R, that Debian keeps in packages of their own.
 is_there() {
     case "$1" in
         venv) python3 -c 'import ensurepip, venv' 2>/dev/null ;;
+        mpi4py) /usr/bin/python3 -c 'import mpi4py' 2>/dev/null ;;
+        # The wrapper comes without the compiler that it calls.
+        mpifort.*) type -P "$1" >/dev/null && type -P gfortran >/dev/null ;;
         fracdiff) Rscript -e 'library(fracdiff)' >/dev/null 2>&1 ;;
         # A server's place is not in everyone's search path.
         snmpd) PATH="$PATH:/usr/sbin" type -P "$1" >/dev/null ;;

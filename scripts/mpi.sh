@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds, tests or checks the programs that run under MPI, for one MPI library after the other.
+# Builds, tests or checks the programs that run under MPI, for one MPI library after the other, and the tracer, which serves all of them.
 #
 # A program is linked with one library. `build` leaves release builds in target/mpi/NAME, where `foretop mpi` looks for them;
 # `test` leaves those that it tested in target/mpi/NAME/debug.
@@ -33,12 +33,12 @@ bind_to() {
 # Keeps the programs of one library apart from those of the next.
 keep() {
     local name
-    for name in ace comb noise; do
+    for name in ace comb miniapp noise; do
         cp "$CARGO_TARGET_DIR/$1/foretop-$name" "$2/"
     done
 }
 
-all=(--locked -p foretop-mpi -p mpi-run -p ace -p comb -p noise --features "mpi-run/mpi,ace/mpi,comb/mpi,noise/mpi")
+all=(--locked -p foretop-mpi -p mpi-run -p ace -p comb -p miniapp -p noise --features "mpi-run/mpi,ace/mpi,comb/mpi,miniapp/mpi,noise/mpi")
 # The programs, and the crates with tests of what is there with the feature `mpi` only. All other tests run without MPI.
 tested=(--locked -p foretop-mpi -p ace -p comb --features "ace/mpi,comb/mpi")
 for flavour in "${flavours[@]}"; do
@@ -47,7 +47,7 @@ for flavour in "${flavours[@]}"; do
     case "$what" in
         build)
             bind_to release "$flavour"
-            cargo build --release --locked -p foretop-mpi
+            cargo build --release --locked -p foretop-mpi -p mpi-coll -p mpi-tracer
             keep release "$place"
             ;;
         test)
@@ -56,6 +56,7 @@ for flavour in "${flavours[@]}"; do
             # What is in our crates does not depend on the library below: it is tested with one.
             [ "$flavour" != openmpi ] || targets+=(--lib)
             cargo test "${tested[@]}" "${targets[@]}"
+            cargo build --locked -p mpi-coll -p mpi-tracer
             keep debug "$place/debug"
             ;;
         clippy)

@@ -138,7 +138,7 @@ run_rust() {
 
 run_mpi() {
     local library
-    get_ready
+    get_ready mpi4py mpifort.mpich mpifort.openmpi
     for library in openmpi mpich; do
         begin "mpi: compiled and tested with $library"
         scripts/mpi.sh test "$library"

@@ -8,15 +8,19 @@
 mod crossval_template;
 mod exporter_page;
 mod flow_message;
+mod mpi_trace_file;
 mod predictor_state;
 mod specification;
 mod stream_frame;
 mod stream_request;
+mod tree_file;
 
 pub use crossval_template::crossval_template;
 pub use exporter_page::exporter_page;
 pub use flow_message::flow_message;
+pub use mpi_trace_file::mpi_trace_file;
 pub use predictor_state::{N_SAVED, predictor_state};
 pub use specification::specification;
 pub use stream_frame::stream_frame;
 pub use stream_request::stream_request;
+pub use tree_file::tree_file;

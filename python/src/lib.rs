@@ -17,6 +17,7 @@ mod inference;
 mod intervals;
 mod model;
 mod motion;
+mod mpi_trace;
 mod names;
 mod predictor;
 mod said;
@@ -40,6 +41,8 @@ mod _native {
     use crate::forecast::Forecast;
     #[pymodule_export]
     use crate::model::Model;
+    #[pymodule_export]
+    use crate::mpi_trace::read_mpi_trace;
     #[pymodule_export]
     use crate::predictor::Predictor;
     #[pymodule_export]

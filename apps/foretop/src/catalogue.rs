@@ -66,6 +66,13 @@ pub const PROGRAMS: &[Program] = &[
         instead: Some("foretop mpi comb"),
     },
     Program {
+        name: "miniapp",
+        group: Group::Mpi,
+        purpose: "Run small programs that live on allreduce",
+        build: "make mpi",
+        instead: Some("foretop mpi miniapp"),
+    },
+    Program {
         name: "noise",
         group: Group::Mpi,
         purpose: "Measure how much time the operating system takes",

@@ -12,6 +12,11 @@ const USAGE: u8 = 2;
 #[error(transparent)]
 struct UsageError(anyhow::Error);
 
+/// A program that this one started ended with another status than 0, which is handed on.
+#[derive(Debug, thiserror::Error)]
+#[error("the program ended with exit status {0}")]
+pub struct ProgramFailed(pub u8);
+
 /// Marks an error as one of usage or configuration, which exits with 2.
 pub trait OrUsage<T> {
     /// The same, marked.
@@ -47,7 +52,12 @@ pub fn outcome(result: &anyhow::Result<()>) -> Outcome {
     if error.chain().any(is_broken_pipe) {
         return Outcome::Done;
     }
-    let status = if error.chain().any(|cause| cause.is::<UsageError>()) { USAGE } else { FAILED };
+    let handed_on = error.chain().find_map(|cause| cause.downcast_ref::<ProgramFailed>());
+    let status = match handed_on {
+        Some(ProgramFailed(status)) => *status,
+        None if error.chain().any(|cause| cause.is::<UsageError>()) => USAGE,
+        None => FAILED,
+    };
     Outcome::Failed { status, message: text::printable(&format!("{error:#}")) }
 }
 
@@ -82,6 +92,12 @@ mod tests {
         let result: anyhow::Result<()> = Err(anyhow!("bad")).or_usage();
         assert_eq!(outcome(&result), failed(2, "bad"));
         assert_eq!(outcome(&result.context("in the file")), failed(2, "in the file: bad"));
+    }
+
+    #[test]
+    fn the_status_of_a_program_is_handed_on() {
+        let result = Err(ProgramFailed(7).into());
+        assert_eq!(outcome(&result), failed(7, "the program ended with exit status 7"));
     }
 
     #[test]

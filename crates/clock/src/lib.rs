@@ -18,7 +18,7 @@ use units::Timestamp;
 pub use backoff::Backoff;
 pub use manual::Manual;
 pub use stopwatch::Stopwatch;
-pub use ticks::{Reading, Ticks, monotonic_ns};
+pub use ticks::{Reading, Ticks, monotonic_ns, thread_cpu};
 
 /// Two clocks: one that is never set, and one that agrees with the world.
 pub trait Clock: Send + Sync {

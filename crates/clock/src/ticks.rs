@@ -1,6 +1,8 @@
 //! Stamps for what happens every few nanoseconds: the processor's own counter where it can be trusted.
 #![allow(unsafe_code)]
 
+use std::time::Duration;
+
 use rustix::time::{ClockId, clock_gettime};
 
 /// A clock for stamps. All processes of a host that use the same one agree.
@@ -69,6 +71,13 @@ impl Ticks {
 pub fn monotonic_ns() -> u64 {
     let now = clock_gettime(ClockId::Monotonic);
     now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
+}
+
+/// Processor time that the calling thread has taken so far.
+#[must_use]
+pub fn thread_cpu() -> Duration {
+    let taken = clock_gettime(ClockId::ThreadCPUTime);
+    Duration::new(taken.tv_sec.unsigned_abs(), taken.tv_nsec as u32)
 }
 
 fn has_steady_counter() -> bool {

@@ -47,7 +47,7 @@ pub use report::{Costs, Report, ReportSettings};
 pub use results::{Metric, Results, ResultsError, Rows};
 pub use rows::Part;
 pub use run::{End, Run, RunError};
-pub use table::Cells;
+pub use table::{Cells, Column, encode};
 pub use template::{Template, TemplateError, Transformation};
 pub use trace::{Trace, TraceError, TraceFileError};
 pub use window::Window;

@@ -21,9 +21,11 @@ use crate::trace::hexadecimal;
 
 /// A name, and what is below it.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Column {
-    pub(crate) name: &'static str,
-    pub(crate) cells: Cells,
+pub struct Column {
+    /// Its name.
+    pub name: &'static str,
+    /// As many as each other column has.
+    pub cells: Cells,
 }
 
 /// The cells of a column, `None` where there is nothing to say.
@@ -47,8 +49,11 @@ impl Cells {
     }
 }
 
-/// A Parquet file of one row group.
-pub(crate) fn encode(columns: &[Column], metadata: &[(&str, String)]) -> Result<Vec<u8>> {
+/// A Parquet file of one row group, with what it says of itself.
+///
+/// # Errors
+/// When a table cannot be encoded, which only a lack of memory would explain.
+pub fn encode(columns: &[Column], metadata: &[(&str, String)]) -> Result<Vec<u8>> {
     let mut writer = SerializedFileWriter::new(Vec::new(), schema(columns)?, properties(metadata))?;
     let mut group = writer.next_row_group()?;
     for column in columns {

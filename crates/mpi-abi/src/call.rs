@@ -40,7 +40,8 @@ type StatusRoom = [u64; 4];
 
 macro_rules! calls {
     ($($field:ident $name:literal ($($argument:ty),*);)*) => {
-        /// Functions of the library. Handles are words: those of 32 bits are in a word's low half, where they are looked for.
+        /// Functions of the library. Handles are words: those of 32 bits are in a word's low half, where they are
+        /// looked for.
         #[derive(Clone, Copy, Debug)]
         pub(crate) struct Calls {
             $($field: unsafe extern "C" fn($($argument),*) -> c_int,)*
@@ -52,7 +53,8 @@ macro_rules! calls {
                 Some(Self {
                     $($field: {
                         let address = find($name)?;
-                        // SAFETY: MPI gives functions of these names these arguments, each of one machine word or an `int`.
+                        // SAFETY: MPI gives functions of these names these arguments, each of one machine word or an
+                        // `int`.
                         unsafe { std::mem::transmute::<*mut c_void, unsafe extern "C" fn($($argument),*) -> c_int>(address) }
                     },)*
                 })
@@ -74,6 +76,7 @@ calls! {
     comm_compare c"PMPI_Comm_compare" (usize, usize, *mut c_int);
     comm_dup c"PMPI_Comm_dup" (usize, *mut usize);
     comm_free c"PMPI_Comm_free" (*mut usize);
+    comm_get_parent c"PMPI_Comm_get_parent" (*mut usize);
     comm_group c"PMPI_Comm_group" (usize, *mut usize);
     comm_rank c"PMPI_Comm_rank" (usize, *mut c_int);
     comm_remote_group c"PMPI_Comm_remote_group" (usize, *mut usize);
@@ -87,11 +90,13 @@ calls! {
     iprobe c"PMPI_Iprobe" (c_int, c_int, usize, *mut c_int, *mut c_void);
     irecv c"PMPI_Irecv" (*mut c_void, c_int, usize, c_int, c_int, usize, *mut usize);
     isend c"PMPI_Isend" (*const c_void, c_int, usize, c_int, c_int, usize, *mut usize);
+    pack c"PMPI_Pack" (*const c_void, c_int, usize, *mut c_void, c_int, *mut c_int, usize);
     query_thread c"PMPI_Query_thread" (*mut c_int);
     recv c"PMPI_Recv" (*mut c_void, c_int, usize, c_int, c_int, usize, *mut c_void);
     send c"PMPI_Send" (*const c_void, c_int, usize, c_int, c_int, usize);
     test c"PMPI_Test" (*mut usize, *mut c_int, *mut c_void);
     type_size c"PMPI_Type_size_x" (usize, *mut i64);
+    unpack c"PMPI_Unpack" (*const c_void, c_int, *mut c_int, *mut c_void, c_int, usize, usize);
     wait c"PMPI_Wait" (*mut usize, *mut c_void);
 }
 
@@ -104,9 +109,9 @@ fn count(bytes: usize) -> c_int {
     c_int::try_from(bytes).expect("our own messages have less than 2 GiB")
 }
 
-// SAFETY, for all calls below: the functions were found under the names of their signatures; places for what they give are on the
-// stack; buffers are slices of the length that is passed. A handle comes from the program or from one of these calls, and whoever
-// calls sees to it that it is still valid.
+// SAFETY, for all calls below: the functions were found under the names of their signatures; places for what they
+// give are on the stack; buffers are slices of the length that is passed. A handle comes from the program or from
+// one of these calls, and whoever calls sees to it that it is still valid.
 macro_rules! call {
     ($mpi:expr, $function:ident ($($argument:expr),*)) => {
         // SAFETY: as said above.
@@ -169,6 +174,15 @@ impl Mpi {
         call!(self, comm_free(&raw mut comm))
     }
 
+    /// Whether another job started this one, with `MPI_Comm_spawn`.
+    ///
+    /// # Errors
+    /// If MPI refuses.
+    pub fn is_spawned(&self) -> Result<bool, Failed> {
+        let mut parent = 0;
+        call!(self, comm_get_parent(&raw mut parent)).map(|()| self.handle(parent) != self.constants().comm_null)
+    }
+
     /// Ranks of `MPI_COMM_WORLD` in the order of the communicator's own; -1 for one that is not in it.
     ///
     /// # Errors
@@ -209,6 +223,46 @@ impl Mpi {
     pub fn type_size(&self, datatype: Handle) -> Result<u64, Failed> {
         let mut size = 0_i64;
         call!(self, type_size(datatype.0, &raw mut size)).map(|()| u64::try_from(size).unwrap_or(0))
+    }
+
+    /// Puts the data of elements in a row. Between ranks of one library they lie there as they are in memory.
+    ///
+    /// # Safety
+    /// `address` is that of so many elements that may be read; 0 stands for `MPI_BOTTOM`.
+    ///
+    /// # Errors
+    /// If MPI refuses.
+    pub unsafe fn pack(
+        &self,
+        address: usize,
+        n: c_int,
+        datatype: Handle,
+        into: &mut [u8],
+        comm: Handle,
+    ) -> Result<(), Failed> {
+        let (length, mut position) = (count(into.len()), 0);
+        let from = address as *const c_void;
+        call!(self, pack(from, n, datatype.0, into.as_mut_ptr().cast(), length, &raw mut position, comm.0))
+    }
+
+    /// Puts data in a row back into elements.
+    ///
+    /// # Safety
+    /// `address` is that of so many elements that may be written; 0 stands for `MPI_BOTTOM`.
+    ///
+    /// # Errors
+    /// If MPI refuses.
+    pub unsafe fn unpack(
+        &self,
+        bytes: &[u8],
+        address: usize,
+        n: c_int,
+        datatype: Handle,
+        comm: Handle,
+    ) -> Result<(), Failed> {
+        let (length, mut position) = (count(bytes.len()), 0);
+        let into = address as *mut c_void;
+        call!(self, unpack(bytes.as_ptr().cast(), length, &raw mut position, into, n, datatype.0, comm.0))
     }
 
     /// Whether MPI has begun and not ended.

@@ -110,7 +110,13 @@ impl Mpi {
     #[inline]
     #[must_use]
     pub fn handle(&self, word: usize) -> Handle {
-        Handle(if self.description.handle_bytes == 4 { word & 0xffff_ffff } else { word })
+        Handle(word & self.handle_mask())
+    }
+
+    /// What of a word is a handle.
+    #[must_use]
+    pub fn handle_mask(&self) -> usize {
+        if self.description.handle_bytes == 4 { 0xffff_ffff } else { usize::MAX }
     }
 
     /// The handle at a place in an array of handles, as a program of C keeps them.

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use mpi_trace::{Matching, Operation, Timeline};
 use serde::Serialize;
+use text::Table;
+use text::figure::{percent, span_ns};
 use units::Rank;
 
 /// One rank in the collective operations of one kind.
@@ -42,4 +44,27 @@ pub fn arrivals(timeline: &Timeline<'_>, matching: &Matching) -> BTreeMap<Operat
         }
     }
     by_operation
+}
+
+/// As text, with by how much clocks of different hosts may be wrong.
+#[must_use]
+pub fn arrivals_table(arrivals: &BTreeMap<Operation, BTreeMap<Rank, Arrivals>>, error_ns: u64) -> String {
+    if arrivals.is_empty() {
+        return String::new();
+    }
+    let mut table = Table::of_figures(&["operation", "rank", "calls", "came last", "waited", "kept others waiting"]);
+    for (operation, by_rank) in arrivals {
+        for (rank, own) in by_rank {
+            let n_last = own.arrived.last().copied().unwrap_or(0);
+            table.row([
+                operation.name().to_owned(),
+                rank.to_string(),
+                own.n_calls.to_string(),
+                percent(n_last as f64 / own.n_calls.max(1) as f64),
+                span_ns(own.waited_ns as f64),
+                span_ns(own.kept_waiting_ns as f64),
+            ]);
+        }
+    }
+    format!("{table}Clocks of different hosts agree to within {}.\n", span_ns(error_ns as f64))
 }

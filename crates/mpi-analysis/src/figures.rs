@@ -27,9 +27,9 @@ pub struct Figures {
     pub bars: Vec<(f64, u64)>,
 }
 
-/// A quantity as it is measured.
+/// A quantity as it is measured: 4 KB, whatever the number of calls.
 #[derive(Clone, Debug)]
-pub(crate) struct Running {
+pub struct Running {
     digest: Digest,
     last: VecDeque<u64>,
     interval: (u64, u64),
@@ -42,7 +42,8 @@ impl Default for Running {
 }
 
 impl Running {
-    pub(crate) fn record(&mut self, span_ns: u64) {
+    /// Takes note of one call.
+    pub fn record(&mut self, span_ns: u64) {
         self.digest.record(span_ns);
         if self.last.len() == N_LAST {
             self.last.pop_front();
@@ -57,7 +58,9 @@ impl Running {
         sum as f64 / count as f64
     }
 
-    pub(crate) fn figures(&self) -> Figures {
+    /// What is known so far.
+    #[must_use]
+    pub fn figures(&self) -> Figures {
         let summary = self.digest.summary();
         let last: Vec<f64> = self.last.iter().map(|&span| span as f64).collect();
         Figures {

@@ -5,7 +5,7 @@ use serde::Serialize;
 use text::figure::{percent, span_ns};
 use units::Rank;
 
-use crate::{Analysis, Figures, LastArrival, Part, Stage};
+use crate::{Analysis, Figures, LastArrival, Part, PathFigures, Stage};
 
 /// A stage that takes less than this share of its path is not worth a change of the tree.
 const LARGE: f64 = 0.2;
@@ -66,18 +66,26 @@ impl Remedy {
 }
 
 impl Analysis {
-    /// One for each large stage on a representative path of each slow group, the largest share first.
+    /// One for each large stage on a representative path of each slow group, the largest share first. Arrival waits are those of the path
+    /// that waits longest: who keeps the others waiting does not wait.
     #[must_use]
     pub fn hints(&self) -> Vec<Hint> {
+        let groups = self.groups();
+        let slow = groups.iter().filter(|group| !group.is_fast).filter_map(|group| self.path(group.representative));
+        let waits = |path: &PathFigures| -> f64 {
+            let stages = self.stages(path);
+            stages.iter().filter(|stage| stage.part == Part::ArrivalWait).map(|stage| stage.figures.mean_ns).sum()
+        };
+        let waiting = self.paths.iter().max_by(|a, b| waits(a).total_cmp(&waits(b)));
+        let paths = slow.map(|path| (path, false)).chain(waiting.map(|path| (path, true)));
         let last = self.last_arrivals();
         let mut hints: Vec<Hint> = Vec::new();
-        for group in self.groups().iter().filter(|group| !group.is_fast) {
-            let Some(path) = self.path(group.representative) else { continue };
+        for (path, is_waiting) in paths {
             for stage in self.stages(path) {
                 let share = stage.figures.mean_ns / path.total.mean_ns;
                 // Paths share their stages towards the root.
                 let is_known = hints.iter().any(|hint| (hint.part, hint.node) == (stage.part, stage.node));
-                if share >= LARGE && !is_known {
+                if share >= LARGE && (stage.part == Part::ArrivalWait) == is_waiting && !is_known {
                     hints.push(self.hint(&stage, path.rank, share, &last));
                 }
             }
@@ -108,7 +116,8 @@ impl Analysis {
             Part::Store => {
                 let n_roots = self.nodes.iter().filter(|node| node.parent.is_none()).count();
                 let remedies: &[Remedy] = if n_roots > 1 { &[Remedy::Exchange] } else { &[] };
-                (remedies, format!("{n_roots} roots"))
+                let detail = if n_roots > 1 { format!("{n_roots} roots exchange") } else { "the only root".to_owned() };
+                (remedies, detail)
             }
             Part::Up => (&[Remedy::Wake, Remedy::Deeper], format!("{n} contributors are released")),
             Part::DepartureWait => {

@@ -32,10 +32,10 @@ pub use analysis::{
     Analysis, ContributorFigures, From, HopFigures, Level, NodeFigures, Part, PathFigures, Split, Stage, SubtreeFigures,
 };
 pub use analyzer::{Analyzer, IntervalMean};
-pub use arrival::{Arrivals, arrivals};
+pub use arrival::{Arrivals, arrivals, arrivals_table};
 pub use compare::{Comparison, RankComparison, Verdict};
 pub use expectation::{Expectations, Slow};
-pub use figures::Figures;
+pub use figures::{Figures, Running};
 pub use group::Group;
 pub use hint::{Hint, Remedy};
 pub use host_clock::HostClock;
@@ -43,4 +43,4 @@ pub use last_arrival::LastArrival;
 pub use node_call::{NodeCall, two_way};
 pub use outlier::{Against, Kernel, Outlier};
 pub use recorded::{RecordedError, analyzers};
-pub use search::{Candidate, Search, Step, Trial};
+pub use search::{Candidate, Search, Step};

@@ -1,6 +1,7 @@
 //! From what ranks recorded to the figures of each tree.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
 use mpi_trace::file::RingNote;
 use mpi_trace::{Event, Recording, RingKind};
@@ -34,10 +35,9 @@ pub fn analyzers(recordings: &[Recording]) -> Result<Vec<Analyzer>, RecordedErro
     let mut forests: BTreeMap<u64, Forest> = BTreeMap::new();
     for recording in recordings {
         for note in &recording.trees {
-            if !forests.contains_key(&note.tree) {
+            if let Entry::Vacant(place) = forests.entry(note.tree) {
                 let read = Forest::parse(&note.text);
-                let forest = read.map_err(|source| RecordedError::Tree { rank: recording.head.rank, source })?;
-                forests.insert(note.tree, forest);
+                place.insert(read.map_err(|source| RecordedError::Tree { rank: recording.head.rank, source })?);
             }
         }
     }

@@ -1,7 +1,7 @@
 //! Finding the tree that is fastest at each size: every generator tried, the slow ones dropped early, the best one then changed step by
 //! step as its own stages suggest (chapter 2.1 of L. A. Bongo's dissertation names these strategies side by side).
 //!
-//! Whoever searches runs a program once for each [`Trial`] and says what a call took. No gain is assumed: a change stays only if the
+//! Whoever searches runs a program on one candidate after the other and says what calls of each size took. No gain is assumed: a change stays only if the
 //! measurement says so.
 
 use std::collections::HashSet;
@@ -24,17 +24,8 @@ pub struct Candidate {
     pub origin: String,
     /// It.
     pub tree: Tree,
-    /// What calls of each size took, one time for each trial, in nanoseconds.
+    /// What calls of each size took, one time for each run, in nanoseconds.
     pub times_ns: Vec<Vec<f64>>,
-}
-
-/// What to run next.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Trial {
-    /// Position of the candidate.
-    pub candidate: usize,
-    /// Position of the size.
-    pub size: usize,
 }
 
 /// A change of a tree that its stages suggest.
@@ -46,7 +37,7 @@ pub struct Step {
     pub reason: String,
 }
 
-/// A search over candidates. Deterministic: the same times lead to the same trials.
+/// A search over candidates. Deterministic: the same times lead to the same runs.
 #[derive(Clone, Debug)]
 pub struct Search {
     hosts: Vec<Host>,
@@ -59,12 +50,24 @@ impl Search {
     /// All trees that the generators make over these hosts, each once, to be tried at these sizes up to `n_rounds` times.
     #[must_use]
     pub fn new(hosts: Vec<Host>, sizes: Vec<u64>, n_rounds: usize) -> Self {
-        let mut search = Self { sizes, n_rounds, candidates: Vec::new(), hosts };
+        let mut search = Self::over(hosts, sizes, n_rounds);
         for (origin, layout) in layouts() {
             let tree = Tree::make("tree", &search.hosts, &layout);
             search.add(origin, tree);
         }
         search
+    }
+
+    /// No candidates yet.
+    #[must_use]
+    pub fn over(hosts: Vec<Host>, sizes: Vec<u64>, n_rounds: usize) -> Self {
+        Self { sizes, n_rounds, candidates: Vec::new(), hosts }
+    }
+
+    /// The hosts that trees are over.
+    #[must_use]
+    pub fn hosts(&self) -> &[Host] {
+        &self.hosts
     }
 
     /// Adds a candidate, unless it is there. Gives its position.
@@ -82,23 +85,33 @@ impl Search {
         &self.candidates
     }
 
-    /// The next trial: whoever has the fewest goes first, so that drifts of the machine meet all alike. None when all is known.
+    /// The candidate to run next: whoever was run least goes first, so that drifts of the machine meet all alike. None when all is known.
     #[must_use]
-    pub fn next(&self) -> Option<Trial> {
-        let trials = (0..self.sizes.len()).flat_map(|size| {
-            let best = self.best(size).map_or(f64::INFINITY, |best| self.time_ns(best, size));
-            (0..self.candidates.len()).filter_map(move |candidate| {
-                let n_done = self.candidates[candidate].times_ns[size].len();
-                let is_hopeless = n_done > 0 && self.time_ns(candidate, size) > HOPELESS * best;
-                (n_done < self.n_rounds && !is_hopeless).then_some((n_done, Trial { candidate, size }))
-            })
-        });
-        trials.min_by_key(|(n_done, trial)| (*n_done, trial.size, trial.candidate)).map(|(_, trial)| trial)
+    pub fn next(&self) -> Option<usize> {
+        let best: Vec<f64> = (0..self.sizes.len())
+            .map(|size| self.best(size).map_or(f64::INFINITY, |best| self.time_ns(best, size)))
+            .collect();
+        let is_open = |&candidate: &usize| {
+            let n_done = self.n_runs(candidate);
+            let may_win = best.iter().enumerate().any(|(size, best)| self.time_ns(candidate, size) <= HOPELESS * best);
+            n_done == 0 || n_done < self.n_rounds && may_win
+        };
+        (0..self.candidates.len()).filter(is_open).min_by_key(|&candidate| (self.n_runs(candidate), candidate))
     }
 
-    /// What a call took in a trial; infinite if the program failed.
-    pub fn record(&mut self, trial: Trial, time_ns: f64) {
-        self.candidates[trial.candidate].times_ns[trial.size].push(time_ns);
+    fn n_runs(&self, candidate: usize) -> usize {
+        self.candidates[candidate].times_ns.first().map_or(0, Vec::len)
+    }
+
+    /// What a call of each size took in one run of a candidate; infinite where the run failed.
+    ///
+    /// # Panics
+    /// If there is not one time for each size.
+    pub fn record(&mut self, candidate: usize, times_ns: &[f64]) {
+        assert_eq!(times_ns.len(), self.sizes.len(), "a time for each size");
+        for (times, time_ns) in self.candidates[candidate].times_ns.iter_mut().zip(times_ns) {
+            times.push(*time_ns);
+        }
     }
 
     /// The fastest candidate at a size so far.
@@ -108,10 +121,12 @@ impl Search {
         tried.min_by(|&a, &b| self.time_ns(a, size).total_cmp(&self.time_ns(b, size)))
     }
 
-    /// What a call takes: the median of the trials, which a disturbed one does not move. NaN before the first.
+    /// What a call takes: the median of the runs, which a disturbed one does not move. NaN before the first.
     #[must_use]
     pub fn time_ns(&self, candidate: usize, size: usize) -> f64 {
-        statistics::median(&self.candidates[candidate].times_ns[size]).unwrap_or(f64::NAN)
+        let times = &self.candidates[candidate].times_ns[size];
+        let unknown = if times.is_empty() { f64::NAN } else { f64::INFINITY };
+        statistics::median(times).unwrap_or(unknown)
     }
 
     /// Whether a step is to be kept.
@@ -229,7 +244,9 @@ fn layouts() -> Vec<(String, Layout)> {
 }
 
 /// What makes a tree another one: all but its name and those of its nodes.
-fn shape_of(tree: &Tree) -> (bool, bool, Vec<(usize, Wake, Vec<Contributor>)>) {
+type Essence = (bool, bool, Vec<(usize, Wake, Vec<Contributor>)>);
+
+fn shape_of(tree: &Tree) -> Essence {
     let nodes = tree.nodes.iter().map(|node| (node.host, node.wake, node.contributors.clone())).collect();
     // With one root there is nothing between roots.
     let is_exchanging = tree.between == Between::AllToAll && tree.roots().count() > 1;
@@ -317,14 +334,14 @@ mod tests {
         let mut search = Search::new(hosts(4, 4), vec![4096, 8], 3);
         let n = search.candidates().len();
         // The trees get slower by their position at 8 bytes, and faster at 4 KiB.
-        let mut n_trials = 0;
-        while let Some(trial) = search.next() {
-            let rank = if trial.size == 1 { trial.candidate } else { n - trial.candidate };
-            search.record(trial, 1000.0 + 100.0 * rank as f64);
-            n_trials += 1;
+        let mut n_runs = 0;
+        while let Some(candidate) = search.next() {
+            let time = |rank: usize| 1000.0 + 100.0 * rank as f64;
+            search.record(candidate, &[time(n - candidate), time(candidate)]);
+            n_runs += 1;
         }
         assert_eq!((search.best(0), search.best(1)), (Some(n - 1), Some(0)));
-        assert!(n_trials < 2 * 3 * n, "{n_trials} trials of {n} candidates");
+        assert!(n_runs < 3 * n, "{n_runs} runs of {n} candidates");
         let forest = search.forest(Collective::Allreduce, 7);
         forest.check().unwrap();
         assert_eq!((forest.rule(Collective::Allreduce, 8), forest.rule(Collective::Allreduce, 9)), (Some(0), Some(1)));

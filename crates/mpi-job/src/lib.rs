@@ -27,6 +27,8 @@ pub use segment::{Access, Segment};
 
 /// The tree file in force: `docs/formats/mpi-tree.md`.
 const TREE_FILE: &str = "tree.toml";
+/// The file that says who looks after a job.
+const KEEPER: &str = "keeper";
 /// A tree over as many ranks as there can be takes about a tenth of it.
 const TREE_BYTES_MAX: u64 = 16 << 20;
 /// The first line of a rank's definitions names a host, a program and a library.
@@ -83,6 +85,13 @@ impl JobError {
 #[must_use]
 pub fn root() -> PathBuf {
     PathBuf::from(format!("/dev/shm/foretop-{}", rustix::process::geteuid().as_raw()))
+}
+
+/// What somebody named: a path, or else the name of a job below [`root`].
+#[must_use]
+pub fn find(given: &Path) -> PathBuf {
+    let job = root().join(given);
+    if !given.exists() && given.components().count() == 1 && job.exists() { job } else { given.to_owned() }
 }
 
 impl Folder {
@@ -163,6 +172,21 @@ impl Folder {
             file.write_all(format!("{line}\n").as_bytes())
         };
         append().map_err(JobError::file("write", &path))
+    }
+
+    /// Removes what an earlier process left as this rank.
+    ///
+    /// # Errors
+    /// If it cannot be removed.
+    pub fn forget(&self, rank: u32) -> Result<(), JobError> {
+        let is_of_this = |path: &PathBuf| RingFile::open(path).is_ok_and(|ring| ring.process() == Process::this());
+        let mut stale = self.ring_paths(|other| other == rank)?;
+        stale.retain(|path| !is_of_this(path));
+        stale.extend(["jsonl", "filed"].map(|end| self.path.join(format!("rank-{rank}.{end}"))));
+        stale.iter().try_for_each(|path| match fs::remove_file(path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(JobError::file("remove", path)(error)),
+            _ => Ok(()),
+        })
     }
 
     /// Whether the file of a rank is the caller's to write: once for each rank, whoever asks.
@@ -256,12 +280,32 @@ impl Folder {
         write().map_err(JobError::file("write", &path))
     }
 
-    /// Whether a process that made one of the rings still runs.
+    /// Says that this process looks after the job: as long as it runs, the job is alive.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn look_after(&self) -> Result<(), JobError> {
+        let path = self.path.join(KEEPER);
+        let Process { pid, started } = Process::this();
+        let write = || own_file::create(&path)?.write_all(format!("{pid} {started}\n").as_bytes());
+        write().map_err(JobError::file("write", &path))
+    }
+
+    fn keeper(&self) -> Result<Option<Process>, JobError> {
+        let process = |text: String| {
+            let (pid, started) = text.trim_end().split_once(' ')?;
+            Some(Process { pid: pid.parse().ok()?, started: started.parse().ok()? })
+        };
+        Ok(self.read(KEEPER)?.and_then(process))
+    }
+
+    /// Whether a process that made one of the rings, or looks after the job, still runs.
     ///
     /// # Errors
     /// If the folder cannot be read.
     pub fn is_alive(&self) -> Result<bool, JobError> {
-        Ok(self.rings()?.into_iter().flatten().any(|ring| ring.process().is_running()))
+        let is_kept = self.keeper()?.is_some_and(Process::is_running);
+        Ok(is_kept || self.rings()?.into_iter().flatten().any(|ring| ring.process().is_running()))
     }
 
     /// Removes it and all that is in it.
@@ -387,6 +431,8 @@ mod tests {
             folder.define(rank, line).unwrap();
         }
         assert_eq!(folder.definitions().unwrap(), [(9, "b\n".to_owned()), (10, "a\nc\n".to_owned())]);
+        (0..2).for_each(|_| folder.forget(9).unwrap());
+        assert_eq!(folder.definitions().unwrap().len(), 1);
     }
 
     #[test]
@@ -412,5 +458,9 @@ mod tests {
         jobs.into_iter().for_each(|job| job.remove().unwrap());
         assert_eq!(Folder::all(root.path()).unwrap(), []);
         assert_eq!(Folder::all(&root.path().join("none")).unwrap(), []);
+        let fresh = Folder::create(&root.path().join("c")).unwrap();
+        assert!(!fresh.is_alive().unwrap());
+        fresh.look_after().unwrap();
+        assert!(fresh.is_alive().unwrap());
     }
 }

@@ -41,9 +41,10 @@ pub enum ReadError {
 /// [`Recording::fault`].
 pub fn read(path: &Path) -> Result<Vec<Recording>, ReadError> {
     let mut recordings = if path.is_dir() {
-        let mut files: Vec<String> = names(path)?.into_iter().filter(|name| name.ends_with(".ftrace")).collect();
+        let names = names(path)?;
+        let mut files: Vec<&String> = names.iter().filter(|name| name.ends_with(".ftrace")).collect();
         files.sort();
-        if files.is_empty() {
+        if files.is_empty() && names.iter().any(|name| rank_of(name).is_some()) {
             Folder::open(path)?.recordings()?
         } else {
             let read = files.iter().map(|name| read_file(&path.join(name)));
@@ -64,14 +65,16 @@ fn read_file(path: &Path) -> Result<Vec<Recording>, ReadError> {
     Recording::read(BufReader::new(file)).map_err(|source| ReadError::File { path: path.to_owned(), source })
 }
 
+/// Whose a ring or a file of definitions is.
+fn rank_of(name: &str) -> Option<u32> {
+    let defined = || name.strip_prefix("rank-")?.strip_suffix(".jsonl")?.parse().ok();
+    rank_of_ring(name).or_else(defined)
+}
+
 impl Folder {
     /// Ranks of this host, in order: those that have said who they are or made a ring.
     pub(crate) fn ranks(&self) -> Result<Vec<u32>, JobError> {
-        let rank_of = |name: &String| {
-            let defined = || name.strip_prefix("rank-")?.strip_suffix(".jsonl")?.parse().ok();
-            rank_of_ring(name).or_else(defined)
-        };
-        let mut ranks: Vec<u32> = names(self.path())?.iter().filter_map(rank_of).collect();
+        let mut ranks: Vec<u32> = names(self.path())?.iter().filter_map(|name| rank_of(name)).collect();
         ranks.sort_unstable();
         ranks.dedup();
         Ok(ranks)

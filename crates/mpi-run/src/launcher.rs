@@ -41,6 +41,8 @@ pub struct Placing {
     pub is_bound: bool,
     /// Whether ranks of one host talk over TCP rather than through shared memory.
     pub is_tcp: bool,
+    /// What each process finds in its environment besides: names and values.
+    pub environment: Vec<(String, String)>,
 }
 
 /// Why no launcher can be had.
@@ -64,6 +66,20 @@ pub enum LauncherError {
 }
 
 impl Flavour {
+    /// By the libraries that a program names in its file; none of one that names neither, such as a script.
+    #[must_use]
+    pub fn of_program(bytes: &[u8]) -> Option<Self> {
+        let names = |library: &[u8]| bytes.windows(library.len()).any(|window| window == library);
+        // Of its own, MPICH has no `libmpi.so`; on Debian it is `libmpich.so.12`.
+        if names(b"libmpich.so") || names(b"libmpi.so.12") {
+            Some(Self::Mpich)
+        } else if names(b"libmpi.so.40") || names(b"libmpi.so.20") || names(b"libopen-rte.so") {
+            Some(Self::OpenMpi)
+        } else {
+            None
+        }
+    }
+
     /// By the name that a library gives itself (`MPI_Get_library_version`).
     #[must_use]
     pub fn of_library(version: &str) -> Option<Self> {
@@ -166,6 +182,9 @@ fn open_mpi(command: &mut Command, placing: &Placing) {
     if placing.is_tcp {
         command.args(["--mca", "pml", "ob1", "--mca", "btl", "tcp,self"]);
     }
+    for (name, value) in &placing.environment {
+        command.arg("-x").arg(format!("{name}={value}"));
+    }
 }
 
 fn mpich(command: &mut Command, placing: &Placing) {
@@ -178,6 +197,9 @@ fn mpich(command: &mut Command, placing: &Placing) {
         for (name, value) in [("MPIR_CVAR_NOLOCAL", "1"), ("UCX_TLS", "tcp,self"), ("FI_PROVIDER", "tcp")] {
             command.args(["-genv", name, value]);
         }
+    }
+    for (name, value) in &placing.environment {
+        command.args(["-genv", name, value]);
     }
 }
 
@@ -212,13 +234,15 @@ mod tests {
 
     #[test]
     fn each_launcher_is_told_in_its_own_words() {
-        let placing = Placing { n_ranks: 4, hosts: vec!["a".into(), "b".into()], is_bound: true, is_tcp: true };
+        let hosts = vec!["a".into(), "b".into()];
+        let environment = vec![("LEVEL".into(), "calls".into())];
+        let placing = Placing { n_ranks: 4, hosts, is_bound: true, is_tcp: true, environment };
         let open = words(Flavour::OpenMpi, &placing);
         assert!(open.starts_with("-n 4 --oversubscribe --bind-to core"), "{open}");
-        assert!(open.contains("--host a,b --mca pml ob1 --mca btl tcp,self foretop-ace"), "{open}");
+        assert!(open.contains("--host a,b --mca pml ob1 --mca btl tcp,self -x LEVEL=calls foretop-ace"), "{open}");
         assert_eq!(
             words(Flavour::Mpich, &placing),
-            "-n 4 -bind-to core -hosts a,b -genv MPIR_CVAR_NOLOCAL 1 -genv UCX_TLS tcp,self -genv FI_PROVIDER tcp foretop-ace"
+            "-n 4 -bind-to core -hosts a,b -genv MPIR_CVAR_NOLOCAL 1 -genv UCX_TLS tcp,self -genv FI_PROVIDER tcp -genv LEVEL calls foretop-ace"
         );
     }
 }

@@ -5,7 +5,7 @@
 //! oldest are gone, so that both sides are counted from the end. A receive from any rank takes what was sent first of what no other
 //! receive needs. That is a conclusion, not a measurement: pairs that contradict the clocks are dropped and counted.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 
 use units::Rank;
 
@@ -58,15 +58,29 @@ pub struct Waits {
     pub collective_ns: u64,
 }
 
+/// Calls that wait, by rank and thread.
+type WaitingCalls = BTreeMap<(Rank, u32), Vec<usize>>;
+
 /// A communicator's id, the receiver.
 type Inbox = (u64, Rank);
 
+/// What may meet in one inbox.
 #[derive(Default)]
 struct Mail {
-    /// By sender and tag.
-    sends: BTreeMap<(Rank, i32), VecDeque<usize>>,
+    outboxes: BTreeMap<Rank, Outbox>,
     /// Sender, tag, call; none is any.
     receives: Vec<(Option<Rank>, Option<i32>, usize)>,
+}
+
+/// What one sender has sent there: all of it in order, and that of each tag. A send that was taken out of one of the two is skipped in the other.
+#[derive(Default)]
+struct Outbox {
+    all: VecDeque<usize>,
+    by_tag: HashMap<i32, VecDeque<usize>>,
+    taken: HashSet<usize>,
+    n_left: usize,
+    /// Receives that name this sender, and are still to come.
+    n_needed: usize,
 }
 
 impl Matching {
@@ -84,24 +98,27 @@ impl Matching {
 
     fn match_messages(&mut self, timeline: &Timeline, lossy: &BTreeSet<Rank>) {
         let calls = timeline.calls();
-        for ((_, receiver), mut mail) in inboxes(timeline) {
-            let is_lossy = lossy.contains(&receiver) || mail.sends.keys().any(|(sender, _)| lossy.contains(sender));
+        for ((_, receiver), Mail { mut outboxes, mut receives }) in inboxes(timeline) {
+            let is_lossy = lossy.contains(&receiver) || outboxes.keys().any(|sender| lossy.contains(sender));
             if is_lossy {
-                mail.receives.reverse();
-                mail.sends.values_mut().for_each(|queue| queue.make_contiguous().reverse());
+                receives.reverse();
+                outboxes.values_mut().for_each(Outbox::reverse);
             }
-            let mut needed: BTreeMap<Rank, usize> = BTreeMap::new();
-            for (sender, ..) in &mail.receives {
-                sender.map(|sender| *needed.entry(sender).or_default() += 1);
+            for sender in receives.iter().filter_map(|(sender, ..)| *sender) {
+                outboxes.entry(sender).or_default().n_needed += 1;
             }
-            for (sender, tag, receive) in std::mem::take(&mut mail.receives) {
-                let Some(key) = mail.choose(sender, tag, calls, receive, is_lossy, &needed) else {
+            for (sender, tag, receive) in receives {
+                let found = match sender {
+                    Some(sender) => outboxes.get_mut(&sender).and_then(|outbox| {
+                        outbox.n_needed -= 1;
+                        outbox.take(tag)
+                    }),
+                    None => take_from_any(&mut outboxes, tag, &calls[receive], calls, is_lossy),
+                };
+                let Some(send) = found else {
                     self.n_unsent += 1;
                     continue;
                 };
-                sender.map(|sender| needed.entry(sender).and_modify(|n_needed| *n_needed -= 1));
-                let send =
-                    mail.sends.get_mut(&key).and_then(VecDeque::pop_front).expect("a queue was chosen that has a send");
                 // Nothing arrives before it was sent; what only says that it will receive may come long before.
                 let is_over = calls[receive].event.operation.is_blocking_receive();
                 if is_over && calls[send].start_ns > calls[receive].end_ns.saturating_add(timeline.error_ns()) {
@@ -110,7 +127,7 @@ impl Matching {
                     self.messages.push(Message { send, receive });
                 }
             }
-            self.n_unreceived += mail.sends.values().map(|queue| queue.len() as u64).sum::<u64>();
+            self.n_unreceived += outboxes.values().map(|outbox| outbox.n_left as u64).sum::<u64>();
         }
     }
 
@@ -148,11 +165,15 @@ impl Matching {
     pub fn waits(&self, timeline: &Timeline) -> Waits {
         let calls = timeline.calls();
         let mut waits = Waits::default();
+        let mut waiting = WaitingCalls::new();
+        for (at, call) in calls.iter().enumerate().filter(|(_, call)| call.event.operation.is_wait()) {
+            waiting.entry((call.rank, call.thread)).or_default().push(at);
+        }
         // The last message that a call waited for is what it waited for.
         let mut late: BTreeMap<usize, (u64, Rank)> = BTreeMap::new();
         for message in &self.messages {
             let (send, receive) = (&calls[message.send], &calls[message.receive]);
-            if let Some(waiting) = self.waits_for(message, timeline) {
+            if let Some(waiting) = Self::waits_for(message, calls, &waiting) {
                 let entry = late.entry(waiting).or_default();
                 *entry = (*entry).max((send.start_ns, send.rank));
             }
@@ -177,19 +198,17 @@ impl Matching {
 
     /// The call that was under way on the receiver's side when a message was sent, if it had to be for it: the receive itself, or the
     /// first call after it that waits and that the message could end.
-    fn waits_for(&self, message: &Message, timeline: &Timeline) -> Option<usize> {
-        let calls = timeline.calls();
+    fn waits_for(message: &Message, calls: &[Placed], waiting: &WaitingCalls) -> Option<usize> {
         let (send, receive) = (&calls[message.send], &calls[message.receive]);
-        let waiting = if receive.event.operation.is_blocking_receive() {
+        let at = if receive.event.operation.is_blocking_receive() {
             message.receive
         } else {
-            let after = &calls[message.receive..];
-            let n_waits = after.iter().take_while(|call| call.rank == receive.rank).position(|call| {
-                call.thread == receive.thread && call.event.operation.is_wait() && call.end_ns >= send.start_ns
-            })?;
-            message.receive + n_waits
+            let of_thread = waiting.get(&(receive.rank, receive.thread))?;
+            // A thread's calls come one after the other, so that their ends are in order too.
+            let is_before = |at: &usize| *at < message.receive || calls[*at].end_ns < send.start_ns;
+            *of_thread.get(of_thread.partition_point(is_before))?
         };
-        (calls[waiting].start_ns < send.start_ns).then_some(waiting)
+        (calls[at].start_ns < send.start_ns).then_some(at)
     }
 }
 
@@ -256,36 +275,59 @@ impl Operation {
     }
 }
 
-impl Mail {
-    /// The queue whose next send a receive takes.
-    fn choose(
-        &self,
-        sender: Option<Rank>,
-        tag: Option<i32>,
-        calls: &[Placed],
-        receive: usize,
-        is_lossy: bool,
-        needed: &BTreeMap<Rank, usize>,
-    ) -> Option<(Rank, i32)> {
-        let n_left = |sender: Rank| -> usize {
-            self.sends.range((sender, i32::MIN)..=(sender, i32::MAX)).map(|(_, queue)| queue.len()).sum()
-        };
-        let is_spare =
-            |from: Rank| sender.is_some() || needed.get(&from).is_none_or(|n_needed| n_left(from) > *n_needed);
-        let senders = sender.map_or((Rank::MIN, Rank::MAX), |sender| (sender, sender));
-        let candidates = self.sends.range((senders.0, i32::MIN)..=(senders.1, i32::MAX)).filter_map(|(key, queue)| {
-            let next = *queue.front()?;
-            (tag.is_none_or(|tag| tag == key.1) && is_spare(key.0)).then_some((*key, calls[next].start_ns))
-        });
-        if is_lossy {
-            // From the end: the last that was sent, but not after the receive was over.
-            let is_over = calls[receive].event.operation.is_blocking_receive();
-            let end_ns = if is_over { calls[receive].end_ns } else { u64::MAX };
-            candidates.max_by_key(|(_, start_ns)| (*start_ns <= end_ns, *start_ns)).map(|(key, _)| key)
-        } else {
-            candidates.min_by_key(|(_, start_ns)| *start_ns).map(|(key, _)| key)
-        }
+impl Outbox {
+    fn push(&mut self, send: usize, tag: i32) {
+        self.all.push_back(send);
+        self.n_left += 1;
+        self.by_tag.entry(tag).or_default().push_back(send);
     }
+
+    fn reverse(&mut self) {
+        self.all.make_contiguous().reverse();
+        self.by_tag.values_mut().for_each(|queue| queue.make_contiguous().reverse());
+    }
+
+    /// The next send, of a tag or of any.
+    fn next(&mut self, tag: Option<i32>) -> Option<usize> {
+        let queue = match tag {
+            None => &mut self.all,
+            Some(tag) => self.by_tag.get_mut(&tag)?,
+        };
+        while queue.front().is_some_and(|send| self.taken.contains(send)) {
+            queue.pop_front();
+        }
+        queue.front().copied()
+    }
+
+    fn take(&mut self, tag: Option<i32>) -> Option<usize> {
+        let send = self.next(tag)?;
+        self.taken.insert(send);
+        self.n_left -= 1;
+        Some(send)
+    }
+}
+
+/// The send that a receive from any rank takes, of those that no other receive needs: what was sent first; from the end, what was sent
+/// last, but not after the receive was over.
+fn take_from_any(
+    outboxes: &mut BTreeMap<Rank, Outbox>,
+    tag: Option<i32>,
+    receive: &Placed,
+    calls: &[Placed],
+    is_lossy: bool,
+) -> Option<usize> {
+    let end_ns = if receive.event.operation.is_blocking_receive() { receive.end_ns } else { u64::MAX };
+    let spare = outboxes.values_mut().filter(|outbox| outbox.n_left > outbox.n_needed);
+    let candidates = spare.filter_map(|outbox| {
+        let start_ns = calls[outbox.next(tag)?].start_ns;
+        Some((start_ns, outbox))
+    });
+    let chosen = if is_lossy {
+        candidates.max_by_key(|(start_ns, _)| (*start_ns <= end_ns, *start_ns))
+    } else {
+        candidates.min_by_key(|(start_ns, _)| *start_ns)
+    };
+    chosen?.1.take(tag)
 }
 
 /// All sends and receives by where they meet.
@@ -299,8 +341,8 @@ fn inboxes(timeline: &Timeline) -> BTreeMap<Inbox, Mail> {
             continue;
         }
         if let (Family::Send | Family::Exchange, Some(receiver)) = (family, timeline.peer(call)) {
-            let sends = &mut inboxes.entry((id, receiver)).or_default().sends;
-            sends.entry((call.rank, tag.unwrap_or(0))).or_default().push_back(at);
+            let outboxes = &mut inboxes.entry((id, receiver)).or_default().outboxes;
+            outboxes.entry(call.rank).or_default().push(at, tag.unwrap_or(0));
         }
         let mail = || (id, call.rank);
         match (family, peer) {
@@ -411,6 +453,26 @@ mod tests {
         let second = rank(2, 0, &[(20, 21, Operation::SEND, 0, to(1), 0)]);
         let receives = [(5, 30, Operation::RECV, 0, Peer::Any, ANY), (31, 32, Operation::RECV, 0, to(0), 0)];
         check_messages(&[first, rank(1, 0, &receives), second], &[(10, 31), (20, 5)]);
+    }
+
+    /// With a search through all tags or all sends for each receive, this would not end.
+    #[test]
+    fn many_tags_and_messages_that_wait_for_long_take_no_longer_than_few() {
+        let n = 100_000_u64;
+        let sends: Vec<Line> = (0..n).map(|at| (at, at, Operation::ISEND, 0, to(1), at as i32)).collect();
+        let half = n / 2;
+        let posted = (0..n).map(|at| (at, at, Operation::IRECV, 0, to(0), at as i32));
+        let posted = [posted.collect::<Vec<_>>(), vec![(3 * n, 3 * n, Operation::WAITALL, 0, Peer::None, 0)]].concat();
+        let late: Vec<Line> =
+            sends.iter().map(|line| (line.0 + 2 * n, line.1 + 2 * n, line.2, 0, line.4, line.5)).collect();
+        check_waits(&[rank(0, 0, &late), rank(1, 0, &posted)], &[]);
+        let tagged = (0..half).map(|at| (n + at, n + at, Operation::RECV, 0, to(0), (n - 1 - at) as i32));
+        let any = (0..half).map(|at| (n + half + at, n + half + at, Operation::RECV, 0, Peer::Any, ANY));
+        let recordings = [rank(0, 0, &sends), rank(1, 0, &tagged.chain(any).collect::<Vec<_>>())];
+        let timeline = Timeline::of(&recordings);
+        let matching = Matching::of(&timeline);
+        assert_eq!((matching.messages.len() as u64, matching.n_unsent, matching.n_unreceived), (n, 0, 0));
+        assert_eq!(matching.waits(&timeline), Waits::default());
     }
 
     #[test]

@@ -155,11 +155,13 @@ impl Record {
     }
 }
 
+#[inline]
 fn low_fields(peer: u32, tag: u32, communicator: u32) -> u64 {
     u64::from(peer & 0xffff) | u64::from(tag & 0xffff) << 16 | u64::from(communicator & 0xffff) << 32
 }
 
 impl Peer {
+    #[inline]
     pub(crate) fn code(self) -> u32 {
         match self {
             Self::None => 0,
@@ -180,6 +182,7 @@ impl Peer {
 }
 
 // 0 is no tag, 1 is any (-1), 2 is tag 0 and so on: small tags fit into the record itself.
+#[inline]
 pub(crate) fn code_of_tag(tag: Option<i32>) -> u32 {
     tag.map_or(0, |tag| (tag as u32).wrapping_add(2))
 }

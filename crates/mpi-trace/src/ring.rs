@@ -330,10 +330,11 @@ impl<'a> Writer<'a> {
     #[inline]
     fn put(&mut self, record: Record) {
         let at = self.ring.place(self.head);
+        let words = &self.ring.words[at..at + N_RECORD_WORDS];
         // Whoever sees a word of this record sees the head before it.
         fence(Ordering::Release);
-        for (word, value) in record.0.into_iter().enumerate() {
-            self.ring.words[at + word].store(value, Ordering::Relaxed);
+        for (word, value) in words.iter().zip(record.0) {
+            word.store(value, Ordering::Relaxed);
         }
         self.head += 1;
         // A reader that sees the new head sees the record, and knows what the next one will overwrite.

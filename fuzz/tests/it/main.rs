@@ -255,3 +255,79 @@ fn arbitrary_text_is_no_request_and_no_panic() {
         ".{0,300}".prop_map(|model| format!(r#"{{"id": 1, "ask": {{"do": "reconfigure", "model": {model:?}}}}}"#));
     check_inputs(model.prop_map(String::into_bytes), 0, fuzz::stream_request);
 }
+
+/// Blocks of a trace file: events whose numbers are small, as in most files, and notes.
+fn block_of_trace() -> impl Strategy<Value = Vec<u8>> {
+    let event = (0..3_u8, 0..20_u8, 0..64_u8, prop::collection::vec(0..128_u8, 0..6))
+        .prop_map(|(template, operation, flags, values)| [&[template, operation, flags], &values[..]].concat());
+    let known = prop_oneof![19 => Just(0_u8), 1 => Just(1)];
+    let repeated = (known, 0..128_u8, 0..128_u8).prop_map(|(template, start, span)| vec![template, start, span]);
+    let events = prop::collection::vec(prop_oneof![1 => event, 19 => repeated], 1..6);
+    let first = (0..128_u8, 0..128_u8).prop_map(|(start, span)| vec![0, 11, 8, 4, start, span]);
+    let block = (first, events, 0..3_u8).prop_map(|(first, events, n_lost)| {
+        let n_events = 1 + events.len() as u8;
+        let payload = [&[0, n_lost, n_events], &first[..], &events.concat()].concat();
+        [&[0, payload.len() as u8], &payload[..]].concat()
+    });
+    let note = prop::sample::select(vec![
+        r#"{"communicator":2,"id":"00000000000000ff","ranks":[1,0]}"#,
+        r#"{"until_ticks":7,"until_monotonic_ns":4}"#,
+        r#"{"offset_ns":-9,"error_ns":3,"monotonic_ns":5,"at":"init"}"#,
+        r#"{"tree":"0000000000000001","text":""}"#,
+        r#"{"ring":1,"kind":"stages","thread":0,"clock":"monotonic","ticks":1,"monotonic_ns":1}"#,
+        r#"{"ring":0}"#,
+    ]);
+    prop_oneof![4 => block, 1 => note.prop_map(|text| [&[1, text.len() as u8], text.as_bytes()].concat())]
+}
+
+#[test]
+fn a_trace_file_is_read_up_to_what_is_wrong_and_merges_into_the_same() {
+    let blocks = prop::collection::vec(block_of_trace(), 1..4).prop_map(|blocks| [&[1], &blocks.concat()[..]].concat());
+    check_inputs(blocks, 1000, fuzz::mpi_trace_file);
+}
+
+#[test]
+fn arbitrary_bytes_are_no_trace_file_and_no_panic() {
+    let arbitrary = (0..2_u8, prop::collection::vec(any::<u8>(), 0..300));
+    check_inputs(arbitrary.prop_map(|(choice, bytes)| [&[choice], &bytes[..]].concat()), 0, fuzz::mpi_trace_file);
+}
+
+/// The example of the specification, in which words took each other's places.
+fn tree_text() -> impl Strategy<Value = String> {
+    let (_, example) = include_str!("../../../docs/formats/mpi-tree.md").split_once("```toml\n").expect("an example");
+    let example = example.split_once("```").expect("its end").0;
+    const WORDS: &[&str] = &[
+        "\"a\"",
+        "\"b\"",
+        "\"root\"",
+        "\"0-3\"",
+        "\"4-7\"",
+        "7",
+        "0",
+        "\"reduce\"",
+        "\"all-to-all\"",
+        "\"*\"",
+        "\"1KiB\"",
+        "\"0-99999\"",
+        "-1",
+        "[]",
+    ];
+    let swap = (prop::sample::select(&WORDS[..5]), prop::sample::select(WORDS), any::<prop::sample::Index>());
+    prop::collection::vec(swap, 0..3).prop_map(move |swaps| {
+        let mut text = example.to_owned();
+        for (from, to, place) in swaps {
+            let found: Vec<usize> = text.match_indices(from).map(|(at, _)| at).collect();
+            if !found.is_empty() {
+                let at = found[place.index(found.len())];
+                text.replace_range(at..at + from.len(), to);
+            }
+        }
+        text
+    })
+}
+
+#[test]
+fn a_tree_file_is_sound_or_refused() {
+    check_inputs(damaged(tree_text()), 100, fuzz::tree_file);
+    check_inputs(".{0,300}".prop_map(String::into_bytes), 0, fuzz::tree_file);
+}

@@ -7,7 +7,7 @@ forecasts continue. ``Fleet`` is the same for many series, from arrays, dictiona
 :mod:`foretop.sklearn`, :mod:`foretop.statsforecast` and :mod:`foretop.sktime` have forecasters that look like those of these libraries.
 """
 
-from foretop import crossval
+from foretop import crossval, mpi_trace
 from foretop._errors import (
     CompareError,
     ConfidenceError,
@@ -56,6 +56,7 @@ __all__ = [
     "hurst",
     "kpss",
     "models",
+    "mpi_trace",
     "pacf",
     "periodogram",
     "pox_plot",

@@ -244,5 +244,17 @@ class ResultsError(Error):
     path: Path
 
 
+class MpiTraceError(Error):
+    """What is no trace of an MPI program, or cannot be read.
+
+    Attributes
+    ----------
+    path : pathlib.Path
+        The file or folder (``File`` and ``Nothing``).
+    """
+
+    path: Path
+
+
 class ComparisonError(Error):
     """Results of two campaigns that have no case in common."""

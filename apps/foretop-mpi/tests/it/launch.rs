@@ -9,6 +9,7 @@ use mpi_run::{Flavour, Launcher, Placing};
 /// The programs, as cargo built them.
 pub const ACE: &str = env!("CARGO_BIN_EXE_foretop-ace");
 pub const COMB: &str = env!("CARGO_BIN_EXE_foretop-comb");
+pub const MINIAPP: &str = env!("CARGO_BIN_EXE_foretop-miniapp");
 pub const NOISE: &str = env!("CARGO_BIN_EXE_foretop-noise");
 
 /// Held by the program that runs. Ranks that wait do so by spinning, so that several programs at a time take each other's cores for whole

@@ -3,5 +3,6 @@
 mod ace;
 mod comb;
 mod launch;
+mod miniapp;
 mod noise;
 mod session;

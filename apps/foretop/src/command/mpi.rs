@@ -1,24 +1,28 @@
 //! `foretop mpi`: measurements under MPI, started by the launcher that belongs to them, and what became of them.
 
+mod analyze;
 mod launch;
 mod program;
 mod result;
+mod trace;
 mod tree;
+mod watch;
 
 use std::io::Write;
 
 use ace::Ace;
 use clap::{Args, Subcommand};
 use comb::Comb;
+use miniapp::Miniapp;
 use mpi_run::Measurement;
 use noise::Noise;
 
 use crate::help::examples;
 
 /// All measurements: whose results can be shown and drawn.
-const MEASUREMENTS: [&dyn Measurement; 3] = [&Ace, &Comb, &Noise];
+const MEASUREMENTS: [&dyn Measurement; 4] = [&Ace, &Comb, &Miniapp, &Noise];
 
-/// Measure message costs, overlap and noise under MPI
+/// Measure message costs, overlap and noise under MPI; trace programs
 #[derive(Args)]
 #[command(after_help = examples(&[
     "foretop mpi ace --ranks 2 --load 50 --size 1MiB --out ace.jsonl",
@@ -27,6 +31,7 @@ const MEASUREMENTS: [&dyn Measurement; 3] = [&Ace, &Comb, &Noise];
     "foretop mpi noise --local --time 10s",
     "foretop mpi plot ace.jsonl",
     "foretop mpi tree make --shape 8-way --hosts a:0-3,b:4-7 --out tree.toml",
+    "foretop mpi trace -n 4 -- ./heat 512",
 ]))]
 pub struct Mpi {
     #[command(subcommand)]
@@ -41,12 +46,18 @@ enum What {
     /// How much CPU is left while messages are in flight
     #[command(disable_help_flag = true)]
     Comb(launch::Words),
+    /// Small programs that live on allreduce: gsum, compute-gsum, sor
+    #[command(disable_help_flag = true)]
+    Miniapp(launch::Words),
     /// How much of a program's time the operating system takes
     #[command(disable_help_flag = true)]
     Noise(launch::Words),
     Show(result::Show),
     Plot(result::Plot),
     Tree(tree::Tree),
+    Analyze(analyze::Analyze),
+    Watch(watch::Watch),
+    Trace(trace::Trace),
 }
 
 impl Mpi {
@@ -54,10 +65,14 @@ impl Mpi {
         match self.what {
             What::Ace(words) => launch::run(&Ace, words, out),
             What::Comb(words) => launch::run(&Comb, words, out),
+            What::Miniapp(words) => launch::run(&Miniapp, words, out),
             What::Noise(words) => launch::run(&Noise, words, out),
             What::Show(command) => command.run(out),
             What::Plot(command) => command.run(out),
             What::Tree(command) => command.run(out),
+            What::Analyze(command) => command.run(out),
+            What::Watch(command) => command.run(out),
+            What::Trace(command) => command.run(out),
         }
     }
 }

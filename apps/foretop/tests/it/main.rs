@@ -12,6 +12,8 @@ mod feeds;
 mod fit;
 mod kill;
 mod mpi;
+mod mpi_analyze;
+mod mpi_trace_files;
 mod node;
 mod one_life;
 mod predict;

@@ -7,9 +7,10 @@ use std::path::PathBuf;
 use crate::command::{Ended, end_of, foretop, run};
 
 /// The shortest run of each program that says anything.
-const RUNS: [(&str, &[&str]); 3] = [
+const RUNS: [(&str, &[&str]); 4] = [
     ("ace", &["-n", "2", "--load", "50", "--size", "4KiB", "--iterations", "20", "--quick"]),
     ("comb", &["-n", "2", "--quick", "--size", "1KiB", "--method", "pww", "--cycles", "7"]),
+    ("miniapp", &["gsum", "-n", "2", "--calls", "100"]),
     ("noise", &["--local", "--time", "200ms"]),
 ];
 

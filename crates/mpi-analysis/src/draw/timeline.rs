@@ -1,6 +1,6 @@
 //! When ranks compute and when they communicate: a bar for each.
 
-use mpi_trace::{Placed, Timeline};
+use mpi_trace::{Family, Placed, Timeline};
 use picture::{Axis, Chart, Colour, Mark, Panel, Picture, Scale};
 
 use super::{CHART, unit};
@@ -12,10 +12,17 @@ const COMMUNICATING: Colour = Colour(0xd5, 0x1a, 0x1a);
 /// Columns of the picture: what is shorter than one is told by the greater share in it.
 const N_COLUMNS: usize = 600;
 
-/// All ranks between two moments of the timeline: green where a rank computes, red where it is in MPI. Before a rank's first call and after
-/// its last one nothing is known, and nothing drawn.
+/// All ranks between two moments of the timeline, by default from the first call to the last: green where a rank computes, red where it is in
+/// MPI. Before a rank's first call and after its last one nothing is known, and nothing drawn. The library's own start and end do not
+/// count: they take longer than many a program.
 #[must_use]
-pub fn timeline(timeline: &Timeline<'_>, from_ns: u64, to_ns: u64) -> Picture {
+pub fn timeline(timeline: &Timeline<'_>, window_ns: Option<(u64, u64)>) -> Picture {
+    let is_call = |call: &&Placed| call.event.operation.family() != Family::Life;
+    let calls = || timeline.calls().iter().filter(is_call);
+    let (from_ns, to_ns) = window_ns.unwrap_or_else(|| {
+        let begin = calls().map(|call| call.start_ns).min().unwrap_or(0);
+        (begin, calls().map(|call| call.end_ns).max().unwrap_or(begin))
+    });
     let span = to_ns.saturating_sub(from_ns).max(1) as f64;
     let (ns, unit) = unit(span);
     let n_ranks = timeline.n_ranks();
@@ -23,7 +30,8 @@ pub fn timeline(timeline: &Timeline<'_>, from_ns: u64, to_ns: u64) -> Picture {
     let mut bars = Vec::new();
     for calls in timeline.by_rank() {
         let rank = calls[0].rank;
-        for (begin, end, is_busy) in runs(calls, from_ns, to_ns) {
+        let calls: Vec<&Placed> = calls.iter().filter(is_call).collect();
+        for (begin, end, is_busy) in runs(&calls, from_ns, to_ns) {
             let x = |column: usize| column as f64 / N_COLUMNS as f64 * span / ns;
             let colour = if is_busy { COMMUNICATING } else { COMPUTING };
             bars.push(Mark::Bar { from: (x(begin), f64::from(rank)), to: (x(end), f64::from(rank)), colour, height });
@@ -41,7 +49,7 @@ pub fn timeline(timeline: &Timeline<'_>, from_ns: u64, to_ns: u64) -> Picture {
 }
 
 /// Columns that are alike: the first, the one after the last, and whether the rank was in MPI for most of them.
-fn runs(calls: &[Placed], from_ns: u64, to_ns: u64) -> Vec<(usize, usize, bool)> {
+fn runs(calls: &[&Placed], from_ns: u64, to_ns: u64) -> Vec<(usize, usize, bool)> {
     let column_ns = (to_ns.saturating_sub(from_ns) as f64 / N_COLUMNS as f64).max(1.0);
     let place = |ns: u64| (ns.saturating_sub(from_ns) as f64 / column_ns).min(N_COLUMNS as f64);
     let mut busy = [0.0; N_COLUMNS];

@@ -154,10 +154,10 @@ fn the_timeline_is_green_where_ranks_compute_and_red_where_they_wait() {
         recording(rank, &calls)
     };
     let recordings: Vec<Recording> = (0..4).map(|rank| of_rank(rank, &mut chance)).collect();
-    keep("timeline", &timeline(&Timeline::of(&recordings), 0, 40_000_000));
+    keep("timeline", &timeline(&Timeline::of(&recordings), Some((0, 40_000_000))));
 
     let two = [recording(0, &[(0, 250), (750, 1_000)]), recording(1, &[(0, 1_000)])];
-    let picture = timeline(&Timeline::of(&two), 0, 1_000);
+    let picture = timeline(&Timeline::of(&two), None);
     let bars = |wanted: Colour| {
         let is_bar =
             |shape: &&Shape| matches!(shape, Shape::Line { colour, width, .. } if *colour == wanted && *width > 5.0);

@@ -37,6 +37,10 @@ fn examples_of(name: &str) -> String {
             "foretop mpi ace fit calls.csv > application.toml",
         ],
         "comb" => &["foretop mpi comb --ranks 2", "foretop mpi comb --ranks 2 --mpi mpich --out comb.jsonl"],
+        "miniapp" => &[
+            "foretop mpi miniapp gsum -n 4 --size 256B",
+            "foretop mpi miniapp sor -n 4 --data frosty --straggler 2:1ms",
+        ],
         "noise" => &["foretop mpi noise --ranks 2 --time 20s", "foretop mpi noise --local --time 10s"],
         _ => &[],
     };
@@ -140,6 +144,7 @@ impl Wish {
             hosts: self.hosts.clone(),
             is_bound: self.is_bound,
             is_tcp: self.is_tcp,
+            environment: Vec::new(),
         }
     }
 }
@@ -177,7 +182,7 @@ mod tests {
 
     #[test]
     fn the_help_of_each_program_has_examples_and_the_exit_status() {
-        for name in ["ace", "comb", "noise"] {
+        for name in ["ace", "comb", "miniapp", "noise"] {
             let shown = examples_of(name);
             assert!(shown.contains(&format!("foretop mpi {name} ")) && shown.contains("Exit status:"), "{shown}");
         }

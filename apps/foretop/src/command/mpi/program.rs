@@ -10,6 +10,8 @@ use mpi_run::{Flavour, Launcher};
 const FOLDER_VARIABLE: &str = "FORETOP_MPI_PROGRAMS";
 /// Folders below the place of this program that have the programs of one library each; `{}` stands for its name.
 const FOLDERS: [&str; 2] = ["../lib/foretop/{}", "../mpi/{}"];
+/// And those that have what serves all libraries.
+const SHARED_FOLDERS: [&str; 2] = ["../lib/foretop", "../mpi"];
 
 /// A program that is there.
 #[derive(Debug)]
@@ -34,6 +36,31 @@ pub fn find(name: &str, wanted: Option<Flavour>) -> anyhow::Result<Program> {
     bail!("no `{name}`{library} can be used: {}", refused.join("; "))
 }
 
+/// A library that programs are started with, such as `libmpi_tracer.so`. It serves both MPI libraries.
+pub fn find_library(name: &str) -> anyhow::Result<PathBuf> {
+    let found = candidates(name)?.into_iter().next();
+    found.with_context(|| {
+        format!("there is no `{name}`: `make mpi` builds it, and {FOLDER_VARIABLE} names a folder that has it")
+    })
+}
+
+/// The launcher for a program that knows nothing of this one: that of the library which its file names, else the first one that is there.
+pub fn launcher_of(program: &Path, wanted: Option<Flavour>) -> anyhow::Result<Launcher> {
+    let named = || {
+        let path = if program.components().count() > 1 { program.to_owned() } else { in_path(program)? };
+        Flavour::of_program(&std::fs::read(path).ok()?)
+    };
+    match wanted.or_else(named) {
+        Some(flavour) => Ok(Launcher::find(flavour)?),
+        None => Ok(Launcher::find(Flavour::OpenMpi).or_else(|_| Launcher::find(Flavour::Mpich))?),
+    }
+}
+
+fn in_path(program: &Path) -> Option<PathBuf> {
+    let folders = std::env::var_os("PATH")?;
+    std::env::split_paths(&folders).map(|folder| folder.join(program)).find(|path| path.is_file())
+}
+
 /// All files of that name in the places where it can be, in the order in which they are asked.
 fn candidates(name: &str) -> anyhow::Result<Vec<PathBuf>> {
     let own = std::env::current_exe().context("cannot tell where this program is")?;
@@ -44,7 +71,8 @@ fn candidates(name: &str) -> anyhow::Result<Vec<PathBuf>> {
         .flat_map(|flavour| FOLDERS.map(|folder| own.join(folder.replace("{}", &flavour.to_string()))));
     let searched: Vec<PathBuf> =
         std::env::var_os("PATH").map(|path| std::env::split_paths(&path).collect()).unwrap_or_default();
-    let folders = named.into_iter().chain([own.to_owned()]).chain(beside).chain(searched);
+    let shared = SHARED_FOLDERS.map(|folder| own.join(folder));
+    let folders = named.into_iter().chain([own.to_owned()]).chain(shared).chain(beside).chain(searched);
     Ok(folders.map(|folder| folder.join(name)).filter(|path| path.is_file()).collect())
 }
 

@@ -1,8 +1,10 @@
 //! `foretop mpi tree`: files that say over which trees collective operations go.
 
+mod adapt;
 mod apply;
 mod make;
 mod placement;
+mod tune;
 
 use std::fs::File;
 use std::io::{Read, Write};
@@ -39,6 +41,8 @@ enum What {
     Draw(Draw),
     Diff(Diff),
     Apply(apply::Apply),
+    Tune(tune::Tune),
+    Adapt(adapt::Adapt),
 }
 
 /// Check that a file can be used, and tell what is in it
@@ -91,6 +95,8 @@ impl Tree {
             What::Draw(command) => command.run(out),
             What::Diff(command) => command.run(out),
             What::Apply(command) => command.run(out),
+            What::Tune(command) => command.run(out),
+            What::Adapt(command) => command.run(out),
         }
     }
 }

@@ -30,9 +30,7 @@ pub struct Apply {
 impl Apply {
     pub fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
         let mut forest = read(&self.file)?;
-        // A name has no folder above it; joining keeps a full path as it is.
-        let is_name = self.job.components().count() == 1 && !self.job.exists();
-        let path = if is_name { mpi_job::root().join(&self.job) } else { self.job.clone() };
+        let path = mpi_job::find(&self.job);
         let job =
             Folder::open(&path).with_context(|| format!("there is no job `{}`", self.job.display())).or_usage()?;
         if !job.is_alive()? {

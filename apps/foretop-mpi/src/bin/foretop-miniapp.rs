@@ -1,0 +1,135 @@
+//! `foretop-miniapp`: small programs that live on allreduce. See the crate `miniapp`.
+#![forbid(unsafe_code)]
+
+use std::process::ExitCode;
+
+use clap::{Args, Parser, Subcommand};
+use clock::Stopwatch;
+use foretop_mpi::{Output, Teller, header, print_first, run, writer};
+use miniapp::record::kind;
+use miniapp::{App, ConvergenceTest, Data, Length, Miniapp, Plan, SorPlan, Straggler, SumPlan, share};
+use mpi_run::{Ending, Failure, Session};
+use units::ByteCount;
+
+/// Runs small programs that live on allreduce, as workloads to measure and to change collectives under.
+///
+/// Each times its calls on every rank, and checks their results: a wrong sum is exit status 1.
+#[derive(Debug, Parser)]
+#[command(version, max_term_width = 100)]
+struct Arguments {
+    #[command(subcommand)]
+    app: Program,
+}
+
+#[derive(Debug, Subcommand)]
+enum Program {
+    /// Global sums, one after the other
+    Gsum {
+        #[command(flatten)]
+        sums: Sums,
+        #[command(flatten)]
+        run: RunArguments,
+    },
+    /// Global sums with integer sorting between them
+    ComputeGsum {
+        #[command(flatten)]
+        sums: Sums,
+        /// Sort as many integers as leave this share of the time to communication
+        #[arg(long, value_name = "PERCENT", value_parser = share, default_value = "50%")]
+        share: f64,
+        #[command(flatten)]
+        run: RunArguments,
+    },
+    /// Red-black successive over-relaxation: borders point to point, and an allreduce that tests for convergence
+    Sor {
+        #[command(flatten)]
+        grid: Grid,
+        #[command(flatten)]
+        run: RunArguments,
+    },
+}
+
+#[derive(Args, Clone, Debug)]
+struct Sums {
+    /// Bytes of an allreduce: integers of 4 bytes
+    #[arg(long, value_name = "SIZE", default_value = "8B")]
+    size: ByteCount,
+    /// How many allreduces
+    #[arg(long, value_name = "N", default_value_t = 20_000)]
+    calls: u64,
+}
+
+#[derive(Args, Clone, Debug)]
+struct Grid {
+    /// What is on the grid at the start: frosty, tridiagonal or random
+    #[arg(long, value_name = "DATA", default_value = "frosty")]
+    data: Data,
+    /// Points on a side of the grid
+    #[arg(long, value_name = "N", default_value_t = 1380)]
+    points: u32,
+    /// Make the grid so large that ranks are blocked in communication for this share of the time
+    #[arg(long, value_name = "PERCENT", value_parser = share, conflicts_with = "points")]
+    blocked_share: Option<f64>,
+    /// End when the sum of all changes of an iteration is below this
+    #[arg(long, value_name = "SUM", default_value_t = 0.01904)]
+    epsilon: f64,
+    /// How ranks find out that they have converged: plain (after each iteration) or none
+    #[arg(long, value_name = "TEST", default_value = "plain")]
+    allreduce: ConvergenceTest,
+    /// End after so many iterations in any case
+    #[arg(long, value_name = "N", default_value_t = 20_000)]
+    iterations: u64,
+}
+
+#[derive(Args, Clone, Debug)]
+struct RunArguments {
+    /// Make a rank work so much longer before each allreduce
+    #[arg(long, value_name = "RANK:TIME")]
+    straggler: Option<Straggler>,
+    #[command(flatten)]
+    output: Output,
+}
+
+impl Program {
+    fn plan(self) -> (Plan, Output) {
+        let sums = |sums: Sums, communication_ratio| {
+            App::Sum(SumPlan { n_calls: sums.calls, size: sums.size, communication_ratio })
+        };
+        let (app, run) = match self {
+            Self::Gsum { sums: given, run } => (sums(given, None), run),
+            Self::ComputeGsum { sums: given, share, run } => (sums(given, Some(share)), run),
+            Self::Sor { grid, run } => (App::Sor(grid.plan()), run),
+        };
+        (Plan { app, straggler: run.straggler }, run.output)
+    }
+}
+
+impl Grid {
+    fn plan(&self) -> SorPlan {
+        SorPlan {
+            data: self.data,
+            length: self.blocked_share.map_or(Length::Points(self.points), Length::BlockedRatio),
+            epsilon: self.epsilon,
+            test: self.allreduce,
+            n_iterations_max: self.iterations,
+        }
+    }
+}
+
+fn main() -> ExitCode {
+    run(|session: &Session, arguments: Arguments| under_mpi(session, arguments))
+}
+
+fn under_mpi(session: &Session, arguments: Arguments) -> Result<(), Ending> {
+    let (plan, output) = arguments.app.plan();
+    session.agree(plan.check(session.n_ranks()).map_err(Failure::usage))?;
+    let clock = Stopwatch::start();
+    let header = header(session, &Miniapp, output.seed, &clock);
+    let mut writer = writer(session, output.out.as_deref(), &header)?;
+    let mut teller = Teller::new(session, &output);
+    let mut tell = |what: &str, done, total| teller.tell(what, done, total);
+    let n_wrong = miniapp::run(session, &plan, &clock, &header, &mut writer, &mut tell)?;
+    print_first(session, &Miniapp, writer.outcome(), output.format, kind::RANK)?;
+    let is_right = if n_wrong == 0 { Ok(()) } else { Err(Failure::work(format!("{n_wrong} sums are wrong"))) };
+    session.agree(is_right)
+}

@@ -1,0 +1,81 @@
+"""Trees found by `foretop mpi tree tune` beside what MPI libraries offer, on emulated hosts with links of 1 Gbit/s. Needs root.
+
+Topologies were fixed before anything was measured: 8 hosts with a rank each; 4 hosts with 4 ranks each, in blocks and in turn. All are
+reported. Where there are fewer cores than ranks, which is the case on most machines that run this, waits that yield count most: they
+stand apart.
+"""
+
+import argparse
+import json
+import os
+import subprocess
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from report import ROOT, TARGET, machine, print_machine, print_table, save
+from timing import time_text
+
+HOSTS = ROOT / "scripts/emulated-hosts.sh"
+RATE = "1gbit"
+N_CALLS = 300
+
+# Name, hosts as the launcher has them, how many, whether ranks go round the hosts.
+TOPOLOGIES = (
+    ("8 hosts, a rank each", [f"h{at}:1" for at in range(8)], False),
+    ("4 hosts, 4 ranks each, in blocks", [f"h{at}:4" for at in range(4)], False),
+    ("4 hosts, 4 ranks each, in turn", [f"h{at}:4" for at in range(4)], True),
+)
+
+
+def main() -> None:
+    """Measure, print, save."""
+    arguments = argparse.ArgumentParser(description=__doc__)
+    arguments.add_argument("--binary", type=Path, required=True, help="the foretop to measure")
+    arguments.add_argument("--size", default="8B", help="bytes of an allreduce")
+    arguments.add_argument("--rounds", type=int, default=3, help="runs of each candidate that may win")
+    given = arguments.parse_args()
+    if os.geteuid() != 0:
+        print("bench/mpi_trees.py: emulated hosts need root; left out")
+        return
+    found = {}
+    for name, hosts, in_turn in TOPOLOGIES:
+        subprocess.run([HOSTS, "up", str(len(hosts)), RATE], check=True)
+        try:
+            found[name] = tuned(given, hosts, in_turn)
+        finally:
+            subprocess.run([HOSTS, "down"], check=True)
+        print_topology(name, given.size, found[name])
+    print_machine(machine())
+    save("mpi_trees", {"topologies": found, "size": given.size})
+
+
+def tuned(given: argparse.Namespace, hosts: list[str], in_turn: bool) -> dict[str, Any]:
+    """Let the program find the best tree and run all peers, from the first host."""
+    program = TARGET / "mpi/openmpi/foretop-miniapp"
+    n_ranks = sum(int(host.split(":")[1]) for host in hosts)
+    environment = os.environ | {
+        "OMPI_ALLOW_RUN_AS_ROOT": "1",
+        "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+        "OMPI_MCA_plm_rsh_agent": str(HOSTS),
+        "OMPI_MCA_btl_tcp_if_include": "eth0",
+        "OMPI_MCA_oob_tcp_if_include": "eth0",
+        "OMPI_MCA_rmaps_base_mapping_policy": "node" if in_turn else "slot",
+    }
+    with tempfile.TemporaryDirectory(prefix="foretop-bench-") as folder:
+        command = [HOSTS, "exec", "h0", "--", given.binary, "mpi", "tree", "tune", "--peers", "--json"]
+        command += ["-n", str(n_ranks), "--hosts", ",".join(hosts), "--rounds", str(given.rounds)]
+        command += ["--out", f"{folder}/tuned.toml", "--", program, "gsum", "--size", given.size, "--calls", str(N_CALLS)]
+        done = subprocess.run(command, env=environment, cwd=folder, check=True, stdout=subprocess.PIPE)
+    return json.loads(done.stdout)
+
+
+def print_topology(name: str, size: str, found: dict[str, Any]) -> None:
+    """Print the best tree and each peer, the fastest first."""
+    title = f"Allreduce of {size} on {name} ({found['n_trees']} trees, best after {found['found_after_ns'] / 1e9:.0f} s)"
+    rows = [[row["what"], time_text(row["time_ns"] / 1e9), f"{row['ratio']:.2f}"] for row in found["rows"]]
+    print_table(title, ["", "a call", "by the best tree"], rows)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,97 @@
+//! When monitors run: whenever they like, or when the ranks of their host have something else to do than to be disturbed.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use mpi_job::Segment;
+use rustix::thread::futex;
+
+/// How monitors and collectives share a host (section 4.1 of the paper).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Strategy {
+    /// Monitors run whenever they like.
+    Off,
+    /// After what the host contributes has been sent to another: while its ranks wait for the result. Strategy 1.
+    Sent,
+    /// After all ranks of the host have been let go: the result is passed on undisturbed. Strategy 2.
+    #[default]
+    Released,
+}
+
+/// A place where monitors wait for their moment.
+pub trait Gate: Send {
+    /// Returns at the next moment of this kind, or after `limit`: a program that makes no collective call must not stop its monitors.
+    fn wait(&self, strategy: Strategy, limit: Duration);
+}
+
+/// The gate of this host's ranks: a segment of the job's folder, with a counter and the number of those who wait for each moment.
+pub struct HostGate(Segment);
+
+impl HostGate {
+    /// Words of its segment.
+    pub const N_WORDS: usize = 16;
+
+    /// In this segment.
+    ///
+    /// # Panics
+    /// When it has fewer than [`HostGate::N_WORDS`].
+    #[must_use]
+    pub fn new(segment: Segment) -> Self {
+        assert!(segment.words().len() >= Self::N_WORDS, "a gate has {} words", Self::N_WORDS);
+        Self(segment)
+    }
+
+    /// The counter that moves, and how many wait for it.
+    fn words(&self, strategy: Strategy) -> Option<&[AtomicU32; 2]> {
+        let at = match strategy {
+            Strategy::Off => return None,
+            Strategy::Sent => 0,
+            Strategy::Released => 8,
+        };
+        // SAFETY: two counters of 32 bits lie in one aligned word of 64, which nobody accesses as a whole.
+        Some(unsafe { &*self.0.words()[at..].as_ptr().cast::<[AtomicU32; 2]>() })
+    }
+}
+
+impl Gate for HostGate {
+    fn wait(&self, strategy: Strategy, limit: Duration) {
+        let Some([moved, waiting]) = self.words(strategy) else { return };
+        let before = moved.load(Ordering::SeqCst);
+        // Whoever opens the gate sets this to zero and then moves the counter, so that a monitor that was killed costs one wake-up.
+        waiting.fetch_add(1, Ordering::SeqCst);
+        let limit = futex::Timespec { tv_sec: limit.as_secs().cast_signed(), tv_nsec: limit.subsec_nanos().into() };
+        // Woken, too late, or interrupted: in each case the monitor looks what there is.
+        let _either_way = futex::wait(moved, futex::Flags::empty(), before, Some(&limit));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_monitor_waits_until_its_gate_opens() {
+        let folder = tempfile::tempdir().unwrap();
+        let segment = || Segment::open(&folder.path().join("gate"), mpi_job::Access::ReadWrite).unwrap();
+        Segment::create(&folder.path().join("gate"), HostGate::N_WORDS, |_| Ok(())).unwrap();
+        let engine = HostGate::new(segment());
+        let [moved, waiting] = engine.words(Strategy::Released).unwrap();
+        std::thread::scope(|scope| {
+            let monitor = scope.spawn(|| HostGate::new(segment()).wait(Strategy::Released, Duration::from_secs(600)));
+            while waiting.load(Ordering::SeqCst) == 0 {
+                std::thread::yield_now();
+            }
+            // As the engine does; a monitor that counted itself but does not sleep yet sees that the counter moved.
+            waiting.store(0, Ordering::SeqCst);
+            moved.fetch_add(1, Ordering::SeqCst);
+            futex::wake(moved, futex::Flags::empty(), i32::MAX as u32).unwrap();
+            monitor.join().unwrap();
+        });
+        let [sent, _] = engine.words(Strategy::Sent).unwrap();
+        assert_eq!((sent.load(Ordering::SeqCst), moved.load(Ordering::SeqCst)), (0, 1));
+        // Neither without a strategy nor after the limit does it wait.
+        engine.wait(Strategy::Off, Duration::from_secs(600));
+        engine.wait(Strategy::Sent, Duration::from_millis(1));
+    }
+}

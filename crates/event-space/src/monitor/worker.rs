@@ -1,0 +1,82 @@
+//! A thread that steps a monitor whenever its gate lets it, and says what that costs.
+
+use std::io;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use clock::thread_cpu;
+use watch::{OnPanic, Thread, Watch};
+
+use crate::{Gate, Strategy, Tally};
+
+/// A monitor whose step brought nothing looks again after this time: a call over a tree takes about as long.
+const IDLE: Duration = Duration::from_millis(1);
+/// A gate that does not open lets a monitor through after this time, as a program that only computes opens none.
+const GATE_MAX: Duration = Duration::from_millis(100);
+
+/// What a monitor did so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Report {
+    /// What it read, and what was overwritten before.
+    pub tally: Tally,
+    /// Steps.
+    pub n_steps: u64,
+    /// Processor time of its thread; helpers of its gathers are not in it.
+    pub cpu: Duration,
+}
+
+/// A running monitor; dropping it ends it.
+#[derive(Debug)]
+pub struct Worker {
+    report: Arc<Mutex<Report>>,
+    _thread: Thread,
+}
+
+impl Report {
+    /// The share of all that was written to read; 1 where nothing was.
+    #[must_use]
+    pub fn gathered(&self) -> f64 {
+        let n_written = self.tally.n_read + self.tally.n_lost;
+        if n_written == 0 { 1.0 } else { self.tally.n_read as f64 / n_written as f64 }
+    }
+}
+
+impl Worker {
+    /// Starts a thread that waits at the gate, steps and so on. Without a gate or a strategy it steps as fast as there is something to
+    /// read.
+    ///
+    /// # Errors
+    /// When the system has no thread to give.
+    pub fn start(
+        watch: &Watch,
+        name: &str,
+        gate: Option<Box<dyn Gate>>,
+        strategy: Strategy,
+        mut step: impl FnMut() -> Tally + Send + 'static,
+    ) -> io::Result<Self> {
+        let report = Arc::new(Mutex::new(Report::default()));
+        let shared = Arc::clone(&report);
+        let thread = Thread::start(watch, name, OnPanic::BeginAgain, move |stop| {
+            let mut idle = Duration::ZERO;
+            while !stop.wait(idle) {
+                match &gate {
+                    Some(gate) if strategy != Strategy::Off => gate.wait(strategy, GATE_MAX),
+                    _ => (),
+                }
+                let tally = step();
+                idle = if tally.n_read == 0 { IDLE } else { Duration::ZERO };
+                let mut report = shared.lock().unwrap_or_else(PoisonError::into_inner);
+                report.tally += tally;
+                report.n_steps += 1;
+                report.cpu = thread_cpu();
+            }
+        })?;
+        Ok(Self { report, _thread: thread })
+    }
+
+    /// What it did so far.
+    #[must_use]
+    pub fn report(&self) -> Report {
+        *self.report.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,5 @@
+//! Scopes and monitors over rings in memory, with threads as ranks.
+
+mod monitors;
+mod scopes;
+mod space;

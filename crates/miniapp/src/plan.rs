@@ -1,0 +1,317 @@
+//! What a run is asked for, as people write it, and what of that makes no sense.
+
+use std::fmt;
+use std::str::FromStr;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use units::{ByteCount, Rank, span};
+
+/// The sums must fit into the integers that are summed.
+const N_RANKS_MAX: u32 = 1 << 14;
+/// A buffer of gsum; far beyond any size at which a tree is of interest.
+const SUM_BYTES_MAX: u64 = 1 << 20;
+/// A grid of 2 GiB.
+const SIDE_MAX: u32 = 1 << 14;
+
+/// A program, and who is slow in it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Plan {
+    /// Which program.
+    pub app: App,
+    /// A rank that does additional work before each allreduce.
+    pub straggler: Option<Straggler>,
+}
+
+/// One of the programs.
+#[derive(Clone, Debug, PartialEq)]
+pub enum App {
+    /// Sums, one after the other, and perhaps sorting between them.
+    Sum(SumPlan),
+    /// Successive over-relaxation.
+    Sor(SorPlan),
+}
+
+/// Global sums.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SumPlan {
+    /// How many.
+    pub n_calls: u64,
+    /// Of each: integers of 4 bytes.
+    pub size: ByteCount,
+    /// How much of the time sums are to take beside sorting, in (0,1); none for sums alone.
+    pub communication_ratio: Option<f64>,
+}
+
+/// Successive over-relaxation on a square grid.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SorPlan {
+    /// What is on the grid at the start.
+    pub data: Data,
+    /// How large it is.
+    pub length: Length,
+    /// It has converged when the sum of all changes of an iteration is below this.
+    pub epsilon: f64,
+    /// Whether that is asked.
+    pub test: ConvergenceTest,
+    /// It ends after so many iterations whether it has converged or not.
+    pub n_iterations_max: u64,
+}
+
+/// How large a grid is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Length {
+    /// So many points on a side.
+    Points(u32),
+    /// As many as leave this share of the time, in (0,1), to communication.
+    BlockedRatio(f64),
+}
+
+/// What is on the grid at the start (Bongo 2007, section 6.5.2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Data {
+    /// Heat: the top row at 27,760 degrees, everything else at -273.15.
+    Frosty,
+    /// 0 to 10,000 at random on the diagonal and the three beside it on either side, else 0.
+    Tridiagonal,
+    /// 0 to 10,000 at random everywhere.
+    Random,
+}
+
+/// How ranks find out that they have converged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ConvergenceTest {
+    /// By an allreduce after each iteration.
+    Plain,
+    /// Not at all.
+    None,
+}
+
+/// A rank that is late on purpose: `RANK:TIME`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Straggler {
+    /// Which.
+    pub rank: Rank,
+    /// How long it works more than others before each allreduce, by calibration.
+    pub span: Duration,
+}
+
+/// Why a plan makes no sense.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum PlanError {
+    /// A word that an argument does not know.
+    #[error("`{}` is not {what}: use {known}", given.escape_debug())]
+    Word {
+        /// What it should be.
+        what: &'static str,
+        /// What was given.
+        given: String,
+        /// What can be given.
+        known: &'static str,
+    },
+    /// A convergence test of later versions.
+    #[error(
+        "`conditional` is not to be had: a convergence test that does not wait for all ranks needs the conditional allreduce, which this \
+         version does not have; use plain or none"
+    )]
+    Conditional,
+    /// No straggler.
+    #[error("`{}` is not a straggler: write RANK:TIME, as in 3:1ms", given.escape_debug())]
+    Straggler {
+        /// What was given.
+        given: String,
+    },
+    /// A straggler that is not there.
+    #[error("there is no rank {rank} to be late: this run has ranks 0 to {last}")]
+    NoStraggler {
+        /// Who should be late.
+        rank: Rank,
+        /// The highest rank.
+        last: Rank,
+    },
+    /// A share that nothing can have.
+    #[error("`{}` is not a share of the time: write a percentage above 0 and below 100, as in 50%", given.escape_debug())]
+    Share {
+        /// What was given.
+        given: String,
+    },
+    /// A number that is not between these.
+    #[error("{what} is {given}; it must be {needed}")]
+    Bounds {
+        /// Of what.
+        what: &'static str,
+        /// What was given.
+        given: String,
+        /// What it must be.
+        needed: String,
+    },
+}
+
+impl FromStr for Straggler {
+    type Err = PlanError;
+
+    fn from_str(text: &str) -> Result<Self, PlanError> {
+        let parsed = text
+            .split_once(':')
+            .and_then(|(rank, time)| Some(Self { rank: rank.parse().ok()?, span: span::parse(time).ok()? }));
+        parsed.ok_or_else(|| PlanError::Straggler { given: text.to_owned() })
+    }
+}
+
+impl fmt::Display for Straggler {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.rank, span::format(self.span))
+    }
+}
+
+impl FromStr for Data {
+    type Err = PlanError;
+
+    fn from_str(text: &str) -> Result<Self, PlanError> {
+        match text {
+            "frosty" => Ok(Self::Frosty),
+            "tridiagonal" => Ok(Self::Tridiagonal),
+            "random" => Ok(Self::Random),
+            _ => Err(PlanError::Word {
+                what: "a set of data",
+                given: text.to_owned(),
+                known: "frosty, tridiagonal, random",
+            }),
+        }
+    }
+}
+
+impl FromStr for ConvergenceTest {
+    type Err = PlanError;
+
+    fn from_str(text: &str) -> Result<Self, PlanError> {
+        match text {
+            "plain" => Ok(Self::Plain),
+            "none" => Ok(Self::None),
+            "conditional" => Err(PlanError::Conditional),
+            _ => Err(PlanError::Word { what: "an allreduce", given: text.to_owned(), known: "plain, none" }),
+        }
+    }
+}
+
+/// A share of the time as people write it: `50%`.
+///
+/// # Errors
+/// [`PlanError::Share`] for all else.
+pub fn share(text: &str) -> Result<f64, PlanError> {
+    let percent = text.strip_suffix('%').and_then(|number| number.parse::<f64>().ok());
+    let percent = percent.filter(|percent| *percent > 0.0 && *percent < 100.0);
+    percent.map(|percent| percent / 100.0).ok_or_else(|| PlanError::Share { given: text.to_owned() })
+}
+
+impl Plan {
+    /// Whether all of it makes sense on so many ranks.
+    ///
+    /// # Errors
+    /// The first thing that does not.
+    pub fn check(&self, n_ranks: u32) -> Result<(), PlanError> {
+        bounds("the number of ranks", n_ranks.into(), 1, N_RANKS_MAX.into())?;
+        if let Some(Straggler { rank, .. }) = self.straggler.filter(|straggler| straggler.rank >= n_ranks) {
+            return Err(PlanError::NoStraggler { rank, last: n_ranks - 1 });
+        }
+        match &self.app {
+            App::Sum(plan) => {
+                bounds("--calls", plan.n_calls, 1, u64::from(u32::MAX))?;
+                bounds("--size in bytes", plan.size.bytes(), 4, SUM_BYTES_MAX)?;
+                if !plan.size.bytes().is_multiple_of(4) {
+                    let needed = "a multiple of 4B, the size of an integer".to_owned();
+                    return Err(PlanError::Bounds { what: "--size", given: plan.size.to_string(), needed });
+                }
+                Ok(())
+            }
+            App::Sor(plan) => {
+                bounds("--iterations", plan.n_iterations_max, 1, u64::from(u32::MAX))?;
+                if !(plan.epsilon >= 0.0 && plan.epsilon.is_finite()) {
+                    let needed = "a number from 0".to_owned();
+                    return Err(PlanError::Bounds { what: "--epsilon", given: plan.epsilon.to_string(), needed });
+                }
+                match plan.length {
+                    // Each rank has a row, and between the fixed ones on the sides there is a point.
+                    Length::Points(side) => {
+                        let (least, most) = SorPlan::sides(n_ranks);
+                        bounds("--points", side.into(), least.into(), most.into())
+                    }
+                    Length::BlockedRatio(_) => Ok(()),
+                }
+            }
+        }
+    }
+}
+
+impl App {
+    /// As people call it.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Sum(SumPlan { communication_ratio: None, .. }) => "gsum",
+            Self::Sum(_) => "compute-gsum",
+            Self::Sor(_) => "sor",
+        }
+    }
+}
+
+impl SorPlan {
+    /// The sides that a grid may have on so many ranks.
+    pub(crate) fn sides(n_ranks: u32) -> (u32, u32) {
+        (n_ranks.max(3), SIDE_MAX)
+    }
+}
+
+fn bounds(what: &'static str, given: u64, least: u64, most: u64) -> Result<(), PlanError> {
+    if (least..=most).contains(&given) {
+        return Ok(());
+    }
+    Err(PlanError::Bounds { what, given: given.to_string(), needed: format!("{least} to {most}") })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_straggler_is_a_rank_and_a_time() {
+        assert_eq!("3:1ms".parse(), Ok(Straggler { rank: 3, span: Duration::from_millis(1) }));
+        for text in ["3", "3:1", "x:1ms", "-1:1ms", ""] {
+            assert!(text.parse::<Straggler>().unwrap_err().to_string().contains(&format!("`{text}`")));
+        }
+    }
+
+    #[test]
+    fn a_share_is_a_percentage_between_nothing_and_all() {
+        assert_eq!(share("50%"), Ok(0.5));
+        for text in ["0%", "100%", "50", "NaN%", "-1%"] {
+            assert!(share(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_test_of_later_versions_is_refused_with_the_reason() {
+        let error = "conditional".parse::<ConvergenceTest>().unwrap_err().to_string();
+        assert!(error.contains("needs the conditional allreduce"), "{error}");
+    }
+
+    #[test]
+    fn what_makes_no_sense_on_these_ranks_is_told() {
+        let sums = |bytes| App::Sum(SumPlan { n_calls: 1, size: ByteCount::new(bytes), communication_ratio: None });
+        let grid = |side, epsilon| {
+            let test = ConvergenceTest::Plain;
+            let length = Length::Points(side);
+            App::Sor(SorPlan { data: Data::Frosty, length, epsilon, test, n_iterations_max: 1 })
+        };
+        let straggler = |rank| Some(Straggler { rank, span: Duration::from_millis(1) });
+        let told = |app, straggler| Plan { app, straggler }.check(4).unwrap_err().to_string();
+        assert_eq!(Plan { app: sums(8), straggler: straggler(3) }.check(4), Ok(()));
+        assert_eq!(told(sums(8), straggler(4)), "there is no rank 4 to be late: this run has ranks 0 to 3");
+        assert_eq!(told(sums(6), None), "--size is 6B; it must be a multiple of 4B, the size of an integer");
+        assert_eq!(told(grid(3, 0.1), None), "--points is 3; it must be 4 to 16384");
+        assert_eq!(told(grid(9, f64::NAN), None), "--epsilon is NaN; it must be a number from 0");
+    }
+}

@@ -1,0 +1,80 @@
+//! The records of a run, as they stand in its result file (docs/formats/mpi-results.md).
+
+use serde::{Deserialize, Serialize};
+use statistics::digest::Summary;
+use units::Rank;
+
+use crate::plan::{ConvergenceTest, Data};
+
+/// Kinds of records.
+pub mod kind {
+    /// [`super::RankTimes`].
+    pub const RANK: &str = "miniapp.rank";
+    /// [`super::RunSeen`].
+    pub const RUN: &str = "miniapp.run";
+    /// [`super::Relaxed`].
+    pub const SOR: &str = "miniapp.sor";
+}
+
+/// A run, over all ranks.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RunSeen {
+    /// `gsum`, `compute-gsum` or `sor`.
+    pub app: String,
+    /// Of an allreduce.
+    pub size_bytes: u64,
+    /// Allreduces, or iterations without any.
+    pub n_calls: u64,
+    /// From a barrier to the last allreduce's return, on rank 0.
+    pub run_ns: u64,
+    /// That by the number of calls.
+    pub call_ns: f64,
+    /// The share of the time that communication was to take, if one was asked for.
+    pub communication_ratio_asked: Option<f64>,
+    /// The share that it took, in the mean over ranks.
+    pub communication_ratio: f64,
+    /// Integers that were sorted between two allreduces.
+    pub n_sorted: u64,
+    /// Who was late on purpose, as `RANK:TIME`.
+    pub straggler: Option<String>,
+    /// Allreduces that gave a wrong sum on any rank, each counted on each rank.
+    pub n_wrong: u64,
+}
+
+/// What one rank's steps took.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RankTimes {
+    /// Which.
+    pub rank: Rank,
+    /// Allreduces.
+    pub call: Summary,
+    /// The median of the last hundred allreduces, in nanoseconds.
+    pub call_last_median_ns: f64,
+    /// Work between them, a straggler's included.
+    pub work: Summary,
+    /// Exchanges of borders.
+    pub exchange: Summary,
+    /// Allreduces with a wrong sum.
+    pub n_wrong: u64,
+}
+
+/// How far a relaxation went.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Relaxed {
+    /// What was on the grid.
+    pub data: Data,
+    /// Points on a side.
+    pub side: u32,
+    /// As asked for.
+    pub epsilon: f64,
+    /// How convergence was tested.
+    pub test: ConvergenceTest,
+    /// Iterations made.
+    pub n_iterations: u64,
+    /// The sum of all changes of the last iteration; null without a test.
+    pub changed: Option<f64>,
+    /// Whether that is below epsilon.
+    pub is_converged: bool,
+    /// Of all points, 16 hexadecimal digits: the same on any number of ranks after as many iterations.
+    pub checksum: String,
+}

@@ -1,0 +1,94 @@
+//! What all ranks find out together before anything depends on it.
+
+use mpi_abi::{Failed, Handle, Mpi};
+use mpi_job::Process;
+
+/// The longest name of a host that is told to others, and the longest fault.
+const TEXT_BYTES: usize = 256;
+
+/// Ranks that agree. All of them make each call.
+#[derive(Clone, Copy)]
+pub(crate) struct Agreement {
+    pub(crate) mpi: &'static Mpi,
+    pub(crate) comm: Handle,
+}
+
+/// A rank's process.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Member {
+    pub(crate) host: String,
+    pub(crate) process: Process,
+}
+
+impl Agreement {
+    /// Who is where, by rank.
+    pub(crate) fn members(&self) -> Result<Vec<Member>, Failed> {
+        let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+        let this = Process::this();
+        let mut own = Vec::from(fixed(host.trim()));
+        own.extend(this.pid.to_ne_bytes());
+        own.extend(this.started.to_ne_bytes());
+        let all = self.mpi.allgather(&own, self.comm)?;
+        let member = |bytes: &[u8]| {
+            let (host, numbers) = bytes.split_at(TEXT_BYTES);
+            let pid = numbers.first_chunk().map_or(0, |bytes| u32::from_ne_bytes(*bytes));
+            let started = numbers.last_chunk().map_or(0, |bytes| u64::from_ne_bytes(*bytes));
+            Member { host: text(host), process: Process { pid, started } }
+        };
+        Ok(all.chunks_exact(own.len()).map(member).collect())
+    }
+
+    /// Whether all have the same number.
+    pub(crate) fn all_equal(&self, number: u64) -> Result<bool, Failed> {
+        let all = self.mpi.allgather(&number.to_ne_bytes(), self.comm)?;
+        Ok(all.chunks_exact(8).all(|bytes| *bytes == number.to_ne_bytes()))
+    }
+
+    /// Whether all have the same number, and none a fault. The fault that is told is that of the lowest rank with
+    /// one.
+    pub(crate) fn same(&self, number: Result<u64, String>) -> Result<Result<(), String>, Failed> {
+        let mut own = vec![u8::from(number.is_ok())];
+        own.extend(number.as_ref().map_or(0, |number| *number).to_ne_bytes());
+        let all = self.mpi.allgather(&own, self.comm)?;
+        let mut entries = all.chunks_exact(own.len());
+        if let Some(faulty) = entries.clone().position(|entry| entry[0] == 0) {
+            let mut fault = fixed(number.err().as_deref().unwrap_or_default());
+            self.mpi.bcast(&mut fault, faulty as i32, self.comm)?;
+            return Ok(Err(text(&fault)));
+        }
+        let first = entries.next().unwrap_or_default();
+        Ok(match entries.position(|entry| entry != first) {
+            Some(other) => Err(format!("the tree files of rank 0 and of rank {} differ", other + 1)),
+            None => Ok(()),
+        })
+    }
+
+    /// The number that rank 0 has.
+    pub(crate) fn of_first(&self, number: u32) -> Result<u32, Failed> {
+        let mut bytes = number.to_ne_bytes();
+        self.mpi.bcast(&mut bytes, 0, self.comm)?;
+        Ok(u32::from_ne_bytes(bytes))
+    }
+
+    /// The name of the job's folder: who rank 0 is.
+    pub(crate) fn job_name(&self) -> Result<String, Failed> {
+        let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+        let is_plain = |letter: &char| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '.');
+        let host: String = host.trim().chars().filter(is_plain).take(60).collect();
+        let host = if host.is_empty() { "localhost".to_owned() } else { host.to_ascii_lowercase() };
+        let mut name = fixed(&format!("{host}-{:x}", std::process::id()));
+        self.mpi.bcast(&mut name, 0, self.comm)?;
+        Ok(text(&name))
+    }
+}
+
+fn fixed(text: &str) -> [u8; TEXT_BYTES] {
+    let mut bytes = [0; TEXT_BYTES];
+    let length = text.floor_char_boundary(TEXT_BYTES);
+    bytes[..length].copy_from_slice(&text.as_bytes()[..length]);
+    bytes
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes.split(|byte| *byte == 0).next().unwrap_or_default()).into_owned()
+}

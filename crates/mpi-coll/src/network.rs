@@ -1,0 +1,105 @@
+//! The port of a running job: messages of MPI on a communicator of our own, and processes that may end.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use clock::monotonic_ns;
+use mpi_abi::{Handle, Mpi};
+use mpi_job::Process;
+use units::Rank;
+
+use crate::port::{Port, Trouble};
+
+/// How often a rank that waits looks at whether the others of its machine are still there.
+const CHECK_NS: u64 = 200_000_000;
+/// How often the rank that completes a call looks for a tree file that is to come into force.
+const NOTICE_NS: u64 = 20_000_000;
+/// All messages have the same tag: their heads say what they are.
+const TAG: i32 = 0;
+
+/// One communicator's messages.
+pub(crate) struct Network {
+    mpi: &'static Mpi,
+    /// Nobody else uses it.
+    comm: Handle,
+    /// What came while this rank was sending.
+    early: VecDeque<Vec<u8>>,
+    /// Ranks on this machine.
+    neighbours: Arc<Vec<(Rank, Process)>>,
+    checked_ns: u64,
+    /// Says which epoch waits to come into force, or 0.
+    pending: Box<dyn FnMut() -> u32 + Send>,
+    noticed_ns: u64,
+}
+
+impl Network {
+    pub(crate) fn new(
+        mpi: &'static Mpi,
+        comm: Handle,
+        neighbours: Arc<Vec<(Rank, Process)>>,
+        pending: Box<dyn FnMut() -> u32 + Send>,
+    ) -> Self {
+        Self { mpi, comm, early: VecDeque::new(), neighbours, checked_ns: monotonic_ns(), pending, noticed_ns: 0 }
+    }
+
+    pub(crate) fn comm(&self) -> Handle {
+        self.comm
+    }
+
+    fn next(&mut self, into: &mut Vec<u8>) -> Result<bool, Trouble> {
+        let any = self.mpi.constants().any_source;
+        let Some(status) = self.mpi.iprobe(any, TAG, self.comm)? else { return Ok(false) };
+        into.resize(status.bytes as usize, 0);
+        self.mpi.recv(into, status.source, TAG, self.comm)?;
+        Ok(true)
+    }
+}
+
+impl Port for Network {
+    fn send(&mut self, to: Rank, message: &[u8]) -> Result<(), Trouble> {
+        // SAFETY: this function does not return before the request is done, except when the job ends.
+        let mut request = unsafe { self.mpi.isend(message, to as i32, TAG, self.comm)? };
+        // Two ranks with long messages for each other both have to receive before either is done.
+        while self.mpi.test(&mut request)?.is_none() {
+            let mut other = Vec::new();
+            if self.next(&mut other)? {
+                self.early.push_back(other);
+            } else {
+                self.check()?;
+                std::thread::yield_now();
+            }
+        }
+        Ok(())
+    }
+
+    fn receive(&mut self, into: &mut Vec<u8>) -> Result<bool, Trouble> {
+        match self.early.pop_front() {
+            Some(message) => {
+                into.extend_from_slice(&message);
+                Ok(true)
+            }
+            None => self.next(into),
+        }
+    }
+
+    fn check(&mut self) -> Result<(), Trouble> {
+        let now = monotonic_ns();
+        if now.saturating_sub(self.checked_ns) < CHECK_NS {
+            return Ok(());
+        }
+        self.checked_ns = now;
+        match self.neighbours.iter().find(|(_, process)| !process.is_running()) {
+            Some(&(rank, process)) => Err(Trouble::Ended { rank, pid: process.pid }),
+            None => Ok(()),
+        }
+    }
+
+    fn notice(&mut self) -> u32 {
+        let now = monotonic_ns();
+        if now.saturating_sub(self.noticed_ns) < NOTICE_NS {
+            return 0;
+        }
+        self.noticed_ns = now;
+        (self.pending)()
+    }
+}

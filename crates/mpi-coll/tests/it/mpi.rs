@@ -1,0 +1,153 @@
+//! What programs get from calls over trees, with both libraries, and that the rest goes its way as ever.
+
+use mpi_tree::{Between, Grain, Host, Layout, Order, Shape, Wake};
+
+use crate::program::{Program, forest};
+
+const COLL: &[&str] = &["mpi_coll"];
+
+fn hosts(n_hosts: u32, n_each: u32) -> Vec<Host> {
+    let host = |host: u32| Host {
+        name: format!("h{host}"),
+        cluster: Some(format!("c{}", host % 2)),
+        ranks: (host * n_each..(host + 1) * n_each).collect(),
+    };
+    (0..n_hosts).map(host).collect()
+}
+
+fn layout() -> Layout {
+    Layout {
+        shape: Shape::Binomial,
+        grain: Grain::Host,
+        inside: None,
+        between: Between::Reduce,
+        order: Order::Fixed,
+        wake: Wake::Both,
+    }
+}
+
+/// The program compares each call with the library's own.
+#[track_caller]
+fn check_agrees(library: &'static str, n_rounds: &str, n_each: u32) {
+    let program = Program::compiled(library, "agree.c");
+    let layouts = [
+        (1, layout()),
+        (2, Layout { grain: Grain::Rank, ..layout() }),
+        (2, Layout { between: Between::AllToAll, wake: Wake::Futex, ..layout() }),
+    ];
+    for (n_hosts, layout) in layouts {
+        let hosts = hosts(n_hosts, n_each * 2 / n_hosts);
+        program.write("trees.toml", &forest(0, &hosts, &layout));
+        let ended = program.run(n_each * 2, COLL, &[n_rounds], &[]);
+        assert!(ended.is_well && ended.stderr.is_empty(), "{library}, {layout:?}: {}{}", ended.stdout, ended.stderr);
+        assert!(ended.stdout.contains("ranks agree"), "{}", ended.stdout);
+        let report = program.report(0);
+        for operation in ["allreduce", "barrier", "bcast", "gather", "reduce", "scatter"] {
+            assert!(report.contains(&format!("\"operation\":\"{operation}\",\"size_bytes\"")), "{operation}: {report}");
+        }
+        assert!(report.contains("other ranks than MPI_COMM_WORLD"), "{report}");
+    }
+}
+
+#[test]
+#[ignore = "needs Open MPI: scripts/test.sh mpi"]
+fn calls_over_trees_agree_with_open_mpi() {
+    check_agrees("openmpi", "20", 2);
+}
+
+// Its ranks do not let others run while they wait, so that each comparison takes milliseconds where ranks share
+// processors.
+#[test]
+#[ignore = "needs MPICH: scripts/test.sh mpi"]
+fn calls_over_trees_agree_with_mpich() {
+    check_agrees("mpich", "10", 1);
+}
+
+#[track_caller]
+fn check_fortran(library: &'static str) {
+    let program = Program::compiled(library, "sums.f90");
+    program.write("trees.toml", &forest(0, &hosts(2, 1), &layout()));
+    let ended = program.run(2, COLL, &[], &[]);
+    assert!(ended.is_well && ended.stdout.contains("all sums are right"), "{}{}", ended.stdout, ended.stderr);
+    let report = program.report(1);
+    for counted in
+        ["\"calls\":3,\"epoch\":0,\"operation\":\"allreduce\"", "\"calls\":2,\"epoch\":0,\"operation\":\"bcast\""]
+    {
+        assert!(report.contains(counted), "{counted}: {report}");
+    }
+}
+
+#[test]
+#[ignore = "needs Open MPI: scripts/test.sh mpi"]
+fn calls_from_fortran_are_taken_with_open_mpi() {
+    check_fortran("openmpi");
+}
+
+#[test]
+#[ignore = "needs MPICH: scripts/test.sh mpi"]
+fn calls_from_fortran_are_taken_with_mpich() {
+    check_fortran("mpich");
+}
+
+#[test]
+#[ignore = "needs Open MPI: scripts/test.sh mpi"]
+fn in_either_order_with_the_tracer_calls_are_recorded_once_and_taken() {
+    let program = Program::compiled("openmpi", "agree.c");
+    program.write("trees.toml", &forest(0, &hosts(2, 1), &layout()));
+    let mut reports = Vec::new();
+    for preloaded in [["mpi_coll", "mpi_tracer"], ["mpi_tracer", "mpi_coll"]] {
+        let ended = program.run(2, &preloaded, &["3"], &[]);
+        assert!(ended.is_well && ended.stderr.is_empty(), "{}{}", ended.stdout, ended.stderr);
+        reports.push((n_calls(&program), program.report(0).lines().count()));
+    }
+    assert!(reports[0].0 > 1000, "{reports:?}");
+    assert_eq!(reports[0], reports[1]);
+}
+
+/// Calls that rank 0's trace file has of all operations.
+fn n_calls(program: &Program) -> usize {
+    let entries = std::fs::read_dir(program.folder.path().join("foretop-trace")).unwrap();
+    let mut paths = entries.map(|entry| entry.unwrap().path());
+    let path = paths.find(|path| path.to_str().unwrap().ends_with(".0.ftrace")).expect("the tracer left a file");
+    let file = std::io::BufReader::new(std::fs::File::open(path).unwrap());
+    let mut reader = mpi_trace::file::Reader::new(file).unwrap();
+    let mut n_calls = 0;
+    while let Some(part) = reader.part().unwrap() {
+        if let mpi_trace::file::Part::Events { events, .. } = part {
+            n_calls += events.iter().filter(|event| matches!(event.subject, mpi_trace::Subject::Call { .. })).count();
+        }
+    }
+    n_calls
+}
+
+#[test]
+#[ignore = "needs Open MPI: scripts/test.sh mpi"]
+fn another_tree_comes_into_force_on_all_ranks_while_the_program_runs() {
+    let program = Program::compiled("openmpi", "epochs.c");
+    program.write("trees.toml", &forest(1, &hosts(2, 1), &layout()));
+    let next = program.write("next.toml", &forest(2, &hosts(1, 2), &layout()));
+    let job = program.folder.path().join("job");
+    let job = job.to_str().unwrap();
+    let ended = program.run(2, COLL, &[next.to_str().unwrap()], &[("FORETOP_MPI_JOB", job)]);
+    assert!(ended.is_well && ended.stderr.is_empty(), "{}{}", ended.stdout, ended.stderr);
+    for rank in 0..2 {
+        let report = program.report(rank);
+        assert!(report.contains("\"epoch\":1") && report.contains("\"epoch\":2"), "{report}");
+    }
+    let n_calls =
+        |rank| program.report(rank).lines().map(|line| line.split(',').next().map(str::to_owned)).collect::<Vec<_>>();
+    assert_eq!(n_calls(0), n_calls(1), "ranks changed at different calls");
+}
+
+#[test]
+#[ignore = "needs Open MPI: scripts/test.sh mpi"]
+fn a_file_for_another_job_is_told_once_and_the_program_runs() {
+    let program = Program::compiled("openmpi", "agree.c");
+    let ended = program.run(2, COLL, &["1"], &[]);
+    assert!(ended.is_well && ended.stderr.contains("trees.toml`: No such file"), "{}", ended.stderr);
+    program.write("trees.toml", &forest(0, &hosts(2, 2), &layout()));
+    let ended = program.run(2, COLL, &["1"], &[]);
+    assert!(ended.is_well && ended.stdout.contains("ranks agree"), "{}{}", ended.stdout, ended.stderr);
+    assert_eq!(ended.stderr.lines().count(), 1, "{}", ended.stderr);
+    assert!(ended.stderr.contains("no call goes over a tree") && ended.stderr.contains("4 ranks"), "{}", ended.stderr);
+}

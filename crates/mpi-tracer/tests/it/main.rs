@@ -1,0 +1,3 @@
+//! The tracer under real programs.
+mod mpi;
+mod program;

@@ -1,0 +1,255 @@
+//! What is recorded of programs in C, Fortran and Python, with both libraries, to the last call.
+
+use mpi_job::Folder;
+use mpi_trace::file::Note;
+use mpi_trace::{Drain, Operation, Subject};
+
+use crate::program::{Program, Trace};
+
+/// Of `calls.c`, before and after what both ranks do.
+const CALLS_OF_EACH: [&str; 2] = [
+    "\
+Send [0,1] 1 tag 5 24 B
+Send [0,1] 1 tag 70000
+Isend [0,1] 1 tag 6 8 B
+Wait [0,1]
+Send [0,1] 1 tag 8 5 B
+",
+    "\
+Recv [0,1] 0 tag 5 24 B
+Recv [0,1] 0 tag 70000
+Irecv [0,1] any tag 6 16 B
+Wait [0,1]
+Mprobe [0,1] 0 tag 8
+Mrecv [0,1] 0 tag 8 5 B
+",
+];
+const CALLS_OF_BOTH: &str = "\
+Iprobe [SELF] any tag 99
+Sendrecv [0,1] OTHER tag 1 4 B
+Send [0,1] null tag 0 8589934592 B
+Send [0,1] null tag 0 16 B
+Barrier [0,1]
+Bcast [0,1] 1 32 B
+Allreduce [0,1] 8 B
+Reduce [0,1] 0 16 B
+Allgather [0,1] 16 B
+Gather [0,1] 0 6 B
+Scatterv [0,1] 0 SCATTERED B
+Alltoallv [SELF] 1 B
+Reduce_scatter_block [0,1] 32 B
+Ibarrier [0,1]
+Waitall [0,1]
+Comm_split [0,1]
+Comm_dup [0,1]
+Barrier [0,1]
+Barrier [SELF]
+Comm_free [SELF]
+Comm_free [0,1]
+Win_create [0,1]
+Win_fence [0,1]
+Put [0,1] OTHER 4 B
+Win_fence [0,1]
+Win_free [0,1]
+Send [0,1] 77 tag 5 failed
+Finalize [0,1]
+";
+
+#[track_caller]
+fn check_calls(library: &'static str) {
+    let program = Program::compiled(library, "calls.c");
+    program.succeed(2, &[], &[]);
+    for (rank, own) in (0..).zip(CALLS_OF_EACH) {
+        let words = [("SELF", rank), ("OTHER", 1 - rank), ("SCATTERED", if rank == 0 { 16 } else { 24 })];
+        let expected =
+            words.iter().fold(CALLS_OF_BOTH.to_owned(), |text, (word, number)| text.replace(word, &number.to_string()));
+        let trace = program.trace(rank);
+        assert_eq!(
+            trace.text(),
+            format!("Init [0,1]\nPcontrol [0,1] tag 7\n{own}{expected}"),
+            "rank {rank}, {library}"
+        );
+        assert_eq!(trace.n_lost, 0);
+    }
+    check_names(&program.trace(0), &program.trace(1));
+}
+
+/// Ranks give the same name to the same communicator, and others to all others.
+#[track_caller]
+fn check_names(one: &Trace, other: &Trace) {
+    let names = |trace: &Trace, is_shared: bool| -> Vec<u64> {
+        let communicators = trace.notes.iter().filter_map(|note| match note {
+            Note::Communicator(known) if (known.ranks.len() == 2) == is_shared => Some(known.id),
+            _ => None,
+        });
+        communicators.collect()
+    };
+    let mut shared = names(one, true);
+    assert_eq!(shared, names(other, true));
+    shared.extend(names(one, false).iter().chain(&names(other, false)));
+    // The world and its copy; each rank's own and its half.
+    assert_eq!(shared.len(), 6);
+    shared.sort_unstable();
+    shared.dedup();
+    assert_eq!(shared.len(), 6);
+}
+
+#[test]
+#[ignore = "needs Open MPI: scripts/test.sh mpi"]
+fn open_mpi_calls_of_c() {
+    check_calls("openmpi");
+}
+
+#[test]
+#[ignore = "needs MPICH: scripts/test.sh mpi"]
+fn mpich_calls_of_c() {
+    check_calls("mpich");
+}
+
+#[track_caller]
+fn check_fortran(library: &'static str) {
+    let own = ["Send [0,1] 1 tag 5 24 B", "Recv [0,1] 0 tag 5 24 B"];
+    for source in ["calls.f", "calls.f90", "calls_f08.f90"] {
+        let program = Program::compiled(library, source);
+        program.succeed(2, &[], &[]);
+        for (rank, own) in (0..).zip(own) {
+            let expected = format!(
+                "Init [0,1]\nPcontrol [0,1] tag 7\n{own}\nIrecv [0,1] null tag 4 8 B\nWait [0,1]\nAllreduce [0,1] 16 B\n\
+                 Barrier [{rank}]\nFinalize [0,1]\n"
+            );
+            assert_eq!(program.trace(rank).text(), expected, "{source}, rank {rank}, {library}");
+        }
+    }
+}
+
+#[test]
+#[ignore = "needs Open MPI: scripts/test.sh mpi"]
+fn open_mpi_calls_of_fortran() {
+    check_fortran("openmpi");
+}
+
+#[test]
+#[ignore = "needs MPICH: scripts/test.sh mpi"]
+fn mpich_calls_of_fortran() {
+    check_fortran("mpich");
+}
+
+#[test]
+#[ignore = "needs Open MPI and mpi4py: scripts/test.sh mpi"]
+fn calls_of_python() {
+    let code = "\
+from mpi4py import MPI
+world = MPI.COMM_WORLD
+if world.rank == 0:
+    world.send({'any': 'object'}, dest=1, tag=3)
+else:
+    world.recv(source=MPI.ANY_SOURCE)
+world.Barrier()
+";
+    // Debian's own, for which its package is.
+    let program = Program::words("openmpi", &["/usr/bin/python3", "-c", code]);
+    program.succeed(2, &[], &[]);
+    let [sent, received] = [0, 1].map(|rank| program.trace(rank).text());
+    assert!(sent.contains("Send [0,1] 1 tag 3") && sent.contains("Barrier") && sent.contains("Finalize"), "{sent}");
+    // The library asks how long the object is before it makes room for it.
+    assert!(received.contains("Mprobe [0,1] 0 tag 3\nMrecv [0,1] 0 tag 3 "), "{received}");
+}
+
+#[track_caller]
+fn check_many(library: &'static str) {
+    let program = Program::compiled(library, "many.c");
+
+    program.succeed(1, &["threads"], &[]);
+    let trace = program.trace(0);
+    assert_eq!([10, 11, 12, 13].map(|tag| trace.n_with_tag(tag)), [100; 4]);
+    // Threads that follow each other share a ring.
+    assert!((2..=3).contains(&trace.events.len()), "{} rings", trace.events.len());
+
+    program.succeed(1, &["communicators"], &[]);
+    let trace = program.trace(0);
+    let n = |operation| trace.events[&0].iter().filter(|event| event.operation == operation).count();
+    assert_eq!([n(Operation::COMM_DUP), n(Operation::COMM_FREE), n(Operation::BARRIER)], [3000, 3000, 3]);
+    let n_defined = trace.notes.iter().filter(|note| matches!(note, Note::Communicator(_))).count();
+    assert_eq!(n_defined, 2 + 3, "those that nothing is called on need no definition");
+
+    program.succeed(1, &["calls"], &[("FORETOP_MPI_RING", "32")]);
+    let trace = program.trace(0);
+    let tags: Vec<i32> = trace.events[&0]
+        .iter()
+        .filter_map(|event| match event.subject {
+            Subject::Call { tag, .. } => tag,
+            Subject::Stage { .. } => None,
+        })
+        .collect();
+    // 102 records were written: the oldest of 32 may have been about to be overwritten.
+    assert_eq!((tags, trace.n_lost), ((70..100).collect(), 71));
+
+    program.succeed(1, &["calls"], &[("FORETOP_MPI_LEVEL", "off")]);
+    assert_eq!(program.trace(0).text(), "");
+}
+
+#[test]
+#[ignore = "needs Open MPI: scripts/test.sh mpi"]
+fn open_mpi_threads_communicators_and_full_rings() {
+    check_many("openmpi");
+}
+
+#[test]
+#[ignore = "needs MPICH: scripts/test.sh mpi"]
+fn mpich_threads_communicators_and_full_rings() {
+    check_many("mpich");
+}
+
+#[track_caller]
+fn check_ends(library: &'static str) {
+    for end in ["exit", "abort"] {
+        let program = Program::compiled(library, "many.c");
+        program.run(1, &[end], &[]);
+        let text = program.trace(0).text();
+        assert_eq!(text.lines().count(), 101 + usize::from(end == "abort"), "{end}, {library}: {text}");
+        assert!(end != "abort" || text.ends_with("Abort [0]\n"), "{text}");
+    }
+
+    let program = Program::compiled(library, "many.c");
+    let job = program.folder.path().join("job");
+    program.run(1, &["kill"], &[("FORETOP_MPI_JOB", job.to_str().unwrap())]);
+    assert!(!program.folder.path().join("foretop-trace").exists(), "nobody could have written it");
+    let folder = Folder::open(&job).unwrap();
+    assert!(!folder.is_alive().unwrap());
+    let ring = folder.rings().unwrap().pop().unwrap().unwrap();
+    let mut events = Vec::new();
+    assert_eq!((Drain::new(ring.ring()).take(1000, &mut events), events.len()), (0, 101));
+    assert_eq!(folder.definitions().unwrap()[0].1.lines().count(), 4, "head, offset and two communicators");
+}
+
+#[test]
+#[ignore = "needs Open MPI: scripts/test.sh mpi"]
+fn open_mpi_programs_that_end_early() {
+    check_ends("openmpi");
+}
+
+#[test]
+#[ignore = "needs MPICH: scripts/test.sh mpi"]
+fn mpich_programs_that_end_early() {
+    check_ends("mpich");
+}
+
+#[test]
+#[ignore = "needs MPICH: scripts/test.sh mpi"]
+fn a_tracer_that_cannot_record_says_so_and_the_program_runs_on() {
+    let program = Program::compiled("mpich", "calls.c");
+    let ended = program.run(2, &[], &[("FORETOP_MPI_JOB", "/proc/none/such")]);
+    let told = String::from_utf8_lossy(&ended.stderr);
+    assert!(ended.status.success(), "{told}");
+    let lines: Vec<&str> = told.lines().filter(|line| line.starts_with("foretop: nothing more is recorded")).collect();
+    assert_eq!(lines.len(), 2, "{told}");
+    assert!(lines[0].contains("/proc/none/such"), "{told}");
+}
+
+#[test]
+#[ignore = "needs MPICH: scripts/test.sh mpi"]
+fn counts_of_64_bits() {
+    let program = Program::compiled("mpich", "large.c");
+    program.succeed(1, &[], &[]);
+    assert_eq!(program.trace(0).text(), "Init [0]\nSend [0] null tag 1 24000000000 B\nFinalize [0]\n");
+}
