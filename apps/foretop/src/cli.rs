@@ -183,7 +183,10 @@ mod tests {
             for below in command.get_subcommands() {
                 let path = format!("{path} {}", below.get_name());
                 // These hand on `--help` to a program, which has all of it.
-                if matches!(path.as_str(), "foretop mpi ace" | "foretop mpi comb" | "foretop mpi noise") {
+                if matches!(
+                    path.as_str(),
+                    "foretop mpi ace" | "foretop mpi comb" | "foretop mpi miniapp" | "foretop mpi noise"
+                ) {
                     continue;
                 }
                 let help = below.clone().render_long_help().to_string();

@@ -22,7 +22,7 @@ use crate::help::examples;
 /// All measurements: whose results can be shown and drawn.
 const MEASUREMENTS: [&dyn Measurement; 4] = [&Ace, &Comb, &Miniapp, &Noise];
 
-/// Measure message costs, overlap and noise under MPI; trace programs
+/// Measure, trace and speed up MPI programs
 #[derive(Args)]
 #[command(after_help = examples(&[
     "foretop mpi ace --ranks 2 --load 50 --size 1MiB --out ace.jsonl",
