@@ -65,14 +65,16 @@ def tuned(given: argparse.Namespace, hosts: list[str], in_turn: bool) -> dict[st
     with tempfile.TemporaryDirectory(prefix="foretop-bench-") as folder:
         command = [HOSTS, "exec", "h0", "--", given.binary, "mpi", "tree", "tune", "--peers", "--json"]
         command += ["-n", str(n_ranks), "--hosts", ",".join(hosts), "--rounds", str(given.rounds)]
-        command += ["--out", f"{folder}/tuned.toml", "--", program, "gsum", "--size", given.size, "--calls", str(N_CALLS)]
+        command += ["--out", f"{folder}/tuned.toml", "--"]
+        command += [program, "gsum", "--size", given.size, "--calls", str(N_CALLS)]
         done = subprocess.run(command, env=environment, cwd=folder, check=True, stdout=subprocess.PIPE)
     return json.loads(done.stdout)
 
 
 def print_topology(name: str, size: str, found: dict[str, Any]) -> None:
     """Print the best tree and each peer, the fastest first."""
-    title = f"Allreduce of {size} on {name} ({found['n_trees']} trees, best after {found['found_after_ns'] / 1e9:.0f} s)"
+    took = f"{found['n_trees']} trees, best after {found['found_after_ns'] / 1e9:.0f} s"
+    title = f"Allreduce of {size} on {name} ({took})"
     rows = [[row["what"], time_text(row["time_ns"] / 1e9), f"{row['ratio']:.2f}"] for row in found["rows"]]
     print_table(title, ["", "a call", "by the best tree"], rows)
 

@@ -22,7 +22,10 @@ fail() {
 
 pid_of() {
     local pid
-    pid=$(cat "$state/$1" 2>/dev/null) && kill -0 "$pid" 2>/dev/null || fail "no emulated host \`$1\`; \`$0 up N\` makes h0 to hN-1"
+    pid=$(cat "$state/$1" 2>/dev/null || true)
+    if [ -z "$pid" ] || ! kill -0 "$pid" 2>/dev/null; then
+        fail "no emulated host \`$1\`; \`$0 up N\` makes h0 to hN-1"
+    fi
     echo "$pid"
 }
 
@@ -92,7 +95,9 @@ enter() {
 case "${1:-}" in
     up | down) "$@" ;;
     exec)
-        [ "${3:-}" = -- ] && [ $# -gt 3 ] || fail "exec needs HOST -- COMMAND"
+        if [ "${3:-}" != -- ] || [ $# -le 3 ]; then
+            fail "exec needs HOST -- COMMAND"
+        fi
         enter "$2" "${@:4}"
         ;;
     h[0-9]*)

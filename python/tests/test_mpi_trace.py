@@ -11,7 +11,7 @@ PAGE = Path(__file__).parents[2] / "docs/formats/mpi-trace.md"
 
 
 def example() -> bytes:
-    """The file that the page shows: hexadecimal numbers, but for what it shows as text."""
+    """Return the file that the page shows: hexadecimal numbers, but for what it shows as text."""
     lines = PAGE.read_text().split("## Example")[1].split("```")[1].strip().splitlines()
     pieces = []
     for line in lines:
