@@ -29,7 +29,7 @@ fn check_runs(library: &str) {
         let folder = tempfile::tempdir().unwrap();
         let result = folder.path().join("result.jsonl");
         let result = result.to_str().unwrap();
-        let ended = mpi(library, &[&[name, "--mpi", library, "--quiet", "--out", result], arguments].concat());
+        let ended = mpi(library, &[&[name], arguments, &["--mpi", library, "--quiet", "--out", result]].concat());
         assert_eq!(ended.status, 0, "{name}: {}\n{}", ended.stdout, ended.stderr);
 
         let shown = run(&["mpi", "show", result]).output();
@@ -54,6 +54,39 @@ fn open_mpi_runs_are_shown_and_drawn() {
 #[ignore = "needs the programs for MPICH: scripts/test.sh builds them"]
 fn mpich_runs_are_shown_and_drawn() {
     check_runs("mpich");
+}
+
+/// Makes a tree, runs sums over it of which a rank is late on purpose, and asks for the culprit.
+#[track_caller]
+fn check_late_rank_is_found(library: &str) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let (tree, traces) = (path("tree.toml"), path("traces"));
+    run(&["mpi", "tree", "make", "--ranks", "2", "--epoch", "1", "--out", &tree]).output();
+    let program = programs(library).join("foretop-miniapp");
+    let sums = ["gsum", "--calls", "200", "--straggler", "1:2ms", "--quiet"];
+    let launch = ["trace", "-n", "2", "--tree", &tree, "--out", &traces, "--", program.to_str().unwrap()];
+    let ended = mpi(library, &[&launch[..], &sums].concat());
+    assert_eq!(ended.status, 0, "{}\n{}", ended.stdout, ended.stderr);
+    assert!(ended.stderr.contains("traced 2 of 2 ranks") && ended.stderr.contains("none lost"), "{}", ended.stderr);
+
+    let taken = std::fs::read_to_string(path("traces/coll-0.jsonl")).unwrap();
+    assert!(taken.lines().any(|line| line.contains("\"allreduce\"") && line.contains("\"tree\":\"tree\"")), "{taken}");
+    let told = run(&["mpi", "analyze", &traces]).output();
+    let (_, last) = told.split_once("last to arrive").expect("who was last");
+    assert!(last.lines().nth(1).is_some_and(|line| line.starts_with("rank 1 ")), "{told}");
+}
+
+#[test]
+#[ignore = "needs the programs for Open MPI: scripts/test.sh builds them"]
+fn a_late_rank_under_open_mpi_is_found() {
+    check_late_rank_is_found("openmpi");
+}
+
+#[test]
+#[ignore = "needs the programs for MPICH: scripts/test.sh builds them"]
+fn a_late_rank_under_mpich_is_found() {
+    check_late_rank_is_found("mpich");
 }
 
 #[test]
