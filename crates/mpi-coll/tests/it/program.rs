@@ -28,7 +28,8 @@ impl Program {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs").join(source);
         let compiler = if source.ends_with(".c") { "mpicc" } else { "mpifort" };
         let mut command = Command::new(format!("{compiler}.{library}"));
-        let compiled = command.arg("-o").arg(folder.path().join("program")).arg(path).output().unwrap();
+        // A Fortran compiler leaves modules where it runs.
+        let compiled = command.args(["-o", "program"]).arg(path).current_dir(&folder).output().unwrap();
         assert!(compiled.status.success(), "{source}: {}", String::from_utf8_lossy(&compiled.stderr));
         Self { library, folder }
     }
