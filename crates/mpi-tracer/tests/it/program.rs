@@ -38,7 +38,9 @@ impl Program {
         };
         let program = folder.path().join("program");
         let mut command = Command::new(format!("{compiler}.{library}"));
-        let compiled = command.args(["-w", "-o"]).arg(&program).args(flags).arg(path).output().unwrap();
+        // A Fortran compiler leaves modules where it runs.
+        let compile = command.args(["-w", "-o"]).arg(&program).args(flags).arg(path).current_dir(&folder);
+        let compiled = compile.output().unwrap();
         assert!(compiled.status.success(), "{source}: {}", String::from_utf8_lossy(&compiled.stderr));
         Self { library, words: vec![program.to_str().unwrap().to_owned()], folder }
     }
