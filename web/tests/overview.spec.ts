@@ -46,8 +46,7 @@ test("what was zero all along is folded away with its number, until it moves", a
   await expect(tile(page, "trial.zero")).toBeVisible();
 });
 
-// As with the band below: a sample without a forecast surprises nobody.
-test.fixme("a signal that surprised its forecast is shown first, with the reason", async ({ page, node }) => {
+test("a signal that surprised its forecast is shown first, with the reason", async ({ page, node }) => {
   await node.push("trial.jump", wave(60));
   await page.goto(node.url);
   await expect.poll(() => page.locator(".worth").textContent()).not.toContain("waiting");
@@ -98,9 +97,7 @@ test("the forecast of a sensor moves on with the ticks", async ({ page, node }) 
   expect(await figure(load, "upper")).toBeGreaterThanOrEqual(await figure(load, "lower"));
 });
 
-// A sample that comes while a fit of its signal is out has a tick without a forecast, and the page hears of none until the next sample. On a node
-// that has just begun, whose fitter is busy, that is this test's last sample every other time: the page has to ask once more.
-test.fixme("the band follows what is measured", async ({ page, node }) => {
+test("the band follows what is measured", async ({ page, node }) => {
   await node.push("trial.band", wave(40));
   await page.goto(node.url);
   const band = tile(page, "trial.band");

@@ -40,6 +40,10 @@ pub(crate) struct Engine {
 /// Steps that are made at once at most: a few milliseconds.
 const STEPS_MAX: u64 = 32;
 
+/// Of pushed samples, so many are told to readers of events, the last ones. More would push the ticks of sensors out of the ring that
+/// slow readers catch up from.
+const NEWS_MAX: usize = 16;
+
 /// A feed beside the host: what it is called, and what its series have in common.
 #[derive(Clone, Debug)]
 pub(crate) struct FeedPlan {
@@ -263,8 +267,9 @@ impl Engine {
         }
     }
 
-    /// Lets the model of a series take some of the samples that it is behind with.
-    pub(crate) fn catch_up(&mut self, id: &str, batch: &mut Batch) -> Next {
+    /// Lets the model of a series take some of the samples that it is behind with. Those that were pushed go to `news`, the last ones of
+    /// what waits.
+    pub(crate) fn catch_up(&mut self, id: &str, batch: &mut Batch, news: &mut Vec<(Timestamp, f64)>) -> Next {
         let Some(entry) = self.entries.get_mut(id) else { return Next::Done };
         for _ in 0..STEPS_MAX {
             if entry.is_current() {
@@ -276,7 +281,8 @@ impl Engine {
             if entry.live.has_task_out() {
                 return Next::Wait;
             }
-            entry.advance(&mut self.room, batch);
+            let taken = entry.advance(&mut self.room, batch);
+            news.extend(taken.filter(|_| entry.about.is_pushed() && entry.n_behind() < NEWS_MAX));
         }
         Next::More
     }

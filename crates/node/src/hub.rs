@@ -207,15 +207,16 @@ impl Hub {
         }
     }
 
-    /// Lets the model of a series take a piece of what it is behind with.
+    /// Lets the model of a series take a piece of what it is behind with. Readers of events hear of pushed samples here, when there is a
+    /// forecast from them to tell.
     pub(crate) fn catch_up(&self, id: &str) -> Progress {
-        let mut batch = Batch::default();
+        let (mut batch, mut news) = (Batch::default(), Vec::new());
         let mut engine = self.engine();
-        let next = engine.catch_up(id, &mut batch);
-        let full_id = engine.get(id).map(|entry| Arc::clone(&entry.about.id));
+        let next = engine.catch_up(id, &mut batch, &mut news);
+        let (full_id, step) = engine.get(id).map(|entry| (Arc::clone(&entry.about.id), entry.about.step)).unzip();
         // Nobody waits for the fit that is due after the last sample.
         let (fit, progress) = match next {
-            Next::Fit(task) => (full_id.map(|id| (id, task)), Progress::More),
+            Next::Fit(task) => (full_id.clone().map(|id| (id, task)), Progress::More),
             Next::Wait => (None, Progress::Waits),
             Next::More => (None, Progress::More),
             Next::Done => (engine.take_task_of(id), Progress::Done),
@@ -223,6 +224,10 @@ impl Hub {
         drop(engine);
         if !batch.is_empty() {
             self.store.put(batch);
+        }
+        for (time, value) in news {
+            let (Some(id), Some(step)) = (&full_id, step) else { break };
+            self.publish(Arc::new(Tick { time, step, values: vec![(Arc::clone(id), value)] }));
         }
         self.fit(fit.into_iter().collect());
         progress

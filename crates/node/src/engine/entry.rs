@@ -129,15 +129,14 @@ impl Entry {
         }
     }
 
-    /// One step of what waits: a sample, or one of those that were left out before it.
-    pub(super) fn advance(&mut self, room: &mut Forecast, batch: &mut Batch) {
-        let Some(next) = self.behind.front() else { return };
-        if self.live.pass_one_before(next.label) {
-            return;
+    /// One step of what waits: a sample, or one of those that were left out before it. Gives the sample if it came in this run.
+    pub(super) fn advance(&mut self, room: &mut Forecast, batch: &mut Batch) -> Option<(Timestamp, f64)> {
+        if self.live.pass_one_before(self.behind.front()?.label) {
+            return None;
         }
-        if let Some(late) = self.behind.pop_front() {
-            self.step(late, room, batch);
-        }
+        let late = self.behind.pop_front()?;
+        self.step(late, room, batch);
+        late.is_new.then_some((late.label, late.value))
     }
 
     fn step(&mut self, Late { label, value, is_new }: Late, room: &mut Forecast, batch: &mut Batch) {

@@ -37,10 +37,6 @@ const SERIES_BEHIND_MAX: usize = 100_000;
 /// The most work that all pushed series may be behind with, in operations: some minutes of a core.
 const WORK_BEHIND_MAX: u64 = 200_000_000_000;
 
-/// Of the samples of one request, so many are told to readers of events, the last ones. More would push the ticks of
-/// sensors out of the ring that slow readers catch up from.
-const EVENTS_MAX: usize = 16;
-
 impl Hub {
     /// Makes a series. Blocks until it is written.
     pub(crate) fn create(&self, new: api::NewSeries) -> Result<api::SeriesDetail, QueryError> {
@@ -97,15 +93,10 @@ impl Hub {
             self.store.put(batch);
             (full_id, step, placed, engine.take_behind())
         };
-        self.let_catch_up(behind);
-        let n_silent = placed.len().saturating_sub(EVENTS_MAX);
-        for (idx, (time, value)) in placed.iter().enumerate() {
-            let tick = Arc::new(Tick { time: *time, step, values: vec![(Arc::clone(&full_id), *value)] });
-            self.offer(&tick);
-            if idx >= n_silent {
-                self.publish(tick);
-            }
+        for (time, value) in &placed {
+            self.offer(&Arc::new(Tick { time: *time, step, values: vec![(Arc::clone(&full_id), *value)] }));
         }
+        self.let_catch_up(behind);
         Ok(placed.len())
     }
 
