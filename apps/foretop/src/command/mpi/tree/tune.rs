@@ -11,7 +11,7 @@ use clap::Args;
 use clock::Stopwatch;
 use mpi_analysis::Search;
 use mpi_run::Flavour;
-use mpi_trace::{Operation, Recording, Timeline};
+use mpi_trace::{Operation, Placed, Recording, Timeline};
 use mpi_tree::{Collective, Forest, Host, Rule, Tree};
 use serde::Serialize;
 use text::figure::span_ns;
@@ -25,6 +25,8 @@ use crate::terminal::{say, write_json};
 
 /// Sizes of a program that are tuned; those with most time in them.
 const N_SIZES: usize = 4;
+/// Parts that the calls of a run are taken in.
+const N_PARTS: usize = 10;
 /// Changes of a tree that are tried one after the other.
 const N_STEPS: usize = 8;
 
@@ -158,8 +160,7 @@ impl Bench<'_> {
 
     /// The sizes that the program spends most time in, ascending.
     fn sizes(&self, recordings: &[Recording]) -> anyhow::Result<Vec<u64>> {
-        let mut spent: Vec<(u64, u64)> =
-            self.usage(recordings).into_iter().map(|(bytes, (_, span))| (bytes, span)).collect();
+        let mut spent: Vec<(u64, u64)> = self.spent(recordings).into_iter().collect();
         spent.sort_by_key(|&(bytes, span)| (std::cmp::Reverse(span), bytes));
         let mut sizes: Vec<u64> = spent.into_iter().take(N_SIZES).map(|(bytes, _)| bytes).collect();
         sizes.sort_unstable();
@@ -173,23 +174,36 @@ impl Bench<'_> {
         Operation::of_name(&name).expect("operations over trees are recorded")
     }
 
-    /// Calls and time by size, over all ranks.
-    fn usage(&self, recordings: &[Recording]) -> BTreeMap<u64, (u64, u64)> {
+    /// Time in calls by their size, over all ranks.
+    fn spent(&self, recordings: &[Recording]) -> BTreeMap<u64, u64> {
         let operation = self.operation();
-        let timeline = Timeline::of(recordings);
-        let mut usage: BTreeMap<u64, (u64, u64)> = BTreeMap::new();
-        for call in timeline.calls().iter().filter(|call| call.event.operation == operation) {
-            let (n_calls, span) = usage.entry(call.event.bytes).or_default();
-            (*n_calls, *span) = (*n_calls + 1, *span + call.span_ns());
+        let mut spent: BTreeMap<u64, u64> = BTreeMap::new();
+        for call in Timeline::of(recordings).calls().iter().filter(|call| call.event.operation == operation) {
+            *spent.entry(call.event.bytes).or_default() += call.span_ns();
         }
-        usage
+        spent
     }
 
-    /// Mean time of a call of each size.
+    /// What a call of each size takes: the median over parts of the run of the mean in each part. The first calls wait for ranks that
+    /// begin later, and a machine that is shared has moments that say nothing of a tree.
     fn times_of(&self, recordings: &[Recording], sizes: &[u64]) -> Vec<f64> {
-        let usage = self.usage(recordings);
-        let mean = |bytes| usage.get(bytes).map_or(f64::INFINITY, |&(n_calls, span)| span as f64 / n_calls as f64);
-        sizes.iter().map(mean).collect()
+        let operation = self.operation();
+        let timeline = Timeline::of(recordings);
+        let time = |&size: &u64| {
+            let mut sums = [(0_u64, 0_u64); N_PARTS];
+            for calls in timeline.by_rank() {
+                let is_one = |call: &&Placed| call.event.operation == operation && call.event.bytes == size;
+                let spans: Vec<u64> = calls.iter().filter(is_one).map(Placed::span_ns).collect();
+                for (at, span_ns) in spans.iter().enumerate() {
+                    let (n_calls, sum) = &mut sums[at * N_PARTS / spans.len()];
+                    (*n_calls, *sum) = (*n_calls + 1, *sum + span_ns);
+                }
+            }
+            let means =
+                sums.iter().filter(|(n_calls, _)| *n_calls > 0).map(|(n_calls, sum)| *sum as f64 / *n_calls as f64);
+            statistics::median(&means.collect::<Vec<f64>>()).unwrap_or(f64::INFINITY)
+        };
+        sizes.iter().map(time).collect()
     }
 
     fn times(&self, search: &Search, candidate: usize, sizes: &[u64]) -> anyhow::Result<Vec<f64>> {
