@@ -66,7 +66,7 @@ impl Session {
         let mut output = vec![0; n_out];
         let mut call = Call { collective, root, n_bytes, combine, input, output: &mut output };
         let notice = self.engine.call(&mut call, &mut self.port, &mut self.mailbox, &mut self.recorder).unwrap();
-        let told = (Flow::of(collective) != Flow::Down).then_some(7);
+        let told = if Flow::of(collective) == Flow::Down { 0 } else { 7 };
         assert_eq!(notice, told, "all ranks get the notice of {collective:?}");
         output
     }
