@@ -25,7 +25,9 @@ pub fn end_by(mut signals: Signals, order: impl FnOnce()) {
         clock::sleep(END_LIMIT);
         end(signal);
     });
-    signals.next().map_or((), end);
+    if let Some(second) = signals.next() {
+        end(second);
+    }
 }
 
 fn end(signal: i32) {

@@ -15,7 +15,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 pub use nats::{Keep, NatsPlace, Replay};
-pub use place::{Host, Place, Stdio};
+pub use place::{Host, Place, Stdio, StreamName};
 
 use options::Options;
 
@@ -231,6 +231,7 @@ mod tests {
         check_round_trip("server:nats:foretop.ask.load");
         check_round_trip("source:name:load");
         check_round_trip("source:name:load@pyramid");
+        check_round_trip("source:name:pred-server/load@pyramid");
     }
 
     #[test]
@@ -248,7 +249,10 @@ mod tests {
         check_refused("server:file:a", "nobody connects to a file: it must be target: or source:");
         check_refused("source:stdio:stdout", "it must be stdin for a source, stdout for a target");
         check_refused("source:unix:", "the path is missing");
-        check_refused("source:name:@a", "`@a` names no stream: it must be STREAM or STREAM@HOST");
+        check_refused(
+            "source:name:@a",
+            "`@a` names no stream: it must be STREAM, STREAM@HOST or COMPONENT/STREAM@HOST",
+        );
         check_refused("target:name:load", "a name can be read from only: it must be source:");
         check_refused("connect:tcp:1?backlog=1", "backlog must be 4KiB to 1GiB, not 1");
         check_refused("connect:tcp:1?overflow=block", "overflow must be drop-oldest or disconnect, not `block`");

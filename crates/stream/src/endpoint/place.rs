@@ -35,12 +35,18 @@ pub enum Place {
     /// A subject of a NATS server.
     Nats(NatsPlace),
     /// A stream that is looked for each time that it is opened.
-    Name {
-        /// What it is called.
-        stream: String,
-        /// Of which host, where that matters.
-        host: Option<String>,
-    },
+    Name(StreamName),
+}
+
+/// What a stream is looked for by.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct StreamName {
+    /// Which component gives it, where that matters.
+    pub component: Option<String>,
+    /// What it is called.
+    pub stream: String,
+    /// Of which host, where that matters.
+    pub host: Option<String>,
 }
 
 /// A host, by name or address.
@@ -155,11 +161,13 @@ fn name(role: Role, text: &str) -> Result<Place, String> {
     if role != Role::Source {
         return Err("a name can be read from only: it must be source:".to_owned());
     }
-    let (stream, host) = text.split_once('@').map_or((text, None), |(stream, host)| (stream, Some(host)));
-    if stream.is_empty() || host == Some("") {
-        return Err(format!("`{text}` names no stream: it must be STREAM or STREAM@HOST"));
+    let (component, rest) = text.split_once('/').map_or((None, text), |(component, rest)| (Some(component), rest));
+    let (stream, host) = rest.split_once('@').map_or((rest, None), |(stream, host)| (stream, Some(host)));
+    if stream.is_empty() || host == Some("") || component == Some("") {
+        return Err(format!("`{text}` names no stream: it must be STREAM, STREAM@HOST or COMPONENT/STREAM@HOST"));
     }
-    Ok(Place::Name { stream: stream.to_owned(), host: host.map(str::to_owned) })
+    let [component, host] = [component, host].map(|text| text.map(str::to_owned));
+    Ok(Place::Name(StreamName { component, stream: stream.to_owned(), host }))
 }
 
 fn path(text: &str) -> Result<PathBuf, String> {
@@ -179,6 +187,16 @@ impl fmt::Display for Host {
     }
 }
 
+impl fmt::Display for StreamName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(component) = &self.component {
+            write!(f, "{component}/")?;
+        }
+        f.write_str(&self.stream)?;
+        self.host.as_ref().map_or(Ok(()), |host| write!(f, "@{host}"))
+    }
+}
+
 impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -188,8 +206,7 @@ impl fmt::Display for Place {
             Self::Unix(path) => write!(f, "unix:{}", path.display()),
             Self::Pipe(path) => write!(f, "pipe:{}", path.display()),
             Self::File(path) => write!(f, "file:{}", path.display()),
-            Self::Name { stream, host: None } => write!(f, "name:{stream}"),
-            Self::Name { stream, host: Some(host) } => write!(f, "name:{stream}@{host}"),
+            Self::Name(name) => write!(f, "name:{name}"),
             Self::Nats(place) => write!(f, "nats:{}", place.subject),
             Self::Stdio(Stdio::Stdin) => f.write_str("stdio:stdin"),
             Self::Stdio(Stdio::Stdout) => f.write_str("stdio:stdout"),
