@@ -139,7 +139,7 @@ impl Visitor {
 pub(crate) async fn open_source(endpoint: &Endpoint, security: &Security) -> Result<Source, OpenError> {
     match &endpoint.place {
         Place::Tcp { .. } | Place::Unix(_) => connect(endpoint, security).await.map(Source::Connection),
-        Place::Udp { host, port } => udp::source(endpoint, host, *port, security).await.map(Source::Datagrams),
+        Place::Udp { .. } => udp::source(endpoint, security).await.map(Source::Datagrams),
         Place::Pipe(path) => pipe::source(endpoint, path).map(|bytes| Source::Run { bytes }),
         Place::File(path) => file::source(endpoint, path).await.map(|bytes| Source::Run { bytes }),
         Place::Nats(place) => {
@@ -158,7 +158,7 @@ pub(crate) async fn open_source(endpoint: &Endpoint, security: &Security) -> Res
 pub(crate) async fn open_target(endpoint: &Endpoint, security: &Security) -> Result<Target, OpenError> {
     match &endpoint.place {
         Place::Tcp { .. } | Place::Unix(_) => connect(endpoint, security).await.map(Target::Connection),
-        Place::Udp { host, port } => udp::target(endpoint, host, *port, security).await.map(Target::Datagrams),
+        Place::Udp { .. } => udp::target(endpoint, security).await.map(Target::Datagrams),
         Place::Pipe(path) => pipe::target(endpoint, path).map(Target::Run),
         Place::File(path) => FrameFile::open(endpoint, path).await.map(Target::File),
         Place::Stdio(Stdio::Stdout) => stdout().map(Target::Run).map_err(io_error(endpoint)),

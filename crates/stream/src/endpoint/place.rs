@@ -23,6 +23,8 @@ pub enum Place {
         host: Host,
         /// Which.
         port: u16,
+        /// How a group is reached.
+        multicast: Multicast,
     },
     /// A Unix domain socket.
     Unix(PathBuf),
@@ -36,6 +38,15 @@ pub enum Place {
     Nats(NatsPlace),
     /// A stream that is looked for each time that it is opened.
     Name(StreamName),
+}
+
+/// How a multicast group is reached.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Multicast {
+    /// The network interface; the one that the routes say where there is none.
+    pub interface: Option<String>,
+    /// How many hops datagrams go, 1 to 255; what the system does otherwise, which is 1.
+    pub ttl: Option<u8>,
 }
 
 /// What a stream is looked for by.
@@ -71,6 +82,12 @@ impl Host {
     /// This machine, reached by nobody else.
     pub const LOOPBACK: Self = Self::Address(IpAddr::V4(Ipv4Addr::LOCALHOST));
 
+    /// Whether it is a group of hosts.
+    #[must_use]
+    pub fn is_group(&self) -> bool {
+        matches!(self, Self::Address(address) if address.is_multicast())
+    }
+
     /// Whether only this machine can be meant.
     #[must_use]
     pub fn is_loopback(&self) -> bool {
@@ -89,7 +106,7 @@ impl Place {
             "udp" => {
                 not_listening(role, "by UDP")?;
                 let (host, port) = host_and_port(rest)?;
-                Ok(Self::Udp { host, port: port_number(port, 1)? })
+                Ok(Self::Udp { host, port: port_number(port, 1)?, multicast: Multicast::default() })
             }
             "unix" => path(rest).map(Self::Unix),
             "pipe" => {
@@ -202,7 +219,7 @@ impl fmt::Display for Place {
         match self {
             Self::Tcp { host: None, port } => write!(f, "tcp:{port}"),
             Self::Tcp { host: Some(host), port } => write!(f, "tcp:{host}:{port}"),
-            Self::Udp { host, port } => write!(f, "udp:{host}:{port}"),
+            Self::Udp { host, port, .. } => write!(f, "udp:{host}:{port}"),
             Self::Unix(path) => write!(f, "unix:{}", path.display()),
             Self::Pipe(path) => write!(f, "pipe:{}", path.display()),
             Self::File(path) => write!(f, "file:{}", path.display()),

@@ -120,6 +120,20 @@ fn a_multicast_group_is_read_by_another_host() {
 
 #[test]
 #[ignore = "needs root and network namespaces; run by make test"]
+fn a_group_is_reached_by_the_interface_that_is_named() {
+    let lan = Lan::new();
+    let group = "udp:239.99.99.98:5012?interface=wire";
+    // A route says that the group is elsewhere.
+    for host in &lan.hosts {
+        ip(&["-n", host, "route", "add", "239.99.99.98/32", "dev", "lo"]);
+    }
+    let _server = lan.start(0, &["load-server", "--step", "50ms", "--allow-plain", &format!("target:{group}&ttl=4")]);
+    let read = lan.output(1, &["client", "--allow-plain", "--count", "3", &format!("source:{group}")]);
+    assert!(read.contains("load.1m="), "{read}");
+}
+
+#[test]
+#[ignore = "needs root and network namespaces; run by make test"]
 fn a_group_without_a_route_is_told_by_its_endpoint() {
     let lan = Lan::new();
     ip(&["-n", &lan.hosts[0], "link", "set", "wire", "down"]);
@@ -136,4 +150,6 @@ fn a_group_without_a_route_is_told_by_its_endpoint() {
     check(&["load-server", target], "out", &format!("cannot open {target}: Network is unreachable"));
     let source = "source:udp:239.99.99.99:5012";
     check(&["client", source], "in", &format!("cannot open {source}: No such device"));
+    let source = "source:udp:239.99.99.99:5012?interface=none";
+    check(&["client", source], "named", &format!("cannot open {source}: No such device"));
 }
