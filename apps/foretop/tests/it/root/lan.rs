@@ -97,7 +97,10 @@ fn a_stream_is_found_and_read_by_its_name_without_any_server() {
     let found = wait_until("the other host finds it", PATIENCE, || {
         Some(lan.output(1, &["find", "--signal", "load.5*", "--wait", "1s"])).filter(|found| !found.is_empty())
     });
-    assert!(found.starts_with(&format!("load-server/load@alpha: load.1m and 2 more: tcp:{}:", ADDRESSES[0])), "{found}");
+    assert!(
+        found.starts_with(&format!("load-server/load@alpha: load.1m and 2 more: tcp:{}:", ADDRESSES[0])),
+        "{found}"
+    );
     assert_eq!(lan.output(1, &["find", "--name", "other", "--wait", "1s"]), "");
     let read = lan.output(1, &[&["client", "--count", "2", "source:name:load@alpha"], &protected[..]].concat());
     assert!(read.starts_with("# load of alpha: measurements of load.1m, load.5m, load.15m"), "{read}");
