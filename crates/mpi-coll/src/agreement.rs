@@ -23,9 +23,8 @@ pub(crate) struct Member {
 impl Agreement {
     /// Who is where, by rank.
     pub(crate) fn members(&self) -> Result<Vec<Member>, Failed> {
-        let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
         let this = Process::this();
-        let mut own = Vec::from(fixed(host.trim()));
+        let mut own = Vec::from(fixed(&mpi_job::host_name()));
         own.extend(this.pid.to_ne_bytes());
         own.extend(this.started.to_ne_bytes());
         let all = self.mpi.allgather(&own, self.comm)?;
@@ -68,17 +67,6 @@ impl Agreement {
         let mut bytes = number.to_ne_bytes();
         self.mpi.bcast(&mut bytes, 0, self.comm)?;
         Ok(u32::from_ne_bytes(bytes))
-    }
-
-    /// The name of the job's folder: who rank 0 is.
-    pub(crate) fn job_name(&self) -> Result<String, Failed> {
-        let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
-        let is_plain = |letter: &char| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '.');
-        let host: String = host.trim().chars().filter(is_plain).take(60).collect();
-        let host = if host.is_empty() { "localhost".to_owned() } else { host.to_ascii_lowercase() };
-        let mut name = fixed(&format!("{host}-{:x}", std::process::id()));
-        self.mpi.bcast(&mut name, 0, self.comm)?;
-        Ok(text(&name))
     }
 }
 
