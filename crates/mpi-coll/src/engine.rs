@@ -374,8 +374,8 @@ impl<'a, P: Port> Run<'a, '_, P> {
             Kind::Give => {
                 self.n_messages -= 1;
                 self.publish(seat.node, data)?;
-                self.release(seat.node)?;
                 self.recorder.passed(self.plan.nodes[seat.node].below, arrived, data.len());
+                self.release(seat.node)?;
             }
             Kind::Deliver => {
                 self.n_messages -= 1;
@@ -478,8 +478,8 @@ impl<'a, P: Port> Run<'a, '_, P> {
             if node.host == self.engine.host {
                 let start = self.recorder.now();
                 self.publish(root, &value)?;
-                self.release(root)?;
                 self.recorder.passed(node.below, start, value.len());
+                self.release(root)?;
             } else {
                 self.send(node.server, Kind::Give, Seat { node: root, position: 0 }, 0, &value)?;
             }
@@ -678,6 +678,7 @@ impl<'a, P: Port> Run<'a, '_, P> {
         let (node, memory, start) = (&self.plan.nodes[at], self.memory(at), self.recorder.now());
         for (position, input) in node.inputs.iter().enumerate().filter(|(_, input)| input.is_remote) {
             if self.flow == Flow::Up && input.who == Contributor::Rank(self.call.root) {
+                self.recorder.passed(input.arrive, start, 0);
                 continue;
             }
             // Whoever gets the message may use the slot for the next call.

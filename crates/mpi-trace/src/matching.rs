@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 use units::Rank;
 
 use crate::operation::Family;
-use crate::{Operation, Peer, Placed, RingKind, Subject, Timeline};
+use crate::{Flow, Operation, Peer, Placed, RingKind, Subject, Timeline};
 
 /// What belongs together. Calls are given by their position in [`Timeline::calls`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -231,38 +231,13 @@ impl Waits {
             self.collective_ns += span_ns;
             self.add(who.rank, whom.rank, span_ns);
         };
-        match (flow(last.event.operation), root) {
+        match (last.event.operation.flow(), root) {
             (Some(Flow::All), _) => members().for_each(|call| wait(call, last)),
             (Some(Flow::FromRoot), Some(root)) => members().for_each(|call| wait(call, root)),
             (Some(Flow::ToRoot), Some(root)) => wait(root, last),
             _ => {}
         }
     }
-}
-
-/// Who needs whose data in a collective call that returns when it is done.
-#[derive(Clone, Copy, PartialEq)]
-enum Flow {
-    All,
-    FromRoot,
-    ToRoot,
-}
-
-fn flow(operation: Operation) -> Option<Flow> {
-    Some(match operation {
-        Operation::BCAST | Operation::SCATTER | Operation::SCATTERV => Flow::FromRoot,
-        Operation::REDUCE | Operation::GATHER | Operation::GATHERV => Flow::ToRoot,
-        Operation::BARRIER
-        | Operation::ALLGATHER
-        | Operation::ALLGATHERV
-        | Operation::ALLREDUCE
-        | Operation::ALLTOALL
-        | Operation::ALLTOALLV
-        | Operation::ALLTOALLW
-        | Operation::REDUCE_SCATTER
-        | Operation::REDUCE_SCATTER_BLOCK => Flow::All,
-        _ => return None,
-    })
 }
 
 impl Operation {
@@ -374,7 +349,7 @@ fn meeting_place(timeline: &Timeline, call: &Placed) -> Option<(u64, usize)> {
 fn is_possible(meeting: &[usize], calls: &[Placed], error_ns: u64) -> bool {
     let operation = |at: usize| calls[at].event.operation;
     let is_one = meeting.windows(2).all(|pair| operation(pair[0]) == operation(pair[1]));
-    let is_all = meeting.first().is_some_and(|at| flow(operation(*at)) == Some(Flow::All));
+    let is_all = meeting.first().is_some_and(|at| operation(*at).flow() == Some(Flow::All));
     let last_start = meeting.iter().map(|at| calls[*at].start_ns).max();
     let first_end = meeting.iter().map(|at| calls[*at].end_ns.saturating_add(error_ns)).min();
     is_one && (!is_all || last_start <= first_end)
