@@ -48,7 +48,7 @@ impl LastOfHost {
         // Of those that arrive in the same tick, the later in the tree is last, whoever is read first.
         let order = |tuple: &Tuple| match tuple.event.subject {
             Subject::Stage { collector, .. } => (tuple.event.start, collector),
-            Subject::Call { .. } => (tuple.event.start, 0),
+            Subject::Call { .. } | Subject::Part { .. } => (tuple.event.start, 0),
         };
         if order(&tuple) > order(last) {
             *last = tuple;
