@@ -74,8 +74,10 @@ impl Watch {
         loop {
             total += read.pull(&mut tuples);
             analyzer.take(tuples.drain(..).map(|tuple| tuple.event));
+            for analysis in analyzer.analyses() {
+                write!(out, "{}", analysis.table(&BTreeMap::new()))?;
+            }
             let analysis = analyzer.analysis();
-            write!(out, "{}", analysis.table(&BTreeMap::new()))?;
             for slow in expectations.step(&analyzer.end_interval()) {
                 let node = &analysis.nodes[slow.node];
                 let from = slow.contributor.map_or(String::new(), |i| format!(" from {}", node.contributors[i].name));
