@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use clock::Clock;
 use mpi_analysis::HostClock;
@@ -182,24 +182,46 @@ impl Sites {
         &self.hosts
     }
 
-    /// Whether the job runs, as far as that is known here; where it is not, its monitors' troubles tell.
+    /// Whether the job runs: on this host, or else whether any monitor gives something.
     #[must_use]
     pub fn is_alive(&self) -> bool {
-        self.live.as_ref().is_none_or(|live| live.folder().is_alive().unwrap_or(false))
+        match &self.live {
+            Some(live) => live.folder().is_alive().unwrap_or(false),
+            None => self.shares().iter().any(|share| share.trouble().is_none()),
+        }
     }
 
-    /// Names of hosts that have a node, and that nobody watches.
+    fn shares(&self) -> MutexGuard<'_, Vec<Arc<Share>>> {
+        // Nothing is half done under the lock.
+        self.shares.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Names of hosts that have a collector, and whose rings somebody reads.
+    #[must_use]
+    pub fn watched(&self) -> Vec<&str> {
+        self.names(true)
+    }
+
+    /// Names of hosts that have a collector, and that nobody watches.
     #[must_use]
     pub fn unwatched(&self) -> Vec<&str> {
+        self.names(false)
+    }
+
+    fn names(&self, is_wanted: bool) -> Vec<&str> {
         let is_watched = |host: &usize| self.here.contains_key(host) || self.elsewhere.contains_key(host);
         let need = Need::of_stages(&self.tree, &self.hosts);
-        need.collectors.keys().filter(|host| !is_watched(host)).map(|host| &*self.hosts[*host].name).collect()
+        need.collectors
+            .keys()
+            .filter(|host| is_watched(host) == is_wanted)
+            .map(|host| &*self.hosts[*host].name)
+            .collect()
     }
 
     /// Endpoints of monitors from which nothing comes just now, and why.
     #[must_use]
     pub fn troubles(&self) -> Vec<(String, String)> {
-        let shares = self.shares.lock().unwrap_or_else(PoisonError::into_inner);
+        let shares = self.shares();
         let mut troubles: Vec<_> =
             shares.iter().filter_map(|share| Some((share.endpoint.clone(), share.trouble()?))).collect();
         troubles.sort();
@@ -280,10 +302,7 @@ impl Sites {
                 Ok(sites.scope(&Scope::collectors(&self.hosts[of], numbers))?.0)
             };
             let sources = needed.into_iter().map(read).collect::<Result<Vec<_>, ScopeError>>()?;
-            self.shares
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .append(&mut sites.shares.into_inner().unwrap_or_else(PoisonError::into_inner));
+            self.shares().append(&mut sites.shares());
             // Other hosts are read at the same time, or it cannot keep up.
             let n_helpers = if sources.len() > 1 { sources.len() } else { 0 };
             let mut gather = Gather::new(sources, n_helpers)?;
@@ -380,7 +399,7 @@ impl Sites {
         };
         let remote =
             Remote::<T>::new(endpoint.clone(), self.setting.security.clone(), task, Arc::clone(&self.setting.clock));
-        self.shares.lock().unwrap_or_else(PoisonError::into_inner).push(remote.share());
+        self.shares().push(remote.share());
         Some(Box::new(remote))
     }
 }

@@ -116,23 +116,26 @@ impl<T: Wire> Remote<T> {
         };
         let endpoint = self.endpoint.to_string();
         let wrong = |what| RemoteError::Answer { endpoint: endpoint.clone(), what };
-        let session = match self.session {
-            Some(session) => session,
+        let mut pulled = None;
+        if let Some(session) = self.session {
+            match caller.call(Ask::Pull { session }, ANSWER_LIMIT) {
+                // It was started again, or has waited too long.
+                Err(CallError::Refused { .. }) => {}
+                answered => pulled = Some(answered?),
+            }
+        }
+        let (_, messages) = match pulled {
+            Some(pulled) => pulled,
             None => {
                 let task = serde_json::to_string(&self.task).expect("a task has a JSON form");
                 let (Answer::Begun { session }, _) = caller.call(Ask::Begin { task }, ANSWER_LIMIT)? else {
                     return Err(wrong("to another question"));
                 };
-                // Whatever comes later was begun again, and must not count twice.
+                // Whatever is begun again later must not count twice.
                 (self.session, self.told, self.task.is_resumed) = (Some(session), Results::default(), true);
-                session
+                caller.call(Ask::Pull { session }, ANSWER_LIMIT)?
             }
         };
-        let (_, messages) = caller.call(Ask::Pull { session }, ANSWER_LIMIT).inspect_err(|error| {
-            if matches!(error, CallError::Refused { .. }) {
-                self.session = None;
-            }
-        })?;
         let (n_before, mut last) = (into.len(), None);
         for message in messages {
             let Message::Results(results) = message else { return Err(wrong("something else than results")) };

@@ -27,7 +27,8 @@ pub struct Server {
     setting: Setting,
     description: Option<Description>,
     sessions: BTreeMap<u64, Session>,
-    n_begun: u64,
+    /// The number of the newest session.
+    newest: u64,
     /// Of the mirror's thread, when it last was charged to a session.
     cpu: Duration,
     /// Told when the job has ended.
@@ -64,7 +65,9 @@ impl Server {
             horizon: None,
         };
         let (cpu, sessions) = (Duration::ZERO, BTreeMap::new());
-        (Self { live, setting, description: Some(description), sessions, n_begun: 0, cpu, ended }, end)
+        // A monitor that is started again must not take sessions of the one before for its own.
+        let newest = clock::now().as_nanos().unsigned_abs();
+        (Self { live, setting, description: Some(description), sessions, newest, cpu, ended }, end)
     }
 
     fn about(&self) -> Result<String, String> {
@@ -85,8 +88,8 @@ impl Server {
         let Some(tree) = self.live.forest().tree_of(task.tree) else {
             return pending.refuse("the job has another tree file on this host");
         };
-        self.n_begun += 1;
-        let session = self.n_begun;
+        self.newest += 1;
+        let session = self.newest;
         let (orders, taken) = sync_channel(N_ORDERS_MAX);
         let live = self.live.tree_at(tree).expect("a tree of the file");
         let setting = self.setting.clone();
