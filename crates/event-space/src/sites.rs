@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use clock::Clock;
+use clock::{Clock, System};
 use mpi_analysis::HostClock;
 use mpi_trace::{Alignment, Line};
 use mpi_tree::{Host, Tree};
@@ -30,6 +30,13 @@ pub struct Setting {
     pub clock: Arc<dyn Clock>,
     /// Who hears of panics.
     pub watch: Watch,
+}
+
+impl Default for Setting {
+    /// The system's clock, and no protection, which only connections on the loopback do without.
+    fn default() -> Self {
+        Self { security: Security::default(), clock: Arc::new(System::start()), watch: Watch::default() }
+    }
 }
 
 /// Where the hosts of one tree are watched.

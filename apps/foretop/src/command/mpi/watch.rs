@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use anyhow::Context;
 use clap::{Args, ValueEnum};
-use clock::{Clock, System, thread_cpu};
+use clock::{Clock, thread_cpu};
 use event_space::{Hop, Live, LiveError, Scope, Setting, Sites, Strategy, ask_job};
 use serde_json::json;
 use stream::registry::{Query, find};
@@ -119,11 +119,7 @@ enum End {
 
 impl Watch {
     pub fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
-        let setting = Setting {
-            security: self.protection.security().or_usage()?,
-            clock: Arc::new(System::start()),
-            watch: watch::Watch::default(),
-        };
+        let setting = Setting { security: self.protection.security().or_usage()?, ..Setting::default() };
         let live = match Live::open(&self.job, 0, Arc::clone(&setting.clock)) {
             Ok(live) => Ok(live),
             // It may run on other hosts only.
@@ -210,7 +206,7 @@ impl Watch {
         let mut told = BTreeSet::new();
         // What workers count is there only after a while.
         let mut next = if self.once && !all[0].is_counted_elsewhere() { Duration::ZERO } else { self.every };
-        let begun = clock.monotonic();
+        let (begun, cpu) = (clock.monotonic(), thread_cpu());
         loop {
             all.iter_mut().for_each(Watched::pull);
             let elapsed = clock.monotonic() - begun;
@@ -224,7 +220,7 @@ impl Watch {
                             say(&text);
                         }
                     }
-                    self.tell(watched, elapsed, out)?;
+                    self.tell(watched, elapsed, thread_cpu() - cpu, out)?;
                 }
                 if let Some(publisher) = &mut publisher {
                     publisher.send(&all);
@@ -238,12 +234,18 @@ impl Watch {
         }
     }
 
-    fn tell(&self, watched: &mut Watched, elapsed: Duration, out: &mut dyn Write) -> anyhow::Result<()> {
+    fn tell(
+        &self,
+        watched: &mut Watched,
+        elapsed: Duration,
+        own_cpu: Duration,
+        out: &mut dyn Write,
+    ) -> anyhow::Result<()> {
         let (text, value) = watched.tell();
         let (tally, n_gathered) = (watched.tally, watched.n_gathered);
         let share = |part: u64, missing: u64| part as f64 / (part + missing).max(1) as f64;
         let gathered = share(n_gathered, tally.n_missed);
-        let cpu = tally.cpu + thread_cpu();
+        let cpu = tally.cpu + own_cpu;
         if self.json {
             let mut line = json!({
                 "monitor": watched.name(),
