@@ -2,6 +2,7 @@
 
 mod analyze;
 mod launch;
+mod monitor;
 mod program;
 mod result;
 mod trace;
@@ -57,6 +58,7 @@ enum What {
     Tree(tree::Tree),
     Analyze(analyze::Analyze),
     Watch(watch::Watch),
+    Monitor(monitor::Monitor),
     Trace(trace::Trace),
 }
 
@@ -72,6 +74,7 @@ impl Mpi {
             What::Tree(command) => command.run(out),
             What::Analyze(command) => command.run(out),
             What::Watch(command) => command.run(out),
+            What::Monitor(command) => command.run(out),
             What::Trace(command) => command.run(out),
         }
     }

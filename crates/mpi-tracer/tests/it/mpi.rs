@@ -161,7 +161,7 @@ fn check_parts(library: &'static str, collective: &str) {
         assert_eq!(without, format!("{both}{own}{collective}Finalize [0,1]\n"), "rank {rank}, {library}");
         assert!(rank == 0 || text.contains("Improbe [0,1] 0 tag 8\n"), "{text}");
     }
-    let folder = program.folder.path().join("foretop-trace");
+    let folder = program.folder().join("foretop-trace");
     let recordings = [0, 1].map(|rank| {
         let file = std::fs::File::open(trace_file(&folder, rank)).unwrap();
         Recording::read(std::io::BufReader::new(file)).unwrap().remove(0)
