@@ -10,6 +10,7 @@
 
 mod check;
 mod collector;
+mod conditional;
 mod draw;
 mod error;
 mod facts;
@@ -23,6 +24,9 @@ mod word;
 mod write;
 
 pub use collector::{Collector, Place};
+pub use conditional::{
+    Answer, Condition, Conditional, Counts, Fault, Published, Question, Reduction, RemoteCounts, Sign, UnsoundError,
+};
 pub use error::{RanksError, TreeError};
 pub use facts::{Change, Facts, TreeChange};
 pub use forest::{Collective, Forest, Rule};
