@@ -46,7 +46,7 @@ impl Agreement {
 
     /// Whether all have the same number, and none a fault. The fault that is told is that of the lowest rank with
     /// one.
-    pub(crate) fn same(&self, number: Result<u64, String>) -> Result<Result<(), String>, Failed> {
+    pub(crate) fn same(&self, number: Result<u64, String>, what: &str) -> Result<Result<(), String>, Failed> {
         let mut own = vec![u8::from(number.is_ok())];
         own.extend(number.as_ref().map_or(0, |number| *number).to_ne_bytes());
         let all = self.mpi.allgather(&own, self.comm)?;
@@ -58,7 +58,7 @@ impl Agreement {
         }
         let first = entries.next().unwrap_or_default();
         Ok(match entries.position(|entry| entry != first) {
-            Some(other) => Err(format!("the tree files of rank 0 and of rank {} differ", other + 1)),
+            Some(other) => Err(format!("the {what} of rank 0 and of rank {} differ", other + 1)),
             None => Ok(()),
         })
     }

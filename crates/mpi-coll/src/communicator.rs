@@ -1,5 +1,8 @@
 //! A communicator over which calls go by trees: a twin of it for messages, and an engine for each tree.
 
+mod large;
+
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use mpi_abi::{Failed, Handle};
@@ -18,6 +21,7 @@ use crate::plan::Plan;
 use crate::port::{Mailbox, Trouble};
 use crate::record::Recorder;
 use crate::report::{Reason, Way};
+use crate::site::Sites;
 
 /// The most that slots hold. Larger calls are not what trees over shared memory are good for.
 const CAPACITY_BYTES: usize = 64 * 1024;
@@ -41,6 +45,8 @@ struct State {
     n_trees: u32,
     /// The last epoch that was refused.
     refused: u32,
+    /// By tree, where long messages have gone over it. None if there was no room.
+    sites: BTreeMap<usize, Option<Sites>>,
 }
 
 enum Entry {
@@ -81,14 +87,15 @@ impl Communicator {
             Collective::Gather | Collective::Scatter => job.members.len(),
             _ => 1,
         };
-        if taking.n_bytes.saturating_mul(n_blocks) > CAPACITY_BYTES {
+        let is_large = taking.n_bytes.saturating_mul(n_blocks) > CAPACITY_BYTES;
+        if is_large && !large::may_be_cut(taking, &forest, tree) {
             return Ok(Way::Library(Reason::Large));
         }
         let state = match &mut *state {
             Some(state) => state,
             empty => empty.insert(State::new(job, self.comm, forest)?),
         };
-        state.carry(job, tree, taking)
+        if is_large { state.carry_large(job, tree, taking) } else { state.carry(job, tree, taking) }
     }
 
     /// Ends it. All ranks come here.
@@ -123,6 +130,7 @@ impl State {
             trees: Vec::new(),
             n_trees: 0,
             refused: 0,
+            sites: BTreeMap::new(),
         };
         state.adopt(forest);
         Ok(state)
@@ -153,13 +161,7 @@ impl State {
             output: &mut received,
         };
         let notice = engine.call(&mut call, &mut self.network, &mut self.mailbox, recorder)?;
-        if taking.combine.is_some() && room > 0 {
-            // SAFETY: the program passed it to be written, with a built-in type.
-            unsafe { output.set_elements(&received) };
-        } else {
-            // SAFETY: the program passed it to be written.
-            unsafe { output.write(job.mpi, self.network.comm(), &received)? };
-        }
+        taking.deliver(job, &output, &received)?;
         if notice > self.forest.epoch as u32 && notice != self.refused {
             self.replace(job, notice)?;
         }
@@ -224,7 +226,7 @@ impl State {
         let read = read_forest(&job.tree_path(), &job.members, job.is_emulated);
         let agreement = Agreement { mpi: job.mpi, comm: self.network.comm() };
         let fingerprint = read.as_ref().map(Forest::fingerprint).map_err(Clone::clone);
-        match (agreement.same(fingerprint)?, read) {
+        match (agreement.same(fingerprint, "tree files")?, read) {
             (Ok(()), Ok(forest)) => {
                 self.give_back(job);
                 let forest = Arc::new(forest);
@@ -243,6 +245,9 @@ impl State {
     }
 
     fn give_back(&mut self, job: &Job) {
+        for sites in std::mem::take(&mut self.sites).into_values().flatten() {
+            sites.free(job.mpi).unwrap_or_else(|error| complain(&chain(&error)));
+        }
         for tree in 0..self.trees.len() {
             let key = self.tree_key(tree);
             if let Entry::Ready(ready) = std::mem::replace(&mut self.trees[tree], Entry::Unused) {
@@ -253,12 +258,23 @@ impl State {
 }
 
 /// Processors of this machine: a launcher may have bound each rank to one of them.
-fn n_processors() -> usize {
+pub(crate) fn n_processors() -> usize {
     let told = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     told.lines().filter(|line| line.starts_with("processor")).count().max(1)
 }
 
 impl Taking<'_> {
+    /// Gives the program what it gets.
+    fn deliver(&self, job: &Job, output: &Buffer, received: &[u8]) -> Result<(), Failed> {
+        if self.combine.is_some() && !received.is_empty() {
+            // SAFETY: the program passed it to be written, with a built-in type.
+            unsafe { output.set_elements(received) };
+            return Ok(());
+        }
+        // SAFETY: the program passed it to be written.
+        unsafe { output.write(job.mpi, self.arguments.comm, received) }
+    }
+
     /// What this rank brings, how many bytes it gets, and where these go.
     fn buffers(&self, job: &Job) -> Result<(Vec<u8>, usize, Buffer), Failed> {
         let (mpi, n, comm) = (job.mpi, self.n_bytes, self.arguments.comm);

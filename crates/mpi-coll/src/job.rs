@@ -4,7 +4,9 @@
 use std::collections::HashMap;
 use std::env;
 use std::fmt::Display;
-use std::fs;
+use std::fs::{self, OpenOptions};
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::io::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -20,6 +22,7 @@ use units::Rank;
 use crate::agreement::{Agreement, Member};
 use crate::arguments::{Arguments, FortranConstants, Language, comm_at};
 use crate::communicator::{Communicator, Taking};
+use crate::conditional;
 use crate::gate::{Gate, N_GATE_WORDS};
 use crate::record::Recorder;
 use crate::report::{Reason, Report, Tally, Way};
@@ -81,7 +84,7 @@ pub(crate) fn abort(mpi: &Mpi, why: &dyn Display) -> ! {
 }
 
 /// Runs what may break. A panic must not unwind into the program, and other ranks may wait for this one by then.
-fn guarded<T>(mpi: &Mpi, work: impl FnOnce() -> T) -> T {
+pub(crate) fn guarded<T>(mpi: &Mpi, work: impl FnOnce() -> T) -> T {
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| abort(mpi, &"the collectives panicked, see above"))
 }
 
@@ -91,10 +94,16 @@ pub(crate) fn begin() {
         let mpi = Mpi::get()?;
         guarded(mpi, || Job::begin(mpi)).unwrap_or_else(|error| abort(mpi, &error))
     });
+    if let Some(mpi) = Mpi::get() {
+        guarded(mpi, || conditional::begin(mpi)).unwrap_or_else(|error| abort(mpi, &error));
+    }
 }
 
 /// MPI is about to end.
 pub(crate) fn end(_language: Language, _words: &[usize]) {
+    if let Some(mpi) = Mpi::get() {
+        conditional::end(mpi);
+    }
     if let Some(Some(job)) = JOB.get() {
         guarded(job.mpi, || job.end());
     }
@@ -102,9 +111,11 @@ pub(crate) fn end(_language: Language, _words: &[usize]) {
 
 /// The program gives a communicator up.
 pub(crate) fn forget(language: Language, words: &[usize]) {
-    let (Some(Some(job)), Some(&word)) = (JOB.get(), words.first()) else { return };
+    let (Some(mpi), Some(&word)) = (Mpi::get(), words.first()) else { return };
     // SAFETY: it is the argument of such a call.
-    let comm = unsafe { comm_at(job.mpi, language, word) };
+    let comm = unsafe { comm_at(mpi, language, word) };
+    conditional::forget(mpi, comm);
+    let Some(Some(job)) = JOB.get() else { return };
     let known = job.communicators().remove(&comm).flatten();
     if let Some(communicator) = known {
         guarded(job.mpi, || communicator.free(job));
@@ -113,6 +124,9 @@ pub(crate) fn forget(language: Language, words: &[usize]) {
 
 /// Carries out a call, unless it is for the library. All that decides is the same on all ranks.
 pub(crate) fn take(collective: Collective, language: Language, words: &[usize]) -> Option<i32> {
+    if let Some(code) = conditional::take(collective, language, words) {
+        return Some(code);
+    }
     let job = JOB.get()?.as_ref()?;
     guarded(job.mpi, || {
         let arguments = Arguments::read(job.mpi, &job.fortran, collective, language, words);
@@ -125,6 +139,39 @@ pub(crate) fn take(collective: Collective, language: Language, words: &[usize]) 
             Err(Done) => Some(0),
         }
     })
+}
+
+/// The trees in force, if they are for the ranks of this communicator.
+pub(crate) fn forest(comm: Handle) -> Option<Arc<Forest>> {
+    let job = JOB.get()?.as_ref()?;
+    job.communicator(comm).map(|_| Arc::clone(&lock(&job.forest)))
+}
+
+/// Where ranks of a host find what they share, if the job has such a place.
+pub(crate) fn folder() -> Option<PathBuf> {
+    let given = env::var_os("FORETOP_MPI_JOB").filter(|path| !path.is_empty()).map(PathBuf::from);
+    given.or_else(|| Some(JOB.get()?.as_ref()?.folder.path().to_owned()))
+}
+
+/// A number that differs where texts do.
+pub(crate) fn hash(text: &str) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    text.hash(&mut hasher);
+    hasher.finish()
+}
+
+/// Writes what a rank has to tell at the end.
+pub(crate) fn write_report(kind: &str, rank: Rank, lines: &str) {
+    let folder = env::var_os("FORETOP_MPI_TRACE").filter(|path| !path.is_empty());
+    let folder = folder.map_or_else(|| PathBuf::from(TRACE_FOLDER), PathBuf::from);
+    let path = folder.join(format!("{kind}-{rank}.jsonl"));
+    let append = || {
+        fs::create_dir_all(&folder)?;
+        OpenOptions::new().create(true).append(true).open(&path)?.write_all(lines.as_bytes())
+    };
+    if let Err(error) = append() {
+        complain(&format_args!("cannot write `{}`: {error}", path.display()));
+    }
 }
 
 /// A call that was carried out.
@@ -154,7 +201,7 @@ impl Job {
                 Ok((forest, folder))
             });
         let fingerprint = opened.as_ref().map(|(forest, _)| forest.fingerprint()).map_err(Clone::clone);
-        if let Err(why) = agreement.same(fingerprint)? {
+        if let Err(why) = agreement.same(fingerprint, "tree files")? {
             if rank == 0 {
                 complain(&format_args!("no call goes over a tree: {why}"));
             }

@@ -9,8 +9,10 @@
 //! Floor 2: no messages, no clock; whoever drives it brings both.
 
 mod question;
+mod settings;
 
 pub use question::{Condition, Question, Reduction, Sign, UnsoundError};
+pub use settings::{Call, Settings, SettingsError};
 
 /// What a cluster publishes of a call.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -182,6 +184,16 @@ impl Conditional {
         }
     }
 
+    /// Fails if the cluster that the call under way waits for has been silent for that long.
+    pub fn lose_patience(&mut self, now_ns: u64, patience_ns: u64) {
+        if let Some(cluster) = self.awaited() {
+            let heard_ns = self.newest[cluster].map_or(0, |(_, came_ns)| came_ns).max(self.began_ns);
+            if now_ns.saturating_sub(heard_ns) > patience_ns {
+                self.fail(Fault::Vanished { cluster });
+            }
+        }
+    }
+
     /// What to publish when something has gone wrong in the middle of a call: those who wait for this cluster learn of it.
     #[must_use]
     pub fn parting(&self) -> Published {
@@ -189,8 +201,7 @@ impl Conditional {
     }
 
     /// The first cluster without which the call under way cannot end.
-    #[must_use]
-    pub fn awaited(&self) -> Option<usize> {
+    fn awaited(&self) -> Option<usize> {
         let is_missing = |at: &usize| self.parts[*at].is_none();
         if self.answer.is_some() { self.laggard() } else { (0..self.parts.len()).find(is_missing) }
     }

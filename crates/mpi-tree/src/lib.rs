@@ -26,7 +26,8 @@ mod write;
 
 pub use collector::{Collector, Place};
 pub use conditional::{
-    Answer, Condition, Conditional, Counts, Fault, Published, Question, Reduction, RemoteCounts, Sign, UnsoundError,
+    Answer, Call, Condition, Conditional, Counts, Fault, Published, Question, Reduction, RemoteCounts, Settings,
+    SettingsError, Sign, UnsoundError,
 };
 pub use error::{RanksError, TreeError};
 pub use facts::{Change, Facts, TreeChange};

@@ -201,7 +201,7 @@ fn remotes_are_used_as_they_come_and_only_as_far_as_needed() {
     let of = |sequence, value| Published { epoch: 0, sequence, value, closing: 0.0, fault: None };
     machine.receive(2, of(1, 0.4), 5);
     machine.begin(0.4, 10);
-    assert_eq!((machine.answer(), machine.awaited()), (Ok(None), Some(0)));
+    assert_eq!(machine.answer(), Ok(None));
     machine.receive(0, of(1, 0.4), 40);
     assert!(matches!(machine.answer(), Ok(Some(Answer { verdict: true, is_exact: true, .. }))));
     let RemoteCounts { n_waited, waited_ns, .. } = machine.counts().remotes[0];
@@ -239,6 +239,20 @@ fn a_broken_promise_ends_all_answers_everywhere() {
             assert_eq!(machine.answer(), Err(Fault::Value { cluster: 0 }));
         }
     }
+}
+
+#[test]
+fn who_is_waited_for_and_silent_for_too_long_has_vanished() {
+    let mut machine = Conditional::new(sum_above(1.0), 0, 3, 10);
+    machine.begin(0.1, 100);
+    let published = Published { epoch: 0, sequence: 1, value: 0.1, closing: 0.0, fault: None };
+    machine.receive(1, published, 150);
+    assert_eq!(machine.answer(), Ok(None));
+    machine.lose_patience(1100, 1000);
+    assert_eq!(machine.answer(), Ok(None));
+    machine.lose_patience(1101, 1000);
+    assert_eq!(machine.answer(), Err(Fault::Vanished { cluster: 2 }));
+    assert_eq!(machine.parting().fault, Some(Fault::Vanished { cluster: 2 }));
 }
 
 #[test]
