@@ -401,6 +401,19 @@ impl Mpi {
         call!(self, bcast(bytes.as_mut_ptr().cast(), count(bytes.len()), self.constants().byte.0, root, comm.0))
     }
 
+    /// The text that rank 0 has, or as much of it as 256 bytes hold.
+    ///
+    /// # Errors
+    /// If MPI refuses.
+    pub fn text_of_first(&self, own: &str, comm: Handle) -> Result<String, Failed> {
+        let mut text = [0; 256];
+        let length = own.floor_char_boundary(text.len());
+        text[..length].copy_from_slice(&own.as_bytes()[..length]);
+        self.bcast(&mut text, 0, comm)?;
+        let text = text.split(|byte| *byte == 0).next().unwrap_or_default();
+        Ok(String::from_utf8_lossy(text).into_owned())
+    }
+
     /// Gives each rank's bytes to all, in the order of the ranks. All have as many.
     ///
     /// # Errors

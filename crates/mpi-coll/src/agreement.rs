@@ -1,5 +1,7 @@
 //! What all ranks find out together before anything depends on it.
 
+use std::hash::{DefaultHasher, Hash, Hasher};
+
 use mpi_abi::{Failed, Handle, Mpi};
 use mpi_job::Process;
 
@@ -23,9 +25,8 @@ pub(crate) struct Member {
 impl Agreement {
     /// Who is where, by rank.
     pub(crate) fn members(&self) -> Result<Vec<Member>, Failed> {
-        let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
         let this = Process::this();
-        let mut own = Vec::from(fixed(host.trim()));
+        let mut own = Vec::from(fixed(&mpi_job::host_name()));
         own.extend(this.pid.to_ne_bytes());
         own.extend(this.started.to_ne_bytes());
         let all = self.mpi.allgather(&own, self.comm)?;
@@ -69,17 +70,6 @@ impl Agreement {
         self.mpi.bcast(&mut bytes, 0, self.comm)?;
         Ok(u32::from_ne_bytes(bytes))
     }
-
-    /// The name of the job's folder: who rank 0 is.
-    pub(crate) fn job_name(&self) -> Result<String, Failed> {
-        let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
-        let is_plain = |letter: &char| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '.');
-        let host: String = host.trim().chars().filter(is_plain).take(60).collect();
-        let host = if host.is_empty() { "localhost".to_owned() } else { host.to_ascii_lowercase() };
-        let mut name = fixed(&format!("{host}-{:x}", std::process::id()));
-        self.mpi.bcast(&mut name, 0, self.comm)?;
-        Ok(text(&name))
-    }
 }
 
 fn fixed(text: &str) -> [u8; TEXT_BYTES] {
@@ -91,4 +81,11 @@ fn fixed(text: &str) -> [u8; TEXT_BYTES] {
 
 fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes.split(|byte| *byte == 0).next().unwrap_or_default()).into_owned()
+}
+
+/// A number that differs where texts do.
+pub(crate) fn hash(text: &str) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    text.hash(&mut hasher);
+    hasher.finish()
 }

@@ -7,19 +7,21 @@ mod export;
 mod message;
 mod program;
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use clock::monotonic_ns;
 use mpi_abi::{Failed, Handle, Mpi, Op};
 use mpi_tree::{Answer, Counts, Fault, Question, Reduction, Settings};
 use units::Rank;
 
-use crate::agreement::Agreement;
+use crate::agreement::{Agreement, hash};
 use crate::communicator::n_processors;
-use crate::job;
+use crate::entry::complain;
+use crate::job::{lock, neighbours};
 use crate::network::Network;
 use crate::pause::{Patience, Pause};
 use crate::port::Trouble;
+use crate::report;
 use crate::site::Party;
 use cluster::Clusters;
 
@@ -64,10 +66,11 @@ impl Condar {
     ) -> Result<Self, Refused> {
         let agreement = Agreement { mpi, comm };
         let rank = mpi.comm_rank(comm)? as Rank;
-        let party = Party { mpi, comm, rank, members: Arc::new(agreement.members()?) };
+        let members = agreement.members()?;
+        let party = Party { mpi, comm, rank, members: &members };
         let asked = question.and_then(|question| Ok((question, cluster::plan(&party, settings.clusters.as_deref())?)));
         let text = asked.as_ref().map(|(question, plan)| format!("{question:?} {plan:?} {settings:?}"));
-        let agreed = agreement.same(text.map(|text| job::hash(&text)).map_err(Clone::clone), "questions")?;
+        let agreed = agreement.same(text.map(|text| hash(&text)).map_err(Clone::clone), "questions")?;
         let (question, plan) = agreed.and(asked).map_err(Refused::Together)?;
         let op = match question.reduction() {
             Reduction::Sum => Op::Sum,
@@ -76,9 +79,9 @@ impl Condar {
             Reduction::Min | Reduction::And => Op::Min,
         };
         let op = mpi.op_handle(op).expect("libraries have the arithmetic operations");
-        let neighbours = party.neighbours();
+        let neighbours: Arc<[_]> = neighbours(&members, rank).collect();
         let is_crowded = neighbours.len() + 1 > n_processors();
-        let network = Network::new(mpi, mpi.comm_dup(comm)?, Arc::new(neighbours), Box::new(|| 0));
+        let network = Network::new(mpi, mpi.comm_dup(comm)?, neighbours, Box::new(|| 0));
         let clusters = plan.map(|plan| Clusters::new(&party, plan, question, &settings)).transpose()?.flatten();
         Ok(Self {
             mpi,
@@ -121,7 +124,7 @@ impl Condar {
                 self.n_differing += 1;
                 if self.rank == 0 {
                     let (call, verdict) = (self.n_calls, answer.verdict);
-                    job::complain(&format_args!(
+                    complain(&format_args!(
                         "conditional allreduce {call} was answered with {verdict}, and a plain one gives {plain}, after which it is not"
                     ));
                 }
@@ -153,7 +156,11 @@ impl Condar {
     pub(crate) fn free(mut self) -> Result<(), Trouble> {
         let Some(clusters) = self.clusters.take() else { return Ok(self.mpi.comm_free(self.network.comm())?) };
         if let Some((counts, own, names)) = clusters.report() {
-            job::write_report("conditional", self.rank, &self.line(counts, own, &names));
+            // Each question that was asked has a line.
+            static LINES: Mutex<String> = Mutex::new(String::new());
+            let mut lines = lock(&LINES);
+            *lines += &self.line(counts, own, &names);
+            report::write("conditional", self.rank, &lines);
         }
         // Whoever has got a fault may be gone.
         if self.fault.is_none() {

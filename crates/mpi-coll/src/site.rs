@@ -6,21 +6,23 @@
 mod between;
 mod large;
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use clock::Ticks;
 use mpi_abi::{Failed, Handle, Mpi};
-use mpi_job::{Access, Folder, Process, Segment};
+use mpi_job::Folder;
 use mpi_tree::{Collective, Wake};
 use units::Rank;
 
 use crate::agreement::{Agreement, Member};
 use crate::combine::Combine;
-use crate::communicator::n_processors;
+use crate::communicator::{n_processors, share};
 use crate::engine::{Call, Engine, Ground, Part};
-use crate::job;
-use crate::memory::{Layout, Shared};
+use crate::entry::{complain, job};
+use crate::job::neighbours;
+use crate::memory::Layout;
 use crate::network::Network;
 use crate::pause::{Patience, Pause};
 use crate::plan::Plan;
@@ -31,13 +33,13 @@ pub(crate) use between::Between;
 pub(crate) use large::{Large, PIECE_BYTES};
 
 /// Who makes the calls.
-pub(crate) struct Party {
+pub(crate) struct Party<'a> {
     pub(crate) mpi: &'static Mpi,
     /// Has the ranks that are meant; messages go over twins of it.
     pub(crate) comm: Handle,
     pub(crate) rank: Rank,
     /// By rank.
-    pub(crate) members: Arc<Vec<Member>>,
+    pub(crate) members: &'a [Member],
 }
 
 /// Names for what ranks share. Those of the party's first rank count.
@@ -82,22 +84,24 @@ impl Port for Inside {
     }
 }
 
-impl Party {
-    /// The other ranks on this machine.
-    pub(crate) fn neighbours(&self) -> Vec<(Rank, Process)> {
-        let host = &self.members[self.rank as usize].host;
-        let others = (0..).zip(self.members.iter()).filter(|(rank, _)| *rank != self.rank);
-        others.filter(|(_, member)| member.host == *host).map(|(rank, member)| (rank, member.process)).collect()
+impl Party<'_> {
+    /// Where ranks of a host find what they share. All ranks come here.
+    fn folder(&self) -> Result<PathBuf, Failed> {
+        if let Some(job) = job() {
+            return Ok(job.folder.path().to_owned());
+        }
+        let name = mpi_job::job_name(&mpi_job::host_name());
+        Ok(mpi_job::root().join(self.mpi.text_of_first(&name, self.comm)?))
     }
 }
 
 impl Sites {
     /// All ranks of the party come here. None if some host has no room for what its ranks share.
-    pub(crate) fn new(party: &Party, plan: mpi_tree::Sites, capacity_bytes: usize) -> Result<Option<Self>, Failed> {
+    pub(crate) fn new(party: &Party<'_>, plan: mpi_tree::Sites, capacity_bytes: usize) -> Result<Option<Self>, Failed> {
         let mpi = party.mpi;
         let agreement = Agreement { mpi, comm: party.comm };
-        let folder = job::folder().unwrap_or(mpi_job::root().join(agreement.job_name()?));
         let name = agreement.of_first(N_MADE.fetch_add(1, Ordering::Relaxed))?;
+        let folder = party.folder()?;
         let (own, number) = plan.place(party.rank);
         let site = &plan.sites[own];
         let inside = Plan::of(&site.tree, &site.hosts);
@@ -105,28 +109,27 @@ impl Sites {
         let layout = Layout::of(&inside, host, capacity_bytes);
         let path = folder.join(format!("site-{name}-{own}-{host}.seg"));
         let is_first = site.hosts[host].ranks.first() == Some(&number);
-        let n_words = layout.n_words();
-        let create = || {
-            Folder::create(&folder)?;
-            Segment::create(&path, n_words, |_| Ok(()))
-        };
-        let created = (is_first && n_words > 0).then(create);
-        mpi.barrier(party.comm)?;
-        let shared: Option<Box<dyn Shared>> = match created {
-            _ if n_words == 0 => Some(Box::new(Vec::new())),
-            Some(created) => created.ok().map(|segment| Box::new(segment) as Box<dyn Shared>),
-            None => Segment::open(&path, Access::ReadWrite).ok().map(|segment| Box::new(segment) as Box<dyn Shared>),
-        };
-        let have = mpi.allgather(&[u8::from(shared.is_some())], party.comm)?;
         if is_first {
-            // All have it by now, and nothing is left behind however the job ends.
-            let _ = std::fs::remove_file(&path);
+            // If it cannot be made, neither can what is in it.
+            let _ = Folder::create(&folder);
+        }
+        let shared = share(agreement, &path, layout.n_words(), is_first)?;
+        if is_first {
+            // It is left alone if there is anything else in it.
             let _ = std::fs::remove_dir(&folder);
         }
-        let Some(memory) = shared.filter(|_| have.iter().all(|has| *has == 1)) else { return Ok(None) };
-        let neighbours = party.neighbours();
+        let memory = match shared {
+            Ok(memory) => memory,
+            Err(why) => {
+                if party.rank == 0 {
+                    complain(&format_args!("sites have no memory to share: {why}"));
+                }
+                return Ok(None);
+            }
+        };
+        let neighbours: Arc<[_]> = neighbours(party.members, party.rank).collect();
         let patience = Patience { is_crowded: neighbours.len() + 1 > n_processors(), wake: Wake::Both };
-        let network = Network::new(mpi, mpi.comm_dup(party.comm)?, Arc::new(neighbours), Box::new(|| 0));
+        let network = Network::new(mpi, mpi.comm_dup(party.comm)?, neighbours, Box::new(|| 0));
         let part = Part {
             ground: Arc::new(Ground { plan: inside, layout, memory }),
             rank: number,

@@ -24,8 +24,7 @@ impl State {
         let sites = match self.sites.entry(tree) {
             Entry::Occupied(known) => known.into_mut(),
             Entry::Vacant(place) => {
-                let (mpi, rank, members) = (job.mpi, job.rank, Arc::clone(&job.members));
-                let party = Party { mpi, comm: self.network.comm(), rank, members };
+                let party = Party { mpi: job.mpi, comm: self.network.comm(), rank: job.rank, members: &job.members };
                 let plan = forest.trees[tree].sites(&forest.hosts).expect("it may be cut");
                 place.insert(Sites::new(&party, plan, PIECE_BYTES)?)
             }
@@ -43,6 +42,7 @@ impl State {
             output: &mut received,
         })?;
         taking.deliver(job, &output, &received)?;
+        self.heed(job, None)?;
         Ok(Way::Tree(forest.trees[tree].name.as_str().into(), forest.epoch))
     }
 }

@@ -16,7 +16,7 @@ use units::Rank;
 
 use super::message;
 use crate::combine::Combine;
-use crate::job;
+use crate::entry::job;
 use crate::port::Trouble;
 use crate::site::{Between, Party, Sites};
 
@@ -30,12 +30,13 @@ pub(super) struct Clusters {
 }
 
 /// The clusters that a text lists, as in `0-3 4-7`; else those of the tree file. None if there is one only.
-pub(super) fn plan(party: &Party, clusters: Option<&str>) -> Result<Option<mpi_tree::Sites>, String> {
+pub(super) fn plan(party: &Party<'_>, clusters: Option<&str>) -> Result<Option<mpi_tree::Sites>, String> {
     if let Some(text) = clusters {
         let hosts = listed(party, text)?;
         return Ok(made(&hosts));
     }
-    let Some(forest) = job::forest(party.comm) else { return Ok(None) };
+    let Some(job) = job().filter(|job| job.communicator(party.comm).is_some()) else { return Ok(None) };
+    let forest = &job.first_forest;
     let tree = forest.rule(Collective::Allreduce, size_of::<f64>() as u64).map(|at| &forest.trees[at]);
     Ok(tree.and_then(|tree| tree.sites(&forest.hosts)).or_else(|| made(&forest.hosts)))
 }
@@ -53,7 +54,7 @@ fn made(hosts: &[Host]) -> Option<mpi_tree::Sites> {
     Tree::make("conditional", hosts, &layout).sites(hosts)
 }
 
-fn listed(party: &Party, text: &str) -> Result<Vec<Host>, String> {
+fn listed(party: &Party<'_>, text: &str) -> Result<Vec<Host>, String> {
     let n_ranks = party.members.len();
     let (mut hosts, mut n_times) = (Vec::new(), vec![0; n_ranks]);
     for (number, cluster) in text.split_whitespace().enumerate() {
@@ -79,7 +80,7 @@ fn listed(party: &Party, text: &str) -> Result<Vec<Host>, String> {
 impl Clusters {
     /// All ranks come here. None if there is no room for what they share.
     pub(super) fn new(
-        party: &Party,
+        party: &Party<'_>,
         plan: mpi_tree::Sites,
         question: Question,
         settings: &Settings,

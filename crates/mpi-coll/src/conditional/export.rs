@@ -9,7 +9,8 @@ use mpi_abi::{Handle, Mpi, Op};
 use mpi_tree::{Condition, Fault, Question, Reduction, Settings, Sign};
 
 use super::{Condar, program};
-use crate::job::{self, chain, lock};
+use crate::entry::{abort, chain, guarded};
+use crate::job::lock;
 
 // As the header has them.
 const OK: c_int = 0;
@@ -86,8 +87,8 @@ unsafe extern "C" fn call(
     let Some(mpi) = running() else { return no_mpi() };
     let known = usize::try_from(handle).ok().and_then(|at| lock(&CONDARS).get(at).cloned().flatten());
     let Some(condar) = known else { return no_handle(handle) };
-    let answered = job::guarded(mpi, || lock(&condar).call(value));
-    match answered.unwrap_or_else(|error| job::abort(mpi, &chain(&error))) {
+    let answered = guarded(mpi, || lock(&condar).call(value));
+    match answered.unwrap_or_else(|error| abort(mpi, &chain(&error))) {
         Ok(answer) => {
             // SAFETY: as promised.
             unsafe {
@@ -115,7 +116,7 @@ extern "C" fn free(handle: c_int) -> c_int {
     let Some(condar) = taken.and_then(Arc::into_inner).and_then(|condar| condar.into_inner().ok()) else {
         return no_handle(handle);
     };
-    job::guarded(mpi, || condar.free()).unwrap_or_else(|error| job::abort(mpi, &chain(&error)));
+    guarded(mpi, || condar.free()).unwrap_or_else(|error| abort(mpi, &chain(&error)));
     OK
 }
 
@@ -163,7 +164,7 @@ fn new(
         calls: Vec::new(),
         ..settings
     };
-    match job::guarded(mpi, || Condar::new(mpi, comm, question(), settings)) {
+    match guarded(mpi, || Condar::new(mpi, comm, question(), settings)) {
         Ok(condar) => {
             let mut condars = lock(&CONDARS);
             let at = condars.iter().position(Option::is_none).unwrap_or_else(|| {

@@ -4,12 +4,15 @@ use std::env;
 use std::sync::{Arc, Mutex, OnceLock};
 
 use mpi_abi::{Datatype, Failed, Handle, Kind, Mpi, Op};
+use mpi_trace::Operation;
 use mpi_tree::{Collective, Reduction, Settings};
 
 use super::{Condar, Refused};
-use crate::agreement::Agreement;
+use crate::agreement::{Agreement, hash};
 use crate::arguments::{Arguments, FortranConstants, Language};
-use crate::job::{self, chain, complain, lock};
+use crate::entry::{abort, chain, complain, guarded};
+use crate::job::lock;
+use crate::tracer::Tracer;
 
 /// What the file says; none without one that all ranks can use.
 static SETTINGS: OnceLock<Option<Settings>> = OnceLock::new();
@@ -30,7 +33,7 @@ pub(crate) fn begin(mpi: &'static Mpi) -> Result<(), Failed> {
     let read = read.and_then(|path| {
         let named = |error: &dyn std::fmt::Display| format!("`{}`: {error}", path.display());
         let text = std::fs::read_to_string(&path).map_err(|error| named(&error))?;
-        Settings::parse(&text).map(|settings| (job::hash(&text), settings)).map_err(|error| named(&error))
+        Settings::parse(&text).map(|settings| (hash(&text), settings)).map_err(|error| named(&error))
     });
     let hash = read.as_ref().map(|(hash, _)| *hash).map_err(Clone::clone);
     let agreed = agreement.same(hash, "files")?;
@@ -58,18 +61,27 @@ pub(crate) fn take(collective: Collective, language: Language, words: &[usize]) 
     let is_double = |datatype: Datatype| datatype.kind == Kind::Float && datatype.size_bytes == size_of::<f64>();
     let is_one = arguments.send.count == 1 && mpi.datatype(arguments.send.datatype).is_some_and(is_double);
     let op = mpi.op(arguments.op).filter(|_| is_one)?;
-    job::guarded(mpi, || {
+    guarded(mpi, || {
         let condar = known(mpi, settings, arguments.comm, op)?;
+        let recorded = tracer().map(|tracer| (tracer, tracer.begin(Operation::ALLREDUCE)));
         let from = if arguments.send.address == mpi.constants().in_place { arguments.receive } else { arguments.send };
         // SAFETY: the program passed one double there to be read.
         let value = unsafe { (from.address as *const f64).read_unaligned() };
-        let answered = lock(&condar).call(value).unwrap_or_else(|error| job::abort(mpi, &chain(&error)));
+        let answered = lock(&condar).call(value).unwrap_or_else(|error| abort(mpi, &chain(&error)));
         let answer = answered
-            .unwrap_or_else(|fault| job::abort(mpi, &format_args!("a conditional allreduce has no answer: {fault}")));
+            .unwrap_or_else(|fault| abort(mpi, &format_args!("a conditional allreduce has no answer: {fault}")));
         // SAFETY: and one there to be written.
         unsafe { (arguments.receive.address as *mut f64).write_unaligned(answer.value) };
+        if let Some((tracer, began)) = recorded {
+            tracer.end(Operation::ALLREDUCE, arguments.comm, -1, size_of::<f64>() as u64, began);
+        }
         Some(0)
     })
+}
+
+fn tracer() -> Option<Tracer> {
+    static TRACER: OnceLock<Option<Tracer>> = OnceLock::new();
+    *TRACER.get_or_init(Tracer::find)
 }
 
 /// The question of such calls. All ranks come here in the first of them.
@@ -78,7 +90,7 @@ fn known(mpi: &'static Mpi, settings: &Settings, comm: Handle, op: Op) -> Option
     if let Some((.., known)) = lock(&KNOWN).iter().find(is_same) {
         return known.clone();
     }
-    let new = new(mpi, settings, comm, op).unwrap_or_else(|error| job::abort(mpi, &chain(&error)));
+    let new = new(mpi, settings, comm, op).unwrap_or_else(|error| abort(mpi, &chain(&error)));
     let new = new.map(|condar| Arc::new(Mutex::new(condar)));
     lock(&KNOWN).push((comm, op, new.clone()));
     new
@@ -117,6 +129,6 @@ pub(crate) fn end(mpi: &'static Mpi) {
 fn free(mpi: &'static Mpi, is_over: impl Fn(&(Handle, Op, Option<Arc<Mutex<Condar>>>)) -> bool) {
     let over: Known = lock(&KNOWN).extract_if(.., |entry| is_over(entry)).collect();
     for condar in over.into_iter().filter_map(|(.., condar)| Mutex::into_inner(Arc::into_inner(condar?)?).ok()) {
-        job::guarded(mpi, || condar.free().unwrap_or_else(|error| job::abort(mpi, &chain(&error))));
+        guarded(mpi, || condar.free().unwrap_or_else(|error| abort(mpi, &chain(&error))));
     }
 }

@@ -1,5 +1,7 @@
 //! What programs get from calls over trees, with both libraries, and that the rest goes its way as ever.
 
+use std::os::unix::fs::PermissionsExt;
+
 use mpi_tree::{Between, Grain, Host, Layout, Order, Shape, Wake};
 
 use crate::program::{Program, forest};
@@ -106,7 +108,7 @@ fn in_either_order_with_the_tracer_calls_are_recorded_once_and_taken() {
 
 /// Calls that rank 0's trace file has of all operations.
 fn n_calls(program: &Program) -> usize {
-    let entries = std::fs::read_dir(program.folder.path().join("foretop-trace")).unwrap();
+    let entries = std::fs::read_dir(program.folder().join("foretop-trace")).unwrap();
     let mut paths = entries.map(|entry| entry.unwrap().path());
     let path = paths.find(|path| path.to_str().unwrap().ends_with(".0.ftrace")).expect("the tracer left a file");
     let file = std::io::BufReader::new(std::fs::File::open(path).unwrap());
@@ -126,7 +128,7 @@ fn another_tree_comes_into_force_on_all_ranks_while_the_program_runs() {
     let program = Program::compiled("openmpi", "epochs.c");
     program.write("trees.toml", &forest(1, &hosts(2, 1), &layout()));
     let next = program.write("next.toml", &forest(2, &hosts(1, 2), &layout()));
-    let job = program.folder.path().join("job");
+    let job = program.folder().join("job");
     let job = job.to_str().unwrap();
     let ended = program.run(2, COLL, &[next.to_str().unwrap()], &[("FORETOP_MPI_JOB", job)]);
     assert!(ended.is_well && ended.stderr.is_empty(), "{}{}", ended.stdout, ended.stderr);
@@ -150,4 +152,116 @@ fn a_file_for_another_job_is_told_once_and_the_program_runs() {
     assert!(ended.is_well && ended.stdout.contains("ranks agree"), "{}{}", ended.stdout, ended.stderr);
     assert_eq!(ended.stderr.lines().count(), 1, "{}", ended.stderr);
     assert!(ended.stderr.contains("no call goes over a tree") && ended.stderr.contains("4 ranks"), "{}", ended.stderr);
+}
+
+/// Runs `trouble.c`, four ranks on two hosts.
+fn trouble(library: &'static str) -> Program {
+    let program = Program::compiled(library, "trouble.c");
+    program.write("trees.toml", &forest(0, &hosts(2, 2), &layout()));
+    program
+}
+
+/// Without a limit of time: ranks that wait for ever are seen by whoever waits for this test.
+#[track_caller]
+fn check_dead_rank(library: &'static str) {
+    let program = trouble(library);
+    for (how, who) in [("kill", "1"), ("kill", "2"), ("exit", "0")] {
+        let ended = program.run(4, COLL, &[how, who], &[]);
+        // MPICH's launcher takes a rank that exits without a word for one that is done, with or without us.
+        assert!(!ended.is_well || (how, library) == ("exit", "mpich"), "{how} {who}: {}", ended.stderr);
+        assert!(!ended.stdout.contains("right"), "{how} {who}: {}{}", ended.stdout, ended.stderr);
+    }
+}
+
+#[test]
+#[ignore = "needs Open MPI: scripts/test.sh mpi"]
+fn a_rank_that_dies_in_a_call_ends_the_job_under_open_mpi() {
+    check_dead_rank("openmpi");
+}
+
+#[test]
+#[ignore = "needs MPICH: scripts/test.sh mpi"]
+fn a_rank_that_dies_in_a_call_ends_the_job_under_mpich() {
+    check_dead_rank("mpich");
+}
+
+#[track_caller]
+fn check_no_room(library: &'static str) {
+    let program = trouble(library);
+    let stale = program.folder().join("job/coll-0-0-0.seg");
+    for (who, what, way) in [
+        ("0", "calls go to the MPI library", "\"reason\":\"no room in shared memory\""),
+        ("1", "stages are not recorded", "\"tree\":\"all\""),
+    ] {
+        // What a dead job left under the same name is of another size.
+        std::fs::create_dir_all(stale.parent().unwrap()).unwrap();
+        std::fs::set_permissions(stale.parent().unwrap(), std::fs::Permissions::from_mode(0o700)).unwrap();
+        std::fs::write(&stale, [7; 4096]).unwrap();
+        let job = stale.parent().unwrap().to_str().unwrap();
+        let ended = program.run(4, COLL, &["full", who], &[("FORETOP_MPI_JOB", job)]);
+        assert!(ended.is_well && ended.stdout == "all is right\n", "{}{}", ended.stdout, ended.stderr);
+        assert!(ended.stderr.starts_with(&format!("foretop: {what}: cannot find room for ")), "{}", ended.stderr);
+        assert_eq!(ended.stderr.lines().count(), 1, "{}", ended.stderr);
+        for rank in 0..4 {
+            let report = program.report(rank);
+            assert!(report.lines().count() == 1 && report.contains(way), "rank {rank}: {report}");
+        }
+        assert!(!stale.exists());
+    }
+}
+
+#[test]
+#[ignore = "needs Open MPI: scripts/test.sh mpi"]
+fn without_room_all_ranks_do_without_under_open_mpi() {
+    check_no_room("openmpi");
+}
+
+#[test]
+#[ignore = "needs MPICH: scripts/test.sh mpi"]
+fn without_room_all_ranks_do_without_under_mpich() {
+    check_no_room("mpich");
+}
+
+#[track_caller]
+fn check_threads(library: &'static str) {
+    let program = trouble(library);
+    let ended = program.run(4, COLL, &["threads"], &[]);
+    assert!(ended.is_well && ended.stdout == "all is right\n", "{}{}", ended.stdout, ended.stderr);
+    assert!(ended.stderr.is_empty(), "{}", ended.stderr);
+    let report = program.report(3);
+    assert!(report.contains("\"calls\":900") && !report.contains("reason"), "{report}");
+}
+
+#[test]
+#[ignore = "needs Open MPI: scripts/test.sh mpi"]
+fn threads_call_on_communicators_of_their_own_under_open_mpi() {
+    check_threads("openmpi");
+}
+
+#[test]
+#[ignore = "needs MPICH: scripts/test.sh mpi"]
+fn threads_call_on_communicators_of_their_own_under_mpich() {
+    check_threads("mpich");
+}
+
+#[track_caller]
+fn check_large(library: &'static str) {
+    let program = Program::compiled(library, "trouble.c");
+    program.write("trees.toml", &forest(0, &hosts(2, 1), &layout()));
+    let ended = program.run(2, COLL, &["large"], &[]);
+    assert!(ended.is_well && ended.stdout == "all is right\n", "{}{}", ended.stdout, ended.stderr);
+    let report = program.report(0);
+    assert!(report.contains("{\"calls\":1,\"operation\":\"bcast\",\"reason\":\"too large\"}"), "{report}");
+}
+
+#[test]
+#[ignore = "needs Open MPI: scripts/test.sh mpi"]
+fn two_gibibytes_go_to_open_mpi() {
+    check_large("openmpi");
+}
+
+#[test]
+#[ignore = "needs MPICH: scripts/test.sh mpi"]
+fn two_gibibytes_go_to_mpich() {
+    check_large("mpich");
 }
