@@ -18,7 +18,9 @@ use mpi_run::{MalformedRecord, Measurement, Outcome};
 use picture::Picture;
 
 pub use configuration::{FIRST, configurations};
-pub use plan::{Gate, Kind, Monitor, Settings, SettingsError, Side, Subject, Topology, Trial, Way, Workload};
+pub use plan::{
+    Gate, Kind, Monitor, Pair, Settings, SettingsError, Subject, Topology, Trial, WATCHED_BYTES, Way, Workload,
+};
 pub use report::{Document, Section, report};
 
 /// The study as a measurement: its name, and how its results look.
@@ -33,7 +35,7 @@ impl Measurement for TreeStudy {
     fn assumptions(&self) -> &'static [&'static str] {
         &[
             "a call takes the time from a barrier to the last call's return on rank 0, by the number of calls",
-            "an overhead is how much longer a call takes than in the run right before or after it that is the same but for one thing",
+            "an overhead is how much longer a call takes in a stretch of a run than in the one right before or after it that is the same but for one thing",
         ]
     }
 

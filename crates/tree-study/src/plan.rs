@@ -9,7 +9,7 @@ use units::ByteCount;
 /// Sizes of the first paper's sums.
 pub(crate) const SIZES: [u64; 2] = [4, 256];
 /// Of the second paper's.
-pub(crate) const WATCHED_BYTES: u64 = 8;
+pub const WATCHED_BYTES: u64 = 8;
 
 /// What a study was told. One that is taken up again must be told the same.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -20,8 +20,10 @@ pub struct Settings {
     pub n_calls: u64,
     /// Runs of each tree.
     pub n_rounds: u32,
-    /// Pairs of runs for each overhead.
+    /// Pairs of stretches for each overhead.
     pub n_pairs: u32,
+    /// Milliseconds that a stretch takes.
+    pub stretch_ms: u64,
     /// Helper threads of a parallel gather.
     pub n_helpers: u32,
 }
@@ -56,7 +58,7 @@ pub struct Trial {
     pub workload: Workload,
     /// Of an allreduce.
     pub size_bytes: u64,
-    /// Over what, and who looks on.
+    /// Over what.
     pub way: Way,
     /// From 0.
     pub round: u32,
@@ -74,7 +76,7 @@ pub enum Workload {
     Sor,
 }
 
-/// How an allreduce is made in a run, and who looks on.
+/// How an allreduce is made in a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Way {
@@ -85,30 +87,29 @@ pub enum Way {
     },
     /// Over a tree: its name among the [`crate::configurations`].
     Tree(String),
-    /// One run of a pair over the first tree.
-    Pair(Subject, Side),
 }
 
-/// What the runs of a pair differ in.
+/// A stretch of a run over the first tree with something, right before or after one without it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Pair {
+    /// What runs.
+    pub workload: Workload,
+    /// What the stretches differ in.
+    pub subject: Subject,
+    /// From 0. In odd rounds the stretch with it is the first.
+    pub round: u32,
+}
+
+/// What the stretches of a pair differ in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Subject {
-    /// Nothing: what chance makes of two runs.
+    /// Nothing: what chance makes of two stretches.
     Nothing,
-    /// Whether calls and stages are recorded.
+    /// Whether the stages of calls are recorded.
     Collectors,
     /// Whether a monitor runs besides.
     Monitor(Monitor),
-}
-
-/// Which run of a pair.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Side {
-    /// Without what the pair is about.
-    Without,
-    /// With it.
-    With,
 }
 
 /// A monitor, as `foretop mpi watch` is told.
@@ -216,39 +217,32 @@ impl Settings {
         }
         let way = Way::Tree(crate::FIRST.to_owned());
         trials.push(Trial { topology, workload: Workload::Sor, size_bytes: WATCHED_BYTES, way, round: 0 });
-        if topology == 0 {
-            trials.extend(self.pairs());
-        }
         trials
     }
 
-    fn pairs(&self) -> impl Iterator<Item = Trial> {
-        let subjects = crate::table::subjects(self.n_helpers);
-        (0..self.n_pairs).flat_map(move |round| {
-            // Which of a pair comes first changes from round to round.
-            let sides = if round % 2 == 0 { [Side::Without, Side::With] } else { [Side::With, Side::Without] };
-            let of_round = subjects.clone().into_iter().flat_map(move |(subject, workload)| {
-                sides.map(|side| Trial {
-                    topology: 0,
-                    workload,
-                    size_bytes: WATCHED_BYTES,
-                    way: Way::Pair(subject, side),
-                    round,
-                })
-            });
-            of_round.collect::<Vec<_>>()
-        })
+    /// All pairs of a workload, a round of all before the next.
+    #[must_use]
+    pub fn pairs(&self, workload: Workload) -> Vec<Pair> {
+        let subjects: Vec<Subject> = crate::table::subjects(self.n_helpers, workload);
+        (0..self.n_pairs)
+            .flat_map(|round| subjects.iter().map(move |&subject| Pair { workload, subject, round }))
+            .collect()
     }
 }
 
 impl fmt::Display for Trial {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let workload = match self.workload {
-            Workload::Gsum => "gsum",
-            Workload::ComputeGsum => "compute-gsum",
-            Workload::Sor => "sor",
-        };
-        write!(f, "{workload} of {}: {}", ByteCount::new(self.size_bytes), self.way)
+        write!(f, "{} of {}: {}", self.workload, ByteCount::new(self.size_bytes), self.way)
+    }
+}
+
+impl fmt::Display for Workload {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Gsum => "gsum",
+            Self::ComputeGsum => "compute-gsum",
+            Self::Sor => "sor",
+        })
     }
 }
 
@@ -258,14 +252,16 @@ impl fmt::Display for Way {
             Self::Library { is_yielding: false } => f.write_str("the MPI library"),
             Self::Library { is_yielding: true } => f.write_str("the MPI library, yielding"),
             Self::Tree(name) => f.write_str(name),
-            Self::Pair(subject, side) => {
-                let side = if *side == Side::With { "with" } else { "without" };
-                match subject {
-                    Subject::Nothing => write!(f, "the same twice, {side}"),
-                    Subject::Collectors => write!(f, "{side} event collectors"),
-                    Subject::Monitor(monitor) => write!(f, "{side} {monitor}"),
-                }
-            }
+        }
+    }
+}
+
+impl fmt::Display for Subject {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Nothing => f.write_str("nothing"),
+            Self::Collectors => f.write_str("event collectors"),
+            Self::Monitor(monitor) => write!(f, "{monitor}"),
         }
     }
 }
@@ -292,19 +288,15 @@ mod tests {
     }
 
     #[test]
-    fn each_trial_is_there_once_and_each_run_of_a_pair_is_beside_the_other() {
+    fn each_trial_and_each_pair_is_there_once() {
         let topologies = vec!["a:4,b:4".parse().unwrap()];
-        let settings = Settings { topologies, n_calls: 10, n_rounds: 2, n_pairs: 3, n_helpers: 4 };
+        let settings = Settings { topologies, n_calls: 10, n_rounds: 2, n_pairs: 3, stretch_ms: 1, n_helpers: 4 };
         let trials = settings.trials(0, &["flat".to_owned(), "deep".to_owned()]);
         assert!(trials.iter().enumerate().all(|(at, trial)| !trials[..at].contains(trial)));
-        let pairs: Vec<&Trial> = trials.iter().filter(|trial| matches!(trial.way, Way::Pair(..))).collect();
-        for pair in pairs.chunks(2) {
-            let [Way::Pair(one, first), Way::Pair(other, second)] = [&pair[0].way, &pair[1].way] else {
-                unreachable!()
-            };
-            assert_eq!((one, pair[0].round), (other, pair[1].round));
-            assert_ne!(first, second);
-        }
-        assert_eq!(settings.trials(1, &[]).iter().filter(|trial| matches!(trial.way, Way::Pair(..))).count(), 0);
+        let pairs = settings.pairs(Workload::Gsum);
+        assert!(
+            !pairs.is_empty() && pairs.iter().enumerate().all(|(at, pair)| !pairs[..at].contains(pair)),
+            "{pairs:?}"
+        );
     }
 }

@@ -3,7 +3,7 @@
 use mpi_analysis::Analysis;
 use serde::{Deserialize, Serialize};
 
-use crate::Trial;
+use crate::{Pair, Trial};
 
 /// Kinds of records.
 pub mod kind {
@@ -11,6 +11,8 @@ pub mod kind {
     pub const SETTINGS: &str = "trees.settings";
     /// [`super::Run`].
     pub const RUN: &str = "trees.run";
+    /// [`super::Paired`].
+    pub const PAIR: &str = "trees.pair";
     /// [`super::Inside`].
     pub const INSIDE: &str = "trees.inside";
 }
@@ -24,11 +26,22 @@ pub struct Run {
     pub call_ns: Option<f64>,
     /// Share of the time in communication.
     pub communication_ratio: f64,
+}
+
+/// A pair that was measured.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Paired {
+    /// Which.
+    pub pair: Pair,
+    /// What a call took without it.
+    pub without_ns: f64,
+    /// And with it.
+    pub with_ns: f64,
     /// What a monitor said of itself.
     pub monitor: Option<Monitored>,
 }
 
-/// What a monitor says of itself at the end.
+/// What a monitor says of itself.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Monitored {
     /// Records that it read, by those that there were.

@@ -10,14 +10,18 @@ use units::ByteCount;
 
 use crate::count::{UNEXPLAINED, counts};
 use crate::plan::SIZES;
-use crate::record::{Inside, Run, kind};
+use crate::record::{Inside, Monitored, Paired, Run, kind};
 use crate::table::{Published, tables};
-use crate::{FIRST, Settings, Side, Subject, Topology, Way, Workload};
+use crate::{FIRST, Settings, Subject, Topology, Way, Workload};
 
 /// The largest gain by another tree in the first paper.
 const PUBLISHED_SPEEDUP: f64 = 1.49;
 /// A way that several libraries take which do not know hosts.
 const UNAWARE: &str = "binomial over ranks";
+
+/// What is said below each table of overheads.
+const UNMEASURED: &str = "Rows without figures of ours need several clusters, or a variant of the monitor that exists only in the paper. \
+     Processor time is that of the monitor where it is read, by one processor.";
 
 /// A title, sections, and what speaks against the figures.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -50,17 +54,18 @@ pub struct Section {
 pub fn report(outcome: &Outcome) -> Result<Document, MalformedRecord> {
     let settings: Vec<Settings> = outcome.all(kind::SETTINGS)?;
     let (runs, insides): (Vec<Run>, Vec<Inside>) = (outcome.all(kind::RUN)?, outcome.all(kind::INSIDE)?);
+    let pairs: Vec<Paired> = outcome.all(kind::PAIR)?;
     let mut sections = vec![of_counts()];
     let mut about = vec![format!("MPI: {}", outcome.header.mpi), format!("started: {}", outcome.header.started)];
     if let Some(settings) = settings.first() {
-        let Settings { n_calls, n_rounds, n_pairs, .. } = settings;
-        about.push(format!("{n_calls} calls a run, {n_rounds} runs of each tree, {n_pairs} pairs for each overhead"));
+        let Settings { n_calls, n_rounds, n_pairs, stretch_ms, .. } = settings;
+        about.push(format!("{n_calls} calls a run, {n_rounds} runs of each tree; {n_pairs} pairs of stretches of {stretch_ms} ms for each overhead"));
         let topologies = || settings.topologies.iter().enumerate();
         sections.extend(topologies().map(|(at, topology)| of_trees(at, topology, &runs)));
         sections.push(gains(&settings.topologies, &runs));
         sections.push(of_stages(&settings.topologies, &insides));
-        sections.push(of_noise(&runs));
-        sections.extend(tables(settings.n_helpers).iter().map(|table| of_table(table, &runs)));
+        sections.push(of_noise(&pairs));
+        sections.extend(tables(settings.n_helpers).iter().map(|table| of_table(table, &pairs)));
     }
     Ok(Document { about, warnings: outcome.warnings(), sections })
 }
@@ -179,7 +184,11 @@ fn of_stages(topologies: &[Topology], insides: &[Inside]) -> Section {
             continue;
         };
         let levels = analysis.by_level(slowest);
-        let hops: f64 = levels.iter().filter(|(level, _)| !matches!(level, Level::Host(_))).map(|(_, ns)| ns).sum();
+        let hops: f64 = levels
+            .iter()
+            .filter(|(level, _)| !matches!(level, Level::Host(_)))
+            .map(|(_, ns)| ns)
+            .fold(0.0, |sum, ns| sum + ns);
         let hint = analysis.hints().into_iter().next().map_or_else(|| "-".to_owned(), |hint| hint.evidence);
         rows.push(vec![
             topologies[trial.topology].to_string(),
@@ -200,10 +209,10 @@ fn of_stages(topologies: &[Topology], insides: &[Inside]) -> Section {
     )
 }
 
-/// What two equal runs differ by: no smaller overhead can be told.
-fn of_noise(runs: &[Run]) -> Section {
+/// What two equal stretches differ by: no smaller overhead can be told.
+fn of_noise(pairs: &[Paired]) -> Section {
     let rows = [(Workload::Gsum, "gsum"), (Workload::ComputeGsum, "compute-gsum")].map(|(workload, name)| {
-        let overheads = overheads(runs, Subject::Nothing, workload);
+        let overheads = overheads(&of_subject(pairs, Subject::Nothing, workload));
         vec![
             name.to_owned(),
             percent(median_of(&overheads)),
@@ -212,31 +221,29 @@ fn of_noise(runs: &[Run]) -> Section {
         ]
     });
     section(
-        "What two equal runs differ by",
+        "What two equal stretches differ by",
         &["workload", "median", "quartiles", "pairs"],
         rows.to_vec(),
         &["Overheads below are medians of such pairs. One inside these quartiles is not told from none."],
     )
 }
 
-fn of_table(table: &Published, runs: &[Run]) -> Section {
+fn of_table(table: &Published, pairs: &[Paired]) -> Section {
     let row = |row: &crate::table::Row| {
         let mut cells = vec![row.scope.to_owned(), row.overhead.to_owned(), row.gathered.to_owned()];
-        let overheads =
-            row.here.map(|(subject, workload)| overheads(runs, subject, workload)).filter(|found| !found.is_empty());
-        let Some((overheads, (subject, workload))) = overheads.zip(row.here) else {
-            cells.extend(["-"; 6].map(str::to_owned));
-            return cells;
-        };
-        cells.extend([percent(median_of(&overheads)), quartiles(&overheads, percent), overheads.len().to_string()]);
-        let monitored: Vec<_> =
-            of_pairs(runs, subject, workload, Side::With).filter_map(|run| run.monitor.as_ref()).collect();
+        let found = row.here.map(|(subject, workload)| of_subject(pairs, subject, workload)).unwrap_or_default();
+        let overheads = overheads(&found);
+        let monitored: Vec<&Monitored> = found.iter().filter_map(|paired| paired.monitor.as_ref()).collect();
+        let middle = |pick: fn(&Monitored) -> f64| median_of(&monitored.iter().map(|&it| pick(it)).collect::<Vec<_>>());
+        if overheads.is_empty() {
+            cells.extend(["-"; 3].map(str::to_owned));
+        } else {
+            let n_pairs = overheads.len().to_string();
+            cells.extend([percent(median_of(&overheads)), quartiles(&overheads, percent), n_pairs]);
+        }
         if monitored.is_empty() {
             cells.extend(["-"; 3].map(str::to_owned));
         } else {
-            let middle = |pick: fn(&crate::record::Monitored) -> f64| {
-                median_of(&monitored.iter().map(|&it| pick(it)).collect::<Vec<_>>())
-            };
             cells.push(percent(middle(|it| it.gathered_ratio)));
             cells.push(middle(|it| it.n_discarded as f64).to_string());
             cells.push(percent(middle(|it| it.cpu_ratio)));
@@ -252,40 +259,27 @@ fn of_table(table: &Published, runs: &[Run]) -> Section {
         "pairs",
         "gathered here",
         "discarded here",
-        "own processor time",
+        "processor time",
     ];
-    section(
-        table.title,
-        &columns,
-        table.rows.iter().map(row).collect(),
-        &[
-            table.note,
-            "Rows without figures of ours need several clusters, or a variant of the monitor that exists only in the paper.",
-        ],
-    )
+    let rows = table.rows.iter().map(row).collect();
+    section(table.title, &columns, rows, &[table.note, UNMEASURED])
 }
 
-/// By how much each pair's run with something took longer than that without.
-fn overheads(runs: &[Run], subject: Subject, workload: Workload) -> Vec<f64> {
-    let with = of_pairs(runs, subject, workload, Side::With);
-    with.filter_map(|with| {
-        let mut without = of_pairs(runs, subject, workload, Side::Without);
-        let without = without.find(|without| without.trial.round == with.trial.round)?;
-        Some(with.call_ns? / without.call_ns? - 1.0)
-    })
-    .collect()
+/// By how much the stretch with something took longer than that without.
+fn overheads(pairs: &[&Paired]) -> Vec<f64> {
+    pairs.iter().map(|paired| paired.with_ns / paired.without_ns - 1.0).collect()
 }
 
-fn of_pairs(runs: &[Run], subject: Subject, workload: Workload, side: Side) -> impl Iterator<Item = &Run> {
-    runs.iter().filter(move |run| run.trial.way == Way::Pair(subject, side) && run.trial.workload == workload)
+fn of_subject(pairs: &[Paired], subject: Subject, workload: Workload) -> Vec<&Paired> {
+    let is_it = |paired: &&Paired| (paired.pair.subject, paired.pair.workload) == (subject, workload);
+    pairs.iter().filter(is_it).collect()
 }
 
 /// The runs that trees are compared by.
 fn of_topology(runs: &[Run], topology: usize, size_bytes: u64) -> impl Iterator<Item = &Run> {
     runs.iter().filter(move |run| {
         let trial = &run.trial;
-        let is_compared = !matches!(trial.way, Way::Pair(..)) && trial.workload == Workload::Gsum;
-        is_compared && (trial.topology, trial.size_bytes) == (topology, size_bytes)
+        (trial.workload, trial.topology, trial.size_bytes) == (Workload::Gsum, topology, size_bytes)
     })
 }
 

@@ -1,16 +1,19 @@
 //! `foretop mpi study`: published studies of collectives, made again on these hosts.
 
 mod trial;
+mod watched;
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::sync::mpsc::Receiver;
+use std::time::Duration;
 
-use anyhow::Context;
+use anyhow::{Context, anyhow};
 use clap::{Args, Subcommand};
 use mpi_run::{Flavour, Measurement, Outcome, Progress, Writer};
 use mpi_tree::{Host, Tree};
-use tree_study::record::{Run, kind};
-use tree_study::{Settings, Topology, TreeStudy, Trial, configurations, report};
+use tree_study::record::{Paired, Run, kind};
+use tree_study::{Pair, Settings, Topology, TreeStudy, Trial, Workload, configurations, report};
 
 use self::trial::Bench;
 use crate::argument::drawing::{Drawing, Kind};
@@ -64,6 +67,12 @@ struct Trees {
     out: PathBuf,
 }
 
+/// Where ranks run, and the trees over them.
+struct Place {
+    hosts: Vec<Host>,
+    trees: Vec<(String, Tree)>,
+}
+
 /// All results of a study, in its folder.
 const RESULTS: &str = "study.jsonl";
 
@@ -79,22 +88,34 @@ impl Trees {
     fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
         let settings = self.settings();
         let interrupted = interruptions()?;
-        let bench = Bench::new(self.mpi, settings.n_calls)?;
+        std::fs::create_dir_all(&self.out).with_context(|| format!("cannot make `{}`", self.out.display()))?;
+        let bench = Bench::new(self.mpi, settings.n_calls, &self.out)?;
         let placed =
             settings.topologies.iter().map(|topology| bench.place(topology)).collect::<anyhow::Result<Vec<_>>>()?;
-        std::fs::create_dir_all(&self.out).with_context(|| format!("cannot make `{}`", self.out.display()))?;
         let mut writer = open(&self.out.join(RESULTS), &settings, &bench)?;
 
+        let trees: Vec<Place> =
+            placed.into_iter().map(|hosts| Place { trees: configurations(&hosts), hosts }).collect();
+        let is_over = self.compare(&settings, &bench, &trees, &mut writer, &interrupted)?
+            && self.watch(&settings, &bench, &trees[0], &mut writer, &interrupted)?;
+        if !is_over {
+            say("stopped; run the same command to resume");
+        }
+        self.write(writer.outcome(), out)
+    }
+
+    /// Times all trees. Gives whether it came to the end.
+    fn compare(
+        &self,
+        settings: &Settings,
+        bench: &Bench,
+        places: &[Place],
+        writer: &mut Writer,
+        interrupted: &Receiver<()>,
+    ) -> anyhow::Result<bool> {
         let done: Vec<Trial> = writer.outcome().all::<Run>(kind::RUN)?.into_iter().map(|run| run.trial).collect();
-        let trees: Vec<(Vec<Host>, Vec<(String, Tree)>)> = placed
-            .into_iter()
-            .map(|hosts| {
-                let trees = configurations(&hosts);
-                (hosts, trees)
-            })
-            .collect();
-        let names = |trees: &[(String, Tree)]| trees.iter().map(|(name, _)| name.clone()).collect::<Vec<_>>();
-        let trials = trees.iter().enumerate().flat_map(|(at, (_, trees))| settings.trials(at, &names(trees)));
+        let names = |place: &Place| place.trees.iter().map(|(name, _)| name.clone()).collect::<Vec<_>>();
+        let trials = places.iter().enumerate().flat_map(|(at, place)| settings.trials(at, &names(place)));
         let left: Vec<Trial> = trials.filter(|trial| !done.contains(trial)).collect();
         say(&format!("{} runs are left, {} are done; results in {}", left.len(), done.len(), self.out.display()));
         let mut progress = Progress::start();
@@ -103,11 +124,9 @@ impl Trees {
             if let Some(line) = progress.line(clock::instant(), &topology.to_string(), at as u64, left.len() as u64) {
                 say(&format!("{line}; {trial}"));
             }
-            let (hosts, trees) = &trees[trial.topology];
-            let (run, inside) = bench.run(trial, topology, hosts, trees)?;
+            let (run, inside) = bench.run(trial, topology, &places[trial.topology])?;
             if interrupted.try_recv().is_ok() {
-                say("stopped; run the same command to resume");
-                break;
+                return Ok(false);
             }
             // The run is the last to be written: what stands before it belongs to it.
             if let Some(inside) = inside {
@@ -115,14 +134,48 @@ impl Trees {
             }
             writer.record(kind::RUN, &run)?;
         }
-        self.write(writer.outcome(), out)
+        Ok(true)
+    }
+
+    /// Measures what watching costs on the first topology. Gives whether it came to the end.
+    fn watch(
+        &self,
+        settings: &Settings,
+        bench: &Bench,
+        place: &Place,
+        writer: &mut Writer,
+        interrupted: &Receiver<()>,
+    ) -> anyhow::Result<bool> {
+        let done: Vec<Pair> =
+            writer.outcome().all::<Paired>(kind::PAIR)?.into_iter().map(|paired| paired.pair).collect();
+        let mut progress = Progress::start();
+        for workload in [Workload::Gsum, Workload::ComputeGsum] {
+            let left: Vec<Pair> = settings.pairs(workload).into_iter().filter(|pair| !done.contains(pair)).collect();
+            if left.is_empty() {
+                continue;
+            }
+            say(&format!("{} pairs are left of {workload}", left.len()));
+            let mut watched = bench.start(workload, &settings.topologies[0], place)?;
+            for (at, pair) in left.iter().enumerate() {
+                if let Some(line) = progress.line(clock::instant(), "watching", at as u64, left.len() as u64) {
+                    say(&format!("{line}; {}", pair.subject));
+                }
+                let paired = watched.measure(pair, Duration::from_millis(settings.stretch_ms));
+                if interrupted.try_recv().is_ok() {
+                    return Ok(false);
+                }
+                writer.record(kind::PAIR, &paired?)?;
+            }
+        }
+        Ok(true)
     }
 
     fn settings(&self) -> Settings {
         let here = || vec![Topology { hosts: Vec::new(), n_ranks: self.ranks }];
         let topologies = if self.hosts.is_empty() { here() } else { self.hosts.clone() };
-        let (n_calls, n_rounds, n_pairs) = if self.quick { (200, 2, 2) } else { (4000, 5, 7) };
-        Settings { topologies, n_calls, n_rounds, n_pairs, n_helpers: 4 }
+        let (n_calls, n_rounds, n_pairs, stretch_ms) =
+            if self.quick { (2000, 2, 2, 200) } else { (10_000, 5, 9, 1000) };
+        Settings { topologies, n_calls, n_rounds, n_pairs, stretch_ms, n_helpers: 4 }
     }
 
     fn write(&self, outcome: &Outcome, out: &mut dyn Write) -> anyhow::Result<()> {
@@ -156,18 +209,14 @@ fn open(path: &Path, settings: &Settings, bench: &Bench) -> anyhow::Result<Write
         writer.record(kind::SETTINGS, settings)?;
         return Ok(writer);
     }
-    let found: Vec<Settings> = Outcome::read(path)?.all(kind::SETTINGS)?;
-    match found.first() {
-        Some(known) if known == settings => {}
-        _ => {
-            let error = anyhow::anyhow!(
-                "`{}` is of a study with other settings: choose another folder with --out",
-                path.display()
-            );
-            return Err(error).or_usage();
-        }
+    let before = Outcome::read(path)?;
+    if before.all::<Settings>(kind::SETTINGS)?.first() != Some(settings) {
+        let path = path.display();
+        let error = anyhow!("`{path}` is of a study with other settings: choose another folder with --out");
+        return Err(error).or_usage();
     }
-    // Before the first run there are the settings alone.
-    let n_runs = Outcome::read(path)?.all::<Run>(kind::RUN)?.len();
-    Ok(Writer::resume(path, if n_runs > 0 { kind::RUN } else { kind::SETTINGS })?)
+    // What stands behind the last of these belongs to a run that broke off.
+    let is_whole = |kind: &&str| [kind::SETTINGS, kind::RUN, kind::PAIR].contains(kind);
+    let last = before.records.iter().rev().map(|(kind, _)| kind.as_str()).find(is_whole);
+    Ok(Writer::resume(path, last.unwrap_or(kind::SETTINGS))?)
 }
