@@ -7,7 +7,7 @@ use mpi_job::Segment;
 use rustix::thread::futex;
 
 /// How monitors and collectives share a host (section 4.1 of the paper).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Strategy {
     /// Monitors run whenever they like.

@@ -2,6 +2,7 @@
 
 mod analyze;
 mod launch;
+mod monitor;
 mod program;
 mod result;
 mod study;
@@ -60,6 +61,7 @@ enum What {
     Study(study::Study),
     Analyze(analyze::Analyze),
     Watch(watch::Watch),
+    Monitor(monitor::Monitor),
     Trace(trace::Trace),
 }
 
@@ -76,6 +78,7 @@ impl Mpi {
             What::Study(command) => command.run(out),
             What::Analyze(command) => command.run(out),
             What::Watch(command) => command.run(out),
+            What::Monitor(command) => command.run(out),
             What::Trace(command) => command.run(out),
         }
     }

@@ -72,6 +72,11 @@ pub struct Wiring {
 }
 
 impl Protection {
+    /// Whether a NATS server is to be told of streams, and asked.
+    pub fn is_across(&self) -> bool {
+        self.broker.is_given()
+    }
+
     pub fn security(&self) -> anyhow::Result<Security> {
         let server = self.tls_certificate.as_deref().zip(self.tls_key.as_deref());
         Ok(Security {
