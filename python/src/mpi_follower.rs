@@ -46,12 +46,12 @@ impl MpiFollower {
     fn pull<'py>(&mut self, py: Python<'py>) -> PyResult<(Bound<'py, PyDict>, Bound<'py, PyDict>, u64)> {
         let taken = py.detach(|| self.take()).map_err(|error| raise(py, &error))?;
         let (calls, stages): (Vec<Taken>, Vec<Taken>) =
-            taken.0.into_iter().partition(|(.., event)| matches!(event.subject, Subject::Call { .. }));
+            taken.0.into_iter().partition(|(.., event)| !matches!(event.subject, Subject::Stage { .. }));
         let (of_calls, of_stages) = (columns(py, &calls)?, columns(py, &stages)?);
         let number = |of: fn(Subject) -> (i64, i64)| stages.iter().map(move |(.., event)| of(event.subject));
         let place = |subject| match subject {
             Subject::Stage { collector, sequence } => (collector.into(), sequence.into()),
-            Subject::Call { .. } => (-1, -1),
+            Subject::Call { .. } | Subject::Part { .. } => (-1, -1),
         };
         of_stages.set_item("collector", PyArray1::from_iter(py, number(place).map(|(collector, _)| collector)))?;
         of_stages.set_item("sequence", PyArray1::from_iter(py, number(place).map(|(_, sequence)| sequence)))?;
