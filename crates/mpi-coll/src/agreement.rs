@@ -1,5 +1,7 @@
 //! What all ranks find out together before anything depends on it.
 
+use std::hash::{DefaultHasher, Hash, Hasher};
+
 use mpi_abi::{Failed, Handle, Mpi};
 use mpi_job::Process;
 
@@ -45,7 +47,7 @@ impl Agreement {
 
     /// Whether all have the same number, and none a fault. The fault that is told is that of the lowest rank with
     /// one.
-    pub(crate) fn same(&self, number: Result<u64, String>) -> Result<Result<(), String>, Failed> {
+    pub(crate) fn same(&self, number: Result<u64, String>, what: &str) -> Result<Result<(), String>, Failed> {
         let mut own = vec![u8::from(number.is_ok())];
         own.extend(number.as_ref().map_or(0, |number| *number).to_ne_bytes());
         let all = self.mpi.allgather(&own, self.comm)?;
@@ -57,7 +59,7 @@ impl Agreement {
         }
         let first = entries.next().unwrap_or_default();
         Ok(match entries.position(|entry| entry != first) {
-            Some(other) => Err(format!("the tree files of rank 0 and of rank {} differ", other + 1)),
+            Some(other) => Err(format!("the {what} of rank 0 and of rank {} differ", other + 1)),
             None => Ok(()),
         })
     }
@@ -87,4 +89,11 @@ fn fixed(text: &str) -> [u8; TEXT_BYTES] {
 
 fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes.split(|byte| *byte == 0).next().unwrap_or_default()).into_owned()
+}
+
+/// A number that differs where texts do.
+pub(crate) fn hash(text: &str) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    text.hash(&mut hasher);
+    hasher.finish()
 }

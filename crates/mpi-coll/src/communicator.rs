@@ -1,5 +1,9 @@
 //! A communicator over which calls go by trees: a twin of it for messages, and an engine for each tree.
 
+mod large;
+
+use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use mpi_abi::{Failed, Handle};
@@ -17,6 +21,7 @@ use crate::plan::Plan;
 use crate::port::{Mailbox, Port, Trouble};
 use crate::record::Recorder;
 use crate::report::{Reason, Way};
+use crate::site::Sites;
 use crate::taking::Taking;
 
 /// The most that slots hold. Larger calls are not what trees over shared memory are good for.
@@ -45,6 +50,8 @@ struct State {
     /// The last epoch that was refused.
     refused: u32,
     n_calls: u32,
+    /// By tree, where long messages have gone over it. None if there was no room.
+    sites: BTreeMap<usize, Option<Sites>>,
 }
 
 enum Entry {
@@ -79,10 +86,13 @@ impl Communicator {
             Collective::Gather | Collective::Scatter => job.members.len(),
             _ => 1,
         };
-        if taking.n_bytes.saturating_mul(n_blocks) > CAPACITY_BYTES {
-            return Ok(Way::Library(Reason::Large));
+        if taking.n_bytes.saturating_mul(n_blocks) <= CAPACITY_BYTES {
+            state.carry(job, tree, taking)
+        } else if large::may_be_cut(taking, &state.forest, tree) {
+            state.carry_large(job, tree, taking)
+        } else {
+            Ok(Way::Library(Reason::Large))
         }
-        state.carry(job, tree, taking)
     }
 
     /// Ends it. All ranks come here.
@@ -123,6 +133,7 @@ impl State {
             n_trees: 0,
             refused: 0,
             n_calls: 0,
+            sites: BTreeMap::new(),
         };
         state.adopt(forest);
         Ok(state)
@@ -153,18 +164,18 @@ impl State {
             output: &mut received,
         };
         let told = engine.call(&mut call, &mut self.network, &mut self.mailbox, recorder)?;
-        if taking.combine.is_some() && room > 0 {
-            // SAFETY: the program passed it to be written, with a built-in type.
-            unsafe { output.set_elements(&received) };
-        } else {
-            // SAFETY: the program passed it to be written.
-            unsafe { output.write(job.mpi, self.network.comm(), &received)? };
-        }
+        taking.deliver(job, &output, &received)?;
+        self.heed(job, told)?;
+        Ok(way)
+    }
+
+    /// Puts another tree file into force if this call has told of one.
+    fn heed(&mut self, job: &Job, told: u32) -> Result<(), Failed> {
         let notice = self.notice(job, told)?;
         if notice > self.forest.epoch as u32 && notice != self.refused {
             self.replace(job, notice)?;
         }
-        Ok(way)
+        Ok(())
     }
 
     /// What was told in a call of another tree file, or what rank 0 says now and then: its epoch, or 0.
@@ -191,31 +202,18 @@ impl State {
         let path = job.folder.path().join(format!("coll-{}-{number}-{host}.seg", self.number));
         let is_first = self.forest.hosts[host].ranks.first() == Some(&job.rank);
         let n_words = layout.n_words();
-        let created = (is_first && n_words > 0).then(|| Segment::create(&path, n_words, |_| Ok(())));
         if is_first {
             job.make_gate(host);
         }
-        job.mpi.barrier(agreement.comm)?;
-        let shared = match created {
-            _ if n_words == 0 => Ok(Box::new(Vec::new()) as Box<dyn Shared>),
-            Some(created) => created.map(|segment| Box::new(segment) as Box<dyn Shared>),
-            None => Segment::open(&path, Access::ReadWrite).map(|segment| Box::new(segment) as Box<dyn Shared>),
-        };
-        let shared = shared.map_err(|error| chain(&error));
-        let told = agreement.same(shared.as_ref().map(|_| 0).map_err(Clone::clone))?;
-        if is_first {
-            // All have it by now, and nothing is left behind however the job ends.
-            let _ = std::fs::remove_file(&path);
-        }
-        let memory = match (told, shared) {
-            (Ok(()), Ok(memory)) => memory,
-            (why, _) => {
-                job.complain_of_room("calls go to the MPI library", &why.err().unwrap_or_default());
+        let memory = match share(agreement, &path, n_words, is_first)? {
+            Ok(memory) => memory,
+            Err(why) => {
+                job.complain_of_room("calls go to the MPI library", &why);
                 return Ok(None);
             }
         };
         let recorder = job.recorder(self.tree_key(tree)).map_err(|error| chain(&error));
-        if let Err(why) = agreement.same(recorder.as_ref().map(|_| 0).map_err(Clone::clone))? {
+        if let Err(why) = agreement.same(recorder.as_ref().map(|_| 0).map_err(Clone::clone), "rings")? {
             job.complain_of_room("stages are not recorded", &why);
         }
         let part = Part {
@@ -259,7 +257,7 @@ impl State {
             false => Err(format!("the tree file on rank 0's host is of epoch {}", forest.epoch)),
         });
         let fingerprint = read.as_ref().map(Forest::fingerprint).map_err(Clone::clone);
-        match (agreement.same(fingerprint)?, read) {
+        match (agreement.same(fingerprint, "tree files")?, read) {
             (Ok(()), Ok(forest)) => {
                 self.give_back(job);
                 let forest = Arc::new(forest);
@@ -279,6 +277,9 @@ impl State {
     }
 
     fn give_back(&mut self, job: &Job) {
+        for sites in std::mem::take(&mut self.sites).into_values().flatten() {
+            sites.free(job.mpi).unwrap_or_else(|error| complain(&chain(&error)));
+        }
         for tree in 0..self.trees.len() {
             let key = self.tree_key(tree);
             if let Entry::Ready(ready) = std::mem::replace(&mut self.trees[tree], Entry::Unused) {
@@ -288,8 +289,32 @@ impl State {
     }
 }
 
+/// Memory that the ranks of a host share, and none of it left behind however the job ends. All ranks come here and learn the same:
+/// the memory, or why some host has none. The first rank of each host makes it.
+pub(crate) fn share(
+    agreement: Agreement,
+    path: &Path,
+    n_words: usize,
+    is_first: bool,
+) -> Result<Result<Box<dyn Shared>, String>, Failed> {
+    let created = (is_first && n_words > 0).then(|| Segment::create(path, n_words, |_| Ok(())));
+    agreement.mpi.barrier(agreement.comm)?;
+    let shared = match created {
+        _ if n_words == 0 => Ok(Box::new(Vec::new()) as Box<dyn Shared>),
+        Some(created) => created.map(|segment| Box::new(segment) as Box<dyn Shared>),
+        None => Segment::open(path, Access::ReadWrite).map(|segment| Box::new(segment) as Box<dyn Shared>),
+    };
+    let shared = shared.map_err(|error| chain(&error));
+    let agreed = agreement.same(shared.as_ref().map(|_| 0).map_err(Clone::clone), "segments")?;
+    if is_first {
+        // It may be that there is none.
+        let _ = std::fs::remove_file(path);
+    }
+    Ok(agreed.and(shared))
+}
+
 /// Processors of this machine: a launcher may have bound each rank to one of them.
-fn n_processors() -> usize {
+pub(crate) fn n_processors() -> usize {
     let told = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     told.lines().filter(|line| line.starts_with("processor")).count().max(1)
 }

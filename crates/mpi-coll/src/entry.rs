@@ -8,6 +8,7 @@ use mpi_abi::Mpi;
 use mpi_tree::Collective;
 
 use crate::arguments::{Arguments, Language, comm_at};
+use crate::conditional;
 use crate::job::Job;
 use crate::report::{Tally, Way};
 use crate::taking::Done;
@@ -20,20 +21,33 @@ pub(crate) fn begin() {
         let mpi = Mpi::get()?;
         guarded(mpi, || Job::begin(mpi)).unwrap_or_else(|error| abort(mpi, &error))
     });
+    if let Some(mpi) = Mpi::get() {
+        guarded(mpi, || conditional::begin(mpi)).unwrap_or_else(|error| abort(mpi, &error));
+    }
+}
+
+/// The job, if it has a tree file.
+pub(crate) fn job() -> Option<&'static Job> {
+    JOB.get()?.as_ref()
 }
 
 /// MPI is about to end.
 pub(crate) fn end(_language: Language, _words: &[usize]) {
-    if let Some(Some(job)) = JOB.get() {
+    if let Some(mpi) = Mpi::get() {
+        conditional::end(mpi);
+    }
+    if let Some(job) = job() {
         guarded(job.mpi, || job.end());
     }
 }
 
 /// The program gives a communicator up.
 pub(crate) fn forget(language: Language, words: &[usize]) {
-    let (Some(Some(job)), Some(&word)) = (JOB.get(), words.first()) else { return };
+    let (Some(mpi), Some(&word)) = (Mpi::get(), words.first()) else { return };
     // SAFETY: it is the argument of such a call.
-    let comm = unsafe { comm_at(job.mpi, language, word) };
+    let comm = unsafe { comm_at(mpi, language, word) };
+    conditional::forget(mpi, comm);
+    let Some(job) = job() else { return };
     let known = job.communicators().remove(&comm).flatten();
     if let Some(communicator) = known {
         guarded(job.mpi, || communicator.free(job));
@@ -42,7 +56,10 @@ pub(crate) fn forget(language: Language, words: &[usize]) {
 
 /// Carries out a call, unless it is for the library. All that decides is the same on all ranks.
 pub(crate) fn take(collective: Collective, language: Language, words: &[usize]) -> Option<i32> {
-    let job = JOB.get()?.as_ref()?;
+    if let Some(code) = conditional::take(collective, language, words) {
+        return Some(code);
+    }
+    let job = job()?;
     guarded(job.mpi, || {
         let arguments = Arguments::read(job.mpi, &job.fortran, collective, language, words);
         match job.take(collective, &arguments) {
@@ -57,7 +74,7 @@ pub(crate) fn take(collective: Collective, language: Language, words: &[usize]) 
 }
 
 /// Runs what may break. A panic must not unwind into the program, and other ranks may wait for this one by then.
-fn guarded<T>(mpi: &Mpi, work: impl FnOnce() -> T) -> T {
+pub(crate) fn guarded<T>(mpi: &Mpi, work: impl FnOnce() -> T) -> T {
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| abort(mpi, &"the collectives panicked, see above"))
 }
 

@@ -21,13 +21,11 @@ use crate::communicator::Communicator;
 use crate::entry::{chain, complain};
 use crate::gate::{Gate, N_GATE_WORDS};
 use crate::record::Recorder;
-use crate::report::Report;
+use crate::report::{self, Report};
 use crate::tracer::Tracer;
 
 /// Records in a ring unless told otherwise: 0.75 MiB.
 const N_RECORDS: u64 = 32_768;
-/// Where files go unless told otherwise.
-const TRACE_FOLDER: &str = "foretop-trace";
 
 /// A rank of a job whose collectives go over trees.
 pub(crate) struct Job {
@@ -88,7 +86,7 @@ impl Job {
                 Ok((Arc::new(forest), folder))
             });
         let fingerprint = opened.as_ref().map(|(forest, _)| forest.fingerprint()).map_err(Clone::clone);
-        let agreed = agreement.same(fingerprint)?;
+        let agreed = agreement.same(fingerprint, "tree files")?;
         let (forest, folder) = match (agreed, opened) {
             (Ok(()), Ok(opened)) => opened,
             (why, _) => {
@@ -230,13 +228,7 @@ impl Job {
         if self.rank == 0 && env::var_os("FORETOP_MPI_COLL_REPORT").is_some() {
             eprint!("{}", self.report.table(ns_per_tick));
         }
-        let folder = env::var_os("FORETOP_MPI_TRACE").filter(|path| !path.is_empty());
-        let folder = folder.map_or_else(|| PathBuf::from(TRACE_FOLDER), PathBuf::from);
-        let path = folder.join(format!("coll-{}.jsonl", self.rank));
-        let written = fs::create_dir_all(&folder).and_then(|()| fs::write(&path, self.report.lines(ns_per_tick)));
-        if let Err(error) = written {
-            complain(&format_args!("cannot write `{}`: {error}", path.display()));
-        }
+        report::write("coll", self.rank, &self.report.lines(ns_per_tick));
         // The tracer files what the rings hold, and removes them.
         if self.tracer.is_none() && !self.is_foreign {
             self.remove_files();
@@ -260,7 +252,7 @@ impl Job {
 }
 
 /// The other ranks on a rank's machine.
-fn neighbours(members: &[Member], rank: Rank) -> impl Iterator<Item = (Rank, Process)> {
+pub(crate) fn neighbours(members: &[Member], rank: Rank) -> impl Iterator<Item = (Rank, Process)> {
     let host = &members[rank as usize].host;
     let others = (0..).zip(members).filter(move |(other, member)| member.host == *host && *other != rank);
     others.map(|(other, member)| (other, member.process))

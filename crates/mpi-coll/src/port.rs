@@ -19,6 +19,11 @@ pub(crate) enum Trouble {
         /// How long it is.
         given: usize,
     },
+    /// An answer is to be compared, and the others do not come to that.
+    #[error(
+        "other ranks have not come to the call in which an answer is compared with a plain allreduce; the patience is over"
+    )]
+    Missing,
     /// A process of this host ended while others waited for it.
     #[error("rank {rank} has ended in the middle of a collective operation; its process was {pid}")]
     Ended {

@@ -89,7 +89,7 @@ impl Job {
     }
 
     /// What is known of a communicator; none if its ranks are not those of `MPI_COMM_WORLD`.
-    fn communicator(&self, comm: Handle) -> Option<Arc<Communicator>> {
+    pub(crate) fn communicator(&self, comm: Handle) -> Option<Arc<Communicator>> {
         if let Some(known) = self.communicators().get(&comm) {
             return known.clone();
         }
@@ -102,6 +102,17 @@ impl Job {
 }
 
 impl Taking<'_> {
+    /// Gives the program what it gets.
+    pub(crate) fn deliver(&self, job: &Job, output: &Buffer, received: &[u8]) -> Result<(), Failed> {
+        if self.combine.is_some() && !received.is_empty() {
+            // SAFETY: the program passed it to be written, with a built-in type.
+            unsafe { output.set_elements(received) };
+            return Ok(());
+        }
+        // SAFETY: the program passed it to be written.
+        unsafe { output.write(job.mpi, self.arguments.comm, received) }
+    }
+
     /// What this rank brings, how many bytes it gets, and where these go.
     pub(crate) fn buffers(&self, job: &Job) -> Result<(Vec<u8>, usize, Buffer), Failed> {
         let (mpi, n, comm) = (job.mpi, self.n_bytes, self.arguments.comm);
