@@ -184,7 +184,7 @@ impl Scope {
                 built = Box::new(built.filter(move |tuple: &Tuple| {
                     let is_collector = |wanted: &Vec<u16>| match tuple.event.subject {
                         Subject::Stage { collector, .. } => wanted.contains(&collector),
-                        Subject::Call { .. } => false,
+                        Subject::Call { .. } | Subject::Part { .. } => false,
                     };
                     operation.is_none_or(|operation| operation == tuple.event.operation)
                         && collectors.as_ref().is_none_or(is_collector)

@@ -23,7 +23,7 @@ fn host_scopes(job: &Job) -> Vec<(u16, Box<dyn Pull<Tuple>>)> {
         let mut last = LastOfHost::new(&job.tree, &job.hosts);
         let arrivals = job.read(host).filter(move |tuple: &Tuple| match tuple.event.subject {
             Subject::Stage { collector, .. } => collectors.contains(&collector),
-            Subject::Call { .. } => false,
+            Subject::Call { .. } | Subject::Part { .. } => false,
         });
         let reduced = arrivals.through(move |tuple, into: &mut Vec<Tuple>| last.take(tuple, into));
         (host as u16, Box::new(reduced) as Box<dyn Pull<Tuple>>)

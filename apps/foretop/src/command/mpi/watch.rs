@@ -9,9 +9,9 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 use clap::Args;
 use event_space::{Pull, Read, Tally, Tuple};
-use mpi_analysis::{Analyzer, Expectations, HostClock};
+use mpi_analysis::{Analyzer, Expectations, HostClock, KernelLog};
 use mpi_job::Folder;
-use mpi_trace::{Line, Reading, RingHeader, RingKind};
+use mpi_trace::{Alignment, Line, Reading, RingHeader, RingKind};
 use mpi_tree::Forest;
 use predict::{Policy, Spec};
 use text::figure::{percent, span_ns};
@@ -56,6 +56,7 @@ impl Watch {
             let error = anyhow::anyhow!("there is no tree {}; the file has {}", self.tree, forest.trees.len());
             return Err(error).or_usage();
         };
+        let (mut kernel, mut pids) = (KernelLog::default(), BTreeMap::new());
         let (mut read, mut clocks) = (Read::new(N_AT_ONCE), vec![HostClock::alone(); forest.hosts.len()]);
         for ring in folder.rings()?.into_iter().filter_map(Result::ok) {
             let header = &ring.header;
@@ -65,6 +66,7 @@ impl Watch {
             let rank = header.rank;
             let Some(host) = forest.hosts.iter().position(|host| host.ranks.contains(&rank)) else { continue };
             clocks[host].line = line(header);
+            pids.insert(rank, header.pid);
             read = read.and(Arc::new(ring), host as u16, rank);
         }
         let mut analyzer = Analyzer::new(tree.clone(), forest.hosts.clone(), clocks);
@@ -73,9 +75,12 @@ impl Watch {
         let (mut tuples, mut total): (Vec<Tuple>, _) = (Vec::new(), Tally::default());
         loop {
             total += read.pull(&mut tuples);
+            for (&rank, &pid) in &pids {
+                mpi_job::kernel_of(pid).into_iter().for_each(|sample| kernel.take(rank, &Alignment::default(), sample));
+            }
             analyzer.take(tuples.drain(..).map(|tuple| tuple.event));
             for analysis in analyzer.analyses() {
-                write!(out, "{}", analysis.table(&BTreeMap::new()))?;
+                write!(out, "{}", analysis.table(&kernel))?;
             }
             let analysis = analyzer.analysis();
             for slow in expectations.step(&analyzer.end_interval()) {
