@@ -58,7 +58,7 @@ impl Analysis {
                 row(&format!("  {name}"), figures);
             }
         }
-        push(text, format_args!("\n{table}"));
+        *text += &format!("\n{table}");
     }
 
     fn last_table(&self, text: &mut String) {
@@ -76,7 +76,7 @@ impl Analysis {
                 span_ns(edge.others_waited_ns),
             ]);
         }
-        text.push_str(&table.to_string());
+        *text += &format!("\n{table}");
     }
 
     fn node_table(&self, text: &mut String) {
@@ -219,7 +219,7 @@ impl Comparison {
         push(
             &mut text,
             format_args!(
-                "slowest path of each call: {before} before, {after} after, {:.3} times as fast: {verdict}",
+                "slowest path of each call: {before} before, {after} after\n  {:.3} times as fast: {verdict}",
                 self.speedup
             ),
         );

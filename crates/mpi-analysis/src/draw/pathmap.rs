@@ -70,10 +70,11 @@ pub fn compared_pathmap(runs: &[(&str, &Analysis)], rank: Rank, waits: Waits) ->
         tracks.push((points, apart(idx)));
         legend.push((format!("{name}: {}", span_ns(path.cost.mean_ns)), apart(idx)));
     }
+    let in_tree = runs.first().map_or(String::new(), |(_, analysis)| format!(" in {}", analysis.title()));
     let caption =
         "Means. Left of 0: down to the root. Right: up again. The length of the way is scaled to 1.".to_owned();
     chart(
-        format!("The way of rank {rank}"),
+        format!("The way of rank {rank}{in_tree}"),
         caption,
         ("share of the way from the root", Scale::Linear),
         &tracks,
