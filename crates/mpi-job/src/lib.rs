@@ -18,8 +18,9 @@ use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
+use clock::Ticks;
 use mpi_trace::file::Head;
-use mpi_trace::{Ring, RingError, RingHeader, RingKind, n_words};
+use mpi_trace::{Line, Reading, Ring, RingError, RingHeader, RingKind, n_words};
 
 pub use filing::{Filing, Sidecar, file_name};
 pub use kernel::kernel_of;
@@ -35,6 +36,9 @@ const KEEPER: &str = "keeper";
 const TREE_BYTES_MAX: u64 = 16 << 20;
 /// The first line of a rank's definitions names a host, a program and a library.
 const HEAD_BYTES_MAX: u64 = 64 << 10;
+
+/// As much of a host's name as is in that of a folder.
+const HOST_BYTES_MAX: usize = 60;
 
 /// A folder of definitions, rings and segments.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -87,6 +91,21 @@ impl JobError {
 #[must_use]
 pub fn root() -> PathBuf {
     PathBuf::from(format!("/dev/shm/foretop-{}", rustix::process::geteuid().as_raw()))
+}
+
+/// What this host calls itself.
+#[must_use]
+pub fn host_name() -> String {
+    let name = fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    if name.trim().is_empty() { "localhost".to_owned() } else { name.trim().to_owned() }
+}
+
+/// The name of a job's folder below [`root`], as its rank 0 gives it on its host.
+#[must_use]
+pub fn job_name(host: &str) -> String {
+    let is_plain = |letter: &char| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '.');
+    let host: String = host.chars().filter(is_plain).take(HOST_BYTES_MAX).collect();
+    format!("{}-{:x}", host.to_ascii_lowercase(), std::process::id())
 }
 
 /// What somebody named: a path, or else the name of a job below [`root`].
@@ -151,7 +170,16 @@ impl Folder {
     /// # Errors
     /// If the folder cannot be read.
     pub fn rings(&self) -> Result<Vec<Result<RingFile, JobError>>, JobError> {
-        Ok(self.ring_paths(|_| true)?.iter().map(|path| RingFile::open(path)).collect())
+        self.rings_but(|_| false)
+    }
+
+    /// As [`Folder::rings`], but for those that `is_known`.
+    ///
+    /// # Errors
+    /// If the folder cannot be read.
+    pub fn rings_but(&self, is_known: impl Fn(&Path) -> bool) -> Result<Vec<Result<RingFile, JobError>>, JobError> {
+        let paths = self.ring_paths(|_| true)?;
+        Ok(paths.iter().filter(|path| !is_known(path)).map(|path| RingFile::open(path)).collect())
     }
 
     /// Where the rings of some ranks are, by name.
@@ -332,6 +360,21 @@ impl RingFile {
     #[must_use]
     pub fn ring(&self) -> Ring<'_> {
         Ring::over(self.segment.words(), self.capacity).expect("its length was checked when it was mapped")
+    }
+
+    /// Two moments on the clock of its stamps and the monotonic one: that in its header and this one; none where ticks are nanoseconds.
+    #[must_use]
+    pub fn readings(&self) -> Option<[Reading; 2]> {
+        self.header.is_counter.then(|| {
+            let clock::Reading { ticks, monotonic_ns } = Ticks::Counter.reading();
+            [self.header.reading, Reading { ticks, monotonic_ns }]
+        })
+    }
+
+    /// From its ticks to nanoseconds.
+    #[must_use]
+    pub fn line(&self) -> Line {
+        self.readings().map_or_else(Line::identity, |[began, now]| Line::through(began, now))
     }
 
     /// Who made it.

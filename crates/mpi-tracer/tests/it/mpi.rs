@@ -161,7 +161,7 @@ fn check_parts(library: &'static str, collective: &str) {
         assert_eq!(without, format!("{both}{own}{collective}Finalize [0,1]\n"), "rank {rank}, {library}");
         assert!(rank == 0 || text.contains("Improbe [0,1] 0 tag 8\n"), "{text}");
     }
-    let folder = program.folder.path().join("foretop-trace");
+    let folder = program.folder().join("foretop-trace");
     let recordings = [0, 1].map(|rank| {
         let file = std::fs::File::open(trace_file(&folder, rank)).unwrap();
         Recording::read(std::io::BufReader::new(file)).unwrap().remove(0)
@@ -291,9 +291,9 @@ fn check_ends(library: &'static str) {
     }
 
     let program = Program::compiled(library, "many.c");
-    let job = program.folder.path().join("job");
+    let job = program.folder().join("job");
     program.run(1, &["kill"], &[("FORETOP_MPI_JOB", job.to_str().unwrap())]);
-    assert!(!program.folder.path().join("foretop-trace").exists(), "nobody could have written it");
+    assert!(!program.folder().join("foretop-trace").exists(), "nobody could have written it");
     let folder = Folder::open(&job).unwrap();
     assert!(!folder.is_alive().unwrap());
     let ring = folder.rings().unwrap().pop().unwrap().unwrap();
@@ -319,8 +319,8 @@ fn mpich_programs_that_end_early() {
 fn a_tracer_that_cannot_record_says_so_and_the_program_runs_on() {
     let program = Program::compiled("mpich", "calls.c");
     let ended = program.run(2, &[], &[("FORETOP_MPI_JOB", "/proc/none/such")]);
-    let told = String::from_utf8_lossy(&ended.stderr);
-    assert!(ended.status.success(), "{told}");
+    let told = ended.stderr;
+    assert!(ended.is_well, "{told}");
     let lines: Vec<&str> = told.lines().filter(|line| line.starts_with("foretop: nothing more is recorded")).collect();
     assert_eq!(lines.len(), 2, "{told}");
     assert!(lines[0].contains("/proc/none/such"), "{told}");

@@ -87,11 +87,8 @@ impl Analyze {
             bail!("two runs are compared by the stages of their trees; record both with --tree");
         }
         // Trees in the order of the calls on them: a run that tries another tree gives it another name.
-        let pairs_of = |flow| {
-            let [befores, afters] = [&trees, &other].map(|all| all.iter().filter(move |tree| tree.flow == flow));
-            befores.zip(afters)
-        };
-        let pairs: Vec<(&Analysis, &Analysis)> = Flow::EACH.into_iter().flat_map(pairs_of).collect();
+        let pairs: Vec<(&Analysis, &Analysis)> =
+            Flow::EACH.into_iter().flat_map(|flow| of(&trees, flow).zip(of(&other, flow))).collect();
         let (timeline, kernel) = (Timeline::of(&recordings), KernelLog::of(&recordings));
         if self.json {
             let report = report(&timeline, &trees, &kernel, &pairs);
@@ -187,4 +184,9 @@ fn analyses(recordings: &[Recording], path: &Path) -> anyhow::Result<Vec<Analysi
     }
     analyses.sort_by_key(|analysis| std::cmp::Reverse(analysis.n_calls));
     Ok(analyses)
+}
+
+/// Those of one way that data went, in the order of their trees.
+fn of(all: &[Analysis], flow: Flow) -> impl Iterator<Item = &Analysis> {
+    all.iter().filter(move |tree| tree.flow == flow)
 }
