@@ -7,6 +7,9 @@ use mpi_trace::{Alignment, Recording};
 use serde::Serialize;
 use units::Rank;
 
+/// Of a rank; the oldest go. A megabyte of memory.
+const N_SAMPLES_MAX: usize = 1 << 14;
+
 /// Samples of each rank, by their moments on the clock of rank 0's host.
 #[derive(Clone, Debug, Default)]
 pub struct KernelLog(BTreeMap<Rank, BTreeMap<u64, KernelNote>>);
@@ -40,7 +43,11 @@ impl KernelLog {
 
     /// Takes a sample of a rank, whose host's clock stands to that of rank 0's host like this.
     pub fn take(&mut self, rank: Rank, alignment: &Alignment, sample: KernelNote) {
-        self.0.entry(rank).or_default().insert(alignment.ns(sample.monotonic_ns), sample);
+        let samples = self.0.entry(rank).or_default();
+        samples.insert(alignment.ns(sample.monotonic_ns), sample);
+        if samples.len() > N_SAMPLES_MAX {
+            samples.pop_first();
+        }
     }
 
     /// Of the host that these ranks are on: between the last samples before and the first ones after a span of time, or all of the run.

@@ -149,15 +149,14 @@ impl Analysis {
             };
             let (what, factor) = (outlier.part.name(), text::figure::three_digits(outlier.factor));
             push(text, format_args!("outlier: {what} at {}{from} {against}: {factor} times", node.name));
+            let when = if outlier.span_ns.is_some() { "around it" } else { "of the run" };
             for (host, told) in &outlier.kernel {
                 let (forced, voluntary) = (told.n_forced_switches, told.n_voluntary_switches);
                 let [span, waited, stolen] =
                     [told.span_ns, told.waited_ns, told.stolen_ns].map(|ns| span_ns(ns as f64));
                 push(
                     text,
-                    format_args!(
-                        "  {host}, {span} around it: {forced} forced switches (yields too), {voluntary} waits"
-                    ),
+                    format_args!("  {host}, {span} {when}: {forced} forced switches (yields too), {voluntary} waits"),
                 );
                 push(text, format_args!("    ranks lacked a processor for {waited}; {stolen} stolen"));
             }

@@ -1,7 +1,6 @@
 //! Rings become trace files: at the end of a process, after its death, or while it runs.
 
 use std::collections::BTreeMap;
-use std::collections::btree_map::Entry;
 use std::fs::{self, File};
 use std::io::BufWriter;
 use std::path::{Path, PathBuf};
@@ -41,8 +40,6 @@ pub struct Sidecar {
     folder: Folder,
     into: PathBuf,
     filings: BTreeMap<u32, Filing>,
-    /// Processes of ranks.
-    pids: BTreeMap<u32, u32>,
     n_samples: u32,
     next_sample_ns: u64,
 }
@@ -168,7 +165,7 @@ impl Sidecar {
     /// Of a job, with files in the folder `into`.
     #[must_use]
     pub fn new(folder: Folder, into: PathBuf) -> Self {
-        Self { folder, into, filings: BTreeMap::new(), pids: BTreeMap::new(), n_samples: 0, next_sample_ns: 0 }
+        Self { folder, into, filings: BTreeMap::new(), n_samples: 0, next_sample_ns: 0 }
     }
 
     /// The job's folder.
@@ -204,13 +201,8 @@ impl Sidecar {
         }
         self.next_sample_ns = now_ns + (SAMPLE_NS << (self.n_samples / N_AT_A_RATE).min(16));
         self.n_samples = self.n_samples.saturating_add(1);
-        for rank in self.folder.ranks()? {
-            if let Entry::Vacant(unknown) = self.pids.entry(rank)
-                && let Some(head) = self.folder.read(&definitions_name(rank))?.and_then(|text| head_of(&text))
-            {
-                unknown.insert(head.pid);
-            }
-            if let Some(sample) = self.pids.get(&rank).and_then(|pid| kernel_of(*pid)) {
+        for Head { rank, pid, .. } in self.folder.heads()? {
+            if let Some(sample) = kernel_of(pid) {
                 self.folder.define(rank, &serde_json::to_string(&Note::from(sample)).unwrap_or_default())?;
             }
         }

@@ -158,14 +158,14 @@ impl Watched {
     }
 
     /// What is known, for people and for programs. With it an interval ends.
-    pub fn tell(&mut self) -> (String, Value) {
+    pub fn tell(&mut self, kernel: &KernelLog) -> (String, Value) {
         let sites = &self.sites;
         match &mut self.monitor {
             Monitor::Stages { analyzer, expectations, means, .. } => {
                 let analyses = analyzer.analyses();
                 let analysis = &analyses[0];
                 *means = analyzer.end_interval();
-                let mut text: String = analyses.iter().map(|analysis| analysis.table(&KernelLog::default())).collect();
+                let mut text: String = analyses.iter().map(|analysis| analysis.table(kernel)).collect();
                 let slow = expectations.step(means);
                 for slow in &slow {
                     let node = &analysis.nodes[slow.node];
