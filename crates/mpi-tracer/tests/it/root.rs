@@ -21,13 +21,13 @@ fn mount(arguments: &[&str], at: &Path) {
 #[ignore = "needs root and MPICH: scripts/test.sh root"]
 fn without_room_for_a_ring_the_program_runs_on() {
     let program = Program::compiled("mpich", "calls.c");
-    let memory = program.folder.path().join("memory");
+    let memory = program.folder().join("memory");
     std::fs::create_dir(&memory).unwrap();
     mount(&["-t", "tmpfs", "-o", "size=64k", "none"], &memory);
     let job = memory.join("job");
     let ended = program.run(2, &[], &[("FORETOP_MPI_JOB", job.to_str().unwrap())]);
-    let told = String::from_utf8_lossy(&ended.stderr);
-    assert!(ended.status.success(), "{told}");
+    let told = ended.stderr;
+    assert!(ended.is_well, "{told}");
     let n_told = told.lines().filter(|line| line.starts_with("foretop: nothing more is recorded")).count();
     assert_eq!(n_told, 2, "{told}");
     assert!(told.contains("cannot find room for") && told.contains("No space left on device"), "{told}");
@@ -37,7 +37,7 @@ fn without_room_for_a_ring_the_program_runs_on() {
 #[ignore = "needs root and MPICH: scripts/test.sh root"]
 fn where_the_kernel_does_not_trust_the_counter_neither_do_records() {
     let program = Program::compiled("mpich", "calls.c");
-    let source = program.folder.path().join("source");
+    let source = program.folder().join("source");
     std::fs::write(&source, "hpet\n").unwrap();
     mount(&["--bind", source.to_str().unwrap()], Path::new(CLOCK_SOURCE));
     program.succeed(2, &[], &[]);
