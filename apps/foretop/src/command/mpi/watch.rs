@@ -13,6 +13,9 @@ use anyhow::Context;
 use clap::{Args, ValueEnum};
 use clock::{Clock, thread_cpu};
 use event_space::{Hop, Live, LiveError, Scope, Setting, Sites, Strategy, ask_job};
+use mpi_analysis::KernelLog;
+use mpi_job::{Folder, kernel_of};
+use mpi_trace::Alignment;
 use serde_json::json;
 use stream::registry::{Query, find};
 use stream::{Endpoint, Role, Security, StreamName};
@@ -126,6 +129,7 @@ impl Watch {
             Err(error @ LiveError::Job(_)) => Err(error),
             Err(error) => return Err(error).or_usage(),
         };
+        let folder = live.as_ref().ok().map(|live| live.folder().clone());
         let monitors = self.monitors(live.as_ref().ok(), &setting.security)?;
         if monitors.is_empty()
             && let Err(error) = live
@@ -150,7 +154,7 @@ impl Watch {
             }
             endpoints => Some(Publisher::start(stream_name(&self.job), self.every, endpoints, &setting.security)?),
         };
-        self.follow(all, publisher, &*setting.clock, out)
+        self.follow(all, folder.as_ref(), publisher, &*setting.clock, out)
     }
 
     /// Those that were named, or can be found.
@@ -203,11 +207,12 @@ impl Watch {
     fn follow(
         &self,
         mut all: Vec<Watched>,
+        folder: Option<&Folder>,
         mut publisher: Option<Publisher>,
         clock: &dyn Clock,
         out: &mut dyn Write,
     ) -> anyhow::Result<()> {
-        let mut told = BTreeSet::new();
+        let (mut told, mut kernel) = (BTreeSet::new(), KernelLog::default());
         // What workers count is there only after a while.
         let mut next = if self.once && !all[0].is_counted_elsewhere() { Duration::ZERO } else { self.every };
         let (begun, cpu) = (clock.monotonic(), thread_cpu());
@@ -216,6 +221,7 @@ impl Watch {
             let elapsed = clock.monotonic() - begun;
             if elapsed >= next {
                 next += self.every;
+                ask_kernel(folder, &mut kernel)?;
                 let is_over = self.once || all.iter().all(|watched| watched.is_over());
                 for watched in &mut all {
                     for trouble in watched.sites.troubles() {
@@ -224,7 +230,7 @@ impl Watch {
                             say(&text);
                         }
                     }
-                    self.tell(watched, elapsed, thread_cpu() - cpu, out)?;
+                    self.tell(watched, &kernel, elapsed, thread_cpu() - cpu, out)?;
                 }
                 if let Some(publisher) = &mut publisher {
                     publisher.send(&all);
@@ -241,11 +247,12 @@ impl Watch {
     fn tell(
         &self,
         watched: &mut Watched,
+        kernel: &KernelLog,
         elapsed: Duration,
         own_cpu: Duration,
         out: &mut dyn Write,
     ) -> anyhow::Result<()> {
-        let (text, value) = watched.tell();
+        let (text, value) = watched.tell(kernel);
         let (tally, n_gathered) = (watched.tally, watched.n_gathered);
         let share = |part: u64, missing: u64| part as f64 / (part + missing).max(1) as f64;
         let gathered = share(n_gathered, tally.n_missed);
@@ -299,4 +306,15 @@ impl From<End> for Hop {
             End::Destination => Self::Destination,
         }
     }
+}
+
+/// Takes a sample of each rank of this host.
+fn ask_kernel(folder: Option<&Folder>, log: &mut KernelLog) -> anyhow::Result<()> {
+    let heads = folder.map(Folder::heads).transpose()?;
+    for head in heads.into_iter().flatten() {
+        if let Some(sample) = kernel_of(head.pid) {
+            log.take(head.rank, &Alignment::default(), sample);
+        }
+    }
+    Ok(())
 }

@@ -194,6 +194,7 @@ impl Run {
             } else {
                 pace = PACE_MAX;
             }
+            sidecar.sample()?;
             match receiver.recv_timeout(pace) {
                 Ok(ended) => return ended.context("cannot wait for the launcher"),
                 Err(RecvTimeoutError::Timeout) => {}
