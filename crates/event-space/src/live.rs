@@ -123,13 +123,13 @@ impl Live {
         Ok(here)
     }
 
-    /// Reads the stages of the tree on some hosts, from the oldest record on.
+    /// Reads the stages of the tree on some hosts, from the oldest record on that is there when it is first pulled.
     #[must_use]
     pub fn stages(&self, hosts: impl IntoIterator<Item = usize>) -> LiveRead {
         self.read(RingKind::Stages, hosts)
     }
 
-    /// Reads the calls of the ranks of some hosts, from the oldest record on.
+    /// Reads the calls of the ranks of some hosts, from the oldest record on that is there when it is first pulled.
     #[must_use]
     pub fn calls(&self, hosts: impl IntoIterator<Item = usize>) -> LiveRead {
         self.read(RingKind::Calls, hosts)
@@ -168,6 +168,7 @@ impl LiveRead {
     }
 
     fn look(&mut self) {
+        let is_first = self.known.is_empty();
         // What cannot be read this time is looked at again the next.
         for ring in self.folder.rings_but(|path| self.known.contains(path)).into_iter().flatten().flatten() {
             self.known.insert(ring.path.clone());
@@ -179,6 +180,9 @@ impl LiveRead {
                 let rank = header.rank;
                 self.read.add(Arc::<RingFile>::new(ring), host, rank);
             }
+        }
+        if is_first {
+            self.read.begin_at_oldest();
         }
     }
 }
