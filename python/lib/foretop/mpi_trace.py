@@ -31,9 +31,9 @@ class Trace:
         A row for each rank: ``rank``, ``host``, ``pid``, ``program``, ``library``, ``n_lost`` (records that were overwritten) and
         ``is_whole`` (false if its file is cut off or damaged).
     calls : foretop.Table
-        A row for each call, by rank and start: ``rank``, ``thread``, ``start_ns``, ``end_ns``, ``call``, ``communicator`` (as its rank
+        A row for each call and each part of one, by rank and start: ``rank``, ``thread``, ``start_ns``, ``end_ns``, ``call``, ``communicator`` (as its rank
         counts them; 0 is ``MPI_COMM_WORLD``), ``peer`` (in ``MPI_COMM_WORLD``; -1 for none and for any), ``tag`` (-1 for none and for any),
-        ``size_bytes`` and ``is_failed``.
+        ``size_bytes``, ``is_failed`` and ``is_part`` (what the call before it did besides or instead, as the receive of ``MPI_Sendrecv``).
     stages : foretop.Table
         A row for each stage of a collective operation over a tree: ``rank``, ``start_ns``, ``end_ns``, ``call``, ``collector``, ``sequence``
         and ``size_bytes``.

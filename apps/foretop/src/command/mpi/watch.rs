@@ -15,7 +15,7 @@ use clock::{Clock, thread_cpu};
 use event_space::{Hop, Live, LiveError, Scope, Setting, Sites, Strategy, ask_job};
 use serde_json::json;
 use stream::registry::{Query, find};
-use stream::{Endpoint, Role, Security};
+use stream::{Endpoint, Role, Security, StreamName};
 use text::figure::percent;
 
 use self::kind::{Kind, Watched};
@@ -166,7 +166,7 @@ impl Watch {
                 let mut security = security.clone();
                 (security.registry.lan, security.registry.across) = (true, self.protection.is_across());
                 let name = stream_name(live.map_or(&self.job, |live| live.folder().path()));
-                let found = find(&Query::of_name(&name, None), SEARCH_TIME, &security)?;
+                let found = find(&Query::of_name(&StreamName { component: None, stream: name, host: None }), SEARCH_TIME, &security)?;
                 let servers = found.iter().flat_map(|found| &found.servers);
                 servers.map(|server| format!("source:{server}").parse()).collect::<Result<_, _>>()?
             }
