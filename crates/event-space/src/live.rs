@@ -79,6 +79,15 @@ impl Live {
         live.tree_at(tree).ok_or(LiveError::Which { given: tree, n_trees })
     }
 
+    /// The first tree of the file that is in force by now, if that is another file.
+    ///
+    /// # Errors
+    /// Those of [`Live::open`].
+    pub fn replaced(&self) -> Result<Option<Self>, LiveError> {
+        let now = Self::open(self.folder.path(), 0, Arc::clone(&self.clock))?;
+        Ok((now.forest.fingerprint() != self.forest.fingerprint()).then_some(now))
+    }
+
     /// Another tree of the same job.
     #[must_use]
     pub fn tree_at(&self, tree: usize) -> Option<Self> {

@@ -1,6 +1,8 @@
 //! `foretop mpi watch` and `foretop mpi monitor` on rings that were made up: the last of three ranks is late in each call.
 
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
+use std::process::Stdio;
 
 use mpi_job::Folder;
 use serde_json::Value;
@@ -122,7 +124,7 @@ fn stage_times_are_a_stream() {
     let place = format!("unix:{}", job.root.path().join("stages").display());
     let folder = job.folder();
     let publish = ["watch", folder.to_str().unwrap(), "--every", "50ms", "--publish", &format!("connect:{place}")];
-    let mut watch = job.foretop(&publish).stdout(std::process::Stdio::null()).spawn().unwrap();
+    let mut watch = job.foretop(&publish).stdout(Stdio::null()).spawn().unwrap();
     testkit::wait_until("the stream is there", testkit::PATIENCE, || {
         Path::new(place.strip_prefix("unix:").unwrap()).exists().then_some(())
     });
@@ -136,6 +138,21 @@ fn stage_times_are_a_stream() {
     for stage in ["down", "up", "store", "arrival-wait.rank-2", "departure-wait.rank-0"] {
         assert!(signals.contains(&&*format!("mpi.flat.root.{stage}")), "{signals:?}");
     }
+}
+
+#[test]
+fn watching_begins_again_with_another_tree_file() {
+    let job = Job::start();
+    let folder = job.folder();
+    let mut watch = job.foretop(&["watch", folder.to_str().unwrap(), "--every", "20ms", "--json"]);
+    let mut watch = watch.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    let mut lines = BufReader::new(watch.stdout.take().unwrap()).lines();
+    let mut tree = || serde_json::from_str::<Value>(&lines.next().unwrap().unwrap()).unwrap()["tree"].clone();
+    assert_eq!(tree(), "flat");
+    Folder::open(&folder).unwrap().set_tree(&testkit::mpi::TREE.replace("flat", "other")).unwrap();
+    while tree() == "flat" {}
+    watch.kill().unwrap();
+    watch.wait().unwrap();
 }
 
 #[test]
