@@ -105,6 +105,14 @@ pub struct Watch {
     protection: Protection,
 }
 
+/// Why no more is told.
+enum After {
+    /// The job has ended, or once was enough.
+    Ended,
+    /// Another tree file is in force.
+    Replaced,
+}
+
 /// As `Strategy`.
 #[derive(Clone, Copy, ValueEnum)]
 enum When {
@@ -123,13 +131,28 @@ enum End {
 impl Watch {
     pub fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
         let setting = Setting { security: self.protection.security().or_usage()?, ..Setting::default() };
+        let mut publisher = match &self.publish[..] {
+            [] => None,
+            _ if self.monitor != Kind::Stages || self.scope.is_some() => {
+                return Err(anyhow::anyhow!("--publish sends means of stages: it goes with --monitor stages"))
+                    .or_usage();
+            }
+            endpoints => Some(Publisher::start(stream_name(&self.job), self.every, endpoints, &setting.security)?),
+        };
+        while let After::Replaced = self.follow(self.open(&setting)?, publisher.as_mut(), &*setting.clock, out)? {
+            say("the job has another tree file from here on: watching begins again");
+        }
+        Ok(())
+    }
+
+    /// Opens all trees, on all hosts that can be found.
+    fn open(&self, setting: &Setting) -> anyhow::Result<Vec<Watched>> {
         let live = match Live::open(&self.job, 0, Arc::clone(&setting.clock)) {
             Ok(live) => Ok(live),
             // It may run on other hosts only.
             Err(error @ LiveError::Job(_)) => Err(error),
             Err(error) => return Err(error).or_usage(),
         };
-        let folder = live.as_ref().ok().map(|live| live.folder().clone());
         let monitors = self.monitors(live.as_ref().ok(), &setting.security)?;
         if monitors.is_empty()
             && let Err(error) = live
@@ -146,15 +169,7 @@ impl Watch {
             }
             all.push(self.watched(sites.gated(self.gate.into()))?);
         }
-        let publisher = match &self.publish[..] {
-            [] => None,
-            _ if self.monitor != Kind::Stages || self.scope.is_some() => {
-                return Err(anyhow::anyhow!("--publish sends means of stages: it goes with --monitor stages"))
-                    .or_usage();
-            }
-            endpoints => Some(Publisher::start(stream_name(&self.job), self.every, endpoints, &setting.security)?),
-        };
-        self.follow(all, folder.as_ref(), publisher, &*setting.clock, out)
+        Ok(all)
     }
 
     /// Those that were named, or can be found.
@@ -207,21 +222,25 @@ impl Watch {
     fn follow(
         &self,
         mut all: Vec<Watched>,
-        folder: Option<&Folder>,
-        mut publisher: Option<Publisher>,
+        mut publisher: Option<&mut Publisher>,
         clock: &dyn Clock,
         out: &mut dyn Write,
-    ) -> anyhow::Result<()> {
+    ) -> anyhow::Result<After> {
         let (mut told, mut kernel) = (BTreeSet::new(), KernelLog::default());
+        // It may run on other hosts only.
+        let folder = Folder::open(&mpi_job::find(&self.job)).ok();
         // What workers count is there only after a while.
         let mut next = if self.once && !all[0].is_counted_elsewhere() { Duration::ZERO } else { self.every };
         let (begun, cpu) = (clock.monotonic(), thread_cpu());
+        let mut elapsed = Duration::ZERO;
         loop {
-            all.iter_mut().for_each(Watched::pull);
-            let elapsed = clock.monotonic() - begun;
-            if elapsed >= next {
+            let is_due = elapsed >= next;
+            // Figures take time to make, and only the newest are told; the first pull begins all.
+            let is_pulled = |watched: &&mut Watched| is_due || elapsed.is_zero() || !watched.is_summed_up();
+            all.iter_mut().filter(is_pulled).for_each(Watched::pull);
+            if is_due {
                 next += self.every;
-                ask_kernel(folder, &mut kernel)?;
+                ask_kernel(folder.as_ref(), &mut kernel)?;
                 let is_over = self.once || all.iter().all(|watched| watched.is_over());
                 for watched in &mut all {
                     for trouble in watched.sites.troubles() {
@@ -232,15 +251,19 @@ impl Watch {
                     }
                     self.tell(watched, &kernel, elapsed, thread_cpu() - cpu, out)?;
                 }
-                if let Some(publisher) = &mut publisher {
+                if let Some(publisher) = publisher.as_mut() {
                     publisher.send(&all);
                 }
                 out.flush()?;
                 if is_over {
-                    return Ok(());
+                    return Ok(After::Ended);
+                }
+                if all.iter().any(|watched| watched.sites.is_replaced()) {
+                    return Ok(After::Replaced);
                 }
             }
             clock::sleep(self.pace.min(self.every));
+            elapsed = clock.monotonic() - begun;
         }
     }
 

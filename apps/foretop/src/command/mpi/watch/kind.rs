@@ -128,6 +128,11 @@ impl Watched {
         matches!(self.monitor, Monitor::Distributed { .. } | Monitor::Time { .. } | Monitor::Statistics { .. })
     }
 
+    /// Whether what comes are figures of all calls so far.
+    pub fn is_summed_up(&self) -> bool {
+        matches!(self.monitor, Monitor::Time { .. } | Monitor::Statistics { .. })
+    }
+
     /// Whether nothing more can come.
     pub fn is_over(&self) -> bool {
         !self.sites.is_alive()
