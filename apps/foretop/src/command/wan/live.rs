@@ -58,8 +58,9 @@ fn table(directions: &[(String, Arc<Counts>)], before: &mut [Traffic]) -> String
     for ((name, counts), before) in directions.iter().zip(before) {
         let traffic = counts.traffic();
         let rate = (traffic.arrived_bytes - before.arrived_bytes) as f64 / EVERY.as_secs_f64();
-        let late =
-            |span: Option<Duration>| span.map_or_else(|| "-".to_owned(), |span| text::figure::span_ns(span.as_nanos() as f64));
+        let late = |span: Option<Duration>| {
+            span.map_or_else(|| "-".to_owned(), |span| text::figure::span_ns(span.as_nanos() as f64))
+        };
         let bytes = |bytes: u64| text::figure::format_short(bytes as f64, "B");
         table.row([
             name.clone(),
