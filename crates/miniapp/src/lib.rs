@@ -3,11 +3,13 @@
 //! - *gsum*: global sums, one after the other. *compute-gsum*: a sum, integer sorting, a sum, and so on (Bongo, Anshus and Bjørndalen,
 //!   "Low overhead high performance runtime monitoring of collective communication", ICPP 2005).
 //! - *sor*: red-black successive over-relaxation, borders point to point, and an allreduce that tests for convergence.
+//! - *noise-allreduce*: work of the same length on all ranks and an allreduce, plain or conditional, in turn.
 //!
 //! Each checks its sums, and any rank can be made a straggler. A [`Plan`] says what to run, [`run()`] runs it under MPI, and
 //! [`Miniapp`] shows the result. [`record`] describes its contents.
 #![warn(unreachable_pub)]
 
+mod contribution;
 #[cfg_attr(not(feature = "mpi"), allow(dead_code, reason = "only runs under MPI use it"))]
 mod grid;
 mod plan;
@@ -22,7 +24,10 @@ mod times;
 use mpi_run::{MalformedRecord, Measurement, Outcome};
 use picture::Picture;
 
-pub use plan::{App, ConvergenceTest, Data, Length, Plan, PlanError, SorPlan, Straggler, SumPlan, share};
+pub use contribution::Changes;
+pub use plan::{
+    App, Contributions, ConvergenceTest, Data, Length, NoisePlan, Plan, PlanError, SorPlan, Straggler, SumPlan, share,
+};
 #[cfg(feature = "mpi")]
 pub use run::run;
 

@@ -1,6 +1,8 @@
 //! What a run is asked for, as people write it, and what of that makes no sense.
 
+use std::convert::Infallible;
 use std::fmt;
+use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
@@ -30,6 +32,8 @@ pub enum App {
     Sum(SumPlan),
     /// Successive over-relaxation.
     Sor(SorPlan),
+    /// Work of the same length on all ranks, and an allreduce that asks whether to go on.
+    Noise(NoisePlan),
 }
 
 /// Global sums.
@@ -56,6 +60,32 @@ pub struct SorPlan {
     pub test: ConvergenceTest,
     /// It ends after so many iterations whether it has converged or not.
     pub n_iterations_max: u64,
+}
+
+/// Work and allreduces in turn: how much of what delays ranks delays all of them (Bongo 2007, paper 3).
+#[derive(Clone, Debug, PartialEq)]
+pub struct NoisePlan {
+    /// How long each rank works before each allreduce.
+    pub work: Duration,
+    /// How many allreduces.
+    pub n_calls: u64,
+    /// What ranks bring.
+    pub contributions: Contributions,
+    /// It goes on as long as the sum is not below this; else it begins again.
+    pub epsilon: f64,
+    /// How that is asked.
+    pub test: ConvergenceTest,
+}
+
+/// What ranks bring to allreduces.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Contributions {
+    /// Each rank's alone decides, but for the last call's.
+    Best,
+    /// All are needed each time.
+    Worst,
+    /// Those of a file, again and again.
+    File(PathBuf),
 }
 
 /// How large a grid is.
@@ -87,6 +117,8 @@ pub enum ConvergenceTest {
     Plain,
     /// Not at all.
     None,
+    /// By a conditional allreduce, which waits for other clusters only where it has to.
+    Conditional,
 }
 
 /// A rank that is late on purpose: `RANK:TIME`.
@@ -112,12 +144,26 @@ pub enum PlanError {
         /// What can be given.
         known: &'static str,
     },
-    /// A convergence test of later versions.
+    /// No file of contributions.
     #[error(
-        "`conditional` is not to be had: a convergence test that does not wait for all ranks needs the conditional allreduce, which this \
-         version does not have; use plain or none"
+        "line {line} is none of a file of contributions: it has a number from 0 for each strip, after a first line \
+         `foretop-contributions 1`; `foretop-miniapp contributions` writes one"
     )]
-    Conditional,
+    Contributions {
+        /// Counted from 1.
+        line: usize,
+    },
+    /// A file that cannot be read.
+    #[error("cannot read `{}`: {error}", path.display())]
+    Unread {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        error: String,
+    },
+    /// Conditional allreduces that have no answer.
+    #[error("a conditional allreduce has no answer: {0}")]
+    Conditional(String),
     /// No straggler.
     #[error("`{}` is not a straggler: write RANK:TIME, as in 3:1ms", given.escape_debug())]
     Straggler {
@@ -191,8 +237,10 @@ impl FromStr for ConvergenceTest {
         match text {
             "plain" => Ok(Self::Plain),
             "none" => Ok(Self::None),
-            "conditional" => Err(PlanError::Conditional),
-            _ => Err(PlanError::Word { what: "an allreduce", given: text.to_owned(), known: "plain, none" }),
+            "conditional" => Ok(Self::Conditional),
+            _ => {
+                Err(PlanError::Word { what: "an allreduce", given: text.to_owned(), known: "plain, none, conditional" })
+            }
         }
     }
 }
@@ -229,10 +277,7 @@ impl Plan {
             }
             App::Sor(plan) => {
                 bounds("--iterations", plan.n_iterations_max, 1, u64::from(u32::MAX))?;
-                if !(plan.epsilon >= 0.0 && plan.epsilon.is_finite()) {
-                    let needed = "a number from 0".to_owned();
-                    return Err(PlanError::Bounds { what: "--epsilon", given: plan.epsilon.to_string(), needed });
-                }
+                epsilon(plan.epsilon)?;
                 match plan.length {
                     // Each rank has a row, and between the fixed ones on the sides there is a point.
                     Length::Points(side) => {
@@ -241,6 +286,10 @@ impl Plan {
                     }
                     Length::BlockedRatio(_) => Ok(()),
                 }
+            }
+            App::Noise(plan) => {
+                bounds("--calls", plan.n_calls, 1, u64::from(u32::MAX))?;
+                epsilon(plan.epsilon)
             }
         }
     }
@@ -254,7 +303,20 @@ impl App {
             Self::Sum(SumPlan { communication_ratio: None, .. }) => "gsum",
             Self::Sum(_) => "compute-gsum",
             Self::Sor(_) => "sor",
+            Self::Noise(_) => "noise-allreduce",
         }
+    }
+}
+
+impl FromStr for Contributions {
+    type Err = Infallible;
+
+    fn from_str(text: &str) -> Result<Self, Infallible> {
+        Ok(match text {
+            "best" => Self::Best,
+            "worst" => Self::Worst,
+            path => Self::File(path.into()),
+        })
     }
 }
 
@@ -263,6 +325,13 @@ impl SorPlan {
     pub(crate) fn sides(n_ranks: u32) -> (u32, u32) {
         (n_ranks.max(3), SIDE_MAX)
     }
+}
+
+fn epsilon(epsilon: f64) -> Result<(), PlanError> {
+    if epsilon >= 0.0 && epsilon.is_finite() {
+        return Ok(());
+    }
+    Err(PlanError::Bounds { what: "--epsilon", given: epsilon.to_string(), needed: "a number from 0".to_owned() })
 }
 
 fn bounds(what: &'static str, given: u64, least: u64, most: u64) -> Result<(), PlanError> {
@@ -290,12 +359,6 @@ mod tests {
         for text in ["0%", "100%", "50", "NaN%", "-1%"] {
             assert!(share(text).is_err(), "{text}");
         }
-    }
-
-    #[test]
-    fn a_test_of_later_versions_is_refused_with_the_reason() {
-        let error = "conditional".parse::<ConvergenceTest>().unwrap_err().to_string();
-        assert!(error.contains("needs the conditional allreduce"), "{error}");
     }
 
     #[test]

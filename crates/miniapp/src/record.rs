@@ -14,12 +14,14 @@ pub mod kind {
     pub const RUN: &str = "miniapp.run";
     /// [`super::Relaxed`].
     pub const SOR: &str = "miniapp.sor";
+    /// [`super::Noised`].
+    pub const NOISE: &str = "miniapp.noise";
 }
 
 /// A run, over all ranks.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunSeen {
-    /// `gsum`, `compute-gsum` or `sor`.
+    /// `gsum`, `compute-gsum`, `sor` or `noise-allreduce`.
     pub app: String,
     /// Of an allreduce.
     pub size_bytes: u64,
@@ -77,4 +79,21 @@ pub struct Relaxed {
     pub is_converged: bool,
     /// Of all points, 16 hexadecimal digits: the same on any number of ranks after as many iterations.
     pub checksum: String,
+}
+
+/// Work and allreduces in turn, as rank 0 saw them.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Noised {
+    /// How long each rank was to work before each allreduce.
+    pub work_ns: u64,
+    /// Whether ranks slept for that long, because they have fewer cores than they are.
+    pub is_slept: bool,
+    /// What was asked for.
+    pub test: ConvergenceTest,
+    /// Whether allreduces were conditional; not so if the library for that was not loaded.
+    pub is_conditional: bool,
+    /// Calls that said to go on.
+    pub n_true: u64,
+    /// Calls whose value was the sum of all ranks.
+    pub n_exact: u64,
 }

@@ -1,5 +1,6 @@
 //! The programs under MPI.
 
+mod noise;
 mod relaxation;
 mod sums;
 
@@ -12,7 +13,7 @@ use mpi_run::{Ending, Failure, Header, Session, Writer, broadcast, gather, turn}
 use serde::{Deserialize, Serialize};
 
 use crate::plan::{App, Plan};
-use crate::record::{RankTimes, Relaxed, RunSeen, kind};
+use crate::record::{Noised, RankTimes, Relaxed, RunSeen, kind};
 use crate::times::Times;
 
 /// What a program tunes itself by takes no longer, as far as can be told beforehand.
@@ -25,6 +26,8 @@ struct Run<'a> {
     seed: u64,
     /// What this rank works more than others before each allreduce.
     additional_turns: u64,
+    /// Whether there are more ranks than cores.
+    is_oversubscribed: bool,
 }
 
 /// What one rank measured.
@@ -39,6 +42,7 @@ struct Measured {
     size_bytes: u64,
     n_sorted: u64,
     relaxed: Option<Relaxed>,
+    noised: Option<Noised>,
 }
 
 /// What one rank says of itself in the end.
@@ -64,11 +68,14 @@ pub fn run(
     let calibration = &header.ranks[session.rank() as usize].calibration;
     let straggler = plan.straggler.filter(|straggler| straggler.rank == session.rank());
     let additional_turns = straggler.map_or(0, |straggler| calibration.turns(straggler.span));
-    let run = Run { session, clock, seed: header.seed, additional_turns };
+    let is_oversubscribed = header.is_oversubscribed();
+    let run = Run { session, clock, seed: header.seed, additional_turns, is_oversubscribed };
     let (measured, asked) = match &plan.app {
-        App::Sum(sums) => (run.sums(sums, tell), sums.communication_ratio),
+        App::Sum(sums) => (Ok(run.sums(sums, tell)), sums.communication_ratio),
         App::Sor(sor) => (run.relaxation(sor, tell), sor.blocked_ratio()),
+        App::Noise(noise) => (run.noise(noise, calibration, tell), None),
     };
+    let measured = session.agree(measured.map_err(Failure::of))?;
     let told = gather(session.world(), &measured.told(session));
     let n_wrong = broadcast(
         session.world(),
@@ -92,6 +99,7 @@ pub fn run(
             n_wrong,
         };
         writer.record(kind::RUN, &seen)?;
+        measured.noised.iter().try_for_each(|noised| writer.record(kind::NOISE, noised))?;
         measured.relaxed.iter().try_for_each(|relaxed| writer.record(kind::SOR, relaxed))
     };
     session.agree(if session.is_first() { write().map_err(Failure::of) } else { Ok(()) })?;

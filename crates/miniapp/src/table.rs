@@ -6,7 +6,8 @@ use text::Table;
 use text::figure::{percent, six_digits, span_ns};
 use units::ByteCount;
 
-use crate::record::{RankTimes, Relaxed, RunSeen, kind};
+use crate::plan::ConvergenceTest;
+use crate::record::{Noised, RankTimes, Relaxed, RunSeen, kind};
 
 /// All that a result says.
 ///
@@ -19,6 +20,7 @@ pub(crate) fn table(outcome: &Outcome) -> Result<String, MalformedRecord> {
     let (runs, ranks): (Vec<RunSeen>, Vec<RankTimes>) = (outcome.all(kind::RUN)?, outcome.all(kind::RANK)?);
     runs.iter().for_each(|run| lines.extend(lines_of_run(run)));
     outcome.all::<Relaxed>(kind::SOR)?.iter().for_each(|relaxed| lines.push(line_of_relaxation(relaxed)));
+    outcome.all::<Noised>(kind::NOISE)?.iter().for_each(|noised| lines.push(line_of_noise(noised)));
     if runs.is_empty() {
         lines.push("nothing was measured before the run ended".to_owned());
     }
@@ -62,6 +64,18 @@ fn line_of_relaxation(relaxed: &Relaxed) -> String {
     format!("{side} x {side} points, {n_iterations} iterations; {end}; checksum {checksum}")
 }
 
+fn line_of_noise(noised: &Noised) -> String {
+    let work = span_ns(noised.work_ns as f64);
+    let how = if noised.is_slept { "slept, since ranks share cores" } else { "computed" };
+    let way = match (noised.test, noised.is_conditional) {
+        (ConvergenceTest::Conditional, true) => "conditional allreduces",
+        (ConvergenceTest::Conditional, false) => "plain allreduces, since mpi-coll was not loaded",
+        _ => "plain allreduces",
+    };
+    let Noised { n_true, n_exact, .. } = noised;
+    format!("{work} of work, {how}; {way}: {n_true} said to go on, {n_exact} had the sum of all ranks")
+}
+
 /// What one kind of step took on each rank; nothing where there was none.
 fn of_steps<'a>(
     name: &str,
@@ -94,7 +108,7 @@ mod tests {
 
     use super::*;
     use crate::Miniapp;
-    use crate::plan::{ConvergenceTest, Data};
+    use crate::plan::Data;
 
     fn summary(spans_ns: &[u64]) -> Summary {
         let mut digest = Digest::default();

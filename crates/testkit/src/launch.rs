@@ -34,6 +34,16 @@ impl Program {
     #[must_use]
     #[track_caller]
     pub fn compiled(library: &'static str, source: &Path) -> Self {
+        Self::linked(library, source, &[])
+    }
+
+    /// Likewise, with more for the compiler and the linker.
+    ///
+    /// # Panics
+    /// If it does not compile.
+    #[must_use]
+    #[track_caller]
+    pub fn linked(library: &'static str, source: &Path, flags: &[String]) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let (compiler, flag) = match source.extension().is_some_and(|kind| kind == "c") {
             true => ("mpicc", "-pthread"),
@@ -43,7 +53,7 @@ impl Program {
         let program = folder.path().join("program");
         let mut command = Command::new(format!("{compiler}.{library}"));
         // A Fortran compiler leaves modules where it runs.
-        let command = command.args(["-w", flag, "-o"]).arg(&program).arg(source).current_dir(&folder);
+        let command = command.args(["-w", flag, "-o"]).arg(&program).arg(source).args(flags).current_dir(&folder);
         let compiled = command.output().unwrap();
         assert!(compiled.status.success(), "{}: {}", source.display(), text(&compiled.stderr));
         Self { library, words: vec![program.to_str().unwrap().to_owned()], folder }

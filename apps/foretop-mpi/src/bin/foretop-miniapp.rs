@@ -1,13 +1,18 @@
 //! `foretop-miniapp`: small programs that live on allreduce. See the crate `miniapp`.
 #![forbid(unsafe_code)]
 
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
 use clock::Stopwatch;
 use foretop_mpi::{Output, Teller, header, print_first, run, writer};
 use miniapp::record::kind;
-use miniapp::{App, ConvergenceTest, Data, Length, Miniapp, Plan, SorPlan, Straggler, SumPlan, share};
+use miniapp::{
+    App, Changes, Contributions, ConvergenceTest, Data, Length, Miniapp, NoisePlan, Plan, SorPlan, Straggler, SumPlan,
+    share,
+};
 use mpi_run::{Ending, Failure, Session};
 use units::ByteCount;
 
@@ -18,7 +23,27 @@ use units::ByteCount;
 #[command(version, max_term_width = 100)]
 struct Arguments {
     #[command(subcommand)]
-    app: Program,
+    task: Task,
+}
+
+#[derive(Debug, Subcommand)]
+enum Task {
+    #[command(flatten)]
+    Run(Program),
+    /// Writes what a relaxation brings to its convergence test, for noise-allreduce to replay
+    Contributions {
+        #[command(flatten)]
+        grid: Grid,
+        /// Cut the grid into so many strips of rows
+        #[arg(long, value_name = "N", default_value_t = 138)]
+        strips: u32,
+        /// Where to write them
+        #[arg(long, value_name = "FILE")]
+        file: PathBuf,
+        /// Of all chance
+        #[arg(long, default_value_t = 1)]
+        seed: u64,
+    },
 }
 
 #[derive(Debug, Subcommand)]
@@ -37,6 +62,13 @@ enum Program {
         /// Sort as many integers as leave this share of the time to communication
         #[arg(long, value_name = "PERCENT", value_parser = share, default_value = "50%")]
         share: f64,
+        #[command(flatten)]
+        run: RunArguments,
+    },
+    /// Work of the same length on all ranks, and an allreduce that asks whether to go on
+    NoiseAllreduce {
+        #[command(flatten)]
+        noise: Noise,
         #[command(flatten)]
         run: RunArguments,
     },
@@ -73,12 +105,32 @@ struct Grid {
     /// End when the sum of all changes of an iteration is below this
     #[arg(long, value_name = "SUM", default_value_t = 0.01904)]
     epsilon: f64,
-    /// How ranks find out that they have converged: plain (after each iteration) or none
+    /// How ranks find out that they have converged: plain (after each iteration), conditional (likewise, without waiting for ranks that are not
+    /// needed: preload mpi-coll) or none
     #[arg(long, value_name = "TEST", default_value = "plain")]
     allreduce: ConvergenceTest,
     /// End after so many iterations in any case
     #[arg(long, value_name = "N", default_value_t = 20_000)]
     iterations: u64,
+}
+
+#[derive(Args, Clone, Debug)]
+struct Noise {
+    /// How long each rank works before each allreduce; ranks that share cores sleep
+    #[arg(long, value_name = "TIME", value_parser = units::span::parse, default_value = "30ms")]
+    work: Duration,
+    /// How many allreduces
+    #[arg(long, value_name = "N", default_value_t = 1_000)]
+    calls: u64,
+    /// What ranks bring: best (each alone decides), worst (all are needed), or a file that `contributions` wrote
+    #[arg(long, value_name = "SET", default_value = "best")]
+    contributions: Contributions,
+    /// Go on as long as the sum is not below this
+    #[arg(long, value_name = "SUM", default_value_t = 0.01904)]
+    epsilon: f64,
+    /// How that is asked: plain or conditional
+    #[arg(long, value_name = "TEST", default_value = "plain")]
+    allreduce: ConvergenceTest,
 }
 
 #[derive(Args, Clone, Debug)]
@@ -99,8 +151,21 @@ impl Program {
             Self::Gsum { sums: given, run } => (sums(given, None), run),
             Self::ComputeGsum { sums: given, share, run } => (sums(given, Some(share)), run),
             Self::Sor { grid, run } => (App::Sor(grid.plan()), run),
+            Self::NoiseAllreduce { noise, run } => (App::Noise(noise.plan()), run),
         };
         (Plan { app, straggler: run.straggler }, run.output)
+    }
+}
+
+impl Noise {
+    fn plan(self) -> NoisePlan {
+        NoisePlan {
+            work: self.work,
+            n_calls: self.calls,
+            contributions: self.contributions,
+            epsilon: self.epsilon,
+            test: self.allreduce,
+        }
     }
 }
 
@@ -121,7 +186,13 @@ fn main() -> ExitCode {
 }
 
 fn under_mpi(session: &Session, arguments: Arguments) -> Result<(), Ending> {
-    let (plan, output) = arguments.app.plan();
+    let (plan, output) = match arguments.task {
+        Task::Run(program) => program.plan(),
+        Task::Contributions { grid, strips, file, seed } => {
+            let written = if session.is_first() { contributions(&grid, strips, &file, seed) } else { Ok(()) };
+            return session.agree(written);
+        }
+    };
     session.agree(plan.check(session.n_ranks()).map_err(Failure::usage))?;
     let clock = Stopwatch::start();
     let header = header(session, &Miniapp, output.seed, &clock);
@@ -132,4 +203,16 @@ fn under_mpi(session: &Session, arguments: Arguments) -> Result<(), Ending> {
     print_first(session, &Miniapp, writer.outcome(), output.format, kind::RANK)?;
     let is_right = if n_wrong == 0 { Ok(()) } else { Err(Failure::work(format!("{n_wrong} sums are wrong"))) };
     session.agree(is_right)
+}
+
+/// Writes the data of a convergence test, alone.
+fn contributions(grid: &Grid, strips: u32, file: &Path, seed: u64) -> Result<(), Failure> {
+    let plan = Plan { app: App::Sor(grid.plan()), straggler: None };
+    plan.check(strips).map_err(Failure::usage)?;
+    let changes = Changes::of(grid.data, seed, grid.points, strips, grid.epsilon, grid.iterations);
+    let cannot = |error| Failure::work(format!("cannot write `{}`: {error}", file.display()));
+    std::fs::write(file, changes.to_text()).map_err(cannot)?;
+    let (strips, iterations) = (format!("{strips} strips"), changes.n_iterations());
+    println!("{}: {iterations} iterations of {} x {} points in {strips}", file.display(), grid.points, grid.points);
+    Ok(())
 }

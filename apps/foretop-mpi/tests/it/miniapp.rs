@@ -1,7 +1,7 @@
 //! foretop-miniapp.
 
 use miniapp::Miniapp;
-use miniapp::record::{RankTimes, Relaxed, RunSeen, kind};
+use miniapp::record::{Noised, RankTimes, Relaxed, RunSeen, kind};
 use mpi_run::{Measurement, Outcome};
 
 use crate::launch::{MINIAPP, launch};
@@ -11,6 +11,7 @@ struct Result {
     run: RunSeen,
     ranks: Vec<RankTimes>,
     relaxed: Vec<Relaxed>,
+    noised: Vec<Noised>,
 }
 
 #[track_caller]
@@ -23,7 +24,12 @@ fn result(n_ranks: u32, arguments: &[&str]) -> Result {
     assert_eq!(printed.trim_end(), Miniapp.table(&outcome).unwrap().trim_end());
     assert!(!Miniapp.pictures(&outcome).unwrap().is_empty());
     let run = outcome.all(kind::RUN).unwrap().remove(0);
-    Result { run, ranks: outcome.all(kind::RANK).unwrap(), relaxed: outcome.all(kind::SOR).unwrap() }
+    Result {
+        run,
+        ranks: outcome.all(kind::RANK).unwrap(),
+        relaxed: outcome.all(kind::SOR).unwrap(),
+        noised: outcome.all(kind::NOISE).unwrap(),
+    }
 }
 
 #[test]
@@ -70,7 +76,7 @@ fn a_relaxation_has_the_same_points_on_any_number_of_ranks() {
 #[test]
 fn a_relaxation_converges_and_without_a_test_goes_on() {
     let words = ["sor", "--points", "24", "--epsilon", "0.5", "--iterations", "2000"];
-    let Result { run, relaxed, ranks } = result(2, &words);
+    let Result { run, relaxed, ranks, .. } = result(2, &words);
     assert!(relaxed[0].is_converged && relaxed[0].changed.is_some_and(|changed| changed < 0.5), "{relaxed:?}");
     assert!(run.n_calls < 2000 && ranks.iter().all(|rank| rank.call.count == run.n_calls), "{run:?}");
     let Result { ranks, relaxed, .. } =
@@ -97,4 +103,32 @@ fn plans_that_make_no_sense_are_refused_by_one_rank() {
         assert_eq!((ended.status, ended.out.as_str()), (Some(2), ""), "{}", ended.err);
         assert_eq!(ended.err.matches(words).count(), 1, "{}", ended.err);
     }
+}
+
+#[test]
+fn what_a_relaxation_brought_is_replayed_and_asked_for_in_either_way() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("random.txt");
+    let file = path.to_str().unwrap();
+    let words = ["contributions", "--data", "random", "--points", "24", "--strips", "6", "--epsilon", "10", "--file"];
+    let printed = launch(MINIAPP, 1, &[&words[..], &[file]].concat()).out();
+    assert!(printed.contains("24 x 24 points in 6 strips"), "{printed}");
+    let n_iterations = std::fs::read_to_string(&path).unwrap().lines().count() as u64 - 1;
+    // Two solves: each but its last call says to go on. Without the library for conditional ones, they are plain.
+    for test in ["plain", "conditional"] {
+        let calls = (2 * n_iterations).to_string();
+        let words = ["noise-allreduce", "--work", "10us", "--epsilon", "10", "--calls", &calls, "--allreduce", test];
+        let Result { run, noised, .. } = result(2, &[&words[..], &["--contributions", file]].concat());
+        assert_eq!((run.app.as_str(), run.n_calls, run.n_wrong), ("noise-allreduce", 2 * n_iterations, 0));
+        assert_eq!((noised[0].n_true, noised[0].n_exact), (2 * n_iterations - 2, 2 * n_iterations));
+        assert!(!noised[0].is_conditional && noised[0].work_ns == 10_000, "{noised:?}");
+    }
+}
+
+#[test]
+fn a_relaxation_converges_alike_if_its_test_is_a_conditional_one() {
+    let words = ["sor", "--points", "24", "--epsilon", "0.5", "--iterations", "2000", "--allreduce"];
+    let [plain, conditional] = ["plain", "conditional"].map(|test| result(2, &[&words[..], &[test]].concat()).relaxed);
+    assert!(plain[0].is_converged && conditional[0].is_converged, "{conditional:?}");
+    assert_eq!((&plain[0].checksum, plain[0].n_iterations), (&conditional[0].checksum, conditional[0].n_iterations));
 }

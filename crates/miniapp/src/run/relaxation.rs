@@ -4,9 +4,10 @@ use mpi::collective::{CommunicatorCollectives, SystemOperation};
 use mpi::point_to_point::send_receive_into;
 use mpi::topology::Communicator;
 
+use super::noise::ask;
 use super::{Measured, PILOT, Run, work_ns};
 use crate::grid::{Colour, Strip};
-use crate::plan::{ConvergenceTest, Length, SorPlan};
+use crate::plan::{ConvergenceTest, Length, PlanError, SorPlan};
 use crate::record::Relaxed;
 
 /// Iterations by which the size of a grid is tuned, or fewer if they would take longer than [`PILOT`].
@@ -28,36 +29,44 @@ impl SorPlan {
 }
 
 impl Run<'_> {
-    pub(super) fn relaxation(&self, plan: &SorPlan, tell: &mut dyn FnMut(&str, u64, u64)) -> Measured {
+    pub(super) fn relaxation(
+        &self,
+        plan: &SorPlan,
+        tell: &mut dyn FnMut(&str, u64, u64),
+    ) -> Result<Measured, PlanError> {
         let side = match plan.length {
             Length::Points(side) => side,
-            Length::BlockedRatio(ratio) => self.tuned_side(plan, ratio),
+            Length::BlockedRatio(ratio) => self.tuned_side(plan, ratio)?,
         };
         self.relaxed(plan, side, tell)
     }
 
     /// How large a grid leaves this share of the time to communication. Collective.
-    fn tuned_side(&self, plan: &SorPlan, blocked_ratio: f64) -> u32 {
+    fn tuned_side(&self, plan: &SorPlan, blocked_ratio: f64) -> Result<u32, PlanError> {
         let (least, most) = SorPlan::sides(self.session.n_ranks());
         let mut pilot = SorPlan { epsilon: 0.0, n_iterations_max: N_PILOT, ..*plan };
         let mut side = SIDE_FIRST.clamp(least, most);
         for _ in 0..N_TUNINGS {
-            let (communication_ns, relaxing_ns) = self.means_ns(&self.relaxed(&pilot, side, &mut |_, _, _| ()));
+            let (communication_ns, relaxing_ns) = self.means_ns(&self.relaxed(&pilot, side, &mut |_, _, _| ())?);
             let needed_ns = work_ns(communication_ns, blocked_ratio);
             let factor = (needed_ns / relaxing_ns.max(1.0)).sqrt();
             side = ((f64::from(side) * factor).round() as u32).clamp(least, most);
             let n_iterations = PILOT.as_nanos() as f64 / (communication_ns + needed_ns);
             pilot.n_iterations_max = self.of_first((n_iterations as u64).clamp(3, N_PILOT));
         }
-        side
+        Ok(side)
     }
 
-    fn relaxed(&self, plan: &SorPlan, side: u32, tell: &mut dyn FnMut(&str, u64, u64)) -> Measured {
+    fn relaxed(&self, plan: &SorPlan, side: u32, tell: &mut dyn FnMut(&str, u64, u64)) -> Result<Measured, PlanError> {
         let (world, rank) = (self.session.world(), self.session.rank());
         let mut strip = Strip::new(plan.data, self.seed, side, rank, self.session.n_ranks());
         let mut borders = vec![0.0; side as usize];
         let mut measured = Measured { size_bytes: size_of::<f64>() as u64, ..Measured::default() };
         let (mut changed, mut is_converged) = (None, false);
+        let mut conditional = match plan.test {
+            ConvergenceTest::Conditional => Some(ask(plan.epsilon)?),
+            _ => None,
+        };
         world.barrier();
         let began_ns = self.clock.elapsed_ns();
         while measured.n_calls < plan.n_iterations_max && !is_converged {
@@ -76,7 +85,13 @@ impl Run<'_> {
             }
             measured.exchange.record(exchange_ns);
             measured.work.record(work_ns);
-            if plan.test == ConvergenceTest::Plain {
+            if let Some(condar) = &mut conditional {
+                let before_ns = self.clock.elapsed_ns();
+                let answer = condar.call(mine).map_err(|error| PlanError::Conditional(error.to_string()))?;
+                measured.call.record(self.clock.elapsed_ns() - before_ns);
+                is_converged = !answer.verdict;
+                changed = Some(answer.value);
+            } else if plan.test == ConvergenceTest::Plain {
                 let mut sum = 0.0;
                 let before_ns = self.clock.elapsed_ns();
                 world.all_reduce_into(&mine, &mut sum, SystemOperation::sum());
@@ -92,6 +107,8 @@ impl Run<'_> {
             measured.n_calls += 1;
         }
         measured.run_ns = self.clock.elapsed_ns() - began_ns;
+        conditional
+            .map_or(Ok(()), |condar| condar.free().map_err(|error| PlanError::Conditional(error.to_string())))?;
         let mut checksum = 0_u64;
         world.all_reduce_into(&strip.checksum(), &mut checksum, SystemOperation::sum());
         measured.relaxed = Some(Relaxed {
@@ -104,7 +121,7 @@ impl Run<'_> {
             is_converged,
             checksum: format!("{checksum:016x}"),
         });
-        measured
+        Ok(measured)
     }
 
     /// Gives the neighbours this strip's first and last row, and takes theirs. Even ranks begin with those below, odd ones with those above.

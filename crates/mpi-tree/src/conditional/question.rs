@@ -120,6 +120,24 @@ impl Question {
         self.reduction
     }
 
+    /// What is promised of each contribution.
+    #[must_use]
+    pub fn sign(&self) -> Sign {
+        self.sign
+    }
+
+    /// How the result has to compare.
+    #[must_use]
+    pub fn condition(&self) -> Condition {
+        self.condition
+    }
+
+    /// What it is compared with.
+    #[must_use]
+    pub fn constant(&self) -> f64 {
+        self.constant
+    }
+
     /// Whether a contribution is what was promised. NaN never is; truths are 0 and 1.
     #[must_use]
     pub fn admits(&self, value: f64) -> bool {
