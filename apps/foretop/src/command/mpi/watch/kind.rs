@@ -146,16 +146,12 @@ impl Watched {
             Monitor::Distributed { source, newest } => source.each(|counts| {
                 newest.insert(counts.host, counts);
             }),
-            Monitor::Time { source, newest } => {
-                source.each(|spent| {
-                    newest.insert((spent.rank, spent.operation.name()), spent);
-                })
-            }
-            Monitor::Statistics { source, newest } => {
-                source.each(|figures| {
-                    newest.insert((figures.node, figures.of, figures.position), figures);
-                })
-            }
+            Monitor::Time { source, newest } => source.each(|spent| {
+                newest.insert((spent.rank, spent.operation.name()), spent);
+            }),
+            Monitor::Statistics { source, newest } => source.each(|figures| {
+                newest.insert((figures.node, figures.of, figures.position), figures);
+            }),
         };
         self.tally += tally;
         self.n_gathered += n;
