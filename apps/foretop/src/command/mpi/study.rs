@@ -100,14 +100,14 @@ impl Trees {
         let interrupted = interruptions()?;
         std::fs::create_dir_all(&self.out).with_context(|| format!("cannot make `{}`", self.out.display()))?;
         let bench = Bench::new(self.mpi, settings.n_calls, &self.out)?;
-        let placed =
-            settings.topologies.iter().map(|topology| bench.place(topology)).collect::<anyhow::Result<Vec<_>>>()?;
+        let place = |topology| {
+            let hosts = bench.place(topology)?;
+            anyhow::Ok(Place { trees: configurations(&hosts), hosts })
+        };
+        let places = settings.topologies.iter().map(place).collect::<anyhow::Result<Vec<_>>>()?;
         let mut writer = open(&self.out.join(RESULTS), &settings, &bench)?;
-
-        let trees: Vec<Place> =
-            placed.into_iter().map(|hosts| Place { trees: configurations(&hosts), hosts }).collect();
-        let is_over = self.compare(&settings, &bench, &trees, &mut writer, &interrupted)?
-            && self.watch(&settings, &bench, &trees[0], &mut writer, &interrupted)?;
+        let is_over = self.compare(&settings, &bench, &places, &mut writer, &interrupted)?
+            && self.watch(&settings, &bench, &places[0], &mut writer, &interrupted)?;
         if !is_over {
             say("stopped; run the same command to resume");
         }

@@ -18,8 +18,8 @@ use super::Place;
 use super::watched::{Program, Watched};
 use crate::terminal::say;
 
-/// A library whose ranks spin takes milliseconds a call where they share cores, and is run for so much fewer calls.
-const SPINNING_SHARE: u64 = 20;
+/// A library whose ranks spin takes up to 80 ms a call where they share cores, and is run for so much fewer calls.
+const SPINNING_SHARE: u64 = 100;
 /// Likewise a program that works between its calls.
 const WORKING_SHARE: u64 = 4;
 
