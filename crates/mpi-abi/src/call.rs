@@ -1,6 +1,6 @@
 //! Calls that we make ourselves, all by their `PMPI_` names, which nobody takes.
 
-use std::ffi::{CStr, c_int, c_void};
+use std::ffi::{CStr, c_char, c_int, c_void};
 
 use crate::library::{Handle, Mpi};
 use crate::symbol;
@@ -75,6 +75,7 @@ calls! {
     bcast c"PMPI_Bcast" (*mut c_void, c_int, usize, c_int, usize);
     comm_compare c"PMPI_Comm_compare" (usize, usize, *mut c_int);
     comm_dup c"PMPI_Comm_dup" (usize, *mut usize);
+    comm_get_name c"PMPI_Comm_get_name" (usize, *mut c_char, *mut c_int);
     comm_free c"PMPI_Comm_free" (*mut usize);
     comm_get_parent c"PMPI_Comm_get_parent" (*mut usize);
     comm_group c"PMPI_Comm_group" (usize, *mut usize);
@@ -86,6 +87,7 @@ calls! {
     group_free c"PMPI_Group_free" (*mut usize);
     group_size c"PMPI_Group_size" (usize, *mut c_int);
     group_translate_ranks c"PMPI_Group_translate_ranks" (usize, c_int, *const c_int, usize, *mut c_int);
+    iallreduce c"PMPI_Iallreduce" (*const c_void, *mut c_void, c_int, usize, usize, usize, *mut usize);
     initialized c"PMPI_Initialized" (*mut c_int);
     iprobe c"PMPI_Iprobe" (c_int, c_int, usize, *mut c_int, *mut c_void);
     irecv c"PMPI_Irecv" (*mut c_void, c_int, usize, c_int, c_int, usize, *mut usize);
@@ -172,6 +174,18 @@ impl Mpi {
     pub fn comm_free(&self, comm: Handle) -> Result<(), Failed> {
         let mut comm = comm.0;
         call!(self, comm_free(&raw mut comm))
+    }
+
+    /// What a program or the library calls it.
+    ///
+    /// # Errors
+    /// If MPI refuses.
+    pub fn comm_name(&self, comm: Handle) -> Result<String, Failed> {
+        // `MPI_MAX_OBJECT_NAME` of all libraries is less.
+        let (mut text, mut length) = ([0_u8; 1024], 0);
+        call!(self, comm_get_name(comm.0, text.as_mut_ptr().cast(), &raw mut length))?;
+        let text = CStr::from_bytes_until_nul(&text).unwrap_or_default();
+        Ok(text.to_string_lossy().into_owned())
     }
 
     /// Whether another job started this one, with `MPI_Comm_spawn`.
@@ -330,6 +344,25 @@ impl Mpi {
         Ok(Request(request))
     }
 
+    /// Begins an allreduce of one double.
+    ///
+    /// # Safety
+    /// Both places stay, and nobody uses them, until the request is done.
+    ///
+    /// # Errors
+    /// If MPI refuses.
+    pub unsafe fn iallreduce(
+        &self,
+        value: *const f64,
+        result: *mut f64,
+        op: Handle,
+        comm: Handle,
+    ) -> Result<Request, Failed> {
+        let (double, mut request) = (self.constants().double.0, 0);
+        call!(self, iallreduce(value.cast(), result.cast(), 1, double, op.0, comm.0, &raw mut request))?;
+        Ok(Request(request))
+    }
+
     /// Whether a message is through; then the request is done.
     ///
     /// # Errors
@@ -366,6 +399,19 @@ impl Mpi {
     /// If MPI refuses.
     pub fn bcast(&self, bytes: &mut [u8], root: c_int, comm: Handle) -> Result<(), Failed> {
         call!(self, bcast(bytes.as_mut_ptr().cast(), count(bytes.len()), self.constants().byte.0, root, comm.0))
+    }
+
+    /// The text that rank 0 has, or as much of it as 256 bytes hold.
+    ///
+    /// # Errors
+    /// If MPI refuses.
+    pub fn text_of_first(&self, own: &str, comm: Handle) -> Result<String, Failed> {
+        let mut text = [0; 256];
+        let length = own.floor_char_boundary(text.len());
+        text[..length].copy_from_slice(&own.as_bytes()[..length]);
+        self.bcast(&mut text, 0, comm)?;
+        let text = text.split(|byte| *byte == 0).next().unwrap_or_default();
+        Ok(String::from_utf8_lossy(text).into_owned())
     }
 
     /// Gives each rank's bytes to all, in the order of the ranks. All have as many.

@@ -37,6 +37,8 @@ pub struct Constants {
     pub info_null: Handle,
     /// `MPI_BYTE`.
     pub byte: Handle,
+    /// `MPI_DOUBLE`.
+    pub double: Handle,
     /// `MPI_ANY_SOURCE`.
     pub any_source: c_int,
     /// `MPI_PROC_NULL`.
@@ -157,6 +159,12 @@ impl Mpi {
     #[must_use]
     pub fn op(&self, handle: Handle) -> Option<Op> {
         self.description.ops.iter().find(|(known, _)| *known == handle).map(|(_, op)| *op)
+    }
+
+    /// The operation's handle; none if the library does not have it.
+    #[must_use]
+    pub fn op_handle(&self, op: Op) -> Option<Handle> {
+        self.description.ops.iter().find(|(_, known)| *known == op).map(|(handle, _)| *handle)
     }
 
     /// What the library says of itself, in one line.

@@ -20,6 +20,7 @@ pub(crate) fn description() -> Description {
             request_null: Handle(0x2c00_0000),
             info_null: Handle(0x1c00_0000),
             byte: Handle(0x4c00_010d),
+            double: Handle(0x4c00_080b),
             any_source: -2,
             proc_null: -1,
             root: -3,

@@ -26,6 +26,7 @@ pub(crate) fn description() -> Option<Description> {
             request_null: object(c"ompi_request_null")?,
             info_null: object(c"ompi_mpi_info_null")?,
             byte: object(c"ompi_mpi_byte")?,
+            double: object(c"ompi_mpi_double")?,
             any_source: -1,
             proc_null: -2,
             root: -4,

@@ -1,5 +1,7 @@
 //! What all ranks find out together before anything depends on it.
 
+use std::hash::{DefaultHasher, Hash, Hasher};
+
 use mpi_abi::{Failed, Handle, Mpi};
 use mpi_job::Process;
 
@@ -23,9 +25,8 @@ pub(crate) struct Member {
 impl Agreement {
     /// Who is where, by rank.
     pub(crate) fn members(&self) -> Result<Vec<Member>, Failed> {
-        let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
         let this = Process::this();
-        let mut own = Vec::from(fixed(host.trim()));
+        let mut own = Vec::from(fixed(&mpi_job::host_name()));
         own.extend(this.pid.to_ne_bytes());
         own.extend(this.started.to_ne_bytes());
         let all = self.mpi.allgather(&own, self.comm)?;
@@ -46,7 +47,7 @@ impl Agreement {
 
     /// Whether all have the same number, and none a fault. The fault that is told is that of the lowest rank with
     /// one.
-    pub(crate) fn same(&self, number: Result<u64, String>) -> Result<Result<(), String>, Failed> {
+    pub(crate) fn same(&self, number: Result<u64, String>, what: &str) -> Result<Result<(), String>, Failed> {
         let mut own = vec![u8::from(number.is_ok())];
         own.extend(number.as_ref().map_or(0, |number| *number).to_ne_bytes());
         let all = self.mpi.allgather(&own, self.comm)?;
@@ -58,7 +59,7 @@ impl Agreement {
         }
         let first = entries.next().unwrap_or_default();
         Ok(match entries.position(|entry| entry != first) {
-            Some(other) => Err(format!("the tree files of rank 0 and of rank {} differ", other + 1)),
+            Some(other) => Err(format!("the {what} of rank 0 and of rank {} differ", other + 1)),
             None => Ok(()),
         })
     }
@@ -68,17 +69,6 @@ impl Agreement {
         let mut bytes = number.to_ne_bytes();
         self.mpi.bcast(&mut bytes, 0, self.comm)?;
         Ok(u32::from_ne_bytes(bytes))
-    }
-
-    /// The name of the job's folder: who rank 0 is.
-    pub(crate) fn job_name(&self) -> Result<String, Failed> {
-        let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
-        let is_plain = |letter: &char| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '.');
-        let host: String = host.trim().chars().filter(is_plain).take(60).collect();
-        let host = if host.is_empty() { "localhost".to_owned() } else { host.to_ascii_lowercase() };
-        let mut name = fixed(&format!("{host}-{:x}", std::process::id()));
-        self.mpi.bcast(&mut name, 0, self.comm)?;
-        Ok(text(&name))
     }
 }
 
@@ -91,4 +81,11 @@ fn fixed(text: &str) -> [u8; TEXT_BYTES] {
 
 fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes.split(|byte| *byte == 0).next().unwrap_or_default()).into_owned()
+}
+
+/// A number that differs where texts do.
+pub(crate) fn hash(text: &str) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    text.hash(&mut hasher);
+    hasher.finish()
 }

@@ -1,5 +1,9 @@
 //! A communicator over which calls go by trees: a twin of it for messages, and an engine for each tree.
 
+mod large;
+
+use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use mpi_abi::{Failed, Handle};
@@ -8,19 +12,23 @@ use mpi_tree::{Collective, Forest};
 use units::Rank;
 
 use crate::agreement::Agreement;
-use crate::arguments::{Arguments, Buffer};
-use crate::combine::Combine;
 use crate::engine::{Call, Engine, Ground, Part};
-use crate::job::{Job, chain, complain, lock, read_forest};
+use crate::entry::{chain, complain};
+use crate::job::{Job, lock, read_forest};
 use crate::memory::{Layout, Shared};
 use crate::network::Network;
 use crate::plan::Plan;
-use crate::port::{Mailbox, Trouble};
+use crate::port::{Mailbox, Port, Trouble};
 use crate::record::Recorder;
 use crate::report::{Reason, Way};
+use crate::site::Sites;
+use crate::taking::Taking;
 
 /// The most that slots hold. Larger calls are not what trees over shared memory are good for.
 const CAPACITY_BYTES: usize = 64 * 1024;
+/// Where only reductions and gathers follow each other, nothing goes from one rank to all. After so many calls the ranks
+/// ask rank 0 whether another tree file is to come into force.
+const N_SILENT_MAX: u32 = 1024;
 
 /// One with the ranks of `MPI_COMM_WORLD` in the same order.
 pub(crate) struct Communicator {
@@ -29,7 +37,7 @@ pub(crate) struct Communicator {
     state: Mutex<Option<State>>,
 }
 
-/// What is there from the first call on that goes over a tree.
+/// What is there from the first call on that might go over a tree.
 struct State {
     number: u32,
     network: Network,
@@ -41,6 +49,10 @@ struct State {
     n_trees: u32,
     /// The last epoch that was refused.
     refused: u32,
+    /// Calls since the last one in which all ranks were told something.
+    n_silent: u32,
+    /// By tree, where long messages have gone over it. None if there was no room.
+    sites: BTreeMap<usize, Option<Sites>>,
 }
 
 enum Entry {
@@ -49,15 +61,6 @@ enum Entry {
     Ready(Box<(Engine, Recorder, Way)>),
     /// There is no room for it on some host.
     NoRoom,
-}
-
-/// A call that may be taken.
-pub(crate) struct Taking<'a> {
-    pub(crate) collective: Collective,
-    pub(crate) arguments: &'a Arguments,
-    pub(crate) combine: Option<Combine>,
-    pub(crate) n_bytes: usize,
-    pub(crate) is_root: bool,
 }
 
 impl Communicator {
@@ -73,22 +76,24 @@ impl Communicator {
     /// Carries a call out, or says why the library has to.
     pub(crate) fn carry(&self, job: &Job, taking: &Taking<'_>) -> Result<Way, Trouble> {
         let mut state = lock(&self.state);
-        let forest = state.as_ref().map_or_else(|| Arc::clone(&lock(&job.forest)), |state| Arc::clone(&state.forest));
-        let Some(tree) = forest.rule(taking.collective, taking.n_bytes as u64) else {
+        let state = match &mut *state {
+            Some(state) => state,
+            empty => empty.insert(State::new(job, self.comm)?),
+        };
+        let Some(tree) = state.forest.rule(taking.collective, taking.n_bytes as u64) else {
             return Ok(Way::Library(Reason::Rule));
         };
         let n_blocks = match taking.collective {
             Collective::Gather | Collective::Scatter => job.members.len(),
             _ => 1,
         };
-        if taking.n_bytes.saturating_mul(n_blocks) > CAPACITY_BYTES {
-            return Ok(Way::Library(Reason::Large));
+        if taking.n_bytes.saturating_mul(n_blocks) <= CAPACITY_BYTES {
+            state.carry(job, tree, taking)
+        } else if large::may_be_cut(taking, &state.forest, tree) {
+            state.carry_large(job, tree, taking)
+        } else {
+            Ok(Way::Library(Reason::Large))
         }
-        let state = match &mut *state {
-            Some(state) => state,
-            empty => empty.insert(State::new(job, self.comm, forest)?),
-        };
-        state.carry(job, tree, taking)
     }
 
     /// Ends it. All ranks come here.
@@ -102,9 +107,14 @@ impl Communicator {
 }
 
 impl State {
-    fn new(job: &Job, comm: Handle, forest: Arc<Forest>) -> Result<Self, Failed> {
+    fn new(job: &Job, comm: Handle) -> Result<Self, Failed> {
         let twin = job.mpi.comm_dup(comm)?;
-        let number = Agreement { mpi: job.mpi, comm: twin }.of_first(job.next_number())?;
+        let agreement = Agreement { mpi: job.mpi, comm: twin };
+        let number = agreement.of_first(job.next_number())?;
+        // Another thread may just be putting another file into force, which some ranks see and some do not.
+        let latest = Arc::clone(&lock(&job.forest));
+        let is_same = agreement.all_equal(latest.fingerprint())?;
+        let forest = if is_same { latest } else { Arc::clone(&job.first_forest) };
         let (path, mut seen) = (job.tree_path(), None);
         let pending = move || {
             let modified = std::fs::metadata(&path).and_then(|metadata| metadata.modified()).ok();
@@ -117,12 +127,14 @@ impl State {
         };
         let mut state = Self {
             number,
-            network: Network::new(job.mpi, twin, Arc::new(job.neighbours()), Box::new(pending)),
+            network: Network::new(job.mpi, twin, Arc::clone(&job.neighbours), Box::new(pending)),
             mailbox: Mailbox::default(),
             forest: Arc::clone(&forest),
             trees: Vec::new(),
             n_trees: 0,
             refused: 0,
+            n_silent: 0,
+            sites: BTreeMap::new(),
         };
         state.adopt(forest);
         Ok(state)
@@ -152,23 +164,39 @@ impl State {
             input: &input,
             output: &mut received,
         };
-        let notice = engine.call(&mut call, &mut self.network, &mut self.mailbox, recorder)?;
-        if taking.combine.is_some() && room > 0 {
-            // SAFETY: the program passed it to be written, with a built-in type.
-            unsafe { output.set_elements(&received) };
-        } else {
-            // SAFETY: the program passed it to be written.
-            unsafe { output.write(job.mpi, self.network.comm(), &received)? };
-        }
+        let told = engine.call(&mut call, &mut self.network, &mut self.mailbox, recorder)?;
+        taking.deliver(job, &output, &received)?;
+        self.heed(job, told)?;
+        Ok(way)
+    }
+
+    /// Puts another tree file into force if this call has told of one.
+    fn heed(&mut self, job: &Job, told: Option<u32>) -> Result<(), Failed> {
+        let notice = self.notice(job, told)?;
         if notice > self.forest.epoch as u32 && notice != self.refused {
             self.replace(job, notice)?;
         }
-        Ok(way)
+        Ok(())
+    }
+
+    /// What rank 0, or the rank that a call's data came from, says of another tree file: its epoch, or 0.
+    fn notice(&mut self, job: &Job, told: Option<u32>) -> Result<u32, Failed> {
+        self.n_silent = if told.is_some() { 0 } else { self.n_silent + 1 };
+        if self.n_silent < N_SILENT_MAX {
+            return Ok(told.unwrap_or(0));
+        }
+        self.n_silent = 0;
+        let own = if job.rank == 0 { self.network.notice() } else { 0 };
+        self.agreement(job).of_first(own)
+    }
+
+    fn agreement(&self, job: &Job) -> Agreement {
+        Agreement { mpi: job.mpi, comm: self.network.comm() }
     }
 
     /// Shares memory for a tree with the other ranks of this host; none if there is no room on some host.
     fn make(&mut self, job: &Job, tree: usize) -> Result<Option<(Engine, Recorder, Way)>, Failed> {
-        let comm = self.network.comm();
+        let agreement = self.agreement(job);
         let plan = Plan::of(&self.forest.trees[tree], &self.forest.hosts);
         let host = plan.hosts[job.rank as usize];
         let layout = Layout::of(&plan, host, self.capacity(tree));
@@ -176,28 +204,29 @@ impl State {
         let path = job.folder.path().join(format!("coll-{}-{number}-{host}.seg", self.number));
         let is_first = self.forest.hosts[host].ranks.first() == Some(&job.rank);
         let n_words = layout.n_words();
-        let created = (is_first && n_words > 0).then(|| Segment::create(&path, n_words, |_| Ok(())));
-        job.mpi.barrier(comm)?;
-        let shared: Option<Box<dyn Shared>> = match created {
-            _ if n_words == 0 => Some(Box::new(Vec::new())),
-            Some(created) => created.ok().map(|segment| Box::new(segment) as Box<dyn Shared>),
-            None => Segment::open(&path, Access::ReadWrite).ok().map(|segment| Box::new(segment) as Box<dyn Shared>),
-        };
-        let have = job.mpi.allgather(&[u8::from(shared.is_some())], comm)?;
         if is_first {
-            // All have it by now, and nothing is left behind however the job ends.
-            let _ = std::fs::remove_file(&path);
+            job.make_gate(host);
         }
-        let Some(memory) = shared.filter(|_| have.iter().all(|has| *has == 1)) else { return Ok(None) };
+        let memory = match share(agreement, &path, n_words, is_first)? {
+            Ok(memory) => memory,
+            Err(why) => {
+                job.complain_of_room("calls go to the MPI library", &why);
+                return Ok(None);
+            }
+        };
+        let recorder = job.recorder(self.tree_key(tree)).map_err(|error| chain(&error));
+        if let Err(why) = agreement.same(recorder.as_ref().map(|_| 0).map_err(Clone::clone), "rings")? {
+            job.complain_of_room("stages are not recorded", &why);
+        }
         let part = Part {
             ground: Arc::new(Ground { plan, layout, memory }),
             rank: job.rank,
             tree: number,
-            is_crowded: job.neighbours().len() + 1 > n_processors(),
+            is_crowded: job.neighbours.len() + 1 > n_processors(),
             gate: job.gate(host),
         };
         let way = Way::Tree(self.forest.trees[tree].name.as_str().into(), self.forest.epoch);
-        Ok(Some((Engine::new(part), job.recorder(self.tree_key(tree)), way)))
+        Ok(Some((Engine::new(part), recorder.unwrap_or_else(|_| Recorder::new(job.ticks, None)), way)))
     }
 
     /// The most that a call over the tree may bring to a node.
@@ -222,9 +251,9 @@ impl State {
     /// Puts another tree file into force, from the next call on. All ranks come here after the same call.
     fn replace(&mut self, job: &Job, epoch: u32) -> Result<(), Failed> {
         let read = read_forest(&job.tree_path(), &job.members, job.is_emulated);
-        let agreement = Agreement { mpi: job.mpi, comm: self.network.comm() };
+        let agreement = self.agreement(job);
         let fingerprint = read.as_ref().map(Forest::fingerprint).map_err(Clone::clone);
-        match (agreement.same(fingerprint)?, read) {
+        match (agreement.same(fingerprint, "tree files")?, read) {
             (Ok(()), Ok(forest)) => {
                 self.give_back(job);
                 let forest = Arc::new(forest);
@@ -243,6 +272,9 @@ impl State {
     }
 
     fn give_back(&mut self, job: &Job) {
+        for sites in std::mem::take(&mut self.sites).into_values().flatten() {
+            sites.free(job.mpi).unwrap_or_else(|error| complain(&chain(&error)));
+        }
         for tree in 0..self.trees.len() {
             let key = self.tree_key(tree);
             if let Entry::Ready(ready) = std::mem::replace(&mut self.trees[tree], Entry::Unused) {
@@ -252,53 +284,32 @@ impl State {
     }
 }
 
-/// Processors of this machine: a launcher may have bound each rank to one of them.
-fn n_processors() -> usize {
-    let told = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    told.lines().filter(|line| line.starts_with("processor")).count().max(1)
+/// Memory that the ranks of a host share, and none of it left behind however the job ends. All ranks come here and learn the same:
+/// the memory, or why some host has none. The first rank of each host makes it.
+pub(crate) fn share(
+    agreement: Agreement,
+    path: &Path,
+    n_words: usize,
+    is_first: bool,
+) -> Result<Result<Box<dyn Shared>, String>, Failed> {
+    let created = (is_first && n_words > 0).then(|| Segment::create(path, n_words, |_| Ok(())));
+    agreement.mpi.barrier(agreement.comm)?;
+    let shared = match created {
+        _ if n_words == 0 => Ok(Box::new(Vec::new()) as Box<dyn Shared>),
+        Some(created) => created.map(|segment| Box::new(segment) as Box<dyn Shared>),
+        None => Segment::open(path, Access::ReadWrite).map(|segment| Box::new(segment) as Box<dyn Shared>),
+    };
+    let shared = shared.map_err(|error| chain(&error));
+    let agreed = agreement.same(shared.as_ref().map(|_| 0).map_err(Clone::clone), "segments")?;
+    if is_first {
+        // It may be that there is none.
+        let _ = std::fs::remove_file(path);
+    }
+    Ok(agreed.and(shared))
 }
 
-impl Taking<'_> {
-    /// What this rank brings, how many bytes it gets, and where these go.
-    fn buffers(&self, job: &Job) -> Result<(Vec<u8>, usize, Buffer), Failed> {
-        let (mpi, n, comm) = (job.mpi, self.n_bytes, self.arguments.comm);
-        let Arguments { send, receive, .. } = *self.arguments;
-        let in_place = mpi.constants().in_place;
-        let n_ranks = job.members.len();
-        let nothing = (Vec::new(), 0, receive);
-        // SAFETY: MPI says which buffers a rank passes to be read and written in such a call, and of what length.
-        let buffers = unsafe {
-            match self.collective {
-                Collective::Barrier => nothing,
-                Collective::Allreduce | Collective::Reduce => {
-                    let from = if send.address == in_place { receive } else { send };
-                    let gets = self.collective == Collective::Allreduce || self.is_root;
-                    (from.elements(n), if gets { n } else { 0 }, receive)
-                }
-                Collective::Bcast if self.is_root => (send.read(mpi, comm, n)?, 0, send),
-                Collective::Bcast => (Vec::new(), n, send),
-                Collective::Gather if self.is_root => {
-                    let all = receive.times(n_ranks);
-                    let own = if send.address == in_place {
-                        let rank = job.rank as usize;
-                        all.read(mpi, comm, n * n_ranks)?[rank * n..(rank + 1) * n].to_vec()
-                    } else {
-                        send.read(mpi, comm, n)?
-                    };
-                    (own, n * n_ranks, all)
-                }
-                Collective::Gather => (send.read(mpi, comm, n)?, 0, send),
-                Collective::Scatter if self.is_root => {
-                    let all = send.times(n_ranks).read(mpi, comm, n * n_ranks)?;
-                    if receive.address != in_place {
-                        let rank = job.rank as usize;
-                        receive.write(mpi, comm, &all[rank * n..(rank + 1) * n])?;
-                    }
-                    (all, 0, receive)
-                }
-                Collective::Scatter => (Vec::new(), n, receive),
-            }
-        };
-        Ok(buffers)
-    }
+/// Processors of this machine: a launcher may have bound each rank to one of them.
+pub(crate) fn n_processors() -> usize {
+    let told = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    told.lines().filter(|line| line.starts_with("processor")).count().max(1)
 }

@@ -6,8 +6,10 @@ use std::sync::Arc;
 use clock::monotonic_ns;
 use mpi_abi::{Handle, Mpi};
 use mpi_job::Process;
+use mpi_tree::Wake;
 use units::Rank;
 
+use crate::pause::{Patience, Pause};
 use crate::port::{Port, Trouble};
 
 /// How often a rank that waits looks at whether the others of its machine are still there.
@@ -25,7 +27,7 @@ pub(crate) struct Network {
     /// What came while this rank was sending.
     early: VecDeque<Vec<u8>>,
     /// Ranks on this machine.
-    neighbours: Arc<Vec<(Rank, Process)>>,
+    neighbours: Arc<[(Rank, Process)]>,
     checked_ns: u64,
     /// Says which epoch waits to come into force, or 0.
     pending: Box<dyn FnMut() -> u32 + Send>,
@@ -36,7 +38,7 @@ impl Network {
     pub(crate) fn new(
         mpi: &'static Mpi,
         comm: Handle,
-        neighbours: Arc<Vec<(Rank, Process)>>,
+        neighbours: Arc<[(Rank, Process)]>,
         pending: Box<dyn FnMut() -> u32 + Send>,
     ) -> Self {
         Self { mpi, comm, early: VecDeque::new(), neighbours, checked_ns: monotonic_ns(), pending, noticed_ns: 0 }
@@ -59,14 +61,14 @@ impl Port for Network {
     fn send(&mut self, to: Rank, message: &[u8]) -> Result<(), Trouble> {
         // SAFETY: this function does not return before the request is done, except when the job ends.
         let mut request = unsafe { self.mpi.isend(message, to as i32, TAG, self.comm)? };
+        let mut pause = Pause::new(Patience { is_crowded: true, wake: Wake::Both });
         // Two ranks with long messages for each other both have to receive before either is done.
         while self.mpi.test(&mut request)?.is_none() {
             let mut other = Vec::new();
             if self.next(&mut other)? {
                 self.early.push_back(other);
             } else {
-                self.check()?;
-                std::thread::yield_now();
+                pause.step(None, 0, self)?;
             }
         }
         Ok(())

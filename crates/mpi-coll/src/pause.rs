@@ -22,7 +22,9 @@ const N_SPINS_CROWDED: u32 = 20;
 const N_YIELDS_BEFORE_SLEEP: u32 = 50;
 /// How often one that cannot sleep lets others run between looks at whether the others are still there.
 const N_YIELDS: u32 = 16_384;
-/// How often it lets others run before it begins to nap: about as long as a slow network takes for a message.
+/// How often it lets others run before it begins to nap: about as long as a slow network takes for a message. No way
+/// of waiting is without naps: under real-time scheduling, ranks that only yield keep all others off the processors,
+/// a launcher of lower priority included.
 const N_YIELDS_AWAKE: u32 = 4_096;
 const NAP: Duration = Duration::from_micros(20);
 /// How long a rank sleeps between looks at whether the others are still there.
@@ -87,7 +89,7 @@ impl Pause {
                 if n_yields.is_multiple_of(N_YIELDS) {
                     port.check()?;
                 }
-                if n_yields > N_YIELDS_AWAKE && self.patience.wake != Wake::Spin {
+                if n_yields > N_YIELDS_AWAKE {
                     clock::sleep(NAP);
                 } else {
                     std::thread::yield_now();

@@ -19,6 +19,11 @@ pub(crate) enum Trouble {
         /// How long it is.
         given: usize,
     },
+    /// An answer is to be compared, and the others do not come to that.
+    #[error(
+        "other ranks have not come to the call in which an answer is compared with a plain allreduce; the patience is over"
+    )]
+    Missing,
     /// A process of this host ended while others waited for it.
     #[error("rank {rank} has ended in the middle of a collective operation; its process was {pid}")]
     Ended {
@@ -40,7 +45,7 @@ pub(crate) trait Port {
     /// Asked now and then while a rank waits for long: whether those that it waits for are still there.
     fn check(&mut self) -> Result<(), Trouble>;
 
-    /// Asked of one rank in each call that all wait for: a number that all of them get with the result.
+    /// Asked of one rank in each call in which something goes from it to all: a number that they get with it.
     fn notice(&mut self) -> u32;
 }
 
@@ -56,7 +61,7 @@ pub(crate) struct Head {
     pub(crate) node: u32,
     /// Which of the node's contributors it is from, or for.
     pub(crate) position: u32,
-    /// Who sends; the number of a notice on the way up.
+    /// Who sends; the number of a notice on the way to all.
     pub(crate) word: u32,
 }
 

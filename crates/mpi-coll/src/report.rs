@@ -1,10 +1,16 @@
 //! What ran on which tree, and why the rest did not.
 
 use std::collections::BTreeMap;
+use std::env;
 use std::fmt;
+use std::fs;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
 use mpi_tree::Collective;
+use units::Rank;
+
+use crate::entry::complain;
 
 /// Why a call went to the MPI library.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -52,6 +58,20 @@ pub(crate) struct Tally {
     pub(crate) n_bytes: u64,
     /// How long they took together, in ticks; 0 where the library did it.
     pub(crate) ticks: u64,
+}
+
+/// Where files go unless told otherwise.
+const TRACE_FOLDER: &str = "foretop-trace";
+
+/// Writes what a rank has to tell.
+pub(crate) fn write(kind: &str, rank: Rank, lines: &str) {
+    let folder = env::var_os("FORETOP_MPI_TRACE").filter(|path| !path.is_empty());
+    let folder = folder.map_or_else(|| PathBuf::from(TRACE_FOLDER), PathBuf::from);
+    let path = folder.join(format!("{kind}-{rank}.jsonl"));
+    let written = fs::create_dir_all(&folder).and_then(|()| fs::write(&path, lines));
+    if let Err(error) = written {
+        complain(&format_args!("cannot write `{}`: {error}", path.display()));
+    }
 }
 
 #[derive(Debug, Default)]

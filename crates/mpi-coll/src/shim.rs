@@ -11,7 +11,7 @@ use mpi_abi::Function;
 use mpi_tree::Collective;
 
 use crate::arguments::Language;
-use crate::job;
+use crate::entry;
 
 thread_local! {
     /// Whether a call is on its way to the library already: MPICH's Fortran functions call those of C.
@@ -23,7 +23,7 @@ fn carry(collective: Collective, language: Language, words: &[usize], pass: impl
     if IS_PASSING.get() {
         return pass();
     }
-    job::take(collective, language, words).unwrap_or_else(|| {
+    entry::take(collective, language, words).unwrap_or_else(|| {
         IS_PASSING.set(true);
         let code = pass();
         IS_PASSING.set(false);
@@ -136,15 +136,15 @@ fn nothing_before(_language: Language, _words: &[usize]) {}
 
 fn nothing_after() {}
 
-beside!(nothing_before, job::begin, "MPI_Init", (n_arguments, arguments));
-beside!(nothing_before, job::begin, "MPI_Init_thread", (n_arguments, arguments, required, provided));
+beside!(nothing_before, entry::begin, "MPI_Init", (n_arguments, arguments));
+beside!(nothing_before, entry::begin, "MPI_Init_thread", (n_arguments, arguments, required, provided));
 // In Fortran they have no arguments of C's `main`.
 macro_rules! beside_in_fortran {
     ($before:expr, $after:expr, $words:tt, $($name:literal)*) => { $(beside!(@fortran $before, $after, $name, $words);)* };
 }
-beside_in_fortran!(nothing_before, job::begin, (), "mpi_init_" "mpi_init" "mpi_init__" "MPI_INIT" "mpi_init_f08" "mpi_init_f08_");
-beside_in_fortran!(nothing_before, job::begin, (required, provided),
+beside_in_fortran!(nothing_before, entry::begin, (), "mpi_init_" "mpi_init" "mpi_init__" "MPI_INIT" "mpi_init_f08" "mpi_init_f08_");
+beside_in_fortran!(nothing_before, entry::begin, (required, provided),
     "mpi_init_thread_" "mpi_init_thread" "mpi_init_thread__" "MPI_INIT_THREAD" "mpi_init_thread_f08" "mpi_init_thread_f08_");
-beside!(job::end, nothing_after, "MPI_Finalize" "mpi_finalize_" "mpi_finalize" "mpi_finalize__" "MPI_FINALIZE" "mpi_finalize_f08" "mpi_finalize_f08_", ());
-beside!(job::forget, nothing_after, "MPI_Comm_free" "mpi_comm_free_" "mpi_comm_free" "mpi_comm_free__" "MPI_COMM_FREE" "mpi_comm_free_f08" "mpi_comm_free_f08_", (comm));
-beside!(job::forget, nothing_after, "MPI_Comm_disconnect" "mpi_comm_disconnect_" "mpi_comm_disconnect" "mpi_comm_disconnect__" "MPI_COMM_DISCONNECT" "mpi_comm_disconnect_f08" "mpi_comm_disconnect_f08_", (comm));
+beside!(entry::end, nothing_after, "MPI_Finalize" "mpi_finalize_" "mpi_finalize" "mpi_finalize__" "MPI_FINALIZE" "mpi_finalize_f08" "mpi_finalize_f08_", ());
+beside!(entry::forget, nothing_after, "MPI_Comm_free" "mpi_comm_free_" "mpi_comm_free" "mpi_comm_free__" "MPI_COMM_FREE" "mpi_comm_free_f08" "mpi_comm_free_f08_", (comm));
+beside!(entry::forget, nothing_after, "MPI_Comm_disconnect" "mpi_comm_disconnect_" "mpi_comm_disconnect" "mpi_comm_disconnect__" "MPI_COMM_DISCONNECT" "mpi_comm_disconnect_f08" "mpi_comm_disconnect_f08_", (comm));

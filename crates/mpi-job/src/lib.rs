@@ -35,6 +35,9 @@ const TREE_BYTES_MAX: u64 = 16 << 20;
 /// The first line of a rank's definitions names a host, a program and a library.
 const HEAD_BYTES_MAX: u64 = 64 << 10;
 
+/// As much of a host's name as is in that of a folder.
+const HOST_BYTES_MAX: usize = 60;
+
 /// A folder of definitions, rings and segments.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Folder {
@@ -86,6 +89,21 @@ impl JobError {
 #[must_use]
 pub fn root() -> PathBuf {
     PathBuf::from(format!("/dev/shm/foretop-{}", rustix::process::geteuid().as_raw()))
+}
+
+/// What this host calls itself.
+#[must_use]
+pub fn host_name() -> String {
+    let name = fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    if name.trim().is_empty() { "localhost".to_owned() } else { name.trim().to_owned() }
+}
+
+/// The name of a job's folder below [`root`], as its rank 0 gives it on its host.
+#[must_use]
+pub fn job_name(host: &str) -> String {
+    let is_plain = |letter: &char| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '.');
+    let host: String = host.chars().filter(is_plain).take(HOST_BYTES_MAX).collect();
+    format!("{}-{:x}", host.to_ascii_lowercase(), std::process::id())
 }
 
 /// What somebody named: a path, or else the name of a job below [`root`].

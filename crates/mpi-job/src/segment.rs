@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use rustix::fs::{FallocateFlags, fallocate};
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
+use rustix::process::{Resource, getrlimit};
 
 use crate::{JobError, Process};
 
@@ -54,8 +55,13 @@ impl Segment {
         let number = N_MADE.fetch_add(1, Ordering::Relaxed);
         let scratch = path.with_file_name(format!(".{}-{}-{number}", this.pid, this.started));
         let make = || {
+            let n_bytes = (n_words * WORD_BYTES) as u64;
+            // Beyond that limit the kernel does not refuse, but ends the process.
+            if getrlimit(Resource::Fsize).current.is_some_and(|limit| n_bytes > limit) {
+                return Err(JobError::file("find room for", path)(io::ErrorKind::FileTooLarge.into()));
+            }
             let file = own_file::create(&scratch).map_err(JobError::file("make", path))?;
-            fallocate(&file, FallocateFlags::empty(), 0, (n_words * WORD_BYTES) as u64)
+            fallocate(&file, FallocateFlags::empty(), 0, n_bytes)
                 .map_err(|error| JobError::file("find room for", path)(error.into()))?;
             let segment = Self::map(&file, n_words, Access::ReadWrite).map_err(JobError::file("map", path))?;
             prepare(segment.words())?;

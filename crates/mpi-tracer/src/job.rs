@@ -1,7 +1,6 @@
 //! The job that this process is a rank of: where its rings are, and what is known of it beside them.
 
 use std::env;
-use std::fs;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
@@ -19,8 +18,6 @@ use crate::switch::{complain, give_up, guarded, turn_off};
 
 /// Records in a ring unless told otherwise: 0.75 MiB a thread.
 const CAPACITY: u64 = 32_768;
-/// The longest name of a job, its host's included.
-const NAME_BYTES_MAX: usize = 120;
 
 /// A rank of a job, from `MPI_Init` on.
 #[derive(Debug)]
@@ -126,9 +123,9 @@ impl Job {
         let mpi = Mpi::get().ok_or(BeginError::Library)?;
         let world = mpi.constants().comm_world;
         let (rank, n_ranks) = (mpi.comm_rank(world)? as u32, mpi.comm_size(world)? as u32);
-        let host = host();
+        let host = mpi_job::host_name();
         // First what all ranks do together: a rank that fails on its own must not leave the others waiting.
-        let name = agree_on_name(mpi, &host)?;
+        let name = mpi.text_of_first(&mpi_job::job_name(&host), world)?;
         let hosts = Hosts::find(mpi, name_hash(&host))?;
         let (_, hosts) = HOSTS.get_or_init(|| (mpi, hosts));
         let offset = hosts.compare(mpi)?;
@@ -252,23 +249,6 @@ pub(crate) fn read<T>(name: &str, wanted: &str, parse: impl FnOnce(&str) -> Opti
         complain(&format_args!("{name} is `{text}` and is passed over: it takes {wanted}"));
     }
     parsed
-}
-
-/// What this host calls itself.
-fn host() -> String {
-    let name = fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
-    if name.trim().is_empty() { "localhost".to_owned() } else { name.trim().to_owned() }
-}
-
-/// The name of the job's folder, the same on all ranks: who rank 0 is.
-fn agree_on_name(mpi: &Mpi, host: &str) -> Result<String, Failed> {
-    let is_plain = |letter: &char| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '.');
-    let host: String = host.chars().filter(is_plain).take(NAME_BYTES_MAX / 2).collect();
-    let own = format!("{}-{:x}", host.to_ascii_lowercase(), std::process::id());
-    let mut name = [0; NAME_BYTES_MAX];
-    name[..own.len()].copy_from_slice(own.as_bytes());
-    mpi.bcast(&mut name, 0, mpi.constants().comm_world)?;
-    Ok(name.iter().take_while(|byte| **byte != 0).map(|byte| char::from(*byte)).collect())
 }
 
 /// FNV-1a: the same in all processes.

@@ -10,6 +10,7 @@
 
 mod check;
 mod collector;
+mod conditional;
 mod draw;
 mod error;
 mod facts;
@@ -18,11 +19,16 @@ mod read;
 mod reference;
 mod role;
 mod shape;
+mod site;
 mod tree;
 mod word;
 mod write;
 
 pub use collector::{Collector, Place};
+pub use conditional::{
+    Answer, Call, Condition, Conditional, Counts, Fault, Published, Question, Reduction, RemoteCounts, Settings,
+    SettingsError, Sign, UnsoundError,
+};
 pub use error::{RanksError, TreeError};
 pub use facts::{Change, Facts, TreeChange};
 pub use forest::{Collective, Forest, Rule};
@@ -30,5 +36,6 @@ pub use read::{RANK_MAX, ranks};
 pub use reference::Reference;
 pub use role::{Input, Roles, Seat, Station};
 pub use shape::{FanIn, Grain, Layout, Shape, ShapeError};
+pub use site::{Site, Sites};
 pub use tree::{Between, Contributor, Host, Node, Order, Tree, Wake};
 pub use word::WordError;

@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use crate::{Between, Collective, Order, Wake};
+use crate::{Between, Collective, Condition, Order, Reduction, Sign, Wake};
 
 /// A word that a key does not know.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -58,3 +58,6 @@ words!(Order, "an order", Fixed "fixed", Arrival "arrival");
 words!(Wake, "a way to wait", Spin "spin", Futex "futex", Both "both");
 words!(Collective, "an operation that goes over trees", Allreduce "allreduce", Barrier "barrier", Bcast "bcast",
     Gather "gather", Reduce "reduce", Scatter "scatter");
+words!(Condition, "a condition", Greater "greater", Less "less", Equal "equal");
+words!(Reduction, "a reduction", Sum "sum", Max "max", Min "min", Or "or", And "and");
+words!(Sign, "a sign", Any "any", NonNegative "nonnegative", NonPositive "nonpositive");

@@ -32,7 +32,8 @@ pub mod nats {
 pub use caller::Caller;
 pub use counters::{Counted, EndpointStatus};
 pub use endpoint::{
-    Backlog, Encryption, Endpoint, EndpointError, Host, Keep, NatsPlace, Overflow, Place, Replay, Role,
+    Backlog, Encryption, Endpoint, EndpointError, Host, Keep, Multicast, NatsPlace, Overflow, Place, Replay, Role,
+    StreamName,
 };
 pub use error::{CallError, LoginError, OpenError, ReadError};
 pub use frame::{Decoder, Frame, FrameError, HEADER_BYTES, Kind, PAYLOAD_BYTES_MAX, encode};

@@ -1,6 +1,7 @@
 //! What the tests of several crates share. Used by tests only, never by shipped code.
 #![forbid(unsafe_code)]
 
+pub mod launch;
 pub mod mpi;
 mod nats;
 pub mod remote_write;

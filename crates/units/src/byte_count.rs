@@ -75,7 +75,7 @@ fn unit_named(name: &str) -> Option<u64> {
 }
 
 /// `number`, digits with at most one point among them, times `unit`, where that is a whole number that fits.
-fn whole_product(number: &str, unit: u64) -> Option<u64> {
+pub(crate) fn whole_product(number: &str, unit: u64) -> Option<u64> {
     let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
     if whole.is_empty() || number.ends_with('.') || fraction.contains('.') {
         return None;

@@ -331,3 +331,10 @@ fn a_tree_file_is_sound_or_refused() {
     check_inputs(damaged(tree_text()), 100, fuzz::tree_file);
     check_inputs(".{0,300}".prop_map(String::into_bytes), 0, fuzz::tree_file);
 }
+
+#[test]
+fn results_of_monitors_are_written_as_they_were_read() {
+    // Small numbers, as most fields have them: an operation's code, flags, how many counts.
+    let byte = prop_oneof![3 => 0..8_u8, 1 => any::<u8>()];
+    check_inputs(prop::collection::vec(byte, 0..200), 50, fuzz::monitor_results);
+}

@@ -3,6 +3,9 @@
 //! `scripts/test.sh` builds the programs and says where they are in `FORETOP_MPI_TESTED`: a folder for each library.
 
 use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use testkit::{PATIENCE, wait_until};
 
 use crate::command::{Ended, end_of, foretop, run};
 
@@ -87,6 +90,37 @@ fn a_late_rank_under_open_mpi_is_found() {
 #[ignore = "needs the programs for MPICH: scripts/test.sh builds them"]
 fn a_late_rank_under_mpich_is_found() {
     check_late_rank_is_found("mpich");
+}
+
+/// Runs sums over a tree of which a rank is late on purpose, and watches who comes last meanwhile.
+#[track_caller]
+fn check_late_rank_is_watched(library: &str) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let (tree, traces) = (path("tree.toml"), path("traces"));
+    run(&["mpi", "tree", "make", "--ranks", "2", "--epoch", "1", "--out", &tree]).output();
+    let sums = programs(library).join("foretop-miniapp");
+    let mut command = foretop();
+    command.args(["mpi", "trace", "-n", "2", "--tree", &tree, "--out", &traces, "--", sums.to_str().unwrap()]);
+    command.args(["gsum", "--calls", "1000000", "--straggler", "1:2ms", "--quiet"]);
+    let mut program = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let begin = format!("trace-{:x}-", program.id());
+    let told = wait_until("calls were watched", PATIENCE, || {
+        let jobs = run(&["mpi", "trace", "jobs"]).stdout;
+        let job = jobs.lines().find_map(|line| line.split(' ').next().filter(|job| job.starts_with(&begin)))?;
+        let watch = ["mpi", "watch", job, "--monitor", "load-balance", "--once", "--json"];
+        let told: serde_json::Value = serde_json::from_str(&run(&watch).stdout).ok()?;
+        (told["result"][0]["n_calls"].as_u64()? >= 100).then_some(told)
+    });
+    assert!(Command::new("kill").args(["-INT", &program.id().to_string()]).status().unwrap().success());
+    program.wait().unwrap();
+    assert_eq!(told["result"][0]["last"][0]["from"], "rank 1", "{told}");
+}
+
+#[test]
+#[ignore = "needs the programs for Open MPI: scripts/test.sh builds them"]
+fn a_late_rank_is_named_while_it_runs() {
+    check_late_rank_is_watched("openmpi");
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use mpi_trace::{Operation, Subject};
+use mpi_trace::{Flow, Subject};
 use mpi_tree::{Host, Place, Tree};
 
 use crate::{Buffer, Need, Pull, Tally, Tuple};
@@ -36,11 +36,11 @@ impl LastOfHost {
         Self { nodes, open: BTreeMap::new(), n_dropped: 0 }
     }
 
-    /// Takes a tuple of any collector. What does not arrive at a node, or is of a call that does not synchronize, is passed over.
+    /// Takes a tuple of any collector. What does not arrive at a node, or is of a call that joins nothing, is passed over.
     pub fn take(&mut self, tuple: Tuple, into: &mut Vec<Tuple>) {
         let Subject::Stage { collector, sequence } = tuple.event.subject else { return };
         let Some(&(node, n_contributors)) = self.nodes.get(&collector) else { return };
-        if !matches!(tuple.event.operation, Operation::ALLREDUCE | Operation::BARRIER) {
+        if !tuple.event.operation.flow().is_some_and(Flow::is_joined) {
             return;
         }
         let (n_come, last) = self.open.entry((sequence, node)).or_insert((0, tuple));
@@ -48,7 +48,7 @@ impl LastOfHost {
         // Of those that arrive in the same tick, the later in the tree is last, whoever is read first.
         let order = |tuple: &Tuple| match tuple.event.subject {
             Subject::Stage { collector, .. } => (tuple.event.start, collector),
-            Subject::Call { .. } => (tuple.event.start, 0),
+            Subject::Call { .. } | Subject::Part { .. } => (tuple.event.start, 0),
         };
         if order(&tuple) > order(last) {
             *last = tuple;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use mpi_analysis::{HostClock, NodeCall, Running, two_way};
-use mpi_trace::{Operation, Subject};
+use mpi_trace::{Flow, Subject};
 use mpi_tree::{Host, Place, Tree};
 use serde::{Deserialize, Serialize};
 
@@ -164,10 +164,11 @@ impl StageStatistics {
         self.places.keys().copied()
     }
 
-    /// Takes a tuple of any collector, of calls that synchronize.
+    /// Takes a tuple of any collector, of calls that all wait for.
     pub fn take(&mut self, tuple: &Tuple) {
         let Subject::Stage { collector, sequence } = tuple.event.subject else { return };
-        if !matches!(tuple.event.operation, Operation::ALLREDUCE | Operation::BARRIER) {
+        let is_known = usize::from(tuple.host) < self.clocks.len();
+        if !is_known || tuple.event.operation.flow() != Some(Flow::All) {
             return;
         }
         for slot in self.places.get(&collector).cloned().unwrap_or_default() {

@@ -16,7 +16,6 @@ use stream::{Endpoint, Mirror, Running, Security};
 use tempfile::TempDir;
 use testkit::wait_until;
 use units::Timestamp;
-use watch::Watch;
 
 use crate::space::Job;
 
@@ -28,7 +27,7 @@ struct World {
 }
 
 fn setting(security: &Security) -> Setting {
-    Setting { security: security.clone(), clock: Arc::new(System::start()), watch: Watch::default() }
+    Setting { security: security.clone(), ..Setting::default() }
 }
 
 fn monitor(folder: &Path, security: &Security) -> (Endpoint, Running<Server>) {
@@ -54,7 +53,7 @@ impl World {
     }
 
     fn sites(&self) -> Sites {
-        Sites::new(None, 0, self.about(), setting(&Security::default())).unwrap()
+        Sites::new(None, 0, self.about(), Setting::default()).unwrap()
     }
 }
 
@@ -170,7 +169,7 @@ fn a_monitor_that_dies_is_missed_and_the_others_go_on() {
 fn a_monitor_that_begins_again_is_not_counted_twice() {
     let mut world = World::new(2, 1 << 12);
     let clock = Arc::new(Manual::at(Timestamp::from_nanos(0)));
-    let setting = Setting { clock: clock.clone(), ..setting(&Security::default()) };
+    let setting = Setting { clock: clock.clone(), ..Setting::default() };
     let sites = Sites::new(None, 0, world.about(), setting).unwrap();
     let mut monitor = load_balance(&sites, 0, false);
     (0..5).for_each(|sequence| world.job.call(sequence, 3));
@@ -181,7 +180,7 @@ fn a_monitor_that_begins_again_is_not_counted_twice() {
     assert_eq!(sites.troubles().len(), 1);
     let folder = world.root.path().join("h1");
     let live = Live::open(&folder, 0, Arc::new(System::start())).unwrap();
-    let (server, _) = Server::new(live, self::setting(&Security::default()), "mpi.test".to_owned(), "h1".to_owned());
+    let (server, _) = Server::new(live, Setting::default(), "mpi.test".to_owned(), "h1".to_owned());
     let mut mirror = Mirror::new("again", server).every(Server::PERIOD);
     mirror.add(format!("server:{}", endpoint.place).parse().unwrap());
     let _running = mirror.start().unwrap();
@@ -208,7 +207,7 @@ fn trouble_with(endpoint: Endpoint) -> String {
     let world = World::new(2, 1 << 10);
     let mut about = world.about();
     about[1].0 = endpoint;
-    let sites = Sites::new(None, 0, about, setting(&Security::default())).unwrap();
+    let sites = Sites::new(None, 0, about, Setting::default()).unwrap();
     let mut monitor = load_balance(&sites, 2, false);
     world.job.call(0, 1);
     monitor.step();
@@ -264,6 +263,10 @@ fn a_monitor_bears_nonsense() {
     assert!(refusal(Ask::Begin { task: elsewhere }).contains("nobody watches the host `h1`"));
     let wrong = format!(r#"{{"tree":{id},"what":{{"scope":{{"format":1,"stage":[{{"name":"a","read":"x"}}]}}}}}}"#);
     assert!(refusal(Ask::Begin { task: wrong }).contains("the tree has no host `x`"));
+    let file = format!(
+        r#"{{"tree":{id},"what":{{"time":{{"host":"h0"}}}},"elsewhere":{{"h1":{{"endpoint":"source:unix:/a","clock":null}}}}}}"#
+    );
+    assert!(refusal(Ask::Begin { task: file }).contains("`source:unix:/a` is no endpoint of a monitor"));
     assert!(refusal(Ask::Pull { session: 7 }).contains("no session 7"));
     assert!(refusal(Ask::Refit {}).contains("answers job, begin, pull"));
     // And does its work for others.
@@ -310,7 +313,7 @@ fn other_trees_are_not_watched_together() {
     let (one, other) = (World::new(2, 64), World::new(3, 64));
     let mut about = one.about();
     about.extend(other.about());
-    let error = Sites::new(None, 0, about, setting(&Security::default())).err().unwrap();
+    let error = Sites::new(None, 0, about, Setting::default()).err().unwrap();
     assert!(error.to_string().contains("another tree file"), "{error}");
-    assert!(Sites::new(None, 0, vec![], setting(&Security::default())).is_err());
+    assert!(Sites::new(None, 0, vec![], Setting::default()).is_err());
 }

@@ -1,22 +1,16 @@
-//! Programs in C and Fortran, compiled with a library's wrapper and run under its launcher with the tracer preloaded.
+//! Programs with the tracer, and what they leave.
 
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
 
 use mpi_trace::file::{Note, Part, Reader};
 use mpi_trace::{Event, Peer, Subject};
-use tempfile::TempDir;
+use testkit::launch::{self, Ended};
 
-/// A program, compiled for one library.
-pub(crate) struct Program {
-    library: &'static str,
-    words: Vec<String>,
-    /// With what it leaves.
-    pub(crate) folder: TempDir,
-}
+/// A program that is run with the tracer.
+pub(crate) struct Program(launch::Program);
 
 /// What one rank left.
 pub(crate) struct Trace {
@@ -28,65 +22,40 @@ pub(crate) struct Trace {
 
 impl Program {
     /// Compiles a source of `tests/programs`.
+    #[track_caller]
     pub(crate) fn compiled(library: &'static str, source: &str) -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs").join(source);
-        let (compiler, flags) = match path.extension().unwrap().to_str().unwrap() {
-            "c" => ("mpicc", &["-pthread"][..]),
-            // Buffers of several types are passed to one procedure, which FORTRAN 77 does not have words for.
-            _ => ("mpifort", &["-fallow-argument-mismatch"][..]),
-        };
-        let program = folder.path().join("program");
-        let mut command = Command::new(format!("{compiler}.{library}"));
-        // A Fortran compiler leaves modules where it runs.
-        let compile = command.args(["-w", "-o"]).arg(&program).args(flags).arg(path).current_dir(&folder);
-        let compiled = compile.output().unwrap();
-        assert!(compiled.status.success(), "{source}: {}", String::from_utf8_lossy(&compiled.stderr));
-        Self { library, words: vec![program.to_str().unwrap().to_owned()], folder }
+        let programs = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs");
+        Self(launch::Program::compiled(library, &programs.join(source)))
     }
 
     /// A program that is there already.
     pub(crate) fn words(library: &'static str, words: &[&str]) -> Self {
-        let words = words.iter().map(|word| (*word).to_owned()).collect();
-        Self { library, words, folder: tempfile::tempdir().unwrap() }
+        Self(launch::Program::words(library, words))
+    }
+
+    /// Where it runs, with what it leaves.
+    pub(crate) fn folder(&self) -> &Path {
+        self.0.folder.path()
     }
 
     /// Runs it with the tracer.
-    pub(crate) fn run(&self, n_ranks: u32, arguments: &[&str], environment: &[(&str, &str)]) -> Output {
-        let mut command = Command::new(format!("mpiexec.{}", self.library));
-        command.args(["-n", &n_ranks.to_string()]).current_dir(self.folder.path());
-        let tracer = tracer();
-        let environment = environment.iter().copied().chain([("LD_PRELOAD", tracer.to_str().unwrap())]);
-        if self.library == "openmpi" {
-            // The launcher refuses root and more ranks than cores unless told that they are meant.
-            command.args(["--allow-run-as-root", "--oversubscribe", "--mca", "mpi_yield_when_idle", "1"]);
-            environment.for_each(|(name, value)| {
-                command.args(["-x", &format!("{name}={value}")]);
-            });
-        } else {
-            environment.for_each(|(name, value)| {
-                command.args(["-genv", name, value]);
-            });
-        }
-        command.args(&self.words).args(arguments).output().unwrap()
+    #[track_caller]
+    pub(crate) fn run(&self, n_ranks: u32, arguments: &[&str], environment: &[(&str, &str)]) -> Ended {
+        let tracer = launch::preloaded(&["mpi_tracer"]);
+        self.0.run(n_ranks, arguments, &[environment, &[("LD_PRELOAD", &tracer)]].concat())
     }
 
     /// Runs it, to a good end.
     #[track_caller]
     pub(crate) fn succeed(&self, n_ranks: u32, arguments: &[&str], environment: &[(&str, &str)]) {
-        let output = self.run(n_ranks, arguments, environment);
-        let (stdout, stderr) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-        assert!(output.status.success() && !stderr.contains("foretop"), "{}: {stdout}{stderr}", self.library);
+        let ended = self.run(n_ranks, arguments, environment);
+        assert!(ended.is_well && !ended.stderr.contains("foretop"), "{}{}", ended.stdout, ended.stderr);
     }
 
     /// What a rank left in the folder that traces go to unless told otherwise.
     #[track_caller]
     pub(crate) fn trace(&self, rank: u32) -> Trace {
-        let folder = self.folder.path().join("foretop-trace");
-        let end = format!(".{rank}.ftrace");
-        let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
-        let path =
-            entries.into_iter().find(|path| path.to_str().unwrap().ends_with(&end)).expect("the rank left a file");
+        let path = trace_file(&self.folder().join("foretop-trace"), rank);
         let mut reader = Reader::new(BufReader::new(File::open(path).unwrap())).unwrap();
         let mut trace = Trace { events: BTreeMap::new(), n_lost: 0, notes: Vec::new() };
         while let Some(part) = reader.part().unwrap() {
@@ -116,8 +85,12 @@ impl Trace {
 
     fn line(&self, event: &Event) -> String {
         assert!(event.start <= event.end);
-        let Subject::Call { communicator, peer, tag } = event.subject else { panic!("a stage in a ring of calls") };
-        let mut line = event.operation.name().trim_start_matches("MPI_").to_owned();
+        let (Subject::Call { communicator, peer, tag } | Subject::Part { communicator, peer, tag }) = event.subject
+        else {
+            panic!("a stage in a ring of calls")
+        };
+        let mut line = if event.is_part() { "+ ".to_owned() } else { String::new() };
+        line += event.operation.name().trim_start_matches("MPI_");
         let members = self.notes.iter().find_map(|note| match note {
             Note::Communicator(known) if known.communicator == communicator => Some(known.ranks.clone()),
             _ => None,
@@ -135,9 +108,10 @@ impl Trace {
     }
 }
 
-/// The library beside the tests, which cargo builds for them.
-pub(crate) fn tracer() -> PathBuf {
-    let tests = std::env::current_exe().unwrap();
-    let name = format!("{}mpi_tracer{}", std::env::consts::DLL_PREFIX, std::env::consts::DLL_SUFFIX);
-    tests.with_file_name(name)
+/// What a rank left there.
+#[track_caller]
+pub(crate) fn trace_file(folder: &Path, rank: u32) -> PathBuf {
+    let end = format!(".{rank}.ftrace");
+    let mut entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    entries.find(|path| path.to_str().unwrap().ends_with(&end)).expect("the rank left a file")
 }

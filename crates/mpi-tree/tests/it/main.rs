@@ -6,3 +6,4 @@ mod file;
 mod reference;
 mod role;
 mod shape;
+mod site;

@@ -2,13 +2,10 @@
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use clap::Args;
-use clock::System;
 use event_space::{Live, Server, Setting};
 use stream::Mirror;
-use watch::Watch;
 
 use crate::command::stream::wiring::Wiring;
 use crate::failure::OrUsage;
@@ -38,11 +35,9 @@ pub fn stream_name(job: &Path) -> String {
 
 impl Monitor {
     pub fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
-        let clock = Arc::new(System::start());
-        let live = Live::open(&self.job, 0, clock.clone()).or_usage()?;
+        let setting = Setting { security: self.wiring.protection.security().or_usage()?, ..Setting::default() };
+        let live = Live::open(&self.job, 0, setting.clock.clone()).or_usage()?;
         let name = self.wiring.name.clone().unwrap_or_else(|| stream_name(live.folder().path()));
-        let setting =
-            Setting { security: self.wiring.protection.security().or_usage()?, clock, watch: Watch::default() };
         let (server, ended) = Server::new(live, setting, name, self.wiring.host());
         let mirror = Mirror::new("mpi-monitor", server).every(Server::PERIOD);
         self.wiring.run("mpi-monitor", mirror, Some(ended), out).map(drop)

@@ -11,11 +11,11 @@ use std::time::Duration;
 
 use anyhow::Context;
 use clap::{Args, ValueEnum};
-use clock::{Clock, System, thread_cpu};
+use clock::{Clock, thread_cpu};
 use event_space::{Hop, Live, LiveError, Scope, Setting, Sites, Strategy, ask_job};
 use serde_json::json;
 use stream::registry::{Query, find};
-use stream::{Endpoint, Role, Security};
+use stream::{Endpoint, Role, Security, StreamName};
 use text::figure::percent;
 
 use self::kind::{Kind, Watched};
@@ -102,6 +102,14 @@ pub struct Watch {
     protection: Protection,
 }
 
+/// Why no more is told.
+enum After {
+    /// The job has ended, or once was enough.
+    Ended,
+    /// Another tree file is in force.
+    Replaced,
+}
+
 /// As `Strategy`.
 #[derive(Clone, Copy, ValueEnum)]
 enum When {
@@ -119,11 +127,23 @@ enum End {
 
 impl Watch {
     pub fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
-        let setting = Setting {
-            security: self.protection.security().or_usage()?,
-            clock: Arc::new(System::start()),
-            watch: watch::Watch::default(),
+        let setting = Setting { security: self.protection.security().or_usage()?, ..Setting::default() };
+        let mut publisher = match &self.publish[..] {
+            [] => None,
+            _ if self.monitor != Kind::Stages || self.scope.is_some() => {
+                return Err(anyhow::anyhow!("--publish sends means of stages: it goes with --monitor stages"))
+                    .or_usage();
+            }
+            endpoints => Some(Publisher::start(stream_name(&self.job), self.every, endpoints, &setting.security)?),
         };
+        while let After::Replaced = self.follow(self.open(&setting)?, publisher.as_mut(), &*setting.clock, out)? {
+            say("the job has another tree file from here on: watching begins again");
+        }
+        Ok(())
+    }
+
+    /// Opens all trees, on all hosts that can be found.
+    fn open(&self, setting: &Setting) -> anyhow::Result<Vec<Watched>> {
         let live = match Live::open(&self.job, 0, Arc::clone(&setting.clock)) {
             Ok(live) => Ok(live),
             // It may run on other hosts only.
@@ -146,15 +166,7 @@ impl Watch {
             }
             all.push(self.watched(sites.gated(self.gate.into()))?);
         }
-        let publisher = match &self.publish[..] {
-            [] => None,
-            _ if self.monitor != Kind::Stages || self.scope.is_some() => {
-                return Err(anyhow::anyhow!("--publish sends means of stages: it goes with --monitor stages"))
-                    .or_usage();
-            }
-            endpoints => Some(Publisher::start(stream_name(&self.job), self.every, endpoints, &setting.security)?),
-        };
-        self.follow(all, publisher, &*setting.clock, out)
+        Ok(all)
     }
 
     /// Those that were named, or can be found.
@@ -170,7 +182,11 @@ impl Watch {
                 let mut security = security.clone();
                 (security.registry.lan, security.registry.across) = (true, self.protection.is_across());
                 let name = stream_name(live.map_or(&self.job, |live| live.folder().path()));
-                let found = find(&Query::of_name(&name, None), SEARCH_TIME, &security)?;
+                let found = find(
+                    &Query::of_name(&StreamName { component: None, stream: name, host: None }),
+                    SEARCH_TIME,
+                    &security,
+                )?;
                 let servers = found.iter().flat_map(|found| &found.servers);
                 servers.map(|server| format!("source:{server}").parse()).collect::<Result<_, _>>()?
             }
@@ -203,18 +219,21 @@ impl Watch {
     fn follow(
         &self,
         mut all: Vec<Watched>,
-        mut publisher: Option<Publisher>,
+        mut publisher: Option<&mut Publisher>,
         clock: &dyn Clock,
         out: &mut dyn Write,
-    ) -> anyhow::Result<()> {
+    ) -> anyhow::Result<After> {
         let mut told = BTreeSet::new();
         // What workers count is there only after a while.
         let mut next = if self.once && !all[0].is_counted_elsewhere() { Duration::ZERO } else { self.every };
-        let begun = clock.monotonic();
+        let (begun, cpu) = (clock.monotonic(), thread_cpu());
+        let mut elapsed = Duration::ZERO;
         loop {
-            all.iter_mut().for_each(Watched::pull);
-            let elapsed = clock.monotonic() - begun;
-            if elapsed >= next {
+            let is_due = elapsed >= next;
+            // Figures take time to make, and only the newest are told; the first pull begins all.
+            let is_pulled = |watched: &&mut Watched| is_due || elapsed.is_zero() || !watched.is_summed_up();
+            all.iter_mut().filter(is_pulled).for_each(Watched::pull);
+            if is_due {
                 next += self.every;
                 let is_over = self.once || all.iter().all(|watched| watched.is_over());
                 for watched in &mut all {
@@ -224,26 +243,36 @@ impl Watch {
                             say(&text);
                         }
                     }
-                    self.tell(watched, elapsed, out)?;
+                    self.tell(watched, elapsed, thread_cpu() - cpu, out)?;
                 }
-                if let Some(publisher) = &mut publisher {
+                if let Some(publisher) = publisher.as_mut() {
                     publisher.send(&all);
                 }
                 out.flush()?;
                 if is_over {
-                    return Ok(());
+                    return Ok(After::Ended);
+                }
+                if all.iter().any(|watched| watched.sites.is_replaced()) {
+                    return Ok(After::Replaced);
                 }
             }
             clock::sleep(self.pace.min(self.every));
+            elapsed = clock.monotonic() - begun;
         }
     }
 
-    fn tell(&self, watched: &mut Watched, elapsed: Duration, out: &mut dyn Write) -> anyhow::Result<()> {
+    fn tell(
+        &self,
+        watched: &mut Watched,
+        elapsed: Duration,
+        own_cpu: Duration,
+        out: &mut dyn Write,
+    ) -> anyhow::Result<()> {
         let (text, value) = watched.tell();
         let (tally, n_gathered) = (watched.tally, watched.n_gathered);
         let share = |part: u64, missing: u64| part as f64 / (part + missing).max(1) as f64;
         let gathered = share(n_gathered, tally.n_missed);
-        let cpu = tally.cpu + thread_cpu();
+        let cpu = tally.cpu + own_cpu;
         if self.json {
             let mut line = json!({
                 "monitor": watched.name(),

@@ -128,6 +128,11 @@ impl Watched {
         matches!(self.monitor, Monitor::Distributed { .. } | Monitor::Time { .. } | Monitor::Statistics { .. })
     }
 
+    /// Whether what comes are figures of all calls so far.
+    pub fn is_summed_up(&self) -> bool {
+        matches!(self.monitor, Monitor::Time { .. } | Monitor::Statistics { .. })
+    }
+
     /// Whether nothing more can come.
     pub fn is_over(&self) -> bool {
         !self.sites.is_alive()
@@ -162,9 +167,10 @@ impl Watched {
         let sites = &self.sites;
         match &mut self.monitor {
             Monitor::Stages { analyzer, expectations, means, .. } => {
-                let analysis = analyzer.analysis();
+                let analyses = analyzer.analyses();
+                let analysis = &analyses[0];
                 *means = analyzer.end_interval();
-                let mut text = analysis.table(&BTreeMap::new());
+                let mut text: String = analyses.iter().map(|analysis| analysis.table(&BTreeMap::new())).collect();
                 let slow = expectations.step(means);
                 for slow in &slow {
                     let node = &analysis.nodes[slow.node];
@@ -178,7 +184,7 @@ impl Watched {
                         node.name
                     );
                 }
-                (text, json!({ "analysis": analysis, "slower_than_expected": slow }))
+                (text, json!({ "analyses": analyses, "slower_than_expected": slow }))
             }
             Monitor::LoadBalance { weights, .. } => last_arrivals(sites, weights),
             Monitor::Distributed { newest, .. } => {
