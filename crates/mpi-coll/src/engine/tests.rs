@@ -6,7 +6,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use clock::Ticks;
 use mpi_abi::{Datatype, Op};
 use mpi_trace::{Cursor, Reading, Ring, RingHeader, RingKind, n_words};
-use mpi_tree::{Between, FanIn, Grain, Host, Layout as TreeLayout, Order, Reference, Shape, Tree, Wake};
+use mpi_tree::{Between, Contributor, FanIn, Grain, Host, Layout as TreeLayout, Order, Reference, Shape, Tree, Wake};
 
 use super::*;
 use crate::combine::combine;
