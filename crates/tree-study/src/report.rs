@@ -189,7 +189,10 @@ fn of_stages(topologies: &[Topology], insides: &[Inside]) -> Section {
             .filter(|(level, _)| !matches!(level, Level::Host(_)))
             .map(|(_, ns)| ns)
             .fold(0.0, |sum, ns| sum + ns);
-        let hint = analysis.hints().into_iter().next().map_or_else(|| "-".to_owned(), |hint| hint.evidence);
+        let hint = analysis.hints().into_iter().next().map_or_else(
+            || "-".to_owned(),
+            |hint| format!("{} at {}, {}", hint.part.name(), analysis.nodes[hint.node].name, percent(hint.share)),
+        );
         rows.push(vec![
             topologies[trial.topology].to_string(),
             trial.to_string(),
@@ -201,10 +204,10 @@ fn of_stages(topologies: &[Topology], insides: &[Inside]) -> Section {
     }
     section(
         "Where the time goes",
-        &["topology", "run", "slowest path", "cost", "between hosts", "the first hint"],
+        &["topology", "run", "slowest path", "cost", "between hosts", "largest stage"],
         rows,
         &[
-            "The slowest path of the last run of each tree, its own waiting for late ranks left out. The pathmaps show all paths.",
+            "The slowest path of the first run of each tree; its cost leaves out waiting for late ranks. The largest stage is what `foretop mpi analyze` hints at first, with its share of the whole path. The pathmaps show all paths.",
         ],
     )
 }

@@ -166,7 +166,7 @@ impl Watched {
         if let Some(ended) = self.launched.0.try_wait()? {
             bail!("the program ended with {ended}");
         }
-        let (without_ns, (with_ns, monitor)) = if pair.round % 2 == 0 {
+        let (without_ns, (with_ns, monitor)) = if pair.round.is_multiple_of(2) {
             (self.without(pair.subject, stretch)?, self.with(pair.subject, stretch)?)
         } else {
             let with = self.with(pair.subject, stretch)?;
