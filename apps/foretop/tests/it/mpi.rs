@@ -198,6 +198,31 @@ fn a_late_rank_is_named_while_it_runs() {
 }
 
 #[test]
+#[ignore = "needs the programs for Open MPI: scripts/test.sh builds them"]
+fn a_study_of_trees_is_made_once_and_then_only_shown() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("study");
+    let study = |pairs: &str| {
+        let words =
+            ["study", "trees", "--quick", "-n", "2", "--rounds", "1", "--pairs", pairs, "--mpi", "openmpi", "--out"];
+        mpi("openmpi", &[&words[..], &[out.to_str().unwrap()]].concat())
+    };
+    let first = study("1");
+    assert_eq!(first.status, 0, "{}\n{}", first.stdout, first.stderr);
+    for told in ["57", "the MPI library, yielding", "flat over hosts, waiting by futex", "Table 3"] {
+        assert!(first.stdout.contains(told), "{told} is not in: {}", first.stdout);
+    }
+    let report = std::fs::read_to_string(out.join("report.md")).unwrap();
+    let pathmap = "topology-1-4b-first-pathmap.svg";
+    assert!(report.contains(&format!("]({pathmap})")) && out.join(pathmap).exists(), "{report}");
+
+    let again = study("1");
+    assert!(again.stderr.contains("0 runs are left") && !again.stderr.contains("pairs are left"), "{}", again.stderr);
+    assert_eq!(again.stdout, first.stdout);
+    study("2").check_failed(2, "of a study with other settings");
+}
+
+#[test]
 #[ignore = "needs the programs for MPICH: scripts/test.sh builds them"]
 fn a_program_of_another_library_is_not_started() {
     // With nothing in PATH, no other program than the one in this folder can be found, nor any launcher.
