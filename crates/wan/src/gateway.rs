@@ -1,4 +1,5 @@
-//! A site's gateway: reads the packets that leave the site, keeps each for as long as its link takes, and writes it where it goes.
+//! A site's gateway: reads the packets that leave the site, keeps each for as long as its link takes, and writes it
+//! where it goes.
 
 use std::fs::File;
 use std::io::{ErrorKind, Read, Write};
@@ -131,8 +132,9 @@ impl Gateway {
         while let Some((due, packet)) = agenda.take_due(now) {
             let Some(way) = self.ways.get_mut(packet.to).and_then(Option::as_mut) else { continue };
             let size = packet.bytes.len() as u64;
-            match (&*way.to).write(&packet.bytes) {
-                Ok(_) => way.counts.arrived(size, clock::instant().duration_since(self.origin).saturating_sub(due)),
+            // A device takes a packet as a whole or not at all.
+            match (&*way.to).write_all(&packet.bytes) {
+                Ok(()) => way.counts.arrived(size, clock::instant().duration_since(self.origin).saturating_sub(due)),
                 // The device at the end is full, or about to go.
                 Err(_) => way.counts.dropped(Drop::Queue, size),
             }

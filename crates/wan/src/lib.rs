@@ -1,10 +1,11 @@
 //! A wide-area network on one machine.
 //!
-//! Two arms over one model of links, [`netmodel::Link`]: a [`Relay`] delays what any TCP or UDP program sends through it, without root; an [`Emulation`]
-//! makes whole hosts, each in namespaces of its own, whose sites reach each other only through gateways that delay packets.
+//! Two arms over one model of links, [`netmodel::Link`]: a [`Relay`] delays what any TCP or UDP program sends
+//! through it, without root; an [`Emulation`] makes whole hosts, each in namespaces of its own, whose sites reach
+//! each other only through gateways that delay packets.
 //!
-//! *Delay* is one way, by direction: from the moment the gateway or relay has a message, until it hands its last byte on. What that costs by itself
-//! is measured and taken off, and nothing is ever early.
+//! *Delay* is one way, by direction: from the moment the gateway or relay has a message, until it hands its last
+//! byte on. What that costs by itself is measured and taken off, and nothing is ever early.
 #![deny(unsafe_code)]
 
 mod agenda;

@@ -55,7 +55,7 @@ pub struct LinkPlan {
 pub enum PlanError {
     /// Not TOML, or not of this format.
     #[error("the file is no description of sites and links")]
-    Syntax(#[from] toml::de::Error),
+    Syntax(#[source] Box<toml::de::Error>),
     /// A later format.
     #[error("the file has format {given}; this program reads format 1")]
     Format {
@@ -70,7 +70,7 @@ pub enum PlanError {
         /// As given.
         to: String,
         /// What is wrong.
-        source: toml::de::Error,
+        source: Box<toml::de::Error>,
     },
     /// A link makes no sense.
     #[error("the link from `{from}` to `{to}` cannot be")]
@@ -80,7 +80,7 @@ pub enum PlanError {
         /// As given.
         to: String,
         /// What is wrong.
-        source: DescriptionError,
+        source: Box<DescriptionError>,
     },
     /// A name that is no host's or site's.
     #[error("`{given}` is no name: it has 1 to 40 lower-case letters, digits and hyphens, and begins with a letter")]
@@ -164,7 +164,7 @@ impl Plan {
     /// # Errors
     /// [`PlanError`] with what is wrong. Files of traces are read by [`link`](Self::link).
     pub fn parse(text: &str, folder: &Path) -> Result<Self, PlanError> {
-        let file: File = toml::from_str(text)?;
+        let file: File = toml::from_str(text).map_err(|error| PlanError::Syntax(Box::new(error)))?;
         if file.format != 1 {
             return Err(PlanError::Format { given: file.format });
         }
@@ -202,7 +202,7 @@ impl Plan {
         // Each direction has chance of its own.
         link.description.link(self.seed.wrapping_mul(1_000_003).wrapping_add(at as u64), read).map_err(|source| {
             let (from, to) = self.ends(link);
-            PlanError::Link { from, to, source }
+            PlanError::Link { from, to, source: Box::new(source) }
         })
     }
 
@@ -295,7 +295,8 @@ fn link(entry: LinkEntry, sites: &[Site]) -> Result<LinkPlan, PlanError> {
         })
     };
     let (from_at, to_at) = (position(&from)?, position(&to)?);
-    let description = description.try_into().map_err(|source| PlanError::LinkSyntax { from, to, source })?;
+    let description =
+        description.try_into().map_err(|source| PlanError::LinkSyntax { from, to, source: Box::new(source) })?;
     Ok(LinkPlan { from: from_at, to: to_at, description })
 }
 

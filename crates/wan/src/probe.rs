@@ -1,7 +1,8 @@
 //! What a real link is like: messages to another host that answers, timed.
 //!
-//! A message is its length in four bytes, highest first, and that many bytes; the answer is four bytes, or, where the highest bit of the length is set, as
-//! many bytes as the message had beside its length. `docs/formats/wan.md` has it in bytes.
+//! A message is its length in four bytes, highest first, and that many bytes; the answer is four bytes, or, where
+//! the highest bit of the length is set, as many bytes as the message had beside its length. `docs/formats/wan.md`
+//! has it in bytes.
 
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -46,7 +47,8 @@ pub struct Sample {
 pub struct Probe(TcpStream);
 
 impl Probe {
-    /// Connects, with Nagle's algorithm off, and exchanges one message that is not timed: the first one may pay for the connection.
+    /// Connects, with Nagle's algorithm off, and exchanges one message that is not timed: the first one may pay for
+    /// the connection.
     ///
     /// # Errors
     /// When nobody answers there.

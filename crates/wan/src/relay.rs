@@ -1,21 +1,22 @@
 //! A link for programs that know nothing of it: they connect to the relay instead of the target, and need no root.
 //!
-//! What a relay cannot do: connecting ends in this machine's kernel, so that a client's `connect` returns at once. The round trip that it would have cost is
-//! waited before the first byte is taken from the client. The bytes of a connection neither get lost nor overtake each other.
+//! What a relay cannot do: connecting ends in this machine's kernel, so that a client's `connect` returns at once.
+//! The round trip that it would have cost is waited before the first byte is taken from the client. The bytes of a
+//! connection neither get lost nor overtake each other.
 
 mod tcp;
 mod udp;
 
 use std::io;
 use std::net::SocketAddr;
+use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use netmodel::{Description, DescriptionError, Link, Order};
+use netmodel::{Description, DescriptionError, Link, Order, Rules};
 use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
 use rustix::event::{PollFd, PollFlags};
-use std::os::fd::{AsFd, OwnedFd};
-use units::Ratio;
+use units::{ByteCount, Ratio};
 use watch::{OnPanic, Watch};
 
 use crate::alarm::{self, SPIN, Woken};
@@ -108,6 +109,8 @@ pub(crate) enum Direction {
 /// A direction's link with its counts.
 pub(crate) struct Way {
     pub(crate) link: Link,
+    /// What may wait on it.
+    pub(crate) queue: ByteCount,
     pub(crate) counts: Arc<Counts>,
 }
 
@@ -131,13 +134,18 @@ impl Relay {
         read: impl Fn(&std::path::Path) -> io::Result<String>,
         watch: &Watch,
     ) -> Result<Self, RelayError> {
+        let is_stream = plan.protocol == Protocol::Tcp;
         let link = |direction, description: &Description, seed| {
-            let link = description.link(seed, &read).map_err(|source| RelayError::Link { direction, source })?;
-            let is_stream = plan.protocol == Protocol::Tcp;
+            let mut described = description.clone();
+            if is_stream {
+                // Connections wait for room instead of losing what they sent.
+                described.queue = Some(ByteCount::new(u64::MAX));
+            }
+            let link = described.link(seed, &read).map_err(|source| RelayError::Link { direction, source })?;
             if is_stream && (link.rules().loss > Ratio::ZERO || link.rules().order == Order::Free) {
                 return Err(RelayError::Stream);
             }
-            Ok(Way { link, counts: Arc::default() })
+            Ok(Way { link, queue: description.queue.unwrap_or(Rules::QUEUE), counts: Arc::default() })
         };
         let ways = Both {
             there: link("there", &plan.there, plan.seed)?,

@@ -58,7 +58,7 @@ pub fn measure(way: Way, delay: Duration, n: usize) -> io::Result<Precision> {
         || (0..n / n_threads).map(|number| wait(way, delay, phase(number), &spinner)).collect::<io::Result<Vec<f64>>>();
     thread::scope(|scope| {
         // On threads of their own, whose timers are theirs to set.
-        let threads: Vec<_> = (0..n_threads).map(|_| scope.spawn(&waits)).collect();
+        let threads: Vec<_> = (0..n_threads).map(|_| scope.spawn(waits)).collect();
         for thread in threads {
             errors_ns.extend(thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?);
         }
@@ -90,7 +90,8 @@ fn wait(way: Way, delay: Duration, phase: Duration, spinner: &Spinner) -> io::Re
     Ok(begin.elapsed().as_nanos() as f64 - delay.as_nanos() as f64)
 }
 
-/// A packet of mahimahi's is stamped with the millisecond in which it came, and released in the one in which its delay is over.
+/// A packet of mahimahi's is stamped with the millisecond in which it came, and released in the one in which its
+/// delay is over.
 fn wait_whole_ms(delay: Duration) -> io::Result<()> {
     let whole_ms = || clock::monotonic_ns() / 1_000_000;
     let released_ms = whole_ms() + delay.as_millis() as u64;

@@ -36,7 +36,7 @@ enum What {
     Draw(plan::Draw),
     Export(plan::Export),
     Profiles(profiles::Profiles),
-    Relay(relay::Relay),
+    Relay(Box<relay::Relay>),
     Probe(probe::Probe),
     Answer(probe::Answer),
     Compare(probe::Compare),

@@ -1,7 +1,8 @@
 //! Connections: what one side writes, the other reads after its time on the link.
 //!
-//! Bytes cross the link in pieces of a packet's size. A source is read only while the link's queue has room and not too much of its flow is on the way, so that it
-//! waits as it would for a real link, and memory has a limit however many peers stop reading.
+//! Bytes cross the link in pieces of a packet's size. A source is read only while the link's queue has room and not
+//! too much of its flow is on the way, so that it waits as it would for a real link, and memory has a limit however
+//! many peers stop reading.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io::{self, ErrorKind, Read, Write};
@@ -27,7 +28,8 @@ const CONTROL_BYTES: ByteCount = ByteCount::new(40);
 /// Bytes of all flows together, each of which has an even share of it, within limits.
 const BYTES_MAX: usize = 512 << 20;
 const FLOW_BYTES: std::ops::RangeInclusive<usize> = READ_BYTES..=(16 << 20);
-/// How long a flow waits that finds the link's queue full: what a link of 1 Gbit/s sends meanwhile is small beside its queue.
+/// How long a flow waits that finds the link's queue full: what a link of 1 Gbit/s sends meanwhile is small beside
+/// its queue.
 const RETRY: Duration = Duration::from_micros(500);
 /// Bytes that have crossed and are not taken: with more, the source is not read.
 const UNREAD_BYTES_MAX: usize = 64 << 10;
@@ -42,8 +44,18 @@ pub(super) struct Connections {
     connections: BTreeMap<u64, Connection>,
     n_ever: u64,
     clients_max: usize,
-    agenda: Agenda<(u64, Task)>,
+    agenda: Agenda<Due>,
+    /// Connections whose flows wait for room in the link's queue, in turn.
+    held: Both<VecDeque<u64>>,
     buffer: Vec<u8>,
+}
+
+/// What is to be done when its moment comes.
+enum Due {
+    /// For a connection.
+    Of(u64, Task),
+    /// The queue of a link may have room again, for whichever flows wait for it.
+    Retry(Direction),
 }
 
 /// What is to be done for a connection.
@@ -56,8 +68,6 @@ enum Task {
     Cross(Direction, usize),
     /// The end of a flow has crossed.
     End(Direction),
-    /// The queue may have room again.
-    Retry(Direction),
 }
 
 struct Connection {
@@ -83,7 +93,7 @@ struct Flow {
     n_arrived: usize,
     /// The source may be read: the connection is open for it.
     is_open: bool,
-    /// The link's queue was full, and a retry is noted.
+    /// The link's queue was full, and the connection is among those that are held.
     is_held: bool,
     /// The source has ended.
     is_read_out: bool,
@@ -107,6 +117,7 @@ impl Connections {
             n_ever: 0,
             clients_max: plan.clients_max,
             agenda: Agenda::default(),
+            held: Both::default(),
             buffer: vec![0; READ_BYTES],
         })
     }
@@ -129,16 +140,15 @@ impl Connections {
         }
         self.connections
             .insert(number, Connection { client, target: None, is_connected: false, flows: Both::default() });
-        self.note_control(Direction::There, number, Task::Connect, now);
+        let noted = self.note_control(Direction::There, number, Task::Connect, now);
+        self.keep_or_end(number, noted);
     }
 
     /// Notes what a packet without content brings about at the other end.
-    fn note_control(&mut self, direction: Direction, number: u64, task: Task, now: Duration) {
-        match self.ways.at(direction).link.send(now, CONTROL_BYTES) {
-            Fate::Arrives { at } => self.agenda.note(at, (number, task)),
-            // It is sent again when the queue has room.
-            Fate::Dropped(_) => self.agenda.note(now + RETRY, (number, task)),
-        }
+    fn note_control(&mut self, direction: Direction, number: u64, task: Task, now: Duration) -> io::Result<()> {
+        let at = self.ways.at(direction).cross(now, CONTROL_BYTES)?;
+        self.agenda.note(at, Due::Of(number, task));
+        Ok(())
     }
 
     fn connect(&mut self, number: u64) -> io::Result<()> {
@@ -157,7 +167,7 @@ impl Connections {
         Ok(())
     }
 
-    fn task(&mut self, number: u64, task: Task, late: Duration, now: Duration) -> io::Result<()> {
+    fn task(&mut self, number: u64, task: Task, late: Duration) -> io::Result<()> {
         let Some(connection) = self.connections.get_mut(&number) else { return Ok(()) };
         match task {
             Task::Connect => return self.connect(number),
@@ -170,10 +180,6 @@ impl Connections {
             Task::End(direction) => {
                 connection.flows.at(direction).is_ending = true;
                 connection.write(direction)?;
-            }
-            Task::Retry(direction) => {
-                connection.flows.at(direction).is_held = false;
-                self.read(number, direction, now)?;
             }
         }
         self.settle(number)
@@ -190,7 +196,7 @@ impl Connections {
             }
             connection.is_connected = true;
             connection.flows.back.is_open = true;
-            self.note_control(Direction::Back, number, Task::Open, now);
+            self.note_control(Direction::Back, number, Task::Open, now)?;
         } else if flags.intersects(EventFlags::OUT | EventFlags::ERR | EventFlags::HUP) {
             connection.write(writes)?;
         }
@@ -206,10 +212,13 @@ impl Connections {
             return Ok(());
         }
         let way = self.ways.at(direction);
-        let room = way.link.rules().queue.bytes().saturating_sub(way.link.waiting(now).bytes()) as usize;
-        if room < READ_BYTES && way.link.waiting(now).bytes() > 0 {
+        if way.is_full(now) {
             connection.flows.at(direction).is_held = true;
-            self.agenda.note(now + RETRY, (number, Task::Retry(direction)));
+            let held = self.held.at(direction);
+            held.push_back(number);
+            if held.len() == 1 {
+                self.agenda.note(now + RETRY, Due::Retry(direction));
+            }
             return Ok(());
         }
         let n = match connection.source(direction).map(|side| (&side.stream).read(&mut self.buffer)) {
@@ -222,20 +231,30 @@ impl Connections {
         let flow = connection.flows.at(direction);
         if n == 0 {
             flow.is_read_out = true;
-            self.note_control(direction, number, Task::End(direction), now);
-            return Ok(());
+            return self.note_control(direction, number, Task::End(direction), now);
         }
         flow.bytes.extend(&self.buffer[..n]);
         for piece in self.buffer[..n].chunks(PIECE_BYTES) {
             let size = piece.len() as u64;
-            // A queue that is too small for a piece beside others, or a trace that has ended, breaks the connection.
-            let Fate::Arrives { at } = way.link.send(now, ByteCount::new(size)) else {
-                return Err(ErrorKind::ConnectionAborted.into());
-            };
+            let at = way.cross(now, ByteCount::new(size))?;
             way.counts.sent(size, way.link.waiting(now).bytes());
-            self.agenda.note(at, (number, Task::Cross(direction, piece.len())));
+            self.agenda.note(at, Due::Of(number, Task::Cross(direction, piece.len())));
         }
         Ok(())
+    }
+
+    /// Lets flows that were held read again, in turn, until the queue is full or none is left.
+    fn retry(&mut self, direction: Direction, now: Duration) {
+        while !self.ways.at(direction).is_full(now) {
+            let Some(number) = self.held.at(direction).pop_front() else { return };
+            let Some(connection) = self.connections.get_mut(&number) else { continue };
+            connection.flows.at(direction).is_held = false;
+            let done = self.read(number, direction, now).and_then(|()| self.settle(number));
+            self.keep_or_end(number, done);
+        }
+        if !self.held.at(direction).is_empty() {
+            self.agenda.note(now + RETRY, Due::Retry(direction));
+        }
     }
 
     /// Waits for what can be gone on with, and forgets a connection that is over.
@@ -276,14 +295,36 @@ impl Carrier for Connections {
     }
 
     fn due(&mut self, now: Duration) {
-        while let Some((due, (number, task))) = self.agenda.take_due(now) {
-            let done = self.task(number, task, now.saturating_sub(due), now);
-            self.keep_or_end(number, done);
+        while let Some((at, due)) = self.agenda.take_due(now) {
+            match due {
+                Due::Of(number, task) => {
+                    let done = self.task(number, task, now.saturating_sub(at));
+                    self.keep_or_end(number, done);
+                }
+                Due::Retry(direction) => self.retry(direction, now),
+            }
         }
     }
 
     fn next_due(&self) -> Option<Duration> {
         self.agenda.next_due()
+    }
+}
+
+impl Way {
+    /// Whether sources have to wait. The queue's limit is kept here and not by the link, which would drop what is
+    /// beyond.
+    fn is_full(&mut self, now: Duration) -> bool {
+        let waiting = self.link.waiting(now);
+        waiting > ByteCount::default() && waiting >= self.queue
+    }
+
+    /// When what is sent now arrives. A link that delivers nothing any more breaks its connections.
+    fn cross(&mut self, now: Duration, size: ByteCount) -> io::Result<Duration> {
+        match self.link.send(now, size) {
+            Fate::Arrives { at } => Ok(at),
+            Fate::Dropped(_) => Err(ErrorKind::ConnectionAborted.into()),
+        }
     }
 }
 

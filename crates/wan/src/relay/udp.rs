@@ -1,4 +1,5 @@
-//! Datagrams, each carried for itself; an address that they come from is a client, with a socket of its own towards the target.
+//! Datagrams, each carried for itself; an address that they come from is a client, with a socket of its own towards
+//! the target.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io;

@@ -21,6 +21,7 @@ pub fn show(
 ) -> anyhow::Result<()> {
     let is_terminal = std::io::stdout().is_terminal();
     let mut before: Vec<Traffic> = directions.iter().map(|(_, counts)| counts.traffic()).collect();
+    let mut since = clock::Stopwatch::start();
     let mut n_lines = 0;
     loop {
         let is_over = interruptions.recv_timeout(EVERY) != Err(RecvTimeoutError::Timeout);
@@ -28,7 +29,8 @@ pub fn show(
             anyhow::bail!("{fatal}");
         }
         if is_terminal || is_over {
-            let shown = table(directions, &mut before);
+            let shown = table(directions, &mut before, since.elapsed());
+            since = clock::Stopwatch::start();
             if n_lines > 0 {
                 write!(out, "\x1b[{n_lines}A\x1b[J")?;
             }
@@ -42,7 +44,7 @@ pub fn show(
     }
 }
 
-fn table(directions: &[(String, Arc<Counts>)], before: &mut [Traffic]) -> String {
+fn table(directions: &[(String, Arc<Counts>)], before: &mut [Traffic], since: Duration) -> String {
     let mut table = Table::of_figures(&[
         "link",
         "rate",
@@ -57,7 +59,7 @@ fn table(directions: &[(String, Arc<Counts>)], before: &mut [Traffic]) -> String
     ]);
     for ((name, counts), before) in directions.iter().zip(before) {
         let traffic = counts.traffic();
-        let rate = (traffic.arrived_bytes - before.arrived_bytes) as f64 / EVERY.as_secs_f64();
+        let rate = (traffic.arrived_bytes - before.arrived_bytes) as f64 / since.as_secs_f64();
         let late = |span: Option<Duration>| {
             span.map_or_else(|| "-".to_owned(), |span| text::figure::span_ns(span.as_nanos() as f64))
         };
