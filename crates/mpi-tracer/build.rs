@@ -63,6 +63,7 @@ fn layout(name: &str, roles: &[&str], is_special: bool) -> String {
             "roottype" => "rootdatatype".to_owned(),
             "source" | "root" => "peer".to_owned(),
             "level" => "tag".to_owned(),
+            "request" => "requests".to_owned(),
             "comm*" | "win*" | "file*" | "type*" | "message*" => role.replace('*', "_given_up"),
             role => role.to_owned(),
         };

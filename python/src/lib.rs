@@ -17,6 +17,7 @@ mod inference;
 mod intervals;
 mod model;
 mod motion;
+mod mpi_follower;
 mod mpi_trace;
 mod names;
 mod predictor;
@@ -41,6 +42,8 @@ mod _native {
     use crate::forecast::Forecast;
     #[pymodule_export]
     use crate::model::Model;
+    #[pymodule_export]
+    use crate::mpi_follower::MpiFollower;
     #[pymodule_export]
     use crate::mpi_trace::read_mpi_trace;
     #[pymodule_export]

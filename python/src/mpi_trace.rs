@@ -63,7 +63,7 @@ fn calls<'py>(py: Python<'py>, timeline: &Timeline) -> PyResult<Bound<'py, PyDic
     let columns = PyDict::new(py);
     let number = |of: &dyn Fn(&Placed) -> i64| PyArray1::from_iter(py, timeline.calls().iter().map(of));
     let tag = |call: &Placed| match call.event.subject {
-        Subject::Call { tag, .. } => tag.map_or(NONE, i64::from),
+        Subject::Call { tag, .. } | Subject::Part { tag, .. } => tag.map_or(NONE, i64::from),
         Subject::Stage { .. } => NONE,
     };
     columns.set_item("rank", number(&|call| call.rank.into()))?;
@@ -77,6 +77,7 @@ fn calls<'py>(py: Python<'py>, timeline: &Timeline) -> PyResult<Bound<'py, PyDic
     columns.set_item("size_bytes", number(&|call| call.event.bytes as i64))?;
     let is_failed = timeline.calls().iter().map(|call| call.event.is_failed);
     columns.set_item("is_failed", PyArray1::from_iter(py, is_failed))?;
+    columns.set_item("is_part", PyArray1::from_iter(py, timeline.calls().iter().map(|call| call.event.is_part())))?;
     Ok(columns)
 }
 
@@ -86,7 +87,7 @@ fn stages<'py>(py: Python<'py>, timeline: &Timeline) -> PyResult<Bound<'py, PyDi
         .stages()
         .filter_map(|stage| match stage.event.subject {
             Subject::Stage { collector, sequence } => Some((stage, collector, sequence)),
-            Subject::Call { .. } => None,
+            Subject::Call { .. } | Subject::Part { .. } => None,
         })
         .collect();
     let number = |of: &dyn Fn(&(Placed, u16, u32)) -> i64| PyArray1::from_iter(py, stages.iter().map(of));

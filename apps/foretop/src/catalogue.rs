@@ -43,7 +43,7 @@ pub const GROUPS: [(Group, &str, &[&str]); 9] = [
     (Group::Streams, "Streams", &["stream", "compose"]),
     (Group::Mpi, "MPI", &["mpi"]),
     (Group::Simulate, "Simulate", &[]),
-    (Group::Emulate, "Emulate", &[]),
+    (Group::Emulate, "Emulate", &["wan"]),
     (Group::MoveLessData, "Move less data", &[]),
     (Group::Keep, "Keep", &[]),
     (Group::ThisProgram, "This program", &["token", "completions", "man", "help"]),

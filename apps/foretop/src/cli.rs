@@ -8,7 +8,7 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use crate::catalogue::{self, PROGRAMS};
 use crate::command::{
     analyze, ask, availability_study, completions, compose, crossval, export, external, fit, forget, internal, man,
-    models, mpi, predict, replay, runtime, signals, stream, token, top, up, workload,
+    models, mpi, predict, replay, runtime, signals, stream, token, top, up, wan, workload,
 };
 use crate::help::{examples, overview};
 use crate::renamed;
@@ -46,6 +46,7 @@ pub enum Command {
     PredReconfig(stream::PredReconfig),
     Compose(compose::Compose),
     Mpi(mpi::Mpi),
+    Wan(wan::Wan),
     Token(token::Token),
     Completions(completions::Completions),
     Man(man::Man),
@@ -80,6 +81,7 @@ impl Command {
             Self::PredReconfig(command) => command.run(out),
             Self::Compose(command) => command.run(out),
             Self::Mpi(command) => command.run(out),
+            Self::Wan(command) => command.run(out),
             Self::Token(command) => command.run(out),
             Self::Completions(command) => command.run(out),
             Self::Man(command) => command.run(out),

@@ -22,4 +22,5 @@ pub mod stream;
 pub mod token;
 pub mod top;
 pub mod up;
+pub mod wan;
 pub mod workload;

@@ -94,7 +94,7 @@ impl Handler for Buffer {
                 outputs.forward(&message);
                 self.keep(message);
             }
-            Message::Request(_) | Message::Reply(_) | Message::Greeting(_) => {}
+            Message::Request(_) | Message::Reply(_) | Message::Greeting(_) | Message::Results(_) => {}
         }
     }
 

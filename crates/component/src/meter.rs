@@ -10,6 +10,9 @@ use stream::SignalName;
 /// More signals than this are none of a host's: the rest is left out.
 const N_SIGNALS_MAX: usize = 4096;
 
+/// A signal that is a rate is there after two readings; what is not there after so many may never come.
+const N_READS_TO_APPEAR: u32 = 3;
+
 /// Something that is read step by step.
 pub trait Meter: Send + 'static {
     /// Reads everything, `at` this moment of a clock that is never set: a value for each signal, NaN where there is none.
@@ -55,19 +58,27 @@ pub struct SourceMeter {
     signals: Vec<SignalName>,
     /// Where a signal is in the list; `None` for one that was not selected.
     places: HashMap<Arc<str>, Option<usize>>,
+    n_reads: u32,
 }
 
 impl SourceMeter {
     /// Reads this source.
     #[must_use]
     pub fn new(source: Box<dyn Source>, selection: Selection) -> Self {
-        Self { source, selection, readings: Readings::default(), signals: Vec::new(), places: HashMap::new() }
+        let (readings, signals, places) = (Readings::default(), Vec::new(), HashMap::new());
+        Self { source, selection, readings, signals, places, n_reads: 0 }
+    }
+
+    /// Why nothing is measured, once that is clear.
+    fn problem(&self) -> Option<String> {
+        (self.n_reads >= N_READS_TO_APPEAR && self.signals.is_empty())
+            .then(|| format!("none of the {} signals that there are is one to be measured", self.places.len()))
     }
 }
 
 impl Meter for SourceMeter {
     fn read(&mut self, at: Duration, values: &mut Vec<f64>) {
-        let Self { source, selection, readings, signals, places } = self;
+        let Self { source, selection, readings, signals, places, n_reads } = self;
         source.read(at, readings);
         values.clear();
         values.resize(signals.len(), f64::NAN);
@@ -90,6 +101,12 @@ impl Meter for SourceMeter {
                 values[place] = value;
             }
         }
+        *n_reads = n_reads.saturating_add(1);
+        if *n_reads == N_READS_TO_APPEAR
+            && let Some(problem) = self.problem()
+        {
+            tracing::warn!(problem, "nothing is sent");
+        }
     }
 
     fn signals(&self) -> &[SignalName] {
@@ -97,6 +114,7 @@ impl Meter for SourceMeter {
     }
 
     fn failures(&self) -> (u64, Option<String>) {
-        (self.source.n_errors(), self.source.last_error())
+        let problem = self.problem();
+        (self.source.n_errors() + u64::from(problem.is_some()), problem.or_else(|| self.source.last_error()))
     }
 }

@@ -113,8 +113,6 @@ impl PredictionServer {
     /// Starts a core, in place of the one there was.
     fn start_core(&mut self, outputs: &mut Outputs) {
         self.phase = Phase::Preparing;
-        self.past.rewind();
-        self.owing = None;
         self.has_asked_again = false;
         match CoreProcess::start(&self.settings.core) {
             Ok((process, socket)) => {
@@ -136,6 +134,9 @@ impl PredictionServer {
         tracing::warn!(reason, status, "the core is started again");
         self.counts.n_restarts += 1;
         self.counts.last_restart = Some(format!("{reason}{status}"));
+        // What it was sent the next one answers; until that is there, nobody owes anything.
+        self.past.rewind();
+        self.owing = None;
         for fit in self.fits.drain(..) {
             self.configuration = fit.before.unwrap_or_else(|| self.configuration.clone());
             if let Some(pending) = fit.asked_by {

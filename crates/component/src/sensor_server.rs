@@ -13,9 +13,6 @@ use stream::{
 use crate::meter::Meter;
 use crate::schedule::Schedule;
 
-/// The longest step: a day.
-const STEP_MAX: Duration = Duration::from_secs(86_400);
-
 /// What was measured elsewhere waits for the mirror, at most so many messages.
 const N_MEASURED_AHEAD: usize = 16;
 
@@ -43,6 +40,12 @@ enum Work {
 }
 
 impl SensorServer {
+    /// The shortest step; values that are made may have none.
+    pub const STEP_MIN: Duration = Duration::from_micros(1);
+
+    /// The longest step: a day.
+    pub const STEP_MAX: Duration = Duration::from_secs(86_400);
+
     /// Measures by `meter` in the mirror's own thread. It says that its stream is called `stream` and comes from `host`.
     #[must_use]
     pub fn new(stream: impl Into<String>, host: impl Into<String>, step: Duration, meter: impl Meter) -> Self {
@@ -94,8 +97,10 @@ impl SensorServer {
 
     fn set_step(&mut self, step_ns: u64, pending: Pending, outputs: &mut Outputs) {
         let step = Duration::from_nanos(step_ns);
-        if step > STEP_MAX || (step.is_zero() && self.schedule.is_skipping()) {
-            return pending.refuse("the step must be 1ns to 1d; 0 is for values that are made");
+        let is_possible =
+            (Self::STEP_MIN..=Self::STEP_MAX).contains(&step) || (step.is_zero() && !self.schedule.is_skipping());
+        if !is_possible {
+            return pending.refuse("the step must be 1us to 1d; 0 is for values that are made");
         }
         (self.step, self.changed, self.description.step_ns) = (step, Some(step), step_ns);
         self.schedule.begin_again();

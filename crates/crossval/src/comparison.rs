@@ -9,7 +9,7 @@ use crate::report::verdict::{log_ratio, mean};
 use crate::results::{Place, Record, Results};
 
 /// How the cases that two campaigns have in common differ.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct Comparison {
     /// Cases with the same model on the same window.
     pub n_common: usize,
@@ -20,7 +20,7 @@ pub struct Comparison {
 }
 
 /// A model of both templates at one lead.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct Compared {
     /// As the templates have it.
     pub family: String,

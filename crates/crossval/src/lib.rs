@@ -43,7 +43,7 @@ pub use lengths::Lengths;
 pub use naive::NaiveErrors;
 pub use peer::{Contender, Failure, Peer, PeerError};
 pub use progress::{Progress, Standing, Tally};
-pub use report::{Costs, Report, ReportSettings};
+pub use report::{Costs, FailureSummary, LeadSummary, ModelSummary, Report, ReportSettings, Summary};
 pub use results::{Metric, Results, ResultsError, Rows};
 pub use rows::Part;
 pub use run::{End, Run, RunError};

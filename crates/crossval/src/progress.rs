@@ -9,6 +9,9 @@ use crate::campaign::Campaign;
 use crate::evaluate::CaseResult;
 use crate::results::picked;
 
+/// Reasons of failure that are counted one by one.
+const N_REASONS_MAX: usize = 64;
+
 /// Counters that workers turn and that anybody may read.
 #[derive(Debug)]
 pub struct Progress {
@@ -26,6 +29,8 @@ struct Board {
     sums: Vec<Sum>,
     /// By window, the losses of the models that were judged on it, until all of them were.
     open: BTreeMap<u64, Vec<(usize, Vec<f64>)>>,
+    /// By reason, the cases of this process that failed for it.
+    failures: BTreeMap<String, u64>,
 }
 
 /// How a model of the template has done in the cases of this sitting.
@@ -71,7 +76,7 @@ impl Progress {
             n_failed: AtomicU64::new(0),
             n_slots: campaign.n_slots(),
             leads: places(campaign.template().leads()),
-            board: Mutex::new(Board { sums, open: BTreeMap::new() }),
+            board: Mutex::new(Board { sums, open: BTreeMap::new(), failures: BTreeMap::new() }),
         }
     }
 
@@ -85,6 +90,14 @@ impl Progress {
     #[must_use]
     pub fn n_failed(&self) -> u64 {
         self.n_failed.load(Ordering::Relaxed)
+    }
+
+    /// Why cases of this process failed, and how many for each reason; those first that most failed for.
+    #[must_use]
+    pub fn failures(&self) -> Vec<(String, u64)> {
+        let mut failures: Vec<(String, u64)> = self.board().failures.clone().into_iter().collect();
+        failures.sort_by_key(|(_, n)| std::cmp::Reverse(*n));
+        failures
     }
 
     /// Models that have a case that counts, the best first: by the share of comparisons won, as in the report, then by their errors.
@@ -124,9 +137,13 @@ impl Progress {
     /// Counts a case.
     pub fn note(&self, result: &CaseResult) {
         self.n_done.fetch_add(1, Ordering::Relaxed);
-        let Ok(scored) = &result.outcome else {
-            self.n_failed.fetch_add(1, Ordering::Relaxed);
-            return self.compare(result, vec![f64::INFINITY; self.leads.len()]);
+        let scored = match &result.outcome {
+            Ok(scored) => scored,
+            Err(reason) => {
+                self.n_failed.fetch_add(1, Ordering::Relaxed);
+                self.board().count_failure(reason.to_string());
+                return self.compare(result, vec![f64::INFINITY; self.leads.len()]);
+            }
         };
         let loss = |lead_idx: &usize| {
             let errors = scored.leads.get(*lead_idx).and_then(|score| score.errors);
@@ -148,7 +165,7 @@ impl Progress {
     fn compare(&self, result: &CaseResult, losses: Vec<f64>) {
         let (window, family_idx) = (result.case.window.number, result.case.family_idx);
         let mut board = self.board();
-        let Board { sums, open } = &mut *board;
+        let Board { sums, open, .. } = &mut *board;
         let judged = open.entry(window).or_default();
         for (other_idx, others) in judged.iter() {
             for (loss, other) in losses.iter().zip(others).filter(|(loss, other)| !loss.is_nan() && !other.is_nan()) {
@@ -171,6 +188,13 @@ impl Progress {
 
     fn board(&self) -> MutexGuard<'_, Board> {
         self.board.lock().expect("nobody panics with the lock held")
+    }
+}
+
+impl Board {
+    fn count_failure(&mut self, reason: String) {
+        let is_full = self.failures.len() >= N_REASONS_MAX && !self.failures.contains_key(&reason);
+        *self.failures.entry(if is_full { "other reasons".to_owned() } else { reason }).or_default() += 1;
     }
 }
 

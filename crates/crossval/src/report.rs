@@ -6,10 +6,13 @@ mod document;
 mod figure;
 mod recommend;
 mod sections;
+mod summary;
 pub(crate) mod verdict;
 
 use crate::results::Results;
 use document::{Block, to_html, to_markdown};
+
+pub use summary::{FailureSummary, LeadSummary, ModelSummary, Summary};
 
 /// Differences that chance would make this often count as found.
 pub(crate) const SIGNIFICANCE: f64 = 0.05;
@@ -19,7 +22,7 @@ pub(crate) const SIGNIFICANCE: f64 = 0.05;
 pub struct Report {
     title: String,
     blocks: Vec<Block>,
-    recommended: Option<String>,
+    summary: Summary,
 }
 
 /// What a report is called, and what it leaves out.
@@ -53,14 +56,20 @@ impl Report {
         let verdicts = verdict::verdicts(results);
         let recommendation = recommend::recommend(results, &verdicts);
         let blocks = sections::all(settings, results, &verdicts, recommendation.as_ref());
-        let recommended = recommendation.map(|recommendation| recommendation.model);
-        Self { title: settings.title.clone(), blocks, recommended }
+        let summary = summary::summary(results, &verdicts, recommendation.as_ref());
+        Self { title: settings.title.clone(), blocks, summary }
     }
 
-    /// The model to use; `None` of results without a case.
+    /// The model to use; `None` where none was judged on most of its windows.
     #[must_use]
     pub fn recommended(&self) -> Option<&str> {
-        self.recommended.as_deref()
+        self.summary.recommended.as_deref()
+    }
+
+    /// The figures alone.
+    #[must_use]
+    pub fn summary(&self) -> &Summary {
+        &self.summary
     }
 
     /// One file that needs nothing else.

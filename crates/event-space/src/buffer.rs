@@ -55,7 +55,7 @@ impl<T: Clone> Buffer<T> {
         BufferReader { buffer: Arc::clone(self), position: 0, is_newest_only: false }
     }
 
-    /// Reads the newest result only, once: what is passed over was not needed and is not lost.
+    /// Reads the newest result only, once: what is passed over was not needed, and is missed, not lost.
     #[must_use]
     pub fn newest(self: &Arc<Self>) -> BufferReader<T> {
         BufferReader { is_newest_only: true, ..self.reader() }
@@ -76,10 +76,11 @@ impl<T: Clone + Send> Pull<T> for BufferReader<T> {
         } else {
             self.position.max(oldest)
         };
-        let n_lost = if self.is_newest_only { 0 } else { from - self.position };
+        let n_left_out = from - self.position;
+        let (n_lost, n_missed) = if self.is_newest_only { (0, n_left_out) } else { (n_left_out, 0) };
         into.extend(kept.results.iter().skip((from - oldest) as usize).cloned());
         self.position = kept.n_written;
-        Tally { n_read: kept.n_written - from, n_lost }
+        Tally { n_read: kept.n_written - from, n_lost, n_missed, ..Tally::default() }
     }
 }
 

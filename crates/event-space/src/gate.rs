@@ -7,7 +7,7 @@ use mpi_job::Segment;
 use rustix::thread::futex;
 
 /// How monitors and collectives share a host (section 4.1 of the paper).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Strategy {
     /// Monitors run whenever they like.
@@ -60,7 +60,10 @@ impl Gate for HostGate {
         let before = moved.load(Ordering::SeqCst);
         // Whoever opens the gate sets this to zero and then moves the counter, so that a monitor that was killed costs one wake-up.
         waiting.fetch_add(1, Ordering::SeqCst);
-        let limit = futex::Timespec { tv_sec: limit.as_secs().cast_signed(), tv_nsec: limit.subsec_nanos().into() };
+        let limit = futex::Timespec {
+            tv_sec: i64::try_from(limit.as_secs()).unwrap_or(i64::MAX),
+            tv_nsec: limit.subsec_nanos().into(),
+        };
         // Woken, too late, or interrupted: in each case the monitor looks what there is.
         let _either_way = futex::wait(moved, futex::Flags::empty(), before, Some(&limit));
     }
@@ -68,30 +71,84 @@ impl Gate for HostGate {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+    use std::process::{Command, Stdio};
+
     use super::*;
+
+    fn segment(path: &Path) -> Segment {
+        Segment::open(path, mpi_job::Access::ReadWrite).unwrap()
+    }
+
+    /// As the engine does; a monitor that counted itself but does not sleep yet sees that the counter moved. Gives how many it woke.
+    fn open(gate: &HostGate) -> usize {
+        let [moved, waiting] = gate.words(Strategy::Released).unwrap();
+        if waiting.load(Ordering::Relaxed) == 0 {
+            return 0;
+        }
+        waiting.store(0, Ordering::SeqCst);
+        moved.fetch_add(1, Ordering::SeqCst);
+        futex::wake(moved, futex::Flags::empty(), i32::MAX as u32).unwrap()
+    }
+
+    fn until_somebody_waits(gate: &HostGate) {
+        while gate.words(Strategy::Released).unwrap()[1].load(Ordering::SeqCst) == 0 {
+            std::thread::yield_now();
+        }
+    }
 
     #[test]
     fn a_monitor_waits_until_its_gate_opens() {
         let folder = tempfile::tempdir().unwrap();
-        let segment = || Segment::open(&folder.path().join("gate"), mpi_job::Access::ReadWrite).unwrap();
-        Segment::create(&folder.path().join("gate"), HostGate::N_WORDS, |_| Ok(())).unwrap();
-        let engine = HostGate::new(segment());
-        let [moved, waiting] = engine.words(Strategy::Released).unwrap();
+        let path = folder.path().join("gate");
+        Segment::create(&path, HostGate::N_WORDS, |_| Ok(())).unwrap();
+        let engine = HostGate::new(segment(&path));
         std::thread::scope(|scope| {
-            let monitor = scope.spawn(|| HostGate::new(segment()).wait(Strategy::Released, Duration::from_secs(600)));
-            while waiting.load(Ordering::SeqCst) == 0 {
-                std::thread::yield_now();
-            }
-            // As the engine does; a monitor that counted itself but does not sleep yet sees that the counter moved.
-            waiting.store(0, Ordering::SeqCst);
-            moved.fetch_add(1, Ordering::SeqCst);
-            futex::wake(moved, futex::Flags::empty(), i32::MAX as u32).unwrap();
+            let monitor =
+                scope.spawn(|| HostGate::new(segment(&path)).wait(Strategy::Released, Duration::from_secs(600)));
+            until_somebody_waits(&engine);
+            open(&engine);
             monitor.join().unwrap();
         });
+        let [moved, _] = engine.words(Strategy::Released).unwrap();
         let [sent, _] = engine.words(Strategy::Sent).unwrap();
         assert_eq!((sent.load(Ordering::SeqCst), moved.load(Ordering::SeqCst)), (0, 1));
         // Neither without a strategy nor after the limit does it wait.
         engine.wait(Strategy::Off, Duration::from_secs(600));
         engine.wait(Strategy::Sent, Duration::from_millis(1));
+    }
+
+    #[test]
+    #[ignore = "the process that the next test kills"]
+    fn waits_for_ever() {
+        let path = std::env::var_os("FORETOP_TEST_GATE").expect("the next test says where the gate is");
+        HostGate::new(segment(Path::new(&path))).wait(Strategy::Released, Duration::MAX);
+    }
+
+    #[test]
+    fn a_monitor_that_is_killed_at_its_gate_costs_the_program_one_wake_up() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("gate");
+        Segment::create(&path, HostGate::N_WORDS, |_| Ok(())).unwrap();
+        let engine = HostGate::new(segment(&path));
+        let mut monitor = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "gate::tests::waits_for_ever", "--ignored"])
+            .env("FORETOP_TEST_GATE", &path)
+            .stdout(Stdio::null())
+            .spawn()
+            .unwrap();
+        until_somebody_waits(&engine);
+        monitor.kill().unwrap();
+        monitor.wait().unwrap();
+        let [moved, waiting] = engine.words(Strategy::Released).unwrap();
+        assert_eq!((open(&engine), waiting.load(Ordering::SeqCst)), (0, 0), "nobody is left to be woken");
+        // From then on the engine sees that nobody waits, until somebody does.
+        assert_eq!((open(&engine), moved.load(Ordering::SeqCst)), (0, 1));
+        std::thread::scope(|scope| {
+            let next = scope.spawn(|| HostGate::new(segment(&path)).wait(Strategy::Released, Duration::from_secs(600)));
+            until_somebody_waits(&engine);
+            open(&engine);
+            next.join().unwrap();
+        });
     }
 }

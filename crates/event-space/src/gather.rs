@@ -5,6 +5,8 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{Builder, JoinHandle};
 
+use clock::thread_cpu;
+
 use crate::{Buffer, Pull, Tally};
 
 /// Pulls several sources and gives what they have, one source after the other.
@@ -66,10 +68,11 @@ impl<T: Send + 'static> Helper<T> {
         let (give, answer) = channel();
         let thread = Builder::new().name("gather".to_owned()).spawn(move || {
             while let Ok(mut items) = asked.recv() {
-                let mut tally = Tally::default();
+                let (mut tally, before) = (Tally::default(), thread_cpu());
                 for source in &mut sources {
                     tally += source.pull(&mut items);
                 }
+                tally.cpu += thread_cpu().saturating_sub(before);
                 if give.send((items, tally)).is_err() {
                     break;
                 }

@@ -11,18 +11,24 @@
 mod buffer;
 mod gate;
 mod gather;
+mod live;
 mod monitor;
 mod need;
 mod pull;
+mod remote;
 mod scope;
+mod sites;
 
 pub use buffer::{Buffer, BufferReader};
 pub use gate::{Gate, HostGate, Strategy};
 pub use gather::{Gather, Scatter};
+pub use live::{Live, LiveError, LiveRead};
 pub use monitor::{
-    Counts, Hop, LastOfHost, Latencies, LoadBalance, MpiTime, Report, StageStatistics, Weights, Worker,
-    load_balance_host, merge_counts,
+    Counts, Gated, Hop, LastOfHost, LoadBalance, MpiTime, Quantity, Report, Spent, StageFigures, StageStatistics,
+    Weights, Worked, Worker, load_balance_host, merge_counts,
 };
 pub use need::{Need, Sizes};
 pub use pull::{Paced, Pull, PullExt, Read, Space, Tally, Through, Tuple};
-pub use scope::{Built, Scope, ScopeError};
+pub use remote::{About, Elsewhere, Remote, RemoteError, Server, Share, Task, What, Wire, WireClock, ask_job};
+pub use scope::{Built, Opened, Scope, ScopeError};
+pub use sites::{Setting, Sites, SitesError};

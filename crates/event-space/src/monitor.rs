@@ -6,6 +6,6 @@ mod statistics;
 mod worker;
 
 pub use load_balance::{Counts, LastOfHost, LoadBalance, Weights, load_balance_host, merge_counts};
-pub use mpi_time::MpiTime;
-pub use statistics::{Hop, Latencies, StageStatistics};
-pub use worker::{Report, Worker};
+pub use mpi_time::{MpiTime, Spent};
+pub use statistics::{Hop, Quantity, StageFigures, StageStatistics};
+pub use worker::{Gated, Report, Worked, Worker};

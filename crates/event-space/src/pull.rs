@@ -23,6 +23,10 @@ pub struct Tally {
     pub n_read: u64,
     /// Overwritten before they were read.
     pub n_lost: u64,
+    /// Results that did not come this far: a newer one took their place, or the answer that held them was lost.
+    pub n_missed: u64,
+    /// Processor time that was spent on it by other threads than the one that pulls.
+    pub cpu: Duration,
 }
 
 /// What travels in a scope: an event, and where it is from.
@@ -111,6 +115,8 @@ impl AddAssign for Tally {
     fn add_assign(&mut self, other: Self) {
         self.n_read += other.n_read;
         self.n_lost += other.n_lost;
+        self.n_missed += other.n_missed;
+        self.cpu += other.cpu;
     }
 }
 
@@ -138,8 +144,20 @@ impl Read {
     /// And this ring, from its oldest record on.
     #[must_use]
     pub fn and(mut self, space: Arc<dyn Space>, host: u16, rank: u32) -> Self {
-        self.rings.push(Reading { space, host, rank, cursor: Cursor::default(), events: Vec::new() });
+        self.add(space, host, rank);
         self
+    }
+
+    /// Also this ring, from its oldest record on.
+    pub fn add(&mut self, space: Arc<dyn Space>, host: u16, rank: u32) {
+        self.rings.push(Reading { space, host, rank, cursor: Cursor::default(), events: Vec::new() });
+    }
+}
+
+impl Read {
+    /// Leaves out what the rings hold at this moment.
+    pub(crate) fn skip(&mut self) {
+        self.rings.iter_mut().for_each(|reading| reading.cursor.position = reading.space.ring().n_written());
     }
 }
 

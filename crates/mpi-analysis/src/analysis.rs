@@ -2,22 +2,28 @@
 
 use std::collections::BTreeMap;
 
+use mpi_trace::Flow;
 use mpi_tree::Contributor;
 use serde::{Deserialize, Serialize};
 use units::Rank;
 
 use crate::Figures;
 
-/// Figures of all synchronizing calls (allreduce and barrier) on one tree.
+/// Figures of all calls on one tree whose data go the same way.
+///
+/// Where all wait for all, as in an allreduce, each figure is there. Where data only go to a root, as in a reduce, or only come from one,
+/// there are those of that way: all others count no calls.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Analysis {
     /// The tree's name.
     pub tree: String,
-    /// Calls by operation; those that do not synchronize are only counted.
+    /// The way.
+    pub flow: Flow,
+    /// Calls by operation.
     pub operations: BTreeMap<String, u64>,
     /// Calls that the figures are of.
     pub n_calls: u64,
-    /// Calls given up because records of theirs were lost, or not there yet.
+    /// Calls given up because records of theirs were lost, or not there yet, whatever their flow.
     pub n_incomplete: u64,
     /// Calls whose stamps contradict each other.
     pub n_disordered: u64,
@@ -63,7 +69,7 @@ pub struct NodeFigures {
     pub down_last: Figures,
     /// What releasing the first took.
     pub up_first: Figures,
-    /// Of a root: storing or exchanging the result.
+    /// Of a root: storing or exchanging the result, or handing it to the operation's root.
     pub store: Option<Figures>,
     /// Calls in which this root was the last to get its part of the result ready, among several roots.
     pub n_last: u64,
@@ -115,8 +121,8 @@ pub struct HopFigures {
     pub host: String,
     /// Whether it leads from one cluster to another.
     pub is_wan: bool,
-    /// There and back.
-    pub two_way: Figures,
+    /// There and back. Of calls that go one way, that way, where the clocks of both hosts are joined.
+    pub span: Figures,
 }
 
 /// Of one rank's way to its root.
@@ -227,13 +233,25 @@ impl ContributorFigures {
 }
 
 impl Analysis {
+    /// The tree's name, and the way if it is not both.
+    #[must_use]
+    pub fn title(&self) -> String {
+        let way = match self.flow {
+            Flow::All => "",
+            Flow::ToRoot => ", to a root",
+            Flow::FromRoot => ", from a root",
+        };
+        format!("{}{way}", self.tree)
+    }
+
     /// A rank's path.
     #[must_use]
     pub fn path(&self, rank: Rank) -> Option<&PathFigures> {
         self.paths.iter().find(|path| path.rank == rank)
     }
 
-    /// All stages of a path, from the rank to its root and back. The means add up to the mean of [`PathFigures::total`].
+    /// All stages of a path, from the rank to its root and back, or one way. Where it is both, the means add up to the mean of
+    /// [`PathFigures::total`].
     #[must_use]
     pub fn stages(&self, path: &PathFigures) -> Vec<Stage<'_>> {
         let mut stages = Vec::new();
@@ -241,15 +259,19 @@ impl Analysis {
             let own = &self.nodes[node].contributors[contributor];
             let mut push = |part, figures| stages.push(Stage { part, node, contributor, figures });
             if let Some(hop) = &own.hop {
-                push(Part::Hop, &hop.two_way);
+                push(Part::Hop, &hop.span);
             }
-            push(Part::ArrivalWait, &own.arrival_wait);
-            push(Part::Down, &self.nodes[node].down_last);
+            if self.flow.is_joined() {
+                push(Part::ArrivalWait, &own.arrival_wait);
+                push(Part::Down, &self.nodes[node].down_last);
+            }
             if let Some(store) = &self.nodes[node].store {
                 push(Part::Store, store);
             }
-            push(Part::Up, &self.nodes[node].up_first);
-            push(Part::DepartureWait, &own.departure_wait);
+            if self.flow.is_handed_out() {
+                push(Part::Up, &self.nodes[node].up_first);
+                push(Part::DepartureWait, &own.departure_wait);
+            }
         }
         stages
     }

@@ -81,8 +81,10 @@ impl Analysis {
         let last = self.last_arrivals();
         let mut hints: Vec<Hint> = Vec::new();
         for (path, is_waiting) in paths {
-            for stage in self.stages(path) {
-                let share = stage.figures.mean_ns / path.total.mean_ns;
+            let stages = self.stages(path);
+            let whole_ns: f64 = stages.iter().map(|stage| stage.figures.mean_ns).sum();
+            for stage in stages {
+                let share = stage.figures.mean_ns / whole_ns;
                 // Paths share their stages towards the root.
                 let is_known = hints.iter().any(|hint| (hint.part, hint.node) == (stage.part, stage.node));
                 if share >= LARGE && (stage.part == Part::ArrivalWait) == is_waiting && !is_known {

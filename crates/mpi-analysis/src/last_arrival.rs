@@ -31,7 +31,7 @@ pub struct LastArrival {
 impl Analysis {
     /// The path with most last arrivals, from the root that was last most often to a rank.
     ///
-    /// Empty where there was no call. Who is at its end is the culprit if each edge stands out; else the tree above the last edge that
+    /// Empty where there was no call, or nothing that ranks bring is joined. Who is at its end is the culprit if each edge stands out; else the tree above the last edge that
     /// does is what arrives late.
     #[must_use]
     pub fn last_arrivals(&self) -> Vec<LastArrival> {
@@ -39,7 +39,7 @@ impl Analysis {
         // Of equal ones the first in the tree.
         let Some((root, _)) = roots.rev().max_by_key(|(_, node)| node.n_last) else { return Vec::new() };
         let mut edges = Vec::new();
-        let mut next = (self.n_calls > 0).then_some(root);
+        let mut next = (self.n_calls > 0 && self.flow.is_joined()).then_some(root);
         while let Some(node) = next {
             let edge = self.heaviest(node);
             next = match edge.from {

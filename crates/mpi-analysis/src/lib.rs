@@ -27,6 +27,7 @@ mod outlier;
 mod recorded;
 mod search;
 mod table;
+mod totals;
 
 pub use analysis::{
     Analysis, ContributorFigures, From, HopFigures, Level, NodeFigures, Part, PathFigures, Split, Stage, SubtreeFigures,

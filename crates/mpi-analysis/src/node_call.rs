@@ -3,6 +3,8 @@
 //! `t1` is when a contributor arrives, `t2` when the combined value leaves downwards, `t3` when the result comes back, `t4` when a
 //! contributor leaves with it. The two papers mean different things by "down" and "up"; here they have different names.
 
+use mpi_trace::Flow;
+
 /// Stamps around a node, which all come from one clock.
 ///
 /// For each contributor, [`NodeCall::arrival_wait`] + [`NodeCall::down_last`] + (t3 − t2) + [`NodeCall::up_first`] +
@@ -24,6 +26,26 @@ impl NodeCall {
         let first_departure = contributors.iter().map(|stamps| stamps.1).min()?;
         let is_ordered = last_arrival <= below.0 && below.0 <= below.1 && below.1 <= first_departure;
         is_ordered.then_some(Self { below, contributors, last_arrival, first_departure })
+    }
+
+    /// The same of a call whose data go this way. Where they only go down, stamps of their return mean nothing, and all that is up
+    /// from here is 0; where they only come up, all that is down. The operation's root has the result before it comes back: it leaves
+    /// with the first.
+    #[must_use]
+    pub fn of(flow: Flow, below: (u64, u64), contributors: Vec<(u64, u64)>) -> Option<Self> {
+        let (combined, back) = below;
+        match flow {
+            Flow::All => Self::new(below, contributors),
+            Flow::ToRoot => {
+                let arrivals = contributors.into_iter().map(|(t1, _)| (t1, combined));
+                Self::new((combined, combined), arrivals.collect())
+            }
+            Flow::FromRoot => {
+                let departures = || contributors.iter().map(|(_, t4)| *t4);
+                let first = departures().filter(|t4| *t4 > back).min().unwrap_or(back);
+                Self::new((back, back), departures().map(|t4| (back, t4.max(first))).collect())
+            }
+        }
     }
 
     /// How many contribute.
@@ -127,6 +149,15 @@ mod tests {
             [(20, 30, 50), (10, 10, 20), (30, 15, 45)]
         );
         assert_eq!((call.arrivals(), call.departures()), (vec![2, 0, 1], vec![1, 2, 0]));
+    }
+
+    #[test]
+    fn of_calls_that_go_one_way_only_that_way_counts() {
+        let reduce = NodeCall::of(Flow::ToRoot, (120, 125), vec![(100, 101), (110, 300)]).unwrap();
+        assert_eq!((reduce.arrival_wait(0), reduce.down_last(), reduce.below(), reduce.up(1)), (10, 10, 0, 0));
+        let bcast = NodeCall::of(Flow::FromRoot, (7, 200), vec![(300, 150), (0, 210), (9, 230)]).unwrap();
+        assert_eq!((bcast.down(0), bcast.up_first()), (0, 10));
+        assert_eq!([0, 1, 2].map(|i| bcast.departure_wait(i)), [0, 0, 20]);
     }
 
     #[test]

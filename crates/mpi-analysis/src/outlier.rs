@@ -72,7 +72,7 @@ impl Analysis {
         self.nodes.iter().enumerate().flat_map(|(node, own)| {
             own.contributors.iter().enumerate().filter_map(move |(i, contributor)| {
                 let hop = contributor.hop.as_ref()?;
-                Some((node, i, if hop.is_wan { Level::Wan } else { Level::Lan }, &hop.two_way))
+                Some((node, i, if hop.is_wan { Level::Wan } else { Level::Lan }, &hop.span))
             })
         })
     }
@@ -97,7 +97,7 @@ impl Analysis {
                 .contributors
                 .iter()
                 .enumerate()
-                .filter_map(|(i, own)| Some((Part::Hop, Some(i), &own.hop.as_ref()?.two_way)));
+                .filter_map(|(i, own)| Some((Part::Hop, Some(i), &own.hop.as_ref()?.span)));
             let all = own.into_iter().chain(store).map(|(part, figures)| (part, None, figures)).chain(hops);
             all.filter(|(.., figures)| figures.count >= N_CALLS_MIN).filter_map(move |(part, i, figures)| {
                 outlier(part, at, i, Against::Itself, figures.max_ns, figures.median_last_ns, RARE)

@@ -6,7 +6,7 @@ use std::fmt::Write;
 use text::Table;
 use text::figure::{percent, span_ns};
 
-use crate::{Against, Analysis, Comparison, Figures, Kernel, Level, Part, Verdict};
+use crate::{Against, Analysis, Comparison, Figures, Kernel, Level, Part, Split, Verdict};
 
 /// Rows of a table that has one for each rank.
 const N_RANKS_SHOWN: usize = 24;
@@ -16,7 +16,7 @@ impl Analysis {
     #[must_use]
     pub fn table(&self, kernel: &BTreeMap<String, Kernel>) -> String {
         let mut text = String::new();
-        let (n_calls, tree) = (self.n_calls, &self.tree);
+        let (n_calls, tree) = (self.n_calls, self.title());
         push(
             &mut text,
             format_args!(
@@ -50,10 +50,11 @@ impl Analysis {
         let mut table = Table::of_figures(&["", "mean", "deviation", "least", "median of last 100", "most"]);
         let mut row = |name: &str, figures: &Figures| table.row(cells(name, figures));
         row("slowest path of each call", &self.slowest);
-        if let Some(split) = &self.split {
-            row("  first call to last call", &split.arrival);
-            row("  reduce", &split.reduce);
-            row("  broadcast", &split.broadcast);
+        if let Some(Split { arrival, reduce, broadcast }) = &self.split {
+            let parts = [("first call to last call", arrival), ("reduce", reduce), ("broadcast", broadcast)];
+            for (name, figures) in parts.into_iter().filter(|(_, figures)| figures.count > 0) {
+                row(&format!("  {name}"), figures);
+            }
         }
         push(text, format_args!("\n{table}"));
     }
@@ -90,7 +91,7 @@ impl Analysis {
             for contributor in &node.contributors {
                 if let Some(hop) = &contributor.hop {
                     let kind = if hop.is_wan { "between clusters" } else { "hop" };
-                    table.row(cells(&format!("  {kind} from {} ({})", hop.host, contributor.name), &hop.two_way));
+                    table.row(cells(&format!("  {kind} from {} ({})", hop.host, contributor.name), &hop.span));
                 }
             }
         }
@@ -178,7 +179,7 @@ impl Analysis {
                 row(&own.name, Part::DepartureWait.name(), &own.departure_wait);
                 row(&own.name, "total", &own.total);
                 if let Some(hop) = &own.hop {
-                    row(&own.name, Part::Hop.name(), &hop.two_way);
+                    row(&own.name, Part::Hop.name(), &hop.span);
                 }
             }
         }

@@ -64,6 +64,14 @@ impl Agreement {
         })
     }
 
+    /// The text that rank 0 has, however long.
+    pub(crate) fn text_of_first(&self, own: &str) -> Result<String, Failed> {
+        let mut bytes = own.as_bytes().to_vec();
+        bytes.resize(self.of_first(bytes.len() as u32)? as usize, 0);
+        self.mpi.bcast(&mut bytes, 0, self.comm)?;
+        Ok(String::from_utf8_lossy(&bytes).into_owned())
+    }
+
     /// The number that rank 0 has.
     pub(crate) fn of_first(&self, number: u32) -> Result<u32, Failed> {
         let mut bytes = number.to_ne_bytes();

@@ -14,7 +14,7 @@ use units::Rank;
 use crate::agreement::Agreement;
 use crate::engine::{Call, Engine, Ground, Part};
 use crate::entry::{chain, complain};
-use crate::job::{Job, lock, read_forest};
+use crate::job::{Job, lock, parse_forest, read_text};
 use crate::memory::{Layout, Shared};
 use crate::network::Network;
 use crate::plan::Plan;
@@ -26,9 +26,9 @@ use crate::taking::Taking;
 
 /// The most that slots hold. Larger calls are not what trees over shared memory are good for.
 const CAPACITY_BYTES: usize = 64 * 1024;
-/// Where only reductions and gathers follow each other, nothing goes from one rank to all. After so many calls the ranks
-/// ask rank 0 whether another tree file is to come into force.
-const N_SILENT_MAX: u32 = 1024;
+/// After so many calls the ranks ask rank 0 whether another tree file is to come into force: it may lie where none of them
+/// looks that has something for all.
+const N_CALLS_UNASKED: u32 = 1024;
 
 /// One with the ranks of `MPI_COMM_WORLD` in the same order.
 pub(crate) struct Communicator {
@@ -49,8 +49,7 @@ struct State {
     n_trees: u32,
     /// The last epoch that was refused.
     refused: u32,
-    /// Calls since the last one in which all ranks were told something.
-    n_silent: u32,
+    n_calls: u32,
     /// By tree, where long messages have gone over it. None if there was no room.
     sites: BTreeMap<usize, Option<Sites>>,
 }
@@ -133,7 +132,7 @@ impl State {
             trees: Vec::new(),
             n_trees: 0,
             refused: 0,
-            n_silent: 0,
+            n_calls: 0,
             sites: BTreeMap::new(),
         };
         state.adopt(forest);
@@ -171,7 +170,7 @@ impl State {
     }
 
     /// Puts another tree file into force if this call has told of one.
-    fn heed(&mut self, job: &Job, told: Option<u32>) -> Result<(), Failed> {
+    fn heed(&mut self, job: &Job, told: u32) -> Result<(), Failed> {
         let notice = self.notice(job, told)?;
         if notice > self.forest.epoch as u32 && notice != self.refused {
             self.replace(job, notice)?;
@@ -179,13 +178,12 @@ impl State {
         Ok(())
     }
 
-    /// What rank 0, or the rank that a call's data came from, says of another tree file: its epoch, or 0.
-    fn notice(&mut self, job: &Job, told: Option<u32>) -> Result<u32, Failed> {
-        self.n_silent = if told.is_some() { 0 } else { self.n_silent + 1 };
-        if self.n_silent < N_SILENT_MAX {
-            return Ok(told.unwrap_or(0));
+    /// What was told in a call of another tree file, or what rank 0 says now and then: its epoch, or 0.
+    fn notice(&mut self, job: &Job, told: u32) -> Result<u32, Failed> {
+        self.n_calls = self.n_calls.wrapping_add(1);
+        if told > 0 || !self.n_calls.is_multiple_of(N_CALLS_UNASKED) {
+            return Ok(told);
         }
-        self.n_silent = 0;
         let own = if job.rank == 0 { self.network.notice() } else { 0 };
         self.agreement(job).of_first(own)
     }
@@ -248,16 +246,23 @@ impl State {
         self.forest.fingerprint().wrapping_add(tree as u64)
     }
 
-    /// Puts another tree file into force, from the next call on. All ranks come here after the same call.
+    /// Puts the tree file of rank 0's host into force, from the next call on. All ranks come here after the same call.
     fn replace(&mut self, job: &Job, epoch: u32) -> Result<(), Failed> {
-        let read = read_forest(&job.tree_path(), &job.members, job.is_emulated);
         let agreement = self.agreement(job);
+        let own = if job.rank == 0 { read_text(&job.tree_path()) } else { Ok(String::new()) };
+        let text = agreement.text_of_first(own.as_deref().unwrap_or_default())?;
+        let read = own.and_then(|_| parse_forest(&text, &job.tree_path(), &job.members, job.is_emulated));
+        let read = read.and_then(|forest| match forest.epoch > self.forest.epoch {
+            true => Ok(forest),
+            false => Err(format!("the tree file on rank 0's host is of epoch {}", forest.epoch)),
+        });
         let fingerprint = read.as_ref().map(Forest::fingerprint).map_err(Clone::clone);
         match (agreement.same(fingerprint, "tree files")?, read) {
             (Ok(()), Ok(forest)) => {
                 self.give_back(job);
                 let forest = Arc::new(forest);
                 *lock(&job.forest) = Arc::clone(&forest);
+                job.write_tree(&text);
                 self.adopt(forest);
             }
             (why, _) => {

@@ -136,15 +136,15 @@ impl Engine {
         }
     }
 
-    /// Makes a call. Gives the notice that came with it, the same on all ranks; none where some of them wait for
-    /// nobody, so that nothing could be told to all.
+    /// Makes a call. Gives the notice that came with it, the same on all ranks; 0 where nothing goes from one rank to
+    /// all.
     pub(crate) fn call(
         &mut self,
         call: &mut Call<'_>,
         port: &mut impl Port,
         mailbox: &mut Mailbox,
         recorder: &mut Recorder,
-    ) -> Result<Option<u32>, Trouble> {
+    ) -> Result<u32, Trouble> {
         let flow = Flow::of(call.collective);
         self.sequence = self.sequence.wrapping_add(1);
         if flow != Flow::Up {
@@ -173,7 +173,7 @@ impl Engine {
         run.all()?;
         let notice = run.notice;
         self.count(call.root, flow);
-        Ok((flow != Flow::Down).then_some(notice))
+        Ok(notice)
     }
 
     /// What the counters come to after a call.

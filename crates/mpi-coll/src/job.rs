@@ -77,7 +77,8 @@ impl Job {
         let opened = given
             .ok_or_else(|| format!("rank {rank} has no tree file: FORETOP_MPI_TREE has to be set on all ranks"))
             .and_then(|given| {
-                let forest = read_forest(Path::new(&given), &members, is_emulated)?;
+                let text = read_text(Path::new(&given))?;
+                let forest = parse_forest(&text, Path::new(&given), &members, is_emulated)?;
                 let folder = Folder::create(&path).map_err(|error| chain(&error))?;
                 if is_first(rank, &neighbours) {
                     folder.set_tree(&forest.to_text()).map_err(|error| chain(&error))?;
@@ -199,6 +200,17 @@ impl Job {
         }
     }
 
+    /// Writes down which tree file is in force, for whoever looks at this machine; on that of rank 0 it is there.
+    pub(crate) fn write_tree(&self, text: &str) {
+        let is_there = self.members[0].host == self.members[self.rank as usize].host;
+        if is_first(self.rank, &self.neighbours)
+            && !is_there
+            && let Err(error) = self.folder.set_tree(text)
+        {
+            complain(&chain(&error));
+        }
+    }
+
     pub(crate) fn tree_path(&self) -> PathBuf {
         self.folder.path().join("tree.toml")
     }
@@ -251,10 +263,13 @@ fn is_first(rank: Rank, neighbours: &[(Rank, Process)]) -> bool {
     neighbours.iter().all(|(other, _)| *other > rank)
 }
 
+pub(crate) fn read_text(path: &Path) -> Result<String, String> {
+    fs::read_to_string(path).map_err(|error| format!("cannot read `{}`: {error}", path.display()))
+}
+
 /// A tree file for these members, or what is wrong with it.
-pub(crate) fn read_forest(path: &Path, members: &[Member], is_emulated: bool) -> Result<Forest, String> {
-    let text = fs::read_to_string(path).map_err(|error| format!("cannot read `{}`: {error}", path.display()))?;
-    let forest = Forest::parse(&text).map_err(|error| format!("`{}`: {error}", path.display()))?;
+pub(crate) fn parse_forest(text: &str, path: &Path, members: &[Member], is_emulated: bool) -> Result<Forest, String> {
+    let forest = Forest::parse(text).map_err(|error| format!("`{}`: {error}", path.display()))?;
     let hosts: Vec<&str> = if is_emulated {
         // Each rank is where the file says. Only their number has to be right.
         forest.places().iter().map(|place| place.map_or("", |host| forest.hosts[host].name.as_str())).collect()

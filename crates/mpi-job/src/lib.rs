@@ -17,8 +17,9 @@ use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
+use clock::Ticks;
 use mpi_trace::file::Head;
-use mpi_trace::{Ring, RingError, RingHeader, RingKind, n_words};
+use mpi_trace::{Line, Reading, Ring, RingError, RingHeader, RingKind, n_words};
 
 pub use filing::{Filing, Sidecar, file_name};
 pub use process::Process;
@@ -167,7 +168,16 @@ impl Folder {
     /// # Errors
     /// If the folder cannot be read.
     pub fn rings(&self) -> Result<Vec<Result<RingFile, JobError>>, JobError> {
-        Ok(self.ring_paths(|_| true)?.iter().map(|path| RingFile::open(path)).collect())
+        self.rings_but(|_| false)
+    }
+
+    /// As [`Folder::rings`], but for those that `is_known`.
+    ///
+    /// # Errors
+    /// If the folder cannot be read.
+    pub fn rings_but(&self, is_known: impl Fn(&Path) -> bool) -> Result<Vec<Result<RingFile, JobError>>, JobError> {
+        let paths = self.ring_paths(|_| true)?;
+        Ok(paths.iter().filter(|path| !is_known(path)).map(|path| RingFile::open(path)).collect())
     }
 
     /// Where the rings of some ranks are, by name.
@@ -352,6 +362,21 @@ impl RingFile {
     #[must_use]
     pub fn ring(&self) -> Ring<'_> {
         Ring::over(self.segment.words(), self.capacity).expect("its length was checked when it was mapped")
+    }
+
+    /// Two moments on the clock of its stamps and the monotonic one: that in its header and this one; none where ticks are nanoseconds.
+    #[must_use]
+    pub fn readings(&self) -> Option<[Reading; 2]> {
+        self.header.is_counter.then(|| {
+            let clock::Reading { ticks, monotonic_ns } = Ticks::Counter.reading();
+            [self.header.reading, Reading { ticks, monotonic_ns }]
+        })
+    }
+
+    /// From its ticks to nanoseconds.
+    #[must_use]
+    pub fn line(&self) -> Line {
+        self.readings().map_or_else(Line::identity, |[began, now]| Line::through(began, now))
     }
 
     /// Who made it.

@@ -55,6 +55,8 @@ struct Called<'a> {
     tag: Option<i32>,
     size_bytes: u64,
     is_failed: bool,
+    /// Whether the call before it did this too.
+    is_part: bool,
 }
 
 #[derive(Serialize)]
@@ -120,7 +122,10 @@ fn write_list(name: &str, values: impl Iterator<Item = impl Serialize>, to: &mut
 }
 
 fn called<'a>(timeline: &Timeline, placed: &Placed) -> Option<Called<'a>> {
-    let Subject::Call { communicator, peer, tag } = placed.event.subject else { return None };
+    let (Subject::Call { communicator, peer, tag } | Subject::Part { communicator, peer, tag }) = placed.event.subject
+    else {
+        return None;
+    };
     let peer = match peer {
         Peer::None => None,
         Peer::Any => Some(Whom::Word("any")),
@@ -129,7 +134,8 @@ fn called<'a>(timeline: &Timeline, placed: &Placed) -> Option<Called<'a>> {
     };
     let &Placed { rank, thread, start_ns, end_ns, event } = placed;
     let (call, size_bytes, is_failed) = (event.operation.name(), event.bytes, event.is_failed);
-    Some(Called { rank, thread, start_ns, end_ns, call, communicator, peer, tag, size_bytes, is_failed })
+    let is_part = event.is_part();
+    Some(Called { rank, thread, start_ns, end_ns, call, communicator, peer, tag, size_bytes, is_failed, is_part })
 }
 
 fn staged<'a>(placed: &Placed) -> Option<Staged<'a>> {
@@ -172,7 +178,7 @@ pub fn write_perfetto(timeline: &Timeline, mut to: impl Write) -> io::Result<()>
         let name = format!("rank {} on {}", recording.head.rank, recording.head.host);
         shown("process_name", "", "M", recording.head.rank, 0).with(serde_json::json!({ "name": name }))
     });
-    let slices = calls.iter().filter_map(|call| {
+    let slices = calls.iter().filter(|call| !call.event.is_part()).filter_map(|call| {
         let args = serde_json::to_value(called(timeline, call)?).ok()?;
         let family = family_name(call.event.operation);
         let slice = shown(call.event.operation.name(), family, "X", call.rank, call.thread).with(args);

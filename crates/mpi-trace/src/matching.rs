@@ -5,12 +5,17 @@
 //! oldest are gone, so that both sides are counted from the end. A receive from any rank takes what was sent first of what no other
 //! receive needs. That is a conclusion, not a measurement: pairs that contradict the clocks are dropped and counted.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
+mod mail;
+mod waits;
+
+use std::collections::{BTreeMap, BTreeSet};
 
 use units::Rank;
 
+use self::mail::{Mail, Outbox, inboxes, take_from_any};
+pub use self::waits::Waits;
 use crate::operation::Family;
-use crate::{Operation, Peer, Placed, RingKind, Subject, Timeline};
+use crate::{Flow, Placed, RingKind, Timeline};
 
 /// What belongs together. Calls are given by their position in [`Timeline::calls`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -43,44 +48,6 @@ pub struct Meeting {
     pub communicator: u64,
     /// The call of each member that recorded one, by rank.
     pub calls: Vec<usize>,
-}
-
-/// How long each rank waited for each other.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Waits {
-    /// By who waited and for whom.
-    pub span_ns: BTreeMap<(Rank, Rank), u64>,
-    /// Of these, in receives and waits for messages that were not sent yet.
-    pub late_sender_ns: u64,
-    /// In sends whose receiver was not there yet.
-    pub late_receiver_ns: u64,
-    /// In collective operations, for the last to arrive.
-    pub collective_ns: u64,
-}
-
-/// Calls that wait, by rank and thread.
-type WaitingCalls = BTreeMap<(Rank, u32), Vec<usize>>;
-
-/// A communicator's id, the receiver.
-type Inbox = (u64, Rank);
-
-/// What may meet in one inbox.
-#[derive(Default)]
-struct Mail {
-    outboxes: BTreeMap<Rank, Outbox>,
-    /// Sender, tag, call; none is any.
-    receives: Vec<(Option<Rank>, Option<i32>, usize)>,
-}
-
-/// What one sender has sent there: all of it in order, and that of each tag. A send that was taken out of one of the two is skipped in the other.
-#[derive(Default)]
-struct Outbox {
-    all: VecDeque<usize>,
-    by_tag: HashMap<i32, VecDeque<usize>>,
-    taken: HashSet<usize>,
-    n_left: usize,
-    /// Receives that name this sender, and are still to come.
-    n_needed: usize,
 }
 
 impl Matching {
@@ -159,208 +126,6 @@ impl Matching {
             }
         }
     }
-
-    /// Who waited for whom, and how long, as the clocks of the hosts tell it.
-    #[must_use]
-    pub fn waits(&self, timeline: &Timeline) -> Waits {
-        let calls = timeline.calls();
-        let mut waits = Waits::default();
-        let mut waiting = WaitingCalls::new();
-        for (at, call) in calls.iter().enumerate().filter(|(_, call)| call.event.operation.is_wait()) {
-            waiting.entry((call.rank, call.thread)).or_default().push(at);
-        }
-        // The last message that a call waited for is what it waited for.
-        let mut late: BTreeMap<usize, (u64, Rank)> = BTreeMap::new();
-        for message in &self.messages {
-            let (send, receive) = (&calls[message.send], &calls[message.receive]);
-            if let Some(waiting) = Self::waits_for(message, calls, &waiting) {
-                let entry = late.entry(waiting).or_default();
-                *entry = (*entry).max((send.start_ns, send.rank));
-            }
-            let is_blocked = matches!(send.event.operation, Operation::SEND | Operation::SSEND);
-            if is_blocked && send.start_ns < receive.start_ns && receive.start_ns <= send.end_ns {
-                let span_ns = receive.start_ns - send.start_ns;
-                waits.late_receiver_ns += span_ns;
-                waits.add(send.rank, receive.rank, span_ns);
-            }
-        }
-        for (waiting, (sent_ns, sender)) in late {
-            let call = &calls[waiting];
-            let span_ns = sent_ns.min(call.end_ns).saturating_sub(call.start_ns);
-            waits.late_sender_ns += span_ns;
-            waits.add(call.rank, sender, span_ns);
-        }
-        for meeting in &self.meetings {
-            waits.take_meeting(meeting, timeline);
-        }
-        waits
-    }
-
-    /// The call that was under way on the receiver's side when a message was sent, if it had to be for it: the receive itself, or the
-    /// first call after it that waits and that the message could end.
-    fn waits_for(message: &Message, calls: &[Placed], waiting: &WaitingCalls) -> Option<usize> {
-        let (send, receive) = (&calls[message.send], &calls[message.receive]);
-        let at = if receive.event.operation.is_blocking_receive() {
-            message.receive
-        } else {
-            let of_thread = waiting.get(&(receive.rank, receive.thread))?;
-            // A thread's calls come one after the other, so that their ends are in order too.
-            let is_before = |at: &usize| *at < message.receive || calls[*at].end_ns < send.start_ns;
-            *of_thread.get(of_thread.partition_point(is_before))?
-        };
-        (calls[at].start_ns < send.start_ns).then_some(at)
-    }
-}
-
-impl Waits {
-    fn add(&mut self, who: Rank, whom: Rank, span_ns: u64) {
-        if span_ns > 0 {
-            *self.span_ns.entry((who, whom)).or_default() += span_ns;
-        }
-    }
-
-    /// All wait for the last to arrive where each needs something of each other; where data comes from a root, for the root; where it goes
-    /// to a root, the root for the last.
-    fn take_meeting(&mut self, meeting: &Meeting, timeline: &Timeline) {
-        let calls = timeline.calls();
-        let members = || meeting.calls.iter().map(|at| &calls[*at]);
-        let Some(last) = members().max_by_key(|call| call.start_ns) else { return };
-        let root = timeline.peer(last).and_then(|root| members().find(|call| call.rank == root));
-        let mut wait = |who: &Placed, whom: &Placed| {
-            let span_ns = whom.start_ns.min(who.end_ns).saturating_sub(who.start_ns);
-            self.collective_ns += span_ns;
-            self.add(who.rank, whom.rank, span_ns);
-        };
-        match (flow(last.event.operation), root) {
-            (Some(Flow::All), _) => members().for_each(|call| wait(call, last)),
-            (Some(Flow::FromRoot), Some(root)) => members().for_each(|call| wait(call, root)),
-            (Some(Flow::ToRoot), Some(root)) => wait(root, last),
-            _ => {}
-        }
-    }
-}
-
-/// Who needs whose data in a collective call that returns when it is done.
-#[derive(Clone, Copy, PartialEq)]
-enum Flow {
-    All,
-    FromRoot,
-    ToRoot,
-}
-
-fn flow(operation: Operation) -> Option<Flow> {
-    Some(match operation {
-        Operation::BCAST | Operation::SCATTER | Operation::SCATTERV => Flow::FromRoot,
-        Operation::REDUCE | Operation::GATHER | Operation::GATHERV => Flow::ToRoot,
-        Operation::BARRIER
-        | Operation::ALLGATHER
-        | Operation::ALLGATHERV
-        | Operation::ALLREDUCE
-        | Operation::ALLTOALL
-        | Operation::ALLTOALLV
-        | Operation::ALLTOALLW
-        | Operation::REDUCE_SCATTER
-        | Operation::REDUCE_SCATTER_BLOCK => Flow::All,
-        _ => return None,
-    })
-}
-
-impl Operation {
-    fn is_blocking_receive(self) -> bool {
-        matches!(self, Self::RECV | Self::MRECV | Self::SENDRECV | Self::SENDRECV_REPLACE)
-    }
-
-    fn is_wait(self) -> bool {
-        matches!(self, Self::WAIT | Self::WAITALL | Self::WAITANY | Self::WAITSOME)
-    }
-}
-
-impl Outbox {
-    fn push(&mut self, send: usize, tag: i32) {
-        self.all.push_back(send);
-        self.n_left += 1;
-        self.by_tag.entry(tag).or_default().push_back(send);
-    }
-
-    fn reverse(&mut self) {
-        self.all.make_contiguous().reverse();
-        self.by_tag.values_mut().for_each(|queue| queue.make_contiguous().reverse());
-    }
-
-    /// The next send, of a tag or of any.
-    fn next(&mut self, tag: Option<i32>) -> Option<usize> {
-        let queue = match tag {
-            None => &mut self.all,
-            Some(tag) => self.by_tag.get_mut(&tag)?,
-        };
-        while queue.front().is_some_and(|send| self.taken.contains(send)) {
-            queue.pop_front();
-        }
-        queue.front().copied()
-    }
-
-    fn take(&mut self, tag: Option<i32>) -> Option<usize> {
-        let send = self.next(tag)?;
-        self.taken.insert(send);
-        self.n_left -= 1;
-        Some(send)
-    }
-}
-
-/// The send that a receive from any rank takes, of those that no other receive needs: what was sent first; from the end, what was sent
-/// last, but not after the receive was over.
-fn take_from_any(
-    outboxes: &mut BTreeMap<Rank, Outbox>,
-    tag: Option<i32>,
-    receive: &Placed,
-    calls: &[Placed],
-    is_lossy: bool,
-) -> Option<usize> {
-    let end_ns = if receive.event.operation.is_blocking_receive() { receive.end_ns } else { u64::MAX };
-    let spare = outboxes.values_mut().filter(|outbox| outbox.n_left > outbox.n_needed);
-    let candidates = spare.filter_map(|outbox| {
-        let start_ns = calls[outbox.next(tag)?].start_ns;
-        Some((start_ns, outbox))
-    });
-    let chosen = if is_lossy {
-        candidates.max_by_key(|(start_ns, _)| (*start_ns <= end_ns, *start_ns))
-    } else {
-        candidates.min_by_key(|(start_ns, _)| *start_ns)
-    };
-    chosen?.1.take(tag)
-}
-
-/// All sends and receives by where they meet.
-fn inboxes(timeline: &Timeline) -> BTreeMap<Inbox, Mail> {
-    let mut inboxes: BTreeMap<Inbox, Mail> = BTreeMap::new();
-    for (at, call) in timeline.calls().iter().enumerate() {
-        let Subject::Call { peer, tag, .. } = call.event.subject else { continue };
-        let Some((id, _)) = meeting_place(timeline, call) else { continue };
-        let family = call.event.operation.family();
-        if call.event.is_failed || peer == Peer::None {
-            continue;
-        }
-        if let (Family::Send | Family::Exchange, Some(receiver)) = (family, timeline.peer(call)) {
-            let outboxes = &mut inboxes.entry((id, receiver)).or_default().outboxes;
-            outboxes.entry(call.rank).or_default().push(at, tag.unwrap_or(0));
-        }
-        let mail = || (id, call.rank);
-        match (family, peer) {
-            // What it receives is not in its record.
-            (Family::Exchange, _) => inboxes.entry(mail()).or_default().receives.push((None, None, at)),
-            (Family::Receive, Peer::Any) => {
-                inboxes.entry(mail()).or_default().receives.push((None, tag.filter(|tag| *tag >= 0), at));
-            }
-            (Family::Receive, Peer::Rank(_)) => {
-                if let Some(sender) = timeline.peer(call) {
-                    let receive = (Some(sender), tag.filter(|tag| *tag >= 0), at);
-                    inboxes.entry(mail()).or_default().receives.push(receive);
-                }
-            }
-            _ => {}
-        }
-    }
-    inboxes
 }
 
 /// The id of a call's communicator, and how many members that has.
@@ -374,7 +139,7 @@ fn meeting_place(timeline: &Timeline, call: &Placed) -> Option<(u64, usize)> {
 fn is_possible(meeting: &[usize], calls: &[Placed], error_ns: u64) -> bool {
     let operation = |at: usize| calls[at].event.operation;
     let is_one = meeting.windows(2).all(|pair| operation(pair[0]) == operation(pair[1]));
-    let is_all = meeting.first().is_some_and(|at| flow(operation(*at)) == Some(Flow::All));
+    let is_all = meeting.first().is_some_and(|at| operation(*at).flow() == Some(Flow::All));
     let last_start = meeting.iter().map(|at| calls[*at].start_ns).max();
     let first_end = meeting.iter().map(|at| calls[*at].end_ns.saturating_add(error_ns)).min();
     is_one && (!is_all || last_start <= first_end)
@@ -384,7 +149,7 @@ fn is_possible(meeting: &[usize], calls: &[Placed], error_ns: u64) -> bool {
 mod tests {
     use super::*;
     use crate::file::{Clock, Communicator, Head, RingNote, VERSION};
-    use crate::{Event, Recording};
+    use crate::{Event, Operation, Peer, Recording, Subject};
 
     /// Start, end, operation, communicator, peer, tag.
     type Line = (u64, u64, Operation, u32, Peer, i32);
@@ -445,6 +210,25 @@ mod tests {
         );
         let matching = check_messages(&[sender, receiver], &[(10, 50), (20, 40), (30, 60)]);
         assert_eq!((matching.n_unreceived, matching.n_unsent, matching.n_contradicted), (0, 0, 0));
+    }
+
+    #[test]
+    fn parts_of_calls_are_messages_and_no_calls() {
+        let exchange = |rank: Rank, other: Rank, start: u64| {
+            let mut recording = self::rank(
+                rank,
+                0,
+                &[(start, 90, Operation::SENDRECV, 0, to(other), 3), (start, 90, Operation::RECV, 0, to(other), 3)],
+            );
+            let part = &mut recording.rings[0].events[1].subject;
+            *part = Subject::Part { communicator: 0, peer: to(other), tag: Some(3) };
+            recording
+        };
+        let recordings = [exchange(0, 1, 10), exchange(1, 0, 40)];
+        check_messages(&recordings, &[(10, 40), (40, 10)]);
+        // Rank 0 waits for what rank 1 sends late.
+        check_waits(&recordings, &[((0, 1), 30)]);
+        assert_eq!(Timeline::of(&recordings).usage().len(), 2);
     }
 
     #[test]

@@ -71,6 +71,13 @@ impl Operation {
         NAMES[usize::from(self.0)].1
     }
 
+    /// What `MPI_Start` begins on a persistent request that this one made.
+    #[must_use]
+    pub fn started(self) -> Option<Self> {
+        let stem = self.name().strip_prefix("MPI_")?.strip_suffix("_init")?;
+        Self::of_name(&format!("MPI_I{}", stem.to_ascii_lowercase()))
+    }
+
     /// The operation of a C name.
     #[must_use]
     pub fn of_name(name: &str) -> Option<Self> {
@@ -266,6 +273,28 @@ operations! {
     178 FILE_WRITE_ORDERED_BEGIN "MPI_File_write_ordered_begin" File,
     179 FILE_WRITE_ORDERED_END "MPI_File_write_ordered_end" File,
     180 FILE_WRITE_SHARED "MPI_File_write_shared" File,
+    181 ALLGATHERV_INIT "MPI_Allgatherv_init" Request,
+    182 ALLGATHER_INIT "MPI_Allgather_init" Request,
+    183 ALLREDUCE_INIT "MPI_Allreduce_init" Request,
+    184 ALLTOALLV_INIT "MPI_Alltoallv_init" Request,
+    185 ALLTOALLW_INIT "MPI_Alltoallw_init" Request,
+    186 ALLTOALL_INIT "MPI_Alltoall_init" Request,
+    187 BARRIER_INIT "MPI_Barrier_init" Request,
+    188 BCAST_INIT "MPI_Bcast_init" Request,
+    189 EXSCAN_INIT "MPI_Exscan_init" Request,
+    190 GATHERV_INIT "MPI_Gatherv_init" Request,
+    191 GATHER_INIT "MPI_Gather_init" Request,
+    192 NEIGHBOR_ALLGATHERV_INIT "MPI_Neighbor_allgatherv_init" Request,
+    193 NEIGHBOR_ALLGATHER_INIT "MPI_Neighbor_allgather_init" Request,
+    194 NEIGHBOR_ALLTOALLV_INIT "MPI_Neighbor_alltoallv_init" Request,
+    195 NEIGHBOR_ALLTOALLW_INIT "MPI_Neighbor_alltoallw_init" Request,
+    196 NEIGHBOR_ALLTOALL_INIT "MPI_Neighbor_alltoall_init" Request,
+    197 REDUCE_INIT "MPI_Reduce_init" Request,
+    198 REDUCE_SCATTER_BLOCK_INIT "MPI_Reduce_scatter_block_init" Request,
+    199 REDUCE_SCATTER_INIT "MPI_Reduce_scatter_init" Request,
+    200 SCAN_INIT "MPI_Scan_init" Request,
+    201 SCATTERV_INIT "MPI_Scatterv_init" Request,
+    202 SCATTER_INIT "MPI_Scatter_init" Request,
 }
 
 #[cfg(test)]
@@ -279,5 +308,13 @@ mod tests {
             assert_eq!(Operation::of_name(operation.name()), Some(*operation));
         }
         assert_eq!(Operation::of_code(Operation::ALL.len() as u8), None);
+    }
+
+    #[test]
+    fn each_persistent_operation_is_started_as_another() {
+        let is_made = |operation: &&Operation| operation.name().ends_with("_init");
+        assert!(Operation::ALL.iter().filter(is_made).all(|operation| operation.started().is_some()));
+        assert_eq!(Operation::BSEND_INIT.started(), Some(Operation::IBSEND));
+        assert_eq!(Operation::START.started(), None);
     }
 }

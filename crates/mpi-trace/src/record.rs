@@ -44,6 +44,16 @@ pub enum Subject {
         /// Of a message; -1 for any.
         tag: Option<i32>,
     },
+    /// What the call before it did besides or instead: the receive of `MPI_Sendrecv`, each message that `MPI_Start` or `MPI_Startall`
+    /// began. It has the times of that call, and the operation that does the same alone. It is no call more.
+    Part {
+        /// As of a call.
+        communicator: u32,
+        /// As of a call.
+        peer: Peer,
+        /// As of a call.
+        tag: Option<i32>,
+    },
     /// One collector of a tree: `start` is when a message went down past it, towards the root, `end` when the result came back up.
     Stage {
         /// Which of the tree's collectors, as `mpi-tree` counts them.
@@ -70,24 +80,32 @@ const FLAG_EXTENDED: u8 = 1;
 const FLAG_FAILED: u8 = 2;
 const FLAG_STAGE: u8 = 4;
 const FLAG_EXTENSION: u8 = 8;
+const FLAG_PART: u8 = 16;
 
 /// What an event needs in memory: the second is the record, the first its extension, if it needs one.
 pub type Records = (Option<Record>, Record);
 
 impl Event {
+    /// Whether it is no call of its own.
+    #[must_use]
+    pub fn is_part(&self) -> bool {
+        matches!(self.subject, Subject::Part { .. })
+    }
+
     /// How it is written.
     #[inline]
     #[must_use]
     pub fn to_records(&self) -> Records {
         let span = self.end.saturating_sub(self.start);
-        let (peer, tag, communicator, stage) = match self.subject {
+        let (peer, tag, communicator, kind) = match self.subject {
             Subject::Call { communicator, peer, tag } => (peer.code(), code_of_tag(tag), communicator, 0),
+            Subject::Part { communicator, peer, tag } => (peer.code(), code_of_tag(tag), communicator, FLAG_PART),
             Subject::Stage { collector, sequence } => {
                 (u32::from(collector), sequence & 0xffff, sequence >> 16, FLAG_STAGE)
             }
         };
         let is_wide = (span | self.bytes) >> 32 != 0 || (peer | tag | communicator) >> 16 != 0;
-        let flags = stage | if self.is_failed { FLAG_FAILED } else { 0 } | if is_wide { FLAG_EXTENDED } else { 0 };
+        let flags = kind | if self.is_failed { FLAG_FAILED } else { 0 } | if is_wide { FLAG_EXTENDED } else { 0 };
         let record = Record([
             self.start,
             span & 0xffff_ffff | self.bytes << 32,
@@ -139,10 +157,12 @@ impl Record {
         let field = |at: u32| ((self.0[2] >> at) as u32 & 0xffff) | ((high[2] >> at) as u32 & 0xffff) << 16;
         let (peer, tag, communicator) = (field(0), field(16), field(32));
         let span = self.0[1] & 0xffff_ffff | high[1] << 32;
-        let subject = if self.flags() & FLAG_STAGE == 0 {
-            Subject::Call { communicator, peer: Peer::of_code(peer), tag: tag_of_code(tag) }
-        } else {
+        let subject = if self.flags() & FLAG_STAGE != 0 {
             Subject::Stage { collector: peer as u16, sequence: tag & 0xffff | communicator << 16 }
+        } else if self.flags() & FLAG_PART != 0 {
+            Subject::Part { communicator, peer: Peer::of_code(peer), tag: tag_of_code(tag) }
+        } else {
+            Subject::Call { communicator, peer: Peer::of_code(peer), tag: tag_of_code(tag) }
         };
         Some(Event {
             start: self.start(),

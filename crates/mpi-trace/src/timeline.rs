@@ -42,7 +42,9 @@ impl Placed {
     #[must_use]
     pub fn communicator_and_peer(&self) -> Option<(u32, Peer)> {
         match self.event.subject {
-            Subject::Call { communicator, peer, .. } => Some((communicator, peer)),
+            Subject::Call { communicator, peer, .. } | Subject::Part { communicator, peer, .. } => {
+                Some((communicator, peer))
+            }
             Subject::Stage { .. } => None,
         }
     }
@@ -90,7 +92,7 @@ impl<'a> Timeline<'a> {
         self.error_ns
     }
 
-    /// All calls, by rank and then by start.
+    /// All calls with their parts, by rank and then by start. A part comes after its call.
     #[must_use]
     pub fn calls(&self) -> &[Placed] {
         &self.calls
@@ -125,7 +127,7 @@ impl<'a> Timeline<'a> {
     #[must_use]
     pub fn usage(&self) -> BTreeMap<(Rank, Operation), Usage> {
         let mut usage: BTreeMap<_, Usage> = BTreeMap::new();
-        for call in &self.calls {
+        for call in self.calls.iter().filter(|call| !call.event.is_part()) {
             let entry = usage.entry((call.rank, call.event.operation)).or_default();
             entry.n_calls += 1;
             entry.span_ns += call.span_ns();
@@ -136,13 +138,14 @@ impl<'a> Timeline<'a> {
     }
 
     /// The calls that move data, as a model of the application takes them: `docs/formats/communication-trace.md`. Sends to
-    /// `MPI_PROC_NULL` and calls that failed are left out.
+    /// `MPI_PROC_NULL` and calls that failed are left out. Parts take no time: their calls have it.
     pub fn rows(&self) -> impl Iterator<Item = (Operation, Row)> {
         self.calls.iter().filter(|call| !call.event.is_failed).filter_map(|placed| {
             let call = placed.event.operation.call()?;
             let peer = self.peer(placed);
             let is_complete = !matches!(call, Call::Send(_)) || peer.is_some();
-            let &Placed { rank, start_ns, end_ns, .. } = placed;
+            let &Placed { rank, end_ns, .. } = placed;
+            let start_ns = if placed.event.is_part() { end_ns } else { placed.start_ns };
             // What waits moves nothing; the bytes that it tells are in the rows of the messages.
             let size_bytes = if matches!(call, Call::Wait | Call::Barrier) { 0 } else { placed.event.bytes };
             let row = Row { rank, start_ns, end_ns, call, peer, size_bytes };

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use mpi_abi::{Failed, Handle, Mpi};
+use mpi_trace::Event;
 use mpi_trace::file::Communicator;
 
 use crate::arguments::Held;
@@ -40,6 +41,8 @@ impl Known {
 pub(crate) struct Registry {
     communicators: HashMap<usize, Entry>,
     within: HashMap<(Within, Held), Known>,
+    /// What persistent requests begin. One that is freed stays until its handle is another's: requests are few.
+    requests: HashMap<Held, Event>,
     /// Of communicators that were made of none that both sides have.
     rootless: Children,
     n_numbers: u32,
@@ -176,6 +179,16 @@ impl Registry {
     /// A window or file was given up.
     pub(crate) fn gone_within(&mut self, what: Within, held: Held) {
         self.within.remove(&(what, held));
+    }
+
+    /// A persistent request was made.
+    pub(crate) fn made_request(&mut self, held: Held, begins: Event) {
+        self.requests.insert(held, begins);
+    }
+
+    /// What a persistent request begins.
+    pub(crate) fn started(&self, held: Held) -> Option<Event> {
+        self.requests.get(&held).copied()
     }
 }
 

@@ -12,6 +12,8 @@ mod arguments;
 mod beside;
 mod call;
 mod communicator;
+mod event;
+mod invoke;
 mod job;
 mod offset;
 mod output;

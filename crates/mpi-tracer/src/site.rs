@@ -37,6 +37,11 @@ pub(crate) struct Spec {
     pub(crate) blockcount: Place,
     pub(crate) sumcounts: Place,
     pub(crate) status: Place,
+    pub(crate) recvstatus: Place,
+    pub(crate) newrequest: Place,
+    pub(crate) requests: Place,
+    /// Of requests.
+    pub(crate) number: Place,
     pub(crate) flag: Place,
 }
 
@@ -105,6 +110,10 @@ impl Spec {
         blockcount: Place::NOWHERE,
         sumcounts: Place::NOWHERE,
         status: Place::NOWHERE,
+        recvstatus: Place::NOWHERE,
+        newrequest: Place::NOWHERE,
+        requests: Place::NOWHERE,
+        number: Place::NOWHERE,
         flag: Place::NOWHERE,
     };
 }

@@ -7,10 +7,11 @@ use std::sync::{Mutex, PoisonError};
 
 use clock::Ticks;
 use mpi_abi::Mpi;
-use mpi_trace::{Level, Writer};
+use mpi_trace::{Event, Level, Writer};
 
 use crate::arguments::Held;
 use crate::communicator::{Known, Within};
+use crate::event::Found;
 use crate::job::{Job, chain};
 use crate::switch::{give_up, guarded, is_off};
 
@@ -42,8 +43,10 @@ pub(crate) struct Recorder {
     /// What was asked before, by handle.
     cache: [Cached; N_CACHED],
     n_forgotten: u64,
-    /// Messages that a matched probe found, with the communicator that they came on; the oldest goes first.
-    probed: [(Held, Known); N_PROBED],
+    /// What persistent requests begin, that were started before.
+    requests: [Option<(Held, Event)>; N_CACHED],
+    /// Messages that a matched probe found, with where they came on and from whom; the oldest goes first.
+    probed: [(Held, Found); N_PROBED],
     n_probed: usize,
 }
 
@@ -180,7 +183,7 @@ pub(crate) fn forget() {
 
 impl Recorder {
     fn new(job: &'static Job, writer: Writer<'static>) -> Self {
-        let nobody = (Held { word: 0, is_fortran: false }, Known::UNKNOWN);
+        let nobody = (Held { word: 0, is_fortran: false }, Found::on(Known::UNKNOWN));
         Self {
             job,
             mpi: job.mpi,
@@ -189,6 +192,7 @@ impl Recorder {
             writer,
             cache: [EMPTY; N_CACHED],
             n_forgotten: 0,
+            requests: [None; N_CACHED],
             probed: [nobody; N_PROBED],
             n_probed: 0,
         }
@@ -202,7 +206,7 @@ impl Recorder {
 
     /// Writes a record.
     #[inline(always)]
-    pub(crate) fn write(&mut self, event: &mpi_trace::Event) {
+    pub(crate) fn write(&mut self, event: &Event) {
         self.writer.write(event.to_records());
     }
 
@@ -232,10 +236,7 @@ impl Recorder {
 
     #[inline(always)]
     fn cached(&mut self, held: Held, kind: u64) -> &Cached {
-        let n_forgotten = N_FORGOTTEN.load(Ordering::Relaxed);
-        if n_forgotten != self.n_forgotten {
-            self.empty(n_forgotten);
-        }
+        self.forget_as_others();
         let (key, at) = place(held, kind);
         if self.cache[at].key != key {
             self.learn(at, key, held, kind);
@@ -243,10 +244,19 @@ impl Recorder {
         &self.cache[at]
     }
 
+    #[inline(always)]
+    fn forget_as_others(&mut self) {
+        let n_forgotten = N_FORGOTTEN.load(Ordering::Relaxed);
+        if n_forgotten != self.n_forgotten {
+            self.empty(n_forgotten);
+        }
+    }
+
     #[cold]
     #[inline(never)]
     fn empty(&mut self, n_forgotten: u64) {
         self.cache = [EMPTY; N_CACHED];
+        self.requests = [None; N_CACHED];
         self.n_forgotten = n_forgotten;
     }
 
@@ -262,16 +272,30 @@ impl Recorder {
         self.cache[at] = learnt.unwrap_or(Cached { key, ..EMPTY });
     }
 
+    /// What starting a persistent request begins.
+    pub(crate) fn started(&mut self, request: Held) -> Option<Event> {
+        self.forget_as_others();
+        let (_, at) = place(request, KEY_TYPE);
+        if self.requests[at].is_none_or(|(held, _)| held != request) {
+            let begins = guarded(|| self.job.registry().started(request)).flatten();
+            self.requests[at] = begins.map(|event| (request, event));
+        }
+        self.requests[at].map(|(_, event)| event)
+    }
+
     /// A matched probe found a message: its receive will not say where it came on.
-    pub(crate) fn found(&mut self, message: Held, on: Known) {
-        self.probed[self.n_probed % N_PROBED] = (message, on);
+    pub(crate) fn found(&mut self, message: Held, found: Found) {
+        self.probed[self.n_probed % N_PROBED] = (message, found);
         self.n_probed = self.n_probed.wrapping_add(1);
     }
 
-    /// Where such a message came on. Handles come again: the last one counts.
-    pub(crate) fn came_on(&self, message: Held) -> Known {
+    /// What was said of such a message. Handles come again: the last one counts.
+    pub(crate) fn came_on(&self, message: Held) -> Found {
         let newest_first = (1..=N_PROBED).map(|ago| self.probed[self.n_probed.wrapping_sub(ago) % N_PROBED]);
-        newest_first.into_iter().find(|(held, _)| *held == message).map_or(Known::UNKNOWN, |(_, on)| on)
+        newest_first
+            .into_iter()
+            .find(|(held, _)| *held == message)
+            .map_or(Found::on(Known::UNKNOWN), |(_, found)| found)
     }
 }
 

@@ -1,5 +1,6 @@
 //! A link's direction as people describe it: `docs/formats/link-trace.md` and `docs/formats/wan.md`.
 
+use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -263,6 +264,26 @@ impl Description {
             Format::Mahimahi => return Ok(Box::new(Opportunities::read(text, latency.unwrap_or_default())?)),
         };
         Ok(Box::new(trace.follow(self.between, self.at_end)))
+    }
+}
+
+impl fmt::Display for Description {
+    /// What it follows and the rules that are not the usual ones, in the words of its keys.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = |of: Option<Duration>| of.map(span::format);
+        let shown = [
+            ("latency", text(self.latency)),
+            ("bandwidth", self.bandwidth.map(|rate| rate.to_string())),
+            ("deviation", text(self.deviation)),
+            ("profile", self.profile.clone()),
+            ("trace", self.trace.as_ref().map(|path| path.display().to_string())),
+            ("queue", self.queue.map(|bytes| bytes.to_string())),
+            ("loss", self.loss.map(|share| share.to_string())),
+            ("burst", self.burst.map(|burst| burst.to_string())),
+            ("jitter", text(self.jitter)),
+        ];
+        let shown = shown.into_iter().filter_map(|(key, value)| Some(format!("{key} {}", value?)));
+        f.write_str(&shown.collect::<Vec<_>>().join(", "))
     }
 }
 

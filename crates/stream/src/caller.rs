@@ -14,6 +14,9 @@ use crate::message::{Answer, Ask, Message, Payload, Request};
 use crate::security::Security;
 use crate::transport::{self, Connection};
 
+/// More than a buffer of 65,536 short forecasts gives, or a monitor from a host's rings.
+const ANSWER_BYTES_MAX: u64 = 256 << 20;
+
 /// A connection to a component's `server:` endpoint, with blocking calls.
 pub struct Caller {
     runtime: Runtime,
@@ -70,9 +73,12 @@ async fn answer(connection: &mut Connection, decoder: &mut Decoder) -> Result<(A
             break reply;
         }
     };
-    let mut messages = Vec::new();
+    let (mut messages, begin) = (Vec::new(), decoder.position());
     for _ in 0..reply.n_frames {
         messages.push(next_message(connection, decoder).await?);
+        if decoder.position() - begin > ANSWER_BYTES_MAX {
+            return Err(std::io::Error::other(format!("an answer of more than {ANSWER_BYTES_MAX} bytes")).into());
+        }
     }
     Ok((reply.answer, messages))
 }

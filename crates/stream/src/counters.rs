@@ -1,5 +1,6 @@
 //! What happened at each endpoint, counted, for whoever asks how a component is.
 
+use std::io;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -47,8 +48,13 @@ pub struct EndpointStatus {
     pub counted: Counted,
 }
 
+/// The same error of an endpoint is logged again after this time, if there was a connection in between.
+const LOGGED_AGAIN_AFTER: Duration = Duration::from_mins(1);
+
 #[derive(Debug, Default)]
 pub(crate) struct Counters {
+    /// As it was given.
+    endpoint: String,
     pub(crate) n_frames: AtomicU64,
     pub(crate) n_bytes: AtomicU64,
     pub(crate) n_dropped: AtomicU64,
@@ -59,26 +65,64 @@ pub(crate) struct Counters {
     n_failed_logins: AtomicU64,
     logged: Rarely,
     last_error: Mutex<Option<String>>,
+    /// What was logged last, and when.
+    told: Mutex<Option<(String, Instant)>>,
 }
 
 impl Counters {
+    /// Of an endpoint, as it was given.
+    pub(crate) fn of(endpoint: String) -> Self {
+        Self { endpoint, ..Self::default() }
+    }
+
     pub(crate) fn add_frames(&self, n_frames: u64, n_bytes: u64) {
         self.n_frames.fetch_add(n_frames, Relaxed);
         self.n_bytes.fetch_add(n_bytes, Relaxed);
     }
 
-    /// Remembers what went wrong, with its reasons.
+    /// Remembers what went wrong, with its reasons, and logs it unless that is what was logged last.
     pub(crate) fn note(&self, error: &dyn std::error::Error) {
+        let reason = self.remember(error);
+        if self.is_news(&reason) {
+            tracing::warn!(endpoint = self.endpoint, reason, "something is wrong at an endpoint");
+        }
+    }
+
+    /// Whether this is to be logged, which it is taken to be then.
+    fn is_news(&self, reason: &str) -> bool {
+        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_news = told.as_ref().is_none_or(|(before, _)| before != reason);
+        if is_news {
+            *told = Some((reason.to_owned(), Instant::now()));
+        }
+        is_news
+    }
+
+    /// Counts a frame that is longer than its transport takes.
+    pub(crate) fn leave_out(&self, n_bytes: usize, n_bytes_max: usize) {
+        self.n_dropped.fetch_add(1, Relaxed);
+        let reason = format!("a frame of {n_bytes} bytes was left out: there is room for {n_bytes_max}");
+        self.note(&io::Error::new(io::ErrorKind::FileTooLarge, reason));
+    }
+
+    /// Remembers why somebody who came has gone.
+    pub(crate) fn note_visitor(&self, error: &dyn std::error::Error) {
+        let reason = self.remember(error);
+        tracing::debug!(endpoint = self.endpoint, reason, "a connection ended");
+    }
+
+    fn remember(&self, error: &dyn std::error::Error) -> String {
         let reasons = std::iter::successors(Some(error), |error| error.source()).map(ToString::to_string);
         let text = cut(reasons.collect::<Vec<_>>().join(": "));
-        *self.last_error.lock().unwrap_or_else(PoisonError::into_inner) = Some(text);
+        *self.last_error.lock().unwrap_or_else(PoisonError::into_inner) = Some(text.clone());
+        text
     }
 
     /// Counts somebody who was not let in at this endpoint, and logs it now and then.
-    pub(crate) fn login_failed(&self, endpoint: &str, peer: &str, reason: &LoginError) {
+    pub(crate) fn login_failed(&self, peer: &str, reason: &LoginError) {
         let n_failed = self.n_failed_logins.fetch_add(1, Relaxed) + 1;
         if self.logged.is_due() {
-            tracing::warn!(endpoint, peer, %reason, n_failed, "a login failed");
+            tracing::warn!(endpoint = self.endpoint, peer, %reason, n_failed, "a login failed");
         }
     }
 
@@ -100,6 +144,8 @@ impl Counters {
     pub(crate) fn connected(self: &Arc<Self>) -> Connected {
         self.n_connected.fetch_add(1, Relaxed);
         self.n_connects.fetch_add(1, Relaxed);
+        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        told.take_if(|(_, since)| since.elapsed() >= LOGGED_AGAIN_AFTER);
         Connected(Arc::clone(self))
     }
 }
@@ -125,5 +171,23 @@ pub(crate) struct Connected(Arc<Counters>);
 impl Drop for Connected {
     fn drop(&mut self) {
         self.0.n_connected.fetch_sub(1, Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn an_error_is_logged_once_and_again_when_it_changes_or_comes_back_much_later() {
+        let counters = Arc::new(Counters::of("source:tcp:a:1".to_owned()));
+        let is_news = |reason: &str| counters.is_news(reason);
+        assert_eq!(["refused", "refused", "reset", "reset", "refused"].map(is_news), [true, false, true, false, true]);
+        drop(counters.connected());
+        assert!(!is_news("refused"), "it was there for a moment");
+        tokio::time::advance(LOGGED_AGAIN_AFTER).await;
+        assert!(!is_news("refused"), "it was never there since");
+        drop(counters.connected());
+        assert!(is_news("refused"));
     }
 }

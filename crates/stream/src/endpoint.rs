@@ -15,7 +15,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 pub use nats::{Keep, NatsPlace, Replay};
-pub use place::{Host, Place, Stdio};
+pub use place::{Host, Multicast, Place, Stdio, StreamName};
 
 use options::Options;
 
@@ -144,11 +144,12 @@ impl fmt::Display for Role {
 
 impl fmt::Display for Endpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (keep, replay) = match &self.place {
-            Place::Nats(place) => (place.keep, place.replay),
-            _ => (None, None),
-        };
-        let options = Options { backlog: self.backlog, encryption: self.encryption, keep, replay };
+        let mut options = Options { backlog: self.backlog, encryption: self.encryption, ..Options::default() };
+        match &self.place {
+            Place::Nats(place) => (options.keep, options.replay) = (place.keep, place.replay),
+            Place::Udp { multicast, .. } => options.multicast = multicast.clone(),
+            _ => {}
+        }
         write!(f, "{}:{}{options}", self.role, self.place)
     }
 }
@@ -169,7 +170,14 @@ fn parse(given: &str) -> Result<Endpoint, String> {
         .find(|candidate| candidate.as_str() == role)
         .ok_or_else(|| format!("`{role}` is not a role: it must be {}", Role::ALL.map(Role::as_str).join(", ")))?;
     let mut place = Place::parse(role, place)?;
-    let Options { backlog, encryption, keep, replay } = options.parse()?;
+    let Options { backlog, encryption, keep, replay, multicast: given } = options.parse()?;
+    match &mut place {
+        Place::Udp { host, multicast, .. } if host.is_group() => *multicast = given,
+        _ if given != Multicast::default() => {
+            return Err("interface and ttl are options of a multicast group".to_owned());
+        }
+        _ => {}
+    }
     match &mut place {
         Place::Nats(place) => place.take(role, keep, replay)?,
         _ if keep.is_some() || replay.is_some() => return Err("durable and replay are options of nats".to_owned()),
@@ -216,7 +224,8 @@ mod tests {
         check_round_trip("server:tcp:5010");
         check_round_trip("accept:tcp:5010");
         check_round_trip("target:udp:239.99.99.99:5012");
-        check_round_trip("source:udp:[ff15::99]:5012");
+        check_round_trip("source:udp:[ff15::99]:5012?interface=eth1");
+        check_round_trip("target:udp:239.99.99.99:5012?interface=eth1&ttl=4");
         check_round_trip("source:unix:/run/foretop/load");
         check_round_trip("target:pipe:/tmp/a:b");
         check_round_trip("target:stdio:stdout");
@@ -231,6 +240,7 @@ mod tests {
         check_round_trip("server:nats:foretop.ask.load");
         check_round_trip("source:name:load");
         check_round_trip("source:name:load@pyramid");
+        check_round_trip("source:name:pred-server/load@pyramid");
     }
 
     #[test]
@@ -248,13 +258,18 @@ mod tests {
         check_refused("server:file:a", "nobody connects to a file: it must be target: or source:");
         check_refused("source:stdio:stdout", "it must be stdin for a source, stdout for a target");
         check_refused("source:unix:", "the path is missing");
-        check_refused("source:name:@a", "`@a` names no stream: it must be STREAM or STREAM@HOST");
+        check_refused(
+            "source:name:@a",
+            "`@a` names no stream: it must be STREAM, STREAM@HOST or COMPONENT/STREAM@HOST",
+        );
         check_refused("target:name:load", "a name can be read from only: it must be source:");
         check_refused("connect:tcp:1?backlog=1", "backlog must be 4KiB to 1GiB, not 1");
+        check_refused("target:udp:239.99.99.99:5012?ttl=0", "ttl must be 1 to 255 hops, not `0`");
+        check_refused("target:udp:pyramid:5012?ttl=4", "interface and ttl are options of a multicast group");
         check_refused("connect:tcp:1?overflow=block", "overflow must be drop-oldest or disconnect, not `block`");
         check_refused(
             "connect:tcp:1?colour=red",
-            "there is no option `colour`: there are backlog, overflow, tls, and of nats replay, since, after, durable, keep-age, keep-bytes",
+            "there is no option `colour`: there are backlog, overflow, tls, of a multicast group interface, ttl, and of nats replay, since, after, durable, keep-age, keep-bytes",
         );
     }
 

@@ -55,6 +55,14 @@ pub enum OpenError {
         /// How many places were announced that are not to be believed.
         n_ignored: usize,
     },
+    /// Several components give a stream of that name.
+    #[error("{endpoint} is given by several components; name one: {}", names.join(", "))]
+    Ambiguous {
+        /// The endpoint.
+        endpoint: String,
+        /// What would each be one.
+        names: Vec<String>,
+    },
     /// One of both ends does not have the token.
     #[error("cannot log in at {endpoint}")]
     Login {

@@ -37,6 +37,8 @@ pub enum Kind {
     Reply = 6,
     /// Who connects.
     Greeting = 7,
+    /// What came through a scope.
+    Results = 8,
 }
 
 impl Kind {
@@ -51,6 +53,7 @@ impl Kind {
             Self::Request => "request",
             Self::Reply => "reply",
             Self::Greeting => "greeting",
+            Self::Results => "results",
         }
     }
 
@@ -63,6 +66,7 @@ impl Kind {
             5 => Self::Request,
             6 => Self::Reply,
             7 => Self::Greeting,
+            8 => Self::Results,
             _ => return None,
         })
     }

@@ -32,13 +32,14 @@ pub mod nats {
 pub use caller::Caller;
 pub use counters::{Counted, EndpointStatus};
 pub use endpoint::{
-    Backlog, Encryption, Endpoint, EndpointError, Host, Keep, NatsPlace, Overflow, Place, Replay, Role,
+    Backlog, Encryption, Endpoint, EndpointError, Host, Keep, Multicast, NatsPlace, Overflow, Place, Replay, Role,
+    StreamName,
 };
 pub use error::{CallError, LoginError, OpenError, ReadError};
 pub use frame::{Decoder, Frame, FrameError, HEADER_BYTES, Kind, PAYLOAD_BYTES_MAX, encode};
 pub use message::{
     Answer, Ask, Carries, Configuration, Description, Forecast, Greeting, Measurement, Message, MessageError, Payload,
-    Purpose, Reply, Request, Sample, SignalName, Status,
+    Purpose, Reply, Request, Results, Sample, SignalName, Status,
 };
 pub use mirror::{Handler, Inlet, InletFull, InputId, Mirror, Outputs, Panicked, Pending, Running, Stopper, reply};
 pub use network::NatsServer;

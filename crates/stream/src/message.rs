@@ -5,6 +5,7 @@ mod description;
 mod forecast;
 mod greeting;
 mod measurement;
+mod results;
 mod sample;
 
 use bytes::{BufMut, BytesMut};
@@ -17,6 +18,7 @@ pub use description::{Carries, Description, SignalName};
 pub use forecast::Forecast;
 pub use greeting::{Greeting, Purpose};
 pub use measurement::Measurement;
+pub use results::Results;
 pub use sample::Sample;
 
 /// Something that a frame can carry.
@@ -109,6 +111,8 @@ pub enum Message {
     Reply(Reply),
     /// Who connects.
     Greeting(Greeting),
+    /// What came through a scope.
+    Results(Results),
 }
 
 impl Message {
@@ -126,6 +130,7 @@ impl Message {
             Kind::Request => Self::Request(Request::read(payload)?),
             Kind::Reply => Self::Reply(Reply::read(payload)?),
             Kind::Greeting => Self::Greeting(Greeting::read(payload)?),
+            Kind::Results => Self::Results(Results::read(payload)?),
         })
     }
 
@@ -136,7 +141,7 @@ impl Message {
             Self::Measurement(measurement) => Some(measurement.number),
             Self::Sample(sample) => Some(sample.number),
             Self::Forecast(forecast) => Some(forecast.number),
-            Self::Description(_) | Self::Request(_) | Self::Reply(_) | Self::Greeting(_) => None,
+            _ => None,
         }
     }
 
@@ -147,7 +152,7 @@ impl Message {
             Self::Measurement(measurement) => Some(measurement.time),
             Self::Sample(sample) => Some(sample.time),
             Self::Forecast(forecast) => Some(forecast.time),
-            Self::Description(_) | Self::Request(_) | Self::Reply(_) | Self::Greeting(_) => None,
+            _ => None,
         }
     }
 
@@ -164,6 +169,7 @@ impl Message {
             Self::Request(message) => message.encode(out),
             Self::Reply(message) => message.encode(out),
             Self::Greeting(message) => message.encode(out),
+            Self::Results(message) => message.encode(out),
         }
     }
 }

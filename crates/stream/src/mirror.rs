@@ -113,6 +113,12 @@ enum Port {
     Asked(Endpoint),
 }
 
+impl Port {
+    fn accepts(&self) -> bool {
+        matches!(self, Self::Endpoint(endpoint) if endpoint.role == Role::Accept)
+    }
+}
+
 /// What the tasks of a mirror share.
 struct Shared<H> {
     name: String,
@@ -183,7 +189,7 @@ impl<H: Handler> Mirror<H> {
         self
     }
 
-    /// Ends when all its sources have ended for good, as files do, and everything is written.
+    /// Ends when all its sources have ended for good, as files do, and everything is written. One that others connect to never ends.
     #[must_use]
     pub fn ending_with_inputs(mut self) -> Self {
         self.ends_with_inputs = true;
@@ -260,6 +266,8 @@ impl<H: Handler> Mirror<H> {
         opened: std::sync::mpsc::SyncSender<Result<Vec<Opened>, OpenError>>,
     ) -> Option<H> {
         let Self { name, handler, ports, security, period, ends_with_inputs } = self;
+        // Who will come to such an endpoint, nobody knows.
+        let ends_with_inputs = ends_with_inputs && !ports.iter().any(Port::accepts);
         let (places, mut listeners) = match open(&ports, &security) {
             Ok((places, listeners)) => (places, listeners),
             Err(error) => {
@@ -273,8 +281,7 @@ impl<H: Handler> Mirror<H> {
         let mut tasks = Tasks { inputs: JoinSet::new(), others: JoinSet::new(), writers: JoinSet::new() };
         for (at, port) in ports.into_iter().enumerate() {
             let counters = Arc::clone(&places[at].counters);
-            let endpoint = Rc::from(&*places[at].endpoint);
-            let at = At { input: InputId(at), endpoint, counters, security: Rc::clone(&security) };
+            let at = At { input: InputId(at), counters, security: Rc::clone(&security) };
             tasks.start(&core, port, listeners[at.input.0].take(), at, &stopped);
         }
         if let Some(period) = period {
@@ -296,8 +303,6 @@ impl<H: Handler> Mirror<H> {
 #[derive(Clone)]
 struct At {
     input: InputId,
-    /// As it was given.
-    endpoint: Rc<str>,
     counters: Arc<Counters>,
     security: Rc<Security>,
 }
@@ -321,7 +326,8 @@ fn open(ports: &[Port], security: &Security) -> Result<(Vec<Opened>, Vec<Option<
             }
             Port::Endpoint(_) | Port::Asked(_) | Port::Inlet(_) | Port::Line => (None, None),
         };
-        Ok((Opened { endpoint, address, counters: Arc::default() }, listener))
+        let counters = Arc::new(Counters::of(endpoint.clone()));
+        Ok((Opened { endpoint, address, counters }, listener))
     };
     Ok(ports.iter().map(open).collect::<Result<Vec<_>, _>>()?.into_iter().unzip())
 }

@@ -16,7 +16,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use signal::Glob;
 
-use crate::endpoint::{Endpoint, Host, Place};
+use crate::endpoint::{Endpoint, Host, Place, StreamName};
 use crate::error::OpenError;
 use crate::message::{Carries, Description};
 use crate::security::Security;
@@ -49,6 +49,9 @@ pub struct Registry {
 /// A running stream.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Announcement {
+    /// Which component gives it, as in `pred-server`.
+    #[serde(default)]
+    pub component: String,
     /// What it is called.
     pub stream: String,
     /// Whose signals these are.
@@ -74,6 +77,8 @@ pub struct Announcement {
 /// What is looked for; nothing where all will do.
 #[derive(Clone, Debug, Default)]
 pub struct Query {
+    /// The component that gives it.
+    pub component: Option<Glob>,
     /// What the stream is called.
     pub stream: Option<Glob>,
     /// Whose signals.
@@ -114,8 +119,14 @@ pub enum RegistryError {
 }
 
 impl Announcement {
-    pub(crate) fn new(description: Description, addresses: Vec<String>, servers: Vec<String>) -> Self {
+    pub(crate) fn new(
+        component: String,
+        description: Description,
+        addresses: Vec<String>,
+        servers: Vec<String>,
+    ) -> Self {
         Self {
+            component,
             stream: description.stream,
             host: description.host,
             carries: description.carries,
@@ -128,14 +139,21 @@ impl Announcement {
         }
     }
 
-    /// What names it among all of its host.
+    /// What it is found by.
+    #[must_use]
+    pub fn name(&self) -> StreamName {
+        let component = (!self.component.is_empty()).then(|| self.component.clone());
+        StreamName { component, stream: self.stream.clone(), host: Some(self.host.clone()) }
+    }
+
+    /// What tells it from all others of its host.
     fn key(&self) -> String {
         let places = [&self.addresses[..], &self.servers[..]].concat().join(" ");
         format!("{}-{:08x}", self.pid, crc32fast::hash(places.as_bytes()))
     }
 
     fn is_sound(&self) -> bool {
-        let names = [&self.stream, &self.host].into_iter().chain(&self.model).chain(&self.signals);
+        let names = [&self.component, &self.stream, &self.host].into_iter().chain(&self.model).chain(&self.signals);
         names.chain(&self.addresses).chain(&self.servers).all(|name| name.len() <= NAME_BYTES_MAX)
     }
 
@@ -200,12 +218,14 @@ impl Found {
 impl Query {
     /// Exactly this stream.
     #[must_use]
-    pub fn of_name(stream: &str, host: Option<&str>) -> Self {
-        Self { stream: Some(Glob::exactly(stream)), host: host.map(Glob::exactly), ..Self::default() }
+    pub fn of_name(StreamName { component, stream, host }: &StreamName) -> Self {
+        let [component, host] = [component, host].map(|name| name.as_deref().map(Glob::exactly));
+        Self { component, stream: Some(Glob::exactly(stream)), host, ..Self::default() }
     }
 
     fn matches(&self, found: &Announcement) -> bool {
-        agrees(self.stream.as_ref(), [&found.stream])
+        agrees(self.component.as_ref(), [&found.component])
+            && agrees(self.stream.as_ref(), [&found.stream])
             && agrees(self.host.as_ref(), [&found.host])
             && agrees(self.signal.as_ref(), &found.signals)
             && agrees(self.model.as_ref(), &found.model)
@@ -217,7 +237,7 @@ fn agrees<'a>(glob: Option<&Glob>, names: impl IntoIterator<Item = &'a String>) 
 }
 
 /// Looks for running streams on this host, and where `security`'s registry says so on the network, which is waited for, and in NATS.
-/// Sorted by stream and host, this host's before others.
+/// Sorted by stream, host and component, this host's before others.
 ///
 /// # Errors
 /// [`RegistryError`] when one of them cannot be asked.
@@ -244,8 +264,8 @@ pub(crate) async fn find_async(query: &Query, wait: Duration, security: &Securit
     found.retain(|found| found.is_sound() && query.matches(found));
     // One that is known here already is not told again as others see it.
     let mut known = std::collections::HashSet::new();
-    found.retain(|found| known.insert((found.stream.clone(), found.host.clone(), found.pid, found.carries)));
-    found.sort_by(|a, b| (&a.stream, &a.host).cmp(&(&b.stream, &b.host)));
+    found.retain(|found| known.insert((found.name(), found.pid, found.carries)));
+    found.sort_by(|a, b| (&a.stream, &a.host, &a.component).cmp(&(&b.stream, &b.host, &b.component)));
     Ok(all)
 }
 
@@ -290,6 +310,7 @@ mod tests {
 
     fn heard(addresses: &[&str]) -> Announcement {
         Announcement {
+            component: "writer".to_owned(),
             stream: "load".to_owned(),
             host: "pyramid".to_owned(),
             carries: Carries::Sample,

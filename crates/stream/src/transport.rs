@@ -85,12 +85,7 @@ impl Listener {
         match &endpoint.place {
             Place::Tcp { host, port } => tcp::Listener::open(endpoint, host.as_ref(), *port, security).map(Self::Tcp),
             Place::Unix(path) => unix::Listener::open(endpoint, path).map(Self::Unix),
-            Place::Udp { .. }
-            | Place::Pipe(_)
-            | Place::Stdio(_)
-            | Place::File(_)
-            | Place::Nats(_)
-            | Place::Name { .. } => {
+            Place::Udp { .. } | Place::Pipe(_) | Place::Stdio(_) | Place::File(_) | Place::Nats(_) | Place::Name(_) => {
                 Err(OpenError::Role { endpoint: endpoint.to_string(), needed: "nobody connects to it" })
             }
         }
@@ -144,7 +139,7 @@ impl Visitor {
 pub(crate) async fn open_source(endpoint: &Endpoint, security: &Security) -> Result<Source, OpenError> {
     match &endpoint.place {
         Place::Tcp { .. } | Place::Unix(_) => connect(endpoint, security).await.map(Source::Connection),
-        Place::Udp { host, port } => udp::source(endpoint, host, *port, security).await.map(Source::Datagrams),
+        Place::Udp { .. } => udp::source(endpoint, security).await.map(Source::Datagrams),
         Place::Pipe(path) => pipe::source(endpoint, path).map(|bytes| Source::Run { bytes }),
         Place::File(path) => file::source(endpoint, path).await.map(|bytes| Source::Run { bytes }),
         Place::Nats(place) => {
@@ -152,7 +147,7 @@ pub(crate) async fn open_source(endpoint: &Endpoint, security: &Security) -> Res
             Incoming::open(link, place).await.map(Source::Messages).map_err(io_error(endpoint))
         }
         Place::Stdio(Stdio::Stdin) => Ok(Source::Run { bytes: Box::new(tokio::io::stdin()) }),
-        Place::Name { stream, host } => Box::pin(name::source(endpoint, stream, host.as_deref(), security)).await,
+        Place::Name(name) => Box::pin(name::source(endpoint, name, security)).await,
         Place::Stdio(Stdio::Stdout) => {
             Err(OpenError::Role { endpoint: endpoint.to_string(), needed: "stdin is what can be read" })
         }
@@ -163,7 +158,7 @@ pub(crate) async fn open_source(endpoint: &Endpoint, security: &Security) -> Res
 pub(crate) async fn open_target(endpoint: &Endpoint, security: &Security) -> Result<Target, OpenError> {
     match &endpoint.place {
         Place::Tcp { .. } | Place::Unix(_) => connect(endpoint, security).await.map(Target::Connection),
-        Place::Udp { host, port } => udp::target(endpoint, host, *port, security).await.map(Target::Datagrams),
+        Place::Udp { .. } => udp::target(endpoint, security).await.map(Target::Datagrams),
         Place::Pipe(path) => pipe::target(endpoint, path).map(Target::Run),
         Place::File(path) => FrameFile::open(endpoint, path).await.map(Target::File),
         Place::Stdio(Stdio::Stdout) => stdout().map(Target::Run).map_err(io_error(endpoint)),
@@ -171,7 +166,7 @@ pub(crate) async fn open_target(endpoint: &Endpoint, security: &Security) -> Res
             let link = Link::open(endpoint, security, Broken::StaysBroken).await?;
             Ok(Target::Subject(link, place.clone()))
         }
-        Place::Name { .. } => {
+        Place::Name(_) => {
             Err(OpenError::Role { endpoint: endpoint.to_string(), needed: "a name can be read from only" })
         }
         Place::Stdio(Stdio::Stdin) => {
@@ -196,7 +191,7 @@ pub(crate) async fn connect(endpoint: &Endpoint, security: &Security) -> Result<
                 let link = Link::open(endpoint, security, Broken::IsMended).await?;
                 nats::connection(link, &place.subject).await.map_err(io_error(endpoint))
             }
-            Place::Name { stream, host } => Box::pin(name::connect(endpoint, stream, host.as_deref(), security)).await,
+            Place::Name(name) => Box::pin(name::connect(endpoint, name, security)).await,
             Place::Udp { .. } | Place::Pipe(_) | Place::Stdio(_) | Place::File(_) => {
                 Err(OpenError::Role { endpoint: endpoint.to_string(), needed: "tcp, unix or nats can be connected to" })
             }

@@ -2,8 +2,10 @@
 
 mod analyze;
 mod launch;
+mod monitor;
 mod program;
 mod result;
+mod study;
 mod trace;
 mod tree;
 mod watch;
@@ -16,11 +18,12 @@ use comb::Comb;
 use miniapp::Miniapp;
 use mpi_run::Measurement;
 use noise::Noise;
+use tree_study::TreeStudy;
 
 use crate::help::examples;
 
 /// All measurements: whose results can be shown and drawn.
-const MEASUREMENTS: [&dyn Measurement; 4] = [&Ace, &Comb, &Miniapp, &Noise];
+const MEASUREMENTS: [&dyn Measurement; 5] = [&Ace, &Comb, &Miniapp, &Noise, &TreeStudy];
 
 /// Measure, trace and speed up MPI programs
 #[derive(Args)]
@@ -55,8 +58,10 @@ enum What {
     Show(result::Show),
     Plot(result::Plot),
     Tree(tree::Tree),
+    Study(study::Study),
     Analyze(analyze::Analyze),
     Watch(watch::Watch),
+    Monitor(monitor::Monitor),
     Trace(trace::Trace),
 }
 
@@ -70,8 +75,10 @@ impl Mpi {
             What::Show(command) => command.run(out),
             What::Plot(command) => command.run(out),
             What::Tree(command) => command.run(out),
+            What::Study(command) => command.run(out),
             What::Analyze(command) => command.run(out),
             What::Watch(command) => command.run(out),
+            What::Monitor(command) => command.run(out),
             What::Trace(command) => command.run(out),
         }
     }

@@ -14,7 +14,7 @@ mod record;
 mod sensor;
 mod status;
 mod to_measure;
-mod wiring;
+pub mod wiring;
 
 use std::io::Write;
 

@@ -98,6 +98,31 @@ fn a_campaign_is_reported_and_compared() {
     assert!(fs::read_to_string(html).unwrap().contains("<svg "));
     let same = run(&["crossval", "compare", &results, &results, "--metric", "crps"]).output();
     assert!(same.starts_with("120 cases in common, 120 of them identical\n"), "{same}");
+    let same = run(&["crossval", "compare", &results, &results, "--json"]).json();
+    assert_eq!((&same["n_common"], &same["rows"][0]["ratio"]), (&120.into(), &1.0.into()));
+    let summary = run(&["crossval", "report", &results, "--json"]).json();
+    assert_eq!(summary["recommended"], recommended.trim());
+    assert_eq!((summary["leads"][0]["lead"].as_u64(), summary["failures"].as_array().unwrap().len()), (Some(1), 0));
+}
+
+#[test]
+fn what_could_not_be_judged_is_not_recommended_and_told_with_its_reasons() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let (template, out) = (path("t.toml"), path("out.parquet"));
+    // So many coefficients need more samples than there are.
+    let attempt = |models: &str| {
+        fs::write(&template, format!("models = {models}\nfit = 40\ntest = 20\nleads = [1, 2]")).unwrap();
+        run(&["crossval", "run", &template, "--traces", NAB, "--cases", "60", "--out", &out])
+    };
+    let ended = attempt("[\"AR(64)\", \"MEAN\"]");
+    assert!(ended.stdout.contains("30 failed\n30 failed: "), "{ended:?}");
+    let summary = run(&["crossval", "report", &out, "--json"]).json();
+    assert_eq!((&summary["recommended"], &summary["failures"][0]["n_cases"]), (&"MEAN".into(), &30.into()));
+    fs::remove_file(&out).unwrap();
+    let ended = attempt("[\"AR(64)\"]");
+    assert!(ended.status == 1 && ended.stderr.contains("no model could be judged in any case"), "{ended:?}");
+    assert!(run(&["crossval", "report", &out]).output().contains("so none is recommended"));
 }
 
 #[test]
@@ -137,6 +162,8 @@ fn what_cannot_be_run_is_said_with_its_place() {
         run(&["crossval", "run", &template, "--traces", traces, "--out", &out])
     };
     attempt("models = []", NAB).check_failed(2, "missing field `fit`");
+    attempt("models = [\nfit = 9", NAB)
+        .check_failed(2, "t.toml`: cannot read the template: TOML parse error at line 2, column 5: ");
     attempt("models = [\"AX\"]\nfit = 9\ntest = 9\nleads = 1", NAB)
         .check_failed(2, "t.toml`: `AX` among the models: unknown model `AX`");
     attempt("models = [\"LAST\"]\nfit = 9000\ntest = 9\nleads = 1", NAB)

@@ -2,7 +2,12 @@
 //!
 //! `scripts/test.sh` builds the programs and says where they are in `FORETOP_MPI_TESTED`: a folder for each library.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+
+use mpi_job::{Folder, RingFile};
+use mpi_trace::{Cursor, RingHeader, RingKind};
+use mpi_tree::Forest;
+use testkit::{PATIENCE, launch, wait_until};
 
 use crate::command::{Ended, end_of, foretop, run};
 
@@ -87,6 +92,77 @@ fn a_late_rank_under_open_mpi_is_found() {
 #[ignore = "needs the programs for MPICH: scripts/test.sh builds them"]
 fn a_late_rank_under_mpich_is_found() {
     check_late_rank_is_found("mpich");
+}
+
+/// Records that were ever written to some of a job's rings.
+fn n_records(job: &Path, is_wanted: impl Fn(&RingHeader) -> bool) -> u64 {
+    let rings = Folder::open(job).and_then(|folder| folder.rings()).unwrap_or_default();
+    let written = |ring: RingFile| {
+        let mut records = Vec::new();
+        ring.ring().read(&mut Cursor::default(), usize::MAX, &mut records) + records.len() as u64
+    };
+    rings.into_iter().flatten().filter(|ring| is_wanted(&ring.header)).map(written).sum()
+}
+
+/// Changes the tree and the level of a job while it runs, and lets it be adapted.
+#[track_caller]
+fn check_changes_while_it_runs(library: &'static str) {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs/sum_until.c");
+    let program = launch::Program::compiled(library, &source);
+    let path = |name: &str| program.folder.path().join(name).to_str().unwrap().to_owned();
+    let (tree, next, job, stop) = (path("tree.toml"), path("next.toml"), path("job"), path("stop"));
+    let make = ["mpi", "tree", "make", "--ranks", "4", "--epoch", "1"];
+    run(&[&make[..], &["--out", &tree]].concat()).output();
+    run(&[&make[..], &["--inside", "2", "--out", &next]].concat()).output();
+    let preloaded = launch::preloaded(&["mpi_tracer", "mpi_coll"]);
+    let environment = [("LD_PRELOAD", preloaded.as_str()), ("FORETOP_MPI_TREE", &tree), ("FORETOP_MPI_JOB", &job)];
+    let wait_for = |what: &str, condition: &dyn Fn() -> bool| {
+        wait_until(what, PATIENCE, || condition().then_some(()));
+    };
+    let count = |kind| n_records(Path::new(&job), |header| header.kind == kind);
+    std::thread::scope(|scope| {
+        let ended = scope.spawn(|| program.run(4, &[&stop], &environment));
+        wait_for("stages are recorded", &|| count(RingKind::Stages) > 0);
+
+        run(&["mpi", "tree", "apply", &next, &job]).output();
+        let applied = Forest::parse(&std::fs::read_to_string(path("job/tree.toml")).unwrap()).unwrap();
+        assert_eq!(applied.epoch, 2);
+        let of_next = || n_records(Path::new(&job), |header| header.tree == applied.id_of(0));
+        wait_for("the tree is in use", &|| of_next() > 0);
+
+        run(&["mpi", "trace", "level", &job, "calls"]).output();
+        let after = |n_calls| {
+            let from = count(RingKind::Calls);
+            wait_for("the program goes on", &|| count(RingKind::Calls) > from + n_calls);
+            count(RingKind::Stages)
+        };
+        // Each rank may be in a call that it began before.
+        assert_eq!(after(40), after(400), "stages are recorded at the level of calls");
+        run(&["mpi", "trace", "level", &job, "trees"]).output();
+        let before = count(RingKind::Stages);
+        wait_for("stages are recorded again", &|| count(RingKind::Stages) > before);
+
+        let told = run(&["mpi", "tree", "adapt", &job, "--every", "300ms"]).output();
+        assert!(told.lines().any(|line| line.contains(", since ") && line.contains(" to ")), "{told}");
+        assert!(told.contains("nothing is left to try"), "{told}");
+
+        std::fs::write(&stop, "").unwrap();
+        let ended = ended.join().unwrap();
+        assert!(ended.is_well && ended.stdout == "all is right\n", "{}{}", ended.stdout, ended.stderr);
+    });
+    let taken = |rank: u32| {
+        let lines = std::fs::read_to_string(path(&format!("foretop-trace/coll-{rank}.jsonl"))).unwrap();
+        // How many calls, and over trees of which epoch.
+        lines.lines().map(|line| line.split(',').take(2).collect::<Vec<_>>().join(",")).collect::<Vec<_>>()
+    };
+    assert!(taken(0).len() > 2, "{:?}", taken(0));
+    (1..4).for_each(|rank| assert_eq!(taken(rank), taken(0), "ranks changed trees at different calls"));
+}
+
+#[test]
+#[ignore = "needs Open MPI: scripts/test.sh mpi"]
+fn trees_and_levels_change_while_a_program_runs() {
+    check_changes_while_it_runs("openmpi");
 }
 
 #[test]

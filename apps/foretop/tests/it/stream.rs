@@ -204,10 +204,65 @@ fn the_monolith_forecasts_in_one_process() {
     assert_eq!(monolith.terminate(), Some(0));
 }
 
+/// The first line on standard error of a component that has nothing to say on standard output.
+#[track_caller]
+fn complaint(args: &[&str]) -> String {
+    let mut child = foretop().arg("stream").args(args).stderr(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
+    let lines = BufReader::new(child.stderr.take().unwrap()).lines().map_while(Result::ok);
+    let line = lines.into_iter().find(|line| line.contains("WARN")).unwrap_or_default();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    line
+}
+
+#[test]
+fn what_cannot_be_reached_or_measured_is_told() {
+    // Nobody listens there any more.
+    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let source = format!("source:tcp:127.0.0.1:{port}");
+    let line = complaint(&["client", &source]);
+    assert!(line.contains(&source) && line.contains("refused"), "{line}");
+    let line = complaint(&["load-server", "--signal", "nope.*", "--step", "1ms", "connect:tcp:0"]);
+    assert!(line.contains("nothing is sent"), "{line}");
+}
+
+#[test]
+fn a_component_whose_output_nobody_takes_ends_when_it_is_told_twice() {
+    let load = Component::start(&["load-server", "--synthetic", "--step", "0", "connect:tcp:0", "server:tcp:0"]);
+    let client = ["stream", "client", &load.source("connect")];
+    let mut client = foretop().args(client).stdout(Stdio::piped()).spawn().unwrap();
+    wait_until("the client is stuck", PATIENCE, || {
+        let status = run(&["stream", "status", "--json", &load.source("server")]).json();
+        (status["endpoints"][0]["backlog_bytes"].as_u64()? > 100_000).then_some(())
+    });
+    let ended = wait_until("it ends", PATIENCE, || {
+        signal("-TERM", &client.id().to_string());
+        client.try_wait().unwrap()
+    });
+    assert_eq!(std::os::unix::process::ExitStatusExt::signal(&ended), Some(15));
+}
+
+#[test]
+fn a_client_waits_for_whoever_connects_to_it() {
+    let client = ["stream", "client", "--json", "--count", "3", "accept:tcp:0"];
+    let mut client = foretop().args(client).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut line = String::new();
+    let mut stderr = BufReader::new(client.stderr.take().unwrap());
+    stderr.read_line(&mut line).unwrap();
+    let place = line.trim_end().split_once("accept ").unwrap().1;
+    let target = format!("target:{place}");
+    let load = foretop().args(["stream", "load-server", "--synthetic", "--step", "1ms", &target]).spawn().unwrap();
+    let _load = Component { child: load, line: String::new() };
+    let ended = client.wait_with_output().unwrap();
+    assert!(ended.status.success());
+    assert_eq!(of_kind(&String::from_utf8(ended.stdout).unwrap(), "measurement").len(), 3);
+}
+
 #[test]
 fn what_makes_no_sense_is_a_usage_error() {
     run(&["stream", "buffer", "0", "server:tcp:0"]).check_failed(2, "a buffer keeps 1 to 1000000 messages, not 0");
     run(&["stream", "load-server", "--step", "0", "connect:tcp:0"]).check_failed(2, "--synthetic");
+    run(&["stream", "load-server", "--step", "1ns", "connect:tcp:0"]).check_failed(2, "a step is 1us to 1day, not 1ns");
     run(&["stream", "pred-server", "--window", "1", "connect:tcp:0"]).check_failed(2, "2 to 1000000 samples");
     run(&["stream", "eval-fit", "--misestimate-max", "0.5", "connect:tcp:0"]).check_failed(2, "a factor above 1");
     run(&["pred-reconfig", "source:tcp:127.0.0.1:1"]).check_failed(2, "--refit");

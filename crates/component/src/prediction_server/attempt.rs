@@ -40,7 +40,12 @@ impl Attempts {
             self.next = Some(clock::instant() + self.backoff.next_wait());
         }
         self.n_fruitless += 1;
-        self.has_given_up |= self.n_fruitless > N_FRUITLESS_MAX;
+        if self.n_fruitless > N_FRUITLESS_MAX && !std::mem::replace(&mut self.has_given_up, true) {
+            tracing::warn!(
+                "{} cores failed in a row: {SAFE_MODEL} is fitted until a model is asked for",
+                self.n_fruitless
+            );
+        }
     }
 
     pub(super) fn may_start_at_once(&self) -> bool {

@@ -9,7 +9,7 @@ use stream::{Answer, Ask, CallError, Caller, Carries, Configuration, Forecast, M
 use testkit::{PATIENCE, wait_until};
 
 use crate::world::{
-    Component, Feed, Heard, ask, description, endpoint, fact, prediction_server, settings, value, values,
+    Component, Feed, Heard, ask, core, description, endpoint, fact, prediction_server, settings, value, values,
 };
 
 const N_HISTORY: u64 = 600;
@@ -132,6 +132,43 @@ fn a_core_that_hangs_is_replaced_and_its_samples_are_answered() {
     assert_ne!(system.core_pid(), pid);
     let reason = fact(&system.server, "last_restart").unwrap();
     assert!(reason.starts_with("it gave no answer for 500ms"), "{reason}");
+}
+
+/// A feed, and a prediction server whose cores fail like this before one serves; twenty samples are answered.
+fn served_after(lives: &[&str]) -> (Component<component::PredictionServer>, Vec<Forecast>) {
+    let feed = Feed::start("connect:tcp:0", description(Carries::Sample));
+    let counted = tempfile::tempdir().unwrap();
+    let arguments = [counted.path().as_os_str().to_owned()].into_iter().chain(lives.iter().map(Into::into)).collect();
+    let core = CoreProgram { arguments, ..core() };
+    let told = PredictionSettings { core, core_limit: Duration::from_millis(250), ..settings("AR(4)", None) };
+    let running = prediction_server(told, &[&feed.component.source(0), "connect:tcp:0", "server:tcp:0"]);
+    let heard = Heard::at(&running.source(1));
+    wait_for_readers(&feed.component, 1);
+    wait_for_readers(&running, 1);
+    (0..20).for_each(|number| feed.send(number, value(number)));
+    let forecasts: Vec<_> = (0..20).map(|_| heard.forecast()).collect();
+    assert_eq!(forecasts.iter().map(|it| it.number).collect::<Vec<_>>(), (0..20).collect::<Vec<_>>());
+    let n_restarts = fact(&running.source(2), "restarts").unwrap().parse::<usize>().unwrap();
+    let n_failed = lives.iter().filter(|life| **life != "late").count();
+    // On a busy machine one that was not told to fail may be slow once.
+    assert!((n_failed..n_failed + 5).contains(&n_restarts), "{n_restarts} restarts");
+    assert_eq!(fact(&running.source(2), "samples_lost").as_deref(), Some("0"));
+    (running, forecasts)
+}
+
+#[test]
+fn cores_that_hang_and_exit_in_turn_delay_forecasts_and_lose_none() {
+    served_after(&["hang", "exit", "hang", "late"]);
+}
+
+#[test]
+fn when_every_core_hangs_last_is_fitted_until_a_model_is_asked_for() {
+    let (running, forecasts) = served_after(&["hang"; 6]);
+    assert!(forecasts[1..].iter().all(|forecast| forecast.means.iter().all(|mean| *mean == value(forecast.number))));
+    let fit = || fact(&running.source(2), "fit").unwrap();
+    assert!(fit().starts_with("LAST"), "{}", fit());
+    ask(&running.source(2), Ask::Refit {});
+    assert!(fit().starts_with("AR(4)"), "{}", fit());
 }
 
 #[test]

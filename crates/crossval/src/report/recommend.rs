@@ -41,7 +41,7 @@ pub(crate) enum Choice {
     NumberByNumber,
 }
 
-/// `None` without a single case.
+/// `None` where no model was judged on most of its windows.
 pub(crate) fn recommend(results: &Results, verdicts: &[Verdict]) -> Option<Recommendation> {
     let mut shares: BTreeMap<usize, Vec<f64>> = BTreeMap::new();
     for standing in verdicts.iter().flat_map(|verdict| &verdict.standings) {
@@ -49,11 +49,17 @@ pub(crate) fn recommend(results: &Results, verdicts: &[Verdict]) -> Option<Recom
     }
     // A peer is no text that a node could use.
     let n_models = results.families.len() - results.identity.peers.len();
-    let shares = shares.into_iter().filter(|(family_idx, _)| *family_idx < n_models);
+    let shares = shares.into_iter().filter(|(idx, _)| *idx < n_models && was_judged(results, *idx));
     let shares = shares.map(|(family_idx, shares)| (family_idx, mean(shares.into_iter())));
     let (family_idx, win_share) = shares.max_by(|a, b| a.1.total_cmp(&b.1))?;
     let (model, choice) = of_family(results, family_idx)?;
     Some(Recommendation { family_idx, model, win_share, choice })
+}
+
+/// Whether most cases of a family could be fitted and scored.
+fn was_judged(results: &Results, family_idx: usize) -> bool {
+    let cases = || results.records.iter().filter(|record| record.family_idx == family_idx);
+    2 * cases().filter(|record| log_loss(record).is_finite()).count() > cases().count()
 }
 
 /// The mean over leads of the logarithm of the loss over that of the mean; NaN where nothing can be said.

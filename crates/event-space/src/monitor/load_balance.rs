@@ -1,12 +1,12 @@
 //! Who arrives last at each node: in one scope, or counted on each host (section 4.3 of the paper).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use mpi_trace::{Operation, Subject};
+use mpi_trace::{Flow, Subject};
 use mpi_tree::{Host, Place, Tree};
 
-use crate::{Buffer, Pull, Tally, Tuple};
+use crate::{Buffer, Need, Pull, Tally, Tuple};
 
 /// Calls at a node that wait for tuples of late readers; older ones are given up.
 const N_OPEN_MAX: usize = 8_192;
@@ -36,11 +36,11 @@ impl LastOfHost {
         Self { nodes, open: BTreeMap::new(), n_dropped: 0 }
     }
 
-    /// Takes a tuple of any collector. What does not arrive at a node, or is of a call that does not synchronize, is passed over.
+    /// Takes a tuple of any collector. What does not arrive at a node, or is of a call that joins nothing, is passed over.
     pub fn take(&mut self, tuple: Tuple, into: &mut Vec<Tuple>) {
         let Subject::Stage { collector, sequence } = tuple.event.subject else { return };
         let Some(&(node, n_contributors)) = self.nodes.get(&collector) else { return };
-        if !matches!(tuple.event.operation, Operation::ALLREDUCE | Operation::BARRIER) {
+        if !tuple.event.operation.flow().is_some_and(Flow::is_joined) {
             return;
         }
         let (n_come, last) = self.open.entry((sequence, node)).or_insert((0, tuple));
@@ -48,7 +48,7 @@ impl LastOfHost {
         // Of those that arrive in the same tick, the later in the tree is last, whoever is read first.
         let order = |tuple: &Tuple| match tuple.event.subject {
             Subject::Stage { collector, .. } => (tuple.event.start, collector),
-            Subject::Call { .. } => (tuple.event.start, 0),
+            Subject::Call { .. } | Subject::Part { .. } => (tuple.event.start, 0),
         };
         if order(&tuple) > order(last) {
             *last = tuple;
@@ -96,27 +96,39 @@ impl<P: Pull<Tuple>> LoadBalance<P> {
 pub struct Counts {
     /// The host, by its position in the tree file.
     pub host: u16,
-    /// Last arrivals at its nodes.
-    pub weights: Weights,
+    /// Which of the host's results it is, from 1.
+    pub number: u64,
+    /// Last arrivals by contributor, in the order of the collectors that the monitor needs on the host.
+    pub counts: Vec<u32>,
 }
 
-/// The part of the distributed monitor on one host: counts what the scope of the host gives, and writes all counts after each read that
-/// brought something. A step for a [`Worker`](crate::Worker).
-pub fn load_balance_host<P: Pull<Tuple>>(host: u16, scope: P, into: Arc<Buffer<Counts>>) -> impl FnMut() -> Tally {
+/// The part of the distributed monitor on one host: counts what the scope of the host gives of these collectors, and writes all counts
+/// after each read that brought something. A step for a [`Worker`](crate::Worker).
+pub fn load_balance_host<P: Pull<Tuple>>(
+    host: u16,
+    collectors: BTreeSet<u16>,
+    scope: P,
+    into: Arc<Buffer<Counts>>,
+) -> impl FnMut() -> Tally {
     let mut counting = LoadBalance::new(scope);
     move || {
-        let before = counting.tally;
         if counting.step() > 0 {
-            into.write(Counts { host, weights: counting.weights.clone() });
+            let count =
+                |collector| counting.weights.get(collector).map_or(0, |n| u32::try_from(*n).unwrap_or(u32::MAX));
+            let counts = collectors.iter().map(count).collect();
+            into.write(Counts { host, number: into.n_written() + 1, counts });
         }
-        let Tally { n_read, n_lost } = counting.tally;
-        Tally { n_read: n_read - before.n_read, n_lost: n_lost - before.n_lost }
+        std::mem::take(&mut counting.tally)
     }
 }
 
-/// The weights of all hosts, of results in the order in which they were written.
+/// The weights of all hosts, of results in the order in which they were written. Counts of no collector that is needed are left out.
 #[must_use]
-pub fn merge_counts(results: impl IntoIterator<Item = Counts>) -> Weights {
-    let newest: BTreeMap<u16, Weights> = results.into_iter().map(|counts| (counts.host, counts.weights)).collect();
-    newest.into_values().flatten().collect()
+pub fn merge_counts(need: &Need, results: impl IntoIterator<Item = Counts>) -> Weights {
+    let newest: BTreeMap<u16, Counts> = results.into_iter().map(|counts| (counts.host, counts)).collect();
+    let of_host = |counts: Counts| {
+        let collectors = need.collectors.get(&usize::from(counts.host)).into_iter().flatten().copied();
+        collectors.zip(counts.counts).map(|(collector, n)| (collector, u64::from(n))).filter(|(_, n)| *n > 0)
+    };
+    newest.into_values().flat_map(of_host).collect()
 }

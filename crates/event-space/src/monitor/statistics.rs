@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use mpi_analysis::{Figures, HostClock, NodeCall, Running, two_way};
-use mpi_trace::{Operation, Subject};
+use mpi_analysis::{HostClock, NodeCall, Running, two_way};
+use mpi_trace::{Flow, Subject};
 use mpi_tree::{Host, Place, Tree};
+use serde::{Deserialize, Serialize};
 
 use crate::Tuple;
 use crate::need::host_of;
@@ -13,12 +14,70 @@ use crate::need::host_of;
 const N_OPEN_MAX: usize = 8_192;
 
 /// At which end the time of a hop is computed. The tuple of the other end is read from there.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Hop {
     /// Where the contributor is.
+    #[default]
     Source,
     /// Where the node is.
     Destination,
+}
+
+/// Figures of one quantity, as they travel.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct StageFigures {
+    /// What.
+    pub of: Quantity,
+    /// Position of the node.
+    pub node: u16,
+    /// Position of the contributor, or in the order of arrival or departure; 0 where there is but one.
+    pub position: u16,
+    /// Calls.
+    pub n_calls: u32,
+    /// Mean.
+    pub mean_ns: f32,
+    /// Least.
+    pub min_ns: f32,
+    /// Greatest.
+    pub max_ns: f32,
+    /// Standard deviation.
+    pub deviation_ns: f32,
+    /// Median of the last 100 calls.
+    pub median_last_ns: f32,
+}
+
+/// What the statistics monitor tells. All but the last two are its first feed, those two the second.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Quantity {
+    /// From the last arrival until the combined value leaves.
+    Down,
+    /// From the result's return until the first has it.
+    Up,
+    /// The two-way time of a contributor's hop.
+    Hop,
+    /// Of the first to arrive, the second and so on.
+    WaitByArrival,
+    /// Of the first to leave, the second and so on.
+    WaitByDeparture,
+    /// A contributor's arrival wait, of which only the mean is known.
+    ArrivalWait,
+    /// A contributor's departure wait, of which only the mean is known.
+    DepartureWait,
+}
+
+impl Quantity {
+    /// All, in the order of their codes.
+    pub const ALL: [Self; 7] = [
+        Self::Down,
+        Self::Up,
+        Self::Hop,
+        Self::WaitByArrival,
+        Self::WaitByDeparture,
+        Self::ArrivalWait,
+        Self::DepartureWait,
+    ];
 }
 
 /// One host's analysis. It takes tuples of collectors of this host and, for hops, of others.
@@ -67,23 +126,6 @@ struct NodeState {
     n_calls: u64,
 }
 
-/// The first feed: latencies of a node, and waits by order.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Latencies {
-    /// Position of the node.
-    pub node: usize,
-    /// From the last arrival until the combined value leaves.
-    pub down: Figures,
-    /// From the result's return until the first has it.
-    pub up: Figures,
-    /// Of the first to arrive, the second and so on.
-    pub wait_by_arrival: Vec<Figures>,
-    /// Of the first to leave, the second and so on.
-    pub wait_by_departure: Vec<Figures>,
-    /// Two-way times of hops to the node, or from the host to it, by contributor.
-    pub hops: BTreeMap<usize, Figures>,
-}
-
 impl StageStatistics {
     /// For the nodes of one host, and the hops that end there or begin there. `clocks` are those of all hosts.
     #[must_use]
@@ -122,10 +164,10 @@ impl StageStatistics {
         self.places.keys().copied()
     }
 
-    /// Takes a tuple of any collector, of calls that synchronize.
+    /// Takes a tuple of any collector, of calls that all wait for.
     pub fn take(&mut self, tuple: &Tuple) {
         let Subject::Stage { collector, sequence } = tuple.event.subject else { return };
-        if !matches!(tuple.event.operation, Operation::ALLREDUCE | Operation::BARRIER) {
+        if tuple.event.operation.flow() != Some(Flow::All) {
             return;
         }
         for slot in self.places.get(&collector).cloned().unwrap_or_default() {
@@ -165,37 +207,60 @@ impl StageStatistics {
         }
     }
 
-    /// The first feed, of all nodes that have something.
+    /// The first feed: latencies of nodes and hops, and waits by order, as far as there were calls.
     #[must_use]
-    pub fn latencies(&self) -> Vec<Latencies> {
-        let all = |runnings: &[Running]| runnings.iter().map(Running::figures).collect();
-        let mut nodes: Vec<usize> = self.nodes.keys().copied().chain(self.hops.keys().map(|hop| hop.0)).collect();
-        nodes.sort_unstable();
-        nodes.dedup();
-        let of_node = |node| {
-            let state = self.nodes.get(&node);
-            let hops = self.hops.range((node, 0)..(node + 1, 0));
-            Latencies {
-                node,
-                down: state.map(|state| state.down.figures()).unwrap_or_default(),
-                up: state.map(|state| state.up.figures()).unwrap_or_default(),
-                wait_by_arrival: state.map(|state| all(&state.wait_by_arrival)).unwrap_or_default(),
-                wait_by_departure: state.map(|state| all(&state.wait_by_departure)).unwrap_or_default(),
-                hops: hops.map(|((_, i), running)| (*i, running.figures())).collect(),
-            }
+    pub fn latencies(&self) -> Vec<StageFigures> {
+        let mut all = Vec::new();
+        let mut put = |of, node: usize, position: usize, running: &Running| {
+            let figures = running.figures();
+            all.extend((figures.count > 0).then(|| StageFigures {
+                of,
+                node: node as u16,
+                position: position as u16,
+                n_calls: u32::try_from(figures.count).unwrap_or(u32::MAX),
+                mean_ns: figures.mean_ns as f32,
+                min_ns: figures.min_ns as f32,
+                max_ns: figures.max_ns as f32,
+                deviation_ns: figures.deviation_ns as f32,
+                median_last_ns: figures.median_last_ns as f32,
+            }));
         };
-        nodes.into_iter().map(of_node).collect()
+        for (&node, state) in &self.nodes {
+            put(Quantity::Down, node, 0, &state.down);
+            put(Quantity::Up, node, 0, &state.up);
+            for (of, waits) in [
+                (Quantity::WaitByArrival, &state.wait_by_arrival),
+                (Quantity::WaitByDeparture, &state.wait_by_departure),
+            ] {
+                waits.iter().enumerate().for_each(|(position, running)| put(of, node, position, running));
+            }
+        }
+        self.hops.iter().for_each(|(&(node, i), running)| put(Quantity::Hop, node, i, running));
+        all
     }
 
-    /// The second feed: mean arrival and departure waits of each contributor in nanoseconds, by node and position.
+    /// The second feed: mean arrival and departure waits of each contributor.
     #[must_use]
-    pub fn contributors(&self) -> BTreeMap<(usize, usize), [f64; 2]> {
-        let of_node = |(&node, state): (&usize, &NodeState)| {
-            let n_calls = state.n_calls as f64;
-            let means = state.threads.iter().map(move |sums| sums.map(|sum| sum as f64 / n_calls));
-            means.enumerate().map(move |(i, means)| ((node, i), means)).collect::<Vec<_>>()
-        };
-        self.nodes.iter().filter(|(_, state)| state.n_calls > 0).flat_map(of_node).collect()
+    pub fn contributors(&self) -> Vec<StageFigures> {
+        let mut all = Vec::new();
+        for (&node, state) in self.nodes.iter().filter(|(_, state)| state.n_calls > 0) {
+            for (position, sums) in state.threads.iter().enumerate() {
+                for (of, sum) in [Quantity::ArrivalWait, Quantity::DepartureWait].into_iter().zip(sums) {
+                    all.push(StageFigures {
+                        of,
+                        node: node as u16,
+                        position: position as u16,
+                        n_calls: u32::try_from(state.n_calls).unwrap_or(u32::MAX),
+                        mean_ns: (*sum as f64 / state.n_calls as f64) as f32,
+                        min_ns: 0.0,
+                        max_ns: 0.0,
+                        deviation_ns: 0.0,
+                        median_last_ns: 0.0,
+                    });
+                }
+            }
+        }
+        all
     }
 }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 use clock::thread_cpu;
 use watch::{OnPanic, Thread, Watch};
 
-use crate::{Gate, Strategy, Tally};
+use crate::{Gate, Pull, Strategy, Tally};
 
 /// A monitor whose step brought nothing looks again after this time: a call over a tree takes about as long.
 const IDLE: Duration = Duration::from_millis(1);
@@ -21,7 +21,7 @@ pub struct Report {
     pub tally: Tally,
     /// Steps.
     pub n_steps: u64,
-    /// Processor time of its thread; helpers of its gathers are not in it.
+    /// Processor time of its thread, and of those that worked for it.
     pub cpu: Duration,
 }
 
@@ -33,7 +33,7 @@ pub struct Worker {
 }
 
 impl Report {
-    /// The share of all that was written to read; 1 where nothing was.
+    /// The share of records that were read of all that were written; 1 where there were none.
     #[must_use]
     pub fn gathered(&self) -> f64 {
         let n_written = self.tally.n_read + self.tally.n_lost;
@@ -59,16 +59,15 @@ impl Worker {
         let thread = Thread::start(watch, name, OnPanic::BeginAgain, move |stop| {
             let mut idle = Duration::ZERO;
             while !stop.wait(idle) {
-                match &gate {
-                    Some(gate) if strategy != Strategy::Off => gate.wait(strategy, GATE_MAX),
-                    _ => (),
+                if let Some(gate) = gate.as_ref().filter(|_| strategy != Strategy::Off) {
+                    gate.wait(strategy, GATE_MAX);
                 }
                 let tally = step();
                 idle = if tally.n_read == 0 { IDLE } else { Duration::ZERO };
                 let mut report = shared.lock().unwrap_or_else(PoisonError::into_inner);
                 report.tally += tally;
                 report.n_steps += 1;
-                report.cpu = thread_cpu();
+                report.cpu = thread_cpu() + report.tally.cpu;
             }
         })?;
         Ok(Self { report, _thread: thread })
@@ -78,5 +77,58 @@ impl Worker {
     #[must_use]
     pub fn report(&self) -> Report {
         *self.report.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Gives what a worker makes, and tells what the worker did.
+pub struct Worked<P> {
+    results: P,
+    worker: Worker,
+    told: Report,
+}
+
+impl<P> Worked<P> {
+    /// `results` are those of `worker`.
+    pub fn new(results: P, worker: Worker) -> Self {
+        Self { results, worker, told: Report::default() }
+    }
+}
+
+impl<T, P: Pull<T>> Pull<T> for Worked<P> {
+    fn pull(&mut self, into: &mut Vec<T>) -> Tally {
+        let Tally { n_missed, .. } = self.results.pull(into);
+        let (report, told) = (self.worker.report(), &mut self.told);
+        let tally = Tally {
+            n_read: report.tally.n_read - told.tally.n_read,
+            n_lost: report.tally.n_lost - told.tally.n_lost,
+            n_missed,
+            // After a panic its thread is the same, but its work began again.
+            cpu: report.cpu.saturating_sub(told.cpu),
+        };
+        *told = report;
+        tally
+    }
+}
+
+/// Waits at a gate before each pull, if there is one.
+pub struct Gated<P> {
+    gate: Option<Box<dyn Gate>>,
+    strategy: Strategy,
+    of: P,
+}
+
+impl<P> Gated<P> {
+    /// In front of a stage.
+    pub fn new(of: P, gate: Option<Box<dyn Gate>>, strategy: Strategy) -> Self {
+        Self { gate, strategy, of }
+    }
+}
+
+impl<T, P: Pull<T>> Pull<T> for Gated<P> {
+    fn pull(&mut self, into: &mut Vec<T>) -> Tally {
+        if let Some(gate) = self.gate.as_ref().filter(|_| self.strategy != Strategy::Off) {
+            gate.wait(self.strategy, GATE_MAX);
+        }
+        self.of.pull(into)
     }
 }

@@ -1,5 +1,6 @@
 //! Scopes and monitors over rings in memory, with threads as ranks.
 
+mod hosts;
 mod monitors;
 mod scopes;
 mod space;

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use clock::System;
 use event_space::{
-    Buffer, Gate, Gather, Hop, LastOfHost, LoadBalance, MpiTime, Need, Pull, PullExt, StageStatistics, Strategy, Tally,
-    Tuple, Weights, Worker, load_balance_host, merge_counts,
+    Buffer, Gate, Gather, Hop, LastOfHost, LoadBalance, MpiTime, Need, Pull, PullExt, Quantity, StageStatistics,
+    Strategy, Tally, Tuple, Weights, Worker, load_balance_host, merge_counts,
 };
 use mpi_analysis::HostClock;
 use mpi_trace::{Event, Operation, Peer, Subject};
@@ -23,7 +23,7 @@ fn host_scopes(job: &Job) -> Vec<(u16, Box<dyn Pull<Tuple>>)> {
         let mut last = LastOfHost::new(&job.tree, &job.hosts);
         let arrivals = job.read(host).filter(move |tuple: &Tuple| match tuple.event.subject {
             Subject::Stage { collector, .. } => collectors.contains(&collector),
-            Subject::Call { .. } => false,
+            Subject::Call { .. } | Subject::Part { .. } => false,
         });
         let reduced = arrivals.through(move |tuple, into: &mut Vec<Tuple>| last.take(tuple, into));
         (host as u16, Box::new(reduced) as Box<dyn Pull<Tuple>>)
@@ -63,10 +63,16 @@ fn the_late_rank_is_counted_whatever_the_number_of_helpers() {
 fn counts_of_hosts_add_up_to_the_central_ones() {
     let job = Job::new(9, 1 << 12);
     let mut central = central(&job, 2);
+    let need = Need::of_arrivals(&job.tree, &job.hosts);
     let buffers: Vec<_> = (0..9).map(|_| Arc::new(Buffer::new(16))).collect();
     let hosts = host_scopes(&job).into_iter();
-    let mut steps: Vec<_> =
-        hosts.map(|(host, scope)| load_balance_host(host, scope, Arc::clone(&buffers[usize::from(host)]))).collect();
+    let mut steps: Vec<_> = hosts
+        .map(|(host, scope)| {
+            let collectors = need.collectors[&usize::from(host)].clone();
+            load_balance_host(host, collectors, scope, Arc::clone(&buffers[usize::from(host)]))
+        })
+        .collect();
+
     for sequence in 0..40 {
         job.call(sequence, sequence % 18);
         for step in &mut steps {
@@ -77,12 +83,13 @@ fn counts_of_hosts_add_up_to_the_central_ones() {
     let gather = |of: &dyn Fn(&Arc<Buffer<_>>) -> Box<dyn Pull<_>>| -> (Weights, Tally) {
         let (mut results, mut gather) = (Vec::new(), Gather::new(buffers.iter().map(of).collect(), 3).unwrap());
         let tally = gather.pull(&mut results);
-        (merge_counts(results), tally)
+        (merge_counts(&need, results), tally)
     };
     let (newest, all) = (gather(&|buffer| Box::new(buffer.newest())), gather(&|buffer| Box::new(buffer.reader())));
     assert_eq!((&newest.0, &all.0), (&central.weights, &central.weights));
     // Each host wrote 40 results and has room for 16.
-    assert_eq!((newest.1.n_lost, all.1), (0, Tally { n_read: 9 * 16, n_lost: 9 * 24 }));
+    let counted = |tally: Tally| [tally.n_read, tally.n_lost, tally.n_missed];
+    assert_eq!([counted(newest.1), counted(all.1)], [[9, 0, 9 * 39], [9 * 16, 9 * 24, 0]]);
 }
 
 #[test]
@@ -91,7 +98,7 @@ fn what_is_overwritten_is_counted_and_the_rest_goes_on() {
     let mut monitor = central(&job, 0);
     (0..200).for_each(|sequence| job.call(sequence, 3));
     monitor.step();
-    let n_written: u64 = job.rings.iter().map(|ring| event_space::Space::ring(&**ring).n_written()).sum();
+    let n_written: u64 = job.rings.iter().map(|ring| ring.ring().n_written()).sum();
     assert_eq!(monitor.tally.n_read + monitor.tally.n_lost, n_written);
     assert!(monitor.tally.n_lost > 0 && monitor.weights[&job.entry(3)] > 0, "{:?}", monitor.tally);
 }
@@ -100,7 +107,7 @@ fn what_is_overwritten_is_counted_and_the_rest_goes_on() {
 fn hops_are_the_same_at_either_end_and_stages_as_they_were_made() {
     let job = Job::new(9, 1 << 12);
     (0..10).for_each(|sequence| job.call(sequence, 7));
-    let mut hops: Vec<BTreeMap<(usize, usize), f64>> = Vec::new();
+    let mut hops: Vec<BTreeMap<(usize, usize), f32>> = Vec::new();
     for end in [Hop::Source, Hop::Destination] {
         let mut found = BTreeMap::new();
         for host in 0..9 {
@@ -111,15 +118,16 @@ fn hops_are_the_same_at_either_end_and_stages_as_they_were_made() {
                 job.read(from).filter(|tuple: &Tuple| matches!(tuple.event.subject, Subject::Stage { collector, .. } if needed.contains(&collector))).pull(&mut taken);
                 taken.iter().for_each(|tuple| statistics.take(tuple));
             }
-            for node in statistics.latencies() {
-                found.extend(node.hops.iter().map(|(i, figures)| ((node.node, *i), figures.mean_ns)));
-                if job.tree.nodes[node.node].host == host {
-                    assert_eq!((node.down.count, node.down.mean_ns), (10, 10.0), "node {}", node.node);
-                }
-            }
-            let waits = statistics.contributors();
+            let latencies = statistics.latencies();
+            let of = |quantity| latencies.iter().filter(move |figures| figures.of == quantity);
+            found
+                .extend(of(Quantity::Hop).map(|hop| ((usize::from(hop.node), usize::from(hop.position)), hop.mean_ns)));
             let own = (0..job.tree.nodes.len()).filter(|&node| job.tree.nodes[node].host == host);
-            assert_eq!(waits.len(), own.map(|node| job.tree.nodes[node].contributors.len()).sum::<usize>());
+            assert_eq!(of(Quantity::Down).count(), own.clone().count());
+            assert!(of(Quantity::Down).all(|down| (down.n_calls, down.mean_ns) == (10, 10.0)), "{latencies:?}");
+            // Arrival and departure waits.
+            let n_contributors: usize = own.map(|node| job.tree.nodes[node].contributors.len()).sum();
+            assert_eq!(statistics.contributors().len(), 2 * n_contributors);
         }
         hops.push(found);
     }
@@ -166,7 +174,7 @@ fn a_worker_steps_when_its_gate_opens_and_reports() {
         let before = monitor.tally;
         monitor.step();
         done.send(monitor.weights.clone()).unwrap();
-        Tally { n_read: monitor.tally.n_read - before.n_read, n_lost: 0 }
+        Tally { n_read: monitor.tally.n_read - before.n_read, ..Tally::default() }
     };
     let worker = Worker::start(&watch, "balance", Some(Box::new(ByHand(gate))), Strategy::Released, step).unwrap();
     job.call(0, 3);

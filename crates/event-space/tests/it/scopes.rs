@@ -4,11 +4,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clock::{Clock, Manual};
-use event_space::{LoadBalance, Pull, Scope, Tuple};
+use event_space::{LoadBalance, Opened, Pull, Scope, Tuple};
 use mpi_trace::Subject;
 use units::Timestamp;
 
 use crate::space::Job;
+
+fn here(job: &Job, host: usize) -> Opened {
+    Opened::Here(Box::new(job.read(host)))
+}
 
 const LAST: &str = r#"
 format = 1
@@ -38,7 +42,7 @@ fn a_file_says_what_a_monitor_pulls_and_how_often() {
     let manual = Arc::new(Manual::at(Timestamp::from_nanos(0)));
     let clock: Arc<dyn Clock> = Arc::clone(&manual) as Arc<dyn Clock>;
     let scope = Scope::parse(LAST).unwrap();
-    let (last, buffers) = scope.build(&job.tree, &job.hosts, &clock, &mut |host| job.read(host)).unwrap();
+    let (last, buffers) = scope.build(&job.tree, &job.hosts, &clock, &mut |host, _| here(&job, host)).unwrap();
     let mut monitor = LoadBalance::new(last);
     job.call(0, 3);
     assert_eq!((monitor.step(), monitor.weights[&job.entry(3)]), (3, 1));
@@ -61,7 +65,7 @@ fn spans_in_place_of_stamps() {
     let scope = Scope::parse(
         "format = 1\n[[stage]]\nname = \"a\"\nread = \"h0\"\nfilter = { collectors = [0] }\nconvert = \"span\"\n",
     );
-    let (mut last, _) = scope.unwrap().build(&job.tree, &job.hosts, &clock, &mut |host| job.read(host)).unwrap();
+    let (mut last, _) = scope.unwrap().build(&job.tree, &job.hosts, &clock, &mut |host, _| here(&job, host)).unwrap();
     job.call(0, 1);
     let mut taken = Vec::new();
     last.pull(&mut taken);
@@ -73,7 +77,7 @@ fn check_refused(text: &str, told: &str) {
     let job = Job::new(2, 64);
     let clock: Arc<dyn Clock> = Arc::new(Manual::at(Timestamp::from_nanos(0)));
     let built = Scope::parse(text)
-        .and_then(|scope| scope.build(&job.tree, &job.hosts, &clock, &mut |host| job.read(host)).map(drop));
+        .and_then(|scope| scope.build(&job.tree, &job.hosts, &clock, &mut |host, _| here(&job, host)).map(drop));
     let error = built.unwrap_err().to_string();
     assert!(error.contains(told), "`{told}` is not in: {error}");
 }
@@ -91,6 +95,7 @@ fn files_that_make_no_sense_are_refused() {
     check_refused(&stage("read = \"h0\"\nevery = \"10\""), "stage `a`");
     check_refused(&stage("read = \"h0\"\nscatter = 0"), "a buffer of 0 tuples");
     check_refused(&stage("read = \"h0\"\nfilter = { operation = \"MPI_Sing\" }"), "`MPI_Sing` is no MPI call");
+    check_refused(&stage("read = \"h0\"\nat = \"h1\""), "only a stage that gathers");
     check_refused(
         &stage("read = \"h0\"\n[[stage]]\nname = \"b\"\nread = \"h1\""),
         "stage `a`: no later stage gathers it",

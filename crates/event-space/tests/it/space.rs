@@ -1,11 +1,13 @@
 //! Rings of a tree of hosts with two ranks each, and calls in which a given rank is late.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-use event_space::{Read, Space};
+use event_space::{HostGate, Read, Space};
+use mpi_job::{Folder, Process, Segment};
 use mpi_trace::{Event, Operation, Reading, Ring, RingHeader, RingKind, Subject, n_words};
-use mpi_tree::{Between, Collector, FanIn, Grain, Host, Layout, Order, Place, Shape, Tree, Wake};
+use mpi_tree::{Between, Collector, FanIn, Forest, Grain, Host, Layout, Order, Place, Shape, Tree, Wake};
 
 /// When the result comes up, after a call began.
 const RESULT: u64 = 50_000;
@@ -15,12 +17,53 @@ pub(crate) struct Job {
     pub(crate) hosts: Vec<Host>,
     collectors: Vec<Collector>,
     /// One for each host: in this one the first rank of a host writes for all.
-    pub(crate) rings: Vec<Arc<(Vec<AtomicU64>, RingHeader)>>,
+    pub(crate) rings: Vec<Arc<dyn Space>>,
+}
+
+/// The header of a host's ring.
+fn header(host: u32, n_hosts: u32, tree: u64) -> RingHeader {
+    let this = Process::this();
+    RingHeader {
+        kind: RingKind::Stages,
+        rank: 2 * host,
+        n_ranks: 2 * n_hosts,
+        pid: this.pid,
+        pid_started: this.started,
+        thread: 0,
+        is_counter: false,
+        reading: Reading { ticks: 0, monotonic_ns: 0 },
+        tree,
+        host: format!("h{host}"),
+    }
 }
 
 impl Job {
+    /// In memory of this process.
     pub(crate) fn new(n_hosts: u32, capacity: u64) -> Self {
-        let host = |idx: u32| Host { name: format!("h{idx}"), cluster: None, ranks: vec![2 * idx, 2 * idx + 1] };
+        Self::with(n_hosts, |host, _| {
+            let header = header(host, n_hosts, 1);
+            let words: Vec<AtomicU64> = (0..n_words(capacity)).map(|_| AtomicU64::new(0)).collect();
+            Ring::create(&words, capacity, &header).unwrap();
+            Arc::new((words, header))
+        })
+    }
+
+    /// In a folder for each host, `h0` and so on below `root`, as each host of a real job has one.
+    pub(crate) fn in_folders(root: &Path, n_hosts: u32, capacity: u64) -> Self {
+        Self::with(n_hosts, |host, forest| {
+            let folder = Folder::create(&root.join(format!("h{host}"))).unwrap();
+            folder.set_tree(&forest.to_text()).unwrap();
+            Segment::create(&folder.path().join(format!("gate-{host}.seg")), HostGate::N_WORDS, |_| Ok(())).unwrap();
+            Arc::new(folder.create_ring(capacity, &header(host, n_hosts, forest.id_of(0))).unwrap())
+        })
+    }
+
+    fn with(n_hosts: u32, ring: impl Fn(u32, &Forest) -> Arc<dyn Space>) -> Self {
+        let host = |idx: u32| Host {
+            name: format!("h{idx}"),
+            cluster: Some(format!("c{}", idx % 2)),
+            ranks: vec![2 * idx, 2 * idx + 1],
+        };
         let hosts: Vec<Host> = (0..n_hosts).map(host).collect();
         let layout = Layout {
             shape: Shape::KWay(FanIn::new(8).unwrap()),
@@ -31,24 +74,8 @@ impl Job {
             wake: Wake::Both,
         };
         let tree = Tree::make("t", &hosts, &layout);
-        let ring = |rank: u32| {
-            let header = RingHeader {
-                kind: RingKind::Stages,
-                rank,
-                n_ranks: 2 * n_hosts,
-                pid: 1,
-                pid_started: 1,
-                thread: 0,
-                is_counter: false,
-                reading: Reading { ticks: 0, monotonic_ns: 0 },
-                tree: 1,
-                host: "here".into(),
-            };
-            let words: Vec<AtomicU64> = (0..n_words(capacity)).map(|_| AtomicU64::new(0)).collect();
-            Ring::create(&words, capacity, &header).unwrap();
-            Arc::new((words, header))
-        };
-        let rings = (0..n_hosts).map(|idx| ring(2 * idx)).collect();
+        let forest = Forest { hosts: hosts.clone(), trees: vec![tree.clone()], ..Forest::default() };
+        let rings = (0..n_hosts).map(|idx| ring(idx, &forest)).collect();
         Self { collectors: tree.collectors(&hosts), tree, hosts, rings }
     }
 
@@ -114,8 +141,7 @@ impl Job {
 
     /// What reads all rings of a host.
     pub(crate) fn read(&self, host: usize) -> Read {
-        let ring: Arc<dyn Space> = Arc::clone(&self.rings[host]) as Arc<dyn Space>;
-        Read::new(1 << 16).and(ring, host as u16, 2 * host as u32)
+        Read::new(1 << 16).and(Arc::clone(&self.rings[host]), host as u16, 2 * host as u32)
     }
 
     /// The collector right before a rank's node.

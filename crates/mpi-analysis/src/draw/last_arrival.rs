@@ -27,7 +27,7 @@ pub fn last_arrival_tree(analysis: &Analysis) -> Picture {
     };
     let roots: Vec<usize> = (0..analysis.nodes.len()).filter(|&node| analysis.nodes[node].parent.is_none()).collect();
     roots.iter().for_each(|&root| sketch.put(root, 0));
-    let title = format!("Last arrivals in {}, {} calls", analysis.tree, analysis.n_calls);
+    let title = format!("Last arrivals in {}, {} calls", analysis.title(), analysis.n_calls);
     let culprit = analysis.last_arrivals().last().map_or(String::new(), |edge| edge.name.clone());
     let caption =
         format!("An edge is as thick as its lower end was the last to arrive. The heaviest path ends in {culprit}.");

@@ -1,5 +1,6 @@
 //! Pathmaps: each rank's way down to the root and up again, as far to the side as it takes long.
 
+use mpi_trace::Flow;
 use picture::{Axis, Chart, Mark, Panel, Picture, Scale};
 use text::figure::span_ns;
 use units::Rank;
@@ -47,7 +48,7 @@ pub fn pathmap(analysis: &Analysis, waits: Waits) -> Picture {
         Waits::Drawn => "arrival waits included",
         Waits::LeftOut => "arrival waits left out",
     };
-    let title = format!("Pathmap of {}, {} calls", analysis.tree, analysis.n_calls);
+    let title = format!("Pathmap of {}, {} calls", analysis.title(), analysis.n_calls);
     let caption = format!("Means, {waits}. Left of 0: down to the root. Right: up again.");
     chart(title, caption, "collectors from the root", &tracks, legend)
 }
@@ -92,7 +93,8 @@ fn chart(
 }
 
 /// A path as a line: nanoseconds before (below 0) and after the root was reached, and collectors from there. It begins with the rank's
-/// call, goes down to the root at (0, 0), and up again. A hop's time there and back is known, not how it is shared: half is drawn each way.
+/// call, goes down to the root at (0, 0), and up again, or only one of the two. A hop's time there and back is known, not how it is
+/// shared: half is drawn each way.
 #[must_use]
 pub fn track(analysis: &Analysis, path: &PathFigures, waits: Waits) -> Vec<(f64, f64)> {
     // From the rank to the root: what is passed down and up, with half a collector for each part between two of them.
@@ -101,10 +103,14 @@ pub fn track(analysis: &Analysis, path: &PathFigures, waits: Waits) -> Vec<(f64,
     for stage in analysis.stages(path) {
         let mean_ns = stage.figures.mean_ns;
         match stage.part {
-            Part::Hop => {
-                down.push((0.5 * mean_ns, 1.0));
-                up.push((0.5 * mean_ns, 1.0));
-            }
+            Part::Hop => match analysis.flow {
+                Flow::All => {
+                    down.push((0.5 * mean_ns, 1.0));
+                    up.push((0.5 * mean_ns, 1.0));
+                }
+                Flow::ToRoot => down.push((mean_ns, 1.0)),
+                Flow::FromRoot => up.push((mean_ns, 1.0)),
+            },
             Part::ArrivalWait if waits == Waits::LeftOut => down.push((0.0, 0.5)),
             Part::ArrivalWait | Part::Down => down.push((mean_ns, 0.5)),
             Part::Store => store_ns = mean_ns,

@@ -17,7 +17,7 @@ const N_COLUMNS: usize = 600;
 /// count: they take longer than many a program.
 #[must_use]
 pub fn timeline(timeline: &Timeline<'_>, window_ns: Option<(u64, u64)>) -> Picture {
-    let is_call = |call: &&Placed| call.event.operation.family() != Family::Life;
+    let is_call = |call: &&Placed| call.event.operation.family() != Family::Life && !call.event.is_part();
     let calls = || timeline.calls().iter().filter(is_call);
     let (from_ns, to_ns) = window_ns.unwrap_or_else(|| {
         let begin = calls().map(|call| call.start_ns).min().unwrap_or(0);

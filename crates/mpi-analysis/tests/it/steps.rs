@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use mpi_analysis::{Against, Analysis, Analyzer, Comparison, From, HostClock, Kernel, Level, Part, Remedy, Verdict};
-use mpi_trace::Alignment;
 use mpi_trace::file::{Offset, Phase};
-use mpi_tree::Contributor;
+use mpi_trace::{Alignment, Event, Flow, Operation, Subject};
+use mpi_tree::{Contributor, Place};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
@@ -13,13 +13,16 @@ use crate::made::{Costs, Even, Made, host, node, ranks, tree};
 
 const MS: u64 = 1_000_000;
 
-fn analysis(made: &Made, n_calls: u32, costs: &mut dyn Costs) -> Analysis {
+fn clocks(made: &Made) -> Vec<HostClock> {
     let clock = |&ahead: &u64| {
         let offset = Offset { offset_ns: ahead.cast_signed(), error_ns: 0, monotonic_ns: 0, at: Phase::Init };
         HostClock { alignment: Some(Alignment::of(vec![offset])), ..HostClock::alone() }
     };
-    let clocks = made.ahead.iter().map(clock).collect();
-    let mut analyzer = Analyzer::new(made.tree.clone(), made.hosts.clone(), clocks);
+    made.ahead.iter().map(clock).collect()
+}
+
+fn analysis(made: &Made, n_calls: u32, costs: &mut dyn Costs) -> Analysis {
+    let mut analyzer = Analyzer::new(made.tree.clone(), made.hosts.clone(), clocks(made));
     (0..n_calls).for_each(|call| analyzer.take(made.call(call, costs)));
     analyzer.analysis()
 }
@@ -49,6 +52,61 @@ fn a_straggler_of_a_millisecond_is_named() {
     assert!(hint.evidence.contains("rank 10 100 %"), "{}", hint.evidence);
     let split = analysis.split.unwrap();
     assert_eq!((split.arrival.mean_ns, split.reduce.mean_ns), (MS as f64, 54_000.0));
+}
+
+/// The same calls as others whose data go one way: of `operation`, with what is no stamp of that way spoilt.
+fn one_way(made: &Made, operation: Operation, costs: &mut dyn Costs) -> Analysis {
+    let mut analyzer = Analyzer::new(made.tree.clone(), made.hosts.clone(), clocks(made));
+    let store = made.tree.collectors(&made.hosts).iter().position(|at| at.place == Place::Store).unwrap() as u16;
+    for sequence in 0..50 {
+        let is_kept = |event: &Event| event.subject == Subject::Stage { collector: store, sequence };
+        let spoilt = made.call(sequence, costs).into_iter().map(|event| match operation.flow() {
+            _ if is_kept(&event) => Event { operation, ..event },
+            Some(Flow::ToRoot) => Event { operation, end: event.start, ..event },
+            _ => Event { operation, start: event.end, ..event },
+        });
+        analyzer.take(spoilt);
+    }
+    let [none, analysis] = &analyzer.analyses()[..] else { panic!("one way, and the usual") };
+    assert_eq!((none.n_calls, analysis.n_calls), (0, 50));
+    analysis.clone()
+}
+
+#[test]
+fn of_a_reduce_the_way_to_the_root_is_known() {
+    let made = Made::hosts_of(4, 4);
+    let mut costs = even(16);
+    costs.arrival[10] += MS;
+    let both = analysis(&made, 50, &mut costs);
+    let analysis = one_way(&made, Operation::REDUCE, &mut costs);
+    assert_eq!(analysis.last_arrivals(), both.last_arrivals());
+    assert_eq!((analysis.hints()[0].part, analysis.hints()[0].remedies[0]), (Part::ArrivalWait, Remedy::Rebalance));
+    for (node, whole) in analysis.nodes.iter().zip(&both.nodes) {
+        assert_eq!((&node.down_last, &node.wait_by_arrival), (&whole.down_last, &whole.wait_by_arrival));
+        assert_eq!((node.up_first.count, node.up_by_departure[0].count), (0, 0));
+        let hops = || node.contributors.iter().filter_map(|own| own.hop.as_ref());
+        assert!(hops().all(|hop| hop.span.mean_ns == 50_000.0));
+    }
+    // Two nodes, a hop and the root's own part; nothing of the way back.
+    assert_eq!(analysis.path(15).unwrap().cost.mean_ns, 2.0 * 2_000.0 + 50_000.0 + 300.0);
+    assert_eq!(analysis.stages(analysis.path(15).unwrap()).len(), 2 * 2 + 1 + 1);
+    let split = analysis.split.unwrap();
+    assert_eq!((split.reduce, split.broadcast.count), (both.split.unwrap().reduce, 0));
+}
+
+#[test]
+fn of_a_broadcast_the_way_from_the_root_is_known() {
+    let made = Made::hosts_of(2, 8);
+    let mut costs = Even { up: 40_000, hop: 500, ..even(16) };
+    let both = analysis(&made, 50, &mut costs);
+    let analysis = one_way(&made, Operation::BCAST, &mut costs);
+    assert_eq!((analysis.last_arrivals(), analysis.nodes[1].down_last.count), (Vec::new(), 0));
+    assert_eq!(analysis.nodes[1].up_by_departure, both.nodes[1].up_by_departure);
+    assert_eq!(analysis.nodes[0].contributors[1].hop.as_ref().unwrap().span.mean_ns, 500.0);
+    let hint = &analysis.hints()[0];
+    assert_eq!((hint.part, hint.remedies[0]), (Part::DepartureWait, Remedy::LevelInsideHost), "{}", hint.evidence);
+    let split = analysis.split.unwrap();
+    assert_eq!((split.broadcast, split.arrival.count), (both.split.unwrap().broadcast, 0));
 }
 
 #[test]

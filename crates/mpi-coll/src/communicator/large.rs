@@ -42,7 +42,7 @@ impl State {
             output: &mut received,
         })?;
         taking.deliver(job, &output, &received)?;
-        self.heed(job, None)?;
+        self.heed(job, 0)?;
         Ok(Way::Tree(forest.trees[tree].name.as_str().into(), forest.epoch))
     }
 }

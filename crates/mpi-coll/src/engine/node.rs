@@ -189,6 +189,7 @@ impl<'a, P: Port> Run<'a, '_, P> {
         let (node, memory, start) = (&self.plan.nodes[at], self.memory(at), self.recorder.now());
         for (position, input) in node.inputs.iter().enumerate().filter(|(_, input)| input.is_remote) {
             if self.flow == Flow::Up && input.who == Contributor::Rank(self.call.root) {
+                self.recorder.passed(input.arrive, start, 0);
                 continue;
             }
             // Whoever gets the message may use the slot for the next call.

@@ -176,8 +176,8 @@ impl<'a, P: Port> Run<'a, '_, P> {
                 self.n_messages -= 1;
                 self.notice = head.word;
                 self.publish(seat.node, data)?;
-                self.release(seat.node)?;
                 self.recorder.passed(self.plan.nodes[seat.node].below, arrived, data.len());
+                self.release(seat.node)?;
             }
             Kind::Deliver => {
                 self.n_messages -= 1;
@@ -281,8 +281,8 @@ impl<'a, P: Port> Run<'a, '_, P> {
             if node.host == self.engine.host {
                 let start = self.recorder.now();
                 self.publish(root, &value)?;
-                self.release(root)?;
                 self.recorder.passed(node.below, start, value.len());
+                self.release(root)?;
             } else {
                 self.send(node.server, Kind::Give, Seat { node: root, position: 0 }, self.notice, &value)?;
             }

@@ -6,13 +6,17 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use clock::Ticks;
 use mpi_abi::{Datatype, Op};
 use mpi_trace::{Cursor, Reading, Ring, RingHeader, RingKind, n_words};
-use mpi_tree::{Between, FanIn, Grain, Host, Layout as TreeLayout, Order, Reference, Shape, Tree, Wake};
+use mpi_tree::{Between, Contributor, FanIn, Grain, Host, Layout as TreeLayout, Order, Reference, Shape, Tree, Wake};
 
 use super::*;
 use crate::combine::combine;
+use crate::memory::Wait;
+use crate::pause::has_come;
+use crate::port::{Head, Kind};
 
 struct Channels {
     rank: Rank,
+    ground: Arc<Ground>,
     to: Vec<Sender<Vec<u8>>>,
     from: Receiver<Vec<u8>>,
 }
@@ -20,6 +24,16 @@ struct Channels {
 impl Port for Channels {
     fn send(&mut self, to: Rank, message: &[u8]) -> Result<(), Trouble> {
         assert_ne!(to, self.rank, "nobody needs a message to itself");
+        let head = Head::read(message).unwrap();
+        if head.kind == Kind::Up {
+            let memory = self.ground.layout.node(&*self.ground.memory, head.node as usize);
+            for wait in [Wait::Forward, Wait::Released] {
+                assert!(
+                    !has_come(memory.wait(wait), head.sequence),
+                    "ranks here were let go before other hosts were told"
+                );
+            }
+        }
         self.to[to as usize].send(message.to_vec()).expect("all stay until the end");
         Ok(())
     }
@@ -66,7 +80,7 @@ impl Session {
         let mut output = vec![0; n_out];
         let mut call = Call { collective, root, n_bytes, combine, input, output: &mut output };
         let notice = self.engine.call(&mut call, &mut self.port, &mut self.mailbox, &mut self.recorder).unwrap();
-        let told = (Flow::of(collective) != Flow::Down).then_some(7);
+        let told = if Flow::of(collective) == Flow::Down { 0 } else { 7 };
         assert_eq!(notice, told, "all ranks get the notice of {collective:?}");
         output
     }
@@ -178,12 +192,13 @@ fn run(tree: &Tree, hosts: &[Host], rings: &[Ring<'static>], program: impl Fn(&m
             let ground = Arc::clone(&grounds[grounds[0].plan.hosts[rank as usize]]);
             let writer = rings.get(rank as usize).map(|ring| ring.writer());
             scope.spawn(move || {
+                let port = Channels { rank, ground: Arc::clone(&ground), to, from };
                 let part = Part { ground, rank, tree: 3, is_crowded: true, gate: None };
                 program(&mut Session {
                     rank,
                     n_ranks: n_ranks as Rank,
                     engine: Engine::new(part),
-                    port: Channels { rank, to, from },
+                    port,
                     mailbox: Mailbox::default(),
                     recorder: Recorder::new(Ticks::Monotonic, writer),
                     chance: u64::from(rank) + 1,
@@ -270,18 +285,31 @@ fn a_hundred_thousand_calls_follow_each_other_without_a_pause() {
 }
 
 #[test]
-fn for_each_contributor_the_parts_of_its_time_make_up_the_whole() {
-    let hosts = hosts(8, 3, false);
-    let tree = Tree::make("t", &hosts, &TreeLayout { inside: FanIn::new(2), ..layout(Shape::Binomial) });
-    let n_calls = 50;
+fn each_collector_stamps_each_call_and_the_parts_make_up_the_whole() {
+    // Of the third, ranks contribute to nodes of other hosts.
+    for (n_hosts, grain, is_cyclic) in [(3, Grain::Host, false), (1, Grain::Rank, false), (4, Grain::Rank, true)] {
+        let hosts = hosts(8, n_hosts, is_cyclic);
+        let shape = TreeLayout { inside: FanIn::new(2), grain, ..layout(Shape::Binomial) };
+        check_stamps(&Tree::make("t", &hosts, &shape), &hosts);
+    }
+}
+
+#[track_caller]
+fn check_stamps(tree: &Tree, hosts: &[Host]) {
+    let n_calls = 80;
+    let call_of = |round: u32| {
+        let collectives = [Collective::Barrier, Collective::Gather, Collective::Bcast, Collective::Scatter];
+        (collectives[round as usize % 4], round / 4 % 8)
+    };
     let rings: Vec<Ring<'static>> = (0..8).map(|rank| ring(rank, 4096)).collect();
-    run(&tree, &hosts, &rings, |session| {
+    run(tree, hosts, &rings, |session| {
         for round in 0..n_calls {
-            session.check(Collective::Barrier, 0, round, &|_| [0.0; 3], true);
+            let (collective, root) = call_of(round);
+            session.check(collective, root, round, &|_| [0.0; 3], true);
         }
     });
     // By collector and call: when a message went down, and when it came up.
-    let collectors = tree.collectors(&hosts);
+    let collectors = tree.collectors(hosts);
     let mut passed = vec![vec![None; n_calls as usize]; collectors.len()];
     for ring in &rings {
         let (mut cursor, mut records) = (Cursor::default(), Vec::new());
@@ -301,13 +329,25 @@ fn for_each_contributor_the_parts_of_its_time_make_up_the_whole() {
     };
     for (node, of) in tree.nodes.iter().enumerate() {
         for call in 0..n_calls as usize {
-            let (t2, t3) = at(tree.below(node, &hosts), call);
+            let (t2, t3) = at(tree.below(node, hosts), call);
             let around: Vec<(u64, u64)> = (0..of.contributors.len())
                 .map(|position| at(mpi_tree::Collector { node, place: mpi_tree::Place::Arrive(position) }, call))
                 .collect();
             let last = around.iter().map(|(t1, _)| *t1).max().unwrap();
-            let first = around.iter().map(|(_, t4)| *t4).min().unwrap();
-            assert!(last <= t2 && t2 <= t3 && t3 <= first, "{last} {t2} {t3} {first}");
+            let (collective, root) = call_of(call as u32);
+            let flow = Flow::of(collective);
+            // The operation's root may leave before the result comes back to where it contributes.
+            let leaves = around
+                .iter()
+                .zip(&of.contributors)
+                .filter(|(_, who)| **who != Contributor::Rank(root) || flow != Flow::Up);
+            let first = leaves.map(|((_, t4), _)| *t4).min().unwrap_or(t3);
+            assert!(flow == Flow::Up || last <= t2, "{collective:?}: {last} {t2}");
+            assert!(flow == Flow::Down || t3 <= first, "{collective:?}: {t3} {first}");
+            if flow != Flow::Around {
+                continue;
+            }
+            assert!(t2 <= t3, "{t2} {t3}");
             for (t1, t4) in around {
                 assert_eq!((last - t1) + (t2 - last) + (t3 - t2) + (first - t3) + (t4 - first), t4 - t1);
             }

@@ -2,7 +2,7 @@
 
 use std::os::unix::fs::PermissionsExt;
 
-use mpi_tree::{Between, Grain, Host, Layout, Order, Shape, Wake};
+use mpi_tree::{Between, FanIn, Grain, Host, Layout, Order, Shape, Wake};
 
 use crate::program::{Program, forest};
 
@@ -30,31 +30,36 @@ fn layout() -> Layout {
 
 /// The program compares each call with the library's own.
 #[track_caller]
-fn check_agrees(library: &'static str, n_rounds: &str, n_each: u32) {
+fn check_agrees(program: &Program, hosts: &[Host], layout: &Layout, [n_rounds, n_communicators]: [&str; 2]) {
+    program.write("trees.toml", &forest(0, hosts, layout));
+    let n_ranks = hosts.iter().map(|host| host.ranks.len() as u32).sum();
+    let ended = program.run(n_ranks, COLL, &[n_rounds, n_communicators], &[]);
+    assert!(ended.is_well && ended.stderr.is_empty(), "{layout:?}: {}{}", ended.stdout, ended.stderr);
+    assert!(ended.stdout.contains("ranks agree"), "{}", ended.stdout);
+    let report = program.report(0);
+    for operation in ["allreduce", "barrier", "bcast", "gather", "reduce", "scatter"] {
+        assert!(report.contains(&format!("\"operation\":\"{operation}\",\"size_bytes\"")), "{operation}: {report}");
+    }
+    assert!(report.contains("other ranks than MPI_COMM_WORLD"), "{report}");
+}
+
+/// With two ranks, and with four where `n_each` is 2.
+#[track_caller]
+fn check_layouts(library: &'static str, n_each: u32, amount: [&str; 2]) {
     let program = Program::compiled(library, "agree.c");
-    let layouts = [
+    for (n_hosts, layout) in [
         (1, layout()),
         (2, Layout { grain: Grain::Rank, ..layout() }),
         (2, Layout { between: Between::AllToAll, wake: Wake::Futex, ..layout() }),
-    ];
-    for (n_hosts, layout) in layouts {
-        let hosts = hosts(n_hosts, n_each * 2 / n_hosts);
-        program.write("trees.toml", &forest(0, &hosts, &layout));
-        let ended = program.run(n_each * 2, COLL, &[n_rounds], &[]);
-        assert!(ended.is_well && ended.stderr.is_empty(), "{library}, {layout:?}: {}{}", ended.stdout, ended.stderr);
-        assert!(ended.stdout.contains("ranks agree"), "{}", ended.stdout);
-        let report = program.report(0);
-        for operation in ["allreduce", "barrier", "bcast", "gather", "reduce", "scatter"] {
-            assert!(report.contains(&format!("\"operation\":\"{operation}\",\"size_bytes\"")), "{operation}: {report}");
-        }
-        assert!(report.contains("other ranks than MPI_COMM_WORLD"), "{report}");
+    ] {
+        check_agrees(&program, &hosts(n_hosts, n_each * 2 / n_hosts), &layout, amount);
     }
 }
 
 #[test]
 #[ignore = "needs Open MPI: scripts/test.sh mpi"]
 fn calls_over_trees_agree_with_open_mpi() {
-    check_agrees("openmpi", "20", 2);
+    check_layouts("openmpi", 2, ["20", "1000"]);
 }
 
 // Its ranks do not let others run while they wait, so that each comparison takes milliseconds where ranks share
@@ -62,7 +67,28 @@ fn calls_over_trees_agree_with_open_mpi() {
 #[test]
 #[ignore = "needs MPICH: scripts/test.sh mpi"]
 fn calls_over_trees_agree_with_mpich() {
-    check_agrees("mpich", "10", 1);
+    check_layouts("mpich", 1, ["10", "40"]);
+}
+
+#[track_caller]
+fn check_shapes(library: &'static str) {
+    let program = Program::compiled(library, "agree.c");
+    for (n_ranks, shape) in [(8, Shape::Flat), (16, Shape::Binomial), (8, Shape::KWay(FanIn::new(2).unwrap()))] {
+        let layout = Layout { shape, inside: FanIn::new(2), ..layout() };
+        check_agrees(&program, &hosts(4, n_ranks / 4), &layout, ["1", "2"]);
+    }
+}
+
+#[test]
+#[ignore = "needs Open MPI: scripts/test.sh mpi"]
+fn each_shape_agrees_with_open_mpi_at_8_and_16_ranks() {
+    check_shapes("openmpi");
+}
+
+#[test]
+#[ignore = "needs MPICH: scripts/test.sh mpi"]
+fn each_shape_agrees_with_mpich_at_8_and_16_ranks() {
+    check_shapes("mpich");
 }
 
 #[track_caller]
@@ -98,7 +124,7 @@ fn in_either_order_with_the_tracer_calls_are_recorded_once_and_taken() {
     program.write("trees.toml", &forest(0, &hosts(2, 1), &layout()));
     let mut reports = Vec::new();
     for preloaded in [["mpi_coll", "mpi_tracer"], ["mpi_tracer", "mpi_coll"]] {
-        let ended = program.run(2, &preloaded, &["3"], &[]);
+        let ended = program.run(2, &preloaded, &["3", "40"], &[]);
         assert!(ended.is_well && ended.stderr.is_empty(), "{}{}", ended.stdout, ended.stderr);
         reports.push((n_calls(&program), program.report(0).lines().count()));
     }
@@ -122,33 +148,52 @@ fn n_calls(program: &Program) -> usize {
     n_calls
 }
 
-#[test]
-#[ignore = "needs Open MPI: scripts/test.sh mpi"]
-fn another_tree_comes_into_force_on_all_ranks_while_the_program_runs() {
-    let program = Program::compiled("openmpi", "epochs.c");
+/// Puts a second file in force while the program makes calls of one operation.
+#[track_caller]
+fn check_epochs(library: &'static str, operation: &str) {
+    let program = Program::compiled(library, "epochs.c");
     program.write("trees.toml", &forest(1, &hosts(2, 1), &layout()));
     let next = program.write("next.toml", &forest(2, &hosts(1, 2), &layout()));
     let job = program.folder().join("job");
     let job = job.to_str().unwrap();
-    let ended = program.run(2, COLL, &[next.to_str().unwrap()], &[("FORETOP_MPI_JOB", job)]);
+    let ended = program.run(2, COLL, &[next.to_str().unwrap(), operation], &[("FORETOP_MPI_JOB", job)]);
     assert!(ended.is_well && ended.stderr.is_empty(), "{}{}", ended.stdout, ended.stderr);
-    for rank in 0..2 {
+    let epochs = |rank| {
         let report = program.report(rank);
-        assert!(report.contains("\"epoch\":1") && report.contains("\"epoch\":2"), "{report}");
-    }
-    let n_calls =
-        |rank| program.report(rank).lines().map(|line| line.split(',').next().map(str::to_owned)).collect::<Vec<_>>();
-    assert_eq!(n_calls(0), n_calls(1), "ranks changed at different calls");
+        let each = report.lines().filter(|line| line.contains(&format!("\"operation\":\"{operation}\"")));
+        // Both begin with how many calls, and say of which epoch.
+        each.map(|line| line.split(',').take(2).collect::<Vec<_>>().join(",")).collect::<Vec<_>>()
+    };
+    assert!(epochs(0).len() == 2 && epochs(0)[1].contains("\"epoch\":2"), "{:?}", epochs(0));
+    assert_eq!(epochs(0), epochs(1), "ranks changed at different calls");
+}
+
+#[test]
+#[ignore = "needs Open MPI: scripts/test.sh mpi"]
+fn another_tree_comes_into_force_on_all_ranks_while_the_program_sums() {
+    check_epochs("openmpi", "allreduce");
+}
+
+#[test]
+#[ignore = "needs MPICH: scripts/test.sh mpi"]
+fn another_tree_comes_into_force_in_a_program_that_only_broadcasts() {
+    check_epochs("mpich", "bcast");
+}
+
+#[test]
+#[ignore = "needs Open MPI: scripts/test.sh mpi"]
+fn another_tree_comes_into_force_in_a_program_that_only_reduces() {
+    check_epochs("openmpi", "reduce");
 }
 
 #[test]
 #[ignore = "needs Open MPI: scripts/test.sh mpi"]
 fn a_file_for_another_job_is_told_once_and_the_program_runs() {
     let program = Program::compiled("openmpi", "agree.c");
-    let ended = program.run(2, COLL, &["1"], &[]);
+    let ended = program.run(2, COLL, &["1", "1"], &[]);
     assert!(ended.is_well && ended.stderr.contains("trees.toml`: No such file"), "{}", ended.stderr);
     program.write("trees.toml", &forest(0, &hosts(2, 2), &layout()));
-    let ended = program.run(2, COLL, &["1"], &[]);
+    let ended = program.run(2, COLL, &["1", "1"], &[]);
     assert!(ended.is_well && ended.stdout.contains("ranks agree"), "{}{}", ended.stdout, ended.stderr);
     assert_eq!(ended.stderr.lines().count(), 1, "{}", ended.stderr);
     assert!(ended.stderr.contains("no call goes over a tree") && ended.stderr.contains("4 ranks"), "{}", ended.stderr);

@@ -12,12 +12,13 @@ const FLAG_PLACE: u8 = 4;
 const FLAG_PEER: u8 = 8;
 const FLAG_TAG: u8 = 16;
 const FLAG_BYTES: u8 = 32;
+const FLAG_PART: u8 = 64;
 
 /// What events that differ only in time have in common.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 struct Template {
     operation: u8,
-    /// [`FLAG_FAILED`] and [`FLAG_STAGE`].
+    /// [`FLAG_FAILED`], [`FLAG_STAGE`] and [`FLAG_PART`].
     flags: u8,
     /// The communicator, or the collector.
     place: u32,
@@ -100,12 +101,14 @@ pub(super) fn decode(mut payload: &[u8]) -> Result<Block, &'static str> {
         let start = end_before.wrapping_add(unzigzag(take(from)?) as u64);
         let end = start.checked_add(take(from)?).ok_or("an event ends after the end of time")?;
         end_before = end;
-        let subject = if template.flags & FLAG_STAGE == 0 {
-            let peer = Peer::of_code(template.peer);
-            Subject::Call { communicator: template.place, peer, tag: tag_of_code(template.tag) }
-        } else {
+        let (communicator, peer, tag) = (template.place, Peer::of_code(template.peer), tag_of_code(template.tag));
+        let subject = if template.flags & FLAG_STAGE != 0 {
             sequence_before = sequence_before.wrapping_add(unzigzag(take(from)?) as u32);
             Subject::Stage { collector: template.place as u16, sequence: sequence_before }
+        } else if template.flags & FLAG_PART != 0 {
+            Subject::Part { communicator, peer, tag }
+        } else {
+            Subject::Call { communicator, peer, tag }
         };
         events.push(Event {
             start,
@@ -123,9 +126,10 @@ fn template_of(event: &Event) -> (Template, Option<u32>) {
     let failed = if event.is_failed { FLAG_FAILED } else { 0 };
     let template = Template { operation: event.operation.code(), bytes: event.bytes, ..Template::default() };
     match event.subject {
-        Subject::Call { communicator, peer, tag } => {
+        Subject::Call { communicator, peer, tag } | Subject::Part { communicator, peer, tag } => {
             let (peer, tag) = (peer.code(), code_of_tag(tag));
-            (Template { flags: failed, place: communicator, peer, tag, ..template }, None)
+            let flags = failed | if event.is_part() { FLAG_PART } else { 0 };
+            (Template { flags, place: communicator, peer, tag, ..template }, None)
         }
         Subject::Stage { collector, sequence } => {
             (Template { flags: failed | FLAG_STAGE, place: u32::from(collector), ..template }, Some(sequence))
@@ -159,13 +163,14 @@ fn take_template(from: &mut &[u8], recent: &mut Recent) -> Result<Template, &'st
     let is_told = |flag: u8| flags & flag != 0;
     let template = Template {
         operation,
-        flags: flags & (FLAG_FAILED | FLAG_STAGE),
+        flags: flags & (FLAG_FAILED | FLAG_STAGE | FLAG_PART),
         place: if is_told(FLAG_PLACE) { take_u32(from)? } else { last.place },
         peer: if is_told(FLAG_PEER) { take_u32(from)? } else { last.peer },
         tag: if is_told(FLAG_TAG) { last.tag.wrapping_add(unzigzag(take(from)?) as u32) } else { last.tag },
         bytes: if is_told(FLAG_BYTES) { take(from)? } else { last.bytes },
     };
-    let is_known = flags < FLAG_BYTES << 1 && (!is_told(FLAG_STAGE) || template.place <= u32::from(u16::MAX));
+    let is_stage = !is_told(FLAG_PART) && template.place <= u32::from(u16::MAX);
+    let is_known = flags < FLAG_PART << 1 && (!is_told(FLAG_STAGE) || is_stage);
     if is_known { Ok(template) } else { Err("an event has flags or a collector that no writer writes") }
 }
 
@@ -224,9 +229,14 @@ mod tests {
         let tag = prop::option::of(prop_oneof![0..5_i32, any::<i32>().prop_filter("no tag", |tag| *tag != -2)]);
         let call = (prop_oneof![0..3_u32, any::<u32>()], peer, tag)
             .prop_map(|(communicator, peer, tag)| Subject::Call { communicator, peer, tag });
+        let part = (0..3_u32, 0..4_u32, 0..5_i32).prop_map(|(communicator, peer, tag)| Subject::Part {
+            communicator,
+            peer: Peer::Rank(peer),
+            tag: Some(tag),
+        });
         let stage = (any::<u16>(), prop_oneof![0..9_u32, any::<u32>()])
             .prop_map(|(collector, sequence)| Subject::Stage { collector, sequence });
-        prop_oneof![3 => call, 1 => stage]
+        prop_oneof![3 => call, 1 => part, 1 => stage]
     }
 
     prop_compose! {

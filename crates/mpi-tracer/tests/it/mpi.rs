@@ -2,9 +2,9 @@
 
 use mpi_job::Folder;
 use mpi_trace::file::Note;
-use mpi_trace::{Drain, Operation, Subject};
+use mpi_trace::{Drain, Matching, Operation, Recording, Subject, Timeline};
 
-use crate::program::{Program, Trace};
+use crate::program::{Program, Trace, trace_file};
 
 /// Of `calls.c`, before and after what both ranks do.
 const CALLS_OF_EACH: [&str; 2] = [
@@ -27,6 +27,7 @@ Mrecv [0,1] 0 tag 8 5 B
 const CALLS_OF_BOTH: &str = "\
 Iprobe [SELF] any tag 99
 Sendrecv [0,1] OTHER tag 1 4 B
++ Recv [0,1] OTHER tag 1 4 B
 Send [0,1] null tag 0 8589934592 B
 Send [0,1] null tag 0 16 B
 Barrier [0,1]
@@ -106,6 +107,83 @@ fn mpich_calls_of_c() {
     check_calls("mpich");
 }
 
+/// Of `parts.c`. A line with a plus is a part of the call before it.
+const CALLS_WITH_PARTS: &str = "\
+Init [0,1]
+Sendrecv [0,1] OTHER tag OWN_TAG 4 B
++ Recv [0,1] OTHER tag OTHER_TAG 4 B
+Sendrecv_replace [0,1] OTHER tag 3 8 B
++ Recv [0,1] null tag -1
+Recv [0,1] OTHER tag 3 8 B
+Ssend_init [0,1] OTHER tag 5 4 B
+Recv_init [0,1] any tag 5 16 B
+Send_init [0,1] null tag 6 4 B
+ROUND
+ROUND
+Request_free [0,1]
+Send_init [0,1] null tag 7 3 B
+Start [0,1]
++ Isend [0,1] null tag 7 3 B
+Wait [0,1]
+";
+const ROUND: &str = "\
+Startall [0,1]
++ Issend [0,1] OTHER tag 5 4 B
++ Irecv [0,1] any tag 5 16 B
++ Isend [0,1] null tag 6 4 B
+Waitall [0,1]";
+const COLLECTIVE_PARTS: &str = "\
+Allreduce_init [0,1] 4 B
+Start [0,1]
++ Iallreduce [0,1] 4 B
+Wait [0,1]
+Request_free [0,1]
+";
+
+#[track_caller]
+fn check_parts(library: &'static str, collective: &str) {
+    let program = Program::compiled(library, "parts.c");
+    program.succeed(2, &[], &[]);
+    for rank in 0..2 {
+        let other = 1 - rank;
+        let words = [
+            ("ROUND", ROUND),
+            ("OWN_TAG", &(1 + rank).to_string()),
+            ("OTHER_TAG", &(1 + other).to_string()),
+            ("OTHER", &other.to_string()),
+        ];
+        let both = words.iter().fold(CALLS_WITH_PARTS.to_owned(), |text, (word, with)| text.replace(word, with));
+        let own = if rank == 0 { "Send [0,1] 1 tag 8 4 B\n" } else { "Imrecv [0,1] 0 tag 8 8 B\nWait [0,1]\n" };
+        let text = program.trace(rank).text();
+        let is_probe = |line: &&str| line.starts_with("Improbe [0,1]");
+        // Rank 1 asks until the message has come.
+        let without: String = text.lines().filter(|line| !is_probe(line)).map(|line| format!("{line}\n")).collect();
+        assert_eq!(without, format!("{both}{own}{collective}Finalize [0,1]\n"), "rank {rank}, {library}");
+        assert!(rank == 0 || text.contains("Improbe [0,1] 0 tag 8\n"), "{text}");
+    }
+    let folder = program.folder().join("foretop-trace");
+    let recordings = [0, 1].map(|rank| {
+        let file = std::fs::File::open(trace_file(&folder, rank)).unwrap();
+        Recording::read(std::io::BufReader::new(file)).unwrap().remove(0)
+    });
+    let matching = Matching::of(&Timeline::of(&recordings));
+    assert_eq!(matching.messages.len(), 2 + 2 + 4 + 1);
+    assert_eq!((matching.n_unreceived, matching.n_unsent, matching.n_contradicted), (0, 0, 0));
+    assert_eq!(matching.meetings.len(), usize::from(!collective.is_empty()));
+}
+
+#[test]
+#[ignore = "needs Open MPI: scripts/test.sh mpi"]
+fn open_mpi_parts_of_calls_are_recorded_and_matched() {
+    check_parts("openmpi", "");
+}
+
+#[test]
+#[ignore = "needs MPICH: scripts/test.sh mpi"]
+fn mpich_parts_of_calls_are_recorded_and_matched() {
+    check_parts("mpich", COLLECTIVE_PARTS);
+}
+
 #[track_caller]
 fn check_fortran(library: &'static str) {
     let own = ["Send [0,1] 1 tag 5 24 B", "Recv [0,1] 0 tag 5 24 B"];
@@ -114,7 +192,9 @@ fn check_fortran(library: &'static str) {
         program.succeed(2, &[], &[]);
         for (rank, own) in (0..).zip(own) {
             let expected = format!(
-                "Init [0,1]\nPcontrol [0,1] tag 7\n{own}\nIrecv [0,1] null tag 4 8 B\nWait [0,1]\nAllreduce [0,1] 16 B\n\
+                "Init [0,1]\nPcontrol [0,1] tag 7\n{own}\nIrecv [0,1] null tag 4 8 B\nWait [0,1]\n\
+                 Send_init [0,1] null tag 9 8 B\nStart [0,1]\n+ Isend [0,1] null tag 9 8 B\nWait [0,1]\n\
+                 Sendrecv [0,1] {rank} tag 2 4 B\n+ Recv [0,1] {rank} tag 2 4 B\nAllreduce [0,1] 16 B\n\
                  Barrier [{rank}]\nFinalize [0,1]\n"
             );
             assert_eq!(program.trace(rank).text(), expected, "{source}, rank {rank}, {library}");
@@ -178,7 +258,7 @@ fn check_many(library: &'static str) {
         .iter()
         .filter_map(|event| match event.subject {
             Subject::Call { tag, .. } => tag,
-            Subject::Stage { .. } => None,
+            Subject::Part { .. } | Subject::Stage { .. } => None,
         })
         .collect();
     // 102 records were written: the oldest of 32 may have been about to be overwritten.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::BufReader;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use mpi_trace::file::{Note, Part, Reader};
 use mpi_trace::{Event, Peer, Subject};
@@ -55,11 +55,7 @@ impl Program {
     /// What a rank left in the folder that traces go to unless told otherwise.
     #[track_caller]
     pub(crate) fn trace(&self, rank: u32) -> Trace {
-        let folder = self.folder().join("foretop-trace");
-        let end = format!(".{rank}.ftrace");
-        let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
-        let path =
-            entries.into_iter().find(|path| path.to_str().unwrap().ends_with(&end)).expect("the rank left a file");
+        let path = trace_file(&self.folder().join("foretop-trace"), rank);
         let mut reader = Reader::new(BufReader::new(File::open(path).unwrap())).unwrap();
         let mut trace = Trace { events: BTreeMap::new(), n_lost: 0, notes: Vec::new() };
         while let Some(part) = reader.part().unwrap() {
@@ -89,8 +85,12 @@ impl Trace {
 
     fn line(&self, event: &Event) -> String {
         assert!(event.start <= event.end);
-        let Subject::Call { communicator, peer, tag } = event.subject else { panic!("a stage in a ring of calls") };
-        let mut line = event.operation.name().trim_start_matches("MPI_").to_owned();
+        let (Subject::Call { communicator, peer, tag } | Subject::Part { communicator, peer, tag }) = event.subject
+        else {
+            panic!("a stage in a ring of calls")
+        };
+        let mut line = if event.is_part() { "+ ".to_owned() } else { String::new() };
+        line += event.operation.name().trim_start_matches("MPI_");
         let members = self.notes.iter().find_map(|note| match note {
             Note::Communicator(known) if known.communicator == communicator => Some(known.ranks.clone()),
             _ => None,
@@ -106,4 +106,12 @@ impl Trace {
         line += &if event.bytes == 0 { String::new() } else { format!(" {} B", event.bytes) };
         line + if event.is_failed { " failed" } else { "" }
     }
+}
+
+/// What a rank left there.
+#[track_caller]
+pub(crate) fn trace_file(folder: &Path, rank: u32) -> PathBuf {
+    let end = format!(".{rank}.ftrace");
+    let mut entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    entries.find(|path| path.to_str().unwrap().ends_with(&end)).expect("the rank left a file")
 }

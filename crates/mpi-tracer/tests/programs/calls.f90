@@ -14,6 +14,10 @@ program calls
   end if
   call MPI_Irecv(other, 2, MPI_REAL, MPI_PROC_NULL, 4, MPI_COMM_WORLD, request, ierror)
   call MPI_Wait(request, status, ierror)
+  call MPI_Send_init(many, 2, MPI_REAL, MPI_PROC_NULL, 9, MPI_COMM_WORLD, request, ierror)
+  call MPI_Start(request, ierror)
+  call MPI_Wait(request, status, ierror)
+  call MPI_Sendrecv(many, 1, MPI_REAL, rank, 2, other, 8, MPI_REAL, rank, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE, ierror)
   call MPI_Allreduce(MPI_IN_PLACE, many, 2, MPI_DOUBLE_PRECISION, MPI_SUM, MPI_COMM_WORLD, ierror)
   call MPI_Barrier(MPI_COMM_SELF, ierror)
   call MPI_Finalize(ierror)

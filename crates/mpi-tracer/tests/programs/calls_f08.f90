@@ -16,6 +16,10 @@ program calls
   end if
   call MPI_Irecv(other, 2, MPI_REAL, MPI_PROC_NULL, 4, MPI_COMM_WORLD, request)
   call MPI_Wait(request, status)
+  call MPI_Send_init(many, 2, MPI_REAL, MPI_PROC_NULL, 9, MPI_COMM_WORLD, request)
+  call MPI_Start(request)
+  call MPI_Wait(request, status)
+  call MPI_Sendrecv(many, 1, MPI_REAL, rank, 2, other, 8, MPI_REAL, rank, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE)
   call MPI_Allreduce(MPI_IN_PLACE, many, 2, MPI_DOUBLE_PRECISION, MPI_SUM, MPI_COMM_WORLD)
   call MPI_Barrier(MPI_COMM_SELF)
   call MPI_Finalize()

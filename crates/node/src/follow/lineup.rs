@@ -33,8 +33,12 @@ impl Lineup {
     /// # Errors
     /// With what is wrong, when nothing of it can be followed.
     pub(super) fn new(description: &Description, settings: &FollowSettings) -> Result<Self, String> {
-        if description.carries == Carries::Forecast {
-            return Err(format!("{} carries forecasts; only measurements can be followed", settings.endpoint));
+        if let Some(what) = match description.carries {
+            Carries::Forecast => Some("forecasts"),
+            Carries::Results => Some("results"),
+            Carries::Measurement | Carries::Sample => None,
+        } {
+            return Err(format!("{} carries {what}; only measurements can be followed", settings.endpoint));
         }
         if description.carries == Carries::Sample && description.signals.len() != 1 {
             let n = description.signals.len();

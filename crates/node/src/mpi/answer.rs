@@ -81,7 +81,7 @@ fn contributor(analysis: &Analysis, own: &ContributorFigures) -> api::MpiContrib
         last_ratio: own.n_last() as f64 / analysis.n_calls.max(1) as f64,
         arrival_wait_seconds: seconds(own.arrival_wait.mean_ns),
         departure_wait_seconds: seconds(own.departure_wait.mean_ns),
-        hop_seconds: own.hop.as_ref().map(|hop| seconds(hop.two_way.mean_ns)),
+        hop_seconds: own.hop.as_ref().map(|hop| seconds(hop.span.mean_ns)),
     }
 }
 

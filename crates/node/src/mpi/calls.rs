@@ -58,7 +58,7 @@ impl Calls {
     /// Takes calls of one thread, the oldest first. `until` is when the call before them ended, unless records were lost since.
     pub(super) fn take(&mut self, rank: Rank, line: Line, until: &mut Option<u64>, events: &[Event]) {
         let share = self.ranks.entry(rank).or_default();
-        for event in events {
+        for event in events.iter().filter(|event| !event.is_part()) {
             let since = until.unwrap_or(event.start).min(event.start);
             let (in_ns, all_ns) =
                 (line.span_ns(event.end - event.start), line.span_ns(event.end.saturating_sub(since)));

@@ -3,10 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use clock::Ticks;
 use mpi_analysis::{Analysis, Analyzer, HostClock};
 use mpi_job::{Folder, RingFile};
-use mpi_trace::{Alignment, Cursor, Drain, Event, Line, Reading, RingHeader, RingKind};
+use mpi_trace::{Alignment, Cursor, Drain, Event, RingHeader, RingKind};
 use mpi_tree::{Forest, Host};
 use units::{Rank, Timestamp};
 
@@ -140,7 +139,7 @@ impl Follower {
         match file.header.kind {
             RingKind::Calls => {
                 self.n_of_calls_read += n_taken.saturating_sub(n_lost);
-                self.calls.take(file.header.rank, line(&file.header), &mut progress.until, &self.events);
+                self.calls.take(file.header.rank, file.line(), &mut progress.until, &self.events);
             }
             RingKind::Stages => {
                 let id = file.header.tree;
@@ -214,15 +213,6 @@ fn by_path((file, progress): (RingFile, Progress)) -> Known {
     (file.path, (file.header, progress))
 }
 
-/// From a ring's ticks to nanoseconds, by the moment in its header and this one.
-fn line(header: &RingHeader) -> Line {
-    if !header.is_counter {
-        return Line::identity();
-    }
-    let clock::Reading { ticks, monotonic_ns } = Ticks::Counter.reading();
-    Line::through(header.reading, Reading { ticks, monotonic_ns })
-}
-
 impl Inside {
     /// Of the tree that records call `id`; why not, for people.
     fn begin(found: &Found, id: u64) -> Result<Self, String> {
@@ -242,7 +232,7 @@ impl Inside {
         // All rings of a folder are on this machine, and share its monotonic clock whatever their hosts are called.
         let clock = |host: &Host| {
             let ring = stages(found, id).find(|ring| host.ranks.contains(&ring.header.rank));
-            let clock = |ring: &RingFile| HostClock { line: line(&ring.header), alignment: Some(Alignment::default()) };
+            let clock = |ring: &RingFile| HostClock { line: ring.line(), alignment: Some(Alignment::default()) };
             ring.map_or_else(HostClock::alone, clock)
         };
         let clocks = hosts.iter().map(clock).collect();

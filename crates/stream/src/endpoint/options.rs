@@ -6,7 +6,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use super::nats::{Keep, Replay};
-use super::{Backlog, Encryption, Overflow};
+use super::{Backlog, Encryption, Multicast, Overflow};
 
 /// Less holds not even a forecast of some hundred steps; more is another component's buffer.
 const BACKLOG_BYTES: RangeInclusive<usize> = 4 << 10..=1 << 30;
@@ -20,6 +20,7 @@ pub(super) struct Options {
     pub(super) encryption: Encryption,
     pub(super) keep: Option<Keep>,
     pub(super) replay: Option<Replay>,
+    pub(super) multicast: Multicast,
 }
 
 impl FromStr for Options {
@@ -40,10 +41,12 @@ impl FromStr for Options {
                 "after" => options.replay = Some(Replay::After(number(key, value)?)),
                 "durable" if value == "yes" => is_durable = true,
                 "durable" => return Err(format!("durable can be yes, not `{value}`")),
+                "interface" => options.multicast.interface = Some(interface(value)?),
+                "ttl" => options.multicast.ttl = Some(ttl(value)?),
                 "keep-age" => keep.age = length(key, value)?,
                 "keep-bytes" => keep.bytes = keep_bytes(value)?,
                 _ => {
-                    let known = "there are backlog, overflow, tls, and of nats replay, since, after, durable, keep-age, keep-bytes";
+                    let known = "there are backlog, overflow, tls, of a multicast group interface, ttl, and of nats replay, since, after, durable, keep-age, keep-bytes";
                     return Err(format!("there is no option `{key}`: {known}"));
                 }
             }
@@ -54,6 +57,17 @@ impl FromStr for Options {
         options.keep = is_durable.then_some(keep);
         Ok(options)
     }
+}
+
+/// As the kernel has names of interfaces.
+fn interface(value: &str) -> Result<String, String> {
+    let is_name =
+        (1..=15).contains(&value.len()) && !value.contains(|c: char| c == '/' || c == ':' || c.is_whitespace());
+    if is_name { Ok(value.to_owned()) } else { Err(format!("`{value}` is not the name of a network interface")) }
+}
+
+fn ttl(value: &str) -> Result<u8, String> {
+    value.parse().ok().filter(|ttl| *ttl > 0).ok_or_else(|| format!("ttl must be 1 to 255 hops, not `{value}`"))
 }
 
 fn backlog_bytes(value: &str) -> Result<usize, String> {
@@ -133,6 +147,8 @@ impl Options {
         if self.encryption == Encryption::Off {
             options.push("tls=off".to_owned());
         }
+        options.extend(self.multicast.interface.as_ref().map(|interface| format!("interface={interface}")));
+        options.extend(self.multicast.ttl.map(|ttl| format!("ttl={ttl}")));
         match self.replay {
             Some(Replay::Last(n)) => options.push(format!("replay={n}")),
             Some(Replay::Since(length)) => options.push(format!("since={}s", length.as_secs())),

@@ -23,6 +23,8 @@ pub enum Place {
         host: Host,
         /// Which.
         port: u16,
+        /// How a group is reached.
+        multicast: Multicast,
     },
     /// A Unix domain socket.
     Unix(PathBuf),
@@ -35,12 +37,27 @@ pub enum Place {
     /// A subject of a NATS server.
     Nats(NatsPlace),
     /// A stream that is looked for each time that it is opened.
-    Name {
-        /// What it is called.
-        stream: String,
-        /// Of which host, where that matters.
-        host: Option<String>,
-    },
+    Name(StreamName),
+}
+
+/// How a multicast group is reached.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Multicast {
+    /// The network interface; the one that the routes say where there is none.
+    pub interface: Option<String>,
+    /// How many hops datagrams go, 1 to 255; what the system does otherwise, which is 1.
+    pub ttl: Option<u8>,
+}
+
+/// What a stream is looked for by.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct StreamName {
+    /// Which component gives it, where that matters.
+    pub component: Option<String>,
+    /// What it is called.
+    pub stream: String,
+    /// Of which host, where that matters.
+    pub host: Option<String>,
 }
 
 /// A host, by name or address.
@@ -65,6 +82,12 @@ impl Host {
     /// This machine, reached by nobody else.
     pub const LOOPBACK: Self = Self::Address(IpAddr::V4(Ipv4Addr::LOCALHOST));
 
+    /// Whether it is a group of hosts.
+    #[must_use]
+    pub fn is_group(&self) -> bool {
+        matches!(self, Self::Address(address) if address.is_multicast())
+    }
+
     /// Whether only this machine can be meant.
     #[must_use]
     pub fn is_loopback(&self) -> bool {
@@ -83,7 +106,7 @@ impl Place {
             "udp" => {
                 not_listening(role, "by UDP")?;
                 let (host, port) = host_and_port(rest)?;
-                Ok(Self::Udp { host, port: port_number(port, 1)? })
+                Ok(Self::Udp { host, port: port_number(port, 1)?, multicast: Multicast::default() })
             }
             "unix" => path(rest).map(Self::Unix),
             "pipe" => {
@@ -155,11 +178,13 @@ fn name(role: Role, text: &str) -> Result<Place, String> {
     if role != Role::Source {
         return Err("a name can be read from only: it must be source:".to_owned());
     }
-    let (stream, host) = text.split_once('@').map_or((text, None), |(stream, host)| (stream, Some(host)));
-    if stream.is_empty() || host == Some("") {
-        return Err(format!("`{text}` names no stream: it must be STREAM or STREAM@HOST"));
+    let (component, rest) = text.split_once('/').map_or((None, text), |(component, rest)| (Some(component), rest));
+    let (stream, host) = rest.split_once('@').map_or((rest, None), |(stream, host)| (stream, Some(host)));
+    if stream.is_empty() || host == Some("") || component == Some("") {
+        return Err(format!("`{text}` names no stream: it must be STREAM, STREAM@HOST or COMPONENT/STREAM@HOST"));
     }
-    Ok(Place::Name { stream: stream.to_owned(), host: host.map(str::to_owned) })
+    let [component, host] = [component, host].map(|text| text.map(str::to_owned));
+    Ok(Place::Name(StreamName { component, stream: stream.to_owned(), host }))
 }
 
 fn path(text: &str) -> Result<PathBuf, String> {
@@ -179,17 +204,26 @@ impl fmt::Display for Host {
     }
 }
 
+impl fmt::Display for StreamName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(component) = &self.component {
+            write!(f, "{component}/")?;
+        }
+        f.write_str(&self.stream)?;
+        self.host.as_ref().map_or(Ok(()), |host| write!(f, "@{host}"))
+    }
+}
+
 impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Tcp { host: None, port } => write!(f, "tcp:{port}"),
             Self::Tcp { host: Some(host), port } => write!(f, "tcp:{host}:{port}"),
-            Self::Udp { host, port } => write!(f, "udp:{host}:{port}"),
+            Self::Udp { host, port, .. } => write!(f, "udp:{host}:{port}"),
             Self::Unix(path) => write!(f, "unix:{}", path.display()),
             Self::Pipe(path) => write!(f, "pipe:{}", path.display()),
             Self::File(path) => write!(f, "file:{}", path.display()),
-            Self::Name { stream, host: None } => write!(f, "name:{stream}"),
-            Self::Name { stream, host: Some(host) } => write!(f, "name:{stream}@{host}"),
+            Self::Name(name) => write!(f, "name:{name}"),
             Self::Nats(place) => write!(f, "nats:{}", place.subject),
             Self::Stdio(Stdio::Stdin) => f.write_str("stdio:stdin"),
             Self::Stdio(Stdio::Stdout) => f.write_str("stdio:stdout"),

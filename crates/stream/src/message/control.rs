@@ -63,6 +63,18 @@ pub enum Ask {
         /// Evenly spaced, the oldest first; `null` for a gap.
         samples: Vec<Option<f64>>,
     },
+    /// What a monitor of an MPI job reads.
+    Job {},
+    /// That a monitor of an MPI job begin something whose results will be pulled.
+    Begin {
+        /// What: `docs/formats/event-scope.md`.
+        task: String,
+    },
+    /// The results of something that was begun, since they were last pulled.
+    Pull {
+        /// What began.
+        session: u64,
+    },
 }
 
 /// What a component answers.
@@ -101,6 +113,16 @@ pub enum Answer {
         model: String,
         /// The fitted model in words.
         fitted: String,
+    },
+    /// What a monitor of an MPI job reads, as JSON.
+    Job {
+        /// `docs/formats/event-scope.md`.
+        about: String,
+    },
+    /// Something began.
+    Begun {
+        /// What it is pulled by.
+        session: u64,
     },
 }
 

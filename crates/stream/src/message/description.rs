@@ -45,6 +45,8 @@ pub enum Carries {
     Sample,
     /// Means and standard errors of the steps ahead.
     Forecast,
+    /// What comes through scopes of an MPI job, for whoever pulls.
+    Results,
 }
 
 impl Carries {
@@ -55,6 +57,7 @@ impl Carries {
             Self::Measurement => Kind::Measurement,
             Self::Sample => Kind::Sample,
             Self::Forecast => Kind::Forecast,
+            Self::Results => Kind::Results,
         }
     }
 }

@@ -21,6 +21,8 @@ proptest! {
         let (time, completed) = (Timestamp::from_nanos(time), Timestamp::from_nanos(completed));
         check_round_trip(&Message::Sample(Sample { number, time, value: values.first().copied().unwrap_or(f64::NAN) }));
         check_round_trip(&Message::Measurement(Measurement { number, time, values: values.clone() }));
+        let bytes = values.iter().flat_map(|value| value.to_le_bytes()).collect();
+        check_round_trip(&Message::Results(Results { n_read: number, n_lost: 1, n_missed: 3, n_given: 2, cpu_ns: number, bytes }));
         let standard_errors = values.iter().map(|value| value.abs()).collect();
         check_round_trip(&Message::Forecast(Forecast { number, time, completed, signal, means: values, standard_errors }));
     }
@@ -70,6 +72,7 @@ fn what_is_not_what_its_kind_says_is_refused() {
         length(Forecast::read(&[0; 36]).unwrap_err()),
         "a forecast of 36 bytes: 28 and 16 for each step are needed"
     );
+    assert_eq!(length(Results::read(&[0; 39]).unwrap_err()), "a set of results of 39 bytes: 40 at least are needed");
     assert!(Request::read(br#"{"id": 1, "ask": {"do": "dance"}}"#).unwrap_err().to_string().contains("dance"));
     let long =
         format!(r#"{{"stream": "{}", "host": "", "carries": "sample", "step_ns": 1, "signals": []}}"#, "x".repeat(257));

@@ -10,15 +10,15 @@ use crate::security::Security;
 
 /// Until it is dropped, with which the announcement ends.
 pub(super) async fn run<H: Handler>(core: Core<H>, security: Rc<Security>) {
-    let (mut described, places) = {
+    let (mut described, places, name) = {
         let core = core.borrow();
-        (core.outputs.described(), core.places.clone())
+        (core.outputs.described(), core.places.clone(), core.name.clone())
     };
     drop(core);
     let mut announcer = Announcer::new(&security);
     loop {
         let description = described.borrow_and_update().clone();
-        if let Some(announcement) = description.and_then(|description| announcement(description, &places)) {
+        if let Some(announcement) = description.and_then(|description| announcement(&name, description, &places)) {
             let announced = announcer.announce(announcement).await;
             if let (Err(error), Some(place)) = (announced, places.first()) {
                 place.counters.note(&error);
@@ -33,7 +33,7 @@ pub(super) async fn run<H: Handler>(core: Core<H>, security: Rc<Security>) {
 }
 
 /// What can be read or asked here; `None` where nothing can.
-fn announcement(description: Description, places: &[Opened]) -> Option<Announcement> {
+fn announcement(name: &str, description: Description, places: &[Opened]) -> Option<Announcement> {
     let endpoints = places.iter().filter_map(|place| Some((place.endpoint.parse::<Endpoint>().ok()?, place)));
     let (mut addresses, mut servers) = (Vec::new(), Vec::new());
     for (endpoint, place) in endpoints {
@@ -45,5 +45,5 @@ fn announcement(description: Description, places: &[Opened]) -> Option<Announcem
         }
     }
     let is_something = !addresses.is_empty() || !servers.is_empty();
-    is_something.then(|| Announcement::new(description, addresses, servers))
+    is_something.then(|| Announcement::new(name.to_owned(), description, addresses, servers))
 }

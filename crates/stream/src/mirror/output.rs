@@ -276,7 +276,7 @@ async fn write_target<H: Handler>(
             }
             Ok(())
         }
-        Target::Datagrams(socket) => write_datagrams(&socket, taker, description).await,
+        Target::Datagrams(socket) => write_datagrams(&socket, taker, description, at).await,
         Target::Subject(link, place) => match place {
             NatsPlace { keep: Some(keep), .. } => {
                 publish::keep(&link, (&place, keep), taker, description, (outbox, at)).await
@@ -335,7 +335,12 @@ pub(super) async fn write_bytes(bytes: &mut BytesOut, taker: &Taker) -> io::Resu
     bytes.shutdown().await
 }
 
-async fn write_datagrams(socket: &UdpSocket, taker: &Taker, description: impl Fn() -> Option<Bytes>) -> io::Result<()> {
+async fn write_datagrams(
+    socket: &UdpSocket,
+    taker: &Taker,
+    description: impl Fn() -> Option<Bytes>,
+    at: &At,
+) -> io::Result<()> {
     let mut described: Option<Instant> = None;
     while let Some(chunk) = taker.take().await {
         if described.is_none_or(|at| at.elapsed() >= DESCRIBE_EVERY) {
@@ -344,10 +349,17 @@ async fn write_datagrams(socket: &UdpSocket, taker: &Taker, description: impl Fn
                 send(socket, &description).await?;
             }
         }
+        let (mut n_frames, mut n_bytes) = (chunk.n_frames, chunk.bytes.len());
         for datagram in datagrams(&chunk.bytes) {
-            send(socket, datagram).await?;
+            if datagram.len() <= DATAGRAM_BYTES_MAX {
+                send(socket, datagram).await?;
+            } else {
+                // Only a frame that stands alone is so long.
+                (n_frames, n_bytes) = (n_frames - 1, n_bytes - datagram.len());
+                at.counters.leave_out(datagram.len(), DATAGRAM_BYTES_MAX);
+            }
         }
-        taker.written(&chunk);
+        at.counters.add_frames(n_frames, n_bytes as u64);
     }
     Ok(())
 }
@@ -360,7 +372,7 @@ async fn send(socket: &UdpSocket, datagram: &[u8]) -> io::Result<()> {
     }
 }
 
-/// Cuts frames that stand in a row into datagrams of whole frames. What no datagram holds is left out.
+/// Cuts frames that stand in a row into datagrams of whole frames. What no datagram holds stands alone.
 fn datagrams(mut frames: &[u8]) -> impl Iterator<Item = &[u8]> {
     std::iter::from_fn(move || {
         let mut n_bytes = 0;
@@ -374,7 +386,6 @@ fn datagrams(mut frames: &[u8]) -> impl Iterator<Item = &[u8]> {
         frames = rest;
         (n_bytes > 0).then_some(datagram)
     })
-    .filter(|datagram| datagram.len() <= DATAGRAM_BYTES_MAX)
 }
 
 /// How long the frame is that these bytes, which were made here, begin with.

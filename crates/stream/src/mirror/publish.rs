@@ -3,7 +3,6 @@
 use std::collections::VecDeque;
 use std::io;
 use std::pin::Pin;
-use std::sync::atomic::Ordering::Relaxed;
 
 use bytes::{Bytes, BytesMut};
 use futures_util::StreamExt;
@@ -136,8 +135,7 @@ impl Cutter {
             let frame;
             (frame, rest) = rest.split_at(n_bytes);
             if n_bytes > self.n_bytes_max {
-                at.counters.n_dropped.fetch_add(1, Relaxed);
-                at.counters.note(&too_long(n_bytes, self.n_bytes_max));
+                at.counters.leave_out(n_bytes, self.n_bytes_max);
                 continue;
             }
             if !next.is_empty() && next.len() + n_bytes > SHARED_MESSAGE_BYTES.min(self.n_bytes_max) {
@@ -151,9 +149,4 @@ impl Cutter {
         }
         messages
     }
-}
-
-fn too_long(n_bytes: usize, n_bytes_max: usize) -> io::Error {
-    let reason = format!("a frame of {n_bytes} bytes was left out: the NATS server takes {n_bytes_max}");
-    io::Error::new(io::ErrorKind::FileTooLarge, reason)
 }

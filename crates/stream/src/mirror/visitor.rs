@@ -67,7 +67,7 @@ fn enter<F: Future<Output = Result<(), ReadError>> + 'static>(
             let counters = Arc::clone(&at.counters);
             present.spawn_local(async move {
                 if let Err(error) = attended.await {
-                    counters.note(&error);
+                    counters.note_visitor(&error);
                 }
             });
         }
@@ -132,7 +132,7 @@ async fn in_time<T>(work: impl Future<Output = T>) -> io::Result<T> {
 /// Counts and tells who was not let in.
 fn failed(error: LoginError, peer: Option<SocketAddr>, at: &At) -> ReadError {
     let peer = peer.map_or_else(|| "somebody on this host".to_owned(), |peer| peer.to_string());
-    at.counters.login_failed(&at.endpoint, &peer, &error);
+    at.counters.login_failed(&peer, &error);
     ReadError::Login { peer, source: Box::new(error) }
 }
 

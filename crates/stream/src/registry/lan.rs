@@ -62,6 +62,7 @@ fn service(announcement: &Announcement, address: &str, purpose: &str) -> Result<
     };
     let carries = serde_json::to_value(announcement.carries).ok();
     let mut properties = HashMap::from([
+        ("component", announcement.component.clone()),
         ("stream", announcement.stream.clone()),
         ("host", announcement.host.clone()),
         ("carries", carries.and_then(|carries| Some(carries.as_str()?.to_owned())).unwrap_or_default()),
@@ -132,10 +133,9 @@ pub(super) async fn find(wait: Duration) -> Result<Vec<Announcement>, RegistryEr
 
 /// Places of one stream stand in one announcement.
 fn together(mut found: Vec<Announcement>) -> Vec<Announcement> {
-    found.sort_by(|a, b| (&a.host, &a.stream, a.pid).cmp(&(&b.host, &b.stream, b.pid)));
+    found.sort_by_key(|found| (found.host.clone(), found.stream.clone(), found.component.clone(), found.pid));
     found.dedup_by(|next, first| {
-        let is_same = (&next.host, &next.stream, next.pid, next.carries)
-            == (&first.host, &first.stream, first.pid, first.carries);
+        let is_same = (next.name(), next.pid, next.carries) == (first.name(), first.pid, first.carries);
         if is_same {
             first.addresses.append(&mut next.addresses);
             first.servers.append(&mut next.servers);
@@ -156,6 +156,7 @@ fn announcement(service: &ResolvedService) -> Option<Announcement> {
     let places = ips.into_iter().map(|ip| format!("tcp:{}:{}", Host::Address(ip), service.get_port())).collect();
     let (addresses, servers) = if text("for")? == "ask" { (Vec::new(), places) } else { (places, Vec::new()) };
     Some(Announcement {
+        component: text("component").unwrap_or_default(),
         stream: text("stream")?,
         host: text("host")?,
         carries,

@@ -104,6 +104,7 @@ mod tests {
 
     fn announcement(pid: u32) -> Announcement {
         Announcement {
+            component: "writer".to_owned(),
             stream: "load".to_owned(),
             host: "pyramid".to_owned(),
             carries: Carries::Measurement,

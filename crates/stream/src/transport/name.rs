@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::{Connection, Source};
-use crate::endpoint::{Endpoint, Place, Role};
+use crate::endpoint::{Endpoint, Place, Role, StreamName};
 use crate::error::OpenError;
 use crate::registry::{Announcement, Query, find_async};
 use crate::security::Security;
@@ -12,13 +12,8 @@ use crate::security::Security;
 const WAIT: Duration = Duration::from_secs(2);
 
 /// Opens the first place at which the stream can be read.
-pub(super) async fn source(
-    endpoint: &Endpoint,
-    stream: &str,
-    host: Option<&str>,
-    security: &Security,
-) -> Result<Source, OpenError> {
-    let (addresses, n_ignored) = places(endpoint, stream, host, security, |found| found.addresses).await?;
+pub(super) async fn source(endpoint: &Endpoint, name: &StreamName, security: &Security) -> Result<Source, OpenError> {
+    let (addresses, n_ignored) = places(endpoint, name, security, |found| &found.addresses).await?;
     let mut last = None;
     for address in addresses {
         match super::open_source(&at(endpoint, &address)?, security).await {
@@ -32,11 +27,10 @@ pub(super) async fn source(
 /// Connects to the first place at which the stream's component can be asked.
 pub(super) async fn connect(
     endpoint: &Endpoint,
-    stream: &str,
-    host: Option<&str>,
+    name: &StreamName,
     security: &Security,
 ) -> Result<Connection, OpenError> {
-    let (servers, n_ignored) = places(endpoint, stream, host, security, |found| found.servers).await?;
+    let (servers, n_ignored) = places(endpoint, name, security, |found| &found.servers).await?;
     let mut last = None;
     for address in servers {
         let place = Endpoint { role: Role::Server, ..at(endpoint, &address)? };
@@ -48,19 +42,22 @@ pub(super) async fn connect(
     Err(last.unwrap_or_else(|| OpenError::Unknown { endpoint: endpoint.to_string(), n_ignored }))
 }
 
-/// What is announced of a stream, and how many places are not to be believed.
+/// What is announced of a stream by one component, and how many places are not to be believed.
 async fn places(
     endpoint: &Endpoint,
-    stream: &str,
-    host: Option<&str>,
+    name: &StreamName,
     security: &Security,
-    of: impl Fn(Announcement) -> Vec<String>,
+    of: impl Fn(&Announcement) -> &Vec<String>,
 ) -> Result<(Vec<String>, usize), OpenError> {
-    let query = Query::of_name(stream, host);
-    let found = find_async(&query, WAIT, security)
+    let found = find_async(&Query::of_name(name), WAIT, security)
         .await
         .map_err(|source| OpenError::Registry { endpoint: endpoint.to_string(), source: Box::new(source) })?;
-    Ok((found.announcements.into_iter().flat_map(of).collect(), found.n_ignored))
+    let given: Vec<&Announcement> = found.announcements.iter().filter(|found| !of(found).is_empty()).collect();
+    if given.windows(2).any(|two| two[0].component != two[1].component) {
+        let names = given.iter().map(|found| found.name().to_string()).collect();
+        return Err(OpenError::Ambiguous { endpoint: endpoint.to_string(), names });
+    }
+    Ok((given.into_iter().flat_map(of).cloned().collect(), found.n_ignored))
 }
 
 /// The endpoint that was meant, at a place that somebody announced.

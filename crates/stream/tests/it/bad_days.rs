@@ -4,7 +4,7 @@ use std::fs;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 
-use stream::{Handler, InputId, Message, Mirror, OpenError, Outputs, Panicked, Security};
+use stream::{Handler, InputId, Measurement, Message, Mirror, OpenError, Outputs, Panicked, Security};
 use testkit::{PATIENCE, wait_until};
 
 use crate::world::{PassOn, collector, description, endpoint, path, sample, writer};
@@ -70,6 +70,24 @@ fn a_writer_that_dies_in_the_middle_is_connected_to_again() {
     let counted = &reader.running.status()[0].counted;
     assert_eq!((counted.n_bad, counted.n_connects), (1, 2));
     assert!(counted.last_error.as_ref().unwrap().contains("the data end 5 bytes before the frame does"), "{counted:?}");
+}
+
+#[test]
+fn a_frame_that_no_datagram_holds_is_counted_as_dropped() {
+    // The socket only keeps the port; nobody has to read.
+    let socket = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
+    let writer = writer(&format!("target:udp:{}", socket.local_addr().unwrap()), &Security::default());
+    writer.wait_for_reader();
+    let long = Measurement { number: 0, time: sample(0).time, values: vec![0.5; 10_000] };
+    writer.send(Message::Measurement(long));
+    writer.send(Message::Sample(sample(1)));
+    let counted = wait_until("both are worked on", PATIENCE, || {
+        let counted = writer.running.status().remove(writer.at.0).counted;
+        (counted.n_dropped + counted.n_frames == 2).then_some(counted)
+    });
+    assert_eq!((counted.n_dropped, counted.n_frames), (1, 1));
+    let reason = counted.last_error.unwrap();
+    assert!(reason.starts_with("a frame of 8") && reason.ends_with("there is room for 65507"), "{reason}");
 }
 
 #[track_caller]

@@ -134,7 +134,12 @@ fn streams_of_other_sites_are_found_by_the_server() {
     let writer = writer("target:nats:sites.load", &there);
     writer.send(Message::Description(description()));
     wait_for_source(&reader);
-    let found = find(&Query::of_name("load", Some("pyramid")), Duration::ZERO, &here).unwrap();
+    let found = find(
+        &Query { stream: Some("load".parse().unwrap()), host: Some("pyramid".parse().unwrap()), ..Query::default() },
+        Duration::ZERO,
+        &here,
+    )
+    .unwrap();
     assert_eq!(found[0].addresses, ["nats:sites.load"]);
     writer.send(Message::Sample(sample(1)));
     assert_eq!(numbers(&reader, 1), [1]);

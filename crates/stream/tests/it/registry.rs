@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use stream::registry::{Announcement, Query, Registry, find};
-use stream::{Ask, Caller, Message, Mirror, Security};
+use stream::{Answer, Ask, Caller, Message, Mirror, Security};
 use testkit::{PATIENCE, wait_until};
 
 use crate::world::{PassOn, collector, description, endpoint, sample, writer};
@@ -36,7 +36,7 @@ fn a_stream_is_found_by_name_host_signal_and_goes_with_its_component() {
     let is_found = |stream: Option<&str>, host: Option<&str>, signal: Option<&str>, model: Option<&str>| {
         let [stream, host, signal, model] =
             [stream, host, signal, model].map(|text| text.map(|text| text.parse().unwrap()));
-        !found(&Query { stream, host, signal, model }, &security).is_empty()
+        !found(&Query { stream, host, signal, model, ..Query::default() }, &security).is_empty()
     };
     assert!(is_found(Some("lo*"), Some("pyramid"), Some("load.*"), None));
     assert!(!is_found(Some("lo"), None, None, None));
@@ -77,4 +77,27 @@ fn a_component_is_asked_by_the_name_of_its_stream() {
     let mut caller =
         wait_until("it is announced", PATIENCE, || Caller::open(&endpoint("source:name:load"), &security).ok());
     caller.call(Ask::Status {}, PATIENCE).unwrap();
+}
+
+#[test]
+fn a_name_that_several_components_give_is_told_apart_by_them() {
+    let folder = tempfile::tempdir().unwrap();
+    let security = announcing(folder.path());
+    let start = |name: &str| {
+        let mut mirror = Mirror::new(name, PassOn).with_security(security.clone());
+        let (_, inlet) = mirror.inlet(1);
+        mirror.add(endpoint("server:tcp:0"));
+        let running = mirror.start().unwrap();
+        inlet.send(Message::Description(description())).unwrap();
+        let query = Query { component: Some(name.parse().unwrap()), ..Query::default() };
+        wait_until("it is announced", PATIENCE, || found(&query, &security).pop());
+        running
+    };
+    let _both = [start("load-server"), start("pred-server")];
+    let error = Caller::open(&endpoint("source:name:load"), &security).err().unwrap().to_string();
+    let names = "load-server/load@pyramid, pred-server/load@pyramid";
+    assert_eq!(error, format!("server:name:load is given by several components; name one: {names}"));
+    let mut caller = Caller::open(&endpoint("source:name:pred-server/load@pyramid"), &security).unwrap();
+    let (Answer::Status(status), _) = caller.call(Ask::Status {}, PATIENCE).unwrap() else { panic!("no status") };
+    assert_eq!(status.component, "pred-server");
 }

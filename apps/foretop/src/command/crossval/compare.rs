@@ -9,6 +9,7 @@ use text::{Align, Table};
 
 use super::MetricName;
 use crate::help::examples;
+use crate::terminal::write_json;
 
 /// Compare the cases that two campaigns have in common
 ///
@@ -27,12 +28,19 @@ pub struct CompareCases {
     /// The measure that models are judged by
     #[arg(long, value_enum, default_value = "mse")]
     metric: MetricName,
+
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
 }
 
 impl CompareCases {
     pub fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
         let read = |path| Results::read(path, self.metric.metric());
         let comparison = Comparison::new(&read(&self.first)?, &read(&self.second)?)?;
+        if self.json {
+            return Ok(write_json(out, &comparison)?);
+        }
         writeln!(out, "{} cases in common, {} of them identical", comparison.n_common, comparison.n_identical)?;
         let right = |name| (name, Align::Right);
         let mut table = Table::new(&[

@@ -9,10 +9,11 @@ use crossval::{Costs, Report, ReportSettings, Results};
 
 use super::MetricName;
 use crate::help::examples;
+use crate::terminal::write_json;
 
 /// Report which model wins at each lead time, by how much, and whether that matters
 ///
-/// Without --html and --markdown the report is printed as Markdown.
+/// Without --html, --markdown and --json the report is printed as Markdown.
 #[derive(Args)]
 #[command(after_help = examples(&[
     "foretop crossval report cases.parquet",
@@ -34,6 +35,10 @@ pub struct WriteReport {
     #[arg(long, value_name = "PATH")]
     markdown: Option<PathBuf>,
 
+    /// Print its figures as JSON
+    #[arg(long)]
+    json: bool,
+
     /// Title of the report
     #[arg(long, value_name = "TEXT", default_value_t = ReportSettings::default().title)]
     title: String,
@@ -48,7 +53,7 @@ impl WriteReport {
         let costs = if self.no_costs { Costs::LeftOut } else { Costs::Shown };
         let settings = ReportSettings { title: self.title, costs };
         let report = Report::new(&Results::read(&self.results, self.metric.metric())?, &settings);
-        if self.html.is_none() && self.markdown.is_none() {
+        if self.html.is_none() && self.markdown.is_none() && !self.json {
             return Ok(out.write_all(report.to_markdown().as_bytes())?);
         }
         if let Some(path) = &self.html {
@@ -56,6 +61,9 @@ impl WriteReport {
         }
         if let Some(path) = &self.markdown {
             write(path, &report.to_markdown())?;
+        }
+        if self.json {
+            return Ok(write_json(out, report.summary())?);
         }
         match report.recommended() {
             Some(model) => Ok(writeln!(out, "{model}")?),

@@ -11,6 +11,7 @@ use std::thread;
 use anyhow::Context;
 use clap::Args;
 use crossval::{Campaign, End, Progress, Run, RunError, Template};
+use text::printable;
 
 use super::progress::Display;
 use super::source::Source;
@@ -81,7 +82,12 @@ impl RunCases {
             End::Finished => {
                 let (n_done, n_failed) = (progress.n_done(), progress.n_failed());
                 let written = format!("{} and {}", self.out.display(), Run::timings_path(&self.out).display());
-                Ok(writeln!(out, "{} cases in {written}; of {n_done} evaluated here, {n_failed} failed", self.cases)?)
+                writeln!(out, "{} cases in {written}; of {n_done} evaluated here, {n_failed} failed", self.cases)?;
+                for (reason, n) in progress.failures() {
+                    writeln!(out, "{n} failed: {}", printable(&reason))?;
+                }
+                anyhow::ensure!(n_done == 0 || n_failed < n_done, "no model could be judged in any case");
+                Ok(())
             }
         }
     }

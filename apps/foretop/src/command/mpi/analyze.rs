@@ -8,7 +8,7 @@ use anyhow::{Context, bail};
 use clap::Args;
 use mpi_analysis::draw::{Waits, compared_pathmap, last_arrival_tree, pathmap, serialization, timeline};
 use mpi_analysis::{Analysis, Comparison, Group, Hint, LastArrival, Outlier, analyzers, arrivals, arrivals_table};
-use mpi_trace::{Matching, Recording, Timeline};
+use mpi_trace::{Flow, Matching, Recording, Timeline};
 use picture::Picture;
 use serde::Serialize;
 
@@ -85,7 +85,8 @@ impl Analyze {
             bail!("two runs are compared by the stages of their trees; record both with --tree");
         }
         // Trees in the order of the calls on them: a run that tries another tree gives it another name.
-        let pairs: Vec<(&Analysis, &Analysis)> = trees.iter().zip(&other).collect();
+        let pairs: Vec<(&Analysis, &Analysis)> =
+            Flow::EACH.into_iter().flat_map(|flow| of(&trees, flow).zip(of(&other, flow))).collect();
         let timeline = Timeline::of(&recordings);
         if self.json {
             let report = report(&timeline, &trees, &pairs);
@@ -98,7 +99,7 @@ impl Analyze {
             }
             write!(out, "{}", arrivals_table(&arrivals(&timeline, &Matching::of(&timeline)), timeline.error_ns()))?;
             for (before, after) in &pairs {
-                writeln!(out, "\n{} compared with {}", after.tree, before.tree)?;
+                writeln!(out, "\n{} compared with {}", after.title(), before.title())?;
                 write!(out, "{}", Comparison::of(before, after).table())?;
             }
         }
@@ -121,9 +122,13 @@ impl Analyze {
             let mut add = |what: &str, picture| pictures.push((format!("tree-{idx}-{what}"), picture));
             add("pathmap", pathmap(tree, Waits::LeftOut));
             add("pathmap-waits", pathmap(tree, Waits::Drawn));
-            add("last-arrival", last_arrival_tree(tree));
-            let nodes: Vec<&str> = tree.nodes.iter().map(|node| node.name.as_str()).collect();
-            add("serialization", serialization(&[(&tree.tree, tree)], &nodes));
+            if tree.flow.is_joined() {
+                add("last-arrival", last_arrival_tree(tree));
+            }
+            if tree.flow.is_handed_out() {
+                let nodes: Vec<&str> = tree.nodes.iter().map(|node| node.name.as_str()).collect();
+                add("serialization", serialization(&[(&tree.tree, tree)], &nodes));
+            }
         }
         for (idx, (before, after)) in pairs.iter().enumerate() {
             // The way that cost most before.
@@ -162,10 +167,19 @@ fn report<'a>(timeline: &Timeline<'_>, trees: &'a [Analysis], pairs: &[(&Analysi
     }
 }
 
-/// Of all trees, the one with most calls first.
+/// Of all trees and ways over them that calls took, the one with most calls first.
 fn analyses(recordings: &[Recording], path: &Path) -> anyhow::Result<Vec<Analysis>> {
     let analyzers = analyzers(recordings).with_context(|| format!("cannot analyze `{}`", path.display()))?;
-    let mut analyses: Vec<Analysis> = analyzers.iter().map(mpi_analysis::Analyzer::analysis).collect();
+    let mut analyses: Vec<Analysis> = analyzers.iter().flat_map(mpi_analysis::Analyzer::analyses).collect();
+    // A tree without any call still says what it is.
+    if analyses.iter().any(|analysis| analysis.n_calls > 0) {
+        analyses.retain(|analysis| analysis.n_calls > 0 || analysis.n_disordered > 0);
+    }
     analyses.sort_by_key(|analysis| std::cmp::Reverse(analysis.n_calls));
     Ok(analyses)
+}
+
+/// Those of one way that data went, in the order of their trees.
+fn of(all: &[Analysis], flow: Flow) -> impl Iterator<Item = &Analysis> {
+    all.iter().filter(move |tree| tree.flow == flow)
 }

@@ -15,6 +15,7 @@ use clap::{Args, Subcommand};
 use mpi_tree::Forest;
 
 use self::placement::Placement;
+pub use self::tune::hosts_of;
 use crate::argument::drawing::{Drawing, drawing};
 use crate::failure::OrUsage;
 use crate::help::examples;

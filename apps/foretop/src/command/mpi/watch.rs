@@ -1,108 +1,302 @@
-//! `foretop mpi watch`: where time goes in collective operations of a job of this host, as it runs.
+//! `foretop mpi watch`: what happens in collective operations of a job, as it runs.
 
-use std::collections::BTreeMap;
+mod kind;
+mod publish;
+
+use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::{Context, bail};
-use clap::Args;
-use event_space::{Pull, Read, Tally, Tuple};
-use mpi_analysis::{Analyzer, Expectations, HostClock};
-use mpi_job::Folder;
-use mpi_trace::{Line, Reading, RingHeader, RingKind};
-use mpi_tree::Forest;
-use predict::{Policy, Spec};
-use text::figure::{percent, span_ns};
-use units::Confidence;
+use anyhow::Context;
+use clap::{Args, ValueEnum};
+use clock::{Clock, thread_cpu};
+use event_space::{Hop, Live, LiveError, Scope, Setting, Sites, Strategy, ask_job};
+use serde_json::json;
+use stream::registry::{Query, find};
+use stream::{Endpoint, Role, Security, StreamName};
+use text::figure::percent;
 
+use self::kind::{Kind, Watched};
+use self::publish::Publisher;
+use super::monitor::stream_name;
 use crate::argument::positive_span;
+use crate::command::stream::wiring::Protection;
 use crate::failure::OrUsage;
 use crate::help::examples;
+use crate::terminal::say;
 
-/// Records of a ring that are read at once: all that a ring of the usual size holds.
-const N_AT_ONCE: usize = 1 << 15;
-/// Stages are told that were slower than all but one in a thousand forecasts allow.
-const CONFIDENCE: f64 = 0.999;
+/// How long monitors on the network have to say that they are there.
+const SEARCH_TIME: Duration = Duration::from_secs(2);
 
-/// Watch the collective operations of a job of this host
+/// Watch the collective operations of a job
+///
+/// What is on this host is read here. Other hosts of the job are read by their own `foretop mpi monitor`, which are found as streams are:
+/// on this host, on the local network and through a NATS server, or named by --from.
 #[derive(Args)]
-#[command(after_help = examples(&["foretop mpi watch node1-2f0", "foretop mpi watch node1-2f0 --every 200ms --tree 1", "foretop mpi watch node1-2f0 --once"]))]
+#[command(after_help = examples(&[
+    "foretop mpi watch node1-2f0",
+    "foretop mpi watch node1-2f0 --every 200ms --tree 1",
+    "foretop mpi watch node1-2f0 --monitor load-balance --helpers 4 --from source:tcp:node2:5020",
+    "foretop mpi watch node1-2f0 --publish connect:tcp:5021",
+]))]
 pub struct Watch {
     /// The job: its name, or its folder
     #[arg(value_name = "JOB")]
     job: PathBuf,
 
-    /// Which tree of the tree file, from 0
-    #[arg(long, default_value_t = 0)]
-    tree: usize,
+    /// Which tree of the tree file, from 0; may be repeated
+    #[arg(long, value_name = "N", default_values_t = [0])]
+    tree: Vec<usize>,
 
-    /// How often to read
+    /// What to tell
+    #[arg(long, value_enum, default_value = "stages")]
+    monitor: Kind,
+
+    /// A scope to pull, with the number of tuples of each collector as its result
+    #[arg(long, value_name = "FILE", conflicts_with = "monitor")]
+    scope: Option<PathBuf>,
+
+    /// Threads that gather from hosts at the same time; 0 for one host after the other
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    helpers: usize,
+
+    /// Let the first host of each cluster gather from the others
+    #[arg(long)]
+    by_cluster: bool,
+
+    /// When monitors read: at any time, once their host has sent its part of a result, or once its ranks have been released
+    #[arg(long, value_enum, value_name = "WHEN", default_value = "released")]
+    gate: When,
+
+    /// For statistics, at which end of a hop its time is computed
+    #[arg(long, value_enum, value_name = "END", default_value = "source")]
+    hop: End,
+
+    /// A monitor of another host, as source:tcp:HOST:PORT; may be repeated [default: those that can be found]
+    #[arg(long, value_name = "ENDPOINT")]
+    from: Vec<Endpoint>,
+
+    /// How often to tell
     #[arg(long, value_name = "TIME", default_value = "1s", value_parser = positive_span)]
     every: Duration,
 
-    /// Print what the rings hold, and end
+    /// How often to gather
+    #[arg(long, value_name = "TIME", default_value = "5ms", value_parser = positive_span)]
+    pace: Duration,
+
+    /// Tell once, and end
     #[arg(long)]
     once: bool,
+
+    /// Print a JSON object each time
+    #[arg(long)]
+    json: bool,
+
+    /// Send the mean of each stage in each interval as a stream; may be repeated
+    #[arg(long, value_name = "ENDPOINT")]
+    publish: Vec<Endpoint>,
+
+    #[command(flatten)]
+    protection: Protection,
+}
+
+/// As `Strategy`.
+#[derive(Clone, Copy, ValueEnum)]
+enum When {
+    Off,
+    Sent,
+    Released,
+}
+
+/// As `Hop`.
+#[derive(Clone, Copy, ValueEnum)]
+enum End {
+    Source,
+    Destination,
 }
 
 impl Watch {
     pub fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
-        let folder = Folder::open(&mpi_job::find(&self.job)).or_usage()?;
-        let Some(text) = folder.tree()? else { bail!("no collective call of the job goes over a tree") };
-        let forest = Forest::parse(&text).with_context(|| format!("the tree file of `{}`", self.job.display()))?;
-        let Some(tree) = forest.trees.get(self.tree) else {
-            let error = anyhow::anyhow!("there is no tree {}; the file has {}", self.tree, forest.trees.len());
-            return Err(error).or_usage();
+        let setting = Setting { security: self.protection.security().or_usage()?, ..Setting::default() };
+        let live = match Live::open(&self.job, 0, Arc::clone(&setting.clock)) {
+            Ok(live) => Ok(live),
+            // It may run on other hosts only.
+            Err(error @ LiveError::Job(_)) => Err(error),
+            Err(error) => return Err(error).or_usage(),
         };
-        let (mut read, mut clocks) = (Read::new(N_AT_ONCE), vec![HostClock::alone(); forest.hosts.len()]);
-        for ring in folder.rings()?.into_iter().filter_map(Result::ok) {
-            let header = &ring.header;
-            if header.kind != RingKind::Stages || header.tree != forest.id_of(self.tree) {
-                continue;
-            }
-            let rank = header.rank;
-            let Some(host) = forest.hosts.iter().position(|host| host.ranks.contains(&rank)) else { continue };
-            clocks[host].line = line(header);
-            read = read.and(Arc::new(ring), host as u16, rank);
+        let monitors = self.monitors(live.as_ref().ok(), &setting.security)?;
+        if monitors.is_empty()
+            && let Err(error) = live
+        {
+            return Err(anyhow::Error::new(error).context("no monitor of the job is found either")).or_usage();
         }
-        let mut analyzer = Analyzer::new(tree.clone(), forest.hosts.clone(), clocks);
-        let confidence = Confidence::new(CONFIDENCE).expect("a share between 0 and 1");
-        let mut expectations = Expectations::new(Policy::of(&Spec::ar(2)), confidence);
-        let (mut tuples, mut total): (Vec<Tuple>, _) = (Vec::new(), Tally::default());
-        loop {
-            total += read.pull(&mut tuples);
-            analyzer.take(tuples.drain(..).map(|tuple| tuple.event));
-            let analysis = analyzer.analysis();
-            write!(out, "{}", analysis.table(&BTreeMap::new()))?;
-            for slow in expectations.step(&analyzer.end_interval()) {
-                let node = &analysis.nodes[slow.node];
-                let from = slow.contributor.map_or(String::new(), |i| format!(" from {}", node.contributors[i].name));
-                let [took, expected] = [slow.mean_ns, slow.expected_ns].map(span_ns);
-                writeln!(
-                    out,
-                    "slower than expected: {} at {}{from} took {took}, not {expected}",
-                    slow.part.name(),
-                    node.name
+        let mut all = Vec::new();
+        for &tree in &self.tree {
+            let sites = Sites::new(live.as_ref().ok().cloned(), tree, monitors.clone(), setting.clone()).or_usage()?;
+            for host in sites.unwatched() {
+                say(&format!(
+                    "warning: nobody watches host {host}, so that its share is missing; start `foretop mpi monitor` there"
+                ));
+            }
+            all.push(self.watched(sites.gated(self.gate.into()))?);
+        }
+        let publisher = match &self.publish[..] {
+            [] => None,
+            _ if self.monitor != Kind::Stages || self.scope.is_some() => {
+                return Err(anyhow::anyhow!("--publish sends means of stages: it goes with --monitor stages"))
+                    .or_usage();
+            }
+            endpoints => Some(Publisher::start(stream_name(&self.job), self.every, endpoints, &setting.security)?),
+        };
+        self.follow(all, publisher, &*setting.clock, out)
+    }
+
+    /// Those that were named, or can be found.
+    fn monitors(
+        &self,
+        live: Option<&Live>,
+        security: &Security,
+    ) -> anyhow::Result<Vec<(Endpoint, event_space::About)>> {
+        let endpoints = match (&self.from[..], live) {
+            // All of it is here.
+            ([], Some(live)) if live.here()?.len() == live.hosts().len() => Vec::new(),
+            ([], _) => {
+                let mut security = security.clone();
+                (security.registry.lan, security.registry.across) = (true, self.protection.is_across());
+                let name = stream_name(live.map_or(&self.job, |live| live.folder().path()));
+                let found = find(
+                    &Query::of_name(&StreamName { component: None, stream: name, host: None }),
+                    SEARCH_TIME,
+                    &security,
                 )?;
+                let servers = found.iter().flat_map(|found| &found.servers);
+                servers.map(|server| format!("source:{server}").parse()).collect::<Result<_, _>>()?
             }
-            let gathered = total.n_read as f64 / (total.n_read + total.n_lost).max(1) as f64;
-            writeln!(out, "{} records read, {} lost, {} gathered\n", total.n_read, total.n_lost, percent(gathered))?;
-            out.flush()?;
-            if self.once || !folder.is_alive()? {
-                return Ok(());
+            (named, _) => named.to_vec(),
+        };
+        if let Some(other) = endpoints.iter().find(|endpoint| endpoint.role != Role::Source) {
+            return Err(anyhow::anyhow!("a monitor is read from: `{other}` has to begin with source:")).or_usage();
+        }
+        let ask = |endpoint: Endpoint| match ask_job(&endpoint, security) {
+            Ok(about) => Some((endpoint, about)),
+            Err(error) => {
+                say(&format!("warning: {:#}", anyhow::Error::new(error)));
+                None
             }
-            clock::sleep(self.every);
+        };
+        Ok(endpoints.into_iter().filter_map(ask).collect())
+    }
+
+    fn watched(&self, sites: Sites) -> anyhow::Result<Watched> {
+        match &self.scope {
+            None => Ok(Watched::new(sites, self.monitor, self.helpers, self.by_cluster, self.hop.into())?),
+            Some(path) => {
+                let text = std::fs::read_to_string(path).with_context(|| format!("cannot read `{}`", path.display()));
+                let scope = Scope::parse(&text.or_usage()?).with_context(|| format!("the scope `{}`", path.display()));
+                Watched::scope(sites, &scope.or_usage()?).or_usage()
+            }
+        }
+    }
+
+    fn follow(
+        &self,
+        mut all: Vec<Watched>,
+        mut publisher: Option<Publisher>,
+        clock: &dyn Clock,
+        out: &mut dyn Write,
+    ) -> anyhow::Result<()> {
+        let mut told = BTreeSet::new();
+        // What workers count is there only after a while.
+        let mut next = if self.once && !all[0].is_counted_elsewhere() { Duration::ZERO } else { self.every };
+        let (begun, cpu) = (clock.monotonic(), thread_cpu());
+        loop {
+            all.iter_mut().for_each(Watched::pull);
+            let elapsed = clock.monotonic() - begun;
+            if elapsed >= next {
+                next += self.every;
+                let is_over = self.once || all.iter().all(|watched| watched.is_over());
+                for watched in &mut all {
+                    for trouble in watched.sites.troubles() {
+                        let text = format!("warning: the share of {} is missing: {}", trouble.0, trouble.1);
+                        if told.insert(trouble) {
+                            say(&text);
+                        }
+                    }
+                    self.tell(watched, elapsed, thread_cpu() - cpu, out)?;
+                }
+                if let Some(publisher) = &mut publisher {
+                    publisher.send(&all);
+                }
+                out.flush()?;
+                if is_over {
+                    return Ok(());
+                }
+            }
+            clock::sleep(self.pace.min(self.every));
+        }
+    }
+
+    fn tell(
+        &self,
+        watched: &mut Watched,
+        elapsed: Duration,
+        own_cpu: Duration,
+        out: &mut dyn Write,
+    ) -> anyhow::Result<()> {
+        let (text, value) = watched.tell();
+        let (tally, n_gathered) = (watched.tally, watched.n_gathered);
+        let share = |part: u64, missing: u64| part as f64 / (part + missing).max(1) as f64;
+        let gathered = share(n_gathered, tally.n_missed);
+        let cpu = tally.cpu + own_cpu;
+        if self.json {
+            let mut line = json!({
+                "monitor": watched.name(),
+                "tree": watched.sites.tree().name,
+                "elapsed_seconds": elapsed.as_secs_f64(),
+                "records_read": tally.n_read,
+                "records_lost": tally.n_lost,
+                "results_gathered": n_gathered,
+                "results_missed": tally.n_missed,
+                "gathered_ratio": gathered,
+                "cpu_seconds": cpu.as_secs_f64(),
+                "missing": watched.sites.troubles().into_iter().map(|(endpoint, _)| endpoint).collect::<Vec<_>>(),
+            });
+            line.as_object_mut().expect("it is one").insert("result".to_owned(), value);
+            return Ok(writeln!(out, "{line}")?);
+        }
+        write!(out, "{text}")?;
+        writeln!(
+            out,
+            "{} records read, {} lost, {} read; {n_gathered} results gathered, {} missed, {} gathered; {:.1} ms of processor time, {} of one processor\n",
+            tally.n_read,
+            tally.n_lost,
+            percent(share(tally.n_read, tally.n_lost)),
+            tally.n_missed,
+            percent(gathered),
+            cpu.as_secs_f64() * 1e3,
+            percent(cpu.as_secs_f64() / elapsed.as_secs_f64().max(1e-9)),
+        )?;
+        Ok(())
+    }
+}
+
+impl From<When> for Strategy {
+    fn from(when: When) -> Self {
+        match when {
+            When::Off => Self::Off,
+            When::Sent => Self::Sent,
+            When::Released => Self::Released,
         }
     }
 }
 
-/// From when the ring was made until this moment.
-fn line(header: &RingHeader) -> Line {
-    if !header.is_counter {
-        return Line::identity();
+impl From<End> for Hop {
+    fn from(end: End) -> Self {
+        match end {
+            End::Source => Self::Source,
+            End::Destination => Self::Destination,
+        }
     }
-    let clock::Reading { ticks, monotonic_ns } = clock::Ticks::Counter.reading();
-    Line::through(header.reading, Reading { ticks, monotonic_ns })
 }

@@ -20,6 +20,10 @@ use crate::terminal::write_json;
 #[derive(Args)]
 #[command(after_help = examples(&["foretop stream find", "foretop stream find --signal 'load.*' --model 'AR(*)' --json"]))]
 pub struct Find {
+    /// The component that gives it, as in pred-server
+    #[arg(long, value_name = "PATTERN")]
+    component: Option<Glob>,
+
     /// The stream's name
     #[arg(long, value_name = "PATTERN")]
     name: Option<Glob>,
@@ -54,11 +58,11 @@ pub struct Find {
 
 impl Find {
     pub fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
-        let Self { name: stream, stream_host: host, signal, model, local, wait, json, broker } = self;
+        let Self { component, name: stream, stream_host: host, signal, model, local, wait, json, broker } = self;
         let across = broker.is_given() && !local;
         let mut security = broker.security();
         security.registry = Registry { lan: !local, across, ..Registry::default() };
-        let found = find(&Query { stream, host, signal, model }, wait, &security).or_usage()?;
+        let found = find(&Query { component, stream, host, signal, model }, wait, &security).or_usage()?;
         if json {
             return Ok(write_json(out, &found)?);
         }
@@ -77,5 +81,5 @@ fn line(found: &Announcement) -> String {
         [first, rest @ ..] => format!("{first} and {} more", rest.len()),
     };
     let places = [&found.addresses[..], &found.servers[..]].concat().join(" ");
-    format!("{}@{}: {signals}{model}: {places}", found.stream, found.host)
+    format!("{}: {signals}{model}: {places}", found.name())
 }

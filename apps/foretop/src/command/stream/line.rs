@@ -48,6 +48,7 @@ impl Lines {
                     Carries::Measurement => "measurements",
                     Carries::Sample => "samples",
                     Carries::Forecast => "forecasts",
+                    Carries::Results => "results",
                 };
                 let signals: Vec<_> = description.signals.iter().map(|signal| signal.id.as_str()).collect();
                 let step = units::span::format(description.step());
@@ -70,7 +71,7 @@ impl Lines {
                 }
                 line
             }
-            Message::Request(_) | Message::Reply(_) | Message::Greeting(_) => return None,
+            Message::Request(_) | Message::Reply(_) | Message::Greeting(_) | Message::Results(_) => return None,
         })
     }
 
@@ -99,6 +100,6 @@ fn json(message: &Message) -> Option<Line<'_>> {
             means: &forecast.means,
             standard_errors: &forecast.standard_errors,
         },
-        Message::Request(_) | Message::Reply(_) | Message::Greeting(_) => return None,
+        Message::Request(_) | Message::Reply(_) | Message::Greeting(_) | Message::Results(_) => return None,
     })
 }

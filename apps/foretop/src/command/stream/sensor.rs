@@ -55,7 +55,7 @@ pub struct SensorArgs {
 #[derive(Args)]
 #[command(after_help = examples(&[
     "foretop stream load-server connect:tcp:5001 server:tcp:5000",
-    "foretop stream load-server --step 100ms --signal cpu.availability --signal 'memory.*' target:udp:239.99.99.99:5012",
+    "foretop stream load-server --step 100ms --signal cpu.availability --signal 'memory.*' --allow-plain target:udp:239.99.99.99:5012",
     "foretop stream load-server --synthetic --step 1ms connect:tcp:5001",
 ]))]
 pub struct LoadServer {
@@ -89,8 +89,16 @@ pub struct FlowServer {
 }
 
 /// Zero needs no unit.
-fn step(text: &str) -> Result<Duration, span::SpanError> {
-    if text == "0" { Ok(Duration::ZERO) } else { span::parse(text) }
+fn step(text: &str) -> Result<Duration, String> {
+    if text == "0" {
+        return Ok(Duration::ZERO);
+    }
+    let step = span::parse(text).map_err(|error| error.to_string())?;
+    let (least, most) = (SensorServer::STEP_MIN, SensorServer::STEP_MAX);
+    if step.is_zero() || (least..=most).contains(&step) {
+        return Ok(step);
+    }
+    Err(format!("a step is {} to {}, not {text}", span::format(least), span::format(most)))
 }
 
 impl SensorArgs {

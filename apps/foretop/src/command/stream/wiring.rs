@@ -72,6 +72,11 @@ pub struct Wiring {
 }
 
 impl Protection {
+    /// Whether a NATS server is to be told of streams, and asked.
+    pub fn is_across(&self) -> bool {
+        self.broker.is_given()
+    }
+
     pub fn security(&self) -> anyhow::Result<Security> {
         let server = self.tls_certificate.as_deref().zip(self.tls_key.as_deref());
         Ok(Security {
@@ -109,12 +114,12 @@ impl Wiring {
         let added: Vec<_> =
             self.endpoints.iter().map(|endpoint| (endpoint.role, mirror.add(endpoint.clone()))).collect();
         // Before it is up, so that an early end finds somebody who heeds it.
-        let mut signals = interruption::watch()?;
+        let signals = interruption::watch()?;
         let running = mirror.start().with_context(|| format!("cannot start {name}"))?;
         let listens = added.iter().filter_map(|(role, at)| Some(format!("{role} {}", running.address(*at)?)));
         self.announce(name, &listens.collect::<Vec<_>>().join(", "), out)?;
         let (by_signal, by_itself) = (running.stopper(), running.stopper());
-        std::thread::spawn(move || signals.forever().for_each(|_| by_signal.stop()));
+        std::thread::spawn(move || interruption::end_by(signals, || by_signal.stop()));
         if let Some(done) = done {
             std::thread::spawn(move || done.recv().is_ok().then(|| by_itself.stop()));
         }

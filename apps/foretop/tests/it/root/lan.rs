@@ -97,7 +97,10 @@ fn a_stream_is_found_and_read_by_its_name_without_any_server() {
     let found = wait_until("the other host finds it", PATIENCE, || {
         Some(lan.output(1, &["find", "--signal", "load.5*", "--wait", "1s"])).filter(|found| !found.is_empty())
     });
-    assert!(found.starts_with(&format!("load@alpha: load.1m and 2 more: tcp:{}:", ADDRESSES[0])), "{found}");
+    assert!(
+        found.starts_with(&format!("load-server/load@alpha: load.1m and 2 more: tcp:{}:", ADDRESSES[0])),
+        "{found}"
+    );
     assert_eq!(lan.output(1, &["find", "--name", "other", "--wait", "1s"]), "");
     let read = lan.output(1, &[&["client", "--count", "2", "source:name:load@alpha"], &protected[..]].concat());
     assert!(read.starts_with("# load of alpha: measurements of load.1m, load.5m, load.15m"), "{read}");
@@ -120,6 +123,20 @@ fn a_multicast_group_is_read_by_another_host() {
 
 #[test]
 #[ignore = "needs root and network namespaces; run by make test"]
+fn a_group_is_reached_by_the_interface_that_is_named() {
+    let lan = Lan::new();
+    let group = "udp:239.99.99.98:5012?interface=wire";
+    // A route says that the group is elsewhere.
+    for host in &lan.hosts {
+        ip(&["-n", host, "route", "add", "239.99.99.98/32", "dev", "lo"]);
+    }
+    let _server = lan.start(0, &["load-server", "--step", "50ms", "--allow-plain", &format!("target:{group}&ttl=4")]);
+    let read = lan.output(1, &["client", "--allow-plain", "--count", "3", &format!("source:{group}")]);
+    assert!(read.contains("load.1m="), "{read}");
+}
+
+#[test]
+#[ignore = "needs root and network namespaces; run by make test"]
 fn a_group_without_a_route_is_told_by_its_endpoint() {
     let lan = Lan::new();
     ip(&["-n", &lan.hosts[0], "link", "set", "wire", "down"]);
@@ -136,4 +153,6 @@ fn a_group_without_a_route_is_told_by_its_endpoint() {
     check(&["load-server", target], "out", &format!("cannot open {target}: Network is unreachable"));
     let source = "source:udp:239.99.99.99:5012";
     check(&["client", source], "in", &format!("cannot open {source}: No such device"));
+    let source = "source:udp:239.99.99.99:5012?interface=none";
+    check(&["client", source], "named", &format!("cannot open {source}: No such device"));
 }

@@ -13,7 +13,7 @@ pub(super) fn recommended(
     recommendation: Option<&Recommendation>,
 ) -> Vec<Block> {
     let Some(Recommendation { family_idx, model, win_share, choice }) = recommendation else {
-        return vec![paragraph("There is no case in these results, and nothing to recommend.")];
+        return vec![paragraph("No model was judged on most of its windows, so none is recommended.")];
     };
     let family = &results.families[*family_idx];
     let won = format!("`{family}` won {} of its comparisons with other models, over all leads", percent(*win_share));

@@ -106,7 +106,7 @@ fn columns(timeline: &Timeline) -> Vec<Column> {
         |of: &dyn Fn(&Placed) -> Arc<str>| Cells::Words(timeline.calls().iter().map(|call| Some(of(call))).collect());
     let wholes = |of: &dyn Fn(&Placed) -> Option<i64>| Cells::Whole(timeline.calls().iter().map(of).collect());
     let tag = |call: &Placed| match call.event.subject {
-        Subject::Call { tag, .. } => tag.map(i64::from),
+        Subject::Call { tag, .. } | Subject::Part { tag, .. } => tag.map(i64::from),
         Subject::Stage { .. } => None,
     };
     // Times and sizes beyond what a signed number holds do not occur in 292 years.
@@ -126,5 +126,6 @@ fn columns(timeline: &Timeline) -> Vec<Column> {
         column("tag", wholes(&tag)),
         column("size_bytes", wholes(&|call| Some(large(call.event.bytes)))),
         column("is_failed", wholes(&|call| Some(call.event.is_failed.into()))),
+        column("is_part", wholes(&|call| Some(call.event.is_part().into()))),
     ]
 }

@@ -62,7 +62,7 @@ pub struct Run {
 
     /// How much to record at first
     #[arg(long, value_enum, default_value = "trees")]
-    level: Level,
+    pub level: Level,
 
     /// Records that the ring of a thread holds, a power of two [default: 32768]
     #[arg(long, value_name = "RECORDS", value_parser = power_of_two)]

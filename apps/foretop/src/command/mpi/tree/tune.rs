@@ -138,6 +138,13 @@ impl Tune {
     }
 }
 
+/// Calls of one size, of all ranks.
+#[derive(Default)]
+struct Spent {
+    n_calls: u64,
+    span_ns: u64,
+}
+
 /// Runs the program, each time in the same way but for what is compared.
 struct Bench<'a> {
     tune: &'a Tune,
@@ -158,10 +165,15 @@ impl Bench<'_> {
         Ok(mpi_job::read(&self.scratch.join("trace"))?)
     }
 
-    /// The sizes that the program spends most time in, ascending.
+    /// The sizes that the program spends most time in, ascending. What it calls but a few times says nothing of a tree, unless it calls
+    /// nothing more often.
     fn sizes(&self, recordings: &[Recording]) -> anyhow::Result<Vec<u64>> {
-        let mut spent: Vec<(u64, u64)> = self.spent(recordings).into_iter().collect();
-        spent.sort_by_key(|&(bytes, span)| (std::cmp::Reverse(span), bytes));
+        let spent = self.spent(recordings);
+        let n_calls_most = spent.values().map(|spent| spent.n_calls).max().unwrap_or(0);
+        let n_calls_min = (N_PARTS as u64 * u64::from(self.tune.ranks)).min(n_calls_most);
+        let mut spent: Vec<(u64, Spent)> =
+            spent.into_iter().filter(|(_, spent)| spent.n_calls >= n_calls_min).collect();
+        spent.sort_by_key(|(bytes, spent)| (std::cmp::Reverse(spent.span_ns), *bytes));
         let mut sizes: Vec<u64> = spent.into_iter().take(N_SIZES).map(|(bytes, _)| bytes).collect();
         sizes.sort_unstable();
         ensure!(!sizes.is_empty(), "the program never calls {}", self.operation().name());
@@ -174,12 +186,14 @@ impl Bench<'_> {
         Operation::of_name(&name).expect("operations over trees are recorded")
     }
 
-    /// Time in calls by their size, over all ranks.
-    fn spent(&self, recordings: &[Recording]) -> BTreeMap<u64, u64> {
+    /// Calls by their size, over all ranks.
+    fn spent(&self, recordings: &[Recording]) -> BTreeMap<u64, Spent> {
         let operation = self.operation();
-        let mut spent: BTreeMap<u64, u64> = BTreeMap::new();
+        let mut spent: BTreeMap<u64, Spent> = BTreeMap::new();
         for call in Timeline::of(recordings).calls().iter().filter(|call| call.event.operation == operation) {
-            *spent.entry(call.event.bytes).or_default() += call.span_ns();
+            let of_size = spent.entry(call.event.bytes).or_default();
+            of_size.n_calls += 1;
+            of_size.span_ns += call.span_ns();
         }
         spent
     }
@@ -319,7 +333,7 @@ fn mpich_peers(operation: Collective) -> Vec<(String, Settings)> {
 }
 
 /// Which ranks ran on which hosts, in the order of the hosts' first ranks.
-pub(super) fn hosts_of(recordings: &[Recording]) -> Vec<Host> {
+pub fn hosts_of(recordings: &[Recording]) -> Vec<Host> {
     let mut hosts: Vec<Host> = Vec::new();
     for recording in recordings {
         let (name, rank) = (&recording.head.host, recording.head.rank);

@@ -1,0 +1,45 @@
+//! `foretop mpi monitor`: one host's part of watching a job that runs on several.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use event_space::{Live, Server, Setting};
+use stream::Mirror;
+
+use crate::command::stream::wiring::Wiring;
+use crate::failure::OrUsage;
+use crate::help::examples;
+
+/// Let others watch this host's part of a job
+///
+/// `foretop mpi watch` finds it, and asks it to read, reduce and count what the ranks of this host record. It ends with the job.
+#[derive(Args)]
+#[command(after_help = examples(&[
+    "foretop mpi monitor node1-2f0 server:tcp:127.0.0.1:0",
+    "foretop mpi monitor node1-2f0 --token-file token --tls-certificate cert.pem --tls-key key.pem server:tcp:5020",
+]))]
+pub struct Monitor {
+    /// The job: its name, or its folder
+    #[arg(value_name = "JOB")]
+    job: PathBuf,
+
+    #[command(flatten)]
+    wiring: Wiring,
+}
+
+/// What the monitors of a job call themselves where streams are found.
+pub fn stream_name(job: &Path) -> String {
+    format!("mpi.{}", job.file_name().unwrap_or_default().to_string_lossy())
+}
+
+impl Monitor {
+    pub fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
+        let setting = Setting { security: self.wiring.protection.security().or_usage()?, ..Setting::default() };
+        let live = Live::open(&self.job, 0, setting.clock.clone()).or_usage()?;
+        let name = self.wiring.name.clone().unwrap_or_else(|| stream_name(live.folder().path()));
+        let (server, ended) = Server::new(live, setting, name, self.wiring.host());
+        let mirror = Mirror::new("mpi-monitor", server).every(Server::PERIOD);
+        self.wiring.run("mpi-monitor", mirror, Some(ended), out).map(drop)
+    }
+}

@@ -1,0 +1,49 @@
+//! `foretop wan`: links between sites on one machine.
+
+mod exec;
+mod live;
+mod plan;
+mod profiles;
+mod up;
+
+use std::io::Write;
+
+use clap::{Args, Subcommand};
+
+use crate::help::examples;
+
+/// Emulate a wide-area network on this machine
+#[derive(Args)]
+#[command(after_help = examples(&[
+    "foretop wan up examples/wan/two-sites.toml",
+    "foretop wan exec t0 -- ping -c 3 o0",
+]))]
+pub struct Wan {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Subcommand)]
+enum What {
+    Up(up::Up),
+    Exec(exec::Exec),
+    Down(up::Down),
+    Check(plan::Check),
+    Draw(plan::Draw),
+    Export(plan::Export),
+    Profiles(profiles::Profiles),
+}
+
+impl Wan {
+    pub fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
+        match self.what {
+            What::Up(command) => command.run(out),
+            What::Exec(command) => command.run(),
+            What::Down(command) => command.run(out),
+            What::Check(command) => command.run(out),
+            What::Draw(command) => command.run(out),
+            What::Export(command) => command.run(out),
+            What::Profiles(command) => command.run(out),
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! Monitors of other hosts: what is asked of them, what comes back, and who asks and answers. `docs/formats/event-scope.md`, "Between hosts".
+
+mod client;
+mod server;
+mod wire;
+
+use std::collections::BTreeMap;
+
+use mpi_trace::{Line, Reading};
+use serde::{Deserialize, Serialize};
+
+pub use client::{Remote, RemoteError, Share, ask_job};
+pub use server::Server;
+pub use wire::Wire;
+
+use crate::{Hop, Scope, Strategy};
+
+/// What a monitor of a job reads on its host.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct About {
+    /// The tree file in force.
+    pub trees: String,
+    /// The hosts of the tree file that have rings there.
+    pub hosts: BTreeMap<String, WireClock>,
+}
+
+/// Two moments on the clock of a host's stamps and its monotonic one: ticks and nanoseconds of each. None where ticks are nanoseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WireClock(pub Option<[(u64, u64); 2]>);
+
+/// Something that a monitor is asked to do for one tree.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Task {
+    /// What records call the tree.
+    pub tree: u64,
+    /// What to do.
+    pub what: What,
+    /// When.
+    #[serde(default)]
+    pub gate: Strategy,
+    /// Whether what the rings hold already is left out, as it was read before.
+    #[serde(default)]
+    pub is_resumed: bool,
+    /// Where the monitors of other hosts are, by the names of the hosts.
+    #[serde(default)]
+    pub elsewhere: BTreeMap<String, Elsewhere>,
+}
+
+/// Where another host's monitor is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Elsewhere {
+    /// As `source:tcp:pyramid:5009`.
+    pub endpoint: String,
+    /// The clock of the host.
+    pub clock: WireClock,
+}
+
+/// What can be asked for. Hosts are those of the tree file.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum What {
+    /// Tuples through these stages.
+    Scope(Scope),
+    /// How often each contributor was last, counted there: [`Counts`](crate::Counts).
+    LoadBalance {
+        /// Where.
+        host: String,
+    },
+    /// Figures of the stages around the host's nodes, computed there: [`StageFigures`](crate::StageFigures).
+    Statistics {
+        /// Where.
+        host: String,
+        /// Which hops: those that begin on the host, or those that end there.
+        #[serde(default)]
+        hop: Hop,
+        /// Whether the second feed is wanted too.
+        #[serde(default)]
+        contributors: bool,
+    },
+    /// Time in collective calls by rank, summed up there: [`Spent`](crate::Spent).
+    Time {
+        /// Where.
+        host: String,
+    },
+}
+
+impl WireClock {
+    pub(crate) fn new(readings: Option<[Reading; 2]>) -> Self {
+        Self(readings.map(|readings| readings.map(|reading| (reading.ticks, reading.monotonic_ns))))
+    }
+
+    /// From ticks to nanoseconds.
+    #[must_use]
+    pub fn line(self) -> Line {
+        let reading = |(ticks, monotonic_ns)| Reading { ticks, monotonic_ns };
+        self.0.map_or_else(Line::identity, |[began, later]| Line::through(reading(began), reading(later)))
+    }
+}

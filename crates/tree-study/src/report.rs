@@ -1,0 +1,342 @@
+//! The results as a document: what was measured beside what was published, and what cannot be compared.
+
+use mpi_analysis::Level;
+use mpi_run::{MalformedRecord, Outcome};
+use serde::Serialize;
+use statistics::{median, quantile};
+use text::figure::{percent, span_ns};
+use text::{Align, Table, markdown_cell};
+use units::ByteCount;
+
+use crate::count::{UNEXPLAINED, counts};
+use crate::plan::SIZES;
+use crate::record::{Inside, Monitored, Paired, Run, kind};
+use crate::table::{Published, tables};
+use crate::{FIRST, Settings, Subject, Topology, Way, Workload};
+
+/// The largest gain by another tree in the first paper.
+const PUBLISHED_SPEEDUP: f64 = 1.49;
+/// A way that several libraries take which do not know hosts.
+const UNAWARE: &str = "binomial over ranks";
+
+/// What is said below each table of overheads.
+const UNMEASURED: &str = "Rows without figures of ours need several clusters, or a variant of the monitor that exists only in the paper. \
+     Processor time is that of the monitor where it is read, by one processor.";
+
+/// A title, sections, and what speaks against the figures.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Document {
+    /// Where and with what, one line each.
+    pub about: Vec<String>,
+    /// What makes the figures mean less than they seem to.
+    pub warnings: Vec<String>,
+    /// In the order of the papers.
+    pub sections: Vec<Section>,
+}
+
+/// A table with words around it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Section {
+    /// A few words.
+    pub title: String,
+    /// Names of the columns.
+    pub columns: Vec<String>,
+    /// As they are shown.
+    pub rows: Vec<Vec<String>>,
+    /// How to read it.
+    pub notes: Vec<String>,
+}
+
+/// Everything that is known so far.
+///
+/// # Errors
+/// A record that is not what its kind says.
+pub fn report(outcome: &Outcome) -> Result<Document, MalformedRecord> {
+    let settings: Vec<Settings> = outcome.all(kind::SETTINGS)?;
+    let (runs, insides): (Vec<Run>, Vec<Inside>) = (outcome.all(kind::RUN)?, outcome.all(kind::INSIDE)?);
+    let pairs: Vec<Paired> = outcome.all(kind::PAIR)?;
+    let mut sections = vec![of_counts()];
+    let mut about = vec![format!("MPI: {}", outcome.header.mpi), format!("started: {}", outcome.header.started)];
+    if let Some(settings) = settings.first() {
+        let Settings { n_calls, n_rounds, n_pairs, stretch_ms, .. } = settings;
+        about.push(format!("{n_calls} calls a run, {n_rounds} runs of each tree; {n_pairs} pairs of stretches of {stretch_ms} ms for each overhead"));
+        let topologies = || settings.topologies.iter().enumerate();
+        sections.extend(topologies().map(|(at, topology)| of_trees(at, topology, &runs)));
+        sections.push(gains(&settings.topologies, &runs));
+        sections.push(of_stages(&settings.topologies, &insides));
+        sections.push(of_noise(&pairs));
+        sections.extend(tables(settings.n_helpers).iter().map(|table| of_table(table, &pairs)));
+    }
+    Ok(Document { about, warnings: outcome.warnings(), sections })
+}
+
+fn of_counts() -> Section {
+    let row =
+        |count: crate::count::Count| vec![count.what.to_owned(), count.published.to_string(), count.here.to_string()];
+    section("Counts", &["", "published", "here"], counts().into_iter().map(row).collect(), &[UNEXPLAINED])
+}
+
+/// What calls took over each tree and by the library itself.
+fn of_trees(at: usize, topology: &Topology, runs: &[Run]) -> Section {
+    let mut rows = Vec::new();
+    for size_bytes in SIZES {
+        let first = median_of(&times(runs, at, size_bytes, &Way::Tree(FIRST.to_owned())));
+        let mut ways: Vec<&Way> = Vec::new();
+        for run in of_topology(runs, at, size_bytes) {
+            if !ways.contains(&&run.trial.way) {
+                ways.push(&run.trial.way);
+            }
+        }
+        let mut timed: Vec<(&Way, Vec<f64>)> =
+            ways.into_iter().map(|way| (way, times(runs, at, size_bytes, way))).collect();
+        timed.sort_by(|a, b| median_of(&a.1).total_cmp(&median_of(&b.1)));
+        for (way, times) in timed {
+            let time = median_of(&times);
+            let size = ByteCount::new(size_bytes).to_string();
+            rows.push(vec![
+                size,
+                way.to_string(),
+                span_ns(time),
+                quartiles(&times, span_ns),
+                format!("{:.2}", first / time),
+            ]);
+        }
+    }
+    let title = format!("Trees on {topology}");
+    section(
+        &title,
+        &["size", "allreduce", "a call", "quartiles", "by the first tree"],
+        rows,
+        &[
+            "The fastest first. The last column is how many times as fast as the tree that the paper begins with: a node for each host, and one above them.",
+        ],
+    )
+}
+
+/// P1's headline: what the best tree gains.
+fn gains(topologies: &[Topology], runs: &[Run]) -> Section {
+    let mut rows = Vec::new();
+    for (at, topology) in topologies.iter().enumerate() {
+        for size_bytes in SIZES {
+            let tree = |name: &str| median_of(&times(runs, at, size_bytes, &Way::Tree(name.to_owned())));
+            let library = |is_yielding| median_of(&times(runs, at, size_bytes, &Way::Library { is_yielding }));
+            let Some((name, best)) = best_tree(runs, at, size_bytes) else { continue };
+            let ratio = |time: f64| if time.is_finite() { format!("{:.2}", time / best) } else { "-".to_owned() };
+            rows.push(vec![
+                topology.to_string(),
+                ByteCount::new(size_bytes).to_string(),
+                name,
+                ratio(tree(FIRST)),
+                ratio(tree(UNAWARE)),
+                ratio(library(true)),
+                ratio(library(false)),
+            ]);
+        }
+    }
+    let published = format!("up to {PUBLISHED_SPEEDUP}");
+    rows.push(vec![
+        "published (P1)".to_owned(),
+        "4 B, 256 B".to_owned(),
+        "by hand".to_owned(),
+        published,
+        "-".to_owned(),
+        "-".to_owned(),
+        "-".to_owned(),
+    ]);
+    let columns = [
+        "topology",
+        "size",
+        "best tree",
+        "over the first tree",
+        "over ranks in a binomial tree",
+        "over the library, yielding",
+        "over the library",
+    ];
+    section(
+        "What the best tree gains",
+        &columns,
+        rows,
+        &[
+            "P1 had hosts of one to eight processors on 100 Mbit/s Ethernet, where a hop took much longer than a wake-up and each thread had a processor. \
+         Where ranks share cores, as the warnings tell, releasing ranks is a matter of the scheduler: a tree gains most by waking fewer ranks for each hop, \
+         and what a library loses by spinning has nothing to do with its tree. Only the column of the yielding library tells what a tree is worth.",
+        ],
+    )
+}
+
+/// The fastest tree of all, and what a call over it takes.
+pub(crate) fn best_tree(runs: &[Run], topology: usize, size_bytes: u64) -> Option<(String, f64)> {
+    let names = of_topology(runs, topology, size_bytes).filter_map(|run| match &run.trial.way {
+        Way::Tree(name) => Some(name.clone()),
+        _ => None,
+    });
+    let timed = names.map(|name| (median_of(&times(runs, topology, size_bytes, &Way::Tree(name.clone()))), name));
+    timed.filter(|(time, _)| time.is_finite()).min_by(|a, b| a.0.total_cmp(&b.0)).map(|(time, name)| (name, time))
+}
+
+/// Where the time of the first and the best tree goes.
+fn of_stages(topologies: &[Topology], insides: &[Inside]) -> Section {
+    let mut rows = Vec::new();
+    for inside in insides {
+        let Inside { trial, analysis } = inside;
+        let Some(slowest) = analysis.groups().into_iter().next().and_then(|group| analysis.path(group.representative))
+        else {
+            continue;
+        };
+        let levels = analysis.by_level(slowest);
+        let hops: f64 = levels
+            .iter()
+            .filter(|(level, _)| !matches!(level, Level::Host(_)))
+            .map(|(_, ns)| ns)
+            .fold(0.0, |sum, ns| sum + ns);
+        let hint = analysis.hints().into_iter().next().map_or_else(|| "-".to_owned(), |hint| hint.evidence);
+        rows.push(vec![
+            topologies[trial.topology].to_string(),
+            trial.to_string(),
+            format!("rank {}", slowest.rank),
+            span_ns(slowest.cost.mean_ns),
+            span_ns(hops),
+            hint,
+        ]);
+    }
+    section(
+        "Where the time goes",
+        &["topology", "run", "slowest path", "cost", "between hosts", "the first hint"],
+        rows,
+        &[
+            "The slowest path of the last run of each tree, its own waiting for late ranks left out. The pathmaps show all paths.",
+        ],
+    )
+}
+
+/// What two equal stretches differ by: no smaller overhead can be told.
+fn of_noise(pairs: &[Paired]) -> Section {
+    let rows = [(Workload::Gsum, "gsum"), (Workload::ComputeGsum, "compute-gsum")].map(|(workload, name)| {
+        let overheads = overheads(&of_subject(pairs, Subject::Nothing, workload));
+        vec![
+            name.to_owned(),
+            percent(median_of(&overheads)),
+            quartiles(&overheads, percent),
+            overheads.len().to_string(),
+        ]
+    });
+    section(
+        "What two equal stretches differ by",
+        &["workload", "median", "quartiles", "pairs"],
+        rows.to_vec(),
+        &["Overheads below are medians of such pairs. One inside these quartiles is not told from none."],
+    )
+}
+
+fn of_table(table: &Published, pairs: &[Paired]) -> Section {
+    let row = |row: &crate::table::Row| {
+        let mut cells = vec![row.scope.to_owned(), row.overhead.to_owned(), row.gathered.to_owned()];
+        let found = row.here.map(|(subject, workload)| of_subject(pairs, subject, workload)).unwrap_or_default();
+        let overheads = overheads(&found);
+        let monitored: Vec<&Monitored> = found.iter().filter_map(|paired| paired.monitor.as_ref()).collect();
+        let middle = |pick: fn(&Monitored) -> f64| median_of(&monitored.iter().map(|&it| pick(it)).collect::<Vec<_>>());
+        if overheads.is_empty() {
+            cells.extend(["-"; 3].map(str::to_owned));
+        } else {
+            let n_pairs = overheads.len().to_string();
+            cells.extend([percent(median_of(&overheads)), quartiles(&overheads, percent), n_pairs]);
+        }
+        if monitored.is_empty() {
+            cells.extend(["-"; 3].map(str::to_owned));
+        } else {
+            cells.push(percent(middle(|it| it.gathered_ratio)));
+            cells.push(middle(|it| it.n_discarded as f64).to_string());
+            cells.push(percent(middle(|it| it.cpu_ratio)));
+        }
+        cells
+    };
+    let columns = [
+        "scope",
+        "published",
+        "gathered",
+        "here",
+        "quartiles",
+        "pairs",
+        "gathered here",
+        "discarded here",
+        "processor time",
+    ];
+    let rows = table.rows.iter().map(row).collect();
+    section(table.title, &columns, rows, &[table.note, UNMEASURED])
+}
+
+/// By how much the stretch with something took longer than that without.
+fn overheads(pairs: &[&Paired]) -> Vec<f64> {
+    pairs.iter().map(|paired| paired.with_ns / paired.without_ns - 1.0).collect()
+}
+
+fn of_subject(pairs: &[Paired], subject: Subject, workload: Workload) -> Vec<&Paired> {
+    let is_it = |paired: &&Paired| (paired.pair.subject, paired.pair.workload) == (subject, workload);
+    pairs.iter().filter(is_it).collect()
+}
+
+/// The runs that trees are compared by.
+fn of_topology(runs: &[Run], topology: usize, size_bytes: u64) -> impl Iterator<Item = &Run> {
+    runs.iter().filter(move |run| {
+        let trial = &run.trial;
+        (trial.workload, trial.topology, trial.size_bytes) == (Workload::Gsum, topology, size_bytes)
+    })
+}
+
+fn times(runs: &[Run], topology: usize, size_bytes: u64, way: &Way) -> Vec<f64> {
+    of_topology(runs, topology, size_bytes).filter(|run| run.trial.way == *way).filter_map(|run| run.call_ns).collect()
+}
+
+fn median_of(values: &[f64]) -> f64 {
+    median(values).unwrap_or(f64::NAN)
+}
+
+fn quartiles(values: &[f64], text: fn(f64) -> String) -> String {
+    let [lower, upper] = [0.25, 0.75].map(|share| quantile(values, share).unwrap_or(f64::NAN));
+    format!("{} to {}", text(lower), text(upper))
+}
+
+fn section(title: &str, columns: &[&str], rows: Vec<Vec<String>>, notes: &[&str]) -> Section {
+    Section {
+        title: title.to_owned(),
+        columns: columns.iter().map(|&column| column.to_owned()).collect(),
+        rows,
+        notes: notes.iter().map(|&note| note.to_owned()).collect(),
+    }
+}
+
+impl Document {
+    /// For terminals.
+    #[must_use]
+    pub fn to_text(&self) -> String {
+        let mut text = self.about.join("\n") + "\n";
+        text.extend(self.warnings.iter().map(|warning| format!("warning: {warning}\n")));
+        for Section { title, columns, rows, notes } in &self.sections {
+            let columns: Vec<(&str, Align)> = columns.iter().map(|column| (column.as_str(), Align::Left)).collect();
+            let mut table = Table::new(&columns);
+            rows.iter().for_each(|row| table.row(row.clone()));
+            text += &format!("\n{title}\n\n{table}{}\n", notes.join("\n"));
+        }
+        text
+    }
+
+    /// For documents, with links to pictures by their names.
+    #[must_use]
+    pub fn to_markdown(&self, pictures: &[String]) -> String {
+        let mut text = "# A study of trees\n\n".to_owned();
+        text.extend(self.about.iter().map(|line| format!("- {line}\n")));
+        text.extend(self.warnings.iter().map(|warning| format!("\n**Warning:** {warning}\n")));
+        let line = |cells: &[String]| {
+            let cells: Vec<String> = cells.iter().map(|cell| markdown_cell(cell)).collect();
+            format!("| {} |\n", cells.join(" | "))
+        };
+        for Section { title, columns, rows, notes } in &self.sections {
+            text += &format!("\n## {title}\n\n{}|{}\n", line(columns), " --- |".repeat(columns.len()));
+            text.extend(rows.iter().map(|row| line(row)));
+            text += &format!("\n{}\n", notes.join("\n"));
+        }
+        text += "\n## Pictures\n\n";
+        text.extend(pictures.iter().map(|picture| format!("![{picture}]({picture})\n")));
+        text
+    }
+}

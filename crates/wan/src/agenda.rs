@@ -1,0 +1,82 @@
+//! What is to happen when: first by its moment, then in the order in which it was noted.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::time::Duration;
+
+/// Things to be done, each at its moment since the origin.
+#[derive(Debug)]
+pub(crate) struct Agenda<T> {
+    entries: BinaryHeap<Reverse<Entry<T>>>,
+    n_ever: u64,
+}
+
+#[derive(Debug)]
+struct Entry<T> {
+    due: Duration,
+    number: u64,
+    what: T,
+}
+
+impl<T> Agenda<T> {
+    pub(crate) fn note(&mut self, due: Duration, what: T) {
+        self.entries.push(Reverse(Entry { due, number: self.n_ever, what }));
+        self.n_ever += 1;
+    }
+
+    /// The moment of what comes next.
+    pub(crate) fn next_due(&self) -> Option<Duration> {
+        self.entries.peek().map(|Reverse(entry)| entry.due)
+    }
+
+    /// What is due at `now`, the earliest first, with its moment.
+    pub(crate) fn take_due(&mut self, now: Duration) -> Option<(Duration, T)> {
+        self.next_due().filter(|due| *due <= now)?;
+        self.entries.pop().map(|Reverse(entry)| (entry.due, entry.what))
+    }
+}
+
+impl<T> Default for Agenda<T> {
+    fn default() -> Self {
+        Self { entries: BinaryHeap::new(), n_ever: 0 }
+    }
+}
+
+impl<T> PartialEq for Entry<T> {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl<T> Eq for Entry<T> {}
+
+impl<T> PartialOrd for Entry<T> {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl<T> Ord for Entry<T> {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        (self.due, self.number).cmp(&(other.due, other.number))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn things_of_one_moment_keep_their_order() {
+        let mut agenda = Agenda::default();
+        for (due_ms, what) in [(5, 'b'), (3, 'a'), (5, 'c'), (9, 'd')] {
+            agenda.note(Duration::from_millis(due_ms), what);
+        }
+        let mut due = |now_ms: u64| {
+            std::iter::from_fn(|| agenda.take_due(Duration::from_millis(now_ms)))
+                .map(|(_, what)| what)
+                .collect::<String>()
+        };
+        assert_eq!([due(2), due(5), due(8), due(9)], ["", "abc", "", "d"]);
+    }
+}

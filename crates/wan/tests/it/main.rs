@@ -1,0 +1,1 @@
+//! The crate as those who use it see it.
