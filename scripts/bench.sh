@@ -9,7 +9,7 @@ export CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-$PWD/target}"
 export OPENBLAS_NUM_THREADS=1
 binary="$CARGO_TARGET_DIR/dist/foretop"
 
-scripts/install-system-packages.sh cargo cc Rscript fracdiff
+scripts/install-system-packages.sh cargo cc Rscript fracdiff tc
 scripts/python-venv.sh bench/requirements.txt
 scripts/python-package.sh dist
 cargo build --profile dist --locked -p bench --features skaters
@@ -24,6 +24,8 @@ cargo bench --locked -p feed --bench snmp
 .venv/bin/python bench/crossval.py --binary "$binary"
 .venv/bin/python bench/payload.py --binary "$binary"
 .venv/bin/python bench/streams.py --binary "$binary"
+scripts/mpi.sh build openmpi
+.venv/bin/python bench/mpi_trees.py --binary "$binary"
 .venv/bin/python bench/node_cost.py --binary "$binary" --seconds "${FORETOP_BENCH_SECONDS:-600}"
 .venv/bin/python bench/large_host.py --binary "$binary"
 .venv/bin/python bench/figures.py --take

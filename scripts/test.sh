@@ -178,7 +178,7 @@ run_servers() {
 
 run_root() {
     local runner
-    get_ready ip tc unshare
+    get_ready ip mpicc.mpich mpiexec.mpich tc unshare
     begin "root: tests"
     if find_root; then
         runner=$(printf '"%s",' "${as_root[@]}")

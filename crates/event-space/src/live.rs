@@ -79,6 +79,15 @@ impl Live {
         live.tree_at(tree).ok_or(LiveError::Which { given: tree, n_trees })
     }
 
+    /// The first tree of the file that is in force by now, if that is another file.
+    ///
+    /// # Errors
+    /// Those of [`Live::open`].
+    pub fn replaced(&self) -> Result<Option<Self>, LiveError> {
+        let now = Self::open(self.folder.path(), 0, Arc::clone(&self.clock))?;
+        Ok((now.forest.fingerprint() != self.forest.fingerprint()).then_some(now))
+    }
+
     /// Another tree of the same job.
     #[must_use]
     pub fn tree_at(&self, tree: usize) -> Option<Self> {
@@ -123,13 +132,13 @@ impl Live {
         Ok(here)
     }
 
-    /// Reads the stages of the tree on some hosts, from the oldest record on.
+    /// Reads the stages of the tree on some hosts, from the oldest record on that is there when it is first pulled.
     #[must_use]
     pub fn stages(&self, hosts: impl IntoIterator<Item = usize>) -> LiveRead {
         self.read(RingKind::Stages, hosts)
     }
 
-    /// Reads the calls of the ranks of some hosts, from the oldest record on.
+    /// Reads the calls of the ranks of some hosts, from the oldest record on that is there when it is first pulled.
     #[must_use]
     pub fn calls(&self, hosts: impl IntoIterator<Item = usize>) -> LiveRead {
         self.read(RingKind::Calls, hosts)
@@ -168,6 +177,7 @@ impl LiveRead {
     }
 
     fn look(&mut self) {
+        let is_first = self.known.is_empty();
         // What cannot be read this time is looked at again the next.
         for ring in self.folder.rings_but(|path| self.known.contains(path)).into_iter().flatten().flatten() {
             self.known.insert(ring.path.clone());
@@ -179,6 +189,9 @@ impl LiveRead {
                 let rank = header.rank;
                 self.read.add(Arc::<RingFile>::new(ring), host, rank);
             }
+        }
+        if is_first {
+            self.read.begin_at_oldest();
         }
     }
 }

@@ -159,6 +159,16 @@ impl Read {
     pub(crate) fn skip(&mut self) {
         self.rings.iter_mut().for_each(|reading| reading.cursor.position = reading.space.ring().n_written());
     }
+
+    /// Does not count as lost what was overwritten before this moment.
+    pub(crate) fn begin_at_oldest(&mut self) {
+        for Reading { space, cursor, .. } in &mut self.rings {
+            let (n_written, capacity) = (space.ring().n_written(), space.ring().capacity());
+            // The place of the oldest record may just be written.
+            let oldest = if n_written > capacity { n_written + 1 - capacity } else { 0 };
+            cursor.position = cursor.position.max(oldest);
+        }
+    }
 }
 
 impl Pull<Tuple> for Read {

@@ -8,7 +8,7 @@ use clock::{Clock, System};
 use mpi_analysis::HostClock;
 use mpi_trace::{Alignment, Line};
 use mpi_tree::{Host, Tree};
-use stream::{Endpoint, EndpointError, Security};
+use stream::{Endpoint, Place, Role, Security};
 use watch::Watch;
 
 use crate::need::host_of;
@@ -82,12 +82,10 @@ pub enum SitesError {
         host: String,
     },
     /// Not where something could be asked.
-    #[error("`{given}` is no endpoint of a monitor")]
+    #[error("`{given}` is no endpoint of a monitor, as source:tcp:HOST:PORT is")]
     Endpoint {
         /// As it was given.
         given: String,
-        /// What is wrong with it.
-        source: EndpointError,
     },
     /// No thread.
     #[error("the system has no thread for the monitor")]
@@ -124,50 +122,41 @@ impl Sites {
                 elsewhere.extend(host.map(|host| (host, (endpoint.clone(), clock))));
             }
         }
-        let here: BTreeMap<usize, WireClock> = match &live {
-            Some(live) => live.here()?.into_iter().map(|(host, clock)| (host, WireClock::new(clock))).collect(),
-            None => BTreeMap::new(),
-        };
-        // What is here needs no monitor.
-        elsewhere.retain(|host, _| !here.contains_key(host));
-        Ok(Self {
-            live: live.and_then(|live| live.tree_at(tree)),
-            id: forest.id_of(tree),
-            tree: own,
-            hosts: forest.hosts.clone(),
-            here,
-            elsewhere,
-            gate: Strategy::Off,
-            is_resumed: false,
-            setting,
-            shares: Mutex::default(),
-        })
+        let (id, hosts) = (forest.id_of(tree), forest.hosts.clone());
+        Self::put_together(live.and_then(|live| live.tree_at(tree)), id, own, hosts, elsewhere, setting)
     }
 
     /// What a monitor needs to do a task, whose tree is that of `live`.
     pub(crate) fn of_task(live: Live, setting: Setting, task: &Task) -> Result<Self, SitesError> {
         let mut elsewhere = BTreeMap::new();
         for (name, Elsewhere { endpoint, clock }) in &task.elsewhere {
-            let wrong = |source| SitesError::Endpoint { given: endpoint.clone(), source };
-            let endpoint: Endpoint = endpoint.parse().map_err(wrong)?;
+            // Whoever asks may have this process connect to monitors, and to nothing else.
+            let is_monitor =
+                |endpoint: &Endpoint| endpoint.role == Role::Source && matches!(endpoint.place, Place::Tcp { .. });
+            let wrong = || SitesError::Endpoint { given: endpoint.clone() };
+            let endpoint = endpoint.parse().ok().filter(is_monitor).ok_or_else(wrong)?;
             let host = live.hosts().iter().position(|host| host.name == *name);
             elsewhere.extend(host.map(|host| (host, (endpoint, *clock))));
         }
-        let here: BTreeMap<_, _> =
-            live.here()?.into_iter().map(|(host, clock)| (host, WireClock::new(clock))).collect();
+        let (tree, hosts) = (live.tree().clone(), live.hosts().to_vec());
+        let sites = Self::put_together(Some(live), task.tree, tree, hosts, elsewhere, setting)?;
+        Ok(Self { gate: task.gate, is_resumed: task.is_resumed, ..sites })
+    }
+
+    fn put_together(
+        live: Option<Live>,
+        id: u64,
+        tree: Tree,
+        hosts: Vec<Host>,
+        mut elsewhere: BTreeMap<usize, (Endpoint, WireClock)>,
+        setting: Setting,
+    ) -> Result<Self, SitesError> {
+        let here = live.as_ref().map(Live::here).transpose()?.unwrap_or_default();
+        let here: BTreeMap<_, _> = here.into_iter().map(|(host, clock)| (host, WireClock::new(clock))).collect();
+        // What is here needs no monitor.
         elsewhere.retain(|host, _| !here.contains_key(host));
-        Ok(Self {
-            id: task.tree,
-            tree: live.tree().clone(),
-            hosts: live.hosts().to_vec(),
-            here,
-            elsewhere,
-            gate: task.gate,
-            is_resumed: task.is_resumed,
-            setting,
-            shares: Mutex::default(),
-            live: Some(live),
-        })
+        let (gate, is_resumed, shares) = (Strategy::Off, false, Mutex::default());
+        Ok(Self { live, id, tree, hosts, here, elsewhere, gate, is_resumed, setting, shares })
     }
 
     /// Monitors wait for moments of this kind before they read.
@@ -187,6 +176,12 @@ impl Sites {
     #[must_use]
     pub fn hosts(&self) -> &[Host] {
         &self.hosts
+    }
+
+    /// Whether the job has another tree file by now, as far as it is on this host. Nothing more comes of the tree then.
+    #[must_use]
+    pub fn is_replaced(&self) -> bool {
+        self.live.as_ref().is_some_and(|live| matches!(live.replaced(), Ok(Some(_))))
     }
 
     /// Whether the job runs: on this host, or else whether any monitor gives something.

@@ -46,7 +46,7 @@ pub fn arrivals(timeline: &Timeline<'_>, matching: &Matching) -> BTreeMap<Operat
     by_operation
 }
 
-/// As text, with by how much clocks of different hosts may be wrong.
+/// As text, with by how much clocks of different hosts may be wrong, if there are several.
 #[must_use]
 pub fn arrivals_table(arrivals: &BTreeMap<Operation, BTreeMap<Rank, Arrivals>>, error_ns: u64) -> String {
     if arrivals.is_empty() {
@@ -65,6 +65,9 @@ pub fn arrivals_table(arrivals: &BTreeMap<Operation, BTreeMap<Rank, Arrivals>>, 
                 span_ns(own.kept_waiting_ns as f64),
             ]);
         }
+    }
+    if error_ns == 0 {
+        return table.to_string();
     }
     format!("{table}Clocks of different hosts agree to within {}.\n", span_ns(error_ns as f64))
 }

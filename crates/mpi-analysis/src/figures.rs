@@ -21,6 +21,8 @@ pub struct Figures {
     pub min_ns: f64,
     /// Greatest.
     pub max_ns: f64,
+    /// When that was over, by the clock of rank 0's host, where moments are known.
+    pub max_at_ns: u64,
     /// Median of the last 100 calls.
     pub median_last_ns: f64,
     /// Lower bound and count of each bar of the histogram that has any, four bars to a doubling.
@@ -33,17 +35,25 @@ pub struct Running {
     digest: Digest,
     last: VecDeque<u64>,
     interval: (u64, u64),
+    /// The longest, and when it was over.
+    longest: (u64, u64),
 }
 
 impl Default for Running {
     fn default() -> Self {
-        Self { digest: Digest::rough(), last: VecDeque::with_capacity(N_LAST), interval: (0, 0) }
+        Self { digest: Digest::rough(), last: VecDeque::with_capacity(N_LAST), interval: (0, 0), longest: (0, 0) }
     }
 }
 
 impl Running {
     /// Takes note of one call.
     pub fn record(&mut self, span_ns: u64) {
+        self.record_at(span_ns, 0);
+    }
+
+    /// The same of one that was over at this moment.
+    pub(crate) fn record_at(&mut self, span_ns: u64, at_ns: u64) {
+        self.longest = self.longest.max((span_ns, at_ns));
         self.digest.record(span_ns);
         if self.last.len() == N_LAST {
             self.last.pop_front();
@@ -69,6 +79,7 @@ impl Running {
             deviation_ns: summary.deviation_ns,
             min_ns: summary.min_ns,
             max_ns: summary.max_ns,
+            max_at_ns: self.longest.1,
             median_last_ns: statistics::median(&last).unwrap_or(0.0),
             bars: summary.bars,
         }

@@ -1,6 +1,7 @@
 //! What to look at and what to try, with the figures that speak for it. A hint never says what trying it would gain: parts of a tree
 //! act on each other, and only a measurement tells.
 
+use mpi_trace::Flow;
 use serde::Serialize;
 use text::figure::{percent, span_ns};
 use units::Rank;
@@ -117,8 +118,14 @@ impl Analysis {
             }
             Part::Store => {
                 let n_roots = self.nodes.iter().filter(|node| node.parent.is_none()).count();
-                let remedies: &[Remedy] = if n_roots > 1 { &[Remedy::Exchange] } else { &[] };
-                let detail = if n_roots > 1 { format!("{n_roots} roots exchange") } else { "the only root".to_owned() };
+                let remedies: &[Remedy] =
+                    if n_roots > 1 && self.flow != Flow::FromRoot { &[Remedy::Exchange] } else { &[] };
+                let detail = match self.flow {
+                    // Nothing else is done there.
+                    Flow::FromRoot => "until all ranks had read the result before".to_owned(),
+                    _ if n_roots > 1 => format!("{n_roots} roots exchange"),
+                    _ => "the only root".to_owned(),
+                };
                 (remedies, detail)
             }
             Part::Up => (&[Remedy::Wake, Remedy::Deeper], format!("{n} contributors are released")),
@@ -128,14 +135,14 @@ impl Analysis {
             }
         };
         let evidence = format!(
-            "{} at {}: mean {}, deviation {}, median of the last {}, {} of the way of rank {rank} in {} calls; {detail}",
+            "{} at {}: {} of the way of rank {rank} in {} calls; mean {}, deviation {}, recent median {}; {detail}",
             stage.part.name(),
             node.name,
+            percent(share),
+            self.n_calls,
             span_ns(mean_ns),
             span_ns(deviation_ns),
             span_ns(median_last_ns),
-            percent(share),
-            self.n_calls,
         );
         Hint { part: stage.part, node: stage.node, rank, mean_ns, share, remedies, evidence }
     }

@@ -27,6 +27,11 @@ impl HostClock {
         self.line.span_ns(ticks)
     }
 
+    /// A moment on the clock of rank 0's host, or of this one where they were not compared.
+    pub(crate) fn moment_or_own_ns(&self, ticks: u64) -> u64 {
+        self.moment_ns(ticks).unwrap_or_else(|| self.line.ns(ticks))
+    }
+
     /// A moment on the clock of rank 0's host.
     #[must_use]
     pub fn moment_ns(&self, ticks: u64) -> Option<u64> {

@@ -1,10 +1,8 @@
 //! Stages that stand out from others of their kind, or now and then from themselves, beside what the kernel says of their hosts.
 
-use std::collections::BTreeMap;
-
 use serde::Serialize;
 
-use crate::{Analysis, Figures, Level, Part};
+use crate::{Analysis, Figures, Kernel, KernelLog, Level, Part};
 
 /// A hop that takes this many times what such hops take is a bad link.
 const BAD_LINK: f64 = 4.0;
@@ -12,15 +10,6 @@ const BAD_LINK: f64 = 4.0;
 const RARE: f64 = 20.0;
 /// With fewer, no call is unusual.
 const N_CALLS_MIN: u64 = 30;
-
-/// What the kernel says of a host over the run; how it is found out is not known here.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
-pub struct Kernel {
-    /// Context switches of the ranks that they did not ask for, each second.
-    pub forced_switches_per_sec: f64,
-    /// Share of the host's time that its hypervisor gave to others.
-    pub steal: f64,
-}
 
 /// A stage that stands out.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -39,7 +28,9 @@ pub struct Outlier {
     pub usual_ns: f64,
     /// How many times that.
     pub factor: f64,
-    /// Of the hosts that it is on, those that the kernel was asked of.
+    /// Of a longest call: its begin and end, by the clock of rank 0's host.
+    pub span_ns: Option<(u64, u64)>,
+    /// Of the hosts that it is on, those that the kernel was asked of: around the longest call, or over the run.
     pub kernel: Vec<(String, Kernel)>,
 }
 
@@ -56,13 +47,17 @@ pub enum Against {
 impl Analysis {
     /// All of them, the one with the greatest factor first.
     #[must_use]
-    pub fn outliers(&self, kernel: &BTreeMap<String, Kernel>) -> Vec<Outlier> {
+    pub fn outliers(&self, kernel: &KernelLog) -> Vec<Outlier> {
         let mut outliers: Vec<Outlier> = self.bad_links().chain(self.rare()).collect();
         for outlier in &mut outliers {
             let node = &self.nodes[outlier.node];
             let other = outlier.contributor.and_then(|i| node.contributors[i].hop.as_ref()).map(|hop| &hop.host);
             let hosts = std::iter::once(&node.host).chain(other);
-            outlier.kernel = hosts.filter_map(|host| Some((host.clone(), *kernel.get(host)?))).collect();
+            let told = |host: &String| {
+                let ranks = self.paths.iter().filter(|path| path.host == *host).map(|path| path.rank);
+                Some((host.clone(), kernel.during(ranks, outlier.span_ns)?))
+            };
+            outlier.kernel = hosts.filter_map(told).collect();
         }
         outliers.sort_by(|a, b| b.factor.total_cmp(&a.factor));
         outliers
@@ -85,12 +80,14 @@ impl Analysis {
                 .map(|(.., figures)| figures.mean_ns)
                 .collect();
             let usual_ns = statistics::median(&others)?;
-            outlier(Part::Hop, node, Some(i), Against::Peers, figures.mean_ns, usual_ns, BAD_LINK)
+            let outlier = Outlier::new((Part::Hop, node, Some(i)), Against::Peers, figures.mean_ns, usual_ns);
+            (outlier.factor >= BAD_LINK).then_some(outlier)
         })
     }
 
     fn rare(&self) -> impl Iterator<Item = Outlier> {
-        self.nodes.iter().enumerate().flat_map(|(at, node)| {
+        let slowest_ns = self.slowest.mean_ns;
+        self.nodes.iter().enumerate().flat_map(move |(at, node)| {
             let own = [(Part::Down, &node.down_last), (Part::Up, &node.up_first)];
             let store = node.store.iter().map(|store| (Part::Store, store));
             let hops = node
@@ -100,23 +97,21 @@ impl Analysis {
                 .filter_map(|(i, own)| Some((Part::Hop, Some(i), &own.hop.as_ref()?.span)));
             let all = own.into_iter().chain(store).map(|(part, figures)| (part, None, figures)).chain(hops);
             all.filter(|(.., figures)| figures.count >= N_CALLS_MIN).filter_map(move |(part, i, figures)| {
-                outlier(part, at, i, Against::Itself, figures.max_ns, figures.median_last_ns, RARE)
+                let Figures { max_ns, max_at_ns, median_last_ns, .. } = *figures;
+                let mut outlier = Outlier::new((part, at, i), Against::Itself, max_ns, median_last_ns);
+                outlier.span_ns = Some((max_at_ns.saturating_sub(max_ns as u64), max_at_ns));
+                // What is shorter than a usual call makes none of them long.
+                (outlier.factor >= RARE && max_ns >= slowest_ns).then_some(outlier)
             })
         })
     }
 }
 
-fn outlier(
-    part: Part,
-    node: usize,
-    contributor: Option<usize>,
-    against: Against,
-    found_ns: f64,
-    usual_ns: f64,
-    factor_min: f64,
-) -> Option<Outlier> {
-    // A usual time below the clock's resolution compares with nothing.
-    let factor = found_ns / usual_ns.max(1.0);
-    let outlier = Outlier { part, node, contributor, against, found_ns, usual_ns, factor, kernel: Vec::new() };
-    (factor >= factor_min).then_some(outlier)
+impl Outlier {
+    fn new(stage: (Part, usize, Option<usize>), against: Against, found_ns: f64, usual_ns: f64) -> Self {
+        let (part, node, contributor) = stage;
+        // A usual time below the clock's resolution compares with nothing.
+        let factor = found_ns / usual_ns.max(1.0);
+        Self { part, node, contributor, against, found_ns, usual_ns, factor, span_ns: None, kernel: Vec::new() }
+    }
 }

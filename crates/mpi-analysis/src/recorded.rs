@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
 use mpi_trace::file::RingNote;
-use mpi_trace::{Event, Recording, RingKind};
+use mpi_trace::{Event, N_RANKS_MAX, Recording, RingKind};
 use mpi_tree::{Forest, TreeError};
 
 use crate::{Analyzer, HostClock};
@@ -24,20 +24,34 @@ pub enum RecordedError {
         /// What is wrong with it.
         source: TreeError,
     },
+    /// Too large.
+    #[error("tree `{name}` has {n_ranks} ranks; at most {N_RANKS_MAX} are analyzed")]
+    Large {
+        /// The tree.
+        name: String,
+        /// Its ranks.
+        n_ranks: usize,
+    },
 }
 
 /// An analyzer of each tree that has stages in `recordings`, in the order of their first ranks and rings. Rings whose tree nobody
 /// recorded are left out.
 ///
 /// # Errors
-/// If a tree that was recorded is not one.
+/// If a tree that was recorded is not one, or has more ranks than orders of arrival can be counted of.
 pub fn analyzers(recordings: &[Recording]) -> Result<Vec<Analyzer>, RecordedError> {
     let mut forests: BTreeMap<u64, Forest> = BTreeMap::new();
     for recording in recordings {
         for note in &recording.trees {
             if let Entry::Vacant(place) = forests.entry(note.tree) {
                 let read = Forest::parse(&note.text);
-                place.insert(read.map_err(|source| RecordedError::Tree { rank: recording.head.rank, source })?);
+                let forest = read.map_err(|source| RecordedError::Tree { rank: recording.head.rank, source })?;
+                if let Some(tree) = forest.trees.first()
+                    && forest.n_ranks() > N_RANKS_MAX as usize
+                {
+                    return Err(RecordedError::Large { name: tree.name.clone(), n_ranks: forest.n_ranks() });
+                }
+                place.insert(forest);
             }
         }
     }

@@ -1,20 +1,22 @@
 //! What people read: one table for each question, and one row for each stage as CSV.
 
-use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use text::Table;
 use text::figure::{percent, span_ns};
 
-use crate::{Against, Analysis, Comparison, Figures, Kernel, Level, Part, Split, Verdict};
+use crate::{Against, Analysis, Comparison, Figures, KernelLog, Level, Part, Split, Verdict};
 
 /// Rows of a table that has one for each rank.
 const N_RANKS_SHOWN: usize = 24;
 
+/// Of the last 100 calls.
+const MEDIAN: &str = "recent median";
+
 impl Analysis {
     /// All that is known, as text.
     #[must_use]
-    pub fn table(&self, kernel: &BTreeMap<String, Kernel>) -> String {
+    pub fn table(&self, kernel: &KernelLog) -> String {
         let mut text = String::new();
         let (n_calls, tree) = (self.n_calls, self.title());
         push(
@@ -47,7 +49,7 @@ impl Analysis {
     }
 
     fn totals(&self, text: &mut String) {
-        let mut table = Table::of_figures(&["", "mean", "deviation", "least", "median of last 100", "most"]);
+        let mut table = Table::of_figures(&["", "mean", "deviation", "least", MEDIAN, "most"]);
         let mut row = |name: &str, figures: &Figures| table.row(cells(name, figures));
         row("slowest path of each call", &self.slowest);
         if let Some(Split { arrival, reduce, broadcast }) = &self.split {
@@ -56,12 +58,16 @@ impl Analysis {
                 row(&format!("  {name}"), figures);
             }
         }
-        push(text, format_args!("\n{table}"));
+        *text += &format!("\n{table}");
     }
 
     fn last_table(&self, text: &mut String) {
         let mut table = Table::of_figures(&["last to arrive", "calls", "share", "the others waited"]);
-        for edge in self.last_arrivals() {
+        let last_arrivals = self.last_arrivals();
+        if last_arrivals.is_empty() {
+            return;
+        }
+        for edge in last_arrivals {
             let mark = if edge.stands_out { "" } else { " (no more than others)" };
             table.row([
                 format!("{}{mark}", edge.name),
@@ -70,28 +76,32 @@ impl Analysis {
                 span_ns(edge.others_waited_ns),
             ]);
         }
-        text.push_str(&table.to_string());
+        *text += &format!("\n{table}");
     }
 
     fn node_table(&self, text: &mut String) {
-        let mut table = Table::of_figures(&["stage", "mean", "deviation", "least", "median of last 100", "most"]);
+        let mut table = Table::of_figures(&["stage", "mean", "deviation", "least", MEDIAN, "most"]);
         for node in &self.nodes {
-            table.row(cells(&format!("{} on {}: down", node.name, node.host), &node.down_last));
+            let name = format!("{} on {}", node.name, node.host);
+            table.row(std::iter::once(name).chain(std::iter::repeat_n(String::new(), 5)));
+            let mut row = |name: &str, figures: &Figures| {
+                if figures.count > 0 {
+                    table.row(cells(&format!("  {name}"), figures));
+                }
+            };
+            row("down", &node.down_last);
             if let Some(store) = &node.store {
-                table.row(cells("  store", store));
+                row("store", store);
             }
-            table.row(cells("  up", &node.up_first));
-            let n = node.up_by_departure.len();
-            if n > 1 {
-                let [first, last] = [0, n - 1].map(|at| node.up_by_departure[at].mean_ns);
-                let mut row = cells("  up of the last to leave", &node.up_by_departure[n - 1]);
-                row[0] = format!("{} ({} a departure)", row[0], span_ns((last - first) / (n - 1) as f64));
-                table.row(row);
+            row("up", &node.up_first);
+            if let [first, .., last] = &node.up_by_departure[..] {
+                let each_ns = (last.mean_ns - first.mean_ns) / (node.up_by_departure.len() - 1) as f64;
+                row(&format!("up, last (+{} each)", span_ns(each_ns)), last);
             }
             for contributor in &node.contributors {
                 if let Some(hop) = &contributor.hop {
                     let kind = if hop.is_wan { "between clusters" } else { "hop" };
-                    table.row(cells(&format!("  {kind} from {} ({})", hop.host, contributor.name), &hop.span));
+                    row(&format!("{kind} from {} ({})", hop.host, contributor.name), &hop.span);
                 }
             }
         }
@@ -117,7 +127,7 @@ impl Analysis {
                 name,
                 group.n_nodes.to_string(),
                 group.n_hops.to_string(),
-                span_ns(group.cost_ns),
+                span_ns(path.cost.mean_ns),
                 sum(&|level| matches!(level, Level::Host(_))),
                 sum(&|level| *level == Level::Lan),
                 sum(&|level| *level == Level::Wan),
@@ -127,7 +137,7 @@ impl Analysis {
         push(text, format_args!("{table}"));
     }
 
-    fn outlier_table(&self, text: &mut String, kernel: &BTreeMap<String, Kernel>) {
+    fn outlier_table(&self, text: &mut String, kernel: &KernelLog) {
         let outliers = self.outliers(kernel);
         for outlier in outliers.iter().take(N_RANKS_SHOWN) {
             let node = &self.nodes[outlier.node];
@@ -139,16 +149,23 @@ impl Analysis {
             };
             let (what, factor) = (outlier.part.name(), text::figure::three_digits(outlier.factor));
             push(text, format_args!("outlier: {what} at {}{from} {against}: {factor} times", node.name));
+            let when = if outlier.span_ns.is_some() { "around it" } else { "of the run" };
             for (host, told) in &outlier.kernel {
-                let (switches, steal) = (told.forced_switches_per_sec, percent(told.steal));
-                push(text, format_args!("  {host}: {switches:.0} forced context switches a second, {steal} stolen"));
+                let (forced, voluntary) = (told.n_forced_switches, told.n_voluntary_switches);
+                let [span, waited, stolen] =
+                    [told.span_ns, told.waited_ns, told.stolen_ns].map(|ns| span_ns(ns as f64));
+                push(
+                    text,
+                    format_args!("  {host}, {span} {when}: {forced} forced switches (yields too), {voluntary} waits"),
+                );
+                push(text, format_args!("    ranks lacked a processor for {waited}; {stolen} stolen"));
             }
         }
     }
 
     fn hint_lines(&self, text: &mut String) {
         for hint in self.hints() {
-            push(text, format_args!("hint: {}", hint.evidence));
+            push(text, format_args!("hint: {}", hint.evidence.replace("; ", "\n  ")));
             for remedy in hint.remedies {
                 push(text, format_args!("  try: {}", remedy.advice()));
             }
@@ -201,7 +218,7 @@ impl Comparison {
         push(
             &mut text,
             format_args!(
-                "slowest path of each call: {before} before, {after} after, {:.3} times as fast: {verdict}",
+                "slowest path of each call: {before} before, {after} after\n  {:.3} times as fast: {verdict}",
                 self.speedup
             ),
         );

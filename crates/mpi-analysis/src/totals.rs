@@ -165,15 +165,18 @@ impl Totals {
     fn take_node(&mut self, ground: &Ground, node: usize, call: &NodeCall, stamps: &Stamps) {
         let host = ground.host_of_node(node);
         let (is_joined, is_handed_out) = (self.flow.is_joined(), self.flow.is_handed_out());
+        let around = &ground.layout.nodes[node];
+        let last = around.arrive.iter().chain([&around.below]).map(|&at| stamps.at[at].1).max().unwrap_or(0);
+        let at_ns = ground.clocks[host].moment_or_own_ns(last);
         let state = &mut self.nodes[node];
-        let record = |running: &mut Running, ticks| running.record(ground.clocks[host].span_ns(ticks));
+        let record = |running: &mut Running, ticks| running.record_at(ground.clocks[host].span_ns(ticks), at_ns);
         if ground.layout.tree.nodes[node].parent.is_none() {
-            state.store.record(ground.span_ns(host, stamps.at[ground.layout.nodes[node].below]));
+            state.store.record_at(ground.span_ns(host, stamps.at[around.below]), at_ns);
         }
         for (i, own) in state.contributors.iter_mut().enumerate() {
             record(&mut own.total, call.total(i));
             if let Some(hop_ns) = ground.hop_ns(self.flow, Step { node, contributor: i }, stamps) {
-                own.hop.record(hop_ns);
+                own.hop.record_at(hop_ns, at_ns);
             }
         }
         if is_joined {

@@ -5,11 +5,11 @@ use std::fs::{self, File};
 use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 
-use clock::Ticks;
+use clock::{Ticks, monotonic_ns};
 use mpi_trace::file::{Head, Moment, Note, RingNote, TreeNote, VERSION, Writer};
 use mpi_trace::{Cursor, Drain, Event, RingHeader, RingKind};
 
-use crate::{Folder, JobError, RingFile};
+use crate::{Folder, JobError, RingFile, kernel_of};
 
 /// Records that are taken from a ring at a time.
 const N_AT_ONCE: usize = 1 << 16;
@@ -34,13 +34,20 @@ struct Ring {
     cursor: Cursor,
 }
 
-/// Files the rings of all ranks of this host.
+/// Files the rings of all ranks of this host, and notes what the kernel says of them.
 #[derive(Debug)]
 pub struct Sidecar {
     folder: Folder,
     into: PathBuf,
     filings: BTreeMap<u32, Filing>,
+    n_samples: u32,
+    next_sample_ns: u64,
 }
+
+/// How often the kernel is asked at first.
+const SAMPLE_NS: u64 = 250_000_000;
+/// After so many samples, only half as often: a rank that runs for a day leaves a megabyte of them.
+const N_AT_A_RATE: u32 = 1_024;
 
 /// What the trace file of a rank is called. A host's name may come from anywhere.
 #[must_use]
@@ -158,7 +165,7 @@ impl Sidecar {
     /// Of a job, with files in the folder `into`.
     #[must_use]
     pub fn new(folder: Folder, into: PathBuf) -> Self {
-        Self { folder, into, filings: BTreeMap::new() }
+        Self { folder, into, filings: BTreeMap::new(), n_samples: 0, next_sample_ns: 0 }
     }
 
     /// The job's folder.
@@ -180,6 +187,26 @@ impl Sidecar {
             }
         }
         self.filings.values_mut().map(|filing| filing.follow(&self.folder)).sum()
+    }
+
+    /// Notes what the kernel says of each rank, if it is time again: four times a second, and half as often after each 1,024 times. To be
+    /// called more often than that.
+    ///
+    /// # Errors
+    /// If something cannot be read or written.
+    pub fn sample(&mut self) -> Result<(), JobError> {
+        let now_ns = monotonic_ns();
+        if now_ns < self.next_sample_ns {
+            return Ok(());
+        }
+        self.next_sample_ns = now_ns + (SAMPLE_NS << (self.n_samples / N_AT_A_RATE).min(16));
+        self.n_samples = self.n_samples.saturating_add(1);
+        for Head { rank, pid, .. } in self.folder.heads()? {
+            if let Some(sample) = kernel_of(pid) {
+                self.folder.define(rank, &serde_json::to_string(&Note::from(sample)).unwrap_or_default())?;
+            }
+        }
+        Ok(())
     }
 
     /// Files the rest, also of ranks that died before they could. Gives the files.

@@ -8,12 +8,13 @@
 #![warn(unreachable_pub)]
 
 mod filing;
+mod kernel;
 mod process;
 mod recordings;
 mod segment;
 
 use std::fs::{self, DirBuilder};
-use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
@@ -22,6 +23,7 @@ use mpi_trace::file::Head;
 use mpi_trace::{Line, Reading, Ring, RingError, RingHeader, RingKind, n_words};
 
 pub use filing::{Filing, Sidecar, file_name};
+pub use kernel::kernel_of;
 pub use process::Process;
 pub use recordings::{ReadError, read};
 pub use segment::{Access, Segment};
@@ -188,17 +190,13 @@ impl Folder {
         Ok(names.iter().map(|name| self.path.join(name)).collect())
     }
 
-    /// Appends a line to the definitions of a rank.
+    /// Appends a line to the definitions of a rank. Others may do so at the same time.
     ///
     /// # Errors
     /// If it cannot be written.
     pub fn define(&self, rank: u32, line: &str) -> Result<(), JobError> {
         let path = self.path.join(format!("rank-{rank}.jsonl"));
-        let append = || {
-            let mut file = own_file::create(&path)?;
-            file.seek(SeekFrom::End(0))?;
-            file.write_all(format!("{line}\n").as_bytes())
-        };
+        let append = || own_file::append(&path)?.write_all(format!("{line}\n").as_bytes());
         append().map_err(JobError::file("write", &path))
     }
 

@@ -92,7 +92,7 @@ pub fn write_json(timeline: &Timeline, mut to: impl Write) -> io::Result<()> {
     let matching = Matching::of(timeline);
     let Waits { span_ns, .. } = matching.waits(timeline);
     writeln!(to, "{{\"n_ranks\":{},\"error_ns\":{},", timeline.n_ranks(), timeline.error_ns())?;
-    let ranks = (0..timeline.n_ranks()).filter_map(|rank| timeline.recording(rank)).map(|recording| {
+    let ranks = timeline.recordings().map(|recording| {
         let head = &recording.head;
         let n_lost = recording.rings.iter().map(|recorded| recorded.n_lost).sum();
         let (host, program, library) = (&head.host, &head.program, &head.library);
@@ -174,7 +174,7 @@ pub fn write_perfetto(timeline: &Timeline, mut to: impl Write) -> io::Result<()>
     let origin = timeline.calls().iter().map(|call| call.start_ns).min().unwrap_or(0);
     let us = |ns: u64| Some(ns.saturating_sub(origin) as f64 / 1e3);
     let calls = timeline.calls();
-    let names = (0..timeline.n_ranks()).filter_map(|rank| timeline.recording(rank)).map(|recording| {
+    let names = timeline.recordings().map(|recording| {
         let name = format!("rank {} on {}", recording.head.rank, recording.head.host);
         shown("process_name", "", "M", recording.head.rank, 0).with(serde_json::json!({ "name": name }))
     });

@@ -8,7 +8,7 @@ mod note;
 mod reader;
 mod writer;
 
-pub use note::{Clock, Communicator, Head, Moment, Note, Offset, Phase, RingNote, TreeNote};
+pub use note::{Clock, Communicator, Head, KernelNote, Moment, Note, Offset, Phase, RingNote, TreeNote};
 pub use reader::{FileError, Part, Reader};
 pub use writer::Writer;
 

@@ -8,14 +8,14 @@
 mod mail;
 mod waits;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use units::Rank;
 
 use self::mail::{Mail, Outbox, inboxes, take_from_any};
 pub use self::waits::Waits;
 use crate::operation::Family;
-use crate::{Flow, Placed, RingKind, Timeline};
+use crate::{Flow, Placed, Timeline};
 
 /// What belongs together. Calls are given by their position in [`Timeline::calls`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -54,19 +54,16 @@ impl Matching {
     /// Of all that was recorded.
     #[must_use]
     pub fn of(timeline: &Timeline) -> Self {
-        let lossy: BTreeSet<Rank> = (0..timeline.n_ranks())
-            .filter(|rank| timeline.recording(*rank).is_none_or(|recording| recording.n_lost(RingKind::Calls) > 0))
-            .collect();
         let mut matching = Self::default();
-        matching.match_messages(timeline, &lossy);
-        matching.match_meetings(timeline, &lossy);
+        matching.match_messages(timeline);
+        matching.match_meetings(timeline);
         matching
     }
 
-    fn match_messages(&mut self, timeline: &Timeline, lossy: &BTreeSet<Rank>) {
+    fn match_messages(&mut self, timeline: &Timeline) {
         let calls = timeline.calls();
         for ((_, receiver), Mail { mut outboxes, mut receives }) in inboxes(timeline) {
-            let is_lossy = lossy.contains(&receiver) || outboxes.keys().any(|sender| lossy.contains(sender));
+            let is_lossy = timeline.is_lossy(receiver) || outboxes.keys().any(|sender| timeline.is_lossy(*sender));
             if is_lossy {
                 receives.reverse();
                 outboxes.values_mut().for_each(Outbox::reverse);
@@ -98,7 +95,7 @@ impl Matching {
         }
     }
 
-    fn match_meetings(&mut self, timeline: &Timeline, lossy: &BTreeSet<Rank>) {
+    fn match_meetings(&mut self, timeline: &Timeline) {
         let calls = timeline.calls();
         let mut by_communicator: BTreeMap<u64, BTreeMap<Rank, Vec<usize>>> = BTreeMap::new();
         for (at, call) in calls.iter().enumerate() {
@@ -111,7 +108,7 @@ impl Matching {
         }
         for (communicator, by_rank) in by_communicator {
             let n_meetings = by_rank.values().map(Vec::len).max().unwrap_or(0);
-            let is_lossy = by_rank.keys().any(|rank| lossy.contains(rank));
+            let is_lossy = by_rank.keys().any(|rank| timeline.is_lossy(*rank));
             for ordinal in 0..n_meetings {
                 let call_of = |calls: &Vec<usize>| {
                     let at = if is_lossy { (ordinal + calls.len()).checked_sub(n_meetings) } else { Some(ordinal) };
@@ -149,7 +146,7 @@ fn is_possible(meeting: &[usize], calls: &[Placed], error_ns: u64) -> bool {
 mod tests {
     use super::*;
     use crate::file::{Clock, Communicator, Head, RingNote, VERSION};
-    use crate::{Event, Operation, Peer, Recording, Subject};
+    use crate::{Event, Operation, Peer, Recording, RingKind, Subject};
 
     /// Start, end, operation, communicator, peer, tag.
     type Line = (u64, u64, Operation, u32, Peer, i32);
@@ -229,6 +226,17 @@ mod tests {
         // Rank 0 waits for what rank 1 sends late.
         check_waits(&recordings, &[((0, 1), 30)]);
         assert_eq!(Timeline::of(&recordings).usage().len(), 2);
+    }
+
+    /// Heads may say anything. Counting up to these ranks would take memory and time without end.
+    #[test]
+    fn ranks_without_end_are_not_counted() {
+        let mut recording = rank(u32::MAX, 0, &[(1, 2, Operation::SEND, 0, to(u32::MAX - 4), 0)]);
+        recording.head.n_ranks = u32::MAX;
+        let recordings = [recording];
+        let matching = check_messages(&recordings, &[]);
+        assert_eq!((matching.n_unreceived, Timeline::of(&recordings).n_ranks()), (1, u32::MAX));
+        crate::write_perfetto(&Timeline::of(&recordings), std::io::sink()).unwrap();
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::io::{self, BufRead, Write};
 use units::Rank;
 
 use crate::file::{
-    Clock, Communicator, FileError, Head, Moment, Note, Offset, Part, Reader, RingNote, TreeNote, Writer,
+    Clock, Communicator, FileError, Head, KernelNote, Moment, Note, Offset, Part, Reader, RingNote, TreeNote, Writer,
 };
 use crate::{Alignment, Event, Line, Reading, RingKind};
 
@@ -22,6 +22,8 @@ pub struct Recording {
     pub rings: Vec<Recorded>,
     /// Trees that stages name.
     pub trees: Vec<TreeNote>,
+    /// What the kernel said, as it was sampled.
+    pub kernel: Vec<KernelNote>,
     /// Where reading ended before the end, and why.
     pub fault: Option<Fault>,
     communicators: BTreeMap<u32, Communicator>,
@@ -62,8 +64,8 @@ impl Recording {
     /// Of a rank that has recorded nothing yet.
     #[must_use]
     pub fn new(head: Head) -> Self {
-        let (rings, trees, offsets) = (Vec::new(), Vec::new(), Vec::new());
-        Self { head, rings, trees, fault: None, communicators: BTreeMap::new(), offsets, until: None }
+        let (rings, trees, offsets, kernel) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        Self { head, rings, trees, kernel, fault: None, communicators: BTreeMap::new(), offsets, until: None }
     }
 
     /// Reads a file to its end, or up to where it is damaged: then [`fault`](Self::fault) of the last recording says where. There is one
@@ -109,8 +111,9 @@ impl Recording {
         let communicators = self.communicators.values().cloned().map(Note::from);
         let offsets = self.offsets.iter().copied().map(Note::from);
         let trees = self.trees.iter().cloned().map(Note::from);
+        let kernel = self.kernel.iter().copied().map(Note::from);
         let until = self.until.map(Note::from);
-        for note in rings.chain(communicators).chain(offsets).chain(trees).chain(until) {
+        for note in rings.chain(communicators).chain(offsets).chain(trees).chain(kernel).chain(until) {
             to.note(&note)?;
         }
         self.rings.iter().try_for_each(|recorded| to.events(recorded.note.ring, recorded.n_lost, &recorded.events))
@@ -132,8 +135,10 @@ impl Recording {
         };
         let offset =
             |offset: &Offset| Offset { offset_ns: 0, monotonic_ns: alignment.ns(offset.monotonic_ns), ..*offset };
+        let sample = |sample: &KernelNote| KernelNote { monotonic_ns: alignment.ns(sample.monotonic_ns), ..*sample };
         Self {
             head: self.head.clone(),
+            kernel: self.kernel.iter().map(sample).collect(),
             rings: self.rings.iter().map(align).collect(),
             trees: self.trees.clone(),
             fault: None,
@@ -153,6 +158,7 @@ impl Recording {
             Note::Communicator(note) => drop(self.communicators.insert(note.communicator, note)),
             Note::Offset(offset) => self.offsets.push(offset),
             Note::Tree(tree) => self.trees.push(tree),
+            Note::Kernel(sample) => self.kernel.push(sample),
         }
     }
 

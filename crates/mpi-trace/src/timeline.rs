@@ -75,7 +75,8 @@ impl<'a> Timeline<'a> {
             calls.extend(placed(recording, RingKind::Calls));
             calls[begin..].sort_by_key(|call: &Placed| (call.start_ns, call.end_ns));
         }
-        let n_ranks = recordings.values().map(|recording| recording.head.n_ranks.max(recording.head.rank + 1)).max();
+        let n_ranks = |recording: &&Recording| recording.head.n_ranks.max(recording.head.rank.saturating_add(1));
+        let n_ranks = recordings.values().map(n_ranks).max();
         let error_ns = recordings.values().map(|recording| recording.alignment().error_ns()).max();
         Self { recordings, calls, n_ranks: n_ranks.unwrap_or(0), error_ns: error_ns.unwrap_or(0) }
     }
@@ -106,6 +107,17 @@ impl<'a> Timeline<'a> {
     /// All stages, by rank and ring.
     pub fn stages(&self) -> impl Iterator<Item = Placed> {
         self.recordings.values().flat_map(|recording| placed(recording, RingKind::Stages))
+    }
+
+    /// What each rank recorded, by rank.
+    pub fn recordings(&self) -> impl Iterator<Item = &'a Recording> {
+        self.recordings.values().copied()
+    }
+
+    /// Whether calls of a rank are missing.
+    #[must_use]
+    pub fn is_lossy(&self, rank: Rank) -> bool {
+        self.recording(rank).is_none_or(|recording| recording.n_lost(RingKind::Calls) > 0)
     }
 
     /// What a rank recorded.

@@ -155,6 +155,7 @@ impl Job {
             registry: Mutex::new(Registry::default()),
         };
         job.note_offset(offset, Phase::Init);
+        job.note_kernel();
         *job.registry() = Registry::new(mpi, &mut |communicator| job.note(&communicator.into()))?;
         Ok(job)
     }
@@ -164,6 +165,7 @@ impl Job {
         static ONCE: OnceLock<()> = OnceLock::new();
         ONCE.get_or_init(|| {
             turn_off();
+            self.note_kernel();
             if let Err(error) = output::write(self) {
                 complain(&format_args!("rank {} leaves no trace file: {}", self.head.rank, chain(&error)));
             } else if !self.is_foreign {
@@ -212,6 +214,13 @@ impl Job {
     fn note_offset(&self, offset: crate::offset::Offset, at: Phase) {
         let crate::offset::Offset { offset_ns, error_ns } = offset;
         self.note(&mpi_trace::file::Offset { offset_ns, error_ns, monotonic_ns: monotonic_ns(), at }.into());
+    }
+
+    /// At both ends of the program, what the kernel says of it; in between a sidecar asks.
+    fn note_kernel(&self) {
+        if let Some(sample) = mpi_job::kernel_of(self.process.pid) {
+            self.note(&sample.into());
+        }
     }
 
     /// For the file, and for whoever looks into the folder meanwhile.

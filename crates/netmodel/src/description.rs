@@ -4,6 +4,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use serde::de::Visitor;
 use serde::{Deserialize, Deserializer};
 use units::{Bandwidth, ByteCount, Ratio, span};
 
@@ -128,8 +129,19 @@ pub enum DescriptionError {
 }
 
 fn some_span<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Duration>, D::Error> {
-    let text = String::deserialize(deserializer)?;
-    span::parse(&text).map(Some).map_err(serde::de::Error::custom)
+    struct Text;
+    impl Visitor<'_> for Text {
+        type Value = Duration;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("a length of time with its unit, as in \"10ms\"")
+        }
+
+        fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Duration, E> {
+            span::parse(text).map_err(E::custom)
+        }
+    }
+    deserializer.deserialize_str(Text).map(Some)
 }
 
 impl Description {

@@ -209,7 +209,7 @@ pub struct MpiPath {
     pub n_slowest: u64,
     /// Its parts, from the rank to the root and back.
     pub stages: Vec<MpiStage>,
-    /// Its line in the pathmap, waits for late ranks left out: seconds before (below 0) and after the root, and collectors from there.
+    /// Its line in the pathmap, waits for late ranks left out: seconds before (below 0) and after the root, and stages from there.
     #[cfg_attr(feature = "openapi", schema(value_type = Vec<Vec<f64>>))]
     pub track: Vec<(f64, f64)>,
     /// The same with these waits.

@@ -61,6 +61,15 @@ pub fn create(path: &Path) -> io::Result<File> {
     open_with(OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600), path)
 }
 
+/// Opens the file at `path` to write behind all that is in it, and makes it if there is none. What several write at the same time does not
+/// mix as long as each writes it at once.
+///
+/// # Errors
+/// As those of [`create`].
+pub fn append(path: &Path) -> io::Result<File> {
+    open_with(OpenOptions::new().append(true).create(true).mode(0o600), path)
+}
+
 /// Makes an empty file for a database of SQLite at `path`, if there is none, and takes the permissions of others from
 /// it and from the files that SQLite keeps beside it. New ones of those get the mode of the database.
 ///

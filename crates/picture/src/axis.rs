@@ -16,6 +16,8 @@ pub struct Axis {
 pub enum Scale {
     /// Evenly.
     Linear,
+    /// Evenly, of counts: only whole numbers are written.
+    Whole,
     /// Each ten times as far as the last; only positive values have a place.
     Logarithmic,
 }
@@ -45,14 +47,15 @@ impl Axis {
     /// The values to write, and how: about five round numbers.
     pub(crate) fn ticks(&self) -> Vec<(f64, String)> {
         match self.scale {
-            Scale::Linear => self.linear_ticks(),
+            Scale::Linear => self.linear_ticks(0.0),
+            Scale::Whole => self.linear_ticks(1.0),
             Scale::Logarithmic => self.logarithmic_ticks(),
         }
     }
 
-    fn linear_ticks(&self) -> Vec<(f64, String)> {
+    fn linear_ticks(&self, step_min: f64) -> Vec<(f64, String)> {
         let (low, high) = self.range;
-        let rough = (high - low) / 5.0;
+        let rough = ((high - low) / 5.0).max(step_min);
         let power = 10.0_f64.powf(rough.log10().floor());
         let step = [1.0, 2.0, 5.0, 10.0].map(|factor| factor * power).into_iter().find(|step| *step >= rough);
         let Some(step) = step.filter(|step| step.is_normal()) else { return Vec::new() };
@@ -82,14 +85,14 @@ impl Axis {
 impl Scale {
     fn apply(self, value: f64) -> f64 {
         match self {
-            Self::Linear => value,
+            Self::Linear | Self::Whole => value,
             Self::Logarithmic => value.log10(),
         }
     }
 
     fn undo(self, place: f64) -> f64 {
         match self {
-            Self::Linear => place,
+            Self::Linear | Self::Whole => place,
             Self::Logarithmic => 10.0_f64.powf(place),
         }
     }
@@ -116,6 +119,7 @@ mod tests {
     #[test]
     fn ticks_are_round() {
         assert_eq!(written(Scale::Linear, (-0.31, 1.04)), ["0.0", "0.5", "1.0"]);
+        assert_eq!(written(Scale::Whole, (-0.31, 2.04)), ["0", "1", "2"]);
         assert_eq!(written(Scale::Linear, (0.0, 40.0)), ["0", "10", "20", "30", "40"]);
         assert_eq!(written(Scale::Linear, (-2e7, 2e7)), ["\u{2212}2e7", "\u{2212}1e7", "0", "1e7", "2e7"]);
         assert_eq!(written(Scale::Logarithmic, (8.0, 300.0)), ["10", "20", "50", "100", "200"]);

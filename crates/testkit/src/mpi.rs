@@ -46,7 +46,7 @@ fn event(start: u64, end: u64, operation: Operation, subject: Subject) -> Event 
     Event { start, end, bytes: 8, operation, is_failed: false, subject }
 }
 
-/// Three ranks, whose last is late to each allreduce by a millisecond.
+/// Three ranks, whose last is late to each allreduce.
 #[derive(Debug)]
 pub struct Program {
     calls: Vec<RingFile>,
@@ -63,20 +63,26 @@ impl Program {
         Self { calls: rings(RingKind::Calls), stages: rings(RingKind::Stages) }
     }
 
-    /// Calls with these numbers.
+    /// Calls with these numbers. The last rank is late by a millisecond.
     pub fn run(&self, calls: std::ops::Range<u32>) {
+        self.run_late(calls, 1_000_000);
+    }
+
+    /// The same, late by some other time.
+    pub fn run_late(&self, calls: std::ops::Range<u32>, late_ns: u64) {
         let mut writers: Vec<_> = self.calls.iter().chain(&self.stages).map(|ring| ring.ring().writer()).collect();
         for sequence in calls {
             let start = 4_000_000 * u64::from(sequence);
             let stage = |collector| Subject::Stage { collector, sequence };
             for rank in 0..3_usize {
-                let (begin, end) =
-                    (start + if rank == 2 { 1_000_000 } else { 0 }, start + 2_000_000 + 1_000 * rank as u64);
+                let begin = start + if rank == 2 { late_ns } else { 0 };
+                let end = start + late_ns + 1_000_000 + 1_000 * rank as u64;
                 let world = Subject::Call { communicator: 0, peer: Peer::None, tag: None };
                 writers[rank].write(event(begin, end, Operation::ALLREDUCE, world).to_records());
                 writers[3 + rank].write(event(begin, end, Operation::ALLREDUCE, stage(rank as u16)).to_records());
             }
-            writers[3].write(event(start + 1_500_000, start + 1_500_100, Operation::ALLREDUCE, stage(3)).to_records());
+            let stored = start + late_ns + 500_000;
+            writers[3].write(event(stored, stored + 100, Operation::ALLREDUCE, stage(3)).to_records());
         }
     }
 }

@@ -15,11 +15,17 @@ mod gateway;
 mod host;
 mod netem;
 mod plan;
+mod probe;
+mod relay;
 mod run;
+mod self_test;
 mod tun;
 
 pub use counts::{Counts, Traffic};
 pub use emulation::{Emulation, EmulationError};
 pub use netem::netem_commands;
 pub use plan::{LinkPlan, Plan, PlanError, Site};
+pub use probe::{Collector, Probe, Sample, answer};
+pub use relay::{Protocol, Relay, RelayError, RelayPlan};
 pub use run::{Run, RunError, take_down};
+pub use self_test::{Precision, Way, measure};

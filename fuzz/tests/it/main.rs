@@ -258,7 +258,7 @@ fn arbitrary_text_is_no_request_and_no_panic() {
 
 /// Blocks of a trace file: events whose numbers are small, as in most files, and notes.
 fn block_of_trace() -> impl Strategy<Value = Vec<u8>> {
-    let event = (0..3_u8, 0..20_u8, 0..64_u8, prop::collection::vec(0..128_u8, 0..6))
+    let event = (0..3_u8, 0..20_u8, 0..128_u8, prop::collection::vec(0..128_u8, 0..6))
         .prop_map(|(template, operation, flags, values)| [&[template, operation, flags], &values[..]].concat());
     let known = prop_oneof![19 => Just(0_u8), 1 => Just(1)];
     let repeated = (known, 0..128_u8, 0..128_u8).prop_map(|(template, start, span)| vec![template, start, span]);
@@ -275,9 +275,20 @@ fn block_of_trace() -> impl Strategy<Value = Vec<u8>> {
         r#"{"offset_ns":-9,"error_ns":3,"monotonic_ns":5,"at":"init"}"#,
         r#"{"tree":"0000000000000001","text":""}"#,
         r#"{"ring":1,"kind":"stages","thread":0,"clock":"monotonic","ticks":1,"monotonic_ns":1}"#,
+        r#"{"kernel_ns":4,"voluntary_switches":1,"forced_switches":9,"waited_ns":7,"stolen_ns":0}"#,
         r#"{"ring":0}"#,
     ]);
-    prop_oneof![4 => block, 1 => note.prop_map(|text| [&[1, text.len() as u8], text.as_bytes()].concat())]
+    // All four collectors of a tree in an allreduce, a reduce or a broadcast, and some of later ones.
+    let places = prop::collection::vec((0..128_u8, 0..128_u8), 4);
+    let later = prop::collection::vec((0..4_u8, 0..128_u8, 0..128_u8, 0..3_u8), 0..12);
+    let stages = (prop::sample::select(vec![45_u8, 79, 49]), places, later).prop_map(|(operation, places, later)| {
+        let each = (0..).zip(&places).flat_map(|(at, (start, span))| [at, operation, 6, at, *start, *span, 0]);
+        let after = later.iter().flat_map(|&(at, start, span, sequence)| [at, start, span, sequence]);
+        let payload =
+            [&[9, 0, 4 + later.len() as u8], &each.collect::<Vec<u8>>()[..], &after.collect::<Vec<u8>>()].concat();
+        [&[0, payload.len() as u8], &payload[..]].concat()
+    });
+    prop_oneof![2 => stages, 4 => block, 1 => note.prop_map(|text| [&[1, text.len() as u8], text.as_bytes()].concat())]
 }
 
 #[test]
@@ -330,4 +341,11 @@ fn tree_text() -> impl Strategy<Value = String> {
 fn a_tree_file_is_sound_or_refused() {
     check_inputs(damaged(tree_text()), 100, fuzz::tree_file);
     check_inputs(".{0,300}".prop_map(String::into_bytes), 0, fuzz::tree_file);
+}
+
+#[test]
+fn results_of_monitors_are_written_as_they_were_read() {
+    // Small numbers, as most fields have them: an operation's code, flags, how many counts.
+    let byte = prop_oneof![3 => 0..8_u8, 1 => any::<u8>()];
+    check_inputs(prop::collection::vec(byte, 0..200), 50, fuzz::monitor_results);
 }

@@ -3,7 +3,10 @@
 mod exec;
 mod live;
 mod plan;
+mod precision;
+mod probe;
 mod profiles;
+mod relay;
 mod up;
 
 use std::io::Write;
@@ -17,6 +20,7 @@ use crate::help::examples;
 #[command(after_help = examples(&[
     "foretop wan up examples/wan/two-sites.toml",
     "foretop wan exec t0 -- ping -c 3 o0",
+    "foretop wan relay --listen 127.0.0.1:8080 --to 10.0.0.5:80 --model latency=25ms,bandwidth=10Mbit/s",
 ]))]
 pub struct Wan {
     #[command(subcommand)]
@@ -32,6 +36,11 @@ enum What {
     Draw(plan::Draw),
     Export(plan::Export),
     Profiles(profiles::Profiles),
+    Relay(relay::Relay),
+    Probe(probe::Probe),
+    Answer(probe::Answer),
+    Compare(probe::Compare),
+    SelfTest(precision::SelfTest),
 }
 
 impl Wan {
@@ -44,6 +53,11 @@ impl Wan {
             What::Draw(command) => command.run(out),
             What::Export(command) => command.run(out),
             What::Profiles(command) => command.run(out),
+            What::Relay(command) => command.run(out),
+            What::Probe(command) => command.run(out),
+            What::Answer(command) => command.run(out),
+            What::Compare(command) => command.run(out),
+            What::SelfTest(command) => command.run(out),
         }
     }
 }

@@ -14,6 +14,7 @@ mod kill;
 mod mpi;
 mod mpi_analyze;
 mod mpi_trace_files;
+mod mpi_watch;
 mod node;
 mod one_life;
 mod predict;

@@ -3,6 +3,7 @@
 //! `scripts/test.sh` builds the programs and says where they are in `FORETOP_MPI_TESTED`: a folder for each library.
 
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
 use mpi_job::{Folder, RingFile};
 use mpi_trace::{Cursor, RingHeader, RingKind};
@@ -163,6 +164,62 @@ fn check_changes_while_it_runs(library: &'static str) {
 #[ignore = "needs Open MPI: scripts/test.sh mpi"]
 fn trees_and_levels_change_while_a_program_runs() {
     check_changes_while_it_runs("openmpi");
+}
+
+/// Runs sums over a tree of which a rank is late on purpose, and watches who comes last meanwhile.
+#[track_caller]
+fn check_late_rank_is_watched(library: &str) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let (tree, traces) = (path("tree.toml"), path("traces"));
+    run(&["mpi", "tree", "make", "--ranks", "2", "--epoch", "1", "--out", &tree]).output();
+    let sums = programs(library).join("foretop-miniapp");
+    let mut command = foretop();
+    command.args(["mpi", "trace", "-n", "2", "--tree", &tree, "--out", &traces, "--", sums.to_str().unwrap()]);
+    command.args(["gsum", "--calls", "1000000", "--straggler", "1:2ms", "--quiet"]);
+    let mut program = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let begin = format!("trace-{:x}-", program.id());
+    let told = wait_until("calls were watched", PATIENCE, || {
+        let jobs = run(&["mpi", "trace", "jobs"]).stdout;
+        let job = jobs.lines().find_map(|line| line.split(' ').next().filter(|job| job.starts_with(&begin)))?;
+        let watch = ["mpi", "watch", job, "--monitor", "load-balance", "--once", "--json"];
+        let told: serde_json::Value = serde_json::from_str(&run(&watch).stdout).ok()?;
+        (told["result"][0]["n_calls"].as_u64()? >= 100).then_some(told)
+    });
+    assert!(Command::new("kill").args(["-INT", &program.id().to_string()]).status().unwrap().success());
+    program.wait().unwrap();
+    assert_eq!(told["result"][0]["last"][0]["from"], "rank 1", "{told}");
+}
+
+#[test]
+#[ignore = "needs the programs for Open MPI: scripts/test.sh builds them"]
+fn a_late_rank_is_named_while_it_runs() {
+    check_late_rank_is_watched("openmpi");
+}
+
+#[test]
+#[ignore = "needs the programs for Open MPI: scripts/test.sh builds them"]
+fn a_study_of_trees_is_made_once_and_then_only_shown() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("study");
+    let study = |pairs: &str| {
+        let words =
+            ["study", "trees", "--quick", "-n", "2", "--rounds", "1", "--pairs", pairs, "--mpi", "openmpi", "--out"];
+        mpi("openmpi", &[&words[..], &[out.to_str().unwrap()]].concat())
+    };
+    let first = study("1");
+    assert_eq!(first.status, 0, "{}\n{}", first.stdout, first.stderr);
+    for told in ["57", "the MPI library, yielding", "flat over hosts, waiting by futex", "Table 3"] {
+        assert!(first.stdout.contains(told), "{told} is not in: {}", first.stdout);
+    }
+    let report = std::fs::read_to_string(out.join("report.md")).unwrap();
+    let pathmap = "topology-1-4b-first-pathmap.svg";
+    assert!(report.contains(&format!("]({pathmap})")) && out.join(pathmap).exists(), "{report}");
+
+    let again = study("1");
+    assert!(again.stderr.contains("0 runs are left") && !again.stderr.contains("pairs are left"), "{}", again.stderr);
+    assert_eq!(again.stdout, first.stdout);
+    study("2").check_failed(2, "of a study with other settings");
 }
 
 #[test]

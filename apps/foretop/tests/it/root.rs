@@ -2,6 +2,7 @@
 
 mod crossval;
 mod lan;
+mod wan;
 
 use std::fs::{self, File};
 use std::io::{ErrorKind, Read, Write};

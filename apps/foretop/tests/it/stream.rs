@@ -9,7 +9,7 @@ use testkit::{PATIENCE, wait_until};
 use crate::command::{foretop, run};
 
 /// A component that is killed when the test ends.
-struct Component {
+pub struct Component {
     child: Child,
     line: String,
 }
@@ -17,15 +17,21 @@ struct Component {
 impl Component {
     #[track_caller]
     fn start(args: &[&str]) -> Self {
-        let mut child = foretop().arg("stream").args(args).stdout(Stdio::piped()).spawn().unwrap();
+        Self::of(foretop().arg("stream").args(args))
+    }
+
+    /// Whatever says that it is up as components do.
+    #[track_caller]
+    pub fn of(command: &mut Command) -> Self {
+        let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
         let mut line = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
-        assert!(line.contains("is up"), "{args:?} is not up: {line}");
+        assert!(line.contains("is up"), "{command:?} is not up: {line}");
         Self { child, line }
     }
 
     /// Where the endpoint of this role listens, as a source.
-    fn source(&self, role: &str) -> String {
+    pub fn source(&self, role: &str) -> String {
         let (_, listens) = self.line.split_once("is up: ").unwrap();
         let (_, place) = listens.split_once(&format!("{role} ")).unwrap();
         format!("source:{}", place.split([',', '\n']).next().unwrap())

@@ -167,7 +167,8 @@ impl StageStatistics {
     /// Takes a tuple of any collector, of calls that all wait for.
     pub fn take(&mut self, tuple: &Tuple) {
         let Subject::Stage { collector, sequence } = tuple.event.subject else { return };
-        if tuple.event.operation.flow() != Some(Flow::All) {
+        let is_known = usize::from(tuple.host) < self.clocks.len();
+        if !is_known || tuple.event.operation.flow() != Some(Flow::All) {
             return;
         }
         for slot in self.places.get(&collector).cloned().unwrap_or_default() {

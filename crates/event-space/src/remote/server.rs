@@ -118,6 +118,10 @@ impl Handler for Server {
     fn message(&mut self, _: InputId, _: Message, _: &mut Outputs) {}
 
     fn request(&mut self, request: Request, pending: Pending, _: &mut Outputs) {
+        // Whoever asks for something new means the tree file that is in force.
+        if let (Ask::Job {} | Ask::Begin { .. }, Ok(Some(live))) = (&request.ask, self.live.replaced()) {
+            self.live = live;
+        }
         match request.ask {
             Ask::Job {} => match self.about() {
                 Ok(about) => pending.answer(Answer::Job { about }),

@@ -263,6 +263,10 @@ fn a_monitor_bears_nonsense() {
     assert!(refusal(Ask::Begin { task: elsewhere }).contains("nobody watches the host `h1`"));
     let wrong = format!(r#"{{"tree":{id},"what":{{"scope":{{"format":1,"stage":[{{"name":"a","read":"x"}}]}}}}}}"#);
     assert!(refusal(Ask::Begin { task: wrong }).contains("the tree has no host `x`"));
+    let file = format!(
+        r#"{{"tree":{id},"what":{{"time":{{"host":"h0"}}}},"elsewhere":{{"h1":{{"endpoint":"source:unix:/a","clock":null}}}}}}"#
+    );
+    assert!(refusal(Ask::Begin { task: file }).contains("`source:unix:/a` is no endpoint of a monitor"));
     assert!(refusal(Ask::Pull { session: 7 }).contains("no session 7"));
     assert!(refusal(Ask::Refit {}).contains("answers job, begin, pull"));
     // And does its work for others.

@@ -10,6 +10,8 @@ const MARGIN: f64 = 30.0;
 const TOP: f64 = 84.0;
 const THICKEST: f64 = 12.0;
 const TEXT_SIZE: f64 = 12.0;
+/// From a node to its name.
+const LABEL_ASIDE: f64 = 10.0;
 /// Who was last in a smaller share of calls gets no figure.
 const TOLD: f64 = 0.05;
 
@@ -29,9 +31,11 @@ pub fn last_arrival_tree(analysis: &Analysis) -> Picture {
     roots.iter().for_each(|&root| sketch.put(root, 0));
     let title = format!("Last arrivals in {}, {} calls", analysis.title(), analysis.n_calls);
     let culprit = analysis.last_arrivals().last().map_or(String::new(), |edge| edge.name.clone());
-    let caption =
-        format!("An edge is as thick as its lower end was the last to arrive. The heaviest path ends in {culprit}.");
-    let width = (2.0 * MARGIN + sketch.n_leaves as f64 * LEAF_WIDTH).max(2.0 * MARGIN + words_width(&caption));
+    let caption = format!(
+        "The thicker an edge, the more often its lower end was the last to arrive. The heaviest path ends in {culprit}."
+    );
+    let aside = sketch.make_room();
+    let width = (2.0 * MARGIN + sketch.n_leaves as f64 * LEAF_WIDTH + aside).max(2.0 * MARGIN + words_width(&caption));
     let mut picture = Picture::blank(width, sketch.lowest + 56.0);
     picture.write(title, Place { x: MARGIN, y: 28.0 }, 16.0);
     picture.shapes.push(words(caption, Place { x: MARGIN, y: 48.0 }, Colour::SHADE, Anchor::Start));
@@ -73,6 +77,37 @@ impl Sketch<'_> {
         self.places[node] = Place { x: middle, y: y(row) };
     }
 
+    /// A node's name, and the side of it where no edge comes from.
+    fn label(&self, node: usize) -> (String, Anchor) {
+        let own = &self.analysis.nodes[node];
+        let anchor = match own.parent.map(|parent| self.places[parent].x) {
+            None => Anchor::Middle,
+            Some(above) if above < self.places[node].x => Anchor::Start,
+            Some(_) => Anchor::End,
+        };
+        (format!("{} ({})", own.name, own.host), anchor)
+    }
+
+    /// Moves all to the right until no name begins outside. Gives how much wider that and names on the other side make it.
+    fn make_room(&mut self) -> f64 {
+        let right = 2.0 * MARGIN + self.n_leaves as f64 * LEAF_WIDTH;
+        let (mut before, mut behind) = (0.0_f64, 0.0_f64);
+        for (node, place) in self.places.iter().enumerate() {
+            let (label, anchor) = self.label(node);
+            let width = words_width(&label);
+            let (left_end, right_end) = match anchor {
+                Anchor::Start => (place.x, place.x + LABEL_ASIDE + width),
+                Anchor::Middle => (place.x - 0.5 * width, place.x + 0.5 * width),
+                Anchor::End => (place.x - LABEL_ASIDE - width, place.x),
+            };
+            before = before.max(-left_end);
+            behind = behind.max(right_end - right);
+        }
+        let leaves = self.leaves.iter_mut().map(|leaf| &mut leaf.2);
+        self.places.iter_mut().chain(leaves).for_each(|place| place.x += before);
+        before + behind
+    }
+
     fn draw(&self, picture: &mut Picture) {
         for (node, own) in self.analysis.nodes.iter().enumerate() {
             for (i, contributor) in own.contributors.iter().enumerate() {
@@ -87,16 +122,14 @@ impl Sketch<'_> {
                 self.draw_edge(picture, (node, i), self.places[node], end);
             }
         }
-        for (node, own) in self.analysis.nodes.iter().enumerate() {
-            let at = self.places[node];
-            picture.shapes.push(Shape::Disc { centre: at, radius: 5.0, colour: Colour::INK });
-            // On the side where no edge comes from.
-            let (x, anchor) = match own.parent.map(|parent| self.places[parent].x) {
-                None => (at.x, Anchor::Middle),
-                Some(above) if above < at.x => (at.x + 10.0, Anchor::Start),
-                Some(_) => (at.x - 10.0, Anchor::End),
+        for (node, at) in self.places.iter().enumerate() {
+            picture.shapes.push(Shape::Disc { centre: *at, radius: 5.0, colour: Colour::INK });
+            let (label, anchor) = self.label(node);
+            let x = match anchor {
+                Anchor::Start => at.x + LABEL_ASIDE,
+                Anchor::Middle => at.x,
+                Anchor::End => at.x - LABEL_ASIDE,
             };
-            let label = format!("{} ({})", own.name, own.host);
             picture.shapes.push(words(label, Place { x, y: at.y - 10.0 }, Colour::INK, anchor));
         }
         for &(node, i, place) in &self.leaves {

@@ -21,7 +21,7 @@ pub enum Waits {
 const N_GROUPS_NAMED: usize = 20;
 
 /// One line for each rank, coloured by its group: x is the mean time before (left) and after (right) the root was reached, y the
-/// collectors between there and the root. Paths that behave alike are bundles.
+/// stages between there and the root. Paths that behave alike are bundles.
 #[must_use]
 pub fn pathmap(analysis: &Analysis, waits: Waits) -> Picture {
     let groups = analysis.groups();
@@ -49,8 +49,12 @@ pub fn pathmap(analysis: &Analysis, waits: Waits) -> Picture {
         Waits::LeftOut => "arrival waits left out",
     };
     let title = format!("Pathmap of {}, {} calls", analysis.title(), analysis.n_calls);
-    let caption = format!("Means, {waits}. Left of 0: down to the root. Right: up again.");
-    chart(title, caption, "collectors from the root", &tracks, legend)
+    let caption = match analysis.flow {
+        Flow::All => format!("Means, {waits}. Left of 0: down to the root. Right: up again."),
+        Flow::ToRoot => format!("Means, {waits}. Down to the root, which is reached at 0."),
+        Flow::FromRoot => "Means. Up from the root, which has the data at 0.".to_owned(),
+    };
+    chart(title, caption, ("stages from the root", Scale::Whole), &tracks, legend)
 }
 
 /// One rank's path in several runs. The ways may have different lengths, so that y is the share of the way.
@@ -66,15 +70,22 @@ pub fn compared_pathmap(runs: &[(&str, &Analysis)], rank: Rank, waits: Waits) ->
         tracks.push((points, apart(idx)));
         legend.push((format!("{name}: {}", span_ns(path.cost.mean_ns)), apart(idx)));
     }
+    let in_tree = runs.first().map_or(String::new(), |(_, analysis)| format!(" in {}", analysis.title()));
     let caption =
         "Means. Left of 0: down to the root. Right: up again. The length of the way is scaled to 1.".to_owned();
-    chart(format!("The way of rank {rank}"), caption, "share of the way from the root", &tracks, legend)
+    chart(
+        format!("The way of rank {rank}{in_tree}"),
+        caption,
+        ("share of the way from the root", Scale::Linear),
+        &tracks,
+        legend,
+    )
 }
 
 fn chart(
     title: String,
     caption: String,
-    y: &str,
+    y: (&str, Scale),
     tracks: &[(Vec<(f64, f64)>, picture::Colour)],
     legend: Vec<(String, picture::Colour)>,
 ) -> Picture {
@@ -86,18 +97,18 @@ fn chart(
         title,
         caption,
         x: Axis::over(format!("mean time ({unit})"), Scale::Linear, times().map(|time| time / ns).chain([0.0])),
-        y: Axis::over(y, Scale::Linear, heights.chain([0.0])),
+        y: Axis::over(y.0, y.1, heights.chain([0.0])),
         marks: tracks.iter().map(|(points, colour)| Mark::Track(scaled(points), *colour)).collect(),
     };
     Panel { chart, legend }.picture(CHART)
 }
 
-/// A path as a line: nanoseconds before (below 0) and after the root was reached, and collectors from there. It begins with the rank's
+/// A path as a line: nanoseconds before (below 0) and after the root was reached, and stages from there. It begins with the rank's
 /// call, goes down to the root at (0, 0), and up again, or only one of the two. A hop's time there and back is known, not how it is
 /// shared: half is drawn each way.
 #[must_use]
 pub fn track(analysis: &Analysis, path: &PathFigures, waits: Waits) -> Vec<(f64, f64)> {
-    // From the rank to the root: what is passed down and up, with half a collector for each part between two of them.
+    // From the rank to the root: what is passed down and up.
     let (mut down, mut up) = (Vec::new(), Vec::new());
     let mut store_ns = 0.0;
     for stage in analysis.stages(path) {
@@ -105,28 +116,28 @@ pub fn track(analysis: &Analysis, path: &PathFigures, waits: Waits) -> Vec<(f64,
         match stage.part {
             Part::Hop => match analysis.flow {
                 Flow::All => {
-                    down.push((0.5 * mean_ns, 1.0));
-                    up.push((0.5 * mean_ns, 1.0));
+                    down.push(0.5 * mean_ns);
+                    up.push(0.5 * mean_ns);
                 }
-                Flow::ToRoot => down.push((mean_ns, 1.0)),
-                Flow::FromRoot => up.push((mean_ns, 1.0)),
+                Flow::ToRoot => down.push(mean_ns),
+                Flow::FromRoot => up.push(mean_ns),
             },
-            Part::ArrivalWait if waits == Waits::LeftOut => down.push((0.0, 0.5)),
-            Part::ArrivalWait | Part::Down => down.push((mean_ns, 0.5)),
+            Part::ArrivalWait if waits == Waits::LeftOut => down.push(0.0),
+            Part::ArrivalWait | Part::Down => down.push(mean_ns),
             Part::Store => store_ns = mean_ns,
-            Part::Up => up.push((mean_ns, 0.5)),
+            Part::Up => up.push(mean_ns),
             // On the way up it comes after the release of the first, on the way from the rank before it.
-            Part::DepartureWait => up.insert(up.len() - 1, (mean_ns, 0.5)),
+            Part::DepartureWait => up.insert(up.len() - 1, mean_ns),
         }
     }
-    let mut at = (-down.iter().map(|part| part.0).sum::<f64>(), down.iter().map(|part| part.1).sum::<f64>());
+    let mut at = (-down.iter().sum::<f64>(), down.len() as f64);
     let mut points = vec![at];
     let mut go = |time, height| {
         at = (at.0 + time, at.1 + height);
         points.push(at);
     };
-    down.iter().for_each(|&(time, height)| go(time, -height));
+    down.iter().for_each(|&time| go(time, -1.0));
     go(store_ns, 0.0);
-    up.iter().rev().for_each(|&(time, height)| go(time, height));
+    up.iter().rev().for_each(|&time| go(time, 1.0));
     points
 }

@@ -25,7 +25,7 @@ pub fn serialization(runs: &[(&str, &Analysis)], nodes: &[&str]) -> Picture {
         caption:
             "Up latency and departure wait. The height at 0 is what all pay, the slope what they wait for each other."
                 .to_owned(),
-        x: Axis::over("departure, from 0", Scale::Linear, all().map(|point| point.0)),
+        x: Axis::over("departure, from 0", Scale::Whole, all().map(|point| point.0)),
         y: Axis::over(
             format!("mean time since the result ({unit})"),
             Scale::Linear,

@@ -41,7 +41,7 @@ pub fn timeline(timeline: &Timeline<'_>, window_ns: Option<(u64, u64)>) -> Pictu
         title: "Timeline".to_owned(),
         caption: format!("{n_ranks} ranks; a column shows what took more of it."),
         x: Axis { label: format!("time ({unit})"), scale: Scale::Linear, range: (0.0, span / ns) },
-        y: Axis { label: "rank".to_owned(), scale: Scale::Linear, range: (-0.7, f64::from(n_ranks.max(1)) - 0.3) },
+        y: Axis { label: "rank".to_owned(), scale: Scale::Whole, range: (-0.7, f64::from(n_ranks.max(1)) - 0.3) },
         marks: bars,
     };
     let legend = vec![("computing".to_owned(), COMPUTING), ("communicating".to_owned(), COMMUNICATING)];

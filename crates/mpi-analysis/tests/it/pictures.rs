@@ -184,7 +184,7 @@ fn who_comes_last_is_told_without_a_tree() {
 #[test]
 fn the_table_tells_who_was_last_and_what_to_try() {
     let wide = run(&Made::hosts_of(4, 8));
-    let table = wide.table(&std::collections::BTreeMap::new());
+    let table = wide.table(&mpi_analysis::KernelLog::default());
     keep_text("table", &table);
     for said in ["300 calls analyzed, 32 ranks, 5 nodes", "rank 21", "8 like rank", "hop from host-2 (n2)", "hint: "] {
         assert!(table.contains(said), "{said} in\n{table}");

@@ -1,9 +1,9 @@
 //! The six steps, on runs that are made to have one thing wrong.
 
-use std::collections::BTreeMap;
-
-use mpi_analysis::{Against, Analysis, Analyzer, Comparison, From, HostClock, Kernel, Level, Part, Remedy, Verdict};
-use mpi_trace::file::{Offset, Phase};
+use mpi_analysis::{
+    Against, Analysis, Analyzer, Comparison, From, HostClock, KernelLog, Level, NodeFigures, Part, Remedy, Verdict,
+};
+use mpi_trace::file::{KernelNote, Offset, Phase};
 use mpi_trace::{Alignment, Event, Flow, Operation, Subject};
 use mpi_tree::{Contributor, Place};
 use rand::{RngExt, SeedableRng};
@@ -82,7 +82,10 @@ fn of_a_reduce_the_way_to_the_root_is_known() {
     assert_eq!(analysis.last_arrivals(), both.last_arrivals());
     assert_eq!((analysis.hints()[0].part, analysis.hints()[0].remedies[0]), (Part::ArrivalWait, Remedy::Rebalance));
     for (node, whole) in analysis.nodes.iter().zip(&both.nodes) {
-        assert_eq!((&node.down_last, &node.wait_by_arrival), (&whole.down_last, &whole.wait_by_arrival));
+        let means = |of: &NodeFigures| -> Vec<f64> {
+            of.wait_by_arrival.iter().chain([&of.down_last]).map(|figures| figures.mean_ns).collect()
+        };
+        assert_eq!(means(node), means(whole));
         assert_eq!((node.up_first.count, node.up_by_departure[0].count), (0, 0));
         let hops = || node.contributors.iter().filter_map(|own| own.hop.as_ref());
         assert!(hops().all(|hop| hop.span.mean_ns == 50_000.0));
@@ -91,7 +94,7 @@ fn of_a_reduce_the_way_to_the_root_is_known() {
     assert_eq!(analysis.path(15).unwrap().cost.mean_ns, 2.0 * 2_000.0 + 50_000.0 + 300.0);
     assert_eq!(analysis.stages(analysis.path(15).unwrap()).len(), 2 * 2 + 1 + 1);
     let split = analysis.split.unwrap();
-    assert_eq!((split.reduce, split.broadcast.count), (both.split.unwrap().reduce, 0));
+    assert_eq!((split.reduce.mean_ns, split.broadcast.count), (both.split.unwrap().reduce.mean_ns, 0));
 }
 
 #[test]
@@ -101,12 +104,13 @@ fn of_a_broadcast_the_way_from_the_root_is_known() {
     let both = analysis(&made, 50, &mut costs);
     let analysis = one_way(&made, Operation::BCAST, &mut costs);
     assert_eq!((analysis.last_arrivals(), analysis.nodes[1].down_last.count), (Vec::new(), 0));
-    assert_eq!(analysis.nodes[1].up_by_departure, both.nodes[1].up_by_departure);
+    let ups = |of: &Analysis| of.nodes[1].up_by_departure.iter().map(|up| up.mean_ns).collect::<Vec<_>>();
+    assert_eq!(ups(&analysis), ups(&both));
     assert_eq!(analysis.nodes[0].contributors[1].hop.as_ref().unwrap().span.mean_ns, 500.0);
     let hint = &analysis.hints()[0];
     assert_eq!((hint.part, hint.remedies[0]), (Part::DepartureWait, Remedy::LevelInsideHost), "{}", hint.evidence);
     let split = analysis.split.unwrap();
-    assert_eq!((split.broadcast, split.arrival.count), (both.split.unwrap().broadcast, 0));
+    assert_eq!((split.broadcast.mean_ns, split.arrival.count), (both.split.unwrap().broadcast.mean_ns, 0));
 }
 
 #[test]
@@ -115,6 +119,19 @@ fn balanced_ranks_name_nobody() {
     let mut costs = Noisy { chance: ChaCha8Rng::seed_from_u64(7), mean: |_| 5_000.0, spread: 0.9 };
     let analysis = analysis(&made, 400, &mut costs);
     assert!(analysis.last_arrivals().iter().any(|edge| !edge.stands_out), "{:?}", analysis.last_arrivals());
+}
+
+#[test]
+fn where_a_part_of_the_tree_is_late_and_no_rank_nodes_are_to_be_moved() {
+    let made = Made::hosts_of(4, 4);
+    // The node of the second host takes long, whoever of its ranks comes last.
+    let mean = |node: usize| if node == 2 { 400_000.0 } else { 2_000.0 };
+    let mut costs = Noisy { chance: ChaCha8Rng::seed_from_u64(5), mean, spread: 0.5 };
+    let analysis = analysis(&made, 400, &mut costs);
+    let hints = analysis.hints();
+    let wait = hints.iter().find(|hint| hint.part == Part::ArrivalWait).expect("others wait for that node");
+    assert_eq!((wait.node, wait.remedies[0]), (0, Remedy::Remap), "{}", wait.evidence);
+    assert!(wait.evidence.contains("from the root on: n1 "), "{}", wait.evidence);
 }
 
 /// Costs that depend on the first contributor of a node, times a factor by chance.
@@ -227,11 +244,17 @@ impl Costs for BadLink {
 fn a_bad_link_is_found_with_what_the_kernel_says() {
     let made = Made::hosts_of(10, 1);
     let analysis = analysis(&made, 40, &mut BadLink(even(10), 6, 54));
-    let kernel = BTreeMap::from([("host-6".to_owned(), Kernel { forced_switches_per_sec: 900.0, steal: 0.3 })]);
+    let mut kernel = KernelLog::default();
+    for (at_ns, forced_switches) in [(0, 10), (5 * MS, 910)] {
+        // Rank 6 is alone on the host behind the bad link.
+        let sample = KernelNote { monotonic_ns: at_ns, forced_switches, ..KernelNote::default() };
+        kernel.take(6, &Alignment::default(), sample);
+    }
     let outliers = analysis.outliers(&kernel);
     let [found] = &outliers[..] else { panic!("{outliers:?}") };
     assert_eq!((found.node, found.contributor, found.factor), (0, Some(6), 54.0));
-    assert_eq!((found.against, found.kernel.len()), (Against::Peers, 1));
+    let told: Vec<_> = found.kernel.iter().map(|(host, kernel)| (host.as_str(), kernel.n_forced_switches)).collect();
+    assert_eq!((found.against, told), (Against::Peers, vec![("host-6", 900)]));
     assert_eq!(analysis.hints()[0].part, Part::Hop);
 }
 
@@ -249,11 +272,20 @@ fn paths_are_grouped_by_their_hops_and_fast_groups_are_dropped() {
 
 #[test]
 fn each_symptom_has_its_remedy() {
-    let check = |costs: Even, part, remedy| {
-        let hint = &analysis(&Made::hosts_of(2, 8), 10, &mut { costs }).hints()[0];
+    let check_on = |made: &Made, costs: Even, part, remedy| {
+        let hint = &analysis(made, 10, &mut { costs }).hints()[0];
         assert_eq!((hint.part, hint.remedies.first().copied()), (part, remedy), "{}", hint.evidence);
+        // Figures of this run, and nothing of one that was not made.
+        assert!(
+            hint.evidence.contains("in 10 calls") && hint.evidence.contains(" % of the way of rank"),
+            "{}",
+            hint.evidence
+        );
     };
+    let check = |costs, part, remedy| check_on(&Made::hosts_of(2, 8), costs, part, remedy);
     let quick = || Even { hop: 500, ..even(16) };
+    // Nobody waits for a turn where each node has one contributor.
+    check_on(&threads(1), Even { up: 40_000, ..quick() }, Part::Up, Some(Remedy::Wake));
     check(Even { down: 100_000, ..quick() }, Part::Down, Some(Remedy::Deeper));
     check(Even { up: 40_000, ..quick() }, Part::DepartureWait, Some(Remedy::LevelInsideHost));
     check(Even { hop: 900_000, ..quick() }, Part::Hop, Some(Remedy::Broader));

@@ -41,6 +41,8 @@ pub enum Note {
     Offset(Offset),
     /// A tree that stages name.
     Tree(TreeNote),
+    /// What the kernel says at some moment.
+    Kernel(KernelNote),
 }
 
 /// A ring that this file holds events of.
@@ -132,6 +134,22 @@ pub struct TreeNote {
     pub text: String,
 }
 
+/// What the kernel says of a rank's main thread and of its host, counted from the start of either.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KernelNote {
+    /// When, by this host's clock.
+    #[serde(rename = "kernel_ns")]
+    pub monotonic_ns: u64,
+    /// Context switches when it waited for something.
+    pub voluntary_switches: u64,
+    /// Context switches that it did not ask for.
+    pub forced_switches: u64,
+    /// How long it was ready to run and had no processor.
+    pub waited_ns: u64,
+    /// What the hypervisor gave to others, of all processors of the host.
+    pub stolen_ns: u64,
+}
+
 impl RingNote {
     /// What to note of a ring that gets this number in the file.
     #[must_use]
@@ -171,6 +189,7 @@ notes! {
     Communicator => Communicator,
     Offset => Offset,
     TreeNote => Tree,
+    KernelNote => Kernel,
 }
 
 mod hex {

@@ -37,7 +37,7 @@ pub enum FileError {
         fault: &'static str,
     },
     /// A note of a kind that is not known, or not JSON.
-    #[error("the note at byte {at} is none of head, ring, clock, communicator, offset and tree")]
+    #[error("the note at byte {at} is none of head, ring, clock, communicator, offset, kernel and tree")]
     Note {
         /// Where its block begins.
         at: u64,

@@ -1,3 +1,4 @@
 //! The tracer under real programs.
 mod mpi;
 mod program;
+mod root;

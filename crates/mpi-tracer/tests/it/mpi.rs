@@ -299,7 +299,7 @@ fn check_ends(library: &'static str) {
     let ring = folder.rings().unwrap().pop().unwrap().unwrap();
     let mut events = Vec::new();
     assert_eq!((Drain::new(ring.ring()).take(1000, &mut events), events.len()), (0, 101));
-    assert_eq!(folder.definitions().unwrap()[0].1.lines().count(), 4, "head, offset and two communicators");
+    assert_eq!(folder.definitions().unwrap()[0].1.lines().count(), 5, "head, offset, kernel and two communicators");
 }
 
 #[test]

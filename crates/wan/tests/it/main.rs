@@ -1,1 +1,4 @@
 //! The crate as those who use it see it.
+
+mod probe;
+mod relay;

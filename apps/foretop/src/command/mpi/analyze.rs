@@ -7,7 +7,9 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 use clap::Args;
 use mpi_analysis::draw::{Waits, compared_pathmap, last_arrival_tree, pathmap, serialization, timeline};
-use mpi_analysis::{Analysis, Comparison, Group, Hint, LastArrival, Outlier, analyzers, arrivals, arrivals_table};
+use mpi_analysis::{
+    Analysis, Comparison, Group, Hint, KernelLog, LastArrival, Outlier, analyzers, arrivals, arrivals_table,
+};
 use mpi_trace::{Flow, Matching, Recording, Timeline};
 use picture::Picture;
 use serde::Serialize;
@@ -87,15 +89,15 @@ impl Analyze {
         // Trees in the order of the calls on them: a run that tries another tree gives it another name.
         let pairs: Vec<(&Analysis, &Analysis)> =
             Flow::EACH.into_iter().flat_map(|flow| of(&trees, flow).zip(of(&other, flow))).collect();
-        let timeline = Timeline::of(&recordings);
+        let (timeline, kernel) = (Timeline::of(&recordings), KernelLog::of(&recordings));
         if self.json {
-            let report = report(&timeline, &trees, &pairs);
+            let report = report(&timeline, &trees, &kernel, &pairs);
             write_json(out, &report)?;
         } else if self.csv {
             trees.iter().try_for_each(|tree| write!(out, "{}", tree.to_csv()))?;
         } else {
             for tree in &trees {
-                writeln!(out, "{}", tree.table(&BTreeMap::new()))?;
+                writeln!(out, "{}", tree.table(&kernel))?;
             }
             write!(out, "{}", arrivals_table(&arrivals(&timeline, &Matching::of(&timeline)), timeline.error_ns()))?;
             for (before, after) in &pairs {
@@ -121,8 +123,8 @@ impl Analyze {
         for (idx, tree) in trees.iter().enumerate().filter(|(_, tree)| tree.n_calls > 0) {
             let mut add = |what: &str, picture| pictures.push((format!("tree-{idx}-{what}"), picture));
             add("pathmap", pathmap(tree, Waits::LeftOut));
-            add("pathmap-waits", pathmap(tree, Waits::Drawn));
             if tree.flow.is_joined() {
+                add("pathmap-waits", pathmap(tree, Waits::Drawn));
                 add("last-arrival", last_arrival_tree(tree));
             }
             if tree.flow.is_handed_out() {
@@ -151,12 +153,17 @@ impl Analyze {
     }
 }
 
-fn report<'a>(timeline: &Timeline<'_>, trees: &'a [Analysis], pairs: &[(&Analysis, &Analysis)]) -> Report<'a> {
+fn report<'a>(
+    timeline: &Timeline<'_>,
+    trees: &'a [Analysis],
+    kernel: &KernelLog,
+    pairs: &[(&Analysis, &Analysis)],
+) -> Report<'a> {
     let of_tree = |analysis: &'a Analysis| OfTree {
         analysis,
         last_arrivals: analysis.last_arrivals(),
         groups: analysis.groups(),
-        outliers: analysis.outliers(&BTreeMap::new()),
+        outliers: analysis.outliers(kernel),
         hints: analysis.hints(),
     };
     let by_operation = arrivals(timeline, &Matching::of(timeline)).into_iter();

@@ -62,6 +62,14 @@ struct Trees {
     #[arg(long)]
     quick: bool,
 
+    /// How many times to run each tree [default: 5, or 2]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    rounds: Option<u32>,
+
+    /// How many pairs of stretches to measure for each overhead [default: 9, or 2]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pairs: Option<u32>,
+
     /// The folder for all results
     #[arg(long, value_name = "FOLDER", default_value = "tree-study")]
     out: PathBuf,
@@ -73,6 +81,8 @@ struct Place {
     trees: Vec<(String, Tree)>,
 }
 
+/// Threads of a parallel gather.
+const N_HELPERS: u32 = 4;
 /// All results of a study, in its folder.
 const RESULTS: &str = "study.jsonl";
 
@@ -90,14 +100,14 @@ impl Trees {
         let interrupted = interruptions()?;
         std::fs::create_dir_all(&self.out).with_context(|| format!("cannot make `{}`", self.out.display()))?;
         let bench = Bench::new(self.mpi, settings.n_calls, &self.out)?;
-        let placed =
-            settings.topologies.iter().map(|topology| bench.place(topology)).collect::<anyhow::Result<Vec<_>>>()?;
+        let place = |topology| {
+            let hosts = bench.place(topology)?;
+            anyhow::Ok(Place { trees: configurations(&hosts), hosts })
+        };
+        let places = settings.topologies.iter().map(place).collect::<anyhow::Result<Vec<_>>>()?;
         let mut writer = open(&self.out.join(RESULTS), &settings, &bench)?;
-
-        let trees: Vec<Place> =
-            placed.into_iter().map(|hosts| Place { trees: configurations(&hosts), hosts }).collect();
-        let is_over = self.compare(&settings, &bench, &trees, &mut writer, &interrupted)?
-            && self.watch(&settings, &bench, &trees[0], &mut writer, &interrupted)?;
+        let is_over = self.compare(&settings, &bench, &places, &mut writer, &interrupted)?
+            && self.watch(&settings, &bench, &places[0], &mut writer, &interrupted)?;
         if !is_over {
             say("stopped; run the same command to resume");
         }
@@ -175,7 +185,14 @@ impl Trees {
         let topologies = if self.hosts.is_empty() { here() } else { self.hosts.clone() };
         let (n_calls, n_rounds, n_pairs, stretch_ms) =
             if self.quick { (2000, 2, 2, 200) } else { (10_000, 5, 9, 1000) };
-        Settings { topologies, n_calls, n_rounds, n_pairs, stretch_ms, n_helpers: 4 }
+        Settings {
+            topologies,
+            n_calls,
+            n_rounds: self.rounds.unwrap_or(n_rounds),
+            n_pairs: self.pairs.unwrap_or(n_pairs),
+            stretch_ms,
+            n_helpers: N_HELPERS,
+        }
     }
 
     fn write(&self, outcome: &Outcome, out: &mut dyn Write) -> anyhow::Result<()> {

@@ -12,7 +12,7 @@ use anyhow::Context;
 use clap::{Args, Subcommand};
 use mpi_trace::{Recording, RingKind};
 
-pub use self::run::{Level, Run};
+pub use self::run::Run;
 use crate::help::examples;
 use crate::terminal::say;
 

@@ -13,6 +13,9 @@ use anyhow::Context;
 use clap::{Args, ValueEnum};
 use clock::{Clock, thread_cpu};
 use event_space::{Hop, Live, LiveError, Scope, Setting, Sites, Strategy, ask_job};
+use mpi_analysis::KernelLog;
+use mpi_job::{Folder, kernel_of};
+use mpi_trace::Alignment;
 use serde_json::json;
 use stream::registry::{Query, find};
 use stream::{Endpoint, Role, Security, StreamName};
@@ -102,6 +105,14 @@ pub struct Watch {
     protection: Protection,
 }
 
+/// Why no more is told.
+enum After {
+    /// The job has ended, or once was enough.
+    Ended,
+    /// Another tree file is in force.
+    Replaced,
+}
+
 /// As `Strategy`.
 #[derive(Clone, Copy, ValueEnum)]
 enum When {
@@ -120,6 +131,22 @@ enum End {
 impl Watch {
     pub fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
         let setting = Setting { security: self.protection.security().or_usage()?, ..Setting::default() };
+        let mut publisher = match &self.publish[..] {
+            [] => None,
+            _ if self.monitor != Kind::Stages || self.scope.is_some() => {
+                return Err(anyhow::anyhow!("--publish sends means of stages: it goes with --monitor stages"))
+                    .or_usage();
+            }
+            endpoints => Some(Publisher::start(stream_name(&self.job), self.every, endpoints, &setting.security)?),
+        };
+        while let After::Replaced = self.follow(self.open(&setting)?, publisher.as_mut(), &*setting.clock, out)? {
+            say("the job has another tree file from here on: watching begins again");
+        }
+        Ok(())
+    }
+
+    /// Opens all trees, on all hosts that can be found.
+    fn open(&self, setting: &Setting) -> anyhow::Result<Vec<Watched>> {
         let live = match Live::open(&self.job, 0, Arc::clone(&setting.clock)) {
             Ok(live) => Ok(live),
             // It may run on other hosts only.
@@ -142,15 +169,7 @@ impl Watch {
             }
             all.push(self.watched(sites.gated(self.gate.into()))?);
         }
-        let publisher = match &self.publish[..] {
-            [] => None,
-            _ if self.monitor != Kind::Stages || self.scope.is_some() => {
-                return Err(anyhow::anyhow!("--publish sends means of stages: it goes with --monitor stages"))
-                    .or_usage();
-            }
-            endpoints => Some(Publisher::start(stream_name(&self.job), self.every, endpoints, &setting.security)?),
-        };
-        self.follow(all, publisher, &*setting.clock, out)
+        Ok(all)
     }
 
     /// Those that were named, or can be found.
@@ -203,19 +222,25 @@ impl Watch {
     fn follow(
         &self,
         mut all: Vec<Watched>,
-        mut publisher: Option<Publisher>,
+        mut publisher: Option<&mut Publisher>,
         clock: &dyn Clock,
         out: &mut dyn Write,
-    ) -> anyhow::Result<()> {
-        let mut told = BTreeSet::new();
+    ) -> anyhow::Result<After> {
+        let (mut told, mut kernel) = (BTreeSet::new(), KernelLog::default());
+        // It may run on other hosts only.
+        let folder = Folder::open(&mpi_job::find(&self.job)).ok();
         // What workers count is there only after a while.
         let mut next = if self.once && !all[0].is_counted_elsewhere() { Duration::ZERO } else { self.every };
         let (begun, cpu) = (clock.monotonic(), thread_cpu());
+        let mut elapsed = Duration::ZERO;
         loop {
-            all.iter_mut().for_each(Watched::pull);
-            let elapsed = clock.monotonic() - begun;
-            if elapsed >= next {
+            let is_due = elapsed >= next;
+            // Figures take time to make, and only the newest are told; the first pull begins all.
+            let is_pulled = |watched: &&mut Watched| is_due || elapsed.is_zero() || !watched.is_summed_up();
+            all.iter_mut().filter(is_pulled).for_each(Watched::pull);
+            if is_due {
                 next += self.every;
+                ask_kernel(folder.as_ref(), &mut kernel)?;
                 let is_over = self.once || all.iter().all(|watched| watched.is_over());
                 for watched in &mut all {
                     for trouble in watched.sites.troubles() {
@@ -224,28 +249,33 @@ impl Watch {
                             say(&text);
                         }
                     }
-                    self.tell(watched, elapsed, thread_cpu() - cpu, out)?;
+                    self.tell(watched, &kernel, elapsed, thread_cpu() - cpu, out)?;
                 }
-                if let Some(publisher) = &mut publisher {
+                if let Some(publisher) = publisher.as_mut() {
                     publisher.send(&all);
                 }
                 out.flush()?;
                 if is_over {
-                    return Ok(());
+                    return Ok(After::Ended);
+                }
+                if all.iter().any(|watched| watched.sites.is_replaced()) {
+                    return Ok(After::Replaced);
                 }
             }
             clock::sleep(self.pace.min(self.every));
+            elapsed = clock.monotonic() - begun;
         }
     }
 
     fn tell(
         &self,
         watched: &mut Watched,
+        kernel: &KernelLog,
         elapsed: Duration,
         own_cpu: Duration,
         out: &mut dyn Write,
     ) -> anyhow::Result<()> {
-        let (text, value) = watched.tell();
+        let (text, value) = watched.tell(kernel);
         let (tally, n_gathered) = (watched.tally, watched.n_gathered);
         let share = |part: u64, missing: u64| part as f64 / (part + missing).max(1) as f64;
         let gathered = share(n_gathered, tally.n_missed);
@@ -299,4 +329,15 @@ impl From<End> for Hop {
             End::Destination => Self::Destination,
         }
     }
+}
+
+/// Takes a sample of each rank of this host.
+fn ask_kernel(folder: Option<&Folder>, log: &mut KernelLog) -> anyhow::Result<()> {
+    let heads = folder.map(Folder::heads).transpose()?;
+    for head in heads.into_iter().flatten() {
+        if let Some(sample) = kernel_of(head.pid) {
+            log.take(head.rank, &Alignment::default(), sample);
+        }
+    }
+    Ok(())
 }

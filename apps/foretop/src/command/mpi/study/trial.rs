@@ -18,9 +18,9 @@ use super::Place;
 use super::watched::{Program, Watched};
 use crate::terminal::say;
 
-/// A library whose ranks spin takes milliseconds a call where they share cores, and is run for this share of the calls.
-const SPINNING_SHARE: u64 = 20;
-/// Of these runs, whose calls are followed by work of any length.
+/// A library whose ranks spin takes up to 80 ms a call where they share cores, and is run for so much fewer calls.
+const SPINNING_SHARE: u64 = 100;
+/// Likewise a program that works between its calls.
 const WORKING_SHARE: u64 = 4;
 
 /// Runs trials, each in the same way but for what is compared.
@@ -55,8 +55,7 @@ impl Bench {
 
     pub fn run(&self, trial: &Trial, topology: &Topology, place: &Place) -> anyhow::Result<(Ran, Option<Inside>)> {
         let (forest, environment) = match &trial.way {
-            Way::Library { is_yielding: true } => (None, yielding(self.flavour)),
-            Way::Library { is_yielding: false } => (None, Vec::new()),
+            Way::Library { is_yielding } => (None, waiting(self.flavour, *is_yielding)),
             Way::Tree(name) => (place.forest(name), Vec::new()),
         };
         let n_calls = match (&trial.way, trial.workload) {
@@ -153,10 +152,10 @@ impl Place {
     }
 }
 
-/// What makes waiting ranks give their core away. MPICH's always do.
-fn yielding(flavour: Flavour) -> Vec<(String, String)> {
+/// Whether waiting ranks give their core away. MPICH has no such setting.
+fn waiting(flavour: Flavour, is_yielding: bool) -> Vec<(String, String)> {
     match flavour {
-        Flavour::OpenMpi => vec![("OMPI_MCA_mpi_yield_when_idle".to_owned(), "1".to_owned())],
+        Flavour::OpenMpi => vec![("OMPI_MCA_mpi_yield_when_idle".to_owned(), u8::from(is_yielding).to_string())],
         Flavour::Mpich => Vec::new(),
     }
 }

@@ -166,35 +166,39 @@ impl Watched {
         if let Some(ended) = self.launched.0.try_wait()? {
             bail!("the program ended with {ended}");
         }
-        let (mut without_ns, mut with_ns, mut monitor) = (0.0, 0.0, None);
-        let with_is_first = pair.round % 2 == 1;
-        for is_with in [with_is_first, !with_is_first] {
-            if !is_with {
-                if pair.subject == Subject::Collectors {
-                    self.levels.set("calls")?;
-                }
-                without_ns = self.call_ns(stretch)?;
-                if pair.subject == Subject::Collectors {
-                    self.levels.set("trees")?;
-                }
-            } else if let Subject::Monitor(wanted) = pair.subject {
-                let (child, lines) = self.watch(wanted)?;
-                // What it says first tells that it is up.
-                let first = line_of(&lines)?;
-                with_ns = self.call_ns(stretch)?;
-                let last = lines.try_iter().last().map_or_else(|| line_of(&lines), |text| parsed(&text))?;
-                drop(child);
-                let elapsed = last.elapsed_seconds - first.elapsed_seconds;
-                monitor = Some(Monitored {
-                    gathered_ratio: last.gathered_ratio,
-                    n_discarded: last.records_lost - first.records_lost,
-                    cpu_ratio: (last.cpu_seconds - first.cpu_seconds) / elapsed,
-                });
-            } else {
-                with_ns = self.call_ns(stretch)?;
-            }
-        }
+        let (without_ns, (with_ns, monitor)) = if pair.round % 2 == 0 {
+            (self.without(pair.subject, stretch)?, self.with(pair.subject, stretch)?)
+        } else {
+            let with = self.with(pair.subject, stretch)?;
+            (self.without(pair.subject, stretch)?, with)
+        };
         Ok(Paired { pair: *pair, without_ns, with_ns, monitor })
+    }
+
+    fn without(&self, subject: Subject, stretch: Duration) -> anyhow::Result<f64> {
+        if subject != Subject::Collectors {
+            return self.call_ns(stretch);
+        }
+        self.levels.set("calls")?;
+        let without_ns = self.call_ns(stretch)?;
+        self.levels.set("trees")?;
+        Ok(without_ns)
+    }
+
+    fn with(&self, subject: Subject, stretch: Duration) -> anyhow::Result<(f64, Option<Monitored>)> {
+        let Subject::Monitor(monitor) = subject else { return Ok((self.call_ns(stretch)?, None)) };
+        let (child, lines) = self.watch(monitor)?;
+        // What it says first tells that it is up.
+        let first = line_of(&lines)?;
+        let with_ns = self.call_ns(stretch)?;
+        let last = lines.try_iter().last().map_or_else(|| line_of(&lines), |text| parsed(&text))?;
+        drop(child);
+        let monitored = Monitored {
+            gathered_ratio: last.gathered_ratio,
+            n_discarded: last.records_lost - first.records_lost,
+            cpu_ratio: (last.cpu_seconds - first.cpu_seconds) / (last.elapsed_seconds - first.elapsed_seconds),
+        };
+        Ok((with_ns, Some(monitored)))
     }
 
     /// A monitor of the whole job on this host, and what it prints.

@@ -146,6 +146,7 @@ impl Sidecar {
         let mut sidecar = mpi_job::Sidecar::new(folder.clone(), self.out);
         while folder.is_alive()? && signals.pending().next().is_none() {
             sidecar.follow()?;
+            sidecar.sample()?;
             clock::sleep(PACE);
         }
         for path in sidecar.finish()? {

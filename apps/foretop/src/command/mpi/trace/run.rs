@@ -62,7 +62,7 @@ pub struct Run {
 
     /// How much to record at first
     #[arg(long, value_enum, default_value = "trees")]
-    pub level: Level,
+    level: Level,
 
     /// Records that the ring of a thread holds, a power of two [default: 32768]
     #[arg(long, value_name = "RECORDS", value_parser = power_of_two)]
@@ -194,6 +194,7 @@ impl Run {
             } else {
                 pace = PACE_MAX;
             }
+            sidecar.sample()?;
             match receiver.recv_timeout(pace) {
                 Ok(ended) => return ended.context("cannot wait for the launcher"),
                 Err(RecvTimeoutError::Timeout) => {}

@@ -102,7 +102,7 @@ fn ranks(timeline: &Timeline, usage: &BTreeMap<(Rank, Operation), Usage>) -> Tab
         ("lost", Align::Right),
     ];
     let mut table = Table::new(&columns);
-    for recording in (0..timeline.n_ranks()).filter_map(|rank| timeline.recording(rank)) {
+    for recording in timeline.recordings() {
         let rank = recording.head.rank;
         let total =
             sum(usage.range((rank, Operation::INIT)..).take_while(|((of, _), _)| *of == rank).map(|(_, usage)| usage));

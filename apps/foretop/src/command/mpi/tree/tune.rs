@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, ensure};
-use clap::Args;
+use clap::{Args, ValueEnum};
 use clock::Stopwatch;
 use mpi_analysis::Search;
 use mpi_run::Flavour;
@@ -27,6 +27,8 @@ use crate::terminal::{say, write_json};
 const N_SIZES: usize = 4;
 /// Parts that the calls of a run are taken in.
 const N_PARTS: usize = 10;
+/// A peer that took so many times as long as the best tree is not run again.
+const HOPELESS: f64 = 3.0;
 /// Changes of a tree that are tried one after the other.
 const N_STEPS: usize = 8;
 
@@ -57,9 +59,10 @@ pub struct Tune {
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..))]
     rounds: u32,
 
-    /// Also run what the MPI library offers itself: its default, its algorithms, its variants for hosts
-    #[arg(long)]
-    peers: bool,
+    /// Also run what the MPI library offers itself: its default, its algorithms, its variants for hosts; `yielding` leaves out runs whose
+    /// waiting ranks spin, which take long where ranks share cores
+    #[arg(long, value_enum, value_name = "WHICH", num_args = 0..=1, require_equals = true, default_missing_value = "all")]
+    peers: Option<Peers>,
 
     /// Print the table as JSON
     #[arg(long)]
@@ -72,6 +75,14 @@ pub struct Tune {
     /// The program and its arguments
     #[arg(last = true, required = true, value_name = "PROGRAM")]
     program: Vec<OsString>,
+}
+
+#[derive(Clone, Copy, PartialEq, ValueEnum)]
+enum Peers {
+    /// Each with waits that spin, and with waits that yield
+    All,
+    /// Only the latter
+    Yielding,
 }
 
 /// A way to run the program without our trees.
@@ -113,9 +124,13 @@ impl Tune {
         if let Some(last) = bench.follow_hints(&mut search, &sizes)? {
             found_after = watch.elapsed().min(found_after + last);
         }
-        let mut peers = if self.peers { bench.peers()? } else { Vec::new() };
+        let mut peers = self.peers.map(|which| bench.peers(which)).transpose()?.unwrap_or_default();
+        let best = search.best(0).map_or(f64::INFINITY, |best| search.time_ns(best, 0));
         for _ in 0..self.rounds {
-            for peer in &mut peers {
+            // One that is far behind stays there.
+            for peer in
+                peers.iter_mut().filter(|peer| peer.times_ns[0].first().is_none_or(|time| *time < HOPELESS * best))
+            {
                 let times = bench.run(&peer.environment, None).map(|recordings| bench.times_of(&recordings, &sizes));
                 let times = times.unwrap_or_else(|_| vec![f64::INFINITY; sizes.len()]);
                 peer.times_ns.iter_mut().zip(times).for_each(|(all, time)| all.push(time));
@@ -267,10 +282,10 @@ impl Bench<'_> {
 
     /// What the library that the program is linked with offers: all of its algorithms for the operation. Open MPI's also with waits that yield
     /// the processor, so that what a tree gains is told from what not spinning gains.
-    fn peers(&self) -> anyhow::Result<Vec<Peer>> {
+    fn peers(&self, which: Peers) -> anyhow::Result<Vec<Peer>> {
         let launcher = program::launcher_of(Path::new(&self.tune.program[0]), self.tune.mpi)?;
         let peers = match launcher.flavour {
-            Flavour::OpenMpi => open_mpi_peers(self.tune.operation),
+            Flavour::OpenMpi => open_mpi_peers(self.tune.operation, which),
             Flavour::Mpich => mpich_peers(self.tune.operation),
         };
         let n_sizes = N_SIZES;
@@ -288,7 +303,7 @@ fn settings(pairs: &[(&str, &str)]) -> Settings {
 }
 
 /// Numbers of algorithms as in `ompi_info --param coll tuned`.
-fn open_mpi_peers(operation: Collective) -> Vec<(String, Settings)> {
+fn open_mpi_peers(operation: Collective, which: Peers) -> Vec<(String, Settings)> {
     let n_algorithms = match operation {
         Collective::Allreduce | Collective::Barrier => 6,
         Collective::Bcast => 9,
@@ -304,15 +319,18 @@ fn open_mpi_peers(operation: Collective) -> Vec<(String, Settings)> {
         let all = [("OMPI_MCA_coll_tuned_use_dynamic_rules", "1"), (&variable, &algorithm.to_string())];
         peers.push((format!("tuned, algorithm {algorithm}"), settings(&all)));
     }
-    let yielding: Vec<(String, Settings)> = peers
-        .iter()
-        .map(|(name, own)| {
-            let yields = settings(&[("OMPI_MCA_mpi_yield_when_idle", "1")]);
-            (format!("{name}, yielding"), [own.clone(), yields].concat())
-        })
-        .collect();
-    peers.extend(yielding);
-    peers
+    let waits: &[(&str, &str)] = match which {
+        Peers::All => &[("1", "yielding"), ("0", "spinning")],
+        Peers::Yielding => &[("1", "yielding")],
+    };
+    let waiting = |&(value, how): &(&str, &'static str)| {
+        let set = settings(&[("OMPI_MCA_mpi_yield_when_idle", value)]);
+        peers
+            .iter()
+            .map(|(name, own)| (format!("{name}, {how}"), [own.clone(), set.clone()].concat()))
+            .collect::<Vec<_>>()
+    };
+    waits.iter().flat_map(waiting).collect()
 }
 
 /// Values of the library's control variables.

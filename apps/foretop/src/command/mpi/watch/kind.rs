@@ -7,7 +7,7 @@ use clap::ValueEnum;
 use event_space::{
     Counts, Gather, Hop, Need, Pull, Scope, Sites, Spent, StageFigures, Tally, Tuple, Weights, merge_counts,
 };
-use mpi_analysis::{Analyzer, Expectations, IntervalMean};
+use mpi_analysis::{Analyzer, Expectations, IntervalMean, KernelLog};
 use mpi_trace::Subject;
 use mpi_tree::{Contributor, Place};
 use predict::{Policy, Spec};
@@ -128,6 +128,11 @@ impl Watched {
         matches!(self.monitor, Monitor::Distributed { .. } | Monitor::Time { .. } | Monitor::Statistics { .. })
     }
 
+    /// Whether what comes are figures of all calls so far.
+    pub fn is_summed_up(&self) -> bool {
+        matches!(self.monitor, Monitor::Time { .. } | Monitor::Statistics { .. })
+    }
+
     /// Whether nothing more can come.
     pub fn is_over(&self) -> bool {
         !self.sites.is_alive()
@@ -158,14 +163,14 @@ impl Watched {
     }
 
     /// What is known, for people and for programs. With it an interval ends.
-    pub fn tell(&mut self) -> (String, Value) {
+    pub fn tell(&mut self, kernel: &KernelLog) -> (String, Value) {
         let sites = &self.sites;
         match &mut self.monitor {
             Monitor::Stages { analyzer, expectations, means, .. } => {
                 let analyses = analyzer.analyses();
                 let analysis = &analyses[0];
                 *means = analyzer.end_interval();
-                let mut text: String = analyses.iter().map(|analysis| analysis.table(&BTreeMap::new())).collect();
+                let mut text: String = analyses.iter().map(|analysis| analysis.table(kernel)).collect();
                 let slow = expectations.step(means);
                 for slow in &slow {
                     let node = &analysis.nodes[slow.node];

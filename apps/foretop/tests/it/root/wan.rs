@@ -1,0 +1,129 @@
+//! Emulated sites, whose hosts are namespaces, and programs that span them.
+
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
+use tempfile::TempDir;
+use testkit::{PATIENCE, wait_until};
+
+use crate::command::{end_of, foretop};
+
+/// Emulations that this process has made; each has a name of its own.
+static N_EMULATIONS: AtomicU32 = AtomicU32::new(0);
+
+/// Two sites that are up, until this goes.
+struct Sites {
+    name: String,
+    _folder: TempDir,
+    up: Child,
+}
+
+impl Sites {
+    /// Hosts `l0` and `r0`, with these keys for the link from left to right, and 5 ms for the way back.
+    fn up(link: &str) -> Self {
+        let name = format!("test-{}-{}", std::process::id(), N_EMULATIONS.fetch_add(1, Relaxed));
+        let folder = tempfile::tempdir().unwrap();
+        let sites = Self::start(&name, folder.path(), link);
+        Self { name, _folder: folder, up: sites }
+    }
+
+    fn start(name: &str, folder: &Path, link: &str) -> Child {
+        let file = folder.join(format!("{name}.toml"));
+        let text = format!(
+            "format = 1\n[[site]]\nname = \"left\"\nhosts = [\"l0\"]\n[[site]]\nname = \"right\"\nhosts = [\"r0\"]\n\
+             [[link]]\nfrom = \"left\"\nto = \"right\"\n{link}\n[[link]]\nfrom = \"right\"\nto = \"left\"\nlatency = \"5ms\"\n"
+        );
+        fs::write(&file, text).unwrap();
+        let mut up = foretop().args(["wan", "up"]).arg(&file).stdout(Stdio::piped()).spawn().unwrap();
+        let mut lines = BufReader::new(up.stdout.take().unwrap()).lines();
+        assert!(lines.next().unwrap().unwrap().contains("is up: l0, r0"));
+        assert!(lines.next().unwrap().unwrap().contains("remote shell"));
+        up
+    }
+
+    fn exec(&self, host: &str, words: &[&str]) -> Command {
+        let mut command = foretop();
+        command.args(["wan", "exec", &format!("{}/{host}", self.name), "--"]).args(words);
+        command
+    }
+
+    fn answering(&self, host: &str, address: &str) -> Child {
+        let program = env!("CARGO_BIN_EXE_foretop");
+        let mut child =
+            self.exec(host, &[program, "wan", "answer", "--listen", address]).stdout(Stdio::piped()).spawn().unwrap();
+        let told = BufReader::new(child.stdout.take().unwrap()).lines().next().unwrap().unwrap();
+        assert!(told.starts_with("answering"), "{told}");
+        child
+    }
+}
+
+impl Drop for Sites {
+    fn drop(&mut self) {
+        let down = end_of(foretop().args(["wan", "down", &self.name]));
+        assert_eq!(down.status, 0, "{}", down.stderr);
+        self.up.wait().unwrap();
+    }
+}
+
+#[test]
+#[ignore = "needs root; run by make test"]
+fn a_host_has_a_name_a_network_and_shared_memory_of_its_own() {
+    let before = fs::read_to_string("/proc/net/dev").unwrap().lines().count();
+    let sites = Sites::up("latency = \"1ms\"");
+    let script = "hostname; touch /dev/shm/of-l0; grep -c : /proc/net/dev; grep r0 /etc/hosts";
+    let said = end_of(&mut sites.exec("l0", &["sh", "-c", script]));
+    assert_eq!(said.stdout, "l0\n2\n198.18.2.1 r0\n", "{}", said.stderr);
+    let said = end_of(&mut sites.exec("r0", &["sh", "-c", "ls /dev/shm; hostname"]));
+    assert_eq!(said.stdout, "r0\n");
+    assert!(!Path::new("/dev/shm/of-l0").exists());
+    let after = fs::read_to_string("/proc/net/dev").unwrap().lines().count();
+    assert_eq!(before, after, "the machine's own network has another device");
+}
+
+/// 20 ms there and 5 ms back: a round trip takes 25 ms at least, and a probe says half of it.
+#[test]
+#[ignore = "needs root; run by make test"]
+fn messages_between_sites_take_their_time_and_no_less() {
+    let sites = Sites::up("latency = \"20ms\"\nbandwidth = \"100Mbit/s\"");
+    let mut answering = sites.answering("r0", "198.18.2.1:7312");
+    let program = env!("CARGO_BIN_EXE_foretop");
+    let probe = [program, "wan", "probe", "198.18.2.1:7312", "--every", "1ms", "--for", "20ms"];
+    let trace = end_of(&mut sites.exec("l0", &probe));
+    let latencies: Vec<u64> =
+        trace.stdout.lines().skip(1).filter_map(|row| row.split(',').nth(1)?.parse().ok()).collect();
+    assert!(!latencies.is_empty() && latencies.iter().all(|ns| *ns >= 12_500_000), "{trace:?}");
+    answering.kill().unwrap();
+    answering.wait().unwrap();
+}
+
+#[test]
+#[ignore = "needs root; run by make test"]
+fn what_a_killed_run_left_is_found_and_removed() {
+    let mut sites = Sites::up("latency = \"1ms\"");
+    let mut left = sites.answering("r0", "198.18.2.1:7312");
+    sites.up.kill().unwrap();
+    sites.up.wait().unwrap();
+    assert_eq!(left.try_wait().unwrap(), None, "programs outlive the run that was killed");
+    let refused = end_of(&mut sites.exec("l0", &["true"]));
+    assert!(refused.status == 1 && refused.stderr.contains("no emulation has a host"), "{refused:?}");
+    let folder = tempfile::tempdir().unwrap();
+    sites.up = Sites::start(&sites.name, folder.path(), "latency = \"1ms\"");
+    wait_until("what was left has ended", PATIENCE, || left.try_wait().unwrap());
+}
+
+#[test]
+#[ignore = "needs root; run by make test"]
+fn a_name_is_taken_once_and_what_runs_in_its_hosts_ends_with_it() {
+    let sites = Sites::up("latency = \"1ms\"");
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join(format!("{}.toml", sites.name));
+    fs::write(&file, "format = 1\n[[site]]\nname = \"a\"\nhosts = [\"a0\"]\n").unwrap();
+    let refused = end_of(foretop().args(["wan", "up"]).arg(&file));
+    assert!(refused.status == 1 && refused.stderr.contains("running already"), "{refused:?}");
+    let mut inside = sites.answering("l0", "198.18.1.1:7312");
+    drop(sites);
+    wait_until("it has ended with the emulation", PATIENCE, || inside.try_wait().unwrap());
+}

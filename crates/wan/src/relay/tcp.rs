@@ -1,0 +1,364 @@
+//! Connections: what one side writes, the other reads after its time on the link.
+//!
+//! Bytes cross the link in pieces of a packet's size. A source is read only while the link's queue has room and not too much of its flow is on the way, so that it
+//! waits as it would for a real link, and memory has a limit however many peers stop reading.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+use std::time::Duration;
+
+use netmodel::Fate;
+use rustix::event::epoll::{self, EventData, EventFlags};
+use socket2::{Domain, Socket, Type};
+use units::ByteCount;
+
+use super::{Both, Carrier, Direction, RelayPlan, Way, wanted};
+use crate::agenda::Agenda;
+
+/// What a packet carries on most networks.
+const PIECE_BYTES: usize = 1_448;
+/// What is read at once.
+const READ_BYTES: usize = 16 * PIECE_BYTES;
+/// A packet that carries nothing, such as those that connect.
+const CONTROL_BYTES: ByteCount = ByteCount::new(40);
+/// Bytes of all flows together, each of which has an even share of it, within limits.
+const BYTES_MAX: usize = 512 << 20;
+const FLOW_BYTES: std::ops::RangeInclusive<usize> = READ_BYTES..=(16 << 20);
+/// How long a flow waits that finds the link's queue full: what a link of 1 Gbit/s sends meanwhile is small beside its queue.
+const RETRY: Duration = Duration::from_micros(500);
+/// Bytes that have crossed and are not taken: with more, the source is not read.
+const UNREAD_BYTES_MAX: usize = 64 << 10;
+/// The key of the listener. A connection's are twice its number, and one more for the target's side.
+const LISTENER: u64 = 0;
+
+pub(super) struct Connections {
+    listener: TcpListener,
+    to: SocketAddr,
+    ways: Both<Way>,
+    epoll: Arc<OwnedFd>,
+    connections: BTreeMap<u64, Connection>,
+    n_ever: u64,
+    clients_max: usize,
+    agenda: Agenda<(u64, Task)>,
+    buffer: Vec<u8>,
+}
+
+/// What is to be done for a connection.
+enum Task {
+    /// The request to connect reaches the target.
+    Connect,
+    /// The answer reaches the client, which sends from here on.
+    Open,
+    /// So many bytes have crossed.
+    Cross(Direction, usize),
+    /// The end of a flow has crossed.
+    End(Direction),
+    /// The queue may have room again.
+    Retry(Direction),
+}
+
+struct Connection {
+    client: Side,
+    target: Option<Side>,
+    /// The answer of the target is on its way or there.
+    is_connected: bool,
+    flows: Both<Flow>,
+}
+
+/// A socket, and what is waited for.
+struct Side {
+    stream: TcpStream,
+    wanted: EventFlags,
+}
+
+/// One direction of a connection.
+#[derive(Default)]
+struct Flow {
+    /// On the way or arrived, and not yet taken.
+    bytes: VecDeque<u8>,
+    /// How many of them have arrived.
+    n_arrived: usize,
+    /// The source may be read: the connection is open for it.
+    is_open: bool,
+    /// The link's queue was full, and a retry is noted.
+    is_held: bool,
+    /// The source has ended.
+    is_read_out: bool,
+    /// The end has crossed.
+    is_ending: bool,
+    /// The sink was told of the end.
+    is_over: bool,
+}
+
+impl Connections {
+    pub(super) fn listen(plan: &RelayPlan, ways: Both<Way>, epoll: Arc<OwnedFd>) -> io::Result<Self> {
+        let listener = TcpListener::bind(plan.listen)?;
+        listener.set_nonblocking(true)?;
+        epoll::add(&epoll, &listener, EventData::new_u64(LISTENER), wanted(true, false))?;
+        Ok(Self {
+            listener,
+            to: plan.to,
+            ways,
+            epoll,
+            connections: BTreeMap::new(),
+            n_ever: 0,
+            clients_max: plan.clients_max,
+            agenda: Agenda::default(),
+            buffer: vec![0; READ_BYTES],
+        })
+    }
+
+    pub(super) fn address(&self) -> io::Result<SocketAddr> {
+        self.listener.local_addr()
+    }
+
+    fn accept(&mut self, now: Duration) {
+        // What cannot be accepted is gone, or waits until there are descriptors again.
+        let Ok((stream, _)) = self.listener.accept() else { return };
+        if self.connections.len() >= self.clients_max || prepare(&stream).is_err() {
+            return;
+        }
+        self.n_ever += 1;
+        let number = self.n_ever;
+        let client = Side { stream, wanted: EventFlags::empty() };
+        if epoll::add(&self.epoll, &client.stream, EventData::new_u64(2 * number), client.wanted).is_err() {
+            return;
+        }
+        self.connections
+            .insert(number, Connection { client, target: None, is_connected: false, flows: Both::default() });
+        self.note_control(Direction::There, number, Task::Connect, now);
+    }
+
+    /// Notes what a packet without content brings about at the other end.
+    fn note_control(&mut self, direction: Direction, number: u64, task: Task, now: Duration) {
+        match self.ways.at(direction).link.send(now, CONTROL_BYTES) {
+            Fate::Arrives { at } => self.agenda.note(at, (number, task)),
+            // It is sent again when the queue has room.
+            Fate::Dropped(_) => self.agenda.note(now + RETRY, (number, task)),
+        }
+    }
+
+    fn connect(&mut self, number: u64) -> io::Result<()> {
+        let Some(connection) = self.connections.get_mut(&number) else { return Ok(()) };
+        let socket = Socket::new(Domain::for_address(self.to), Type::STREAM, None)?;
+        socket.set_nonblocking(true)?;
+        match socket.connect(&self.to.into()) {
+            Ok(()) => {}
+            Err(error) if error.raw_os_error() == Some(rustix::io::Errno::INPROGRESS.raw_os_error()) => {}
+            Err(error) => return Err(error),
+        }
+        let target = Side { stream: socket.into(), wanted: wanted(false, true) };
+        prepare(&target.stream)?;
+        epoll::add(&self.epoll, &target.stream, EventData::new_u64(2 * number + 1), target.wanted)?;
+        connection.target = Some(target);
+        Ok(())
+    }
+
+    fn task(&mut self, number: u64, task: Task, late: Duration, now: Duration) -> io::Result<()> {
+        let Some(connection) = self.connections.get_mut(&number) else { return Ok(()) };
+        match task {
+            Task::Connect => return self.connect(number),
+            Task::Open => connection.flows.there.is_open = true,
+            Task::Cross(direction, n) => {
+                connection.flows.at(direction).n_arrived += n;
+                self.ways.at(direction).counts.arrived(n as u64, late);
+                connection.write(direction)?;
+            }
+            Task::End(direction) => {
+                connection.flows.at(direction).is_ending = true;
+                connection.write(direction)?;
+            }
+            Task::Retry(direction) => {
+                connection.flows.at(direction).is_held = false;
+                self.read(number, direction, now)?;
+            }
+        }
+        self.settle(number)
+    }
+
+    fn side_ready(&mut self, number: u64, is_target: bool, flags: EventFlags, now: Duration) -> io::Result<()> {
+        let Some(connection) = self.connections.get_mut(&number) else { return Ok(()) };
+        let (reads, writes) =
+            if is_target { (Direction::Back, Direction::There) } else { (Direction::There, Direction::Back) };
+        if is_target && !connection.is_connected {
+            let Some(target) = &connection.target else { return Ok(()) };
+            if let Some(error) = target.stream.take_error()? {
+                return Err(error);
+            }
+            connection.is_connected = true;
+            connection.flows.back.is_open = true;
+            self.note_control(Direction::Back, number, Task::Open, now);
+        } else if flags.intersects(EventFlags::OUT | EventFlags::ERR | EventFlags::HUP) {
+            connection.write(writes)?;
+        }
+        self.read(number, reads, now)?;
+        self.settle(number)
+    }
+
+    /// Reads what the source of a flow has, as far as link and memory have room.
+    fn read(&mut self, number: u64, direction: Direction, now: Duration) -> io::Result<()> {
+        let flow_max = flow_bytes_max(self.connections.len());
+        let Some(connection) = self.connections.get_mut(&number) else { return Ok(()) };
+        if !connection.may_read(direction, flow_max) {
+            return Ok(());
+        }
+        let way = self.ways.at(direction);
+        let room = way.link.rules().queue.bytes().saturating_sub(way.link.waiting(now).bytes()) as usize;
+        if room < READ_BYTES && way.link.waiting(now).bytes() > 0 {
+            connection.flows.at(direction).is_held = true;
+            self.agenda.note(now + RETRY, (number, Task::Retry(direction)));
+            return Ok(());
+        }
+        let n = match connection.source(direction).map(|side| (&side.stream).read(&mut self.buffer)) {
+            None => return Ok(()),
+            Some(Ok(n)) => n,
+            Some(Err(error)) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => return Ok(()),
+            // What was sent before the connection broke is carried to the end.
+            Some(Err(_)) => 0,
+        };
+        let flow = connection.flows.at(direction);
+        if n == 0 {
+            flow.is_read_out = true;
+            self.note_control(direction, number, Task::End(direction), now);
+            return Ok(());
+        }
+        flow.bytes.extend(&self.buffer[..n]);
+        for piece in self.buffer[..n].chunks(PIECE_BYTES) {
+            let size = piece.len() as u64;
+            // A queue that is too small for a piece beside others, or a trace that has ended, breaks the connection.
+            let Fate::Arrives { at } = way.link.send(now, ByteCount::new(size)) else {
+                return Err(ErrorKind::ConnectionAborted.into());
+            };
+            way.counts.sent(size, way.link.waiting(now).bytes());
+            self.agenda.note(at, (number, Task::Cross(direction, piece.len())));
+        }
+        Ok(())
+    }
+
+    /// Waits for what can be gone on with, and forgets a connection that is over.
+    fn settle(&mut self, number: u64) -> io::Result<()> {
+        let flow_max = flow_bytes_max(self.connections.len());
+        let Some(connection) = self.connections.get_mut(&number) else { return Ok(()) };
+        if connection.flows.there.is_over && connection.flows.back.is_over {
+            self.connections.remove(&number);
+            return Ok(());
+        }
+        let has_arrived = |flow: &Flow| flow.n_arrived > 0;
+        let client = wanted(connection.may_read(Direction::There, flow_max), has_arrived(&connection.flows.back));
+        let is_connecting = !connection.is_connected;
+        let writes = is_connecting || has_arrived(&connection.flows.there);
+        let target = wanted(connection.may_read(Direction::Back, flow_max), writes);
+        connection.client.watch(client, 2 * number, &self.epoll)?;
+        match &mut connection.target {
+            Some(side) => side.watch(target, 2 * number + 1, &self.epoll),
+            None => Ok(()),
+        }
+    }
+
+    /// Ends a connection that something is wrong with: both sides see it end.
+    fn keep_or_end(&mut self, number: u64, done: io::Result<()>) {
+        if done.is_err() {
+            self.connections.remove(&number);
+        }
+    }
+}
+
+impl Carrier for Connections {
+    fn ready(&mut self, key: u64, flags: EventFlags, now: Duration) {
+        if key == LISTENER {
+            return self.accept(now);
+        }
+        let done = self.side_ready(key / 2, key % 2 == 1, flags, now);
+        self.keep_or_end(key / 2, done);
+    }
+
+    fn due(&mut self, now: Duration) {
+        while let Some((due, (number, task))) = self.agenda.take_due(now) {
+            let done = self.task(number, task, now.saturating_sub(due), now);
+            self.keep_or_end(number, done);
+        }
+    }
+
+    fn next_due(&self) -> Option<Duration> {
+        self.agenda.next_due()
+    }
+}
+
+impl Connection {
+    fn source(&self, direction: Direction) -> Option<&Side> {
+        match direction {
+            Direction::There => Some(&self.client),
+            Direction::Back => self.target.as_ref(),
+        }
+    }
+
+    fn sink(&self, direction: Direction) -> Option<&Side> {
+        match direction {
+            Direction::There => self.target.as_ref(),
+            Direction::Back => Some(&self.client),
+        }
+    }
+
+    fn may_read(&mut self, direction: Direction, flow_max: usize) -> bool {
+        let flow = self.flows.at(direction);
+        flow.is_open
+            && !flow.is_held
+            && !flow.is_read_out
+            && flow.bytes.len() < flow_max
+            && flow.n_arrived <= UNREAD_BYTES_MAX
+    }
+
+    /// Hands on what has arrived, as far as the sink takes it.
+    fn write(&mut self, direction: Direction) -> io::Result<()> {
+        let mut flow = std::mem::take(self.flows.at(direction));
+        let written = self.sink(direction).map_or(Ok(()), |sink| flow.write(&sink.stream));
+        *self.flows.at(direction) = flow;
+        written
+    }
+}
+
+impl Flow {
+    fn write(&mut self, mut sink: &TcpStream) -> io::Result<()> {
+        while self.n_arrived > 0 {
+            let (first, _) = self.bytes.as_slices();
+            let first = &first[..first.len().min(self.n_arrived)];
+            match sink.write(first) {
+                Ok(n) => {
+                    self.bytes.drain(..n);
+                    self.n_arrived -= n;
+                }
+                Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => return Ok(()),
+                Err(error) => return Err(error),
+            }
+        }
+        if self.is_ending && !self.is_over {
+            self.is_over = true;
+            // A sink that is gone has ended all the more.
+            let _ = sink.shutdown(Shutdown::Write);
+        }
+        Ok(())
+    }
+}
+
+impl Side {
+    fn watch(&mut self, wanted: EventFlags, key: u64, epoll: &OwnedFd) -> io::Result<()> {
+        if self.wanted != wanted {
+            epoll::modify(epoll, &self.stream, EventData::new_u64(key), wanted)?;
+            self.wanted = wanted;
+        }
+        Ok(())
+    }
+}
+
+/// What a flow may have on the way, when there are so many connections.
+fn flow_bytes_max(n_connections: usize) -> usize {
+    (BYTES_MAX / (2 * n_connections.max(1))).clamp(*FLOW_BYTES.start(), *FLOW_BYTES.end())
+}
+
+fn prepare(stream: &TcpStream) -> io::Result<()> {
+    stream.set_nonblocking(true)?;
+    stream.set_nodelay(true)
+}

@@ -1,0 +1,159 @@
+//! Relays between sockets of this machine.
+
+use std::io::{ErrorKind, Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream, UdpSocket};
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
+use testkit::{PATIENCE, wait_until};
+use wan::{Protocol, Relay, RelayError, RelayPlan};
+use watch::Watch;
+
+const ONE_WAY: Duration = Duration::from_millis(20);
+
+fn watch() -> Watch {
+    Watch::new(Arc::new(clock::System::start()))
+}
+
+fn plan(protocol: Protocol, to: SocketAddr) -> RelayPlan {
+    let there = netmodel::Description { latency: Some(ONE_WAY), ..Default::default() };
+    let back = there.clone();
+    RelayPlan { protocol, listen: ([127, 0, 0, 1], 0).into(), to, there, back, clients_max: 100, seed: 1 }
+}
+
+fn start(plan: &RelayPlan) -> Relay {
+    Relay::start(plan, |_| Err(ErrorKind::NotFound.into()), &watch()).unwrap()
+}
+
+/// A server that gives back what each of `n` clients sends, until it ends.
+fn echo(n: usize) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    thread::spawn(move || {
+        for stream in listener.incoming().take(n) {
+            thread::spawn(move || {
+                let mut stream = stream.unwrap();
+                let mut reader = stream.try_clone().unwrap();
+                std::io::copy(&mut reader, &mut stream).unwrap();
+            });
+        }
+    });
+    address
+}
+
+#[test]
+fn a_connection_costs_a_round_trip_and_each_message_another() {
+    let relay = start(&plan(Protocol::Tcp, echo(1)));
+    let begun = clock::instant();
+    let mut stream = TcpStream::connect(relay.address()).unwrap();
+    let mut answer = [0; 4];
+    stream.write_all(b"ping").unwrap();
+    stream.read_exact(&mut answer).unwrap();
+    assert!(begun.elapsed() >= 4 * ONE_WAY, "{:?}", begun.elapsed());
+    let again = clock::instant();
+    stream.write_all(b"pong").unwrap();
+    stream.read_exact(&mut answer).unwrap();
+    assert!(again.elapsed() >= 2 * ONE_WAY, "{:?}", again.elapsed());
+    assert_eq!(&answer, b"pong");
+    let [there, back] = relay.directions().map(|counts| counts.traffic());
+    assert_eq!((there.arrived_bytes, back.arrived_bytes, there.in_flight_bytes), (8, 8, 0));
+}
+
+#[test]
+fn all_bytes_arrive_in_order_and_then_the_end() {
+    let mut plan = plan(Protocol::Tcp, echo(1));
+    plan.there.bandwidth = "400Mbit/s".parse().ok();
+    plan.there.queue = "64KiB".parse().ok();
+    let relay = start(&plan);
+    let mut stream = TcpStream::connect(relay.address()).unwrap();
+    let sent: Vec<u8> = (0..3_000_000_u32).map(|number| (number % 251) as u8).collect();
+    let (mut writer, bytes) = (stream.try_clone().unwrap(), sent.clone());
+    let writer = thread::spawn(move || {
+        writer.write_all(&bytes).unwrap();
+        writer.shutdown(std::net::Shutdown::Write).unwrap();
+    });
+    let mut received = Vec::new();
+    stream.read_to_end(&mut received).unwrap();
+    writer.join().unwrap();
+    assert!(received == sent, "{} of {} bytes, or in another order", received.len(), sent.len());
+}
+
+#[test]
+fn a_target_that_nobody_listens_at_ends_the_connection() {
+    let nobody = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let relay = start(&plan(Protocol::Tcp, nobody));
+    let mut stream = TcpStream::connect(relay.address()).unwrap();
+    let ended = stream.read(&mut [0]);
+    assert!(matches!(ended, Ok(0)) || ended.is_err(), "{ended:?}");
+}
+
+#[test]
+fn one_connection_too_many_is_closed_and_the_others_go_on() {
+    let mut plan = plan(Protocol::Tcp, echo(1));
+    plan.clients_max = 1;
+    let relay = start(&plan);
+    let mut first = TcpStream::connect(relay.address()).unwrap();
+    first.write_all(b"a").unwrap();
+    first.read_exact(&mut [0]).unwrap();
+    let refused = TcpStream::connect(relay.address()).and_then(|mut second| second.read(&mut [0]));
+    assert!(matches!(refused, Ok(0)) || refused.is_err(), "{refused:?}");
+    first.write_all(b"b").unwrap();
+    first.read_exact(&mut [0]).unwrap();
+}
+
+/// A peer that stops reading holds up its own source, not the others, and what is kept for it has a limit.
+#[test]
+fn a_peer_that_stops_reading_holds_up_nobody_else() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let relay = start(&plan(Protocol::Tcp, listener.local_addr().unwrap()));
+    let mut greedy = TcpStream::connect(relay.address()).unwrap();
+    let (_never_read, _) = listener.accept().unwrap();
+    greedy.set_nonblocking(true).unwrap();
+    let block = vec![0; 1 << 20];
+    let mut n_sent = 0;
+    let there = &relay.directions()[0];
+    wait_until("the source is held up", PATIENCE, || {
+        let before = there.traffic().arrived_bytes;
+        while let Ok(n) = greedy.write(&block) {
+            n_sent += n;
+        }
+        // Nothing more can be written, and all that the relay has read has crossed.
+        (n_sent > 0 && there.traffic().in_flight_bytes == 0 && there.traffic().arrived_bytes == before).then_some(())
+    });
+    let mut other = TcpStream::connect(relay.address()).unwrap();
+    other.write_all(b"x").unwrap();
+    let (mut accepted, _) = listener.accept().unwrap();
+    accepted.read_exact(&mut [0]).unwrap();
+}
+
+#[test]
+fn datagrams_cross_in_both_directions_and_get_lost() {
+    let target = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let relay = start(&plan(Protocol::Udp, target.local_addr().unwrap()));
+    let client = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let begun = clock::instant();
+    client.send_to(b"ping", relay.address()).unwrap();
+    let mut buffer = [0; 16];
+    let (n, from) = target.recv_from(&mut buffer).unwrap();
+    assert!(n == 4 && begun.elapsed() >= ONE_WAY);
+    target.send_to(b"answer", from).unwrap();
+    assert_eq!(client.recv(&mut buffer).unwrap(), 6);
+    assert!(begun.elapsed() >= 2 * ONE_WAY);
+
+    let mut lossy = plan(Protocol::Udp, target.local_addr().unwrap());
+    lossy.there.loss = "100%".parse().ok();
+    let relay = start(&lossy);
+    client.send_to(b"ping", relay.address()).unwrap();
+    let there = &relay.directions()[0];
+    wait_until("it is counted as lost", PATIENCE, || (there.traffic().n_dropped_loss == 1).then_some(()));
+    assert_eq!((there.traffic().n_arrived, there.traffic().in_flight_bytes), (0, 0));
+}
+
+#[test]
+fn a_connection_cannot_lose_bytes() {
+    let mut plan = plan(Protocol::Tcp, echo(0));
+    plan.back.loss = "1%".parse().ok();
+    let refused = Relay::start(&plan, |_| Err(ErrorKind::NotFound.into()), &watch());
+    assert!(matches!(refused, Err(RelayError::Stream)));
+}
