@@ -97,7 +97,7 @@ fn plans_that_make_no_sense_are_refused_by_one_rank() {
     for (arguments, words) in [
         (&["gsum", "--size", "6B"][..], "multiple of 4B"),
         (&["gsum", "--straggler", "2:1ms"], "there is no rank 2"),
-        (&["sor", "--allreduce", "conditional"], "needs the conditional allreduce"),
+        (&["sor", "--allreduce", "sometimes"], "`sometimes` is not an allreduce"),
     ] {
         let ended = launch(MINIAPP, 2, arguments);
         assert_eq!((ended.status, ended.out.as_str()), (Some(2), ""), "{}", ended.err);
