@@ -26,7 +26,7 @@ pub struct Cli {
 /// Each one that is not hidden is in a group of [`catalogue::GROUPS`].
 #[derive(Subcommand)]
 pub enum Command {
-    Up(up::Up),
+    Up(Box<up::Up>),
     Top(top::Top),
     Ask(ask::Ask),
     Runtime(runtime::Runtime),

@@ -86,6 +86,7 @@ impl Changes {
     }
 
     /// What one of so many ranks brings: the sum of its strips. Ranks have neighbouring strips, as many each as can be.
+    #[cfg(any(test, feature = "mpi"))]
     pub(crate) fn of_rank(&self, rank: u32, n_ranks: u32) -> Vec<f64> {
         let bound = |rank: u32, n_strips: usize| (rank as usize * n_strips) / n_ranks as usize;
         let own = |changes: &Vec<f64>| changes[bound(rank, changes.len())..bound(rank + 1, changes.len())].iter().sum();

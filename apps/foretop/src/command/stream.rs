@@ -69,7 +69,7 @@ enum Component {
     Play(record::Play),
     Monolith(monolith::RunMonolith),
     Status(status::Status),
-    Find(find::Find),
+    Find(Box<find::Find>),
     PredPool(pool::PredPool),
 }
 

@@ -46,7 +46,7 @@ pub struct Watched {
 }
 
 enum Monitor {
-    Stages { source: Source<Tuple>, analyzer: Box<Analyzer>, expectations: Expectations, means: Vec<IntervalMean> },
+    Stages { source: Source<Tuple>, analyzer: Box<Analyzer>, expectations: Box<Expectations>, means: Vec<IntervalMean> },
     LoadBalance { source: Source<Tuple>, weights: Weights },
     Distributed { source: Source<Counts>, newest: BTreeMap<u16, Counts> },
     Time { source: Source<Spent>, newest: BTreeMap<(u32, &'static str), Spent> },
@@ -83,7 +83,7 @@ impl Watched {
                 Monitor::Stages {
                     source: Source::new(sites.scope(&Scope::everything(tree, hosts, n_helpers))?.0),
                     analyzer: Box::new(Analyzer::new(tree.clone(), hosts.to_vec(), sites.clocks())),
-                    expectations: Expectations::new(Policy::of(&Spec::ar(2)), confidence),
+                    expectations: Box::new(Expectations::new(Policy::of(&Spec::ar(2)), confidence)),
                     means: Vec::new(),
                 }
             }
