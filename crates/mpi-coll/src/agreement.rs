@@ -20,29 +20,37 @@ pub(crate) struct Agreement {
 pub(crate) struct Member {
     pub(crate) host: String,
     pub(crate) process: Process,
+    /// Whether it was given a file.
+    pub(crate) has_file: bool,
 }
 
 impl Agreement {
-    /// Who is where, by rank.
-    pub(crate) fn members(&self) -> Result<Vec<Member>, Failed> {
+    /// Who is where, by rank, and who was given a file.
+    pub(crate) fn members(&self, has_file: bool) -> Result<Vec<Member>, Failed> {
         let this = Process::this();
         let mut own = Vec::from(fixed(&mpi_job::host_name()));
+        own.push(u8::from(has_file));
         own.extend(this.pid.to_ne_bytes());
         own.extend(this.started.to_ne_bytes());
         let all = self.mpi.allgather(&own, self.comm)?;
         let member = |bytes: &[u8]| {
-            let (host, numbers) = bytes.split_at(TEXT_BYTES);
+            let (host, [has_file, numbers @ ..]) = bytes.split_at(TEXT_BYTES) else {
+                unreachable!("all bring as much")
+            };
             let pid = numbers.first_chunk().map_or(0, |bytes| u32::from_ne_bytes(*bytes));
             let started = numbers.last_chunk().map_or(0, |bytes| u64::from_ne_bytes(*bytes));
-            Member { host: text(host), process: Process { pid, started } }
+            Member { host: text(host), process: Process { pid, started }, has_file: *has_file == 1 }
         };
         Ok(all.chunks_exact(own.len()).map(member).collect())
     }
 
-    /// Whether all have the same number.
-    pub(crate) fn all_equal(&self, number: u64) -> Result<bool, Failed> {
-        let all = self.mpi.allgather(&number.to_ne_bytes(), self.comm)?;
-        Ok(all.chunks_exact(8).all(|bytes| *bytes == number.to_ne_bytes()))
+    /// Whether all have the same number, and the other number that rank 0 has.
+    pub(crate) fn all_equal(&self, number: u64, of_first: u32) -> Result<(bool, u32), Failed> {
+        let own = (u128::from(number) << 32 | u128::from(of_first)).to_le_bytes();
+        let all = self.mpi.allgather(&own, self.comm)?;
+        let mut words = all.as_chunks().0.iter().map(|bytes| u128::from_le_bytes(*bytes));
+        let first = words.next().unwrap_or_default();
+        Ok((words.all(|word| word >> 32 == first >> 32), first as u32))
     }
 
     /// Whether all have the same number, and none a fault. The fault that is told is that of the lowest rank with

@@ -109,10 +109,9 @@ impl State {
     fn new(job: &Job, comm: Handle) -> Result<Self, Failed> {
         let twin = job.mpi.comm_dup(comm)?;
         let agreement = Agreement { mpi: job.mpi, comm: twin };
-        let number = agreement.of_first(job.next_number())?;
         // Another thread may just be putting another file into force, which some ranks see and some do not.
         let latest = Arc::clone(&lock(&job.forest));
-        let is_same = agreement.all_equal(latest.fingerprint())?;
+        let (is_same, number) = agreement.all_equal(latest.fingerprint(), job.next_number())?;
         let forest = if is_same { latest } else { Arc::clone(&job.first_forest) };
         let (path, mut seen) = (job.tree_path(), None);
         let pending = move || {

@@ -66,7 +66,7 @@ impl Condar {
     ) -> Result<Self, Refused> {
         let agreement = Agreement { mpi, comm };
         let rank = mpi.comm_rank(comm)? as Rank;
-        let members = agreement.members()?;
+        let members = agreement.members(true)?;
         let party = Party { mpi, comm, rank, members: &members };
         let asked = question.and_then(|question| Ok((question, cluster::plan(&party, settings.clusters.as_deref())?)));
         let text = asked.as_ref().map(|(question, plan)| format!("{question:?} {plan:?} {settings:?}"));

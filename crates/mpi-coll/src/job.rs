@@ -61,13 +61,13 @@ impl Job {
         let world = mpi.constants().comm_world;
         let rank = mpi.comm_rank(world)? as Rank;
         let agreement = Agreement { mpi, comm: world };
-        let members = agreement.members()?;
         let given = env::var_os("FORETOP_MPI_TREE").filter(|path| !path.is_empty());
-        if agreement.all_equal(u64::from(given.is_none()))? && given.is_none() {
+        let members = agreement.members(given.is_some())?;
+        if !members.iter().any(|member| member.has_file) {
             return Ok(None);
         }
         let is_emulated = env::var_os("FORETOP_MPI_EMULATED_HOSTS").is_some_and(|value| value == "1");
-        let name = mpi.text_of_first(&mpi_job::job_name(&mpi_job::host_name()), world)?;
+        let name = mpi_job::job_name(&members[0].host, members[0].process.pid);
         // A job that another one started has the other's environment, and ranks of the same numbers.
         let is_spawned = mpi.is_spawned()?;
         let foreign = env::var_os("FORETOP_MPI_JOB").filter(|path| !path.is_empty() && !is_spawned);

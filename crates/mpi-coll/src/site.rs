@@ -90,7 +90,7 @@ impl Party<'_> {
         if let Some(job) = job() {
             return Ok(job.folder.path().to_owned());
         }
-        let name = mpi_job::job_name(&mpi_job::host_name());
+        let name = mpi_job::job_name(&mpi_job::host_name(), std::process::id());
         Ok(mpi_job::root().join(self.mpi.text_of_first(&name, self.comm)?))
     }
 }

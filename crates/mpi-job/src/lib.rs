@@ -100,12 +100,12 @@ pub fn host_name() -> String {
     if name.trim().is_empty() { "localhost".to_owned() } else { name.trim().to_owned() }
 }
 
-/// The name of a job's folder below [`root`], as its rank 0 gives it on its host.
+/// The name of a job's folder below [`root`]: of the host and the process of its rank 0.
 #[must_use]
-pub fn job_name(host: &str) -> String {
+pub fn job_name(host: &str, pid: u32) -> String {
     let is_plain = |letter: &char| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '.');
     let host: String = host.chars().filter(is_plain).take(HOST_BYTES_MAX).collect();
-    format!("{}-{:x}", host.to_ascii_lowercase(), std::process::id())
+    format!("{}-{pid:x}", host.to_ascii_lowercase())
 }
 
 /// What somebody named: a path, or else the name of a job below [`root`].

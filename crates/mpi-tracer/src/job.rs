@@ -125,7 +125,7 @@ impl Job {
         let (rank, n_ranks) = (mpi.comm_rank(world)? as u32, mpi.comm_size(world)? as u32);
         let host = mpi_job::host_name();
         // First what all ranks do together: a rank that fails on its own must not leave the others waiting.
-        let name = mpi.text_of_first(&mpi_job::job_name(&host), world)?;
+        let name = mpi.text_of_first(&mpi_job::job_name(&host, std::process::id()), world)?;
         let hosts = Hosts::find(mpi, name_hash(&host))?;
         let (_, hosts) = HOSTS.get_or_init(|| (mpi, hosts));
         let offset = hosts.compare(mpi)?;

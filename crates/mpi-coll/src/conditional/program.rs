@@ -26,7 +26,7 @@ pub(crate) fn begin(mpi: &'static Mpi) -> Result<(), Failed> {
     let world = mpi.constants().comm_world;
     let agreement = Agreement { mpi, comm: world };
     let given = env::var_os("FORETOP_MPI_CONDITIONAL").filter(|path| !path.is_empty());
-    if agreement.all_equal(u64::from(given.is_none()))? && given.is_none() {
+    if agreement.all_equal(u64::from(given.is_none()), 0)?.0 && given.is_none() {
         return Ok(());
     }
     let read = given.ok_or_else(|| "a rank has no file: FORETOP_MPI_CONDITIONAL has to be set on all".to_owned());

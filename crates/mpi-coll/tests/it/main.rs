@@ -1,4 +1,3 @@
 //! Trees under real programs.
 mod mpi;
 mod program;
-mod site;

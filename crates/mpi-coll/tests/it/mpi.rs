@@ -1,5 +1,7 @@
 //! What programs get from calls over trees, with both libraries, and that the rest goes its way as ever.
 
+mod site;
+
 use std::os::unix::fs::PermissionsExt;
 
 use mpi_tree::{Between, FanIn, Grain, Host, Layout, Order, Shape, Wake};
