@@ -13,7 +13,7 @@ from foretop import mpi_trace
 job, waiting, last = mpi_trace.follow(sys.argv[1]), pd.DataFrame(), Counter[int]()
 while job.is_alive:
     time.sleep(1)
-    calls = pd.concat([waiting, job.pull().calls.to_frame()], ignore_index=True)
+    calls = pd.concat([waiting, job.pull().calls.to_frame().reset_index()], ignore_index=True)
     calls = calls[calls["call"] == "MPI_Allreduce"]
     number = calls.groupby("rank").cumcount()
     # Those that all ranks have made by now; the others wait.
