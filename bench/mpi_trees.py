@@ -34,8 +34,12 @@ def main() -> None:
     arguments.add_argument("--binary", type=Path, required=True, help="the foretop to measure")
     arguments.add_argument("--size", default="8B", help="bytes of an allreduce")
     arguments.add_argument("--rounds", type=int, default=3, help="runs of each candidate that may win")
-    arguments.add_argument("--peers", choices=("all", "yielding"), default="all", help="whether those that spin are run, too")
-    arguments.add_argument("--libraries", type=Path, default=TARGET / "release", help="where libmpi_coll.so and libmpi_tracer.so are")
+    arguments.add_argument(
+        "--peers", choices=("all", "yielding"), default="all", help="whether those that spin are run, too"
+    )
+    arguments.add_argument(
+        "--libraries", type=Path, default=TARGET / "release", help="where libmpi_coll.so and libmpi_tracer.so are"
+    )
     given = arguments.parse_args()
     if os.geteuid() != 0:
         print("bench/mpi_trees.py: emulated hosts need root; left out")

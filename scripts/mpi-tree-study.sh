@@ -10,9 +10,9 @@ foretop="${FORETOP_BIN:-$target/release/foretop}"
 rate=100mbit
 # The monitors are measured on the first, where hosts have fewest ranks to take a core from.
 topologies=(
-    --hosts h0:1,h1:1,h2:1,h3:1
-    --hosts h0:4,h1:4,h2:4,h3:4
-    --hosts h0:8,h1:8
+    --hosts "h0:1,h1:1,h2:1,h3:1"
+    --hosts "h0:4,h1:4,h2:4,h3:4"
+    --hosts "h0:8,h1:8"
 )
 
 if [ "$(id -u)" -ne 0 ]; then

@@ -54,7 +54,7 @@ def test_what_is_no_trace_is_refused(tmp_path: Path) -> None:
         mpi_trace.read(tmp_path)
     other = tmp_path / "calls.csv"
     other.write_text("rank,start_ns\n")
-    with pytest.raises(foretop.Error, match="is no trace file: it does not begin with the head") as refused:
+    with pytest.raises(mpi_trace.MpiTraceError, match="is no trace file: it does not begin with the head") as refused:
         mpi_trace.read(other)
     assert refused.value.path == other
 
@@ -73,6 +73,7 @@ class Ring:
         self.path.write_bytes(struct.pack(f"<{len(words)}Q", *words))
 
     def allreduce(self, start: int, end: int) -> None:
+        """Write a call of 8 bytes."""
         code = foretop._native.MpiFollower.operations().index("MPI_Allreduce")
         with self.path.open("r+b") as file:
             file.seek(8 * (64 + 3 * (self.n_written % self.CAPACITY)))

@@ -255,6 +255,8 @@ class MpiTraceError(Error):
 
     path: Path
 
+    path: Path
+
 
 class ComparisonError(Error):
     """Results of two campaigns that have no case in common."""
