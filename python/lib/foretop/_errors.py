@@ -255,8 +255,6 @@ class MpiTraceError(Error):
 
     path: Path
 
-    path: Path
-
 
 class ComparisonError(Error):
     """Results of two campaigns that have no case in common."""
