@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
 use clock::Stopwatch;
-use foretop_mpi::{Output, Teller, header, print_first, run, writer};
+use foretop_mpi::{Output, Teller, header, print_first, run, say, writer};
 use miniapp::record::kind;
 use miniapp::{
     App, Changes, Contributions, ConvergenceTest, Data, Length, Miniapp, NoisePlan, Plan, SorPlan, Straggler, SumPlan,
@@ -213,6 +213,5 @@ fn contributions(grid: &Grid, strips: u32, file: &Path, seed: u64) -> Result<(),
     let cannot = |error| Failure::work(format!("cannot write `{}`: {error}", file.display()));
     std::fs::write(file, changes.to_text()).map_err(cannot)?;
     let (strips, iterations) = (format!("{strips} strips"), changes.n_iterations());
-    println!("{}: {iterations} iterations of {} x {} points in {strips}", file.display(), grid.points, grid.points);
-    Ok(())
+    say(&format!("{}: {iterations} iterations of {n} x {n} points in {strips}", file.display(), n = grid.points))
 }
