@@ -92,8 +92,7 @@ mod tests {
 
     #[test]
     fn forty_nine_hosts_are_watched_on_eight_as_in_the_paper() {
-        let host = |rank: u32| Host { name: format!("tin-{rank}"), cluster: None, ranks: vec![rank] };
-        let hosts: Vec<Host> = (0..49).map(host).collect();
+        let hosts = Host::blocks(49, 1);
         let layout = Layout {
             shape: Shape::KWay(FanIn::new(8).unwrap()),
             grain: Grain::Host,

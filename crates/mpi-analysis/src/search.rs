@@ -308,18 +308,9 @@ fn merge(tree: &mut Tree, node: usize) {
 mod tests {
     use super::*;
 
-    fn hosts(n_hosts: u32, n_ranks: u32) -> Vec<Host> {
-        let host = |at: u32| Host {
-            name: format!("h{at}"),
-            cluster: None,
-            ranks: (at * n_ranks..(at + 1) * n_ranks).collect(),
-        };
-        (0..n_hosts).map(host).collect()
-    }
-
     #[test]
     fn each_tree_is_a_candidate_once_and_sound() {
-        let hosts = hosts(4, 4);
+        let hosts = Host::blocks(4, 4);
         let search = Search::new(hosts.clone(), vec![8], 1);
         let shapes: Vec<_> = search.candidates.iter().map(|candidate| shape_of(&candidate.tree)).collect();
         assert!(shapes.len() > 20, "{}", shapes.len());
@@ -331,7 +322,7 @@ mod tests {
 
     #[test]
     fn the_fastest_is_found_at_each_size_and_the_slow_are_dropped_early() {
-        let mut search = Search::new(hosts(4, 4), vec![4096, 8], 3);
+        let mut search = Search::new(Host::blocks(4, 4), vec![4096, 8], 3);
         let n = search.candidates().len();
         // The trees get slower by their position at 8 bytes, and faster at 4 KiB.
         let mut n_runs = 0;
@@ -350,7 +341,7 @@ mod tests {
 
     #[test]
     fn levels_come_and_go_and_the_tree_stays_sound() {
-        let hosts = hosts(4, 4);
+        let hosts = Host::blocks(4, 4);
         for candidate in Search::new(hosts.clone(), vec![8], 1).candidates() {
             for node in 0..candidate.tree.nodes.len() {
                 let mut deeper = candidate.tree.clone();

@@ -9,7 +9,9 @@ use mpi_trace::file::{FileError, Moment, Note, RingNote, TreeNote};
 use mpi_trace::{Drain, Recording, RingKind};
 
 use crate::filing::{head_of, head_of_ring, whole_lines};
-use crate::{Folder, JobError, names, rank_of_ring};
+use crate::folder::names;
+use crate::ring_file::rank_of_ring;
+use crate::{Folder, JobError};
 
 /// Why there is nothing to read.
 #[derive(Debug, thiserror::Error)]

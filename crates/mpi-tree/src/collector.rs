@@ -67,29 +67,11 @@ impl Tree {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Between, Node, Order, Wake};
+    use crate::Forest;
 
-    /// Eight threads on two hosts, five partial sums, one hop between the hosts.
     fn eight_threads() -> (Tree, Vec<Host>) {
-        let host =
-            |name: &str, ranks: std::ops::Range<u32>| Host { name: name.into(), cluster: None, ranks: ranks.collect() };
-        let node = |name: &str, host, parent, contributors: &[Contributor]| Node {
-            name: name.into(),
-            host,
-            parent,
-            contributors: contributors.to_vec(),
-            wake: Wake::Both,
-        };
-        let rank = Contributor::Rank;
-        let nodes = vec![
-            node("root", 1, None, &[Contributor::Node(1), Contributor::Node(2), Contributor::Node(3)]),
-            node("a", 0, Some(0), &[rank(0), rank(1), Contributor::Node(4)]),
-            node("b-left", 1, Some(0), &[rank(4), rank(5)]),
-            node("b-right", 1, Some(0), &[rank(6), rank(7)]),
-            node("a-right", 0, Some(1), &[rank(2), rank(3)]),
-        ];
-        let tree = Tree { name: "figure 1".into(), nodes, between: Between::Reduce, order: Order::Fixed };
-        (tree, vec![host("a", 0..4), host("b", 4..8)])
+        let mut forest = Forest::parse(include_str!("../../../testdata/mpi-trees/eight-threads.toml")).unwrap();
+        (forest.trees.remove(0), forest.hosts)
     }
 
     #[test]

@@ -14,6 +14,15 @@ pub struct Host {
     pub ranks: Vec<Rank>,
 }
 
+impl Host {
+    /// Hosts `h0`, `h1` and so on, with as many ranks each, in blocks.
+    #[must_use]
+    pub fn blocks(n_hosts: u32, n_ranks_each: u32) -> Vec<Self> {
+        let ranks = |at: u32| (at * n_ranks_each..(at + 1) * n_ranks_each).collect();
+        (0..n_hosts).map(|at| Self { name: format!("h{at}"), cluster: None, ranks: ranks(at) }).collect()
+    }
+}
+
 /// A spanning tree, or one for each cluster whose roots exchange their results.
 ///
 /// A tree that was read or made by this crate is sound: each rank contributes once and reaches a root, each parent is there, no node is its

@@ -46,19 +46,10 @@ pub fn configurations(hosts: &[Host]) -> Vec<(String, Tree)> {
 mod tests {
     use super::*;
 
-    fn hosts(n_hosts: u32, n_ranks: u32) -> Vec<Host> {
-        let host = |at: u32| Host {
-            name: format!("h{at}"),
-            cluster: None,
-            ranks: (at * n_ranks..(at + 1) * n_ranks).collect(),
-        };
-        (0..n_hosts).map(host).collect()
-    }
-
     #[test]
     fn no_tree_is_compared_with_itself_and_all_are_sound() {
         for (n_hosts, n_ranks, n_trees) in [(1, 4, 4), (4, 4, 8), (8, 1, 6), (2, 8, 6)] {
-            let hosts = hosts(n_hosts, n_ranks);
+            let hosts = Host::blocks(n_hosts, n_ranks);
             let trees = configurations(&hosts);
             assert_eq!(trees[0].0, FIRST);
             assert_eq!(

@@ -1,7 +1,10 @@
 //! What can be counted rather than measured: it must be as published, to the last collector and byte.
 
 use event_space::{Need, Sizes};
-use mpi_tree::{Between, Contributor, FanIn, Grain, Host, Layout, Node, Order, Place, Shape, Tree, Wake};
+use mpi_tree::{Between, FanIn, Forest, Grain, Host, Layout, Order, Place, Shape, Tree, Wake};
+
+/// P1's figure 1.
+const EIGHT_THREADS: &str = include_str!("../../../testdata/mpi-trees/eight-threads.toml");
 
 /// Something counted.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -16,10 +19,11 @@ pub(crate) struct Count {
 
 /// All counts that the papers give of trees that they describe well enough to be made again.
 pub(crate) fn counts() -> Vec<Count> {
-    let (tree, hosts) = eight_threads();
-    let collectors = tree.collectors(&hosts);
+    let forest = Forest::parse(EIGHT_THREADS).expect("it is a tree file");
+    let collectors = forest.trees[0].collectors(&forest.hosts);
     let n_far = collectors.iter().filter(|collector| matches!(collector.place, Place::Leave(_))).count();
-    let (tins, tin_hosts) = eight_way(49, 1);
+    let tin_hosts = Host::blocks(49, 1);
+    let tins = eight_way(&tin_hosts);
     let need = Need::of_arrivals(&tins, &tin_hosts);
     let count = |what, published, here: usize| Count { what, published, here: here as u64 };
     vec![
@@ -39,36 +43,8 @@ pub(crate) const UNEXPLAINED: &str = "P2 says 241 collectors without saying wher
     would have to be on each of the other 41, where figure 1 has two beside a thread: before its sum and before its stub. Both of the trees that gsum \
     alternates have 212 here.";
 
-/// P1's figure 1: eight threads on two hosts, five partial sums, one hop between the hosts.
-fn eight_threads() -> (Tree, Vec<Host>) {
-    let host =
-        |name: &str, ranks: std::ops::Range<u32>| Host { name: name.to_owned(), cluster: None, ranks: ranks.collect() };
-    let node = |name: &str, host, parent, contributors: &[Contributor]| Node {
-        name: name.to_owned(),
-        host,
-        parent,
-        contributors: contributors.to_vec(),
-        wake: Wake::Both,
-    };
-    let rank = Contributor::Rank;
-    let nodes = vec![
-        node("root", 1, None, &[Contributor::Node(1), Contributor::Node(2), Contributor::Node(3)]),
-        node("a", 0, Some(0), &[rank(0), rank(1), Contributor::Node(4)]),
-        node("b-left", 1, Some(0), &[rank(4), rank(5)]),
-        node("b-right", 1, Some(0), &[rank(6), rank(7)]),
-        node("a-right", 0, Some(1), &[rank(2), rank(3)]),
-    ];
-    let tree = Tree { name: "figure 1".to_owned(), nodes, between: Between::Reduce, order: Order::Fixed };
-    (tree, vec![host("a", 0..4), host("b", 4..8)])
-}
-
-fn eight_way(n_hosts: u32, n_ranks: u32) -> (Tree, Vec<Host>) {
-    let host = |at: u32| Host {
-        name: format!("tin-{at}"),
-        cluster: None,
-        ranks: (at * n_ranks..(at + 1) * n_ranks).collect(),
-    };
-    let hosts: Vec<Host> = (0..n_hosts).map(host).collect();
+/// P2's tree of 49 hosts with a rank each.
+fn eight_way(hosts: &[Host]) -> Tree {
     let layout = Layout {
         shape: Shape::KWay(FanIn::new(8).expect("2 or more")),
         grain: Grain::Host,
@@ -77,7 +53,7 @@ fn eight_way(n_hosts: u32, n_ranks: u32) -> (Tree, Vec<Host>) {
         order: Order::Fixed,
         wake: Wake::Both,
     };
-    (Tree::make("8-way", &hosts, &layout), hosts)
+    Tree::make("8-way", hosts, &layout)
 }
 
 #[cfg(test)]

@@ -4,13 +4,18 @@
 //! at its input too. Each gateway and relay has one thread, so that no more than one spins.
 
 use std::num::NonZeroU64;
+use std::os::fd::BorrowedFd;
 use std::time::{Duration, Instant};
 
-use rustix::event::{PollFd, Timespec, poll};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::{self, Errno};
+use watch::Stop;
 
 /// How long before the moment it stops sleeping: longer than nearly all wake-ups are late.
 pub(crate) const SPIN: Duration = Duration::from_micros(60);
+
+/// How often a thread asks whether it is to stop.
+const LOOK_EVERY: Duration = Duration::from_millis(100);
 
 /// What ended a wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,6 +24,38 @@ pub(crate) enum Woken {
     Ready,
     /// The moment has come.
     Due,
+}
+
+/// What a thread does when it is due, and when something comes in. Moments count from an origin.
+pub(crate) trait Shift {
+    /// Does what is due.
+    fn due(&mut self, now: Duration);
+    /// When something is due next.
+    fn next_due(&self) -> Option<Duration>;
+    /// Takes something of what has come in.
+    fn take_in(&mut self) -> std::io::Result<()>;
+}
+
+/// Does that until it is to stop.
+pub(crate) fn work(shift: &mut dyn Shift, input: BorrowedFd<'_>, origin: Instant, stop: &Stop) -> std::io::Result<()> {
+    prepare_thread()?;
+    let mut next_look = clock::instant();
+    loop {
+        let now = clock::instant();
+        if now >= next_look {
+            if stop.wait(Duration::ZERO) {
+                return Ok(());
+            }
+            next_look = now + LOOK_EVERY;
+        }
+        shift.due(now - origin);
+        let due = shift.next_due().map(|due| origin + due).filter(|due| *due < next_look);
+        let spin = if due.is_some() { SPIN } else { Duration::ZERO };
+        let mut inputs = [PollFd::from_borrowed_fd(input, PollFlags::IN)];
+        if wait(&mut inputs, due.unwrap_or(next_look), spin)? == Woken::Ready {
+            shift.take_in()?;
+        }
+    }
 }
 
 /// Lets this thread's timers fire when they are due; otherwise the kernel may put them together and be 50 us late.
@@ -55,8 +92,6 @@ fn ready(inputs: &mut [PollFd<'_>], limit: Duration) -> io::Result<bool> {
 mod tests {
     use std::io::Write;
     use std::os::unix::net::UnixStream;
-
-    use rustix::event::PollFlags;
 
     use super::*;
 

@@ -94,12 +94,7 @@ impl Emulation {
         let (sites, devices): (Vec<_>, Vec<_>) = sites.into_iter().unzip();
         let hop = Arc::new(Hop::open());
         let origin = clock::instant();
-        let gateway = |device: &Arc<File>| Gateway {
-            device: Arc::clone(device),
-            ways: plan.sites.iter().map(|_| None).collect(),
-            hop: Arc::clone(&hop),
-            origin,
-        };
+        let gateway = |device: &Arc<File>| Gateway::new(Arc::clone(device), plan.sites.len(), Arc::clone(&hop), origin);
         let mut gateways: Vec<Gateway> = devices.iter().map(gateway).collect();
         let counts: Vec<Arc<Counts>> = links.iter().map(|_| Arc::default()).collect();
         for ((link, planned), counts) in links.into_iter().zip(&plan.links).zip(&counts) {

@@ -9,17 +9,14 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 use netmodel::{Drop, Fate, Link};
-use rustix::event::{PollFd, PollFlags};
 use units::ByteCount;
 use watch::Stop;
 
 use crate::agenda::Agenda;
-use crate::alarm::{self, SPIN, Woken};
+use crate::alarm::{self, Shift};
 use crate::counts::Counts;
 use crate::plan::Plan;
 
-/// How often a gateway asks whether it is to end.
-const LOOK_EVERY: Duration = Duration::from_millis(100);
 /// Packets that are read before those that are due are looked for again.
 const N_AT_ONCE: usize = 16;
 /// The longest packet there is.
@@ -37,12 +34,13 @@ pub(crate) struct Hop {
 
 /// One site's gateway.
 pub(crate) struct Gateway {
-    pub(crate) device: Arc<File>,
+    device: Arc<File>,
     /// By position of the site where a link ends.
     pub(crate) ways: Vec<Option<Way>>,
-    pub(crate) hop: Arc<Hop>,
+    hop: Arc<Hop>,
     /// Where links' time begins.
-    pub(crate) origin: Instant,
+    origin: Instant,
+    agenda: Agenda<Packet>,
 }
 
 /// A link that begins here.
@@ -75,61 +73,40 @@ impl Hop {
 }
 
 impl Gateway {
+    /// Without links as yet; time begins at `origin`.
+    pub(crate) fn new(device: Arc<File>, n_sites: usize, hop: Arc<Hop>, origin: Instant) -> Self {
+        let ways = (0..n_sites).map(|_| None).collect();
+        Self { device, ways, hop, origin, agenda: Agenda::default() }
+    }
+
     /// Carries packets until it is asked to stop.
     pub(crate) fn run(&mut self, stop: &Stop) -> std::io::Result<()> {
-        alarm::prepare_thread()?;
-        let mut agenda = Agenda::default();
-        let mut buffer = vec![0; PACKET_BYTES_MAX];
-        let device = Arc::clone(&self.device);
-        let mut next_look = clock::instant();
-        loop {
-            let now = clock::instant();
-            if now >= next_look {
-                if stop.wait(Duration::ZERO) {
-                    return Ok(());
-                }
-                next_look = now + LOOK_EVERY;
-            }
-            self.hand_on(&mut agenda, now - self.origin);
-            let due = agenda.next_due().map(|due| self.origin + due).filter(|due| *due < next_look);
-            let spin = if due.is_some() { SPIN } else { Duration::ZERO };
-            let mut inputs = [PollFd::from_borrowed_fd(device.as_fd(), PollFlags::IN)];
-            if alarm::wait(&mut inputs, due.unwrap_or(next_look), spin)? == Woken::Ready {
-                self.take_in(&device, &mut buffer, &mut agenda)?;
-            }
-        }
+        let (device, origin) = (Arc::clone(&self.device), self.origin);
+        let mut at_work = AtWork { gateway: self, buffer: vec![0; PACKET_BYTES_MAX] };
+        alarm::work(&mut at_work, device.as_fd(), origin, stop)
     }
 
-    fn take_in(&mut self, mut device: &File, buffer: &mut [u8], agenda: &mut Agenda<Packet>) -> std::io::Result<()> {
-        for _ in 0..N_AT_ONCE {
-            match device.read(buffer) {
-                Ok(n) => self.send(&buffer[..n], agenda),
-                Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => break,
-                Err(error) => return Err(error),
-            }
-        }
-        Ok(())
-    }
-
-    fn send(&mut self, bytes: &[u8], agenda: &mut Agenda<Packet>) {
+    fn send(&mut self, bytes: &[u8]) {
         // Other protocols than IPv4 cross no link; the kernel sends some of IPv6's by itself.
         let Some(to) = destination(bytes) else { return };
         let Some(way) = self.ways.get_mut(to).and_then(Option::as_mut) else { return };
         let (now, size) = (clock::instant() - self.origin, bytes.len() as u64);
         let Some(cost) = self.hop.cost() else {
-            agenda.note(now, Packet { to, bytes: bytes.into() });
+            self.agenda.note(now, Packet { to, bytes: bytes.into() });
             return;
         };
         let fate = way.link.send(now, ByteCount::new(size));
         way.counts.sent(size, way.link.waiting(now).bytes());
         match fate {
-            Fate::Arrives { at } => agenda.note(at.saturating_sub(cost).max(now), Packet { to, bytes: bytes.into() }),
+            Fate::Arrives { at } => {
+                self.agenda.note(at.saturating_sub(cost).max(now), Packet { to, bytes: bytes.into() })
+            }
             Fate::Dropped(why) => way.counts.dropped(why, size),
         }
     }
 
-    fn hand_on(&mut self, agenda: &mut Agenda<Packet>, now: Duration) {
-        while let Some((due, packet)) = agenda.take_due(now) {
+    fn hand_on(&mut self, now: Duration) {
+        while let Some((due, packet)) = self.agenda.take_due(now) {
             let Some(way) = self.ways.get_mut(packet.to).and_then(Option::as_mut) else { continue };
             let size = packet.bytes.len() as u64;
             // A device takes a packet as a whole or not at all.
@@ -139,6 +116,33 @@ impl Gateway {
                 Err(_) => way.counts.dropped(Drop::Queue, size),
             }
         }
+    }
+}
+
+/// A gateway, and where a packet is read to.
+struct AtWork<'g> {
+    gateway: &'g mut Gateway,
+    buffer: Vec<u8>,
+}
+
+impl Shift for AtWork<'_> {
+    fn due(&mut self, now: Duration) {
+        self.gateway.hand_on(now);
+    }
+
+    fn next_due(&self) -> Option<Duration> {
+        self.gateway.agenda.next_due()
+    }
+
+    fn take_in(&mut self) -> std::io::Result<()> {
+        for _ in 0..N_AT_ONCE {
+            match (&*self.gateway.device).read(&mut self.buffer) {
+                Ok(n) => self.gateway.send(&self.buffer[..n]),
+                Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => break,
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
     }
 }
 

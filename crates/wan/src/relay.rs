@@ -15,15 +15,12 @@ use std::time::{Duration, Instant};
 
 use netmodel::{Description, DescriptionError, Link, Order, Rules};
 use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
-use rustix::event::{PollFd, PollFlags};
 use units::{ByteCount, Ratio};
 use watch::{OnPanic, Watch};
 
-use crate::alarm::{self, SPIN, Woken};
+use crate::alarm::{self, Shift};
 use crate::counts::Counts;
 
-/// How often a relay asks whether it is to end.
-const LOOK_EVERY: Duration = Duration::from_millis(100);
 /// Descriptors whose input is taken before what is due is looked for again.
 const N_AT_ONCE: usize = 64;
 
@@ -168,7 +165,9 @@ impl Relay {
             }
         };
         let work = move |stop: &watch::Stop| {
-            run(&mut *carrier, &epoll, origin, stop).expect("waiting works while there is memory")
+            let events = [Event { flags: EventFlags::empty(), data: EventData::new_u64(0) }; N_AT_ONCE];
+            let mut at_work = AtWork { carrier: &mut *carrier, epoll: &epoll, events, origin };
+            alarm::work(&mut at_work, epoll.as_fd(), origin, stop).expect("waiting works while there is memory")
         };
         let thread = watch::Thread::start(watch, "wan relay", OnPanic::End, work).map_err(RelayError::Start)?;
         Ok(Self { address, directions, _thread: thread })
@@ -187,29 +186,31 @@ impl Relay {
     }
 }
 
-fn run(carrier: &mut dyn Carrier, epoll: &OwnedFd, origin: Instant, stop: &watch::Stop) -> io::Result<()> {
-    alarm::prepare_thread()?;
-    let mut events = [Event { flags: EventFlags::empty(), data: EventData::new_u64(0) }; N_AT_ONCE];
-    let mut next_look = clock::instant();
-    loop {
-        let now = clock::instant();
-        if now >= next_look {
-            if stop.wait(Duration::ZERO) {
-                return Ok(());
-            }
-            next_look = now + LOOK_EVERY;
+/// Connections or datagrams, and what watches their descriptors.
+struct AtWork<'c> {
+    carrier: &'c mut dyn Carrier,
+    epoll: &'c OwnedFd,
+    events: [Event; N_AT_ONCE],
+    origin: Instant,
+}
+
+impl Shift for AtWork<'_> {
+    fn due(&mut self, now: Duration) {
+        self.carrier.due(now);
+    }
+
+    fn next_due(&self) -> Option<Duration> {
+        self.carrier.next_due()
+    }
+
+    fn take_in(&mut self) -> io::Result<()> {
+        let at_once = rustix::event::Timespec { tv_sec: 0, tv_nsec: 0 };
+        let n = epoll::wait(self.epoll, &mut self.events[..], Some(&at_once))?;
+        for event in &self.events[..n] {
+            let (key, flags) = (event.data.u64(), event.flags);
+            self.carrier.ready(key, flags, clock::instant() - self.origin);
         }
-        carrier.due(now - origin);
-        let due = carrier.next_due().map(|due| origin + due).filter(|due| *due < next_look);
-        let spin = if due.is_some() { SPIN } else { Duration::ZERO };
-        let mut inputs = [PollFd::from_borrowed_fd(epoll.as_fd(), PollFlags::IN)];
-        if alarm::wait(&mut inputs, due.unwrap_or(next_look), spin)? == Woken::Ready {
-            let n = epoll::wait(epoll, &mut events[..], Some(&rustix::event::Timespec { tv_sec: 0, tv_nsec: 0 }))?;
-            for event in &events[..n] {
-                let (key, flags) = (event.data.u64(), event.flags);
-                carrier.ready(key, flags, clock::instant() - origin);
-            }
-        }
+        Ok(())
     }
 }
 

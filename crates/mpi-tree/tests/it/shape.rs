@@ -11,12 +11,6 @@ pub(crate) fn layout(shape: Shape) -> Layout {
     Layout { shape, grain: Grain::Host, inside: None, between: Between::Reduce, order: Order::Fixed, wake: Wake::Both }
 }
 
-/// Hosts `0` to `n_hosts - 1`, with ranks in blocks.
-fn blocks(n_hosts: u32, n_ranks_each: u32) -> Vec<Host> {
-    let ranks = |at| (at * n_ranks_each..(at + 1) * n_ranks_each).collect();
-    (0..n_hosts).map(|at| Host { name: at.to_string(), cluster: None, ranks: ranks(at) }).collect()
-}
-
 /// Hosts of 1 to 64 ranks, in blocks, in turn or anyhow, in up to three clusters.
 pub(crate) fn placements() -> impl Strategy<Value = Vec<Host>> {
     let place = (1..=64_usize, 1..=16_usize, 0..3, 1..=3_usize);
@@ -84,7 +78,7 @@ proptest! {
 
 #[test]
 fn forty_nine_hosts_eight_way_have_nine_nodes_and_57_arrivals_on_eight_hosts() {
-    let hosts = blocks(49, 1);
+    let hosts = Host::blocks(49, 1);
     let tree = Tree::make("tin", &hosts, &layout(k_way(8)));
     assert_eq!(tree.nodes.len(), 9);
     assert_eq!(tree.nodes.iter().filter(|node| node.parent == Some(0)).count(), 8);
@@ -99,7 +93,7 @@ fn forty_nine_hosts_eight_way_have_nine_nodes_and_57_arrivals_on_eight_hosts() {
 
 #[test]
 fn a_binomial_tree_over_hosts_doubles_its_parts() {
-    let hosts = blocks(8, 1);
+    let hosts = Host::blocks(8, 1);
     let tree = Tree::make("t", &hosts, &layout(Shape::Binomial));
     let below: Vec<Vec<u32>> = Roles::new(&tree, &hosts).ranks_below();
     assert_eq!(below, [vec![0, 1, 2, 3, 4, 5, 6, 7], vec![2, 3], vec![4, 5, 6, 7], vec![6, 7]]);
@@ -110,17 +104,19 @@ fn a_binomial_tree_over_hosts_doubles_its_parts() {
 
 #[test]
 fn levels_inside_a_host_stay_there() {
-    let hosts = blocks(2, 8);
+    let mut hosts = Host::blocks(2, 8);
+    // A node's name is no number.
+    hosts[1].name = "1".into();
     let tree = Tree::make("t", &hosts, &Layout { inside: FanIn::new(4), ..layout(Shape::Flat) });
     let names: Vec<&str> = tree.nodes.iter().map(|node| node.name.as_str()).collect();
-    assert_eq!(names, ["root", "host-0", "host-1", "host-0.part", "host-0.part-2", "host-1.part", "host-1.part-2"]);
+    assert_eq!(names, ["root", "h0", "host-1", "h0.part", "h0.part-2", "host-1.part", "host-1.part-2"]);
     let n_remote = tree.collectors(&hosts).iter().filter(|it| matches!(it.place, Place::Leave(_))).count();
     assert_eq!(n_remote, 1);
 }
 
 #[test]
 fn clusters_are_joined_by_a_node_or_exchange_their_results() {
-    let mut hosts = blocks(4, 1);
+    let mut hosts = Host::blocks(4, 1);
     hosts.iter_mut().zip(["left", "left", "right", "right"]).for_each(|(host, name)| host.cluster = Some(name.into()));
     let joined = Tree::make("t", &hosts, &layout(Shape::Flat));
     assert_eq!(by_names(&joined), ["root", "left", "right"]);
@@ -135,7 +131,7 @@ fn by_names(tree: &Tree) -> Vec<&str> {
 
 #[test]
 fn a_single_rank_has_a_root_too() {
-    let tree = Tree::make("t", &blocks(1, 1), &layout(Shape::Binomial));
+    let tree = Tree::make("t", &Host::blocks(1, 1), &layout(Shape::Binomial));
     assert_eq!((tree.nodes.len(), tree.nodes[0].contributors.as_slice()), (1, &[Contributor::Rank(0)][..]));
 }
 

@@ -1,0 +1,91 @@
+//! A ring in a job's folder.
+
+use std::path::{Path, PathBuf};
+
+use clock::Ticks;
+use mpi_trace::{Line, Reading, Ring, RingHeader, RingKind, n_words};
+
+use crate::{Access, JobError, Process, Segment};
+
+/// A ring that some process made, mapped into this one.
+#[derive(Debug)]
+pub struct RingFile {
+    /// Where it is.
+    pub path: PathBuf,
+    /// What it said about itself when it was opened.
+    pub header: RingHeader,
+    capacity: u64,
+    segment: Segment,
+}
+
+impl RingFile {
+    /// Makes a ring in this folder, in the place of one with the same name.
+    pub(crate) fn create(folder: &Path, capacity: u64, header: &RingHeader) -> Result<Self, JobError> {
+        let path = folder.join(ring_name(header));
+        let segment = Segment::create(&path, n_words(capacity), |words| {
+            Ring::create(words, capacity, header)
+                .map(drop)
+                .map_err(|source| JobError::Ring { path: path.clone(), source })
+        })?;
+        Ok(Self { path, header: header.clone(), capacity, segment })
+    }
+
+    /// Maps a ring that somebody made.
+    ///
+    /// # Errors
+    /// If it cannot be mapped, or is no ring.
+    pub fn open(path: &Path) -> Result<Self, JobError> {
+        // Whoever reads also sets the level.
+        let segment = Segment::open(path, Access::ReadWrite)?;
+        let opened = Ring::open(segment.words()).map_err(|source| JobError::Ring { path: path.to_owned(), source });
+        let (capacity, header) = opened.map(|(ring, header)| (ring.capacity(), header))?;
+        Ok(Self { path: path.to_owned(), header, capacity, segment })
+    }
+
+    /// The ring.
+    #[must_use]
+    pub fn ring(&self) -> Ring<'_> {
+        Ring::over(self.segment.words(), self.capacity).expect("its length was checked when it was mapped")
+    }
+
+    /// Two moments on the clock of its stamps and the monotonic one: that in its header and this one; none where ticks are nanoseconds.
+    #[must_use]
+    pub fn readings(&self) -> Option<[Reading; 2]> {
+        self.header.is_counter.then(|| {
+            let clock::Reading { ticks, monotonic_ns } = Ticks::Counter.reading();
+            [self.header.reading, Reading { ticks, monotonic_ns }]
+        })
+    }
+
+    /// From its ticks to nanoseconds.
+    #[must_use]
+    pub fn line(&self) -> Line {
+        self.readings().map_or_else(Line::identity, |[began, now]| Line::through(began, now))
+    }
+
+    /// Who made it.
+    #[must_use]
+    pub fn process(&self) -> Process {
+        Process { pid: self.header.pid, started: self.header.pid_started }
+    }
+
+    /// The ring, mapped until this process ends.
+    #[must_use]
+    pub fn leak(self) -> Ring<'static> {
+        Ring::over(self.segment.leak(), self.capacity).expect("its length was checked when it was mapped")
+    }
+}
+
+fn ring_name(header: &RingHeader) -> String {
+    let kind = match header.kind {
+        RingKind::Calls => "calls",
+        RingKind::Stages => "stages",
+    };
+    format!("{kind}-{}-{}.ring", header.rank, header.thread)
+}
+
+/// `calls-RANK-THREAD.ring` or `stages-RANK-THREAD.ring`.
+pub(crate) fn rank_of_ring(name: &str) -> Option<u32> {
+    let (kind, rest) = name.strip_suffix(".ring")?.split_once('-')?;
+    matches!(kind, "calls" | "stages").then(|| rest.split_once('-')?.0.parse().ok())?
+}
