@@ -49,7 +49,7 @@ enum What {
     /// How much CPU is left while messages are in flight
     #[command(disable_help_flag = true)]
     Comb(launch::Words),
-    /// Small programs that live on allreduce: gsum, compute-gsum, sor
+    /// Small programs that live on allreduce: gsum, compute-gsum, noise-allreduce, sor
     #[command(disable_help_flag = true)]
     Miniapp(launch::Words),
     /// How much of a program's time the operating system takes

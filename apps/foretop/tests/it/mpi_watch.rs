@@ -166,5 +166,5 @@ fn what_cannot_be_watched_is_told() {
         .check_failed(2, "--monitor stages");
     // Nobody listens there.
     let ended = job.watch_from_elsewhere(&["--from", "source:tcp:127.0.0.1:1"]);
-    assert!(ended.status == 2 && ended.stderr.contains("no monitor of the job"), "{}", ended.stderr);
+    assert!(ended.status == 2 && ended.stderr.contains("a monitor of another has the job"), "{}", ended.stderr);
 }

@@ -157,7 +157,8 @@ impl Watch {
         if monitors.is_empty()
             && let Err(error) = live
         {
-            return Err(anyhow::Error::new(error).context("no monitor of the job is found either")).or_usage();
+            let context = format!("neither this host nor a monitor of another has the job `{}`", self.job.display());
+            return Err(anyhow::Error::new(error).context(context)).or_usage();
         }
         let mut all = Vec::new();
         for &tree in &self.tree {
