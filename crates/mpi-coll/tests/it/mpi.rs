@@ -119,6 +119,26 @@ fn calls_from_fortran_are_taken_with_mpich() {
     check_fortran("mpich");
 }
 
+/// Ranks of one call name different functions. Open MPI 4 has no counts of 64 bits.
+#[test]
+#[ignore = "needs MPICH: scripts/test.sh mpi"]
+fn counts_of_32_and_64_bits_meet_in_one_call() {
+    for (source, operations) in [
+        ("counts.c", ["allreduce", "bcast", "gather", "reduce", "scatter"].as_slice()),
+        ("counts.f90", &["allreduce", "bcast"]),
+    ] {
+        let program = Program::compiled("mpich", source);
+        program.write("trees.toml", &forest(0, &hosts(2, 1), &layout()));
+        let ended = program.run(2, COLL, &[], &[]);
+        assert!(ended.is_well && ended.stdout.contains("all is right"), "{}{}", ended.stdout, ended.stderr);
+        let report = program.report(1);
+        for operation in operations {
+            let taken = format!("{{\"calls\":50,\"epoch\":0,\"operation\":\"{operation}\"");
+            assert!(report.contains(&taken), "{operation}: {report}");
+        }
+    }
+}
+
 #[test]
 #[ignore = "needs Open MPI: scripts/test.sh mpi"]
 fn in_either_order_with_the_tracer_calls_are_recorded_once_and_taken() {
