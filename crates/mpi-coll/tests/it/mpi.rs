@@ -289,6 +289,19 @@ fn without_room_all_ranks_do_without_under_mpich() {
     check_no_room("mpich");
 }
 
+/// Bytes that the ranks of a host share: the goal is a megabyte for the tree, and another for what it records.
+#[test]
+#[ignore = "needs Open MPI: scripts/test.sh mpi"]
+fn eight_ranks_of_a_host_share_two_megabytes() {
+    let program = Program::compiled("openmpi", "start.c");
+    program.write("trees.toml", &forest(0, &hosts(1, 8), &Layout { shape: Shape::Flat, ..layout() }));
+    let ended = program.run(8, COLL, &["maps"], &[]);
+    let bytes: Vec<u64> = ended.stdout.split_whitespace().map(|number| number.parse().unwrap()).collect();
+    let [segments, ring_of_one] = bytes[..] else { panic!("{}{}", ended.stdout, ended.stderr) };
+    assert!((500_000..=1_000_000).contains(&segments), "{segments}");
+    assert!((500_000..=1_000_000).contains(&(8 * ring_of_one)), "{ring_of_one}");
+}
+
 #[track_caller]
 fn check_threads(library: &'static str) {
     let program = trouble(library);
