@@ -24,9 +24,6 @@ use crate::record::Recorder;
 use crate::report::{self, Report};
 use crate::tracer::Tracer;
 
-/// Records in a ring unless told otherwise: 0.75 MiB.
-const N_RECORDS: u64 = 32_768;
-
 /// A rank of a job whose collectives go over trees.
 pub(crate) struct Job {
     pub(crate) mpi: &'static Mpi,
@@ -139,7 +136,8 @@ impl Job {
             return Ok(recorder);
         }
         let setting = |name: &str| env::var(name).ok();
-        let capacity = setting("FORETOP_MPI_RING").and_then(|text| text.parse().ok()).unwrap_or(N_RECORDS);
+        let capacity = setting("FORETOP_MPI_RING").and_then(|text| text.parse().ok());
+        let capacity = capacity.unwrap_or_else(|| mpi_job::ring_capacity(self.neighbours.len() + 1));
         let clock::Reading { ticks, monotonic_ns } = self.ticks.reading();
         let this = Process::this();
         let header = RingHeader {
