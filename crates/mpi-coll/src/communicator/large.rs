@@ -1,6 +1,7 @@
 //! Calls that move more than slots hold: between sites they go in pieces; within one the MPI library is better at them.
 
 use std::collections::btree_map::Entry;
+use std::ffi::c_int;
 use std::sync::Arc;
 
 use mpi_tree::{Collective, Forest};
@@ -12,10 +13,11 @@ use crate::port::Trouble;
 use crate::report::{Reason, Way};
 use crate::site::{Large, PIECE_BYTES, Party, Sites};
 
-/// Whether a call can go in pieces over the sites of a tree.
+/// Whether a call can go in pieces over the sites of a tree. `MPI_Pack` counts its bytes in an `int`.
 pub(super) fn may_be_cut(taking: &Taking<'_>, forest: &Forest, tree: usize) -> bool {
     let is_one_block = matches!(taking.collective, Collective::Allreduce | Collective::Bcast | Collective::Reduce);
-    is_one_block && forest.trees[tree].sites(&forest.hosts).is_some()
+    let can_be_packed = c_int::try_from(taking.n_bytes).is_ok();
+    is_one_block && can_be_packed && forest.trees[tree].sites(&forest.hosts).is_some()
 }
 
 impl State {
