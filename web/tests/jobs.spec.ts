@@ -80,9 +80,9 @@ test("a job is reached from the signals, and its late rank is named and drawn", 
 
 test("a hop slower than its forecast is marked with both times", async ({ page, world }) => {
   await page.goto(`${world.node.url}#/mpi/heat-1`);
-  // Forecasts begin with the tenth second.
+  // Stages are compared from the eleventh second on, or a little later where the machine is busy.
   const watched = async () => ((await (await page.request.get(`${world.node.url}api/v1/mpi/jobs/heat-1`)).json()) as { watched_seconds: number }).watched_seconds;
-  await expect.poll(watched, { timeout: 30_000 }).toBeGreaterThan(12);
+  await expect.poll(watched, { timeout: 30_000 }).toBeGreaterThan(15);
   await expect(page.locator(".arrivals .edge.slow")).toHaveCount(0);
   await writeFile(world.slow, "");
   await expect(page.locator(".arrivals .edge.slow")).toHaveCount(1);
