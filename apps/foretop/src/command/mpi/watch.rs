@@ -1,7 +1,6 @@
 //! `foretop mpi watch`: what happens in collective operations of a job, as it runs.
 
 mod kind;
-mod publish;
 
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -22,12 +21,12 @@ use stream::{Endpoint, Role, Security, StreamName};
 use text::figure::percent;
 
 use self::kind::{Kind, Watched};
-use self::publish::Publisher;
 use super::monitor::stream_name;
 use crate::argument::positive_span;
 use crate::command::stream::wiring::Protection;
 use crate::failure::OrUsage;
 use crate::help::examples;
+use crate::publisher::Publisher;
 use crate::terminal::say;
 
 /// How long monitors on the network have to say that they are there.
@@ -140,7 +139,10 @@ impl Watch {
                 return Err(anyhow::anyhow!("--publish sends means of stages: it goes with --monitor stages"))
                     .or_usage();
             }
-            endpoints => Some(Publisher::start(stream_name(&self.job), self.every, endpoints, &setting.security)?),
+            endpoints => {
+                let stream = stream_name(&self.job);
+                Some(Publisher::start("mpi-watch", stream, self.every, endpoints, &setting.security)?)
+            }
         };
         while let After::Replaced = self.follow(self.open_alike(&setting)?, publisher.as_mut(), &*setting.clock, out)? {
             say("the job has another tree file from here on: watching begins again");
@@ -271,7 +273,8 @@ impl Watch {
                     self.tell(watched, &kernel, elapsed, thread_cpu() - cpu, out)?;
                 }
                 if let Some(publisher) = publisher.as_mut() {
-                    publisher.send(&all);
+                    let means = all.iter().flat_map(Watched::means);
+                    publisher.send(means.map(|(id, seconds)| (id, "s", seconds)));
                 }
                 out.flush()?;
                 // A monitor with another tree file gives nothing more of this one, as one whose job has ended.
