@@ -12,6 +12,7 @@ mod history;
 mod interruption;
 mod log;
 mod near_name;
+mod publisher;
 mod renamed;
 mod secret;
 mod speakers;

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use netmodel::Drop;
 
-/// Parts of an octave that errors are told apart by: a quantile is off by 1/8 at most.
-const PARTS: usize = 8;
+/// Parts of an octave that errors are told apart by: a quantile is off by 1.1 % at most.
+const PARTS: usize = 64;
 /// Octaves of nanoseconds: up to 4 s.
 const OCTAVES: usize = 32;
 

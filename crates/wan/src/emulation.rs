@@ -126,6 +126,19 @@ impl Emulation {
         self.hop
     }
 
+    /// Does `work` on a thread in the network of a host: what it opens there stays there. Hosts are counted by site, as in the plan.
+    ///
+    /// # Errors
+    /// Those of `work`.
+    pub fn within<T: Send>(
+        &self,
+        site: usize,
+        host: usize,
+        work: impl FnOnce() -> io::Result<T> + Send,
+    ) -> io::Result<T> {
+        self.sites[site].hosts[host].within(work)
+    }
+
     /// Hosts in the order of the plan.
     pub(crate) fn hosts(&self) -> impl Iterator<Item = &Host> {
         self.sites.iter().flat_map(|site| &site.hosts)
@@ -141,7 +154,7 @@ impl Emulation {
         let Some(link) = plan.links.first() else { return Ok(Duration::ZERO) };
         let socket = |site: usize| {
             let address = plan.address(site, 0);
-            self.sites[site].hosts[0].within(move || UdpSocket::bind((address, 0)))
+            self.within(site, 0, move || UdpSocket::bind((address, 0)))
         };
         let measure = || {
             let (from, to) = (socket(link.from)?, socket(link.to)?);

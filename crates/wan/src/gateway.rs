@@ -55,6 +55,8 @@ pub(crate) struct Way {
 struct Packet {
     to: usize,
     bytes: Box<[u8]>,
+    /// Not of what crosses while the cost of that is measured.
+    is_counted: bool,
 }
 
 impl Hop {
@@ -92,14 +94,15 @@ impl Gateway {
         let Some(way) = self.ways.get_mut(to).and_then(Option::as_mut) else { return };
         let (now, size) = (clock::instant() - self.origin, bytes.len() as u64);
         let Some(cost) = self.hop.cost() else {
-            self.agenda.note(now, Packet { to, bytes: bytes.into() });
+            self.agenda.note(now, Packet { to, bytes: bytes.into(), is_counted: false });
             return;
         };
         let fate = way.link.send(now, ByteCount::new(size));
         way.counts.sent(size, way.link.waiting(now).bytes());
         match fate {
             Fate::Arrives { at } => {
-                self.agenda.note(at.saturating_sub(cost).max(now), Packet { to, bytes: bytes.into() })
+                let packet = Packet { to, bytes: bytes.into(), is_counted: true };
+                self.agenda.note(at.saturating_sub(cost).max(now), packet);
             }
             Fate::Dropped(why) => way.counts.dropped(why, size),
         }
@@ -111,6 +114,7 @@ impl Gateway {
             let size = packet.bytes.len() as u64;
             // A device takes a packet as a whole or not at all.
             match (&*way.to).write_all(&packet.bytes) {
+                _ if !packet.is_counted => {}
                 Ok(()) => way.counts.arrived(size, clock::instant().duration_since(self.origin).saturating_sub(due)),
                 // The device at the end is full, or about to go.
                 Err(_) => way.counts.dropped(Drop::Queue, size),

@@ -11,9 +11,12 @@
 mod agenda;
 mod alarm;
 mod counts;
+mod drawing;
 mod emulation;
 mod gateway;
 mod host;
+mod load;
+mod messages;
 mod netem;
 mod plan;
 mod probe;
@@ -23,7 +26,10 @@ mod self_test;
 mod tun;
 
 pub use counts::{Counts, Traffic};
+pub use drawing::draw;
 pub use emulation::{Emulation, EmulationError};
+pub use load::{Arm, Bed, LoadError, lateness};
+pub use messages::{MessagesError, Ways, messages_between};
 pub use netem::netem_commands;
 pub use plan::{LinkPlan, Plan, PlanError, Site};
 pub use probe::{Collector, Probe, Sample, answer};

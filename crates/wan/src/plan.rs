@@ -175,6 +175,11 @@ impl Plan {
         Ok(plan)
     }
 
+    /// Sites and links that need no check, and no files.
+    pub(crate) fn of(sites: Vec<Site>, links: Vec<LinkPlan>) -> Self {
+        Self { seed: default_seed(), sites, links, folder: PathBuf::new() }
+    }
+
     fn check_pairs(&self) -> Result<(), PlanError> {
         let mut pairs = BTreeSet::new();
         for link in &self.links {
@@ -199,8 +204,7 @@ impl Plan {
     pub fn link(&self, at: usize) -> Result<Link, PlanError> {
         let link = &self.links[at];
         let read = |path: &Path| std::fs::read_to_string(self.folder.join(path));
-        // Each direction has chance of its own.
-        link.description.link(self.seed.wrapping_mul(1_000_003).wrapping_add(at as u64), read).map_err(|source| {
+        link.description.link(link_seed(self.seed, at), read).map_err(|source| {
             let (from, to) = self.ends(link);
             PlanError::Link { from, to, source: Box::new(source) }
         })
@@ -255,6 +259,11 @@ impl Plan {
         }
         text
     }
+}
+
+/// What all chance of a link comes from, by its position: each direction has chance of its own.
+pub(crate) fn link_seed(seed: u64, at: usize) -> u64 {
+    seed.wrapping_mul(1_000_003).wrapping_add(at as u64)
 }
 
 fn check_sites(sites: &[Site]) -> Result<(), PlanError> {

@@ -1,8 +1,8 @@
 //! What a real link is like: messages to another host that answers, timed.
 //!
 //! A message is its length in four bytes, highest first, and that many bytes; the answer is four bytes, or, where
-//! the highest bit of the length is set, as many bytes as the message had beside its length. `docs/formats/wan.md`
-//! has it in bytes.
+//! the highest bit of the length is set, as many bytes as the message had beside its length. Where the second
+//! highest is set, sums of so many bytes follow, which both sides make. `docs/formats/wan.md` has it in bytes.
 
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -10,11 +10,23 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use door::{Door, Limits, Pass};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use socket2::SockRef;
 use units::Bandwidth;
 
 /// The bit of a length that asks for as many bytes back.
 const ECHO: u32 = 1 << 31;
+/// The bit of a length that asks for sums of vectors of that length; their number follows in four bytes.
+const SUM: u32 = 1 << 30;
+/// What a vector has of each word before the first sum: whoever asked, and whoever is asked.
+const OWN: [u64; 2] = [1, 2];
+/// Bytes of a word of a vector, and of the longest vector.
+const WORD_BYTES: u32 = 8;
+const VECTOR_BYTES_MAX: u32 = 4 << 20;
+/// Bytes of a length.
+pub(crate) const LENGTH_BYTES: u64 = 4;
+/// Sums that can be asked for at once.
+const SUMS_MAX: u32 = 10_000;
 /// The longest message.
 const MESSAGE_BYTES_MAX: u32 = 16 << 20;
 /// The most that is written at once.
@@ -53,7 +65,11 @@ impl Probe {
     /// # Errors
     /// When nobody answers there.
     pub fn connect(address: SocketAddr) -> io::Result<Self> {
-        let stream = TcpStream::connect_timeout(&address, ANSWER_MAX)?;
+        Self::over(TcpStream::connect_timeout(&address, ANSWER_MAX)?)
+    }
+
+    /// The same over a connection that is there.
+    pub(crate) fn over(stream: TcpStream) -> io::Result<Self> {
         stream.set_nodelay(true)?;
         stream.set_read_timeout(Some(ANSWER_MAX))?;
         stream.set_write_timeout(Some(ANSWER_MAX))?;
@@ -92,6 +108,31 @@ impl Probe {
         self.message(size_bytes, ECHO)
     }
 
+    /// What a sum over both sides takes on average, each of which has a vector of `size_bytes` in words of 8: an
+    /// allreduce of two ranks. They make `n` sums one after the other, and one before that is not timed.
+    ///
+    /// # Errors
+    /// When the other side is gone, has another sum, or the vector is of no such size or longer than 4 MiB.
+    pub fn sums(&mut self, size_bytes: u32, n: u32) -> io::Result<Duration> {
+        if !is_vector(size_bytes) || !(1..SUMS_MAX).contains(&n) {
+            return Err(io::ErrorKind::InvalidInput.into());
+        }
+        let asked = [(size_bytes | SUM).to_be_bytes(), (n + 1).to_be_bytes()].concat();
+        self.0.write_all(&asked)?;
+        let mut sums = Sums::begin(&self.0, size_bytes, OWN[0])?;
+        sums.make(1)?;
+        let stopwatch = clock::Stopwatch::start();
+        sums.make(n)?;
+        let took = stopwatch.elapsed() / n;
+        // Both have 3 after the first sum, and twice as much after each other one.
+        let right = 1_u64.checked_shl(n).unwrap_or(0).wrapping_mul(OWN[0] + OWN[1]);
+        if sums.own.iter().any(|word| *word != right) {
+            return Err(io::Error::new(io::ErrorKind::InvalidData, "the other side has another sum"));
+        }
+        sums.end()?;
+        Ok(took)
+    }
+
     fn message(&mut self, size_bytes: u32, echo: u32) -> io::Result<Duration> {
         if size_bytes > MESSAGE_BYTES_MAX {
             return Err(io::ErrorKind::InvalidInput.into());
@@ -124,32 +165,110 @@ pub fn answer(listener: &TcpListener) -> io::Result<()> {
 
 /// Until the other side ends the connection, or says something that is no message.
 fn answer_one(stream: &TcpStream, mut pass: Pass) {
-    let mut block = vec![0; BLOCK_BYTES];
-    let mut one = || -> io::Result<()> {
-        let mut stream = stream;
-        let mut length = [0; 4];
-        stream.read_exact(&mut length)?;
-        let length = u32::from_be_bytes(length);
-        let size_bytes = length & !ECHO;
-        if size_bytes > MESSAGE_BYTES_MAX {
+    let mut is_welcome = stream.set_nodelay(true).is_ok();
+    while is_welcome && answer_message(stream).is_ok() {
+        is_welcome = pass.welcome();
+    }
+}
+
+/// Takes a message, and answers.
+pub(crate) fn answer_message(mut stream: &TcpStream) -> io::Result<()> {
+    let mut number = || {
+        let mut bytes = [0; LENGTH_BYTES as usize];
+        stream.read_exact(&mut bytes).map(|()| u32::from_be_bytes(bytes))
+    };
+    let length = number()?;
+    let size_bytes = length & !(ECHO | SUM);
+    if size_bytes > MESSAGE_BYTES_MAX {
+        return Err(io::ErrorKind::InvalidData.into());
+    }
+    if length & SUM != 0 {
+        let n = number()?;
+        if !is_vector(size_bytes) || n > SUMS_MAX {
             return Err(io::ErrorKind::InvalidData.into());
         }
-        let mut left = size_bytes as usize;
-        while left > 0 {
-            let n = stream.read(&mut block[..left.min(BLOCK_BYTES)])?;
-            if n == 0 {
-                return Err(io::ErrorKind::UnexpectedEof.into());
+        let mut sums = Sums::begin(stream, size_bytes, OWN[1])?;
+        sums.make(n)?;
+        return sums.end();
+    }
+    let mut left = size_bytes as usize;
+    let mut block = [0; BLOCK_BYTES];
+    while left > 0 {
+        let n = stream.read(&mut block[..left.min(BLOCK_BYTES)])?;
+        if n == 0 {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        left -= n;
+    }
+    if length & ECHO == 0 {
+        return stream.write_all(&length.to_be_bytes());
+    }
+    stream.write_all(&vec![0; size_bytes as usize])
+}
+
+fn is_vector(size_bytes: u32) -> bool {
+    (WORD_BYTES..=VECTOR_BYTES_MAX).contains(&size_bytes) && size_bytes.is_multiple_of(WORD_BYTES)
+}
+
+/// One side's part in sums over two.
+struct Sums<'s> {
+    stream: &'s TcpStream,
+    own: Vec<u64>,
+    theirs: Vec<u8>,
+}
+
+impl<'s> Sums<'s> {
+    /// The stream does not block from here on, as both sides write before they read.
+    fn begin(stream: &'s TcpStream, size_bytes: u32, word: u64) -> io::Result<Self> {
+        stream.set_nonblocking(true)?;
+        let own = vec![word; (size_bytes / WORD_BYTES) as usize];
+        Ok(Self { stream, own, theirs: vec![0; size_bytes as usize] })
+    }
+
+    fn make(&mut self, n: u32) -> io::Result<()> {
+        for _ in 0..n {
+            let sent: Vec<u8> = self.own.iter().flat_map(|word| word.to_be_bytes()).collect();
+            exchange(self.stream, &sent, &mut self.theirs)?;
+            let (theirs, _) = self.theirs.as_chunks();
+            for (own, theirs) in self.own.iter_mut().zip(theirs) {
+                *own = own.wrapping_add(u64::from_be_bytes(*theirs));
             }
-            left -= n;
         }
-        if length & ECHO == 0 {
-            return stream.write_all(&length.to_be_bytes());
+        Ok(())
+    }
+
+    fn end(self) -> io::Result<()> {
+        self.stream.set_nonblocking(false)
+    }
+}
+
+/// Sends and receives at the same time, each as it can.
+fn exchange(mut stream: &TcpStream, sent: &[u8], received: &mut [u8]) -> io::Result<()> {
+    let (mut n_sent, mut n_received) = (0, 0);
+    let limit = Timespec { tv_sec: ANSWER_MAX.as_secs() as i64, tv_nsec: 0 };
+    while n_sent < sent.len() || n_received < received.len() {
+        let mut wanted = PollFlags::empty();
+        wanted.set(PollFlags::OUT, n_sent < sent.len());
+        wanted.set(PollFlags::IN, n_received < received.len());
+        if poll(&mut [PollFd::new(stream, wanted)], Some(&limit))? == 0 {
+            return Err(io::ErrorKind::TimedOut.into());
         }
-        stream.write_all(&vec![0; size_bytes as usize])
-    };
-    let set_up = stream.set_nodelay(true).and_then(|()| stream.set_read_timeout(None));
-    let mut is_welcome = set_up.is_ok();
-    while is_welcome && one().is_ok() {
-        is_welcome = pass.welcome();
+        if n_sent < sent.len() {
+            n_sent += unless_blocked(stream.write(&sent[n_sent..]))?;
+        }
+        if n_received < received.len() {
+            n_received += match stream.read(&mut received[n_received..]) {
+                Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+                other => unless_blocked(other)?,
+            };
+        }
+    }
+    Ok(())
+}
+
+fn unless_blocked(done: io::Result<usize>) -> io::Result<usize> {
+    match done {
+        Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) => Ok(0),
+        done => done,
     }
 }

@@ -15,12 +15,16 @@ use std::time::{Duration, Instant};
 
 use netmodel::{Description, DescriptionError, Link, Order, Rules};
 use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
+use rustix::process::{Resource, getrlimit};
 use units::{ByteCount, Ratio};
 use watch::{OnPanic, Watch};
 
 use crate::alarm::{self, Shift};
 use crate::counts::Counts;
+use crate::plan::link_seed;
 
+/// Descriptors that are left for the rest of the process.
+const N_RESERVED: usize = 128;
 /// Descriptors whose input is taken before what is due is looked for again.
 const N_AT_ONCE: usize = 64;
 
@@ -48,7 +52,7 @@ pub struct RelayPlan {
     pub back: Description,
     /// Clients at the same time; further connections are closed, further addresses not heard.
     pub clients_max: usize,
-    /// All chance comes from this.
+    /// All chance comes from this: that of an emulation with this seed, whose first two links are there and back.
     pub seed: u64,
 }
 
@@ -56,6 +60,7 @@ pub struct RelayPlan {
 pub struct Relay {
     address: SocketAddr,
     directions: Both<Arc<Counts>>,
+    clients_max: usize,
     _thread: watch::Thread,
 }
 
@@ -109,6 +114,8 @@ pub(crate) struct Way {
     /// What may wait on it.
     pub(crate) queue: ByteCount,
     pub(crate) counts: Arc<Counts>,
+    /// Where the link's time begins.
+    origin: Instant,
 }
 
 /// What the loop drives: connections or datagrams.
@@ -132,6 +139,8 @@ impl Relay {
         watch: &Watch,
     ) -> Result<Self, RelayError> {
         let is_stream = plan.protocol == Protocol::Tcp;
+        let plan = RelayPlan { clients_max: plan.clients_max.min(room(plan.protocol)), ..plan.clone() };
+        let origin = clock::instant();
         let link = |direction, description: &Description, seed| {
             let mut described = description.clone();
             if is_stream {
@@ -142,24 +151,23 @@ impl Relay {
             if is_stream && (link.rules().loss > Ratio::ZERO || link.rules().order == Order::Free) {
                 return Err(RelayError::Stream);
             }
-            Ok(Way { link, queue: description.queue.unwrap_or(Rules::QUEUE), counts: Arc::default() })
+            Ok(Way { link, queue: description.queue.unwrap_or(Rules::QUEUE), counts: Arc::default(), origin })
         };
         let ways = Both {
-            there: link("there", &plan.there, plan.seed)?,
-            back: link("back", &plan.back, plan.seed.wrapping_add(1))?,
+            there: link("there", &plan.there, link_seed(plan.seed, 0))?,
+            back: link("back", &plan.back, link_seed(plan.seed, 1))?,
         };
         let directions = Both { there: Arc::clone(&ways.there.counts), back: Arc::clone(&ways.back.counts) };
         let epoll = Arc::new(epoll::create(CreateFlags::CLOEXEC).map_err(|error| RelayError::Start(error.into()))?);
         let listen = |source| RelayError::Listen { address: plan.listen, source };
-        let origin = clock::instant();
         let (mut carrier, address): (Box<dyn Carrier + Send>, SocketAddr) = match plan.protocol {
             Protocol::Tcp => {
-                let carrier = tcp::Connections::listen(plan, ways, Arc::clone(&epoll)).map_err(listen)?;
+                let carrier = tcp::Connections::listen(&plan, ways, Arc::clone(&epoll)).map_err(listen)?;
                 let address = carrier.address().map_err(listen)?;
                 (Box::new(carrier), address)
             }
             Protocol::Udp => {
-                let carrier = udp::Datagrams::listen(plan, ways, Arc::clone(&epoll)).map_err(listen)?;
+                let carrier = udp::Datagrams::listen(&plan, ways, Arc::clone(&epoll)).map_err(listen)?;
                 let address = carrier.address().map_err(listen)?;
                 (Box::new(carrier), address)
             }
@@ -170,13 +178,19 @@ impl Relay {
             alarm::work(&mut at_work, epoll.as_fd(), origin, stop).expect("waiting works while there is memory")
         };
         let thread = watch::Thread::start(watch, "wan relay", OnPanic::End, work).map_err(RelayError::Start)?;
-        Ok(Self { address, directions, _thread: thread })
+        Ok(Self { address, directions, clients_max: plan.clients_max, _thread: thread })
     }
 
     /// Where clients find it.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.address
+    }
+
+    /// Clients that have room at the same time: as many as were asked for, or as the limit of open files allows.
+    #[must_use]
+    pub fn clients_max(&self) -> usize {
+        self.clients_max
     }
 
     /// What has been carried to the target, and back from it.
@@ -214,6 +228,13 @@ impl Shift for AtWork<'_> {
     }
 }
 
+impl Way {
+    /// A message was handed on that was due at this moment.
+    pub(crate) fn handed_on(&self, size: u64, due: Duration) {
+        self.counts.arrived(size, self.origin.elapsed().saturating_sub(due));
+    }
+}
+
 impl<T> Both<T> {
     pub(crate) fn at(&mut self, direction: Direction) -> &mut T {
         match direction {
@@ -221,6 +242,16 @@ impl<T> Both<T> {
             Direction::Back => &mut self.back,
         }
     }
+}
+
+/// Clients for which there are descriptors. One more would be neither accepted nor refused.
+fn room(protocol: Protocol) -> usize {
+    let each = match protocol {
+        Protocol::Tcp => 2,
+        Protocol::Udp => 1,
+    };
+    let files = getrlimit(Resource::Nofile).current.and_then(|limit| usize::try_from(limit).ok());
+    files.map_or(usize::MAX, |files| files.saturating_sub(N_RESERVED).max(each) / each)
 }
 
 /// What input is waited for.

@@ -6,7 +6,7 @@ mod monitor;
 mod program;
 mod result;
 mod study;
-mod trace;
+pub mod trace;
 mod tree;
 mod watch;
 

@@ -6,6 +6,7 @@ mod plan;
 mod precision;
 mod probe;
 mod profiles;
+mod record;
 mod relay;
 mod up;
 
@@ -37,6 +38,8 @@ enum What {
     Export(plan::Export),
     Profiles(profiles::Profiles),
     Relay(Box<relay::Relay>),
+    Record(Box<record::Record>),
+    Replay(record::Replay),
     Probe(probe::Probe),
     Answer(probe::Answer),
     Compare(probe::Compare),
@@ -54,6 +57,8 @@ impl Wan {
             What::Export(command) => command.run(out),
             What::Profiles(command) => command.run(out),
             What::Relay(command) => command.run(out),
+            What::Record(command) => command.run(out),
+            What::Replay(command) => command.run(out),
             What::Probe(command) => command.run(out),
             What::Answer(command) => command.run(out),
             What::Compare(command) => command.run(out),

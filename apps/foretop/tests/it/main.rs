@@ -31,4 +31,5 @@ mod top;
 mod tree;
 mod unwatched;
 mod up;
+mod wan;
 mod workload;

@@ -183,8 +183,8 @@ impl<'a, P: Port> Run<'a, '_, P> {
     }
 
     /// Hands the result on to all who contribute to a node: first to other hosts, then to those here who hand it on,
-    /// then to those who go back to computing. Whoever computes may take the processor from one who has still to
-    /// send.
+    /// this rank included, then to those who go back to computing. Whoever computes may take the processor from one
+    /// who has still to send.
     pub(super) fn release(&mut self, at: usize) -> Result<(), Trouble> {
         let (node, memory, start) = (&self.plan.nodes[at], self.memory(at), self.recorder.now());
         for (position, input) in node.inputs.iter().enumerate().filter(|(_, input)| input.is_remote) {
@@ -203,6 +203,7 @@ impl<'a, P: Port> Run<'a, '_, P> {
             self.mailbox.give_back(value);
         }
         release(memory, Wait::Forward, self.engine.sequence);
+        self.hand_on()?;
         release(memory, Wait::Released, self.engine.sequence);
         if self.flow == Flow::Up {
             self.count_reader(at);

@@ -188,22 +188,23 @@ impl<'a, P: Port> Run<'a, '_, P> {
     }
 
     /// Releases nodes below nodes that have been released.
-    fn hand_on(&mut self) -> Result<bool, Trouble> {
+    pub(super) fn hand_on(&mut self) -> Result<bool, Trouble> {
         let mut has_moved = false;
-        for at in (0..self.engine.held.len()).rev() {
-            let held = self.engine.held[at];
+        while let Some(at) = self.engine.held.iter().rposition(|held| self.may_hand_on(held)) {
+            let held = self.engine.held.remove(at);
             let node = &self.plan.nodes[held.node];
-            let seat = node.seat.expect("a root is not held");
-            if node.is_seat_remote || !has_come(self.memory(seat.node).wait(Wait::Forward), self.engine.sequence) {
-                continue;
-            }
-            self.engine.held.remove(at);
             self.recorder.passed(node.below, held.since, self.size(&node.leaves));
             self.take_notice(held.node);
             self.release(held.node)?;
             has_moved = true;
         }
         Ok(has_moved)
+    }
+
+    fn may_hand_on(&self, held: &Held) -> bool {
+        let node = &self.plan.nodes[held.node];
+        let seat = node.seat.expect("a root is not held");
+        !node.is_seat_remote && has_come(self.memory(seat.node).wait(Wait::Forward), self.engine.sequence)
     }
 
     fn take_result(&mut self, seat: Seat) -> bool {

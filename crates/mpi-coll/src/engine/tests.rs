@@ -33,6 +33,19 @@ impl Port for Channels {
                     "ranks here were let go before other hosts were told"
                 );
             }
+            let plan = &self.ground.plan;
+            let host = plan.hosts[self.rank as usize];
+            // With others on the host, one of them may have let ranks go.
+            let is_alone = plan.hosts.iter().filter(|other| **other == host).count() == 1;
+            if let Some(seat) =
+                plan.nodes[head.node as usize].seat.filter(|seat| is_alone && plan.nodes[seat.node].host == host)
+            {
+                let above = self.ground.layout.node(&*self.ground.memory, seat.node);
+                assert!(
+                    !has_come(above.wait(Wait::Released), head.sequence),
+                    "this rank let others go and had still to forward"
+                );
+            }
         }
         self.to[to as usize].send(message.to_vec()).expect("all stay until the end");
         Ok(())
@@ -222,21 +235,25 @@ fn layout(shape: Shape) -> TreeLayout {
 /// All operations with all roots, mixed, so that each follows each.
 #[track_caller]
 fn check(hosts: &[Host], layout: &TreeLayout, n_calls: u32) {
-    let tree = Tree::make("t", hosts, layout);
-    let reference = Reference::new(&tree, hosts);
+    check_tree(&Tree::make("t", hosts, layout), hosts, n_calls);
+}
+
+#[track_caller]
+fn check_tree(tree: &Tree, hosts: &[Host], n_calls: u32) {
+    let reference = Reference::new(tree, hosts);
     let n_ranks: Rank = hosts.iter().map(|host| host.ranks.len() as Rank).sum();
     let sum = |round: u32| {
         let values = (0..n_ranks).map(|rank| Session::value(rank, round)).collect();
         let arrivals: Vec<Rank> = (0..n_ranks).collect();
         reference.allreduce(values, &arrivals, |a: [f64; 3], b| std::array::from_fn(|at| a[at] + b[at]))
     };
-    run(&tree, hosts, &[], |session| {
+    run(tree, hosts, &[], |session| {
         let mut chance = 12345_u64;
         for round in 0..n_calls {
             chance = chance.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             let collective = Collective::ALL[(chance >> 33) as usize % 6];
             let root = (chance >> 40) as Rank % n_ranks;
-            session.check(collective, root, round, &sum, layout.order == Order::Fixed);
+            session.check(collective, root, round, &sum, tree.order == Order::Fixed);
         }
     });
 }
@@ -268,6 +285,24 @@ fn roots_that_exchange_come_to_the_same_result() {
             check(&hosts(n_ranks, n_hosts, is_cyclic), &layout, 200);
         }
     }
+}
+
+/// Ranks 1 and 2 contribute to a node on rank 0's host, whose own rank is let go at the one above. [`Channels::send`] looks who goes first.
+#[test]
+fn whoever_has_still_to_forward_goes_before_those_who_compute() {
+    let hosts = hosts(3, 3, false);
+    let tree = Tree::make("t", &hosts, &layout(Shape::Flat));
+    let node = |name: &str, parent, contributors| mpi_tree::Node {
+        name: name.into(),
+        parent,
+        contributors,
+        ..tree.nodes[0].clone()
+    };
+    let nodes = vec![
+        node("top", None, vec![Contributor::Rank(0), Contributor::Node(1)]),
+        node("low", Some(0), vec![Contributor::Rank(1), Contributor::Rank(2)]),
+    ];
+    check_tree(&Tree { nodes, ..tree }, &hosts, 300);
 }
 
 #[test]

@@ -16,7 +16,7 @@ use rustix::event::epoll::{self, EventData, EventFlags};
 use socket2::{Domain, Socket, Type};
 use units::ByteCount;
 
-use super::{Both, Carrier, Direction, RelayPlan, Way, wanted};
+use super::{Both, Carrier, Direction, N_AT_ONCE, RelayPlan, Way, wanted};
 use crate::agenda::Agenda;
 
 /// What a packet carries on most networks.
@@ -105,7 +105,12 @@ struct Flow {
 
 impl Connections {
     pub(super) fn listen(plan: &RelayPlan, ways: Both<Way>, epoll: Arc<OwnedFd>) -> io::Result<Self> {
-        let listener = TcpListener::bind(plan.listen)?;
+        let socket = Socket::new(Domain::for_address(plan.listen), Type::STREAM, None)?;
+        socket.set_reuse_address(true)?;
+        socket.bind(&plan.listen.into())?;
+        // Clients that come at once would else be told nothing, and try again after a second.
+        socket.listen(i32::try_from(plan.clients_max).unwrap_or(i32::MAX))?;
+        let listener = TcpListener::from(socket);
         listener.set_nonblocking(true)?;
         epoll::add(&epoll, &listener, EventData::new_u64(LISTENER), wanted(true, false))?;
         Ok(Self {
@@ -128,7 +133,13 @@ impl Connections {
 
     fn accept(&mut self, now: Duration) {
         // What cannot be accepted is gone, or waits until there are descriptors again.
-        let Ok((stream, _)) = self.listener.accept() else { return };
+        for _ in 0..N_AT_ONCE {
+            let Ok((stream, _)) = self.listener.accept() else { return };
+            self.take_client(stream, now);
+        }
+    }
+
+    fn take_client(&mut self, stream: TcpStream, now: Duration) {
         if self.connections.len() >= self.clients_max || prepare(&stream).is_err() {
             return;
         }
@@ -167,15 +178,16 @@ impl Connections {
         Ok(())
     }
 
-    fn task(&mut self, number: u64, task: Task, late: Duration) -> io::Result<()> {
+    fn task(&mut self, number: u64, task: Task, due: Duration) -> io::Result<()> {
         let Some(connection) = self.connections.get_mut(&number) else { return Ok(()) };
         match task {
             Task::Connect => return self.connect(number),
             Task::Open => connection.flows.there.is_open = true,
             Task::Cross(direction, n) => {
                 connection.flows.at(direction).n_arrived += n;
-                self.ways.at(direction).counts.arrived(n as u64, late);
-                connection.write(direction)?;
+                let written = connection.write(direction);
+                self.ways.at(direction).handed_on(n as u64, due);
+                written?;
             }
             Task::End(direction) => {
                 connection.flows.at(direction).is_ending = true;
@@ -298,7 +310,7 @@ impl Carrier for Connections {
         while let Some((at, due)) = self.agenda.take_due(now) {
             match due {
                 Due::Of(number, task) => {
-                    let done = self.task(number, task, now.saturating_sub(at));
+                    let done = self.task(number, task, at);
                     self.keep_or_end(number, done);
                 }
                 Due::Retry(direction) => self.retry(direction, now),

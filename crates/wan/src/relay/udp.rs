@@ -157,16 +157,16 @@ impl Carrier for Datagrams {
     fn due(&mut self, now: Duration) {
         while let Some((due, Datagram { client, direction, bytes })) = self.agenda.take_due(now) {
             self.flying_bytes -= bytes.len();
-            let counts = &self.ways.at(direction).counts;
+            let way = self.ways.at(direction);
             let size = bytes.len() as u64;
             let handed_on = self.clients.get(&client).map(|client| match direction {
                 Direction::There => client.socket.send(&bytes),
                 Direction::Back => self.socket.send_to(&bytes, client.address),
             });
             match handed_on {
-                Some(Ok(_)) => counts.arrived(size, now.saturating_sub(due)),
+                Some(Ok(_)) => way.handed_on(size, due),
                 // Nobody is there, or does not read.
-                _ => counts.dropped(Drop::Queue, size),
+                _ => way.counts.dropped(Drop::Queue, size),
             }
         }
     }

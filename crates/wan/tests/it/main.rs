@@ -2,3 +2,5 @@
 
 mod probe;
 mod relay;
+mod root;
+mod twin;

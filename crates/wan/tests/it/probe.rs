@@ -41,6 +41,19 @@ fn a_probe_finds_no_more_than_the_link_gives() {
     assert!(probe.ping_pong(125_000).unwrap() >= Duration::from_millis(50));
 }
 
+/// 4 MiB do not fit into the sockets' buffers: who wrote all of it before reading would wait for ever.
+#[test]
+fn sums_are_made_by_both_sides_at_the_same_time() {
+    let mut probe = Probe::connect(answering()).unwrap();
+    for (size_bytes, n) in [(8, 100), (4 << 20, 2)] {
+        assert!(probe.sums(size_bytes, n).unwrap() > Duration::ZERO);
+    }
+    probe.ping_pong(8).unwrap();
+    for (size_bytes, n) in [(12, 1), (0, 1), (8, 0), (32 << 20, 1)] {
+        assert_eq!(probe.sums(size_bytes, n).unwrap_err().kind(), ErrorKind::InvalidInput);
+    }
+}
+
 #[test]
 fn what_is_no_message_is_not_answered() {
     let mut stream = TcpStream::connect(answering()).unwrap();

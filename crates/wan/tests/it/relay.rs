@@ -6,6 +6,8 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use socket2::{Domain, Socket, Type};
 use testkit::{PATIENCE, wait_until};
 use wan::{Protocol, Relay, RelayError, RelayPlan};
 use watch::Watch;
@@ -100,6 +102,46 @@ fn one_connection_too_many_is_closed_and_the_others_go_on() {
     assert!(matches!(refused, Ok(0)) || refused.is_err(), "{refused:?}");
     first.write_all(b"b").unwrap();
     first.read_exact(&mut [0]).unwrap();
+}
+
+/// Ten thousand, or as many as the limit of open files lets this process have, of which each needs four.
+#[test]
+fn ten_thousand_connections_are_carried_at_the_same_time() {
+    const N_WANTED: usize = 10_000;
+    const N_OTHERS: usize = 1_000;
+    let limit = getrlimit(Resource::Nofile);
+    let all = Some((4 * N_WANTED + N_OTHERS) as u64);
+    // A limit that is reached can be exceeded by root alone.
+    let raised = setrlimit(Resource::Nofile, Rlimit { current: all, maximum: limit.maximum.max(all) })
+        .or_else(|_| setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit }));
+    raised.unwrap();
+    let room = getrlimit(Resource::Nofile).current.map_or(usize::MAX, |limit| limit as usize);
+    let n = N_WANTED.min(room.saturating_sub(N_OTHERS) / 4);
+    if n < N_WANTED {
+        eprintln!("only {n} connections: the limit of open files is {room}");
+    }
+    // The usual queue of 128 that nobody has accepted yet overflows, and who is left out tries again after a second.
+    let socket = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
+    socket.bind(&SocketAddr::from(([127, 0, 0, 1], 0)).into()).unwrap();
+    socket.listen(N_WANTED as i32).unwrap();
+    let listener = TcpListener::from(socket);
+    let mut plan = plan(Protocol::Tcp, listener.local_addr().unwrap());
+    plan.clients_max = N_WANTED;
+    let relay = start(&plan);
+    assert!((n..=N_WANTED).contains(&relay.clients_max()));
+    let server = thread::spawn(move || {
+        let greet = |stream: std::io::Result<TcpStream>| {
+            let mut stream = stream.unwrap();
+            stream.write_all(b"x").unwrap();
+            stream
+        };
+        listener.incoming().take(n).map(greet).collect::<Vec<_>>()
+    });
+    let clients: Vec<TcpStream> = (0..n).map(|_| TcpStream::connect(relay.address()).unwrap()).collect();
+    for mut client in &clients {
+        client.read_exact(&mut [0]).unwrap();
+    }
+    assert_eq!(server.join().unwrap().len(), n);
 }
 
 /// A peer that stops reading holds up its own source, not the others, and what is kept for it has a limit.

@@ -1,4 +1,4 @@
-//! What links carry, as a table that is written anew while they do.
+//! What links carry, as a table that is written anew while they do, and as a stream.
 
 use std::io::{IsTerminal, Write};
 use std::sync::Arc;
@@ -9,18 +9,81 @@ use text::Table;
 use wan::{Counts, Traffic};
 use watch::Watch;
 
-/// How often the table is written on a terminal.
-const EVERY: Duration = Duration::from_secs(1);
+use crate::publisher::Publisher;
 
-/// Shows the named directions until somebody interrupts; where standard output is no terminal, once at the end.
+/// How often the table is written on a terminal, and sent.
+pub const EVERY: Duration = Duration::from_secs(1);
+
+/// A direction of a link.
+pub struct Way {
+    /// In the table.
+    title: String,
+    /// In the names of signals.
+    name: String,
+    counts: Arc<Counts>,
+}
+
+/// What it carried since the last look.
+struct Seen {
+    traffic: Traffic,
+    bytes_per_sec: f64,
+    dropped_per_sec: f64,
+}
+
+impl Way {
+    pub fn new(name: &str, counts: Arc<Counts>) -> Self {
+        Self { title: name.to_owned(), name: name.to_owned(), counts }
+    }
+
+    /// From one site to another.
+    pub fn between((from, to): (String, String), counts: Arc<Counts>) -> Self {
+        Self { title: format!("{from} → {to}"), name: format!("{from}.{to}"), counts }
+    }
+
+    fn look(&self, before: &mut Traffic, since: Duration) -> Seen {
+        let traffic = self.counts.traffic();
+        let dropped = |traffic: &Traffic| traffic.n_dropped_queue + traffic.n_dropped_loss + traffic.n_dropped_ended;
+        let per_sec = |now: u64, before: u64| (now - before) as f64 / since.as_secs_f64();
+        let seen = Seen {
+            traffic,
+            bytes_per_sec: per_sec(traffic.arrived_bytes, before.arrived_bytes),
+            dropped_per_sec: per_sec(dropped(&traffic), dropped(before)),
+        };
+        *before = traffic;
+        seen
+    }
+
+    /// The signals of this direction; what nothing is known of yet is a gap.
+    fn signals(&self, seen: &Seen) -> [(String, &'static str, f64); 6] {
+        let late = |late: Option<Duration>| late.map_or(f64::NAN, |late| late.as_secs_f64());
+        [
+            ("rate", "bytes/s", seen.bytes_per_sec),
+            ("in_flight", "bytes", seen.traffic.in_flight_bytes as f64),
+            ("queue", "bytes", seen.queue_bytes() as f64),
+            ("dropped", "1/s", seen.dropped_per_sec),
+            ("late_median", "s", late(seen.traffic.late_median)),
+            ("late_95", "s", late(seen.traffic.late_95)),
+        ]
+        .map(|(what, unit, value)| (format!("wan.{}.{what}", self.name), unit, value))
+    }
+}
+
+impl Seen {
+    fn queue_bytes(&self) -> u64 {
+        self.traffic.waiting_bytes.min(self.traffic.in_flight_bytes)
+    }
+}
+
+/// Shows directions, and sends what they carry, until somebody interrupts; where standard output is no terminal, shows once at the end.
 pub fn show(
     out: &mut dyn Write,
-    directions: &[(String, Arc<Counts>)],
+    directions: &[Way],
+    mut publisher: Option<Publisher>,
     interruptions: &Receiver<()>,
     watch: &Watch,
 ) -> anyhow::Result<()> {
     let is_terminal = std::io::stdout().is_terminal();
-    let mut before: Vec<Traffic> = directions.iter().map(|(_, counts)| counts.traffic()).collect();
+    let mut before: Vec<Traffic> = directions.iter().map(|way| way.counts.traffic()).collect();
     let mut since = clock::Stopwatch::start();
     let mut n_lines = 0;
     loop {
@@ -28,9 +91,17 @@ pub fn show(
         if let Some(fatal) = watch.fatal() {
             anyhow::bail!("{fatal}");
         }
-        if is_terminal || is_over {
-            let shown = table(directions, &mut before, since.elapsed());
+        if is_terminal || is_over || publisher.is_some() {
+            let look = |(way, before): (&Way, &mut Traffic)| way.look(before, since.elapsed());
+            let seen: Vec<Seen> = directions.iter().zip(&mut before).map(look).collect();
             since = clock::Stopwatch::start();
+            if let Some(publisher) = &mut publisher {
+                publisher.send(directions.iter().zip(&seen).flat_map(|(way, seen)| way.signals(seen)));
+            }
+            if !is_terminal && !is_over {
+                continue;
+            }
+            let shown = table(directions, &seen);
             if n_lines > 0 {
                 write!(out, "\x1b[{n_lines}A\x1b[J")?;
             }
@@ -44,7 +115,7 @@ pub fn show(
     }
 }
 
-fn table(directions: &[(String, Arc<Counts>)], before: &mut [Traffic], since: Duration) -> String {
+fn table(directions: &[Way], seen: &[Seen]) -> String {
     let mut table = Table::of_figures(&[
         "link",
         "rate",
@@ -57,26 +128,24 @@ fn table(directions: &[(String, Arc<Counts>)], before: &mut [Traffic], since: Du
         "95%",
         "99.9%",
     ]);
-    for ((name, counts), before) in directions.iter().zip(before) {
-        let traffic = counts.traffic();
-        let rate = (traffic.arrived_bytes - before.arrived_bytes) as f64 / since.as_secs_f64();
+    for (way, seen) in directions.iter().zip(seen) {
+        let traffic = &seen.traffic;
         let late = |span: Option<Duration>| {
             span.map_or_else(|| "-".to_owned(), |span| text::figure::span_ns(span.as_nanos() as f64))
         };
         let bytes = |bytes: u64| text::figure::format_short(bytes as f64, "B");
         table.row([
-            name.clone(),
-            text::figure::bytes_per_sec(rate),
+            way.title.clone(),
+            text::figure::bytes_per_sec(seen.bytes_per_sec),
             bytes(traffic.arrived_bytes),
             bytes(traffic.in_flight_bytes),
-            bytes(traffic.waiting_bytes.min(traffic.in_flight_bytes)),
+            bytes(seen.queue_bytes()),
             (traffic.n_dropped_queue + traffic.n_dropped_ended).to_string(),
             traffic.n_dropped_loss.to_string(),
             late(traffic.late_median),
             late(traffic.late_95),
             late(traffic.late_999),
         ]);
-        *before = traffic;
     }
     table.to_string()
 }

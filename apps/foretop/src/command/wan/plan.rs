@@ -11,6 +11,7 @@ use text::Table;
 use units::ByteCount;
 use wan::{Plan, PlanError, netem_commands};
 
+use crate::argument::drawing::{Drawing, drawing};
 use crate::failure::OrUsage;
 use crate::help::examples;
 
@@ -27,10 +28,17 @@ pub struct Check {
 
 /// Draw the sites of a file, their hosts and links
 #[derive(Args)]
-#[command(after_help = examples(&["foretop wan draw examples/wan/two-sites.toml"]))]
+#[command(after_help = examples(&[
+    "foretop wan draw examples/wan/two-sites.toml",
+    "foretop wan draw examples/wan/two-sites.toml --plot sites.svg",
+]))]
 pub struct Draw {
     #[command(flatten)]
     file: File,
+
+    /// Draw a picture, SVG or PNG by its name, instead of text
+    #[arg(long, value_name = "FILE", value_parser = drawing)]
+    plot: Option<Drawing>,
 }
 
 /// Write the links as commands for the kernel's netem, for machines that have it
@@ -107,6 +115,9 @@ impl Check {
 impl Draw {
     pub fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
         let plan = self.file.plan()?;
+        if let Some(plot) = &self.plot {
+            return plot.draw(&wan::draw(&plan));
+        }
         for (at, site) in plan.sites.iter().enumerate() {
             let hosts = site.hosts.iter().enumerate();
             let hosts: Vec<String> = hosts.map(|(host, name)| format!("{name} ({})", plan.address(at, host))).collect();

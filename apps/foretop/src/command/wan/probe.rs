@@ -2,7 +2,6 @@
 
 use std::io::Write;
 use std::net::{SocketAddr, TcpListener};
-use std::path::PathBuf;
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::Duration;
 
@@ -14,12 +13,17 @@ use text::Table;
 use units::span;
 use wan::Collector;
 
+use super::record::Output;
 use super::relay::address;
 use crate::help::examples;
 use crate::interruption;
+use crate::publisher::Publishing;
 
 /// Sizes of messages that are compared: powers of 4 up to 1 MiB.
 const SIZES: [u32; 11] = [1, 4, 16, 64, 256, 1 << 10, 4 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20];
+
+/// Allreduces that are timed together, so that both sides go on at once.
+const N_SUMS: u32 = 5;
 
 /// Measure latency and bandwidth to a host that answers, and write them as a trace
 #[derive(Args)]
@@ -41,9 +45,15 @@ pub struct Probe {
     #[arg(long, value_enum, default_value = "nws")]
     style: Style,
 
-    /// The file to write [default: standard output]
-    #[arg(long, value_name = "PATH")]
-    out: Option<PathBuf>,
+    /// What signals are called that are published, `wan.NAME.latency` [default: the host's address]
+    #[arg(long, value_name = "NAME")]
+    name: Option<String>,
+
+    #[command(flatten)]
+    output: Output,
+
+    #[command(flatten)]
+    publishing: Publishing,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -63,7 +73,7 @@ pub struct Answer {
     listen: SocketAddr,
 }
 
-/// Compare a real link with its emulation by the times of ping-pongs, by size
+/// Compare a real link with its emulation by the times of ping-pongs and allreduces, by size
 #[derive(Args)]
 #[command(after_help = examples(&["foretop wan compare --real 10.0.0.5:7312 --emulated 127.0.0.1:7313"]))]
 pub struct Compare {
@@ -75,9 +85,9 @@ pub struct Compare {
     #[arg(long, value_name = "HOST:PORT", value_parser = address)]
     emulated: SocketAddr,
 
-    /// Ping-pongs of each size
+    /// Ping-pongs of each size, and as many allreduces
     #[arg(long, value_name = "N", default_value_t = 20)]
-    repeats: usize,
+    repeats: u32,
 }
 
 impl Probe {
@@ -88,12 +98,22 @@ impl Probe {
             Style::Application => Collector::Application,
         };
         let mut probe = connect(self.to)?;
+        let name = format!("wan.{}", self.name.clone().unwrap_or_else(|| self.to.ip().to_string()));
+        let mut publisher = self.publishing.start("wan-probe", &name, self.every)?;
         let (mut latencies, mut bandwidths) = (Vec::new(), Vec::new());
         let begun = clock::instant();
         for number in 1.. {
             let at = begun.elapsed();
             let sample = probe.sample(collector).with_context(|| format!("{} has ceased to answer", self.to))?;
-            latencies.push((at, Duration::from_nanos((sample.two_way.as_nanos() as u64).div_ceil(2))));
+            let latency = Duration::from_nanos((sample.two_way.as_nanos() as u64).div_ceil(2));
+            latencies.push((at, latency));
+            if let Some(publisher) = &mut publisher {
+                let bytes_per_sec = sample.bandwidth.map_or(f64::NAN, |rate| rate.bits_per_sec() as f64 / 8.0);
+                publisher.send([
+                    (format!("{name}.latency"), "s", latency.as_secs_f64()),
+                    (format!("{name}.bandwidth"), "bytes/s", bytes_per_sec),
+                ]);
+            }
             bandwidths.extend(sample.bandwidth.map(|rate| (at, rate)));
             let next = self.every * number;
             if self.span.is_some_and(|span| next >= span) {
@@ -104,12 +124,7 @@ impl Probe {
                 break;
             }
         }
-        let trace = Trace::new(latencies, bandwidths)?.to_csv();
-        match &self.out {
-            None => write!(out, "{trace}")?,
-            Some(path) => std::fs::write(path, trace).with_context(|| format!("cannot write `{}`", path.display()))?,
-        }
-        Ok(())
+        self.output.write(&Trace::new(latencies, bandwidths)?, out)
     }
 }
 
@@ -124,22 +139,38 @@ impl Answer {
 
 impl Compare {
     pub fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
-        let (mut real, mut emulated) = (connect(self.real)?, connect(self.emulated)?);
-        let mut table = Table::of_figures(&["bytes", "real", "emulated", "error", "ratio"]);
-        for size in SIZES {
-            let (mut real_ns, mut emulated_ns) = (Vec::new(), Vec::new());
-            // In turns, so that what changes on the machine meets both.
-            for _ in 0..self.repeats.max(1) {
-                real_ns.push(real.ping_pong(size)?.as_nanos() as f64);
-                emulated_ns.push(emulated.ping_pong(size)?.as_nanos() as f64);
-            }
-            let [real, emulated] = [real_ns, emulated_ns].map(|times| median(&times).unwrap_or(f64::NAN) / 2.0);
-            let span = text::figure::span_ns;
-            let ratio = format!("{:+.2}%", (emulated / real - 1.0) * 100.0);
-            table.row([size.to_string(), span(real), span(emulated), span(emulated - real), ratio]);
-        }
-        Ok(write!(out, "half a round trip, medians of {}:\n{table}", self.repeats.max(1))?)
+        let mut links = [connect(self.real)?, connect(self.emulated)?];
+        let n = self.repeats.max(1);
+        writeln!(out, "half a round trip, medians of {n}:")?;
+        write!(out, "{}", compared(&SIZES, n, &mut links, |link, size| link.ping_pong(size).map(|took| took / 2))?)?;
+        writeln!(out, "allreduce of two ranks, medians of {n} by {N_SUMS}:")?;
+        let vectors: Vec<u32> = SIZES.iter().copied().filter(|size| size % 8 == 0).collect();
+        Ok(write!(out, "{}", compared(&vectors, n, &mut links, |link, size| link.sums(size, N_SUMS))?)?)
     }
+}
+
+/// What `measure` finds over the real link and its emulation.
+fn compared(
+    sizes: &[u32],
+    n: u32,
+    links: &mut [wan::Probe; 2],
+    measure: impl Fn(&mut wan::Probe, u32) -> std::io::Result<Duration>,
+) -> std::io::Result<Table> {
+    let mut table = Table::of_figures(&["bytes", "real", "emulated", "error", "ratio"]);
+    for size in sizes {
+        let mut times = [Vec::new(), Vec::new()];
+        // In turns, so that what changes on the machine meets both.
+        for _ in 0..n {
+            for (link, times) in links.iter_mut().zip(&mut times) {
+                times.push(measure(link, *size)?.as_nanos() as f64);
+            }
+        }
+        let [real, emulated] = times.map(|times| median(&times).unwrap_or(f64::NAN));
+        let span = text::figure::span_ns;
+        let ratio = format!("{:+.2}%", (emulated / real - 1.0) * 100.0);
+        table.row([size.to_string(), span(real), span(emulated), span(emulated - real), ratio]);
+    }
+    Ok(table)
 }
 
 fn connect(to: SocketAddr) -> anyhow::Result<wan::Probe> {

@@ -15,6 +15,8 @@ use super::live;
 use crate::failure::OrUsage;
 use crate::help::examples;
 use crate::interruption;
+use crate::publisher::Publishing;
+use crate::terminal::say;
 
 /// Keys of a link whose values are numbers or switches; all others are words.
 const WITHOUT_UNIT: [&str; 3] = ["burst", "cycles-per-sec", "drawn"];
@@ -27,14 +29,6 @@ const WITHOUT_UNIT: [&str; 3] = ["burst", "cycles-per-sec", "drawn"];
     "foretop wan relay --listen 127.0.0.1:8080 --to 10.0.0.5:80 --model eventspace/vvgw-roadrunner",
 ]))]
 pub struct Relay {
-    /// Where programs connect to instead
-    #[arg(long, value_name = "HOST:PORT", value_parser = address)]
-    listen: SocketAddr,
-
-    /// The server
-    #[arg(long, value_name = "HOST:PORT", value_parser = address)]
-    to: SocketAddr,
-
     /// The link: KEY=VALUE,… as in docs/formats/link-trace.md, or the name of a profile
     #[arg(long, value_name = "LINK", value_parser = model)]
     model: Description,
@@ -42,6 +36,21 @@ pub struct Relay {
     /// The link from the server back to the program [default: the same]
     #[arg(long, value_name = "LINK", value_parser = model)]
     back: Option<Description>,
+
+    #[command(flatten)]
+    serving: Serving,
+}
+
+/// Whom a relay serves.
+#[derive(Args)]
+pub struct Serving {
+    /// Where programs connect to instead
+    #[arg(long, value_name = "HOST:PORT", value_parser = address)]
+    listen: SocketAddr,
+
+    /// The server
+    #[arg(long, value_name = "HOST:PORT", value_parser = address)]
+    to: SocketAddr,
 
     /// Datagrams of UDP instead of connections of TCP
     #[arg(long)]
@@ -54,16 +63,27 @@ pub struct Relay {
     /// What all chance comes from
     #[arg(long, value_name = "NUMBER", default_value_t = 1)]
     seed: u64,
+
+    #[command(flatten)]
+    publishing: Publishing,
 }
 
 impl Relay {
     pub fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
+        let back = self.back.unwrap_or_else(|| self.model.clone());
+        self.serving.run(self.model, back, out)
+    }
+}
+
+impl Serving {
+    /// Relays over these links until it is interrupted.
+    pub fn run(self, there: Description, back: Description, out: &mut dyn Write) -> anyhow::Result<()> {
         let plan = RelayPlan {
             protocol: if self.udp { Protocol::Udp } else { Protocol::Tcp },
             listen: self.listen,
             to: self.to,
-            back: self.back.unwrap_or_else(|| self.model.clone()),
-            there: self.model,
+            there,
+            back,
             clients_max: self.clients_max,
             seed: self.seed,
         };
@@ -74,9 +94,18 @@ impl Relay {
             other => other?,
         };
         writeln!(out, "listening at {}, relaying to {}, seed {}", relay.address(), plan.to, plan.seed)?;
+        if relay.clients_max() < plan.clients_max {
+            let room = relay.clients_max();
+            say(&format!(
+                "foretop: warning: the limit of open files (`ulimit -Hn`) has room for {room} clients instead of {}",
+                plan.clients_max
+            ));
+        }
         out.flush()?;
         let [there, back] = relay.directions();
-        live::show(out, &[("there".to_owned(), there), ("back".to_owned(), back)], &interruptions, &watch)
+        let directions = [live::Way::new("there", there), live::Way::new("back", back)];
+        let publisher = self.publishing.start("wan-relay", "wan.relay", live::EVERY)?;
+        live::show(out, &directions, publisher, &interruptions, &watch)
     }
 }
 

@@ -11,6 +11,7 @@ use watch::Watch;
 use super::{live, plan};
 use crate::help::examples;
 use crate::interruption;
+use crate::publisher::Publishing;
 
 /// Make the sites and hosts of a file, until it is interrupted or taken down (needs root)
 #[derive(Args)]
@@ -18,6 +19,9 @@ use crate::interruption;
 pub struct Up {
     #[command(flatten)]
     file: plan::File,
+
+    #[command(flatten)]
+    publishing: Publishing,
 }
 
 /// End an emulation with all that runs in its hosts, or clear away what a killed one left
@@ -45,12 +49,13 @@ impl Up {
             run.shell().display()
         )?;
         out.flush()?;
-        let named = |link| {
-            let (from, to) = plan.ends(link);
-            format!("{from} → {to}")
-        };
-        let directions: Vec<_> = plan.links.iter().map(named).zip(run.emulation.links().iter().cloned()).collect();
-        live::show(out, &directions, &interruptions, &watch)
+        let ends = plan.links.iter().map(|link| plan.ends(link));
+        let directions: Vec<live::Way> = ends
+            .zip(run.emulation.links())
+            .map(|(ends, counts)| live::Way::between(ends, Arc::clone(counts)))
+            .collect();
+        let publisher = self.publishing.start("wan-up", &format!("wan.{name}"), live::EVERY)?;
+        live::show(out, &directions, publisher, &interruptions, &watch)
     }
 }
 

@@ -127,3 +127,14 @@ fn a_name_is_taken_once_and_what_runs_in_its_hosts_ends_with_it() {
     drop(sites);
     wait_until("it has ended with the emulation", PATIENCE, || inside.try_wait().unwrap());
 }
+
+#[test]
+#[ignore = "needs root; run by make test"]
+fn whoever_is_not_root_is_told_of_the_relay() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("lone.toml");
+    fs::write(&file, "format = 1\n[[site]]\nname = \"a\"\nhosts = [\"a0\"]\n").unwrap();
+    // In a namespace that maps no users everybody is nobody.
+    let up = ["--user", env!("CARGO_BIN_EXE_foretop"), "wan", "up"];
+    end_of(Command::new("unshare").args(up).arg(&file)).check_failed(1, "a relay does without (`foretop wan relay`)");
+}
