@@ -46,7 +46,7 @@ pub(crate) fn compare_results<'py>(
     let metric = read_metric(py, metric)?;
     let (first, second) = (read(py, &first, metric)?, read(py, &second, metric)?);
     let comparison = py.detach(|| Comparison::new(&first, &second)).map_err(|error| raise(py, &error))?;
-    let Comparison { n_common, n_identical, rows } = comparison;
+    let Comparison { n_common, n_identical, rows, .. } = comparison;
     let columns = PyDict::new(py);
     columns.set_item("model", rows.iter().map(|row| row.family.as_str()).collect::<Vec<_>>())?;
     columns.set_item("lead", PyArray1::from_iter(py, rows.iter().map(|row| row.lead as i64)))?;
