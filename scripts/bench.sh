@@ -24,9 +24,10 @@ cargo bench --locked -p feed --bench snmp
 .venv/bin/python bench/crossval.py --binary "$binary"
 .venv/bin/python bench/payload.py --binary "$binary"
 .venv/bin/python bench/streams.py --binary "$binary"
-scripts/mpi.sh build openmpi
+scripts/mpi.sh build
 .venv/bin/python bench/mpi_trees.py --binary "$binary"
 .venv/bin/python bench/wan.py --binary "$binary"
+.venv/bin/python bench/wan_collectives.py --binary "$binary"
 .venv/bin/python bench/node_cost.py --binary "$binary" --seconds "${FORETOP_BENCH_SECONDS:-600}"
 .venv/bin/python bench/large_host.py --binary "$binary"
 .venv/bin/python bench/figures.py --take

@@ -5,13 +5,16 @@ import { choice } from "./choice.ts";
 import { make, setText } from "./dom.ts";
 import { countText, momentText, NOTHING, plain, quantity, quantityText } from "./format.ts";
 import { groupClass, pathmap } from "./pathmap.ts";
-import type { MpiAnalysis, MpiGroup, MpiJob, MpiJobDetail, MpiOperation } from "./wire.ts";
+import type { MpiAnalysis, MpiFlow, MpiGroup, MpiJob, MpiJobDetail, MpiOperation } from "./wire.ts";
 
 /** Ranks that have a row of their own. */
 const N_RANKS_SHOWN = 32;
 /** Groups of the pathmap that are named. */
 const N_GROUPS_SHOWN = 6;
 const N_HINTS_SHOWN = 4;
+const N_SLOW_SHOWN = 4;
+/** Which way data go, in words. */
+const FLOWS: Record<MpiFlow, string> = { all: "to all", to_root: "to a root", from_root: "from a root" };
 
 /** The page of a job; lives as long as it is looked at. */
 export class JobPage {
@@ -27,6 +30,8 @@ export class JobPage {
   readonly #waits = make("div", { class: "choices" });
   readonly #culprit = make("p", { class: "culprit", role: "status" });
   readonly #hints = make("ol", { class: "hints" });
+  readonly #slow = make("ul", { class: "slow", "aria-label": "slower than expected" });
+  readonly #lastHead = make("h3");
   readonly #tree = make("div", { class: "scroll" });
   readonly #map = make("div", { class: "map" });
   readonly #key = make("ul", { class: "key", "aria-label": "groups of ranks" });
@@ -35,6 +40,7 @@ export class JobPage {
   readonly #ranks = make("div", { class: "scroll" });
   #detail: MpiJobDetail | null = null;
   #treeName: string | null = null;
+  #flow: MpiFlow | null = null;
   #withWaits = false;
   readonly #widths = new ResizeObserver(() => this.#drawMap());
 
@@ -43,7 +49,7 @@ export class JobPage {
     back.addEventListener("click", close);
     const head = (text: string) => make("h3", {}, text);
     this.#inside.append(
-      make("section", { "aria-label": "last arrivals" }, head("who is last"), this.#tree),
+      make("section", { "aria-label": "last arrivals" }, this.#lastHead, this.#tree),
       make("section", { "aria-label": "pathmap" }, head("where the time goes"), this.#waits, this.#map, this.#key),
     );
     this.element = make(
@@ -59,6 +65,7 @@ export class JobPage {
       this.#facts,
       this.#problems,
       this.#culprit,
+      this.#slow,
       this.#hints,
       this.#trees,
       this.#inside,
@@ -106,8 +113,15 @@ export class JobPage {
 
   /** The one that is looked at. */
   #analysis(): MpiAnalysis | null {
+    const analyses = this.#ofTree();
+    return analyses.find(({ flow }) => flow === this.#flow) ?? analyses[0] ?? null;
+  }
+
+  /** Those of the tree that is looked at, one for each way that data went. */
+  #ofTree(): MpiAnalysis[] {
     const analyses = this.#detail?.analyses ?? [];
-    return analyses.find(({ tree }) => tree === this.#treeName) ?? analyses[0] ?? null;
+    const own = analyses.filter(({ tree }) => tree === this.#treeName);
+    return own.length > 0 ? own : analyses.filter(({ tree }) => tree === analyses[0]?.tree);
   }
 
   #showInside(): void {
@@ -117,8 +131,11 @@ export class JobPage {
     setText(this.#culprit, withMicro(insideText(analysis)));
     this.#culprit.classList.toggle("calm", !isKnown || analysis.culprit === null);
     this.#showHints(analysis);
+    this.#slow.replaceChildren(...slowItems(analysis));
     this.#showTrees();
     if (!isKnown) return;
+    setText(this.#lastHead, analysis.flow === "from_root" ? "the tree" : "who is last");
+    this.#waits.hidden = analysis.flow === "from_root";
     this.#tree.replaceChildren(arrivalTree(analysis));
     this.#drawMap();
     this.#key.replaceChildren(...groupKey(analysis.groups));
@@ -137,10 +154,16 @@ export class JobPage {
   #showTrees(): void {
     // Radio buttons that are made anew would take the focus from a person's hands.
     if (this.#trees.contains(document.activeElement)) return;
-    const trees = (this.#detail?.analyses ?? []).map(({ tree }) => ({ value: tree, text: tree }));
-    const choose = (tree: string) => this.#choose(() => (this.#treeName = tree));
-    const row = trees.length > 1 ? [choice("tree", "tree", trees, this.#analysis()?.tree ?? "", choose)] : [];
-    this.#trees.replaceChildren(...row);
+    const shown = this.#analysis();
+    const names = [...new Set((this.#detail?.analyses ?? []).map(({ tree }) => tree))];
+    const trees = names.map((tree) => ({ value: tree, text: tree }));
+    const flows = this.#ofTree().map(({ flow, operations }) => ({ value: flow, text: `${FLOWS[flow]}: ${Object.keys(operations).join(", ")}` }));
+    const chooseTree = (tree: string) => this.#choose(() => (this.#treeName = tree));
+    const chooseFlow = (flow: MpiFlow) => this.#choose(() => (this.#flow = flow));
+    this.#trees.replaceChildren(
+      ...(shown !== null && trees.length > 1 ? [choice("tree", "tree", trees, shown.tree, chooseTree)] : []),
+      ...(shown !== null && flows.length > 1 ? [choice("flow", "data go", flows, shown.flow, chooseFlow)] : []),
+    );
   }
 
   #choose(set: () => void): void {
@@ -184,7 +207,22 @@ function insideText(analysis: MpiAnalysis | null): string {
       ? `No call over tree ${analysis.tree} was seen yet.`
       : `No call over tree ${analysis.tree} was seen whole: of ${countText(n)} calls, records are missing.`;
   }
+  if (analysis.flow === "from_root") return "Data come from a root here, so that nobody waits for the last to arrive.";
   return analysis.culprit ?? `No rank keeps the others waiting in tree ${analysis.tree}: all are last about as often.`;
+}
+
+/** Waits for others are told only where nothing else is slow. */
+function slowItems(analysis: MpiAnalysis | null): HTMLElement[] {
+  const { slow, nodes } = analysis ?? { slow: [], nodes: [] };
+  const own = slow.filter(({ is_wait }) => !is_wait);
+  return (own.length > 0 ? own : slow).slice(0, N_SLOW_SHOWN).map((one) => {
+    const node = nodes[one.node];
+    const from = one.contributor === null ? "" : ` of ${node?.contributors[one.contributor]?.name ?? NOTHING}`;
+    const limit = `slower than the ${quantityText(one.expected_seconds, "seconds")} expected, at most ${quantityText(one.upper_seconds, "seconds")}`;
+    const ago = one.ago_seconds < 2 ? "" : `, ${Math.round(one.ago_seconds)} s ago`;
+    const head = make("strong", {}, `${one.part}${from} at ${node?.name ?? NOTHING}: ${quantityText(one.mean_seconds, "seconds")}`);
+    return make("li", {}, head, `, ${limit}${ago}`);
+  });
 }
 
 function operationTable(operations: MpiOperation[]): HTMLElement {
@@ -209,8 +247,10 @@ function operationTable(operations: MpiOperation[]): HTMLElement {
 }
 
 function rankTable(detail: MpiJobDetail, analysis: MpiAnalysis | null): HTMLElement {
+  // From a root nobody arrives.
+  const nodes = analysis?.flow === "from_root" ? [] : (analysis?.nodes ?? []);
   const lastRatio = new Map(
-    (analysis?.nodes ?? []).flatMap(({ contributors }) =>
+    nodes.flatMap(({ contributors }) =>
       contributors.filter(({ node }) => node === null).map(({ name, last_ratio }) => [name, last_ratio] as const),
     ),
   );

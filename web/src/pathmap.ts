@@ -10,6 +10,8 @@ const LEFT = 8;
 const RIGHT = 14;
 const TOP = 12;
 const BOTTOM = 38;
+/** So near to the side, a label in the middle of its tick would not fit. */
+const EDGE = 24;
 /** As close as labels of ticks may come. */
 const TICK_WIDTH = 90;
 
@@ -42,7 +44,9 @@ export function pathmap(analysis: MpiAnalysis, width: number, withWaits: boolean
     const at = x(time).toFixed(1);
     const rule = draw("line", { class: time === 0 ? "root" : "rule", x1: at, x2: at, y1: String(TOP), y2: String(HEIGHT - BOTTOM) });
     const text = time === 0 ? "root" : tickText(time, "seconds");
-    return [rule, draw("text", { class: "tick", x: at, y: String(HEIGHT - BOTTOM + 16) }, text)];
+    // Words at the edge stay inside.
+    const place = x(time) < EDGE ? "tick first" : x(time) > width - EDGE ? "tick last" : "tick";
+    return [rule, draw("text", { class: place, x: at, y: String(HEIGHT - BOTTOM + 16) }, text)];
   });
   // The slowest group lies on top.
   const tracks = analysis.groups.flatMap((group, position) => {
@@ -54,7 +58,8 @@ export function pathmap(analysis: MpiAnalysis, width: number, withWaits: boolean
       return line;
     });
   });
-  const caption = draw("text", { class: "tick caption", x: String(LEFT), y: String(HEIGHT - 6) }, "← down to the root, up again →");
+  const ways = { all: "← down to the root, up again →", to_root: "← down to the root", from_root: "up from the root →" };
+  const caption = draw("text", { class: "tick caption", x: String(LEFT), y: String(HEIGHT - 6) }, ways[analysis.flow]);
   const label = `pathmap of tree ${analysis.tree}`;
   const size = { width: String(width), height: String(HEIGHT), viewBox: `0 0 ${width} ${HEIGHT}` };
   return draw("svg", { class: "pathmap", role: "img", "aria-label": label, ...size }, ...ticks, ...tracks.reverse(), caption);

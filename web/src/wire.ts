@@ -199,10 +199,16 @@ export interface MpiOperation {
   size_bytes: number;
 }
 
-/** What is seen inside collective operations over one tree. */
+/** Which way the data of a call go. */
+export type MpiFlow = "all" | "to_root" | "from_root";
+
+/** What is seen inside collective operations over one tree whose data go the same way. */
 export interface MpiAnalysis {
   tree: string;
+  flow: MpiFlow;
   n_calls: number;
+  /** Calls by operation. */
+  operations: Record<string, number>;
   n_incomplete: number;
   n_disordered: number;
   slowest_seconds: number;
@@ -212,6 +218,20 @@ export interface MpiAnalysis {
   paths: MpiPath[];
   groups: MpiGroup[];
   hints: MpiHint[];
+  slow: MpiSlow[];
+}
+
+/** A stage whose mean was above what its forecast allowed. */
+export interface MpiSlow {
+  part: string;
+  node: number;
+  contributor: number | null;
+  mean_seconds: number;
+  expected_seconds: number;
+  upper_seconds: number;
+  ago_seconds: number;
+  /** Waiting for others, which somebody else's slowness leads to. */
+  is_wait: boolean;
 }
 
 export interface MpiTreeNode {

@@ -12,6 +12,8 @@ import { BINARY, Node } from "./node.ts";
 interface World {
   node: Node;
   folder: string;
+  /** While it is there, hops take three times as long. */
+  slow: string;
   kill(): Promise<void>;
 }
 
@@ -19,13 +21,15 @@ const test = base.extend<{ world: World }>({
   world: async ({}, use) => {
     const root = await mkdtemp(join(tmpdir(), "foretop-jobs-"));
     const folder = join(root, "heat-1");
-    const job = spawn(BINARY, ["internal", "mpi-job", folder, "--straggler", "5"], { stdio: ["ignore", "pipe", "inherit"] });
+    const slow = join(root, "slow");
+    const args = ["internal", "mpi-job", folder, "--straggler", "5", "--slow", slow, "--broadcast"];
+    const job = spawn(BINARY, args, { stdio: ["ignore", "pipe", "inherit"] });
     await new Promise((resolve, reject) => {
       job.stdout.once("data", resolve);
       job.once("exit", (code) => reject(new Error(`the job ended with ${code}`)));
     });
     const node = await Node.start("--mpi-jobs", root);
-    await use({ node, folder, kill: () => killed(job) });
+    await use({ node, folder, slow, kill: () => killed(job) });
     await node.dispose();
     await killed(job);
     await rm(root, { recursive: true, force: true });
@@ -54,7 +58,7 @@ test("a job is reached from the signals, and its late rank is named and drawn", 
   await expect(tree.locator(".leaf.heaviest")).toHaveText("rank 5");
   // Ranks of both hosts wait for the late one about as long: those of its own at the node right, the others at the root.
   await expect(page.locator(".hints li").first()).toHaveText(/arrival wait at (right|root).*last to arrive.*rank 5/);
-  await expect(page.getByRole("region", { name: "operations" }).getByRole("row")).toHaveText([/^operation/, /^MPI_Allreduce/, /^MPI_Sendrecv/]);
+  await expect(page.getByRole("region", { name: "operations" }).getByRole("row")).toHaveText([/^operation/, /^MPI_Allreduce/, /^MPI_Bcast/, /^MPI_Sendrecv/]);
   await expect(page.getByRole("region", { name: "ranks" }).locator("tbody tr")).toHaveCount(8);
   await expect(page.locator(".title .value b")).toHaveText(/^[1-9]/);
 
@@ -72,6 +76,29 @@ test("a job is reached from the signals, and its late rank is named and drawn", 
   await page.keyboard.press("Escape");
   await expect(tile(page, "load.1m")).toBeVisible();
   await expect(page.locator(".jobs")).toBeHidden();
+});
+
+test("a hop slower than its forecast is marked with both times", async ({ page, world }) => {
+  await page.goto(`${world.node.url}#/mpi/heat-1`);
+  // Stages are compared from the eleventh second on, or a little later where the machine is busy.
+  const watched = async () => ((await (await page.request.get(`${world.node.url}api/v1/mpi/jobs/heat-1`)).json()) as { watched_seconds: number }).watched_seconds;
+  await expect.poll(watched, { timeout: 30_000 }).toBeGreaterThan(15);
+  await expect(page.locator(".arrivals .edge.slow")).toHaveCount(0);
+  await writeFile(world.slow, "");
+  await expect(page.locator(".arrivals .edge.slow")).toHaveCount(1);
+  await expect(page.locator(".arrivals .late")).toHaveText(/^hop [\d.]+ µs, not 1[\d.]+ µs$/);
+  const list = page.getByRole("list", { name: "slower than expected" });
+  await expect(list).toHaveText(/^hop of right at root: [\d.]+ µs, slower than the 1[\d.]+ µs expected, at most [\d.]+ µs/);
+});
+
+test("calls whose data go another way are shown by themselves", async ({ page, world }) => {
+  await page.goto(`${world.node.url}#/mpi/heat-1`);
+  await expect(page.locator(".culprit")).toHaveText(/^Rank 5/);
+  await page.getByRole("radio", { name: "from a root: MPI_Bcast" }).check();
+  await expect(page.locator(".culprit")).toHaveText(/^Data come from a root/);
+  await expect(page.locator(".pathmap")).toContainText("up from the root →");
+  await page.getByRole("radio", { name: "to all: MPI_Allreduce" }).check();
+  await expect(page.locator(".culprit")).toHaveText(/^Rank 5/);
 });
 
 test("a job that was killed is shown as ended, with all that was seen", async ({ page, world }) => {

@@ -11,7 +11,9 @@ function contributor(name: string, node: number | null, lastRatio: number): MpiC
 
 const ANALYSIS: MpiAnalysis = {
   tree: "small",
+  flow: "all",
   n_calls: 10,
+  operations: { MPI_Allreduce: 10 },
   n_incomplete: 0,
   n_disordered: 0,
   slowest_seconds: 1e-4,
@@ -27,6 +29,7 @@ const ANALYSIS: MpiAnalysis = {
   paths: [],
   groups: [],
   hints: [],
+  slow: [],
 };
 
 test("each rank of a tree has a place of its own, and each node is amid its contributors", () => {
@@ -38,6 +41,14 @@ test("each rank of a tree has a place of its own, and each node is amid its cont
   expect(Math.max(...leaves)).toBeLessThan(width);
   expect(nodes.map((node) => node.x)).toEqual([(x("rank 0") + x("low")) / 2, (x("rank 1") + x("rank 2")) / 2]);
   expect(edges.filter(({ isHeaviest }) => isHeaviest).map(({ contributor }) => contributor.name)).toEqual(["rank 1", "low"]);
+});
+
+test("a hop slower than expected marks its edge, and a wait for others marks nothing", () => {
+  const times = { mean_seconds: 3e-4, expected_seconds: 1e-4, upper_seconds: 2e-4, ago_seconds: 0 };
+  const hop = { part: "hop", node: 0, contributor: 1, is_wait: false, ...times };
+  const wait = { part: "arrival wait", node: 0, contributor: 0, is_wait: true, ...times };
+  const { edges } = planOf({ ...ANALYSIS, slow: [hop, wait] });
+  expect(edges.filter(({ slow }) => slow !== null).map(({ contributor, slow }) => [contributor.name, slow])).toEqual([["low", hop]]);
 });
 
 test("ticks are round, few, and one of them is the root", () => {

@@ -101,6 +101,15 @@ pub(crate) fn of_pairs(application: &str, ranks: &[Vec<StepSpan>], cycle_ns: f64
     found
 }
 
+/// Those that mean what they say. Where a rank was off its core, all ranks wait for it, and exchanges last as long as the kernel's time
+/// slices: only compute phases still tell whose core was used by others.
+pub(crate) fn tellable<'a>(
+    anomalies: impl Iterator<Item = &'a Anomaly>,
+    is_any_rank_away: bool,
+) -> impl Iterator<Item = &'a Anomaly> {
+    anomalies.filter(move |anomaly| !is_any_rank_away || anomaly.part == Part::Compute)
+}
+
 /// What is ordinary at a step among all ranks, where there are enough of them.
 fn among_pairs(ranks: &[Vec<StepSpan>], idx: usize, cycle_ns: f64) -> Option<(f64, f64, &'static str)> {
     let medians: Vec<f64> = ranks.iter().filter_map(|steps| steps.get(idx)).map(|step| step.median_ns).collect();
@@ -171,6 +180,16 @@ mod tests {
         let ranks = [steps(900.0, Some((500.0, 10.0))), steps(510.0, Some((500.0, 10.0)))];
         let found = of_pairs("a", &ranks, 2_000.0, 10);
         assert_eq!(found.iter().map(|anomaly| (anomaly.rank, anomaly.ordinary_ns)).collect::<Vec<_>>(), [(0, 500.0)]);
+    }
+
+    #[test]
+    fn no_pair_is_blamed_for_a_rank_without_a_core() {
+        let pairs = of_pairs("a", &[steps(76_000.0, Some((500.0, 10.0)))], 2_000.0, 10);
+        let computing = Anomaly { part: Part::Compute, peer: None, ..pairs[0].clone() };
+        let told =
+            |is_away| tellable(pairs.iter().chain([&computing]), is_away).map(|one| one.part).collect::<Vec<_>>();
+        assert_eq!(told(false), [Part::Pair, Part::Compute]);
+        assert_eq!(told(true), [Part::Compute]);
     }
 
     #[test]

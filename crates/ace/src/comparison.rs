@@ -151,8 +151,10 @@ pub fn compare(
         setting::compare_plans(&plans, &mut circumstances, &mut omissions);
         let points = both::<Point>(POINT, first, second)?;
         let ranks = both::<RankResult>(RANK, first, second)?;
+        circumstances.extend(setting::ranks_off_core(&ranks));
         summaries(&pairs(&points, &ranks), confidence, seed)
     } else {
+        circumstances.extend(setting::runs_off_core(&sweeps));
         runs::compare(&sweeps, confidence, seed, &mut omissions)
     };
     if n_compared == 0 && omissions.is_empty() {

@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use clock::Stopwatch;
 use mpi::collective::CommunicatorCollectives;
-use mpi_run::turn;
+use mpi_run::{Presence, turn};
 use statistics::median;
 use units::Rank;
 
@@ -51,6 +51,8 @@ pub(crate) struct Run {
     pub run_ns: f64,
     /// What was between them.
     pub between_blocks_ns: f64,
+    /// The share of the blocks in which this rank was off its core.
+    pub away_ratio: f64,
     /// Predicted before the run.
     pub benchmarked_once: Prediction,
     /// Predicted block by block.
@@ -80,6 +82,7 @@ pub(crate) fn emulate(
     let mut ends_ns = vec![0; peers.len()];
     let ranks = exchange.ranks();
     let (mut once, mut as_we_go) = (Score::default(), Score::default());
+    let mut presence = Presence::new(clock);
     let mut run_ns = 0;
     let begun_ns = clock.elapsed_ns();
     let mut next = 0;
@@ -88,26 +91,20 @@ pub(crate) fn emulate(
         let n_cycles = block.end - block.start;
         let predicted_ns = n_cycles as f64 * orders.compute_ns + forecaster.total_ns(n_cycles as usize);
         ranks.barrier();
-        let block_ns = run_block(
-            clock,
-            &mut meter,
-            block.clone(),
-            run_ns,
-            orders.n_turns,
-            &mut ends_ns,
-            |cycle, step| match step {
-                Part::Synchronize => {
-                    is_synchronized(cycle, orders.synchronize_every) && {
-                        ranks.barrier();
-                        true
-                    }
-                }
-                Part::Exchange(ends_ns) => {
-                    exchange.run(orders.sizes[(cycle % orders.sizes.len() as u64) as usize], clock, ends_ns);
+        let act = |cycle, step: Part<'_>| match step {
+            Part::Synchronize => {
+                is_synchronized(cycle, orders.synchronize_every) && {
+                    ranks.barrier();
                     true
                 }
-            },
-        );
+            }
+            Part::Exchange(ends_ns) => {
+                exchange.run(orders.sizes[(cycle % orders.sizes.len() as u64) as usize], clock, ends_ns);
+                true
+            }
+        };
+        let block_ns =
+            presence.watch(|| run_block(clock, &mut meter, block.clone(), run_ns, orders.n_turns, &mut ends_ns, act));
         run_ns += block_ns;
         once.add(n_cycles as f64 * orders.cycle_ns, block_ns as f64);
         as_we_go.add(predicted_ns, block_ns as f64);
@@ -120,6 +117,7 @@ pub(crate) fn emulate(
         meter,
         run_ns: run_ns as f64,
         between_blocks_ns: (clock.elapsed_ns() - begun_ns - run_ns) as f64,
+        away_ratio: presence.take_away_ratio(),
         benchmarked_once: once.prediction(),
         forecast_as_we_go: as_we_go.prediction(),
     }

@@ -2,7 +2,7 @@
 //!
 //! The format is in `docs/formats/mpi-results.md`. In the results of a sweep, records carry the number of their cell.
 
-use mpi_run::Offset;
+use mpi_run::{AWAY_RATIO_MAX, Neighbour, Offset};
 use mpi_trace::Mode;
 use netmodel::Cost;
 use serde::{Deserialize, Serialize};
@@ -24,6 +24,8 @@ pub const RANK: &str = "ace.rank";
 pub const ANOMALY: &str = "ace.anomaly";
 /// Kind of [`ClockResult`].
 pub const CLOCK: &str = "ace.clock";
+/// Kind of [`Seen`].
+pub const NEIGHBOUR: &str = "ace.neighbour";
 /// Kind of [`SweepResult`].
 pub const SWEEP: &str = "ace.sweep";
 /// Kind of [`Cell`].
@@ -165,6 +167,34 @@ pub struct RankResult {
     pub dispersion: Dispersion,
     /// What ACE did between blocks of cycles (forecasts among it), in total; not part of the run.
     pub between_blocks_ns: f64,
+    /// How much of the time this rank was off its core; none in results that do not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub away: Option<Away>,
+}
+
+/// Shares of the time in which a rank did not run, by wall time against processor time of its thread.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Away {
+    /// Of phase one.
+    pub benchmark_ratio: f64,
+    /// Of the run.
+    pub run_ratio: f64,
+}
+
+impl Away {
+    /// The larger one.
+    #[must_use]
+    pub fn worst_ratio(self) -> f64 {
+        self.benchmark_ratio.max(self.run_ratio)
+    }
+}
+
+impl RankResult {
+    /// How much of the time it was off its core, where that was so much that its times are the scheduler's.
+    #[must_use]
+    pub fn is_away(&self) -> Option<Away> {
+        self.away.filter(|away| away.worst_ratio() > AWAY_RATIO_MAX)
+    }
 }
 
 /// A predicted run time, and how wrong it was.
@@ -269,6 +299,17 @@ pub struct ClockResult {
     pub cycle_overhead_ns: Option<f64>,
 }
 
+/// Another process that had more than a twentieth of a core of a host with ranks, from phase one to the end of phase two.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Seen {
+    /// Of a sweep.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cell: Option<u32>,
+    /// Which.
+    #[serde(flatten)]
+    pub neighbour: Neighbour,
+}
+
 /// One application in one cell of a sweep, all that figures need.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SweepResult {
@@ -293,6 +334,9 @@ pub struct SweepResult {
     pub communication_to_benchmark: Option<f64>,
     /// Cycles that were anomalous in any part, the most of its ranks.
     pub n_anomalous_cycles: u64,
+    /// Share of phase one or of the run in which a rank was off its core, the largest of all; none in results that do not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub away_ratio: Option<f64>,
 }
 
 /// A cell of a sweep. As a record of its own it says that the cell is whole.

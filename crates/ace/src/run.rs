@@ -6,8 +6,8 @@ use clock::Stopwatch;
 use mpi::collective::CommunicatorCollectives;
 use mpi::topology::{Color, Communicator, SimpleCommunicator};
 use mpi_run::{
-    Calibration, Ending, Failure, Offset, OutcomeError, Session, Writer, available_bytes, gather, host_name,
-    n_ranks_of, rank_of,
+    Calibration, Ending, Failure, Neighbour, Neighbours, Offset, OutcomeError, Presence, Session, Writer,
+    available_bytes, gather, host_name, n_ranks_of, rank_of,
 };
 use serde::{Deserialize, Serialize};
 use units::Rank;
@@ -20,7 +20,7 @@ use crate::emulation::{self, Orders, Overhead, emulate};
 use crate::exchange::{Exchange, n_buffer_bytes};
 use crate::plan::Plan;
 use crate::prediction::{Forecast, predict};
-use crate::record::{self, Anomaly, ClockResult, Dispersion, Planned, RankResult};
+use crate::record::{self, Anomaly, Away, ClockResult, Dispersion, Planned, RankResult, Seen};
 
 /// This rank's part in its application.
 struct Member<'a> {
@@ -29,6 +29,8 @@ struct Member<'a> {
     sizes: Vec<u64>,
     exchange: Exchange<'a>,
     own: OwnExchange,
+    /// The share of phase one in which this rank was off its core.
+    benchmark_away_ratio: f64,
 }
 
 /// What a rank hands in after phase two.
@@ -56,12 +58,16 @@ pub fn run(
     let mine = allotted.iter().position(|ranks| ranks.contains(&session.rank()));
     let color = mine.map_or_else(Color::undefined, |idx| Color::with_value(idx as i32));
     let ranks = world.split_by_color(color);
-    let n_on_host = n_ranks_of(&world.split_shared(0));
-    let mut member = session.agree(prepare(plan, mine.zip(ranks.as_ref()), n_on_host))?;
+    let host = world.split_shared(0);
+    let mut member = session.agree(prepare(plan, mine.zip(ranks.as_ref()), n_ranks_of(&host)))?;
+    // The first rank of each host looks around for all of them.
+    let neighbours = gather(&host, &std::process::id().cast_signed()).map(Neighbours::watch);
     let measured = phase_one(session, plan, &allotted, member.as_mut(), clock, tell)?;
     let planned = planned(plan, &allotted, &measured);
     session.agree(record_phase_one(plan, &measured, &planned, writer).map_err(Failure::of))?;
-    phase_two(session, plan, &planned, member, clock, writer, tell)
+    phase_two(session, plan, &planned, member, clock, writer, tell)?;
+    let found = gather(world, &neighbours.map_or_else(Vec::new, |neighbours| neighbours.found()));
+    session.agree(record_neighbours(plan, found, writer).map_err(Failure::of))
 }
 
 /// Buffers of this rank's application.
@@ -85,7 +91,7 @@ fn prepare<'a>(
         )));
     }
     let exchange = Exchange::prepare(ranks, application.pattern, application.mode, plan.method.seed, size_max)?;
-    Ok(Some(Member { idx, application, sizes, exchange, own: OwnExchange::default() }))
+    Ok(Some(Member { idx, application, sizes, exchange, own: OwnExchange::default(), benchmark_away_ratio: 0.0 }))
 }
 
 /// Measures one application after the other, so that none is in another's way; each one's findings are known to all in the end.
@@ -116,8 +122,9 @@ fn phase_one(
 fn benchmark_member(member: &mut Member<'_>, plan: &Plan, clock: &Stopwatch) -> Result<PhaseOne, Failure> {
     let Member { application, sizes, exchange, .. } = member;
     let subject = Subject { application, sizes, seed: plan.method.seed, exchange, effort: plan.method.effort };
-    let (found, own) = benchmark::measure(subject, clock)?;
-    member.own = own;
+    let mut presence = Presence::new(clock);
+    let (found, own) = presence.watch(|| benchmark::measure(subject, clock))?;
+    (member.own, member.benchmark_away_ratio) = (own, presence.take_away_ratio());
     Ok(found)
 }
 
@@ -265,6 +272,7 @@ impl Station<'_> {
             synchronization: meter.synchronization.digest.summary(),
             communication,
             between_blocks_ns: run.between_blocks_ns,
+            away: Some(Away { benchmark_ratio: member.benchmark_away_ratio, run_ratio: run.away_ratio }),
         };
         let steps = meter.steps.iter().enumerate().map(|(idx, (peer, digest))| StepSpan {
             peer: *peer,
@@ -292,9 +300,16 @@ fn record_phase_two(
         let steps: Vec<Vec<StepSpan>> = own.iter().map(|report| report.steps.clone()).collect();
         let cycle_ns = own.first().map_or(0.0, |report| report.result.cycle.median_ns);
         let of_pairs = anomaly::of_pairs(&one.application.name, &steps, cycle_ns, one.n_cycles);
-        for anomaly in own.iter().flat_map(|report| &report.anomalies).chain(&of_pairs) {
+        let of_cycles = own.iter().flat_map(|report| &report.anomalies);
+        let is_away = own.iter().any(|report| report.result.is_away().is_some());
+        for anomaly in anomaly::tellable(of_cycles.chain(&of_pairs), is_away) {
             writer.record(record::ANOMALY, &Anomaly { cell: plan.cell, ..anomaly.clone() })?;
         }
     }
     clocks.iter().try_for_each(|clock| writer.record(record::CLOCK, clock))
+}
+
+fn record_neighbours(plan: &Plan, found: Option<Vec<Vec<Neighbour>>>, writer: &mut Writer) -> Result<(), OutcomeError> {
+    let mut found = found.into_iter().flatten().flatten();
+    found.try_for_each(|neighbour| writer.record(record::NEIGHBOUR, &Seen { cell: plan.cell, neighbour }))
 }

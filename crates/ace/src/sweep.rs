@@ -19,7 +19,7 @@ use crate::pattern::Pattern;
 use crate::plan::{Method, Plan};
 #[cfg(feature = "mpi")]
 use crate::record::SWEEP;
-use crate::record::{ANOMALY, APPLICATION, Anomaly, CELL, Cell, Part, Planned, RANK, RankResult, SweepResult};
+use crate::record::{ANOMALY, APPLICATION, Anomaly, Away, CELL, Cell, Part, Planned, RANK, RankResult, SweepResult};
 use crate::sizes::Sizes;
 
 /// What is swept over, and what is the same in all cells.
@@ -183,6 +183,7 @@ fn results(cell: &Cell, records: &[(String, Value)]) -> Vec<SweepResult> {
             communication_ratio: largest(&|rank| Some(rank.dispersion.communication_ratio)).unwrap_or(0.0),
             communication_to_benchmark: largest(&|rank| rank.dispersion.communication_to_benchmark),
             n_anomalous_cycles: own().map(n_anomalous).max().unwrap_or(0),
+            away_ratio: largest(&|rank| rank.away.map(Away::worst_ratio)),
         })
     };
     plans.iter().filter_map(result).collect()

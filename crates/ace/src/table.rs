@@ -1,15 +1,16 @@
 //! What a result of ACE says, as text for people.
 
+use std::collections::BTreeSet;
 use std::fmt::Write;
 
-use mpi_run::{MalformedRecord, Outcome};
-use text::Table;
+use mpi_run::{AWAY_RATIO_MAX, Header, MalformedRecord, Outcome};
 use text::figure::{percent, span_ns};
+use text::{Table, printable};
 use units::ByteCount;
 
 use crate::record::{
-    ANOMALY, APPLICATION, Anomaly, Basis, CLOCK, ClockResult, MODEL, Model, Part, Planned, RANK, RankResult, SWEEP,
-    SweepResult,
+    ANOMALY, APPLICATION, Anomaly, Basis, CLOCK, ClockResult, MODEL, Model, NEIGHBOUR, Part, Planned, RANK, RankResult,
+    SWEEP, Seen, SweepResult,
 };
 
 /// A calibration that is further off does not keep compute phases within a hundredth.
@@ -42,6 +43,7 @@ fn run(text: &mut String, outcome: &Outcome) -> Result<(), MalformedRecord> {
     let models: Vec<Model> = outcome.all(MODEL)?;
     let ranks: Vec<RankResult> = outcome.all(RANK)?;
     let anomalies: Vec<Anomaly> = outcome.all(ANOMALY)?;
+    let seen: Vec<Seen> = outcome.all(NEIGHBOUR)?;
     for plan in &plans {
         let name = &plan.application.name;
         text.push('\n');
@@ -53,8 +55,9 @@ fn run(text: &mut String, outcome: &Outcome) -> Result<(), MalformedRecord> {
             continue;
         }
         rank_rows(text, &own);
+        let is_any_away = off_core(text, &own, &seen, &outcome.header);
         let own: Vec<&Anomaly> = anomalies.iter().filter(|anomaly| anomaly.application == *name).collect();
-        if own.is_empty() {
+        if own.is_empty() && !is_any_away {
             push(text, format_args!("  no anomalous cycles or pairs"));
         }
         own.iter().for_each(|found| anomaly(text, found));
@@ -124,8 +127,10 @@ fn model(text: &mut String, found: &Model) {
 }
 
 fn rank_rows(text: &mut String, ranks: &[&RankResult]) {
-    let columns =
-        ["rank", "run", "once", "error", "as we go", "error", "T_comp", "T_comm", "dev/mean", "x bench", "sync"];
+    let columns = [
+        "rank", "run", "once", "error", "as we go", "error", "T_comp", "T_comm", "dev/mean", "x bench", "sync",
+        "off core",
+    ];
     let mut table = Table::of_figures(&columns).indented("  ");
     for rank in ranks {
         table.row([
@@ -140,6 +145,7 @@ fn rank_rows(text: &mut String, ranks: &[&RankResult]) {
             format!("{:.3}", rank.dispersion.communication_ratio),
             times(rank.dispersion.communication_to_benchmark),
             span_ns(rank.synchronization.median_ns),
+            rank.away.map_or_else(|| "-".to_owned(), |away| percent(away.run_ratio)),
         ]);
     }
     *text += &table.to_string();
@@ -149,6 +155,44 @@ fn rank_rows(text: &mut String, ranks: &[&RankResult]) {
             "  (error: actual less predicted, of predicted; T_comp: median less calculated; T_comm and sync: medians; x bench: deviation by that in phase one)"
         ),
     );
+}
+
+/// Says which ranks were off their cores too long, and who else was on the cores of their hosts; whether there are any.
+fn off_core(text: &mut String, ranks: &[&RankResult], seen: &[Seen], header: &Header) -> bool {
+    let mut hosts = BTreeSet::new();
+    for (rank, away) in ranks.iter().filter_map(|rank| Some((rank, rank.is_away()?))) {
+        let (benchmark, run) = (percent(away.benchmark_ratio), percent(away.run_ratio));
+        push(text, format_args!("  off core: rank {} for {benchmark} of phase one and {run} of the run", rank.rank));
+        hosts.extend(header.ranks.iter().filter(|place| place.rank == rank.world_rank).map(|place| &place.host));
+    }
+    for host in &hosts {
+        let of_host = seen.iter().map(|seen| &seen.neighbour).filter(|neighbour| neighbour.host == **host);
+        let named = of_host.map(|neighbour| {
+            let (name, pid) = (printable(&neighbour.name), neighbour.pid);
+            format!("`{name}` (process {pid}) had {} of a core", percent(neighbour.core_ratio))
+        });
+        let named: Vec<String> = named.collect();
+        if named.is_empty() {
+            push(
+                text,
+                format_args!(
+                    "    on {host} no neighbour is seen: ranks share cores, or whoever had them has ended or is another guest of the machine"
+                ),
+            );
+        } else {
+            push(text, format_args!("    on {host} {}", named.join(", ")));
+        }
+    }
+    if !hosts.is_empty() {
+        let limit = percent(AWAY_RATIO_MAX);
+        push(
+            text,
+            format_args!(
+                "    above {limit}, times are the scheduler's: waits, exchanges and pairs of ranks are not judged"
+            ),
+        );
+    }
+    !hosts.is_empty()
 }
 
 /// An error with its sign.

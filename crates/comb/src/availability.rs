@@ -12,7 +12,7 @@
 
 use std::fmt;
 
-use mpi_run::ClockQuality;
+use mpi_run::{AWAY_RATIO_MAX, ClockQuality};
 use serde::{Deserialize, Serialize};
 use statistics::{Interval, bootstrap, mad, median};
 use units::Confidence;
@@ -86,6 +86,15 @@ pub enum Hindrance {
         /// Repetitions made.
         n: usize,
     },
+    /// A rank of the pair did not run.
+    #[error(
+        "a rank was off its core for {:.0} % of the time, but the limit is {:.0} %: what is left to work would be the scheduler's choice",
+        100.0 * away_ratio, 100.0 * AWAY_RATIO_MAX
+    )]
+    OffCore {
+        /// Share of the time, the worse of the two.
+        away_ratio: f64,
+    },
     /// Others were at work on the machine.
     #[error(
         "the machine was not steady: work without messages varied by {:.0} % at the median, but the limit is {:.0} %",
@@ -120,9 +129,12 @@ pub(crate) struct Estimator {
 }
 
 impl Estimator {
-    /// What is known after `repetitions`.
+    /// What is known after `repetitions`, in which a rank was off its core for a share of `away_ratio`.
     #[must_use]
-    pub(crate) fn availability(&self, repetitions: &[Repetition]) -> Availability {
+    pub(crate) fn availability(&self, repetitions: &[Repetition], away_ratio: f64) -> Availability {
+        if away_ratio > AWAY_RATIO_MAX {
+            return Availability::hindered(&Hindrance::OffCore { away_ratio });
+        }
         match self.estimate(repetitions) {
             Ok((ratio, interval)) if ratio < 1.0 => Availability::Measured {
                 ratio,
@@ -227,7 +239,7 @@ mod tests {
     }
 
     fn constant(dry_ns: f64, wet_ns: f64, n: usize) -> Availability {
-        estimator(1).availability(&vec![Repetition { dry_ns, wet_ns }; n])
+        estimator(1).availability(&vec![Repetition { dry_ns, wet_ns }; n], 0.0)
     }
 
     #[track_caller]
@@ -285,7 +297,7 @@ mod tests {
         let (mut n_told, mut n_right) = (0, 0);
         for seed in 0..1_000 {
             let machine = Machine::any(&mut chance);
-            let found = estimator(seed).availability(&machine.run(&mut chance));
+            let found = estimator(seed).availability(&machine.run(&mut chance), 0.0);
             let Some(interval) = found.interval() else { continue };
             let middle = found.middle().unwrap();
             assert!((0.0..=1.0).contains(&middle) && 0.0 <= interval.lower && interval.upper <= 1.0, "{found}");
@@ -319,7 +331,7 @@ mod tests {
     fn an_interval_that_noise_takes_over_1_ends_there() {
         let spread = [0.9, 0.96, 0.97, 0.98, 1.02, 1.03, 1.04, 0.95, 0.94];
         let repetitions = spread.map(|ratio| Repetition { dry_ns: ratio * 1e6, wet_ns: 1e6 });
-        let Availability::Measured { ratio, interval } = estimator(1).availability(&repetitions) else { panic!() };
+        let Availability::Measured { ratio, interval } = estimator(1).availability(&repetitions, 0.0) else { panic!() };
         assert_eq!((ratio, interval.upper), (0.97, 1.0));
         assert!(interval.lower < 0.97);
     }
@@ -327,11 +339,13 @@ mod tests {
     #[test]
     fn what_cannot_be_told_has_its_reason() {
         check_reason(&constant(40_000.0, 39_000.0, 9), "2.6 % longer than with them, at least 2.5 % beyond noise");
+        let away = estimator(1).availability(&[Repetition { dry_ns: 40_000.0, wet_ns: 50_000.0 }; 9], 0.104);
+        check_reason(&away, "off its core for 10 % of the time, but the limit is 10 %");
         check_reason(&constant(2_000.0, 3_000.0, 9), "cannot resolve less than 2500 ns");
         check_reason(&constant(40_000.0, 50_000.0, 4), "4 repetitions are too few");
         check_reason(&constant(f64::NAN, 50_000.0, 9), "cannot resolve less");
         let unsteady: Vec<_> = (1..10).map(|n| Repetition { dry_ns: 1e5 * f64::from(n), wet_ns: 1e6 }).collect();
-        check_reason(&estimator(1).availability(&unsteady), "varied by 40 %");
+        check_reason(&estimator(1).availability(&unsteady, 0.0), "varied by 40 %");
         check_reason(&Availability::without_work(), "no work");
     }
 }

@@ -4,12 +4,11 @@ use std::time::Duration;
 
 use clock::Stopwatch;
 use mpi::topology::SimpleCommunicator;
-use mpi_run::{Calibration, ClockQuality, turn};
+use mpi_run::{Calibration, ClockQuality, Presence, turn};
 use units::{Confidence, Rank};
 
 use super::availability::Estimator;
 use super::pairing::Pair;
-use super::presence::Presence;
 use super::record::Spread;
 
 /// What measurements need on this rank.

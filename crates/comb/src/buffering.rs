@@ -6,7 +6,7 @@
 
 use mpi::point_to_point::{Destination, Source};
 use mpi::topology::Communicator;
-use mpi_run::Failure;
+use mpi_run::{Failure, Presence};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use statistics::{Interval, bootstrap, median};
@@ -14,7 +14,6 @@ use statistics::{Interval, bootstrap, median};
 use super::bench::Bench;
 use super::lane::Lane;
 use super::plan::BufferingPlan;
-use super::presence::Presence;
 use super::record::Buffering;
 use super::together::{gather_quietly, start_together, worst_of_pair};
 

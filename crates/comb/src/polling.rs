@@ -9,13 +9,12 @@ use std::time::Duration;
 
 use mpi::point_to_point::{Destination, Source};
 use mpi::topology::Communicator;
-use mpi_run::turn;
+use mpi_run::{Presence, turn};
 use statistics::median;
 
 use super::availability::{Availability, Hindrance, Repetition};
 use super::bench::Bench;
 use super::lane::Lane;
-use super::presence::Presence;
 use super::record::Polling;
 use super::together::{gather_quietly, start_together, worst_of_pair};
 
@@ -130,19 +129,25 @@ fn record(
         dry: of(|repetition| repetition.dry_ns),
         wet: of(|repetition| repetition.wet_ns),
         n_received,
-        availability: availability(bench, point, repetitions, n_received),
+        availability: availability(bench, point, repetitions, n_received, away_ratio),
         received_bytes_per_sec: median(&rates).unwrap_or(0.0),
     }
 }
 
 /// That of work with messages, if there were any to speak of.
-fn availability(bench: &Bench, point: &Point, repetitions: &[Repetition], n_received: f64) -> Availability {
+fn availability(
+    bench: &Bench,
+    point: &Point,
+    repetitions: &[Repetition],
+    n_received: f64,
+    away_ratio: f64,
+) -> Availability {
     // As many are under way when a repetition begins as can come without any reply of the worker's.
     let needed = f64::from(2 * point.queue);
     if n_received < needed {
         return Availability::hindered(&Hindrance::Silent { n_received, needed });
     }
-    bench.estimator().availability(repetitions)
+    bench.estimator().availability(repetitions, away_ratio)
 }
 
 /// Messages to and fro.

@@ -5,12 +5,11 @@
 
 use std::time::Duration;
 
-use mpi_run::turn;
+use mpi_run::{Presence, turn};
 
 use super::availability::{Availability, Repetition};
 use super::bench::Bench;
 use super::lane::Lane;
-use super::presence::Presence;
 use super::record::{PostWorkWait, Spread, Transfer};
 use super::together::{gather_quietly, start_together, worst_of_pair};
 
@@ -152,8 +151,11 @@ impl<'a> Cycler<'a> {
             .iter()
             .map(|cycle| Repetition { dry_ns: cycle.dry_ns, wet_ns: cycle.post_ns + cycle.work_ns + cycle.wait_ns })
             .collect();
-        let availability =
-            if n_turns == 0 { Availability::without_work() } else { self.bench.estimator().availability(&repetitions) };
+        let availability = if n_turns == 0 {
+            Availability::without_work()
+        } else {
+            self.bench.estimator().availability(&repetitions, away_ratio)
+        };
         let size_bytes = self.incoming.buffer(0).len() as u64;
         let whole = self.spread(cycles, |cycle| cycle.post_ns + cycle.work_ns + cycle.wait_ns);
         PostWorkWait {

@@ -20,9 +20,6 @@ pub const BUFFERING: &str = "comb.buffering";
 /// Kind of [`Drift`] records.
 pub const DRIFT: &str = "comb.drift";
 
-/// Off its core for more than this share of the time, a rank's figures describe time slicing.
-pub const AWAY_MAX: f64 = 0.1;
-
 /// Times of something that was repeated, in nanoseconds. A difference of times can be below 0.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Spread {

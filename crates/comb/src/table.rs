@@ -2,13 +2,11 @@
 
 use std::fmt::Write;
 
-use mpi_run::{MalformedRecord, Outcome};
+use mpi_run::{AWAY_RATIO_MAX, MalformedRecord, Outcome};
 use text::figure::{bytes_per_sec, percent, span_ns};
 use text::{Align, Table};
 
-use super::record::{
-    AWAY_MAX, BUFFERING, Buffering, DRIFT, Drift, PING_PONG, POLLING, PWW, PingPong, Polling, PostWorkWait,
-};
+use super::record::{BUFFERING, Buffering, DRIFT, Drift, PING_PONG, POLLING, PWW, PingPong, Polling, PostWorkWait};
 use super::verdict::{VERDICT, Verdict};
 use super::words::{pair, size, spread};
 
@@ -58,9 +56,9 @@ fn off_core(outcome: &Outcome) -> Result<Option<String>, MalformedRecord> {
     aways.extend(outcome.all::<PostWorkWait>(PWW)?.iter().map(|record| record.away_ratio));
     aways.extend(outcome.all::<Polling>(POLLING)?.iter().map(|record| record.away_ratio));
     aways.extend(outcome.all::<Buffering>(BUFFERING)?.iter().map(|record| record.away_ratio));
-    let n_away = aways.iter().filter(|away| **away > AWAY_MAX).count();
+    let n_away = aways.iter().filter(|away| **away > AWAY_RATIO_MAX).count();
     let told = || {
-        let (n, limit) = (aways.len(), percent(AWAY_MAX));
+        let (n, limit) = (aways.len(), percent(AWAY_RATIO_MAX));
         format!(
             "in {n_away} of {n} measurements a rank was off its core for over {limit} of the time: those describe time slicing"
         )
@@ -175,7 +173,7 @@ fn buffering(records: &[Buffering]) -> String {
             ),
         );
         line(&mut text, &format!("Sums agree: {}", record.total));
-        if record.away_ratio > AWAY_MAX {
+        if record.away_ratio > AWAY_RATIO_MAX {
             line(&mut text, &format!("A rank was off its core for {} of the time.", percent(record.away_ratio)));
         }
     }

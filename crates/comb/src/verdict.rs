@@ -11,13 +11,13 @@
 
 use std::fmt;
 
-use mpi_run::{ClockQuality, MalformedRecord, Outcome};
+use mpi_run::{AWAY_RATIO_MAX, ClockQuality, MalformedRecord, Outcome};
 use serde::{Deserialize, Serialize};
 use statistics::{Interval, median};
 use units::ByteCount;
 
 use super::pairing::Pair;
-use super::record::{AWAY_MAX, PWW, PostWorkWait, Spread, TRANSFER, Transfer};
+use super::record::{PWW, PostWorkWait, Spread, TRANSFER, Transfer};
 
 /// Kind of [`Verdict`] records.
 pub const VERDICT: &str = "comb.verdict";
@@ -174,7 +174,7 @@ fn hindrance(points: &[PostWorkWait], conditions: &Conditions) -> Option<String>
         return Some("ranks share cores, so that the figures describe time slicing".to_owned());
     }
     let aways: Vec<f64> = points.iter().map(|point| point.away_ratio).collect();
-    let away = median(&aways).filter(|away| *away > AWAY_MAX)?;
+    let away = median(&aways).filter(|away| *away > AWAY_RATIO_MAX)?;
     Some(format!(
         "a rank was off its core for {:.0} % of the time, so that the figures describe time slicing",
         100.0 * away

@@ -178,10 +178,11 @@ impl Sites {
         &self.hosts
     }
 
-    /// Whether the job has another tree file by now, as far as it is on this host. Nothing more comes of the tree then.
+    /// Whether the job has another tree file by now, on this host or at a monitor. Nothing more comes of the tree then.
     #[must_use]
     pub fn is_replaced(&self) -> bool {
-        self.live.as_ref().is_some_and(|live| matches!(live.replaced(), Ok(Some(_))))
+        let is_replaced_here = |live: &Live| matches!(live.replaced(), Ok(Some(_)));
+        self.live.as_ref().is_some_and(is_replaced_here) || self.shares().iter().any(|share| share.is_replaced())
     }
 
     /// Whether the job runs: on this host, or else whether any monitor gives something.

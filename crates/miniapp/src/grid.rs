@@ -34,14 +34,19 @@ pub(crate) struct Strip {
     points: Vec<f64>,
 }
 
+/// By how much more than to their neighbours' mean points go: the best factor of a square's Laplace equation (Young 1954).
+#[must_use]
+pub fn relaxation(side: u32) -> f64 {
+    2.0 / (1.0 + (std::f64::consts::PI / f64::from(side - 1)).sin())
+}
+
 impl Strip {
     /// The strip of one of so many ranks, each of which has at least one row.
     pub(crate) fn new(data: Data, seed: u64, side: u32, rank: u32, n_ranks: u32) -> Self {
         let (side, rank, n_ranks) = (side as usize, rank as usize, n_ranks as usize);
         let bound = |rank: usize| rank * side / n_ranks;
         let (first_row, end) = (bound(rank), bound(rank + 1));
-        // The best factor of a square's Laplace equation (Young 1954).
-        let relaxation = 2.0 / (1.0 + (std::f64::consts::PI / (side - 1) as f64).sin());
+        let relaxation = relaxation(side as u32);
         let mut strip = Self {
             side,
             first_row,

@@ -25,6 +25,7 @@ use mpi_run::{MalformedRecord, Measurement, Outcome};
 use picture::Picture;
 
 pub use contribution::Changes;
+pub use grid::relaxation;
 pub use plan::{
     App, Contributions, ConvergenceTest, Data, Length, NoisePlan, Plan, PlanError, SorPlan, Straggler, SumPlan, share,
 };

@@ -67,6 +67,8 @@ pub struct Relaxed {
     pub data: Data,
     /// Points on a side.
     pub side: u32,
+    /// The factor of relaxation.
+    pub relaxation: f64,
     /// As asked for.
     pub epsilon: f64,
     /// How convergence was tested.

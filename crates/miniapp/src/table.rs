@@ -53,7 +53,7 @@ fn lines_of_run(run: &RunSeen) -> Vec<String> {
 }
 
 fn line_of_relaxation(relaxed: &Relaxed) -> String {
-    let Relaxed { side, n_iterations, epsilon, checksum, .. } = relaxed;
+    let Relaxed { side, relaxation, n_iterations, epsilon, checksum, .. } = relaxed;
     let end = match relaxed.changed {
         Some(changed) if relaxed.is_converged => {
             format!("converged: changes of {} are below {epsilon}", six_digits(changed))
@@ -61,7 +61,7 @@ fn line_of_relaxation(relaxed: &Relaxed) -> String {
         Some(changed) => format!("not converged: changes of {} are not below {epsilon}", six_digits(changed)),
         None => "not tested for convergence".to_owned(),
     };
-    format!("{side} x {side} points, {n_iterations} iterations; {end}; checksum {checksum}")
+    format!("{side} x {side} points, relaxed by {relaxation:.6}, {n_iterations} iterations; {end}; checksum {checksum}")
 }
 
 fn line_of_noise(noised: &Noised) -> String {
@@ -144,6 +144,7 @@ mod tests {
         let relaxed = Relaxed {
             data: Data::Frosty,
             side: 64,
+            relaxation: 1.9,
             epsilon: 0.5,
             test: ConvergenceTest::Plain,
             n_iterations: 3,
@@ -166,7 +167,7 @@ mod tests {
             communication takes 18.8 % of the time, 20.0 % was asked for
             late on purpose before each allreduce: rank 1:1ms
             all sums are right
-            64 x 64 points, 3 iterations; converged: changes of 0.250000 are below 0.5; checksum 00000000000000ff
+            64 x 64 points, relaxed by 1.900000, 3 iterations; converged: changes of 0.250000 are below 0.5; checksum 00000000000000ff
 
             allreduce
             rank     mean    stdev      min   median      max  last 100

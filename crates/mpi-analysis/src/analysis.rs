@@ -222,6 +222,22 @@ impl Part {
             Self::DepartureWait => "departure wait",
         }
     }
+
+    /// Whether it is waiting for others, so that a long one is what somebody else's slowness leads to.
+    #[must_use]
+    pub fn is_wait(self) -> bool {
+        matches!(self, Self::ArrivalWait | Self::DepartureWait)
+    }
+
+    /// Whether calls whose data go this way have it.
+    #[must_use]
+    pub fn is_of(self, flow: Flow) -> bool {
+        match self {
+            Self::ArrivalWait | Self::Down => flow.is_joined(),
+            Self::Up | Self::DepartureWait => flow.is_handed_out(),
+            Self::Hop | Self::Store => true,
+        }
+    }
 }
 
 impl ContributorFigures {
@@ -236,12 +252,7 @@ impl Analysis {
     /// The tree's name, and the way if it is not both.
     #[must_use]
     pub fn title(&self) -> String {
-        let way = match self.flow {
-            Flow::All => "",
-            Flow::ToRoot => ", to a root",
-            Flow::FromRoot => ", from a root",
-        };
-        format!("{}{way}", self.tree)
+        format!("{}{}", self.tree, self.flow.suffix())
     }
 
     /// A rank's path.
@@ -285,27 +296,5 @@ impl Analysis {
             (Part::Hop, _) => Level::Lan,
             _ => Level::Host(node.host.clone()),
         }
-    }
-
-    /// A path's mean cost in each part of the machine, arrival waits left out.
-    #[must_use]
-    pub fn by_level(&self, path: &PathFigures) -> BTreeMap<Level, f64> {
-        let mut by_level = BTreeMap::new();
-        for stage in self.stages(path).iter().filter(|stage| stage.part != Part::ArrivalWait) {
-            *by_level.entry(self.level(stage)).or_default() += stage.figures.mean_ns;
-        }
-        by_level
-    }
-
-    /// A path's mean cost in each cluster, by its name: nodes on its hosts, and hops between them. Hops between clusters are in none.
-    #[must_use]
-    pub fn by_cluster(&self, path: &PathFigures) -> BTreeMap<String, f64> {
-        let mut by_cluster = BTreeMap::new();
-        for stage in self.stages(path).iter().filter(|stage| stage.part != Part::ArrivalWait) {
-            if let (Some(cluster), true) = (&self.nodes[stage.node].cluster, self.level(stage) != Level::Wan) {
-                *by_cluster.entry(cluster.clone()).or_default() += stage.figures.mean_ns;
-            }
-        }
-        by_cluster
     }
 }

@@ -24,6 +24,8 @@ pub struct Analyzer {
 /// The mean of one stage in the interval that ended.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct IntervalMean {
+    /// Which way the data of its calls went.
+    pub flow: Flow,
     /// What.
     pub part: Part,
     /// Position of the node.
@@ -60,9 +62,10 @@ impl Analyzer {
         }
     }
 
-    /// The means of all stages since this was last called, of calls that all ranks wait for.
+    /// The means of all stages since this was last called. Each way that data went has its own.
     pub fn end_interval(&mut self) -> Vec<IntervalMean> {
-        self.totals.get_mut(&Flow::All).map(|totals| totals.end_interval(&self.ground.layout)).unwrap_or_default()
+        let layout = &self.ground.layout;
+        self.totals.values_mut().flat_map(|totals| totals.end_interval(layout)).collect()
     }
 
     /// All that is known of calls that all ranks wait for.

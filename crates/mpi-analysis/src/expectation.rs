@@ -2,24 +2,32 @@
 
 use std::collections::BTreeMap;
 
-use predict::{Forecast, Live, Policy};
+use mpi_trace::Flow;
+use predict::{Forecast, Live, Policy, Spec};
 use serde::Serialize;
 use units::Confidence;
 
 use crate::{IntervalMean, Part};
+
+/// Stages are told that were slower than all but one in a thousand forecasts allow.
+const CONFIDENCE: f64 = 0.999;
+/// Before there are so many means of a stage, nothing is known of how much they vary.
+const N_MEANS_MIN: usize = 10;
 
 /// Forecasts of the stages of one tree: each is a series with the mean of one interval after the other.
 #[derive(Clone, Debug)]
 pub struct Expectations {
     policy: Policy,
     confidence: Confidence,
-    series: BTreeMap<(usize, Part, Option<usize>), Live>,
+    series: BTreeMap<(Flow, usize, Part, Option<usize>), Live>,
     forecast: Forecast,
 }
 
 /// A stage that took longer than its forecast allows.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Slow {
+    /// Which way the data of its calls went.
+    pub flow: Flow,
     /// What.
     pub part: Part,
     /// Position of the node.
@@ -34,24 +42,36 @@ pub struct Slow {
     pub upper_ns: f64,
 }
 
-impl Expectations {
-    /// Of stages whose series follow this policy; `confidence` is that of the intervals.
+impl Slow {
+    /// What tells it from other stages of its tree.
     #[must_use]
-    pub fn new(policy: Policy, confidence: Confidence) -> Self {
-        Self { policy, confidence, series: BTreeMap::new(), forecast: Forecast::default() }
+    pub fn stage(&self) -> (Flow, usize, Part, Option<usize>) {
+        (self.flow, self.node, self.part, self.contributor)
     }
+}
 
+impl Default for Expectations {
+    /// Of nothing yet.
+    fn default() -> Self {
+        let confidence = Confidence::new(CONFIDENCE).expect("a share between 0 and 1");
+        Self { policy: Policy::of(&Spec::ar(2)), confidence, series: BTreeMap::new(), forecast: Forecast::default() }
+    }
+}
+
+impl Expectations {
     /// Takes the means of the interval that ended. What took longer than was forecast comes back, the furthest above first,
     /// and waits after all else, as they are what somebody else's slowness leads to.
     pub fn step(&mut self, means: &[IntervalMean]) -> Vec<Slow> {
         let mut slow = Vec::new();
-        for &IntervalMean { part, node, contributor, mean_ns } in means {
+        for &IntervalMean { flow, part, node, contributor, mean_ns } in means {
             let fresh = || Live::new(self.policy.clone()).within(0.0, f64::INFINITY);
-            let live = self.series.entry((node, part, contributor)).or_insert_with(fresh);
-            if mean_ns.is_finite() && live.forecast_into(1, &mut self.forecast) {
+            let live = self.series.entry((flow, node, part, contributor)).or_insert_with(fresh);
+            let is_known = live.n_known() >= N_MEANS_MIN;
+            if is_known && mean_ns.is_finite() && live.forecast_into(1, &mut self.forecast) {
                 let upper_ns = self.forecast.interval(1, self.confidence).upper;
                 if mean_ns > upper_ns {
                     slow.push(Slow {
+                        flow,
                         part,
                         node,
                         contributor,
@@ -63,15 +83,8 @@ impl Expectations {
             }
             live.step(mean_ns);
         }
-        let is_wait = |slow: &Slow| matches!(slow.part, Part::ArrivalWait | Part::DepartureWait);
         let excess = |slow: &Slow| slow.mean_ns / slow.upper_ns;
-        slow.sort_by(|a, b| is_wait(a).cmp(&is_wait(b)).then(excess(b).total_cmp(&excess(a))));
+        slow.sort_by(|a, b| a.part.is_wait().cmp(&b.part.is_wait()).then(excess(b).total_cmp(&excess(a))));
         slow
-    }
-
-    /// The series of a stage, with its forecaster.
-    #[must_use]
-    pub fn series(&self, node: usize, part: Part, contributor: Option<usize>) -> Option<&Live> {
-        self.series.get(&(node, part, contributor))
     }
 }

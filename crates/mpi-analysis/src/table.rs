@@ -5,7 +5,7 @@ use std::fmt::Write;
 use text::Table;
 use text::figure::{percent, span_ns};
 
-use crate::{Against, Analysis, Comparison, Figures, KernelLog, Level, Part, Split, Verdict};
+use crate::{Against, Analysis, Comparison, Figures, KernelLog, Part, Split, Verdict};
 
 /// Rows of a table that has one for each rank.
 const N_RANKS_SHOWN: usize = 24;
@@ -105,6 +105,19 @@ impl Analysis {
                 }
             }
         }
+        for subtree in self.subtrees.iter().filter(|subtree| subtree.n_nodes > 1) {
+            let top = &self.nodes[subtree.node];
+            let name = format!("{} nodes of {} up to {}", subtree.n_nodes, top.host, top.name);
+            table.row(std::iter::once(name).chain(std::iter::repeat_n(String::new(), 5)));
+            let parts = [
+                ("down", &subtree.down_last),
+                ("up", &subtree.up_first),
+                ("longest wait to leave", &subtree.departure_wait),
+            ];
+            for (part, figures) in parts.into_iter().filter(|(_, figures)| figures.count > 0) {
+                table.row(cells(&format!("  {part}"), figures));
+            }
+        }
         push(text, format_args!("\n{table}"));
     }
 
@@ -113,11 +126,8 @@ impl Analysis {
         let mut table = Table::of_figures(&columns);
         for group in self.groups().iter().take(N_RANKS_SHOWN) {
             let Some(path) = self.path(group.representative) else { continue };
-            let by_level = self.by_level(path);
-            let sum = |wanted: &dyn Fn(&Level) -> bool| {
-                let sum: f64 = by_level.iter().filter(|(level, _)| wanted(level)).map(|(_, ns)| ns).sum();
-                if sum == 0.0 { String::new() } else { span_ns(sum) }
-            };
+            let costs = self.costs(path);
+            let cost = |ns: f64| if ns == 0.0 { String::new() } else { span_ns(ns) };
             let name = if group.ranks.len() == 1 {
                 format!("rank {}", path.rank)
             } else {
@@ -128,9 +138,9 @@ impl Analysis {
                 group.n_nodes.to_string(),
                 group.n_hops.to_string(),
                 span_ns(path.cost.mean_ns),
-                sum(&|level| matches!(level, Level::Host(_))),
-                sum(&|level| *level == Level::Lan),
-                sum(&|level| *level == Level::Wan),
+                cost(costs.hosts_ns.values().sum()),
+                cost(costs.lan_ns),
+                cost(costs.wan_ns),
                 if group.is_fast { "fast".to_owned() } else { String::new() },
             ]);
         }
@@ -172,17 +182,13 @@ impl Analysis {
         }
     }
 
-    /// One row for each stage and contributor.
-    #[must_use]
-    pub fn to_csv(&self) -> String {
-        let mut text =
-            "node,host,contributor,stage,calls,mean_ns,deviation_ns,min_ns,median_last_ns,max_ns\n".to_owned();
+    fn csv_rows(&self, text: &mut String) {
         for node in &self.nodes {
             let mut row = |contributor: &str, stage: &str, figures: &Figures| {
                 let Figures { count, mean_ns, deviation_ns, min_ns, median_last_ns, max_ns, .. } = figures;
-                let names = [&node.name, &node.host, contributor].map(field).join(",");
+                let names = [&self.title(), &node.name, &node.host, contributor].map(field).join(",");
                 push(
-                    &mut text,
+                    text,
                     format_args!("{names},{stage},{count},{mean_ns},{deviation_ns},{min_ns},{median_last_ns},{max_ns}"),
                 );
             };
@@ -194,14 +200,24 @@ impl Analysis {
             for own in &node.contributors {
                 row(&own.name, Part::ArrivalWait.name(), &own.arrival_wait);
                 row(&own.name, Part::DepartureWait.name(), &own.departure_wait);
+                row(&own.name, "own down", &own.down);
+                row(&own.name, "own up", &own.up);
                 row(&own.name, "total", &own.total);
                 if let Some(hop) = &own.hop {
                     row(&own.name, Part::Hop.name(), &hop.span);
                 }
             }
         }
-        text
     }
+}
+
+/// One row for each stage and contributor of each tree.
+#[must_use]
+pub fn to_csv(trees: &[Analysis]) -> String {
+    let mut text =
+        "tree,node,host,contributor,stage,calls,mean_ns,deviation_ns,min_ns,median_last_ns,max_ns\n".to_owned();
+    trees.iter().for_each(|tree| tree.csv_rows(&mut text));
+    text
 }
 
 impl Comparison {

@@ -275,9 +275,12 @@ impl Totals {
 
     pub(crate) fn end_interval(&mut self, layout: &Layout) -> Vec<IntervalMean> {
         let mut means = Vec::new();
+        let flow = self.flow;
         for (node, state) in self.nodes.iter_mut().enumerate() {
-            let mut push = |part, contributor, running: &mut Running| {
-                means.push(IntervalMean { part, node, contributor, mean_ns: running.end_interval() });
+            let mut push = |part: Part, contributor, running: &mut Running| {
+                if part.is_of(flow) {
+                    means.push(IntervalMean { flow, part, node, contributor, mean_ns: running.end_interval() });
+                }
             };
             push(Part::Down, None, &mut state.down_last);
             push(Part::Up, None, &mut state.up_first);

@@ -20,6 +20,16 @@ impl Flow {
     /// Each.
     pub const EACH: [Self; 3] = [Self::All, Self::ToRoot, Self::FromRoot];
 
+    /// As it follows the name of a tree; nothing where all wait for all.
+    #[must_use]
+    pub fn suffix(self) -> &'static str {
+        match self {
+            Self::All => "",
+            Self::ToRoot => ", to a root",
+            Self::FromRoot => ", from a root",
+        }
+    }
+
     /// Whether what all ranks bring is joined, so that somebody is the last to bring it.
     #[must_use]
     pub fn is_joined(self) -> bool {

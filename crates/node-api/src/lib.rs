@@ -21,8 +21,8 @@ pub use client::{Client, ClientError, Event, Events, NodeUrl, NodeUrlError, Rang
 pub use event::{Hello, Lagged, LeadBand, LeadForecast, TickEvent};
 pub use forecast::{Accuracy, Coverage, ErrorStatistics, Forecast, LeadAccuracy, Remembered, Speaking, Weighed};
 pub use mpi::{
-    MpiAnalysis, MpiContributor, MpiGroup, MpiHint, MpiJob, MpiJobDetail, MpiJobs, MpiLastArrival, MpiOperation,
-    MpiPath, MpiRank, MpiStage, MpiTreeNode,
+    MpiAnalysis, MpiContributor, MpiFlow, MpiGroup, MpiHint, MpiJob, MpiJobDetail, MpiJobs, MpiLastArrival,
+    MpiOperation, MpiPath, MpiRank, MpiSlow, MpiStage, MpiTreeNode,
 };
 pub use node::{Absent, CatchingUp, Health, NodeInfo, Readiness, Status, StoreHealth};
 pub use one_off::{OneOff, OneOffForecast, OneOffForecasts, OneOffs};

@@ -105,12 +105,14 @@ pub struct MpiRank {
     pub time_ratio: f64,
 }
 
-/// What is seen inside collective operations over one tree. Means are of all allreduce and barrier calls that were seen whole.
+/// What is seen inside collective operations over one tree whose data go the same way. Means are of all calls that were seen whole.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(ToSchema))]
 pub struct MpiAnalysis {
     /// The tree's name.
     pub tree: String,
+    /// The way. Of calls that go one way only, the parts of the other one are 0.
+    pub flow: MpiFlow,
     /// Calls that figures are of.
     pub n_calls: u64,
     /// Calls seen whole, by operation.
@@ -133,6 +135,44 @@ pub struct MpiAnalysis {
     pub groups: Vec<MpiGroup>,
     /// What to look at, the largest share first.
     pub hints: Vec<MpiHint>,
+    /// Stages whose mean in one of the last 30 seconds was above what its forecast allowed, each with the last time: the furthest above
+    /// first, waits for others after all else.
+    pub slow: Vec<MpiSlow>,
+}
+
+/// Which way data go in a collective call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "openapi", derive(ToSchema))]
+pub enum MpiFlow {
+    /// From all to all, as in an allreduce or a barrier.
+    All,
+    /// To a root, as in a reduce or a gather.
+    ToRoot,
+    /// From a root, as in a broadcast or a scatter.
+    FromRoot,
+}
+
+/// A stage that was slower than expected.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(ToSchema))]
+pub struct MpiSlow {
+    /// As in [`MpiStage`].
+    pub part: String,
+    /// Position of the node.
+    pub node: usize,
+    /// Position of the contributor at the node, of a part that each contributor has.
+    pub contributor: Option<usize>,
+    /// What it took, on average of that second.
+    pub mean_seconds: f64,
+    /// What was expected.
+    pub expected_seconds: f64,
+    /// The most that the forecast allowed, at a confidence of 99.9 %.
+    pub upper_seconds: f64,
+    /// How long ago that was.
+    pub ago_seconds: f64,
+    /// Whether it is waiting for others, which is what somebody else's slowness leads to.
+    pub is_wait: bool,
 }
 
 /// An edge of the heaviest path.

@@ -123,6 +123,7 @@ fn described_routes(access: &Arc<Access>) -> OpenApiRouter<App> {
         .routes(routes!(mpi::list))
         .routes(routes!(mpi::detail))
         .routes(routes!(mpi::pathmap))
+        .routes(routes!(mpi::analysis))
         .routes(routes!(mpi::last_arrival))
         .routes(routes!(metrics::metrics))
         .layer(from_fn_with_state(Arc::clone(access), access::require_token));

@@ -19,6 +19,7 @@ use std::time::Duration;
 use clock::Clock;
 use mpi_analysis::Analysis;
 use mpi_job::{Folder, JobError};
+use mpi_trace::Flow;
 use watch::{OnPanic, Stop, Thread, Watch};
 
 use self::follower::Follower;
@@ -53,6 +54,12 @@ pub(crate) enum JobsError {
         tree: Option<String>,
         /// Those of which something was seen.
         known: Vec<String>,
+    },
+    /// No call over the tree had this flow.
+    #[error("no call of this flow was seen over the tree; GET /api/v1/mpi/jobs/{job} lists those that were")]
+    UnknownFlow {
+        /// The job.
+        job: String,
     },
     /// Others look at too many jobs.
     #[error(
@@ -122,10 +129,12 @@ impl Jobs {
         self.ask(job, |follower, now| follower.detail(job, now, self.clock.wall()))
     }
 
-    /// The figures of a tree of a job. It need not be named if it is the only one of which something was seen.
-    pub(crate) fn analysis(&self, job: &str, tree: Option<&str>) -> Result<Analysis, JobsError> {
-        self.ask(job, |follower, _| follower.analysis(tree))?
-            .map_err(|known| JobsError::UnknownTree { tree: tree.map(str::to_owned), known })
+    /// The figures of a tree of a job and of one flow. The tree need not be named if it is the only one of which something was seen, the
+    /// flow if that of most calls is meant.
+    pub(crate) fn analysis(&self, job: &str, tree: Option<&str>, flow: Option<Flow>) -> Result<Analysis, JobsError> {
+        self.ask(job, |follower, _| follower.analysis(tree, flow))?
+            .map_err(|known| JobsError::UnknownTree { tree: tree.map(str::to_owned), known })?
+            .ok_or_else(|| JobsError::UnknownFlow { job: job.to_owned() })
     }
 
     fn ask<T>(&self, job: &str, question: impl FnOnce(&mut Follower, Duration) -> T) -> Result<T, JobsError> {

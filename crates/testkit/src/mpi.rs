@@ -70,6 +70,11 @@ impl Program {
 
     /// The same, late by some other time.
     pub fn run_late(&self, calls: std::ops::Range<u32>, late_ns: u64) {
+        self.call(Operation::ALLREDUCE, calls, late_ns);
+    }
+
+    /// The same of another operation.
+    pub fn call(&self, operation: Operation, calls: std::ops::Range<u32>, late_ns: u64) {
         let mut writers: Vec<_> = self.calls.iter().chain(&self.stages).map(|ring| ring.ring().writer()).collect();
         for sequence in calls {
             let start = 4_000_000 * u64::from(sequence);
@@ -78,11 +83,11 @@ impl Program {
                 let begin = start + if rank == 2 { late_ns } else { 0 };
                 let end = start + late_ns + 1_000_000 + 1_000 * rank as u64;
                 let world = Subject::Call { communicator: 0, peer: Peer::None, tag: None };
-                writers[rank].write(event(begin, end, Operation::ALLREDUCE, world).to_records());
-                writers[3 + rank].write(event(begin, end, Operation::ALLREDUCE, stage(rank as u16)).to_records());
+                writers[rank].write(event(begin, end, operation, world).to_records());
+                writers[3 + rank].write(event(begin, end, operation, stage(rank as u16)).to_records());
             }
             let stored = start + late_ns + 500_000;
-            writers[3].write(event(stored, stored + 100, Operation::ALLREDUCE, stage(3)).to_records());
+            writers[3].write(event(stored, stored + 100, operation, stage(3)).to_records());
         }
     }
 }

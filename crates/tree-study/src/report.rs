@@ -1,6 +1,5 @@
 //! The results as a document: what was measured beside what was published, and what cannot be compared.
 
-use mpi_analysis::Level;
 use mpi_run::{MalformedRecord, Outcome};
 use serde::Serialize;
 use statistics::{median, quantile};
@@ -183,12 +182,8 @@ fn of_stages(topologies: &[Topology], insides: &[Inside]) -> Section {
         else {
             continue;
         };
-        let levels = analysis.by_level(slowest);
-        let hops: f64 = levels
-            .iter()
-            .filter(|(level, _)| !matches!(level, Level::Host(_)))
-            .map(|(_, ns)| ns)
-            .fold(0.0, |sum, ns| sum + ns);
+        let costs = analysis.costs(slowest);
+        let hops = costs.lan_ns + costs.wan_ns;
         let hint = analysis.hints().into_iter().next().map_or_else(
             || "-".to_owned(),
             |hint| format!("{} at {}, {}", hint.part.name(), analysis.nodes[hint.node].name, percent(hint.share)),

@@ -11,7 +11,7 @@ use foretop_mpi::{Output, Teller, header, print_first, run, say, writer};
 use miniapp::record::kind;
 use miniapp::{
     App, Changes, Contributions, ConvergenceTest, Data, Length, Miniapp, NoisePlan, Plan, SorPlan, Straggler, SumPlan,
-    share,
+    relaxation, share,
 };
 use mpi_run::{Ending, Failure, Session};
 use units::ByteCount;
@@ -213,5 +213,10 @@ fn contributions(grid: &Grid, strips: u32, file: &Path, seed: u64) -> Result<(),
     let cannot = |error| Failure::work(format!("cannot write `{}`: {error}", file.display()));
     std::fs::write(file, changes.to_text()).map_err(cannot)?;
     let (strips, iterations) = (format!("{strips} strips"), changes.n_iterations());
-    say(&format!("{}: {iterations} iterations of {n} x {n} points in {strips}", file.display(), n = grid.points))
+    let factor = relaxation(grid.points);
+    say(&format!(
+        "{}: {iterations} iterations of {n} x {n} points in {strips}, relaxed by {factor:.6}",
+        file.display(),
+        n = grid.points
+    ))
 }

@@ -8,11 +8,13 @@ use std::time::Duration;
 
 use ace::Pattern;
 use ace::record::{
-    APPLICATION, CELL, CLOCK, ClockResult, MODEL, Model, PING_PONG, POINT, Planned, Point, RANK, RankResult, SWEEP,
-    SweepResult,
+    ANOMALY, APPLICATION, Anomaly, CELL, CLOCK, ClockResult, MODEL, Model, PING_PONG, POINT, Part, Planned, Point,
+    RANK, RankResult, SWEEP, SweepResult,
 };
 use mpi_run::{Outcome, Placing};
 use mpi_trace::Mode;
+use procfs::process::Process;
+use procfs::ticks_per_second;
 use testkit::wait_until;
 
 use crate::launch::{ACE, command, launch};
@@ -207,7 +209,7 @@ fn a_rank_that_dies_ends_all_and_leaves_what_was_measured() {
     wait_until("phase two", LIMIT, || {
         fs::read_to_string(&path).ok().filter(|text| text.contains("\"ace.application\""))
     });
-    let rank = wait_until("a rank", LIMIT, || descendant_running(launcher.id(), ACE));
+    let rank = wait_until("a rank", LIMIT, || descendants_running(launcher.id(), ACE).pop());
     let killed = std::process::Command::new("kill").args(["-9", &rank.to_string()]).status().unwrap();
     assert!(killed.success());
     let status = wait_until("the launcher's end", LIMIT, || launcher.try_wait().unwrap());
@@ -217,17 +219,54 @@ fn a_rank_that_dies_ends_all_and_leaves_what_was_measured() {
     assert_eq!(outcome.all::<RankResult>(RANK).unwrap(), []);
 }
 
-/// A process below `ancestor` that runs `program`.
-fn descendant_running(ancestor: u32, program: &str) -> Option<u32> {
-    let program = fs::canonicalize(program).ok()?;
+/// Processes below `ancestor` that run `program`.
+fn descendants_running(ancestor: u32, program: &str) -> Vec<u32> {
+    let program = fs::canonicalize(program).unwrap();
     let parent_of = |pid: u32| -> Option<u32> {
         let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
         status.lines().find_map(|line| line.strip_prefix("PPid:")?.trim().parse().ok())
     };
     let is_below = |pid: u32| std::iter::successors(Some(pid), |&pid| parent_of(pid)).any(|pid| pid == ancestor);
-    let pids = fs::read_dir("/proc").ok()?.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
+    let pids = fs::read_dir("/proc").unwrap().filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
     pids.into_iter()
-        .find(|&pid: &u32| fs::read_link(format!("/proc/{pid}/exe")).is_ok_and(|exe| exe == program) && is_below(pid))
+        .filter(|&pid: &u32| fs::read_link(format!("/proc/{pid}/exe")).is_ok_and(|exe| exe == program) && is_below(pid))
+        .collect()
+}
+
+/// Neither waits nor exchanges nor pairs, which all end when a time slice does.
+fn check_nobody_is_blamed(outcome: &Outcome) {
+    let anomalies: Vec<Anomaly> = outcome.all(ANOMALY).unwrap();
+    assert!(anomalies.iter().all(|anomaly| anomaly.part == Part::Compute), "{anomalies:?}");
+}
+
+#[test]
+fn a_rank_that_was_stopped_for_a_while_was_off_its_core() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run.jsonl");
+    let arguments = ["--size", "1KiB", "--time", "1s", "--quick", "--quiet", "--out", text(&path)];
+    let mut launched = command(ACE, &Placing { n_ranks: 2, ..Placing::default() }, &arguments);
+    let mut launcher = launched.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    wait_until("phase two", LIMIT, || {
+        fs::read_to_string(&path).ok().filter(|text| text.contains("\"ace.application\""))
+    });
+    let ranks = descendants_running(launcher.id(), ACE);
+    let signal = |name: &str| {
+        let sent = std::process::Command::new("kill").args([name, &ranks[0].to_string()]).status().unwrap();
+        assert!(sent.success());
+    };
+    let other = Process::new(ranks[1].cast_signed()).unwrap();
+    let ticks = || other.stat().unwrap().utime + other.stat().unwrap().stime;
+    signal("-STOP");
+    // The other rank waits by computing: so long was this one away at least.
+    let until = ticks() + ticks_per_second();
+    wait_until("a second of the other rank", LIMIT, || (ticks() >= until).then_some(()));
+    signal("-CONT");
+    assert!(wait_until("the launcher's end", LIMIT, || launcher.try_wait().unwrap()).success());
+    let outcome = Outcome::read(&path).unwrap();
+    let away: Vec<f64> =
+        outcome.all::<RankResult>(RANK).unwrap().iter().map(|rank| rank.away.unwrap().run_ratio).collect();
+    assert!(away.iter().any(|ratio| *ratio > 0.1), "{away:?}");
+    check_nobody_is_blamed(&outcome);
 }
 
 #[test]

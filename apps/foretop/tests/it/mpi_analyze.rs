@@ -33,8 +33,9 @@ fn the_late_rank_is_named_and_two_runs_are_compared() {
 
     let json: serde_json::Value = serde_json::from_str(&analyze(&["before", "--json"]).output()).unwrap();
     assert_eq!(json["trees"][0]["n_calls"], 50);
+    assert_eq!(json["trees"][0]["costs"][2]["hosts_ns"]["a"], json["trees"][0]["paths"][2]["cost"]["mean_ns"]);
     assert_eq!(json["arrivals"]["MPI_Allreduce"]["2"]["arrived"], serde_json::json!([0, 0, 50]));
-    assert_eq!(analyze(&["before", "--csv"]).output().lines().count(), 1 + 3 + 3 * 3);
+    assert_eq!(analyze(&["before", "--csv"]).output().lines().count(), 1 + 3 + 3 * 5);
 
     let ended = analyze(&["nowhere"]);
     ended.check_failed(2, "cannot read the trace `nowhere`");

@@ -1,5 +1,6 @@
 //! `foretop mpi watch` and `foretop mpi monitor` on rings that were made up: the last of three ranks is late in each call.
 
+use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -10,7 +11,8 @@ use tempfile::TempDir;
 use testkit::mpi::Program;
 
 use crate::command::{Ended, end_of, foretop, run};
-use crate::stream::Component;
+use crate::node::Running;
+use crate::stream::{Component, numbers, of_kind};
 
 /// A job of this process, which has made 50 calls.
 struct Job {
@@ -102,6 +104,9 @@ fn monitors_are_found_where_streams_are() {
         let find = end_of(foretop().args(["stream", "find", "--local"]).env("XDG_RUNTIME_DIR", job.root.path()));
         find.output().contains("mpi.job").then_some(())
     });
+    let jobs = end_of(&mut job.foretop(&["trace", "jobs", "--elsewhere"])).output();
+    let served = jobs.lines().find(|line| line.starts_with("job ") && line.contains("tcp:127.0.0.1:"));
+    assert!(served.is_some(), "{jobs}");
     let told = job.watch_from_elsewhere(&["--monitor", "load-balance"]).output();
     assert!(told.contains("rank 2 100 %"), "{told}");
 }
@@ -140,11 +145,66 @@ fn stage_times_are_a_stream() {
     }
 }
 
+/// What a node knows of a signal, once it has some samples.
+fn series(node: &Running, id: &str) -> Option<Value> {
+    let all = node.get("/api/v1/series");
+    let series = all["series"].as_array()?.iter().find(|series| series["id"] == id)?;
+    (series["n_samples"].as_u64()? > 20).then(|| series.clone())
+}
+
 #[test]
-fn watching_begins_again_with_another_tree_file() {
+fn a_stage_slower_than_its_forecast_stands_out_at_whoever_forecasts_the_stream() {
     let job = Job::start();
+    let place = |name: &str| format!("unix:{}", job.root.path().join(name).display());
     let folder = job.folder();
-    let mut watch = job.foretop(&["watch", folder.to_str().unwrap(), "--every", "20ms", "--json"]);
+    let publish = format!("connect:{}", place("stages"));
+    let args = ["watch", folder.to_str().unwrap(), "--every", "50ms", "--json", "--publish", &publish];
+    let told = File::create(job.root.path().join("told")).unwrap();
+    let mut watch = job.foretop(&args).stdout(told).spawn().unwrap();
+    let source = format!("source:{}", place("stages"));
+    let forecasts = format!("connect:{}", place("forecasts"));
+    let server = ["pred-server", "--model", "AR(2)", "--window", "50", "--horizon", "1", &source, &forecasts];
+    let _server = Component::start(&server);
+    let config = job.root.path().join("node.toml");
+    std::fs::write(&config, format!("[[follow]]\nendpoint = '{source}'\nname = 'job'\nevery = '50ms'\n")).unwrap();
+    let node =
+        Running::start(&["--in-memory", "--every", "50ms", "--only", "load.*", "--config", config.to_str().unwrap()]);
+
+    // The program goes on as long as somebody waits for something.
+    let mut calls = (5..).map(|turn| 10 * turn..10 * turn + 10);
+    let mut go_on = |late_ns| job.program.run_late(calls.next().unwrap(), late_ns);
+    let wait = "job/mpi.flat.root.arrival-wait.rank-0";
+    testkit::wait_until("the node has samples of the stage", testkit::PATIENCE, || {
+        go_on(1_000_000);
+        series(&node, wait)
+    });
+    let path = format!("/api/v1/series/{}/forecast?horizon=50ms&confidence=0.999", wait.replace('/', "%2F"));
+    let forecast = node.get(&path);
+    assert!((forecast["mean"][0].as_f64().unwrap() - 0.001).abs() < 1e-6, "{forecast:?}");
+    let upper = forecast["upper"][0].as_f64().unwrap();
+    let reader = job.root.path().join("forecasts");
+    let read = run(&["stream", "client", "--json", "--count", "40", &format!("source:unix:{}", reader.display())]);
+    let read = of_kind(&read.stdout, "forecast");
+    let finite = |forecast: &&Value| forecast["means"][0].as_f64().is_some();
+    assert!(read.iter().any(|one| finite(&one) && (numbers(&one["means"])[0] - 0.001).abs() < 1e-6), "{read:?}");
+
+    testkit::wait_until("the node and the monitor see the slow stage", testkit::PATIENCE, || {
+        go_on(5_000_000);
+        let last = series(&node, wait)?["last"]["value"].as_f64()?;
+        let told = std::fs::read_to_string(job.root.path().join("told")).unwrap();
+        let slow = told.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+        let slow: Vec<Value> = slow.map(|line| line["result"]["slower_than_expected"][0].clone()).collect();
+        let is_told = slow.iter().any(|slow| slow["part"] == "arrival_wait" && slow["mean_ns"] == 5e6);
+        (last > upper && is_told).then_some(())
+    });
+    watch.kill().unwrap();
+    watch.wait().unwrap();
+}
+
+#[track_caller]
+fn check_begins_again(job: &Job, args: &[&str]) {
+    let folder = job.folder();
+    let mut watch = job.foretop(&[&["watch", "--every", "20ms", "--json"], args].concat());
     let mut watch = watch.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
     let mut lines = BufReader::new(watch.stdout.take().unwrap()).lines();
     let mut tree = || serde_json::from_str::<Value>(&lines.next().unwrap().unwrap()).unwrap()["tree"].clone();
@@ -153,6 +213,19 @@ fn watching_begins_again_with_another_tree_file() {
     while tree() == "flat" {}
     watch.kill().unwrap();
     watch.wait().unwrap();
+}
+
+#[test]
+fn watching_begins_again_with_another_tree_file() {
+    let job = Job::start();
+    check_begins_again(&job, &[job.folder().to_str().unwrap()]);
+}
+
+#[test]
+fn watching_from_elsewhere_begins_again_with_another_tree_file() {
+    let job = Job::start();
+    let monitor = job.monitor();
+    check_begins_again(&job, &["job", "--from", &monitor.source("server")]);
 }
 
 #[test]

@@ -16,7 +16,7 @@ pub struct Component {
 
 impl Component {
     #[track_caller]
-    fn start(args: &[&str]) -> Self {
+    pub fn start(args: &[&str]) -> Self {
         Self::of(foretop().arg("stream").args(args))
     }
 
@@ -61,12 +61,12 @@ fn signal(name: &str, pid: &str) {
 }
 
 /// The messages of a kind among JSON lines.
-fn of_kind(lines: &str, kind: &str) -> Vec<serde_json::Value> {
+pub fn of_kind(lines: &str, kind: &str) -> Vec<serde_json::Value> {
     let messages = lines.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
     messages.filter(|message| message["kind"] == kind).collect()
 }
 
-fn numbers(array: &serde_json::Value) -> Vec<f64> {
+pub fn numbers(array: &serde_json::Value) -> Vec<f64> {
     array.as_array().unwrap().iter().map(|value| value.as_f64().unwrap()).collect()
 }
 

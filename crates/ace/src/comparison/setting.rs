@@ -2,9 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use mpi_run::{Header, Placement};
+use mpi_run::{AWAY_RATIO_MAX, Header, Placement};
+use text::figure::percent;
 
-use crate::record::Planned;
+use crate::record::{Planned, RankResult, SweepResult};
 
 /// Cores that work faster or slower by more than this are told of.
 const SPEED_CHANGE: f64 = 0.02;
@@ -50,6 +51,32 @@ fn speeds(first: &Header, second: &Header) -> Option<String> {
     let (rank, most) = changes.max_by(|a, b| a.1.abs().total_cmp(&b.1.abs()))?;
     let faster = if most > 0.0 { "faster" } else { "slower" };
     Some(format!("speed of cores: that of rank {rank} worked {:.1} % {faster} after", 100.0 * most.abs()))
+}
+
+/// Ranks of either result that were off their cores, a sentence each.
+pub(super) fn ranks_off_core(ranks: &(Vec<RankResult>, Vec<RankResult>)) -> Vec<String> {
+    let of = |when: &'static str, results: &[RankResult]| {
+        let told = move |rank: &RankResult| {
+            let share = percent(rank.is_away()?.worst_ratio());
+            Some(format!(
+                "{when}: rank {} of application `{}` was off its core for {share}",
+                rank.rank, rank.application
+            ))
+        };
+        results.iter().filter_map(told).collect::<Vec<_>>()
+    };
+    [of("before", &ranks.0), of("after", &ranks.1)].concat()
+}
+
+/// How many runs of either sweep had ranks off their cores, a sentence each.
+pub(super) fn runs_off_core(sweeps: &(Vec<SweepResult>, Vec<SweepResult>)) -> Vec<String> {
+    let of = |when: &str, results: &[SweepResult]| {
+        let is_away = |result: &&SweepResult| result.away_ratio.is_some_and(|ratio| ratio > AWAY_RATIO_MAX);
+        let (n_away, n) = (results.iter().filter(is_away).count(), results.len());
+        let limit = percent(AWAY_RATIO_MAX);
+        (n_away > 0).then(|| format!("{when}: in {n_away} of {n} runs a rank was off its core for over {limit}"))
+    };
+    [of("before", &sweeps.0), of("after", &sweeps.1)].into_iter().flatten().collect()
 }
 
 /// Tells of applications that are not the same in both, or not in both.

@@ -96,6 +96,14 @@ fn circumstances_that_differ_are_told_first() {
 }
 
 #[test]
+fn a_busy_machine_is_a_circumstance() {
+    let busy = made(Made { away_ratio: 0.482, ..Made::default() });
+    let comparison = compared(&made(Made::default()), &busy);
+    let told = |rank| format!("after: rank {rank} of application `a1` was off its core for 48.2 %");
+    assert_eq!(comparison.circumstances, [told(0), told(1)]);
+}
+
+#[test]
 fn applications_of_other_names_are_not_compared() {
     let mut renamed = application();
     renamed.name = "b".to_owned();

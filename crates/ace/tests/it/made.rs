@@ -3,8 +3,8 @@
 use std::time::UNIX_EPOCH;
 
 use ace::record::{
-    APPLICATION, Basis, Cell, Dispersion, MODEL, Model, PING_PONG, POINT, Planned, Point, Predicted, Prediction, RANK,
-    RankResult, SWEEP, SweepResult,
+    APPLICATION, Away, Basis, Cell, Dispersion, MODEL, Model, PING_PONG, POINT, Planned, Point, Predicted, Prediction,
+    RANK, RankResult, SWEEP, SweepResult,
 };
 use ace::{Application, Load, Pattern, Sizes, Span};
 use mpi_run::{Calibration, ClockQuality, Header, Offset, Outcome, Placement, Writer};
@@ -27,11 +27,13 @@ pub struct Made {
     pub communication_ns: [f64; 2],
     /// Deviation of the logarithms of all times.
     pub scatter: f64,
+    /// Share of the run in which each rank was off its core.
+    pub away_ratio: f64,
 }
 
 impl Default for Made {
     fn default() -> Self {
-        Self { seed: 1, communication_ns: [50_000.0; 2], scatter: 0.1 }
+        Self { seed: 1, communication_ns: [50_000.0; 2], scatter: 0.1, away_ratio: 0.001 }
     }
 }
 
@@ -143,6 +145,7 @@ impl Made {
             synchronization,
             communication,
             between_blocks_ns: 1_000.0,
+            away: Some(Away { benchmark_ratio: 0.0, run_ratio: self.away_ratio }),
         }
     }
 }
@@ -213,6 +216,7 @@ pub fn sweep(n_repetitions: u32, slower: f64, seed: u64) -> Outcome {
                             communication_ratio: 0.1,
                             communication_to_benchmark: Some(1.0),
                             n_anomalous_cycles: 0,
+                            away_ratio: None,
                         };
                         writer.record(SWEEP, &result).unwrap();
                     }

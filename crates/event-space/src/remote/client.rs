@@ -1,10 +1,12 @@
 //! A monitor of another host, pulled like a stage of this one.
 
 use std::marker::PhantomData;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use clock::{Backoff, Clock};
+use mpi_tree::Forest;
 use stream::{Answer, Ask, CallError, Caller, Endpoint, Message, OpenError, Results, Security};
 
 use super::{About, Task, Wire};
@@ -41,6 +43,7 @@ pub struct Share {
     /// The endpoint.
     pub endpoint: String,
     trouble: Mutex<Option<String>>,
+    is_replaced: AtomicBool,
 }
 
 impl Share {
@@ -48,6 +51,12 @@ impl Share {
     #[must_use]
     pub fn trouble(&self) -> Option<String> {
         self.trouble.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Whether the job has another tree file there, so that nothing more comes of this tree.
+    #[must_use]
+    pub fn is_replaced(&self) -> bool {
+        self.is_replaced.load(Ordering::Relaxed)
     }
 
     fn set(&self, trouble: Option<String>) {
@@ -77,8 +86,12 @@ pub struct Remote<T> {
 /// # Errors
 /// If it cannot be reached, or is none.
 pub fn ask_job(endpoint: &Endpoint, security: &Security) -> Result<About, RemoteError> {
+    about_job(&mut Caller::open(endpoint, security)?, endpoint)
+}
+
+fn about_job(caller: &mut Caller, endpoint: &Endpoint) -> Result<About, RemoteError> {
     let wrong = |what| RemoteError::Answer { endpoint: endpoint.to_string(), what };
-    match Caller::open(endpoint, security)?.call(Ask::Job {}, ANSWER_LIMIT)? {
+    match caller.call(Ask::Job {}, ANSWER_LIMIT)? {
         (Answer::Job { about }, _) => serde_json::from_str(&about).map_err(|_| wrong("with something else than a job")),
         _ => Err(wrong("to another question")),
     }
@@ -89,7 +102,11 @@ impl<T: Wire> Remote<T> {
     #[must_use]
     pub fn new(endpoint: Endpoint, security: Security, task: Task, clock: Arc<dyn Clock>) -> Self {
         Self {
-            share: Arc::new(Share { endpoint: endpoint.to_string(), trouble: Mutex::new(None) }),
+            share: Arc::new(Share {
+                endpoint: endpoint.to_string(),
+                trouble: Mutex::new(None),
+                is_replaced: AtomicBool::new(false),
+            }),
             endpoint,
             security,
             task,
@@ -128,7 +145,14 @@ impl<T: Wire> Remote<T> {
             Some(pulled) => pulled,
             None => {
                 let task = serde_json::to_string(&self.task).expect("a task has a JSON form");
-                let (Answer::Begun { session }, _) = caller.call(Ask::Begin { task }, ANSWER_LIMIT)? else {
+                let begun = caller.call(Ask::Begin { task }, ANSWER_LIMIT);
+                if matches!(begun, Err(CallError::Refused { .. })) {
+                    let has_tree =
+                        |about: About| Some(Forest::parse(&about.trees).ok()?.tree_of(self.task.tree).is_some());
+                    let is_replaced = about_job(caller, &self.endpoint).ok().and_then(has_tree) == Some(false);
+                    self.share.is_replaced.store(is_replaced, Ordering::Relaxed);
+                }
+                let (Answer::Begun { session }, _) = begun? else {
                     return Err(wrong("to another question"));
                 };
                 // Whatever is begun again later must not count twice.

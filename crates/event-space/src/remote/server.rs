@@ -36,6 +36,8 @@ pub struct Server {
 }
 
 struct Session {
+    /// What records call its tree.
+    tree: u64,
     orders: SyncSender<Order>,
     pulled: Duration,
 }
@@ -70,6 +72,14 @@ impl Server {
         (Self { live, setting, description: Some(description), sessions, newest, cpu, ended }, end)
     }
 
+    /// Goes over to the tree file in force, if that is another one. Sessions of the old one end, so that whoever pulls hears of it.
+    fn look_for_trees(&mut self) {
+        if let Ok(Some(live)) = self.live.replaced() {
+            self.sessions.retain(|_, session| live.forest().tree_of(session.tree).is_some());
+            self.live = live;
+        }
+    }
+
     fn about(&self) -> Result<String, String> {
         let here = self.live.here().map_err(|error| error.to_string())?;
         let hosts = here.into_iter().map(|(at, clock)| (self.live.hosts()[at].name.clone(), WireClock::new(clock)));
@@ -92,12 +102,15 @@ impl Server {
         let session = self.newest;
         let (orders, taken) = sync_channel(N_ORDERS_MAX);
         let live = self.live.tree_at(tree).expect("a tree of the file");
-        let setting = self.setting.clone();
+        let (setting, id) = (self.setting.clone(), task.tree);
         // It may wait at a gate, or for other monitors.
         let spawned =
             Builder::new().name("session".to_owned()).spawn(move || run(live, setting, task, session, pending, &taken));
         match spawned {
-            Ok(_) => drop(self.sessions.insert(session, Session { orders, pulled: self.setting.clock.monotonic() })),
+            Ok(_) => {
+                let pulled = self.setting.clock.monotonic();
+                self.sessions.insert(session, Session { tree: id, orders, pulled });
+            }
             Err(error) => tracing::error!(%error, "a monitor's session has no thread"),
         }
     }
@@ -119,8 +132,8 @@ impl Handler for Server {
 
     fn request(&mut self, request: Request, pending: Pending, _: &mut Outputs) {
         // Whoever asks for something new means the tree file that is in force.
-        if let (Ask::Job {} | Ask::Begin { .. }, Ok(Some(live))) = (&request.ask, self.live.replaced()) {
-            self.live = live;
+        if let Ask::Job {} | Ask::Begin { .. } = request.ask {
+            self.look_for_trees();
         }
         match request.ask {
             Ask::Job {} => match self.about() {
@@ -137,6 +150,7 @@ impl Handler for Server {
         if let Some(description) = self.description.take() {
             outputs.describe(&description);
         }
+        self.look_for_trees();
         let now = self.setting.clock.monotonic();
         self.sessions.retain(|_, session| now.saturating_sub(session.pulled) < SILENCE);
         let is_in_use = self.sessions.values().any(|session| now.saturating_sub(session.pulled) < 2 * Self::PERIOD);

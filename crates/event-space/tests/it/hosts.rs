@@ -309,6 +309,25 @@ fn a_monitor_waits_at_its_gate_and_not_for_ever() {
 }
 
 #[test]
+fn another_tree_file_at_a_monitor_is_told() {
+    let world = World::new(2, 1 << 10);
+    let sites = world.sites();
+    let mut monitor = load_balance(&sites, 0, false);
+    monitor.step();
+    assert!(!sites.is_replaced());
+    let folder = mpi_job::Folder::open(&world.root.path().join("h1")).unwrap();
+    let mut forest = mpi_tree::Forest::parse(&folder.tree().unwrap().unwrap()).unwrap();
+    forest.epoch += 1;
+    folder.set_tree(&forest.to_text()).unwrap();
+    // Its monitor looks once a second.
+    wait_until("the front end hears of it", Duration::from_secs(30), || {
+        monitor.step();
+        sites.is_replaced().then_some(())
+    });
+    assert!(world.about()[1].1.trees.contains(&format!("epoch = {}", forest.epoch)));
+}
+
+#[test]
 fn other_trees_are_not_watched_together() {
     let (one, other) = (World::new(2, 64), World::new(3, 64));
     let mut about = one.about();

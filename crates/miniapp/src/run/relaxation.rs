@@ -6,7 +6,7 @@ use mpi::topology::Communicator;
 
 use super::noise::ask;
 use super::{Measured, PILOT, Run, work_ns};
-use crate::grid::{Colour, Strip};
+use crate::grid::{Colour, Strip, relaxation};
 use crate::plan::{ConvergenceTest, Length, PlanError, SorPlan};
 use crate::record::Relaxed;
 
@@ -114,6 +114,7 @@ impl Run<'_> {
         measured.relaxed = Some(Relaxed {
             data: plan.data,
             side,
+            relaxation: relaxation(side),
             epsilon: plan.epsilon,
             test: plan.test,
             n_iterations: measured.n_calls,

@@ -113,8 +113,9 @@ proptest! {
             // Means of up to five whole numbers, added up: rounding only.
             prop_assert!((sum(&|_| true) - path.total.mean_ns).abs() < 1e-4, "{} {}", sum(&|_| true), path.total.mean_ns);
             prop_assert!((sum(&|part| part != Part::ArrivalWait) - path.cost.mean_ns).abs() < 1e-4);
-            let by_level: f64 = analysis.by_level(path).values().sum();
-            prop_assert!((by_level - path.cost.mean_ns).abs() < 1e-4);
+            let costs = analysis.costs(path);
+            let of_all = costs.hosts_ns.values().sum::<f64>() + costs.lan_ns + costs.wan_ns;
+            prop_assert!((of_all - path.cost.mean_ns).abs() < 1e-4);
         }
         for node in &analysis.nodes {
             for contributor in &node.contributors {

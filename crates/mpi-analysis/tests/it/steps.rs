@@ -1,7 +1,7 @@
 //! The six steps, on runs that are made to have one thing wrong.
 
 use mpi_analysis::{
-    Against, Analysis, Analyzer, Comparison, From, HostClock, KernelLog, Level, NodeFigures, Part, Remedy, Verdict,
+    Against, Analysis, Analyzer, Comparison, From, HostClock, KernelLog, NodeFigures, Part, Remedy, Verdict,
 };
 use mpi_trace::file::{KernelNote, Offset, Phase};
 use mpi_trace::{Alignment, Event, Flow, Operation, Subject};
@@ -267,7 +267,7 @@ fn paths_are_grouped_by_their_hops_and_fast_groups_are_dropped() {
     assert!(groups.iter().all(|group| group.is_fast == (group.n_hops == 0)), "{groups:?}");
     assert_eq!(groups.iter().map(|group| group.ranks.len()).sum::<usize>(), 12);
     let path = analysis.path(groups[0].representative).unwrap();
-    assert_eq!(analysis.by_level(path)[&Level::Lan], 100_000.0);
+    assert_eq!(analysis.costs(path).lan_ns, 100_000.0);
 }
 
 #[test]

@@ -7,13 +7,15 @@ use axum::extract::{FromRequestParts, Path, State};
 use axum::http::header;
 use axum::http::request::Parts;
 use axum::response::{IntoResponse, Response};
+use mpi_analysis::KernelLog;
 use mpi_analysis::draw::{Waits, last_arrival_tree, pathmap as draw_pathmap};
+use mpi_trace::Flow;
 use utoipa::IntoParams;
 
 use super::App;
 use super::extract::{Fields, FromQuery, NoParameters, Query};
 use super::refusal::Refusal;
-use crate::api::{ErrorBody, ErrorCode, MpiJobDetail, MpiJobs};
+use crate::api::{ErrorBody, ErrorCode, MpiFlow, MpiJobDetail, MpiJobs};
 use crate::mpi::JobsError;
 
 /// The name of a job in the path: one that is none finds nothing.
@@ -56,12 +58,40 @@ pub(super) struct TreeQuery {
     /// The tree's name; needed where the job has several.
     #[param(value_type = Option<String>, example = "flat")]
     tree: Option<String>,
+    /// The flow of the calls; by default that of most calls.
+    #[param(value_type = Option<MpiFlow>, example = "all")]
+    flow: Option<Flow>,
 }
 
 impl FromQuery for TreeQuery {
     fn read(fields: &mut Fields<'_>) -> Result<Self, Refusal> {
-        Ok(Self { tree: fields.text("tree")? })
+        Ok(Self { tree: fields.text("tree")?, flow: fields.read("flow", flow)? })
     }
+}
+
+fn flow(text: &str) -> Result<Flow, String> {
+    match text {
+        "all" => Ok(Flow::All),
+        "to_root" => Ok(Flow::ToRoot),
+        "from_root" => Ok(Flow::FromRoot),
+        _ => Err(format!("`{text}` is no flow: all, to_root and from_root are")),
+    }
+}
+
+/// All figures of a tree's calls of one flow: an element of `trees` of `foretop mpi analyze --json`.
+#[utoipa::path(get, path = "/api/v1/mpi/jobs/{job}/analysis", tag = "mpi", params(("job" = String, Path), TreeQuery),
+    responses((status = 200, body = Object), (status = "default", description = "refused", body = ErrorBody)))]
+pub(super) async fn analysis(
+    State(app): State<App>,
+    Job(job): Job,
+    Query(query): Query<TreeQuery>,
+) -> Result<Response, Refusal> {
+    let jobs = app.jobs;
+    let work = move || {
+        let analysis = jobs.analysis(&job, query.tree.as_deref(), query.flow)?;
+        Ok(Json(analysis.report(&KernelLog::default())).into_response())
+    };
+    app.reads.run(work).await
 }
 
 #[derive(IntoParams)]
@@ -70,6 +100,9 @@ pub(super) struct PathmapQuery {
     /// The tree's name; needed where the job has several.
     #[param(value_type = Option<String>, example = "flat")]
     tree: Option<String>,
+    /// The flow of the calls; by default that of most calls.
+    #[param(value_type = Option<MpiFlow>, example = "all")]
+    flow: Option<Flow>,
     /// Whether waits for late ranks are drawn; `false` by default.
     #[param(value_type = Option<bool>, example = true)]
     waits: bool,
@@ -78,7 +111,8 @@ pub(super) struct PathmapQuery {
 impl FromQuery for PathmapQuery {
     fn read(fields: &mut Fields<'_>) -> Result<Self, Refusal> {
         let flag = |text: &str| text.parse().map_err(|_| format!("`{text}` is neither true nor false"));
-        Ok(Self { tree: fields.text("tree")?, waits: fields.read("waits", flag)?.unwrap_or(false) })
+        let TreeQuery { tree, flow } = TreeQuery::read(fields)?;
+        Ok(Self { tree, flow, waits: fields.read("waits", flag)?.unwrap_or(false) })
     }
 }
 
@@ -93,7 +127,11 @@ pub(super) async fn pathmap(
 ) -> Result<Response, Refusal> {
     let jobs = app.jobs;
     let waits = if query.waits { Waits::Drawn } else { Waits::LeftOut };
-    app.reads.run(move || Ok(svg(draw_pathmap(&jobs.analysis(&job, query.tree.as_deref())?, waits).to_svg()))).await
+    let work = move || {
+        let analysis = jobs.analysis(&job, query.tree.as_deref(), query.flow)?;
+        Ok(svg(draw_pathmap(&analysis, waits).to_svg()))
+    };
+    app.reads.run(work).await
 }
 
 /// The tree with edges as thick as their lower ends were the last to arrive, as a picture.
@@ -106,7 +144,11 @@ pub(super) async fn last_arrival(
     Query(query): Query<TreeQuery>,
 ) -> Result<Response, Refusal> {
     let jobs = app.jobs;
-    app.reads.run(move || Ok(svg(last_arrival_tree(&jobs.analysis(&job, query.tree.as_deref())?).to_svg()))).await
+    let work = move || {
+        let analysis = jobs.analysis(&job, query.tree.as_deref(), query.flow)?;
+        Ok(svg(last_arrival_tree(&analysis).to_svg()))
+    };
+    app.reads.run(work).await
 }
 
 fn svg(text: String) -> Response {
@@ -119,6 +161,7 @@ impl From<JobsError> for Refusal {
             JobsError::Folder(_) | JobsError::NoThread(_) => Self::internal(&error),
             JobsError::UnknownJob { .. } => Self::new(ErrorCode::UnknownJob, error.to_string()),
             JobsError::UnknownTree { .. } => Self::bad_parameter("tree", error.to_string()),
+            JobsError::UnknownFlow { .. } => Self::bad_parameter("flow", error.to_string()),
             JobsError::TooMany => Self::new(ErrorCode::TooMany, error.to_string()),
         }
     }

@@ -1,15 +1,25 @@
 //! An analysis as the HTTP interface tells it.
 
 use mpi_analysis::draw::{Waits, track};
-use mpi_analysis::{Analysis, ContributorFigures, From, Group, Hint, LastArrival, NodeFigures, PathFigures, Stage};
+use std::time::Duration;
+
+use mpi_analysis::{
+    Analysis, ContributorFigures, From, Group, Hint, LastArrival, NodeFigures, PathFigures, Slow, Stage,
+};
+use mpi_trace::Flow;
 use text::figure::{percent, span_ns};
 
 use crate::api;
 
-pub(super) fn analysis(analysis: &Analysis) -> api::MpiAnalysis {
+pub(super) fn analysis(analysis: &Analysis, slow: Vec<api::MpiSlow>) -> api::MpiAnalysis {
     let last_arrivals = analysis.last_arrivals();
     api::MpiAnalysis {
         tree: analysis.tree.clone(),
+        flow: match analysis.flow {
+            Flow::All => api::MpiFlow::All,
+            Flow::ToRoot => api::MpiFlow::ToRoot,
+            Flow::FromRoot => api::MpiFlow::FromRoot,
+        },
         n_calls: analysis.n_calls,
         operations: analysis.operations.clone(),
         n_incomplete: analysis.n_incomplete,
@@ -21,6 +31,20 @@ pub(super) fn analysis(analysis: &Analysis) -> api::MpiAnalysis {
         paths: analysis.paths.iter().map(|own| path(analysis, own)).collect(),
         groups: analysis.groups().into_iter().map(group).collect(),
         hints: analysis.hints().into_iter().map(|own| hint(analysis, own)).collect(),
+        slow,
+    }
+}
+
+pub(super) fn slow(slow: &Slow, ago: Duration) -> api::MpiSlow {
+    api::MpiSlow {
+        part: slow.part.name().to_owned(),
+        node: slow.node,
+        contributor: slow.contributor,
+        mean_seconds: seconds(slow.mean_ns),
+        expected_seconds: seconds(slow.expected_ns),
+        upper_seconds: seconds(slow.upper_ns),
+        ago_seconds: ago.as_secs_f64(),
+        is_wait: slow.part.is_wait(),
     }
 }
 

@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use mpi_analysis::{Analysis, Analyzer, HostClock};
+use mpi_analysis::{Analysis, Analyzer, Expectations, HostClock, Slow};
 use mpi_job::{Folder, RingFile};
-use mpi_trace::{Alignment, Cursor, Drain, Event, RingHeader, RingKind};
+use mpi_trace::{Alignment, Cursor, Drain, Event, Flow, RingHeader, RingKind};
 use mpi_tree::{Forest, Host};
 use units::{Rank, Timestamp};
 
@@ -19,6 +19,10 @@ use crate::api;
 const N_AT_ONCE: u64 = 1 << 16;
 /// Polls between two looks at what is in the folder: two seconds.
 const N_POLLS_A_LOOK: u32 = 8;
+/// Polls in an interval whose means are forecast: a second.
+const N_POLLS_AN_INTERVAL: u32 = 4;
+/// How long a stage is told that was slower than expected.
+const SLOW_FOR: Duration = Duration::from_secs(30);
 /// Trees that are analyzed of one job. Each takes some megabytes.
 const N_TREES_MAX: usize = 8;
 /// Ranks of a tree that is analyzed: figures of a flat tree grow with their square, to 64 MiB here.
@@ -48,6 +52,9 @@ pub(super) struct Follower {
 struct Inside {
     view: View,
     analyzer: Analyzer,
+    expectations: Expectations,
+    /// Stages that were slower than expected, and when. Of each the last time.
+    slow: Vec<(Duration, Slow)>,
     /// Its hosts, and which of them have rings here.
     hosts: Vec<Host>,
     here: Vec<bool>,
@@ -102,6 +109,9 @@ impl Follower {
             }
         }
         self.n_polls += 1;
+        if self.n_polls.is_multiple_of(N_POLLS_AN_INTERVAL) {
+            self.analyzers.values_mut().flatten().for_each(|inside| inside.end_interval(now));
+        }
         self.calls.mark(now, Written { n_of_calls_read: self.n_of_calls_read, ..written });
     }
 
@@ -188,22 +198,22 @@ impl Follower {
             n_left_out: self.n_left_out,
             operations: self.calls.operations(),
             by_rank: self.calls.by_rank(),
-            analyses: self.analyses().map(|analysis| answer::analysis(&analysis)).collect(),
+            analyses: self.insides().flat_map(|inside| inside.told(now)).collect(),
         }
     }
 
-    /// The figures of one tree; the names of those that there are if it is none of them.
-    pub(super) fn analysis(&self, tree: Option<&str>) -> Result<Analysis, Vec<String>> {
-        let all: Vec<Analysis> = self.analyses().collect();
-        let names: Vec<String> = all.iter().map(|analysis| analysis.tree.clone()).collect();
-        let is_only = names.len() == 1;
-        let mut wanted = all.into_iter().filter(|one| tree.map_or(is_only, |tree| one.tree == tree));
-        wanted.next().ok_or(names)
+    /// The figures of one tree and flow, by default of that of most calls; none if no call had it. The names of the trees that there are if
+    /// it is none of them.
+    pub(super) fn analysis(&self, tree: Option<&str>, flow: Option<Flow>) -> Result<Option<Analysis>, Vec<String>> {
+        let names = || self.insides().map(|inside| inside.view.tree.name.clone()).collect::<Vec<_>>();
+        let is_only = self.insides().count() == 1;
+        let is_wanted = |inside: &&Inside| tree.map_or(is_only, |tree| inside.view.tree.name == tree);
+        let inside = self.insides().find(is_wanted).ok_or_else(names)?;
+        Ok(inside.analyses().into_iter().find(|one| flow.is_none_or(|flow| one.flow == flow)))
     }
 
-    fn analyses(&self) -> impl Iterator<Item = Analysis> {
-        let known = self.analyzers.values().filter_map(|inside| inside.as_ref().ok());
-        known.map(|inside| inside.view.rename(inside.analyzer.analysis()))
+    fn insides(&self) -> impl Iterator<Item = &Inside> {
+        self.analyzers.values().filter_map(|inside| inside.as_deref().ok())
     }
 }
 
@@ -237,7 +247,33 @@ impl Inside {
         };
         let clocks = hosts.iter().map(clock).collect();
         let analyzer = Analyzer::new(view.tree.clone(), view.hosts.clone(), clocks);
-        Ok(Self { view, analyzer, hosts, here })
+        Ok(Self { view, analyzer, expectations: Expectations::default(), slow: Vec::new(), hosts, here })
+    }
+
+    /// Compares the means of the interval that ends with what was expected.
+    fn end_interval(&mut self, now: Duration) {
+        let slow = self.expectations.step(&self.analyzer.end_interval());
+        let is_again = |old: &Slow| slow.iter().any(|new| new.stage() == old.stage());
+        self.slow.retain(|(at, old)| now.saturating_sub(*at) < SLOW_FOR && !is_again(old));
+        self.slow.splice(0..0, slow.into_iter().map(|slow| (now, slow)));
+    }
+
+    /// Of each flow that calls had, the one of most calls first.
+    fn analyses(&self) -> Vec<Analysis> {
+        let mut analyses = self.analyzer.analyses();
+        if analyses.iter().any(|analysis| analysis.n_calls > 0) {
+            analyses.retain(|analysis| analysis.n_calls > 0 || analysis.n_disordered > 0);
+        }
+        analyses.sort_by_key(|analysis| std::cmp::Reverse(analysis.n_calls));
+        analyses.into_iter().map(|analysis| self.view.rename(analysis)).collect()
+    }
+
+    fn told(&self, now: Duration) -> Vec<api::MpiAnalysis> {
+        let slow = |analysis: &Analysis| {
+            let own = self.slow.iter().filter(|(_, slow)| slow.flow == analysis.flow);
+            own.map(|(at, slow)| answer::slow(slow, now.saturating_sub(*at))).collect()
+        };
+        self.analyses().iter().map(|one| answer::analysis(one, slow(one))).collect()
     }
 }
 

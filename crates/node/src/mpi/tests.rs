@@ -3,7 +3,7 @@
 use std::fs;
 
 use mpi_job::{Process, RingFile};
-use mpi_trace::{RingHeader, RingKind};
+use mpi_trace::{Operation, RingHeader, RingKind};
 use tempfile::TempDir;
 use testkit::mpi::{CAPACITY, Program, TREE, ring};
 use units::Timestamp;
@@ -63,10 +63,56 @@ fn a_job_that_somebody_looks_at_is_seen_from_what_its_rings_hold_on() {
     let seen = world.jobs.detail("heat").unwrap();
     assert_eq!((seen.analyses[0].n_calls, seen.calls_per_second, seen.records_per_second), (150, 300.0, 700.0));
     assert_eq!(seen.by_rank[2].n_calls, 150);
-    assert_eq!(world.jobs.analysis("heat", None).unwrap().n_calls, 150);
-    assert_eq!(world.jobs.analysis("heat", Some("flat")).unwrap().n_calls, 150);
-    let error = world.jobs.analysis("heat", Some("deep")).unwrap_err().to_string();
+    assert_eq!(world.jobs.analysis("heat", None, None).unwrap().n_calls, 150);
+    assert_eq!(world.jobs.analysis("heat", Some("flat"), Some(Flow::All)).unwrap().n_calls, 150);
+    let error = world.jobs.analysis("heat", Some("deep"), None).unwrap_err().to_string();
     assert_eq!(error, "the job has no tree `deep`; there is flat");
+    let error = world.jobs.analysis("heat", None, Some(Flow::ToRoot)).unwrap_err();
+    assert!(matches!(error, JobsError::UnknownFlow { .. }), "{error}");
+}
+
+#[test]
+fn calls_of_each_flow_have_figures_of_their_own() {
+    let world = World::new();
+    let program = Program::start(&world.folder("heat"));
+    program.run(0..20);
+    program.call(Operation::REDUCE, 20..50, 1_000_000);
+    program.call(Operation::BCAST, 50..60, 0);
+    let seen = world.jobs.detail("heat").unwrap();
+    let flows: Vec<_> = seen.analyses.iter().map(|one| (one.tree.as_str(), one.flow, one.n_calls)).collect();
+    let of = |flow, n_calls| ("flat", flow, n_calls);
+    assert_eq!(flows, [of(api::MpiFlow::ToRoot, 30), of(api::MpiFlow::All, 20), of(api::MpiFlow::FromRoot, 10)]);
+    assert_eq!(seen.analyses[0].operations, BTreeMap::from([("MPI_Reduce".to_owned(), 30)]));
+    assert_eq!(world.jobs.analysis("heat", None, None).unwrap().flow, Flow::ToRoot);
+    assert_eq!(world.jobs.analysis("heat", None, Some(Flow::FromRoot)).unwrap().n_calls, 10);
+}
+
+#[test]
+fn a_stage_above_its_forecast_is_told_for_a_while() {
+    let world = World::new();
+    let program = Program::start(&world.folder("heat"));
+    program.run(0..10);
+    let slow = || world.jobs.detail("heat").unwrap().analyses[0].slow.clone();
+    let interval = |calls: std::ops::Range<u32>, late_ns: u64| {
+        program.run_late(calls, late_ns);
+        (0..4).for_each(|_| world.poll());
+        // Somebody goes on looking.
+        slow()
+    };
+    let mut calls = (1..).map(|turn| 10 * turn..10 * turn + 10);
+    for calls in calls.by_ref().take(15) {
+        assert_eq!(interval(calls, 1_000_000), []);
+    }
+    let told = interval(calls.next().unwrap(), 5_000_000);
+    // Both that come in time wait for the third.
+    let about = |slow: &api::MpiSlow| (slow.part.clone(), slow.contributor, slow.mean_seconds, slow.expected_seconds);
+    let wait = |contributor| ("arrival wait".to_owned(), Some(contributor), 0.005, 0.001);
+    assert_eq!(told.iter().map(about).collect::<Vec<_>>(), [wait(0), wait(1)]);
+    assert!(told.iter().all(|slow| slow.is_wait && slow.ago_seconds == 1.0 && slow.upper_seconds < 0.005), "{told:?}");
+    interval(calls.next().unwrap(), 1_000_000);
+    assert_eq!(slow()[0].ago_seconds, 5.0);
+    calls.take(8).for_each(|calls| drop(interval(calls, 1_000_000)));
+    assert_eq!(slow(), []);
 }
 
 #[test]

@@ -39,6 +39,14 @@ pub struct MpiJob {
     /// The rank that comes late to each call
     #[arg(long, value_name = "RANK")]
     straggler: Option<u32>,
+
+    /// While this file is there, messages between hosts take three times as long
+    #[arg(long, value_name = "FILE")]
+    slow: Option<PathBuf>,
+
+    /// Make each fourth call a MPI_Bcast
+    #[arg(long)]
+    broadcast: bool,
 }
 
 /// A tree, and when messages are where on it in one call.
@@ -48,6 +56,8 @@ struct Call<'a> {
     collectors: &'a BTreeMap<Collector, u16>,
     /// By rank.
     arrivals: Vec<u64>,
+    /// A message between hosts.
+    hop: u64,
     /// By collector: on the way down and on the way up.
     stamps: Vec<(u64, u64)>,
     /// By rank.
@@ -126,7 +136,9 @@ impl MpiJob {
         let arrivals = (0..writers.len()).map(|rank| start + late(rank) + jitter(sequence, rank as u64)).collect();
         let n = collectors.len();
         let ends = vec![0; writers.len()];
-        let mut call = Call { tree, hosts, collectors: &collectors, arrivals, stamps: vec![(0, 0); n], ends };
+        let hop = if self.slow.as_ref().is_some_and(|file| file.exists()) { 3 * HOP } else { HOP };
+        let mut call = Call { tree, hosts, collectors: &collectors, arrivals, hop, stamps: vec![(0, 0); n], ends };
+        let operation = if self.broadcast && sequence % 4 == 3 { Operation::BCAST } else { Operation::ALLREDUCE };
         for root in tree.roots() {
             let down = call.go_down(root);
             let store = usize::from(collectors[&Collector { node: root, place: Place::Store }]);
@@ -140,7 +152,7 @@ impl MpiJob {
             let (arrival, end) = (call.arrivals[rank], call.ends[rank]);
             let neighbour = Peer::Rank((rank as u32 + 1) % (2 * self.ranks));
             let (from, to) = (end + 50_000, end + 80_000 + jitter(sequence, rank as u64 + 1));
-            calls.write(event(arrival, end, Operation::ALLREDUCE, world(Peer::None, None)).to_records());
+            calls.write(event(arrival, end, operation, world(Peer::None, None)).to_records());
             calls.write(event(from, to, Operation::SENDRECV, world(neighbour, Some(7))).to_records());
         }
         for (collector, &number) in &collectors {
@@ -157,7 +169,7 @@ impl MpiJob {
             };
             let (start, end) = call.stamps[usize::from(number)];
             let subject = Subject::Stage { collector: number, sequence };
-            writers[rank as usize].1.write(event(start, end, Operation::ALLREDUCE, subject).to_records());
+            writers[rank as usize].1.write(event(start, end, operation, subject).to_records());
         }
     }
 }
@@ -178,7 +190,7 @@ impl Call<'_> {
             };
             if tree.is_remote(node, contributor, self.hosts) {
                 self.at(node, Place::Leave(position)).0 = time;
-                time += HOP;
+                time += self.hop;
             }
             self.at(node, Place::Arrive(position)).0 = time;
             last = last.max(time);
@@ -195,7 +207,7 @@ impl Call<'_> {
             let mut time = result + UP * departure;
             self.at(node, Place::Arrive(position)).1 = time;
             if self.tree.is_remote(node, contributors[position], self.hosts) {
-                time += HOP;
+                time += self.hop;
                 self.at(node, Place::Leave(position)).1 = time;
             }
             match contributors[position] {

@@ -7,9 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 use clap::Args;
 use mpi_analysis::draw::{Waits, compared_pathmap, last_arrival_tree, pathmap, serialization, timeline};
-use mpi_analysis::{
-    Analysis, Comparison, Group, Hint, KernelLog, LastArrival, Outlier, analyzers, arrivals, arrivals_table,
-};
+use mpi_analysis::{Analysis, Comparison, KernelLog, analyzers, arrivals, arrivals_table, to_csv};
 use mpi_trace::{Flow, Matching, Recording, Timeline};
 use picture::Picture;
 use serde::Serialize;
@@ -58,21 +56,11 @@ pub struct Analyze {
 /// What `--json` prints.
 #[derive(Serialize)]
 struct Report<'a> {
-    trees: Vec<OfTree<'a>>,
+    trees: Vec<mpi_analysis::Report<'a>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     comparisons: Vec<Comparison>,
     /// By operation and rank.
     arrivals: BTreeMap<&'static str, BTreeMap<u32, mpi_analysis::Arrivals>>,
-}
-
-#[derive(Serialize)]
-struct OfTree<'a> {
-    #[serde(flatten)]
-    analysis: &'a Analysis,
-    last_arrivals: Vec<LastArrival>,
-    groups: Vec<Group>,
-    outliers: Vec<Outlier>,
-    hints: Vec<Hint>,
 }
 
 impl Analyze {
@@ -94,7 +82,7 @@ impl Analyze {
             let report = report(&timeline, &trees, &kernel, &pairs);
             write_json(out, &report)?;
         } else if self.csv {
-            trees.iter().try_for_each(|tree| write!(out, "{}", tree.to_csv()))?;
+            write!(out, "{}", to_csv(&trees))?;
         } else {
             for tree in &trees {
                 writeln!(out, "{}", tree.table(&kernel))?;
@@ -159,16 +147,9 @@ fn report<'a>(
     kernel: &KernelLog,
     pairs: &[(&Analysis, &Analysis)],
 ) -> Report<'a> {
-    let of_tree = |analysis: &'a Analysis| OfTree {
-        analysis,
-        last_arrivals: analysis.last_arrivals(),
-        groups: analysis.groups(),
-        outliers: analysis.outliers(kernel),
-        hints: analysis.hints(),
-    };
     let by_operation = arrivals(timeline, &Matching::of(timeline)).into_iter();
     Report {
-        trees: trees.iter().map(of_tree).collect(),
+        trees: trees.iter().map(|tree| tree.report(kernel)).collect(),
         comparisons: pairs.iter().map(|(before, after)| Comparison::of(before, after)).collect(),
         arrivals: by_operation.map(|(operation, by_rank)| (operation.name(), by_rank)).collect(),
     }

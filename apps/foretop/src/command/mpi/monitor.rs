@@ -11,6 +11,11 @@ use crate::command::stream::wiring::Wiring;
 use crate::failure::OrUsage;
 use crate::help::examples;
 
+/// What the component calls itself.
+pub const COMPONENT: &str = "mpi-monitor";
+/// Before the name of the job.
+pub const STREAM_PREFIX: &str = "mpi.";
+
 /// Let others watch this host's part of a job
 ///
 /// `foretop mpi watch` finds it, and asks it to read, reduce and count what the ranks of this host record. It ends with the job.
@@ -30,7 +35,7 @@ pub struct Monitor {
 
 /// What the monitors of a job call themselves where streams are found.
 pub fn stream_name(job: &Path) -> String {
-    format!("mpi.{}", job.file_name().unwrap_or_default().to_string_lossy())
+    format!("{STREAM_PREFIX}{}", job.file_name().unwrap_or_default().to_string_lossy())
 }
 
 impl Monitor {
@@ -39,7 +44,7 @@ impl Monitor {
         let live = Live::open(&self.job, 0, setting.clock.clone()).or_usage()?;
         let name = self.wiring.name.clone().unwrap_or_else(|| stream_name(live.folder().path()));
         let (server, ended) = Server::new(live, setting, name, self.wiring.host());
-        let mirror = Mirror::new("mpi-monitor", server).every(Server::PERIOD);
-        self.wiring.run("mpi-monitor", mirror, Some(ended), out).map(drop)
+        let mirror = Mirror::new(COMPONENT, server).every(Server::PERIOD);
+        self.wiring.run(COMPONENT, mirror, Some(ended), out).map(drop)
     }
 }

@@ -11,7 +11,7 @@ use std::time::Duration;
 use anyhow::Context;
 use clap::{Args, ValueEnum};
 use clock::{Clock, thread_cpu};
-use event_space::{Hop, Live, LiveError, Scope, Setting, Sites, Strategy, ask_job};
+use event_space::{Hop, Live, LiveError, Scope, Setting, Sites, SitesError, Strategy, ask_job};
 use mpi_analysis::KernelLog;
 use mpi_job::{Folder, kernel_of};
 use mpi_trace::Alignment;
@@ -30,7 +30,10 @@ use crate::publisher::Publisher;
 use crate::terminal::say;
 
 /// How long monitors on the network have to say that they are there.
-const SEARCH_TIME: Duration = Duration::from_secs(2);
+pub const SEARCH_TIME: Duration = Duration::from_secs(2);
+
+/// Times that monitors may have different tree files before that is an error.
+const N_TRIES: u32 = 3;
 
 /// Watch the collective operations of a job
 ///
@@ -141,10 +144,23 @@ impl Watch {
                 Some(Publisher::start("mpi-watch", stream, self.every, endpoints, &setting.security)?)
             }
         };
-        while let After::Replaced = self.follow(self.open(&setting)?, publisher.as_mut(), &*setting.clock, out)? {
+        while let After::Replaced = self.follow(self.open_alike(&setting)?, publisher.as_mut(), &*setting.clock, out)? {
             say("the job has another tree file from here on: watching begins again");
         }
         Ok(())
+    }
+
+    /// The same once the tree file in force is the same everywhere: not all hosts replace it at the same moment.
+    fn open_alike(&self, setting: &Setting) -> anyhow::Result<Vec<Watched>> {
+        for _ in 0..N_TRIES {
+            match self.open(setting) {
+                Err(error) if matches!(error.downcast_ref(), Some(SitesError::OtherTree { .. })) => {
+                    clock::sleep(self.every);
+                }
+                opened => return opened,
+            }
+        }
+        self.open(setting).or_usage()
     }
 
     /// Opens all trees, on all hosts that can be found.
@@ -164,7 +180,10 @@ impl Watch {
         }
         let mut all = Vec::new();
         for &tree in &self.tree {
-            let sites = Sites::new(live.as_ref().ok().cloned(), tree, monitors.clone(), setting.clone()).or_usage()?;
+            let sites = match Sites::new(live.as_ref().ok().cloned(), tree, monitors.clone(), setting.clone()) {
+                Err(error @ SitesError::OtherTree { .. }) => return Err(error.into()),
+                sites => sites.or_usage()?,
+            };
             for host in sites.unwatched() {
                 say(&format!(
                     "warning: nobody watches host {host}, so that its share is missing; start `foretop mpi monitor` there"
@@ -244,7 +263,6 @@ impl Watch {
             if is_due {
                 next += self.every;
                 ask_kernel(folder.as_ref(), &mut kernel)?;
-                let is_over = self.once || all.iter().all(|watched| watched.is_over());
                 for watched in &mut all {
                     for trouble in watched.sites.troubles() {
                         let text = format!("warning: the share of {} is missing: {}", trouble.0, trouble.1);
@@ -259,11 +277,12 @@ impl Watch {
                     publisher.send(means.map(|(id, seconds)| (id, "s", seconds)));
                 }
                 out.flush()?;
-                if is_over {
-                    return Ok(After::Ended);
-                }
-                if all.iter().any(|watched| watched.sites.is_replaced()) {
+                // A monitor with another tree file gives nothing more of this one, as one whose job has ended.
+                if !self.once && all.iter().any(|watched| watched.sites.is_replaced()) {
                     return Ok(After::Replaced);
+                }
+                if self.once || all.iter().all(Watched::is_over) {
+                    return Ok(After::Ended);
                 }
             }
             clock::sleep(self.pace.min(self.every));

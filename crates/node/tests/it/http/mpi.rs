@@ -17,6 +17,10 @@ fn a_job_is_listed_and_told_with_its_pictures() {
         assert_eq!((answer.status, answer.header("content-type")), (200, Some("image/svg+xml")), "{answer:?}");
         assert!(answer.body.starts_with("<svg ") && answer.body.contains("20 calls"), "{answer:?}");
     }
+    let analysis = host.get("/api/v1/mpi/jobs/heat/analysis?tree=flat&flow=all").json::<serde_json::Value>();
+    assert_eq!((&analysis["n_calls"], &analysis["paths"][2]["total"]["count"]), (&20.into(), &20.into()), "{analysis}");
+    host.get("/api/v1/mpi/jobs/heat/analysis?flow=to_root").check_refused(400, BadParameter, Some("flow"));
+    host.get("/api/v1/mpi/jobs/heat/analysis?flow=sideways").check_refused(400, BadParameter, Some("flow"));
     host.get("/api/v1/mpi/jobs/heat/pathmap.svg?tree=deep").check_refused(400, BadParameter, Some("tree"));
     host.get("/api/v1/mpi/jobs/heat/pathmap.svg?waits=often").check_refused(400, BadParameter, Some("waits"));
 }

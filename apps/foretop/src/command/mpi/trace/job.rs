@@ -9,8 +9,13 @@ use anyhow::{Context, anyhow, bail};
 use clap::Args;
 use mpi_job::Folder;
 use mpi_tree::{Collector, Forest};
-use text::{Align, Table};
+use signal::Glob;
+use stream::Security;
+use stream::registry::{Query, find};
+use text::{Align, Table, printable};
 
+use super::super::monitor;
+use super::super::watch::SEARCH_TIME;
 use super::count;
 use super::run::Level;
 use crate::failure::OrUsage;
@@ -22,11 +27,19 @@ const PACE: Duration = Duration::from_millis(4);
 
 /// List the traced jobs of this host
 #[derive(Args)]
-#[command(after_help = examples(&["foretop mpi trace jobs", "foretop mpi trace jobs --clean"]))]
+#[command(after_help = examples(&[
+    "foretop mpi trace jobs",
+    "foretop mpi trace jobs --clean",
+    "foretop mpi trace jobs --elsewhere",
+]))]
 pub struct Jobs {
     /// Remove what jobs left behind that have ended
     #[arg(long)]
     clean: bool,
+
+    /// Also list what `foretop mpi monitor` serves here and on the local network
+    #[arg(long)]
+    elsewhere: bool,
 }
 
 /// Change how much a job records while it runs
@@ -82,8 +95,25 @@ impl Jobs {
                 folder.remove()?;
             }
         }
-        Ok(write!(out, "{table}")?)
+        write!(out, "{table}")?;
+        if self.elsewhere {
+            write!(out, "\n{}", served()?)?;
+        }
+        Ok(())
     }
+}
+
+/// Jobs that monitors serve.
+fn served() -> anyhow::Result<Table> {
+    let mut security = Security::default();
+    security.registry.lan = true;
+    let monitors = Query { component: Some(Glob::exactly(monitor::COMPONENT)), ..Query::default() };
+    let mut table = Table::new(&["job", "host", "monitor"].map(|column| (column, Align::Left)));
+    for found in find(&monitors, SEARCH_TIME, &security)? {
+        let job = found.stream.strip_prefix(monitor::STREAM_PREFIX).unwrap_or(&found.stream);
+        table.row([job, &found.host, &found.servers.join(", ")].map(printable));
+    }
+    Ok(table)
 }
 
 impl SetLevel {

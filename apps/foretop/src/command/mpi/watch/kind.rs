@@ -8,16 +8,12 @@ use event_space::{
     Counts, Gather, Hop, Need, Pull, Scope, Sites, Spent, StageFigures, Tally, Tuple, Weights, merge_counts,
 };
 use mpi_analysis::{Analyzer, Expectations, IntervalMean, KernelLog};
-use mpi_trace::Subject;
+use mpi_trace::{Flow, Subject};
 use mpi_tree::{Contributor, Place};
-use predict::{Policy, Spec};
 use serde_json::{Value, json};
 use text::figure::{percent, span_ns};
 use text::{Align, Table};
-use units::Confidence;
 
-/// Stages are told that were slower than all but one in a thousand forecasts allow.
-const CONFIDENCE: f64 = 0.999;
 /// Contributors of a node that are told, those that are last most often.
 const N_LAST_TOLD: usize = 5;
 
@@ -78,15 +74,12 @@ impl Watched {
     pub fn new(sites: Sites, kind: Kind, n_helpers: usize, by_cluster: bool, hop: Hop) -> anyhow::Result<Self> {
         let (tree, hosts) = (sites.tree(), sites.hosts());
         let monitor = match kind {
-            Kind::Stages => {
-                let confidence = Confidence::new(CONFIDENCE).expect("a share between 0 and 1");
-                Monitor::Stages {
-                    source: Source::new(sites.scope(&Scope::everything(tree, hosts, n_helpers))?.0),
-                    analyzer: Box::new(Analyzer::new(tree.clone(), hosts.to_vec(), sites.clocks())),
-                    expectations: Box::new(Expectations::new(Policy::of(&Spec::ar(2)), confidence)),
-                    means: Vec::new(),
-                }
-            }
+            Kind::Stages => Monitor::Stages {
+                source: Source::new(sites.scope(&Scope::everything(tree, hosts, n_helpers))?.0),
+                analyzer: Box::new(Analyzer::new(tree.clone(), hosts.to_vec(), sites.clocks())),
+                expectations: Box::default(),
+                means: Vec::new(),
+            },
             Kind::LoadBalance => {
                 let scope = Scope::last_arrivals(tree, hosts, n_helpers, by_cluster);
                 Monitor::LoadBalance { source: Source::new(sites.scope(&scope)?.0), weights: Weights::new() }
@@ -180,8 +173,9 @@ impl Watched {
                     let part = slow.part.name();
                     let _infallible = writeln!(
                         text,
-                        "slower than expected: {part} at {}{from} took {took}, not {expected}",
-                        node.name
+                        "slower than expected: {part} at {}{from}{} took {took}, not {expected}",
+                        node.name,
+                        slow.flow.suffix()
                     );
                 }
                 (text, json!({ "analyses": analyses, "slower_than_expected": slow }))
@@ -227,7 +221,13 @@ impl Watched {
             let contributor =
                 mean.contributor.map(|i| format!(".{}", contributor(&self.sites, mean.node, i).replace(' ', "-")));
             let part = mean.part.name().replace(' ', "-");
-            format!("mpi.{}.{}.{part}{}", tree.name, tree.nodes[mean.node].name, contributor.unwrap_or_default())
+            let flow = match mean.flow {
+                Flow::All => "",
+                Flow::ToRoot => "to-root.",
+                Flow::FromRoot => "from-root.",
+            };
+            let node = &tree.nodes[mean.node].name;
+            format!("mpi.{}.{flow}{node}.{part}{}", tree.name, contributor.unwrap_or_default())
         };
         means.iter().map(|mean| (name(mean), mean.mean_ns / 1e9)).collect()
     }

@@ -8,6 +8,9 @@ use clock::Stopwatch;
 use rustix::time::{ClockId, clock_gettime};
 use statistics::median;
 
+/// Off its core for more than this share of the time, a rank's figures describe time slicing.
+pub const AWAY_RATIO_MAX: f64 = 0.1;
+
 /// Empty windows that say what looking takes.
 const N_LOOKS: usize = 51;
 
@@ -15,7 +18,8 @@ const N_LOOKS: usize = 51;
 const SHORTEST_NS: f64 = 2_000.0;
 
 /// Adds up windows of time that a rank was measured in.
-pub(crate) struct Presence<'a> {
+#[derive(Debug)]
+pub struct Presence<'a> {
     clock: &'a Stopwatch,
     /// By which the two differ in an empty window.
     look_ns: f64,
@@ -25,7 +29,8 @@ pub(crate) struct Presence<'a> {
 
 impl<'a> Presence<'a> {
     /// Without any window.
-    pub(crate) fn new(clock: &'a Stopwatch) -> Self {
+    #[must_use]
+    pub fn new(clock: &'a Stopwatch) -> Self {
         let looks: Vec<f64> = (0..N_LOOKS)
             .map(|_| {
                 let ((), wall_ns, processor_ns) = timed(clock, || ());
@@ -37,7 +42,7 @@ impl<'a> Presence<'a> {
 
     /// Does `work` in a window.
     #[inline]
-    pub(crate) fn watch<R>(&mut self, work: impl FnOnce() -> R) -> R {
+    pub fn watch<R>(&mut self, work: impl FnOnce() -> R) -> R {
         let (result, wall_ns, processor_ns) = timed(self.clock, work);
         let away_ns = wall_ns - processor_ns - self.look_ns;
         self.wall_ns += wall_ns;
@@ -45,8 +50,8 @@ impl<'a> Presence<'a> {
         result
     }
 
-    /// The share of all windows so far in which this thread did not run, and forgets them.
-    pub(crate) fn take_away_ratio(&mut self) -> f64 {
+    /// The share of all windows so far in which this thread did not run, from 0 to 1, and forgets them.
+    pub fn take_away_ratio(&mut self) -> f64 {
         let (wall_ns, away_ns) = (std::mem::take(&mut self.wall_ns), std::mem::take(&mut self.away_ns));
         away_ns / wall_ns.max(1.0)
     }
