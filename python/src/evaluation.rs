@@ -4,6 +4,7 @@ use numpy::{PyArray1, PyReadonlyArray1};
 use predict::{CompareError, Comparison, Evaluator, FitError, Forecast, LeadScore, Loss, Spec};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use statistics::Residuals;
 
 use crate::error::{InputError, raise};
 use crate::fit::read_spec;
@@ -61,6 +62,27 @@ pub(crate) fn evaluate<'py>(
         columns.set_item(name, PyArray1::from_iter(py, column))?;
     }
     Ok(columns)
+}
+
+/// Fit `spec` to the first `n_fit` samples and test its errors one step ahead on the others: their number, the lags looked at, the
+/// share of correlations beyond the bound, the p-values for correlation, turning points and rises, and R^2 and p-value of the
+/// quantile-quantile line.
+#[pyfunction]
+pub(crate) fn residuals(
+    py: Python<'_>,
+    samples: PyReadonlyArray1<'_, f64>,
+    spec: &str,
+    n_fit: usize,
+) -> PyResult<(usize, usize, f64, f64, f64, f64, f64, f64)> {
+    let spec = read_spec(py, spec)?;
+    let (known, coming) = samples.as_slice()?.split_at(n_fit);
+    let errors = py.detach(|| errors(&spec, known, coming, 1)).map_err(|error| raise(py, &error))?.remove(0);
+    let found = py.detach(|| Residuals::test(&errors, None, 0));
+    let noise = found.whiteness.map_err(|error| raise(py, &error))?;
+    let line = found.normality.map_err(|error| raise(py, &error))?;
+    let [correlation, turning, rises] = [noise.ljung_box.p_value, noise.turning_points.p_value, noise.rises.p_value];
+    let normality = (line.r_squared, line.p_value.unwrap_or(f64::NAN));
+    Ok((found.n, noise.n_lags, noise.significant_share, correlation, turning, rises, normality.0, normality.1))
 }
 
 /// Fit both specifications to the first `n_fit` samples and compare the errors of their forecasts on the others.

@@ -31,7 +31,7 @@ mod _native {
     #[pymodule_export]
     use crate::crossval::{Campaign, Run, compare_results, read_results, read_traces, report, version};
     #[pymodule_export]
-    use crate::evaluation::{compare, evaluate};
+    use crate::evaluation::{compare, evaluate, residuals};
     #[pymodule_export]
     use crate::fit::{fit, models, select};
     #[pymodule_export]

@@ -166,3 +166,22 @@ def test_statsforecast_is_led_forward(tmp_path: Path) -> None:
     model, peer = frame["LAST"], frame["statsforecast:Naive"]
     assert peer["failure"].isna().all(), peer["failure_message"].iloc[0]
     assert_allclose(peer["mse"], model["mse"], rtol=1e-12)
+
+
+def test_a_skater_says_how_sure_it_is(tmp_path: Path) -> None:
+    skaters = pytest.importorskip("skaters")
+    frame = rows(tmp_path, ["LAST"], [peers.Skaters(skaters.laplace)], cases=4, fit=60, test=20)
+    peer = frame["skaters:laplace"]
+    assert peer["failure"].isna().all(), peer["failure_message"].iloc[0]
+    assert peer[["mse", "crps", "coverage_95"]].notna().all(axis=None)
+    by_hand, state = skaters.laplace(5), None
+    model = peers.Skaters(skaters.laplace).fit(TRACE[:60])
+    for sample in TRACE[:60]:
+        said, state = by_hand(sample, state)
+    for sample in TRACE[60:64]:
+        means, errors = model.forecast(5)
+        assert errors is not None
+        assert_allclose(np.asarray(means), [one.mean for one in said], rtol=1e-12)
+        assert_allclose(np.asarray(errors), [one.std for one in said], rtol=1e-12)
+        model.step(sample)
+        said, state = by_hand(sample, state)

@@ -5,8 +5,11 @@ import math
 import foretop
 import numpy as np
 import pandas as pd
+import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from reference import read_named, read_trace
+from scipy.stats import probplot
+from statsmodels.stats.diagnostic import acorr_ljungbox
 
 TRACE = read_trace("ec2_cpu_utilization_5f5533")[:800]
 
@@ -133,3 +136,26 @@ def test_errors_out_of_sample_rank_models_of_all_kinds() -> None:
         table = foretop.evaluate(TRACE, spec, horizon=2, n_fit=600)
         assert_allclose(value, table["mean_squared"][1], rtol=1e-9)
     assert next(iter(ranked)) == "AR(16)"
+
+
+def test_residuals_are_those_of_statsmodels_tests() -> None:
+    found = foretop.residuals(TRACE, "AR(4)", n_fit=600)
+    predictor = foretop.fit(TRACE[:600], "AR(4)").predictor()
+    errors = []
+    for sample in TRACE[600:]:
+        errors.append(sample - predictor.forecast(1).mean[0])
+        predictor.step(sample)
+    assert (found.n, found.n_lags) == (200, 23)
+    by_hand = acorr_ljungbox(errors, lags=[23])["lb_pvalue"].iloc[0]
+    assert_allclose(found.ljung_box_p, by_hand, rtol=1e-6)
+    (quantiles, values), (_, _, r) = probplot(errors, fit=True)
+    assert len(quantiles) == len(values) == 200
+    # Plotting positions that differ in the third decimal.
+    assert_allclose(found.r_squared, r**2, atol=5e-3)
+    assert 0 <= found.significant_share <= 1 and 0 <= found.normality_p < 0.05
+    assert foretop.residuals(TRACE, "AR(4)", n_fit=600, refit_every=50).n == 200
+
+
+def test_residuals_of_a_constant_cannot_be_tested() -> None:
+    with pytest.raises(foretop.StatisticError):
+        foretop.residuals([5.0] * 50, "LAST")

@@ -75,6 +75,12 @@ def hurst(values):
     return sum((x - x_mean) * (y - y_mean) for x, y in points) / sum((x - x_mean) ** 2 for x, _ in points)
 
 
+def moved(availability, starts):
+    """How far readings are from the mean of the ten after them."""
+    distances = [abs(sum(availability(at + step) for step in range(1, 11)) / 10 - availability(at)) for at in starts]
+    return sum(distances) / len(distances)
+
+
 def visit(lines, scenario, n_seconds, availability, others, tests):
     """Tests are (length, threads, start, [(wanted, passed, used), ...], demand, reached)."""
     lines.append({"kind": "visit", "round": 1, "scenario": scenario, "time": "2026-11-21T12:00:00Z"})
@@ -175,10 +181,14 @@ def main():
         # Neighbours among readings 0-75, 96-105, 126-135 and 446-458; a test that failed is seen at 459.
         "3,idle,NWS,cpu.availability": [0.0, 75 + 9 + 9 + 12],
         "3,idle,AUTO,cpu.availability.vmstat": [0.0, 75 + 9 + 9 + 12],
+        # Neighbours among readings at 0, 10, ..., 70; later ones stand alone between tests.
+        "3,idle,NWS 10s apart,cpu.availability": [0.0, 7],
         "4,one-spinner,variance,cpu.availability": [variance(series), len(series)],
-        "4,one-spinner,Hurst,cpu.availability": [hurst(series[:76]), 76],
+        "4,one-spinner,Hurst,cpu.availability": [hurst(series), len(series)],
         "6,idle,NWS,cpu.availability": [0.05, 1],
         "6,idle,AUTO,cpu.availability.loadavg": [0.15, 1],
+        # From 0 to 65 there are ten more readings before the test, and none after it.
+        "8,one-spinner,,cpu.availability": [moved(wave, range(66)), 66],
     }
     with Path("expected.csv").open("w", encoding="ascii") as out:
         out.writelines(f"{cell},{value!r},{n}\n" for cell, (value, n) in expected.items())

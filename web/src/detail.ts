@@ -10,7 +10,7 @@ import { clockText, dateText, lengthText, momentText, quantity } from "./format.
 import { CONFIDENCES, Inquiry } from "./inquiry.ts";
 import { aheadText, forecastLine, historyLine, readingText, rememberedLine } from "./lines.ts";
 import type { ForecastLine, HistoryLine, Reading } from "./lines.ts";
-import { accuracyTable, modelPanel } from "./panel.ts";
+import { accuracyTable, modelPanel, residualsText } from "./panel.ts";
 import { zoomIn, type View, type Zoom } from "./route.ts";
 import type { Tick } from "./wire.ts";
 
@@ -256,7 +256,8 @@ export class Detail {
     if (detail !== null) this.#model.replaceChildren(make("h3", {}, "model"), ...modelPanel(detail));
     if (accuracy !== null) {
       const table = make("div", { class: "scroll" }, accuracyTable(accuracy));
-      this.#accuracy.replaceChildren(make("h3", {}, "accuracy so far"), table);
+      const notes = accuracy.residuals === null ? [] : [make("p", { class: "residuals" }, residualsText(accuracy.residuals))];
+      this.#accuracy.replaceChildren(make("h3", {}, "accuracy so far"), table, ...notes);
     }
     // Only a change, so that the focus in the row is not lost with every answer.
     const leads = [leadMs, ...leadsMs].join();

@@ -2,10 +2,12 @@
 
 import { make } from "./dom.ts";
 import { countText, lengthText, momentText, NOTHING, plain, quantityText } from "./format.ts";
-import type { Accuracy, Fitted, LeadAccuracy, Score, SeriesDetail, Speaker, Waiting } from "./wire.ts";
+import type { Accuracy, Fitted, LeadAccuracy, Residuals, Score, SeriesDetail, Speaker, Waiting } from "./wire.ts";
 
 /** Fewer forecasts than this say nothing about a model yet. */
 const LEAST_N = 10;
+/** A p-value below this is shown as evidence. */
+const SIGNIFICANCE = 0.05;
 /** The leads, in steps, at which the weights of speakers are shown: soon, later, far. */
 const SPEAKER_LEADS = [1, 8, 64];
 
@@ -99,6 +101,14 @@ export function accuracyTable(accuracy: Accuracy): HTMLElement {
     ),
     make("tbody", {}, ...accuracy.leads.map((lead) => accuracyRow(lead, accuracy.unit))),
   );
+}
+
+/** Whether the errors one step ahead are noise: `not like noise (p < 0.001), not normal (R² 0.92)`. */
+export function residualsText({ ljung_box_p, normality_p, normality_r_squared }: Residuals): string {
+  const p = (value: number): string => (value < 0.001 ? "p < 0.001" : `p ${value.toFixed(3)}`);
+  const negated = (value: number | null): string => (value !== null && value < SIGNIFICANCE ? "not " : "");
+  const normal = `${negated(normality_p)}normal (R² ${normality_r_squared.toFixed(3)})`;
+  return `errors one step ahead: ${negated(ljung_box_p)}like noise (${p(ljung_box_p)}), ${normal}`;
 }
 
 /** What a phone has no room for. */

@@ -129,6 +129,18 @@ export interface Accuracy {
   id: string;
   unit: string;
   leads: LeadAccuracy[];
+  residuals: Residuals | null;
+}
+
+export interface Residuals {
+  n: number;
+  n_lags: number;
+  significant_ratio: number;
+  ljung_box_p: number;
+  turning_points_p: number;
+  rises_p: number;
+  normality_r_squared: number;
+  normality_p: number | null;
 }
 
 export interface Hello {

@@ -74,11 +74,13 @@ test("model and accuracy are those that the node tells", async ({ page, node }) 
   await openPushed(page, node, "trial.model");
   const { model } = await node.get<{ model: string }>("series/trial.model");
   await expect(page.locator(".model dd").first()).toHaveText(model);
-  const { leads } = await node.get<{ leads: { n: number }[] }>("series/trial.model/accuracy");
+  type Answer = { leads: { n: number }[]; residuals: unknown };
+  const { leads, residuals } = await node.get<Answer>("series/trial.model/accuracy");
   const rows = page.locator(".accuracy tbody tr");
   await expect(rows).toHaveCount(leads.length);
   const counts = leads.map(({ n }) => (n === 0 ? "none has come due" : String(n)));
   await expect(rows.locator("td:nth-of-type(1)")).toHaveText(counts);
+  await expect(page.locator(".accuracy .residuals")).toHaveCount(residuals === null ? 0 : 1);
 });
 
 test("what the node said before is laid over the samples, unless a person wants none", async ({ page, node }) => {

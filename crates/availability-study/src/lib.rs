@@ -8,6 +8,7 @@
 //! afterwards, each from the readings before its test, as it would have been made then.
 #![forbid(unsafe_code)]
 
+mod course;
 mod draw;
 mod error;
 mod gate;

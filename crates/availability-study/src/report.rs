@@ -1,4 +1,6 @@
-//! A report: where and how the study was made, and its tables, as text, Markdown or CSV.
+//! A report: where and how the study was made, and its tables, as text, Markdown, CSV or JSON.
+
+mod json;
 
 use std::{
     collections::BTreeMap,
@@ -33,6 +35,8 @@ pub enum Format {
     Markdown,
     /// One line for each cell.
     Csv,
+    /// One object.
+    Json,
 }
 
 /// More of a host's load that is not the study's makes its figures worthless.
@@ -54,6 +58,10 @@ impl Report {
             Format::Text => self.write_text(out),
             Format::Markdown => self.write_markdown(out),
             Format::Csv => self.write_csv(out),
+            Format::Json => {
+                serde_json::to_writer_pretty(&mut *out, &json::value(self))?;
+                writeln!(out)
+            }
         }
     }
 
@@ -185,16 +193,20 @@ impl Report {
             for row in &table.rows {
                 for (column, cell) in table.columns.iter().zip(&row.cells) {
                     let Some((value, n, need)) = csv_cell(*cell) else { continue };
-                    let source = match row.source {
-                        Source::Published => "published",
-                        Source::Scenario | Source::Total => "measured",
-                    };
+                    let source = source_name(row.source);
                     let kind = row.heads.get(1).map_or("", String::as_str);
                     writeln!(out, "{},{source},{},{kind},{column},{value},{n},{need}", table.number, row.heads[0])?;
                 }
             }
         }
         Ok(())
+    }
+}
+
+fn source_name(source: Source) -> &'static str {
+    match source {
+        Source::Published => "published",
+        Source::Scenario | Source::Total => "measured",
     }
 }
 

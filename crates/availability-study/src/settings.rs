@@ -164,6 +164,11 @@ impl Settings {
         }
     }
 
+    /// How many steps `span` takes, at least 1.
+    pub(crate) fn n_steps(&self, span: Duration) -> usize {
+        (span.as_nanos() / self.step.as_nanos()).max(1) as usize
+    }
+
     /// When the hybrid sensor measures and probes.
     #[must_use]
     pub fn hybrid(&self) -> HybridSettings {

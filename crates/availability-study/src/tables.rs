@@ -1,10 +1,14 @@
 //! The tables of the paper, from a record.
 
+mod change;
 mod forecasting;
 mod measurement;
 mod prediction;
 mod run_time;
 mod variance;
+
+pub(crate) use prediction::averages;
+pub(crate) use variance::about_mean;
 
 use predict::{Live, Loss, Policy, Spec};
 
@@ -30,6 +34,7 @@ pub(crate) fn all(record: &Record) -> Vec<Table> {
         prediction::averages_table(record),
         forecasting::long_table(record, &replayed),
         run_time::table(record),
+        change::table(record),
     ]
 }
 

@@ -18,6 +18,8 @@ const ORDER: usize = 16;
 const N_FIT: usize = 600;
 const N_TEST: usize = 2000;
 const N_LEADS: usize = 30;
+/// That correlations of errors one step ahead are looked at.
+const N_LAGS: usize = 33;
 /// Of the cubics that the score of a normal forecast is taken from.
 const N_PER_UNIT: f64 = 64.0;
 const N_CUBICS: usize = 544;
@@ -38,7 +40,7 @@ struct Sums {
 }
 
 /// All that is known of a case at a lead: sums, and the least, the middle and the greatest error.
-fn bare_case(samples: &[f64], errors: &mut [f64], cubics: &[[f64; 4]]) -> f64 {
+fn bare_case(samples: &[f64], errors: &mut [f64], cubics: &[[f64; 4]], quantiles: &[f64]) -> f64 {
     let model = fit(&Spec::ar(ORDER), &samples[..N_FIT]).expect("the trace fits");
     let mean = model.mean();
     let weights: Vec<f64> = model.coefficients().into_iter().rev().collect();
@@ -57,16 +59,31 @@ fn bare_case(samples: &[f64], errors: &mut [f64], cubics: &[[f64; 4]]) -> f64 {
             take(&mut sums[lead], error, spread[lead], cubics);
         }
     }
+    let tested = tests(&errors[..N_TEST], quantiles);
     let rows = errors.chunks_exact_mut(N_TEST).zip(&sums).enumerate();
-    rows.map(|(lead, (errors, sums))| {
-        let known = &mut errors[..N_TEST - lead];
-        let middle = *known.select_nth_unstable_by(N_TEST / 2, f64::total_cmp).1;
-        let (least, most) =
-            known.iter().fold((0.0_f64, 0.0_f64), |(low, high), error| (low.min(*error), high.max(*error)));
-        let scored: f64 = sums.inside.iter().chain(&sums.scores).sum();
-        least + middle + most + sums.errors + sums.magnitudes + sums.squares + sums.crps + scored
-    })
-    .sum()
+    let scored: f64 = rows
+        .map(|(lead, (errors, sums))| {
+            let known = &mut errors[..N_TEST - lead];
+            let middle = *known.select_nth_unstable_by(N_TEST / 2, f64::total_cmp).1;
+            let (least, most) =
+                known.iter().fold((0.0_f64, 0.0_f64), |(low, high), error| (low.min(*error), high.max(*error)));
+            let scored: f64 = sums.inside.iter().chain(&sums.scores).sum();
+            least + middle + most + sums.errors + sums.magnitudes + sums.squares + sums.crps + scored
+        })
+        .sum();
+    scored + tested
+}
+
+/// What the tests of the errors one step ahead are made of: correlations, turns and rises, and the line of the quantiles.
+fn tests(errors: &[f64], quantiles: &[f64]) -> f64 {
+    let mean = errors.iter().sum::<f64>() / errors.len() as f64;
+    let deviations: Vec<f64> = errors.iter().map(|error| error - mean).collect();
+    let products = (0..=N_LAGS).map(|lag| dot(&deviations[..errors.len() - lag], &deviations[lag..]));
+    let turns = errors.windows(3).filter(|three| (three[1] > three[0]) == (three[1] > three[2])).count();
+    let rises = errors.windows(2).filter(|pair| pair[1] > pair[0]).count();
+    let mut sorted = errors.to_vec();
+    sorted.sort_unstable_by(f64::total_cmp);
+    products.sum::<f64>() + dot(&sorted, quantiles) + (turns + rises) as f64
 }
 
 #[inline]
@@ -101,12 +118,13 @@ fn bare_loop(criterion: &mut Criterion) {
     let campaign =
         Campaign::new(Template::read(TEMPLATE).expect("a template"), vec![trace.clone()], 1).expect("a campaign");
     let cubics: Vec<[f64; 4]> = (0..N_CUBICS).map(|idx| [idx as f64 / N_PER_UNIT, 0.5, 0.1, 0.01]).collect();
+    let quantiles: Vec<f64> = (0..N_TEST).map(|idx| idx as f64 / N_TEST as f64 - 0.5).collect();
     let mut errors = vec![0.0; N_LEADS * N_TEST];
     let mut windows = 0_u64..;
     criterion.bench_function("bare_loop/case", |bencher| {
         bencher.iter(|| {
             let start = campaign.window(windows.next().expect("numbers do not end")).start;
-            black_box(bare_case(&trace.samples()[start..start + N_FIT + N_TEST], &mut errors, &cubics))
+            black_box(bare_case(&trace.samples()[start..start + N_FIT + N_TEST], &mut errors, &cubics, &quantiles))
         });
     });
 }

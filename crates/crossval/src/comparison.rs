@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use statistics::{holm, signed_rank};
 
+use crate::report::Kept;
 use crate::report::blocks::disjoint;
 use crate::report::verdict::{log_ratio, mean};
 use crate::results::{Place, Record, Results};
@@ -17,6 +18,8 @@ pub struct Comparison {
     pub n_identical: usize,
     /// By model and lead, in the order of the first campaign's template.
     pub rows: Vec<Compared>,
+    /// By model: what tests find of the errors one step ahead of the cases in common.
+    pub residuals: Vec<ComparedResiduals>,
 }
 
 /// A model of both templates at one lead.
@@ -34,6 +37,17 @@ pub struct Compared {
     pub n_tested: usize,
     /// Of a signed-rank test, adjusted by Holm's method for all rows.
     pub p_value: f64,
+}
+
+/// The errors one step ahead of a model of both templates.
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+pub struct ComparedResiduals {
+    /// As the templates have it.
+    pub family: String,
+    /// In the first campaign.
+    pub first: Kept,
+    /// In the second.
+    pub second: Kept,
 }
 
 /// Why two campaigns cannot be compared.
@@ -71,11 +85,16 @@ impl Comparison {
             leads.iter().all(|(one, other)| pair.0.scores[*one].loss.to_bits() == pair.1.scores[*other].loss.to_bits())
         };
         let n_identical = common.iter().filter(is_identical).count();
-        let mut rows = Vec::new();
+        let (mut rows, mut residuals) = (Vec::new(), Vec::new());
         for (family_idx, family) in first.families.iter().enumerate() {
+            let of_family = common.iter().filter(|(record, _)| record.family_idx == family_idx);
+            if of_family.clone().next().is_some() {
+                let (first, second) = (of_family.clone().map(|pair| pair.0), of_family.clone().map(|pair| pair.1));
+                let family = family.clone();
+                residuals.push(ComparedResiduals { family, first: Kept::of(first), second: Kept::of(second) });
+            }
             for (one, other) in &leads {
-                let of_family = common.iter().filter(|(record, _)| record.family_idx == family_idx);
-                let losses = of_family.map(|(a, b)| (&a.place, a.scores[*one].loss, b.scores[*other].loss));
+                let losses = of_family.clone().map(|(a, b)| (&a.place, a.scores[*one].loss, b.scores[*other].loss));
                 let losses: Vec<_> = losses.filter(|(_, a, b)| !a.is_nan() && !b.is_nan()).collect();
                 if !losses.is_empty() {
                     rows.push(compared(family, first.leads[*one], losses));
@@ -84,13 +103,13 @@ impl Comparison {
         }
         let adjusted = holm(&rows.iter().map(|row| row.p_value).collect::<Vec<_>>());
         rows.iter_mut().zip(adjusted).for_each(|(row, p_value)| row.p_value = p_value);
-        Ok(Self { n_common: common.len(), n_identical, rows })
+        Ok(Self { n_common: common.len(), n_identical, rows, residuals })
     }
 }
 
 fn key<'r>(results: &'r Results, record: &Record) -> Key<'r> {
     // Which number a trace has is a matter of the file.
-    let place = Place { trace_idx: 0, ..record.place.clone() };
+    let place = Place { trace_idx: 0, ..record.place };
     (&results.identity.traces[record.place.trace_idx].sha256, place, &results.models[record.model_idx])
 }
 

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use predict::{Backtest, LeadScore, Live, Policy, Predictor, Spec};
 use rayon::prelude::*;
+use statistics::Residuals;
 
 use crate::campaign::{Campaign, Case};
 use crate::naive::{NaiveErrors, variance};
@@ -42,6 +43,8 @@ pub struct Evaluated {
 pub struct Scored {
     /// One for each lead of the template.
     pub leads: Vec<LeadScore>,
+    /// What the tests of its errors one step ahead say.
+    pub residuals: Residuals,
     /// How many times the model was fitted anew.
     pub n_refits: u64,
     /// How many times that failed.
@@ -104,7 +107,7 @@ impl<'c> Worker<'c> {
         let outcome = fitted.map(|mut live| {
             let Ok(leads) = self.backtest.try_run(&mut live, after, before);
             let n_failed_refits = live.n_lost() + live.model().map_or(0, Predictor::n_failed_refits);
-            Scored { leads, n_refits: live.n_refits(), n_failed_refits }
+            Scored { leads, residuals: self.backtest.residuals(), n_refits: live.n_refits(), n_failed_refits }
         });
         (outcome.map_err(Failure::Fit), fit_time, start.elapsed())
     }
@@ -117,6 +120,7 @@ impl<'c> Worker<'c> {
         let scored = fitted.and_then(|model| self.backtest.try_run(&mut Guarded(model), after, before));
         let outcome = scored.map(|leads| Scored {
             leads: leads.into_iter().map(without_guesses).collect(),
+            residuals: self.backtest.residuals(),
             n_refits: 0,
             n_failed_refits: 0,
         });

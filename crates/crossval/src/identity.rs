@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::campaign::Campaign;
 
 /// The format of result files; what a program of another format wrote is not read.
-pub(crate) const FORMAT: &str = "foretop-crossval-1";
+pub(crate) const FORMAT: &str = "foretop-crossval-2";
 
 pub(crate) const FORMAT_KEY: &str = "foretop.format";
 pub(crate) const VERSION_KEY: &str = "foretop.version";

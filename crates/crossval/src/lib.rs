@@ -36,14 +36,16 @@ mod trace;
 mod window;
 
 pub use campaign::{Campaign, CampaignError, Case, LeftOut};
-pub use comparison::{Compared, Comparison, ComparisonError};
+pub use comparison::{Compared, ComparedResiduals, Comparison, ComparisonError};
 pub use evaluate::{CaseResult, Evaluated, Scored, Timing, Worker};
 pub use identity::{Identity, TraceIdentity};
 pub use lengths::Lengths;
 pub use naive::NaiveErrors;
 pub use peer::{Contender, Failure, Peer, PeerError};
 pub use progress::{Progress, Standing, Tally};
-pub use report::{Costs, FailureSummary, LeadSummary, ModelSummary, Report, ReportSettings, Summary};
+pub use report::{
+    Costs, FailureSummary, Kept, LeadSummary, ModelSummary, Report, ReportSettings, ResidualSummary, Summary,
+};
 pub use results::{Metric, Results, ResultsError, Rows};
 pub use rows::Part;
 pub use run::{End, Run, RunError};

@@ -5,6 +5,7 @@ mod charts;
 mod document;
 mod figure;
 mod recommend;
+pub(crate) mod residuals;
 mod sections;
 mod summary;
 pub(crate) mod verdict;
@@ -12,7 +13,8 @@ pub(crate) mod verdict;
 use crate::results::Results;
 use document::{Block, to_html, to_markdown};
 
-pub use summary::{FailureSummary, LeadSummary, ModelSummary, Summary};
+pub use residuals::Kept;
+pub use summary::{FailureSummary, LeadSummary, ModelSummary, ResidualSummary, Summary};
 
 /// Differences that chance would make this often count as found.
 pub(crate) const SIGNIFICANCE: f64 = 0.05;

@@ -3,7 +3,7 @@
 mod reader;
 mod rows;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io;
 use std::ops::Range;
@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use parquet::errors::ParquetError;
 
 use crate::identity::Identity;
-use crate::run::{DIGESTS_KEY, N_CASES_KEY, Run};
+use crate::run::{DIGESTS_KEY, N_CASES_KEY, N_CASES_PER_PART_MAX, Run};
 use crate::table::TableFile;
 use crate::template::{Template, TemplateError};
 use reader::Reader;
@@ -126,8 +126,6 @@ pub struct Results {
     pub(crate) records: Vec<Record>,
     /// Reasons of failure, and how many cases failed for each.
     pub(crate) failures: BTreeMap<(usize, String), u64>,
-    /// Seconds of the fit and of a step, by case, where the timings are there.
-    pub(crate) timings: HashMap<u64, (f64, f64)>,
     pub(crate) hosts: Vec<String>,
 }
 
@@ -139,12 +137,26 @@ pub(crate) struct Record {
     pub(crate) family_idx: usize,
     pub(crate) model_idx: usize,
     pub(crate) has_failed: bool,
+    pub(crate) residuals: Tested,
+    /// Seconds of the fit and of a step; NaN where the timings are not there.
+    pub(crate) timing: (f32, f32),
     /// One for each of the report's leads.
-    pub(crate) scores: Vec<Score>,
+    pub(crate) scores: Box<[Score]>,
+}
+
+/// What tests of a case's errors one step ahead did not reject; `None` of what could not be tested.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Tested {
+    pub(crate) ljung_box: Option<bool>,
+    pub(crate) turning_points: Option<bool>,
+    pub(crate) rises: Option<bool>,
+    pub(crate) normality: Option<bool>,
+    /// Of the quantile-quantile line; NaN where there is none.
+    pub(crate) r_squared: f32,
 }
 
 /// Where a window lies; equal for the cases on one window, in whatever file.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Place {
     pub(crate) trace_idx: usize,
     pub(crate) start: usize,
@@ -200,9 +212,10 @@ impl Results {
             n_coefficients: Vec::new(),
             records: Vec::new(),
             failures: BTreeMap::new(),
-            timings: HashMap::new(),
             hosts: Vec::new(),
         };
+        // Grown by doubling, a million of them would be there twice.
+        results.records.reserve_exact(table.n_groups() * N_CASES_PER_PART_MAX as usize);
         let mut reader = Reader::new(path, &mut results);
         (0..table.n_groups()).try_for_each(|group| reader.take(&table, group, template.leads().len()))?;
         let timings = Run::timings_path(path);
@@ -236,8 +249,13 @@ impl Results {
             let cases = table.wholes(group, "case").map_err(broken)?;
             let fits = table.reals(group, "fit_seconds").map_err(broken)?;
             let steps = table.reals(group, "step_seconds").map_err(broken)?;
-            let rows = cases.into_iter().zip(fits).zip(steps);
-            self.timings.extend(rows.filter_map(|((case, fit), step)| Some((case?.cast_unsigned(), (fit?, step?)))));
+            for ((case, fit), step) in cases.into_iter().zip(fits).zip(steps) {
+                let (Some(case), Some(fit), Some(step)) = (case, fit, step) else { continue };
+                // Rows are in the order of cases.
+                if let Ok(idx) = self.records.binary_search_by_key(&case.cast_unsigned(), |record| record.case) {
+                    self.records[idx].timing = (fit as f32, step as f32);
+                }
+            }
             for host in table.words(group, "host").map_err(broken)?.into_iter().flatten() {
                 if self.hosts.last().map(String::as_str) != Some(&*host)
                     && !self.hosts.iter().any(|known| **known == *host)

@@ -6,6 +6,7 @@ use std::sync::atomic::AtomicBool;
 
 use parquet::errors::ParquetError;
 use predict::{FitError, LeadScore};
+use statistics::{Residuals, Whiteness};
 
 use crate::campaign::Campaign;
 use crate::evaluate::{CaseResult, Scored, Timing};
@@ -61,6 +62,7 @@ fn result_columns(campaign: &Campaign, done: &[(CaseResult, Timing)]) -> Vec<Col
     let mut columns = case_columns(&rows, &traces, &families);
     columns.extend(score_columns(&rows));
     columns.extend(naive_columns(&rows));
+    columns.extend(residual_columns(&rows));
     columns
 }
 
@@ -148,6 +150,23 @@ fn naive_columns(rows: &[Row<'_>]) -> Vec<Column> {
         real("mean_mae", &|row| row.naive.mean_absolute_of_mean),
         real("last_mse", &|row| row.naive.mean_squared_of_last),
         real("last_mae", &|row| row.naive.mean_absolute_of_last),
+    ]
+}
+
+/// What is true of a case stands in the row of each lead.
+fn residual_columns(rows: &[Row<'_>]) -> Vec<Column> {
+    let real = |name, of: &dyn Fn(&Residuals) -> Option<f64>| {
+        let cell = |row: &Row<'_>| row.scored.and_then(|(scored, _)| of(&scored.residuals));
+        Column { name, cells: Cells::Real(rows.iter().map(cell).collect()) }
+    };
+    let noise = |of: fn(&Whiteness) -> f64| move |found: &Residuals| found.whiteness.as_ref().ok().map(of);
+    vec![
+        real("ljung_box_p", &noise(|noise| noise.ljung_box.p_value)),
+        real("turning_points_p", &noise(|noise| noise.turning_points.p_value)),
+        real("rises_p", &noise(|noise| noise.rises.p_value)),
+        real("significant_share", &noise(|noise| noise.significant_share)),
+        real("normality_r2", &|found| found.normality.as_ref().ok().map(|line| line.r_squared)),
+        real("normality_p", &|found| found.normality.as_ref().ok().and_then(|line| line.p_value)),
     ]
 }
 

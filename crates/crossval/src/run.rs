@@ -28,7 +28,7 @@ pub(crate) const DIGESTS_KEY: &str = "foretop.digests";
 /// Rows to a part: a few megabytes in memory, and a second of work at the rate of AR(16). A part is a row group of the
 /// result file, and what is lost when a run is stopped.
 const N_ROWS_PER_PART: usize = 16_384;
-const N_CASES_PER_PART_MAX: u64 = 512;
+pub(crate) const N_CASES_PER_PART_MAX: u64 = 512;
 
 /// Cases to a campaign.
 const N_CASES_MAX: u64 = 1_000_000_000;

@@ -85,6 +85,30 @@ pub struct Accuracy {
     pub unit: String,
     /// Shortest lead first.
     pub leads: Vec<LeadAccuracy>,
+    /// What tests find of the model's errors one step ahead; `null` where lead 1 is not scored, or too few came due.
+    pub residuals: Option<Residuals>,
+}
+
+/// Tests of errors one step ahead: a p-value below 0.05 says that normal noise rarely looks like this.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(ToSchema))]
+pub struct Residuals {
+    /// Errors tested.
+    pub n: usize,
+    /// Lags that correlations were looked at.
+    pub n_lags: usize,
+    /// The share of correlations beyond what 5 % of those of noise exceed.
+    pub significant_ratio: f64,
+    /// The p-value of the test of Ljung and Box: whether errors are correlated.
+    pub ljung_box_p: f64,
+    /// The p-value of the number of turning points.
+    pub turning_points_p: f64,
+    /// The p-value of the number of rises.
+    pub rises_p: f64,
+    /// The share of the errors' variance on the line of their quantile-quantile plot; 1 for normal ones.
+    pub normality_r_squared: f64,
+    /// The p-value of that; `null` beyond 5,000 errors, for which none is known.
+    pub normality_p: Option<f64>,
 }
 
 /// How the forecasts of one lead time did.

@@ -19,7 +19,9 @@ mod series;
 
 pub use client::{Client, ClientError, Event, Events, NodeUrl, NodeUrlError, RangeText, moment};
 pub use event::{Hello, Lagged, LeadBand, LeadForecast, TickEvent};
-pub use forecast::{Accuracy, Coverage, ErrorStatistics, Forecast, LeadAccuracy, Remembered, Speaking, Weighed};
+pub use forecast::{
+    Accuracy, Coverage, ErrorStatistics, Forecast, LeadAccuracy, Remembered, Residuals, Speaking, Weighed,
+};
 pub use mpi::{
     MpiAnalysis, MpiContributor, MpiFlow, MpiGroup, MpiHint, MpiJob, MpiJobDetail, MpiJobs, MpiLastArrival,
     MpiOperation, MpiPath, MpiRank, MpiSlow, MpiStage, MpiTreeNode,

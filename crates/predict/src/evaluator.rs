@@ -11,6 +11,7 @@ pub use score::{Coverage, Errors, IntervalScores, LeadScore};
 use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
+use statistics::Residuals;
 use track::Track;
 
 use crate::forecast::Forecast;
@@ -73,7 +74,18 @@ impl Evaluator {
     /// lead that is not scored. Moments without a sample or without a forecast are left out.
     #[must_use]
     pub fn errors(&self, lead: usize) -> Vec<f64> {
-        self.tracks.iter().find(|track| track.lead() == lead).map_or_else(Vec::new, Track::errors)
+        self.track(lead).map_or_else(Vec::new, Track::errors)
+    }
+
+    /// Whether the one-step errors are noise, and whether it is normal: over the errors that the score of lead 1 is over, with
+    /// gaps where they were. `None` where lead 1 is not scored.
+    #[must_use]
+    pub fn residuals(&self) -> Option<Residuals> {
+        self.track(1).map(|track| Residuals::test(&track.errors_and_gaps(), None, 0))
+    }
+
+    fn track(&self, lead: usize) -> Option<&Track> {
+        self.tracks.iter().find(|track| track.lead() == lead)
     }
 }
 
@@ -151,6 +163,18 @@ mod tests {
         evaluator.step(f64::NAN, Some(&forecast(&[1.0], 1.0)));
         let score = &evaluator.scores()[0];
         assert_eq!((score.n, score.n_unscored, score.errors), (0, 1, None));
+    }
+
+    #[test]
+    fn tests_of_one_step_errors_know_of_gaps() {
+        let mut evaluator = Evaluator::new(1);
+        let samples = [1.0, 3.0, 2.0, f64::NAN, f64::NAN, 9.0, 4.0, 6.0, 5.0];
+        samples.iter().for_each(|sample| evaluator.step(*sample, Some(&forecast(&[0.0], 1.0))));
+        // The first sample had no forecast.
+        assert_eq!(evaluator.track(1).unwrap().errors_and_gaps().len(), 8);
+        let residuals = evaluator.residuals().unwrap();
+        assert_eq!((residuals.n, residuals.normality.unwrap().n), (6, 6));
+        assert_eq!(Evaluator::with_window(&[2], 9).residuals(), None);
     }
 
     #[test]

@@ -28,6 +28,27 @@ pub fn autocorrelations(samples: &[f64], lag_max: usize) -> Vec<f64> {
     covariances.iter().map(|covariance| covariance / covariances[0]).collect()
 }
 
+/// As [`autocorrelations`], by plain sums: for some tens of lags these take a part of the time of an FFT, and give other last digits.
+pub(super) fn autocorrelations_at_few_lags(samples: &[f64], lag_max: usize) -> Vec<f64> {
+    let mut deviations = scaled(samples);
+    let (n, sum) = deviations.iter().filter(|d| d.is_finite()).fold((0.0, 0.0), |(n, sum), d| (n + 1.0, sum + d));
+    deviations.iter_mut().for_each(|d| *d = if d.is_finite() { *d - sum / n } else { 0.0 });
+    let products: Vec<f64> = (0..=lag_max.min(deviations.len() - 1))
+        .map(|lag| sum_of_products(&deviations[..deviations.len() - lag], &deviations[lag..]))
+        .collect();
+    products.iter().map(|product| product / products[0]).collect()
+}
+
+/// In eight parts, as many as the processor can add at once.
+fn sum_of_products(left: &[f64], right: &[f64]) -> f64 {
+    let ((left, left_end), (right, right_end)) = (left.as_chunks::<8>(), right.as_chunks::<8>());
+    let mut sums = [0.0; 8];
+    for (left, right) in left.iter().zip(right) {
+        (0..8).for_each(|lane| sums[lane] += left[lane] * right[lane]);
+    }
+    sums.iter().sum::<f64>() + left_end.iter().zip(right_end).map(|(left, right)| left * right).sum::<f64>()
+}
+
 /// Partial autocorrelations at lags 1 to `lag_max`: the last coefficient of each Yule-Walker fit (Durbin-Levinson).
 #[must_use]
 pub fn partial_autocorrelations(samples: &[f64], lag_max: usize) -> Vec<f64> {

@@ -15,6 +15,7 @@ mod line;
 mod nemenyi;
 mod normality;
 mod quantile;
+mod residuals;
 mod spectrum;
 mod stationarity;
 mod summary;
@@ -30,10 +31,13 @@ pub use line::Line;
 pub use nemenyi::critical_difference;
 pub use normality::{Normality, normality};
 pub use quantile::{mad, median, quantile, quantile_of_sorted, sorted};
+pub use residuals::Residuals;
 pub use spectrum::{Periodogram, periodogram};
 pub use stationarity::{Kpss, Stationarity, Verdict, kpss, kpss_trend, stationarity};
 pub use summary::{Summary, longest_stretch, summary};
-pub use whiteness::{Count, Portmanteau, Weighting, Whiteness, portmanteau, rises, significance_bound, turning_points};
+pub use whiteness::{
+    Count, Portmanteau, Weighting, Whiteness, portmanteau, rises, significance_bound, turning_points, usual_lags,
+};
 pub use wilcoxon::{SignedRank, signed_rank};
 
 /// Why a statistic cannot be had from these samples.

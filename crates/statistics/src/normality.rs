@@ -36,8 +36,11 @@ pub fn normality(values: &[f64]) -> Result<Normality, StatisticError> {
     sorted.sort_by(f64::total_cmp);
     let scale = crate::scale(&sorted);
     let normal = Normal::standard();
+    // Computed once, since a line is fitted in several passes, and for one half, since the other is its mirror.
     let quantile = |idx: usize| normal.inverse_cdf((idx as f64 + 0.625) / (n as f64 + 0.25));
-    let points = sorted.iter().enumerate().map(|(idx, value)| (quantile(idx), value / scale));
+    let mut quantiles: Vec<f64> = (0..n.div_ceil(2)).map(quantile).collect();
+    quantiles.extend((0..n / 2).rev().map(|idx| -quantiles[idx]).collect::<Vec<_>>());
+    let points = quantiles.iter().zip(&sorted).map(|(quantile, value)| (*quantile, value / scale));
     let constant = StatisticError::Constant { statistic: STATISTIC, value: sorted[0] };
     if sorted[0] == sorted[n - 1] {
         return Err(constant);

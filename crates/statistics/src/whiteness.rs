@@ -6,8 +6,17 @@
 
 use statrs::distribution::{ChiSquared, ContinuousCDF, Normal};
 
-use crate::autocorrelation::products;
+use crate::autocorrelation::{autocorrelations_at_few_lags, products};
 use crate::{StatisticError, autocorrelations};
+
+/// As many lags as a correlogram of `n` values has by custom (R's `acf`): ten times the decimal logarithm of `n`.
+#[must_use]
+pub fn usual_lags(n: usize) -> usize {
+    (10.0 * (n.max(1) as f64).log10()) as usize
+}
+
+/// Up to so many lags sums are cheaper than an FFT.
+const N_FEW_LAGS: usize = 64;
 
 /// Every test for noise, on one row.
 #[derive(Clone, Debug, PartialEq)]
@@ -144,7 +153,8 @@ impl Correlated {
         if n_used <= n_fitted {
             return Err(StatisticError::NoFreedom { n_lags: n_used, n_fitted });
         }
-        let correlations = autocorrelations(errors, n_lags).split_off(1);
+        let by = if n_lags <= N_FEW_LAGS { autocorrelations_at_few_lags } else { autocorrelations };
+        let correlations = by(errors, n_lags).split_off(1);
         if correlations.iter().any(|correlation| correlation.is_nan()) {
             let value = errors.iter().copied().find(|error| error.is_finite()).unwrap_or(f64::NAN);
             return Err(StatisticError::Constant { statistic: STATISTIC, value });
@@ -180,6 +190,9 @@ pub fn significance_bound(n: usize) -> f64 {
 
 /// How many pairs of known values are 1, 2, …, `n_lags` apart: the correlation of being known, by the same FFT.
 fn pairs(errors: &[f64], n_lags: usize) -> Vec<usize> {
+    if errors.iter().all(|error| error.is_finite()) {
+        return (1..=n_lags).map(|lag| errors.len() - lag).collect();
+    }
     let known = errors.iter().map(|error| if error.is_finite() { 1.0 } else { 0.0 });
     // The sums are whole numbers, and far less than a half off.
     products(known, errors.len(), n_lags)[1..].iter().map(|n_pairs| n_pairs.round() as usize).collect()

@@ -19,7 +19,7 @@ from foretop._errors import (
     StatisticError,
 )
 from foretop._inference import Inference
-from foretop._models import compare, evaluate, fit, models, select
+from foretop._models import Residuals, compare, evaluate, fit, models, residuals, select
 from foretop._native import Fleet, FleetForecast, Forecast, Model, Predictor, version
 from foretop._statistics import Hurst, Kpss, Periodogram, PoxPlot, acf, hurst, kpss, pacf, periodogram, pox_plot
 from foretop._summary import Summary
@@ -43,6 +43,7 @@ __all__ = [
     "Periodogram",
     "PoxPlot",
     "Predictor",
+    "Residuals",
     "RestoreError",
     "SpecError",
     "StatisticError",
@@ -60,5 +61,6 @@ __all__ = [
     "pacf",
     "periodogram",
     "pox_plot",
+    "residuals",
     "select",
 ]

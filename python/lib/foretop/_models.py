@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from foretop import _native
 from foretop._errors import InputError
@@ -124,6 +124,86 @@ def evaluate(
     samples = row(y)
     n_fit = _fit_length(n_fit, len(samples))
     return Table(_native.evaluate(samples, _refitting(spec, refit_every, refit_window, n_fit), n_fit, horizon))
+
+
+class Residuals(NamedTuple):
+    """Whether errors one step ahead are noise, and whether it is normal.
+
+    A p-value is the probability of noise looking like this or less like noise. Below 0.05 there is something left to be predicted, or
+    normal intervals do not fit.
+
+    Attributes
+    ----------
+    n : int
+        Errors tested.
+    n_lags : int
+        Lags that correlations were looked at.
+    significant_share : float
+        The share of correlations beyond ``1.96 / sqrt(n)``, which 5 % of those of noise are.
+    ljung_box_p : float
+        Whether errors are correlated, by the test of Ljung and Box.
+    turning_points_p : float
+        Whether they turn around as often as noise.
+    rises_p : float
+        Whether they rise as often as noise.
+    r_squared : float
+        The share of their variance on the line of their normal quantile-quantile plot; 1 for normal ones.
+    normality_p : float
+        Whether they are normal, by the test of Shapiro and Francia; NaN beyond 5,000 errors.
+    """
+
+    n: int
+    n_lags: int
+    significant_share: float
+    ljung_box_p: float
+    turning_points_p: float
+    rises_p: float
+    r_squared: float
+    normality_p: float
+
+
+def residuals(
+    y: Samples,
+    spec: str = "AUTO",
+    *,
+    n_fit: int | None = None,
+    refit_every: int | None = None,
+    refit_window: int | None = None,
+) -> Residuals:
+    """Test a model's errors one step ahead for noise, on the part of a series that it was not fitted to.
+
+    Parameters
+    ----------
+    y : array_like or pandas.Series
+        Evenly spaced samples, oldest first, with NaN for a gap. No test looks across a gap.
+    spec : str
+        The model, as in ``"AR(16)"``; :func:`models` lists them.
+    n_fit : int, optional
+        How many samples the fit uses; half of them unless given.
+    refit_every : int, optional
+        As in :func:`evaluate`.
+    refit_window : int, optional
+        As in :func:`evaluate`.
+
+    Returns
+    -------
+    Residuals
+        The tests.
+
+    Raises
+    ------
+    SpecError
+        If `spec` is no specification.
+    FitError
+        If the first samples do not yield the model.
+    InputError
+        If `y` is no row of numbers, or an option is out of range.
+    StatisticError
+        If there are too few errors to test, or they do not vary.
+    """
+    samples = row(y)
+    n_fit = _fit_length(n_fit, len(samples))
+    return Residuals(*_native.residuals(samples, _refitting(spec, refit_every, refit_window, n_fit), n_fit))
 
 
 def compare(

@@ -43,6 +43,7 @@ __all__ = [
     "read_results",
     "read_traces",
     "report",
+    "residuals",
     "select",
     "version",
 ]
@@ -230,6 +231,9 @@ def models() -> list[tuple[str, str]]: ...
 def evaluate(
     samples: NDArray[np.float64], spec: str, n_fit: int, horizon: int
 ) -> dict[str, NDArray[np.float64] | NDArray[np.int64]]: ...
+def residuals(
+    samples: NDArray[np.float64], spec: str, n_fit: int
+) -> tuple[int, int, float, float, float, float, float, float]: ...
 def compare(
     samples: NDArray[np.float64], specs: tuple[str, str], n_fit: int, horizon: int, loss: str
 ) -> dict[str, NDArray[np.float64] | NDArray[np.int64]]: ...

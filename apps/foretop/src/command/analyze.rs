@@ -59,10 +59,8 @@ impl Analyze {
     }
 
     fn n_lags(&self, n_known: usize) -> anyhow::Result<usize> {
-        // R's default for its correlogram.
-        let usual = (10.0 * (n_known as f64).log10()) as usize;
         match self.lags.map(|lags| usize::try_from(lags).unwrap_or(usize::MAX)) {
-            None => Ok(usual.clamp(1, n_known - 1)),
+            None => Ok(statistics::usual_lags(n_known).clamp(1, n_known - 1)),
             Some(n_lags) if n_lags < n_known => Ok(n_lags),
             Some(n_lags) => {
                 bail!("--lags {n_lags} is too many for {n_known} samples; it must be from 1 to {}", n_known - 1)

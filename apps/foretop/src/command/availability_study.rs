@@ -51,10 +51,21 @@ enum Part {
 
 /// Print the tables of a study's results so far
 #[derive(Args)]
-#[command(after_help = examples(&["foretop availability-study report study --format markdown"]))]
+#[command(after_help = examples(&[
+    "foretop availability-study report study --format markdown",
+    "foretop availability-study report study --series readings --plots figures",
+]))]
 struct ReportOf {
     /// Folder of the study
     dir: PathBuf,
+
+    /// Also write the readings of each visit into this folder, as CSV for `foretop analyze`
+    #[arg(long, value_name = "DIR")]
+    series: Option<PathBuf>,
+
+    /// Also draw each scenario into this folder: readings, correlations, pox plots and averages, as SVG
+    #[arg(long, value_name = "DIR")]
+    plots: Option<PathBuf>,
 
     #[command(flatten)]
     paper: Paper,
@@ -80,6 +91,8 @@ enum FormatName {
     Markdown,
     /// For programs; see docs/formats/cli.md.
     Csv,
+    /// For programs, as one object; see docs/formats/cli.md.
+    Json,
 }
 
 #[derive(Args)]
@@ -139,10 +152,33 @@ struct Make {
 impl AvailabilityStudy {
     pub fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
         match self.report {
-            Some(Part::Report(ReportOf { dir, paper })) => paper.print(&dir, out),
+            Some(Part::Report(report)) => report.run(out),
             None => self.make.run(out),
         }
     }
+}
+
+impl ReportOf {
+    fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
+        let record = Record::read(&self.dir)?;
+        if let Some(dir) = &self.series {
+            write_all(dir, record.series_files())?;
+        }
+        if let Some(dir) = &self.plots {
+            let drawn = record.pictures().into_iter();
+            write_all(dir, drawn.map(|(name, picture)| (format!("{name}.svg"), picture.to_svg())).collect())?;
+        }
+        self.paper.print(&record, out)
+    }
+}
+
+fn write_all(dir: &Path, files: Vec<(String, String)>) -> anyhow::Result<()> {
+    std::fs::create_dir_all(dir).with_context(|| format!("cannot create the folder `{}`", dir.display()))?;
+    files.into_iter().try_for_each(|(name, text)| {
+        // A journal may come from anywhere, and names of its scenarios lead nowhere else.
+        let path = dir.join(name.replace('/', "-"));
+        std::fs::write(&path, text).with_context(|| format!("cannot write `{}`", path.display()))
+    })
 }
 
 impl Make {
@@ -164,7 +200,7 @@ impl Make {
         if end == End::Interrupted {
             say("stopped; run the same command to resume");
         }
-        self.paper.print(&self.dir, out)
+        self.paper.print(&Record::read(&self.dir)?, out)
     }
 
     fn settings(&self) -> Settings {
@@ -190,12 +226,13 @@ impl Make {
 }
 
 impl Paper {
-    fn print(&self, dir: &Path, out: &mut dyn Write) -> anyhow::Result<()> {
-        let report = Report::new(&Record::read(dir)?);
+    fn print(&self, record: &Record, out: &mut dyn Write) -> anyhow::Result<()> {
+        let report = Report::new(record);
         let format = match self.format {
             FormatName::Text => Format::Text,
             FormatName::Markdown => Format::Markdown,
             FormatName::Csv => Format::Csv,
+            FormatName::Json => Format::Json,
         };
         let Some(path) = &self.out else { return Ok(report.write(format, out)?) };
         write_file(&report, format, path).with_context(|| format!("cannot write `{}`", path.display()))

@@ -22,7 +22,7 @@ fn a_rehearsal_fills_every_table() {
     let ended = end_of(foretop().args(quick(dir.path())));
     assert_eq!(ended.status, 0, "{}", ended.stderr);
     assert!(ended.stderr.contains("1 scenario in 1 round: "), "{}", ended.stderr);
-    for number in 1..=7 {
+    for number in 1..=8 {
         assert!(ended.stdout.contains(&format!("\nTable {number}: ")), "{}", ended.stdout);
     }
     assert!(ended.stdout.contains("a rehearsal (--quick)"), "{}", ended.stdout);
@@ -34,6 +34,16 @@ fn a_rehearsal_fills_every_table() {
         let line = csv.lines().find(|line| line.starts_with(cell)).unwrap_or_else(|| panic!("{cell} is not in: {csv}"));
         assert!(!line[cell.len()..].starts_with(','), "{line}");
     }
+    let (series, plots) = (format!("{dir}/series"), format!("{dir}/plots"));
+    let report = ["availability-study", "report", dir, "--format", "json", "--series", &series, "--plots", &plots];
+    let json = run(&report).json();
+    let tables = json["tables"].as_array().unwrap();
+    assert_eq!((tables.len(), &tables[0]["rows"][0]["row"]), (8, &"one-spinner".into()));
+    assert!(tables[0]["rows"][0]["cells"]["cpu.availability"]["value"].is_f64(), "{json}");
+    let readings = format!("{series}/one-spinner-1.csv");
+    let analysis = run(&["analyze", &readings, "--column", "cpu.availability", "--format", "json"]).json();
+    assert!(analysis["n_gaps"].as_u64().unwrap() > 0, "{analysis}");
+    assert!(std::fs::read_to_string(format!("{plots}/one-spinner.svg")).unwrap().contains("Pox plot"));
     // All of it is done, so nothing is left to be run.
     let again = end_of(foretop().args(quick(Path::new(dir))));
     assert!(again.status == 0 && again.stderr.contains(", in 0s; "), "{}", again.stderr);

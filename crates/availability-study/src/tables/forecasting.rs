@@ -101,7 +101,7 @@ impl Replayed {
 
 impl Course<'_> {
     fn n_steps(&self, span: Duration) -> usize {
-        (span.as_nanos() / self.settings.step.as_nanos()).max(1) as usize
+        self.settings.n_steps(span)
     }
 }
 

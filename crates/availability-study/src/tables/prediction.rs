@@ -1,29 +1,50 @@
 //! Tables 3 and 5: how far a forecast of the next sample was from that sample.
 
-use crate::{Record, published, table::Table};
+use std::time::Duration;
+
+use crate::{
+    Record, published,
+    table::{Row, Table},
+};
 
 use super::{Errors, live, mean_ahead, models, share};
+
+/// Between two readings of the published study.
+const PUBLISHED_STEP: Duration = Duration::from_secs(10);
 
 /// Fewer known samples than this share of them make no average.
 const KNOWN_SHARE_MIN: f64 = 0.25;
 
 /// Of the readings themselves.
 pub(crate) fn table(record: &Record) -> Table {
-    let step = units::span::format(record.header.settings.step);
+    let settings = &record.header.settings;
+    let step = units::span::format(settings.step);
     let mut table = of(record, |samples| samples);
+    table.rows.extend(as_published(record));
     table.number = 3;
     table.title = format!("mean absolute one-step prediction error, a step being {step}");
     table.rows.extend(published::rows(&published::ONE_STEP, &["NWS"], &table.columns));
+    let (published, n) = (units::span::format(PUBLISHED_STEP), settings.n_steps(PUBLISHED_STEP));
     table.notes = vec![format!(
-        "Of readings that follow a reading; those that see a test are left out. The published steps are of 10 s, these of {step}."
+        "Of readings that follow a reading; those that see a test are left out. The published steps are of {published}, these of {step}; below \
+         `{published} apart` are every {n}th of these readings, and forecasts of the next of them."
     )];
     table
+}
+
+/// Of readings as far apart as the published ones.
+fn as_published(record: &Record) -> Vec<Row> {
+    let n = record.header.settings.n_steps(PUBLISHED_STEP);
+    let mut rows = of(record, |samples| samples.into_iter().step_by(n).collect()).rows;
+    let apart = units::span::format(PUBLISHED_STEP);
+    rows.iter_mut().for_each(|row| row.heads[1] += &format!(" {apart} apart"));
+    rows
 }
 
 /// Of their averages over 5 minutes.
 pub(crate) fn averages_table(record: &Record) -> Table {
     let settings = &record.header.settings;
-    let length = (settings.average.as_nanos() / settings.step.as_nanos()).max(1) as usize;
+    let length = settings.n_steps(settings.average);
     let average = units::span::format(settings.average);
     let mut table = of(record, |samples| averages(&samples, length));
     table.number = 5;
@@ -37,7 +58,7 @@ pub(crate) fn averages_table(record: &Record) -> Table {
 }
 
 /// The averages over `length` samples from the first on, NaN where too few are known; an end that is no whole one is left out.
-pub(super) fn averages(samples: &[f64], length: usize) -> Vec<f64> {
+pub(crate) fn averages(samples: &[f64], length: usize) -> Vec<f64> {
     let average = |bucket: &[f64]| {
         let n_known = bucket.iter().filter(|sample| !sample.is_nan()).count();
         let is_enough = n_known as f64 >= KNOWN_SHARE_MIN * length as f64;

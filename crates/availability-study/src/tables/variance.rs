@@ -1,6 +1,6 @@
 //! Table 4: how much the series vary, before and after averaging, and how long their memory is.
 
-use statistics::{StatisticError, longest_stretch, rescaled_range, summary};
+use statistics::{StatisticError, rescaled_range, summary};
 
 use crate::{
     Record, published,
@@ -27,7 +27,7 @@ const FIGURES: [(Figure, &str); 3] =
 pub(crate) fn table(record: &Record) -> Table {
     let sensors = record.sensors();
     let settings = &record.header.settings;
-    let length = (settings.average.as_nanos() / settings.step.as_nanos()).max(1) as usize;
+    let length = settings.n_steps(settings.average);
     let mut rows = Vec::new();
     for scenario in &settings.scenarios {
         let segments: Vec<&Segment> = record.of(scenario).collect();
@@ -56,7 +56,8 @@ pub(crate) fn table(record: &Record) -> Table {
             "Variances are about the mean of each visit, over all visits; readings that see a test are left out. The number \
              of readings or averages is in parentheses."
                 .to_owned(),
-            "The Hurst exponent is the slope of the pox plot (R/S) over the longest stretch without a test."
+            "The Hurst exponent is the slope of the pox plot (R/S) over the readings of all visits one after the other, each \
+             about the mean of its visit, with readings that see a test cut out."
                 .to_owned(),
         ],
     }
@@ -78,15 +79,20 @@ fn variance(series: &[Vec<f64>]) -> Cell {
     Cell::Number { value: sum / n as f64, n_digits: 4, n: Some(n) }
 }
 
-/// Of the longest stretch of all visits.
+/// Of all visits joined, what differs between their means left out.
 fn hurst(series: &[Vec<f64>]) -> Cell {
-    let stretches = series.iter().map(|samples| longest_stretch(samples).1);
-    let longest = stretches.max_by_key(|stretch| stretch.len()).unwrap_or_default();
-    match rescaled_range(longest) {
-        Ok(hurst) => Cell::Number { value: hurst.exponent, n_digits: 2, n: Some(longest.len()) },
-        Err(StatisticError::Constant { .. }) => Cell::Constant { n: longest.len() },
-        Err(_) => Cell::TooFew { need: N_HURST_MIN, have: longest.len() },
+    let joined: Vec<f64> = series.iter().flat_map(|samples| about_mean(samples)).collect();
+    match rescaled_range(&joined) {
+        Ok(hurst) => Cell::Number { value: hurst.exponent, n_digits: 2, n: Some(joined.len()) },
+        Err(StatisticError::Constant { .. }) => Cell::Constant { n: joined.len() },
+        Err(_) => Cell::TooFew { need: N_HURST_MIN, have: joined.len() },
     }
+}
+
+/// The known samples less their mean.
+pub(crate) fn about_mean(samples: &[f64]) -> Vec<f64> {
+    let mean = summary(samples).map_or(0.0, |summary| summary.mean);
+    samples.iter().filter(|sample| !sample.is_nan()).map(|sample| sample - mean).collect()
 }
 
 fn published_rows(sensors: &[String]) -> Vec<Row> {

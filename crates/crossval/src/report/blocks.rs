@@ -5,18 +5,21 @@ use std::collections::BTreeMap;
 use crate::results::{Place, Record};
 
 /// A window and the cases on it.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Window<'r> {
-    pub(crate) place: &'r Place,
-    cases: Vec<&'r Record>,
+    /// At least one.
+    pub(crate) cases: &'r [Record],
 }
 
 impl<'r> Window<'r> {
     /// Those that records are on, by their places.
     pub(crate) fn all(records: &'r [Record]) -> Vec<Self> {
         // Cases on a window follow each other.
-        let blocks = records.chunk_by(|record, next| record.place == next.place);
-        blocks.map(|cases| Self { place: &cases[0].place, cases: cases.iter().collect() }).collect()
+        records.chunk_by(|record, next| record.place == next.place).map(|cases| Self { cases }).collect()
+    }
+
+    pub(crate) fn place(&self) -> &'r Place {
+        &self.cases[0].place
     }
 
     /// The loss of each model of the template; NaN of those that were not judged here, or had nothing to be scored on.

@@ -4,6 +4,7 @@ mod cost;
 mod leads;
 mod ranks;
 mod recommended;
+mod residuals;
 
 use std::collections::BTreeMap;
 
@@ -13,7 +14,7 @@ use super::figure::{code, dash, figure, p_value, percent};
 use super::recommend::Recommendation;
 use super::verdict::{Verdict, over_leads, standings};
 use super::{Costs, ReportSettings, SIGNIFICANCE};
-use crate::results::{Record, Results};
+use crate::results::Results;
 
 pub(crate) fn all(
     settings: &ReportSettings,
@@ -31,6 +32,7 @@ pub(crate) fn all(
         blocks.extend(cost::cost(results, verdicts));
     }
     blocks.extend(leads::calibration(results, verdicts));
+    blocks.extend(residuals::residuals(results, verdicts));
     blocks.extend(by_trace(results));
     blocks.extend(failures(results));
     blocks.extend(method(results));
@@ -67,18 +69,18 @@ fn winners(results: &Results, verdicts: &[Verdict]) -> Vec<Block> {
 }
 
 fn by_trace(results: &Results) -> Vec<Block> {
-    let mut by_trace: BTreeMap<usize, Vec<Record>> = BTreeMap::new();
-    for record in &results.records {
-        by_trace.entry(record.place.trace_idx).or_default().push(record.clone());
+    let mut by_trace: BTreeMap<usize, Vec<Window<'_>>> = BTreeMap::new();
+    for window in Window::all(&results.records) {
+        by_trace.entry(window.place().trace_idx).or_default().push(window);
     }
-    let row = |(trace_idx, records): (&usize, &Vec<Record>)| {
-        let windows = Window::all(records);
+    let row = |(trace_idx, windows): (&usize, &Vec<Window<'_>>)| {
         let best = |lead_idx: usize| {
-            let standings = standings(records, &windows, lead_idx, results.families.len());
+            let standings = standings(windows, lead_idx, results.families.len());
             let best = standings.first();
             best.map_or_else(dash, |best| format!("{} {}", code(results, best), figure(best.over_mean)))
         };
-        let name = format!("`{}` ({} cases)", results.identity.traces[*trace_idx].name, records.len());
+        let n_cases: usize = windows.iter().map(|window| window.cases.len()).sum();
+        let name = format!("`{}` ({n_cases} cases)", results.identity.traces[*trace_idx].name);
         std::iter::once(name).chain((0..results.leads.len()).map(best)).collect()
     };
     vec![

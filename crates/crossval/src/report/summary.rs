@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use super::recommend::Recommendation;
+use super::residuals::Kept;
 use super::verdict::Verdict;
 use crate::results::Results;
 
@@ -17,6 +18,8 @@ pub struct Summary {
     pub n_cases: usize,
     /// By lead.
     pub leads: Vec<LeadSummary>,
+    /// What tests find of the errors one step ahead, by model, in the template's order.
+    pub residuals: Vec<ResidualSummary>,
     /// Why cases failed.
     pub failures: Vec<FailureSummary>,
 }
@@ -43,6 +46,16 @@ pub struct ModelSummary {
     pub over_last: f64,
     /// Shares of samples inside the 50, 80 and 95 % intervals.
     pub coverage: [f64; 3],
+}
+
+/// What tests find of the errors one step ahead.
+#[derive(Clone, Debug, Serialize)]
+pub struct ResidualSummary {
+    /// As the template has it, or a peer's name.
+    pub model: String,
+    /// How many cases pass.
+    #[serde(flatten)]
+    pub kept: Kept,
 }
 
 /// Cases of a model that failed for one reason.
@@ -72,6 +85,10 @@ pub(super) fn summary(results: &Results, verdicts: &[Verdict], recommendation: O
             })
             .collect(),
     };
+    let residuals = |family_idx: usize| {
+        let records = results.records.iter().filter(|record| record.family_idx == family_idx);
+        ResidualSummary { model: name(family_idx), kept: Kept::of(records) }
+    };
     let failure = |((family_idx, reason), n_cases): (&(usize, String), &u64)| FailureSummary {
         model: name(*family_idx),
         reason: reason.clone(),
@@ -82,6 +99,7 @@ pub(super) fn summary(results: &Results, verdicts: &[Verdict], recommendation: O
         recommended_of: recommendation.map(|recommendation| name(recommendation.family_idx)),
         n_cases: results.records.len(),
         leads: verdicts.iter().map(lead).collect(),
+        residuals: (0..results.families.len()).map(residuals).collect(),
         failures: results.failures.iter().map(failure).collect(),
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use statistics::{Friedman, SignedRank, friedman, holm, signed_rank};
 
-use crate::results::{Record, Results, Score};
+use crate::results::{Results, Score};
 
 use super::blocks::{Window, disjoint};
 
@@ -73,7 +73,7 @@ pub(crate) fn verdicts(results: &Results) -> Vec<Verdict> {
 fn of_lead(results: &Results, windows: &[Window<'_>], lead_idx: usize) -> Verdict {
     let n_families = results.families.len();
     let complete = |window: &&Window<'_>| window.losses(lead_idx, n_families).iter().all(|loss| !loss.is_nan());
-    let blocks: Vec<Vec<f64>> = disjoint(windows.iter().filter(complete), |window| window.place)
+    let blocks: Vec<Vec<f64>> = disjoint(windows.iter().filter(complete), |window| window.place())
         .into_iter()
         .map(|window| window.losses(lead_idx, n_families))
         .collect();
@@ -84,19 +84,14 @@ fn of_lead(results: &Results, windows: &[Window<'_>], lead_idx: usize) -> Verdic
     pairs.iter_mut().zip(adjusted).for_each(|(pair, adjusted)| pair.p_adjusted = adjusted);
     Verdict {
         lead: results.leads[lead_idx],
-        standings: standings(&results.records, windows, lead_idx, n_families),
+        standings: standings(windows, lead_idx, n_families),
         friedman: friedman(&blocks),
         pairs,
     }
 }
 
 /// The standings by the share of comparisons won.
-pub(crate) fn standings(
-    records: &[Record],
-    windows: &[Window<'_>],
-    lead_idx: usize,
-    n_families: usize,
-) -> Vec<Standing> {
+pub(crate) fn standings(windows: &[Window<'_>], lead_idx: usize, n_families: usize) -> Vec<Standing> {
     let (mut n_won, mut n_compared) = (vec![0.0; n_families], vec![0_u64; n_families]);
     for window in windows {
         let losses = window.losses(lead_idx, n_families);
@@ -115,7 +110,8 @@ pub(crate) fn standings(
         }
     }
     let mut by_family: BTreeMap<usize, Vec<&Score>> = BTreeMap::new();
-    records.iter().for_each(|record| by_family.entry(record.family_idx).or_default().push(&record.scores[lead_idx]));
+    let records = windows.iter().flat_map(|window| window.cases);
+    records.for_each(|record| by_family.entry(record.family_idx).or_default().push(&record.scores[lead_idx]));
     let standing = |(family_idx, scores): (usize, Vec<&Score>)| Standing {
         family_idx,
         win_share: if n_compared[family_idx] == 0 { 0.5 } else { n_won[family_idx] / n_compared[family_idx] as f64 },
@@ -140,7 +136,7 @@ fn pair(windows: &[Window<'_>], lead_idx: usize, n_families: usize, first: usize
     };
     let ratios = windows.iter().filter(both).map(difference);
     let ratio = mean(ratios.map(|ratio| if ratio.is_finite() { ratio } else { f64::NAN })).exp();
-    let blocks = disjoint(windows.iter().filter(both), |window| window.place);
+    let blocks = disjoint(windows.iter().filter(both), |window| window.place());
     if blocks.is_empty() {
         return None;
     }

@@ -8,7 +8,8 @@ use std::sync::Arc;
 
 use parquet::errors::ParquetError;
 
-use super::{Metric, Place, Record, Results, ResultsError, Score};
+use super::{Metric, Place, Record, Results, ResultsError, Score, Tested};
+use crate::report::SIGNIFICANCE;
 use crate::table::TableFile;
 
 /// Takes row groups one after the other into results.
@@ -29,19 +30,33 @@ struct Columns {
     reals: Vec<Vec<Option<f64>>>,
 }
 
+/// Columns that are read whatever the metric, after the loss and what it is taken relative to.
+const REALS: [&str; 10] = [
+    "mse",
+    "last_mse",
+    "coverage_50",
+    "coverage_80",
+    "coverage_95",
+    "ljung_box_p",
+    "turning_points_p",
+    "rises_p",
+    "normality_p",
+    "normality_r2",
+];
+
 const WHOLES: [&str; 8] = ["case", "start", "aggregate", "difference", "n_fit", "n_test", "n_coefficients", "lead"];
 
 impl Columns {
     fn read(table: &TableFile<File>, group: usize, metric: Metric) -> Result<Self, ParquetError> {
         let (loss, naive) = metric.columns();
-        let reals = [loss, naive, "mse", "last_mse", "coverage_50", "coverage_80", "coverage_95"];
+        let reals = [loss, naive].into_iter().chain(REALS);
         Ok(Self {
             wholes: WHOLES.iter().map(|name| table.wholes(group, name)).collect::<Result<_, _>>()?,
             trace: table.words(group, "trace")?,
             family: table.words(group, "family")?,
             model: table.words(group, "model")?,
             failure: table.words(group, "failure")?,
-            reals: reals.iter().map(|name| table.reals(group, name)).collect::<Result<_, _>>()?,
+            reals: reals.map(|name| table.reals(group, name)).collect::<Result<_, _>>()?,
         })
     }
 
@@ -64,8 +79,23 @@ impl Columns {
         })
     }
 
+    fn real(&self, row: usize, column: usize) -> f64 {
+        self.reals[column][row].unwrap_or(f64::NAN)
+    }
+
+    fn tested(&self, row: usize) -> Tested {
+        let is_kept = |column: usize| self.reals[column][row].map(|p_value| p_value >= SIGNIFICANCE);
+        Tested {
+            ljung_box: is_kept(7),
+            turning_points: is_kept(8),
+            rises: is_kept(9),
+            normality: is_kept(10),
+            r_squared: self.real(row, 11) as f32,
+        }
+    }
+
     fn score(&self, row: usize) -> Score {
-        let real = |column: usize| self.reals[column][row].unwrap_or(f64::NAN);
+        let real = |column: usize| self.real(row, column);
         let has_failed = self.failure[row].is_some();
         let or_failed = |figure: f64| if has_failed { f64::INFINITY } else { figure };
         Score {
@@ -130,6 +160,8 @@ impl<'a> Reader<'a> {
         let rows =
             results.leads.iter().map(row_of).collect::<Option<Vec<_>>>().ok_or("its leads are not the template's")?;
         let scores = rows.into_iter().map(|row| columns.score(row)).collect();
-        Ok(Record { case, place, family_idx, model_idx, has_failed: failure.is_some(), scores })
+        let (residuals, has_failed) = (columns.tested(first), failure.is_some());
+        let timing = (f32::NAN, f32::NAN);
+        Ok(Record { case, place, family_idx, model_idx, has_failed, residuals, timing, scores })
     }
 }

@@ -19,6 +19,9 @@ fn a_campaign_does_not_differ_from_itself() {
     let again = read(TEMPLATE, vec![trace("a", 2000)]);
     let comparison = Comparison::new(&once, &again).unwrap();
     assert_eq!((comparison.n_common, comparison.n_identical, comparison.rows.len()), (200, 200, 4));
+    let residuals: Vec<_> =
+        comparison.residuals.iter().map(|row| (row.family.as_str(), row.first == row.second)).collect();
+    assert_eq!(residuals, [("LAST", true), ("AR(2)", true)]);
     assert!(comparison.rows.iter().all(|row| row.ratio == 1.0 && row.p_value == 1.0 && row.n == 100));
 }
 

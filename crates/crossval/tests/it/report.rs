@@ -59,6 +59,12 @@ fn the_model_that_made_the_series_is_recommended() {
     assert_eq!(report.recommended(), Some("AR(2)"));
     let markdown = report.to_markdown();
     assert!(markdown.contains("Use `AR(2)`. `AR(1..4)` won"), "{markdown}");
+    // Nothing is left of the noise but noise, except by AR(1); the mean leaves the whole oscillation.
+    let kept = |model: &str| report.summary().residuals.iter().find(|row| row.model == model).unwrap().kept;
+    let (autoregressive, mean) = (kept("AR(1..4)"), kept("MEAN"));
+    assert!(autoregressive.ljung_box > 0.6 && autoregressive.normality > 0.8, "{autoregressive:?}");
+    assert!(mean.ljung_box < 0.01 && mean.turning_points < 0.5, "{mean:?}");
+    assert!(markdown.contains("## Errors one step ahead"), "{markdown}");
     // At lead 1 it is better than both others for certain; at lead 40 nothing is left to know.
     let row = |lead: &str| markdown.lines().find(|line| line.starts_with(&format!("| {lead} |"))).unwrap().to_owned();
     assert!(row("1").ends_with("| 2 of 2 |"), "{}", row("1"));

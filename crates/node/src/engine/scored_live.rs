@@ -10,6 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use predict::{Done, Evaluator, FitError, Forecast, LeadScore, Live, Predictor, Task, WindowErrors};
+use statistics::Residuals;
 use units::Timestamp;
 
 use super::plan::{Look, Plan};
@@ -338,6 +339,11 @@ impl ScoredLive {
             _ => WaitingReason::DidNotConverge,
         };
         Some((reason, self.live.n_known()))
+    }
+
+    /// What tests find of the errors that the model made one step ahead.
+    pub(crate) fn residuals(&self) -> Option<Residuals> {
+        self.scores[0].residuals()
     }
 
     /// One element for each scored lead.

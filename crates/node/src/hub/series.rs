@@ -44,7 +44,8 @@ impl Hub {
             last: statistics(&scores.last),
             mean: statistics(&scores.mean),
         });
-        Ok(api::Accuracy { id: about.id.to_string(), unit: about.unit().to_owned(), leads: leads.collect() })
+        let (id, unit, leads) = (about.id.to_string(), about.unit().to_owned(), leads.collect());
+        Ok(api::Accuracy { id, unit, leads, residuals: live.residuals().and_then(residuals) })
     }
 }
 
@@ -117,6 +118,21 @@ fn waiting(live: &ScoredLive) -> Option<api::Waiting> {
         reason,
         have: is_short.then_some(n_known),
         need: is_short.then_some(plan.policy.known),
+    })
+}
+
+/// `None` of errors that cannot be tested.
+fn residuals(found: statistics::Residuals) -> Option<api::Residuals> {
+    let (noise, line) = (found.whiteness.ok()?, found.normality.ok()?);
+    Some(api::Residuals {
+        n: found.n,
+        n_lags: noise.n_lags,
+        significant_ratio: noise.significant_share,
+        ljung_box_p: noise.ljung_box.p_value,
+        turning_points_p: noise.turning_points.p_value,
+        rises_p: noise.rises.p_value,
+        normality_r_squared: line.r_squared,
+        normality_p: line.p_value,
     })
 }
 

@@ -5,7 +5,7 @@
 
 use std::convert::Infallible;
 
-use statistics::Interval;
+use statistics::{Interval, Residuals};
 
 use super::Naive;
 use super::crps::Table;
@@ -29,6 +29,8 @@ pub struct Backtest {
     sums: Vec<Sums>,
     /// Of each lead one after the other, in the order of their origins.
     errors: Vec<f64>,
+    /// One step ahead, NaN in a gap.
+    one_step: Vec<f64>,
 }
 
 /// What a backtest leads over samples: a [`Predictor`], or a forecaster of another make, which may fail on the way.
@@ -72,7 +74,13 @@ impl Backtest {
     pub fn new(leads: &[usize]) -> Self {
         assert!(leads.is_sorted_by(|low, high| low < high), "leads rise");
         assert!(leads.first().is_none_or(|first| *first > 0), "lead 0 is the sample itself");
-        Self { leads: leads.to_vec(), forecast: Forecast::default(), sums: Vec::new(), errors: Vec::new() }
+        Self {
+            leads: leads.to_vec(),
+            forecast: Forecast::default(),
+            sums: Vec::new(),
+            errors: Vec::new(),
+            one_step: Vec::new(),
+        }
     }
 
     /// Steps `predictor` over `samples`, which follow on those that it has seen, gaps as NaN. Ahead of each sample it
@@ -101,14 +109,22 @@ impl Backtest {
         let n_leads_max = self.leads.last().copied().unwrap_or(0);
         self.sums.clear();
         self.sums.resize(self.leads.len(), Sums::default());
+        self.one_step.clear();
         self.errors.clear();
         self.errors.resize(self.leads.len() * samples.len(), f64::NAN);
         for (origin, sample) in samples.iter().enumerate() {
             forecaster.forecast_into(n_leads_max, &mut self.forecast)?;
+            self.one_step.push(self.forecast.means.first().map_or(f64::NAN, |mean| sample - mean));
             self.score(origin, samples);
             forecaster.step(*sample)?;
         }
         Ok(self.scores(samples.len(), Naive::over(scaled_on)))
+    }
+
+    /// Whether the errors one step ahead of the last run are noise, and whether it is normal, whether or not lead 1 is scored.
+    #[must_use]
+    pub fn residuals(&self) -> Residuals {
+        Residuals::test(&self.one_step, None, 0)
     }
 
     fn score(&mut self, origin: usize, samples: &[f64]) {

@@ -22,6 +22,8 @@ pub(super) struct Track {
     pending: VecDeque<(u64, Said)>,
     scored: VecDeque<Scored>,
     n_unscored: u64,
+    /// Moments in a row, up to now, that were not scored.
+    n_gaps: u8,
 }
 
 /// What a forecast said of a moment.
@@ -40,12 +42,15 @@ struct Scored {
     /// In units of [`Scored::unit`], by which they fit a 32-bit float whatever the series is measured in.
     interval_scores: [f32; CONFIDENCES.len()],
     is_inside: [bool; CONFIDENCES.len()],
+    /// Moments right before this one that were not scored. Of more than it can count, that there are many is enough:
+    /// no test looks at lags as long.
+    n_gaps_before: u8,
 }
 
 impl Track {
     pub(super) fn new(lead: usize) -> Self {
         assert!(lead > 0, "lead 0 is the sample itself");
-        Self { lead, clock: 0, pending: VecDeque::new(), scored: VecDeque::new(), n_unscored: 0 }
+        Self { lead, clock: 0, pending: VecDeque::new(), scored: VecDeque::new(), n_unscored: 0, n_gaps: 0 }
     }
 
     pub(super) fn lead(&self) -> usize {
@@ -56,17 +61,31 @@ impl Track {
         self.scored.iter().map(|scored| scored.error).collect()
     }
 
+    /// As [`Track::errors`], with NaN for moments between them that were not scored.
+    pub(super) fn errors_and_gaps(&self) -> Vec<f64> {
+        let mut errors = Vec::with_capacity(self.scored.len());
+        for scored in &self.scored {
+            let n_gaps = if errors.is_empty() { 0 } else { usize::from(scored.n_gaps_before) };
+            errors.extend(std::iter::repeat_n(f64::NAN, n_gaps));
+            errors.push(scored.error);
+        }
+        errors
+    }
+
     pub(super) fn score(&mut self, sample: f64, n_errors_max: usize) {
         self.clock += 1;
-        let Some((_, said)) = self.pending.pop_front_if(|(of, _)| *of == self.clock) else { return };
-        if !(sample - said.mean).is_finite() {
-            self.n_unscored += 1;
+        let said = self.pending.pop_front_if(|(of, _)| *of == self.clock);
+        let is_due = said.is_some();
+        let Some((_, said)) = said.filter(|(_, said)| (sample - said.mean).is_finite()) else {
+            self.n_unscored += u64::from(is_due);
+            self.n_gaps = self.n_gaps.saturating_add(1);
             return;
-        }
+        };
         if self.scored.len() == n_errors_max {
             self.scored.pop_front();
         }
-        self.scored.push_back(said.score(sample));
+        let n_gaps_before = std::mem::take(&mut self.n_gaps);
+        self.scored.push_back(Scored { n_gaps_before, ..said.score(sample) });
     }
 
     pub(super) fn note(&mut self, forecast: Option<&Forecast>) {
@@ -113,6 +132,7 @@ impl Said {
             standard_error: self.standard_error,
             interval_scores: [0.0; CONFIDENCES.len()],
             is_inside,
+            n_gaps_before: 0,
         };
         let unit = scored.unit();
         for ((score, interval), confidence) in scored.interval_scores.iter_mut().zip(self.intervals).zip(CONFIDENCES) {

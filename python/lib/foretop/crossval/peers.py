@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     Row: TypeAlias = NDArray[np.float64]
     Forecast: TypeAlias = tuple[ArrayLike, ArrayLike | None]
 
-__all__ = ["Arima", "AtEachOrigin", "AutoReg", "Model", "Peer", "River", "StatsForecast"]
+__all__ = ["Arima", "AtEachOrigin", "AutoReg", "Model", "Peer", "River", "Skaters", "StatsForecast"]
 
 # Half the width of a normal interval of 95 %, in standard errors.
 _HALF_WIDTH_95 = 1.959963984540054
@@ -249,3 +249,52 @@ class _Learner:
 
     def forecast(self, n_leads: int) -> Forecast:
         return self.model.forecast(horizon=n_leads), None
+
+
+@dataclass(frozen=True)
+class Skaters:
+    """A forecaster of skaters such as ``laplace``, which learns at each step. Gaps are passed over.
+
+    Attributes
+    ----------
+    make : callable
+        Takes a number of leads and returns the skater.
+    label : str
+        What results call it after ``skaters:``; the name of `make` unless given.
+    """
+
+    make: Callable[[int], Any]
+    label: str = field(default="")
+
+    @property
+    def name(self) -> str:
+        """As in ``skaters:laplace``."""
+        return f"skaters:{self.label or self.make.__name__}"
+
+    def fit(self, samples: Row) -> Model:
+        """Remember the samples until a forecast says how far it looks, for a skater has to know."""
+        return _Skater(self.make, samples.tolist())
+
+
+@dataclass
+class _Skater:
+    make: Callable[[int], Any]
+    # Those that the skater has not seen.
+    waiting: list[float]
+    n_leads: int = 0
+    skater: Any = None
+    state: Any = None
+    said: Any = None
+
+    def step(self, sample: float) -> None:
+        self.waiting.append(sample)
+
+    def forecast(self, n_leads: int) -> Forecast:
+        if self.skater is None:
+            self.n_leads, self.skater = n_leads, self.make(n_leads)
+        if n_leads != self.n_leads:
+            raise ValueError(f"a skater of {self.n_leads} leads does not forecast {n_leads}")
+        for sample in filter(np.isfinite, self.waiting):
+            self.said, self.state = self.skater(sample, self.state)
+        self.waiting.clear()
+        return [said.mean for said in self.said], [said.std for said in self.said]

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use clap::Args;
-use crossval::{Comparison, Results};
+use crossval::{ComparedResiduals, Comparison, Results};
 use text::{Align, Table};
 
 use super::MetricName;
@@ -34,6 +34,26 @@ pub struct CompareCases {
     json: bool,
 }
 
+/// How often the errors of each model pass for noise, before and after.
+fn residuals(rows: &[ComparedResiduals]) -> Table {
+    let mut table = Table::of_figures(&["model", "no memory", "turning points", "rises", "normal"]);
+    for ComparedResiduals { family, first, second } in rows {
+        let cells = [
+            (first.ljung_box, second.ljung_box),
+            (first.turning_points, second.turning_points),
+            (first.rises, second.rises),
+            (first.normality, second.normality),
+        ]
+        .map(|(first, second)| format!("{}, {}", share(first), share(second)));
+        table.row(std::iter::once(family.clone()).chain(cells));
+    }
+    table
+}
+
+fn share(share: f64) -> String {
+    if share.is_nan() { "-".to_owned() } else { format!("{:.0} %", 100.0 * share) }
+}
+
 impl CompareCases {
     pub fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
         let read = |path| Results::read(path, self.metric.metric());
@@ -51,9 +71,9 @@ impl CompareCases {
             right("windows tested"),
             right("p"),
         ]);
-        for row in comparison.rows {
+        for row in &comparison.rows {
             table.row([
-                row.family,
+                row.family.clone(),
                 row.lead.to_string(),
                 row.n.to_string(),
                 format!("{:.4}", row.ratio),
@@ -61,6 +81,7 @@ impl CompareCases {
                 format!("{:.3}", row.p_value),
             ]);
         }
-        Ok(write!(out, "{table}")?)
+        write!(out, "{table}\n{}", residuals(&comparison.residuals))?;
+        Ok(writeln!(out, "shares of cases whose errors one step ahead pass for noise, in the first and in the second")?)
     }
 }

@@ -4,7 +4,7 @@ use std::io::Write;
 
 use predict::{Inference, Model};
 use serde::Serialize;
-use statistics::StatisticError;
+use statistics::{Residuals, StatisticError};
 use text::figure::six_digits;
 use text::{Align, Table};
 
@@ -115,15 +115,12 @@ impl Report {
 
 impl Errors {
     fn of(errors: &[f64], n_lags: Option<usize>, n_fitted: usize) -> Self {
-        let n = errors.iter().filter(|error| error.is_finite()).count();
-        let usual = (10.0 * (n.max(1) as f64).log10()) as usize;
-        let n_lags = n_lags.unwrap_or_else(|| usual.max(n_fitted + 10));
+        let found = Residuals::test(errors, n_lags, n_fitted);
         let mut unavailable = Vec::new();
         let mut refused = |error: StatisticError| unavailable.push(error.to_string());
-        let whiteness =
-            statistics::Whiteness::test(errors, n_lags, n_fitted).map_err(&mut refused).ok().map(Whiteness::from);
-        let normality = statistics::normality(errors).map_err(&mut refused).ok().map(Normality::from);
-        Self { n, whiteness, normality, unavailable }
+        let whiteness = found.whiteness.map_err(&mut refused).ok().map(Whiteness::from);
+        let normality = found.normality.map_err(&mut refused).ok().map(Normality::from);
+        Self { n: found.n, whiteness, normality, unavailable }
     }
 }
 

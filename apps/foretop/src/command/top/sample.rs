@@ -121,6 +121,7 @@ pub fn detail() -> Detail {
             id: "load.1m".to_owned(),
             unit: "tasks".to_owned(),
             leads: vec![lead(1, 59, Some(0.04)), lead(60, 0, None)],
+            residuals: None,
         }),
         series: Some(api::SeriesDetail {
             series: series("load.1m", "tasks"),

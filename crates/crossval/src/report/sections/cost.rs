@@ -11,23 +11,23 @@ use crate::results::Results;
 
 pub(super) fn cost(results: &Results, verdicts: &[Verdict]) -> Vec<Block> {
     let mut blocks = vec![heading(2, "Cost against accuracy")];
-    if results.timings.is_empty() {
+    if results.hosts.is_empty() {
         blocks.push(paragraph("Unknown: the file of timings is not beside the results."));
         return blocks;
     }
-    let mut by_family: BTreeMap<usize, Vec<(f64, f64)>> = BTreeMap::new();
+    let mut by_family: BTreeMap<usize, Vec<(f32, f32)>> = BTreeMap::new();
     for record in results.records.iter().filter(|record| !record.has_failed) {
-        if let Some(times) = results.timings.get(&record.case) {
-            by_family.entry(record.family_idx).or_default().push(*times);
-        }
+        by_family.entry(record.family_idx).or_default().push(record.timing);
     }
     let error = |family_idx: usize| over_leads(verdicts, family_idx, |standing| standing.over_mean);
     let mut points = Vec::new();
     let mut rows = Vec::new();
     for family_idx in order(results, verdicts) {
         let Some(times) = by_family.get(&family_idx) else { continue };
-        let (fit, step) =
-            (1e6 * median(times.iter().map(|time| time.0)), 1e6 * median(times.iter().map(|time| time.1)));
+        let (fit, step) = (
+            1e6 * median(times.iter().map(|time| time.0.into())),
+            1e6 * median(times.iter().map(|time| time.1.into())),
+        );
         let name = &results.families[family_idx];
         points.push((name.clone(), step, error(family_idx)));
         rows.push(vec![format!("`{name}`"), figure(fit), figure(step), figure(error(family_idx))]);
