@@ -21,13 +21,14 @@ int main(int argc, char **argv) {
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &n_ranks);
-    double end = MPI_Wtime() + 0.3;
+    double applied = 0;
     for (int call = 0; result[0]; call++) {
         if (rank == 0 && call == 100) {
             apply(argv[1]);
+            applied = MPI_Wtime();
         }
-        /* Rank 0 says when it is enough; where it cannot, after so many calls. */
-        int own[2] = {rank == 0 && MPI_Wtime() < end, call};
+        /* Rank 0 says when it is enough, however slow calls are; where it cannot, after so many calls. */
+        int own[2] = {rank == 0 && (call < 200 || MPI_Wtime() < applied + 0.3), call};
         if (!strcmp(argv[2], "allreduce")) {
             MPI_Allreduce(own, result, 2, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
         } else if (!strcmp(argv[2], "bcast")) {
