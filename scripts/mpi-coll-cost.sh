@@ -9,8 +9,6 @@ export CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-$PWD/target}"
 profile="${1:-release}"
 n_started=64
 n_ranks_of_host=8
-# The published rings of this kind had 3,750.
-n_records=4096
 
 scripts/install-system-packages.sh cargo mpicc.openmpi mpicc.mpich
 cargo build --quiet --locked --profile "$profile" -p mpi-coll -p mpi-tracer
@@ -63,10 +61,9 @@ for library in openmpi mpich; do
     }'
 
     tree "0-$((n_ranks_of_host - 1))"
-    FORETOP_MPI_RING=$n_records over_tree "mpiexec.$library" -n "$n_ranks_of_host" "$scratch/start" maps |
-        awk -v library="$library" -v n="$n_ranks_of_host" -v n_records="$n_records" '{
-            printf "%-8s a host of %d ranks shares %.2f MB of segments and %.2f MB of rings for %d stages each\n", library, n, $1 / 1e6,
-                n * $2 / 1e6, n_records
+    over_tree "mpiexec.$library" -n "$n_ranks_of_host" "$scratch/start" maps |
+        awk -v library="$library" -v n="$n_ranks_of_host" '{
+            printf "%-8s a host of %d ranks shares %.2f MB of segments and %.2f MB of rings of stages\n", library, n, $1 / 1e6, n * $2 / 1e6
         }'
 done
 

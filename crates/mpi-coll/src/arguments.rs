@@ -9,6 +9,8 @@ use mpi_tree::Collective;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Language {
     C,
+    /// With counts of 64 bits, which MPI 4 has.
+    LargeC,
     Fortran,
 }
 
@@ -17,7 +19,7 @@ pub(crate) enum Language {
 pub(crate) struct Buffer {
     /// 0 is `MPI_BOTTOM`.
     pub(crate) address: usize,
-    pub(crate) count: c_int,
+    pub(crate) count: i64,
     pub(crate) datatype: Handle,
 }
 
@@ -65,12 +67,13 @@ impl Arguments {
     ) -> Self {
         let none = Buffer { address: 0, count: 0, datatype: Handle(0) };
         let mut read = Self { send: none, receive: none, op: Handle(0), root: 0, comm: Handle(0) };
-        let is_c = language == Language::C;
+        let is_c = language != Language::Fortran;
         for (&word, what) in words.iter().zip(signature(collective)) {
             let int = || {
                 // SAFETY: a Fortran program passes the address of an integer for each argument that is no buffer.
                 if is_c { word as c_int } else { unsafe { *(word as *const c_int) } }
             };
+            let count = || if language == Language::LargeC { word as i64 } else { int().into() };
             let handle =
                 |of_fortran: fn(&Mpi, c_int) -> Handle| if is_c { mpi.handle(word) } else { of_fortran(mpi, int()) };
             let address = || match word {
@@ -82,8 +85,8 @@ impl Arguments {
             match what {
                 b's' => read.send.address = address(),
                 b'r' => read.receive.address = address(),
-                b'c' => read.send.count = int(),
-                b'e' => read.receive.count = int(),
+                b'c' => read.send.count = count(),
+                b'e' => read.receive.count = count(),
                 b'd' => read.send.datatype = handle(Mpi::datatype_of_fortran),
                 b'D' => read.receive.datatype = handle(Mpi::datatype_of_fortran),
                 b'o' => read.op = handle(Mpi::op_of_fortran),
@@ -106,7 +109,7 @@ pub(crate) unsafe fn comm_at(mpi: &Mpi, language: Language, word: usize) -> Hand
     // SAFETY: there is a handle, in Fortran an integer.
     unsafe {
         match language {
-            Language::C => mpi.handle_at(word as *const _, 0),
+            Language::C | Language::LargeC => mpi.handle_at(word as *const _, 0),
             Language::Fortran => mpi.comm_of_fortran(*(word as *const c_int)),
         }
     }
@@ -124,7 +127,12 @@ impl Buffer {
 
     /// So many times as long.
     pub(crate) fn times(self, n: usize) -> Self {
-        Self { count: self.count.saturating_mul(n as c_int), ..self }
+        Self { count: self.count.saturating_mul(n as i64), ..self }
+    }
+
+    /// For `MPI_Pack`, which gets less than 2 GiB. If arguments contradict each other, it says so.
+    fn short_count(&self) -> c_int {
+        self.count.try_into().unwrap_or(c_int::MAX)
     }
 
     /// Whether its data lie in memory as they are sent.
@@ -143,7 +151,7 @@ impl Buffer {
         }
         let mut bytes = vec![0; n_bytes];
         // SAFETY: as above; the library reads the elements as their type says.
-        unsafe { mpi.pack(self.address, self.count, self.datatype, &mut bytes, comm)? };
+        unsafe { mpi.pack(self.address, self.short_count(), self.datatype, &mut bytes, comm)? };
         Ok(bytes)
     }
 
@@ -161,7 +169,7 @@ impl Buffer {
             return Ok(());
         }
         // SAFETY: as above; the library writes the elements as their type says.
-        unsafe { mpi.unpack(bytes, self.address, self.count, self.datatype, comm) }
+        unsafe { mpi.unpack(bytes, self.address, self.short_count(), self.datatype, comm) }
     }
 
     /// Its elements with what lies between them, as a reduction wants them.

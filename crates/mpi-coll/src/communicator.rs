@@ -12,6 +12,7 @@ use mpi_tree::{Collective, Forest};
 use units::Rank;
 
 use crate::agreement::Agreement;
+use crate::crossing::Crossing;
 use crate::engine::{Call, Engine, Ground, Part};
 use crate::entry::{chain, complain};
 use crate::job::{Job, lock, parse_forest, read_text};
@@ -123,9 +124,10 @@ impl State {
             let forest = std::fs::read_to_string(&path).ok().and_then(|text| Forest::parse(&text).ok());
             forest.map_or(0, |forest| forest.epoch as u32)
         };
+        let crossing = Crossing::of(&job.members, job.rank);
         let mut state = Self {
             number,
-            network: Network::new(job.mpi, twin, Arc::clone(&job.neighbours), Box::new(pending)),
+            network: Network::new(job.mpi, twin, crossing, Arc::clone(&job.neighbours), Box::new(pending)),
             mailbox: Mailbox::default(),
             forest: Arc::clone(&forest),
             trees: Vec::new(),

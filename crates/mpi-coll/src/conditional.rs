@@ -16,6 +16,7 @@ use units::Rank;
 
 use crate::agreement::{Agreement, hash};
 use crate::communicator::n_processors;
+use crate::crossing::Crossing;
 use crate::entry::complain;
 use crate::job::{lock, neighbours};
 use crate::network::Network;
@@ -81,7 +82,7 @@ impl Condar {
         let op = mpi.op_handle(op).expect("libraries have the arithmetic operations");
         let neighbours: Arc<[_]> = neighbours(&members, rank).collect();
         let is_crowded = neighbours.len() + 1 > n_processors();
-        let network = Network::new(mpi, mpi.comm_dup(comm)?, neighbours, Box::new(|| 0));
+        let network = Network::new(mpi, mpi.comm_dup(comm)?, Crossing::default(), neighbours, Box::new(|| 0));
         let clusters = plan.map(|plan| Clusters::new(&party, plan, question, &settings)).transpose()?.flatten();
         Ok(Self {
             mpi,

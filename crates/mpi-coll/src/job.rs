@@ -15,17 +15,15 @@ use mpi_trace::{Level, Reading, RingHeader, RingKind};
 use mpi_tree::Forest;
 use units::Rank;
 
-use crate::agreement::{Agreement, Member};
+use crate::agreement::{Agreement, Member, hash};
 use crate::arguments::FortranConstants;
 use crate::communicator::Communicator;
+use crate::crossing::Wan;
 use crate::entry::{chain, complain};
 use crate::gate::{Gate, N_GATE_WORDS};
 use crate::record::Recorder;
 use crate::report::{self, Report};
 use crate::tracer::Tracer;
-
-/// Records in a ring unless told otherwise: 0.75 MiB.
-const N_RECORDS: u64 = 32_768;
 
 /// A rank of a job whose collectives go over trees.
 pub(crate) struct Job {
@@ -37,6 +35,8 @@ pub(crate) struct Job {
     pub(crate) neighbours: Arc<[(Rank, Process)]>,
     pub(crate) ticks: Ticks,
     pub(crate) is_emulated: bool,
+    /// Links between sites, where messages are delayed.
+    pub(crate) wan: Option<Arc<Wan>>,
     /// What the job began with.
     pub(crate) first_forest: Arc<Forest>,
     /// What new communicators begin with.
@@ -83,11 +83,12 @@ impl Job {
                 if is_first(rank, &neighbours) {
                     folder.set_tree(&forest.to_text()).map_err(|error| chain(&error))?;
                 }
-                Ok((Arc::new(forest), folder))
+                let (wan, hash) = wan(&members, rank, &forest)?;
+                Ok((Arc::new(forest), folder, wan, hash))
             });
-        let fingerprint = opened.as_ref().map(|(forest, _)| forest.fingerprint()).map_err(Clone::clone);
-        let agreed = agreement.same(fingerprint, "tree files")?;
-        let (forest, folder) = match (agreed, opened) {
+        let fingerprint = opened.as_ref().map(|(forest, .., hash)| forest.fingerprint() ^ hash).map_err(Clone::clone);
+        let agreed = agreement.same(fingerprint, "tree files, or files of sites,")?;
+        let (forest, folder, wan, _) = match (agreed, opened) {
             (Ok(()), Ok(opened)) => opened,
             (why, _) => {
                 if rank == 0 {
@@ -104,6 +105,7 @@ impl Job {
             neighbours,
             ticks: Ticks::best(),
             is_emulated,
+            wan,
             first_forest: Arc::clone(&forest),
             forest: Mutex::new(forest),
             report: Report::default(),
@@ -139,7 +141,8 @@ impl Job {
             return Ok(recorder);
         }
         let setting = |name: &str| env::var(name).ok();
-        let capacity = setting("FORETOP_MPI_RING").and_then(|text| text.parse().ok()).unwrap_or(N_RECORDS);
+        let capacity = setting("FORETOP_MPI_RING").and_then(|text| text.parse().ok());
+        let capacity = capacity.unwrap_or_else(|| mpi_job::ring_capacity(self.neighbours.len() + 1));
         let clock::Reading { ticks, monotonic_ns } = self.ticks.reading();
         let this = Process::this();
         let header = RingHeader {
@@ -265,6 +268,22 @@ fn is_first(rank: Rank, neighbours: &[(Rank, Process)]) -> bool {
 
 pub(crate) fn read_text(path: &Path) -> Result<String, String> {
     fs::read_to_string(path).map_err(|error| format!("cannot read `{}`: {error}", path.display()))
+}
+
+/// The links that messages of a rank are delayed by, and a number that differs where files do.
+fn wan(members: &[Member], rank: Rank, forest: &Forest) -> Result<(Option<Arc<Wan>>, u64), String> {
+    let Some(path) = env::var_os("FORETOP_MPI_WAN").filter(|path| !path.is_empty()) else { return Ok((None, 0)) };
+    if let Some(other) = members.iter().position(|member| member.host != members[0].host) {
+        let [first, host] = [&members[0].host, &members[other].host];
+        return Err(format!(
+            "FORETOP_MPI_WAN delays messages inside one machine: rank 0 is on `{first}`, and rank {other} on `{host}`"
+        ));
+    }
+    let path = Path::new(&path);
+    let text = read_text(path)?;
+    let wan = Wan::new(&text, path.parent().unwrap_or(Path::new("")), rank, forest);
+    let wan = wan.map_err(|error| format!("`{}`: {error}", path.display()))?;
+    Ok((Some(Arc::new(wan)), hash(&text)))
 }
 
 /// A tree file for these members, or what is wrong with it.

@@ -10,6 +10,7 @@ mod arguments;
 mod combine;
 mod communicator;
 mod conditional;
+mod crossing;
 mod engine;
 mod entry;
 mod gate;

@@ -9,6 +9,7 @@ use mpi_job::Process;
 use mpi_tree::Wake;
 use units::Rank;
 
+use crate::crossing::Crossing;
 use crate::pause::{Patience, Pause};
 use crate::port::{Port, Trouble};
 
@@ -26,6 +27,8 @@ pub(crate) struct Network {
     comm: Handle,
     /// What came while this rank was sending.
     early: VecDeque<Vec<u8>>,
+    /// What is delayed on its way.
+    crossing: Crossing,
     /// Ranks on this machine.
     neighbours: Arc<[(Rank, Process)]>,
     checked_ns: u64,
@@ -38,10 +41,12 @@ impl Network {
     pub(crate) fn new(
         mpi: &'static Mpi,
         comm: Handle,
+        crossing: Crossing,
         neighbours: Arc<[(Rank, Process)]>,
         pending: Box<dyn FnMut() -> u32 + Send>,
     ) -> Self {
-        Self { mpi, comm, early: VecDeque::new(), neighbours, checked_ns: monotonic_ns(), pending, noticed_ns: 0 }
+        let (early, checked_ns) = (VecDeque::new(), monotonic_ns());
+        Self { mpi, comm, early, crossing, neighbours, checked_ns, pending, noticed_ns: 0 }
     }
 
     pub(crate) fn comm(&self) -> Handle {
@@ -50,17 +55,25 @@ impl Network {
 
     fn next(&mut self, into: &mut Vec<u8>) -> Result<bool, Trouble> {
         let any = self.mpi.constants().any_source;
-        let Some(status) = self.mpi.iprobe(any, TAG, self.comm)? else { return Ok(false) };
-        into.resize(status.bytes as usize, 0);
-        self.mpi.recv(into, status.source, TAG, self.comm)?;
+        while let Some(status) = self.mpi.iprobe(any, TAG, self.comm)? {
+            into.resize(status.bytes as usize, 0);
+            self.mpi.recv(into, status.source, TAG, self.comm)?;
+            if let Some(message) = self.crossing.keep(status.source as Rank, std::mem::take(into)) {
+                *into = message;
+                return Ok(true);
+            }
+        }
+        let Some((_, message)) = self.crossing.due() else { return Ok(false) };
+        *into = message;
         Ok(true)
     }
 }
 
 impl Port for Network {
     fn send(&mut self, to: Rank, message: &[u8]) -> Result<(), Trouble> {
+        let message = self.crossing.stamped(to, message);
         // SAFETY: this function does not return before the request is done, except when the job ends.
-        let mut request = unsafe { self.mpi.isend(message, to as i32, TAG, self.comm)? };
+        let mut request = unsafe { self.mpi.isend(&raw const *message, to as i32, TAG, self.comm)? };
         let mut pause = Pause::new(Patience { is_crowded: true, wake: Wake::Both });
         // Two ranks with long messages for each other both have to receive before either is done.
         while self.mpi.test(&mut request)?.is_none() {

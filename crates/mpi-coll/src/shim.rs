@@ -1,8 +1,8 @@
 //! The functions that programs call, by their names in C and Fortran. What is not taken goes to the next function of
 //! the same name.
 //!
-//! An argument is a machine word. Counts of 64 bits and Fortran's array descriptors are left to the MPI library:
-//! programs that use them use them on all ranks.
+//! An argument is a machine word. MPICH's functions for Fortran 2008 (`_f08ts_`, `_f08ts_large_`), to which arrays come
+//! as descriptors, have no shims: they call those of C by name, which are taken here.
 
 use std::cell::Cell;
 use std::ffi::{CStr, c_int};
@@ -52,15 +52,16 @@ macro_rules! next {
 }
 
 macro_rules! collective {
-    ($collective:expr, $c:literal $($fortran:literal)*, $words:tt) => {
-        collective!(@c $collective, $c, $words);
+    ($collective:expr, $c:literal $(or $large:literal)?: $($fortran:literal)*, $words:tt) => {
+        collective!(@c $collective, Language::C, $c, $words);
+        $(collective!(@c $collective, Language::LargeC, $large, $words);)?
         $(collective!(@fortran $collective, $fortran, $words);)*
     };
-    (@c $collective:expr, $name:literal, ($($word:ident),*)) => {
+    (@c $collective:expr, $language:expr, $name:literal, ($($word:ident),*)) => {
         const _: () = {
             #[unsafe(export_name = $name)]
             extern "C" fn shim($($word: usize),*) -> c_int {
-                carry($collective, Language::C, &[$($word),*], || next!($name ($($word),*) -> c_int))
+                carry($collective, $language, &[$($word),*], || next!($name ($($word),*) -> c_int))
             }
         };
     };
@@ -90,17 +91,17 @@ fn set_error(error: usize, code: c_int) {
     }
 }
 
-collective!(Collective::Allreduce, "MPI_Allreduce" "mpi_allreduce_" "mpi_allreduce" "mpi_allreduce__" "MPI_ALLREDUCE" "mpi_allreduce_f08" "mpi_allreduce_f08_",
+collective!(Collective::Allreduce, "MPI_Allreduce" or "MPI_Allreduce_c": "mpi_allreduce_" "mpi_allreduce" "mpi_allreduce__" "MPI_ALLREDUCE" "mpi_allreduce_f08" "mpi_allreduce_f08_",
     (send, receive, count, datatype, op, comm));
-collective!(Collective::Barrier, "MPI_Barrier" "mpi_barrier_" "mpi_barrier" "mpi_barrier__" "MPI_BARRIER" "mpi_barrier_f08" "mpi_barrier_f08_",
+collective!(Collective::Barrier, "MPI_Barrier": "mpi_barrier_" "mpi_barrier" "mpi_barrier__" "MPI_BARRIER" "mpi_barrier_f08" "mpi_barrier_f08_",
     (comm));
-collective!(Collective::Bcast, "MPI_Bcast" "mpi_bcast_" "mpi_bcast" "mpi_bcast__" "MPI_BCAST" "mpi_bcast_f08" "mpi_bcast_f08_",
+collective!(Collective::Bcast, "MPI_Bcast" or "MPI_Bcast_c": "mpi_bcast_" "mpi_bcast" "mpi_bcast__" "MPI_BCAST" "mpi_bcast_f08" "mpi_bcast_f08_",
     (buffer, count, datatype, root, comm));
-collective!(Collective::Reduce, "MPI_Reduce" "mpi_reduce_" "mpi_reduce" "mpi_reduce__" "MPI_REDUCE" "mpi_reduce_f08" "mpi_reduce_f08_",
+collective!(Collective::Reduce, "MPI_Reduce" or "MPI_Reduce_c": "mpi_reduce_" "mpi_reduce" "mpi_reduce__" "MPI_REDUCE" "mpi_reduce_f08" "mpi_reduce_f08_",
     (send, receive, count, datatype, op, root, comm));
-collective!(Collective::Gather, "MPI_Gather" "mpi_gather_" "mpi_gather" "mpi_gather__" "MPI_GATHER" "mpi_gather_f08" "mpi_gather_f08_",
+collective!(Collective::Gather, "MPI_Gather" or "MPI_Gather_c": "mpi_gather_" "mpi_gather" "mpi_gather__" "MPI_GATHER" "mpi_gather_f08" "mpi_gather_f08_",
     (send, send_count, send_type, receive, receive_count, receive_type, root, comm));
-collective!(Collective::Scatter, "MPI_Scatter" "mpi_scatter_" "mpi_scatter" "mpi_scatter__" "MPI_SCATTER" "mpi_scatter_f08" "mpi_scatter_f08_",
+collective!(Collective::Scatter, "MPI_Scatter" or "MPI_Scatter_c": "mpi_scatter_" "mpi_scatter" "mpi_scatter__" "MPI_SCATTER" "mpi_scatter_f08" "mpi_scatter_f08_",
     (send, send_count, send_type, receive, receive_count, receive_type, root, comm));
 
 /// Functions beside which something is to be done: before, with the words and the language, and after.

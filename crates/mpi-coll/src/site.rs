@@ -19,6 +19,7 @@ use units::Rank;
 use crate::agreement::{Agreement, Member};
 use crate::combine::Combine;
 use crate::communicator::{n_processors, share};
+use crate::crossing::Crossing;
 use crate::engine::{Call, Engine, Ground, Part};
 use crate::entry::{complain, job};
 use crate::job::neighbours;
@@ -129,7 +130,8 @@ impl Sites {
         };
         let neighbours: Arc<[_]> = neighbours(party.members, party.rank).collect();
         let patience = Patience { is_crowded: neighbours.len() + 1 > n_processors(), wake: Wake::Both };
-        let network = Network::new(mpi, mpi.comm_dup(party.comm)?, neighbours, Box::new(|| 0));
+        let crossing = || Crossing::of(party.members, party.rank);
+        let network = Network::new(mpi, mpi.comm_dup(party.comm)?, crossing(), neighbours, Box::new(|| 0));
         let part = Part {
             ground: Arc::new(Ground { plan: inside, layout, memory }),
             rank: number,
@@ -146,7 +148,7 @@ impl Sites {
             mailbox: Mailbox::default(),
             recorder: Recorder::new(Ticks::Monotonic, None),
             patience,
-            between: Between::new(mpi, mpi.comm_dup(party.comm)?),
+            between: Between::new(mpi, mpi.comm_dup(party.comm)?, crossing()),
         }))
     }
 

@@ -26,7 +26,7 @@ pub use folder::Folder;
 pub use kernel::kernel_of;
 pub use process::Process;
 pub use recordings::{ReadError, read};
-pub use ring_file::RingFile;
+pub use ring_file::{RingFile, ring_capacity};
 pub use segment::{Access, Segment};
 
 /// As much of a host's name as is in that of a folder.

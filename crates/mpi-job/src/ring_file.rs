@@ -1,11 +1,24 @@
 //! A ring in a job's folder.
 
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
 use clock::Ticks;
 use mpi_trace::{Line, Reading, Ring, RingHeader, RingKind, n_words};
 
 use crate::{Access, JobError, Process, Segment};
+
+/// What all rings of one kind may take on a host, with one for each of its ranks.
+const HOST_BYTES_MAX: usize = 1_000_000;
+/// Powers of two: from the fewest records that are still of use to half a second of a rank that makes many calls.
+const POWERS: RangeInclusive<u32> = 10..=15;
+
+/// Records in a ring unless somebody chooses: as many as leave all ranks of the host with a megabyte together, from 1,024 to 32,768.
+#[must_use]
+pub fn ring_capacity(n_ranks_of_host: usize) -> u64 {
+    let has_room = |capacity: &u64| n_ranks_of_host * size_of::<u64>() * n_words(*capacity) <= HOST_BYTES_MAX;
+    POWERS.rev().map(|power| 1 << power).find(has_room).unwrap_or(1 << POWERS.start())
+}
 
 /// A ring that some process made, mapped into this one.
 #[derive(Debug)]
@@ -88,4 +101,20 @@ fn ring_name(header: &RingHeader) -> String {
 pub(crate) fn rank_of_ring(name: &str) -> Option<u32> {
     let (kind, rest) = name.strip_suffix(".ring")?.split_once('-')?;
     matches!(kind, "calls" | "stages").then(|| rest.split_once('-')?.0.parse().ok())?
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_ranks_of_a_host_share_a_megabyte() {
+        assert_eq!([1, 2, 4, 8, 16, 32, 1000].map(ring_capacity), [32768, 16384, 8192, 4096, 2048, 1024, 1024]);
+        for n_ranks in 1..=39 {
+            let bytes = |capacity| n_ranks * 8 * n_words(capacity);
+            let capacity = ring_capacity(n_ranks);
+            assert!(bytes(capacity) <= HOST_BYTES_MAX, "{n_ranks} ranks");
+            assert!(capacity == 32768 || bytes(2 * capacity) > HOST_BYTES_MAX, "{n_ranks} ranks could have more");
+        }
+    }
 }

@@ -16,9 +16,6 @@ use crate::offset::Hosts;
 use crate::output;
 use crate::switch::{complain, give_up, guarded, turn_off};
 
-/// Records in a ring unless told otherwise: 0.75 MiB a thread.
-const CAPACITY: u64 = 32_768;
-
 /// A rank of a job, from `MPI_Init` on.
 #[derive(Debug)]
 pub(crate) struct Job {
@@ -148,7 +145,7 @@ impl Job {
             head,
             out: if is_spawned { output::folder().join(&name) } else { output::folder() },
             status_ignore: mpi.fortran_status_ignore(),
-            settings: Settings::read(),
+            settings: Settings::read(hosts.n_ranks_here()),
             process,
             n_threads: AtomicU32::new(0),
             first_ring: OnceLock::new(),
@@ -234,7 +231,7 @@ impl Job {
 
 impl Settings {
     /// What is not understood is told and left as it is without.
-    fn read() -> Self {
+    fn read(n_ranks_here: usize) -> Self {
         let capacity = read("FORETOP_MPI_RING", "a power of two of records", |text| {
             text.parse::<u64>()
                 .ok()
@@ -246,7 +243,10 @@ impl Settings {
             "trees" => Some(Level::Trees),
             _ => None,
         });
-        Self { capacity: capacity.unwrap_or(CAPACITY), level: level.unwrap_or(Level::Trees) }
+        Self {
+            capacity: capacity.unwrap_or_else(|| mpi_job::ring_capacity(n_ranks_here)),
+            level: level.unwrap_or(Level::Trees),
+        }
     }
 }
 

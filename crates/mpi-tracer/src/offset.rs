@@ -15,6 +15,7 @@ pub(crate) struct Hosts {
     leaders: Vec<i32>,
     /// Which of those leads this host; none on that of rank 0.
     own: Option<usize>,
+    n_ranks_here: usize,
     /// A message to it cannot be taken for one of the program's. None if there is one host only.
     comm: Option<Handle>,
 }
@@ -40,7 +41,13 @@ impl Hosts {
         leaders.dedup();
         let own = leaders.binary_search(&first(&host.to_le_bytes())).ok();
         let comm = if leaders.is_empty() { None } else { Some(mpi.comm_dup(world)?) };
-        Ok(Self { rank: mpi.comm_rank(world)?, leaders, own, comm })
+        let n_ranks_here = hosts.iter().filter(|other| **other == host.to_le_bytes()).count();
+        Ok(Self { rank: mpi.comm_rank(world)?, leaders, own, n_ranks_here, comm })
+    }
+
+    /// How many ranks share this host, this one included.
+    pub(crate) fn n_ranks_here(&self) -> usize {
+        self.n_ranks_here
     }
 
     /// Compares the clocks. All ranks have to call.

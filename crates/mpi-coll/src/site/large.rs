@@ -154,7 +154,7 @@ impl Sites {
     }
 
     fn piece_from(&mut self, from: Rank) -> Result<Vec<u8>, Trouble> {
-        self.until(|between| Ok(between.piece(from)?)).map(Vec::from)
+        self.until(|between| Ok(between.piece(from)?))
     }
 
     /// Gives a piece to those who speak for the other sites, if this rank does so for its own.

@@ -119,6 +119,26 @@ fn calls_from_fortran_are_taken_with_mpich() {
     check_fortran("mpich");
 }
 
+/// Ranks of one call name different functions. Open MPI 4 has no counts of 64 bits.
+#[test]
+#[ignore = "needs MPICH: scripts/test.sh mpi"]
+fn counts_of_32_and_64_bits_meet_in_one_call() {
+    for (source, operations) in [
+        ("counts.c", ["allreduce", "bcast", "gather", "reduce", "scatter"].as_slice()),
+        ("counts.f90", &["allreduce", "bcast"]),
+    ] {
+        let program = Program::compiled("mpich", source);
+        program.write("trees.toml", &forest(0, &hosts(2, 1), &layout()));
+        let ended = program.run(2, COLL, &[], &[]);
+        assert!(ended.is_well && ended.stdout.contains("all is right"), "{}{}", ended.stdout, ended.stderr);
+        let report = program.report(1);
+        for operation in operations {
+            let taken = format!("{{\"calls\":50,\"epoch\":0,\"operation\":\"{operation}\"");
+            assert!(report.contains(&taken), "{operation}: {report}");
+        }
+    }
+}
+
 #[test]
 #[ignore = "needs Open MPI: scripts/test.sh mpi"]
 fn in_either_order_with_the_tracer_calls_are_recorded_once_and_taken() {
@@ -267,6 +287,19 @@ fn without_room_all_ranks_do_without_under_open_mpi() {
 #[ignore = "needs MPICH: scripts/test.sh mpi"]
 fn without_room_all_ranks_do_without_under_mpich() {
     check_no_room("mpich");
+}
+
+/// Bytes that the ranks of a host share: the goal is a megabyte for the tree, and another for what it records.
+#[test]
+#[ignore = "needs Open MPI: scripts/test.sh mpi"]
+fn eight_ranks_of_a_host_share_two_megabytes() {
+    let program = Program::compiled("openmpi", "start.c");
+    program.write("trees.toml", &forest(0, &hosts(1, 8), &Layout { shape: Shape::Flat, ..layout() }));
+    let ended = program.run(8, COLL, &["maps"], &[]);
+    let bytes: Vec<u64> = ended.stdout.split_whitespace().map(|number| number.parse().unwrap()).collect();
+    let [segments, ring_of_one] = bytes[..] else { panic!("{}{}", ended.stdout, ended.stderr) };
+    assert!((500_000..=1_000_000).contains(&segments), "{segments}");
+    assert!((500_000..=1_000_000).contains(&(8 * ring_of_one)), "{ring_of_one}");
 }
 
 #[track_caller]

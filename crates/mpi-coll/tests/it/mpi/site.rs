@@ -114,3 +114,42 @@ fn long_messages_go_between_sites_with_open_mpi() {
 fn long_messages_go_between_sites_with_mpich() {
     check_large("mpich", 2);
 }
+
+/// The shortest sums between two sites that are 10 ms apart: of 8 bytes, and of 160 kB, which are 12.8 ms on the wire.
+#[track_caller]
+fn check_far(library: &'static str, n_ranks: u32) {
+    let program = Program::compiled(library, "far.c");
+    let link = "latency = \"10ms\"\nbandwidth = \"100 Mbit/s\"\n";
+    let sites = format!(
+        "format = 1\n[[site]]\nname = \"c0\"\nhosts = [\"x\"]\n[[site]]\nname = \"c1\"\nhosts = [\"y\"]\n\
+        [[link]]\nfrom = \"c0\"\nto = \"c1\"\n{link}[[link]]\nfrom = \"c1\"\nto = \"c0\"\n{link}"
+    );
+    let path = program.folder().join("sites.toml");
+    let far = [("FORETOP_MPI_WAN", path.to_str().unwrap())];
+    for (between, n_ways) in [(Between::AllToAll, 1.0), (Between::Reduce, 2.0)] {
+        program.write("trees.toml", &forest(0, &hosts(n_ranks, false), &layout(between)));
+        std::fs::write(&path, &sites).unwrap();
+        let ended = program.run(n_ranks, COLL, &[], &far);
+        assert!(ended.is_well && ended.stderr.is_empty(), "{between:?}: {}{}", ended.stdout, ended.stderr);
+        let shortest: Vec<f64> = ended.stdout.split_whitespace().map(|word| word.parse().unwrap()).collect();
+        let [short, long] = shortest[..] else { panic!("{}", ended.stdout) };
+        assert!(short >= 10_000.0 * n_ways && long >= 10_000.0 * n_ways + 12_800.0, "{between:?}: {}", ended.stdout);
+    }
+    std::fs::write(&path, sites.replace("c1", "c2")).unwrap();
+    let refused = program.run(n_ranks, COLL, &[], &far);
+    assert!(refused.is_well, "{}", refused.stderr);
+    assert_eq!(refused.stderr.matches("no call goes over a tree").count(), 1, "{}", refused.stderr);
+    assert!(refused.stderr.contains("sites.toml`: no site has the host"), "{}", refused.stderr);
+}
+
+#[test]
+#[ignore = "needs Open MPI: scripts/test.sh mpi"]
+fn messages_between_sites_of_one_machine_are_never_early_with_open_mpi() {
+    check_far("openmpi", 4);
+}
+
+#[test]
+#[ignore = "needs MPICH: scripts/test.sh mpi"]
+fn messages_between_sites_of_one_machine_are_never_early_with_mpich() {
+    check_far("mpich", 2);
+}

@@ -25,7 +25,6 @@ use crate::terminal::say;
 const JOB: &str = "FORETOP_MPI_JOB";
 const INTO: &str = "FORETOP_MPI_TRACE";
 const LEVEL: &str = "FORETOP_MPI_LEVEL";
-const KEEP: &str = "FORETOP_MPI_KEEP";
 const RING: &str = "FORETOP_MPI_RING";
 const TREE: &str = "FORETOP_MPI_TREE";
 const PRELOAD: &str = "LD_PRELOAD";
@@ -33,7 +32,9 @@ const PRELOAD: &str = "LD_PRELOAD";
 const TRACER: &str = "libmpi_tracer.so";
 const COLLECTIVES: &str = "libmpi_coll.so";
 
-/// A ring of 32,768 records is full after 30 ms of the quickest calls.
+/// Records of a ring that somebody reads all of, or that times are taken from.
+const RECORDS: u64 = 32_768;
+/// Such a ring is full after 30 ms of the quickest calls.
 const PACE_MIN: Duration = Duration::from_millis(4);
 /// Signals are passed on within this time.
 const PACE_MAX: Duration = Duration::from_millis(64);
@@ -64,7 +65,8 @@ pub struct Run {
     #[arg(long, value_enum, default_value = "trees")]
     level: Level,
 
-    /// Records that the ring of a thread holds, a power of two [default: 32768]
+    /// Records that the ring of a thread holds, a power of two [default: 1024 to 32768, so that all
+    /// ranks of a host have a megabyte together; 32768 with --keep all]
     #[arg(long, value_name = "RECORDS", value_parser = power_of_two)]
     ring: Option<u64>,
 
@@ -121,7 +123,7 @@ impl Run {
 
     /// A run for its times alone: its calls, or also its stages in the trees of a file.
     pub fn timed(program: Vec<OsString>, ranks: u32, mpi: Option<Flavour>, hosts: Vec<String>, out: PathBuf) -> Self {
-        let (keep, level, ring, tree) = (Keep::Latest, Level::Trees, None, None);
+        let (keep, level, ring, tree) = (Keep::Latest, Level::Trees, Some(RECORDS), None);
         Self { ranks, mpi, hosts, out, keep, level, ring, tree, program }
     }
 
@@ -172,8 +174,7 @@ impl Run {
         set(JOB, &text(job)?);
         set(INTO, &text(into)?);
         set(LEVEL, self.level.word());
-        set(KEEP, if self.keep == Keep::All { "all" } else { "latest" });
-        if let Some(ring) = self.ring {
+        if let Some(ring) = self.ring.or_else(|| (self.keep == Keep::All).then_some(RECORDS)) {
             set(RING, &ring.to_string());
         }
         set(PRELOAD, &preloaded.join(":"));
