@@ -50,7 +50,12 @@ fn shims<'a>(call: &Call<'a>, layouts: &mut BTreeMap<(Vec<&'a str>, bool), Layou
         let code = layout(&name, &call.c, is_special);
         Layout { name, code }
     });
-    names(call.name, has_counts).iter().map(|name| shim(call, &layout.name, name)).collect()
+    let mut names = names(call.name, has_counts);
+    // Open MPI 4 has MPI 4's persistent collectives under names of its own.
+    if call.c.contains(&"newrequest") && !call.c.iter().any(|role| matches!(*role, "peer" | "source")) {
+        names.extend(mpi_abi::names(&call.name.replace("MPI_", "MPIX_"), false));
+    }
+    names.iter().map(|name| shim(call, &layout.name, name)).collect()
 }
 
 fn layout(name: &str, roles: &[&str], is_special: bool) -> String {
@@ -61,6 +66,7 @@ fn layout(name: &str, roles: &[&str], is_special: bool) -> String {
             "type" => "datatype".to_owned(),
             "types" => "datatypes".to_owned(),
             "roottype" => "rootdatatype".to_owned(),
+            "recvtype" => "recvdatatype".to_owned(),
             "source" | "root" => "peer".to_owned(),
             "level" => "tag".to_owned(),
             "request" => "requests".to_owned(),

@@ -56,7 +56,7 @@ pub fn mpi_trace_file(bytes: &[u8]) -> bool {
     let _ = arrivals_table(&arrivals(&timeline, &matching), timeline.error_ns());
     let kernel = KernelLog::of(&recordings);
     for analysis in mpi_analysis::analyzers(&recordings).iter().flatten().flat_map(mpi_analysis::Analyzer::analyses) {
-        let _ = (analysis.table(&kernel), analysis.to_csv());
+        let _ = (analysis.table(&kernel), mpi_analysis::to_csv(std::slice::from_ref(&analysis)));
         let _ = (draw::pathmap(&analysis, draw::Waits::Drawn), draw::last_arrival_tree(&analysis));
     }
     mpi_trace::write_json(&timeline, std::io::sink()).expect("a sink takes everything");

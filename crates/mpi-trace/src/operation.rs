@@ -71,10 +71,11 @@ impl Operation {
         NAMES[usize::from(self.0)].1
     }
 
-    /// What `MPI_Start` begins on a persistent request that this one made.
+    /// What `MPI_Start` begins on a persistent request that this one made. A message in partitions is one message.
     #[must_use]
     pub fn started(self) -> Option<Self> {
         let stem = self.name().strip_prefix("MPI_")?.strip_suffix("_init")?;
+        let stem = if let "Psend" | "Precv" = stem { &stem[1..] } else { stem };
         Self::of_name(&format!("MPI_I{}", stem.to_ascii_lowercase()))
     }
 
@@ -295,6 +296,14 @@ operations! {
     200 SCAN_INIT "MPI_Scan_init" Request,
     201 SCATTERV_INIT "MPI_Scatterv_init" Request,
     202 SCATTER_INIT "MPI_Scatter_init" Request,
+    203 ISENDRECV "MPI_Isendrecv" Exchange,
+    204 ISENDRECV_REPLACE "MPI_Isendrecv_replace" Exchange,
+    205 PSEND_INIT "MPI_Psend_init" Request,
+    206 PRECV_INIT "MPI_Precv_init" Request,
+    207 PREADY "MPI_Pready" Request,
+    208 PREADY_LIST "MPI_Pready_list" Request,
+    209 PREADY_RANGE "MPI_Pready_range" Request,
+    210 PARRIVED "MPI_Parrived" Wait,
 }
 
 #[cfg(test)]
@@ -315,6 +324,7 @@ mod tests {
         let is_made = |operation: &&Operation| operation.name().ends_with("_init");
         assert!(Operation::ALL.iter().filter(is_made).all(|operation| operation.started().is_some()));
         assert_eq!(Operation::BSEND_INIT.started(), Some(Operation::IBSEND));
+        assert_eq!(Operation::PRECV_INIT.started(), Some(Operation::IRECV));
         assert_eq!(Operation::START.started(), None);
     }
 }

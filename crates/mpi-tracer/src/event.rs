@@ -46,7 +46,8 @@ pub(crate) fn record<const FORTRAN: bool>(
 ) {
     let Some(event) = event(recorder, spec, arguments, made, None) else { return };
     recorder.write(&event);
-    if (spec.recvstatus.is_somewhere() || spec.requests.is_somewhere()) && !made.is_failed {
+    let has_parts = [spec.recvstatus, spec.recvsource, spec.requests].into_iter().any(Place::is_somewhere);
+    if has_parts && !made.is_failed {
         record_parts(recorder, spec, arguments, &event);
     }
 }
@@ -63,6 +64,17 @@ fn record_parts<const FORTRAN: bool>(
         let status = unsafe { recorder.mpi.status_at(arguments.word(spec.recvstatus) as *const c_void, 0) };
         let subject = Subject::Part { communicator, peer: whom(recorder.mpi, status.source), tag: Some(status.tag) };
         recorder.write(&Event { operation: Operation::RECV, bytes: status.bytes, subject, ..*event });
+        return;
+    }
+    if let (true, Subject::Call { communicator, .. }) = (spec.recvsource.is_somewhere(), event.subject) {
+        let bytes = if spec.recvcount.is_somewhere() {
+            product(recorder, arguments, arguments.count(spec.recvcount), spec.recvdatatype)
+        } else {
+            event.bytes
+        };
+        let (peer, tag) = (whom(recorder.mpi, arguments.int(spec.recvsource)), Some(arguments.int(spec.recvtag)));
+        let subject = Subject::Part { communicator, peer, tag };
+        recorder.write(&Event { operation: Operation::IRECV, bytes, subject, ..*event });
         return;
     }
     let n = if spec.number.is_somewhere() { arguments.int(spec.number).max(0) as usize } else { 1 };
@@ -193,6 +205,10 @@ fn bytes<const FORTRAN: bool>(
     if spec.count.is_somewhere() {
         match status {
             Some(status) => status.bytes,
+            None if spec.partitions.is_somewhere() => {
+                let n_partitions = arguments.int(spec.partitions).max(0) as u64;
+                product(recorder, arguments, arguments.count(spec.count).saturating_mul(n_partitions), spec.datatype)
+            }
             None => product(recorder, arguments, arguments.count(spec.count), spec.datatype),
         }
     } else if spec.blockcount.is_somewhere() {

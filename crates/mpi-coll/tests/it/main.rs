@@ -1,3 +1,4 @@
 //! Trees under real programs.
 mod mpi;
 mod program;
+mod root;

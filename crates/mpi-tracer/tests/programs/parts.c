@@ -1,5 +1,9 @@
 /* Calls that do more than one thing, and what persistent requests begin; tests/it/mpi.rs has what is to be recorded of them. */
 #include <mpi.h>
+#ifdef OPEN_MPI
+#include <mpi-ext.h>
+#define MPI_Allreduce_init MPIX_Allreduce_init
+#endif
 
 int main(int argc, char **argv) {
     int rank, round, flag = 0, one = 1, other = 0, buffer[64] = {0};
@@ -38,6 +42,21 @@ int main(int argc, char **argv) {
         MPI_Wait(&request, MPI_STATUS_IGNORE);
     }
 #if MPI_VERSION >= 4
+    MPI_Isendrecv(&one, 1, MPI_INT, 1 - rank, 10, buffer, 4, MPI_CHAR, 1 - rank, 10, MPI_COMM_WORLD, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    MPI_Isendrecv_replace(buffer, 2, MPI_INT, 1 - rank, 11, MPI_ANY_SOURCE, 11, MPI_COMM_WORLD, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    if (rank == 0)
+        MPI_Psend_init(buffer, 2, 3, MPI_INT, 1, 12, MPI_COMM_WORLD, MPI_INFO_NULL, &request);
+    else
+        MPI_Precv_init(buffer, 2, 3, MPI_INT, 0, 12, MPI_COMM_WORLD, MPI_INFO_NULL, &request);
+    MPI_Start(&request);
+    if (rank == 0)
+        MPI_Pready_range(0, 1, request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    MPI_Request_free(&request);
+#endif
+#if MPI_VERSION >= 4 || defined OPEN_MPI
     MPI_Allreduce_init(&one, &other, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, MPI_INFO_NULL, &request);
     MPI_Start(&request);
     MPI_Wait(&request, MPI_STATUS_IGNORE);

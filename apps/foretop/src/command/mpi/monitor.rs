@@ -3,6 +3,7 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use anyhow::Context;
 use clap::Args;
 use event_space::{Live, Server, Setting};
 use stream::Mirror;
@@ -30,7 +31,26 @@ pub struct Monitor {
     job: PathBuf,
 
     #[command(flatten)]
+    manners: Manners,
+
+    #[command(flatten)]
     wiring: Wiring,
+}
+
+/// How a process that watches a job stands back from its ranks. Where they have all cores, a monitor that is their equal stops one
+/// of them, and with it all that wait for that rank, until the scheduler's next turn.
+#[derive(Args)]
+pub struct Manners {
+    /// Its priority beside the job's ranks, as `nice` has it: with 0 it is their equal
+    #[arg(long, value_name = "N", default_value_t = 19, value_parser = clap::value_parser!(u8).range(0..=19))]
+    nice: u8,
+}
+
+impl Manners {
+    /// For this thread and all that it starts.
+    pub fn take(&self) -> anyhow::Result<()> {
+        rustix::process::nice(self.nice.into()).context("cannot stand back from the job's ranks").map(drop)
+    }
 }
 
 /// What the monitors of a job call themselves where streams are found.
@@ -40,6 +60,7 @@ pub fn stream_name(job: &Path) -> String {
 
 impl Monitor {
     pub fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
+        self.manners.take()?;
         let setting = Setting { security: self.wiring.protection.security().or_usage()?, ..Setting::default() };
         let live = Live::open(&self.job, 0, setting.clock.clone()).or_usage()?;
         let name = self.wiring.name.clone().unwrap_or_else(|| stream_name(live.folder().path()));

@@ -21,7 +21,7 @@ use stream::{Endpoint, Role, Security, StreamName};
 use text::figure::percent;
 
 use self::kind::{Kind, Watched};
-use super::monitor::stream_name;
+use super::monitor::{Manners, stream_name};
 use crate::argument::positive_span;
 use crate::command::stream::wiring::Protection;
 use crate::failure::OrUsage;
@@ -104,6 +104,9 @@ pub struct Watch {
     publish: Vec<Endpoint>,
 
     #[command(flatten)]
+    manners: Manners,
+
+    #[command(flatten)]
     protection: Protection,
 }
 
@@ -132,6 +135,7 @@ enum End {
 
 impl Watch {
     pub fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
+        self.manners.take()?;
         let setting = Setting { security: self.protection.security().or_usage()?, ..Setting::default() };
         let mut publisher = match &self.publish[..] {
             [] => None,

@@ -21,6 +21,8 @@ use tree_study::{Monitor, Pair, Subject};
 
 /// Calls that a program makes before it is measured: those by which it tunes its work, and more.
 const N_CALLS_FIRST: u64 = 3000;
+/// In each ring, so that monitors lose little to their own sleep.
+const N_RECORDS: u64 = 32_768;
 /// How long a program, or a monitor, has to begin.
 const PATIENCE: Duration = Duration::from_secs(60);
 /// How often it is looked whether it has.
@@ -109,6 +111,7 @@ impl Program<'_> {
     pub fn start(&self) -> anyhow::Result<Watched> {
         let mut command = Command::new(std::env::current_exe()?);
         command.args(["mpi", "trace", "-n", &self.n_ranks.to_string(), "--mpi", &self.flavour.to_string()]);
+        command.args(["--ring", &N_RECORDS.to_string()]);
         if !self.hosts.is_empty() {
             command.args(["--hosts", &self.hosts.join(",")]);
         }
@@ -153,12 +156,13 @@ impl Watched {
     fn monitor_of(&self, host: &str) -> anyhow::Result<(Ended, String)> {
         let mut command = on(&self.levels.launcher, &[host])?;
         command.args(["mpi", "monitor"]).arg(&self.folder).arg("--token-file").arg(&self.token);
-        command.args(["--allow-plain", "--unannounced", &format!("server:tcp:{host}:0")]);
+        command.args(["--allow-plain", "--unannounced", "server:tcp:0.0.0.0:0"]);
         let mut child = Ended(command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn()?);
         let lines = lines_of(&mut child.0);
         let line = lines.recv_timeout(PATIENCE).with_context(|| format!("the monitor of {host} does not begin"))?;
-        let place = line.rsplit_once("server ").map(|(_, place)| place.trim().to_owned());
-        Ok((child, place.with_context(|| format!("the monitor of {host} says `{line}`, and not where it is"))?))
+        let port = line.rsplit_once(':').and_then(|(_, port)| port.trim().parse::<u16>().ok());
+        let port = port.with_context(|| format!("the monitor of {host} says `{line}`, and not where it is"))?;
+        Ok((child, format!("tcp:{host}:{port}")))
     }
 
     /// Both stretches of a pair.
