@@ -38,6 +38,10 @@ enum What {
 
 /// From the signals `flow.PEER` and `flow.PEER.round_trip` of a node
 #[derive(Args)]
+#[command(after_help = examples(&[
+    "foretop wan record flow db2 --from -24h --out yesterday.csv",
+    "foretop wan record flow db2 --ahead 12h --out tonight.csv",
+]))]
 struct Flow {
     /// The peer, as in the signals' names
     peer: String,
@@ -71,6 +75,7 @@ struct Flow {
 
 /// From the messages of an MPI program, as `foretop mpi trace` records them
 #[derive(Args)]
+#[command(after_help = examples(&["foretop wan record mpi foretop-trace --from node1 --to node2 --two-way --out link.csv"]))]
 struct Messages {
     /// Trace files, or the folder that has them
     trace: PathBuf,
