@@ -73,16 +73,22 @@ pub(crate) fn residuals(
     samples: PyReadonlyArray1<'_, f64>,
     spec: &str,
     n_fit: usize,
-) -> PyResult<(usize, usize, f64, f64, f64, f64, f64, f64)> {
+) -> PyResult<(usize, usize, [f64; 6])> {
     let spec = read_spec(py, spec)?;
     let (known, coming) = samples.as_slice()?.split_at(n_fit);
     let errors = py.detach(|| errors(&spec, known, coming, 1)).map_err(|error| raise(py, &error))?.remove(0);
     let found = py.detach(|| Residuals::test(&errors, None, 0));
     let noise = found.whiteness.map_err(|error| raise(py, &error))?;
     let line = found.normality.map_err(|error| raise(py, &error))?;
-    let [correlation, turning, rises] = [noise.ljung_box.p_value, noise.turning_points.p_value, noise.rises.p_value];
-    let normality = (line.r_squared, line.p_value.unwrap_or(f64::NAN));
-    Ok((found.n, noise.n_lags, noise.significant_share, correlation, turning, rises, normality.0, normality.1))
+    let figures = [
+        noise.significant_share,
+        noise.ljung_box.p_value,
+        noise.turning_points.p_value,
+        noise.rises.p_value,
+        line.r_squared,
+        line.p_value.unwrap_or(f64::NAN),
+    ];
+    Ok((found.n, noise.n_lags, figures))
 }
 
 /// Fit both specifications to the first `n_fit` samples and compare the errors of their forecasts on the others.

@@ -47,13 +47,14 @@ test("a report opened from its file shows its tables, draws its diagrams, and pr
       "Mean ranks",
       "Cost against accuracy",
       "Calibration",
+      "Errors one step ahead",
       "By trace",
       "Failures",
       "How this was found",
     ]);
     const rows = await page.locator("tbody").evaluateAll((bodies) => bodies.map((body) => body.children.length));
-    // Recommended and winners by lead, errors over MEAN and LAST by model, ranks at three leads, costs, calibration, by trace, and the traces.
-    expect(rows).toEqual([3, 3, 4, 4, 4, 4, 4, 4, 4, 7, 7]);
+    // Recommended and winners by lead, errors over MEAN and LAST by model, ranks at three leads, costs, calibration, errors one step ahead, by trace, and the traces.
+    expect(rows).toEqual([3, 3, 4, 4, 4, 4, 4, 4, 4, 4, 7, 7]);
 
     // Errors, a critical-difference diagram for each lead, costs and calibration.
     const pictures = page.locator("figure[role=img][aria-label]");

@@ -203,7 +203,9 @@ def residuals(
     """
     samples = row(y)
     n_fit = _fit_length(n_fit, len(samples))
-    return Residuals(*_native.residuals(samples, _refitting(spec, refit_every, refit_window, n_fit), n_fit))
+    spec = _refitting(spec, refit_every, refit_window, n_fit)
+    n, n_lags, figures = _native.residuals(samples, spec, n_fit)
+    return Residuals(n, n_lags, *figures)
 
 
 def compare(
