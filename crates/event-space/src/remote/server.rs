@@ -14,8 +14,10 @@ use crate::{Live, Pull, Setting, Sites, SitesError, Tally};
 
 /// Sessions at a time; each may have a thread that reads all the time.
 const N_SESSIONS_MAX: usize = 64;
-/// A session that nobody pulls for so long ends.
+/// A session ends that nobody pulls for so long, or for some times as long as between any two pulls before: its threads read on meanwhile.
 const SILENCE: Duration = Duration::from_secs(60);
+const SILENCE_MIN: Duration = Duration::from_secs(3);
+const N_INTERVALS: u32 = 4;
 /// Results in a frame, as far as they fit into this; one may be a quarter of it.
 const FRAME_BYTES: usize = 512 << 10;
 /// Pulls of one session that wait.
@@ -40,6 +42,17 @@ struct Session {
     tree: u64,
     orders: SyncSender<Order>,
     pulled: Duration,
+    is_pulled: bool,
+    /// The longest time between two pulls, once there were two.
+    interval: Option<Duration>,
+}
+
+impl Session {
+    /// Whether whoever pulled has gone.
+    fn is_abandoned(&self, now: Duration) -> bool {
+        let limit = self.interval.map_or(SILENCE, |interval| (N_INTERVALS * interval).clamp(SILENCE_MIN, SILENCE));
+        now.saturating_sub(self.pulled) >= limit
+    }
 }
 
 /// Somebody waits for results.
@@ -109,7 +122,7 @@ impl Server {
         match spawned {
             Ok(_) => {
                 let pulled = self.setting.clock.monotonic();
-                self.sessions.insert(session, Session { tree: id, orders, pulled });
+                self.sessions.insert(session, Session { tree: id, orders, pulled, is_pulled: false, interval: None });
             }
             Err(error) => tracing::error!(%error, "a monitor's session has no thread"),
         }
@@ -119,7 +132,11 @@ impl Server {
         let Some(known) = self.sessions.get_mut(&session) else {
             return pending.refuse(format!("there is no session {session}: begin again"));
         };
-        known.pulled = self.setting.clock.monotonic();
+        let now = self.setting.clock.monotonic();
+        if std::mem::replace(&mut known.is_pulled, true) {
+            known.interval = known.interval.max(Some(now.saturating_sub(known.pulled)));
+        }
+        known.pulled = now;
         let cpu = thread_cpu();
         let network = cpu.saturating_sub(std::mem::replace(&mut self.cpu, cpu));
         // A session that is overrun, or has ended by a fault, drops the order, which refuses it.
@@ -152,7 +169,7 @@ impl Handler for Server {
         }
         self.look_for_trees();
         let now = self.setting.clock.monotonic();
-        self.sessions.retain(|_, session| now.saturating_sub(session.pulled) < SILENCE);
+        self.sessions.retain(|_, session| !session.is_abandoned(now));
         let is_in_use = self.sessions.values().any(|session| now.saturating_sub(session.pulled) < 2 * Self::PERIOD);
         if !is_in_use && !self.live.folder().is_alive().unwrap_or(false) {
             // Whoever waits for it may be ending already.
@@ -214,4 +231,21 @@ fn in_frames<T: Wire>(mut source: Box<dyn Pull<T>>) -> Source {
         }
         (frames, tally, n_given)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_session_is_abandoned_the_sooner_the_more_often_it_was_pulled() {
+        let (orders, _taken) = sync_channel(1);
+        let at = Duration::from_secs;
+        let limit = |interval_ms: Option<u64>| {
+            let interval = interval_ms.map(Duration::from_millis);
+            let session = Session { tree: 0, orders: orders.clone(), pulled: at(10), is_pulled: true, interval };
+            (0..100).find(|seconds| session.is_abandoned(at(10 + seconds)))
+        };
+        assert_eq!([None, Some(5), Some(1_000), Some(30_000)].map(limit), [Some(60), Some(3), Some(4), Some(60)]);
+    }
 }

@@ -27,6 +27,8 @@ const N_RECORDS: u64 = 32_768;
 const PATIENCE: Duration = Duration::from_secs(60);
 /// How often it is looked whether it has.
 const LOOK: Duration = Duration::from_millis(10);
+/// Monitors of other hosts go on reading until they see that nobody asks them any more.
+const SETTLING: Duration = Duration::from_secs(5);
 /// How often monitors tell.
 const TOLD_EVERY: &str = "200ms";
 
@@ -197,6 +199,7 @@ impl Watched {
         let with_ns = self.call_ns(stretch)?;
         let last = lines.try_iter().last().map_or_else(|| line_of(&lines), |text| parsed(&text))?;
         drop(child);
+        clock::sleep(SETTLING);
         let monitored = Monitored {
             gathered_ratio: last.gathered_ratio,
             n_discarded: last.records_lost - first.records_lost,
