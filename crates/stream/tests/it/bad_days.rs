@@ -134,7 +134,7 @@ fn half_a_frame_at_the_end_of_a_file_is_cut_off_before_more_is_written() {
     fs::write(&file, &bytes[..bytes.len() - 7]).unwrap();
     let writer = writer(&format!("target:file:{file}"), &Security::default());
     writer.send(Message::Sample(sample(9)));
-    writer.wait_for_reader();
+    writer.wait_for_written(1);
     writer.running.stop();
     let reader = collector(&format!("source:file:{file}"), &Security::default());
     assert_eq!(reader.samples(2), [sample(0), sample(9)]);

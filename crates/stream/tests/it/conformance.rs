@@ -109,9 +109,7 @@ fn files() {
     for number in 0..1000 {
         writer.send(Message::Sample(sample(number)));
     }
-    wait_until("it is written", PATIENCE, || {
-        (writer.running.status()[writer.at.0].counted.n_frames >= 1001).then_some(())
-    });
+    writer.wait_for_written(1001);
     let reader = collector(&format!("source:{place}"), &Security::default());
     assert_eq!(reader.next(), Message::Description(description()));
     assert!(reader.samples(1000).iter().eq(&(0..1000).map(sample).collect::<Vec<_>>()));

@@ -50,15 +50,9 @@ fn kept(subject: &str, n: u64, security: &Security) -> Writer {
     writer.send(Message::Description(description()));
     for number in 0..n {
         writer.send(Message::Sample(sample(number)));
-        wait_for_written(&writer, number + 2);
+        writer.wait_for_written(number + 2);
     }
     writer
-}
-
-fn wait_for_written(writer: &Writer, n_frames: u64) {
-    wait_until("all is acknowledged", PATIENCE, || {
-        (writer.running.status()[writer.at.0].counted.n_frames >= n_frames).then_some(())
-    });
 }
 
 fn numbers(reader: &Collected, n: usize) -> Vec<u64> {
@@ -108,14 +102,14 @@ fn a_server_that_is_killed_under_load_costs_nothing_that_was_to_be_kept() {
             writer.send(Message::Sample(sample(number)));
             number += 1;
         }
-        wait_for_written(&writer, number - 4000);
+        writer.wait_for_written(number - 4000);
         server.kill();
         for _ in 0..5000 {
             writer.send(Message::Sample(sample(number)));
             number += 1;
         }
         server.start_again();
-        wait_for_written(&writer, number);
+        writer.wait_for_written(number);
     }
     let given = numbers(&reader, usize::try_from(number).unwrap());
     assert!(given.iter().copied().eq(0..number), "each of them, once, in order");

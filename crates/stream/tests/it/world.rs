@@ -79,6 +79,13 @@ impl Writer {
     pub fn send(&self, message: Message) {
         self.inlet.send(message).unwrap();
     }
+
+    /// What is not written yet may be lost when it is stopped.
+    pub fn wait_for_written(&self, n_frames: u64) {
+        wait_until("all is written", PATIENCE, || {
+            (self.running.status()[self.at.0].counted.n_frames >= n_frames).then_some(())
+        });
+    }
 }
 
 impl Collected {
