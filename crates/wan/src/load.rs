@@ -9,6 +9,8 @@ use std::thread;
 use std::time::Duration;
 
 use netmodel::{Description, DescriptionError, Fate, Link};
+use rustix::net::sockopt::{set_tcp_congestion, tcp_congestion};
+use socket2::{Domain, Socket, Type};
 use units::{Bandwidth, ByteCount};
 use watch::Watch;
 
@@ -30,6 +32,10 @@ const MESSAGE_BYTES: usize = 64;
 /// What of a packet is not the program's, and how much is: headers of IPv4 and TCP with time stamps.
 const HEADER_BYTES: u64 = 52;
 const CONTENT_BYTES: u64 = 1_448;
+
+/// How TCP sends what its window allows at once. A machine's own way may be BBR's, which spreads a message over the round trip: one of 8 KiB
+/// then takes 3 ms longer over a link of 10 ms, whatever the link is.
+const UNPACED: &str = "reno";
 
 /// Which arm carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -140,10 +146,14 @@ impl Bed {
     /// When the connection breaks.
     pub fn ping_pongs(&self, size_bytes: u32, n: usize) -> Result<Vec<Duration>, LoadError> {
         let answer = |stream: &TcpStream| while probe::answer_message(stream).is_ok() {};
-        self.beside(answer, |stream| {
+        let usual = tcp_congestion(&self.listener).map_err(io::Error::from)?;
+        set_tcp_congestion(&self.listener, UNPACED).map_err(io::Error::from)?;
+        let took = self.beside(answer, |stream| {
             let mut probe = Probe::over(stream)?;
             (0..n).map(|_| probe.ping_pong(size_bytes)).collect()
-        })
+        });
+        set_tcp_congestion(&self.listener, &usual).map_err(io::Error::from)?;
+        took
     }
 
     /// What a ping-pong of this size takes by the model alone.
@@ -182,9 +192,16 @@ impl Bed {
         work: impl FnOnce(TcpStream) -> io::Result<T>,
     ) -> Result<T, LoadError> {
         let to = self.listener.local_addr()?;
+        // Both ends of a connection pace what they send in the same way; one that has begun does not change that any more.
+        let connect = |address: SocketAddr| {
+            let socket = Socket::new(Domain::for_address(address), Type::STREAM, None)?;
+            set_tcp_congestion(&socket, &tcp_congestion(&self.listener)?)?;
+            socket.connect(&address.into())?;
+            Ok(TcpStream::from(socket))
+        };
         let stream = match &self.carrier {
-            Carrier::Relay(relay) => TcpStream::connect(relay.address()),
-            Carrier::Hosts(emulation) => emulation.within(0, 0, move || TcpStream::connect(to)),
+            Carrier::Relay(relay) => connect(relay.address()),
+            Carrier::Hosts(emulation) => emulation.within(0, 0, || connect(to)),
         }?;
         thread::scope(|scope| {
             scope.spawn(|| self.listener.accept().map(|(stream, _)| other(&stream)));

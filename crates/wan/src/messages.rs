@@ -3,7 +3,7 @@
 //! A message tells of the link if its receiver was waiting when it was sent: otherwise its time is the receiver's. What the MPI library
 //! adds is part of it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use mpi_trace::{Matching, Operation, Recording, Timeline};
@@ -68,7 +68,7 @@ pub fn messages_between(recordings: &[Recording], from: &str, to: &str, ways: Wa
         timeline.recordings().map(|recording| (recording.head.rank, recording.head.host.as_str())).collect();
     for given in [from, to] {
         if !hosts.values().any(|host| *host == given) {
-            let known: std::collections::BTreeSet<&str> = hosts.values().copied().collect();
+            let known: BTreeSet<&str> = hosts.values().copied().collect();
             let known = known.into_iter().collect::<Vec<_>>().join(", ");
             return Err(MessagesError::Host { given: given.to_owned(), known });
         }
