@@ -4,8 +4,7 @@
 //! rank, another program, or another guest of the machine where the kernel is told of stolen time. Waits then end when a time slice ends, and say
 //! nothing of MPI. A library that sleeps while it waits looks the same.
 
-use clock::Stopwatch;
-use rustix::time::{ClockId, clock_gettime};
+use clock::{Stopwatch, thread_cpu};
 use statistics::median;
 
 /// Off its core for more than this share of the time, a rank's figures describe time slicing.
@@ -60,15 +59,10 @@ impl<'a> Presence<'a> {
 /// What `work` gives, with wall and processor time in nanoseconds.
 #[inline]
 fn timed<R>(clock: &Stopwatch, work: impl FnOnce() -> R) -> (R, f64, f64) {
-    let (wall, processor) = (clock.elapsed_ns(), processor_ns());
+    let (wall, processor) = (clock.elapsed_ns(), thread_cpu());
     let result = work();
-    let (processor, wall) = (processor_ns() - processor, clock.elapsed_ns() - wall);
-    (result, wall as f64, processor as f64)
-}
-
-fn processor_ns() -> i64 {
-    let time = clock_gettime(ClockId::ThreadCPUTime);
-    time.tv_sec * 1_000_000_000 + time.tv_nsec
+    let (processor, wall) = (thread_cpu() - processor, clock.elapsed_ns() - wall);
+    (result, wall as f64, processor.as_nanos() as f64)
 }
 
 #[cfg(test)]

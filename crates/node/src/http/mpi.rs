@@ -7,8 +7,8 @@ use axum::extract::{FromRequestParts, Path, State};
 use axum::http::header;
 use axum::http::request::Parts;
 use axum::response::{IntoResponse, Response};
-use mpi_analysis::KernelLog;
 use mpi_analysis::draw::{Waits, last_arrival_tree, pathmap as draw_pathmap};
+use mpi_analysis::{Analysis, KernelLog};
 use mpi_trace::Flow;
 use utoipa::IntoParams;
 
@@ -86,12 +86,18 @@ pub(super) async fn analysis(
     Job(job): Job,
     Query(query): Query<TreeQuery>,
 ) -> Result<Response, Refusal> {
+    of_analysis(app, job, query, |analysis| Json(analysis.report(&KernelLog::default())).into_response()).await
+}
+
+/// What is made of the figures of a tree.
+async fn of_analysis(
+    app: App,
+    job: String,
+    TreeQuery { tree, flow }: TreeQuery,
+    made: impl FnOnce(&Analysis) -> Response + Send + 'static,
+) -> Result<Response, Refusal> {
     let jobs = app.jobs;
-    let work = move || {
-        let analysis = jobs.analysis(&job, query.tree.as_deref(), query.flow)?;
-        Ok(Json(analysis.report(&KernelLog::default())).into_response())
-    };
-    app.reads.run(work).await
+    app.reads.run(move || Ok(made(&jobs.analysis(&job, tree.as_deref(), flow)?))).await
 }
 
 #[derive(IntoParams)]
@@ -125,13 +131,9 @@ pub(super) async fn pathmap(
     Job(job): Job,
     Query(query): Query<PathmapQuery>,
 ) -> Result<Response, Refusal> {
-    let jobs = app.jobs;
-    let waits = if query.waits { Waits::Drawn } else { Waits::LeftOut };
-    let work = move || {
-        let analysis = jobs.analysis(&job, query.tree.as_deref(), query.flow)?;
-        Ok(svg(draw_pathmap(&analysis, waits).to_svg()))
-    };
-    app.reads.run(work).await
+    let PathmapQuery { tree, flow, waits } = query;
+    let waits = if waits { Waits::Drawn } else { Waits::LeftOut };
+    of_analysis(app, job, TreeQuery { tree, flow }, move |analysis| svg(draw_pathmap(analysis, waits).to_svg())).await
 }
 
 /// The tree with edges as thick as their lower ends were the last to arrive, as a picture.
@@ -143,12 +145,7 @@ pub(super) async fn last_arrival(
     Job(job): Job,
     Query(query): Query<TreeQuery>,
 ) -> Result<Response, Refusal> {
-    let jobs = app.jobs;
-    let work = move || {
-        let analysis = jobs.analysis(&job, query.tree.as_deref(), query.flow)?;
-        Ok(svg(last_arrival_tree(&analysis).to_svg()))
-    };
-    app.reads.run(work).await
+    of_analysis(app, job, query, |analysis| svg(last_arrival_tree(analysis).to_svg())).await
 }
 
 fn svg(text: String) -> Response {

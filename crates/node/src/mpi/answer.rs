@@ -1,8 +1,8 @@
 //! An analysis as the HTTP interface tells it.
 
-use mpi_analysis::draw::{Waits, track};
 use std::time::Duration;
 
+use mpi_analysis::draw::{Waits, track};
 use mpi_analysis::{
     Analysis, ContributorFigures, From, Group, Hint, LastArrival, NodeFigures, PathFigures, Slow, Stage,
 };

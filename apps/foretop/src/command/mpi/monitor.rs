@@ -31,25 +31,25 @@ pub struct Monitor {
     job: PathBuf,
 
     #[command(flatten)]
-    manners: Manners,
+    niceness: Niceness,
 
     #[command(flatten)]
     wiring: Wiring,
 }
 
-/// How a process that watches a job stands back from its ranks. Where they have all cores, a monitor that is their equal stops one
-/// of them, and with it all that wait for that rank, until the scheduler's next turn.
+/// The priority of a process that watches a job. Where ranks have all cores, a monitor that is their equal stops one of them, and with
+/// it all that wait for that rank, until the scheduler's next turn.
 #[derive(Args)]
-pub struct Manners {
-    /// Its priority beside the job's ranks, as `nice` has it: with 0 it is their equal
+pub struct Niceness {
+    /// How far to stand back from the job's ranks, as `nice` has it: 0 to be their equal
     #[arg(long, value_name = "N", default_value_t = 19, value_parser = clap::value_parser!(u8).range(0..=19))]
     nice: u8,
 }
 
-impl Manners {
+impl Niceness {
     /// For this thread and all that it starts.
-    pub fn take(&self) -> anyhow::Result<()> {
-        rustix::process::nice(self.nice.into()).context("cannot stand back from the job's ranks").map(drop)
+    pub fn apply(&self) -> anyhow::Result<()> {
+        rustix::process::nice(self.nice.into()).context("cannot lower the priority").map(drop)
     }
 }
 
@@ -60,7 +60,7 @@ pub fn stream_name(job: &Path) -> String {
 
 impl Monitor {
     pub fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
-        self.manners.take()?;
+        self.niceness.apply()?;
         let setting = Setting { security: self.wiring.protection.security().or_usage()?, ..Setting::default() };
         let live = Live::open(&self.job, 0, setting.clock.clone()).or_usage()?;
         let name = self.wiring.name.clone().unwrap_or_else(|| stream_name(live.folder().path()));

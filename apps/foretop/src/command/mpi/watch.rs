@@ -21,7 +21,7 @@ use stream::{Endpoint, Role, Security, StreamName};
 use text::figure::percent;
 
 use self::kind::{Kind, Watched};
-use super::monitor::{Manners, stream_name};
+use super::monitor::{Niceness, stream_name};
 use crate::argument::positive_span;
 use crate::command::stream::wiring::Protection;
 use crate::failure::OrUsage;
@@ -104,7 +104,7 @@ pub struct Watch {
     publish: Vec<Endpoint>,
 
     #[command(flatten)]
-    manners: Manners,
+    niceness: Niceness,
 
     #[command(flatten)]
     protection: Protection,
@@ -135,7 +135,7 @@ enum End {
 
 impl Watch {
     pub fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
-        self.manners.take()?;
+        self.niceness.apply()?;
         let setting = Setting { security: self.protection.security().or_usage()?, ..Setting::default() };
         let mut publisher = match &self.publish[..] {
             [] => None,

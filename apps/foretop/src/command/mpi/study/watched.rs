@@ -27,7 +27,7 @@ const N_RECORDS: u64 = 32_768;
 const PATIENCE: Duration = Duration::from_secs(60);
 /// How often it is looked whether it has.
 const LOOK: Duration = Duration::from_millis(10);
-/// Monitors of other hosts go on reading until they see that nobody asks them any more.
+/// Monitors of other hosts go on reading for 3 s or 4 after nobody asks them any more.
 const SETTLING: Duration = Duration::from_secs(5);
 /// How often monitors tell.
 const TOLD_EVERY: &str = "200ms";
