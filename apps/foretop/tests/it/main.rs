@@ -16,6 +16,7 @@ mod mpi_analyze;
 mod mpi_trace_files;
 mod mpi_watch;
 mod node;
+mod noise;
 mod one_life;
 mod predict;
 mod program;
