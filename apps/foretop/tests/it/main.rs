@@ -25,6 +25,7 @@ mod queries;
 mod replay;
 mod root;
 mod runtime;
+mod snmpd;
 mod stream;
 mod study;
 mod terminal;
