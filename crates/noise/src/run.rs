@@ -39,7 +39,7 @@ pub fn run(
     writer: &mut Writer,
     tell: &mut dyn FnMut(&str, u64, u64),
 ) -> Result<(), Ending> {
-    together(&Process::new(session, header), plan, clock, header, writer, tell)
+    together(&Process::new(session), plan, clock, header, writer, tell)
 }
 
 /// Where each of so many threads of this process runs, and what work takes there: they calibrate at the same time, as they will work.

@@ -1,8 +1,8 @@
 //! Processes under MPI as a group.
 
 use mpi::collective::{CommunicatorCollectives, SystemOperation};
-use mpi::topology::{Color, Communicator, SimpleCommunicator};
-use mpi_run::{Ending, Failure, Header, Session, broadcast, gather};
+use mpi::topology::SimpleCommunicator;
+use mpi_run::{Ending, Failure, Session, broadcast, gather};
 use units::Rank;
 
 use super::group::{Group, Word};
@@ -17,12 +17,8 @@ pub(crate) struct Process<'a> {
 impl<'a> Process<'a> {
     /// That of `session`. Collective.
     #[must_use]
-    pub(crate) fn new(session: &'a Session, header: &Header) -> Self {
-        let mine = &header.ranks[session.rank() as usize].host;
-        let first = header.ranks.iter().position(|place| place.host == *mine).unwrap_or(0);
-        let colour = Color::with_value(i32::try_from(first).expect("MPI counts ranks in an int"));
-        let host = session.world().split_by_color(colour).expect("a colour that is not undefined has a communicator");
-        Self { session, host }
+    pub(crate) fn new(session: &'a Session) -> Self {
+        Self { session, host: session.host() }
     }
 }
 
