@@ -11,7 +11,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use units::Rank;
 
-use crate::failure::Failure;
+use crate::failure::{Ending, Failure};
 use crate::header::{Header, Offset, Placement, allowed_cpus, host_name};
 use crate::measurement::Measurement;
 use crate::survey::ClockQuality;
@@ -22,15 +22,6 @@ pub struct Session {
     world: SimpleCommunicator,
     // Last, since it must outlive all communicators.
     _universe: Universe,
-}
-
-/// How `agree` ends on the ranks that are not to speak.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Ending {
-    /// Why, the same on all ranks.
-    pub failure: Failure,
-    /// Whether this is the rank that says so.
-    pub is_mine_to_tell: bool,
 }
 
 impl Session {

@@ -17,7 +17,7 @@ const RUNS: [(&str, &[&str]); 4] = [
     ("ace", &["-n", "2", "--load", "50", "--size", "4KiB", "--iterations", "20", "--quick"]),
     ("comb", &["-n", "2", "--quick", "--size", "1KiB", "--method", "pww", "--cycles", "7"]),
     ("miniapp", &["gsum", "-n", "2", "--calls", "100"]),
-    ("noise", &["--local", "--time", "200ms"]),
+    ("noise", &["-n", "2", "--work", "1ms", "--time", "200ms"]),
 ];
 
 fn programs(library: &str) -> PathBuf {
