@@ -3,13 +3,27 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use ::crossval::{Cells, Comparison, Metric, Report, ReportSettings, Results, Rows};
+use ::crossval::{Cells, ComparedResiduals, Comparison, Kept, Metric, Report, ReportSettings, Results, Rows};
 use numpy::PyArray1;
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::error::{InputError, raise};
+
+type Share = fn(&Kept) -> f64;
+type Campaign = fn(&ComparedResiduals) -> &Kept;
+
+/// What tests find of errors one step ahead.
+const SHARES: [(&str, Share); 5] = [
+    ("ljung_box", |kept| kept.ljung_box),
+    ("turning_points", |kept| kept.turning_points),
+    ("rises", |kept| kept.rises),
+    ("normality", |kept| kept.normality),
+    ("r_squared", |kept| kept.r_squared),
+];
+
+const CAMPAIGNS: [(&str, Campaign); 2] = [("first", |found| &found.first), ("second", |found| &found.second)];
 
 fn read_metric(py: Python<'_>, name: &str) -> PyResult<Metric> {
     match name {
@@ -46,7 +60,7 @@ pub(crate) fn compare_results<'py>(
     let metric = read_metric(py, metric)?;
     let (first, second) = (read(py, &first, metric)?, read(py, &second, metric)?);
     let comparison = py.detach(|| Comparison::new(&first, &second)).map_err(|error| raise(py, &error))?;
-    let Comparison { n_common, n_identical, rows, .. } = comparison;
+    let Comparison { n_common, n_identical, rows, residuals } = comparison;
     let columns = PyDict::new(py);
     columns.set_item("model", rows.iter().map(|row| row.family.as_str()).collect::<Vec<_>>())?;
     columns.set_item("lead", PyArray1::from_iter(py, rows.iter().map(|row| row.lead as i64)))?;
@@ -54,6 +68,14 @@ pub(crate) fn compare_results<'py>(
     columns.set_item("ratio", PyArray1::from_iter(py, rows.iter().map(|row| row.ratio)))?;
     columns.set_item("n_tested", PyArray1::from_iter(py, rows.iter().map(|row| row.n_tested as i64)))?;
     columns.set_item("p_value", PyArray1::from_iter(py, rows.iter().map(|row| row.p_value)))?;
+    // One for each model, that is for each of its rows.
+    let of_row = |family: &str| residuals.iter().find(|of_model| of_model.family == family);
+    for (name, share) in SHARES {
+        for (campaign, of_campaign) in CAMPAIGNS {
+            let cells = rows.iter().map(|row| of_row(&row.family).map_or(f64::NAN, |found| share(of_campaign(found))));
+            columns.set_item(format!("{name}_{campaign}"), PyArray1::from_iter(py, cells))?;
+        }
+    }
     Ok((n_common, n_identical, columns))
 }
 

@@ -101,6 +101,10 @@ def compare(first: str | PathLike[str], second: str | PathLike[str], *, metric: 
         A row for each model and lead, with columns ``model``, ``lead``, ``n`` (cases in common), ``ratio`` (geometric mean of the
         second one's loss over the first one's: below 1 the second has the smaller errors), ``n_tested`` (windows apart from each
         other in which the losses differ) and ``p_value`` (of a signed-rank test over these, adjusted by Holm's method for all rows).
+        Of the model's errors one step ahead, whatever the lead: the shares of cases in which a test at the level of 0.05 does not
+        reject that they have no memory (``ljung_box``), turn around (``turning_points``) and rise (``rises``) as often as noise, and are
+        normal (``normality``), and the mean R^2 of the quantile-quantile line (``r_squared``), each of both results, as
+        ``ljung_box_first`` and ``ljung_box_second``.
 
     Raises
     ------
