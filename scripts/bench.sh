@@ -25,6 +25,7 @@ cargo bench --locked -p feed --bench snmp
 .venv/bin/python bench/payload.py --binary "$binary"
 .venv/bin/python bench/streams.py --binary "$binary"
 scripts/mpi.sh build
+.venv/bin/python bench/mpi_cost.py
 .venv/bin/python bench/mpi_trees.py --binary "$binary"
 .venv/bin/python bench/wan.py --binary "$binary"
 .venv/bin/python bench/wan_collectives.py --binary "$binary"
