@@ -13,7 +13,7 @@ use clap::{Args, Subcommand};
 use mpi_run::{Flavour, Measurement, Outcome, Progress, Writer};
 use mpi_tree::{Host, Tree};
 use tree_study::record::{Paired, Run, kind};
-use tree_study::{Pair, Settings, Topology, TreeStudy, Trial, Workload, configurations, report};
+use tree_study::{Pair, Settings, Topology, TreeStudy, Trial, WATCHED, configurations, report};
 
 use self::trial::Bench;
 use crate::argument::drawing::{Drawing, Kind};
@@ -159,7 +159,7 @@ impl Trees {
         let done: Vec<Pair> =
             writer.outcome().all::<Paired>(kind::PAIR)?.into_iter().map(|paired| paired.pair).collect();
         let mut progress = Progress::start();
-        for workload in [Workload::Gsum, Workload::ComputeGsum] {
+        for workload in WATCHED {
             let left: Vec<Pair> = settings.pairs(workload).into_iter().filter(|pair| !done.contains(pair)).collect();
             if left.is_empty() {
                 continue;
