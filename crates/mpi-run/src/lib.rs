@@ -25,7 +25,7 @@ mod offset;
 mod session;
 
 pub use document::{Document, Section};
-pub use failure::{Failure, Fault};
+pub use failure::{Ending, Failure, Fault};
 pub use header::{Header, Offset, Placement, allowed_cpus, available_bytes, host_name};
 pub use launcher::{Flavour, LAUNCHER_VARIABLE, Launcher, LauncherError, Placing};
 pub use measurement::Measurement;
@@ -34,6 +34,6 @@ pub use outcome::{MalformedRecord, Outcome, OutcomeError, Writer};
 pub use presence::{AWAY_RATIO_MAX, Presence};
 pub use progress::Progress;
 #[cfg(feature = "mpi")]
-pub use session::{Ending, Session, broadcast, gather, library, n_ranks_of, rank_of};
+pub use session::{Session, broadcast, gather, library, n_ranks_of, rank_of};
 pub use survey::ClockQuality;
 pub use work::{Calibration, turn};

@@ -19,7 +19,7 @@ use picture::Picture;
 
 pub use configuration::{FIRST, configurations};
 pub use plan::{
-    Gate, Kind, Monitor, Pair, Settings, SettingsError, Subject, Topology, Trial, WATCHED_BYTES, Way, Workload,
+    Gate, Kind, Monitor, Pair, Settings, SettingsError, Subject, Topology, Trial, WATCHED, WATCHED_BYTES, Way, Workload,
 };
 pub use report::report;
 

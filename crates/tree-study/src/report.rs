@@ -9,7 +9,7 @@ use crate::count::{UNEXPLAINED, counts};
 use crate::plan::SIZES;
 use crate::record::{Inside, Monitored, Paired, Run, kind};
 use crate::table::{Published, tables};
-use crate::{FIRST, Settings, Subject, Topology, Way, Workload};
+use crate::{FIRST, Settings, Subject, Topology, WATCHED, Way, Workload};
 
 /// The largest gain by another tree in the first paper.
 const PUBLISHED_SPEEDUP: f64 = 1.49;
@@ -183,10 +183,10 @@ fn of_stages(topologies: &[Topology], insides: &[Inside]) -> Section {
 
 /// What two equal stretches differ by: no smaller overhead can be told.
 fn of_noise(pairs: &[Paired]) -> Section {
-    let rows = [(Workload::Gsum, "gsum"), (Workload::ComputeGsum, "compute-gsum")].map(|(workload, name)| {
+    let rows = WATCHED.map(|workload| {
         let overheads = overheads(&of_subject(pairs, Subject::Nothing, workload));
         vec![
-            name.to_owned(),
+            workload.to_string(),
             percent(median_of(&overheads)),
             quartiles(&overheads, percent),
             overheads.len().to_string(),

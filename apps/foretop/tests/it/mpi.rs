@@ -17,7 +17,7 @@ const RUNS: [(&str, &[&str]); 4] = [
     ("ace", &["-n", "2", "--load", "50", "--size", "4KiB", "--iterations", "20", "--quick"]),
     ("comb", &["-n", "2", "--quick", "--size", "1KiB", "--method", "pww", "--cycles", "7"]),
     ("miniapp", &["gsum", "-n", "2", "--calls", "100"]),
-    ("noise", &["--local", "--time", "200ms"]),
+    ("noise", &["-n", "2", "--work", "1ms", "--time", "200ms"]),
 ];
 
 fn programs(library: &str) -> PathBuf {
@@ -219,7 +219,7 @@ fn a_study_of_trees_is_made_once_and_then_only_shown() {
     };
     let first = study("1");
     assert_eq!(first.status, 0, "{}\n{}", first.stdout, first.stderr);
-    for told in ["57", "the MPI library, yielding", "flat over hosts, waiting by futex", "Table 3"] {
+    for told in ["57", "the MPI library, yielding", "flat over hosts, waiting by futex", "Table 3", "four trees"] {
         assert!(first.stdout.contains(told), "{told} is not in: {}", first.stdout);
     }
     let report = std::fs::read_to_string(out.join("report.md")).unwrap();

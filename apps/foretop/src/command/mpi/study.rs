@@ -16,7 +16,7 @@ use mpi_tree::{Host, Tree};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tree_study::record::{Paired, Run, kind};
-use tree_study::{Pair, Settings, Topology, TreeStudy, Trial, Workload, configurations, report};
+use tree_study::{Pair, Settings, Topology, TreeStudy, Trial, WATCHED, configurations, report};
 
 use self::trial::Bench;
 use crate::argument::drawing::{Drawing, Kind};
@@ -166,7 +166,7 @@ impl Trees {
         let done: Vec<Pair> =
             writer.outcome().all::<Paired>(kind::PAIR)?.into_iter().map(|paired| paired.pair).collect();
         let mut progress = Progress::start();
-        for workload in [Workload::Gsum, Workload::ComputeGsum] {
+        for workload in WATCHED {
             let left: Vec<Pair> = settings.pairs(workload).into_iter().filter(|pair| !done.contains(pair)).collect();
             if left.is_empty() {
                 continue;
