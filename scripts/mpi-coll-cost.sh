@@ -11,7 +11,7 @@ n_started=64
 n_ranks_of_host=8
 
 scripts/install-system-packages.sh cargo mpicc.openmpi mpicc.mpich
-cargo build --quiet --locked --profile "$profile" -p mpi-coll -p mpi-tracer
+cargo build --quiet --locked --profile "$profile" -p mpi-coll -p mpi-tracer -p foretop
 place="$CARGO_TARGET_DIR/$profile"
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
@@ -83,15 +83,19 @@ if [ "$(id -u)" -ne 0 ]; then
     echo "between emulated hosts: not measured, since making them needs root" >&2
     exit
 fi
-trap 'scripts/emulated-hosts.sh down; rm -rf "$scratch"' EXIT
-scripts/emulated-hosts.sh up 2
+printf 'format = 1\n[[site]]\nname = "lan"\nhosts = ["h0", "h1"]\nlan-bandwidth = "1 Gbit/s"\n' >"$scratch/coll-cost.toml"
+trap '"$place/foretop" wan down coll-cost >/dev/null; rm -rf "$scratch"' EXIT
+exec 3< <(exec "$place/foretop" wan up "$scratch/coll-cost.toml")
+# Its first line says that the hosts are there.
+read -r _ <&3
 tree 0-1 2-3
 settings=()
 for setting in LD_PRELOAD="$place/libmpi_coll.so" FORETOP_MPI_TREE="$scratch/tree.toml" FORETOP_MPI_JOB=/dev/shm/foretop-cost; do
     settings+=(-x "$setting")
 done
-scripts/emulated-hosts.sh exec h0 -- mpiexec.openmpi --mca plm_rsh_agent "$PWD/scripts/emulated-hosts.sh" --mca btl_tcp_if_include eth0 \
-    --mca oob_tcp_if_include eth0 --host h0:2,h1:2 -n 4 "${settings[@]}" "$scratch/cost" 200 | awk -v OFS='\t' '{
-    print "a sum of 4 ranks on 2 emulated hosts", "", "openmpi", sprintf("%.1f us", $1 / 1e3)
-    print "what collecting adds to that", "1 %", "openmpi", sprintf("%.2f %%", 100 * $2 / $1)
-}'
+"$place/foretop" wan exec coll-cost/h0 -- mpiexec.openmpi --mca plm_rsh_agent /run/foretop-wan/coll-cost/shell \
+    --mca btl_tcp_if_include eth0 --mca oob_tcp_if_include eth0 --host h0:2,h1:2 -n 4 "${settings[@]}" "$scratch/cost" 200 |
+    awk -v OFS='\t' '{
+        print "a sum of 4 ranks on 2 emulated hosts", "", "openmpi", sprintf("%.1f us", $1 / 1e3)
+        print "what collecting adds to that", "1 %", "openmpi", sprintf("%.2f %%", 100 * $2 / $1)
+    }'
