@@ -99,13 +99,8 @@ fn launched_rank() -> Option<u32> {
 /// The head of this run's results, the same on all ranks. Collective.
 #[must_use]
 pub fn header(session: &Session, measurement: &dyn Measurement, seed: u64, clock: &Stopwatch) -> Header {
-    session.header(measurement, own_arguments(), seed, clock)
-}
-
-/// As typed, without the program.
-#[must_use]
-pub fn own_arguments() -> Vec<String> {
-    std::env::args().skip(1).collect()
+    let typed = std::env::args().skip(1).collect();
+    session.header(measurement, typed, seed, clock)
 }
 
 /// Begins the result file on rank 0; on others a writer that writes nothing. Collective.
@@ -128,12 +123,6 @@ impl Teller {
     #[must_use]
     pub fn new(session: &Session, output: &Output) -> Self {
         Self { progress: (session.is_first() && !output.quiet).then(Progress::start) }
-    }
-
-    /// One of a program without MPI.
-    #[must_use]
-    pub fn alone(output: &Output) -> Self {
-        Self { progress: (!output.quiet).then(Progress::start) }
     }
 
     /// Says, now and then, how much of `what` is done.
@@ -161,24 +150,10 @@ pub fn say(text: &str) -> Result<(), Failure> {
     }
 }
 
-/// Prints a finished result in the form asked for. `kind` is what CSV has rows of.
+/// Prints a finished result in the form asked for, on rank 0 only. `kind` is what CSV has rows of. Collective.
 ///
 /// # Errors
-/// When a record is not of its form, or standard output takes nothing more.
-pub fn print(measurement: &dyn Measurement, outcome: &Outcome, format: Format, kind: &str) -> Result<(), Failure> {
-    // A result that cannot be read back is a failure in any form.
-    let table = measurement.table(outcome).map_err(Failure::of)?;
-    match format {
-        Format::Table => say(&table),
-        Format::Csv => say(&outcome.csv(kind)),
-        Format::Json => say(&outcome.json_lines()),
-    }
-}
-
-/// Likewise on rank 0 only. Collective.
-///
-/// # Errors
-/// On all ranks, when rank 0 cannot print it.
+/// On all ranks, when a record is not of its form, or standard output takes nothing more.
 pub fn print_first(
     session: &Session,
     measurement: &dyn Measurement,
@@ -186,8 +161,16 @@ pub fn print_first(
     format: Format,
     kind: &str,
 ) -> Result<(), Ending> {
-    let printed = if session.is_first() { print(measurement, outcome, format, kind) } else { Ok(()) };
-    session.agree(printed)
+    let print = || {
+        // A result that cannot be read back is a failure in any form.
+        let table = measurement.table(outcome).map_err(Failure::of)?;
+        match format {
+            Format::Table => say(&table),
+            Format::Csv => say(&outcome.csv(kind)),
+            Format::Json => say(&outcome.json_lines()),
+        }
+    };
+    session.agree(if session.is_first() { print() } else { Ok(()) })
 }
 
 fn tell(failure: &Failure) -> ExitCode {
@@ -200,7 +183,7 @@ fn tell(failure: &Failure) -> ExitCode {
 
 /// The exit status of what was done without MPI, and its failure told.
 #[must_use]
-pub fn exit_code(result: Result<(), Failure>) -> ExitCode {
+fn exit_code(result: Result<(), Failure>) -> ExitCode {
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => tell(&failure),

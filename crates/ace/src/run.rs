@@ -58,7 +58,7 @@ pub fn run(
     let mine = allotted.iter().position(|ranks| ranks.contains(&session.rank()));
     let color = mine.map_or_else(Color::undefined, |idx| Color::with_value(idx as i32));
     let ranks = world.split_by_color(color);
-    let host = world.split_shared(0);
+    let host = session.host();
     let mut member = session.agree(prepare(plan, mine.zip(ranks.as_ref()), n_ranks_of(&host)))?;
     // The first rank of each host looks around for all of them.
     let neighbours = gather(&host, &std::process::id().cast_signed()).map(Neighbours::watch);

@@ -13,6 +13,8 @@ use units::{ByteCount, Rank, span};
 const N_RANKS_MAX: u32 = 1 << 14;
 /// A buffer of gsum; far beyond any size at which a tree is of interest.
 const SUM_BYTES_MAX: u64 = 1 << 20;
+/// Sizes of sums in turn.
+const N_SIZES_MAX: u32 = 64;
 /// A grid of 2 GiB.
 const SIDE_MAX: u32 = 1 << 14;
 
@@ -43,6 +45,8 @@ pub struct SumPlan {
     pub n_calls: u64,
     /// Of each: integers of 4 bytes.
     pub size: ByteCount,
+    /// Sums have so many sizes in turn: that one, twice that, three times that, so that a tree file can lead each over a tree of its own.
+    pub n_sizes: u32,
     /// How much of the time sums are to take beside sorting, in (0,1); none for sums alone.
     pub communication_ratio: Option<f64>,
 }
@@ -269,6 +273,7 @@ impl Plan {
             App::Sum(plan) => {
                 bounds("--calls", plan.n_calls, 1, u64::from(u32::MAX))?;
                 bounds("--size in bytes", plan.size.bytes(), 4, SUM_BYTES_MAX)?;
+                bounds("--sizes", plan.n_sizes.into(), 1, N_SIZES_MAX.into())?;
                 if !plan.size.bytes().is_multiple_of(4) {
                     let needed = "a multiple of 4B, the size of an integer".to_owned();
                     return Err(PlanError::Bounds { what: "--size", given: plan.size.to_string(), needed });
@@ -363,7 +368,9 @@ mod tests {
 
     #[test]
     fn what_makes_no_sense_on_these_ranks_is_told() {
-        let sums = |bytes| App::Sum(SumPlan { n_calls: 1, size: ByteCount::new(bytes), communication_ratio: None });
+        let sums = |bytes| {
+            App::Sum(SumPlan { n_calls: 1, size: ByteCount::new(bytes), n_sizes: 1, communication_ratio: None })
+        };
         let grid = |side, epsilon| {
             let test = ConvergenceTest::Plain;
             let length = Length::Points(side);

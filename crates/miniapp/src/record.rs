@@ -23,8 +23,10 @@ pub mod kind {
 pub struct RunSeen {
     /// `gsum`, `compute-gsum`, `sor` or `noise-allreduce`.
     pub app: String,
-    /// Of an allreduce.
+    /// Of an allreduce; the smallest, where they have several sizes in turn.
     pub size_bytes: u64,
+    /// How many sizes in turn: that one, twice that, and so on.
+    pub n_sizes: u32,
     /// Allreduces, or iterations without any.
     pub n_calls: u64,
     /// From a barrier to the last allreduce's return, on rank 0.

@@ -89,6 +89,7 @@ pub fn run(
         let seen = RunSeen {
             app: plan.app.name().to_owned(),
             size_bytes: measured.size_bytes,
+            n_sizes: if let App::Sum(sums) = &plan.app { sums.n_sizes } else { 1 },
             n_calls: measured.n_calls,
             run_ns: measured.run_ns,
             call_ns: measured.run_ns as f64 / measured.n_calls as f64,

@@ -33,7 +33,10 @@ pub(crate) fn table(outcome: &Outcome) -> Result<String, MalformedRecord> {
 }
 
 fn lines_of_run(run: &RunSeen) -> Vec<String> {
-    let (size, n_calls) = (ByteCount::new(run.size_bytes), run.n_calls);
+    let (mut size, n_calls) = (ByteCount::new(run.size_bytes).to_string(), run.n_calls);
+    if run.n_sizes > 1 {
+        size += &format!(" to {} in turn", ByteCount::new(run.size_bytes * u64::from(run.n_sizes)));
+    }
     let (whole, each) = (span_ns(run.run_ns as f64), span_ns(run.call_ns));
     let mut lines = vec![format!("{} of {size}: {n_calls} times in {whole}, {each} each", run.app)];
     let asked =
@@ -131,6 +134,7 @@ mod tests {
         let run = RunSeen {
             app: "sor".to_owned(),
             size_bytes: 8,
+            n_sizes: 1,
             n_calls: 3,
             run_ns: 36_000,
             call_ns: 12_000.0,

@@ -76,10 +76,7 @@ impl Communicator {
     /// Carries a call out, or says why the library has to.
     pub(crate) fn carry(&self, job: &Job, taking: &Taking<'_>) -> Result<Way, Trouble> {
         let mut state = lock(&self.state);
-        let state = match &mut *state {
-            Some(state) => state,
-            empty => empty.insert(State::new(job, self.comm)?),
-        };
+        let state = self.begun(job, &mut state)?;
         let Some(tree) = state.forest.rule(taking.collective, taking.n_bytes as u64) else {
             return Ok(Way::Library(Reason::Rule));
         };
@@ -93,6 +90,30 @@ impl Communicator {
             state.carry_large(job, tree, taking)
         } else {
             Ok(Way::Library(Reason::Large))
+        }
+    }
+
+    /// Makes the recorder of a tree of the job's first file, if there is room for it. All ranks come here.
+    pub(crate) fn make_recorder(&self, job: &Job, tree: usize) -> Result<(), Failed> {
+        let mut state = lock(&self.state);
+        let state = self.begun(job, &mut state)?;
+        if Arc::ptr_eq(&state.forest, &job.first_forest) { state.be_ready(job, tree) } else { Ok(()) }
+    }
+
+    /// Exchanges that recorder for this one, as long as the file is in force: calls that the engine knows nothing of are written down among
+    /// those that it makes.
+    pub(crate) fn swap_recorder(&self, job: &Job, tree: usize, other: &mut Recorder) -> bool {
+        let mut state = lock(&self.state);
+        let state = state.as_mut().filter(|state| Arc::ptr_eq(&state.forest, &job.first_forest));
+        let Some(Entry::Ready(ready)) = state.map(|state| &mut state.trees[tree]) else { return false };
+        std::mem::swap(&mut ready.1, other);
+        true
+    }
+
+    fn begun<'a>(&self, job: &Job, state: &'a mut Option<State>) -> Result<&'a mut State, Failed> {
+        match state {
+            Some(state) => Ok(state),
+            empty => Ok(empty.insert(State::new(job, self.comm)?)),
         }
     }
 
@@ -147,9 +168,7 @@ impl State {
     }
 
     fn carry(&mut self, job: &Job, tree: usize, taking: &Taking<'_>) -> Result<Way, Trouble> {
-        if let Entry::Unused = self.trees[tree] {
-            self.trees[tree] = self.make(job, tree)?.map_or(Entry::NoRoom, |made| Entry::Ready(Box::new(made)));
-        }
+        self.be_ready(job, tree)?;
         let Entry::Ready(ready) = &mut self.trees[tree] else { return Ok(Way::Library(Reason::Memory)) };
         let (engine, recorder, way) = &mut **ready;
         let way = way.clone();
@@ -168,6 +187,13 @@ impl State {
         taking.deliver(job, &output, &received)?;
         self.heed(job, told)?;
         Ok(way)
+    }
+
+    fn be_ready(&mut self, job: &Job, tree: usize) -> Result<(), Failed> {
+        if let Entry::Unused = self.trees[tree] {
+            self.trees[tree] = self.make(job, tree)?.map_or(Entry::NoRoom, |made| Entry::Ready(Box::new(made)));
+        }
+        Ok(())
     }
 
     /// Puts another tree file into force if this call has told of one.

@@ -11,6 +11,7 @@ use std::sync::{Arc, Mutex};
 
 use clock::monotonic_ns;
 use mpi_abi::{Failed, Handle, Mpi, Op};
+use mpi_trace::Operation;
 use mpi_tree::{Answer, Counts, Fault, Question, Reduction, Settings};
 use units::Rank;
 
@@ -24,6 +25,7 @@ use crate::pause::{Patience, Pause};
 use crate::port::Trouble;
 use crate::report;
 use crate::site::Party;
+use crate::tracer::Tracer;
 use cluster::Clusters;
 
 pub(crate) use program::{begin, end, forget, take};
@@ -31,6 +33,9 @@ pub(crate) use program::{begin, end, forget, take};
 /// One rank's side of a question on a communicator.
 pub(crate) struct Condar {
     mpi: &'static Mpi,
+    /// The program's.
+    comm: Handle,
+    tracer: Option<Tracer>,
     /// On a twin of the program's communicator, for plain allreduces.
     network: Network,
     rank: Rank,
@@ -86,6 +91,8 @@ impl Condar {
         let clusters = plan.map(|plan| Clusters::new(&party, plan, question, &settings)).transpose()?.flatten();
         Ok(Self {
             mpi,
+            comm,
+            tracer: Tracer::find(),
             network,
             rank,
             is_crowded,
@@ -102,6 +109,15 @@ impl Condar {
 
     /// The next call. All ranks of a cluster come to the same.
     pub(crate) fn call(&mut self, value: f64) -> Result<Result<Answer, Fault>, Trouble> {
+        let began = self.tracer.map(|tracer| tracer.begin(Operation::ALLREDUCE));
+        let answered = self.answer(value);
+        if let Some((tracer, began)) = self.tracer.zip(began) {
+            tracer.end(Operation::ALLREDUCE, self.comm, -1, size_of::<f64>() as u64, began);
+        }
+        answered
+    }
+
+    fn answer(&mut self, value: f64) -> Result<Result<Answer, Fault>, Trouble> {
         if let Some(fault) = self.fault {
             return Ok(Err(fault));
         }

@@ -1,5 +1,7 @@
 //! The collectors: what one rank writes down about its way through a tree.
 
+use std::sync::Arc;
+
 use clock::Ticks;
 use mpi_trace::{Event, Level, Operation, Subject, Writer};
 
@@ -12,19 +14,55 @@ pub(crate) struct Recorder {
     operation: Operation,
     /// Calls so far.
     sequence: u32,
+    halves: Option<Halves>,
+}
+
+/// A call that the engine makes as a reduce and a broadcast, over a part of the recorder's tree. Collectors write when the second half
+/// passes them, with the start that they had in the first.
+#[derive(Debug)]
+struct Halves {
+    began: u64,
+    is_second: bool,
+    bytes: usize,
+    /// By number in the part: the number in the tree.
+    collectors: Arc<[u16]>,
 }
 
 impl Recorder {
     /// Without a writer nothing is recorded.
     pub(crate) fn new(ticks: Ticks, writer: Option<Writer<'static>>) -> Self {
-        Self { ticks, writer, is_on: false, operation: Operation::BARRIER, sequence: 0 }
+        Self { ticks, writer, is_on: false, operation: Operation::BARRIER, sequence: 0, halves: None }
     }
 
-    /// Begins with the next call.
+    /// Begins with the next call, or with a half of it.
     pub(crate) fn begin(&mut self, operation: Operation) {
+        if let Some(halves) = &mut self.halves {
+            halves.is_second = operation == Operation::BCAST;
+            return;
+        }
         self.is_on = self.writer.as_ref().is_some_and(|writer| writer.ring().level() == Level::Trees);
         self.operation = operation;
         self.sequence = self.sequence.wrapping_add(1);
+    }
+
+    /// Begins with the next call, whose halves follow.
+    pub(crate) fn begin_halves(&mut self, operation: Operation, bytes: usize, collectors: Arc<[u16]>) {
+        self.begin(operation);
+        self.halves = Some(Halves { began: self.now(), is_second: false, bytes, collectors });
+    }
+
+    /// Both have been made.
+    pub(crate) fn end_halves(&mut self) {
+        self.halves = None;
+    }
+
+    pub(crate) fn is_second_half(&self) -> bool {
+        self.halves.as_ref().is_some_and(|halves| halves.is_second)
+    }
+
+    /// When the program's call began, if the engine's began at this moment.
+    pub(crate) fn began(&self, start: u64) -> u64 {
+        self.halves.as_ref().map_or(start, |halves| halves.began)
     }
 
     /// The moment, if anybody wants to know.
@@ -36,6 +74,11 @@ impl Recorder {
     /// Writes down that a message passed the collector at `start`, and its result came back at this moment.
     #[inline]
     pub(crate) fn passed(&mut self, collector: u16, start: u64, bytes: usize) {
+        let (collector, bytes) = match &self.halves {
+            None => (collector, bytes),
+            Some(halves) if halves.is_second => (halves.collectors[usize::from(collector)], halves.bytes),
+            Some(_) => return,
+        };
         let Some(writer) = self.writer.as_mut().filter(|writer| self.is_on && writer.ring().is_on(collector)) else {
             return;
         };

@@ -56,7 +56,8 @@ pub(crate) struct Sites {
     inside: Inside,
     engine: Engine,
     mailbox: Mailbox,
-    recorder: Recorder,
+    /// One without a ring, unless the caller puts another in its place.
+    pub(crate) recorder: Recorder,
     patience: Patience,
     pub(crate) between: Between,
 }

@@ -24,6 +24,15 @@ pub struct Failure {
     pub message: String,
 }
 
+/// How a run ends on each of its ranks.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Ending {
+    /// Why, the same on all ranks.
+    pub failure: Failure,
+    /// Whether this is the rank that says so.
+    pub is_mine_to_tell: bool,
+}
+
 impl Failure {
     /// The work could not be done.
     pub fn work(cause: impl Display) -> Self {

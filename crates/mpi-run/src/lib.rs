@@ -7,6 +7,7 @@
 //! Floor 3: reads the clock and the host, and writes result files. It does not print: it returns text and pictures.
 #![warn(unreachable_pub)]
 
+mod document;
 mod failure;
 mod header;
 mod launcher;
@@ -23,7 +24,8 @@ mod offset;
 #[cfg(feature = "mpi")]
 mod session;
 
-pub use failure::{Failure, Fault};
+pub use document::{Document, Section};
+pub use failure::{Ending, Failure, Fault};
 pub use header::{Header, Offset, Placement, allowed_cpus, available_bytes, host_name};
 pub use launcher::{Flavour, LAUNCHER_VARIABLE, Launcher, LauncherError, Placing};
 pub use measurement::Measurement;
@@ -32,6 +34,6 @@ pub use outcome::{MalformedRecord, Outcome, OutcomeError, Writer};
 pub use presence::{AWAY_RATIO_MAX, Presence};
 pub use progress::Progress;
 #[cfg(feature = "mpi")]
-pub use session::{Ending, Session, broadcast, gather, library, n_ranks_of, rank_of};
+pub use session::{Session, broadcast, gather, library, n_ranks_of, rank_of};
 pub use survey::ClockQuality;
 pub use work::{Calibration, turn};

@@ -9,8 +9,18 @@ use mpi::topology::{Communicator, SimpleCommunicator};
 
 use crate::header::Offset;
 
-/// Trips per rank: the shortest of them is rarely beaten by further ones.
-const N_TRIPS: usize = 200;
+/// The most trips per rank: the shortest of them is rarely beaten by further ones.
+const N_TRIPS_MAX: usize = 200;
+
+/// The fewest: some always have to wait until rank 0 looks.
+const N_TRIPS_MIN: usize = 10;
+
+/// How long a rank's trips take where they are slow: between sites 10 ms apart, 200 for each of 8 ranks would take half a minute.
+const SPAN_NS_MAX: u64 = 50_000_000;
+
+/// What a rank asks rank 0.
+const TIME: u8 = 1;
+const ENOUGH: u8 = 0;
 
 impl Offset {
     /// How far this rank's clock is ahead of rank 0's. Collective; ranks take their turns.
@@ -30,8 +40,7 @@ impl Offset {
 
 fn answer(ranks: &SimpleCommunicator, rank: i32, clock: &Stopwatch) {
     let other = ranks.process_at_rank(rank);
-    for _ in 0..N_TRIPS {
-        let (_, _) = other.receive::<u64>();
+    while other.receive::<u8>().0 == TIME {
         other.send(&clock.elapsed_ns());
     }
 }
@@ -39,9 +48,13 @@ fn answer(ranks: &SimpleCommunicator, rank: i32, clock: &Stopwatch) {
 fn ask(ranks: &SimpleCommunicator, clock: &Stopwatch) -> Offset {
     let first = ranks.process_at_rank(0);
     let mut best = Offset { ahead_ns: 0.0, bound_ns: f64::INFINITY };
-    for _ in 0..N_TRIPS {
+    let began = clock.elapsed_ns();
+    for trip in 0..N_TRIPS_MAX {
         let before = clock.elapsed_ns();
-        first.send(&before);
+        if trip >= N_TRIPS_MIN && before - began > SPAN_NS_MAX {
+            break;
+        }
+        first.send(&TIME);
         let (there, _) = first.receive::<u64>();
         let after = clock.elapsed_ns();
         let bound_ns = (after - before) as f64 / 2.0;
@@ -49,5 +62,6 @@ fn ask(ranks: &SimpleCommunicator, clock: &Stopwatch) -> Offset {
             best = Offset { ahead_ns: (before as f64 + bound_ns) - there as f64, bound_ns };
         }
     }
+    first.send(&ENOUGH);
     best
 }

@@ -6,12 +6,12 @@ use std::process;
 use clock::Stopwatch;
 use mpi::collective::{CommunicatorCollectives, Root, SystemOperation};
 use mpi::environment::{self, Threading, Universe};
-use mpi::topology::{Communicator, SimpleCommunicator};
+use mpi::topology::{Color, Communicator, SimpleCommunicator};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use units::Rank;
 
-use crate::failure::Failure;
+use crate::failure::{Ending, Failure};
 use crate::header::{Header, Offset, Placement, allowed_cpus, host_name};
 use crate::measurement::Measurement;
 use crate::survey::ClockQuality;
@@ -22,15 +22,6 @@ pub struct Session {
     world: SimpleCommunicator,
     // Last, since it must outlive all communicators.
     _universe: Universe,
-}
-
-/// How `agree` ends on the ranks that are not to speak.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Ending {
-    /// Why, the same on all ranks.
-    pub failure: Failure,
-    /// Whether this is the rank that says so.
-    pub is_mine_to_tell: bool,
 }
 
 impl Session {
@@ -72,6 +63,16 @@ impl Session {
     #[must_use]
     pub fn is_first(&self) -> bool {
         self.rank() == 0
+    }
+
+    /// The ranks of this rank's host, by its name: not all libraries hold ranks that share no memory to be on one host. Collective.
+    #[must_use]
+    pub fn host(&self) -> SimpleCommunicator {
+        let mine = host_name();
+        let names: Vec<String> = broadcast(&self.world, gather(&self.world, &mine).as_ref());
+        let first = names.iter().position(|name| *name == mine).expect("this rank told its name");
+        let colour = Color::with_value(mpi_count(first));
+        self.world.split_by_color(colour).expect("a colour that is not undefined has a communicator")
     }
 
     /// Brings all ranks to the same end: where one failed, all fail, with the words of the lowest rank that did. Collective.

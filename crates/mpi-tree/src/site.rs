@@ -3,9 +3,11 @@
 //! What goes on between sites can then be different from what goes on inside: long messages in pieces that follow each other, or answers
 //! that do not wait for all.
 
+use std::collections::BTreeMap;
+
 use units::Rank;
 
-use crate::{Between, Contributor, Host, Node, Roles, Tree};
+use crate::{Between, Collector, Contributor, Host, Node, Roles, Tree};
 
 /// The parts of a tree that lie in different clusters.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,6 +23,8 @@ pub struct Sites {
 pub struct Site {
     /// With one root.
     pub tree: Tree,
+    /// By node of it: the node in the whole tree. Empty where the site's only node stands for a rank.
+    pub nodes: Vec<usize>,
     /// Those with a rank of the site.
     pub hosts: Vec<Host>,
     /// By number in the site: the rank in the whole tree.
@@ -124,11 +128,29 @@ impl Cut<'_> {
                 };
             }
         }
+        let of_whole = moved_to.iter().enumerate().filter(|(_, moved)| moved.is_some()).map(|(at, _)| at).collect();
         let mut tree = Tree { name: self.tree.name.clone(), nodes, between: Between::Reduce, order: self.tree.order };
         tree.adopt();
         let root = tree.roots().next()?;
         let server = Roles::new(&tree, &hosts).stations()[root].server;
-        Some(Site { tree, hosts, ranks, server })
+        Some(Site { tree, nodes: of_whole, hosts, ranks, server })
+    }
+}
+
+impl Site {
+    /// By number of a collector of the site: its number in the whole tree. None if sites hang below each other, because some of the whole
+    /// tree's collectors are between sites then.
+    ///
+    /// # Panics
+    /// If the site is of another tree.
+    #[must_use]
+    pub fn collectors_in(&self, whole: &Tree, hosts: &[Host]) -> Option<Vec<u16>> {
+        if whole.between != Between::AllToAll {
+            return None;
+        }
+        let of_whole: BTreeMap<Collector, u16> = whole.collectors(hosts).into_iter().zip(0..=u16::MAX).collect();
+        let of_site = self.tree.collectors(&self.hosts).into_iter();
+        Some(of_site.map(|own| of_whole[&Collector { node: self.nodes[own.node], ..own }]).collect())
     }
 }
 

@@ -1,6 +1,6 @@
 //! How much of a program's time the operating system takes: of parallel programs, and of single cores.
 //!
-//! - Under MPI ([`run()`]): work of known length and an allreduce, repeatedly. An iteration in which any rank is late
+//! - On several ranks, under MPI ([`run()`]) or as threads of one process ([`run_threads`]): work of known length and an allreduce, repeatedly. An iteration in which any rank is late
 //!   delays all of them; how many there are, what they cost and on which hosts they begin is Bongo's Table 14 (thesis
 //!   of 2007, section 8.2).
 //! - On one host ([`run_alone`]): quanta of fixed work and of fixed time (Sottile and Minnich, "Analysis of
@@ -19,7 +19,6 @@ mod cause;
 mod counter;
 mod detour;
 mod injector;
-#[cfg_attr(not(feature = "mpi"), allow(dead_code, reason = "only runs under MPI use it"))]
 mod lateness;
 mod plan;
 mod plot;
@@ -40,7 +39,7 @@ pub use injector::Injected;
 pub use plan::{Injection, LocalPlan, Method, PlanError, TogetherPlan, Work, cpus};
 #[cfg(feature = "mpi")]
 pub use run::run;
-pub use run::{LocalError, run_alone};
+pub use run::{LocalError, run_alone, run_threads, threads};
 pub use spectrum::Peak;
 pub use train::{Estimate, Train};
 

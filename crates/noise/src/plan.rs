@@ -60,6 +60,8 @@ pub struct TogetherPlan {
     pub injection: Option<Injection>,
     /// On these ranks; on all where none is named.
     pub injected_ranks: Vec<Rank>,
+    /// Whether ranks only work, without an allreduce.
+    pub is_apart: bool,
 }
 
 /// A run on the cores of one host, without MPI.
@@ -357,6 +359,7 @@ mod tests {
             thresholds: vec![2 * MS, 5 * MS, 10 * MS],
             injection: None,
             injected_ranks: Vec::new(),
+            is_apart: false,
         }
     }
 

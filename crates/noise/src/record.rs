@@ -70,6 +70,17 @@ pub struct Part {
     pub drift_ratio: f64,
     /// Times that were longer than the 4.29 s that are kept.
     pub n_saturated: u64,
+    /// Whether there was no allreduce after the work, so that no rank waited for another.
+    #[serde(default)]
+    pub is_apart: bool,
+}
+
+impl Part {
+    /// What its iterations consist of.
+    pub fn rows(&self) -> impl Iterator<Item = Row> + use<> {
+        let is_apart = self.is_apart;
+        Row::ALL.into_iter().filter(move |row| !is_apart || *row != Row::Communication)
+    }
 }
 
 /// What is counted of an iteration.

@@ -60,10 +60,12 @@ fn line(text: &mut String, words: &str) {
 fn heading(outcome: &Outcome) -> String {
     let header = &outcome.header;
     let hosts: std::collections::BTreeSet<&str> = header.ranks.iter().map(|place| place.host.as_str()).collect();
-    let mut text = if header.ranks.len() > 1 || header.mpi != "none" {
-        format!("noise on {} ranks of {} hosts, {}\n", header.ranks.len(), hosts.len(), header.mpi)
-    } else {
-        format!("noise on {}, without MPI\n", hosts.into_iter().next().unwrap_or("a host without a name"))
+    let n_ranks = header.ranks.len();
+    let host = || hosts.iter().next().unwrap_or(&"a host without a name");
+    let mut text = match (header.mpi.as_str(), n_ranks) {
+        ("none", 1) => format!("noise on {}, without MPI\n", host()),
+        ("none", _) => format!("noise on {n_ranks} threads of a process on {}, without MPI\n", host()),
+        (mpi, _) => format!("noise on {n_ranks} ranks of {} hosts, {mpi}\n", hosts.len()),
     };
     for warning in outcome.warnings() {
         line(&mut text, &format!("warning: {warning}"));
@@ -99,10 +101,11 @@ fn part_table(text: &mut String, part: &Part, outcome: &Outcome) -> Result<(), M
         format!("of {}", part.work)
     };
     let n_iterations = part.n_iterations;
+    let meeting = if part.is_apart { " without an allreduce" } else { "" };
     line(
         text,
         &format!(
-            "\nwork {work}: {n_iterations} iterations in {}; iterations with at least one rank later than its median by",
+            "\nwork {work}: {n_iterations} iterations{meeting} in {}; iterations with at least one rank later than its median by",
             span_ns(part.run_ns as f64)
         ),
     );
@@ -199,10 +202,8 @@ fn nodes_table(text: &mut String, part: &Part, outcome: &Outcome) -> Result<(), 
         return Ok(());
     }
     hosts.sort_by_key(|host| std::cmp::Reverse(of(host.0, Row::Computation).iter().sum::<u64>()));
-    line(
-        text,
-        "late iterations by host: late computation is noise there; late communication is waiting for whoever was late",
-    );
+    let waiting = if part.is_apart { "" } else { "; late communication is waiting for whoever was late" };
+    line(text, &format!("late iterations by host: late computation is noise there{waiting}"));
     let thresholds = || nodes.iter().filter(|node| node.row == Row::Computation && node.host == hosts[0].0);
     let names = thresholds().map(|node| format!("> {}", span_ns(node.threshold_ns)));
     let columns: Vec<(String, Align)> = [("host", Align::Left), ("ranks", Align::Right), ("late", Align::Left)]
@@ -212,7 +213,7 @@ fn nodes_table(text: &mut String, part: &Part, outcome: &Outcome) -> Result<(), 
         .collect();
     let mut table = Table::new(&columns);
     for (host, n_ranks) in hosts.iter().take(N_HOSTS_MAX) {
-        for row in [Row::Computation, Row::Communication] {
+        for row in part.rows().filter(|row| *row != Row::Iteration) {
             let place = if row == Row::Computation {
                 [(*host).to_owned(), n_ranks.to_string()]
             } else {

@@ -10,6 +10,8 @@ use units::ByteCount;
 pub(crate) const SIZES: [u64; 2] = [4, 256];
 /// Of the second paper's.
 pub const WATCHED_BYTES: u64 = 8;
+/// What runs while it is watched, one after the other.
+pub const WATCHED: [Workload; 3] = [Workload::Gsum, Workload::ComputeGsum, Workload::FourTrees];
 
 /// What a study was told. One that is taken up again must be told the same.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -74,6 +76,8 @@ pub enum Workload {
     ComputeGsum,
     /// Relaxation with a convergence test.
     Sor,
+    /// Sums over four trees in turn, all like the first tree.
+    FourTrees,
 }
 
 /// How an allreduce is made in a run.
@@ -121,6 +125,8 @@ pub struct Monitor {
     pub n_helpers: u32,
     /// When it may read.
     pub gate: Gate,
+    /// Trees that it watches, from the first of the program's on.
+    pub n_trees: u32,
 }
 
 /// What monitors there are.
@@ -169,6 +175,14 @@ impl fmt::Display for Topology {
             0 | 1 => write!(f, "1 host, {} ranks", self.n_ranks),
             n_hosts => write!(f, "{n_hosts} hosts, {} ranks", self.n_ranks),
         }
+    }
+}
+
+impl Workload {
+    /// How many trees it uses in turn.
+    #[must_use]
+    pub fn n_trees(self) -> u32 {
+        if self == Self::FourTrees { 4 } else { 1 }
     }
 }
 
@@ -239,6 +253,7 @@ impl fmt::Display for Workload {
             Self::Gsum => "gsum",
             Self::ComputeGsum => "compute-gsum",
             Self::Sor => "sor",
+            Self::FourTrees => "gsum over four trees",
         })
     }
 }
@@ -266,7 +281,8 @@ impl fmt::Display for Subject {
 impl fmt::Display for Monitor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let gathered = if self.n_helpers == 0 { "sequential" } else { "parallel" };
-        write!(f, "{}, {gathered}, gate {}", self.kind.name(), self.gate.name())
+        write!(f, "{}, {gathered}, gate {}", self.kind.name(), self.gate.name())?;
+        if self.n_trees > 1 { write!(f, ", {} trees", self.n_trees) } else { Ok(()) }
     }
 }
 
@@ -290,10 +306,17 @@ mod tests {
         let settings = Settings { topologies, n_calls: 10, n_rounds: 2, n_pairs: 3, stretch_ms: 1, n_helpers: 4 };
         let trials = settings.trials(0, &["flat".to_owned(), "deep".to_owned()]);
         assert!(trials.iter().enumerate().all(|(at, trial)| !trials[..at].contains(trial)));
-        let pairs = settings.pairs(Workload::Gsum);
-        assert!(
-            !pairs.is_empty() && pairs.iter().enumerate().all(|(at, pair)| !pairs[..at].contains(pair)),
-            "{pairs:?}"
-        );
+        for workload in WATCHED {
+            let pairs = settings.pairs(workload);
+            assert!(
+                !pairs.is_empty() && pairs.iter().enumerate().all(|(at, pair)| !pairs[..at].contains(pair)),
+                "{pairs:?}"
+            );
+            let most = pairs.iter().map(|pair| match pair.subject {
+                Subject::Monitor(monitor) => monitor.n_trees,
+                _ => 1,
+            });
+            assert_eq!(most.max(), Some(workload.n_trees()));
+        }
     }
 }

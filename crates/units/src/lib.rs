@@ -1,5 +1,5 @@
 //! Quantities and their text form: wall time, durations, amounts and rates of data as people write them, shares,
-//! confidence.
+//! confidence, simulated time.
 //!
 //! Floor 0: no I/O, no clock, no dependence on any other crate of the workspace. Every quantity in
 //! a public signature of Foretop has its type here, so a confidence cannot be passed
@@ -11,6 +11,7 @@ mod byte_count;
 mod confidence;
 mod moment;
 mod ratio;
+mod sim_time;
 pub mod span;
 mod timestamp;
 
@@ -19,6 +20,7 @@ pub use byte_count::{ByteCount, ByteCountError};
 pub use confidence::{Confidence, ConfidenceError};
 pub use moment::{Moment, MomentError};
 pub use ratio::{Ratio, RatioError};
+pub use sim_time::{SimDuration, SimTime};
 pub use timestamp::{Timestamp, TimestampError};
 
 /// Position of a process in an MPI communicator, from 0.

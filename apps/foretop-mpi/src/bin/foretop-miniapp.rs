@@ -86,6 +86,9 @@ struct Sums {
     /// Bytes of an allreduce: integers of 4 bytes
     #[arg(long, value_name = "SIZE", default_value = "8B")]
     size: ByteCount,
+    /// Go round so many sizes: that one, twice that, three times that. A tree file can lead each over a tree of its own
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    sizes: u32,
     /// How many allreduces
     #[arg(long, value_name = "N", default_value_t = 20_000)]
     calls: u64,
@@ -145,7 +148,7 @@ struct RunArguments {
 impl Program {
     fn plan(self) -> (Plan, Output) {
         let sums = |sums: Sums, communication_ratio| {
-            App::Sum(SumPlan { n_calls: sums.calls, size: sums.size, communication_ratio })
+            App::Sum(SumPlan { n_calls: sums.calls, size: sums.size, n_sizes: sums.sizes, communication_ratio })
         };
         let (app, run) = match self {
             Self::Gsum { sums: given, run } => (sums(given, None), run),

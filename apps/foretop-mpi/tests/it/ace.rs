@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
-use std::process::Stdio;
+use std::process::{Child, Stdio};
 use std::time::Duration;
 
 use ace::Pattern;
@@ -11,13 +11,13 @@ use ace::record::{
     ANOMALY, APPLICATION, Anomaly, CELL, CLOCK, ClockResult, MODEL, Model, PING_PONG, POINT, Part, Planned, Point,
     RANK, RankResult, SWEEP, SweepResult,
 };
-use mpi_run::{Outcome, Placing};
+use mpi_run::{Outcome, Placing, allowed_cpus};
 use mpi_trace::Mode;
 use procfs::process::Process;
 use procfs::ticks_per_second;
 use testkit::wait_until;
 
-use crate::launch::{ACE, command, launch};
+use crate::launch::{ACE, command, launch, turn};
 
 /// Long enough for ranks that share cores with everything else.
 const LIMIT: Duration = Duration::from_secs(120);
@@ -205,6 +205,7 @@ fn a_rank_that_dies_ends_all_and_leaves_what_was_measured() {
     let path = folder.path().join("run.jsonl");
     let arguments = ["--size", "1KiB", "--time", "10min", "--quick", "--quiet", "--out", text(&path)];
     let mut launched = command(ACE, &Placing { n_ranks: 2, ..Placing::default() }, &arguments);
+    let _turn = turn();
     let mut launcher = launched.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     wait_until("phase two", LIMIT, || {
         fs::read_to_string(&path).ok().filter(|text| text.contains("\"ace.application\""))
@@ -233,10 +234,50 @@ fn descendants_running(ancestor: u32, program: &str) -> Vec<u32> {
         .collect()
 }
 
+/// A process that does nothing but compute, until it is dropped.
+struct Neighbour(Child);
+
+impl Neighbour {
+    /// The kernel calls a process what the file is called that it was started from.
+    fn start(folder: &Path, name: &str) -> Self {
+        let shell = folder.join(name);
+        if !shell.exists() {
+            std::os::unix::fs::symlink("/bin/sh", &shell).unwrap();
+        }
+        Self(std::process::Command::new(shell).args(["-c", "while :; do :; done"]).spawn().unwrap())
+    }
+}
+
+impl Drop for Neighbour {
+    fn drop(&mut self) {
+        self.0.kill().unwrap();
+        self.0.wait().unwrap();
+    }
+}
+
 /// Neither waits nor exchanges nor pairs, which all end when a time slice does.
 fn check_nobody_is_blamed(outcome: &Outcome) {
     let anomalies: Vec<Anomaly> = outcome.all(ANOMALY).unwrap();
     assert!(anomalies.iter().all(|anomaly| anomaly.part == Part::Compute), "{anomalies:?}");
+}
+
+#[test]
+fn a_busy_neighbour_is_named_and_no_pair_of_ranks() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run.jsonl");
+    let arguments = ["--size", "64KiB", "--time", "500ms", "--quick", "--quiet", "--out", text(&path)];
+    let mut launcher = command(ACE, &Placing { n_ranks: 2, ..Placing::default() }, &arguments);
+    let ended = {
+        let _turn = turn();
+        // One for each core, so that there is none on which ranks are alone.
+        let _neighbours: Vec<Neighbour> =
+            allowed_cpus().iter().map(|_| Neighbour::start(folder.path(), "busy-neighbour")).collect();
+        launcher.output().unwrap()
+    };
+    let out = String::from_utf8_lossy(&ended.stdout);
+    assert!(out.contains("  off core: rank "), "{out}\n{ended:?}");
+    assert!(out.contains("`busy-neighbour` (process "), "{out}");
+    check_nobody_is_blamed(&Outcome::read(&path).unwrap());
 }
 
 #[test]
@@ -245,6 +286,7 @@ fn a_rank_that_was_stopped_for_a_while_was_off_its_core() {
     let path = folder.path().join("run.jsonl");
     let arguments = ["--size", "1KiB", "--time", "1s", "--quick", "--quiet", "--out", text(&path)];
     let mut launched = command(ACE, &Placing { n_ranks: 2, ..Placing::default() }, &arguments);
+    let _turn = turn();
     let mut launcher = launched.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     wait_until("phase two", LIMIT, || {
         fs::read_to_string(&path).ok().filter(|text| text.contains("\"ace.application\""))
@@ -283,6 +325,8 @@ fn a_trace_becomes_an_application_without_a_launcher() {
         }
     }
     fs::write(&trace, rows).unwrap();
+    let launched = launch(ACE, 2, &["fit", text(&trace)]);
+    assert!(launched.status == Some(2) && launched.err.contains("started by an MPI launcher"), "{}", launched.err);
     let fitted = std::process::Command::new(ACE).args(["fit", text(&trace)]).output().unwrap();
     assert!(fitted.status.success(), "{}", String::from_utf8_lossy(&fitted.stderr));
     fs::write(&config, &fitted.stdout).unwrap();

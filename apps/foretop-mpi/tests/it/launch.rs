@@ -2,7 +2,7 @@
 
 use std::path::Path;
 use std::process::{Command, Output};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use mpi_run::{Flavour, Launcher, Placing};
 
@@ -25,23 +25,37 @@ pub struct Ended {
 
 /// Runs `program` on `n_ranks` of this host.
 pub fn launch(program: &str, n_ranks: u32, arguments: &[&str]) -> Ended {
-    ended(&mut command(program, &Placing { n_ranks, ..Placing::default() }, arguments))
+    launch_placed(program, &Placing { n_ranks, ..Placing::default() }, arguments)
+}
+
+/// Runs `program` where and how `placing` says.
+pub fn launch_placed(program: &str, placing: &Placing, arguments: &[&str]) -> Ended {
+    ended(&mut command(program, placing, arguments))
 }
 
 /// The command that does so, for whoever wants more than its end.
 pub fn command(program: &str, placing: &Placing, arguments: &[&str]) -> Command {
-    let answer = Command::new(program).arg("--mpi-library").output().expect("the program starts");
-    let library = String::from_utf8(answer.stdout).expect("a library's name is text");
-    let flavour = Flavour::of_library(&library).unwrap_or_else(|| panic!("no launcher is known for {library}"));
-    let launcher = Launcher::find(flavour).expect("the library's launcher is installed");
+    let launcher = Launcher::find(flavour(program)).expect("the library's launcher is installed");
     let mut command = launcher.command(placing, Path::new(program));
     command.args(arguments);
     command
 }
 
-fn ended(command: &mut Command) -> Ended {
+/// Waits until no program runs, for whoever starts one by its command or loads the machine; none runs until it is dropped.
+pub fn turn() -> MutexGuard<'static, ()> {
     // A test that failed in its turn spoils nothing for the next.
-    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    TURN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The library that `program` was linked with.
+pub fn flavour(program: &str) -> Flavour {
+    let answer = Command::new(program).arg("--mpi-library").output().expect("the program starts");
+    let library = String::from_utf8(answer.stdout).expect("a library's name is text");
+    Flavour::of_library(&library).unwrap_or_else(|| panic!("no launcher is known for {library}"))
+}
+
+fn ended(command: &mut Command) -> Ended {
+    let _turn = turn();
     let Output { status, stdout, stderr } = command.output().expect("the launcher starts");
     let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
     Ended { status: status.code(), out: text(stdout), err: text(stderr) }

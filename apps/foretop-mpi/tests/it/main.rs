@@ -6,3 +6,4 @@ mod launch;
 mod miniapp;
 mod noise;
 mod session;
+mod tcp;

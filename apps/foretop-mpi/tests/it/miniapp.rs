@@ -46,6 +46,12 @@ fn sums_are_counted_timed_and_right_on_each_rank() {
 }
 
 #[test]
+fn sums_of_several_sizes_in_turn_are_right() {
+    let Result { run, .. } = result(2, &["gsum", "--calls", "50", "--sizes", "3"]);
+    assert_eq!((run.size_bytes, run.n_sizes, run.n_calls, run.n_wrong), (8, 3, 50, 0));
+}
+
+#[test]
 fn others_wait_for_a_straggler() {
     let Result { run, ranks, .. } = result(2, &["gsum", "--calls", "50", "--straggler", "1:2ms"]);
     assert_eq!(run.straggler.as_deref(), Some("1:2ms"));

@@ -1,18 +1,10 @@
 //! foretop-noise.
 
-use std::process::Command;
-
 use mpi_run::{Measurement, Outcome};
 use noise::Noise;
-use noise::record::{Core, InjectedNoise, Late, NodeLate, Part, RankTimes, Row, kind};
+use noise::record::{InjectedNoise, Late, NodeLate, Part, RankTimes, Row, kind};
 
 use crate::launch::{Ended, NOISE, launch};
-
-fn alone(arguments: &[&str]) -> Ended {
-    let output = Command::new(NOISE).args(arguments).output().expect("the program starts");
-    let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
-    Ended { status: output.status.code(), out: text(output.stdout), err: text(output.stderr) }
-}
 
 #[track_caller]
 fn check_refused(ended: &Ended, words: &str) {
@@ -78,33 +70,15 @@ fn plans_that_make_no_sense_are_refused_by_one_rank() {
 }
 
 #[test]
-fn a_launcher_and_a_run_without_mpi_contradict_each_other() {
-    check_refused(&launch(NOISE, 2, &["--local", "--time", "1s"]), "started by an MPI launcher");
-}
-
-#[test]
-fn a_host_is_watched_without_a_launcher() {
-    let out = alone(&["--local", "--time", "400ms", "--inject", "200us/5ms", "--quiet", "--format", "json"]).out();
+fn ranks_without_an_allreduce_only_work() {
+    let arguments = ["--work", "1ms", "--time", "100ms", "--no-allreduce", "--quiet", "--format", "json"];
     let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("local.jsonl");
-    std::fs::write(&path, out).unwrap();
+    let path = folder.path().join("noise.jsonl");
+    std::fs::write(&path, launch(NOISE, 2, &arguments).out()).unwrap();
     let outcome = Outcome::read(&path).unwrap();
-    assert_eq!(outcome.header.mpi, "none");
-    let cores: Vec<Core> = outcome.all(kind::CORE).unwrap();
-    assert_eq!(cores.len(), 2 * outcome.header.ranks[0].cpus.len());
-    let injected: Vec<InjectedNoise> = outcome.all(kind::INJECTED).unwrap();
-    assert!(injected.iter().all(|noise| noise.injected.n_pulses > 0), "{injected:?}");
-    // Pulses are detours that are found at all; how exactly is measured on an idle machine.
-    assert!(cores.iter().any(|core| core.n_detours > 0 && core.lengths.max_ns >= 100_000.0), "{cores:?}");
-    assert!(Noise.pictures(&outcome).unwrap().iter().any(|(name, _)| name.starts_with("spectrum-core-")));
-}
-
-#[test]
-fn what_cannot_be_watched_is_refused_before_it_begins() {
-    check_refused(&alone(&["--local", "--cpus", "60000"]), "core 60000 is not allowed here");
-    check_refused(&alone(&["--local", "--time", "0s"]), "--time is 0");
-    check_refused(&alone(&["--local", "--quantum", "100ns", "--time", "100ms"]), "is too short for this clock");
-    check_refused(&alone(&["--local", "--work", "2ms"]), "cannot be used with");
-    check_refused(&alone(&["--local", "--quick", "--time", "2s"]), "cannot be used with");
-    check_refused(&alone(&["--local", "--inject", "6ms/10ms"]), "at least twice its length");
+    let ranks: Vec<RankTimes> = outcome.all(kind::RANK).unwrap();
+    assert!(ranks.len() == 2 && ranks.iter().all(|rank| rank.communication.max_ns == 0.0), "{ranks:?}");
+    let late: Vec<Late> = outcome.all(kind::LATE).unwrap();
+    assert!(late.iter().all(|late| late.row != Row::Communication), "{late:?}");
+    assert!(Noise.table(&outcome).unwrap().contains(" iterations without an allreduce in "));
 }

@@ -3,6 +3,7 @@
 mod analyze;
 mod launch;
 mod monitor;
+mod noise;
 mod program;
 mod result;
 mod study;
@@ -12,18 +13,19 @@ mod watch;
 
 use std::io::Write;
 
+use ::noise::Noise;
 use ace::Ace;
 use clap::{Args, Subcommand};
 use comb::Comb;
 use miniapp::Miniapp;
 use mpi_run::Measurement;
-use noise::Noise;
 use tree_study::TreeStudy;
+use wan_study::WanStudy;
 
 use crate::help::examples;
 
 /// All measurements: whose results can be shown and drawn.
-const MEASUREMENTS: [&dyn Measurement; 5] = [&Ace, &Comb, &Miniapp, &Noise, &TreeStudy];
+const MEASUREMENTS: [&dyn Measurement; 6] = [&Ace, &Comb, &Miniapp, &Noise, &TreeStudy, &WanStudy];
 
 /// Measure, trace and speed up MPI programs
 #[derive(Args)]
@@ -71,6 +73,7 @@ impl Mpi {
             What::Ace(words) => launch::run(&Ace, words, out),
             What::Comb(words) => launch::run(&Comb, words, out),
             What::Miniapp(words) => launch::run(&Miniapp, words, out),
+            What::Noise(words) if noise::is_here(&words.words) => noise::run(words.words, out),
             What::Noise(words) => launch::run(&Noise, words, out),
             What::Show(command) => command.run(out),
             What::Plot(command) => command.run(out),

@@ -16,6 +16,7 @@ use clap::builder::FalseyValueParser;
 use door::Door;
 use feed::transfer::{Responder, ResponderSettings};
 use feeds::NamedExpression;
+pub use feeds::snmp_of;
 use node::{Node, StartError};
 use node_api::SeriesList;
 use predict::Spec;

@@ -28,24 +28,24 @@ const N_VALUES: u64 = 8;
 
 impl Run<'_> {
     pub(super) fn sums(&self, plan: &SumPlan, tell: &mut dyn FnMut(&str, u64, u64)) -> Measured {
-        let n_values = (plan.size.bytes() / 4) as usize;
+        let sizes = Sizes { n_values: (plan.size.bytes() / 4) as usize, n: u64::from(plan.n_sizes) };
         let mut sorting = Sorting::new(self.seed, self.session.rank());
-        self.summed(n_values, N_WARM, None, &mut |_, _, _| ());
-        let n_sorted = plan.communication_ratio.map(|ratio| self.tuned(n_values, ratio, &mut sorting));
+        self.summed(sizes, N_WARM, None, &mut |_, _, _| ());
+        let n_sorted = plan.communication_ratio.map(|ratio| self.tuned(sizes, ratio, &mut sorting));
         let mut work = || {
             n_sorted.iter().for_each(|&n_sorted| sorting.sort(n_sorted));
             self.straggle();
         };
         let has_work = n_sorted.is_some() || self.additional_turns > 0;
         let work = has_work.then_some(&mut work as &mut dyn FnMut());
-        let measured = self.summed(n_values, plan.n_calls, work, tell);
+        let measured = self.summed(sizes, plan.n_calls, work, tell);
         Measured { size_bytes: plan.size.bytes(), n_sorted: n_sorted.unwrap_or(0) as u64, ..measured }
     }
 
     /// So many sums, with work before each.
     fn summed(
         &self,
-        n_values: usize,
+        sizes: Sizes,
         n_calls: u64,
         mut work: Option<&mut dyn FnMut()>,
         tell: &mut dyn FnMut(&str, u64, u64),
@@ -53,11 +53,13 @@ impl Run<'_> {
         let world = self.session.world();
         let (mine, all) = (u64::from(self.session.rank()) + 1, u64::from(self.session.n_ranks()));
         let mut measured = Measured { n_calls, ..Measured::default() };
-        let (mut values, mut sums) = (vec![0_i32; n_values], vec![0_i32; n_values]);
+        let [mut values, mut sums] = [(); 2].map(|()| vec![0_i32; sizes.most()]);
         let value = |factor: u64, call: u64, idx: usize| (factor * (1 + (call + idx as u64) % N_VALUES)) as i32;
         world.barrier();
         let began_ns = self.clock.elapsed_ns();
         for call in 0..n_calls {
+            let n_values = sizes.of(call);
+            let (values, sums) = (&mut values[..n_values], &mut sums[..n_values]);
             values.iter_mut().enumerate().for_each(|(idx, it)| *it = value(mine, call, idx));
             if let Some(work) = &mut work {
                 let before_ns = self.clock.elapsed_ns();
@@ -65,7 +67,7 @@ impl Run<'_> {
                 measured.work.record(self.clock.elapsed_ns() - before_ns);
             }
             let before_ns = self.clock.elapsed_ns();
-            world.all_reduce_into(&values[..], &mut sums[..], SystemOperation::sum());
+            world.all_reduce_into(&*values, &mut *sums, SystemOperation::sum());
             measured.call.record(self.clock.elapsed_ns() - before_ns);
             let is_right = sums.iter().enumerate().all(|(idx, sum)| *sum == value(all * (all + 1) / 2, call, idx));
             measured.n_wrong += u64::from(!is_right);
@@ -78,14 +80,14 @@ impl Run<'_> {
     }
 
     /// How many integers to sort, so that sums have this share of the time. Stragglers do not count. Collective.
-    fn tuned(&self, n_values: usize, communication_ratio: f64, sorting: &mut Sorting) -> usize {
-        let pilot = self.summed(n_values, N_PILOT, None, &mut |_, _, _| ());
+    fn tuned(&self, sizes: Sizes, communication_ratio: f64, sorting: &mut Sorting) -> usize {
+        let pilot = self.summed(sizes, N_PILOT, None, &mut |_, _, _| ());
         let mut call_ns = self.means_ns(&pilot).0;
         let mut n_sorted = self.of_first(self.guessed(work_ns(call_ns, communication_ratio), sorting)) as usize;
         for _ in 0..N_CORRECTIONS {
             let n_calls = PILOT.as_nanos() as f64 / (call_ns + work_ns(call_ns, communication_ratio));
             let n_calls = self.of_first((n_calls as u64).clamp(10, N_PILOT));
-            let pilot = self.summed(n_values, n_calls, Some(&mut || sorting.sort(n_sorted)), &mut |_, _, _| ());
+            let pilot = self.summed(sizes, n_calls, Some(&mut || sorting.sort(n_sorted)), &mut |_, _, _| ());
             let (measured_ns, sorted_ns) = self.means_ns(&pilot);
             call_ns = measured_ns;
             n_sorted = scaled(n_sorted, work_ns(call_ns, communication_ratio) / sorted_ns.max(1.0));
@@ -111,6 +113,23 @@ impl Run<'_> {
 
 fn scaled(n_sorted: usize, factor: f64) -> usize {
     ((n_sorted as f64 * factor).round() as usize).clamp(1, N_SORTED_MAX)
+}
+
+/// How many values sums have, one after the other.
+#[derive(Clone, Copy)]
+struct Sizes {
+    n_values: usize,
+    n: u64,
+}
+
+impl Sizes {
+    fn of(self, call: u64) -> usize {
+        self.n_values * (1 + (call % self.n) as usize)
+    }
+
+    fn most(self) -> usize {
+        self.n_values * self.n as usize
+    }
 }
 
 /// The same integers, sorted again and again.

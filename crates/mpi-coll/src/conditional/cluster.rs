@@ -4,10 +4,12 @@
 //! their cluster's part in every call, and take in every call what has come, so that nobody needs a thread for it.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use clock::monotonic_ns;
 use mpi_abi::{Failed, Handle, Mpi};
+use mpi_trace::Operation;
 use mpi_tree::{
     Answer, Collective, Conditional, Counts, Fault, Grain, Host, Layout, Order, Question, Reduction, Settings, Shape,
     Tree, Wake,
@@ -16,29 +18,52 @@ use units::Rank;
 
 use super::message;
 use crate::combine::Combine;
+use crate::communicator::Communicator;
 use crate::entry::job;
 use crate::port::Trouble;
+use crate::record::Recorder;
 use crate::site::{Between, Party, Sites};
 
 /// What goes through a tree inside a cluster: a value, and whether it is one that was promised not to come.
 const PART_BYTES: usize = 16;
+/// The program's value.
+const VALUE_BYTES: usize = size_of::<f64>();
 
 pub(super) struct Clusters {
     sites: Sites,
     /// That of this cluster; its server's is the one in use.
     machine: Conditional,
+    recorded: Option<Recorded>,
+}
+
+/// Where calls are written down: among those that go over the tree whose sites the clusters are.
+struct Recorded {
+    communicator: Arc<Communicator>,
+    tree: usize,
+    /// By number of a collector of this site: its number in the tree.
+    collectors: Arc<[u16]>,
+}
+
+/// Clusters that are to be.
+#[derive(Debug)]
+pub(super) struct Planned {
+    sites: mpi_tree::Sites,
+    /// The tree of the job's first file that they are the sites of.
+    tree: Option<usize>,
 }
 
 /// The clusters that a text lists, as in `0-3 4-7`; else those of the tree file. None if there is one only.
-pub(super) fn plan(party: &Party<'_>, clusters: Option<&str>) -> Result<Option<mpi_tree::Sites>, String> {
+pub(super) fn plan(party: &Party<'_>, clusters: Option<&str>) -> Result<Option<Planned>, String> {
+    let made = |hosts: &[Host]| Some(Planned { sites: made(hosts)?, tree: None });
     if let Some(text) = clusters {
         let hosts = listed(party, text)?;
         return Ok(made(&hosts));
     }
     let Some(job) = job().filter(|job| job.communicator(party.comm).is_some()) else { return Ok(None) };
     let forest = &job.first_forest;
-    let tree = forest.rule(Collective::Allreduce, size_of::<f64>() as u64).map(|at| &forest.trees[at]);
-    Ok(tree.and_then(|tree| tree.sites(&forest.hosts)).or_else(|| made(&forest.hosts)))
+    let tree = forest.rule(Collective::Allreduce, VALUE_BYTES as u64);
+    let sites = tree.and_then(|tree| forest.trees[tree].sites(&forest.hosts));
+    Ok(sites.map(|sites| Planned { sites, tree }).or_else(|| made(&forest.hosts)))
 }
 
 /// A tree of our own, where nobody has made one.
@@ -81,19 +106,38 @@ impl Clusters {
     /// All ranks come here. None if there is no room for what they share.
     pub(super) fn new(
         party: &Party<'_>,
-        plan: mpi_tree::Sites,
+        plan: Planned,
         question: Question,
         settings: &Settings,
     ) -> Result<Option<Self>, Failed> {
-        let sites = Sites::new(party, plan, message::ANSWER_BYTES.max(PART_BYTES))?;
+        let recorded = Recorded::new(party, &plan)?;
+        let sites = Sites::new(party, plan.sites, message::ANSWER_BYTES.max(PART_BYTES))?;
         Ok(sites.map(|sites| Self {
             machine: Conditional::new(question, sites.own(), sites.n_sites(), settings.lead),
             sites,
+            recorded,
         }))
     }
 
     /// The next call.
     pub(super) fn ask(
+        &mut self,
+        question: &Question,
+        value: f64,
+        patience: Duration,
+    ) -> Result<Result<Answer, Fault>, Trouble> {
+        let Some(recorded) = self.recorded.as_ref().filter(|recorded| recorded.swap(&mut self.sites.recorder)) else {
+            return self.answer(question, value, patience);
+        };
+        let collectors = Arc::clone(&recorded.collectors);
+        self.sites.recorder.begin_halves(Operation::ALLREDUCE, VALUE_BYTES, collectors);
+        let answered = self.answer(question, value, patience);
+        self.sites.recorder.end_halves();
+        self.recorded.as_ref().map(|recorded| recorded.swap(&mut self.sites.recorder));
+        answered
+    }
+
+    fn answer(
         &mut self,
         question: &Question,
         value: f64,
@@ -113,7 +157,7 @@ impl Clusters {
 
     /// The server's part.
     fn decide(&mut self, value: f64, is_bad: bool, patience: Duration) -> Result<Result<Answer, Fault>, Trouble> {
-        let Self { sites, machine } = self;
+        let Self { sites, machine, .. } = self;
         let (servers, patience_ns) = (sites.servers(), patience.as_nanos() as u64);
         // What is here by now was prefetched.
         take_news(machine, &servers, &mut sites.between)?;
@@ -140,7 +184,7 @@ impl Clusters {
 
     /// Ends it. All ranks of `comm` come here, and all have made as many calls.
     pub(super) fn free(self, mpi: &Mpi, comm: Handle) -> Result<(), Trouble> {
-        let Self { mut sites, mut machine } = self;
+        let Self { mut sites, mut machine, .. } = self;
         // Nobody takes a part of the last calls that was not needed; MPI wants each message received.
         let called = mpi.allgather(&machine.sequence().to_ne_bytes(), comm)?;
         let called: Vec<u64> = called.as_chunks().0.iter().map(|bytes| u64::from_ne_bytes(*bytes)).collect();
@@ -155,6 +199,24 @@ impl Clusters {
             Ok((!is_server || has_all(&machine)).then_some(()))
         })?;
         sites.free(mpi)
+    }
+}
+
+impl Recorded {
+    /// All ranks come here. None if sites hang below each other: there are collectors between them then, which calls do not pass.
+    fn new(party: &Party<'_>, plan: &Planned) -> Result<Option<Self>, Failed> {
+        let Some((job, tree)) = job().zip(plan.tree) else { return Ok(None) };
+        let forest = &job.first_forest;
+        let (own, _) = plan.sites.place(party.rank);
+        let collectors = plan.sites.sites[own].collectors_in(&forest.trees[tree], &forest.hosts);
+        let Some((communicator, collectors)) = job.communicator(party.comm).zip(collectors) else { return Ok(None) };
+        communicator.make_recorder(job, tree)?;
+        Ok(Some(Self { communicator, tree, collectors: collectors.into() }))
+    }
+
+    /// Exchanges the tree's recorder for this one, and gives whether it could.
+    fn swap(&self, recorder: &mut Recorder) -> bool {
+        job().is_some_and(|job| self.communicator.swap_recorder(job, self.tree, recorder))
     }
 }
 

@@ -4,7 +4,6 @@ use std::env;
 use std::sync::{Arc, Mutex, OnceLock};
 
 use mpi_abi::{Datatype, Failed, Handle, Kind, Mpi, Op};
-use mpi_trace::Operation;
 use mpi_tree::{Collective, Reduction, Settings};
 
 use super::{Condar, Refused};
@@ -12,7 +11,6 @@ use crate::agreement::{Agreement, hash};
 use crate::arguments::{Arguments, FortranConstants, Language};
 use crate::entry::{abort, chain, complain, guarded};
 use crate::job::lock;
-use crate::tracer::Tracer;
 
 /// What the file says; none without one that all ranks can use.
 static SETTINGS: OnceLock<Option<Settings>> = OnceLock::new();
@@ -63,7 +61,6 @@ pub(crate) fn take(collective: Collective, language: Language, words: &[usize]) 
     let op = mpi.op(arguments.op).filter(|_| is_one)?;
     guarded(mpi, || {
         let condar = known(mpi, settings, arguments.comm, op)?;
-        let recorded = tracer().map(|tracer| (tracer, tracer.begin(Operation::ALLREDUCE)));
         let from = if arguments.send.address == mpi.constants().in_place { arguments.receive } else { arguments.send };
         // SAFETY: the program passed one double there to be read.
         let value = unsafe { (from.address as *const f64).read_unaligned() };
@@ -72,16 +69,8 @@ pub(crate) fn take(collective: Collective, language: Language, words: &[usize]) 
             .unwrap_or_else(|fault| abort(mpi, &format_args!("a conditional allreduce has no answer: {fault}")));
         // SAFETY: and one there to be written.
         unsafe { (arguments.receive.address as *mut f64).write_unaligned(answer.value) };
-        if let Some((tracer, began)) = recorded {
-            tracer.end(Operation::ALLREDUCE, arguments.comm, -1, size_of::<f64>() as u64, began);
-        }
         Some(0)
     })
-}
-
-fn tracer() -> Option<Tracer> {
-    static TRACER: OnceLock<Option<Tracer>> = OnceLock::new();
-    *TRACER.get_or_init(Tracer::find)
 }
 
 /// The question of such calls. All ranks come here in the first of them.

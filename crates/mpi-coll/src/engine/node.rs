@@ -77,6 +77,10 @@ impl<'a, P: Port> Run<'a, '_, P> {
         let notice = memory.slot(0).head(1) as u32;
         memory.counter(Counter::Combined).store(self.engine.n_downs, Ordering::Release);
         let since = self.recorder.now();
+        if self.flow == Flow::Down {
+            // For the second half of the program's call, if this is the first: nobody comes here again before that is over.
+            memory.result(Which::SomeWait).set_head(1, since);
+        }
         match (node.seat, node.partner) {
             (Some(seat), _) => {
                 if self.flow == Flow::Around {
@@ -194,6 +198,7 @@ impl<'a, P: Port> Run<'a, '_, P> {
             }
             // Whoever gets the message may use the slot for the next call.
             let (since, to) = match self.flow {
+                Flow::Up if self.recorder.is_second_half() => (memory.slot(position).head(0), input.sender),
                 Flow::Up => (start, input.sender),
                 _ => (memory.slot(position).head(0), memory.slot(position).head(1) as Rank),
             };

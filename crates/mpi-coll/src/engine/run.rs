@@ -6,7 +6,7 @@ use mpi_tree::{Collective, Contributor, Seat};
 use units::Rank;
 
 use super::{Call, Engine, Flow, Ground, Held};
-use crate::memory::{NodeMemory, Wait};
+use crate::memory::{NodeMemory, Wait, Which};
 use crate::pause::{Patience, Pause, has_come};
 use crate::plan::{Input, Plan};
 use crate::port::{HEAD_BYTES, Head, Kind, Mailbox, Port, Trouble};
@@ -52,13 +52,19 @@ impl<'a, P: Port> Run<'a, '_, P> {
             }
             Flow::Up if rank == root => {
                 self.give()?;
-                self.recorder.passed(self.input(seat).first, self.start, self.call.n_bytes);
+                if !self.recorder.is_second_half() {
+                    self.recorder.passed(self.input(seat).first, self.start, self.call.n_bytes);
+                }
             }
             Flow::Up => self.is_waiting = true,
         }
         self.wait()?;
         if self.flow == Flow::Down && rank == root {
             self.join();
+        }
+        if rank == root && self.recorder.is_second_half() {
+            // In the program's call, it waits for the result at its node like all others.
+            self.recorder.passed(self.input(seat).first, self.recorder.began(self.start), self.call.n_bytes);
         }
         Ok(())
     }
@@ -160,13 +166,13 @@ impl<'a, P: Port> Run<'a, '_, P> {
                 match self.input(seat).who {
                     Contributor::Rank(_) => {
                         self.is_waiting = false;
-                        self.recorder.passed(self.input(seat).first, self.start, data.len());
+                        self.recorder.passed(self.input(seat).first, self.recorder.began(self.start), data.len());
                         self.put_out(data);
                     }
                     Contributor::Node(node) => {
                         let at = self.engine.held.iter().position(|held| held.node == node);
                         let held = self.engine.held.remove(at.expect("a result comes to who waits for it"));
-                        self.recorder.passed(self.plan.nodes[node].below, held.since, data.len());
+                        self.recorder.passed(self.plan.nodes[node].below, self.since(node, held.since), data.len());
                         self.publish(node, data)?;
                         self.release(node)?;
                     }
@@ -193,7 +199,7 @@ impl<'a, P: Port> Run<'a, '_, P> {
         while let Some(at) = self.engine.held.iter().rposition(|held| self.may_hand_on(held)) {
             let held = self.engine.held.remove(at);
             let node = &self.plan.nodes[held.node];
-            self.recorder.passed(node.below, held.since, self.size(&node.leaves));
+            self.recorder.passed(node.below, self.since(held.node, held.since), self.size(&node.leaves));
             self.take_notice(held.node);
             self.release(held.node)?;
             has_moved = true;
@@ -214,7 +220,7 @@ impl<'a, P: Port> Run<'a, '_, P> {
         }
         self.is_waiting = false;
         let input = self.input(seat);
-        self.recorder.passed(input.first, self.start, self.call.n_bytes);
+        self.recorder.passed(input.first, self.recorder.began(self.start), self.call.n_bytes);
         self.take_notice(seat.node);
         let value = self.read(seat.node, input.leaves.clone());
         self.put_out(&value);
@@ -280,7 +286,7 @@ impl<'a, P: Port> Run<'a, '_, P> {
                 value.extend_from_slice(self.call.input);
             }
             if node.host == self.engine.host {
-                let start = self.recorder.now();
+                let start = self.since(root, self.recorder.now());
                 self.publish(root, &value)?;
                 self.recorder.passed(node.below, start, value.len());
                 self.release(root)?;
@@ -304,6 +310,11 @@ impl<'a, P: Port> Run<'a, '_, P> {
             return Ok(());
         }
         self.arrive(seat, value, since, rank)
+    }
+
+    /// When what comes back to a node had gone down from it: at this moment, unless that was in the first half of the program's call.
+    fn since(&self, node: usize, moment: u64) -> u64 {
+        if self.recorder.is_second_half() { self.memory(node).result(Which::SomeWait).head(1) } else { moment }
     }
 
     fn put_out(&mut self, value: &[u8]) {

@@ -1,21 +1,18 @@
-//! The measurement under MPI: fixed work and an allreduce, again and again (Bongo 2007, section 8.2.2).
+//! The measurement on several ranks: fixed work and an allreduce, again and again (Bongo 2007, section 8.2.2).
 //!
-//! Ranks keep their own times and exchange nothing but the allreduce while iterations run; between blocks of about a second rank 0
+//! Ranks are processes under MPI or threads of one process (`group`). They keep their own times and exchange nothing but the allreduce while iterations run; between blocks of about a second rank 0
 //! says how many follow, and each looks at its calibration again. Which iterations were late is found after the run.
 
 use std::hint::black_box;
 use std::time::Duration;
 
 use clock::Stopwatch;
-use mpi::collective::{CommunicatorCollectives, Root, SystemOperation};
-use mpi::topology::{Color, Communicator, SimpleCommunicator};
-use mpi_run::{
-    Calibration, Ending, Failure, Header, OutcomeError, Placement, Session, Writer, broadcast, gather, turn,
-};
+use mpi_run::{Calibration, Ending, Failure, Header, OutcomeError, Placement, Writer, turn};
 use rustix::thread::{sched_getaffinity, sched_setaffinity};
 use serde::{Deserialize, Serialize};
 use statistics::digest::{Digest, Summary};
 
+use super::group::Group;
 use super::local::envelope;
 use crate::counter::run_delay_ns;
 use crate::detour::clock_limit_ns;
@@ -42,12 +39,10 @@ const BLOCK: Duration = Duration::from_secs(1);
 const N_CHUNK: usize = 1 << 16;
 
 /// What all parts of a run share.
-struct Run<'a> {
-    session: &'a Session,
+struct Run<'a, G> {
+    group: &'a G,
     clock: Stopwatch,
     place: &'a Placement,
-    /// The ranks of this host.
-    node: SimpleCommunicator,
     /// Where on its host this rank is to be bound if noise is made there.
     cpu: u32,
     thresholds_ns: Vec<f64>,
@@ -64,7 +59,7 @@ struct Measured {
 }
 
 /// What one rank says of itself after a part.
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 struct Told {
     summaries: [Summary; 3],
     medians_ns: [f64; 3],
@@ -78,27 +73,27 @@ struct Told {
     node_late: Option<Vec<Vec<u64>>>,
 }
 
-/// Does it, and records what was found. Collective. `tell` hears what is done, how many milliseconds of it, and of how many.
+/// Does it, and records what was found; only rank 0's `writer` is written to. Collective. `tell` hears what is done, how many milliseconds of it, and of how many.
 ///
 /// # Errors
 /// On all ranks, when the result cannot be written or a rank cannot be bound to the core that noise is made on.
-pub fn run(
-    session: &Session,
+pub(crate) fn together<G: Group>(
+    group: &G,
     plan: &TogetherPlan,
     clock: Stopwatch,
     header: &Header,
     writer: &mut Writer,
     tell: &mut dyn FnMut(&str, u64, u64),
 ) -> Result<(), Ending> {
-    let place = &header.ranks[session.rank() as usize];
-    let position = header.ranks[..session.rank() as usize].iter().filter(|other| other.host == place.host).count();
-    let allreduce = time_allreduce(session.world(), &clock, plan.time);
-    record(session, writer, |writer| writer.record(kind::ALLREDUCE, &allreduce))?;
+    let rank_idx = group.rank() as usize;
+    let place = &header.ranks[rank_idx];
+    let position = header.ranks[..rank_idx].iter().filter(|other| other.host == place.host).count();
+    let allreduce = time_allreduce(group, &clock, plan.time);
+    record(group, writer, |writer| writer.record(kind::ALLREDUCE, &allreduce))?;
     let run = Run {
-        session,
+        group,
         clock,
         place,
-        node: node(session, header),
         cpu: place.cpus.get(position % place.cpus.len().max(1)).copied().unwrap_or(0),
         thresholds_ns: thresholds_ns(&plan.thresholds, allreduce.mean_ns),
         allreduce,
@@ -115,34 +110,25 @@ fn thresholds_ns(given: &[Duration], mean_ns: f64) -> Vec<f64> {
     all
 }
 
-/// The ranks of this rank's host.
-fn node(session: &Session, header: &Header) -> SimpleCommunicator {
-    let mine = &header.ranks[session.rank() as usize].host;
-    let first = header.ranks.iter().position(|place| place.host == *mine).unwrap_or(0);
-    let colour = Color::with_value(i32::try_from(first).expect("MPI counts ranks in an int"));
-    session.world().split_by_color(colour).expect("a colour that is not undefined has a communicator")
-}
-
 /// How long an allreduce takes with nothing computed in between. Collective.
-fn time_allreduce(world: &SimpleCommunicator, clock: &Stopwatch, time: Duration) -> Allreduce {
+fn time_allreduce(group: &impl Group, clock: &Stopwatch, time: Duration) -> Allreduce {
     let call = || {
         let before_ns = clock.elapsed_ns();
-        allreduce(world);
+        allreduce(group);
         clock.elapsed_ns() - before_ns
     };
-    (0..N_WARM).for_each(|_| allreduce(world));
-    world.barrier();
+    (0..N_WARM).for_each(|_| allreduce(group));
+    group.barrier();
     let mut digest = Digest::default();
     let until_ns = clock.elapsed_ns() + CALLS_SPAN_MAX.min(time / 10).as_nanos() as u64;
     loop {
         (0..N_CALLS).for_each(|_| digest.record(call()));
-        let mut is_enough = digest.count() >= N_CALLS_MAX || clock.elapsed_ns() >= until_ns;
-        world.process_at_rank(0).broadcast_into(&mut is_enough);
-        if is_enough {
+        let is_enough = digest.count() >= N_CALLS_MAX || clock.elapsed_ns() >= until_ns;
+        if group.broadcast(Some(&is_enough)) {
             break;
         }
     }
-    let told = gather(world, &digest.summary()).map(|all| {
+    let told = group.gather(&digest.summary()).map(|all| {
         let mut medians: Vec<f64> = all.iter().map(|summary| summary.median_ns).collect();
         medians.sort_unstable_by(f64::total_cmp);
         Allreduce {
@@ -151,17 +137,15 @@ fn time_allreduce(world: &SimpleCommunicator, clock: &Stopwatch, time: Duration)
             n_calls: all.iter().map(|summary| summary.count).sum(),
         }
     });
-    broadcast(world, told.as_ref())
+    group.broadcast(told.as_ref())
 }
 
-fn allreduce(world: &SimpleCommunicator) {
-    let mut sum = 0.0;
-    world.all_reduce_into(&1.0_f64, &mut sum, SystemOperation::sum());
-    black_box(sum);
+fn allreduce(group: &impl Group) {
+    black_box(group.allreduce(1.0));
 }
 
-fn part(
-    run: &Run,
+fn part<G: Group>(
+    run: &Run<'_, G>,
     plan: &TogetherPlan,
     work: Work,
     header: &Header,
@@ -182,8 +166,8 @@ fn part(
         Injector::start(run.cpu, injection)
             .map_err(|error| Failure::work(format!("no thread can be had to make noise: {error}")))
     });
-    let injector = run.session.agree(injector.transpose())?;
-    let measured = iterations(run, span, plan.time, &mut |done, total| tell(&format!("work {work}"), done, total));
+    let injector = run.group.agree(injector.transpose())?;
+    let measured = iterations(run, plan, span, &mut |done, total| tell(&format!("work {work}"), done, total));
     let injected = injector.map(Injector::stop);
     let restored = match (&injected, before) {
         (Some(_), Ok(before)) => sched_setaffinity(None, &before),
@@ -191,32 +175,36 @@ fn part(
     };
     let let_go =
         |error| Failure::work(format!("rank {} cannot be let go of core {}: {error}", run.place.rank, run.cpu));
-    run.session.agree(restored.map_err(let_go))?;
+    run.group.agree(restored.map_err(let_go))?;
     combine(run, plan, work, span, &measured, injected, header, writer)
 }
 
-/// Makes iterations for about `time`.
-fn iterations(run: &Run, span: Duration, time: Duration, tell: &mut dyn FnMut(u64, u64)) -> Measured {
-    let (world, target_ns) = (run.session.world(), time.as_nanos() as u64);
+/// Makes iterations for about as long as planned.
+fn iterations<G: Group>(
+    run: &Run<'_, G>,
+    plan: &TogetherPlan,
+    span: Duration,
+    tell: &mut dyn FnMut(u64, u64),
+) -> Measured {
+    let (group, target_ns) = (run.group, plan.time.as_nanos() as u64);
     // The core that this rank is on now need not be the one that it was first calibrated on.
     let calibration = Calibration::measure();
     let turns = calibration.turns(span).max(1);
     let n_room = (target_ns / (span.as_nanos() as u64).max(1) + N_FIRST).min(N_KEPT_MAX);
     let mut times = Times { computation_ns: touched(n_room), communication_ns: touched(n_room), stretches: Vec::new() };
     let mut drift_ratio = 0.0_f64;
-    world.barrier();
+    group.barrier();
     let (begun_ns, waited_before_ns) = (run.clock.elapsed_ns(), run_delay_ns());
     loop {
         let elapsed_ns = run.clock.elapsed_ns() - begun_ns;
-        let mut n_next = next_block(elapsed_ns, target_ns, times.len() as u64, n_room);
-        world.process_at_rank(0).broadcast_into(&mut n_next);
+        let n_next = group.broadcast(Some(&next_block(elapsed_ns, target_ns, times.len() as u64, n_room)));
         if n_next == 0 {
             let waited_ns = waited_before_ns.zip(run_delay_ns()).map(|(before, after)| after.saturating_sub(before));
             let waited_ratio = waited_ns.map(|waited| waited as f64 / elapsed_ns as f64);
             return Measured { times, drift_ratio, waited_ratio };
         }
-        world.barrier();
-        block(run, turns, n_next, &mut times);
+        group.barrier();
+        block(run, plan.is_apart, turns, n_next, &mut times);
         let drift = calibration.drift_ratio();
         if drift.abs() > drift_ratio.abs() {
             drift_ratio = drift;
@@ -239,14 +227,18 @@ fn next_block(elapsed_ns: u64, target_ns: u64, done: u64, n_room: u64) -> u64 {
     (n as u64).clamp(1, left.max(1)).min(left)
 }
 
-fn block(run: &Run, turns: u64, n: u64, times: &mut Times) {
+fn block<G: Group>(run: &Run<'_, G>, is_apart: bool, turns: u64, n: u64, times: &mut Times) {
     let mut start_ns = run.clock.elapsed_ns();
     times.stretches.push(Stretch { first: times.len(), start_ns });
     for _ in 0..n {
         turn(turns);
         let computed_ns = run.clock.elapsed_ns();
-        allreduce(run.session.world());
-        let end_ns = run.clock.elapsed_ns();
+        let end_ns = if is_apart {
+            computed_ns
+        } else {
+            allreduce(run.group);
+            run.clock.elapsed_ns()
+        };
         times.computation_ns.push(saturated(computed_ns - start_ns));
         times.communication_ns.push(saturated(end_ns - computed_ns));
         start_ns = end_ns;
@@ -254,8 +246,8 @@ fn block(run: &Run, turns: u64, n: u64, times: &mut Times) {
 }
 
 #[allow(clippy::too_many_arguments, reason = "all that a part came to")]
-fn combine(
-    run: &Run,
+fn combine<G: Group>(
+    run: &Run<'_, G>,
     plan: &TogetherPlan,
     work: Work,
     span: Duration,
@@ -267,7 +259,7 @@ fn combine(
     let times = &measured.times;
     let medians = Row::ALL.map(|row| times.median_ns(row));
     let (mut all, mut node) = (Tally::new(&run.thresholds_ns), Tally::new(&run.thresholds_ns));
-    let worst_ns = tally(run, times, medians, &mut all, &mut node);
+    let worst_ns = tally(run.group, plan.is_apart, times, medians, &mut all, &mut node);
     let told = Told {
         summaries: Row::ALL.map(|row| times.summary(row)),
         medians_ns: medians.map(f64::from),
@@ -277,10 +269,10 @@ fn combine(
         n_saturated: times.n_saturated(),
         trains: trains(&times.detours(clock_limit_ns(&run.place.clock)), run.seed),
         injected,
-        node_late: (run.node.rank() == 0).then(|| Row::ALL.map(|row| node.late(row).to_vec()).to_vec()),
+        node_late: is_first_of_host(run, header).then(|| Row::ALL.map(|row| node.late(row).to_vec()).to_vec()),
     };
-    let told = gather(run.session.world(), &told);
-    record(run.session, writer, |writer| {
+    let told = run.group.gather(&told);
+    record(run.group, writer, |writer| {
         let Some(told) = &told else { return Ok(()) };
         let of_ranks = told.iter().map(|told| &told.summaries[Row::Iteration as usize]);
         let run_ns =
@@ -295,6 +287,7 @@ fn combine(
             is_cut: times.len() as u64 >= N_KEPT_MAX,
             drift_ratio: worst_drift.unwrap_or(0.0),
             n_saturated: told.iter().map(|told| told.n_saturated).sum(),
+            is_apart: plan.is_apart,
         };
         writer.record(kind::PART, &part)?;
         record_rows(run, &part, &all, told, writer)?;
@@ -306,20 +299,34 @@ fn combine(
     })
 }
 
+fn is_first_of_host<G>(run: &Run<'_, G>, header: &Header) -> bool {
+    let first = header.ranks.iter().find(|place| place.host == run.place.host);
+    first.is_some_and(|first| first.rank == run.place.rank)
+}
+
 /// Counts late iterations of all ranks, and of this host on its first rank. Gives how far the latest rank was above its median in each
 /// iteration. Collective.
-fn tally(run: &Run, times: &Times, medians: [u32; 3], all: &mut Tally, node: &mut Tally) -> Vec<u32> {
+fn tally(
+    group: &impl Group,
+    is_apart: bool,
+    times: &Times,
+    medians: [u32; 3],
+    all: &mut Tally,
+    node: &mut Tally,
+) -> Vec<u32> {
     let mut worst_ns = Vec::with_capacity(times.len());
     for first in (0..times.len()).step_by(N_CHUNK) {
         let chunk = first..(first + N_CHUNK).min(times.len());
         for row in Row::ALL {
             let median = medians[row as usize];
             let mine: Vec<u32> = times.excesses_ns(row, median, chunk.clone()).collect();
-            node.add(row, &highest(&run.node, &mine));
-            let worst = highest(run.session.world(), &mine);
+            node.add(row, &group.highest_of_host(&mine));
+            let worst = group.highest(&mine);
             all.add(row, &worst);
             if row == Row::Iteration {
-                all.lose(&worst, chunk.clone().map(|idx| f64::from(times.of(row, idx)) - f64::from(median)));
+                // Ranks that never meet lose nothing by another's lateness.
+                let costly = if is_apart { &mine } else { &worst };
+                all.lose(costly, chunk.clone().map(|idx| f64::from(times.of(row, idx)) - f64::from(median)));
                 worst_ns.extend(worst);
             }
         }
@@ -327,15 +334,14 @@ fn tally(run: &Run, times: &Times, medians: [u32; 3], all: &mut Tally, node: &mu
     worst_ns
 }
 
-/// The highest of each over `ranks`. Collective.
-fn highest(ranks: &SimpleCommunicator, mine: &[u32]) -> Vec<u32> {
-    let mut highest = vec![0; mine.len()];
-    ranks.all_reduce_into(mine, &mut highest[..], SystemOperation::max());
-    highest
-}
-
-fn record_rows(run: &Run, part: &Part, all: &Tally, told: &[Told], writer: &mut Writer) -> Result<(), OutcomeError> {
-    for row in Row::ALL {
+fn record_rows<G>(
+    run: &Run<'_, G>,
+    part: &Part,
+    all: &Tally,
+    told: &[Told],
+    writer: &mut Writer,
+) -> Result<(), OutcomeError> {
+    for row in part.rows() {
         let pooled = Pooled::of(&told.iter().map(|told| &told.summaries[row as usize]).collect::<Vec<_>>());
         for (idx, &threshold_ns) in run.thresholds_ns.iter().enumerate() {
             let n_late = all.late(row)[idx];
@@ -361,8 +367,8 @@ fn record_rows(run: &Run, part: &Part, all: &Tally, told: &[Told], writer: &mut 
     Ok(())
 }
 
-fn record_ranks(
-    run: &Run,
+fn record_ranks<G>(
+    run: &Run<'_, G>,
     plan: &TogetherPlan,
     part: &Part,
     told: &[Told],
@@ -397,7 +403,7 @@ fn record_ranks(
         header.ranks.iter().zip(told).filter_map(|(place, told)| Some((place, told.node_late.as_ref()?)))
     {
         let n_ranks = header.ranks.iter().filter(|other| other.host == place.host).count() as u32;
-        for row in Row::ALL {
+        for row in part.rows() {
             for (&threshold_ns, &n_late) in run.thresholds_ns.iter().zip(&node_late[row as usize]) {
                 let (work, host) = (part.work.clone(), place.host.clone());
                 writer.record(kind::NODE, &NodeLate { work, host, n_ranks, row, threshold_ns, n_late })?;
@@ -409,12 +415,12 @@ fn record_ranks(
 
 /// Lets rank 0 write, and ends all ranks where it cannot. Collective.
 fn record(
-    session: &Session,
+    group: &impl Group,
     writer: &mut Writer,
     write: impl FnOnce(&mut Writer) -> Result<(), OutcomeError>,
 ) -> Result<(), Ending> {
-    let written = if session.is_first() { write(writer) } else { Ok(()) };
-    session.agree(written.map_err(Failure::of))
+    let written = if group.rank() == 0 { write(writer) } else { Ok(()) };
+    group.agree(written.map_err(Failure::of))
 }
 
 #[cfg(test)]

@@ -16,7 +16,7 @@ use crate::help::examples;
 /// Ranks when nobody says how many: what every measurement needs at least.
 const N_RANKS: u32 = 2;
 /// Words with which a program does its work alone, without MPI.
-const ALONE: [&str; 7] = ["--help", "-h", "--version", "-V", "--local", "fit", "compare"];
+const ALONE: [&str; 6] = ["--help", "-h", "--version", "-V", "fit", "compare"];
 
 const HELP: &str = "\
 Starts the program on several ranks. The launcher's options may be anywhere among the arguments:
@@ -41,7 +41,11 @@ fn examples_of(name: &str) -> String {
             "foretop mpi miniapp gsum -n 4 --size 256B",
             "foretop mpi miniapp sor -n 4 --data frosty --straggler 2:1ms",
         ],
-        "noise" => &["foretop mpi noise --ranks 2 --time 20s", "foretop mpi noise --local --time 10s"],
+        "noise" => &[
+            "foretop mpi noise --ranks 2 --time 20s",
+            "foretop mpi noise --local --time 10s   # without MPI, each core by itself; also --local --help",
+            "foretop mpi noise --threads 4          # without MPI, threads of one process",
+        ],
         _ => &[],
     };
     examples(lines)
@@ -51,7 +55,7 @@ fn examples_of(name: &str) -> String {
 #[derive(Args)]
 pub struct Words {
     #[arg(value_name = "WORD", trailing_var_arg = true, allow_hyphen_values = true)]
-    words: Vec<OsString>,
+    pub words: Vec<OsString>,
 }
 
 /// Words, told apart.
@@ -174,8 +178,8 @@ mod tests {
     }
 
     #[test]
-    fn help_and_local_measurements_need_no_launcher() {
-        for words in ["--help", "--local --time 10s", "fit trace.csv", "compare a b"] {
+    fn help_and_work_on_files_need_no_launcher() {
+        for words in ["--help", "fit trace.csv", "compare a b"] {
             assert!(wish(words).unwrap().works_alone(), "{words}");
         }
     }

@@ -267,6 +267,8 @@ impl Watch {
             if is_due {
                 next += self.every;
                 ask_kernel(folder.as_ref(), &mut kernel)?;
+                // This thread pulls all trees alike.
+                let own_cpu = (thread_cpu() - cpu) / self.tree.len() as u32;
                 for watched in &mut all {
                     for trouble in watched.sites.troubles() {
                         let text = format!("warning: the share of {} is missing: {}", trouble.0, trouble.1);
@@ -274,7 +276,7 @@ impl Watch {
                             say(&text);
                         }
                     }
-                    self.tell(watched, &kernel, elapsed, thread_cpu() - cpu, out)?;
+                    self.tell(watched, &kernel, elapsed, own_cpu, out)?;
                 }
                 if let Some(publisher) = publisher.as_mut() {
                     let means = all.iter().flat_map(Watched::means);

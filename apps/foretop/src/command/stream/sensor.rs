@@ -8,6 +8,7 @@ use anyhow::Context;
 use clap::Args;
 use component::{Meter, SensorServer, SourceMeter, Synthetic};
 use feed::transfer::{TransferSettings, TransferSource};
+use node::Feed;
 use secret::Token;
 use sensor::Host;
 use signal::Selection;
@@ -16,6 +17,7 @@ use units::span;
 
 use super::wiring::Wiring;
 use crate::argument::Peer;
+use crate::command::up::snmp_of;
 use crate::failure::OrUsage;
 use crate::help::examples;
 
@@ -66,27 +68,35 @@ pub struct LoadServer {
     sensor: SensorArgs,
 }
 
-/// Measure the bandwidth of flows to a peer by short transfers at each step, and send the measurements
+/// Measure the bandwidth of flows at each step, by short transfers to a peer or from what SNMP agents count, and send the measurements
 #[derive(Args)]
 #[command(after_help = examples(&[
     "foretop stream flow-server --peer db2=db2.example:7312 --token-file ~/.config/foretop/token connect:tcp:5001",
+    "foretop stream flow-server --snmp foretop.toml connect:tcp:5001",
 ]))]
 pub struct FlowServer {
     #[command(flatten)]
     wiring: Wiring,
 
     /// The peer of the transfers: its name, and where its responder listens
-    #[arg(long, value_name = "NAME=HOST:PORT")]
-    peer: Peer,
+    #[arg(long, value_name = "NAME=HOST:PORT", required_unless_present = "snmp")]
+    peer: Option<Peer>,
+
+    /// Ask the agents in the [snmp] section of this configuration of a node, without transfers
+    #[arg(long, value_name = "PATH", conflicts_with = "peer")]
+    snmp: Option<PathBuf>,
 
     /// File with the token for transfers [default: that of --token-file]
     #[arg(long, value_name = "PATH", env = "FORETOP_FLOW_TOKEN_FILE")]
     flow_token_file: Option<PathBuf>,
 
-    /// Time between transfers
-    #[arg(long, value_name = "TIME", default_value = "1min", value_parser = step)]
-    step: Duration,
+    /// Time between measurements [default: 1min between transfers, `every` of [snmp]]
+    #[arg(long, value_name = "TIME", value_parser = step)]
+    step: Option<Duration>,
 }
+
+/// A transfer is a load, so there is one a minute.
+const BETWEEN_TRANSFERS: Duration = Duration::from_secs(60);
 
 /// Zero needs no unit.
 fn step(text: &str) -> Result<Duration, String> {
@@ -138,15 +148,25 @@ impl LoadServer {
 
 impl FlowServer {
     pub fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
-        anyhow::ensure!(!self.step.is_zero(), "a transfer needs time: the step must be more than 0");
+        let (stream, feed) = match (&self.snmp, &self.peer) {
+            (Some(configuration), _) => ("flow".to_owned(), snmp_of(configuration).or_usage()?),
+            (None, Some(peer)) => (format!("flow.{}", peer.name), self.transfers(peer)?),
+            (None, None) => unreachable!("one of the two is required"),
+        };
+        let step = self.step.unwrap_or(feed.step);
+        anyhow::ensure!(!step.is_zero(), "a measurement needs time: the step must be more than 0");
+        let meter = SourceMeter::new(feed.source, Selection::default());
+        let stream = self.wiring.name.clone().unwrap_or(stream);
+        let mirror = SensorServer::mirror_elsewhere("flow-server", stream, self.wiring.host(), step, meter)?;
+        self.wiring.run("flow-server", mirror, None, out).map(drop)
+    }
+
+    fn transfers(&self, peer: &Peer) -> anyhow::Result<Feed> {
         let token = self.flow_token_file.as_ref().or(self.wiring.protection.token_file.as_ref());
         let token =
             Token::from_file(token.context("transfers need a token: give --token-file").or_usage()?).or_usage()?;
-        let settings = TransferSettings::new(&self.peer.name, &self.peer.address, token);
-        let source = TransferSource::new(settings).or_usage()?;
-        let meter = SourceMeter::new(Box::new(source), Selection::default());
-        let stream = self.wiring.name.clone().unwrap_or_else(|| format!("flow.{}", self.peer.name));
-        let mirror = SensorServer::mirror_elsewhere("flow-server", stream, self.wiring.host(), self.step, meter)?;
-        self.wiring.run("flow-server", mirror, None, out).map(drop)
+        let settings = TransferSettings::new(&peer.name, &peer.address, token);
+        let source = Box::new(TransferSource::new(settings).or_usage()?);
+        Ok(Feed { name: peer.name.clone(), step: BETWEEN_TRANSFERS, source })
     }
 }

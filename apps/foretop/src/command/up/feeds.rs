@@ -6,8 +6,10 @@ mod scrape;
 mod snmp;
 mod transfer;
 
+use std::path::Path;
 use std::time::Duration;
 
+use anyhow::Context;
 use feed::transfer::ResponderSettings;
 use node::Feed;
 use signal::Source;
@@ -39,6 +41,16 @@ impl Settings {
     pub fn to_responder(&self) -> anyhow::Result<Option<ResponderSettings>> {
         self.responder.as_ref().map(ResponderSection::to_settings).transpose()
     }
+}
+
+/// The flows of the `[snmp]` section of a node's configuration, for whoever reads them without a node.
+///
+/// # Errors
+/// When there is no such section, or a setting in it makes no sense, or a secret cannot be read.
+pub fn snmp_of(configuration: &Path) -> anyhow::Result<Feed> {
+    let settings = Settings::read(configuration)?;
+    let section = settings.snmp.with_context(|| format!("`{}` has no [snmp]", configuration.display()))?;
+    section.to_feed(&settings.node.root)
 }
 
 fn feed(name: String, step: Duration, source: impl Source + 'static) -> Feed {

@@ -180,7 +180,8 @@ impl Settings {
         Ok(settings)
     }
 
-    fn read(path: &Path) -> anyhow::Result<Self> {
+    /// What a file says, and built-in values for the rest.
+    pub fn read(path: &Path) -> anyhow::Result<Self> {
         let text = fs::read_to_string(path).with_context(|| format!("cannot read `{}`", path.display()))?;
         toml::from_str(&text).with_context(|| format!("`{}` is not a configuration", path.display()))
     }

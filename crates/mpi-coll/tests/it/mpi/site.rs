@@ -82,6 +82,15 @@ fn sums_that_a_file_names_are_conditional_in_a_program_that_knows_nothing_of_it(
     assert_eq!(conditional.stdout.matches("some of them partial").count(), 4, "{}", conditional.stdout);
     let n_sums = |stdout: &str| stdout.split(' ').nth(2).map(str::to_owned);
     assert_eq!(n_sums(&conditional.stdout), n_sums(&plain.stdout));
+    // Of all sums of the program, conditional ones and those before and after, each collector has written.
+    let traced = program.run(4, &["mpi_coll", "mpi_tracer"], &[], &named);
+    assert!(traced.is_well, "{}{}", traced.stdout, traced.stderr);
+    let recordings = mpi_job::read(&program.folder().join("foretop-trace")).unwrap();
+    let analysis = mpi_analysis::analyzers(&recordings).unwrap()[0].analysis();
+    let counts = std::fs::read_to_string(program.folder().join("foretop-trace/conditional-0.jsonl")).unwrap();
+    let counts: serde_json::Value = serde_json::from_str(counts.lines().next().unwrap()).unwrap();
+    assert!(analysis.operations["MPI_Allreduce"] >= counts["calls"].as_u64().unwrap(), "{:?}", analysis.operations);
+    assert_eq!((analysis.n_incomplete, analysis.n_disordered, analysis.n_strangers), (0, 0, 0));
     std::fs::write(&path, format!("format = 1\n{}", call.replace("nonnegative", "any"))).unwrap();
     let refused = program.run(4, COLL, &[], &named);
     assert!(refused.is_well && refused.stdout.matches("none partial").count() == 4, "{}", refused.stdout);

@@ -6,10 +6,11 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, ensure};
 use miniapp::record::RunSeen;
 use mpi_run::{Flavour, Header, Outcome};
-use mpi_tree::{Forest, Host, Rule};
+use mpi_tree::{Forest, Host, Rule, Tree};
 use tempfile::TempDir;
 use tree_study::record::{Inside, Run as Ran};
 use tree_study::{FIRST, Topology, TreeStudy, Trial, WATCHED_BYTES, Way, Workload};
+use units::ByteCount;
 
 use super::super::program;
 use super::super::trace::Run;
@@ -56,7 +57,7 @@ impl Bench {
     pub fn run(&self, trial: &Trial, topology: &Topology, place: &Place) -> anyhow::Result<(Ran, Option<Inside>)> {
         let (forest, environment) = match &trial.way {
             Way::Library { is_yielding } => (None, waiting(self.flavour, *is_yielding)),
-            Way::Tree(name) => (place.forest(name), Vec::new()),
+            Way::Tree(name) => (place.forest(name, 1), Vec::new()),
         };
         let n_calls = match (&trial.way, trial.workload) {
             (Way::Library { is_yielding: false }, _) => self.n_calls.div_ceil(SPINNING_SHARE),
@@ -104,9 +105,9 @@ impl Bench {
         seen.into_iter().next().context("the program's result says nothing of its run")
     }
 
-    /// Starts a program that runs over the first tree until it is no longer needed.
+    /// Starts a program that runs over the first tree, or several like it, until it is no longer needed.
     pub fn start(&self, workload: Workload, topology: &Topology, place: &Place) -> anyhow::Result<Watched> {
-        let forest = place.forest(FIRST).expect("each place has the first tree");
+        let forest = place.forest(FIRST, workload.n_trees()).expect("each place has the first tree");
         let program = Program {
             flavour: self.flavour,
             n_ranks: topology.n_ranks,
@@ -120,8 +121,11 @@ impl Bench {
 
     fn words(&self, workload: Workload, size_bytes: u64, n_calls: u64) -> Vec<OsString> {
         let (size, calls) = (format!("{size_bytes}B"), n_calls.to_string());
+        let sizes = workload.n_trees().to_string();
         let words: Vec<&str> = match workload {
-            Workload::Gsum => vec!["gsum", "--size", &size, "--calls", &calls],
+            Workload::Gsum | Workload::FourTrees => {
+                vec!["gsum", "--size", &size, "--sizes", &sizes, "--calls", &calls]
+            }
             Workload::ComputeGsum => vec!["compute-gsum", "--size", &size, "--calls", &calls, "--share", "50%"],
             Workload::Sor => vec!["sor", "--points", "256", "--iterations", &calls],
         };
@@ -145,10 +149,14 @@ impl Bench {
 }
 
 impl Place {
-    fn forest(&self, name: &str) -> Option<Forest> {
+    /// So many trees of this shape. Of several, each has a size of its own of those that [`Bench::start`]'s sums have in turn.
+    fn forest(&self, name: &str, n_trees: u32) -> Option<Forest> {
         let (_, tree) = self.trees.iter().find(|(known, _)| known == name)?;
-        let rules = vec![Rule { operation: None, bytes_max: None, tree: 0 }];
-        Some(Forest { epoch: 1, hosts: self.hosts.clone(), trees: vec![tree.clone()], rules })
+        let named = |at: u32| Tree { name: format!("{}-{at}", tree.name), ..tree.clone() };
+        let trees = if n_trees == 1 { vec![tree.clone()] } else { (1..=n_trees).map(named).collect() };
+        let bytes_max = |at| (at + 1 < n_trees).then(|| ByteCount::new(WATCHED_BYTES * u64::from(at + 1)));
+        let rule = |at| Rule { operation: None, bytes_max: bytes_max(at), tree: at as usize };
+        Some(Forest { epoch: 1, hosts: self.hosts.clone(), trees, rules: (0..n_trees).map(rule).collect() })
     }
 }
 

@@ -2,6 +2,7 @@
 //!
 //! Both stretches of a pair are of the same run, one right after the other, so that starting the program counts in neither.
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -56,12 +57,14 @@ pub struct Watched {
     token: PathBuf,
 }
 
-/// What monitors print.
+/// What monitors print of a tree.
 #[derive(Deserialize)]
 struct Line {
+    tree: String,
     elapsed_seconds: f64,
     records_lost: u64,
-    gathered_ratio: f64,
+    results_gathered: u64,
+    results_missed: u64,
     cpu_seconds: f64,
 }
 
@@ -195,15 +198,23 @@ impl Watched {
         let Subject::Monitor(monitor) = subject else { return Ok((self.call_ns(stretch)?, None)) };
         let (child, lines) = self.watch(monitor)?;
         // What it says first tells that it is up.
-        let first = line_of(&lines)?;
+        let first = newest(&lines, monitor.n_trees)?;
         let with_ns = self.call_ns(stretch)?;
-        let last = lines.try_iter().last().map_or_else(|| line_of(&lines), |text| parsed(&text))?;
+        let last = newest(&lines, monitor.n_trees)?;
         drop(child);
-        clock::sleep(SETTLING);
+        if !self.monitors.is_empty() {
+            clock::sleep(SETTLING);
+        }
+        let gathered: u64 = last.values().map(|line| line.results_gathered).sum();
+        let missed: u64 = last.values().map(|line| line.results_missed).sum();
+        let both = || first.values().zip(last.values());
+        let cpu_ratio = |(first, last): (&Line, &Line)| {
+            (last.cpu_seconds - first.cpu_seconds) / (last.elapsed_seconds - first.elapsed_seconds)
+        };
         let monitored = Monitored {
-            gathered_ratio: last.gathered_ratio,
-            n_discarded: last.records_lost - first.records_lost,
-            cpu_ratio: (last.cpu_seconds - first.cpu_seconds) / (last.elapsed_seconds - first.elapsed_seconds),
+            gathered_ratio: gathered as f64 / (gathered + missed).max(1) as f64,
+            n_discarded: both().map(|(first, last)| last.records_lost - first.records_lost).sum(),
+            cpu_ratio: both().map(cpu_ratio).sum(),
         };
         Ok((with_ns, Some(monitored)))
     }
@@ -213,6 +224,9 @@ impl Watched {
         let mut command = Command::new(std::env::current_exe()?);
         command.args(["mpi", "watch"]).arg(&self.folder).args(["--monitor", monitor.kind.name()]);
         command.args(["--helpers", &monitor.n_helpers.to_string(), "--gate", monitor.gate.name()]);
+        for tree in 0..monitor.n_trees {
+            command.args(["--tree", &tree.to_string()]);
+        }
         command.args(["--every", TOLD_EVERY, "--json"]);
         if !self.monitors.is_empty() {
             command.args(["--allow-plain", "--token-file"]).arg(&self.token);
@@ -246,12 +260,22 @@ fn lines_of(child: &mut Child) -> Receiver<String> {
     receiver
 }
 
-fn line_of(lines: &Receiver<String>) -> anyhow::Result<Line> {
-    parsed(&lines.recv_timeout(PATIENCE).context("the monitor tells nothing")?)
-}
-
-fn parsed(text: &str) -> anyhow::Result<Line> {
-    serde_json::from_str(text).context("a monitor's line cannot be read")
+/// What a monitor said last of each tree, as soon as it has said something of each.
+fn newest(lines: &Receiver<String>, n_trees: u32) -> anyhow::Result<BTreeMap<String, Line>> {
+    let mut newest = BTreeMap::new();
+    let mut take = |text: String| {
+        let line: Line = serde_json::from_str(&text).context("a monitor's line cannot be read")?;
+        newest.insert(line.tree.clone(), line);
+        anyhow::Ok(newest.len())
+    };
+    let mut n_told = 0;
+    for text in lines.try_iter() {
+        n_told = take(text)?;
+    }
+    while n_told < n_trees as usize {
+        n_told = take(lines.recv_timeout(PATIENCE).context("the monitor tells nothing")?)?;
+    }
+    Ok(newest)
 }
 
 /// Looks again and again.

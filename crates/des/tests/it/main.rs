@@ -1,0 +1,4 @@
+//! What simulations must do under every protocol and with any number of threads.
+
+mod exactness;
+mod world;
