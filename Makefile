@@ -4,7 +4,7 @@ TARGET_DIR := $(or $(CARGO_TARGET_DIR),target)
 export CARGO_TARGET_DIR := $(abspath $(TARGET_DIR))
 
 .DEFAULT_GOAL := help
-.PHONY: help run test fuzz lint soak bench web build all dist mpi python screenshots host-load-study mpi-tree-study study clean
+.PHONY: help run test fuzz lint soak bench web build all dist mpi python screenshots host-load-study mpi-tree-study wan-study study clean
 
 help: ## Lists the targets.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -57,6 +57,9 @@ host-load-study: build ## Makes the study of host load and its table from its tr
 
 mpi-tree-study: build mpi ## Makes the study of trees of collectives, on emulated hosts as root (25 minutes; ARGS=--quick, ARGS='--rounds 3 --pairs 5').
 	@scripts/mpi-tree-study.sh $(ARGS)
+
+wan-study: build mpi ## Makes the study of collectives over sites, on this machine without root (20 minutes; ARGS=--quick, ARGS='--iterations 1000').
+	@"$${FORETOP_BIN:-$${CARGO_TARGET_DIR:-target}/release/foretop}" mpi study wan --out "$${CARGO_TARGET_DIR:-target}/wan-study" $(ARGS)
 
 # For one version: what this was called in 0.1.0.
 study:

@@ -13,11 +13,16 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from report import ROOT, TARGET, machine, print_machine, print_table, save
+from hosts import hosts_of, shell_of
+from report import TARGET, machine, print_machine, print_table, save
 from timing import time_text
 
-HOSTS = ROOT / "scripts/emulated-hosts.sh"
-RATE = "1gbit"
+NAME = "bench-trees"
+SITE = """format = 1
+[[site]]
+name = "lan"
+lan-bandwidth = "1 Gbit/s"
+"""
 N_CALLS = 300
 
 # Name, hosts as the launcher has them, how many, whether ranks go round the hosts.
@@ -46,24 +51,24 @@ def main() -> None:
         return
     found = {}
     for name, hosts, in_turn in TOPOLOGIES:
-        subprocess.run([HOSTS, "up", str(len(hosts)), RATE], check=True)
-        try:
-            found[name] = tuned(given, hosts, in_turn)
-        finally:
-            subprocess.run([HOSTS, "down"], check=True)
+        with tempfile.TemporaryDirectory(prefix="foretop-bench-") as folder:
+            file = Path(folder) / f"{NAME}.toml"
+            file.write_text(SITE + f"hosts = {json.dumps([host.split(':')[0] for host in hosts])}\n")
+            with hosts_of(given.binary, file):
+                found[name] = tuned(given, hosts, in_turn, folder)
         print_topology(name, given.size, found[name])
     print_machine(machine())
     save("mpi_trees", {"topologies": found, "size": given.size})
 
 
-def tuned(given: argparse.Namespace, hosts: list[str], in_turn: bool) -> dict[str, Any]:
+def tuned(given: argparse.Namespace, hosts: list[str], in_turn: bool, folder: str) -> dict[str, Any]:
     """Let the program find the best tree and run all peers, from the first host."""
     program = TARGET / "mpi/openmpi/foretop-miniapp"
     n_ranks = sum(int(host.split(":")[1]) for host in hosts)
     environment = os.environ | {
         "OMPI_ALLOW_RUN_AS_ROOT": "1",
         "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
-        "OMPI_MCA_plm_rsh_agent": str(HOSTS),
+        "OMPI_MCA_plm_rsh_agent": shell_of(NAME),
         "OMPI_MCA_btl_tcp_if_include": "eth0",
         "OMPI_MCA_oob_tcp_if_include": "eth0",
         "OMPI_MCA_rmaps_base_mapping_policy": "node" if in_turn else "slot",
@@ -71,12 +76,12 @@ def tuned(given: argparse.Namespace, hosts: list[str], in_turn: bool) -> dict[st
         "OMPI_MCA_mpi_yield_when_idle": "1",
         "FORETOP_MPI_PROGRAMS": str(given.libraries),
     }
-    with tempfile.TemporaryDirectory(prefix="foretop-bench-") as folder:
-        command = [HOSTS, "exec", "h0", "--", given.binary, "mpi", "tree", "tune", f"--peers={given.peers}", "--json"]
-        command += ["-n", str(n_ranks), "--hosts", ",".join(hosts), "--rounds", str(given.rounds)]
-        command += ["--out", f"{folder}/tuned.toml", "--"]
-        command += [program, "gsum", "--size", given.size, "--calls", str(N_CALLS)]
-        done = subprocess.run(command, env=environment, cwd=folder, check=True, stdout=subprocess.PIPE)
+    command = [given.binary, "wan", "exec", f"{NAME}/h0", "--"]
+    command += [given.binary, "mpi", "tree", "tune", f"--peers={given.peers}", "--json"]
+    command += ["-n", str(n_ranks), "--hosts", ",".join(hosts), "--rounds", str(given.rounds)]
+    command += ["--out", f"{folder}/tuned.toml", "--"]
+    command += [program, "gsum", "--size", given.size, "--calls", str(N_CALLS)]
+    done = subprocess.run(command, env=environment, cwd=folder, check=True, stdout=subprocess.PIPE)
     return json.loads(done.stdout)
 
 

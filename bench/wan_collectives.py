@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from hosts import hosts_of, shell_of
 from report import TARGET, machine, print_machine, print_table, save
 from timing import time_text
 
@@ -68,16 +69,8 @@ class Bench:
         links = [f'[[link]]\nfrom = "{a}"\nto = "{b}"\n{keys}' for a, b in (("left", "right"), ("right", "left"))]
         file = self.folder / f"{NAME}.toml"
         file.write_text(SITES + "".join(links))
-        up = subprocess.Popen([self.given.binary, "wan", "up", file], stdout=subprocess.PIPE, text=True)
-        try:
-            assert up.stdout is not None
-            if "is up" not in up.stdout.readline():
-                raise SystemExit("bench/wan_collectives.py: the sites did not come up")
-            up.stdout.readline()
+        with hosts_of(self.given.binary, file):
             yield
-        finally:
-            subprocess.run([self.given.binary, "wan", "down", NAME], check=True, stdout=subprocess.DEVNULL)
-            up.wait()
 
     def tree(self, between: str, n_ranks: int, *, in_turn: bool) -> Path:
         """Write the tree file of two clusters."""
@@ -96,7 +89,7 @@ class Bench:
             preloaded = str(self.given.libraries / "libmpi_coll.so")
             tree = str(self.tree(way.between, n_ranks, in_turn=in_turn))
             environment |= {"LD_PRELOAD": preloaded, "FORETOP_MPI_TREE": tree, "FORETOP_MPI_LEVEL": "off"}
-        shell = f"/run/foretop-wan/{NAME}/shell"
+        shell = shell_of(NAME)
         each = str(n_ranks // 2)
         if way.library == "openmpi":
             command = ["mpiexec.openmpi", "--allow-run-as-root", "--oversubscribe", "--mca", "plm_rsh_agent", shell]

@@ -6,8 +6,6 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 target="$(realpath -m "${CARGO_TARGET_DIR:-target}")"
 foretop="${FORETOP_BIN:-$target/release/foretop}"
-# Links as fast as those of the first paper.
-rate=100mbit
 # The monitors are measured on the first, where hosts have fewest ranks to take a core from.
 topologies=(
     --hosts "h0:1,h1:1,h2:1,h3:1"
@@ -19,11 +17,13 @@ if [ "$(id -u)" -ne 0 ]; then
     echo "$0: emulated hosts need root; the study is made on this host alone" >&2
     exec "$foretop" mpi study trees --out "$target/mpi-tree-study" "$@"
 fi
-hosts="$PWD/scripts/emulated-hosts.sh"
-trap '"$hosts" down' EXIT
-"$hosts" up 4 "$rate"
-export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_plm_rsh_agent="$hosts"
+# Four hosts, on links as fast as those of the first paper.
+trap '"$foretop" wan down cluster >/dev/null' EXIT
+exec 3< <(exec "$foretop" wan up examples/wan/cluster.toml)
+# Its first line says that the hosts are there.
+read -r _ <&3
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_plm_rsh_agent=/run/foretop-wan/cluster/shell
 export OMPI_MCA_btl_tcp_if_include=eth0 OMPI_MCA_oob_tcp_if_include=eth0
 # More ranks than cores: whoever waits for a message gives its core away.
 export OMPI_MCA_mpi_yield_when_idle=1
-"$hosts" exec h0 -- "$foretop" mpi study trees "${topologies[@]}" --mpi openmpi --out "$target/mpi-tree-study" "$@"
+"$foretop" wan exec cluster/h0 -- "$foretop" mpi study trees "${topologies[@]}" --mpi openmpi --out "$target/mpi-tree-study" "$@"

@@ -4,7 +4,7 @@ import { arrivalTree } from "./arrivals.ts";
 import { choice } from "./choice.ts";
 import { make, setText } from "./dom.ts";
 import { countText, momentText, NOTHING, plain, quantity, quantityText } from "./format.ts";
-import { groupClass, pathmap } from "./pathmap.ts";
+import { groupClass, hotspotOf, pathmap } from "./pathmap.ts";
 import type { MpiAnalysis, MpiFlow, MpiGroup, MpiJob, MpiJobDetail, MpiOperation } from "./wire.ts";
 
 /** Ranks that have a row of their own. */
@@ -138,7 +138,7 @@ export class JobPage {
     this.#waits.hidden = analysis.flow === "from_root";
     this.#tree.replaceChildren(arrivalTree(analysis));
     this.#drawMap();
-    this.#key.replaceChildren(...groupKey(analysis.groups));
+    this.#key.replaceChildren(...groupKey(analysis.groups), ...markKey(analysis, this.#withWaits));
   }
 
   #showHints(analysis: MpiAnalysis | null): void {
@@ -278,6 +278,14 @@ function groupKey(groups: MpiGroup[]): HTMLElement[] {
   });
   const nMore = groups.length - N_GROUPS_SHOWN;
   return nMore > 0 ? [...items, make("li", { class: "rest" }, `${nMore} groups more`)] : items;
+}
+
+/** What marks behind the lines of the pathmap mean. */
+function markKey(analysis: MpiAnalysis, withWaits: boolean): HTMLElement[] {
+  const hint = hotspotOf(analysis, withWaits);
+  const hotspot = hint === null ? [] : [make("li", { class: "hotspot" }, `to look at first: ${hint.part} at ${hint.node}`)];
+  const late = analysis.slow.some(({ is_wait }) => !is_wait) ? [make("li", { class: "slow" }, "slower than expected")] : [];
+  return [...hotspot, ...late];
 }
 
 /** The node writes `us`, which every terminal can show. */

@@ -1,9 +1,10 @@
-// The pathmap: each rank's way down to the root and up again, as far to the side as it takes long.
+// The pathmap: each rank's way down to the root and up again, as far to the side as it takes long. The stage to look at first is marked, and
+// those that are slower than expected.
 
 import { draw } from "./dom.ts";
 import { tickText } from "./format.ts";
 import { minMax } from "./scale.ts";
-import type { MpiAnalysis, MpiPath } from "./wire.ts";
+import type { MpiAnalysis, MpiHint, MpiPath, MpiStage } from "./wire.ts";
 
 const HEIGHT = 300;
 const LEFT = 8;
@@ -12,6 +13,8 @@ const TOP = 12;
 const BOTTOM = 38;
 /** So near to the side, a label in the middle of its tick would not fit. */
 const EDGE = 24;
+/** What those are slowed by who are waited for. */
+const ARRIVAL_WAIT = "arrival wait";
 /** As close as labels of ticks may come. */
 const TICK_WIDTH = 90;
 
@@ -28,6 +31,11 @@ export function ticksOf(low: number, high: number, n: number): number[] {
   if (!Number.isFinite(distance) || distance <= 0) return [0];
   const [first, last] = [Math.ceil(low / distance - 1e-9), Math.floor(high / distance + 1e-9)];
   return Array.from({ length: last - first + 1 }, (_, idx) => (first + idx) * distance);
+}
+
+/** What to look at first; a wait that is left out has no length to mark. */
+export function hotspotOf({ hints }: MpiAnalysis, withWaits: boolean): MpiHint | null {
+  return hints.find(({ part }) => withWaits || part !== ARRIVAL_WAIT) ?? null;
 }
 
 /** The drawing, `width` pixels wide. */
@@ -48,6 +56,17 @@ export function pathmap(analysis: MpiAnalysis, width: number, withWaits: boolean
     const place = x(time) < EDGE ? "tick first" : x(time) > width - EDGE ? "tick last" : "tick";
     return [rule, draw("text", { class: place, x: at, y: String(HEIGHT - BOTTOM + 16) }, text)];
   });
+  const hint = hotspotOf(analysis, withWaits);
+  const marks = analysis.paths.flatMap((path) => {
+    const places = trackOf(path).map(([time, height]) => [x(time).toFixed(1), y(height).toFixed(1)] as const);
+    return path.track_stages.flatMap((at, position) => {
+      const [stage, from, to] = [path.stages[at], places[position], places[position + 1]];
+      if (stage === undefined || from === undefined || to === undefined) return [];
+      const isHotspot = hint !== null && hint.rank === path.rank && hint.part === stage.part && hint.node === analysis.nodes[stage.node]?.name;
+      const kinds = [...(isHotspot ? ["hotspot"] : []), ...(isSlow(analysis, stage) ? ["slow"] : [])];
+      return kinds.map((kind) => draw("line", { class: kind, x1: from[0], y1: from[1], x2: to[0], y2: to[1] }));
+    });
+  });
   // The slowest group lies on top.
   const tracks = analysis.groups.flatMap((group, position) => {
     const paths = analysis.paths.filter(({ rank }) => group.ranks.includes(rank));
@@ -62,5 +81,10 @@ export function pathmap(analysis: MpiAnalysis, width: number, withWaits: boolean
   const caption = draw("text", { class: "tick caption", x: String(LEFT), y: String(HEIGHT - 6) }, ways[analysis.flow]);
   const label = `pathmap of tree ${analysis.tree}`;
   const size = { width: String(width), height: String(HEIGHT), viewBox: `0 0 ${width} ${HEIGHT}` };
-  return draw("svg", { class: "pathmap", role: "img", "aria-label": label, ...size }, ...ticks, ...tracks.reverse(), caption);
+  return draw("svg", { class: "pathmap", role: "img", "aria-label": label, ...size }, ...ticks, ...marks, ...tracks.reverse(), caption);
+}
+
+/** Whether it took longer than its forecast allowed; waits are what somebody else's slowness leads to. */
+function isSlow({ slow }: MpiAnalysis, { part, node, contributor }: MpiStage): boolean {
+  return slow.some((one) => !one.is_wait && one.part === part && one.node === node && (one.contributor ?? contributor) === contributor);
 }

@@ -269,9 +269,19 @@ export interface MpiPath {
   host: string;
   total_seconds: number;
   cost_seconds: number;
+  stages: MpiStage[];
   /** Seconds before (below 0) and after the root, and collectors from there. */
   track: [seconds: number, height: number][];
   track_with_waits: [seconds: number, height: number][];
+  /** What is passed from each point to the next: positions among the stages. */
+  track_stages: number[];
+}
+
+/** A part of a path. */
+export interface MpiStage {
+  part: string;
+  node: number;
+  contributor: number;
 }
 
 export interface MpiGroup {

@@ -68,6 +68,9 @@ test("a job is reached from the signals, and its late rank is named and drawn", 
   const before = await widest();
   await page.getByRole("radio", { name: "drawn" }).check();
   await expect.poll(widest).not.toBe(before);
+  // The first hint is to look at the waits.
+  await expect(map.locator(".hotspot")).toHaveCount(1);
+  await expect(page.locator(".key .hotspot")).toHaveText(/^to look at first: arrival wait at (right|root)$/);
 
   await page.reload();
   await expect(page.locator(".culprit")).toHaveText(/^Rank 5/);
@@ -87,6 +90,8 @@ test("a hop slower than its forecast is marked with both times", async ({ page, 
   await writeFile(world.slow, "");
   await expect(page.locator(".arrivals .edge.slow")).toHaveCount(1);
   await expect(page.locator(".arrivals .late")).toHaveText(/^hop [\d.]+ µs, not 1[\d.]+ µs$/);
+  // Four ranks go over the hop, down and up.
+  await expect(page.locator(".pathmap .slow")).toHaveCount(8);
   const list = page.getByRole("list", { name: "slower than expected" });
   await expect(list).toHaveText(/^hop of right at root: [\d.]+ µs, slower than the 1[\d.]+ µs expected, at most [\d.]+ µs/);
 });

@@ -50,6 +50,28 @@ impl Changes {
         self.0.len()
     }
 
+    /// The same in fewer strips: so many neighbouring ones are made each of them.
+    ///
+    /// # Panics
+    /// If these are more strips than there are.
+    #[must_use]
+    pub fn joined(&self, sizes: &[usize]) -> Self {
+        let join = |changes: &Vec<f64>| {
+            let mut left = &changes[..];
+            let joined = sizes.iter().map(|&size| left.split_off(..size).expect("there are that many").iter().sum());
+            joined.collect()
+        };
+        Self(self.0.iter().map(join).collect())
+    }
+
+    /// By strip: iterations in which its own changes are below this.
+    #[must_use]
+    pub fn n_below(&self, epsilon: f64) -> Vec<u64> {
+        let n_strips = self.0.first().map_or(0, Vec::len);
+        let n_below = |strip: usize| self.0.iter().filter(|changes| changes[strip] < epsilon).count() as u64;
+        (0..n_strips).map(n_below).collect()
+    }
+
     /// As a file has them.
     #[must_use]
     pub fn to_text(&self) -> String {
@@ -112,6 +134,14 @@ mod tests {
     fn any_number_of_strips_makes_as_many_iterations() {
         let n_iterations = |n_strips| Changes::of(Data::Frosty, 1, 24, n_strips, 0.5, 1000).n_iterations();
         assert_eq!((n_iterations(1), n_iterations(24)), (n_iterations(7), n_iterations(7)));
+    }
+
+    #[test]
+    fn strips_are_joined_to_those_of_clusters() {
+        let changes = Changes(vec![vec![1.0, 2.0, 4.0], vec![0.5, 0.25, 0.0]]);
+        let joined = changes.joined(&[1, 2]);
+        assert_eq!(joined.0, [[1.0, 6.0], [0.5, 0.25]]);
+        assert_eq!(joined.n_below(1.0), [1, 1]);
     }
 
     #[test]

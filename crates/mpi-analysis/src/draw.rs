@@ -8,7 +8,7 @@ mod timeline;
 use picture::{Colour, Size};
 
 pub use last_arrival::last_arrival_tree;
-pub use pathmap::{Waits, compared_pathmap, pathmap, track};
+pub use pathmap::{Track, Waits, compared_pathmap, pathmap, track};
 pub use serialization::serialization;
 pub use timeline::timeline;
 

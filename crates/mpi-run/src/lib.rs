@@ -7,6 +7,7 @@
 //! Floor 3: reads the clock and the host, and writes result files. It does not print: it returns text and pictures.
 #![warn(unreachable_pub)]
 
+mod document;
 mod failure;
 mod header;
 mod launcher;
@@ -23,6 +24,7 @@ mod offset;
 #[cfg(feature = "mpi")]
 mod session;
 
+pub use document::{Document, Section};
 pub use failure::{Ending, Failure, Fault};
 pub use header::{Header, Offset, Placement, allowed_cpus, available_bytes, host_name};
 pub use launcher::{Flavour, LAUNCHER_VARIABLE, Launcher, LauncherError, Placing};

@@ -255,6 +255,8 @@ pub struct MpiPath {
     /// The same with these waits.
     #[cfg_attr(feature = "openapi", schema(value_type = Vec<Vec<f64>>))]
     pub track_with_waits: Vec<(f64, f64)>,
+    /// What is passed from each point of either line to the next: positions among the stages.
+    pub track_stages: Vec<usize>,
 }
 
 /// A part of a path.
@@ -265,6 +267,8 @@ pub struct MpiStage {
     pub part: String,
     /// Position of the node.
     pub node: usize,
+    /// Position of the contributor at the node that the path comes from.
+    pub contributor: usize,
     /// How long.
     pub mean_seconds: f64,
 }

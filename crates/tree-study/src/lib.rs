@@ -21,7 +21,7 @@ pub use configuration::{FIRST, configurations};
 pub use plan::{
     Gate, Kind, Monitor, Pair, Settings, SettingsError, Subject, Topology, Trial, WATCHED, WATCHED_BYTES, Way, Workload,
 };
-pub use report::{Document, Section, report};
+pub use report::report;
 
 /// The study as a measurement: its name, and how its results look.
 #[derive(Clone, Copy, Debug)]

@@ -1,10 +1,8 @@
 //! The results as a document: what was measured beside what was published, and what cannot be compared.
 
-use mpi_run::{MalformedRecord, Outcome};
-use serde::Serialize;
+use mpi_run::{Document, MalformedRecord, Outcome, Section};
 use statistics::{median, quantile};
 use text::figure::{percent, span_ns};
-use text::{Align, Table, markdown_cell};
 use units::ByteCount;
 
 use crate::count::{UNEXPLAINED, counts};
@@ -21,30 +19,6 @@ const UNAWARE: &str = "binomial over ranks";
 /// What is said below each table of overheads.
 const UNMEASURED: &str = "Rows without figures of ours need several clusters, or a variant of the monitor that exists only in the paper. \
      Processor time is that of the monitor where it is read, by one processor.";
-
-/// A title, sections, and what speaks against the figures.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Document {
-    /// Where and with what, one line each.
-    pub about: Vec<String>,
-    /// What makes the figures mean less than they seem to.
-    pub warnings: Vec<String>,
-    /// In the order of the papers.
-    pub sections: Vec<Section>,
-}
-
-/// A table with words around it.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Section {
-    /// A few words.
-    pub title: String,
-    /// Names of the columns.
-    pub columns: Vec<String>,
-    /// As they are shown.
-    pub rows: Vec<Vec<String>>,
-    /// How to read it.
-    pub notes: Vec<String>,
-}
 
 /// Everything that is known so far.
 ///
@@ -66,13 +40,13 @@ pub fn report(outcome: &Outcome) -> Result<Document, MalformedRecord> {
         sections.push(of_noise(&pairs));
         sections.extend(tables(settings.n_helpers).iter().map(|table| of_table(table, &pairs)));
     }
-    Ok(Document { about, warnings: outcome.warnings(), sections })
+    Ok(Document { title: "A study of trees".to_owned(), about, warnings: outcome.warnings(), sections })
 }
 
 fn of_counts() -> Section {
     let row =
         |count: crate::count::Count| vec![count.what.to_owned(), count.published.to_string(), count.here.to_string()];
-    section("Counts", &["", "published", "here"], counts().into_iter().map(row).collect(), &[UNEXPLAINED])
+    Section::new("Counts", &["", "published", "here"], counts().into_iter().map(row).collect(), &[UNEXPLAINED])
 }
 
 /// What calls took over each tree and by the library itself.
@@ -102,7 +76,7 @@ fn of_trees(at: usize, topology: &Topology, runs: &[Run]) -> Section {
         }
     }
     let title = format!("Trees on {topology}");
-    section(
+    Section::new(
         &title,
         &["size", "allreduce", "a call", "quartiles", "by the first tree"],
         rows,
@@ -151,7 +125,7 @@ fn gains(topologies: &[Topology], runs: &[Run]) -> Section {
         "over the library, yielding",
         "over the library",
     ];
-    section(
+    Section::new(
         "What the best tree gains",
         &columns,
         rows,
@@ -197,7 +171,7 @@ fn of_stages(topologies: &[Topology], insides: &[Inside]) -> Section {
             hint,
         ]);
     }
-    section(
+    Section::new(
         "Where the time goes",
         &["topology", "run", "slowest path", "cost", "between hosts", "largest stage"],
         rows,
@@ -218,7 +192,7 @@ fn of_noise(pairs: &[Paired]) -> Section {
             overheads.len().to_string(),
         ]
     });
-    section(
+    Section::new(
         "What two equal stretches differ by",
         &["workload", "median", "quartiles", "pairs"],
         rows.to_vec(),
@@ -260,7 +234,7 @@ fn of_table(table: &Published, pairs: &[Paired]) -> Section {
         "processor time",
     ];
     let rows = table.rows.iter().map(row).collect();
-    section(table.title, &columns, rows, &[table.note, UNMEASURED])
+    Section::new(table.title, &columns, rows, &[table.note, UNMEASURED])
 }
 
 /// By how much the stretch with something took longer than that without.
@@ -292,49 +266,4 @@ fn median_of(values: &[f64]) -> f64 {
 fn quartiles(values: &[f64], text: fn(f64) -> String) -> String {
     let [lower, upper] = [0.25, 0.75].map(|share| quantile(values, share).unwrap_or(f64::NAN));
     format!("{} to {}", text(lower), text(upper))
-}
-
-fn section(title: &str, columns: &[&str], rows: Vec<Vec<String>>, notes: &[&str]) -> Section {
-    Section {
-        title: title.to_owned(),
-        columns: columns.iter().map(|&column| column.to_owned()).collect(),
-        rows,
-        notes: notes.iter().map(|&note| note.to_owned()).collect(),
-    }
-}
-
-impl Document {
-    /// For terminals.
-    #[must_use]
-    pub fn to_text(&self) -> String {
-        let mut text = self.about.join("\n") + "\n";
-        text.extend(self.warnings.iter().map(|warning| format!("warning: {warning}\n")));
-        for Section { title, columns, rows, notes } in &self.sections {
-            let columns: Vec<(&str, Align)> = columns.iter().map(|column| (column.as_str(), Align::Left)).collect();
-            let mut table = Table::new(&columns);
-            rows.iter().for_each(|row| table.row(row.clone()));
-            text += &format!("\n{title}\n\n{table}{}\n", notes.join("\n"));
-        }
-        text
-    }
-
-    /// For documents, with links to pictures by their names.
-    #[must_use]
-    pub fn to_markdown(&self, pictures: &[String]) -> String {
-        let mut text = "# A study of trees\n\n".to_owned();
-        text.extend(self.about.iter().map(|line| format!("- {line}\n")));
-        text.extend(self.warnings.iter().map(|warning| format!("\n**Warning:** {warning}\n")));
-        let line = |cells: &[String]| {
-            let cells: Vec<String> = cells.iter().map(|cell| markdown_cell(cell)).collect();
-            format!("| {} |\n", cells.join(" | "))
-        };
-        for Section { title, columns, rows, notes } in &self.sections {
-            text += &format!("\n## {title}\n\n{}|{}\n", line(columns), " --- |".repeat(columns.len()));
-            text.extend(rows.iter().map(|row| line(row)));
-            text += &format!("\n{}\n", notes.join("\n"));
-        }
-        text += "\n## Pictures\n\n";
-        text.extend(pictures.iter().map(|picture| format!("![{picture}]({picture})\n")));
-        text
-    }
 }

@@ -10,11 +10,12 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use units::Bandwidth;
 use watch::{OnPanic, Watch};
 
 use crate::counts::Counts;
 use crate::gateway::{Gateway, Hop, Way};
-use crate::host::{Host, ip};
+use crate::host::{Host, batch};
 use crate::plan::{Plan, PlanError};
 use crate::tun;
 
@@ -22,6 +23,8 @@ use crate::tun;
 const DEVICE: &str = "wan0";
 /// Packets that may wait in the kernel until a gateway reads them: enough for what comes while it is not running.
 const DEVICE_QUEUE: usize = 10_000;
+/// Bytes that a host may send at once inside of its site: one piece of what the kernel hands a device.
+const LAN_BURST: usize = 64 << 10;
 /// Crossings that are measured; the shortest counts, so that nothing is early.
 const N_CROSSINGS: usize = 200;
 /// What a crossing may take before it counts as lost.
@@ -81,7 +84,7 @@ pub enum EmulationError {
 }
 
 impl Emulation {
-    /// Makes the hosts of `plan`, which find each other by the file `hosts_file`, and starts the gateways. Needs root, and `ip` of iproute2.
+    /// Makes the hosts of `plan`, which find each other by the file `hosts_file`, and starts the gateways. Needs root, and `ip` and `tc` of iproute2.
     ///
     /// # Errors
     /// [`EmulationError`]; nothing is left behind then.
@@ -198,10 +201,16 @@ fn make_site(plan: &Plan, at: usize, hosts_file: &Path) -> Result<(SiteHosts, Ar
                 "link add v{number} type veth peer name eth0 netns {}\nlink set v{number} master site up\n",
                 net.display()
             );
-            gateway.within(|| ip(&join))?;
+            gateway.within(|| {
+                batch("ip", &join)?;
+                limit(&format!("v{number}"), site.lan_bandwidth)
+            })?;
             let (address, way_out) = (plan.address(at, number), Plan::gateway_address(at));
             host.within(|| {
-                ip(&format!("addr add {address}/24 dev eth0\nlink set eth0 up\nroute add default via {way_out}\n"))
+                let commands =
+                    format!("addr add {address}/24 dev eth0\nlink set eth0 up\nroute add default via {way_out}\n");
+                batch("ip", &commands)?;
+                limit("eth0", site.lan_bandwidth)
             })?;
             Ok(host)
         };
@@ -209,6 +218,18 @@ fn make_site(plan: &Plan, at: usize, hosts_file: &Path) -> Result<(SiteHosts, Ar
     };
     let hosts = site.hosts.iter().enumerate().map(host).collect::<Result<Vec<_>, _>>()?;
     Ok((SiteHosts { gateway, hosts }, device))
+}
+
+/// Lets a device send no more than this. The kernel does that itself: a site's own network is to stay as fast as it is.
+fn limit(device: &str, rate: Option<Bandwidth>) -> io::Result<()> {
+    let Some(rate) = rate.map(Bandwidth::bits_per_sec) else { return Ok(()) };
+    batch(
+        "tc",
+        &format!(
+            "qdisc add dev {device} root handle 1: htb default 1 r2q 1000\n\
+             class add dev {device} parent 1: classid 1:1 htb rate {rate}bit quantum 60000 burst {LAN_BURST} cburst {LAN_BURST}\n"
+        ),
+    )
 }
 
 fn make_gateway(plan: &Plan, at: usize, name: &str, hosts_file: &Path) -> io::Result<(Host, Arc<File>)> {
@@ -219,9 +240,10 @@ fn make_gateway(plan: &Plan, at: usize, name: &str, hosts_file: &Path) -> io::Re
     let own = Plan::gateway_address(at);
     let device = gateway.within(|| {
         let device = tun::open(DEVICE)?;
-        ip(&format!(
+        let commands = format!(
             "link add site type bridge\naddr add {own}/24 dev site\nlink set site up\nlink set {DEVICE} txqueuelen {DEVICE_QUEUE} up\n{ways}"
-        ))?;
+        );
+        batch("ip", &commands)?;
         fs::write("/proc/sys/net/ipv4/ip_forward", "1")?;
         Ok(device)
     })?;

@@ -100,7 +100,10 @@ impl Bed {
                 Ok(Self { link, listener, carrier })
             }
             Arm::Hosts => {
-                let site = |name: &str| Site { name: name.to_owned(), hosts: vec![format!("{name}-host")] };
+                let site = |name: &str| {
+                    let hosts = vec![format!("{name}-host")];
+                    Site { name: name.to_owned(), hosts, lan_bandwidth: None }
+                };
                 let way = |from, to| LinkPlan { from, to, description: link.clone() };
                 let plan = Plan::of(vec![site("left"), site("right")], vec![way(0, 1), way(1, 0)]);
                 // These hosts find nobody by name, so that the file of this machine will do.

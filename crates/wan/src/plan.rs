@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use netmodel::{Description, DescriptionError, Link};
 use serde::Deserialize;
+use units::Bandwidth;
 
 /// Sites that one emulation has at most, and hosts of a site: each is a number in the addresses.
 const SITES_MAX: usize = 64;
@@ -30,12 +31,14 @@ pub struct Plan {
 
 /// A cluster: hosts that reach each other at once.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Site {
     /// What links call it.
     pub name: String,
     /// Names of its hosts.
     pub hosts: Vec<String>,
+    /// What each host's link to its site's switch carries, each way; without, as much as this machine can.
+    pub lan_bandwidth: Option<Bandwidth>,
 }
 
 /// One direction between two sites.
@@ -345,6 +348,7 @@ mod tests {
             (SITES.replace("b0", "a0"), "two hosts called `a0`"),
             (SITES.replace("name = \"b\"", "name = \"a\""), "two sites called `a`"),
             (SITES.replace("b0", "B 0"), "`B 0` is no name"),
+            (SITES.replace("[\"b0\"]", "[\"b0\"]\nlan-bandwidth = 100"), "no description of sites"),
             (format!("{SITES}{}", link_text("a", "c", latency)), "`c`; there are a, b"),
             (format!("{SITES}{}", link_text("a", "b", latency)), "no way back: describe the link from `b` to `a`"),
             (format!("{SITES}{}", link_text("a", "a", latency)), "two different sites"),

@@ -125,7 +125,7 @@ impl Run {
         let hosts_file = folder.join("hosts");
         fs::write(&hosts_file, plan.hosts_file()).map_err(at(&hosts_file))?;
         let shell = folder.join("shell");
-        let script = format!("#!/bin/sh\nexec '{}' wan exec --shell \"$@\"\n", program.display());
+        let script = format!("#!/bin/sh\n{MARK}='{name}' exec '{}' wan exec --shell \"$@\"\n", program.display());
         let written =
             fs::write(&shell, script).and_then(|()| fs::set_permissions(&shell, Permissions::from_mode(0o700)));
         written.map_err(at(&shell))?;
@@ -150,7 +150,7 @@ impl Run {
     }
 
     /// Moves this process, which must have one thread, into a host of a running emulation, `HOST` or `EMULATION/HOST`. It keeps its folder where the
-    /// host has that too.
+    /// host has that too. For what is started by an emulation's host or remote shell, that emulation's hosts come first.
     ///
     /// # Errors
     /// [`RunError`] when there is no such host, or not only one.
@@ -169,6 +169,10 @@ impl Run {
                 }
                 known.push(full);
             }
+        }
+        let own = std::env::var(MARK).ok();
+        if found.iter().any(|(.., name)| own.as_ref() == Some(name)) {
+            found.retain(|(.., name)| own.as_ref() == Some(name));
         }
         let [(_, pid, numbers, name)] = &found[..] else {
             let host = wanted.to_owned();

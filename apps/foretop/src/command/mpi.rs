@@ -20,11 +20,12 @@ use comb::Comb;
 use miniapp::Miniapp;
 use mpi_run::Measurement;
 use tree_study::TreeStudy;
+use wan_study::WanStudy;
 
 use crate::help::examples;
 
 /// All measurements: whose results can be shown and drawn.
-const MEASUREMENTS: [&dyn Measurement; 5] = [&Ace, &Comb, &Miniapp, &Noise, &TreeStudy];
+const MEASUREMENTS: [&dyn Measurement; 6] = [&Ace, &Comb, &Miniapp, &Noise, &TreeStudy, &WanStudy];
 
 /// Measure, trace and speed up MPI programs
 #[derive(Args)]

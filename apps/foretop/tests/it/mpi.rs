@@ -233,6 +233,41 @@ fn a_study_of_trees_is_made_once_and_then_only_shown() {
 }
 
 #[test]
+#[ignore = "needs the programs for Open MPI: scripts/test.sh builds them"]
+fn a_study_of_sites_is_made_once_and_then_only_shown() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("study");
+    let study = |iterations: &str| {
+        let words = ["study", "wan", "--quick", "--iterations", iterations, "--mpi", "openmpi", "--out"];
+        mpi("openmpi", &[&words[..], &[out.to_str().unwrap()]].concat())
+    };
+    let first = study("5");
+    assert_eq!(first.status, 0, "{}\n{}", first.stdout, first.stderr);
+    let line = |start: &str| {
+        let found = first.stdout.lines().find(|line| line.starts_with(start));
+        found.unwrap_or_else(|| panic!("{start} is not in: {}", first.stdout))
+    };
+    // No answer comes before what it needs has crossed the WAN, twice or once, and those of the best case need nothing.
+    let iteration_ms = |start: &str| {
+        let cells: Vec<&str> = line(start).split("  ").map(str::trim).filter(|cell| !cell.is_empty()).collect();
+        cells[4].strip_suffix(" ms").unwrap_or_else(|| panic!("{cells:?}")).parse::<f64>().unwrap()
+    };
+    assert!(iteration_ms("sequential") >= 66.0 && iteration_ms("all to all (worst case)") >= 59.0);
+    assert!((30.0..59.0).contains(&iteration_ms("conditional, best case")));
+    assert!(line("random       Blade").contains("4388 of 15015 (29.2 %)"));
+    line("constant  383.8 s");
+    line("of the WAN, noise could hide at most");
+    let report = std::fs::read_to_string(out.join("report.md")).unwrap();
+    let latencies = "latency-conditional-frosty.svg";
+    assert!(report.contains(&format!("]({latencies})")) && out.join(latencies).exists(), "{report}");
+
+    let again = study("5");
+    assert!(again.stderr.contains("0 runs are left"), "{}", again.stderr);
+    assert_eq!(again.stdout, first.stdout);
+    study("6").check_failed(2, "of a study with other settings");
+}
+
+#[test]
 #[ignore = "needs the programs for MPICH: scripts/test.sh builds them"]
 fn a_program_of_another_library_is_not_started() {
     // With nothing in PATH, no other program than the one in this folder can be found, nor any launcher.

@@ -1,7 +1,7 @@
 //! What pictures show. They are written to the folder that `PICTURES` names, to be looked at.
 
 use mpi_analysis::draw::{Waits, compared_pathmap, last_arrival_tree, pathmap, serialization, timeline};
-use mpi_analysis::{Analysis, Analyzer, to_csv};
+use mpi_analysis::{Analysis, Analyzer, Part, to_csv};
 use mpi_trace::file::{Clock, Head, RingNote};
 use mpi_trace::{Event, Operation, Peer, Recorded, Recording, RingKind, Subject, Timeline};
 use mpi_tree::Contributor;
@@ -85,6 +85,23 @@ fn a_pathmap_has_a_line_for_each_rank_that_spans_its_mean_time() {
     assert_eq!(tracks(&compared_pathmap(&[("a", &wide), ("b", &deep)], 21, Waits::Drawn)), 2);
     let svg = pathmap(&deep, Waits::LeftOut).to_svg();
     assert!(svg.contains("three-level, 300 calls") && svg.contains("mean time (us)"), "{svg}");
+}
+
+#[test]
+fn a_pathmap_marks_the_stage_of_the_first_hint() {
+    let wide = run(&Made::hosts_of(4, 8));
+    let marked = |waits| {
+        let picture = pathmap(&wide, waits);
+        let is_mark = |shape: &&Shape| matches!(shape, Shape::Line { width, .. } if *width > 5.0);
+        (picture.shapes.iter().filter(is_mark).count(), picture.to_svg())
+    };
+    let first = &wide.hints()[0];
+    assert_eq!(first.part, Part::ArrivalWait);
+    let (n, svg) = marked(Waits::Drawn);
+    assert!(n == 1 && svg.contains("hotspot: arrival wait at "), "{n} {svg}");
+    // A hop is passed on both ways.
+    let (n, svg) = marked(Waits::LeftOut);
+    assert!(n == 2 && svg.contains("hotspot: hop at root, 179 us"), "{n} {svg}");
 }
 
 #[test]

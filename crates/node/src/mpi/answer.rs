@@ -113,9 +113,11 @@ fn path(analysis: &Analysis, path: &PathFigures) -> api::MpiPath {
     let stage = |stage: Stage<'_>| api::MpiStage {
         part: stage.part.name().to_owned(),
         node: stage.node,
+        contributor: stage.contributor,
         mean_seconds: seconds(stage.figures.mean_ns),
     };
-    let line = |waits| track(analysis, path, waits).into_iter().map(|(ns, height)| (seconds(ns), height)).collect();
+    let [left_out, drawn] = [Waits::LeftOut, Waits::Drawn].map(|waits| track(analysis, path, waits));
+    let line = |points: Vec<(f64, f64)>| points.into_iter().map(|(ns, height)| (seconds(ns), height)).collect();
     api::MpiPath {
         rank: path.rank,
         host: path.host.clone(),
@@ -123,8 +125,9 @@ fn path(analysis: &Analysis, path: &PathFigures) -> api::MpiPath {
         cost_seconds: seconds(path.cost.mean_ns),
         n_slowest: path.n_slowest,
         stages: analysis.stages(path).into_iter().map(stage).collect(),
-        track: line(Waits::LeftOut),
-        track_with_waits: line(Waits::Drawn),
+        track: line(left_out.points),
+        track_with_waits: line(drawn.points),
+        track_stages: drawn.stages,
     }
 }
 

@@ -1,6 +1,7 @@
 //! `foretop mpi study`: published studies of collectives, made again on these hosts.
 
 mod trial;
+mod wan;
 mod watched;
 
 use std::io::Write;
@@ -10,8 +11,10 @@ use std::time::Duration;
 
 use anyhow::{Context, anyhow};
 use clap::{Args, Subcommand};
-use mpi_run::{Flavour, Measurement, Outcome, Progress, Writer};
+use mpi_run::{Document, Flavour, Header, Measurement, Outcome, Progress, Writer};
 use mpi_tree::{Host, Tree};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use tree_study::record::{Paired, Run, kind};
 use tree_study::{Pair, Settings, Topology, TreeStudy, Trial, WATCHED, configurations, report};
 
@@ -24,7 +27,7 @@ use crate::terminal::{say, write_json};
 
 /// Repeat published studies on these hosts
 #[derive(Args)]
-#[command(after_help = examples(&["foretop mpi study trees --quick", "foretop mpi study trees --hosts a:1,b:1,c:1,d:1 --hosts a:4,b:4 --out study"]))]
+#[command(after_help = examples(&["foretop mpi study trees --quick", "foretop mpi study wan --quick"]))]
 pub struct Study {
     #[command(subcommand)]
     what: What,
@@ -33,6 +36,7 @@ pub struct Study {
 #[derive(Subcommand)]
 enum What {
     Trees(Trees),
+    Wan(wan::Wan),
 }
 
 /// How much the shape of a tree matters, and what watching it costs
@@ -90,6 +94,7 @@ impl Study {
     pub fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
         match self.what {
             What::Trees(trees) => trees.run(out),
+            What::Wan(wan) => wan.run(out),
         }
     }
 }
@@ -105,13 +110,15 @@ impl Trees {
             anyhow::Ok(Place { trees: configurations(&hosts), hosts })
         };
         let places = settings.topologies.iter().map(place).collect::<anyhow::Result<Vec<_>>>()?;
-        let mut writer = open(&self.out.join(RESULTS), &settings, &bench)?;
+        let kinds = [kind::SETTINGS, kind::RUN, kind::PAIR];
+        let mut writer = open(&self.out.join(RESULTS), &settings, &kinds, &bench.header()?)?;
         let is_over = self.compare(&settings, &bench, &places, &mut writer, &interrupted)?
             && self.watch(&settings, &bench, &places[0], &mut writer, &interrupted)?;
         if !is_over {
             say("stopped; run the same command to resume");
         }
-        self.write(writer.outcome(), out)
+        let document = report(writer.outcome())?;
+        write_report(&self.out, &TreeStudy, (writer.outcome(), &document), kind::RUN, out)
     }
 
     /// Times all trees. Gives whether it came to the end.
@@ -194,46 +201,56 @@ impl Trees {
             n_helpers: N_HELPERS,
         }
     }
-
-    fn write(&self, outcome: &Outcome, out: &mut dyn Write) -> anyhow::Result<()> {
-        let document = report(outcome)?;
-        write!(out, "{}", document.to_text())?;
-        let mut names = Vec::new();
-        for (name, picture) in TreeStudy.pictures(outcome)? {
-            let name = format!("{name}.svg");
-            Drawing::new(self.out.join(&name), Kind::Svg).draw(&picture)?;
-            names.push(name);
-        }
-        let mut json = Vec::new();
-        write_json(&mut json, &document)?;
-        let files = [
-            ("report.md", document.to_markdown(&names).into_bytes()),
-            ("report.json", json),
-            ("runs.csv", outcome.csv(kind::RUN).into_bytes()),
-        ];
-        for (name, content) in files {
-            let path = self.out.join(name);
-            std::fs::write(&path, content).with_context(|| format!("cannot write `{}`", path.display()))?;
-        }
-        Ok(writeln!(out, "\n{}", self.out.join("report.md").display())?)
-    }
 }
 
-/// The results of a study that begins, or of one with the same settings that goes on.
-fn open(path: &Path, settings: &Settings, bench: &Bench) -> anyhow::Result<Writer> {
+/// Writes the report, its tables and pictures beside the results.
+fn write_report(
+    folder: &Path,
+    study: &dyn Measurement,
+    (outcome, document): (&Outcome, &Document),
+    runs: &str,
+    out: &mut dyn Write,
+) -> anyhow::Result<()> {
+    write!(out, "{}", document.to_text())?;
+    let mut names = Vec::new();
+    for (name, picture) in study.pictures(outcome)? {
+        let name = format!("{name}.svg");
+        Drawing::new(folder.join(&name), Kind::Svg).draw(&picture)?;
+        names.push(name);
+    }
+    let mut json = Vec::new();
+    write_json(&mut json, document)?;
+    let files = [
+        ("report.md", document.to_markdown(&names).into_bytes()),
+        ("report.json", json),
+        ("runs.csv", outcome.csv(runs).into_bytes()),
+    ];
+    for (name, content) in files {
+        let path = folder.join(name);
+        std::fs::write(&path, content).with_context(|| format!("cannot write `{}`", path.display()))?;
+    }
+    Ok(writeln!(out, "\n{}", folder.join("report.md").display())?)
+}
+
+/// The results of a study that begins, or of one with the same settings that goes on. The first of the kinds is that of the settings; what
+/// stands behind the last record of any of them belongs to a run that broke off.
+fn open<S: Serialize + DeserializeOwned + PartialEq>(
+    path: &Path,
+    settings: &S,
+    kinds: &[&str],
+    header: &Header,
+) -> anyhow::Result<Writer> {
     if !path.exists() {
-        let mut writer = Writer::create(Some(path), &bench.header()?)?;
-        writer.record(kind::SETTINGS, settings)?;
+        let mut writer = Writer::create(Some(path), header)?;
+        writer.record(kinds[0], settings)?;
         return Ok(writer);
     }
     let before = Outcome::read(path)?;
-    if before.all::<Settings>(kind::SETTINGS)?.first() != Some(settings) {
+    if before.all::<S>(kinds[0])?.first() != Some(settings) {
         let path = path.display();
         let error = anyhow!("`{path}` is of a study with other settings: choose another folder with --out");
         return Err(error).or_usage();
     }
-    // What stands behind the last of these belongs to a run that broke off.
-    let is_whole = |kind: &&str| [kind::SETTINGS, kind::RUN, kind::PAIR].contains(kind);
-    let last = before.records.iter().rev().map(|(kind, _)| kind.as_str()).find(is_whole);
-    Ok(Writer::resume(path, last.unwrap_or(kind::SETTINGS))?)
+    let last = before.records.iter().rev().map(|(kind, _)| kind.as_str()).find(|kind| kinds.contains(kind));
+    Ok(Writer::resume(path, last.unwrap_or(kinds[0]))?)
 }

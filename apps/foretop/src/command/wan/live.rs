@@ -115,7 +115,11 @@ pub fn show(
     }
 }
 
+/// Nothing where no site has a link.
 fn table(directions: &[Way], seen: &[Seen]) -> String {
+    if directions.is_empty() {
+        return String::new();
+    }
     let mut table = Table::of_figures(&[
         "link",
         "rate",

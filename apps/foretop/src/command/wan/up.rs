@@ -41,13 +41,12 @@ impl Up {
         let watch = Watch::new(Arc::new(clock::System::start()));
         let run = Run::start(&name, &plan, &program, &watch)?;
         let hosts: Vec<&str> = plan.sites.iter().flat_map(|site| &site.hosts).map(String::as_str).collect();
-        let hop = text::figure::span_ns(run.emulation.hop().as_nanos() as f64);
         writeln!(out, "{name} is up: {}", hosts.join(", "))?;
-        writeln!(
-            out,
-            "crossing costs {hop}, which is taken off each delay; remote shell for MPI: {}",
-            run.shell().display()
-        )?;
+        if !plan.links.is_empty() {
+            let hop = text::figure::span_ns(run.emulation.hop().as_nanos() as f64);
+            write!(out, "crossing costs {hop}, which is taken off each delay; ")?;
+        }
+        writeln!(out, "remote shell for MPI: {}", run.shell().display())?;
         out.flush()?;
         let ends = plan.links.iter().map(|link| plan.ends(link));
         let directions: Vec<live::Way> = ends

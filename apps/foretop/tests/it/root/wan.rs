@@ -1,5 +1,6 @@
 //! Emulated sites, whose hosts are namespaces, and programs that span them.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -7,6 +8,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use tempfile::TempDir;
+use testkit::launch::Program;
 use testkit::{PATIENCE, wait_until};
 
 use crate::command::{end_of, foretop};
@@ -73,7 +75,11 @@ impl Drop for Sites {
 fn a_host_has_a_name_a_network_and_shared_memory_of_its_own() {
     let before = fs::read_to_string("/proc/net/dev").unwrap().lines().count();
     let sites = Sites::up("latency = \"1ms\"");
-    let script = "hostname; touch /dev/shm/of-l0; grep -c : /proc/net/dev; grep r0 /etc/hosts";
+    let of_machine = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap();
+    let boot = |host| end_of(&mut sites.exec(host, &["cat", "/proc/sys/kernel/random/boot_id"])).stdout;
+    let boots = BTreeSet::from([boot("l0"), boot("r0"), of_machine.clone()]);
+    assert!(boots.len() == 3 && boots.iter().all(|boot| boot.len() == of_machine.len()), "{boots:?}");
+    let script = "hostname; ls /dev/shm; touch /dev/shm/of-l0; grep -c : /proc/net/dev; grep r0 /etc/hosts";
     let said = end_of(&mut sites.exec("l0", &["sh", "-c", script]));
     assert_eq!(said.stdout, "l0\n2\n198.18.2.1 r0\n", "{}", said.stderr);
     let said = end_of(&mut sites.exec("r0", &["sh", "-c", "ls /dev/shm; hostname"]));
@@ -126,6 +132,41 @@ fn a_name_is_taken_once_and_what_runs_in_its_hosts_ends_with_it() {
     let mut inside = sites.answering("l0", "198.18.1.1:7312");
     drop(sites);
     wait_until("it has ended with the emulation", PATIENCE, || inside.try_wait().unwrap());
+}
+
+/// 20 ms there and 5 ms back, less the microseconds that a crossing may be faster than those before it.
+#[test]
+#[ignore = "needs root; run by make test"]
+fn unmodified_mpi_programs_span_sites() {
+    let sites = Sites::up("latency = \"20ms\"");
+    let shell = format!("/run/foretop-wan/{}/shell", sites.name);
+    let source = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/programs/round_trip.c"));
+    let open_mpi =
+        ["--allow-run-as-root", "--mca", "mpi_yield_when_idle", "1", "--mca", "plm_rsh_agent", &shell, "--host"];
+    let mpich = ["-launcher", "ssh", "-launcher-exec", &shell, "-hosts"];
+    for (library, words) in [("openmpi", &open_mpi[..]), ("mpich", &mpich)] {
+        let compiled = Program::compiled(library, source);
+        let program = compiled.folder.path().join("program");
+        let launcher = format!("mpiexec.{library}");
+        let launch = [&[&*launcher], words, &["l0,r0", "-n", "2", program.to_str().unwrap()]].concat();
+        let ended = end_of(&mut sites.exec("l0", &launch));
+        let took_ns: Result<u64, _> = ended.stdout.trim().parse();
+        assert!(took_ns.is_ok_and(|ns| ns >= 24_900_000), "{library}: {ended:?}");
+    }
+}
+
+/// Both emulations have a host `r0`.
+#[test]
+#[ignore = "needs root; run by make test"]
+fn hosts_of_ones_own_emulation_come_first() {
+    let [one, _other] = [(); 2].map(|()| Sites::up("latency = \"1ms\""));
+    let ambiguous = end_of(foretop().args(["wan", "exec", "r0", "--", "true"]));
+    assert!(ambiguous.stderr.contains("several emulations"), "{ambiguous:?}");
+    let shell = format!("/run/foretop-wan/{}/shell", one.name);
+    let from_outside = end_of(Command::new(shell).args(["r0", "echo $FORETOP_WAN"]));
+    let exec = [env!("CARGO_BIN_EXE_foretop"), "wan", "exec", "r0", "--", "sh", "-c", "echo $FORETOP_WAN"];
+    let from_inside = end_of(&mut one.exec("l0", &exec));
+    assert_eq!([from_outside.stdout.trim(), from_inside.stdout.trim()], [&one.name; 2]);
 }
 
 #[test]
