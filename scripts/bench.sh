@@ -24,7 +24,9 @@ cargo bench --locked -p feed --bench snmp
 .venv/bin/python bench/crossval.py --binary "$binary"
 .venv/bin/python bench/payload.py --binary "$binary"
 .venv/bin/python bench/streams.py --binary "$binary"
+.venv/bin/python bench/pool.py --binary "$binary" --nats-server "$(scripts/unpack-package.sh nats-server)"
 scripts/mpi.sh build
+.venv/bin/python bench/mpi_cost.py
 .venv/bin/python bench/mpi_trees.py --binary "$binary"
 .venv/bin/python bench/wan.py --binary "$binary"
 .venv/bin/python bench/wan_collectives.py --binary "$binary"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Prints what collectives over trees cost, with each MPI library: nanoseconds that a collector adds to a call, the share of a tight loop of sums
 # that collecting takes between two emulated hosts of two ranks (as root), what both preloaded libraries add to the start of 64 ranks, and the
-# memory of a host. The goals are 100 ns, 1 %, 1 s, and 1 + 1 MB.
+# memory of a host. The goals are 100 ns, 1 %, 1 s, and 1 + 1 MB. Fields between tabs: what, goal, library, figure.
 # Usage: scripts/mpi-coll-cost.sh [PROFILE]     [default: release]
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -56,14 +56,16 @@ for library in openmpi mpich; do
     "mpicc.$library" -O2 -o "$scratch/cost" crates/mpi-coll/tests/programs/cost.c
     "mpicc.$library" -O2 -o "$scratch/start" crates/mpi-coll/tests/programs/start.c
     tree 0
-    over_tree "mpiexec.$library" -n 1 "$scratch/cost" 2000 | awk -v library="$library" '{
-        printf "%-8s a call over a tree of one rank takes %.0f ns; a collector adds %.1f\n", library, $1, $2 / $3
+    over_tree "mpiexec.$library" -n 1 "$scratch/cost" 2000 | awk -v OFS='\t' -v library="$library" '{
+        print "a call over a tree of one rank", "", library, sprintf("%.0f ns", $1)
+        print "a collector in it", "100 ns", library, sprintf("%.0f ns", $2 / $3)
     }'
 
     tree "0-$((n_ranks_of_host - 1))"
     over_tree "mpiexec.$library" -n "$n_ranks_of_host" "$scratch/start" maps |
-        awk -v library="$library" -v n="$n_ranks_of_host" '{
-            printf "%-8s a host of %d ranks shares %.2f MB of segments and %.2f MB of rings of stages\n", library, n, $1 / 1e6, n * $2 / 1e6
+        awk -v OFS='\t' -v library="$library" -v n="$n_ranks_of_host" '{
+            print "segments of a host of " n " ranks", "1 MB", library, sprintf("%.2f MB", $1 / 1e6)
+            print "its rings of stages", "1 MB", library, sprintf("%.2f MB", n * $2 / 1e6)
         }'
 done
 
@@ -72,10 +74,13 @@ mpicc.openmpi -O2 -o "$scratch/start" crates/mpi-coll/tests/programs/start.c
 tree "0-$((n_started - 1))"
 bare=$(seconds mpiexec.openmpi -n "$n_started" "$scratch/start")
 ours=$(tracer=yes seconds over_tree mpiexec.openmpi -n "$n_started" "$scratch/start")
-echo "openmpi  $n_started ranks start, sum once and end in $bare s; with both libraries in $ours s"
+awk -v OFS='\t' -v n="$n_started" -v bare="$bare" -v ours="$ours" 'BEGIN {
+    print n " ranks start, sum once and end", "", "openmpi", bare " s"
+    print "what both libraries add to that", "1 s", "openmpi", sprintf("%.2f s", ours - bare)
+}'
 
 if [ "$(id -u)" -ne 0 ]; then
-    echo "between emulated hosts: not measured, since making them needs root"
+    echo "between emulated hosts: not measured, since making them needs root" >&2
     exit
 fi
 printf 'format = 1\n[[site]]\nname = "lan"\nhosts = ["h0", "h1"]\nlan-bandwidth = "1 Gbit/s"\n' >"$scratch/coll-cost.toml"
@@ -89,6 +94,8 @@ for setting in LD_PRELOAD="$place/libmpi_coll.so" FORETOP_MPI_TREE="$scratch/tre
     settings+=(-x "$setting")
 done
 "$place/foretop" wan exec coll-cost/h0 -- mpiexec.openmpi --mca plm_rsh_agent /run/foretop-wan/coll-cost/shell \
-    --mca btl_tcp_if_include eth0 --mca oob_tcp_if_include eth0 --host h0:2,h1:2 -n 4 "${settings[@]}" "$scratch/cost" 200 | awk '{
-    printf "openmpi  a sum of 4 ranks on 2 hosts takes %.1f us; collecting adds %.2f %%\n", $1 / 1e3, 100 * $2 / $1
-}'
+    --mca btl_tcp_if_include eth0 --mca oob_tcp_if_include eth0 --host h0:2,h1:2 -n 4 "${settings[@]}" "$scratch/cost" 200 |
+    awk -v OFS='\t' '{
+        print "a sum of 4 ranks on 2 emulated hosts", "", "openmpi", sprintf("%.1f us", $1 / 1e3)
+        print "what collecting adds to that", "1 %", "openmpi", sprintf("%.2f %%", 100 * $2 / $1)
+    }'

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Prints what the tracer adds to a call, with each MPI library: nanoseconds in C and Fortran, beside two readings of the processor's counter
-# in the same run. The goal is those two plus 10 ns in C, plus 15 ns in Fortran.
+# in the same run. The goal is those two plus 10 ns in C, plus 15 ns in Fortran. Fields between tabs: what, goal, library, figure.
 # Usage: scripts/mpi-tracer-cost.sh [PROFILE]     [default: release]
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -17,8 +17,13 @@ for library in openmpi mpich; do
     "mpicc.$library" -O2 -o "$scratch/cost" crates/mpi-tracer/tests/programs/cost.c "${fortran[$library]}"
     bare=$("$scratch/cost")
     traced=$(LD_PRELOAD="$CARGO_TARGET_DIR/$profile/libmpi_tracer.so" "$scratch/cost")
-    echo "$library $bare $traced" | awk '{
-        printf "%-8s two readings %5.1f ns; a traced call adds %5.1f in C (%+.1f), %5.1f in Fortran (%+.1f), %5.1f to a probe (%+.1f)\n",
-            $1, $6, $7 - $3, $7 - $3 - $6, $8 - $4, $8 - $4 - $6, $9 - $5, $9 - $5 - $6
-    }'
+    echo "$library $bare $traced" | awk -v OFS='\t' '
+        function row(what, goal, ns) { print what, goal, $1, sprintf("%.1f ns", ns) }
+        {
+            row("two readings of the counter", "", $6)
+            row("what a traced call in C takes longer", "", $7 - $3)
+            row("the same beyond two readings", "10 ns", $7 - $3 - $6)
+            row("what a traced call in Fortran takes longer", "", $8 - $4)
+            row("the same in Fortran beyond two readings", "15 ns", $8 - $4 - $6)
+        }'
 done

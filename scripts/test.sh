@@ -193,7 +193,7 @@ run_servers() {
 
 run_root() {
     local runner
-    get_ready ip mpicc.mpich mpiexec.mpich tc unshare
+    get_ready ip mpicc.mpich mpicc.openmpi mpiexec.mpich mpiexec.openmpi tc unshare
     begin "root: tests"
     if find_root; then
         runner=$(printf '"%s",' "${as_root[@]}")

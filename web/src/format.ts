@@ -25,6 +25,7 @@ export function quantity(value: number | null | undefined, unit: string): Quanti
     case "bytes/s":
       return bytes(value, unit);
     case "seconds":
+    case "s":
       return seconds(value);
     case "packets/s":
     case "operations/s":

@@ -9,6 +9,7 @@ import { groupsOf, hostOf, hostsOf, isMatch, nameInGroup, type Group } from "./g
 import { isDirection, neighbour } from "./neighbour.ts";
 import { Past } from "./past.ts";
 import { Tile, type Frame } from "./tile.ts";
+import { Ways, waysOf } from "./wan.ts";
 import { worthiest, worthOf } from "./worth.ts";
 
 /** How many signals are worth a look where a row has no room for more. More rows would shift the page as they go. */
@@ -55,6 +56,8 @@ export class Overview {
   readonly #inGroups = new Map<Signal, Tile>();
   readonly #closed = new Set<string>();
   #sections: Section[] = [];
+  /** Tables of the links of emulated networks. */
+  #ways: Ways[] = [];
   /** Signals that were zero as far as is known, folded away. */
   #atZero: Signal[] = [];
   #worth: Section = { name: "worth a look", element: make("section"), folds: [], tiles: [] };
@@ -85,6 +88,7 @@ export class Overview {
     const signals = new Set(this.#board.signals.values());
     const groups = groupsOf(signals);
     this.#atZero = groups.flatMap((group) => group.atZero);
+    this.#ways = [];
     this.#sections = groups.map((group) => this.#section(group, open));
     for (const [signal, tile] of this.#inGroups) if (!signals.has(signal)) this.#forget(tile);
     this.#pickWorth();
@@ -106,6 +110,7 @@ export class Overview {
       const { points, why } = worthOf(tile.signal);
       tile.why = points < CALM ? "calm again" : why;
     }
+    this.#ways.forEach((ways) => ways.draw(frame.nodeNowMs, frame.nowMs));
     for (const tile of this.#inView) {
       this.#past.fetch(tile.signal);
       tile.draw(frame);
@@ -159,7 +164,10 @@ export class Overview {
       tiles.push(...hidden);
       return [this.#fold(`${name} ${word}`, word, hidden, open)];
     });
-    const body = make("div", { class: "body" }, grid, ...folds);
+    const links = waysOf(group);
+    const ways = links.length === 0 ? [] : [new Ways(links)];
+    this.#ways.push(...ways);
+    const body = make("div", { class: "body" }, ...ways.map((table) => table.element), grid, ...folds);
     const toggle = make("button", { type: "button" }, name, " ", make("small", {}, String(tiles.length)));
     const show = (isOpen: boolean) => {
       toggle.setAttribute("aria-expanded", String(isOpen));

@@ -151,7 +151,8 @@ impl Link {
         };
         let left = begin.saturating_add(serialization);
         self.free_at = left;
-        if left > now {
+        // One of no size takes no room, and would never be refused.
+        if left > now && size > ByteCount::default() {
             self.waiting.push_back((left, size.bytes()));
             self.waiting_bytes += size.bytes();
         }

@@ -1,4 +1,4 @@
-//! What is to happen when: first by its moment, then in the order in which it was noted.
+//! What is to happen when: first by its moment, then in the order in which it was noted. How much of it there may be.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -9,6 +9,12 @@ use std::time::Duration;
 pub(crate) struct Agenda<T> {
     entries: BinaryHeap<Reverse<Entry<T>>>,
     n_ever: u64,
+}
+
+/// Memory of messages on the way. One that has no room is dropped, as by a full queue.
+#[derive(Debug, Default)]
+pub(crate) struct Flying {
+    bytes: usize,
 }
 
 #[derive(Debug)]
@@ -33,6 +39,25 @@ impl<T> Agenda<T> {
     pub(crate) fn take_due(&mut self, now: Duration) -> Option<(Duration, T)> {
         self.next_due().filter(|due| *due <= now)?;
         self.entries.pop().map(|Reverse(entry)| (entry.due, entry.what))
+    }
+}
+
+impl Flying {
+    /// More than a link of 10 Gbit/s has on the way in 200 ms.
+    const BYTES_MAX: usize = 256 << 20;
+    /// What a message takes beside its content: its entry, and what the heap adds.
+    const EACH_BYTES: usize = 128;
+
+    pub(crate) fn has_room(&self, content_bytes: usize) -> bool {
+        self.bytes + content_bytes + Self::EACH_BYTES <= Self::BYTES_MAX
+    }
+
+    pub(crate) fn begin(&mut self, content_bytes: usize) {
+        self.bytes += content_bytes + Self::EACH_BYTES;
+    }
+
+    pub(crate) fn end(&mut self, content_bytes: usize) {
+        self.bytes -= content_bytes + Self::EACH_BYTES;
     }
 }
 
@@ -65,6 +90,19 @@ impl<T> Ord for Entry<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn messages_without_content_take_memory_too() {
+        let mut flying = Flying::default();
+        let n_max = Flying::BYTES_MAX / Flying::EACH_BYTES;
+        for _ in 0..n_max {
+            assert!(flying.has_room(0));
+            flying.begin(0);
+        }
+        assert!(!flying.has_room(0));
+        flying.end(0);
+        assert!(flying.has_room(0) && !flying.has_room(1));
+    }
 
     #[test]
     fn things_of_one_moment_keep_their_order() {

@@ -12,7 +12,7 @@ use netmodel::{Drop, Fate, Link};
 use units::ByteCount;
 use watch::Stop;
 
-use crate::agenda::Agenda;
+use crate::agenda::{Agenda, Flying};
 use crate::alarm::{self, Shift};
 use crate::counts::Counts;
 use crate::plan::Plan;
@@ -41,6 +41,7 @@ pub(crate) struct Gateway {
     /// Where links' time begins.
     origin: Instant,
     agenda: Agenda<Packet>,
+    flying: Flying,
 }
 
 /// A link that begins here.
@@ -78,7 +79,7 @@ impl Gateway {
     /// Without links as yet; time begins at `origin`.
     pub(crate) fn new(device: Arc<File>, n_sites: usize, hop: Arc<Hop>, origin: Instant) -> Self {
         let ways = (0..n_sites).map(|_| None).collect();
-        Self { device, ways, hop, origin, agenda: Agenda::default() }
+        Self { device, ways, hop, origin, agenda: Agenda::default(), flying: Flying::default() }
     }
 
     /// Carries packets until it is asked to stop.
@@ -94,13 +95,18 @@ impl Gateway {
         let Some(way) = self.ways.get_mut(to).and_then(Option::as_mut) else { return };
         let (now, size) = (clock::instant() - self.origin, bytes.len() as u64);
         let Some(cost) = self.hop.cost() else {
+            self.flying.begin(bytes.len());
             self.agenda.note(now, Packet { to, bytes: bytes.into(), is_counted: false });
             return;
         };
-        let fate = way.link.send(now, ByteCount::new(size));
+        let fate = match self.flying.has_room(bytes.len()) {
+            true => way.link.send(now, ByteCount::new(size)),
+            false => Fate::Dropped(Drop::Queue),
+        };
         way.counts.sent(size, way.link.waiting(now).bytes());
         match fate {
             Fate::Arrives { at } => {
+                self.flying.begin(bytes.len());
                 let packet = Packet { to, bytes: bytes.into(), is_counted: true };
                 self.agenda.note(at.saturating_sub(cost).max(now), packet);
             }
@@ -110,6 +116,7 @@ impl Gateway {
 
     fn hand_on(&mut self, now: Duration) {
         while let Some((due, packet)) = self.agenda.take_due(now) {
+            self.flying.end(packet.bytes.len());
             let Some(way) = self.ways.get_mut(packet.to).and_then(Option::as_mut) else { continue };
             let size = packet.bytes.len() as u64;
             // A device takes a packet as a whole or not at all.

@@ -3,6 +3,7 @@
 use std::fs;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
+use std::os::unix::net::UnixListener;
 
 use stream::{Handler, InputId, Measurement, Message, Mirror, OpenError, Outputs, Panicked, Security};
 use testkit::{PATIENCE, wait_until};
@@ -70,6 +71,44 @@ fn a_writer_that_dies_in_the_middle_is_connected_to_again() {
     let counted = &reader.running.status()[0].counted;
     assert_eq!((counted.n_bad, counted.n_connects), (1, 2));
     assert!(counted.last_error.as_ref().unwrap().contains("the data end 5 bytes before the frame does"), "{counted:?}");
+}
+
+#[test]
+fn a_writer_that_comes_and_goes_is_found_each_time() {
+    const N_TIMES: u64 = 5;
+    let folder = tempfile::tempdir().unwrap();
+    let place = path(folder.path(), "comes-and-goes");
+    let reader = collector(&format!("source:unix:{place}"), &Security::default());
+    for number in 0..N_TIMES {
+        wait_until("its absence is told", PATIENCE, || {
+            let counted = &reader.running.status()[0].counted;
+            (counted.n_connected == 0 && counted.last_error.as_ref()?.contains("No such file")).then_some(())
+        });
+        let listener = UnixListener::bind(&place).unwrap();
+        let mut connection = listener.accept().unwrap().0;
+        connection.write_all(&frames(number..number + 1)).unwrap();
+        assert_eq!(reader.samples(1), [sample(number)]);
+        fs::remove_file(&place).unwrap();
+    }
+    let counted = &reader.running.status()[0].counted;
+    assert_eq!((counted.n_connects, counted.n_bad), (N_TIMES, 0));
+}
+
+#[test]
+fn readers_that_come_and_go_leave_nothing_behind() {
+    let writer = writer("connect:tcp:0", &Security::default());
+    for number in 0..20 {
+        let reader = collector(&format!("source:{}", writer.address()), &Security::default());
+        writer.wait_for_reader();
+        writer.send(Message::Sample(sample(number)));
+        assert_eq!(reader.samples(1), [sample(number)]);
+        drop(reader);
+        wait_until("it is gone", PATIENCE, || {
+            (writer.running.status()[writer.at.0].counted.n_connected == 0).then_some(())
+        });
+    }
+    let counted = &writer.running.status()[writer.at.0].counted;
+    assert_eq!((counted.n_connects, counted.n_dropped), (20, 0));
 }
 
 #[test]

@@ -13,14 +13,12 @@ use rustix::event::epoll::{self, EventData, EventFlags};
 use units::ByteCount;
 
 use super::{Both, Carrier, Direction, RelayPlan, Way, wanted};
-use crate::agenda::Agenda;
+use crate::agenda::{Agenda, Flying};
 
 /// The longest datagram.
 const DATAGRAM_BYTES_MAX: usize = 1 << 16;
 /// Datagrams read from one socket before others have their turn.
 const N_AT_ONCE: usize = 16;
-/// Bytes on the way in both directions together; what is beyond is dropped, as by a full queue.
-const FLYING_BYTES_MAX: usize = 256 << 20;
 /// A client that neither sends nor is sent anything for so long gives its place to the next newcomer.
 const IDLE_MAX: Duration = Duration::from_secs(60);
 /// The key of the socket that clients send to; clients have their numbers, which begin after it.
@@ -38,7 +36,7 @@ pub(super) struct Datagrams {
     n_ever: u64,
     clients_max: usize,
     agenda: Agenda<Datagram>,
-    flying_bytes: usize,
+    flying: Flying,
     buffer: Vec<u8>,
 }
 
@@ -70,7 +68,7 @@ impl Datagrams {
             n_ever: LISTENER,
             clients_max: plan.clients_max,
             agenda: Agenda::default(),
-            flying_bytes: 0,
+            flying: Flying::default(),
             buffer: vec![0; DATAGRAM_BYTES_MAX],
         })
     }
@@ -82,12 +80,14 @@ impl Datagrams {
     fn send(&mut self, client: u64, direction: Direction, n: usize, now: Duration) {
         let way = self.ways.at(direction);
         let size = n as u64;
-        let is_full = self.flying_bytes + n > FLYING_BYTES_MAX;
-        let fate = if is_full { Fate::Dropped(Drop::Queue) } else { way.link.send(now, ByteCount::new(size)) };
+        let fate = match self.flying.has_room(n) {
+            true => way.link.send(now, ByteCount::new(size)),
+            false => Fate::Dropped(Drop::Queue),
+        };
         way.counts.sent(size, way.link.waiting(now).bytes());
         match fate {
             Fate::Arrives { at } => {
-                self.flying_bytes += n;
+                self.flying.begin(n);
                 self.agenda.note(at, Datagram { client, direction, bytes: self.buffer[..n].into() });
             }
             Fate::Dropped(why) => way.counts.dropped(why, size),
@@ -156,7 +156,7 @@ impl Carrier for Datagrams {
 
     fn due(&mut self, now: Duration) {
         while let Some((due, Datagram { client, direction, bytes })) = self.agenda.take_due(now) {
-            self.flying_bytes -= bytes.len();
+            self.flying.end(bytes.len());
             let way = self.ways.at(direction);
             let size = bytes.len() as u64;
             let handed_on = self.clients.get(&client).map(|client| match direction {

@@ -61,3 +61,15 @@ fn what_is_no_message_is_not_answered() {
     let ended = stream.read(&mut [0]);
     assert!(matches!(ended, Ok(0)) || ended.is_err(), "{ended:?}");
 }
+
+/// 16 MiB do not fit into the sockets' buffers: whoever answers waits, with a place of its own.
+#[test]
+fn who_does_not_read_its_answers_holds_up_nobody_else() {
+    let answering = answering();
+    let mut silent = TcpStream::connect(answering).unwrap();
+    silent.write_all(&[&0x8100_0000_u32.to_be_bytes()[..], &vec![0; 16 << 20]].concat()).unwrap();
+    assert!(Probe::connect(answering).unwrap().ping_pong(8).unwrap() > Duration::ZERO);
+    let mut answer = vec![1; 16 << 20];
+    silent.read_exact(&mut answer).unwrap();
+    assert!(answer.iter().all(|byte| *byte == 0));
+}

@@ -195,6 +195,31 @@ fn datagrams_cross_in_both_directions_and_get_lost() {
     assert_eq!((there.traffic().n_arrived, there.traffic().in_flight_bytes), (0, 0));
 }
 
+/// What the kernel has no room for at a receiver is lost, and nothing of it stays with the relay.
+#[test]
+fn a_peer_that_does_not_read_loses_datagrams_and_holds_up_nobody_else() {
+    const N_SENT: usize = 500;
+    let target = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let relay = start(&plan(Protocol::Udp, target.local_addr().unwrap()));
+    let clients = [(); 2].map(|()| UdpSocket::bind("127.0.0.1:0").unwrap());
+    let mut buffer = vec![0; 1 << 16];
+    let [idle_at, other_at] = clients.each_ref().map(|client| {
+        client.send_to(b"x", relay.address()).unwrap();
+        target.recv_from(&mut buffer).unwrap().1
+    });
+    for _ in 0..N_SENT {
+        target.send_to(&[0; 60_000], idle_at).unwrap();
+    }
+    target.send_to(b"y", other_at).unwrap();
+    let [idle, other] = &clients;
+    assert_eq!(other.recv(&mut buffer).unwrap(), 1);
+    let back = &relay.directions()[1];
+    wait_until("nothing is on the way", PATIENCE, || (back.traffic().in_flight_bytes == 0).then_some(()));
+    idle.set_nonblocking(true).unwrap();
+    let n_received = std::iter::from_fn(|| idle.recv(&mut buffer).ok()).count();
+    assert!((1..N_SENT).contains(&n_received), "{n_received} of {N_SENT} were kept");
+}
+
 #[test]
 fn a_connection_cannot_lose_bytes() {
     let mut plan = plan(Protocol::Tcp, echo(0));

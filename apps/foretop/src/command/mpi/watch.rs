@@ -326,16 +326,20 @@ impl Watch {
             return Ok(writeln!(out, "{line}")?);
         }
         write!(out, "{text}")?;
+        // What is told at once has cost something, but no time has passed.
+        let of_one = match elapsed.as_secs_f64() {
+            0.0 => String::new(),
+            seconds => format!(", {} of one processor", percent(cpu.as_secs_f64() / seconds)),
+        };
         writeln!(
             out,
-            "{} records read, {} lost, {} read; {n_gathered} results gathered, {} missed, {} gathered; {:.1} ms of processor time, {} of one processor\n",
+            "{} records read, {} lost, {} read; {n_gathered} results gathered, {} missed, {} gathered; {:.1} ms of processor time{of_one}\n",
             tally.n_read,
             tally.n_lost,
             percent(share(tally.n_read, tally.n_lost)),
             tally.n_missed,
             percent(gathered),
             cpu.as_secs_f64() * 1e3,
-            percent(cpu.as_secs_f64() / elapsed.as_secs_f64().max(1e-9)),
         )?;
         Ok(())
     }

@@ -8,6 +8,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use tempfile::TempDir;
+use testkit::launch::Program;
 use testkit::{PATIENCE, wait_until};
 
 use crate::command::{end_of, foretop};
@@ -131,6 +132,27 @@ fn a_name_is_taken_once_and_what_runs_in_its_hosts_ends_with_it() {
     let mut inside = sites.answering("l0", "198.18.1.1:7312");
     drop(sites);
     wait_until("it has ended with the emulation", PATIENCE, || inside.try_wait().unwrap());
+}
+
+/// 20 ms there and 5 ms back, less the microseconds that a crossing may be faster than those before it.
+#[test]
+#[ignore = "needs root; run by make test"]
+fn unmodified_mpi_programs_span_sites() {
+    let sites = Sites::up("latency = \"20ms\"");
+    let shell = format!("/run/foretop-wan/{}/shell", sites.name);
+    let source = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/programs/round_trip.c"));
+    let open_mpi =
+        ["--allow-run-as-root", "--mca", "mpi_yield_when_idle", "1", "--mca", "plm_rsh_agent", &shell, "--host"];
+    let mpich = ["-launcher", "ssh", "-launcher-exec", &shell, "-hosts"];
+    for (library, words) in [("openmpi", &open_mpi[..]), ("mpich", &mpich)] {
+        let compiled = Program::compiled(library, source);
+        let program = compiled.folder.path().join("program");
+        let launcher = format!("mpiexec.{library}");
+        let launch = [&[&*launcher], words, &["l0,r0", "-n", "2", program.to_str().unwrap()]].concat();
+        let ended = end_of(&mut sites.exec("l0", &launch));
+        let took_ns: Result<u64, _> = ended.stdout.trim().parse();
+        assert!(took_ns.is_ok_and(|ns| ns >= 24_900_000), "{library}: {ended:?}");
+    }
 }
 
 /// Both emulations have a host `r0`.
