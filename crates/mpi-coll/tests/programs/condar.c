@@ -25,17 +25,20 @@ static double value(int of, int solve, int step)
     return mixed % 5 == 0 ? 0.0 : (mixed % 1000) * exp2(-step * 0.4);
 }
 
-static void solves(const char *clusters)
+// Of sums of values that are all above 0, or the same values all below it.
+static void solves(const char *clusters, int toward)
 {
-    int handle = condar_init(MPI_COMM_WORLD, MPI_SUM, CONDAR_NONNEGATIVE, CONDAR_GREATER, 0.25, clusters);
+    int sign = toward > 0 ? CONDAR_NONNEGATIVE : CONDAR_NONPOSITIVE;
+    int condition = toward > 0 ? CONDAR_GREATER : CONDAR_LESS;
+    int handle = condar_init(MPI_COMM_WORLD, MPI_SUM, sign, condition, toward * 0.25, clusters);
     CHECK(handle >= 0);
     int n_steps[N_SOLVES], n_early = 0;
     for (int solve = 0; solve < N_SOLVES; ++solve) {
         int verdict = 1, is_exact = 0, step = 0;
         double result = 0;
         for (; verdict && step < N_STEPS; ++step) {
-            CHECK(condar_call(handle, value(rank, solve, step), &verdict, &result, &is_exact) == 0);
-            CHECK(verdict == (result > 0.25) && (verdict || is_exact));
+            CHECK(condar_call(handle, toward * value(rank, solve, step), &verdict, &result, &is_exact) == 0);
+            CHECK(verdict == (toward * result > 0.25) && (verdict || is_exact));
             n_early += !is_exact;
         }
         n_steps[solve] = step;
@@ -57,6 +60,12 @@ static void refusals(const char *clusters)
     int verdict;
     CHECK(condar_init(MPI_COMM_WORLD, MPI_SUM, CONDAR_ANY, CONDAR_GREATER, 1, clusters) == CONDAR_REFUSED);
     CHECK(strstr(condar_reason(), "use a sum of values >= 0 with greater"));
+    CHECK(condar_init(MPI_COMM_WORLD, MPI_SUM, CONDAR_NONNEGATIVE, CONDAR_LESS, 1, clusters) == CONDAR_REFUSED);
+    CHECK(condar_init(MPI_COMM_WORLD, MPI_SUM, CONDAR_NONPOSITIVE, CONDAR_GREATER, -1, clusters) == CONDAR_REFUSED);
+    CHECK(condar_init(MPI_COMM_WORLD, MPI_MAX, CONDAR_ANY, CONDAR_LESS, 1, clusters) == CONDAR_REFUSED);
+    CHECK(condar_init(MPI_COMM_WORLD, MPI_MIN, CONDAR_ANY, CONDAR_GREATER, 1, clusters) == CONDAR_REFUSED);
+    CHECK(condar_init(MPI_COMM_WORLD, MPI_SUM, -1, CONDAR_LESS, -1, clusters) == CONDAR_REFUSED);
+    CHECK(strstr(condar_reason(), "-1 is no sign of the header"));
     CHECK(condar_init(MPI_COMM_WORLD, MPI_PROD, CONDAR_ANY, CONDAR_GREATER, 1, clusters) == CONDAR_REFUSED);
     CHECK(condar_init(MPI_COMM_WORLD, MPI_MAX, CONDAR_ANY, CONDAR_GREATER, rank, clusters) == CONDAR_REFUSED);
     CHECK(condar_init(MPI_COMM_WORLD, MPI_MAX, CONDAR_ANY, CONDAR_GREATER, 1, "0") == CONDAR_REFUSED);
@@ -92,8 +101,9 @@ int main(int argc, char **argv)
     MPI_Comm_size(MPI_COMM_WORLD, &n_ranks);
     char clusters[64];
     sprintf(clusters, "0-%d %d-%d", n_ranks / 2 - 1, n_ranks / 2, n_ranks - 1);
-    solves(clusters);
-    solves(NULL);
+    solves(clusters, 1);
+    solves(clusters, -1);
+    solves(NULL, 1);
     if (argc > 1) {
         refusals(clusters);
         vanished(clusters);

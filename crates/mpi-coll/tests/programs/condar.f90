@@ -27,6 +27,12 @@ program condar
   ! 1024 is halved 11 times to 0.5, of which there are two.
   if (n_steps /= 12 .or. .not. is_exact .or. result /= 1d0) error stop 'wrong'
   if (condar_free(handle) /= 0) error stop 'not freed'
+  ! The same below 0.
+  handle = condar_init(MPI_COMM_WORLD, MPI_SUM, CONDAR_NONPOSITIVE, CONDAR_LESS, -1d0, '0 1')
+  if (handle < 0) error stop 'refused'
+  if (condar_call(handle, -4d0, verdict, result, is_exact) /= 0 .or. .not. verdict) error stop 'not below'
+  if (condar_call(handle, -0.5d0, verdict, result, is_exact) /= 0 .or. verdict .or. result /= -1d0) error stop 'below'
+  if (condar_free(handle) /= 0) error stop 'not freed'
   if (rank == 0) print '(a)', 'answers are right'
   call MPI_Finalize(ierror)
 end program

@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use anyhow::{Context, anyhow};
 use clap::{Args, Subcommand};
+use miniapp::record::RunSeen;
 use mpi_run::{Document, Flavour, Header, Measurement, Outcome, Progress, Writer};
 use mpi_tree::{Host, Tree};
 use serde::Serialize;
@@ -201,6 +202,12 @@ impl Trees {
             n_helpers: N_HELPERS,
         }
     }
+}
+
+/// What a program says of its run.
+fn run_seen(outcome: &Outcome) -> anyhow::Result<RunSeen> {
+    let seen: Vec<RunSeen> = outcome.all(miniapp::record::kind::RUN)?;
+    seen.into_iter().next().context("the program's result says nothing of its run")
 }
 
 /// Writes the report, its tables and pictures beside the results.

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, ensure};
+use anyhow::Context;
 use miniapp::record::RunSeen;
 use mpi_run::{Flavour, Header, Outcome};
 use mpi_tree::{Forest, Host, Rule, Tree};
@@ -15,8 +15,8 @@ use units::ByteCount;
 use super::super::program;
 use super::super::trace::Run;
 use super::super::tree::hosts_of;
-use super::Place;
 use super::watched::{Program, Watched};
+use super::{Place, run_seen};
 use crate::terminal::say;
 
 /// A library whose ranks spin takes up to 80 ms a call where they share cores, and is run for so much fewer calls.
@@ -85,24 +85,15 @@ impl Bench {
     fn timed(
         &self,
         topology: &Topology,
-        mut words: Vec<OsString>,
+        words: Vec<OsString>,
         forest: Option<&Forest>,
         environment: &[(String, String)],
     ) -> anyhow::Result<RunSeen> {
-        let result = self.result();
-        match std::fs::remove_file(&result) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error.into()),
-            _ => {}
-        }
-        words.extend(["--out".into(), result.clone().into_os_string()]);
         let mut run = Run::timed(words, topology.n_ranks, Some(self.flavour), topology.hosts.clone(), self.traces());
         if let Some(forest) = forest {
             run.tree = Some(self.tree_file(forest)?);
         }
-        let ended = run.trace(environment, false)?;
-        ensure!(ended.success(), "`foretop-miniapp` ended with {ended}");
-        let seen: Vec<RunSeen> = Outcome::read(&result)?.all(miniapp::record::kind::RUN)?;
-        seen.into_iter().next().context("the program's result says nothing of its run")
+        run_seen(&run.result(environment, &self.result())?)
     }
 
     /// Starts a program that runs over the first tree, or several like it, until it is no longer needed.

@@ -22,7 +22,7 @@ use watch::Watch;
 
 use super::super::program;
 use super::super::trace::Run;
-use super::{RESULTS, open, write_report};
+use super::{RESULTS, open, run_seen, write_report};
 use crate::help::examples;
 use crate::interruption::interruptions;
 use crate::terminal::say;
@@ -222,18 +222,15 @@ impl Bench {
     /// Runs a program with a rank at each site, and gives its result. Its trace is in the scratch folder.
     fn ran(&self, program: &Path, words: Vec<OsString>, topology: Topology, joined: Joined) -> anyhow::Result<Outcome> {
         let path = |name: &str| self.scratch.path().join(name);
-        let (result, tree, sites) = (path("result.jsonl"), path("tree.toml"), path("sites.toml"));
-        // What an earlier run left must not be taken for this one's.
+        let (tree, sites) = (path("tree.toml"), path("sites.toml"));
+        // What an earlier run said of its clusters must not be taken for this one's.
         if self.traces().exists() {
             std::fs::remove_dir_all(self.traces())?;
-        }
-        if result.exists() {
-            std::fs::remove_file(&result)?;
         }
         std::fs::write(&tree, topology.forest(joined).to_text())?;
         std::fs::write(&sites, topology.to_text())?;
         let words = std::iter::once(program.to_owned().into_os_string()).chain(words);
-        let words = words.chain(["--quiet".into(), "--out".into(), result.clone().into_os_string()]);
+        let words = words.chain(["--quiet".into()]);
         let n_ranks = topology.sites().len() as u32;
         let mut run = Run::timed(words.collect(), n_ranks, Some(self.flavour), Vec::new(), self.traces());
         run.tree = Some(tree);
@@ -241,9 +238,7 @@ impl Bench {
         let environment =
             [("FORETOP_MPI_EMULATED_HOSTS", "1"), ("FORETOP_MPI_WAN", sites), ("OMPI_MCA_mpi_yield_when_idle", "1")];
         let environment = environment.map(|(name, value)| (name.to_owned(), value.to_owned()));
-        let ended = run.trace(&environment, false)?;
-        ensure!(ended.success(), "`{}` ended with {ended}", program.display());
-        Ok(Outcome::read(&result)?)
+        run.result(&environment, &path("result.jsonl"))
     }
 
     fn traces(&self) -> PathBuf {
@@ -255,11 +250,6 @@ impl Bench {
 fn modelled(link: &Description, bed: &Bed, size_bytes: u32) -> anyhow::Result<Option<f64>> {
     let modelled = if link.drawn { None } else { bed.modelled(size_bytes)? };
     Ok(modelled.map(|took| took.as_nanos() as f64))
-}
-
-fn run_seen(outcome: &Outcome) -> anyhow::Result<RunSeen> {
-    let seen: Vec<RunSeen> = outcome.all(miniapp::record::kind::RUN)?;
-    seen.into_iter().next().context("the program's result says nothing of its run")
 }
 
 /// What the allreduces took that follow a barrier and each other.

@@ -8,10 +8,10 @@ use std::process::{Child, ExitStatus, Stdio};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
 
-use anyhow::{Context, bail};
+use anyhow::{Context, bail, ensure};
 use clap::{Args, ValueEnum};
 use mpi_job::{Folder, Process, Sidecar};
-use mpi_run::{Flavour, Placing};
+use mpi_run::{Flavour, Outcome, Placing};
 use mpi_trace::Alignment;
 use rustix::process::{Pid, Signal, kill_process};
 
@@ -155,6 +155,19 @@ impl Run {
         let ended = ended?;
         filed?;
         Ok(ended)
+    }
+
+    /// Runs one of our programs for its result, which `--out` puts into this file.
+    pub fn result(mut self, environment: &[(String, String)], path: &Path) -> anyhow::Result<Outcome> {
+        // What an earlier run left must not be taken for this one's.
+        match std::fs::remove_file(path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error.into()),
+            _ => {}
+        }
+        self.program.extend(["--out".into(), path.as_os_str().to_owned()]);
+        let ended = self.trace(environment, false)?;
+        ensure!(ended.success(), "`{}` ended with {ended}", self.program[0].display());
+        Ok(Outcome::read(path)?)
     }
 
     fn placing(&self, job: &Path, into: &Path) -> anyhow::Result<Placing> {
