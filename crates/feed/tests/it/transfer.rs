@@ -178,11 +178,11 @@ fn peers_that_measure_at_the_same_moment_take_turns() {
 #[test]
 fn one_address_may_not_take_all_connections() {
     let responder = Responder::start(responder_settings(), &Watch::default()).unwrap();
-    let silent: Vec<_> = (0..4).map(|_| TcpStream::connect(responder.address()).unwrap()).collect();
-    // The fifth from the same address is closed at once, while the four have said nothing.
+    let silent: Vec<_> = (0..8).map(|_| TcpStream::connect(responder.address()).unwrap()).collect();
+    // The ninth from the same address is closed at once, while the eight have said nothing.
     check_refused(settings(responder.address()), &["did not greet", "no room"]);
     drop(silent);
-    wait_for_counts(&responder, ResponderCounts { n_turned_away: 5, ..Default::default() });
+    wait_for_counts(&responder, ResponderCounts { n_turned_away: 9, ..Default::default() });
     let (values, error) = read(&mut TransferSource::new(settings(responder.address())).unwrap());
     assert_eq!((values.len(), error), (6, None), "there is room again");
 }
