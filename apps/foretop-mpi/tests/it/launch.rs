@@ -29,7 +29,7 @@ pub fn launch(program: &str, n_ranks: u32, arguments: &[&str]) -> Ended {
 }
 
 /// Runs `program` where and how `placing` says.
-pub fn launch_placed(program: &str, placing: &Placing, arguments: &[&str]) -> Ended {
+fn launch_placed(program: &str, placing: &Placing, arguments: &[&str]) -> Ended {
     ended(&mut command(program, placing, arguments))
 }
 

@@ -8,7 +8,7 @@ use miniapp::record::RunSeen;
 use mpi_run::{Flavour, Outcome, Placing};
 use noise::record::Part;
 
-use crate::launch::{ACE, COMB, MINIAPP, NOISE, flavour, launch_placed};
+use crate::launch::{ACE, COMB, MINIAPP, NOISE, command, flavour, turn};
 
 /// Of an allreduce of one number: addresses, lengths and sums of Ethernet, IP and TCP, without the number.
 const N_HEADER_BYTES: u64 = 54;
@@ -27,9 +27,13 @@ fn moved_bytes(program: &str, is_tcp: bool, n_ranks: u32, arguments: &[&str]) ->
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("result.jsonl");
     let out = ["--quiet", "--out", path.to_str().unwrap()];
-    let before = loopback_bytes();
     let placing = Placing { n_ranks, is_tcp, ..Placing::default() };
-    launch_placed(program, &placing, &[arguments, &out].concat()).out();
+    let mut launcher = command(program, &placing, &[arguments, &out].concat());
+    // What other programs send in the meantime would be counted, too.
+    let _turn = turn();
+    let before = loopback_bytes();
+    let ended = launcher.output().unwrap();
+    assert!(ended.status.success(), "{ended:?}");
     (loopback_bytes() - before, Outcome::read(&path).unwrap())
 }
 
