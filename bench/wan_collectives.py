@@ -93,7 +93,8 @@ class Bench:
         each = str(n_ranks // 2)
         if way.library == "openmpi":
             command = ["mpiexec.openmpi", "--allow-run-as-root", "--oversubscribe", "--mca", "plm_rsh_agent", shell]
-            command += ["--mca", "mpi_yield_when_idle", "1", "--mca", "btl_tcp_if_include", "eth0"]
+            # Each host's ranks would be bound from the first core on, and share that with the other's.
+            command += ["--bind-to", "none", "--mca", "mpi_yield_when_idle", "1", "--mca", "btl_tcp_if_include", "eth0"]
             command += ["--mca", "oob_tcp_if_include", "eth0", "--map-by", "node" if in_turn else "slot"]
             command += ["--host", f"l0:{each},r0:{each}"]
             command += [word for name, value in environment.items() for word in ("-x", f"{name}={value}")]
