@@ -86,6 +86,11 @@ impl Counts {
 /// # Panics
 /// Where a process breaks what it promised, and where there are more than 2^32 of them or a message goes to one that is not there.
 pub fn run<P: Process>(processes: Vec<P>, settings: &Settings) -> Ended<P> {
+    assert!(
+        ProcessIdx::try_from(processes.len()).is_ok(),
+        "{} processes are more than can be numbered",
+        processes.len()
+    );
     let mut out = Vec::new();
     let mut cells: Vec<Cell<P>> =
         (0..).zip(processes).map(|(idx, process)| Cell::start(process, idx, &mut out)).collect();

@@ -1,7 +1,7 @@
 //! Finds the launcher that belongs to an MPI library, and says how it is told what to do.
 //!
-//! Programs are linked with one MPI library and start under its launcher only; under another's, every process believes
-//! to be alone. In a Slurm allocation users start the programs with their own `srun`.
+//! Programs are linked with one MPI library and start under its launcher only; under another's, each process thinks
+//! it is the only rank. In a Slurm allocation users start the programs with their own `srun`.
 
 use std::ffi::OsString;
 use std::fmt;

@@ -38,7 +38,7 @@ pub(crate) fn counts() -> Vec<Count> {
 }
 
 /// What is said of the one count that is not the same.
-pub(crate) const UNEXPLAINED: &str = "P2 says 241 collectors without saying where they are. 241 is 49 + 4 x 48: one for each thread, and in each of the two trees that \
+pub(crate) const COLLECTORS_OF_P2: &str = "P2 says 241 collectors without saying where they are. 241 is 49 + 4 x 48: one for each thread, and in each of the two trees that \
     gsum alternates one on either side of each of 48 hops. The busiest host then has nine a call, as P2 says (252 bytes): a thread's, seven of hops that end there, \
     one of the hop that begins. P2's figure 1 has one more before each store, so that this is a guess. Here a thread that is alone on its host has one collector before \
     its hop, not two, and both trees have 212.";
@@ -65,7 +65,7 @@ mod tests {
         let others: Vec<Count> = counts().into_iter().filter(|count| count.published != count.here).collect();
         assert_eq!(others.len(), 1);
         assert_eq!((others[0].published, others[0].here), (241, 106));
-        assert!(UNEXPLAINED.contains("both trees have 212"), "twice 106");
+        assert!(COLLECTORS_OF_P2.contains("both trees have 212"), "twice 106");
         let hosts = Host::blocks(49, 1);
         let collectors = eight_way(&hosts).collectors(&hosts);
         let n_hops = collectors.iter().filter(|collector| matches!(collector.place, Place::Leave(_))).count();

@@ -5,7 +5,7 @@ use statistics::{median, quantile};
 use text::figure::{percent, span_ns};
 use units::ByteCount;
 
-use crate::count::{UNEXPLAINED, counts};
+use crate::count::{COLLECTORS_OF_P2, counts};
 use crate::plan::SIZES;
 use crate::record::{Inside, Monitored, Paired, Run, kind};
 use crate::table::{Published, tables};
@@ -46,7 +46,7 @@ pub fn report(outcome: &Outcome) -> Result<Document, MalformedRecord> {
 fn of_counts() -> Section {
     let row =
         |count: crate::count::Count| vec![count.what.to_owned(), count.published.to_string(), count.here.to_string()];
-    Section::new("Counts", &["", "published", "here"], counts().into_iter().map(row).collect(), &[UNEXPLAINED])
+    Section::new("Counts", &["", "published", "here"], counts().into_iter().map(row).collect(), &[COLLECTORS_OF_P2])
 }
 
 /// What calls took over each tree and by the library itself.

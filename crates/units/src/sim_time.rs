@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 #[serde(transparent)]
 pub struct SimTime(u64);
 
-/// A span of simulated time in nanoseconds. Sums saturate at [`SimDuration::FOREVER`].
+/// A span of simulated time in nanoseconds. Sums saturate, after 584 years.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct SimDuration(u64);
@@ -44,8 +44,6 @@ impl SimTime {
 impl SimDuration {
     /// No time at all.
     pub const ZERO: Self = Self(0);
-    /// Longer than every simulation.
-    pub const FOREVER: Self = Self(u64::MAX);
 
     /// From nanoseconds.
     #[must_use]
@@ -61,7 +59,7 @@ impl SimDuration {
 }
 
 impl From<Duration> for SimDuration {
-    /// Exact up to 584 years, which are [`SimDuration::FOREVER`].
+    /// Exact up to 584 years, which stand for all that is longer.
     fn from(span: Duration) -> Self {
         Self(u64::try_from(span.as_nanos()).unwrap_or(u64::MAX))
     }

@@ -129,9 +129,10 @@ impl fmt::Display for Trial {
         match self {
             Self::RoundTrips { links, size_bytes } => write!(f, "round trips of {size_bytes} bytes, {links}"),
             Self::Senders { n } => write!(f, "{n} senders"),
-            Self::Sums { topology, joined } => {
-                write!(f, "sums over {} sites, {joined}", topology.sites().len())
+            Self::Sums { topology: Topology::Four(links), joined } => {
+                write!(f, "sums over four sites, {links}, {joined}")
             }
+            Self::Sums { topology, joined } => write!(f, "sums over {} sites, {joined}", topology.sites().len()),
             Self::Iterations { case } => write!(f, "{case}"),
             Self::Noise => f.write_str("noise"),
         }
