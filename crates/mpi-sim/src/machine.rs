@@ -1,0 +1,417 @@
+//! The machine that a program is simulated on: what each message costs, which links it takes, and how fast cores
+//! compute.
+//!
+//! A [`Description`] is what a file says (`docs/formats/sim-machine.md`). A [`Machine`] is the same for a number of
+//! ranks, each of which has its core. All times are whole nanoseconds, rounded up.
+//!
+//! The time of a message from `a` to `b`, apart from waiting: the sender's core is busy for the send overhead; the
+//! message then travels for the wire time and through the links of its route; the receiver's core is busy for the
+//! receive overhead. A rank's next message at the same level may follow after the gap.
+
+mod description;
+mod length;
+mod network;
+
+use units::{Bandwidth, ByteCount, Rank, SimDuration};
+
+pub use description::{
+    Description, EagerLimit, Factors, Level, Levels, MachineError, Mapping, MappingRule, Segment, Site, SiteLink,
+};
+pub use length::{Length, LengthError};
+pub use network::{Network, Topology};
+
+/// Position of a link among all of a machine.
+pub type LinkIdx = u32;
+
+/// A machine with a core for each rank.
+#[derive(Clone, Debug)]
+pub struct Machine {
+    name: String,
+    poll: SimDuration,
+    places: Vec<Place>,
+    sites: Vec<Cluster>,
+    /// By [`Distance`].
+    levels: [Option<Charge>; 4],
+    links: Vec<Link>,
+    /// The link of a pair of sites: from * sites + to.
+    between_sites: Vec<Option<LinkIdx>>,
+}
+
+/// Where a rank runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// Its site.
+    pub site_idx: u32,
+    /// Its node, counted through all sites.
+    pub node_idx: u32,
+}
+
+/// What two ranks have in common.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Distance {
+    /// They are one.
+    Core,
+    /// The node.
+    Node,
+    /// The site.
+    Cluster,
+    /// The machine.
+    Wan,
+}
+
+/// What one message costs beside the links on its way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MessageCost {
+    /// The sender's core is busy so long.
+    pub send_overhead: SimDuration,
+    /// From the departure of this message to the sender's next one, at the least.
+    pub gap: SimDuration,
+    /// From the end of the send overhead to the arrival of the last byte.
+    pub wire: SimDuration,
+    /// The receiver's core is busy so long.
+    pub receive_overhead: SimDuration,
+    /// Whether it is sent before the receiver asks for it.
+    pub is_eager: bool,
+}
+
+/// One direction of a link, which carries one message after the other.
+///
+/// A message that comes to it while it is free goes on to the next link after the latency, and keeps it busy until
+/// its last byte has passed: what a message needs for several links is their latencies and the time on the slowest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Link {
+    /// What it adds to the way of each message.
+    pub latency: SimDuration,
+    bandwidth: Option<Bandwidth>,
+}
+
+#[derive(Clone, Debug)]
+struct Cluster {
+    first_node: u32,
+    nodes: u32,
+    speed: f64,
+    network: Option<(Topology, LinkIdx)>,
+}
+
+/// A level, its factors applied.
+#[derive(Clone, Debug)]
+struct Charge {
+    /// By size, the first from 0.
+    lines: Vec<Line>,
+    least_latency: SimDuration,
+    send_overhead: SimDuration,
+    receive_overhead: SimDuration,
+    gap: SimDuration,
+    eager_limit_bytes: u64,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Line {
+    from_bytes: u64,
+    latency: SimDuration,
+    bandwidth: Option<Bandwidth>,
+}
+
+impl Link {
+    /// How long a message of so many bytes keeps it busy.
+    #[must_use]
+    pub fn busy(&self, size_bytes: u64) -> SimDuration {
+        on_wire(self.bandwidth, size_bytes)
+    }
+}
+
+impl Machine {
+    /// The described machine with a core for each of `n_ranks`.
+    ///
+    /// # Errors
+    /// [`MachineError`] where the description is wrong, or has no place for so many.
+    pub fn new(description: &Description, n_ranks: u32) -> Result<Self, MachineError> {
+        description.check()?;
+        let factors = description.factors;
+        let mut links = Vec::new();
+        let mut sites = Vec::new();
+        let mut first_node = 0;
+        for site in &description.site {
+            let network = site.network.as_ref().map(|network| {
+                let first = links.len() as LinkIdx;
+                let link = Link::new(network.latency, Some(network.bandwidth), factors);
+                links.extend((0..network.topology.n_links(site.nodes)).map(|_| link));
+                (network.topology.clone(), first)
+            });
+            sites.push(Cluster { first_node, nodes: site.nodes, speed: site.speed / factors.compute, network });
+            first_node += site.nodes;
+        }
+        let mut between_sites = vec![None; sites.len() * sites.len()];
+        let position = |name: &String| description.site.iter().position(|site| site.name == *name);
+        for link in &description.link {
+            let [Some(a), Some(b)] = link.between.each_ref().map(position) else {
+                return Err(MachineError::Link { between: link.between.clone() });
+            };
+            for (from, to) in [(a, b), (b, a)] {
+                between_sites[from * sites.len() + to] = Some(links.len() as LinkIdx);
+                links.push(Link::new(link.latency, link.bandwidth, factors));
+            }
+        }
+        let Levels { core, node, cluster, wan } = &description.level;
+        let charge = |level: &Option<Level>| level.as_ref().map(|level| Charge::new(level, factors));
+        let own = [core, node, cluster, wan].into_iter().find(|level| level.is_some()).unwrap_or(core);
+        let levels = [charge(own), charge(node), charge(cluster), charge(wan)];
+        let places = description.places(n_ranks)?;
+        Ok(Self {
+            name: description.name.clone(),
+            poll: description.poll.0,
+            places,
+            sites,
+            levels,
+            links,
+            between_sites,
+        })
+    }
+
+    /// What a result calls it.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Ranks that it was made for.
+    #[must_use]
+    pub fn n_ranks(&self) -> u32 {
+        self.places.len() as u32
+    }
+
+    /// What one `Test` or `Iprobe` takes.
+    #[must_use]
+    pub fn poll(&self) -> SimDuration {
+        self.poll
+    }
+
+    /// Where a rank runs.
+    ///
+    /// # Panics
+    /// Where there is no such rank, as in all that follow.
+    #[must_use]
+    pub fn place(&self, rank: Rank) -> Place {
+        self.places[rank as usize]
+    }
+
+    /// What takes `span` on this host takes so long on the rank's core.
+    #[must_use]
+    pub fn compute(&self, rank: Rank, span: SimDuration) -> SimDuration {
+        let speed = self.sites[self.place(rank).site_idx as usize].speed;
+        if speed == 1.0 {
+            return span;
+        }
+        // Beyond 584 years the cast saturates.
+        SimDuration::from_nanos((span.as_nanos() as f64 / speed).ceil() as u64)
+    }
+
+    /// What two ranks have in common.
+    #[must_use]
+    pub fn distance(&self, from: Rank, to: Rank) -> Distance {
+        if from == to {
+            return Distance::Core;
+        }
+        let (from, to) = (self.place(from), self.place(to));
+        match (from.site_idx == to.site_idx, from.node_idx == to.node_idx) {
+            (_, true) => Distance::Node,
+            (true, false) => Distance::Cluster,
+            (false, false) => Distance::Wan,
+        }
+    }
+
+    /// What a message of so many bytes costs beside the links on its [route](Self::route).
+    #[must_use]
+    pub fn cost(&self, from: Rank, to: Rank, size_bytes: u64) -> MessageCost {
+        self.charge(from, to).cost(size_bytes)
+    }
+
+    /// The least time from the beginning of a send to the arrival of its message, whatever its size: no message
+    /// between the two is faster. Zero where the machine has no latency between them.
+    #[must_use]
+    pub fn lookahead(&self, from: Rank, to: Rank) -> SimDuration {
+        let charge = self.charge(from, to);
+        let mut least = charge.send_overhead + charge.least_latency;
+        self.visit_route(from, to, |link| least = least + self.links[link as usize].latency);
+        least
+    }
+
+    /// The least [`lookahead`](Self::lookahead) between any two ranks of this machine.
+    #[must_use]
+    pub fn least_lookahead(&self) -> SimDuration {
+        let charges = self.levels.iter().skip(1).flatten();
+        charges.map(|charge| charge.send_overhead + charge.least_latency).min().unwrap_or_default()
+    }
+
+    /// Puts the links from one rank to another into `route`, in order; none within a node, or on a network without
+    /// links.
+    pub fn route(&self, from: Rank, to: Rank, route: &mut Vec<LinkIdx>) {
+        route.clear();
+        self.visit_route(from, to, |link| route.push(link));
+    }
+
+    /// All links; none where no messages disturb each other.
+    #[must_use]
+    pub fn links(&self) -> &[Link] {
+        &self.links
+    }
+
+    fn charge(&self, from: Rank, to: Rank) -> &Charge {
+        let level = &self.levels[self.distance(from, to) as usize];
+        level.as_ref().expect("a checked machine has the levels that its places need")
+    }
+
+    fn visit_route(&self, from: Rank, to: Rank, mut visit: impl FnMut(LinkIdx)) {
+        let (from, to) = (self.place(from), self.place(to));
+        if from.site_idx != to.site_idx {
+            self.between_sites[from.site_idx as usize * self.sites.len() + to.site_idx as usize]
+                .into_iter()
+                .for_each(visit);
+            return;
+        }
+        let site = &self.sites[from.site_idx as usize];
+        if let (Some((topology, first)), false) = (&site.network, from.node_idx == to.node_idx) {
+            let within = |node_idx: u32| node_idx - site.first_node;
+            topology.route(site.nodes, within(from.node_idx), within(to.node_idx), |link| visit(first + link));
+        }
+    }
+}
+
+impl Link {
+    fn new(latency: Length, bandwidth: Option<Bandwidth>, factors: Factors) -> Self {
+        Self { latency: factors.latency(latency), bandwidth: factors.bandwidth(bandwidth) }
+    }
+}
+
+impl Charge {
+    fn new(level: &Level, factors: Factors) -> Self {
+        let line = |segment: &Segment| Line {
+            from_bytes: segment.from.bytes(),
+            latency: factors.latency(segment.latency),
+            bandwidth: factors.bandwidth(segment.bandwidth),
+        };
+        let whole = Segment {
+            from: ByteCount::default(),
+            latency: level.latency.unwrap_or_default(),
+            bandwidth: level.bandwidth,
+        };
+        let segments = if level.segments.is_empty() { std::slice::from_ref(&whole) } else { &level.segments };
+        let mut lines: Vec<Line> = segments.iter().map(line).collect();
+        let least_latency =
+            (0..lines.len()).map(|idx| lines[idx].latency + on_wire(lines[idx].bandwidth, lines[idx].from_bytes)).min();
+        lines.shrink_to_fit();
+        Self {
+            lines,
+            least_latency: least_latency.unwrap_or_default(),
+            send_overhead: level.send_overhead.0,
+            receive_overhead: level.receive_overhead.0,
+            gap: level.gap.0,
+            eager_limit_bytes: level.eager_limit.0.bytes(),
+        }
+    }
+
+    fn cost(&self, size_bytes: u64) -> MessageCost {
+        let after = self.lines.partition_point(|line| line.from_bytes <= size_bytes);
+        let line = &self.lines[after - 1];
+        let bytes = on_wire(line.bandwidth, size_bytes);
+        MessageCost {
+            send_overhead: self.send_overhead,
+            gap: self.gap.max(bytes),
+            wire: line.latency + bytes,
+            receive_overhead: self.receive_overhead,
+            is_eager: size_bytes <= self.eager_limit_bytes,
+        }
+    }
+}
+
+impl Factors {
+    fn latency(self, latency: Length) -> SimDuration {
+        if self.latency == 1.0 {
+            return latency.0;
+        }
+        SimDuration::from_nanos((latency.0.as_nanos() as f64 * self.latency).ceil() as u64)
+    }
+
+    fn bandwidth(self, bandwidth: Option<Bandwidth>) -> Option<Bandwidth> {
+        let bandwidth = bandwidth?;
+        if self.bandwidth == 1.0 {
+            return Some(bandwidth);
+        }
+        Bandwidth::new((bandwidth.bits_per_sec() as f64 * self.bandwidth).max(1.0) as u64)
+    }
+}
+
+impl Description {
+    /// Where each rank runs.
+    fn places(&self, n_ranks: u32) -> Result<Vec<Place>, MachineError> {
+        let slots = self.n_slots();
+        if n_ranks == 0 {
+            return Err(MachineError::NoRanks { slots });
+        }
+        if n_ranks > slots {
+            return Err(MachineError::TooSmall { ranks: n_ranks, slots });
+        }
+        let mut nodes = Vec::new();
+        for (site_idx, site) in (0..).zip(&self.site) {
+            let first = nodes.len() as u32;
+            nodes.extend((first..first + site.nodes).map(|node_idx| (Place { site_idx, node_idx }, site.cores)));
+        }
+        match &self.mapping {
+            Mapping::Rule(MappingRule::Block) => {
+                let cores = nodes.iter().flat_map(|(place, cores)| (0..*cores).map(|_| *place));
+                Ok(cores.take(n_ranks as usize).collect())
+            }
+            Mapping::Rule(MappingRule::Cyclic) => {
+                let most = nodes.iter().map(|(_, cores)| *cores).max().unwrap_or(0);
+                let rounds = (0..most).flat_map(|round| nodes.iter().filter(move |(_, cores)| *cores > round));
+                Ok(rounds.map(|(place, _)| *place).take(n_ranks as usize).collect())
+            }
+            Mapping::Rule(MappingRule::Sites) => self.site_by_site(n_ranks, &nodes),
+            Mapping::Nodes(of_ranks) => listed(of_ranks, n_ranks, nodes),
+        }
+    }
+
+    /// An equal part of the ranks for each site; the first sites have one more where it does not come out even.
+    fn site_by_site(&self, n_ranks: u32, nodes: &[(Place, u32)]) -> Result<Vec<Place>, MachineError> {
+        let n_sites = self.site.len() as u32;
+        let mut places = Vec::new();
+        for (site_idx, site) in (0..).zip(&self.site) {
+            let share = n_ranks / n_sites + u32::from(site_idx < n_ranks % n_sites);
+            if share > site.nodes * site.cores {
+                let reason =
+                    format!("site `{}` has {} cores for its share of {share}", site.name, site.nodes * site.cores);
+                return Err(MachineError::Mapping { ranks: n_ranks, reason });
+            }
+            let of_site = nodes.iter().filter(|(place, _)| place.site_idx == site_idx);
+            places.extend(of_site.flat_map(|(place, cores)| (0..*cores).map(|_| *place)).take(share as usize));
+        }
+        Ok(places)
+    }
+}
+
+fn listed(of_ranks: &[u32], n_ranks: u32, mut nodes: Vec<(Place, u32)>) -> Result<Vec<Place>, MachineError> {
+    let refuse = |reason: String| Err(MachineError::Mapping { ranks: n_ranks, reason });
+    if of_ranks.len() < n_ranks as usize {
+        return refuse(format!("it lists the nodes of {} ranks; name one for each rank", of_ranks.len()));
+    }
+    let mut places = Vec::new();
+    for (rank, &node_idx) in of_ranks[..n_ranks as usize].iter().enumerate() {
+        let n_nodes = nodes.len();
+        match nodes.get_mut(node_idx as usize) {
+            Some((place, free @ 1..)) => {
+                *free -= 1;
+                places.push(*place);
+            }
+            Some(_) => return refuse(format!("no core of node {node_idx} is left for rank {rank}")),
+            None => {
+                return refuse(format!("rank {rank} is on node {node_idx}, and the nodes are 0 to {}", n_nodes - 1));
+            }
+        }
+    }
+    Ok(places)
+}
+
+/// How long so many bytes take at a bandwidth; no time without one.
+fn on_wire(bandwidth: Option<Bandwidth>, size_bytes: u64) -> SimDuration {
+    bandwidth.map_or(SimDuration::ZERO, |bandwidth| bandwidth.serialization_time(ByteCount::new(size_bytes)).into())
+}

@@ -1,0 +1,428 @@
+//! A machine as its file describes it: `docs/formats/sim-machine.md`. It says nothing of a program or its ranks.
+
+use serde::{Deserialize, Serialize};
+use units::{Bandwidth, ByteCount, SimDuration};
+
+use super::length::Length;
+use super::network::Network;
+
+/// The one version of the format.
+const FORMAT: u32 = 1;
+/// As many cores as ranks can be numbered on.
+const CORES_MAX: u64 = 1 << 24;
+
+/// What a machine file says.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Description {
+    /// Version of the format: 1.
+    pub format: u32,
+    /// What a result calls it.
+    #[serde(default)]
+    pub name: String,
+    /// Which core each rank gets.
+    #[serde(default)]
+    pub mapping: Mapping,
+    /// What one `Test` or `Iprobe` takes.
+    #[serde(default = "poll")]
+    pub poll: Length,
+    /// What measured and described times are multiplied by.
+    #[serde(default, skip_serializing_if = "Factors::is_unit")]
+    pub factors: Factors,
+    /// The clusters of the machine.
+    pub site: Vec<Site>,
+    /// What messages cost, by how far they go.
+    pub level: Levels,
+    /// Pairs of sites that have a link of their own.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub link: Vec<SiteLink>,
+}
+
+/// A cluster: equal nodes on one network.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Site {
+    /// What links call it.
+    pub name: String,
+    /// Its nodes.
+    pub nodes: u32,
+    /// Cores of a node, one for each rank.
+    pub cores: u32,
+    /// How fast a core computes: 2 halves the times that were measured on this host.
+    #[serde(default = "unit", skip_serializing_if = "is_unit")]
+    pub speed: f64,
+    /// Links between its nodes, which messages share; without, each message has the network to itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub network: Option<Network>,
+}
+
+/// What messages cost, by the least that their ends have in common.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Levels {
+    /// From a rank to itself; where nothing is said, as the nearest level that is there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub core: Option<Level>,
+    /// Between cores of a node.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub node: Option<Level>,
+    /// Between nodes of a site.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cluster: Option<Level>,
+    /// Between sites.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wan: Option<Level>,
+}
+
+/// What a message costs at one level.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+pub struct Level {
+    /// From the end of a send to the arrival of an empty message; LogGP's L.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub latency: Option<Length>,
+    /// What the bytes add to that, and for how long they keep the sender's interface busy; 1/G. Without, bytes cost
+    /// nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bandwidth: Option<Bandwidth>,
+    /// Latency and bandwidth by size, in place of the two above.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub segments: Vec<Segment>,
+    /// What the sender's core is busy with a send; LogGP's o.
+    pub send_overhead: Length,
+    /// What the receiver's core is busy with a receive.
+    pub receive_overhead: Length,
+    /// The least time from one message of a rank to its next one; LogGP's g.
+    pub gap: Length,
+    /// The longest message that is sent before the receiver asks for it.
+    pub eager_limit: EagerLimit,
+}
+
+/// The cost of messages from a size on.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Segment {
+    /// The least size; of the first segment `0B`.
+    pub from: ByteCount,
+    /// The line's value at 0 bytes.
+    pub latency: Length,
+    /// Its slope; without, bytes cost nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bandwidth: Option<Bandwidth>,
+}
+
+/// The longest message that is sent before the receiver asks for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct EagerLimit(pub ByteCount);
+
+/// The link between two sites, both ways.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SiteLink {
+    /// The two sites.
+    pub between: [String; 2],
+    /// One way; added to the latency of level `wan`.
+    #[serde(default)]
+    pub latency: Length,
+    /// Of each direction, shared by all messages on it; without, they do not disturb each other.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bandwidth: Option<Bandwidth>,
+}
+
+/// Which core each rank gets.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Mapping {
+    /// By a rule.
+    Rule(MappingRule),
+    /// The node of each rank, counted through all sites from 0.
+    Nodes(Vec<u32>),
+}
+
+/// A rule that gives each rank a core.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum MappingRule {
+    /// Node by node.
+    Block,
+    /// Round the nodes of all sites.
+    Cyclic,
+    /// An equal part of the ranks for each site, node by node.
+    Sites,
+}
+
+/// What measured and described times are multiplied by; 1 unless somebody says so.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Factors {
+    /// Every latency.
+    pub latency: f64,
+    /// Every bandwidth.
+    pub bandwidth: f64,
+    /// Every compute time, beside the speed of the cores.
+    pub compute: f64,
+}
+
+/// Why a text is no machine.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum MachineError {
+    /// The file's text is not what the format asks for; the source has the line.
+    #[error("cannot read the machine")]
+    Syntax(#[from] toml::de::Error),
+    /// Another format.
+    #[error("`format` is {given}: this program reads format {FORMAT}")]
+    Format {
+        /// As given.
+        given: u32,
+    },
+    /// A value that is not possible.
+    #[error("`{key}` of {place} is {given}: write {right}")]
+    Value {
+        /// The key.
+        key: &'static str,
+        /// Where it stands.
+        place: String,
+        /// As given.
+        given: String,
+        /// What would be right.
+        right: &'static str,
+    },
+    /// A level that messages of this machine need.
+    #[error("the machine needs a `[level.{level}]`: it has {because}")]
+    Level {
+        /// Its name.
+        level: &'static str,
+        /// Why it is needed.
+        because: &'static str,
+    },
+    /// A level says what a message costs twice, or not at all.
+    #[error("`[level.{level}]` needs either a `latency` (and a `bandwidth`) or `segments`, and has {has}")]
+    Cost {
+        /// Its name.
+        level: &'static str,
+        /// What it has.
+        has: &'static str,
+    },
+    /// A link between sites that are not there, or one and the same.
+    #[error("the link between `{}` and `{}` needs two sites of the machine, each pair once", between[0], between[1])]
+    Link {
+        /// As given.
+        between: [String; 2],
+    },
+    /// A topology that does not fit its site's nodes.
+    #[error("the network of site `{site}` has room for {room} nodes, and the site has {nodes}: {right}")]
+    Network {
+        /// The site.
+        site: String,
+        /// Nodes that the topology has.
+        room: u64,
+        /// Nodes of the site.
+        nodes: u32,
+        /// What would be right.
+        right: &'static str,
+    },
+    /// No ranks.
+    #[error("0 ranks are no program: ask for 1 to {slots}, as the machine has {slots} cores")]
+    NoRanks {
+        /// Cores of the machine.
+        slots: u32,
+    },
+    /// More ranks than cores.
+    #[error(
+        "{ranks} ranks are more than the machine's {slots} cores: add `nodes` or `cores` to a site, or use at most {slots} ranks"
+    )]
+    TooSmall {
+        /// Ranks asked for.
+        ranks: u32,
+        /// Cores of the machine.
+        slots: u32,
+    },
+    /// A mapping that is too short, or puts too many ranks on a node.
+    #[error("`mapping` does not fit {ranks} ranks: {reason}")]
+    Mapping {
+        /// Ranks asked for.
+        ranks: u32,
+        /// What is wrong.
+        reason: String,
+    },
+}
+
+fn poll() -> Length {
+    Length(SimDuration::from_nanos(100))
+}
+
+fn unit() -> f64 {
+    1.0
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_unit(value: &f64) -> bool {
+    *value == 1.0
+}
+
+impl Factors {
+    fn is_unit(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+impl Default for Factors {
+    fn default() -> Self {
+        Self { latency: 1.0, bandwidth: 1.0, compute: 1.0 }
+    }
+}
+
+impl Default for Mapping {
+    fn default() -> Self {
+        Self::Rule(MappingRule::Block)
+    }
+}
+
+impl Default for EagerLimit {
+    /// That of Open MPI over TCP.
+    fn default() -> Self {
+        Self(ByteCount::new(64 << 10))
+    }
+}
+
+impl Description {
+    /// Reads a machine file and checks that its parts agree.
+    ///
+    /// # Errors
+    /// [`MachineError`] with the place and what would be right.
+    pub fn read(text: &str) -> Result<Self, MachineError> {
+        let description: Self = toml::from_str(text)?;
+        description.check()?;
+        Ok(description)
+    }
+
+    /// Checks that the parts agree, as [`read`](Self::read) does; for one that was changed since.
+    ///
+    /// # Errors
+    /// [`MachineError`] with the place and what would be right.
+    pub fn check(&self) -> Result<(), MachineError> {
+        if self.format != FORMAT {
+            return Err(MachineError::Format { given: self.format });
+        }
+        if self.site.is_empty() {
+            return Err(wrong("site", "the machine", "absent", "a table [[site]] with a name, nodes and cores"));
+        }
+        for (key, factor) in [
+            ("latency", self.factors.latency),
+            ("bandwidth", self.factors.bandwidth),
+            ("compute", self.factors.compute),
+        ] {
+            let is_possible = factor.is_finite() && (factor > 0.0 || (key != "bandwidth" && factor == 0.0));
+            if !is_possible {
+                return Err(wrong(key, "`[factors]`", factor, "a number above 0"));
+            }
+        }
+        self.site.iter().enumerate().try_for_each(|(idx, site)| self.check_site(idx, site))?;
+        let cores: u64 = self.site.iter().map(|site| u64::from(site.nodes) * u64::from(site.cores)).sum();
+        if cores > CORES_MAX {
+            return Err(wrong("cores", "all sites", cores, "at most 16777216 in all"));
+        }
+        self.check_levels()?;
+        self.check_links()
+    }
+
+    /// Cores of the machine, each of which takes a rank.
+    #[must_use]
+    pub fn n_slots(&self) -> u32 {
+        // [`check`] keeps the sum below 2^24.
+        self.site.iter().map(|site| site.nodes * site.cores).sum()
+    }
+
+    fn check_site(&self, idx: usize, site: &Site) -> Result<(), MachineError> {
+        let place = || format!("site `{}`", site.name);
+        if self.site[..idx].iter().any(|other| other.name == site.name) {
+            return Err(wrong("name", "a site", format_args!("`{}`", site.name), "a name that no other site has"));
+        }
+        if site.nodes == 0 {
+            return Err(wrong("nodes", place(), 0, "1 or more"));
+        }
+        if site.cores == 0 {
+            return Err(wrong("cores", place(), 0, "1 or more"));
+        }
+        if !(site.speed.is_finite() && site.speed > 0.0) {
+            return Err(wrong("speed", place(), site.speed, "a number above 0, where 1 is this host"));
+        }
+        site.network.as_ref().map_or(Ok(()), |network| network.check(&site.name, site.nodes))
+    }
+
+    fn check_levels(&self) -> Result<(), MachineError> {
+        let Levels { core, node, cluster, wan } = &self.level;
+        let needed = [
+            ("node", node, self.site.iter().any(|site| site.cores > 1), "nodes with several cores"),
+            ("cluster", cluster, self.site.iter().any(|site| site.nodes > 1), "sites with several nodes"),
+            ("wan", wan, self.site.len() > 1, "several sites"),
+        ];
+        for (name, level, is_needed, because) in needed {
+            if is_needed && level.is_none() {
+                return Err(MachineError::Level { level: name, because });
+            }
+        }
+        let named = [("core", core), ("node", node), ("cluster", cluster), ("wan", wan)];
+        named
+            .into_iter()
+            .filter_map(|(name, level)| Some((name, level.as_ref()?)))
+            .try_for_each(|(name, level)| level.check(name))
+    }
+
+    fn check_links(&self) -> Result<(), MachineError> {
+        for (idx, link) in self.link.iter().enumerate() {
+            let [from, to] = &link.between;
+            let is_known = |name: &String| self.site.iter().any(|site| site.name == *name);
+            let is_same = |other: &SiteLink| {
+                other.between == [from.clone(), to.clone()] || other.between == [to.clone(), from.clone()]
+            };
+            if from == to || !is_known(from) || !is_known(to) || self.link[..idx].iter().any(is_same) {
+                return Err(MachineError::Link { between: link.between.clone() });
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Level {
+    fn check(&self, name: &'static str) -> Result<(), MachineError> {
+        let has = match (self.latency, self.bandwidth, self.segments.first()) {
+            (None, _, None) => "neither",
+            (None, None, Some(_)) => return self.check_segments(name),
+            (Some(_), _, None) => return Ok(()),
+            _ => "both",
+        };
+        Err(MachineError::Cost { level: name, has })
+    }
+
+    fn check_segments(&self, name: &'static str) -> Result<(), MachineError> {
+        let place = || format!("`[level.{name}]`");
+        if self.segments[0].from != ByteCount::default() {
+            return Err(wrong(
+                "segments",
+                place(),
+                format_args!("from {} on", self.segments[0].from),
+                "a first segment from 0B",
+            ));
+        }
+        match self.segments.windows(2).find(|pair| pair[0].from >= pair[1].from) {
+            Some(pair) => {
+                let given = format!("from {}, then from {}", pair[0].from, pair[1].from);
+                Err(wrong("segments", place(), given, "segments by size, the least first"))
+            }
+            None => Ok(()),
+        }
+    }
+}
+
+/// A value that is not possible.
+pub(super) fn wrong(
+    key: &'static str,
+    place: impl ToString,
+    given: impl ToString,
+    right: &'static str,
+) -> MachineError {
+    MachineError::Value { key, place: place.to_string(), given: given.to_string(), right }
+}

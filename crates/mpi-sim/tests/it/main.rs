@@ -1,0 +1,3 @@
+//! What the public interface promises.
+
+mod machine;
