@@ -1,0 +1,349 @@
+//! The clocks and messages of all ranks, and who may go on.
+
+mod bounds;
+mod lock;
+mod mailbox;
+mod operation;
+mod state;
+mod transit;
+
+use std::collections::VecDeque;
+use std::num::NonZero;
+
+use des::Protocol;
+use units::{Rank, SimDuration, SimTime};
+
+use crate::machine::Machine;
+use crate::message::{Handle, Message};
+use state::{Doing, RankState};
+use transit::Transit;
+
+pub use lock::{Held, Lock};
+pub(crate) use mailbox::Post;
+pub(crate) use operation::Operation;
+pub(crate) use state::Question;
+pub use state::RankCounts;
+
+/// How a simulation runs.
+#[derive(Clone, Copy, Debug)]
+pub struct Settings {
+    /// How a rank knows that nothing earlier can arrive.
+    pub protocol: Protocol,
+    /// Ranks that run at a time.
+    pub n_workers: NonZero<u32>,
+}
+
+/// Why nothing goes on.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("rank {rank} stopped at {at}: {reason}")]
+pub struct Stopped {
+    /// Who found it.
+    pub rank: Rank,
+    /// Its clock.
+    pub at: SimTime,
+    /// What it found.
+    pub reason: Reason,
+}
+
+/// Why nothing goes on.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Reason {
+    /// All ranks that have not ended wait for each other.
+    #[error("every rank waits for another, and none can go on")]
+    Deadlock,
+    /// A rank ended the program.
+    #[error("{0}")]
+    Told(String),
+}
+
+/// What a run took.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Rounds: how often all workers waited for each other to find out who may go on.
+    pub n_rounds: u64,
+    /// Rounds after which nobody could.
+    pub n_idle_rounds: u64,
+    /// Bounds of other ranks that were asked for in rounds.
+    pub n_null_messages: u64,
+    /// How often a rank went on until it had to wait for a bound or a message.
+    pub n_stretches: u64,
+    /// How far clocks came in these altogether.
+    pub stretched: SimDuration,
+}
+
+/// The clocks and messages of all ranks; everybody reaches it through a [`Lock`].
+pub struct World {
+    machine: Machine,
+    settings: Settings,
+    is_deterministic: bool,
+    ranks: Vec<RankState>,
+    transit: Transit,
+    /// May run as soon as a worker is free.
+    ready: VecDeque<Rank>,
+    n_idle_workers: u32,
+    /// Whether a worker looks for the next rank.
+    is_choosing: bool,
+    n_ended: u32,
+    /// Got a worker that was idle; the caller wakes them once it has let go of the world.
+    woken: Vec<Rank>,
+    /// The end of the present quantum.
+    window: SimTime,
+    counts: Counts,
+    stopped: Option<Stopped>,
+}
+
+impl World {
+    /// The ranks of `machine` at time zero. The first of them, one for each worker, may run at once.
+    #[must_use]
+    pub fn new(machine: Machine, settings: Settings) -> Lock<Self> {
+        let n_ranks = machine.n_ranks();
+        let n_running = settings.n_workers.get().min(n_ranks);
+        let is_deterministic = matches!(settings.protocol, Protocol::Rounds(rounds) if rounds.deterministic);
+        let mut ranks: Vec<RankState> = (0..n_ranks).map(|_| RankState::default()).collect();
+        for rank in &mut ranks[..n_running as usize] {
+            rank.doing = Doing::Running;
+        }
+        Lock::new(Self {
+            transit: Transit::new(machine.links()),
+            machine,
+            settings,
+            is_deterministic,
+            ranks,
+            ready: (n_running..n_ranks).collect(),
+            n_idle_workers: settings.n_workers.get() - n_running,
+            is_choosing: false,
+            n_ended: 0,
+            woken: Vec::new(),
+            window: SimTime::ZERO,
+            counts: Counts::default(),
+            stopped: None,
+        })
+    }
+
+    /// Those that may run at the beginning.
+    #[must_use]
+    pub fn first(&self) -> std::ops::Range<Rank> {
+        0..self.settings.n_workers.get().min(self.machine.n_ranks())
+    }
+
+    /// The machine.
+    #[must_use]
+    pub fn machine(&self) -> &Machine {
+        &self.machine
+    }
+
+    /// How it runs.
+    #[must_use]
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// How far a rank has come.
+    #[must_use]
+    pub fn clock(&self, rank: Rank) -> SimTime {
+        self.ranks[rank as usize].clock
+    }
+
+    /// What a rank did so far.
+    #[must_use]
+    pub fn rank_counts(&self, rank: Rank) -> &RankCounts {
+        &self.ranks[rank as usize].counts
+    }
+
+    /// What it took so far.
+    #[must_use]
+    pub fn counts(&self) -> Counts {
+        self.counts
+    }
+
+    /// Why nothing goes on, if so.
+    #[must_use]
+    pub fn stopped(&self) -> Option<&Stopped> {
+        self.stopped.as_ref()
+    }
+
+    /// What a rank waits for, if it does: for reports of deadlocks.
+    #[must_use]
+    pub fn waits_for(&self, rank: Rank) -> Option<String> {
+        self.ranks[rank as usize].describe()
+    }
+
+    /// Messages that a rank was sent and did not receive.
+    pub fn unreceived(&self, rank: Rank) -> impl Iterator<Item = &crate::message::Envelope> {
+        self.ranks[rank as usize].mailbox.left()
+    }
+
+    /// Operations that a rank began and did not complete.
+    #[must_use]
+    pub fn n_unfinished(&self, rank: Rank) -> usize {
+        self.ranks[rank as usize].n_operations()
+    }
+
+    /// Ends the simulation for everybody: each rank's next question is answered with it.
+    pub fn stop(&mut self, stopped: Stopped) {
+        if self.stopped.is_some() {
+            return;
+        }
+        self.stopped = Some(stopped);
+        for rank in 0..self.ranks.len() as Rank {
+            if self.ranks[rank as usize].doing == Doing::Waiting {
+                self.make_ready(rank);
+            }
+        }
+    }
+
+    pub(crate) fn take_woken(&mut self) -> Vec<Rank> {
+        std::mem::take(&mut self.woken)
+    }
+
+    pub(crate) fn has_woken(&self) -> bool {
+        !self.woken.is_empty()
+    }
+
+    pub(crate) fn state(&mut self, rank: Rank) -> &mut RankState {
+        &mut self.ranks[rank as usize]
+    }
+
+    /// Whether the rank, which is about to wait, may go on at once.
+    pub(crate) fn goes_on(&mut self, me: Rank) -> bool {
+        let state = &mut self.ranks[me as usize];
+        if self.stopped.is_none() {
+            self.settle(me);
+            if !self.is_permitted(me) {
+                let state = &mut self.ranks[me as usize];
+                state.doing = Doing::Waiting;
+                self.counts.n_stretches += 1;
+                self.counts.stretched = self.counts.stretched + state.clock.saturating_since(state.stretch_began);
+                return false;
+            }
+            let state = &mut self.ranks[me as usize];
+            state.doing = Doing::Running;
+        } else {
+            state.doing = Doing::Running;
+        }
+        true
+    }
+
+    /// Who takes the place of a rank that waits or has ended; nobody if others still run.
+    pub(crate) fn next(&mut self) -> Option<Rank> {
+        self.is_choosing = true;
+        let next = self.choose();
+        self.is_choosing = false;
+        next
+    }
+
+    fn choose(&mut self) -> Option<Rank> {
+        loop {
+            if let Some(rank) = self.ready.pop_front() {
+                return Some(rank);
+            }
+            if self.n_idle_workers + 1 < self.settings.n_workers.get() || self.n_ended as usize == self.ranks.len() {
+                self.n_idle_workers += 1;
+                return None;
+            }
+            if !self.round() {
+                let waits = (0..).zip(&self.ranks).find(|(_, state)| state.doing == Doing::Waiting);
+                let (rank, at) = waits.map_or((0, SimTime::ZERO), |(rank, state)| (rank, state.clock));
+                self.stop(Stopped { rank, at, reason: Reason::Deadlock });
+            }
+        }
+    }
+
+    /// Lets a rank run as soon as there is a worker.
+    fn make_ready(&mut self, rank: Rank) {
+        let state = &mut self.ranks[rank as usize];
+        state.doing = Doing::Ready;
+        state.stretch_began = state.clock;
+        // Where a worker looks for the next rank, it takes the first itself.
+        if self.n_idle_workers > 0 && !(self.is_choosing && self.ready.is_empty()) {
+            self.n_idle_workers -= 1;
+            self.woken.push(rank);
+        } else {
+            self.ready.push_back(rank);
+        }
+    }
+
+    /// Looks again at a rank that may be waiting for what has changed.
+    fn reconsider(&mut self, rank: Rank) {
+        if self.ranks[rank as usize].doing == Doing::Waiting {
+            self.settle(rank);
+            if self.is_permitted(rank) {
+                self.make_ready(rank);
+            }
+        }
+    }
+
+    /// Brings a message to its receiver.
+    pub(crate) fn deliver(&mut self, to: Rank, message: Message) {
+        if let Some((post, message)) = self.ranks[to as usize].mailbox.deliver(message) {
+            self.pair(to, &post, message);
+        }
+        self.reconsider(to);
+    }
+
+    /// Begins to receive.
+    pub(crate) fn post(&mut self, me: Rank, post: Post) {
+        if let Some((post, message)) = self.ranks[me as usize].mailbox.post(post) {
+            self.pair(me, &post, message);
+        }
+    }
+
+    /// Brings receives that name no source together with messages, as far as bounds allow.
+    fn settle(&mut self, rank: Rank) {
+        loop {
+            let state = &mut self.ranks[rank as usize];
+            let bound = state.granted.max(state.granted_once);
+            let Some((post, message)) = state.mailbox.settle(bound) else { return };
+            self.pair(rank, &post, message);
+        }
+    }
+
+    /// A message and its receive have found each other.
+    pub(crate) fn pair(&mut self, to: Rank, post: &Post, message: Message) {
+        let Message { envelope, bytes, at, cost, answer_to, has_to_ask, .. } = message;
+        let met = at.max(post.at);
+        let from = envelope.source;
+        let mut arrives = met;
+        if let Some(handle) = answer_to {
+            // The receiver's word travels back.
+            let asked = met + self.machine.cost(to, from, 0).wire;
+            let sent = if has_to_ask { asked + cost.gap } else { asked };
+            self.ranks[from as usize].set(handle, Operation::Sent(sent, to));
+            if has_to_ask {
+                arrives = asked + cost.wire;
+                if self.transit.is_taken(&self.machine, from, to) {
+                    arrives = SimTime::NEVER;
+                    self.transit.send_data(&self.machine, asked, from, to, (post.handle, cost.wire), &envelope);
+                }
+            }
+            self.reconsider(from);
+        }
+        let received = Operation::Received { at: arrives, envelope, bytes, overhead: Some(cost.receive_overhead) };
+        self.ranks[to as usize].set(post.handle, received);
+    }
+
+    /// The data of a message that was asked for have come.
+    fn complete(&mut self, to: Rank, handle: Handle, arrived: SimTime) {
+        if let Operation::Received { at, .. } = self.ranks[to as usize].operation_mut(handle) {
+            *at = arrived;
+        }
+        self.reconsider(to);
+    }
+
+    /// Sends what is ready to be delivered, by links where there are any.
+    pub(crate) fn send(&mut self, to: Rank, departs: SimTime, message: Message) {
+        let from = message.envelope.source;
+        if self.transit.is_taken(&self.machine, from, to) {
+            self.transit.send(&self.machine, departs, to, message);
+        } else {
+            self.deliver(to, message);
+        }
+    }
+
+    /// A rank has ended.
+    pub(crate) fn end(&mut self, me: Rank) {
+        self.ranks[me as usize].doing = Doing::Ended;
+        self.n_ended += 1;
+    }
+}

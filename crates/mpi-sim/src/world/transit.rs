@@ -1,0 +1,146 @@
+//! Messages on links that they share.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use units::{Rank, SimDuration, SimTime};
+
+use crate::machine::{Link, LinkIdx, Machine};
+use crate::message::{Envelope, Handle, Message};
+
+/// Messages on links that they share, in the order in which they come to the next link.
+pub(super) struct Transit {
+    /// When each link is free.
+    free: Vec<SimTime>,
+    waiting: BinaryHeap<Reverse<Hop>>,
+    n_sent: u64,
+    /// Reused.
+    route: Vec<LinkIdx>,
+}
+
+/// A message that comes to its next link, or to its receiver.
+struct Hop {
+    at: SimTime,
+    source: Rank,
+    /// In the order of sending.
+    sequence: u64,
+    to: Rank,
+    /// Links that are still to come, the last one first.
+    links: Vec<LinkIdx>,
+    n_bytes: u64,
+    /// After the last link.
+    wire: SimDuration,
+    what: What,
+}
+
+/// What a hop carries.
+enum What {
+    /// A message, or the request to send it.
+    Message(Message),
+    /// The data of a message that a receive asked for.
+    Data(Handle),
+}
+
+/// What came to its receiver.
+pub(super) enum Came {
+    Message(Rank, Message),
+    Data(Rank, Handle, SimTime),
+}
+
+impl Transit {
+    pub(super) fn new(links: &[Link]) -> Self {
+        let free = vec![SimTime::ZERO; links.len()];
+        Self { free, waiting: BinaryHeap::new(), n_sent: 0, route: Vec::new() }
+    }
+
+    /// Whether there are links between the two.
+    pub(super) fn is_taken(&mut self, machine: &Machine, from: Rank, to: Rank) -> bool {
+        if self.free.is_empty() {
+            return false;
+        }
+        machine.route(from, to, &mut self.route);
+        !self.route.is_empty()
+    }
+
+    /// Sends a message at `departs`.
+    pub(super) fn send(&mut self, machine: &Machine, departs: SimTime, to: Rank, message: Message) {
+        let n_bytes = if message.has_to_ask { 0 } else { message.envelope.n_bytes };
+        let wire = message.at.saturating_since(departs);
+        self.push(machine, (departs, message.envelope.source, to), n_bytes, wire, What::Message(message));
+    }
+
+    /// Sends the data of a message at `departs`.
+    pub(super) fn send_data(
+        &mut self,
+        machine: &Machine,
+        departs: SimTime,
+        from: Rank,
+        to: Rank,
+        (handle, wire): (Handle, SimDuration),
+        envelope: &Envelope,
+    ) {
+        self.push(machine, (departs, from, to), envelope.n_bytes, wire, What::Data(handle));
+    }
+
+    fn push(
+        &mut self,
+        machine: &Machine,
+        (at, source, to): (SimTime, Rank, Rank),
+        n_bytes: u64,
+        wire: SimDuration,
+        what: What,
+    ) {
+        machine.route(source, to, &mut self.route);
+        let links = self.route.iter().rev().copied().collect();
+        let sequence = self.n_sent;
+        self.n_sent += 1;
+        self.waiting.push(Reverse(Hop { at, source, sequence, to, links, n_bytes, wire, what }));
+    }
+
+    /// When the next of them comes somewhere.
+    pub(super) fn next(&self) -> Option<SimTime> {
+        self.waiting.peek().map(|Reverse(hop)| hop.at)
+    }
+
+    /// Moves the next of them on; what came to its receiver.
+    pub(super) fn step(&mut self, machine: &Machine) -> Option<Came> {
+        let Reverse(mut hop) = self.waiting.pop()?;
+        let Some(link) = hop.links.pop() else {
+            return Some(match hop.what {
+                What::Message(message) => Came::Message(hop.to, Message { at: hop.at, ..message }),
+                What::Data(handle) => Came::Data(hop.to, handle, hop.at),
+            });
+        };
+        let carrier = &machine.links()[link as usize];
+        let begins = hop.at.max(self.free[link as usize]);
+        let busy = carrier.busy(hop.n_bytes);
+        self.free[link as usize] = begins + busy;
+        hop.at = begins + carrier.latency;
+        if hop.links.is_empty() {
+            // The last byte has to have passed, and the way beside the links is still to come.
+            hop.at = hop.at + busy.max(hop.wire);
+        }
+        self.waiting.push(Reverse(hop));
+        None
+    }
+}
+
+impl PartialEq for Hop {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl Eq for Hop {}
+
+impl PartialOrd for Hop {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Hop {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        (self.at, self.source, self.sequence).cmp(&(other.at, other.source, other.sequence))
+    }
+}
