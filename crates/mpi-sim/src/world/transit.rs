@@ -118,7 +118,7 @@ impl Transit {
         hop.at = begins + carrier.latency;
         if hop.links.is_empty() {
             // The last byte has to have passed, and the way beside the links is still to come.
-            hop.at = hop.at + busy.max(hop.wire);
+            hop.at += busy.max(hop.wire);
         }
         self.waiting.push(Reverse(hop));
         None
