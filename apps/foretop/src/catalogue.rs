@@ -1,8 +1,8 @@
 //! All commands by what they are for: the table behind `foretop help`.
 //!
-//! A command that is built in has its name in its group; its purpose is the first line of its own help. A program of its own,
-//! `foretop-NAME`, has a line in [`PROGRAMS`]. Nothing else needs to be changed to add one: help, completions, manual pages and the
-//! answer to whoever has not built it come from here.
+//! A command that is built in has its name in its group; its purpose is the first line of its own help. A program of
+//! its own, `foretop-NAME`, has a line in [`PROGRAMS`]. Nothing else needs to be changed to add one: help,
+//! completions, manual pages and the answer to whoever has not built it come from here.
 
 /// What commands are for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,7 +32,8 @@ pub struct Program {
     pub instead: Option<&'static str>,
 }
 
-/// The groups in the order of the overview, with their titles and the commands that are built in. A group without any is left out.
+/// The groups in the order of the overview, with their titles and the commands that are built in. A group without any
+/// is left out.
 pub const GROUPS: [(Group, &str, &[&str]); 9] = [
     (Group::WatchAndAsk, "Watch and ask", &["up", "top", "ask", "runtime", "signals", "export", "forget"]),
     (
@@ -78,6 +79,13 @@ pub const PROGRAMS: &[Program] = &[
         purpose: "Measure how much time the operating system takes",
         build: "make mpi",
         instead: Some("foretop mpi noise"),
+    },
+    Program {
+        name: "sim",
+        group: Group::Simulate,
+        purpose: "Predict an MPI program on a machine that you do not have",
+        build: "make build",
+        instead: None,
     },
 ];
 

@@ -4,20 +4,12 @@ use std::fmt::Write as _;
 
 use clap::Command;
 use clap::builder::StyledStr;
+pub use text::help::examples;
 
 use crate::catalogue::{GROUPS, Program, started_by_name};
 
 /// The purpose of `help` itself, which is not a command of ours.
 const PURPOSE_OF_HELP: &str = "Print this overview, or the help of a command";
-
-/// The end of a command's help: what it looks like in use, and how it exits.
-pub fn examples(lines: &[&str]) -> String {
-    let heading = if lines.len() == 1 { "Example" } else { "Examples" };
-    let shown: String = lines.iter().map(|line| format!("  {line}\n")).collect();
-    format!(
-        "{heading}:\n{shown}\nExit status:\n  0 done, 1 the work failed, 2 the command or the configuration makes no sense"
-    )
-}
 
 /// A help template that lists the commands by group, with the programs after those that are built in.
 pub fn overview(command: &Command, programs: &[Program]) -> StyledStr {

@@ -226,6 +226,36 @@ impl Machine {
         self.charge(from, to).cost(size_bytes)
     }
 
+    /// The longest message between the two that is sent before the receiver asks for it.
+    #[must_use]
+    pub fn eager_limit(&self, from: Rank, to: Rank) -> ByteCount {
+        ByteCount::new(self.charge(from, to).eager_limit_bytes)
+    }
+
+    /// From the beginning of a send to the arrival of its last byte, where nothing else is on the way and the
+    /// receiver waits for it.
+    #[must_use]
+    pub fn unloaded(&self, from: Rank, to: Rank, size_bytes: u64) -> SimDuration {
+        let cost = self.cost(from, to, size_bytes);
+        if !cost.is_eager {
+            // The request, the answer, and then the data.
+            let request = self.one_way(from, to, self.cost(from, to, 0), 0);
+            let answer = self.one_way(to, from, self.cost(to, from, 0), 0);
+            return request + answer + self.one_way(from, to, cost, size_bytes);
+        }
+        self.one_way(from, to, cost, size_bytes)
+    }
+
+    fn one_way(&self, from: Rank, to: Rank, cost: MessageCost, size_bytes: u64) -> SimDuration {
+        let (mut latency, mut slowest) = (SimDuration::ZERO, SimDuration::ZERO);
+        self.visit_route(from, to, |link| {
+            let link = self.links[link as usize];
+            latency = latency + link.latency;
+            slowest = slowest.max(link.busy(size_bytes));
+        });
+        cost.send_overhead + cost.wire + latency + slowest
+    }
+
     /// The least time from the beginning of a send to the arrival of its message, whatever its size: no message
     /// between the two is faster. Zero where the machine has no latency between them.
     #[must_use]

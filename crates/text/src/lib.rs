@@ -6,6 +6,7 @@
 
 pub mod figure;
 mod harmless;
+pub mod help;
 mod table;
 
 pub use harmless::{markdown_cell, markup, printable};

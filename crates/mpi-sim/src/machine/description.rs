@@ -168,9 +168,14 @@ pub struct Factors {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum MachineError {
-    /// The file's text is not what the format asks for; the source has the line.
-    #[error("cannot read the machine")]
-    Syntax(#[from] toml::de::Error),
+    /// The file's text is not what the format asks for.
+    #[error("{place}: {message}")]
+    Syntax {
+        /// Line and column.
+        place: String,
+        /// What is wrong there.
+        message: String,
+    },
     /// Another format.
     #[error("`format` is {given}: this program reads format {FORMAT}")]
     Format {
@@ -262,6 +267,14 @@ fn is_unit(value: &f64) -> bool {
     *value == 1.0
 }
 
+impl From<toml::de::Error> for MachineError {
+    fn from(error: toml::de::Error) -> Self {
+        // The rest of its text is a picture of the line.
+        let place = error.to_string().lines().next().unwrap_or_default().replace("TOML parse error at ", "");
+        Self::Syntax { place, message: error.message().to_owned() }
+    }
+}
+
 impl Factors {
     fn is_unit(&self) -> bool {
         *self == Self::default()
@@ -328,6 +341,30 @@ impl Description {
         self.check_links()
     }
 
+    /// As text that [`read`](Self::read) reads.
+    #[must_use]
+    pub fn to_toml(&self) -> String {
+        toml::to_string(self).expect("text, numbers and tables can all be written as TOML")
+    }
+
+    /// What is allowed and costs something, a sentence each; none of most machines.
+    #[must_use]
+    pub fn remarks(&self) -> Vec<String> {
+        let Levels { core, node, cluster, wan } = &self.level;
+        let levels = [("core", core), ("node", node), ("cluster", cluster), ("wan", wan)];
+        let without_lookahead =
+            levels.into_iter().filter(|(_, level)| level.as_ref().is_some_and(Level::may_be_immediate));
+        let remark = |(name, _): (&str, _)| {
+            format!(
+                "level `{name}` has neither a latency nor a send overhead: without lookahead, its ranks go on one after the \
+                 other, whatever the protocol and the number of workers"
+            )
+        };
+        let is_changed = !self.factors.is_unit();
+        let factors = "the times of the result are not those of this file: it has factors other than 1";
+        without_lookahead.map(remark).chain(is_changed.then(|| factors.to_owned())).collect()
+    }
+
     /// Cores of the machine, each of which takes a rank.
     #[must_use]
     pub fn n_slots(&self) -> u32 {
@@ -387,6 +424,12 @@ impl Description {
 }
 
 impl Level {
+    fn may_be_immediate(&self) -> bool {
+        let is_none = |latency: Option<Length>| latency.unwrap_or_default() == Length::default();
+        let first = self.segments.first().map(|segment| segment.latency);
+        self.send_overhead == Length::default() && is_none(self.latency.or(first))
+    }
+
     fn check(&self, name: &'static str) -> Result<(), MachineError> {
         let has = match (self.latency, self.bandwidth, self.segments.first()) {
             (None, _, None) => "neither",

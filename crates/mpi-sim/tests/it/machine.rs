@@ -21,11 +21,9 @@ fn ns(nanos: u64) -> SimDuration {
 }
 
 fn machine(text: &str, n_ranks: u32) -> Result<Machine, String> {
-    let told = |error: mpi_sim::machine::MachineError| match std::error::Error::source(&error) {
-        Some(source) => format!("{error}: {source}"),
-        None => error.to_string(),
-    };
-    Machine::new(&Description::read(text).map_err(told)?, n_ranks).map_err(told)
+    let description = Description::read(text).map_err(|error| error.to_string())?;
+    assert_eq!(Description::read(&description.to_toml()).unwrap(), description);
+    Machine::new(&description, n_ranks).map_err(|error| error.to_string())
 }
 
 fn example(name: &str) -> String {
@@ -51,6 +49,7 @@ fn all_examples_are_machines_whose_messages_take_their_route() {
     two_sites.route(7, 8, &mut route);
     assert_eq!((two_sites.distance(7, 8), route.len()), (Distance::Wan, 1));
     assert_eq!(two_sites.lookahead(7, 8), ns(10_052_000));
+    assert_eq!(two_sites.unloaded(7, 8, 1_000), ns(10_060_000));
     assert_eq!(two_sites.links()[route[0] as usize].busy(1_000), ns(8_000));
     for (name, n_ranks, n_links) in [("cluster", 256, 4), ("torus", 512, 1), ("dragonfly", 1_056 * 16, 5)] {
         let machine = machine(&example(name), n_ranks).unwrap();
@@ -68,6 +67,17 @@ fn segments_hold_from_their_size_on() {
     assert_eq!(cluster.cost(0, 1, 3_000).wire, ns(350 + 800));
     assert_eq!(cluster.cost(0, 1, 4_096).wire, ns(1_300 + 547));
     assert!(cluster.cost(0, 1, 4_096).is_eager && !cluster.cost(0, 1, 4_097).is_eager);
+}
+
+#[test]
+fn what_a_level_without_latency_costs_is_told() {
+    let remarks = |text: &str| Description::read(text).unwrap().remarks();
+    assert_eq!(remarks(TWO_NODES), [""; 0]);
+    let immediate = remarks(&TWO_NODES.replace("\"1us\"", "\"0s\""));
+    assert!(
+        matches!(&immediate[..], [only] if only.contains("level `node`") && only.contains("lookahead")),
+        "{immediate:?}"
+    );
 }
 
 #[test]
@@ -98,7 +108,7 @@ fn what_is_no_machine_is_told_with_what_would_be_right() {
     for (change, told) in [
         (("latency = \"1us\"", "latency = \"-1us\""), "cannot arrive before it was sent"),
         (("latency = \"1us\"", "latency = \"5\""), "write a number and a unit"),
-        (("latency = \"1us\"", "latancy = \"1us\""), "unknown field `latancy`"),
+        (("latency = \"1us\"", "latancy = \"1us\""), "line 8, column 1: unknown field `latancy`"),
         (("bandwidth = \"8Mbit/s\"", "bandwidth = \"8MB/s\""), "not a bandwidth"),
         (("latency = \"1us\"", "bandwidth = \"1Gbit/s\""), "`[level.node]` needs either a `latency`"),
         (("[level.node]\nlatency = \"1us\"", ""), "needs a `[level.node]`: it has nodes with several cores"),

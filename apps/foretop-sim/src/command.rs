@@ -1,0 +1,24 @@
+//! One module for each command: its arguments, and what it does with them.
+
+pub mod machine;
+
+use std::io;
+use std::path::Path;
+
+use mpi_run::Failure;
+use mpi_sim::machine::Description;
+
+/// The end of a command that wrote what it had to. A reader that went away had enough.
+pub fn written(result: io::Result<()>) -> Result<(), Failure> {
+    match result {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(Failure::work(format!("cannot print: {error}"))),
+        _ => Ok(()),
+    }
+}
+
+/// The machine in a file.
+pub fn description(path: &Path) -> Result<Description, Failure> {
+    let text = std::fs::read_to_string(path);
+    let text = text.map_err(|error| Failure::work(format!("cannot read the machine `{}`: {error}", path.display())))?;
+    Description::read(&text).map_err(|error| Failure::usage(format!("`{}`: {error}", path.display())))
+}

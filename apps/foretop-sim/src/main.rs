@@ -1,0 +1,64 @@
+//! The simulator's command line: parse, run, report. `foretop sim` starts it.
+
+mod command;
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+use mpi_run::Failure;
+use text::help::examples;
+
+use command::machine;
+
+/// Predict an MPI program on a machine that you do not have
+#[derive(Parser)]
+#[command(name = "foretop-sim", bin_name = "foretop sim", version, max_term_width = 100, arg_required_else_help = true)]
+#[command(after_help = examples(&["foretop sim machine show examples/sim/two-sites.toml"]))]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    Machine(machine::Machine),
+}
+
+fn main() -> ExitCode {
+    let Cli { command } = Cli::parse();
+    let mut out = io::BufWriter::new(io::stdout().lock());
+    let done = match command {
+        Command::Machine(command) => command.run(&mut out),
+    };
+    match done.and_then(|()| command::written(out.flush())) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            // Nothing is left to be done when even standard error is gone.
+            let _ = writeln!(io::stderr().lock(), "foretop sim: {}", text::printable(&failure.message));
+            ExitCode::from(Failure::status(&failure))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn every_command_shows_its_purpose_an_example_and_its_exit_status() {
+        fn check(command: &clap::Command, path: &str) {
+            for below in command.get_subcommands() {
+                let path = format!("{path} {}", below.get_name());
+                let help = below.clone().render_long_help().to_string();
+                assert!(below.get_about().is_some(), "{path} does not say what it is for");
+                assert!(help.contains("Example") && help.contains("Exit status:"), "{path}: {help}");
+                check(below, &path);
+            }
+        }
+        Cli::command().debug_assert();
+        check(&Cli::command(), "foretop sim");
+    }
+}
