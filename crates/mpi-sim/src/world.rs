@@ -15,14 +15,14 @@ use units::{Rank, SimDuration, SimTime};
 
 use crate::machine::Machine;
 use crate::message::{Handle, Message};
-use mailbox::Post;
 use state::{Doing, RankState};
 use transit::Transit;
 
 pub use lock::{Held, Lock};
+pub(crate) use mailbox::Post;
 pub(crate) use operation::Operation;
-pub use state::RankCounts;
 pub(crate) use state::Question;
+pub use state::RankCounts;
 
 /// How a simulation runs.
 #[derive(Clone, Copy, Debug)]
@@ -82,6 +82,8 @@ pub struct World {
     /// May run as soon as a worker is free.
     ready: VecDeque<Rank>,
     n_idle_workers: u32,
+    /// Whether a worker looks for the next rank.
+    is_choosing: bool,
     n_ended: u32,
     /// Got a worker that was idle; the caller wakes them once it has let go of the world.
     woken: Vec<Rank>,
@@ -110,6 +112,7 @@ impl World {
             ranks,
             ready: (n_running..n_ranks).collect(),
             n_idle_workers: settings.n_workers.get() - n_running,
+            is_choosing: false,
             n_ended: 0,
             woken: Vec::new(),
             window: SimTime::ZERO,
@@ -224,6 +227,13 @@ impl World {
 
     /// Who takes the place of a rank that waits or has ended; nobody if others still run.
     pub(crate) fn next(&mut self) -> Option<Rank> {
+        self.is_choosing = true;
+        let next = self.choose();
+        self.is_choosing = false;
+        next
+    }
+
+    fn choose(&mut self) -> Option<Rank> {
         loop {
             if let Some(rank) = self.ready.pop_front() {
                 return Some(rank);
@@ -235,7 +245,6 @@ impl World {
             if !self.round() {
                 let waits = (0..).zip(&self.ranks).find(|(_, state)| state.doing == Doing::Waiting);
                 let (rank, at) = waits.map_or((0, SimTime::ZERO), |(rank, state)| (rank, state.clock));
-                // The worker of the caller is not among the idle ones, so one of those that wait is left for it.
                 self.stop(Stopped { rank, at, reason: Reason::Deadlock });
             }
         }
@@ -246,8 +255,8 @@ impl World {
         let state = &mut self.ranks[rank as usize];
         state.doing = Doing::Ready;
         state.stretch_began = state.clock;
-        // In a round the caller takes one itself.
-        if self.n_idle_workers > 0 && !(self.ready.is_empty() && self.n_idle_workers + 1 == self.settings.n_workers.get()) {
+        // Where a worker looks for the next rank, it takes the first itself.
+        if self.n_idle_workers > 0 && !(self.is_choosing && self.ready.is_empty()) {
             self.n_idle_workers -= 1;
             self.woken.push(rank);
         } else {
@@ -300,7 +309,7 @@ impl World {
             // The receiver's word travels back.
             let asked = met + self.machine.cost(to, from, 0).wire;
             let sent = if has_to_ask { asked + cost.gap } else { asked };
-            self.ranks[from as usize].set(handle, Operation::Sent(sent));
+            self.ranks[from as usize].set(handle, Operation::Sent(sent, to));
             if has_to_ask {
                 arrives = asked + cost.wire;
                 if self.transit.is_taken(&self.machine, from, to) {

@@ -6,7 +6,9 @@ use std::sync::atomic::{AtomicU32, Ordering};
 /// Waits while `word` is `value`; may return before that.
 pub(crate) fn wait(word: &AtomicU32, value: u32) {
     // SAFETY: the word outlives the call, which only reads it.
-    unsafe { libc::syscall(libc::SYS_futex, ptr::from_ref(word), libc::FUTEX_WAIT, value, ptr::null::<libc::timespec>()) };
+    unsafe {
+        libc::syscall(libc::SYS_futex, ptr::from_ref(word), libc::FUTEX_WAIT, value, ptr::null::<libc::timespec>())
+    };
 }
 
 /// Wakes one that waits.

@@ -48,10 +48,6 @@ impl<T> Lock<T> {
             crate::switch::futex::wait(&self.word, AWAITED);
         }
     }
-
-    pub(crate) fn into_inner(self) -> T {
-        self.value.into_inner()
-    }
 }
 
 impl<T> Drop for Held<'_, T> {

@@ -10,10 +10,10 @@ use units::SimTime;
 use crate::message::{Envelope, Handle, Message, MessageId, Wanted};
 
 /// A receive that has no message yet.
-pub(super) struct Post {
-    pub(super) handle: Handle,
-    pub(super) wanted: Wanted,
-    pub(super) at: SimTime,
+pub(crate) struct Post {
+    pub(crate) handle: Handle,
+    pub(crate) wanted: Wanted,
+    pub(crate) at: SimTime,
 }
 
 /// Messages and receives that have not found each other.
@@ -103,8 +103,7 @@ impl Mailbox {
 
     /// Whether a receive that names no source may get a message that `wanted` fits.
     pub(super) fn is_contested(&self, wanted: &Wanted) -> bool {
-        self.n_wild > 0
-            && self.posts.iter().any(|post| post.wanted.source.is_none() && post.wanted.overlaps(wanted))
+        self.n_wild > 0 && self.posts.iter().any(|post| post.wanted.source.is_none() && post.wanted.overlaps(wanted))
     }
 
     /// What nobody received.

@@ -1,6 +1,6 @@
 //! What ranks have begun.
 
-use units::{SimDuration, SimTime};
+use units::{Rank, SimDuration, SimTime};
 
 use crate::message::{Envelope, Handle};
 
@@ -10,8 +10,8 @@ pub(crate) enum Operation {
     Free(Option<Handle>),
     /// A send that waits for its receive.
     Sends,
-    /// A send that is complete from this moment on.
-    Sent(SimTime),
+    /// A send that is complete from this moment on, and where it goes.
+    Sent(SimTime, Rank),
     /// A receive without a message.
     Receives,
     /// A receive with its message.
@@ -31,7 +31,7 @@ impl Operation {
     /// When it completes; none where that is not known.
     pub(crate) fn completes(&self) -> Option<SimTime> {
         match self {
-            Self::Sent(at) | Self::Received { at, .. } => (*at < SimTime::NEVER).then_some(*at),
+            Self::Sent(at, _) | Self::Received { at, .. } => (*at < SimTime::NEVER).then_some(*at),
             Self::Cancelled => Some(SimTime::ZERO),
             Self::Free(_) | Self::Sends | Self::Receives => None,
         }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use units::{Rank, SimDuration, SimTime};
 
-use crate::message::{Handle, MessageId, Wanted};
+use crate::message::{Envelope, Handle, Message, MessageId, Wanted};
 use crate::world::mailbox::{Mailbox, Post};
 use crate::world::operation::Operation;
 
@@ -140,8 +140,63 @@ impl RankState {
     }
 
     /// Sets the question that the rank goes on with.
-    pub(crate) fn ask(&mut self, question: Question) {
+    pub(crate) fn ask(&mut self, question: Question, handles: &[Handle]) {
         self.question = Some(question);
+        self.asked.clear();
+        self.asked.extend_from_slice(handles);
+        self.granted_once = SimTime::ZERO;
+    }
+
+    /// When the message arrives that a probe finds, and what is known of it.
+    pub(crate) fn probe(&self, wanted: &Wanted) -> Option<(SimTime, Envelope, MessageId)> {
+        self.mailbox.probe(wanted).map(|message| (message.at, message.envelope, message.id))
+    }
+
+    /// Takes out what a probe found.
+    pub(crate) fn take_message(&mut self, id: MessageId) -> Option<Message> {
+        self.mailbox.take(id)
+    }
+
+    /// Takes a receive back that has no message by now.
+    pub(crate) fn withdraw(&mut self, handle: Handle) -> bool {
+        let is_open = self.mailbox.withdraw(handle);
+        if is_open {
+            self.set(handle, Operation::Cancelled);
+        }
+        is_open
+    }
+
+    /// Counts that an operation kept the rank waiting.
+    pub(crate) fn wait_for(&mut self, handle: Handle, span: SimDuration) {
+        let whom = match self.operation(handle) {
+            Operation::Received { envelope, .. } => envelope.source,
+            Operation::Sent(_, to) => *to,
+            _ => return,
+        };
+        self.count_wait(whom, span);
+    }
+
+    /// Moves the clock to what `source` sent, if it is not there yet.
+    pub(crate) fn waited_until(&mut self, at: SimTime, source: Rank) {
+        if at > self.clock {
+            self.count_wait(source, at.saturating_since(self.clock));
+            self.clock = at;
+        }
+    }
+
+    fn count_wait(&mut self, whom: Rank, span: SimDuration) {
+        let waited = self.counts.waiting_for.entry(whom).or_default();
+        *waited = *waited + span;
+    }
+
+    /// Charges what a complete receive costs the core, once.
+    pub(crate) fn receive_overhead(&mut self, handle: Handle) {
+        if let Operation::Received { overhead, .. } = self.operation_mut(handle)
+            && let Some(overhead) = overhead.take()
+        {
+            self.clock += overhead;
+            self.counts.receiving = self.counts.receiving + overhead;
+        }
     }
 
     /// When a message arrives that would at `at`: not before the one before it.
@@ -195,7 +250,8 @@ impl RankState {
                 let mut n_open = 0;
                 for &handle in &self.asked {
                     let known = self.operation(handle).completes();
-                    let at = known.or_else(|| self.mailbox.posted(handle).and_then(|post| self.mailbox.earliest(&post.wanted)));
+                    let at = known
+                        .or_else(|| self.mailbox.posted(handle).and_then(|post| self.mailbox.earliest(&post.wanted)));
                     n_open += usize::from(known.is_none());
                     let at = at.unwrap_or(never);
                     if is_all {

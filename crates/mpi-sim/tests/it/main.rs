@@ -1,3 +1,4 @@
 //! What the public interface promises.
 
 mod machine;
+mod world;
