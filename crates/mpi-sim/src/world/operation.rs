@@ -8,8 +8,8 @@ use crate::message::{Envelope, Handle};
 pub(crate) enum Operation {
     /// A free place, and the next one.
     Free(Option<Handle>),
-    /// A send that waits for its receive.
-    Sends,
+    /// A send that waits for its receive, and where it goes.
+    Sends(Rank),
     /// A send that is complete from this moment on, and where it goes.
     Sent(SimTime, Rank),
     /// A receive without a message.
@@ -33,7 +33,7 @@ impl Operation {
         match self {
             Self::Sent(at, _) | Self::Received { at, .. } => (*at < SimTime::NEVER).then_some(*at),
             Self::Cancelled => Some(SimTime::ZERO),
-            Self::Free(_) | Self::Sends | Self::Receives => None,
+            Self::Free(_) | Self::Sends(_) | Self::Receives => None,
         }
     }
 }

@@ -1,4 +1,5 @@
 //! What the public interface promises.
 
 mod machine;
+mod user;
 mod world;

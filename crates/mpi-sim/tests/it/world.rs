@@ -6,10 +6,10 @@ use mpi_sim::machine::{Description, Machine};
 use mpi_sim::{Futexes, Mode, Rank, Settings, Stopped, Switch, Taken, Wanted, World};
 use units::{SimDuration, SimTime};
 
-const PROTOCOLS: [&str; 8] =
+pub const PROTOCOLS: [&str; 8] =
     ["sequential", "quantum=1us", "nmp", "cep", "nmp+cep", "nmp+det", "cep+det", "nmp+cep+det"];
 
-fn machine(n_ranks: u32, more: &str) -> Machine {
+pub fn machine(n_ranks: u32, more: &str) -> Machine {
     let text = format!(
         "format = 1\npoll = '50ns'\n{more}\n[[site]]\nname = 'here'\nnodes = {n_ranks}\ncores = 1\n\
          [level.cluster]\nlatency = '1us'\nbandwidth = '8Gbit/s'\nsend-overhead = '200ns'\n\
@@ -19,7 +19,7 @@ fn machine(n_ranks: u32, more: &str) -> Machine {
 }
 
 /// Runs `program` on each rank; what each returns, and its clock.
-fn run<R: Send>(
+pub fn run<R: Send>(
     machine: &Machine,
     protocol: &str,
     n_workers: u32,
@@ -51,7 +51,7 @@ fn run<R: Send>(
     })
 }
 
-fn from(source: u32, tag: i32) -> Wanted {
+pub fn from(source: u32, tag: i32) -> Wanted {
     Wanted { source: Some(source), context: 0, tag: Some(tag) }
 }
 
@@ -159,7 +159,7 @@ fn ranks_that_wait_for_each_other_are_told() {
 }
 
 /// Seeded programs: every rank sends to some others, and receives as much as it gets, by name or not, with probes and polls.
-fn random(rank: &mut Rank<'_, Futexes>, seed: u64) -> u64 {
+pub fn random<S: Switch>(rank: &mut Rank<'_, S>, seed: u64) -> u64 {
     const N_STEPS: u64 = 12;
     let (me, n_ranks) = (rank.me(), rank.n_ranks());
     let draw = |whose: u32, step: u64, what: u64| {
