@@ -11,6 +11,7 @@
 pub mod machine;
 mod message;
 mod rank;
+pub mod replay;
 mod switch;
 pub mod user;
 mod world;

@@ -71,8 +71,18 @@ impl<'a, S: Switch> Rank<'a, S> {
 
     /// Begins to send `n_bytes`, which `fill` writes before this returns.
     pub fn send(&mut self, to: RankIdx, context: Context, tag: i32, mode: Mode, bytes: Box<[u8]>) -> Handle {
-        let from = self.me;
-        let n_bytes = bytes.len() as u64;
+        let envelope = Envelope { source: self.me, context, tag, n_bytes: bytes.len() as u64 };
+        self.send_envelope(to, envelope, mode, bytes)
+    }
+
+    /// As [`send`](Self::send) of a message that costs as much as `n_bytes`, and brings none.
+    pub fn send_sized(&mut self, to: RankIdx, context: Context, tag: i32, mode: Mode, n_bytes: u64) -> Handle {
+        let envelope = Envelope { source: self.me, context, tag, n_bytes };
+        self.send_envelope(to, envelope, mode, Box::default())
+    }
+
+    fn send_envelope(&mut self, to: RankIdx, envelope: Envelope, mode: Mode, bytes: Box<[u8]>) -> Handle {
+        let Envelope { source: from, n_bytes, .. } = envelope;
         let mut world = self.world.hold();
         let cost = world.machine().cost(from, to, n_bytes);
         let has_to_ask = !cost.is_eager && mode != Mode::Buffered;
@@ -88,7 +98,6 @@ impl<'a, S: Switch> Rank<'a, S> {
         state.wire_free = departs + request.gap;
         let waits = has_to_ask || mode == Mode::Synchronous;
         let handle = state.begin(if waits { Operation::Sends(to) } else { Operation::Sent(state.clock, to) });
-        let envelope = Envelope { source: from, context, tag, n_bytes };
         let answer_to = waits.then_some(handle);
         let message = Message { id, envelope, bytes, at: departs, cost, answer_to, has_to_ask };
         world.send(to, departs, request.wire, message);

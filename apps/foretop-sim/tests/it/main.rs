@@ -1,6 +1,7 @@
 //! The program as it is typed.
 
 mod machine;
+mod mpi;
 
 use std::path::PathBuf;
 use std::process::{Command, Output};

@@ -132,7 +132,10 @@ pub struct SiteLink {
 
 /// Which core each rank gets.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(untagged)]
+#[serde(
+    untagged,
+    expecting = "no mapping: write \"block\", \"cyclic\", \"sites\" or a list with the node of each rank"
+)]
 pub enum Mapping {
     /// By a rule.
     Rule(MappingRule),

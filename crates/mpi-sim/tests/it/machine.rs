@@ -121,7 +121,7 @@ fn what_is_no_machine_is_told_with_what_would_be_right() {
         (("format = 1", "format = 2"), "this program reads format 1"),
         (("format = 1", "format = 1\nmapping = [0, 0, 0, 1]"), "no core of node 0 is left for rank 2"),
         (("format = 1", "format = 1\nmapping = [0, 7, 0, 1]"), "the nodes are 0 to 1"),
-        (("format = 1", "format = 1\nmapping = \"random\""), "mapping"),
+        (("format = 1", "format = 1\nmapping = \"random\""), "line 3, column 11: no mapping: write \"block\""),
     ] {
         let error = machine(&TWO_NODES.replace(change.0, change.1), 4).unwrap_err();
         assert!(error.contains(told), "{change:?}: {error}");

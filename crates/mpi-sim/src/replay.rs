@@ -1,0 +1,82 @@
+//! Recorded calls on another machine: what the ranks of a program did, without the program.
+//!
+//! A [`Script`] is made of traces of the tracer. Time between two calls is computation, which the machine's speed
+//! scales; time in calls is left out, as it is what the simulation says anew.
+//!
+//! Records hold no requests, so some things are concluded, as [`ASSUMPTIONS`] says.
+
+mod collective;
+mod play;
+mod script;
+
+use mpi_trace::Event;
+use units::SimTime;
+
+use crate::machine::Machine;
+use crate::rank::Rank;
+use crate::switch::{Futexes, Switch};
+use crate::world::{Lock, Settings, Stopped, World};
+
+pub use script::{Script, ScriptError};
+
+/// What a replay takes for granted, a sentence each.
+pub const ASSUMPTIONS: &[&str] = &[
+    "the program does the same calls on the other machine, in the same order, with the same partners",
+    "time between calls is computation; time in calls that are not simulated (one-sided, files) is as well",
+    "MPI_Wait is for the oldest request that is not complete, MPI_Waitall and MPI_Waitsome for all",
+    "of several MPI_Test or MPI_Iprobe in a row the last was successful",
+    "collectives that return at once are over when they return",
+    "barrier: dissemination; bcast, reduce, gather, scatter: binomial tree; allreduce: recursive doubling; allgather: ring; \
+     alltoall, reduce_scatter: pairwise; scan: from rank to rank",
+];
+
+/// A call as it went in the simulation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Played {
+    /// When it began.
+    pub start: SimTime,
+    /// When it ended.
+    pub end: SimTime,
+    /// What it was; its own times are those of the recording.
+    pub event: Event,
+}
+
+/// A replay at its end.
+pub struct Replayed {
+    /// Clocks and counts of all ranks.
+    pub world: Lock<World>,
+    /// Each rank's calls.
+    pub calls: Vec<Vec<Played>>,
+    /// Why it ended before its time.
+    pub stopped: Option<Stopped>,
+}
+
+/// Plays a script on a machine.
+///
+/// # Panics
+/// Where the machine is for another number of ranks, or the system has no more threads.
+#[must_use]
+pub fn replay(script: &Script, machine: Machine, settings: Settings) -> Replayed {
+    let n_ranks = machine.n_ranks();
+    assert_eq!(n_ranks, script.n_ranks(), "the machine is for {n_ranks} ranks, the script has {}", script.n_ranks());
+    let world = World::new(machine, settings);
+    let switch = Futexes::new(n_ranks);
+    let first = world.hold().first();
+    first.for_each(|rank| switch.wake(rank));
+    let calls = std::thread::scope(|scope| {
+        let play = |me| {
+            let (world, switch) = (&world, &switch);
+            scope.spawn(move || {
+                switch.wait(me);
+                let mut rank = Rank::new(world, switch, me);
+                let calls = play::play(&mut rank, script);
+                rank.end();
+                calls
+            })
+        };
+        let ranks: Vec<_> = (0..n_ranks).map(play).collect();
+        ranks.into_iter().map(|rank| rank.join().expect("a rank that plays a script does not panic")).collect()
+    });
+    let stopped = world.hold().stopped().cloned();
+    Replayed { world, calls, stopped }
+}

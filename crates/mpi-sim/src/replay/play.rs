@@ -1,0 +1,183 @@
+//! One rank's part in a replay.
+
+use std::collections::VecDeque;
+
+use mpi_trace::{Event, Operation};
+use units::SimTime;
+
+use super::Played;
+use super::collective::steps;
+use super::script::{Call, Script};
+use crate::message::{Handle, Mode, Wanted};
+use crate::rank::Rank;
+use crate::switch::Switch;
+use crate::world::Stopped;
+
+/// Does what was recorded of the rank, up to where the simulation stops.
+pub(super) fn play<S: Switch>(rank: &mut Rank<'_, S>, script: &Script) -> Vec<Played> {
+    let me = rank.me();
+    let calls = script.calls(me);
+    let mut player = Player { script, rank, pending: VecDeque::new() };
+    let mut played = Vec::with_capacity(calls.len());
+    let mut at = 0;
+    while at < calls.len() {
+        // A call and its parts have one time.
+        let n_parts = calls[at + 1..].iter().take_while(|call| call.event.is_part()).count();
+        let whole = &calls[at..=at + n_parts];
+        player.rank.compute(whole[0].compute);
+        let start = player.rank.now();
+        let done = player.call(whole, calls.get(at + n_parts + 1));
+        let end = player.rank.now();
+        played.extend(whole.iter().map(|call| Played { start, end, event: call.event }));
+        if done.is_err() {
+            // Everybody stops, and the world knows why.
+            return played;
+        }
+        at += n_parts + 1;
+    }
+    played
+}
+
+struct Player<'a, 'w, S> {
+    script: &'a Script,
+    rank: &'a mut Rank<'w, S>,
+    /// Requests that nobody waited for yet, the oldest first; none where one is complete as soon as it is made.
+    pending: VecDeque<Option<Handle>>,
+}
+
+const AT_ONCE: [Operation; 6] =
+    [Operation::ISEND, Operation::IBSEND, Operation::IRSEND, Operation::ISSEND, Operation::IRECV, Operation::IMRECV];
+
+impl<S: Switch> Player<'_, '_, S> {
+    /// `next` is the call after this one.
+    fn call(&mut self, whole: &[Call], next: Option<&Call>) -> Result<(), Stopped> {
+        use mpi_trace::Family::{Barrier, Collective, Communicator, Exchange, Receive, Request, Send, Wait};
+        let call = &whole[0];
+        match call.event.operation.family() {
+            Send | Receive | Exchange => {
+                let begun: Vec<Handle> = whole.iter().filter_map(|part| self.begin(part)).collect();
+                if call.is(&AT_ONCE) || call.is(&[Operation::ISENDRECV, Operation::ISENDRECV_REPLACE]) {
+                    self.pending.extend(begun.into_iter().map(Some));
+                    Ok(())
+                } else {
+                    self.complete(&begun)
+                }
+            }
+            Request => {
+                for part in &whole[1..] {
+                    match part.event.operation.family() {
+                        Barrier | Collective => self.collective(part)?,
+                        _ => {
+                            let begun = self.begin(part);
+                            self.pending.push_back(begun);
+                        }
+                    }
+                }
+                Ok(())
+            }
+            Wait => self.wait(call, next),
+            Barrier | Collective => {
+                self.collective(call)?;
+                if call.event.operation.name().starts_with("MPI_I") {
+                    self.pending.push_back(None);
+                }
+                Ok(())
+            }
+            // All members take part in making one.
+            Communicator if call.event.operation != Operation::COMM_FREE => self.collective(call),
+            _ => Ok(()),
+        }
+    }
+
+    /// Begins to send or receive; nothing where nobody is at the other end.
+    fn begin(&mut self, part: &Call) -> Option<Handle> {
+        use mpi_trace::Family::{Exchange, Send};
+        if part.is_with_nobody() {
+            return None;
+        }
+        if !matches!(part.event.operation.family(), Send | Exchange) {
+            return Some(self.rank.receive(wanted(part)));
+        }
+        let mode = match part.event.operation {
+            Operation::SSEND | Operation::ISSEND => Mode::Synchronous,
+            Operation::BSEND | Operation::IBSEND => Mode::Buffered,
+            Operation::RSEND | Operation::IRSEND => Mode::Ready,
+            _ => Mode::Standard,
+        };
+        Some(self.rank.send_sized(part.peer?, part.context, part.tag().unwrap_or(0), mode, part.event.bytes))
+    }
+
+    fn wait(&mut self, call: &Call, next: Option<&Call>) -> Result<(), Stopped> {
+        let is_last_poll = next.is_none_or(|next| next.event.operation != call.event.operation);
+        match call.event.operation {
+            Operation::TEST | Operation::TESTANY | Operation::TESTALL | Operation::TESTSOME | Operation::PARRIVED
+                if !is_last_poll =>
+            {
+                self.rank.test_nothing()
+            }
+            Operation::IPROBE | Operation::IMPROBE if !is_last_poll => self.rank.test_nothing(),
+            Operation::PROBE | Operation::MPROBE | Operation::IPROBE | Operation::IMPROBE => {
+                if call.is_with_nobody() {
+                    Ok(())
+                } else {
+                    self.rank.probe(wanted(call)).map(drop)
+                }
+            }
+            Operation::WAITALL | Operation::WAITSOME | Operation::TESTALL | Operation::TESTSOME => {
+                let all: Vec<Handle> = self.pending.drain(..).flatten().collect();
+                self.complete(&all)
+            }
+            Operation::WAITANY | Operation::TESTANY => {
+                let open: Vec<Handle> = self.pending.iter().flatten().copied().collect();
+                if open.len() < self.pending.len() || open.is_empty() {
+                    self.pending.retain(Option::is_some);
+                    return Ok(());
+                }
+                let first = open[self.rank.wait_any(&open)?];
+                self.rank.take(first);
+                self.pending.retain(|handle| *handle != Some(first));
+                Ok(())
+            }
+            _ => match self.pending.pop_front().flatten() {
+                Some(oldest) => self.complete(&[oldest]),
+                None => Ok(()),
+            },
+        }
+    }
+
+    fn collective(&mut self, call: &Call) -> Result<(), Stopped> {
+        let me = self.rank.me();
+        let group = self.script.group(call);
+        let Some(own) = group.iter().position(|member| *member == me) else { return Ok(()) };
+        let root = call.peer.and_then(|root| group.iter().position(|member| *member == root)).unwrap_or(0);
+        for step in steps(call.event.operation, group.len(), own, root, call.event.bytes) {
+            let context = call.context + 1;
+            let receive =
+                step.receive.map(|from| self.rank.receive(Wanted { source: Some(group[from]), context, tag: Some(0) }));
+            let send = step.send.map(|(to, bytes)| self.rank.send_sized(group[to], context, 0, Mode::Standard, bytes));
+            let both: Vec<Handle> = receive.into_iter().chain(send).collect();
+            self.complete(&both)?;
+        }
+        Ok(())
+    }
+
+    fn complete(&mut self, handles: &[Handle]) -> Result<(), Stopped> {
+        self.rank.wait_all(handles)?;
+        for handle in handles {
+            self.rank.take(*handle);
+        }
+        Ok(())
+    }
+}
+
+fn wanted(call: &Call) -> Wanted {
+    Wanted { source: call.peer, context: call.context, tag: call.tag() }
+}
+
+impl Played {
+    /// The event with the times of the simulation, in nanoseconds.
+    #[must_use]
+    pub fn placed(&self) -> Event {
+        Event { start: SimTime::as_nanos(self.start), end: SimTime::as_nanos(self.end), ..self.event }
+    }
+}
