@@ -19,4 +19,4 @@ mod world;
 pub use message::{Context, Envelope, Handle, MessageId, Mode, Wanted};
 pub use rank::{Probed, Rank, Taken};
 pub use switch::{Futexes, Switch};
-pub use world::{Counts, Held, Lock, RankCounts, Reason, Settings, Stopped, World};
+pub use world::{Counts, Held, Lock, RankCounts, Reason, Settings, Stopped, Wait, World};

@@ -227,7 +227,8 @@ impl<'a, S: Switch> Rank<'a, S> {
     /// Takes a receive back, unless it has a message by now. It then has to be waited for, or was taken back.
     pub fn cancel(&mut self, handle: Handle) -> Result<bool, Stopped> {
         let mut world = self.ask(Question::Now, &[handle])?;
-        let is_taken_back = world.state(self.me).withdraw(handle);
+        let is_taken_back = world.cancel(self.me, handle);
+        self.let_go(world);
         Ok(is_taken_back)
     }
 

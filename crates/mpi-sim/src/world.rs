@@ -63,6 +63,17 @@ pub enum Reason {
     Told(String),
 }
 
+/// A rank that waited when the simulation stopped.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Wait {
+    /// Which one.
+    pub rank: Rank,
+    /// Since when, by its clock.
+    pub at: SimTime,
+    /// For what: "a message of rank 3 with tag 7".
+    pub awaits: String,
+}
+
 /// What a run took.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
@@ -103,6 +114,8 @@ pub struct World {
     window: SimTime,
     counts: Counts,
     stopped: Option<Stopped>,
+    /// Who waited then.
+    waits: Vec<Wait>,
 }
 
 /// What ranks said of a communicator.
@@ -142,6 +155,7 @@ impl World {
             window: SimTime::ZERO,
             counts: Counts::default(),
             stopped: None,
+            waits: Vec::new(),
         })
     }
 
@@ -187,10 +201,10 @@ impl World {
         self.stopped.as_ref()
     }
 
-    /// What a rank waits for, if it does: for reports of deadlocks.
+    /// Who waited for what when the simulation stopped: for reports of deadlocks.
     #[must_use]
-    pub fn waits_for(&self, rank: Rank) -> Option<String> {
-        self.ranks[rank as usize].describe()
+    pub fn waits(&self) -> &[Wait] {
+        &self.waits
     }
 
     /// Messages that a rank was sent and did not receive.
@@ -211,7 +225,9 @@ impl World {
         }
         self.stopped = Some(stopped);
         for rank in 0..self.ranks.len() as Rank {
-            if self.ranks[rank as usize].doing == Doing::Waiting {
+            let state = &self.ranks[rank as usize];
+            if state.doing == Doing::Waiting {
+                self.waits.push(Wait { rank, at: state.clock, awaits: state.describe() });
                 self.make_ready(rank);
             }
         }
@@ -352,7 +368,13 @@ impl World {
             }
             self.reconsider(from);
         }
-        let received = Operation::Received { at: arrives, envelope, bytes, overhead: Some(cost.receive_overhead) };
+        let received = Operation::Received {
+            at: arrives,
+            envelope,
+            bytes,
+            overhead: Some(cost.receive_overhead),
+            answers: answer_to.is_some(),
+        };
         self.ranks[to as usize].set(post.handle, received);
     }
 
@@ -391,6 +413,31 @@ impl World {
     pub(crate) fn is_wild(&self, wanted: &Wanted) -> bool {
         let has_unique_tags = || self.communicators.get(&wanted.context).is_some_and(|known| known.has_unique_tags);
         wanted.source.is_none() && !(self.runs_ahead && wanted.tag.is_some() && has_unique_tags())
+    }
+
+    /// Takes a receive back unless its message has come by the rank's clock.
+    ///
+    /// A message on its way stays for the next receive. One whose sender waits for this receive counts as come: the sender may know already.
+    pub(crate) fn cancel(&mut self, me: Rank, handle: Handle) -> bool {
+        let state = &mut self.ranks[me as usize];
+        let now = state.clock;
+        match state.operation(handle) {
+            Operation::Received { at, answers: false, .. } if *at > now => {
+                let Operation::Received { at, envelope, bytes, .. } =
+                    std::mem::replace(state.operation_mut(handle), Operation::Cancelled)
+                else {
+                    unreachable!("the operation was looked at")
+                };
+                let id = state.n_incoming;
+                state.n_incoming += 1;
+                let cost = self.machine.cost(envelope.source, me, envelope.n_bytes);
+                state.mailbox.put_back(Message { id, envelope, bytes, at, cost, answer_to: None, has_to_ask: false });
+            }
+            Operation::Receives => state.withdraw(handle),
+            _ => return false,
+        }
+        self.settle(me);
+        true
     }
 
     /// A rank has ended.

@@ -94,10 +94,17 @@ impl Mailbox {
         Some(self.messages.remove(idx))
     }
 
+    /// Puts a message back before all others.
+    pub(super) fn put_back(&mut self, message: Message) {
+        self.messages.insert(0, message);
+        self.is_cleared = true;
+    }
+
     /// Takes back a receive that has no message.
-    pub(super) fn withdraw(&mut self, handle: Handle) -> bool {
-        let found = self.posts.iter().position(|post| post.handle == handle);
-        found.map(|idx| self.remove_post(idx)).is_some()
+    pub(super) fn withdraw(&mut self, handle: Handle) {
+        if let Some(idx) = self.posts.iter().position(|post| post.handle == handle) {
+            self.remove_post(idx);
+        }
     }
 
     /// The receive of an operation, if it has no message.

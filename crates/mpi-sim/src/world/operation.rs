@@ -22,6 +22,8 @@ pub(crate) enum Operation {
         bytes: Box<[u8]>,
         /// What it still costs the receiver's core.
         overhead: Option<SimDuration>,
+        /// Whether the sender waited for the receive.
+        answers: bool,
     },
     /// A receive that was taken back.
     Cancelled,

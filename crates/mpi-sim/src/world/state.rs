@@ -159,13 +159,10 @@ impl RankState {
         self.mailbox.take(id)
     }
 
-    /// Takes a receive back that has no message by now.
-    pub(crate) fn withdraw(&mut self, handle: Handle) -> bool {
-        let is_open = self.mailbox.withdraw(handle);
-        if is_open {
-            self.set(handle, Operation::Cancelled);
-        }
-        is_open
+    /// Takes a receive back that has no message.
+    pub(super) fn withdraw(&mut self, handle: Handle) {
+        self.mailbox.withdraw(handle);
+        self.set(handle, Operation::Cancelled);
     }
 
     /// Counts that an operation kept the rank waiting.
@@ -295,10 +292,7 @@ impl RankState {
     }
 
     /// What it waits for, in words.
-    pub(super) fn describe(&self) -> Option<String> {
-        if self.doing != Doing::Waiting {
-            return None;
-        }
+    pub(super) fn describe(&self) -> String {
         let from = |wanted: &Wanted| {
             let source = wanted.source.map_or_else(|| "any rank".to_owned(), |source| format!("rank {source}"));
             let tag = wanted.tag.map_or_else(|| "any tag".to_owned(), |tag| format!("tag {tag}"));
@@ -307,6 +301,6 @@ impl RankState {
         let mut waits: Vec<String> = self.open().map(|post| from(&post.wanted)).collect();
         waits.extend(self.probed().map(from));
         waits.extend(self.receivers().map(|to| format!("rank {to} to receive a message")));
-        Some(waits.join(", "))
+        waits.join(", ")
     }
 }
