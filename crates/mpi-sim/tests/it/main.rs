@@ -1,5 +1,6 @@
 //! What the public interface promises.
 
+mod collective;
 mod machine;
 mod replay;
 mod user;
