@@ -272,7 +272,15 @@ impl<'a, S: Switch> Rank<'a, S> {
     }
 
     /// Ends.
-    pub fn end(self) {
+    pub fn end(mut self) {
+        self.leave();
+    }
+
+    pub(crate) fn switch(&self) -> &'a S {
+        self.switch
+    }
+
+    pub(crate) fn leave(&mut self) {
         let mut world = self.world.hold();
         world.end(self.me);
         let next = world.next();

@@ -2,6 +2,7 @@
 
 mod collective;
 mod machine;
+mod native;
 mod replay;
 mod user;
 mod world;
