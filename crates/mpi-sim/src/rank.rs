@@ -24,6 +24,17 @@ pub enum Taken {
     Cancelled,
 }
 
+impl Taken {
+    /// A received message's bytes; none of what else there may be.
+    #[must_use]
+    pub fn into_bytes(self) -> Box<[u8]> {
+        match self {
+            Self::Received(_, bytes) => bytes,
+            Self::Sent | Self::Cancelled => Box::default(),
+        }
+    }
+}
+
 impl<'a, S: Switch> Rank<'a, S> {
     /// Rank `me`, which is running.
     #[must_use]
@@ -261,7 +272,15 @@ impl<'a, S: Switch> Rank<'a, S> {
     }
 
     /// Ends.
-    pub fn end(self) {
+    pub fn end(mut self) {
+        self.leave();
+    }
+
+    pub(crate) fn switch(&self) -> &'a S {
+        self.switch
+    }
+
+    pub(crate) fn leave(&mut self) {
         let mut world = self.world.hold();
         world.end(self.me);
         let next = world.next();

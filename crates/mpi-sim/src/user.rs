@@ -3,6 +3,7 @@
 //! A context has a stack of its own and makes way for another without asking the kernel. Any worker thread goes on with it,
 //! so what a kernel keeps across its calls must not belong to one thread.
 
+pub mod native;
 mod stack;
 
 use std::any::Any;
@@ -29,8 +30,17 @@ type Next = Option<RankIdx>;
 /// How a context makes way.
 struct Way {
     next: Next,
-    /// Whether its stack is nearly used up. The worker tells, as there is no room left to do so.
-    is_full: bool,
+    why: Why,
+}
+
+/// Why a context makes way.
+enum Why {
+    /// It waits.
+    Waits,
+    /// It waits, and its stack is nearly used up. The worker tells, as there is no room left to do so.
+    IsFull,
+    /// It will not go on.
+    Vanishes,
 }
 
 /// What a context has to suspend itself.
@@ -106,6 +116,8 @@ struct Context {
     floor: usize,
     /// Who follows when it has ended.
     heir: Mutex<Next>,
+    /// What code on it calls its own, where that has no other way to know.
+    local: AtomicPtr<()>,
 }
 
 /// What idle workers look at.
@@ -123,8 +135,12 @@ unsafe impl Send for Body {}
 
 impl Contexts {
     fn new(stacks: &Stacks, n_ranks: u32) -> Self {
-        let context =
-            |rank| Context { exit: AtomicPtr::new(ptr::null_mut()), floor: stacks.floor(rank), heir: Mutex::new(None) };
+        let context = |rank| Context {
+            exit: AtomicPtr::new(ptr::null_mut()),
+            floor: stacks.floor(rank),
+            heir: Mutex::new(None),
+            local: AtomicPtr::new(ptr::null_mut()),
+        };
         Self {
             contexts: (0..n_ranks).map(context).collect(),
             agenda: Mutex::new(Agenda { woken: VecDeque::new(), n_left: n_ranks }),
@@ -153,11 +169,16 @@ impl Contexts {
     /// Runs one context after the other, until all have ended.
     fn work(&self, world: &Lock<World>, bodies: &[Mutex<Body>], mut next: Next) {
         while let Some(rank) = next.or_else(|| self.wait()) {
+            current::enter(&self.contexts[rank as usize].local);
             // Another worker may have let it go on before it has really made way here; the mutex waits for that.
             let result = locked(&bodies[rank as usize]).0.resume(());
             next = match result {
                 CoroutineResult::Yield(way) => {
-                    if way.is_full {
+                    if let Why::Vanishes = way.why {
+                        // SAFETY: nothing on the stack is used again; what it owns is lost.
+                        unsafe { locked(&bodies[rank as usize]).0.force_reset() };
+                        self.ended();
+                    } else if let Why::IsFull = way.why {
                         let reason = Reason::Told("its stack is used up: give ranks larger ones".to_owned());
                         let mut told = Rank::new(world, self, rank);
                         let at = told.now();
@@ -196,13 +217,58 @@ impl Contexts {
     }
 }
 
+impl Rank<'_, Contexts> {
+    /// Ends without a return to the caller. What the caller's frames own is lost.
+    fn vanish(&mut self) -> ! {
+        self.leave();
+        let context = &self.switch().contexts[self.me() as usize];
+        let next = locked(&context.heir).take();
+        // SAFETY: as in `give_way`.
+        unsafe { &*context.exit.load(Ordering::Relaxed) }.suspend(Way { next, why: Why::Vanishes });
+        unreachable!("nobody goes on with a context that has vanished")
+    }
+}
+
+/// What the context that this thread runs calls its own.
+mod current {
+    use std::cell::Cell;
+    use std::ptr;
+    use std::sync::atomic::{AtomicPtr, Ordering};
+
+    thread_local! {
+        static LOCAL: Cell<*const AtomicPtr<()>> = const { Cell::new(ptr::null()) };
+    }
+
+    /// The thread goes on with the context of `local`.
+    pub(super) fn enter(local: &AtomicPtr<()>) {
+        LOCAL.set(local);
+    }
+
+    // A context may go on in another thread after any call that makes way, so where this thread's variables lie must not be
+    // kept across one: hence no inlining.
+    #[inline(never)]
+    fn local() -> *const AtomicPtr<()> {
+        LOCAL.get()
+    }
+
+    pub(super) fn set(own: *mut ()) {
+        // SAFETY: the worker set it before it resumed the context that calls this, and contexts outlive workers.
+        unsafe { &*local() }.store(own, Ordering::Relaxed);
+    }
+
+    pub(super) fn get() -> *mut () {
+        // SAFETY: as above.
+        unsafe { &*local() }.load(Ordering::Relaxed)
+    }
+}
+
 impl Switch for Contexts {
     fn give_way(&self, me: RankIdx, next: Option<RankIdx>) {
         let context = &self.contexts[me as usize];
         let here = Cell::new(0_u8);
-        let is_full = here.as_ptr().addr() < context.floor;
+        let why = if here.as_ptr().addr() < context.floor { Why::IsFull } else { Why::Waits };
         // SAFETY: only rank `me` calls this, on its own stack, so its body has begun and has not ended.
-        unsafe { &*context.exit.load(Ordering::Relaxed) }.suspend(Way { next, is_full });
+        unsafe { &*context.exit.load(Ordering::Relaxed) }.suspend(Way { next, why });
     }
 
     fn wake(&self, rank: RankIdx) {

@@ -1,6 +1,6 @@
 //! One rank: its clock, what it has begun, and what it asks.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 use units::{Rank, SimDuration, SimTime};
 
@@ -57,7 +57,7 @@ pub struct RankCounts {
     /// Time in overheads of receives, and in polls.
     pub receiving: SimDuration,
     /// Time spent waiting, by the rank that was waited for.
-    pub waiting_for: HashMap<Rank, SimDuration>,
+    pub waiting_for: BTreeMap<Rank, SimDuration>,
 }
 
 /// One rank.

@@ -1,6 +1,8 @@
 //! What the public interface promises.
 
+mod collective;
 mod machine;
+mod native;
 mod replay;
 mod user;
 mod world;

@@ -1,0 +1,386 @@
+//! Collective operations as messages, for ranks that have no MPI library beneath them: the algorithms of MPICH, chosen by its rules.
+//!
+//! Ranks that are processes run their library's own. Source of algorithms and limits: MPICH 4.0's `src/mpi/coll`, after
+//! Thakur, Rabenseifner and Gropp 2005. Operations have to be commutative.
+
+use units::Rank as RankIdx;
+
+use crate::message::{Context, Mode, Wanted};
+use crate::rank::{Rank, Taken};
+use crate::switch::Switch;
+use crate::world::Stopped;
+
+/// Longer broadcasts among at least [`BROADCAST_RANKS_MIN`] are scattered first (`MPIR_CVAR_BCAST_SHORT_MSG_SIZE`).
+const BROADCAST_SHORT_BYTES: usize = 12_288;
+const BROADCAST_RANKS_MIN: usize = 8;
+/// Longer sums are scattered first (`MPIR_CVAR_ALLREDUCE_SHORT_MSG_SIZE`, `MPIR_CVAR_REDUCE_SHORT_MSG_SIZE`).
+const REDUCE_SHORT_BYTES: usize = 2_048;
+/// Gathered results up to this come in a logarithmic number of steps (`MPIR_CVAR_ALLGATHER_SHORT_MSG_SIZE`).
+const ALLGATHER_SHORT_BYTES: usize = 81_920;
+/// The same in groups of a power of two (`MPIR_CVAR_ALLGATHER_LONG_MSG_SIZE`).
+const ALLGATHER_LONG_BYTES: usize = 524_288;
+/// Blocks up to this are passed on by others (`MPIR_CVAR_ALLTOALL_SHORT_MSG_SIZE`).
+const ALLTOALL_SHORT_BYTES: usize = 256;
+/// Longer blocks go to one rank at a time (`MPIR_CVAR_ALLTOALL_MEDIUM_MSG_SIZE`).
+const ALLTOALL_MEDIUM_BYTES: usize = 32_768;
+const TAG: i32 = 0;
+
+/// Which algorithm ran.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Algorithm {
+    /// Each tells one that is twice as far in each step.
+    Dissemination,
+    /// Along a binomial tree.
+    Binomial,
+    /// Blocks down a binomial tree, then around a ring.
+    ScatterRing,
+    /// Pairs exchange all they have, ever farther apart.
+    RecursiveDoubling,
+    /// Pairs exchange halves, ever nearer, and then the results, ever farther apart (Rabenseifner).
+    ReduceScatterAllgather,
+    /// Each passes on what came from its neighbour.
+    Ring,
+    /// Blocks are passed on by others, in a logarithmic number of steps (Bruck et al. 1997).
+    Bruck,
+    /// All messages at once.
+    Spread,
+    /// One partner after the other.
+    Pairwise,
+}
+
+impl Algorithm {
+    /// Its name in results.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Dissemination => "dissemination",
+            Self::Binomial => "binomial",
+            Self::ScatterRing => "scatter-ring",
+            Self::RecursiveDoubling => "recursive-doubling",
+            Self::ReduceScatterAllgather => "reduce-scatter-allgather",
+            Self::Ring => "ring",
+            Self::Bruck => "bruck",
+            Self::Spread => "spread",
+            Self::Pairwise => "pairwise",
+        }
+    }
+}
+
+/// How values are combined.
+pub struct Combine<'a> {
+    /// Bytes of one value; messages are not cut within one.
+    pub value_bytes: usize,
+    /// Combines the values of the second into the first.
+    pub with: &'a dyn Fn(&mut [u8], &[u8]),
+}
+
+/// One rank among those that call together.
+pub struct Group<'a, 'w, S> {
+    rank: &'a mut Rank<'w, S>,
+    members: &'a [RankIdx],
+    me: usize,
+    context: Context,
+}
+
+impl<'a, 'w, S: Switch> Group<'a, 'w, S> {
+    /// A rank among `members`, whose collective operations have a context of their own. None where it is not a member.
+    #[must_use]
+    pub fn new(rank: &'a mut Rank<'w, S>, members: &'a [RankIdx], context: Context) -> Option<Self> {
+        let me = members.iter().position(|member| *member == rank.me())?;
+        Some(Self { rank, members, me, context })
+    }
+
+    /// How many call together.
+    #[must_use]
+    pub fn n_members(&self) -> usize {
+        self.members.len()
+    }
+
+    /// The rank, for what it does by itself.
+    pub fn rank(&mut self) -> &mut Rank<'w, S> {
+        self.rank
+    }
+
+    /// Returns when all have called.
+    ///
+    /// # Errors
+    /// Where the simulation has stopped, as in all that follow.
+    pub fn barrier(&mut self) -> Result<Algorithm, Stopped> {
+        let (n, me) = (self.members.len(), self.me);
+        for distance in doublings(n) {
+            self.exchange((me + distance) % n, &[], (me + n - distance) % n)?;
+        }
+        Ok(Algorithm::Dissemination)
+    }
+
+    /// Brings the root's `data` to all, which have as many bytes.
+    pub fn broadcast(&mut self, root: usize, data: &mut [u8]) -> Result<Algorithm, Stopped> {
+        if data.len() <= BROADCAST_SHORT_BYTES || self.members.len() < BROADCAST_RANKS_MIN {
+            self.down(root, data)?;
+            return Ok(Algorithm::Binomial);
+        }
+        self.scatter_ring(root, data)?;
+        Ok(Algorithm::ScatterRing)
+    }
+
+    /// Combines everybody's `data` into the root's; others' are left in between.
+    pub fn reduce(&mut self, root: usize, data: &mut [u8], combine: &Combine<'_>) -> Result<Algorithm, Stopped> {
+        let (n, place) = (self.members.len(), self.place(root));
+        for distance in doublings(n) {
+            if place & distance != 0 {
+                self.send(self.at(root, place - distance), data)?;
+                break;
+            }
+            if place + distance < n {
+                let part = self.receive(self.at(root, place + distance))?;
+                (combine.with)(data, &part);
+            }
+        }
+        Ok(Algorithm::Binomial)
+    }
+
+    /// Combines everybody's `data` into everybody's.
+    pub fn allreduce(&mut self, data: &mut [u8], combine: &Combine<'_>) -> Result<Algorithm, Stopped> {
+        let n_values = data.len() / combine.value_bytes.max(1);
+        let most = 1 << self.members.len().ilog2();
+        let algorithm = if data.len() <= REDUCE_SHORT_BYTES || n_values < most {
+            Algorithm::RecursiveDoubling
+        } else {
+            Algorithm::ReduceScatterAllgather
+        };
+        // Of the first ranks, as many pairs as there are members beyond a power of two, the even ones sit out.
+        let n_pairs = self.members.len() - most;
+        let is_paired = self.me < 2 * n_pairs;
+        if is_paired && self.me.is_multiple_of(2) {
+            self.send(self.me + 1, data)?;
+            let result = self.receive(self.me + 1)?;
+            data.copy_from_slice(&result);
+            return Ok(algorithm);
+        }
+        if is_paired {
+            let part = self.receive(self.me - 1)?;
+            (combine.with)(data, &part);
+        }
+        let place = if is_paired { self.me / 2 } else { self.me - n_pairs };
+        let member = |place: usize| if place < n_pairs { 2 * place + 1 } else { place + n_pairs };
+        if algorithm == Algorithm::RecursiveDoubling {
+            for distance in doublings(most) {
+                let partner = member(place ^ distance);
+                let part = self.exchange(partner, data, partner)?;
+                (combine.with)(data, &part);
+            }
+        } else {
+            self.halve_and_double(place, most, &member, data, combine)?;
+        }
+        if is_paired {
+            self.send(self.me - 1, data)?;
+        }
+        Ok(algorithm)
+    }
+
+    /// Brings everybody's block of the same length to all; `data` has room for all, and this rank's is in its place.
+    pub fn allgather(&mut self, data: &mut [u8]) -> Result<Algorithm, Stopped> {
+        let (n, me) = (self.members.len(), self.me);
+        let block = data.len() / n;
+        if data.len() < ALLGATHER_LONG_BYTES && n.is_power_of_two() {
+            for distance in doublings(n) {
+                let (partner, own) = (me ^ distance, me / distance * distance);
+                let part = self.exchange(partner, &data[own * block..(own + distance) * block], partner)?;
+                let first = partner / distance * distance;
+                data[first * block..(first + distance) * block].copy_from_slice(&part);
+            }
+            return Ok(Algorithm::RecursiveDoubling);
+        }
+        if data.len() < ALLGATHER_SHORT_BYTES {
+            let mut turned = data[me * block..(me + 1) * block].to_vec();
+            for distance in doublings(n) {
+                let n_blocks = distance.min(n - distance);
+                let part = self.exchange((me + n - distance) % n, &turned[..n_blocks * block], (me + distance) % n)?;
+                turned.extend_from_slice(&part);
+            }
+            for (idx, part) in turned.chunks(block.max(1)).enumerate() {
+                let place = (me + idx) % n;
+                data[place * block..(place + 1) * block].copy_from_slice(part);
+            }
+            return Ok(Algorithm::Bruck);
+        }
+        self.ring(me, data, |idx| idx * block..(idx + 1) * block)?;
+        Ok(Algorithm::Ring)
+    }
+
+    /// Brings the block at each place of `data` to the member there, and gives what all sent to this one.
+    pub fn alltoall(&mut self, data: &[u8]) -> Result<(Vec<u8>, Algorithm), Stopped> {
+        let (n, me) = (self.members.len(), self.me);
+        let block = data.len() / n;
+        let at = |idx: usize| idx * block..(idx + 1) * block;
+        let mut result = vec![0; data.len()];
+        result[at(me)].copy_from_slice(&data[at(me)]);
+        if block <= ALLTOALL_SHORT_BYTES && n >= BROADCAST_RANKS_MIN {
+            // What is for the member so far ahead; each bit of the distance is one step of the way.
+            let mut turned: Vec<Vec<u8>> = (0..n).map(|ahead| data[at((me + ahead) % n)].to_vec()).collect();
+            for distance in doublings(n) {
+                let moved = || (0..n).filter(|ahead| ahead & distance != 0);
+                let sent: Vec<u8> = moved().flat_map(|ahead| turned[ahead].iter().copied()).collect();
+                let part = self.exchange((me + distance) % n, &sent, (me + n - distance) % n)?;
+                for (idx, ahead) in moved().enumerate() {
+                    turned[ahead].copy_from_slice(&part[at(idx)]);
+                }
+            }
+            for (ahead, part) in turned.iter().enumerate() {
+                result[at((me + n - ahead) % n)].copy_from_slice(part);
+            }
+            return Ok((result, Algorithm::Bruck));
+        }
+        if block <= ALLTOALL_MEDIUM_BYTES {
+            let mut handles = Vec::with_capacity(2 * n);
+            for distance in 1..n {
+                handles.push(self.rank.receive(self.wanted((me + distance) % n)));
+            }
+            for distance in 1..n {
+                let to = (me + n - distance) % n;
+                handles.push(self.rank.send(self.members[to], self.context, TAG, Mode::Standard, data[at(to)].into()));
+            }
+            self.rank.wait_all(&handles)?;
+            for (idx, handle) in handles.into_iter().enumerate() {
+                if let Taken::Received(_, part) = self.rank.take(handle) {
+                    result[at((me + idx + 1) % n)].copy_from_slice(&part);
+                }
+            }
+            return Ok((result, Algorithm::Spread));
+        }
+        for distance in 1..n {
+            let (to, from) = if n.is_power_of_two() {
+                (me ^ distance, me ^ distance)
+            } else {
+                ((me + distance) % n, (me + n - distance) % n)
+            };
+            let part = self.exchange(to, &data[at(to)], from)?;
+            result[at(from)].copy_from_slice(&part);
+        }
+        Ok((result, Algorithm::Pairwise))
+    }
+
+    fn down(&mut self, root: usize, data: &mut [u8]) -> Result<(), Stopped> {
+        let (n, place) = (self.members.len(), self.place(root));
+        let span = span(place, n);
+        if place > 0 {
+            let whole = self.receive(self.at(root, place - span))?;
+            data.copy_from_slice(&whole);
+        }
+        for distance in halvings(span).filter(|distance| place + distance < n) {
+            self.send(self.at(root, place + distance), data)?;
+        }
+        Ok(())
+    }
+
+    fn scatter_ring(&mut self, root: usize, data: &mut [u8]) -> Result<(), Stopped> {
+        let (n, place, length) = (self.members.len(), self.place(root), data.len());
+        let block = length.div_ceil(n);
+        let from = |place: usize| (place * block).min(length);
+        let span = span(place, n);
+        if place > 0 {
+            let part = self.receive(self.at(root, place - span))?;
+            data[from(place)..from((place + span).min(n))].copy_from_slice(&part);
+        }
+        for distance in halvings(span).filter(|distance| place + distance < n) {
+            let part = from(place + distance)..from((place + 2 * distance).min(n));
+            self.send(self.at(root, place + distance), &data[part])?;
+        }
+        self.ring(place, data, |place| from(place)..from(place + 1))
+    }
+
+    /// Passes blocks on around the ring, until all have all; this rank's is the one of `place`, and so on around.
+    fn ring(
+        &mut self,
+        place: usize,
+        data: &mut [u8],
+        at: impl Fn(usize) -> std::ops::Range<usize>,
+    ) -> Result<(), Stopped> {
+        let (n, me) = (self.members.len(), self.me);
+        for step in 0..n - 1 {
+            let (sent, received) = ((place + n - step) % n, (place + 2 * n - step - 1) % n);
+            let part = self.exchange((me + 1) % n, &data[at(sent)], (me + n - 1) % n)?;
+            data[at(received)].copy_from_slice(&part);
+        }
+        Ok(())
+    }
+
+    fn halve_and_double(
+        &mut self,
+        place: usize,
+        n: usize,
+        member: &impl Fn(usize) -> usize,
+        data: &mut [u8],
+        combine: &Combine<'_>,
+    ) -> Result<(), Stopped> {
+        let n_values = data.len() / combine.value_bytes;
+        let at =
+            |from: usize, to: usize| n_values * from / n * combine.value_bytes..n_values * to / n * combine.value_bytes;
+        let (mut low, mut high) = (0, n);
+        for distance in halvings(n) {
+            let (partner, middle) = (member(place ^ distance), (low + high) / 2);
+            let (sent, kept) =
+                if place & distance == 0 { ((middle, high), (low, middle)) } else { ((low, middle), (middle, high)) };
+            let part = self.exchange(partner, &data[at(sent.0, sent.1)], partner)?;
+            (combine.with)(&mut data[at(kept.0, kept.1)], &part);
+            (low, high) = kept;
+        }
+        for distance in doublings(n) {
+            let partner = member(place ^ distance);
+            let part = self.exchange(partner, &data[at(low, high)], partner)?;
+            let other = if place & distance == 0 { (high, high + distance) } else { (low - distance, low) };
+            data[at(other.0, other.1)].copy_from_slice(&part);
+            (low, high) = (low.min(other.0), high.max(other.1));
+        }
+        Ok(())
+    }
+
+    /// Places count from the root.
+    fn place(&self, root: usize) -> usize {
+        (self.me + self.members.len() - root) % self.members.len()
+    }
+
+    fn at(&self, root: usize, place: usize) -> usize {
+        (place + root) % self.members.len()
+    }
+
+    fn wanted(&self, from: usize) -> Wanted {
+        Wanted { source: Some(self.members[from]), context: self.context, tag: Some(TAG) }
+    }
+
+    fn send(&mut self, to: usize, data: &[u8]) -> Result<(), Stopped> {
+        let sent = self.rank.send(self.members[to], self.context, TAG, Mode::Standard, data.into());
+        self.rank.wait_all(&[sent])?;
+        self.rank.take(sent);
+        Ok(())
+    }
+
+    fn receive(&mut self, from: usize) -> Result<Box<[u8]>, Stopped> {
+        let received = self.rank.receive(self.wanted(from));
+        self.rank.wait_all(&[received])?;
+        Ok(self.rank.take(received).into_bytes())
+    }
+
+    fn exchange(&mut self, to: usize, data: &[u8], from: usize) -> Result<Box<[u8]>, Stopped> {
+        let received = self.rank.receive(self.wanted(from));
+        let sent = self.rank.send(self.members[to], self.context, TAG, Mode::Standard, data.into());
+        self.rank.wait_all(&[received, sent])?;
+        self.rank.take(sent);
+        Ok(self.rank.take(received).into_bytes())
+    }
+}
+
+/// 1, 2, 4 … below `n`.
+fn doublings(n: usize) -> impl Iterator<Item = usize> {
+    std::iter::successors(Some(1), |distance| Some(distance * 2)).take_while(move |distance| *distance < n)
+}
+
+/// Half of `n`, a power of two, down to 1.
+fn halvings(n: usize) -> impl Iterator<Item = usize> {
+    std::iter::successors(Some(n / 2), |distance| Some(distance / 2)).take_while(|distance| *distance > 0)
+}
+
+/// How far a place is from its parent in the binomial tree; its children are nearer.
+fn span(place: usize, n: usize) -> usize {
+    if place == 0 { n.next_power_of_two() } else { 1 << place.trailing_zeros() }
+}

@@ -1,0 +1,125 @@
+//! Collective operations by messages give what they would without, at 1 to 33 ranks.
+
+use std::collections::BTreeSet;
+use std::num::NonZero;
+use std::sync::Mutex;
+
+use mpi_sim::collective::{Algorithm, Combine, Group};
+use mpi_sim::user::{self, Contexts};
+use mpi_sim::{Settings, Stopped, World};
+
+use units::SimDuration;
+
+use crate::world::machine;
+
+/// Runs `call` on groups of 1 to 33 with a few lengths of each member's data; the algorithms that ran.
+fn check(
+    lengths: &[usize],
+    call: impl Fn(&mut Group<'_, '_, Contexts>, usize, usize) -> Result<Algorithm, Stopped> + Sync,
+) -> Vec<&'static str> {
+    let ran = Mutex::new(BTreeSet::new());
+    for n in 1..=33 {
+        let settings = Settings { protocol: "sequential".parse().unwrap(), n_workers: NonZero::<u32>::MIN };
+        let world = World::new(machine(n, ""), settings);
+        // Places differ from ranks.
+        let members: Vec<u32> = (0..n).rev().collect();
+        user::run(&world, 256 * 1024, |rank| {
+            let me = (n - 1 - rank.me()) as usize;
+            let mut group = Group::new(rank, &members, 5).unwrap();
+            for length in lengths {
+                let algorithm = call(&mut group, me, *length)?;
+                ran.lock().unwrap().insert(algorithm.name());
+            }
+            Ok(())
+        })
+        .unwrap();
+        assert_eq!(world.hold().stopped(), None, "{n} ranks");
+    }
+    ran.into_inner().unwrap().into_iter().collect()
+}
+
+/// Byte `idx` of what a member has for another.
+fn byte(member: usize, other: usize, idx: usize) -> u8 {
+    (member * 31 + other * 7 + idx) as u8
+}
+
+fn data(member: usize, length: usize) -> Vec<u8> {
+    (0..length).map(|idx| byte(member, 0, idx)).collect()
+}
+
+fn sum(into: &mut [u8], other: &[u8]) {
+    into.iter_mut().zip(other).for_each(|(into, other)| *into = into.wrapping_add(*other));
+}
+
+const SUM: Combine<'static> = Combine { value_bytes: 1, with: &sum };
+
+fn total(n: usize, length: usize) -> Vec<u8> {
+    let mut total = vec![0; length];
+    (0..n).for_each(|member| sum(&mut total, &data(member, length)));
+    total
+}
+
+#[test]
+fn a_broadcast_brings_the_roots_data_to_all() {
+    let ran = check(&[0, 5, 20_001], |group, me, length| {
+        let root = length % group.n_members();
+        let mut own = if me == root { data(root, length) } else { vec![0; length] };
+        let algorithm = group.broadcast(root, &mut own)?;
+        assert_eq!(own, data(root, length));
+        Ok(algorithm)
+    });
+    assert_eq!(ran, ["binomial", "scatter-ring"]);
+}
+
+#[test]
+fn sums_are_right_at_the_root_and_everywhere() {
+    let ran = check(&[0, 5, 3_001], |group, me, length| {
+        let (root, n) = (length % group.n_members(), group.n_members());
+        let mut own = data(me, length);
+        group.reduce(root, &mut own, &SUM)?;
+        if me == root {
+            assert_eq!(own, total(n, length));
+        }
+        let mut own = data(me, length);
+        let algorithm = group.allreduce(&mut own, &SUM)?;
+        assert_eq!(own, total(n, length));
+        Ok(algorithm)
+    });
+    assert_eq!(ran, ["recursive-doubling", "reduce-scatter-allgather"]);
+}
+
+#[test]
+fn blocks_come_to_all_and_from_all() {
+    let ran = check(&[0, 3, 2_600], |group, me, length| {
+        let n = group.n_members();
+        let mut all = vec![0; n * length];
+        all[me * length..(me + 1) * length].copy_from_slice(&data(me, length));
+        let algorithm = group.allgather(&mut all)?;
+        let expected: Vec<u8> = (0..n).flat_map(|member| data(member, length)).collect();
+        assert_eq!(all, expected);
+        Ok(algorithm)
+    });
+    assert_eq!(ran, ["bruck", "recursive-doubling", "ring"]);
+    let ran = check(&[0, 3, 300, 33_000], |group, me, length| {
+        let n = group.n_members();
+        let length = if n > 5 { length.min(400) } else { length };
+        let sent: Vec<u8> = (0..n).flat_map(|to| (0..length).map(move |idx| byte(me, to, idx))).collect();
+        let (got, algorithm) = group.alltoall(&sent)?;
+        let expected: Vec<u8> = (0..n).flat_map(|from| (0..length).map(move |idx| byte(from, me, idx))).collect();
+        assert_eq!(got, expected);
+        Ok(algorithm)
+    });
+    assert_eq!(ran, ["bruck", "pairwise", "spread"]);
+}
+
+#[test]
+fn nobody_leaves_a_barrier_before_all_have_come() {
+    let ran = check(&[0], |group, me, _| {
+        group.rank().sleep(SimDuration::from_nanos(me as u64 * 10_000));
+        let latest = (group.n_members() as u64 - 1) * 10_000;
+        let algorithm = group.barrier()?;
+        assert!(group.rank().now().as_nanos() >= latest);
+        Ok(algorithm)
+    });
+    assert_eq!(ran, ["dissemination"]);
+}
