@@ -1,6 +1,9 @@
 //! One module for each command: its arguments, and what it does with them.
 
 pub mod machine;
+pub mod outcome;
+pub mod replay;
+pub mod sweep;
 
 use std::io;
 use std::path::Path;

@@ -205,7 +205,8 @@ impl<'a, S: Switch> Rank<'a, S> {
         Ok(state.probe(&wanted).filter(|(at, ..)| *at <= state.clock).map(|(_, envelope, _)| envelope))
     }
 
-    /// As [`probe`](Self::probe), and takes the message out, so that only [`receive_probed`](Self::receive_probed) gets it.
+    /// As [`probe`](Self::probe), and takes the message out, so that only [`receive_probed`](Self::receive_probed)
+    /// gets it.
     pub fn take_probed(&mut self, wanted: Wanted) -> Result<Probed, Stopped> {
         self.probe(wanted)?;
         Ok(self.take_found(&wanted))

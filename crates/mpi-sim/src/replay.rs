@@ -9,7 +9,8 @@ mod collective;
 mod play;
 mod script;
 
-use mpi_trace::Event;
+use mpi_trace::file::{Clock, RingNote};
+use mpi_trace::{Event, Recording, RingKind};
 use units::SimTime;
 
 use crate::machine::Machine;
@@ -49,6 +50,27 @@ pub struct Replayed {
     pub calls: Vec<Vec<Played>>,
     /// Why it ended before its time.
     pub stopped: Option<Stopped>,
+}
+
+impl Replayed {
+    /// The simulated calls as the tracer would have recorded them, each rank's head and communicators as in the
+    /// `recorded` ones.
+    ///
+    /// # Panics
+    /// Never: a ring is noted before its events.
+    #[must_use]
+    pub fn recordings(&self, recorded: &[Recording]) -> Vec<Recording> {
+        let timed = recorded.iter().map(|recording| {
+            let (kind, clock) = (RingKind::Calls, Clock::Monotonic);
+            let note = RingNote { ring: 0, kind, thread: 0, clock, ticks: 0, monotonic_ns: 0, tree: None };
+            let mut simulated = recording.without_events();
+            simulated.note(note.into());
+            let calls = self.calls.get(recording.head.rank as usize).into_iter().flatten();
+            simulated.events(0, 0, calls.map(Played::placed).collect()).expect("the ring is noted");
+            simulated
+        });
+        timed.collect()
+    }
 }
 
 /// Plays a script on a machine.

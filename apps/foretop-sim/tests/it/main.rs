@@ -2,6 +2,7 @@
 
 mod machine;
 mod mpi;
+mod replay;
 
 use std::path::PathBuf;
 use std::process::{Command, Output};

@@ -1,7 +1,7 @@
 //! Rounds: who may go on when everybody waits.
 //!
-//! The bounds are those of `docs/decisions/bounds-of-simulated-time.md`, with the rank in place of the process: what a rank waits for stands for the message
-//! that it takes next, and its clock moves on as it computes and sends.
+//! The bounds are those of `docs/decisions/bounds-of-simulated-time.md`, with the rank in place of the process: what
+//! a rank waits for stands for the message that it takes next, and its clock moves on as it computes and sends.
 
 use des::{Protocol, Rounds, Told};
 use units::{Rank, SimDuration, SimTime};
@@ -10,7 +10,8 @@ use super::World;
 use super::state::Doing;
 use super::transit::Came;
 
-/// Null messages alone let bounds grow by one lookahead a round: after so many rounds in which nobody could go on, the first of all does.
+/// Null messages alone let bounds grow by one lookahead a round: after so many rounds in which nobody could go on,
+/// the first of all does.
 const SLOW_ROUNDS: u32 = 1_000;
 
 impl World {
@@ -54,7 +55,8 @@ impl World {
         }
     }
 
-    /// Moves what is on links as far as nothing new can come before it. Who acts first afterwards, and when; nobody where all wait for ever.
+    /// Moves what is on links as far as nothing new can come before it. Who acts first afterwards, and when; nobody
+    /// where all wait for ever.
     fn move_links(&mut self) -> Option<(SimTime, Rank)> {
         loop {
             let waiting = (0..).zip(&self.ranks).filter(|(_, state)| state.doing == Doing::Waiting);
@@ -157,7 +159,8 @@ impl World {
         ranks.filter(|(_, state)| state.doing == Doing::Waiting).map(|(rank, _)| rank).collect()
     }
 
-    /// Tells a rank that everything that arrives before `bound` has been sent: by everybody, or by those that matter to its question.
+    /// Tells a rank that everything that arrives before `bound` has been sent: by everybody, or by those that matter
+    /// to its question.
     fn grant(&mut self, rank: Rank, bound: SimTime, by_everybody: bool) {
         let state = &mut self.ranks[rank as usize];
         let granted = if by_everybody { &mut state.granted } else { &mut state.granted_once };

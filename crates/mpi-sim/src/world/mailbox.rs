@@ -1,9 +1,9 @@
 //! What has been sent to a rank, and what it asked to receive.
 //!
-//! The first message by arrival goes to the first receive that fits it, then the next message, and so on. As both orders are the same for
-//! everybody, that matching is the only stable one, and whether a message or its receive was there first does not matter. So a receive
-//! that names its source is matched as soon as both are there, unless an earlier one that names none may take the message; and that one when no
-//! earlier message can come.
+//! The first message by arrival goes to the first receive that fits it, then the next message, and so on. As both
+//! orders are the same for everybody, that matching is the only stable one, and whether a message or its receive was
+//! there first does not matter. So a receive that names its source is matched as soon as both are there, unless an
+//! earlier one that names none may take the message; and that one when no earlier message can come.
 
 use units::SimTime;
 
@@ -56,7 +56,8 @@ impl Mailbox {
         None
     }
 
-    /// Gives the next message that arrives before `bound`, before which none can come any more, to its receive. To be called until there is none.
+    /// Gives the next message that arrives before `bound`, before which none can come any more, to its receive. To be
+    /// called until there is none.
     pub(super) fn settle(&mut self, bound: SimTime) -> Option<(Post, Message)> {
         if self.n_wild == 0 {
             return None;
