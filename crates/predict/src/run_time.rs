@@ -9,6 +9,7 @@
 mod measurement;
 mod model;
 mod rung;
+mod scale;
 mod windows;
 
 use std::time::Duration;
@@ -145,9 +146,13 @@ impl RunTime {
         if let Some(idx) = forecast.means().iter().position(|mean| mean.is_nan()) {
             return Err(RunTimeError::NoMean { lead: idx + 1, mean: forecast.means()[idx] });
         }
-        let means = forecast.means()[errors.lag()..].iter().map(|mean| mean.clamp(0.0, most)).collect();
+        let means: Vec<f64> = forecast.means()[errors.lag()..].iter().map(|mean| mean.clamp(0.0, most)).collect();
         let model = ModelErrors::of(forecast.standard_errors(), errors.lag(), most);
-        Ok(Self { parts: vec![(1.0, Course { demand, means, spread: errors.spread(model) })] })
+        let spread = errors.spread(model, |length| {
+            let window = &means[..length.min(means.len())];
+            window.iter().sum::<f64>() / window.len() as f64
+        });
+        Ok(Self { parts: vec![(1.0, Course { demand, means, spread })] })
     }
 
     /// Of a task whose number of threads lies between those that `fewer` and `more` are of: speeds are taken along the
@@ -238,7 +243,8 @@ impl Course {
             forecast += mean * (time - before);
             let level = forecast / time;
             let noise = deviation * self.demand.measurement.standard_error(level / most, time * step) * most;
-            let share = (level + ends.at(end, time, noise)).clamp(0.0, most);
+            let error = ends.at(end, time, noise * scale::slope(level));
+            let share = scale::share(scale::of(level) + error).clamp(0.0, most);
             // The clamp counts for this step alone: work that is done does not go away, and comes no faster than it can.
             let then = (share * time).clamp(done, done + most * (time - before));
             if then >= need {

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::model::ModelErrors;
 use super::rung::{Known, Rung};
+use super::scale;
 use crate::forecast::Forecast;
 
 /// A window counts if so many of its samples are known.
@@ -118,11 +119,12 @@ impl WindowErrors {
         self.rungs.iter().map(|rung| (rung.length(), rung.n()))
     }
 
-    /// `model` says what is to be thought of a length until its errors are known.
-    pub(crate) fn spread(&self, model: ModelErrors) -> Spread {
+    /// `model` says what is to be thought of a length until its errors are known, at the `level` that is forecast for it.
+    pub(crate) fn spread(&self, model: ModelErrors, level: impl Fn(usize) -> f64) -> Spread {
         let mut ratio = 1.0;
         let known = self.rungs.iter().map(|rung| {
-            let known = rung.known(model.careful_variance(rung.length()), ratio);
+            let slope = scale::slope(level(rung.length()));
+            let known = rung.known(model.careful_variance(rung.length()) * slope * slope, ratio);
             ratio = known.ratio();
             known
         });
