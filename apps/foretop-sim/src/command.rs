@@ -4,6 +4,7 @@ pub mod machine;
 pub mod outcome;
 pub mod replay;
 pub mod sweep;
+mod taken_over;
 
 use std::io;
 use std::path::Path;

@@ -241,6 +241,14 @@ pub enum MachineError {
         /// What would be right.
         right: &'static str,
     },
+    /// A site that is not there.
+    #[error("the machine has no site `{given}`: it has {known}")]
+    Unknown {
+        /// As given.
+        given: String,
+        /// Those that are.
+        known: String,
+    },
     /// No ranks.
     #[error("0 ranks are no program: ask for 1 to {slots}, as the machine has {slots} cores")]
     NoRanks {
@@ -318,7 +326,31 @@ impl Default for EagerLimit {
     }
 }
 
+impl Site {
+    /// Nodes as fast as this host, on a network that messages do not share.
+    #[must_use]
+    pub fn new(name: &str, nodes: u32, cores: u32) -> Self {
+        Self { name: name.to_owned(), nodes, cores, speed: 1.0, speed_deviation: 0.0, network: None }
+    }
+}
+
 impl Description {
+    /// A machine of one site.
+    #[must_use]
+    pub fn of(name: &str, site: Site, level: Levels) -> Self {
+        let (mapping, factors) = (Mapping::default(), Factors::default());
+        Self {
+            format: FORMAT,
+            name: name.to_owned(),
+            mapping,
+            poll: poll(),
+            factors,
+            site: vec![site],
+            level,
+            link: Vec::new(),
+        }
+    }
+
     /// Reads a machine file and checks that its parts agree.
     ///
     /// # Errors
