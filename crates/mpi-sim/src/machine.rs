@@ -275,6 +275,13 @@ impl Machine {
         charges.map(|charge| charge.send_overhead + charge.least_latency).min().unwrap_or_default()
     }
 
+    /// The least latency between any two ranks, overheads left out.
+    #[must_use]
+    pub fn least_latency(&self) -> SimDuration {
+        let charges = self.levels.iter().skip(1).flatten();
+        charges.map(|charge| charge.least_latency).min().unwrap_or_default()
+    }
+
     /// Puts the links from one rank to another into `route`, in order; none within a node, or on a network without
     /// links.
     pub fn route(&self, from: Rank, to: Rank, route: &mut Vec<LinkIdx>) {

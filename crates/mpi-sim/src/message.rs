@@ -4,8 +4,7 @@ use units::SimTime;
 
 use crate::machine::MessageCost;
 
-/// A communicator and a kind of its messages: point-to-point or collective. Messages of different contexts never
-/// match.
+/// A communicator and a kind of its messages: point-to-point or collective. Messages of different contexts never match.
 pub type Context = u32;
 
 /// An operation that a rank began and has not taken yet.

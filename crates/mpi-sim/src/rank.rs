@@ -4,7 +4,7 @@ use units::{Rank as RankIdx, SimDuration, SimTime};
 
 use crate::message::{Context, Envelope, Handle, Message, MessageId, Mode, Wanted};
 use crate::switch::Switch;
-use crate::world::{Held, Lock, Operation, Post, Question, Stopped, World};
+use crate::world::{Held, INSTANT, Lock, Operation, Post, Question, Stopped, World};
 
 /// A rank's way into the world. Each call returns when the rank may go on; times are simulated.
 pub struct Rank<'a, S> {
@@ -41,6 +41,12 @@ impl<'a, S: Switch> Rank<'a, S> {
     #[must_use]
     pub fn n_ranks(&self) -> u32 {
         self.world.hold().machine().n_ranks()
+    }
+
+    /// Says who uses a communicator's messages of this context, and whether no two of them send the same tag. Then a rank
+    /// that takes messages of any source waits for bounds of these alone; and for none where it names the tag.
+    pub fn declare(&mut self, context: Context, members: &[RankIdx], has_unique_tags: bool) {
+        self.world.hold().declare(context, members, has_unique_tags);
     }
 
     /// The rank's clock.
@@ -90,11 +96,11 @@ impl<'a, S: Switch> Rank<'a, S> {
         state.counts.n_bytes_sent += n_bytes;
         let departs = state.clock.max(state.wire_free);
         state.wire_free = departs + request.gap;
-        let at = state.arrives(to, departs + request.wire);
         let waits = has_to_ask || mode == Mode::Synchronous;
-        let handle = state.begin(if waits { Operation::Sends } else { Operation::Sent(state.clock, to) });
-        let message = Message { id, envelope, bytes, at, cost, answer_to: waits.then_some(handle), has_to_ask };
-        world.send(to, departs, message);
+        let handle = state.begin(if waits { Operation::Sends(to) } else { Operation::Sent(state.clock, to) });
+        let answer_to = waits.then_some(handle);
+        let message = Message { id, envelope, bytes, at: departs, cost, answer_to, has_to_ask };
+        world.send(to, departs, request.wire, message);
         self.let_go(world);
         handle
     }
@@ -104,8 +110,9 @@ impl<'a, S: Switch> Rank<'a, S> {
         let mut world = self.world.hold();
         let state = world.state(self.me);
         let handle = state.begin(Operation::Receives);
-        let post = Post { handle, wanted, at: state.clock };
-        world.post(self.me, post);
+        let at = state.clock;
+        let is_wild = world.is_wild(&wanted);
+        world.post(self.me, Post { handle, wanted, at, is_wild });
         self.let_go(world);
         handle
     }
@@ -120,7 +127,7 @@ impl<'a, S: Switch> Rank<'a, S> {
         let handle = state.begin(Operation::Receives);
         let envelope = message.0.envelope;
         let wanted = Wanted { source: Some(envelope.source), context: envelope.context, tag: Some(envelope.tag) };
-        let post = Post { handle, wanted, at: state.clock };
+        let post = Post { handle, wanted, at: state.clock, is_wild: false };
         world.pair(self.me, &post, message.0);
         self.let_go(world);
         handle
@@ -205,8 +212,7 @@ impl<'a, S: Switch> Rank<'a, S> {
         Ok(state.probe(&wanted).filter(|(at, ..)| *at <= state.clock).map(|(_, envelope, _)| envelope))
     }
 
-    /// As [`probe`](Self::probe), and takes the message out, so that only [`receive_probed`](Self::receive_probed)
-    /// gets it.
+    /// As [`probe`](Self::probe), and takes the message out, so that only [`receive_probed`](Self::receive_probed) gets it.
     pub fn take_probed(&mut self, wanted: Wanted) -> Result<Probed, Stopped> {
         self.probe(wanted)?;
         Ok(self.take_found(&wanted))
@@ -221,7 +227,8 @@ impl<'a, S: Switch> Rank<'a, S> {
     /// Takes a receive back, unless it has a message by now. It then has to be waited for, or was taken back.
     pub fn cancel(&mut self, handle: Handle) -> Result<bool, Stopped> {
         let mut world = self.ask(Question::Now, &[handle])?;
-        let is_taken_back = world.state(self.me).withdraw(handle);
+        let is_taken_back = world.cancel(self.me, handle);
+        self.let_go(world);
         Ok(is_taken_back)
     }
 
@@ -240,7 +247,7 @@ impl<'a, S: Switch> Rank<'a, S> {
                 Taken::Received(envelope, bytes)
             }
             Operation::Cancelled => Taken::Cancelled,
-            Operation::Free(_) | Operation::Sends | Operation::Receives => {
+            Operation::Free(_) | Operation::Sends(_) | Operation::Receives => {
                 unreachable!("rank {} takes operation {handle}, which is not complete", self.me)
             }
         }
@@ -264,7 +271,7 @@ impl<'a, S: Switch> Rank<'a, S> {
 
     fn poll(&mut self) {
         let mut world = self.world.hold();
-        let poll = world.machine().poll();
+        let poll = world.machine().poll().max(INSTANT);
         let state = world.state(self.me);
         state.clock += poll;
         state.counts.receiving = state.counts.receiving + poll;

@@ -9,13 +9,14 @@ mod collective;
 mod play;
 mod script;
 
+use std::sync::OnceLock;
+
 use mpi_trace::file::{Clock, RingNote};
 use mpi_trace::{Event, Recording, RingKind};
 use units::SimTime;
 
 use crate::machine::Machine;
-use crate::rank::Rank;
-use crate::switch::{Futexes, Switch};
+use crate::user::{self, UserError};
 use crate::world::{Lock, Settings, Stopped, World};
 
 pub use script::{Script, ScriptError};
@@ -75,30 +76,23 @@ impl Replayed {
 
 /// Plays a script on a machine.
 ///
+/// # Errors
+/// [`UserError`] where there is no room for so many ranks.
+///
 /// # Panics
-/// Where the machine is for another number of ranks, or the system has no more threads.
-#[must_use]
-pub fn replay(script: &Script, machine: Machine, settings: Settings) -> Replayed {
+/// Where the machine is for another number of ranks.
+pub fn replay(script: &Script, machine: Machine, settings: Settings) -> Result<Replayed, UserError> {
     let n_ranks = machine.n_ranks();
     assert_eq!(n_ranks, script.n_ranks(), "the machine is for {n_ranks} ranks, the script has {}", script.n_ranks());
     let world = World::new(machine, settings);
-    let switch = Futexes::new(n_ranks);
-    let first = world.hold().first();
-    first.for_each(|rank| switch.wake(rank));
-    let calls = std::thread::scope(|scope| {
-        let play = |me| {
-            let (world, switch) = (&world, &switch);
-            scope.spawn(move || {
-                switch.wait(me);
-                let mut rank = Rank::new(world, switch, me);
-                let calls = play::play(&mut rank, script);
-                rank.end();
-                calls
-            })
-        };
-        let ranks: Vec<_> = (0..n_ranks).map(play).collect();
-        ranks.into_iter().map(|rank| rank.join().expect("a rank that plays a script does not panic")).collect()
-    });
+    let calls: Vec<OnceLock<Vec<Played>>> = (0..n_ranks).map(|_| OnceLock::new()).collect();
+    user::run(&world, user::STACK_BYTES, |rank| {
+        let (played, result) = play::play(rank, script);
+        // Each rank runs once.
+        calls[rank.me() as usize].get_or_init(|| played);
+        result
+    })?;
     let stopped = world.hold().stopped().cloned();
-    Replayed { world, calls, stopped }
+    let calls = calls.into_iter().map(|calls| calls.into_inner().unwrap_or_default()).collect();
+    Ok(Replayed { world, calls, stopped })
 }

@@ -18,7 +18,7 @@ use crate::machine::Description;
 use crate::replay::Played;
 use crate::world::{Settings, World};
 
-pub use record::{CallUse, Draw, Ending, MachineUsed, Point, RankTimes, Run, kind};
+pub use record::{CallUse, Draw, Ending, MachineUsed, Point, RankTimes, Run, Waiting, kind};
 pub use table::compared;
 
 /// The simulator as a measurement: its results are shown and drawn like those of the others.

@@ -6,8 +6,7 @@ use units::Rank;
 
 pub use futex::Futexes;
 
-/// How one rank makes way for another. As many ranks run at a time as there are workers; each holds the right to run
-/// of one of them.
+/// How one rank makes way for another. As many ranks run at a time as there are workers; each holds the right to run of one of them.
 pub trait Switch {
     /// Lets `next` run in place of `me`, or nobody where there is none, and returns when `me` may run again.
     fn give_way(&self, me: Rank, next: Option<Rank>);

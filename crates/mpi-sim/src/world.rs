@@ -7,14 +7,16 @@ mod operation;
 mod state;
 mod transit;
 
-use std::collections::VecDeque;
+use std::cmp::Reverse;
+use std::collections::hash_map::Entry;
+use std::collections::{BinaryHeap, HashMap, VecDeque};
 use std::num::NonZero;
 
 use des::Protocol;
 use units::{Rank, SimDuration, SimTime};
 
 use crate::machine::Machine;
-use crate::message::{Handle, Message};
+use crate::message::{Context, Handle, Message, Wanted};
 use state::{Doing, RankState};
 use transit::Transit;
 
@@ -23,6 +25,10 @@ pub(crate) use mailbox::Post;
 pub(crate) use operation::Operation;
 pub(crate) use state::Question;
 pub use state::RankCounts;
+
+/// What every message takes at the least, so that all that follows from an event comes after it. On a machine without
+/// latency results are exact in this way, too; protocols other than the sequential one take many rounds for it.
+pub(crate) const INSTANT: SimDuration = SimDuration::from_nanos(1);
 
 /// How a simulation runs.
 #[derive(Clone, Copy, Debug)]
@@ -57,6 +63,17 @@ pub enum Reason {
     Told(String),
 }
 
+/// A rank that waited when the simulation stopped.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Wait {
+    /// Which one.
+    pub rank: Rank,
+    /// Since when, by its clock.
+    pub at: SimTime,
+    /// For what: "a message of rank 3 with tag 7".
+    pub awaits: String,
+}
+
 /// What a run took.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
@@ -64,6 +81,8 @@ pub struct Counts {
     pub n_rounds: u64,
     /// Rounds after which nobody could.
     pub n_idle_rounds: u64,
+    /// How often bounds grew so slowly that the first of all went on without one.
+    pub n_slow_advances: u64,
     /// Bounds of other ranks that were asked for in rounds.
     pub n_null_messages: u64,
     /// How often a rank went on until it had to wait for a bound or a message.
@@ -76,7 +95,9 @@ pub struct Counts {
 pub struct World {
     machine: Machine,
     settings: Settings,
-    is_deterministic: bool,
+    /// Whether a rank goes on as soon as what it waits for cannot change.
+    runs_ahead: bool,
+    communicators: HashMap<Context, Communicator>,
     ranks: Vec<RankState>,
     transit: Transit,
     /// May run as soon as a worker is free.
@@ -85,12 +106,22 @@ pub struct World {
     /// Whether a worker looks for the next rank.
     is_choosing: bool,
     n_ended: u32,
+    /// Ranks that wait, by when they act; an entry whose time is not its rank's any more is passed over.
+    agenda: BinaryHeap<Reverse<(SimTime, Rank)>>,
     /// Got a worker that was idle; the caller wakes them once it has let go of the world.
     woken: Vec<Rank>,
     /// The end of the present quantum.
     window: SimTime,
     counts: Counts,
     stopped: Option<Stopped>,
+    /// Who waited then.
+    waits: Vec<Wait>,
+}
+
+/// What ranks said of a communicator.
+struct Communicator {
+    members: Box<[Rank]>,
+    has_unique_tags: bool,
 }
 
 impl World {
@@ -99,7 +130,11 @@ impl World {
     pub fn new(machine: Machine, settings: Settings) -> Lock<Self> {
         let n_ranks = machine.n_ranks();
         let n_running = settings.n_workers.get().min(n_ranks);
-        let is_deterministic = matches!(settings.protocol, Protocol::Rounds(rounds) if rounds.deterministic);
+        let runs_ahead = match settings.protocol {
+            Protocol::Sequential => true,
+            Protocol::Quantum(_) => false,
+            Protocol::Rounds(rounds) => rounds.deterministic,
+        };
         let mut ranks: Vec<RankState> = (0..n_ranks).map(|_| RankState::default()).collect();
         for rank in &mut ranks[..n_running as usize] {
             rank.doing = Doing::Running;
@@ -108,16 +143,19 @@ impl World {
             transit: Transit::new(machine.links()),
             machine,
             settings,
-            is_deterministic,
+            runs_ahead,
+            communicators: HashMap::new(),
             ranks,
             ready: (n_running..n_ranks).collect(),
             n_idle_workers: settings.n_workers.get() - n_running,
             is_choosing: false,
             n_ended: 0,
+            agenda: BinaryHeap::new(),
             woken: Vec::new(),
             window: SimTime::ZERO,
             counts: Counts::default(),
             stopped: None,
+            waits: Vec::new(),
         })
     }
 
@@ -163,10 +201,10 @@ impl World {
         self.stopped.as_ref()
     }
 
-    /// What a rank waits for, if it does: for reports of deadlocks.
+    /// Who waited for what when the simulation stopped: for reports of deadlocks.
     #[must_use]
-    pub fn waits_for(&self, rank: Rank) -> Option<String> {
-        self.ranks[rank as usize].describe()
+    pub fn waits(&self) -> &[Wait] {
+        &self.waits
     }
 
     /// Messages that a rank was sent and did not receive.
@@ -187,7 +225,9 @@ impl World {
         }
         self.stopped = Some(stopped);
         for rank in 0..self.ranks.len() as Rank {
-            if self.ranks[rank as usize].doing == Doing::Waiting {
+            let state = &self.ranks[rank as usize];
+            if state.doing == Doing::Waiting {
+                self.waits.push(Wait { rank, at: state.clock, awaits: state.describe() });
                 self.make_ready(rank);
             }
         }
@@ -213,6 +253,9 @@ impl World {
             if !self.is_permitted(me) {
                 let state = &mut self.ranks[me as usize];
                 state.doing = Doing::Waiting;
+                if state.acts < SimTime::NEVER {
+                    self.agenda.push(Reverse((state.acts, me)));
+                }
                 self.counts.n_stretches += 1;
                 self.counts.stretched = self.counts.stretched + state.clock.saturating_since(state.stretch_began);
                 return false;
@@ -268,8 +311,14 @@ impl World {
     fn reconsider(&mut self, rank: Rank) {
         if self.ranks[rank as usize].doing == Doing::Waiting {
             self.settle(rank);
+            let before = self.ranks[rank as usize].acts;
             if self.is_permitted(rank) {
                 self.make_ready(rank);
+                return;
+            }
+            let acts = self.ranks[rank as usize].acts;
+            if acts != before && acts < SimTime::NEVER {
+                self.agenda.push(Reverse((acts, rank)));
             }
         }
     }
@@ -307,11 +356,11 @@ impl World {
         let mut arrives = met;
         if let Some(handle) = answer_to {
             // The receiver's word travels back.
-            let asked = met + self.machine.cost(to, from, 0).wire;
+            let asked = met + self.word(to, from);
             let sent = if has_to_ask { asked + cost.gap } else { asked };
             self.ranks[from as usize].set(handle, Operation::Sent(sent, to));
             if has_to_ask {
-                arrives = asked + cost.wire;
+                arrives = asked + cost.wire.max(INSTANT);
                 if self.transit.is_taken(&self.machine, from, to) {
                     arrives = SimTime::NEVER;
                     self.transit.send_data(&self.machine, asked, from, to, (post.handle, cost.wire), &envelope);
@@ -319,7 +368,13 @@ impl World {
             }
             self.reconsider(from);
         }
-        let received = Operation::Received { at: arrives, envelope, bytes, overhead: Some(cost.receive_overhead) };
+        let received = Operation::Received {
+            at: arrives,
+            envelope,
+            bytes,
+            overhead: Some(cost.receive_overhead),
+            answers: answer_to.is_some(),
+        };
         self.ranks[to as usize].set(post.handle, received);
     }
 
@@ -331,14 +386,58 @@ impl World {
         self.reconsider(to);
     }
 
-    /// Sends what is ready to be delivered, by links where there are any.
-    pub(crate) fn send(&mut self, to: Rank, departs: SimTime, message: Message) {
+    /// What a receiver's word takes to the sender. It is so short that it does not wait for links.
+    fn word(&self, from: Rank, to: Rank) -> SimDuration {
+        self.machine.cost(from, to, 0).wire.max(INSTANT)
+    }
+
+    /// Sends what departs then and takes `wire`, by links where there are any.
+    pub(crate) fn send(&mut self, to: Rank, departs: SimTime, wire: SimDuration, message: Message) {
         let from = message.envelope.source;
         if self.transit.is_taken(&self.machine, from, to) {
-            self.transit.send(&self.machine, departs, to, message);
+            self.transit.send(&self.machine, departs, to, wire, message);
         } else {
-            self.deliver(to, message);
+            let at = self.ranks[from as usize].arrives(to, departs + wire.max(INSTANT));
+            self.deliver(to, Message { at, ..message });
         }
+    }
+
+    /// What ranks know of a communicator; the first who says it is heard.
+    pub(crate) fn declare(&mut self, context: Context, members: &[Rank], has_unique_tags: bool) {
+        if let Entry::Vacant(place) = self.communicators.entry(context) {
+            place.insert(Communicator { members: members.into(), has_unique_tags });
+        }
+    }
+
+    /// Whether the first of several sources' messages has to be found for such a receive.
+    pub(crate) fn is_wild(&self, wanted: &Wanted) -> bool {
+        let has_unique_tags = || self.communicators.get(&wanted.context).is_some_and(|known| known.has_unique_tags);
+        wanted.source.is_none() && !(self.runs_ahead && wanted.tag.is_some() && has_unique_tags())
+    }
+
+    /// Takes a receive back unless its message has come by the rank's clock.
+    ///
+    /// A message on its way stays for the next receive. One whose sender waits for this receive counts as come: the sender may know already.
+    pub(crate) fn cancel(&mut self, me: Rank, handle: Handle) -> bool {
+        let state = &mut self.ranks[me as usize];
+        let now = state.clock;
+        match state.operation(handle) {
+            Operation::Received { at, answers: false, .. } if *at > now => {
+                let Operation::Received { at, envelope, bytes, .. } =
+                    std::mem::replace(state.operation_mut(handle), Operation::Cancelled)
+                else {
+                    unreachable!("the operation was looked at")
+                };
+                let id = state.n_incoming;
+                state.n_incoming += 1;
+                let cost = self.machine.cost(envelope.source, me, envelope.n_bytes);
+                state.mailbox.put_back(Message { id, envelope, bytes, at, cost, answer_to: None, has_to_ask: false });
+            }
+            Operation::Receives => state.withdraw(handle),
+            _ => return false,
+        }
+        self.settle(me);
+        true
     }
 
     /// A rank has ended.

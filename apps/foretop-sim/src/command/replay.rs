@@ -99,7 +99,7 @@ pub fn setup<'a>(described: &'a Description, settings: Settings, trace: &Path) -
 /// Plays on a machine with as many ranks as the script has.
 pub fn play(script: &Script, described: &Description, settings: Settings) -> Result<Replayed, Failure> {
     let machine = Machine::new(described, script.n_ranks()).map_err(Failure::usage)?;
-    Ok(replay(script, machine, settings))
+    replay(script, machine, settings).map_err(Failure::of)
 }
 
 /// What a replay took: the latest clock.

@@ -17,26 +17,30 @@ fn folder() -> (TempDir, [String; 3]) {
     let trace = folder.path().join("trace");
     std::fs::create_dir(&trace).unwrap();
     for (rank, operation) in [(0, Operation::SEND), (1, Operation::RECV)] {
-        let (host, program, library) = ("here".to_owned(), "ping".to_owned(), "none".to_owned());
-        let head = Head { version: VERSION, rank, n_ranks: 2, host, pid: 1, program, library };
-        let file = std::fs::File::create(trace.join(format!("here.{rank}.ftrace"))).unwrap();
-        let mut writer = Writer::new(file, &head).unwrap();
-        let (kind, clock) = (RingKind::Calls, Clock::Monotonic);
-        let note = RingNote { ring: 0, kind, thread: 0, clock, ticks: 0, monotonic_ns: 0, tree: None };
-        writer.note(&note.into()).unwrap();
-        let event = |start, operation, peer| {
-            let subject = Subject::Call { communicator: 0, peer, tag: Some(3) };
-            Event { start, end: start + 10, bytes: 100, operation, is_failed: false, subject }
-        };
-        let calls = [event(0, Operation::INIT, Peer::None), event(2_000_010, operation, Peer::Rank(1 - rank))];
-        writer.events(0, 0, &calls).unwrap();
-        writer.finish().unwrap();
+        write_rank(&trace.join(format!("here.{rank}.ftrace")), rank, operation);
     }
     let machine = folder.path().join("machine.toml");
     std::fs::write(&machine, MACHINE).unwrap();
     let text = |path: PathBuf| path.to_str().unwrap().to_owned();
     let names = [text(trace), text(machine), text(folder.path().join("out.jsonl"))];
     (folder, names)
+}
+
+/// What one rank recorded: work, and a call with the other.
+fn write_rank(path: &Path, rank: u32, operation: Operation) {
+    let (host, program, library) = ("here".to_owned(), "ping".to_owned(), "none".to_owned());
+    let head = Head { version: VERSION, rank, n_ranks: 2, host, pid: 1, program, library };
+    let mut writer = Writer::new(std::fs::File::create(path).unwrap(), &head).unwrap();
+    let (kind, clock) = (RingKind::Calls, Clock::Monotonic);
+    let note = RingNote { ring: 0, kind, thread: 0, clock, ticks: 0, monotonic_ns: 0, tree: None };
+    writer.note(&note.into()).unwrap();
+    let event = |start, operation, peer| {
+        let subject = Subject::Call { communicator: 0, peer, tag: Some(3) };
+        Event { start, end: start + 10, bytes: 100, operation, is_failed: false, subject }
+    };
+    let calls = [event(0, Operation::INIT, Peer::None), event(2_000_010, operation, Peer::Rank(1 - rank))];
+    writer.events(0, 0, &calls).unwrap();
+    writer.finish().unwrap();
 }
 
 fn records(path: &str) -> Vec<String> {
@@ -101,6 +105,17 @@ fn a_sweep_goes_on_where_it_was_ended() {
     assert!(told.contains("give the same arguments"), "{told}");
     let drawn = done(&["plot", &out, "--into", folder.path().to_str().unwrap()]);
     assert!(drawn.ends_with("out-sweep.svg\n") && Path::new(drawn.trim_end()).exists(), "{drawn}");
+}
+
+#[test]
+fn a_deadlock_is_told_with_who_waits_for_whom() {
+    let (_folder, [trace, machine, out]) = folder();
+    // Both receive.
+    write_rank(&Path::new(&trace).join("here.0.ftrace"), 0, Operation::RECV);
+    let told = refused(1, &["replay", &trace, "--machine", &machine, "--out", &out]);
+    assert!(told.contains("every rank waits for another"), "{told}");
+    let shown = done(&["show", &out]);
+    assert!(shown.contains("rank 0 waits since 2.00 ms for") && shown.contains("rank 1 left 0 messages"), "{shown}");
 }
 
 #[test]

@@ -45,6 +45,8 @@ pub struct Run {
     pub n_rounds: u64,
     /// Rounds after which nobody could go on.
     pub n_idle_rounds: u64,
+    /// How often bounds grew so slowly that the first rank of all went on without one.
+    pub n_slow_advances: u64,
     /// Bounds that were asked for.
     pub n_null_messages: u64,
     /// How often a rank went on until it had to wait.
@@ -84,6 +86,10 @@ pub struct RankTimes {
     pub n_bytes_received: u64,
     /// Polls.
     pub n_polls: u64,
+    /// Messages that it was sent and did not receive.
+    pub n_unreceived: u64,
+    /// Operations that it began and did not complete.
+    pub n_unfinished: u64,
 }
 
 /// All calls of one name.
@@ -108,8 +114,19 @@ pub struct Ending {
     pub at_ns: u64,
     /// What it found.
     pub reason: String,
-    /// What each rank that waits, waits for.
-    pub waiting: Vec<(Rank, String)>,
+    /// The ranks that waited.
+    pub waiting: Vec<Waiting>,
+}
+
+/// A rank that waited at the end.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Waiting {
+    /// Which.
+    pub rank: Rank,
+    /// Since when, by its clock.
+    pub since_ns: u64,
+    /// For what: `a message of rank 3 with tag 7`.
+    pub awaits: String,
 }
 
 /// One of many runs with values drawn from forecasts.
@@ -149,6 +166,7 @@ impl Run {
             n_bytes: ranks().map(|rank| world.rank_counts(rank).n_bytes_sent).sum(),
             n_rounds: counts.n_rounds,
             n_idle_rounds: counts.n_idle_rounds,
+            n_slow_advances: counts.n_slow_advances,
             n_null_messages: counts.n_null_messages,
             n_stretches: counts.n_stretches,
             stretched_ns: counts.stretched.as_nanos(),
@@ -181,6 +199,8 @@ impl RankTimes {
             n_received: counts.n_received,
             n_bytes_received: counts.n_bytes_received,
             n_polls: counts.n_polls,
+            n_unreceived: world.unreceived(rank).count() as u64,
+            n_unfinished: world.n_unfinished(rank) as u64,
         }
     }
 }
@@ -193,8 +213,11 @@ impl CallUse {
 
 impl Ending {
     pub(super) fn of(world: &World, stopped: &Stopped) -> Self {
-        let ranks = 0..world.machine().n_ranks();
-        let waiting = ranks.filter_map(|rank| Some((rank, world.waits_for(rank)?)));
+        let waiting = world.waits().iter().map(|wait| Waiting {
+            rank: wait.rank,
+            since_ns: wait.at.as_nanos(),
+            awaits: wait.awaits.clone(),
+        });
         Self {
             rank: stopped.rank,
             at_ns: stopped.at.as_nanos(),

@@ -5,7 +5,7 @@ use statistics::{median, quantile};
 use text::Table;
 use text::figure::{percent, span_ns};
 
-use super::record::{CallUse, Draw, Ending, Point, RankTimes, Run, kind};
+use super::record::{CallUse, Draw, Ending, Point, RankTimes, Run, Waiting, kind};
 use super::waited_most;
 
 /// Ranks that have a row each; of more, those that compute and wait most and least speak for all.
@@ -16,10 +16,19 @@ pub(super) fn table(outcome: &Outcome) -> Result<String, MalformedRecord> {
     text.extend(outcome.warnings().iter().map(|warning| format!("warning: {warning}\n")));
     for run in outcome.all::<Run>(kind::RUN)? {
         text += &format!("\n{}\n", summary(&run));
+        if run.n_slow_advances > 0 {
+            text += &format!("slow advance: {} times, bounds grew too slowly to wait for\n", run.n_slow_advances);
+        }
     }
     let ranks: Vec<RankTimes> = outcome.all(kind::RANK)?;
     if !ranks.is_empty() {
         text += &format!("\n{}", of_ranks(&ranks));
+        for rank in ranks.iter().filter(|rank| rank.n_unreceived + rank.n_unfinished > 0).take(ROWS_MAX) {
+            let RankTimes { rank, n_unreceived, n_unfinished, .. } = rank;
+            text += &format!(
+                "rank {rank} left {n_unreceived} messages unreceived and {n_unfinished} requests incomplete\n"
+            );
+        }
     }
     let calls: Vec<CallUse> = outcome.all(kind::CALL)?;
     if !calls.is_empty() {
@@ -40,7 +49,10 @@ pub(super) fn table(outcome: &Outcome) -> Result<String, MalformedRecord> {
             span_ns(ending.at_ns as f64),
             ending.reason
         );
-        text.extend(ending.waiting.iter().map(|(rank, call)| format!("  rank {rank} waits in {call}\n")));
+        let waits = |wait: &Waiting| {
+            format!("  rank {} waits since {} for {}\n", wait.rank, span_ns(wait.since_ns as f64), wait.awaits)
+        };
+        text.extend(ending.waiting.iter().map(waits));
     }
     Ok(text)
 }

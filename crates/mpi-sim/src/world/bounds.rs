@@ -1,17 +1,18 @@
 //! Rounds: who may go on when everybody waits.
 //!
-//! The bounds are those of `docs/decisions/bounds-of-simulated-time.md`, with the rank in place of the process: what
-//! a rank waits for stands for the message that it takes next, and its clock moves on as it computes and sends.
+//! The bounds are those of `docs/decisions/bounds-of-simulated-time.md`, with the rank in place of the process: what a rank waits for stands for the message
+//! that it takes next, and its clock moves on as it computes and sends.
+
+use std::cmp::Reverse;
 
 use des::{Protocol, Rounds, Told};
 use units::{Rank, SimDuration, SimTime};
 
-use super::World;
 use super::state::Doing;
 use super::transit::Came;
+use super::{INSTANT, World};
 
-/// Null messages alone let bounds grow by one lookahead a round: after so many rounds in which nobody could go on,
-/// the first of all does.
+/// Null messages alone let bounds grow by one lookahead a round: after so many rounds in which nobody could go on, the first of all does.
 const SLOW_ROUNDS: u32 = 1_000;
 
 impl World {
@@ -19,12 +20,17 @@ impl World {
     pub(super) fn is_permitted(&mut self, rank: Rank) -> bool {
         let state = &mut self.ranks[rank as usize];
         let answer = state.answer();
-        state.acts = answer.acts;
+        let settles = state.mailbox.settles().unwrap_or(SimTime::NEVER);
+        state.acts = answer.acts.min(settles);
         if answer.acts == SimTime::NEVER {
             return false;
         }
-        let needs = if self.is_deterministic { answer.needs } else { answer.acts };
-        (self.is_deterministic && answer.is_certain) || needs < state.granted.max(state.granted_once)
+        let granted = state.granted.max(state.granted_once);
+        if self.runs_ahead {
+            answer.is_certain || answer.needs < granted
+        } else {
+            (answer.is_certain && !answer.hears) || answer.acts < granted
+        }
     }
 
     /// Finds out who may go on, where all wait. False where nobody ever can.
@@ -39,14 +45,13 @@ impl World {
             self.counts.n_rounds += 1;
             n_slow += 1;
             match self.settings.protocol {
-                Protocol::Sequential => self.grant_first(rank, acts),
+                Protocol::Sequential => self.grant(rank, self.conditional(acts), true),
                 Protocol::Quantum(length) => self.grant_window(acts, length),
-                Protocol::Rounds(_) if n_slow > SLOW_ROUNDS => self.grant_first(rank, acts),
+                Protocol::Rounds(_) if n_slow > SLOW_ROUNDS => {
+                    self.counts.n_slow_advances += 1;
+                    self.grant(rank, self.conditional(acts), true);
+                }
                 Protocol::Rounds(rounds) => self.grant_bounds(rounds, acts),
-            }
-            if self.ready.is_empty() && self.machine.least_lookahead() == SimDuration::ZERO {
-                // Without lookahead bounds need not grow.
-                self.grant_first(rank, acts);
             }
             if !self.ready.is_empty() {
                 return true;
@@ -55,27 +60,33 @@ impl World {
         }
     }
 
-    /// Moves what is on links as far as nothing new can come before it. Who acts first afterwards, and when; nobody
-    /// where all wait for ever.
+    /// Who acts first of all that wait, and when; nobody where all wait for ever.
+    fn soonest(&mut self) -> Option<(SimTime, Rank)> {
+        loop {
+            let &Reverse((acts, rank)) = self.agenda.peek()?;
+            let state = &self.ranks[rank as usize];
+            if state.doing == Doing::Waiting && state.acts == acts {
+                return Some((acts, rank));
+            }
+            self.agenda.pop();
+        }
+    }
+
+    /// Moves what is on links as far as nothing new can come before it. Who acts first afterwards, and when.
     fn move_links(&mut self) -> Option<(SimTime, Rank)> {
         loop {
-            let waiting = (0..).zip(&self.ranks).filter(|(_, state)| state.doing == Doing::Waiting);
-            let first =
-                waiting.map(|(rank, state)| (state.acts, rank)).min().filter(|(acts, _)| *acts < SimTime::NEVER);
-            let until = first.map_or(SimTime::NEVER, |(acts, _)| acts);
+            let first = self.soonest();
+            let mut until = first.map_or(SimTime::NEVER, |(acts, _)| acts);
             let mut has_come = false;
-            while !has_come && self.transit.next().is_some_and(|at| at <= until && at < SimTime::NEVER) {
-                has_come = match self.transit.step(&self.machine) {
-                    Some(Came::Message(to, message)) => {
-                        self.deliver(to, message);
-                        true
-                    }
-                    Some(Came::Data(to, handle, at)) => {
-                        self.complete(to, handle, at);
-                        true
-                    }
-                    None => false,
-                };
+            while self.transit.next().is_some_and(|at| at < until) {
+                let Some((at, came)) = self.transit.step(&self.machine) else { continue };
+                // Whoever gets it does nothing before.
+                until = until.min(at);
+                has_come = true;
+                match came {
+                    Came::Message(to, message) => self.deliver(to, message),
+                    Came::Data(to, handle) => self.complete(to, handle, at),
+                }
             }
             if !has_come || !self.ready.is_empty() {
                 return first;
@@ -83,9 +94,14 @@ impl World {
         }
     }
 
-    /// The first of all may go on.
-    fn grant_first(&mut self, rank: Rank, acts: SimTime) {
-        self.grant(rank, acts + SimDuration::from_nanos(1), true);
+    /// Before when nothing arrives that is not sent, if nobody acts before `first`.
+    fn conditional(&self, first: SimTime) -> SimTime {
+        (first + self.machine.least_latency().max(INSTANT)).min(self.on_links())
+    }
+
+    /// Before when nothing arrives that is on links.
+    fn on_links(&self) -> SimTime {
+        self.transit.next().map_or(SimTime::NEVER, |at| at + INSTANT)
     }
 
     /// The next window in which somebody acts.
@@ -101,9 +117,7 @@ impl World {
     }
 
     fn grant_bounds(&mut self, rounds: Rounds, first: SimTime) {
-        let lookahead = self.machine.least_lookahead();
-        let on_links = self.transit.next().unwrap_or(SimTime::NEVER);
-        let conditional = (first + lookahead).min(on_links);
+        let conditional = self.conditional(first);
         let waiting = self.waiting();
         if rounds.told == Told::Cep {
             for rank in waiting {
@@ -111,47 +125,57 @@ impl World {
             }
             return;
         }
-        // What each rank does next is no earlier than this, whatever it still gets.
-        let acts: Vec<SimTime> = self
-            .ranks
-            .iter()
-            .map(|state| match state.doing {
-                Doing::Ended => SimTime::NEVER,
-                _ => state.clock.max(state.acts.min(state.granted.max(state.granted_once))),
-            })
-            .collect();
-        let mut least = [(SimTime::NEVER, Rank::MAX); 2];
-        for (rank, acts) in (0..).zip(&acts) {
-            let own = (*acts, rank);
-            if own < least[0] {
-                least = [own, least[0]];
-            } else if own < least[1] {
-                least[1] = own;
-            }
-        }
+        let told = self.told();
         for rank in waiting {
-            let floor = if rounds.told == Told::Both { conditional } else { SimTime::ZERO };
-            let others = if least[0].1 == rank { least[1].0 } else { least[0].0 };
-            let everybody = (others + lookahead).min(on_links);
-            self.counts.n_null_messages += self.ranks.len() as u64 - 1;
-            self.grant(rank, everybody.max(floor), true);
-            if let Some(source) = self.named_source(rank) {
-                let named = acts[source as usize] + self.machine.lookahead(source, rank);
-                self.grant(rank, named.min(on_links), false);
+            if rounds.told == Told::Both {
+                self.grant(rank, conditional, true);
             }
+            let bound = self.bound(rank, &told);
+            self.grant(rank, bound, false);
         }
     }
 
-    /// Where a rank's question depends on one source alone, that one.
-    fn named_source(&self, rank: Rank) -> Option<Rank> {
+    /// What ranks tell each other: nothing of them departs before this, whatever they still get.
+    fn told(&self) -> Vec<SimTime> {
+        let departs = self.ranks.iter().map(|state| {
+            let acts = state.acts.min(state.granted.max(state.granted_once));
+            match state.doing {
+                Doing::Ended => SimTime::NEVER,
+                // The word that a wild receive has found its message leaves while the rank is at something else.
+                _ if state.mailbox.has_wild() => acts,
+                _ => acts.max(state.clock),
+            }
+        });
+        departs.collect()
+    }
+
+    /// Before when nothing arrives that matters to a rank's question, by what those told who may send it.
+    fn bound(&mut self, rank: Rank, told: &[SimTime]) -> SimTime {
+        let mut bound = self.on_links();
+        let mut n_asked = 0;
+        let mut hear = |from: Rank, after: SimDuration| {
+            if from != rank {
+                n_asked += 1;
+                bound = bound.min(told[from as usize] + after.max(INSTANT));
+            }
+        };
         let state = &self.ranks[rank as usize];
-        if state.doing != Doing::Waiting || state.mailbox.has_wild() || state.awaits_receivers() {
-            return None;
+        for wanted in state.open().map(|post| &post.wanted).chain(state.probed()).chain(state.mailbox.wild()) {
+            let known = self.communicators.get(&wanted.context);
+            match (wanted.source, known) {
+                (Some(source), _) => hear(source, self.machine.lookahead(source, rank)),
+                (None, Some(known)) => {
+                    known.members.iter().for_each(|source| hear(*source, self.machine.lookahead(*source, rank)));
+                }
+                (None, None) => {
+                    (0..told.len() as Rank).for_each(|source| hear(source, self.machine.lookahead(source, rank)));
+                }
+            }
         }
-        let wanted = state.open().map(|post| &post.wanted).chain(state.probed());
-        let mut sources = wanted.map(|wanted| wanted.source);
-        let first = sources.next()??;
-        sources.all(|source| source == Some(first)).then_some(first)
+        // Words of receivers, who need not act for them.
+        state.receivers().for_each(|to| hear(to, self.word(to, rank)));
+        self.counts.n_null_messages += n_asked;
+        bound
     }
 
     fn waiting(&self) -> Vec<Rank> {
@@ -159,8 +183,7 @@ impl World {
         ranks.filter(|(_, state)| state.doing == Doing::Waiting).map(|(rank, _)| rank).collect()
     }
 
-    /// Tells a rank that everything that arrives before `bound` has been sent: by everybody, or by those that matter
-    /// to its question.
+    /// Tells a rank that everything that arrives before `bound` has been sent: by everybody, or by those that matter to its question.
     fn grant(&mut self, rank: Rank, bound: SimTime, by_everybody: bool) {
         let state = &mut self.ranks[rank as usize];
         let granted = if by_everybody { &mut state.granted } else { &mut state.granted_once };

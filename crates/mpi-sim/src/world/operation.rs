@@ -8,8 +8,8 @@ use crate::message::{Envelope, Handle};
 pub(crate) enum Operation {
     /// A free place, and the next one.
     Free(Option<Handle>),
-    /// A send that waits for its receive.
-    Sends,
+    /// A send that waits for its receive, and where it goes.
+    Sends(Rank),
     /// A send that is complete from this moment on, and where it goes.
     Sent(SimTime, Rank),
     /// A receive without a message.
@@ -22,6 +22,8 @@ pub(crate) enum Operation {
         bytes: Box<[u8]>,
         /// What it still costs the receiver's core.
         overhead: Option<SimDuration>,
+        /// Whether the sender waited for the receive.
+        answers: bool,
     },
     /// A receive that was taken back.
     Cancelled,
@@ -33,7 +35,7 @@ impl Operation {
         match self {
             Self::Sent(at, _) | Self::Received { at, .. } => (*at < SimTime::NEVER).then_some(*at),
             Self::Cancelled => Some(SimTime::ZERO),
-            Self::Free(_) | Self::Sends | Self::Receives => None,
+            Self::Free(_) | Self::Sends(_) | Self::Receives => None,
         }
     }
 }

@@ -80,7 +80,7 @@ pub(crate) struct RankState {
     pub(super) granted: SimTime,
     /// The same of those sources that matter to the present question.
     pub(super) granted_once: SimTime,
-    /// While it waits: it does nothing before this if nothing more is sent to it.
+    /// While it waits: neither it nor its wild receives do anything before this if nothing more is sent to it.
     pub(super) acts: SimTime,
     pub(super) stretch_began: SimTime,
     pub(crate) counts: RankCounts,
@@ -94,6 +94,8 @@ pub(super) struct Answer {
     pub(super) is_certain: bool,
     /// Where it is not certain: everything that arrives by then has to be known.
     pub(super) needs: SimTime,
+    /// Whether messages matter to it, beside words of receivers.
+    pub(super) hears: bool,
 }
 
 impl RankState {
@@ -157,13 +159,10 @@ impl RankState {
         self.mailbox.take(id)
     }
 
-    /// Takes a receive back that has no message by now.
-    pub(crate) fn withdraw(&mut self, handle: Handle) -> bool {
-        let is_open = self.mailbox.withdraw(handle);
-        if is_open {
-            self.set(handle, Operation::Cancelled);
-        }
-        is_open
+    /// Takes a receive back that has no message.
+    pub(super) fn withdraw(&mut self, handle: Handle) {
+        self.mailbox.withdraw(handle);
+        self.set(handle, Operation::Cancelled);
     }
 
     /// Counts that an operation kept the rank waiting.
@@ -224,9 +223,12 @@ impl RankState {
         self.asked.iter().filter(move |_| asked).filter_map(|handle| self.mailbox.posted(*handle))
     }
 
-    /// Whether sends that wait for their receives are among what it asks for.
-    pub(super) fn awaits_receivers(&self) -> bool {
-        self.asked.iter().any(|handle| matches!(self.operation(*handle), Operation::Sends))
+    /// Who has to receive before sends complete that it asks for.
+    pub(super) fn receivers(&self) -> impl Iterator<Item = Rank> {
+        self.asked.iter().filter_map(|handle| match self.operation(*handle) {
+            Operation::Sends(to) => Some(*to),
+            _ => None,
+        })
     }
 
     /// What a probe asks for.
@@ -241,15 +243,17 @@ impl RankState {
     pub(super) fn answer(&self) -> Answer {
         let never = SimTime::NEVER;
         let Some(question) = &self.question else {
-            return Answer { acts: self.clock, is_certain: true, needs: SimTime::ZERO };
+            return Answer { acts: self.clock, is_certain: true, needs: SimTime::ZERO, hears: false };
         };
         match question {
             Question::All | Question::Any => {
                 let is_all = *question == Question::All;
                 let (mut acts, mut needs) = if is_all { (self.clock, SimTime::ZERO) } else { (never, never) };
-                let mut n_open = 0;
+                let (mut n_open, mut hears) = (0, false);
                 for &handle in &self.asked {
-                    let known = self.operation(handle).completes();
+                    let operation = self.operation(handle);
+                    let known = operation.completes();
+                    hears |= matches!(operation, Operation::Receives | Operation::Received { .. });
                     let at = known
                         .or_else(|| self.mailbox.posted(handle).and_then(|post| self.mailbox.earliest(&post.wanted)));
                     n_open += usize::from(known.is_none());
@@ -265,32 +269,30 @@ impl RankState {
                     acts = acts.max(self.clock);
                     needs = acts;
                 }
-                Answer { acts, is_certain: n_open == 0, needs }
+                Answer { acts, is_certain: n_open == 0, needs, hears }
             }
             Question::Now => {
                 let is_certain = !self.asked.is_empty()
                     && self.asked.iter().all(|handle| self.operation(*handle).completes().is_some());
-                Answer { acts: self.clock, is_certain, needs: self.clock }
+                Answer { acts: self.clock, is_certain, needs: self.clock, hears: true }
             }
             Question::Probe(wanted) => {
                 let found = self.mailbox.probe(wanted).map(|message| message.at);
                 let acts = found.map_or(never, |at| at.max(self.clock));
                 let is_certain = found.is_some() && wanted.source.is_some() && !self.mailbox.is_contested(wanted);
-                Answer { acts, is_certain, needs: acts }
+                Answer { acts, is_certain, needs: acts, hears: true }
             }
             Question::ProbeNow(wanted) => {
-                let found = self.mailbox.probe(wanted).is_some_and(|message| message.at <= self.clock);
-                let is_certain = found && wanted.source.is_some() && !self.mailbox.is_contested(wanted);
-                Answer { acts: self.clock, is_certain, needs: self.clock }
+                // Of a named source nothing that fits comes before what is there.
+                let is_found = self.mailbox.probe(wanted).is_some();
+                let is_certain = is_found && wanted.source.is_some() && !self.mailbox.is_contested(wanted);
+                Answer { acts: self.clock, is_certain, needs: self.clock, hears: true }
             }
         }
     }
 
     /// What it waits for, in words.
-    pub(super) fn describe(&self) -> Option<String> {
-        if self.doing != Doing::Waiting {
-            return None;
-        }
+    pub(super) fn describe(&self) -> String {
         let from = |wanted: &Wanted| {
             let source = wanted.source.map_or_else(|| "any rank".to_owned(), |source| format!("rank {source}"));
             let tag = wanted.tag.map_or_else(|| "any tag".to_owned(), |tag| format!("tag {tag}"));
@@ -298,9 +300,7 @@ impl RankState {
         };
         let mut waits: Vec<String> = self.open().map(|post| from(&post.wanted)).collect();
         waits.extend(self.probed().map(from));
-        if self.awaits_receivers() {
-            waits.push("the receiver of a message".to_owned());
-        }
-        Some(waits.join(", "))
+        waits.extend(self.receivers().map(|to| format!("rank {to} to receive a message")));
+        waits.join(", ")
     }
 }

@@ -1,7 +1,7 @@
 //! Messages on links that they share.
 
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BinaryHeap, HashMap};
 
 use units::{Rank, SimDuration, SimTime};
 
@@ -13,18 +13,20 @@ pub(super) struct Transit {
     /// When each link is free.
     free: Vec<SimTime>,
     waiting: BinaryHeap<Reverse<Hop>>,
+    /// When the last message of one rank arrives at another.
+    last: HashMap<(Rank, Rank), SimTime>,
     n_sent: u64,
     /// Reused.
     route: Vec<LinkIdx>,
 }
 
-/// A message that comes to its next link, or to its receiver.
+/// A message that comes to its next link.
 struct Hop {
     at: SimTime,
     source: Rank,
-    /// In the order of sending.
-    sequence: u64,
     to: Rank,
+    /// Of one source, receiver and kind in the order of sending.
+    sequence: u64,
     /// Links that are still to come, the last one first.
     links: Vec<LinkIdx>,
     n_bytes: u64,
@@ -44,13 +46,13 @@ enum What {
 /// What came to its receiver.
 pub(super) enum Came {
     Message(Rank, Message),
-    Data(Rank, Handle, SimTime),
+    Data(Rank, Handle),
 }
 
 impl Transit {
     pub(super) fn new(links: &[Link]) -> Self {
         let free = vec![SimTime::ZERO; links.len()];
-        Self { free, waiting: BinaryHeap::new(), n_sent: 0, route: Vec::new() }
+        Self { free, waiting: BinaryHeap::new(), last: HashMap::new(), n_sent: 0, route: Vec::new() }
     }
 
     /// Whether there are links between the two.
@@ -63,9 +65,8 @@ impl Transit {
     }
 
     /// Sends a message at `departs`.
-    pub(super) fn send(&mut self, machine: &Machine, departs: SimTime, to: Rank, message: Message) {
+    pub(super) fn send(&mut self, machine: &Machine, departs: SimTime, to: Rank, wire: SimDuration, message: Message) {
         let n_bytes = if message.has_to_ask { 0 } else { message.envelope.n_bytes };
-        let wire = message.at.saturating_since(departs);
         self.push(machine, (departs, message.envelope.source, to), n_bytes, wire, What::Message(message));
     }
 
@@ -97,31 +98,35 @@ impl Transit {
         self.waiting.push(Reverse(Hop { at, source, sequence, to, links, n_bytes, wire, what }));
     }
 
-    /// When the next of them comes somewhere.
+    /// When the next of them comes to a link.
     pub(super) fn next(&self) -> Option<SimTime> {
         self.waiting.peek().map(|Reverse(hop)| hop.at)
     }
 
-    /// Moves the next of them on; what came to its receiver.
-    pub(super) fn step(&mut self, machine: &Machine) -> Option<Came> {
+    /// Has the next of them pass its link; what comes to its receiver, and when.
+    pub(super) fn step(&mut self, machine: &Machine) -> Option<(SimTime, Came)> {
         let Reverse(mut hop) = self.waiting.pop()?;
-        let Some(link) = hop.links.pop() else {
-            return Some(match hop.what {
-                What::Message(message) => Came::Message(hop.to, Message { at: hop.at, ..message }),
-                What::Data(handle) => Came::Data(hop.to, handle, hop.at),
-            });
-        };
+        let link = hop.links.pop().expect("a message on its way has a link to come");
         let carrier = &machine.links()[link as usize];
         let begins = hop.at.max(self.free[link as usize]);
         let busy = carrier.busy(hop.n_bytes);
         self.free[link as usize] = begins + busy;
-        hop.at = begins + carrier.latency;
-        if hop.links.is_empty() {
-            // The last byte has to have passed, and the way beside the links is still to come.
-            hop.at += busy.max(hop.wire);
+        if !hop.links.is_empty() {
+            hop.at = begins + carrier.latency;
+            self.waiting.push(Reverse(hop));
+            return None;
         }
-        self.waiting.push(Reverse(hop));
-        None
+        // The last byte has to have passed, and the way beside the links is still to come.
+        let mut at = (begins + carrier.latency + busy.max(hop.wire)).max(hop.at + super::INSTANT);
+        Some(match hop.what {
+            What::Message(message) => {
+                let last = self.last.entry((hop.source, hop.to)).or_default();
+                at = at.max(*last);
+                *last = at;
+                (at, Came::Message(hop.to, Message { at, ..message }))
+            }
+            What::Data(handle) => (at, Came::Data(hop.to, handle)),
+        })
     }
 }
 
@@ -141,6 +146,8 @@ impl PartialOrd for Hop {
 
 impl Ord for Hop {
     fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        (self.at, self.source, self.sequence).cmp(&(other.at, other.source, other.sequence))
+        // Data leave when the receiver asks, so their place among what their source sends is not that of a counter.
+        let key = |hop: &Self| (hop.at, hop.source, matches!(hop.what, What::Data(_)), hop.to, hop.sequence);
+        key(self).cmp(&key(other))
     }
 }

@@ -2,4 +2,5 @@
 
 mod machine;
 mod replay;
+mod user;
 mod world;

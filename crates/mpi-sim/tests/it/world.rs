@@ -6,12 +6,13 @@ use mpi_sim::machine::{Description, Machine};
 use mpi_sim::{Futexes, Mode, Rank, Settings, Stopped, Switch, Taken, Wanted, World};
 use units::{SimDuration, SimTime};
 
-const PROTOCOLS: [&str; 8] =
+pub const PROTOCOLS: [&str; 8] =
     ["sequential", "quantum=1us", "nmp", "cep", "nmp+cep", "nmp+det", "cep+det", "nmp+cep+det"];
 
-fn machine(n_ranks: u32, more: &str) -> Machine {
+/// `more` is what the machine's only site has beside its nodes.
+pub fn machine(n_ranks: u32, more: &str) -> Machine {
     let text = format!(
-        "format = 1\npoll = '50ns'\n{more}\n[[site]]\nname = 'here'\nnodes = {n_ranks}\ncores = 1\n\
+        "format = 1\npoll = '50ns'\n[[site]]\nname = 'here'\nnodes = {n_ranks}\ncores = 1\n{more}\n\
          [level.cluster]\nlatency = '1us'\nbandwidth = '8Gbit/s'\nsend-overhead = '200ns'\n\
          receive-overhead = '100ns'\neager-limit = '1KB'\n"
     );
@@ -19,7 +20,7 @@ fn machine(n_ranks: u32, more: &str) -> Machine {
 }
 
 /// Runs `program` on each rank; what each returns, and its clock.
-fn run<R: Send>(
+pub fn run<R: Send>(
     machine: &Machine,
     protocol: &str,
     n_workers: u32,
@@ -51,7 +52,7 @@ fn run<R: Send>(
     })
 }
 
-fn from(source: u32, tag: i32) -> Wanted {
+pub fn from(source: u32, tag: i32) -> Wanted {
     Wanted { source: Some(source), context: 0, tag: Some(tag) }
 }
 
@@ -158,80 +159,156 @@ fn ranks_that_wait_for_each_other_are_told() {
     }
 }
 
-/// Seeded programs: every rank sends to some others, and receives as much as it gets, by name or not, with probes and polls.
-fn random(rank: &mut Rank<'_, Futexes>, seed: u64) -> u64 {
-    const N_STEPS: u64 = 12;
-    let (me, n_ranks) = (rank.me(), rank.n_ranks());
-    let draw = |whose: u32, step: u64, what: u64| {
-        let mut x = seed ^ (u64::from(whose) << 32) ^ (step << 8) ^ what;
+/// Seeded chance that every rank can draw for every other.
+struct Chance(u64);
+
+impl Chance {
+    fn draw(&self, whose: u32, step: u32, what: u32) -> u64 {
+        let mut x = self.0 ^ (u64::from(whose) << 32) ^ (u64::from(step) << 8) ^ u64::from(what);
         for _ in 0..3 {
             x = (x ^ (x >> 31)).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(17);
         }
         x
-    };
-    let target = |whose: u32, step: u64| (whose + 1 + (draw(whose, step, 1) % u64::from(n_ranks - 1)) as u32) % n_ranks;
-    let mut heard = 0_u64;
-    let mut hear = |taken: Taken, now: SimTime| {
-        if let Taken::Received(envelope, bytes) = taken {
-            let word = u64::from(envelope.source) ^ (bytes.len() as u64) << 8 ^ now.as_nanos() << 16;
-            heard = heard.rotate_left(5).wrapping_mul(31) ^ word;
+    }
+
+    /// To whom, in which context, with which tag a rank sends in a step.
+    fn message(&self, whose: u32, step: u32, n_ranks: u32) -> (u32, Wanted) {
+        let to = (whose + 1 + (self.draw(whose, step, 1) % u64::from(n_ranks - 1)) as u32) % n_ranks;
+        let (context, tag) = (self.draw(whose, step, 2) % 2, self.draw(whose, step, 3) % 2);
+        (to, Wanted { source: Some(whose), context: context as u32, tag: Some(tag as i32) })
+    }
+}
+
+/// What a rank of a random program heard, in order, and when.
+struct Heard(u64);
+
+impl Heard {
+    fn note(&mut self, word: u64, now: SimTime) {
+        self.0 = self.0.rotate_left(5).wrapping_mul(31) ^ word ^ now.as_nanos() << 20;
+    }
+
+    fn hear<S: Switch>(&mut self, rank: &mut Rank<'_, S>, handle: mpi_sim::Handle) {
+        if let Taken::Received(envelope, bytes) = rank.take(handle) {
+            let word = u64::from(envelope.source) ^ (bytes.len() as u64) << 8 ^ (envelope.tag as u64) << 7;
+            self.note(word, rank.now());
         }
-    };
+    }
+}
+
+/// Seeded programs: every rank sends to some others in all modes, and receives as much as it gets, by name or not, with
+/// probes and polls. A receive that takes what another is waiting for may end in a deadlock, which is a result like others.
+pub fn random<S: Switch>(rank: &mut Rank<'_, S>, seed: u64) -> u64 {
+    let mut heard = Heard(0);
+    let ended = wander(rank, &Chance(seed), &mut heard);
+    heard.note(u64::from(ended.is_err()), rank.now());
+    heard.0
+}
+
+fn wander<S: Switch>(rank: &mut Rank<'_, S>, chance: &Chance, heard: &mut Heard) -> Result<(), Stopped> {
+    const N_STEPS: u32 = 12;
+    let (me, n_ranks) = (rank.me(), rank.n_ranks());
+    let all: Vec<u32> = (0..n_ranks).collect();
+    rank.declare(1, &all, false);
     for step in 0..N_STEPS {
-        rank.compute(SimDuration::from_nanos(draw(me, step, 2) % 5_000));
-        let n_bytes = if draw(me, step, 3) % 4 == 0 { 3_000 } else { draw(me, step, 4) % 900 } as usize;
-        let mode = [Mode::Standard, Mode::Synchronous, Mode::Buffered][(draw(me, step, 5) % 3) as usize];
-        let sent = rank.send(target(me, step), 0, step as i32, mode, vec![1; n_bytes].into());
-        let sources: Vec<u32> = (0..n_ranks).filter(|source| *source != me && target(*source, step) == me).collect();
-        let is_named = draw(0, step, 6) % 2 == 0;
-        let mut handles: Vec<_> = sources
-            .iter()
-            .map(|source| {
-                let wanted = Wanted { source: is_named.then_some(*source), context: 0, tag: Some(step as i32) };
-                rank.receive(wanted)
-            })
-            .collect();
-        match draw(me, step, 7) % 3 {
-            0 => {
-                rank.wait_all(&handles).unwrap();
-                for handle in handles.drain(..) {
-                    let taken = rank.take(handle);
-                    hear(taken, rank.now());
+        let draw = |what| chance.draw(me, step, what);
+        rank.compute(SimDuration::from_nanos(draw(10) % 5_000));
+        let n_bytes = if draw(11) % 4 == 0 { 3_000 } else { draw(12) % 900 } as usize;
+        let mode = [Mode::Standard, Mode::Synchronous, Mode::Buffered, Mode::Ready][(draw(13) % 4) as usize];
+        let (to, sent) = chance.message(me, step, n_ranks);
+        let sent = rank.send(to, sent.context, sent.tag.unwrap(), mode, vec![1; n_bytes].into());
+        let expected = all.iter().filter_map(|source| {
+            let (to, wanted) = chance.message(*source, step, n_ranks);
+            (to == me && *source != me).then_some(wanted)
+        });
+        let mut handles = vec![sent];
+        for (idx, named) in (20..).step_by(2).zip(expected) {
+            let unnamed = Wanted { source: None, ..named };
+            let wanted = [named, named, unnamed, Wanted { tag: None, ..named }, Wanted { tag: None, ..unnamed }];
+            let wanted = wanted[(draw(idx) % 5) as usize];
+            match draw(idx + 1) % 6 {
+                0 => {
+                    let envelope = rank.probe(wanted)?;
+                    heard.note(envelope.n_bytes, rank.now());
+                    handles.push(rank.receive(wanted));
                 }
+                1 => {
+                    let found = rank.take_probed(wanted)?;
+                    handles.push(rank.receive_probed(found));
+                }
+                2 => {
+                    let mut n_polls = 0;
+                    while rank.probe_now(wanted)?.is_none() && n_polls < 50 {
+                        n_polls += 1;
+                    }
+                    heard.note(n_polls, rank.now());
+                    handles.push(rank.receive(wanted));
+                }
+                _ => handles.push(rank.receive(wanted)),
+            }
+        }
+        let never = rank.receive(Wanted { tag: Some(99), ..ANY });
+        match draw(14) % 3 {
+            0 => {
+                rank.wait_all(&handles)?;
+                handles.drain(..).for_each(|handle| heard.hear(rank, handle));
             }
             1 => {
                 while !handles.is_empty() {
-                    let idx = rank.wait_any(&handles).unwrap();
-                    let taken = rank.take(handles.remove(idx));
-                    hear(taken, rank.now());
+                    let idx = rank.wait_any(&handles)?;
+                    heard.hear(rank, handles.remove(idx));
                 }
             }
             _ => {
-                while !handles.is_empty() {
-                    let complete = rank.test(&handles).unwrap();
+                let mut n_polls = 0;
+                while !handles.is_empty() && n_polls < 200 {
+                    n_polls += 1;
+                    let complete = rank.test(&handles)?;
                     for idx in (0..handles.len()).rev().filter(|idx| complete[*idx]) {
-                        let taken = rank.take(handles.remove(idx));
-                        hear(taken, rank.now());
+                        heard.hear(rank, handles.remove(idx));
                     }
                 }
+                rank.wait_all(&handles)?;
+                handles.drain(..).for_each(|handle| heard.hear(rank, handle));
             }
         }
-        rank.wait_all(&[sent]).unwrap();
-        rank.take(sent);
+        assert!(rank.cancel(never)?);
+        rank.take(never);
     }
-    heard
+    Ok(())
 }
 
 #[test]
 fn results_are_the_same_under_every_protocol_and_with_any_number_of_workers() {
-    let machine = machine(5, "");
-    for seed in 0..20 {
+    let links = "network = { topology = 'crossbar', latency = '300ns', bandwidth = '2Gbit/s' }";
+    for (seed, more) in (0..12).zip(["", links].into_iter().cycle()) {
+        let machine = machine(5, more);
         let expected = run(&machine, "sequential", 1, |rank| random(rank, seed));
-        for protocol in PROTOCOLS {
+        for protocol in PROTOCOLS.into_iter().filter(|protocol| *protocol != "quantum=1us") {
             for n_workers in [1, 3] {
                 let got = run(&machine, protocol, n_workers, |rank| random(rank, seed));
-                assert_eq!(got, expected, "seed {seed}, {protocol}, {n_workers} workers");
+                assert_eq!(got, expected, "seed {seed}, {protocol}, {n_workers} workers, {more}");
             }
+        }
+    }
+}
+
+#[test]
+fn a_cancelled_receive_leaves_its_message_to_the_next() {
+    for protocol in PROTOCOLS {
+        for n_workers in [1, 2] {
+            let ended = run(&machine(2, ""), protocol, n_workers, |rank| {
+                if rank.me() == 0 {
+                    rank.compute(SimDuration::from_nanos(5_000));
+                    rank.send(1, 0, 1, Mode::Standard, Box::default());
+                    return (false, false);
+                }
+                let early = rank.receive(from(0, 1));
+                let is_back = rank.cancel(early).unwrap();
+                let late = rank.receive(from(0, 1));
+                rank.compute(SimDuration::from_nanos(10_000));
+                (is_back, rank.cancel(late).unwrap())
+            });
+            assert_eq!(ended[1].0, (true, false), "{protocol} {n_workers}");
         }
     }
 }
