@@ -10,7 +10,7 @@ use clap::{Parser, Subcommand};
 use mpi_run::Failure;
 use text::help::examples;
 
-use command::{machine, outcome, replay, sweep};
+use command::{fit, machine, outcome, replay, sweep};
 
 /// Predict an MPI program on a machine that you do not have
 #[derive(Parser)]
@@ -31,6 +31,7 @@ enum Command {
     Show(outcome::Show),
     Plot(outcome::Plot),
     Compare(outcome::Compare),
+    Fit(fit::Fit),
     Machine(machine::Machine),
 }
 
@@ -43,6 +44,7 @@ fn main() -> ExitCode {
         Command::Show(command) => command.run(&mut out),
         Command::Plot(command) => command.run(&mut out),
         Command::Compare(command) => command.run(&mut out),
+        Command::Fit(command) => command.run(&mut out),
         Command::Machine(command) => command.run(&mut out),
     };
     match done.and_then(|()| command::written(out.flush())) {

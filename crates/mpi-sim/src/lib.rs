@@ -8,6 +8,7 @@
 //! spans that ranks compute are.
 #![warn(unreachable_pub)]
 
+pub mod compute;
 pub mod machine;
 mod message;
 mod rank;

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use mpi_run::Failure;
 use mpi_sim::Settings;
+use mpi_sim::compute::Laws;
 use mpi_sim::machine::{Description, Machine};
 use mpi_sim::replay::{ASSUMPTIONS, Replayed, Script, replay};
 use mpi_sim::result::{self, Draw, Setup, Simulation, kind};
@@ -28,6 +29,10 @@ pub struct Replay {
     /// The machine; docs/formats/sim-machine.md
     #[arg(long, value_name = "MACHINE.toml")]
     machine: PathBuf,
+
+    /// Compute times by these laws, as `foretop sim fit` writes them, instead of the recorded ones
+    #[arg(long, value_name = "LAWS.toml")]
+    laws: Option<PathBuf>,
 
     /// Play so many times, each with speeds and bandwidths drawn from the deviations in the machine file
     #[arg(long, value_name = "N", default_value_t = 0)]
@@ -52,10 +57,14 @@ impl Replay {
     pub fn run(self, out: &mut dyn Write) -> Result<(), Failure> {
         let described = description(&self.machine)?;
         let recordings = recordings(&self.trace)?;
-        let script =
-            Script::of(&recordings).map_err(|error| Failure::usage(format!("`{}`: {error}", self.trace.display())))?;
+        let mut script = script(&self.trace, &recordings)?;
         let settings = self.running.settings();
-        let header = setup(&described, settings, &self.trace).header(typed(), self.seed);
+        let mut setup = setup(&described, settings, &self.trace);
+        if let Some(path) = &self.laws {
+            script = script.with_laws(&laws(path)?);
+            setup.compute = format!("by the laws in {}", path.display());
+        }
+        let header = setup.header(typed(), self.seed);
         let mut writer = self.out.writer(&header)?;
         let played = play(&script, &described, settings)?;
         let calls = result::calls_by_name(played.calls.iter().flatten());
@@ -83,6 +92,17 @@ impl Replay {
 /// The traces of all ranks.
 pub fn recordings(path: &Path) -> Result<Vec<mpi_trace::Recording>, Failure> {
     mpi_job::read(path).map_err(Failure::of)
+}
+
+/// What they say can be done again.
+pub fn script(path: &Path, recordings: &[mpi_trace::Recording]) -> Result<Script, Failure> {
+    Script::of(recordings).map_err(|error| Failure::usage(format!("`{}`: {error}", path.display())))
+}
+
+fn laws(path: &Path) -> Result<Laws, Failure> {
+    let text = std::fs::read_to_string(path);
+    let text = text.map_err(|error| Failure::work(format!("cannot read the laws in `{}`: {error}", path.display())))?;
+    Laws::read(&text).map_err(|error| Failure::usage(format!("`{}`: {error}", path.display())))
 }
 
 /// What a result of a replay says of itself.

@@ -10,7 +10,7 @@ use mpi_sim::replay::Script;
 use mpi_sim::result::{Point, RankTimes, Simulation, kind};
 use text::help::examples;
 
-use super::replay::{play, recordings, setup, span_ns};
+use super::replay::{play, recordings, script, setup, span_ns};
 use super::{description, written};
 use crate::argument::{Running, typed};
 
@@ -65,8 +65,7 @@ impl Sweep {
             }
         };
         for trace in &self.traces {
-            let script = Script::of(&recordings(trace)?);
-            let script = script.map_err(|error| Failure::usage(format!("`{}`: {error}", trace.display())))?;
+            let script = script(trace, &recordings(trace)?)?;
             for machine in self.machines(&described) {
                 let mut point = point(&script, &machine)?;
                 if is_there(writer.outcome(), &point)? {

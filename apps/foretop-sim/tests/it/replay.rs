@@ -108,6 +108,24 @@ fn a_sweep_goes_on_where_it_was_ended() {
 }
 
 #[test]
+fn laws_of_a_trace_stand_for_its_compute_times() {
+    let (folder, [trace, machine, _]) = folder();
+    let laws = done(&["fit", &trace]);
+    assert!(laws.contains("site = \"MPI_Recv, tag 3\"\ncoefficient_ns = "), "{laws}");
+    let file = folder.path().join("laws.toml");
+    // Three times what was recorded.
+    let tripled = |line: &str| match line.strip_prefix("coefficient_ns = ") {
+        Some(number) => format!("coefficient_ns = {:?}\n", 3.0 * number.parse::<f64>().unwrap()),
+        None => format!("{line}\n"),
+    };
+    std::fs::write(&file, laws.lines().map(tripled).collect::<String>()).unwrap();
+    let shown = done(&["replay", &trace, "--machine", &machine, "--laws", file.to_str().unwrap()]);
+    assert!(shown.contains("by the laws in") && shown.contains("2 ranks take 7.00 ms"), "{shown}");
+    let told = refused(2, &["replay", &trace, "--machine", &machine, "--laws", &machine]);
+    assert!(told.contains("line 1, column 1"), "{told}");
+}
+
+#[test]
 fn a_deadlock_is_told_with_who_waits_for_whom() {
     let (_folder, [trace, machine, out]) = folder();
     // Both receive.
