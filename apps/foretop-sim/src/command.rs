@@ -1,6 +1,11 @@
 //! One module for each command: its arguments, and what it does with them.
 
+pub mod fit;
 pub mod machine;
+pub mod outcome;
+pub mod replay;
+pub mod sweep;
+mod taken_over;
 
 use std::io;
 use std::path::Path;

@@ -11,6 +11,7 @@
 mod description;
 mod length;
 mod network;
+mod taken_over;
 
 use units::{Bandwidth, ByteCount, Rank, SimDuration};
 
@@ -19,6 +20,7 @@ pub use description::{
 };
 pub use length::{Length, LengthError};
 pub use network::{Network, Topology};
+pub use taken_over::Expected;
 
 /// Position of a link among all of a machine.
 pub type LinkIdx = u32;

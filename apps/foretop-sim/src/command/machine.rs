@@ -11,6 +11,7 @@ use text::figure::span_ns;
 use text::help::examples;
 use units::{ByteCount, Rank};
 
+use super::taken_over::{FromAce, FromNodes};
 use super::{description, written};
 
 /// Check, show and make machine files
@@ -28,6 +29,8 @@ pub struct Machine {
 enum What {
     Check(Check),
     Show(Show),
+    FromAce(FromAce),
+    FromNodes(FromNodes),
 }
 
 /// Say what is wrong with a machine file, and what is allowed but costs time
@@ -57,6 +60,8 @@ impl Machine {
         match self.what {
             What::Check(command) => command.run(out),
             What::Show(command) => command.run(out),
+            What::FromAce(command) => command.run(out),
+            What::FromNodes(command) => command.run(out),
         }
     }
 }

@@ -2,6 +2,8 @@
 
 mod machine;
 mod mpi;
+mod replay;
+mod taken_over;
 
 use std::path::PathBuf;
 use std::process::{Command, Output};

@@ -1,5 +1,7 @@
 //! A machine as its file describes it: `docs/formats/sim-machine.md`. It says nothing of a program or its ranks.
 
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 use units::{Bandwidth, ByteCount, SimDuration};
 
@@ -8,6 +10,8 @@ use super::network::Network;
 
 /// The one version of the format.
 const FORMAT: u32 = 1;
+/// What is drawn is never less than this share of its mean: nothing ends on a machine that stands still.
+const SHARE_MIN: f64 = 0.01;
 /// As many cores as ranks can be numbered on.
 const CORES_MAX: u64 = 1 << 24;
 
@@ -51,6 +55,9 @@ pub struct Site {
     /// How fast a core computes: 2 halves the times that were measured on this host.
     #[serde(default = "unit", skip_serializing_if = "is_unit")]
     pub speed: f64,
+    /// Standard deviation of the speed, as forecast; for draws.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub speed_deviation: f64,
     /// Links between its nodes, which messages share; without, each message has the network to itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub network: Option<Network>,
@@ -118,7 +125,7 @@ pub struct EagerLimit(pub ByteCount);
 
 /// The link between two sites, both ways.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct SiteLink {
     /// The two sites.
     pub between: [String; 2],
@@ -128,6 +135,9 @@ pub struct SiteLink {
     /// Of each direction, shared by all messages on it; without, they do not disturb each other.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bandwidth: Option<Bandwidth>,
+    /// Standard deviation of the bandwidth, as forecast; for draws.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bandwidth_deviation: Option<Bandwidth>,
 }
 
 /// Which core each rank gets.
@@ -231,6 +241,14 @@ pub enum MachineError {
         /// What would be right.
         right: &'static str,
     },
+    /// A site that is not there.
+    #[error("the machine has no site `{given}`: it has {known}")]
+    Unknown {
+        /// As given.
+        given: String,
+        /// Those that are.
+        known: String,
+    },
     /// No ranks.
     #[error("0 ranks are no program: ask for 1 to {slots}, as the machine has {slots} cores")]
     NoRanks {
@@ -278,6 +296,11 @@ impl From<toml::de::Error> for MachineError {
     }
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero(value: &f64) -> bool {
+    *value == 0.0
+}
+
 impl Factors {
     fn is_unit(&self) -> bool {
         *self == Self::default()
@@ -303,7 +326,31 @@ impl Default for EagerLimit {
     }
 }
 
+impl Site {
+    /// Nodes as fast as this host, on a network that messages do not share.
+    #[must_use]
+    pub fn new(name: &str, nodes: u32, cores: u32) -> Self {
+        Self { name: name.to_owned(), nodes, cores, speed: 1.0, speed_deviation: 0.0, network: None }
+    }
+}
+
 impl Description {
+    /// A machine of one site.
+    #[must_use]
+    pub fn of(name: &str, site: Site, level: Levels) -> Self {
+        let (mapping, factors) = (Mapping::default(), Factors::default());
+        Self {
+            format: FORMAT,
+            name: name.to_owned(),
+            mapping,
+            poll: poll(),
+            factors,
+            site: vec![site],
+            level,
+            link: Vec::new(),
+        }
+    }
+
     /// Reads a machine file and checks that its parts agree.
     ///
     /// # Errors
@@ -342,6 +389,34 @@ impl Description {
         }
         self.check_levels()?;
         self.check_links()
+    }
+
+    /// This machine with speeds and bandwidths drawn from normal distributions with their deviations. The same seed
+    /// and number give the same machine; what one site gets does not depend on the others.
+    #[must_use]
+    pub fn drawn(&self, seed: u64, number: u32) -> Self {
+        let mut drawn = self.clone();
+        let mut stream = 0;
+        let mut normal = || {
+            let mut chance = ChaCha8Rng::seed_from_u64(seed);
+            chance.set_stream(u64::from(number) << 32 | stream);
+            stream += 1;
+            // Box and Muller's way from two even draws to a normal one.
+            let (one, other): (f64, f64) = (chance.random(), chance.random());
+            (-2.0 * (1.0 - one).ln()).sqrt() * (std::f64::consts::TAU * other).cos()
+        };
+        for site in &mut drawn.site {
+            site.speed = (site.speed + site.speed_deviation * normal()).max(site.speed * SHARE_MIN);
+        }
+        for link in &mut drawn.link {
+            let chance = normal();
+            if let (Some(mean), Some(deviation)) = (link.bandwidth, link.bandwidth_deviation) {
+                let mean = mean.bits_per_sec() as f64;
+                let bits_per_sec = (mean + deviation.bits_per_sec() as f64 * chance).max(mean * SHARE_MIN).max(1.0);
+                link.bandwidth = Bandwidth::new(bits_per_sec as u64);
+            }
+        }
+        drawn
     }
 
     /// As text that [`read`](Self::read) reads.
@@ -388,6 +463,9 @@ impl Description {
         }
         if !(site.speed.is_finite() && site.speed > 0.0) {
             return Err(wrong("speed", place(), site.speed, "a number above 0, where 1 is this host"));
+        }
+        if !(site.speed_deviation.is_finite() && site.speed_deviation >= 0.0) {
+            return Err(wrong("speed-deviation", place(), site.speed_deviation, "0 or more"));
         }
         site.network.as_ref().map_or(Ok(()), |network| network.check(&site.name, site.nodes))
     }

@@ -13,8 +13,8 @@ use crate::rank::Rank;
 use crate::switch::Switch;
 use crate::world::Stopped;
 
-/// Does what was recorded of the rank, up to where the simulation stops.
-pub(super) fn play<S: Switch>(rank: &mut Rank<'_, S>, script: &Script) -> Vec<Played> {
+/// Does what was recorded of the rank, and gives what it did up to where the simulation stopped, if it did.
+pub(super) fn play<S: Switch>(rank: &mut Rank<'_, S>, script: &Script) -> (Vec<Played>, Result<(), Stopped>) {
     let me = rank.me();
     let calls = script.calls(me);
     let mut player = Player { script, rank, pending: VecDeque::new() };
@@ -30,12 +30,11 @@ pub(super) fn play<S: Switch>(rank: &mut Rank<'_, S>, script: &Script) -> Vec<Pl
         let end = player.rank.now();
         played.extend(whole.iter().map(|call| Played { start, end, event: call.event }));
         if done.is_err() {
-            // Everybody stops, and the world knows why.
-            return played;
+            return (played, done);
         }
         at += n_parts + 1;
     }
-    played
+    (played, Ok(()))
 }
 
 struct Player<'a, 'w, S> {

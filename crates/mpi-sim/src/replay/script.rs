@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use mpi_trace::{Event, Operation, Peer, Placed, Recording, RingKind, Subject, Timeline};
 use units::{Rank, SimDuration};
 
+use crate::compute::{Laws, Times};
 use crate::message::Context;
 
 /// What all ranks of a program did.
@@ -112,13 +113,26 @@ impl Script {
         self.ranks.iter().flatten().filter(|call| !call.event.is_part()).count()
     }
 
-    /// The same program with other compute times: `span` gives that of a rank's call, by its position, from the
-    /// recorded one.
+    /// What the ranks computed before their calls. Traces hold no addresses: a call and its tag stand for the place
+    /// it is made from.
     #[must_use]
-    pub fn with_compute(mut self, span: impl Fn(Rank, usize, SimDuration) -> SimDuration) -> Self {
-        for (rank, calls) in (0..).zip(&mut self.ranks) {
-            for (idx, call) in calls.iter_mut().enumerate() {
-                call.compute = span(rank, idx, call.compute);
+    pub fn times(&self) -> Times {
+        let mut times = Times::new(self.n_ranks());
+        for (rank, calls) in (0..).zip(&self.ranks) {
+            for call in calls.iter().filter(|call| !call.event.is_part()) {
+                times.record(rank, &call.site(), call.event.bytes, call.compute);
+            }
+        }
+        times
+    }
+
+    /// The same program with compute times by laws; what has none keeps its own.
+    #[must_use]
+    pub fn with_laws(mut self, laws: &Laws) -> Self {
+        let n_ranks = self.n_ranks();
+        for call in self.ranks.iter_mut().flatten().filter(|call| !call.event.is_part()) {
+            if let Some(span) = laws.span(&call.site(), n_ranks, call.event.bytes) {
+                call.compute = span;
             }
         }
         self
@@ -137,6 +151,11 @@ impl Call {
     /// Whether it names `MPI_PROC_NULL`, and so does nothing.
     pub(super) fn is_with_nobody(&self) -> bool {
         matches!(self.event.subject, Subject::Call { peer: Peer::Null, .. } | Subject::Part { peer: Peer::Null, .. })
+    }
+
+    fn site(&self) -> String {
+        let name = self.event.operation.name();
+        self.tag().map_or_else(|| name.to_owned(), |tag| format!("{name}, tag {tag}"))
     }
 
     pub(super) fn tag(&self) -> Option<i32> {

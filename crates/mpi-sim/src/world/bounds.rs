@@ -135,16 +135,18 @@ impl World {
         }
     }
 
-    /// What ranks tell each other: nothing of them departs before this, whatever they still get.
-    fn told(&self) -> Vec<SimTime> {
-        let departs = self.ranks.iter().map(|state| {
+    /// What ranks tell each other: nothing of them departs before this, whatever they still get. What one has told holds for ever.
+    fn told(&mut self) -> Vec<SimTime> {
+        let departs = self.ranks.iter_mut().map(|state| {
             let acts = state.acts.min(state.granted.max(state.granted_once));
-            match state.doing {
+            let departs = match state.doing {
                 Doing::Ended => SimTime::NEVER,
                 // The word that a wild receive has found its message leaves while the rank is at something else.
                 _ if state.mailbox.has_wild() => acts,
                 _ => acts.max(state.clock),
-            }
+            };
+            state.told = state.told.max(departs);
+            state.told
         });
         departs.collect()
     }
