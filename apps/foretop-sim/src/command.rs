@@ -4,6 +4,7 @@ pub mod fit;
 pub mod machine;
 pub mod outcome;
 pub mod replay;
+pub mod study;
 pub mod sweep;
 mod taken_over;
 

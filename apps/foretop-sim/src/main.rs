@@ -10,7 +10,7 @@ use clap::{Parser, Subcommand};
 use mpi_run::Failure;
 use text::help::examples;
 
-use command::{fit, machine, outcome, replay, sweep};
+use command::{fit, machine, outcome, replay, study, sweep};
 
 /// Predict an MPI program on a machine that you do not have
 #[derive(Parser)]
@@ -33,6 +33,7 @@ enum Command {
     Compare(outcome::Compare),
     Fit(fit::Fit),
     Machine(machine::Machine),
+    Study(study::Study),
 }
 
 fn main() -> ExitCode {
@@ -46,6 +47,7 @@ fn main() -> ExitCode {
         Command::Compare(command) => command.run(&mut out),
         Command::Fit(command) => command.run(&mut out),
         Command::Machine(command) => command.run(&mut out),
+        Command::Study(command) => command.run(&mut out),
     };
     match done.and_then(|()| command::written(out.flush())) {
         Ok(()) => ExitCode::SUCCESS,

@@ -80,6 +80,8 @@ pub(crate) struct RankState {
     pub(super) granted: SimTime,
     /// The same of those sources that matter to the present question.
     pub(super) granted_once: SimTime,
+    /// What it told others: nothing of it departs before.
+    pub(super) told: SimTime,
     /// While it waits: neither it nor its wild receives do anything before this if nothing more is sent to it.
     pub(super) acts: SimTime,
     pub(super) stretch_began: SimTime,
