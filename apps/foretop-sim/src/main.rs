@@ -9,7 +9,7 @@ use clap::{Parser, Subcommand};
 use mpi_run::Failure;
 use text::help::examples;
 
-use command::machine;
+use command::{kernel, machine};
 
 /// Predict an MPI program on a machine that you do not have
 #[derive(Parser)]
@@ -22,6 +22,7 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
+    Kernel(kernel::Kernel),
     Machine(machine::Machine),
 }
 
@@ -29,6 +30,7 @@ fn main() -> ExitCode {
     let Cli { command } = Cli::parse();
     let mut out = io::BufWriter::new(io::stdout().lock());
     let done = match command {
+        Command::Kernel(command) => command.run(&mut out),
         Command::Machine(command) => command.run(&mut out),
     };
     match done.and_then(|()| command::written(out.flush())) {
