@@ -9,7 +9,7 @@ use mpi_sim::Settings;
 use mpi_sim::compute::Laws;
 use mpi_sim::machine::{Description, Machine};
 use mpi_sim::replay::{ASSUMPTIONS, Replayed, Script, replay};
-use mpi_sim::result::{self, Draw, Setup, Simulation, kind};
+use mpi_sim::result::{Draw, Found, Setup, Simulation, calls_by_name, kind};
 use text::help::examples;
 
 use super::{description, written};
@@ -67,8 +67,8 @@ impl Replay {
         let header = setup.header(typed(), self.seed);
         let mut writer = self.out.writer(&header)?;
         let played = play(&script, &described, settings)?;
-        let calls = result::calls_by_name(played.calls.iter().flatten());
-        result::write(&mut writer, &described, &played.world.hold(), &calls).map_err(Failure::of)?;
+        let calls = calls_by_name(played.calls.iter().flatten());
+        Found::of(&played.world.hold(), calls).write(&mut writer, &described).map_err(Failure::of)?;
         for draw in 0..self.draws {
             let drawn = described.drawn(self.seed, draw);
             let played = play(&script, &drawn, settings)?;
