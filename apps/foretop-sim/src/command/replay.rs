@@ -13,7 +13,7 @@ use mpi_sim::result::{Draw, Found, Setup, Simulation, calls_by_name, kind};
 use text::help::examples;
 
 use super::{description, written};
-use crate::argument::{Out, Running, typed};
+use crate::argument::{Out, Running, Teller, typed};
 
 /// Play a trace on another machine, without its program
 #[derive(Args)]
@@ -69,7 +69,9 @@ impl Replay {
         let played = play(&script, &described, settings)?;
         let calls = calls_by_name(played.calls.iter().flatten());
         Found::of(&played.world.hold(), calls).write(&mut writer, &described).map_err(Failure::of)?;
+        let mut teller = Teller::new();
         for draw in 0..self.draws {
+            teller.tell("draws", draw.into(), self.draws.into());
             let drawn = described.drawn(self.seed, draw);
             let played = play(&script, &drawn, settings)?;
             let span_ns = span_ns(&played);

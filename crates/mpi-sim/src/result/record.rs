@@ -142,6 +142,8 @@ pub struct Draw {
 /// One point of a sweep.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Point {
+    /// What was played.
+    pub trace: String,
     /// Ranks.
     pub n_ranks: u32,
     /// What all latencies are multiplied by.
