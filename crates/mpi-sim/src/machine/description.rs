@@ -1,7 +1,8 @@
 //! A machine as its file describes it: `docs/formats/sim-machine.md`. It says nothing of a program or its ranks.
 
-use rand::{RngExt, SeedableRng};
+use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
+use rand_distr::{Distribution, StandardNormal};
 use serde::{Deserialize, Serialize};
 use units::{Bandwidth, ByteCount, SimDuration};
 
@@ -326,6 +327,14 @@ impl Default for EagerLimit {
     }
 }
 
+impl SiteLink {
+    /// Whether it is between these two.
+    pub(super) fn joins(&self, a: &str, b: &str) -> bool {
+        let [from, to] = &self.between;
+        (from == a && to == b) || (from == b && to == a)
+    }
+}
+
 impl Site {
     /// Nodes as fast as this host, on a network that messages do not share.
     #[must_use]
@@ -397,13 +406,11 @@ impl Description {
     pub fn drawn(&self, seed: u64, number: u32) -> Self {
         let mut drawn = self.clone();
         let mut stream = 0;
-        let mut normal = || {
+        let mut normal = || -> f64 {
             let mut chance = ChaCha8Rng::seed_from_u64(seed);
             chance.set_stream(u64::from(number) << 32 | stream);
             stream += 1;
-            // Box and Muller's way from two even draws to a normal one.
-            let (one, other): (f64, f64) = (chance.random(), chance.random());
-            (-2.0 * (1.0 - one).ln()).sqrt() * (std::f64::consts::TAU * other).cos()
+            StandardNormal.sample(&mut chance)
         };
         for site in &mut drawn.site {
             site.speed = (site.speed + site.speed_deviation * normal()).max(site.speed * SHARE_MIN);
@@ -493,9 +500,7 @@ impl Description {
         for (idx, link) in self.link.iter().enumerate() {
             let [from, to] = &link.between;
             let is_known = |name: &String| self.site.iter().any(|site| site.name == *name);
-            let is_same = |other: &SiteLink| {
-                other.between == [from.clone(), to.clone()] || other.between == [to.clone(), from.clone()]
-            };
+            let is_same = |other: &SiteLink| other.joins(from, to);
             if from == to || !is_known(from) || !is_known(to) || self.link[..idx].iter().any(is_same) {
                 return Err(MachineError::Link { between: link.between.clone() });
             }
