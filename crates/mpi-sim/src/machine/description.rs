@@ -13,6 +13,10 @@ use super::network::Network;
 const FORMAT: u32 = 1;
 /// What is drawn is never less than this share of its mean: nothing ends on a machine that stands still.
 const SHARE_MIN: f64 = 0.01;
+/// Each pair of sites may have a link.
+const SITES_MAX: usize = 1_024;
+/// A link takes some 24 bytes.
+const LINKS_MAX: u64 = 1 << 22;
 /// As many cores as ranks can be numbered on.
 const CORES_MAX: u64 = 1 << 24;
 
@@ -381,6 +385,9 @@ impl Description {
         if self.site.is_empty() {
             return Err(wrong("site", "the machine", "absent", "a table [[site]] with a name, nodes and cores"));
         }
+        if self.site.len() > SITES_MAX {
+            return Err(wrong("site", "the machine", self.site.len(), "at most 1024 sites"));
+        }
         for (key, factor) in [
             ("latency", self.factors.latency),
             ("bandwidth", self.factors.bandwidth),
@@ -392,9 +399,19 @@ impl Description {
             }
         }
         self.site.iter().enumerate().try_for_each(|(idx, site)| self.check_site(idx, site))?;
-        let cores: u64 = self.site.iter().map(|site| u64::from(site.nodes) * u64::from(site.cores)).sum();
+        let cores = self.sum(|site| u64::from(site.nodes) * u64::from(site.cores));
         if cores > CORES_MAX {
             return Err(wrong("cores", "all sites", cores, "at most 16777216 in all"));
+        }
+        let n_links = |site: &Site| site.network.as_ref().map_or(0, |network| network.topology.n_links(site.nodes));
+        let links = self.sum(n_links);
+        if links > LINKS_MAX {
+            return Err(wrong(
+                "network",
+                "all sites",
+                format_args!("of {links} links"),
+                "one with at most 4194304 in all",
+            ));
         }
         self.check_levels()?;
         self.check_links()
@@ -455,6 +472,10 @@ impl Description {
     pub fn n_slots(&self) -> u32 {
         // [`check`] keeps the sum below 2^24.
         self.site.iter().map(|site| site.nodes * site.cores).sum()
+    }
+
+    fn sum(&self, of_site: impl Fn(&Site) -> u64) -> u64 {
+        self.site.iter().map(of_site).fold(0, u64::saturating_add)
     }
 
     fn check_site(&self, idx: usize, site: &Site) -> Result<(), MachineError> {

@@ -118,6 +118,14 @@ fn what_is_no_machine_is_told_with_what_would_be_right() {
             ("cores = 2", "cores = 2\nnetwork = { topology = { torus = [3] }, bandwidth = \"1Gbit/s\" }"),
             "room for 3 nodes, and the site has 2",
         ),
+        (("nodes = 2", "nodes = 4294967295"), "`cores` of all sites is 8589934590"),
+        (
+            (
+                "cores = 2",
+                "cores = 2\nnetwork = { topology = { fat-tree = { down = [2], up = [4294967295] } }, bandwidth = \"1Gbit/s\" }",
+            ),
+            "`network` of all sites is of 17179869180 links",
+        ),
         (("format = 1", "format = 2"), "this program reads format 1"),
         (("format = 1", "format = 1\nmapping = [0, 0, 0, 1]"), "no core of node 0 is left for rank 2"),
         (("format = 1", "format = 1\nmapping = [0, 7, 0, 1]"), "the nodes are 0 to 1"),
