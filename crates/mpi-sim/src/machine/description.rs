@@ -474,6 +474,21 @@ impl Description {
         self.site.iter().map(|site| site.nodes * site.cores).sum()
     }
 
+    /// The most ranks that the mapping has cores for.
+    #[must_use]
+    pub fn n_ranks_max(&self) -> u32 {
+        match &self.mapping {
+            Mapping::Nodes(of_ranks) => self.n_slots().min(of_ranks.len() as u32),
+            Mapping::Rule(MappingRule::Sites) => {
+                let cores = || self.site.iter().map(|site| site.nodes * site.cores);
+                let least = cores().min().unwrap_or(0);
+                // Sites before the first of the smallest take one rank more.
+                least * self.site.len() as u32 + cores().take_while(|cores| *cores > least).count() as u32
+            }
+            Mapping::Rule(MappingRule::Block | MappingRule::Cyclic) => self.n_slots(),
+        }
+    }
+
     fn sum(&self, of_site: impl Fn(&Site) -> u64) -> u64 {
         self.site.iter().map(of_site).fold(0, u64::saturating_add)
     }

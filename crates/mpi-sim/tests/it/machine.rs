@@ -89,6 +89,16 @@ fn ranks_get_their_cores_by_rule_or_list() {
     assert_eq!(nodes("\"block\"", 3), [0, 0, 1]);
     assert_eq!(nodes("\"cyclic\"", 3), [0, 1, 0]);
     assert_eq!(nodes("[1, 1, 0]", 3), [1, 1, 0]);
+    let smaller = "[[site]]\nname = \"b\"\nnodes = 1\ncores = 3\n[level.wan]\nlatency = \"1ms\"\n[level.node]";
+    let most = |mapping: &str, text: &str| {
+        let description = Description::read(&format!("mapping = {mapping}\n{text}")).unwrap();
+        let most = description.n_ranks_max();
+        Machine::new(&description, most).unwrap();
+        assert!(Machine::new(&description, most + 1).is_err(), "{mapping}");
+        most
+    };
+    assert_eq!((most("[1, 1, 0]", TWO_NODES), most("\"cyclic\"", TWO_NODES)), (3, 4));
+    assert_eq!(most("\"sites\"", &TWO_NODES.replace("[level.node]", smaller)), 7);
 }
 
 #[test]
