@@ -1,7 +1,12 @@
 //! One module for each command: its arguments, and what it does with them.
 
+pub mod fit;
 pub mod kernel;
 pub mod machine;
+pub mod outcome;
+pub mod replay;
+pub mod sweep;
+mod taken_over;
 
 use std::io;
 use std::path::Path;

@@ -1,5 +1,6 @@
 //! The simulator's command line: parse, run, report. `foretop sim` starts it.
 
+mod argument;
 mod command;
 
 use std::io::{self, Write};
@@ -9,12 +10,15 @@ use clap::{Parser, Subcommand};
 use mpi_run::Failure;
 use text::help::examples;
 
-use command::{kernel, machine};
+use command::{fit, kernel, machine, outcome, replay, sweep};
 
 /// Predict an MPI program on a machine that you do not have
 #[derive(Parser)]
 #[command(name = "foretop-sim", bin_name = "foretop sim", version, max_term_width = 100, arg_required_else_help = true)]
-#[command(after_help = examples(&["foretop sim machine show examples/sim/two-sites.toml"]))]
+#[command(after_help = examples(&[
+    "foretop sim replay foretop-trace --machine examples/sim/two-sites.toml",
+    "foretop sim machine show examples/sim/two-sites.toml",
+]))]
 struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -23,6 +27,12 @@ struct Cli {
 #[derive(Subcommand)]
 enum Command {
     Kernel(kernel::Kernel),
+    Replay(replay::Replay),
+    Sweep(sweep::Sweep),
+    Show(outcome::Show),
+    Plot(outcome::Plot),
+    Compare(outcome::Compare),
+    Fit(fit::Fit),
     Machine(machine::Machine),
 }
 
@@ -31,6 +41,12 @@ fn main() -> ExitCode {
     let mut out = io::BufWriter::new(io::stdout().lock());
     let done = match command {
         Command::Kernel(command) => command.run(&mut out),
+        Command::Replay(command) => command.run(&mut out),
+        Command::Sweep(command) => command.run(&mut out),
+        Command::Show(command) => command.run(&mut out),
+        Command::Plot(command) => command.run(&mut out),
+        Command::Compare(command) => command.run(&mut out),
+        Command::Fit(command) => command.run(&mut out),
         Command::Machine(command) => command.run(&mut out),
     };
     match done.and_then(|()| command::written(out.flush())) {

@@ -9,10 +9,12 @@
 #![warn(unreachable_pub)]
 
 pub mod collective;
+pub mod compute;
 pub mod machine;
 mod message;
 mod rank;
 pub mod replay;
+pub mod result;
 mod switch;
 pub mod user;
 mod world;

@@ -9,12 +9,14 @@ mod collective;
 mod play;
 mod script;
 
-use mpi_trace::Event;
+use std::sync::OnceLock;
+
+use mpi_trace::file::{Clock, RingNote};
+use mpi_trace::{Event, Recording, RingKind};
 use units::SimTime;
 
 use crate::machine::Machine;
-use crate::rank::Rank;
-use crate::switch::{Futexes, Switch};
+use crate::user::{self, UserError};
 use crate::world::{Lock, Settings, Stopped, World};
 
 pub use script::{Script, ScriptError};
@@ -51,32 +53,46 @@ pub struct Replayed {
     pub stopped: Option<Stopped>,
 }
 
+impl Replayed {
+    /// The simulated calls as the tracer would have recorded them, each rank's head and communicators as in the
+    /// `recorded` ones.
+    ///
+    /// # Panics
+    /// Never: a ring is noted before its events.
+    #[must_use]
+    pub fn recordings(&self, recorded: &[Recording]) -> Vec<Recording> {
+        let timed = recorded.iter().map(|recording| {
+            let (kind, clock) = (RingKind::Calls, Clock::Monotonic);
+            let note = RingNote { ring: 0, kind, thread: 0, clock, ticks: 0, monotonic_ns: 0, tree: None };
+            let mut simulated = recording.without_events();
+            simulated.note(note.into());
+            let calls = self.calls.get(recording.head.rank as usize).into_iter().flatten();
+            simulated.events(0, 0, calls.map(Played::placed).collect()).expect("the ring is noted");
+            simulated
+        });
+        timed.collect()
+    }
+}
+
 /// Plays a script on a machine.
 ///
+/// # Errors
+/// [`UserError`] where there is no room for so many ranks.
+///
 /// # Panics
-/// Where the machine is for another number of ranks, or the system has no more threads.
-#[must_use]
-pub fn replay(script: &Script, machine: Machine, settings: Settings) -> Replayed {
+/// Where the machine is for another number of ranks.
+pub fn replay(script: &Script, machine: Machine, settings: Settings) -> Result<Replayed, UserError> {
     let n_ranks = machine.n_ranks();
     assert_eq!(n_ranks, script.n_ranks(), "the machine is for {n_ranks} ranks, the script has {}", script.n_ranks());
     let world = World::new(machine, settings);
-    let switch = Futexes::new(n_ranks);
-    let first = world.hold().first();
-    first.for_each(|rank| switch.wake(rank));
-    let calls = std::thread::scope(|scope| {
-        let play = |me| {
-            let (world, switch) = (&world, &switch);
-            scope.spawn(move || {
-                switch.wait(me);
-                let mut rank = Rank::new(world, switch, me);
-                let calls = play::play(&mut rank, script);
-                rank.end();
-                calls
-            })
-        };
-        let ranks: Vec<_> = (0..n_ranks).map(play).collect();
-        ranks.into_iter().map(|rank| rank.join().expect("a rank that plays a script does not panic")).collect()
-    });
+    let calls: Vec<OnceLock<Vec<Played>>> = (0..n_ranks).map(|_| OnceLock::new()).collect();
+    user::run(&world, user::STACK_BYTES, |rank| {
+        let (played, result) = play::play(rank, script);
+        // Each rank runs once.
+        calls[rank.me() as usize].get_or_init(|| played);
+        result
+    })?;
     let stopped = world.hold().stopped().cloned();
-    Replayed { world, calls, stopped }
+    let calls = calls.into_iter().map(|calls| calls.into_inner().unwrap_or_default()).collect();
+    Ok(Replayed { world, calls, stopped })
 }

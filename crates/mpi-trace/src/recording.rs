@@ -68,6 +68,14 @@ impl Recording {
         Self { head, rings, trees, kernel, fault: None, communicators: BTreeMap::new(), offsets, until: None }
     }
 
+    /// Its head and communicators, for events that are made rather than recorded.
+    #[must_use]
+    pub fn without_events(&self) -> Self {
+        let mut empty = Self::new(self.head.clone());
+        empty.communicators.clone_from(&self.communicators);
+        empty
+    }
+
     /// Reads a file to its end, or up to where it is damaged: then [`fault`](Self::fault) of the last recording says where. There is one
     /// recording in the file of a rank, and one for each rank in a merged file.
     ///

@@ -11,6 +11,7 @@ use text::figure::span_ns;
 use text::help::examples;
 use units::{ByteCount, Rank};
 
+use super::taken_over::{FromAce, FromNodes};
 use super::{description, written};
 
 /// Check, show and make machine files
@@ -28,6 +29,8 @@ pub struct Machine {
 enum What {
     Check(Check),
     Show(Show),
+    FromAce(FromAce),
+    FromNodes(FromNodes),
 }
 
 /// Say what is wrong with a machine file, and what is allowed but costs time
@@ -47,7 +50,7 @@ struct Show {
     #[arg(value_name = "MACHINE.toml")]
     machine: PathBuf,
 
-    /// For so many ranks [default: as many as it has cores]
+    /// For so many ranks [default: as many as its mapping has cores for]
     #[arg(long, short = 'n', value_name = "N")]
     ranks: Option<u32>,
 }
@@ -57,6 +60,8 @@ impl Machine {
         match self.what {
             What::Check(command) => command.run(out),
             What::Show(command) => command.run(out),
+            What::FromAce(command) => command.run(out),
+            What::FromNodes(command) => command.run(out),
         }
     }
 }
@@ -64,17 +69,17 @@ impl Machine {
 impl Check {
     fn run(self, out: &mut dyn Write) -> Result<(), Failure> {
         let described = description(&self.machine)?;
-        let slots = described.n_slots();
-        Placed::new(&described, slots).map_err(Failure::usage)?;
+        let most = described.n_ranks_max();
+        Placed::new(&described, most).map_err(Failure::usage)?;
         let remarks: String = described.remarks().iter().map(|remark| format!("note: {remark}\n")).collect();
-        written(writeln!(out, "{remarks}{}: a machine for up to {slots} ranks", self.machine.display()))
+        written(writeln!(out, "{remarks}{}: a machine for up to {most} ranks", self.machine.display()))
     }
 }
 
 impl Show {
     fn run(self, out: &mut dyn Write) -> Result<(), Failure> {
         let described = description(&self.machine)?;
-        let n_ranks = self.ranks.unwrap_or_else(|| described.n_slots());
+        let n_ranks = self.ranks.unwrap_or_else(|| described.n_ranks_max());
         let machine = Placed::new(&described, n_ranks).map_err(Failure::usage)?;
         written(out.write_all(shown(&described, &machine).as_bytes()))
     }

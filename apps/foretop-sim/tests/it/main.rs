@@ -3,6 +3,8 @@
 mod kernel;
 mod machine;
 mod mpi;
+mod replay;
+mod taken_over;
 
 use std::path::PathBuf;
 use std::process::{Command, Output};

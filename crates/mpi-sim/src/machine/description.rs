@@ -1,5 +1,8 @@
 //! A machine as its file describes it: `docs/formats/sim-machine.md`. It says nothing of a program or its ranks.
 
+use rand::SeedableRng;
+use rand_chacha::ChaCha8Rng;
+use rand_distr::{Distribution, StandardNormal};
 use serde::{Deserialize, Serialize};
 use units::{Bandwidth, ByteCount, SimDuration};
 
@@ -8,6 +11,12 @@ use super::network::Network;
 
 /// The one version of the format.
 const FORMAT: u32 = 1;
+/// What is drawn is never less than this share of its mean: nothing ends on a machine that stands still.
+const SHARE_MIN: f64 = 0.01;
+/// Each pair of sites may have a link.
+const SITES_MAX: usize = 1_024;
+/// A link takes some 24 bytes.
+const LINKS_MAX: u64 = 1 << 22;
 /// As many cores as ranks can be numbered on.
 const CORES_MAX: u64 = 1 << 24;
 
@@ -51,6 +60,9 @@ pub struct Site {
     /// How fast a core computes: 2 halves the times that were measured on this host.
     #[serde(default = "unit", skip_serializing_if = "is_unit")]
     pub speed: f64,
+    /// Standard deviation of the speed, as forecast; for draws.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub speed_deviation: f64,
     /// Links between its nodes, which messages share; without, each message has the network to itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub network: Option<Network>,
@@ -118,7 +130,7 @@ pub struct EagerLimit(pub ByteCount);
 
 /// The link between two sites, both ways.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct SiteLink {
     /// The two sites.
     pub between: [String; 2],
@@ -128,6 +140,9 @@ pub struct SiteLink {
     /// Of each direction, shared by all messages on it; without, they do not disturb each other.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bandwidth: Option<Bandwidth>,
+    /// Standard deviation of the bandwidth, as forecast; for draws.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bandwidth_deviation: Option<Bandwidth>,
 }
 
 /// Which core each rank gets.
@@ -231,6 +246,14 @@ pub enum MachineError {
         /// What would be right.
         right: &'static str,
     },
+    /// A site that is not there.
+    #[error("the machine has no site `{given}`: it has {known}")]
+    Unknown {
+        /// As given.
+        given: String,
+        /// Those that are.
+        known: String,
+    },
     /// No ranks.
     #[error("0 ranks are no program: ask for 1 to {slots}, as the machine has {slots} cores")]
     NoRanks {
@@ -278,6 +301,11 @@ impl From<toml::de::Error> for MachineError {
     }
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero(value: &f64) -> bool {
+    *value == 0.0
+}
+
 impl Factors {
     fn is_unit(&self) -> bool {
         *self == Self::default()
@@ -303,7 +331,39 @@ impl Default for EagerLimit {
     }
 }
 
+impl SiteLink {
+    /// Whether it is between these two.
+    pub(super) fn joins(&self, a: &str, b: &str) -> bool {
+        let [from, to] = &self.between;
+        (from == a && to == b) || (from == b && to == a)
+    }
+}
+
+impl Site {
+    /// Nodes as fast as this host, on a network that messages do not share.
+    #[must_use]
+    pub fn new(name: &str, nodes: u32, cores: u32) -> Self {
+        Self { name: name.to_owned(), nodes, cores, speed: 1.0, speed_deviation: 0.0, network: None }
+    }
+}
+
 impl Description {
+    /// A machine of one site.
+    #[must_use]
+    pub fn of(name: &str, site: Site, level: Levels) -> Self {
+        let (mapping, factors) = (Mapping::default(), Factors::default());
+        Self {
+            format: FORMAT,
+            name: name.to_owned(),
+            mapping,
+            poll: poll(),
+            factors,
+            site: vec![site],
+            level,
+            link: Vec::new(),
+        }
+    }
+
     /// Reads a machine file and checks that its parts agree.
     ///
     /// # Errors
@@ -325,6 +385,9 @@ impl Description {
         if self.site.is_empty() {
             return Err(wrong("site", "the machine", "absent", "a table [[site]] with a name, nodes and cores"));
         }
+        if self.site.len() > SITES_MAX {
+            return Err(wrong("site", "the machine", self.site.len(), "at most 1024 sites"));
+        }
         for (key, factor) in [
             ("latency", self.factors.latency),
             ("bandwidth", self.factors.bandwidth),
@@ -336,12 +399,48 @@ impl Description {
             }
         }
         self.site.iter().enumerate().try_for_each(|(idx, site)| self.check_site(idx, site))?;
-        let cores: u64 = self.site.iter().map(|site| u64::from(site.nodes) * u64::from(site.cores)).sum();
+        let cores = self.sum(|site| u64::from(site.nodes) * u64::from(site.cores));
         if cores > CORES_MAX {
             return Err(wrong("cores", "all sites", cores, "at most 16777216 in all"));
         }
+        let n_links = |site: &Site| site.network.as_ref().map_or(0, |network| network.topology.n_links(site.nodes));
+        let links = self.sum(n_links);
+        if links > LINKS_MAX {
+            return Err(wrong(
+                "network",
+                "all sites",
+                format_args!("of {links} links"),
+                "one with at most 4194304 in all",
+            ));
+        }
         self.check_levels()?;
         self.check_links()
+    }
+
+    /// This machine with speeds and bandwidths drawn from normal distributions with their deviations. The same seed
+    /// and number give the same machine; what one site gets does not depend on the others.
+    #[must_use]
+    pub fn drawn(&self, seed: u64, number: u32) -> Self {
+        let mut drawn = self.clone();
+        let mut stream = 0;
+        let mut normal = || -> f64 {
+            let mut chance = ChaCha8Rng::seed_from_u64(seed);
+            chance.set_stream(u64::from(number) << 32 | stream);
+            stream += 1;
+            StandardNormal.sample(&mut chance)
+        };
+        for site in &mut drawn.site {
+            site.speed = (site.speed + site.speed_deviation * normal()).max(site.speed * SHARE_MIN);
+        }
+        for link in &mut drawn.link {
+            let chance = normal();
+            if let (Some(mean), Some(deviation)) = (link.bandwidth, link.bandwidth_deviation) {
+                let mean = mean.bits_per_sec() as f64;
+                let bits_per_sec = (mean + deviation.bits_per_sec() as f64 * chance).max(mean * SHARE_MIN).max(1.0);
+                link.bandwidth = Bandwidth::new(bits_per_sec as u64);
+            }
+        }
+        drawn
     }
 
     /// As text that [`read`](Self::read) reads.
@@ -375,6 +474,25 @@ impl Description {
         self.site.iter().map(|site| site.nodes * site.cores).sum()
     }
 
+    /// The most ranks that the mapping has cores for.
+    #[must_use]
+    pub fn n_ranks_max(&self) -> u32 {
+        match &self.mapping {
+            Mapping::Nodes(of_ranks) => self.n_slots().min(of_ranks.len() as u32),
+            Mapping::Rule(MappingRule::Sites) => {
+                let cores = || self.site.iter().map(|site| site.nodes * site.cores);
+                let least = cores().min().unwrap_or(0);
+                // Sites before the first of the smallest take one rank more.
+                least * self.site.len() as u32 + cores().take_while(|cores| *cores > least).count() as u32
+            }
+            Mapping::Rule(MappingRule::Block | MappingRule::Cyclic) => self.n_slots(),
+        }
+    }
+
+    fn sum(&self, of_site: impl Fn(&Site) -> u64) -> u64 {
+        self.site.iter().map(of_site).fold(0, u64::saturating_add)
+    }
+
     fn check_site(&self, idx: usize, site: &Site) -> Result<(), MachineError> {
         let place = || format!("site `{}`", site.name);
         if self.site[..idx].iter().any(|other| other.name == site.name) {
@@ -388,6 +506,9 @@ impl Description {
         }
         if !(site.speed.is_finite() && site.speed > 0.0) {
             return Err(wrong("speed", place(), site.speed, "a number above 0, where 1 is this host"));
+        }
+        if !(site.speed_deviation.is_finite() && site.speed_deviation >= 0.0) {
+            return Err(wrong("speed-deviation", place(), site.speed_deviation, "0 or more"));
         }
         site.network.as_ref().map_or(Ok(()), |network| network.check(&site.name, site.nodes))
     }
@@ -415,9 +536,7 @@ impl Description {
         for (idx, link) in self.link.iter().enumerate() {
             let [from, to] = &link.between;
             let is_known = |name: &String| self.site.iter().any(|site| site.name == *name);
-            let is_same = |other: &SiteLink| {
-                other.between == [from.clone(), to.clone()] || other.between == [to.clone(), from.clone()]
-            };
+            let is_same = |other: &SiteLink| other.joins(from, to);
             if from == to || !is_known(from) || !is_known(to) || self.link[..idx].iter().any(is_same) {
                 return Err(MachineError::Link { between: link.between.clone() });
             }

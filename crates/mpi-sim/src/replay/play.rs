@@ -13,8 +13,8 @@ use crate::rank::Rank;
 use crate::switch::Switch;
 use crate::world::Stopped;
 
-/// Does what was recorded of the rank, up to where the simulation stops.
-pub(super) fn play<S: Switch>(rank: &mut Rank<'_, S>, script: &Script) -> Vec<Played> {
+/// Does what was recorded of the rank, and gives what it did up to where the simulation stopped, if it did.
+pub(super) fn play<S: Switch>(rank: &mut Rank<'_, S>, script: &Script) -> (Vec<Played>, Result<(), Stopped>) {
     let me = rank.me();
     let calls = script.calls(me);
     let mut player = Player { script, rank, pending: VecDeque::new() };
@@ -30,12 +30,11 @@ pub(super) fn play<S: Switch>(rank: &mut Rank<'_, S>, script: &Script) -> Vec<Pl
         let end = player.rank.now();
         played.extend(whole.iter().map(|call| Played { start, end, event: call.event }));
         if done.is_err() {
-            // Everybody stops, and the world knows why.
-            return played;
+            return (played, done);
         }
         at += n_parts + 1;
     }
-    played
+    (played, Ok(()))
 }
 
 struct Player<'a, 'w, S> {
@@ -104,7 +103,7 @@ impl<S: Switch> Player<'_, '_, S> {
             Operation::RSEND | Operation::IRSEND => Mode::Ready,
             _ => Mode::Standard,
         };
-        Some(self.rank.send_sized(part.peer?, part.context, part.tag().unwrap_or(0), mode, part.event.bytes))
+        Some(self.rank.send_sized(part.peer?, part.context(), part.tag().unwrap_or(0), mode, part.event.bytes))
     }
 
     fn wait(&mut self, call: &Call, next: Option<&Call>) -> Result<(), Stopped> {
@@ -147,11 +146,11 @@ impl<S: Switch> Player<'_, '_, S> {
 
     fn collective(&mut self, call: &Call) -> Result<(), Stopped> {
         let me = self.rank.me();
-        let group = self.script.group(call);
+        let group = self.script.members(call);
         let Some(own) = group.iter().position(|member| *member == me) else { return Ok(()) };
         let root = call.peer.and_then(|root| group.iter().position(|member| *member == root)).unwrap_or(0);
         for step in steps(call.event.operation, group.len(), own, root, call.event.bytes) {
-            let context = call.context + 1;
+            let context = call.context() + 1;
             let receive =
                 step.receive.map(|from| self.rank.receive(Wanted { source: Some(group[from]), context, tag: Some(0) }));
             let send = step.send.map(|(to, bytes)| self.rank.send_sized(group[to], context, 0, Mode::Standard, bytes));
@@ -171,7 +170,7 @@ impl<S: Switch> Player<'_, '_, S> {
 }
 
 fn wanted(call: &Call) -> Wanted {
-    Wanted { source: call.peer, context: call.context, tag: call.tag() }
+    Wanted { source: call.peer, context: call.context(), tag: call.tag() }
 }
 
 impl Played {

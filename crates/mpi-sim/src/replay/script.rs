@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use mpi_trace::{Event, Operation, Peer, Placed, Recording, RingKind, Subject, Timeline};
 use units::{Rank, SimDuration};
 
+use crate::compute::{Laws, Times};
 use crate::message::Context;
 
 /// What all ranks of a program did.
@@ -22,10 +23,8 @@ pub(super) struct Call {
     pub(super) event: Event,
     /// Whom it was with, as a rank of all.
     pub(super) peer: Option<Rank>,
-    /// Its communicator's context for messages; that for collectives is the next one.
-    pub(super) context: Context,
-    /// Its communicator's members.
-    pub(super) group: usize,
+    /// Its communicator, by number; none of one whose members were not recorded.
+    pub(super) group: Option<usize>,
 }
 
 /// Why traces cannot be played.
@@ -88,13 +87,7 @@ impl Script {
                     SimDuration::from_nanos(placed.start_ns.saturating_sub(over_ns.unwrap_or(placed.start_ns)));
                 over_ns = over_ns.max(Some(placed.end_ns));
                 let group = recording.communicator_id(communicator).and_then(|id| groups.position(id, placed.rank));
-                of_rank.push(Call {
-                    compute,
-                    event: placed.event,
-                    peer: timeline.peer(placed),
-                    context: group.unwrap_or(0) as Context * 2,
-                    group: group.unwrap_or(0),
-                });
+                of_rank.push(Call { compute, event: placed.event, peer: timeline.peer(placed), group });
             }
         }
         Ok(Self { ranks, groups: groups.members })
@@ -112,13 +105,26 @@ impl Script {
         self.ranks.iter().flatten().filter(|call| !call.event.is_part()).count()
     }
 
-    /// The same program with other compute times: `span` gives that of a rank's call, by its position, from the
-    /// recorded one.
+    /// What the ranks computed before their calls. Traces hold no addresses: a call and its tag stand for the place
+    /// it is made from.
     #[must_use]
-    pub fn with_compute(mut self, span: impl Fn(Rank, usize, SimDuration) -> SimDuration) -> Self {
-        for (rank, calls) in (0..).zip(&mut self.ranks) {
-            for (idx, call) in calls.iter_mut().enumerate() {
-                call.compute = span(rank, idx, call.compute);
+    pub fn times(&self) -> Times {
+        let mut times = Times::new(self.n_ranks());
+        for (rank, calls) in (0..).zip(&self.ranks) {
+            for call in calls.iter().filter(|call| !call.event.is_part()) {
+                times.record(rank, &call.site(), call.event.bytes, call.compute);
+            }
+        }
+        times
+    }
+
+    /// The same program with compute times by laws; what has none keeps its own.
+    #[must_use]
+    pub fn with_laws(mut self, laws: &Laws) -> Self {
+        let n_ranks = self.n_ranks();
+        for call in self.ranks.iter_mut().flatten().filter(|call| !call.event.is_part()) {
+            if let Some(span) = laws.span(&call.site(), n_ranks, call.event.bytes) {
+                call.compute = span;
             }
         }
         self
@@ -128,15 +134,30 @@ impl Script {
         &self.ranks[rank as usize]
     }
 
-    pub(super) fn group(&self, call: &Call) -> &[Rank] {
-        &self.groups[call.group]
+    /// Members of a call's communicator.
+    pub(super) fn members(&self, call: &Call) -> &[Rank] {
+        call.group.map_or(&[], |group| &self.groups[group])
     }
 }
 
 impl Call {
-    /// Whether it names `MPI_PROC_NULL`, and so does nothing.
+    /// Whether nobody is at the other end: `MPI_PROC_NULL`, or members that nobody knows.
     pub(super) fn is_with_nobody(&self) -> bool {
-        matches!(self.event.subject, Subject::Call { peer: Peer::Null, .. } | Subject::Part { peer: Peer::Null, .. })
+        let is_null = matches!(
+            self.event.subject,
+            Subject::Call { peer: Peer::Null, .. } | Subject::Part { peer: Peer::Null, .. }
+        );
+        is_null || self.group.is_none()
+    }
+
+    /// Its communicator's context for messages; that for collectives is the next one.
+    pub(super) fn context(&self) -> Context {
+        self.group.unwrap_or(0) as Context * 2
+    }
+
+    fn site(&self) -> String {
+        let name = self.event.operation.name();
+        self.tag().map_or_else(|| name.to_owned(), |tag| format!("{name}, tag {tag}"))
     }
 
     pub(super) fn tag(&self) -> Option<i32> {

@@ -42,7 +42,7 @@ fn machine(n_ranks: u32) -> Machine {
 fn played(recordings: &[Recording], protocol: &str) -> Replayed {
     let script = Script::of(recordings).unwrap();
     let settings = Settings { protocol: protocol.parse().unwrap(), n_workers: std::num::NonZero::new(2).unwrap() };
-    replay(&script, machine(script.n_ranks()), settings)
+    replay(&script, machine(script.n_ranks()), settings).unwrap()
 }
 
 fn clocks_us(replayed: &Replayed) -> Vec<u64> {

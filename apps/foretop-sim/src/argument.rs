@@ -1,0 +1,103 @@
+//! Arguments that several commands share.
+
+use std::io::{self, Write};
+use std::num::NonZero;
+use std::path::{Path, PathBuf};
+
+use clap::{Args, ValueEnum};
+use des::Protocol;
+use mpi_run::{Failure, Measurement, Outcome, Progress, Writer};
+use mpi_sim::Settings;
+use mpi_sim::result::Simulation;
+use picture::Picture;
+
+/// How the simulation runs; the result does not depend on it.
+#[derive(Args, Clone, Copy, Debug)]
+pub struct Running {
+    /// How ranks learn that nothing earlier can arrive: sequential, nmp, cep, nmp+cep, the last three with +det, or
+    /// quantum=LENGTH, which is exact only up to the least latency
+    #[arg(long, value_name = "PROTOCOL", default_value = "sequential", help_heading = "Running")]
+    protocol: Protocol,
+
+    /// How many ranks may run at a time
+    #[arg(long, value_name = "N", default_value = "1", help_heading = "Running")]
+    workers: NonZero<u32>,
+}
+
+/// Where results go.
+#[derive(Args, Clone, Debug)]
+pub struct Out {
+    /// Write all results to this file, as JSON Lines
+    #[arg(long, value_name = "FILE.jsonl", help_heading = "Results")]
+    out: Option<PathBuf>,
+}
+
+/// How a picture is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum PictureKind {
+    /// Lines and words, sharp at any size
+    Svg,
+    /// Dots, of twice the usual resolution
+    Png,
+}
+
+impl Running {
+    pub fn settings(self) -> Settings {
+        Settings { protocol: self.protocol, n_workers: self.workers }
+    }
+}
+
+impl Out {
+    /// A result that begins with this header.
+    pub fn writer(&self, header: &mpi_run::Header) -> Result<Writer, Failure> {
+        Writer::create(self.out.as_deref(), header).map_err(Failure::of)
+    }
+}
+
+impl PictureKind {
+    /// Writes a picture to `folder/stem-name`, and gives the file's name.
+    pub fn write(self, picture: &Picture, folder: &Path, name: &str) -> Result<PathBuf, Failure> {
+        /// Sharp on screens of twice the usual resolution.
+        const DENSITY: f64 = 2.0;
+        let (extension, bytes) = match self {
+            Self::Svg => ("svg", picture.to_svg().into_bytes()),
+            Self::Png => ("png", picture.to_png(DENSITY).map_err(Failure::of)?),
+        };
+        let file = folder.join(format!("{name}.{extension}"));
+        std::fs::write(&file, bytes)
+            .map_err(|error| Failure::work(format!("cannot write `{}`: {error}", file.display())))?;
+        Ok(file)
+    }
+}
+
+/// Says on standard error, now and then, how far a long command is.
+#[derive(Debug)]
+pub struct Teller(Progress);
+
+impl Teller {
+    pub fn new() -> Self {
+        Self(Progress::start())
+    }
+
+    pub fn tell(&mut self, what: &str, done: u64, total: u64) {
+        if let Some(line) = self.0.line(clock::instant(), what, done, total) {
+            // Progress that nobody can see is not worth an end.
+            let _ = writeln!(io::stderr().lock(), "{line}");
+        }
+    }
+}
+
+/// A result of the simulator.
+pub fn result(path: &Path) -> Result<Outcome, Failure> {
+    let outcome = Outcome::read(path).map_err(Failure::of)?;
+    if outcome.header.program == Simulation.name() {
+        return Ok(outcome);
+    }
+    let program = &outcome.header.program;
+    Err(Failure::usage(format!("`{}` is a result of `{program}`, not of the simulator", path.display())))
+}
+
+/// As typed, for the head of a result.
+pub fn typed() -> Vec<String> {
+    std::env::args().skip(1).collect()
+}

@@ -1,0 +1,41 @@
+//! `foretop sim fit`: laws of compute time.
+
+use std::fs::File;
+use std::io::{BufReader, Write};
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use mpi_run::Failure;
+use mpi_sim::compute::{Laws, Times};
+use text::help::examples;
+
+use super::replay::{recordings, script};
+use super::written;
+
+/// Fit laws of compute time to recordings: how long ranks compute before each call, by ranks and sizes
+#[derive(Args)]
+#[command(after_help = examples(&[
+    "foretop sim fit trace-4 trace-8 trace-16 > laws.toml",
+    "foretop sim fit recorded.compute > laws.toml",
+]))]
+pub struct Fit {
+    /// Folders of trace files, merged ones, or recorded compute times (*.compute; docs/formats/sim-compute.md)
+    #[arg(value_name = "RECORDING", required = true)]
+    recordings: Vec<PathBuf>,
+}
+
+impl Fit {
+    pub fn run(self, out: &mut dyn Write) -> Result<(), Failure> {
+        let times = self.recordings.iter().map(|path| times(path)).collect::<Result<Vec<_>, _>>()?;
+        written(out.write_all(Laws::fit(&times).to_toml().as_bytes()))
+    }
+}
+
+fn times(path: &Path) -> Result<Times, Failure> {
+    if path.extension().is_none_or(|extension| extension != "compute") {
+        return Ok(script(path, &recordings(path)?)?.times());
+    }
+    let file = File::open(path);
+    let file = file.map_err(|error| Failure::work(format!("cannot read `{}`: {error}", path.display())))?;
+    Times::read(BufReader::new(file)).map_err(|error| Failure::usage(format!("`{}`: {error}", path.display())))
+}

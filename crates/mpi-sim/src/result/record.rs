@@ -1,0 +1,241 @@
+//! The records of a result, as they stand in its file.
+
+use serde::{Deserialize, Serialize};
+use units::{Rank, SimTime};
+
+use crate::machine::Place;
+use crate::world::{Counts, RankCounts, Stopped, Wait, World};
+
+/// Kinds of records.
+pub mod kind {
+    /// [`super::MachineUsed`].
+    pub const MACHINE: &str = "sim.machine";
+    /// [`super::Run`].
+    pub const RUN: &str = "sim.run";
+    /// [`super::RankTimes`].
+    pub const RANK: &str = "sim.rank";
+    /// [`super::CallUse`].
+    pub const CALL: &str = "sim.call";
+    /// [`super::Ending`].
+    pub const ENDING: &str = "sim.ending";
+    /// [`super::Draw`].
+    pub const DRAW: &str = "sim.draw";
+    /// [`super::Point`].
+    pub const POINT: &str = "sim.point";
+}
+
+/// The machine.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MachineUsed {
+    /// As a machine file.
+    pub toml: String,
+}
+
+/// The run as a whole.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Run {
+    /// Ranks.
+    pub n_ranks: u32,
+    /// What the program takes: the latest clock of a rank.
+    pub span_ns: u64,
+    /// Messages sent.
+    pub n_messages: u64,
+    /// Their bytes.
+    pub n_bytes: u64,
+    /// Rounds of the protocol.
+    pub n_rounds: u64,
+    /// Rounds after which nobody could go on.
+    pub n_idle_rounds: u64,
+    /// How often bounds grew so slowly that the first rank of all went on without one.
+    pub n_slow_advances: u64,
+    /// Bounds that were asked for.
+    pub n_null_messages: u64,
+    /// How often a rank went on until it had to wait.
+    pub n_stretches: u64,
+    /// How far clocks came in these altogether.
+    pub stretched_ns: u64,
+}
+
+/// Where the time of a rank went.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RankTimes {
+    /// Which.
+    pub rank: Rank,
+    /// Its site.
+    pub site: u32,
+    /// Its node.
+    pub node: u32,
+    /// Its clock at the end.
+    pub span_ns: u64,
+    /// In the program.
+    pub computing_ns: u64,
+    /// In overheads of sends.
+    pub sending_ns: u64,
+    /// In overheads of receives and in polls.
+    pub receiving_ns: u64,
+    /// Until others did what it needed.
+    pub waiting_ns: u64,
+    /// For whom, by rank.
+    pub waiting_for: Vec<(Rank, u64)>,
+    /// Messages sent.
+    pub n_sent: u64,
+    /// Their bytes.
+    pub n_bytes_sent: u64,
+    /// Messages received.
+    pub n_received: u64,
+    /// Their bytes.
+    pub n_bytes_received: u64,
+    /// Polls.
+    pub n_polls: u64,
+    /// Messages that it was sent and did not receive.
+    pub n_unreceived: u64,
+    /// Operations that it began and did not complete.
+    pub n_unfinished: u64,
+}
+
+/// All calls of one name.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CallUse {
+    /// The name.
+    pub call: String,
+    /// How many there were, on all ranks.
+    pub n_calls: u64,
+    /// Time in them.
+    pub span_ns: u64,
+    /// Bytes of their messages.
+    pub n_bytes: u64,
+}
+
+/// An end before the program's.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Ending {
+    /// Who found it.
+    pub rank: Rank,
+    /// Its clock.
+    pub at_ns: u64,
+    /// What it found.
+    pub reason: String,
+    /// The ranks that waited.
+    pub waiting: Vec<Waiting>,
+}
+
+/// A rank that waited at the end.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Waiting {
+    /// Which.
+    pub rank: Rank,
+    /// Since when, by its clock.
+    pub since_ns: u64,
+    /// For what: `a message of rank 3 with tag 7`.
+    pub awaits: String,
+}
+
+/// One of many runs with values drawn from forecasts.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Draw {
+    /// Which, from 0.
+    pub draw: u32,
+    /// What the program takes with these values.
+    pub span_ns: u64,
+}
+
+/// One point of a sweep.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Point {
+    /// What was played.
+    pub trace: String,
+    /// Ranks.
+    pub n_ranks: u32,
+    /// What all latencies are multiplied by.
+    pub latency: f64,
+    /// What all bandwidths are multiplied by.
+    pub bandwidth: f64,
+    /// Which rank has which core.
+    pub mapping: String,
+    /// What the program takes.
+    pub span_ns: u64,
+    /// Share of all ranks' time in which they wait.
+    pub waiting_ratio: f64,
+}
+
+impl Run {
+    /// Of all ranks, and what the protocol took.
+    #[must_use]
+    pub fn of(ranks: &[RankTimes], counts: Counts) -> Self {
+        Self {
+            n_ranks: ranks.len() as u32,
+            span_ns: ranks.iter().map(|rank| rank.span_ns).max().unwrap_or(0),
+            n_messages: ranks.iter().map(|rank| rank.n_sent).sum(),
+            n_bytes: ranks.iter().map(|rank| rank.n_bytes_sent).sum(),
+            n_rounds: counts.n_rounds,
+            n_idle_rounds: counts.n_idle_rounds,
+            n_slow_advances: counts.n_slow_advances,
+            n_null_messages: counts.n_null_messages,
+            n_stretches: counts.n_stretches,
+            stretched_ns: counts.stretched.as_nanos(),
+        }
+    }
+}
+
+impl RankTimes {
+    /// Of one rank of a world.
+    #[must_use]
+    pub fn of(world: &World, rank: Rank) -> Self {
+        let times = Self::new(rank, world.machine().place(rank), world.clock(rank), world.rank_counts(rank));
+        let (n_unreceived, n_unfinished) = (world.unreceived(rank).count() as u64, world.n_unfinished(rank) as u64);
+        Self { n_unreceived, n_unfinished, ..times }
+    }
+
+    /// Of a rank that left nothing.
+    #[must_use]
+    pub fn new(rank: Rank, place: Place, clock: SimTime, counts: &RankCounts) -> Self {
+        let waiting_for = counts.waiting_for.iter().map(|(other, span)| (*other, span.as_nanos()));
+        let mut waiting_for: Vec<_> = waiting_for.collect();
+        // Results have to be equal, and the order of a hash map is not.
+        waiting_for.sort_unstable();
+        Self {
+            rank,
+            site: place.site_idx,
+            node: place.node_idx,
+            span_ns: clock.as_nanos(),
+            computing_ns: counts.computing.as_nanos(),
+            sending_ns: counts.sending.as_nanos(),
+            receiving_ns: counts.receiving.as_nanos(),
+            waiting_ns: waiting_for.iter().map(|(_, span_ns)| span_ns).sum(),
+            waiting_for,
+            n_sent: counts.n_sent,
+            n_bytes_sent: counts.n_bytes_sent,
+            n_received: counts.n_received,
+            n_bytes_received: counts.n_bytes_received,
+            n_polls: counts.n_polls,
+            n_unreceived: 0,
+            n_unfinished: 0,
+        }
+    }
+}
+
+impl CallUse {
+    /// None yet.
+    #[must_use]
+    pub fn none(call: &str) -> Self {
+        Self { call: call.to_owned(), n_calls: 0, span_ns: 0, n_bytes: 0 }
+    }
+}
+
+impl Ending {
+    /// Why it ended, and who waited then.
+    #[must_use]
+    pub fn of(stopped: &Stopped, waits: &[Wait]) -> Self {
+        let waiting = waits.iter().map(|wait| Waiting {
+            rank: wait.rank,
+            since_ns: wait.at.as_nanos(),
+            awaits: wait.awaits.clone(),
+        });
+        Self {
+            rank: stopped.rank,
+            at_ns: stopped.at.as_nanos(),
+            reason: stopped.reason.to_string(),
+            waiting: waiting.collect(),
+        }
+    }
+}
