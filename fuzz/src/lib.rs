@@ -8,6 +8,7 @@
 mod crossval_template;
 mod exporter_page;
 mod flow_message;
+mod machine_file;
 mod monitor_results;
 mod mpi_trace_file;
 mod predictor_state;
@@ -19,6 +20,7 @@ mod tree_file;
 pub use crossval_template::crossval_template;
 pub use exporter_page::exporter_page;
 pub use flow_message::flow_message;
+pub use machine_file::machine_file;
 pub use monitor_results::monitor_results;
 pub use mpi_trace_file::mpi_trace_file;
 pub use predictor_state::{N_SAVED, predictor_state};

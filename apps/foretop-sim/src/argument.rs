@@ -1,11 +1,12 @@
 //! Arguments that several commands share.
 
+use std::io::{self, Write};
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use des::Protocol;
-use mpi_run::{Failure, Measurement, Outcome, Writer};
+use mpi_run::{Failure, Measurement, Outcome, Progress, Writer};
 use mpi_sim::Settings;
 use mpi_sim::result::Simulation;
 use picture::Picture;
@@ -66,6 +67,23 @@ impl PictureKind {
         std::fs::write(&file, bytes)
             .map_err(|error| Failure::work(format!("cannot write `{}`: {error}", file.display())))?;
         Ok(file)
+    }
+}
+
+/// Says on standard error, now and then, how far a long command is.
+#[derive(Debug)]
+pub struct Teller(Progress);
+
+impl Teller {
+    pub fn new() -> Self {
+        Self(Progress::start())
+    }
+
+    pub fn tell(&mut self, what: &str, done: u64, total: u64) {
+        if let Some(line) = self.0.line(clock::instant(), what, done, total) {
+            // Progress that nobody can see is not worth an end.
+            let _ = writeln!(io::stderr().lock(), "{line}");
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! One module for each command: its arguments, and what it does with them.
 
 pub mod fit;
+pub mod kernel;
 pub mod machine;
 pub mod outcome;
 pub mod replay;

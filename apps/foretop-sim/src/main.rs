@@ -10,7 +10,7 @@ use clap::{Parser, Subcommand};
 use mpi_run::Failure;
 use text::help::examples;
 
-use command::{fit, machine, outcome, replay, study, sweep};
+use command::{fit, kernel, machine, outcome, replay, study, sweep};
 
 /// Predict an MPI program on a machine that you do not have
 #[derive(Parser)]
@@ -26,6 +26,7 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
+    Kernel(kernel::Kernel),
     Replay(replay::Replay),
     Sweep(sweep::Sweep),
     Show(outcome::Show),
@@ -40,6 +41,7 @@ fn main() -> ExitCode {
     let Cli { command } = Cli::parse();
     let mut out = io::BufWriter::new(io::stdout().lock());
     let done = match command {
+        Command::Kernel(command) => command.run(&mut out),
         Command::Replay(command) => command.run(&mut out),
         Command::Sweep(command) => command.run(&mut out),
         Command::Show(command) => command.run(&mut out),

@@ -137,7 +137,7 @@ impl Machine {
             let network = site.network.as_ref().map(|network| {
                 let first = links.len() as LinkIdx;
                 let link = Link::new(network.latency, Some(network.bandwidth), factors);
-                links.extend((0..network.topology.n_links(site.nodes)).map(|_| link));
+                links.resize(links.len() + network.topology.n_links(site.nodes) as usize, link);
                 (network.topology.clone(), first)
             });
             sites.push(Cluster { first_node, nodes: site.nodes, speed: site.speed / factors.compute, network });

@@ -80,7 +80,7 @@ impl<'a, S: Switch> Rank<'a, S> {
         self.world.hold().state(self.me).clock += span;
     }
 
-    /// Begins to send `n_bytes`, which `fill` writes before this returns.
+    /// Begins to send. The caller's core is busy for the overhead; when the handle completes depends on `mode`.
     pub fn send(&mut self, to: RankIdx, context: Context, tag: i32, mode: Mode, bytes: Box<[u8]>) -> Handle {
         let envelope = Envelope { source: self.me, context, tag, n_bytes: bytes.len() as u64 };
         self.send_envelope(to, envelope, mode, bytes)
@@ -235,7 +235,8 @@ impl<'a, S: Switch> Rank<'a, S> {
         Ok(found.map(|_| self.take_found(&wanted)))
     }
 
-    /// Takes a receive back, unless it has a message by now. It then has to be waited for, or was taken back.
+    /// Takes a receive back, unless its message has come by now; whether it was taken back. Either way it is complete soon and has to
+    /// be [taken](Self::take). A send is never taken back.
     pub fn cancel(&mut self, handle: Handle) -> Result<bool, Stopped> {
         let mut world = self.ask(Question::Now, &[handle])?;
         let is_taken_back = world.cancel(self.me, handle);

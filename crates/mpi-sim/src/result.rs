@@ -78,27 +78,38 @@ impl Setup<'_> {
     }
 }
 
-/// Writes what there is of a simulation, at its end or before: the run, its ranks, and its calls by name.
-///
-/// # Errors
-/// [`OutcomeError`] when the file takes no more.
-pub fn write(
-    writer: &mut Writer,
-    machine: &Description,
-    world: &World,
-    calls: &BTreeMap<String, CallUse>,
-) -> Result<(), OutcomeError> {
-    writer.record(kind::MACHINE, &MachineUsed { toml: machine.to_toml() })?;
-    writer.record(kind::RUN, &Run::of(world))?;
-    for rank in 0..world.machine().n_ranks() {
-        writer.record(kind::RANK, &RankTimes::of(world, rank))?;
+/// What there is of a simulation, at its end or before.
+#[derive(Clone, Debug)]
+pub struct Found {
+    /// As a whole.
+    pub run: Run,
+    /// By rank.
+    pub ranks: Vec<RankTimes>,
+    /// By name.
+    pub calls: BTreeMap<String, CallUse>,
+    /// Where it ended before its time.
+    pub ending: Option<Ending>,
+}
+
+impl Found {
+    /// All that a world knows, with what ranks called.
+    #[must_use]
+    pub fn of(world: &World, calls: BTreeMap<String, CallUse>) -> Self {
+        let ranks: Vec<RankTimes> = (0..world.machine().n_ranks()).map(|rank| RankTimes::of(world, rank)).collect();
+        let ending = world.stopped().map(|stopped| Ending::of(stopped, world.waits()));
+        Self { run: Run::of(&ranks, world.counts()), ranks, calls, ending }
     }
-    for call in calls.values() {
-        writer.record(kind::CALL, call)?;
-    }
-    match world.stopped() {
-        None => Ok(()),
-        Some(stopped) => writer.record(kind::ENDING, &Ending::of(world, stopped)),
+
+    /// Writes it, with the machine.
+    ///
+    /// # Errors
+    /// [`OutcomeError`] when the file takes no more.
+    pub fn write(&self, writer: &mut Writer, machine: &Description) -> Result<(), OutcomeError> {
+        writer.record(kind::MACHINE, &MachineUsed { toml: machine.to_toml() })?;
+        writer.record(kind::RUN, &self.run)?;
+        self.ranks.iter().try_for_each(|rank| writer.record(kind::RANK, rank))?;
+        self.calls.values().try_for_each(|call| writer.record(kind::CALL, call))?;
+        self.ending.iter().try_for_each(|ending| writer.record(kind::ENDING, ending))
     }
 }
 
@@ -134,7 +145,7 @@ impl Measurement for Simulation {
     }
 }
 
-/// Who waited longest for whom; none where nobody waited.
+/// Whom a rank waited for longest; none where nobody waited.
 fn waited_most(waiting_for: &[(Rank, u64)]) -> Option<(Rank, u64)> {
     waiting_for.iter().copied().max_by_key(|(rank, span_ns)| (*span_ns, std::cmp::Reverse(*rank)))
 }

@@ -201,10 +201,17 @@ impl World {
         self.stopped.as_ref()
     }
 
-    /// Who waited for what when the simulation stopped: for reports of deadlocks.
+    /// Who waited for what when the simulation stopped, by rank: for reports of deadlocks.
     #[must_use]
     pub fn waits(&self) -> &[Wait] {
         &self.waits
+    }
+
+    /// What a rank waited for then, if it did.
+    #[must_use]
+    pub fn waits_for(&self, rank: Rank) -> Option<&str> {
+        let idx = self.waits.binary_search_by_key(&rank, |wait| wait.rank).ok()?;
+        Some(&self.waits[idx].awaits)
     }
 
     /// Messages that a rank was sent and did not receive.

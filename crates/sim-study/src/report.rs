@@ -1,7 +1,7 @@
 //! The study as a document, with the published figures beside.
 
 use mpi_run::{Document, Section};
-use text::figure::percent;
+use text::figure::{percent, span_ns};
 use units::Rank;
 
 use crate::code::Code;
@@ -15,10 +15,10 @@ pub fn report(study: &Study) -> Document {
         title: "How often simulated ranks wait for each other".to_owned(),
         about: vec![
             format!(
-                "{} steps of each code, seed {}; a message takes {} s at least",
+                "{} steps of each code, seed {}; a message takes {} at least",
                 settings.n_steps,
                 settings.seed,
-                study.lookahead.as_nanos() as f64 * 1e-9
+                span_ns(study.lookahead.as_nanos() as f64)
             ),
             "ranks compute for drawn spans, whose mean is what Table 8-2 says of the code; the same on every machine"
                 .to_owned(),

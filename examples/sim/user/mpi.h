@@ -2,7 +2,8 @@
  *
  * An ordinary C program that keeps to these calls becomes a kernel by
  *     cc -O2 -shared -fPIC -I examples/sim/user -o ring.so ring.c
- * It may have no variables outside of functions that it writes to: all ranks share them.
+ * It may have no variables outside of functions that it writes to: all ranks share them. `exit` ends all ranks at once,
+ * so return from `main` or call `MPI_Abort`. Time passes in messages and in `foretop_sim->compute(seconds)`.
  * The simulator sets `foretop_sim` before it calls `main`; a call that fails does not return.
  */
 #ifndef FORETOP_SIM_MPI_H

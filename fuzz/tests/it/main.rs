@@ -344,6 +344,18 @@ fn a_tree_file_is_sound_or_refused() {
 }
 
 #[test]
+fn a_machine_file_is_sound_or_refused() {
+    let examples = [
+        include_str!("../../../examples/sim/two-sites.toml"),
+        include_str!("../../../examples/sim/cluster.toml"),
+        include_str!("../../../examples/sim/torus.toml"),
+        include_str!("../../../examples/sim/dragonfly.toml"),
+    ];
+    check_inputs(damaged(prop::sample::select(examples.map(str::to_owned).to_vec())), 1000, fuzz::machine_file);
+    check_inputs(".{0,300}".prop_map(String::into_bytes), 0, fuzz::machine_file);
+}
+
+#[test]
 fn results_of_monitors_are_written_as_they_were_read() {
     // Small numbers, as most fields have them: an operation's code, flags, how many counts.
     let byte = prop_oneof![3 => 0..8_u8, 1 => any::<u8>()];

@@ -50,7 +50,7 @@ struct Show {
     #[arg(value_name = "MACHINE.toml")]
     machine: PathBuf,
 
-    /// For so many ranks [default: as many as it has cores]
+    /// For so many ranks [default: as many as its mapping has cores for]
     #[arg(long, short = 'n', value_name = "N")]
     ranks: Option<u32>,
 }
@@ -69,17 +69,17 @@ impl Machine {
 impl Check {
     fn run(self, out: &mut dyn Write) -> Result<(), Failure> {
         let described = description(&self.machine)?;
-        let slots = described.n_slots();
-        Placed::new(&described, slots).map_err(Failure::usage)?;
+        let most = described.n_ranks_max();
+        Placed::new(&described, most).map_err(Failure::usage)?;
         let remarks: String = described.remarks().iter().map(|remark| format!("note: {remark}\n")).collect();
-        written(writeln!(out, "{remarks}{}: a machine for up to {slots} ranks", self.machine.display()))
+        written(writeln!(out, "{remarks}{}: a machine for up to {most} ranks", self.machine.display()))
     }
 }
 
 impl Show {
     fn run(self, out: &mut dyn Write) -> Result<(), Failure> {
         let described = description(&self.machine)?;
-        let n_ranks = self.ranks.unwrap_or_else(|| described.n_slots());
+        let n_ranks = self.ranks.unwrap_or_else(|| described.n_ranks_max());
         let machine = Placed::new(&described, n_ranks).map_err(Failure::usage)?;
         written(out.write_all(shown(&described, &machine).as_bytes()))
     }

@@ -9,11 +9,11 @@ use mpi_sim::Settings;
 use mpi_sim::compute::Laws;
 use mpi_sim::machine::{Description, Machine};
 use mpi_sim::replay::{ASSUMPTIONS, Replayed, Script, replay};
-use mpi_sim::result::{self, Draw, Setup, Simulation, kind};
+use mpi_sim::result::{Draw, Found, Setup, Simulation, calls_by_name, kind};
 use text::help::examples;
 
 use super::{description, written};
-use crate::argument::{Out, Running, typed};
+use crate::argument::{Out, Running, Teller, typed};
 
 /// Play a trace on another machine, without its program
 #[derive(Args)]
@@ -67,9 +67,11 @@ impl Replay {
         let header = setup.header(typed(), self.seed);
         let mut writer = self.out.writer(&header)?;
         let played = play(&script, &described, settings)?;
-        let calls = result::calls_by_name(played.calls.iter().flatten());
-        result::write(&mut writer, &described, &played.world.hold(), &calls).map_err(Failure::of)?;
+        let calls = calls_by_name(played.calls.iter().flatten());
+        Found::of(&played.world.hold(), calls).write(&mut writer, &described).map_err(Failure::of)?;
+        let mut teller = Teller::new();
         for draw in 0..self.draws {
+            teller.tell("draws", draw.into(), self.draws.into());
             let drawn = described.drawn(self.seed, draw);
             let played = play(&script, &drawn, settings)?;
             let span_ns = span_ns(&played);

@@ -12,7 +12,7 @@ use text::help::examples;
 
 use super::replay::{play, recordings, script, setup, span_ns};
 use super::{description, written};
-use crate::argument::{Running, typed};
+use crate::argument::{Running, Teller, typed};
 
 /// Play a trace on a machine with other latencies, bandwidths and mappings
 #[derive(Args)]
@@ -64,14 +64,18 @@ impl Sweep {
                 Writer::create(path.as_deref(), &header).map_err(Failure::of)?
             }
         };
-        for trace in &self.traces {
+        let machines = self.machines(&described);
+        let n_points = (self.traces.len() * machines.len()) as u64;
+        let mut teller = Teller::new();
+        for (trace, n_before) in self.traces.iter().zip((0..).step_by(machines.len())) {
             let script = script(trace, &recordings(trace)?)?;
-            for machine in self.machines(&described) {
-                let mut point = point(&script, &machine)?;
+            for (machine, n_done) in machines.iter().zip(n_before..) {
+                teller.tell("sweep", n_done, n_points);
+                let mut point = point(trace, &script, machine)?;
                 if is_there(writer.outcome(), &point)? {
                     continue;
                 }
-                let played = play(&script, &machine, settings)?;
+                let played = play(&script, machine, settings)?;
                 if let Some(stopped) = played.stopped {
                     return Err(Failure::of(stopped));
                 }
@@ -125,7 +129,7 @@ fn resumed(path: &Path) -> Result<Writer, Failure> {
 }
 
 /// What is known before it is played.
-fn point(script: &Script, machine: &Description) -> Result<Point, Failure> {
+fn point(trace: &Path, script: &Script, machine: &Description) -> Result<Point, Failure> {
     machine.check().map_err(Failure::usage)?;
     let mapping = match &machine.mapping {
         Mapping::Rule(MappingRule::Block) => "block",
@@ -134,6 +138,7 @@ fn point(script: &Script, machine: &Description) -> Result<Point, Failure> {
         Mapping::Nodes(_) => "listed",
     };
     Ok(Point {
+        trace: trace.display().to_string(),
         n_ranks: script.n_ranks(),
         latency: machine.factors.latency,
         bandwidth: machine.factors.bandwidth,

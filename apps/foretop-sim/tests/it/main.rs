@@ -1,5 +1,6 @@
 //! The program as it is typed.
 
+mod kernel;
 mod machine;
 mod mpi;
 mod replay;

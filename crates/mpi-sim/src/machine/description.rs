@@ -1,7 +1,8 @@
 //! A machine as its file describes it: `docs/formats/sim-machine.md`. It says nothing of a program or its ranks.
 
-use rand::{RngExt, SeedableRng};
+use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
+use rand_distr::{Distribution, StandardNormal};
 use serde::{Deserialize, Serialize};
 use units::{Bandwidth, ByteCount, SimDuration};
 
@@ -12,6 +13,10 @@ use super::network::Network;
 const FORMAT: u32 = 1;
 /// What is drawn is never less than this share of its mean: nothing ends on a machine that stands still.
 const SHARE_MIN: f64 = 0.01;
+/// Each pair of sites may have a link.
+const SITES_MAX: usize = 1_024;
+/// A link takes some 24 bytes.
+const LINKS_MAX: u64 = 1 << 22;
 /// As many cores as ranks can be numbered on.
 const CORES_MAX: u64 = 1 << 24;
 
@@ -326,6 +331,14 @@ impl Default for EagerLimit {
     }
 }
 
+impl SiteLink {
+    /// Whether it is between these two.
+    pub(super) fn joins(&self, a: &str, b: &str) -> bool {
+        let [from, to] = &self.between;
+        (from == a && to == b) || (from == b && to == a)
+    }
+}
+
 impl Site {
     /// Nodes as fast as this host, on a network that messages do not share.
     #[must_use]
@@ -372,6 +385,9 @@ impl Description {
         if self.site.is_empty() {
             return Err(wrong("site", "the machine", "absent", "a table [[site]] with a name, nodes and cores"));
         }
+        if self.site.len() > SITES_MAX {
+            return Err(wrong("site", "the machine", self.site.len(), "at most 1024 sites"));
+        }
         for (key, factor) in [
             ("latency", self.factors.latency),
             ("bandwidth", self.factors.bandwidth),
@@ -383,9 +399,19 @@ impl Description {
             }
         }
         self.site.iter().enumerate().try_for_each(|(idx, site)| self.check_site(idx, site))?;
-        let cores: u64 = self.site.iter().map(|site| u64::from(site.nodes) * u64::from(site.cores)).sum();
+        let cores = self.sum(|site| u64::from(site.nodes) * u64::from(site.cores));
         if cores > CORES_MAX {
             return Err(wrong("cores", "all sites", cores, "at most 16777216 in all"));
+        }
+        let n_links = |site: &Site| site.network.as_ref().map_or(0, |network| network.topology.n_links(site.nodes));
+        let links = self.sum(n_links);
+        if links > LINKS_MAX {
+            return Err(wrong(
+                "network",
+                "all sites",
+                format_args!("of {links} links"),
+                "one with at most 4194304 in all",
+            ));
         }
         self.check_levels()?;
         self.check_links()
@@ -397,13 +423,11 @@ impl Description {
     pub fn drawn(&self, seed: u64, number: u32) -> Self {
         let mut drawn = self.clone();
         let mut stream = 0;
-        let mut normal = || {
+        let mut normal = || -> f64 {
             let mut chance = ChaCha8Rng::seed_from_u64(seed);
             chance.set_stream(u64::from(number) << 32 | stream);
             stream += 1;
-            // Box and Muller's way from two even draws to a normal one.
-            let (one, other): (f64, f64) = (chance.random(), chance.random());
-            (-2.0 * (1.0 - one).ln()).sqrt() * (std::f64::consts::TAU * other).cos()
+            StandardNormal.sample(&mut chance)
         };
         for site in &mut drawn.site {
             site.speed = (site.speed + site.speed_deviation * normal()).max(site.speed * SHARE_MIN);
@@ -450,6 +474,25 @@ impl Description {
         self.site.iter().map(|site| site.nodes * site.cores).sum()
     }
 
+    /// The most ranks that the mapping has cores for.
+    #[must_use]
+    pub fn n_ranks_max(&self) -> u32 {
+        match &self.mapping {
+            Mapping::Nodes(of_ranks) => self.n_slots().min(of_ranks.len() as u32),
+            Mapping::Rule(MappingRule::Sites) => {
+                let cores = || self.site.iter().map(|site| site.nodes * site.cores);
+                let least = cores().min().unwrap_or(0);
+                // Sites before the first of the smallest take one rank more.
+                least * self.site.len() as u32 + cores().take_while(|cores| *cores > least).count() as u32
+            }
+            Mapping::Rule(MappingRule::Block | MappingRule::Cyclic) => self.n_slots(),
+        }
+    }
+
+    fn sum(&self, of_site: impl Fn(&Site) -> u64) -> u64 {
+        self.site.iter().map(of_site).fold(0, u64::saturating_add)
+    }
+
     fn check_site(&self, idx: usize, site: &Site) -> Result<(), MachineError> {
         let place = || format!("site `{}`", site.name);
         if self.site[..idx].iter().any(|other| other.name == site.name) {
@@ -493,9 +536,7 @@ impl Description {
         for (idx, link) in self.link.iter().enumerate() {
             let [from, to] = &link.between;
             let is_known = |name: &String| self.site.iter().any(|site| site.name == *name);
-            let is_same = |other: &SiteLink| {
-                other.between == [from.clone(), to.clone()] || other.between == [to.clone(), from.clone()]
-            };
+            let is_same = |other: &SiteLink| other.joins(from, to);
             if from == to || !is_known(from) || !is_known(to) || self.link[..idx].iter().any(is_same) {
                 return Err(MachineError::Link { between: link.between.clone() });
             }

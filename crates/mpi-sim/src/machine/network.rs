@@ -86,17 +86,20 @@ fn room(extents: &[u32]) -> u64 {
 }
 
 impl Topology {
-    /// Links of a site with so many nodes.
-    pub(super) fn n_links(&self, nodes: u32) -> u32 {
+    /// Links of a site with so many nodes. A checked machine has at most 2^22.
+    pub(super) fn n_links(&self, nodes: u32) -> u64 {
+        let nodes = u64::from(nodes);
         match self {
             Self::Crossbar => 2 * nodes,
             Self::FatTree { down, up } => {
-                let (_, links) =
-                    levels(down, up).fold((0, 0), |(_, before), level| (0, before + 2 * level.n_links(nodes)));
-                links
+                levels(down, up).map(|level| level.n_links(nodes).saturating_mul(2)).fold(0, u64::saturating_add)
             }
-            Self::Torus(dimensions) => nodes * 2 * dimensions.len() as u32,
-            Self::Dragonfly { groups, routers, .. } => 2 * nodes + groups * routers * routers + groups * groups,
+            Self::Torus(dimensions) => nodes.saturating_mul(2 * dimensions.len() as u64),
+            Self::Dragonfly { groups, routers, .. } => {
+                let (groups, routers) = (u64::from(*groups), u64::from(*routers));
+                let local = groups.saturating_mul(routers).saturating_mul(routers);
+                (2 * nodes).saturating_add(local).saturating_add(groups * groups)
+            }
         }
     }
 
@@ -138,26 +141,27 @@ impl Topology {
 /// What links of one level of a fat tree join, in numbers of nodes and switches.
 struct TreeLevel {
     /// Nodes below one vertex of the level below.
-    below: u32,
+    below: u64,
     /// Vertices of the level below that have the same nodes below them.
-    twins: u32,
+    twins: u64,
     /// Parents of each.
-    parents: u32,
+    parents: u64,
 }
 
 impl TreeLevel {
-    fn n_links(&self, nodes: u32) -> u32 {
-        nodes / self.below * self.twins * self.parents
+    /// One way.
+    fn n_links(&self, nodes: u64) -> u64 {
+        (nodes / self.below).saturating_mul(self.twins).saturating_mul(self.parents)
     }
 }
 
 fn levels<'a>(down: &'a [u32], up: &'a [u32]) -> impl Iterator<Item = TreeLevel> + 'a {
-    let mut below = 1;
-    let mut twins = 1;
+    let (mut below, mut twins) = (1_u64, 1_u64);
     down.iter().zip(up).map(move |(&children, &parents)| {
+        let (children, parents) = (u64::from(children), u64::from(parents));
         let level = TreeLevel { below, twins, parents };
         below *= children;
-        twins *= parents;
+        twins = twins.saturating_mul(parents);
         level
     })
 }
@@ -165,17 +169,18 @@ fn levels<'a>(down: &'a [u32], up: &'a [u32]) -> impl Iterator<Item = TreeLevel>
 /// Up to the lowest switch that has both below it, and down. Which of the parents is taken depends on the destination
 /// alone, so that messages to different nodes spread (D-mod-k).
 fn climb(down: &[u32], up: &[u32], nodes: u32, from: u32, to: u32, mut visit: impl FnMut(u32)) {
+    let (nodes, from, to) = (u64::from(nodes), u64::from(from), u64::from(to));
     let mut first = 0;
     let mut descent = Vec::new();
     for level in levels(down, up) {
         if from / level.below == to / level.below {
             break;
         }
-        let vertex = |node: u32| node / level.below * level.twins + to % level.twins;
+        let vertex = |node: u64| node / level.below * level.twins + to % level.twins;
         let parent = to / level.twins % level.parents;
-        visit(first + vertex(from) * level.parents + parent);
+        visit((first + vertex(from) * level.parents + parent) as u32);
         first += level.n_links(nodes);
-        descent.push(first + vertex(to) * level.parents + parent);
+        descent.push((first + vertex(to) * level.parents + parent) as u32);
         first += level.n_links(nodes);
     }
     descent.into_iter().rev().for_each(visit);
@@ -207,7 +212,7 @@ mod tests {
     /// Follows all routes: each link is one of those there are and joins the same two places on every route.
     #[track_caller]
     fn check(topology: &Topology, nodes: u32, longest: usize) {
-        let n_links = topology.n_links(nodes);
+        let n_links = topology.n_links(nodes) as u32;
         let mut lengths = HashMap::new();
         for from in 0..nodes {
             for to in (0..nodes).filter(|to| *to != from) {

@@ -1,5 +1,7 @@
 //! Machines out of what was measured: levels from fitted costs, speeds and bandwidths from forecasts.
 
+use std::collections::BTreeSet;
+
 use netmodel::Cost;
 use units::{Bandwidth, ByteCount, SimDuration};
 
@@ -35,10 +37,7 @@ impl Level {
     pub fn of_cost(cost: &Cost, eager_limit: ByteCount) -> Self {
         let limit_bytes = eager_limit.bytes();
         let above = limit_bytes.saturating_add(1);
-        let own = cost.segments.iter().map(|segment| (segment.from_bytes, segment));
-        let mut starts: Vec<u64> = own.clone().map(|(from_bytes, _)| from_bytes).chain([above]).collect();
-        starts.sort_unstable();
-        starts.dedup();
+        let starts: BTreeSet<u64> = cost.segments.iter().map(|segment| segment.from_bytes).chain([above]).collect();
         let handshake_ns = 2.0 * cost.span_ns(0);
         let segments = starts.into_iter().map(|from_bytes| {
             let segment = cost.segment(from_bytes);
@@ -74,12 +73,9 @@ impl Description {
     /// # Errors
     /// [`MachineError::Link`] where the machine has no link between them, [`MachineError::Value`] where nothing would get through.
     pub fn expect_bandwidth(&mut self, between: [&str; 2], bytes_per_sec: Expected) -> Result<(), MachineError> {
-        let named = between.map(str::to_owned);
-        let [from, to] = &named;
-        let is_it = |link: &&mut super::SiteLink| {
-            link.between == [from, to].map(Clone::clone) || link.between == [to, from].map(Clone::clone)
-        };
-        let link = self.link.iter_mut().find(is_it).ok_or_else(|| MachineError::Link { between: named.clone() })?;
+        let [from, to] = between;
+        let unknown = || MachineError::Link { between: between.map(str::to_owned) };
+        let link = self.link.iter_mut().find(|link| link.joins(from, to)).ok_or_else(unknown)?;
         let bits = |bytes_per_sec: f64| Bandwidth::new((8.0 * bytes_per_sec) as u64);
         let Some(bandwidth) = bits(bytes_per_sec.mean) else {
             let place = format!("the link between `{from}` and `{to}`");

@@ -103,7 +103,7 @@ impl<S: Switch> Player<'_, '_, S> {
             Operation::RSEND | Operation::IRSEND => Mode::Ready,
             _ => Mode::Standard,
         };
-        Some(self.rank.send_sized(part.peer?, part.context, part.tag().unwrap_or(0), mode, part.event.bytes))
+        Some(self.rank.send_sized(part.peer?, part.context(), part.tag().unwrap_or(0), mode, part.event.bytes))
     }
 
     fn wait(&mut self, call: &Call, next: Option<&Call>) -> Result<(), Stopped> {
@@ -146,11 +146,11 @@ impl<S: Switch> Player<'_, '_, S> {
 
     fn collective(&mut self, call: &Call) -> Result<(), Stopped> {
         let me = self.rank.me();
-        let group = self.script.group(call);
+        let group = self.script.members(call);
         let Some(own) = group.iter().position(|member| *member == me) else { return Ok(()) };
         let root = call.peer.and_then(|root| group.iter().position(|member| *member == root)).unwrap_or(0);
         for step in steps(call.event.operation, group.len(), own, root, call.event.bytes) {
-            let context = call.context + 1;
+            let context = call.context() + 1;
             let receive =
                 step.receive.map(|from| self.rank.receive(Wanted { source: Some(group[from]), context, tag: Some(0) }));
             let send = step.send.map(|(to, bytes)| self.rank.send_sized(group[to], context, 0, Mode::Standard, bytes));
@@ -170,7 +170,7 @@ impl<S: Switch> Player<'_, '_, S> {
 }
 
 fn wanted(call: &Call) -> Wanted {
-    Wanted { source: call.peer, context: call.context, tag: call.tag() }
+    Wanted { source: call.peer, context: call.context(), tag: call.tag() }
 }
 
 impl Played {

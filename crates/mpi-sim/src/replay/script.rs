@@ -23,10 +23,8 @@ pub(super) struct Call {
     pub(super) event: Event,
     /// Whom it was with, as a rank of all.
     pub(super) peer: Option<Rank>,
-    /// Its communicator's context for messages; that for collectives is the next one.
-    pub(super) context: Context,
-    /// Its communicator's members.
-    pub(super) group: usize,
+    /// Its communicator, by number; none of one whose members were not recorded.
+    pub(super) group: Option<usize>,
 }
 
 /// Why traces cannot be played.
@@ -89,13 +87,7 @@ impl Script {
                     SimDuration::from_nanos(placed.start_ns.saturating_sub(over_ns.unwrap_or(placed.start_ns)));
                 over_ns = over_ns.max(Some(placed.end_ns));
                 let group = recording.communicator_id(communicator).and_then(|id| groups.position(id, placed.rank));
-                of_rank.push(Call {
-                    compute,
-                    event: placed.event,
-                    peer: timeline.peer(placed),
-                    context: group.unwrap_or(0) as Context * 2,
-                    group: group.unwrap_or(0),
-                });
+                of_rank.push(Call { compute, event: placed.event, peer: timeline.peer(placed), group });
             }
         }
         Ok(Self { ranks, groups: groups.members })
@@ -142,15 +134,25 @@ impl Script {
         &self.ranks[rank as usize]
     }
 
-    pub(super) fn group(&self, call: &Call) -> &[Rank] {
-        &self.groups[call.group]
+    /// Members of a call's communicator.
+    pub(super) fn members(&self, call: &Call) -> &[Rank] {
+        call.group.map_or(&[], |group| &self.groups[group])
     }
 }
 
 impl Call {
-    /// Whether it names `MPI_PROC_NULL`, and so does nothing.
+    /// Whether nobody is at the other end: `MPI_PROC_NULL`, or members that nobody knows.
     pub(super) fn is_with_nobody(&self) -> bool {
-        matches!(self.event.subject, Subject::Call { peer: Peer::Null, .. } | Subject::Part { peer: Peer::Null, .. })
+        let is_null = matches!(
+            self.event.subject,
+            Subject::Call { peer: Peer::Null, .. } | Subject::Part { peer: Peer::Null, .. }
+        );
+        is_null || self.group.is_none()
+    }
+
+    /// Its communicator's context for messages; that for collectives is the next one.
+    pub(super) fn context(&self) -> Context {
+        self.group.unwrap_or(0) as Context * 2
     }
 
     fn site(&self) -> String {

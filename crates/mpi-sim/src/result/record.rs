@@ -1,9 +1,10 @@
 //! The records of a result, as they stand in its file.
 
 use serde::{Deserialize, Serialize};
-use units::Rank;
+use units::{Rank, SimTime};
 
-use crate::world::{Stopped, World};
+use crate::machine::Place;
+use crate::world::{Counts, RankCounts, Stopped, Wait, World};
 
 /// Kinds of records.
 pub mod kind {
@@ -141,6 +142,8 @@ pub struct Draw {
 /// One point of a sweep.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Point {
+    /// What was played.
+    pub trace: String,
     /// Ranks.
     pub n_ranks: u32,
     /// What all latencies are multiplied by.
@@ -156,14 +159,14 @@ pub struct Point {
 }
 
 impl Run {
-    pub(super) fn of(world: &World) -> Self {
-        let counts = world.counts();
-        let ranks = || 0..world.machine().n_ranks();
+    /// Of all ranks, and what the protocol took.
+    #[must_use]
+    pub fn of(ranks: &[RankTimes], counts: Counts) -> Self {
         Self {
-            n_ranks: world.machine().n_ranks(),
-            span_ns: ranks().map(|rank| world.clock(rank).as_nanos()).max().unwrap_or(0),
-            n_messages: ranks().map(|rank| world.rank_counts(rank).n_sent).sum(),
-            n_bytes: ranks().map(|rank| world.rank_counts(rank).n_bytes_sent).sum(),
+            n_ranks: ranks.len() as u32,
+            span_ns: ranks.iter().map(|rank| rank.span_ns).max().unwrap_or(0),
+            n_messages: ranks.iter().map(|rank| rank.n_sent).sum(),
+            n_bytes: ranks.iter().map(|rank| rank.n_bytes_sent).sum(),
             n_rounds: counts.n_rounds,
             n_idle_rounds: counts.n_idle_rounds,
             n_slow_advances: counts.n_slow_advances,
@@ -175,11 +178,17 @@ impl Run {
 }
 
 impl RankTimes {
-    /// Of one rank.
+    /// Of one rank of a world.
     #[must_use]
     pub fn of(world: &World, rank: Rank) -> Self {
-        let counts = world.rank_counts(rank);
-        let place = world.machine().place(rank);
+        let times = Self::new(rank, world.machine().place(rank), world.clock(rank), world.rank_counts(rank));
+        let (n_unreceived, n_unfinished) = (world.unreceived(rank).count() as u64, world.n_unfinished(rank) as u64);
+        Self { n_unreceived, n_unfinished, ..times }
+    }
+
+    /// Of a rank that left nothing.
+    #[must_use]
+    pub fn new(rank: Rank, place: Place, clock: SimTime, counts: &RankCounts) -> Self {
         let waiting_for = counts.waiting_for.iter().map(|(other, span)| (*other, span.as_nanos()));
         let mut waiting_for: Vec<_> = waiting_for.collect();
         // Results have to be equal, and the order of a hash map is not.
@@ -188,7 +197,7 @@ impl RankTimes {
             rank,
             site: place.site_idx,
             node: place.node_idx,
-            span_ns: world.clock(rank).as_nanos(),
+            span_ns: clock.as_nanos(),
             computing_ns: counts.computing.as_nanos(),
             sending_ns: counts.sending.as_nanos(),
             receiving_ns: counts.receiving.as_nanos(),
@@ -199,21 +208,25 @@ impl RankTimes {
             n_received: counts.n_received,
             n_bytes_received: counts.n_bytes_received,
             n_polls: counts.n_polls,
-            n_unreceived: world.unreceived(rank).count() as u64,
-            n_unfinished: world.n_unfinished(rank) as u64,
+            n_unreceived: 0,
+            n_unfinished: 0,
         }
     }
 }
 
 impl CallUse {
-    pub(super) fn none(call: &str) -> Self {
+    /// None yet.
+    #[must_use]
+    pub fn none(call: &str) -> Self {
         Self { call: call.to_owned(), n_calls: 0, span_ns: 0, n_bytes: 0 }
     }
 }
 
 impl Ending {
-    pub(super) fn of(world: &World, stopped: &Stopped) -> Self {
-        let waiting = world.waits().iter().map(|wait| Waiting {
+    /// Why it ended, and who waited then.
+    #[must_use]
+    pub fn of(stopped: &Stopped, waits: &[Wait]) -> Self {
+        let waiting = waits.iter().map(|wait| Waiting {
             rank: wait.rank,
             since_ns: wait.at.as_nanos(),
             awaits: wait.awaits.clone(),

@@ -89,6 +89,16 @@ fn ranks_get_their_cores_by_rule_or_list() {
     assert_eq!(nodes("\"block\"", 3), [0, 0, 1]);
     assert_eq!(nodes("\"cyclic\"", 3), [0, 1, 0]);
     assert_eq!(nodes("[1, 1, 0]", 3), [1, 1, 0]);
+    let smaller = "[[site]]\nname = \"b\"\nnodes = 1\ncores = 3\n[level.wan]\nlatency = \"1ms\"\n[level.node]";
+    let most = |mapping: &str, text: &str| {
+        let description = Description::read(&format!("mapping = {mapping}\n{text}")).unwrap();
+        let most = description.n_ranks_max();
+        Machine::new(&description, most).unwrap();
+        assert!(Machine::new(&description, most + 1).is_err(), "{mapping}");
+        most
+    };
+    assert_eq!((most("[1, 1, 0]", TWO_NODES), most("\"cyclic\"", TWO_NODES)), (3, 4));
+    assert_eq!(most("\"sites\"", &TWO_NODES.replace("[level.node]", smaller)), 7);
 }
 
 #[test]
@@ -117,6 +127,14 @@ fn what_is_no_machine_is_told_with_what_would_be_right() {
         (
             ("cores = 2", "cores = 2\nnetwork = { topology = { torus = [3] }, bandwidth = \"1Gbit/s\" }"),
             "room for 3 nodes, and the site has 2",
+        ),
+        (("nodes = 2", "nodes = 4294967295"), "`cores` of all sites is 8589934590"),
+        (
+            (
+                "cores = 2",
+                "cores = 2\nnetwork = { topology = { fat-tree = { down = [2], up = [4294967295] } }, bandwidth = \"1Gbit/s\" }",
+            ),
+            "`network` of all sites is of 17179869180 links",
         ),
         (("format = 1", "format = 2"), "this program reads format 1"),
         (("format = 1", "format = 1\nmapping = [0, 0, 0, 1]"), "no core of node 0 is left for rank 2"),

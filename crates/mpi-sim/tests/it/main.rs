@@ -3,6 +3,7 @@
 mod collective;
 mod machine;
 mod native;
+mod protocol;
 mod replay;
 mod user;
 mod world;

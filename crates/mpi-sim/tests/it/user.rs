@@ -4,7 +4,7 @@ use std::num::NonZero;
 use std::sync::Mutex;
 
 use mpi_sim::user::{self, Contexts};
-use mpi_sim::{Lock, Mode, Rank, Settings, Stopped, World};
+use mpi_sim::{Lock, Mode, Rank, Reason, Settings, Stopped, World};
 use units::SimTime;
 
 use crate::world::{PROTOCOLS, from, machine, random};
@@ -57,6 +57,24 @@ fn twenty_thousand_ranks_pass_a_message_on() {
     // Overheads of 200 and 100 ns, 1 us on the way, 100 ns for the bytes; three times.
     assert_eq!(world.hold().clock(7), SimTime::from_nanos(3 * 1_400));
     assert_eq!(world.hold().stopped(), None);
+}
+
+#[test]
+fn whoever_waits_for_ever_is_told_with_what_for() {
+    let world = world(3, "sequential", 2);
+    user::run(&world, user::STACK_BYTES, |rank| match rank.me() {
+        0 => rank.probe(from(2, 8)).map(drop),
+        1 => {
+            let handle = rank.send(0, 0, 5, Mode::Synchronous, Box::default());
+            rank.wait_all(&[handle])
+        }
+        _ => Ok(()),
+    })
+    .unwrap();
+    let world = world.hold();
+    assert_eq!(world.stopped().unwrap().reason, Reason::Deadlock);
+    let told: Vec<_> = (0..3).map(|rank| world.waits_for(rank)).collect();
+    assert_eq!(told, [Some("a message of rank 2 with tag 8"), Some("rank 0 to receive a message"), None]);
 }
 
 #[test]

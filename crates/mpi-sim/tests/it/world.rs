@@ -56,7 +56,7 @@ pub fn from(source: u32, tag: i32) -> Wanted {
     Wanted { source: Some(source), context: 0, tag: Some(tag) }
 }
 
-const ANY: Wanted = Wanted { source: None, context: 0, tag: None };
+pub const ANY: Wanted = Wanted { source: None, context: 0, tag: None };
 
 #[test]
 fn a_message_costs_what_the_machine_says() {

@@ -1,0 +1,51 @@
+//! `foretop sim kernel`.
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use crate::{done, refused};
+
+fn compiled(folder: &tempfile::TempDir, code: &str) -> String {
+    let root = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."));
+    let (source, kernel) = (folder.path().join("kernel.c"), folder.path().join("kernel.so"));
+    std::fs::write(&source, code).unwrap();
+    let status = Command::new(std::env::var("CC").unwrap_or_else(|_| "cc".to_owned()))
+        .args(["-O1", "-shared", "-fPIC", "-I", "examples/sim/user", "-o"])
+        .args([&kernel, &source])
+        .current_dir(root)
+        .status();
+    assert!(status.unwrap().success());
+    kernel.to_str().unwrap().to_owned()
+}
+
+#[test]
+fn a_kernel_runs_on_more_ranks_than_there_could_be_processes() {
+    let folder = tempfile::tempdir().unwrap();
+    let kernel = compiled(&folder, include_str!("../../../../examples/sim/user/ring.c"));
+    let shown = done(&["kernel", "-n", "2000", "--machine", "examples/sim/dragonfly.toml", "--", &kernel, "3"]);
+    assert!(shown.contains("2000 user-level ranks, protocol sequential"), "{shown}");
+    let mean = shown.lines().find(|line| line.contains("mean")).unwrap();
+    assert!(mean.trim_end().ends_with(" 3"), "{shown}");
+}
+
+#[test]
+fn a_deadlock_is_told_with_who_waits_for_whom() {
+    let folder = tempfile::tempdir().unwrap();
+    let kernel = compiled(
+        &folder,
+        "#include <mpi.h>\nint main(void) { int me; MPI_Comm_rank(MPI_COMM_WORLD, &me); \
+         return MPI_Recv(&me, 1, MPI_INT, 1 - me, 7, MPI_COMM_WORLD, 0); }",
+    );
+    let told = refused(1, &["kernel", "-n", "2", "--machine", "examples/sim/cluster.toml", "--", &kernel]);
+    assert!(told.contains("rank 1 at 0.000000000 s for a message of rank 0 with tag 7"), "{told}");
+}
+
+#[test]
+fn what_is_no_kernel_is_refused_with_the_reason() {
+    let folder = tempfile::tempdir().unwrap();
+    let kernel = compiled(&folder, "#include <mpi.h>\nint calls; int main(void) { return calls++; }");
+    let told = refused(2, &["kernel", "-n", "2", "--machine", "examples/sim/cluster.toml", "--", &kernel]);
+    assert!(told.contains("share its variables calls"), "{told}");
+    let told = refused(2, &["kernel", "-n", "2", "--machine", "examples/sim/cluster.toml", "--", "Cargo.toml"]);
+    assert!(told.contains("is no kernel: it is not a shared object"), "{told}");
+}

@@ -1,0 +1,6 @@
+//! libFuzzer on `fuzz::machine_file`.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
+    fuzz::machine_file(bytes);
+});
