@@ -1,6 +1,7 @@
 //! One module for each command: its arguments, and what it does with them.
 
 pub mod machine;
+pub mod run;
 
 use std::io;
 use std::path::Path;

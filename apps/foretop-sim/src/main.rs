@@ -9,12 +9,15 @@ use clap::{Parser, Subcommand};
 use mpi_run::Failure;
 use text::help::examples;
 
-use command::machine;
+use command::{machine, run};
 
 /// Predict an MPI program on a machine that you do not have
 #[derive(Parser)]
 #[command(name = "foretop-sim", bin_name = "foretop sim", version, max_term_width = 100, arg_required_else_help = true)]
-#[command(after_help = examples(&["foretop sim machine show examples/sim/two-sites.toml"]))]
+#[command(after_help = examples(&[
+    "foretop sim run -n 16 --machine examples/sim/two-sites.toml -- ./heat 512",
+    "foretop sim machine show examples/sim/two-sites.toml",
+]))]
 struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -23,6 +26,7 @@ struct Cli {
 #[derive(Subcommand)]
 enum Command {
     Machine(machine::Machine),
+    Run(run::Run),
 }
 
 fn main() -> ExitCode {
@@ -30,6 +34,7 @@ fn main() -> ExitCode {
     let mut out = io::BufWriter::new(io::stdout().lock());
     let done = match command {
         Command::Machine(command) => command.run(&mut out),
+        Command::Run(command) => command.run(&mut out),
     };
     match done.and_then(|()| command::written(out.flush())) {
         Ok(()) => ExitCode::SUCCESS,

@@ -10,6 +10,7 @@
 
 pub mod machine;
 mod message;
+pub mod process;
 mod rank;
 pub mod replay;
 mod switch;

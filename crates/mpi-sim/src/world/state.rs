@@ -1,7 +1,8 @@
 //! One rank: its clock, what it has begun, and what it asks.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
 use units::{Rank, SimDuration, SimTime};
 
 use crate::message::{Envelope, Handle, Message, MessageId, Wanted};
@@ -38,7 +39,7 @@ pub(crate) enum Question {
 }
 
 /// What a rank did.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RankCounts {
     /// Messages sent.
     pub n_sent: u64,
@@ -57,7 +58,7 @@ pub struct RankCounts {
     /// Time in overheads of receives, and in polls.
     pub receiving: SimDuration,
     /// Time spent waiting, by the rank that was waited for.
-    pub waiting_for: HashMap<Rank, SimDuration>,
+    pub waiting_for: BTreeMap<Rank, SimDuration>,
 }
 
 /// One rank.
