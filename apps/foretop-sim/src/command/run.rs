@@ -92,6 +92,7 @@ impl Run {
         let (failed, ended) = follow(running)?;
         if let Some(Report::Ended { ranks, counts, shared_bytes }) = &ended {
             written(out.write_all(shown(ranks).as_bytes()))?;
+            written(out.write_all(leftovers(ranks).as_bytes()))?;
             written(writeln!(
                 out,
                 "{} rounds, {} stretches; {} KiB shared",
@@ -188,4 +189,18 @@ fn shown(ranks: &[RankReport]) -> String {
         ]);
     }
     table.to_string()
+}
+
+/// What a program without mistakes does not leave behind.
+fn leftovers(ranks: &[RankReport]) -> String {
+    let mut told = String::new();
+    for (rank, report) in ranks.iter().enumerate() {
+        for (source, tag, n_bytes) in &report.unreceived {
+            told += &format!("rank {rank} never received a message of rank {source} with tag {tag}, {n_bytes} bytes\n");
+        }
+        if report.n_unfinished > 0 {
+            told += &format!("rank {rank} never completed {} of its requests\n", report.n_unfinished);
+        }
+    }
+    told
 }

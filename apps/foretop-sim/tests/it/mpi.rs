@@ -83,4 +83,7 @@ fn programs_that_go_wrong_end_with_rank_call_and_reason() {
         let told = refused(1, &["run", "-n", "2", "--machine", MACHINE, "--", &wrong, how]);
         assert!(told.contains(wanted), "{how}: {told}");
     }
+    let told = done(&["run", "-n", "2", "--machine", MACHINE, "--", &wrong, "leak"]);
+    assert!(told.contains("rank 1 never received a message of rank 0 with tag 5, 4 bytes"), "{told}");
+    assert!(told.contains("rank 1 never completed 1 of its requests"), "{told}");
 }
