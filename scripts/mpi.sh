@@ -38,6 +38,17 @@ keep() {
     done
 }
 
+# What runs inside of the ranks of a simulation, which `foretop sim run` looks for in target/mpi/sim.
+simulate() {
+    local folder="$CARGO_TARGET_DIR/mpi/sim" kind
+    [ "$1" = openmpi ] || return 0
+    mkdir -p "$folder"
+    mpicc.openmpi -shared -fPIC -O2 -mcx16 -Wall -Wextra -Werror crates/mpi-sim-component/c/*.c -lopen-rte -lopen-pal -o "$folder/mca_pml_foretop.so"
+    for kind in ess pmix; do
+        ln -sf mca_pml_foretop.so "$folder/mca_${kind}_foretop.so"
+    done
+}
+
 all=(--locked -p foretop-mpi -p mpi-run -p ace -p comb -p miniapp -p noise --features "mpi-run/mpi,ace/mpi,comb/mpi,miniapp/mpi,noise/mpi")
 # The programs, and the crates with tests of what is there with the feature `mpi` only. All other tests run without MPI.
 tested=(--locked -p foretop-mpi -p ace -p comb --features "ace/mpi,comb/mpi")
@@ -47,8 +58,9 @@ for flavour in "${flavours[@]}"; do
     case "$what" in
         build)
             bind_to release "$flavour"
-            cargo build --release --locked -p foretop-mpi -p mpi-coll -p mpi-tracer
+            cargo build --release --locked -p foretop-mpi -p mpi-coll -p mpi-sim-component -p mpi-tracer
             keep release "$place"
+            simulate "$flavour"
             ;;
         test)
             bind_to dev "$flavour"
@@ -56,8 +68,9 @@ for flavour in "${flavours[@]}"; do
             # What is in our crates does not depend on the library below: it is tested with one.
             [ "$flavour" != openmpi ] || targets+=(--lib)
             cargo test "${tested[@]}" "${targets[@]}"
-            cargo build --locked -p mpi-coll -p mpi-tracer
+            cargo build --locked -p foretop-sim -p mpi-coll -p mpi-sim-component -p mpi-tracer
             keep debug "$place/debug"
+            simulate "$flavour"
             ;;
         clippy)
             bind_to dev "$flavour"

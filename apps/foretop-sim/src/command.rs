@@ -5,6 +5,7 @@ pub mod kernel;
 pub mod machine;
 pub mod outcome;
 pub mod replay;
+pub mod run;
 pub mod study;
 pub mod sweep;
 mod taken_over;

@@ -10,12 +10,13 @@ use clap::{Parser, Subcommand};
 use mpi_run::Failure;
 use text::help::examples;
 
-use command::{fit, kernel, machine, outcome, replay, study, sweep};
+use command::{fit, kernel, machine, outcome, replay, run, study, sweep};
 
 /// Predict an MPI program on a machine that you do not have
 #[derive(Parser)]
 #[command(name = "foretop-sim", bin_name = "foretop sim", version, max_term_width = 100, arg_required_else_help = true)]
 #[command(after_help = examples(&[
+    "foretop sim run -n 16 --machine examples/sim/two-sites.toml -- ./heat 512",
     "foretop sim replay foretop-trace --machine examples/sim/two-sites.toml",
     "foretop sim machine show examples/sim/two-sites.toml",
 ]))]
@@ -26,6 +27,7 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
+    Run(run::Run),
     Kernel(kernel::Kernel),
     Replay(replay::Replay),
     Sweep(sweep::Sweep),
@@ -41,6 +43,7 @@ fn main() -> ExitCode {
     let Cli { command } = Cli::parse();
     let mut out = io::BufWriter::new(io::stdout().lock());
     let done = match command {
+        Command::Run(command) => command.run(&mut out),
         Command::Kernel(command) => command.run(&mut out),
         Command::Replay(command) => command.run(&mut out),
         Command::Sweep(command) => command.run(&mut out),

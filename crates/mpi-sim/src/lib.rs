@@ -12,6 +12,7 @@ pub mod collective;
 pub mod compute;
 pub mod machine;
 mod message;
+pub mod process;
 mod rank;
 pub mod replay;
 pub mod result;

@@ -13,6 +13,7 @@ use std::collections::{BinaryHeap, HashMap, VecDeque};
 use std::num::NonZero;
 
 use des::Protocol;
+use serde::{Deserialize, Serialize};
 use units::{Rank, SimDuration, SimTime};
 
 use crate::machine::Machine;
@@ -75,7 +76,7 @@ pub struct Wait {
 }
 
 /// What a run took.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counts {
     /// Rounds: how often all workers waited for each other to find out who may go on.
     pub n_rounds: u64,

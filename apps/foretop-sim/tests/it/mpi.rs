@@ -1,4 +1,4 @@
-//! The kernels of `examples/sim/kernels` on real MPI libraries.
+//! The kernels of `examples/sim/kernels` on real MPI libraries and on the simulator, and what becomes of programs that go wrong.
 
 use std::path::Path;
 use std::process::Command;
@@ -6,11 +6,13 @@ use std::process::Command;
 use tempfile::TempDir;
 use testkit::launch::{Program, preloaded};
 
-use crate::done;
+use crate::{done, refused};
 
 /// Each with a number of ranks that it takes.
 const KERNELS: [(&str, u32); 9] =
     [("lu", 4), ("mg", 4), ("bt", 4), ("sp", 4), ("cg", 4), ("ft", 3), ("is", 3), ("ep", 2), ("master-worker", 3)];
+
+const MACHINE: &str = "examples/sim/cluster.toml";
 
 /// A folder with all kernels.
 fn built(library: &str) -> TempDir {
@@ -23,7 +25,7 @@ fn built(library: &str) -> TempDir {
 
 #[test]
 #[ignore = "needs Open MPI and MPICH: make test"]
-fn kernels_check_themselves_and_have_the_same_result_with_both_libraries() {
+fn kernels_check_themselves_and_have_the_same_result_with_both_libraries_and_simulated() {
     let sums = ["openmpi", "mpich"].map(|library| {
         let folder = built(library);
         KERNELS.map(|(name, n_ranks)| {
@@ -36,6 +38,59 @@ fn kernels_check_themselves_and_have_the_same_result_with_both_libraries() {
         })
     });
     assert_eq!(sums[0], sums[1]);
+    let folder = built("openmpi");
+    let simulated = KERNELS.map(|(name, n_ranks)| {
+        let file = folder.path().join(name);
+        let n_ranks = n_ranks.to_string();
+        let words = ["run", "-n", &n_ranks, "--machine", MACHINE, "--", file.to_str().unwrap(), "2", "1000"];
+        let told = done(&words);
+        let line = told.lines().find(|line| line.starts_with(name)).unwrap_or_default();
+        line.rsplit_once(", ").unwrap_or_default().0.to_owned()
+    });
+    assert_eq!(simulated, sums[0]);
+}
+
+/// Compiles a program of `tests/programs`.
+fn program(folder: &Path, name: &str) -> String {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs").join(name).with_extension("c");
+    let file = folder.join(name);
+    assert!(Command::new("mpicc.openmpi").arg("-o").arg(&file).arg(source).status().unwrap().success());
+    file.to_str().unwrap().to_owned()
+}
+
+#[test]
+#[ignore = "needs Open MPI: make test"]
+fn calls_of_all_kinds_give_what_mpi_says_and_the_same_times_each_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let calls = program(folder.path(), "calls");
+    let run = || {
+        let told = done(&["run", "-n", "4", "--machine", MACHINE, "--compute", "none", "--", &calls]);
+        let (_, times) = told.split_once("rank ").unwrap_or_default();
+        (told.matches("all is well").count(), times.lines().take(5).map(str::to_owned).collect::<Vec<_>>())
+    };
+    let (n_well, times) = run();
+    assert_eq!((n_well, times.len()), (4, 5));
+    assert_eq!(run().1, times);
+}
+
+#[test]
+#[ignore = "needs Open MPI: make test"]
+fn programs_that_go_wrong_end_with_rank_call_and_reason() {
+    let folder = tempfile::tempdir().unwrap();
+    let wrong = program(folder.path(), "wrong");
+    for (how, wanted) in [
+        ("deadlock", "in MPI_Recv at"),
+        ("exit", "without MPI_Finalize"),
+        ("crash", "ended by signal 6"),
+        ("abort", "aborted with status 3"),
+        ("file", "MPI_File_open was called, and files are not simulated"),
+    ] {
+        let told = refused(1, &["run", "-n", "2", "--machine", MACHINE, "--", &wrong, how]);
+        assert!(told.contains(wanted), "{how}: {told}");
+    }
+    let told = done(&["run", "-n", "2", "--machine", MACHINE, "--", &wrong, "leak"]);
+    assert!(told.contains("rank 1 never received a message of rank 0 with tag 5, 4 bytes"), "{told}");
+    assert!(told.contains("rank 1 never completed 1 of its requests"), "{told}");
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
 use units::{Rank, SimDuration, SimTime};
 
 use crate::message::{Envelope, Handle, Message, MessageId, Wanted};
@@ -38,7 +39,7 @@ pub(crate) enum Question {
 }
 
 /// What a rank did.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RankCounts {
     /// Messages sent.
     pub n_sent: u64,

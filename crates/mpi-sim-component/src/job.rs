@@ -1,0 +1,171 @@
+//! What all ranks share: the world, whose turn it is, and notes on each of them.
+
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+
+use mpi_sim::machine::{Description, Machine};
+use mpi_sim::process::{CallReport, Compute, RankReport, Report, Setup};
+use mpi_sim::{Futexes, Lock, Rank, Settings, Switch, World};
+use units::{Rank as RankIdx, SimTime};
+
+use crate::call;
+
+/// What all ranks share.
+pub struct Job {
+    pub world: Lock<World>,
+    pub turns: Turns,
+    pub notes: Box<[Note]>,
+    pub compute: Compute,
+    /// What a rank's clock shows when its simulated time is 0: the host's clocks at the start.
+    pub real_time_ns: u64,
+    pub monotonic_ns: u64,
+}
+
+/// What a rank leaves for the keeper to read.
+pub struct Note {
+    /// The number of its call, or [`NO_CALL`].
+    pub call: AtomicUsize,
+    /// Where it was called from.
+    pub site: AtomicUsize,
+    /// Its clock when it last began a call.
+    pub at_ns: AtomicU64,
+    pub is_initialized: AtomicBool,
+    pub is_finalized: AtomicBool,
+    /// Changes with each call.
+    pub n_calls: AtomicU64,
+    counts: Box<[CallCount]>,
+}
+
+#[derive(Default)]
+struct CallCount {
+    n: AtomicU64,
+    span_ns: AtomicU64,
+}
+
+pub const NO_CALL: usize = usize::MAX;
+
+/// Whose turn it is, in words that the keeper reads too.
+pub struct Turns {
+    words: Futexes,
+    is_running: Box<[AtomicU32]>,
+}
+
+impl Turns {
+    fn new(n_ranks: u32) -> Self {
+        Self { words: Futexes::new(n_ranks), is_running: (0..n_ranks).map(|_| AtomicU32::new(0)).collect() }
+    }
+
+    /// Waits for the right to run.
+    pub fn wait(&self, me: RankIdx) {
+        self.words.wait(me);
+    }
+
+    pub fn is_running(&self, rank: RankIdx) -> bool {
+        self.is_running[rank as usize].load(Ordering::Relaxed) != 0
+    }
+
+    fn note(&self, rank: RankIdx, is_running: u32) {
+        self.is_running[rank as usize].store(is_running, Ordering::Relaxed);
+    }
+}
+
+impl Switch for Turns {
+    fn give_way(&self, me: RankIdx, next: Option<RankIdx>) {
+        self.leave(me, next);
+        self.words.wait(me);
+    }
+
+    fn wake(&self, rank: RankIdx) {
+        self.note(rank, 1);
+        self.words.wake(rank);
+    }
+
+    fn leave(&self, me: RankIdx, next: Option<RankIdx>) {
+        self.note(me, 0);
+        if let Some(next) = next {
+            self.wake(next);
+        }
+    }
+}
+
+impl Job {
+    /// All ranks at time zero.
+    pub fn new(setup: &Setup) -> Result<Self, String> {
+        let machine = Description::read(&setup.machine).map_err(|error| error.to_string())?;
+        let machine = Machine::new(&machine, setup.n_ranks).map_err(|error| error.to_string())?;
+        let settings = Settings { protocol: setup.protocol, n_workers: setup.n_workers };
+        Ok(Self {
+            world: World::new(machine, settings),
+            turns: Turns::new(setup.n_ranks),
+            notes: (0..setup.n_ranks).map(|_| Note::new()).collect(),
+            compute: setup.compute,
+            real_time_ns: crate::time::host(libc::CLOCK_REALTIME),
+            monotonic_ns: crate::time::host(libc::CLOCK_MONOTONIC),
+        })
+    }
+
+    pub fn rank(&self, me: RankIdx) -> Rank<'_, Turns> {
+        Rank::new(&self.world, &self.turns, me)
+    }
+
+    /// How far all are.
+    pub fn progress(&self) -> Report {
+        let world = self.world.hold();
+        let clocks = (0..self.notes.len() as RankIdx).map(|rank| world.clock(rank));
+        let (least, most) =
+            clocks.fold((SimTime::NEVER, SimTime::ZERO), |(least, most), at| (least.min(at), most.max(at)));
+        let is_ended = |note: &&Note| note.is_finalized.load(Ordering::Relaxed);
+        let n_ended = self.notes.iter().filter(is_ended).count() as u32;
+        Report::Progress { n_ended, least_ns: least.as_nanos(), most_ns: most.as_nanos() }
+    }
+
+    /// What there is to tell in the end.
+    pub fn report(&self) -> Report {
+        let world = self.world.hold();
+        let ranks = (0..).zip(&self.notes).map(|(rank, note)| RankReport {
+            at: world.clock(rank),
+            counts: world.rank_counts(rank).clone(),
+            calls: note.calls(),
+            unreceived: world.unreceived(rank).map(|left| (left.source, left.tag, left.n_bytes)).collect(),
+            n_unfinished: world.n_unfinished(rank),
+        });
+        let shared_bytes = crate::MEMORY.used_bytes() as u64;
+        Report::Ended { ranks: ranks.collect(), counts: world.counts(), shared_bytes }
+    }
+}
+
+impl Note {
+    fn new() -> Self {
+        Self {
+            call: AtomicUsize::new(NO_CALL),
+            site: AtomicUsize::new(0),
+            at_ns: AtomicU64::new(0),
+            is_initialized: AtomicBool::new(false),
+            is_finalized: AtomicBool::new(false),
+            n_calls: AtomicU64::new(0),
+            counts: (0..call::N_FUNCTIONS).map(|_| CallCount::default()).collect(),
+        }
+    }
+
+    /// The name of the call that the rank is in.
+    pub fn call_name(&self) -> Option<&'static str> {
+        let call = self.call.load(Ordering::Relaxed);
+        (call != NO_CALL).then(|| call::name(call))
+    }
+
+    /// Counts a call that took so long.
+    pub fn count(&self, function: usize, span_ns: u64) {
+        let CallCount { n, span_ns: spans_ns } = &self.counts[function];
+        n.fetch_add(1, Ordering::Relaxed);
+        spans_ns.fetch_add(span_ns, Ordering::Relaxed);
+    }
+
+    fn calls(&self) -> Vec<CallReport> {
+        let counts = self.counts.iter().enumerate();
+        let counts = counts.map(|(function, CallCount { n, span_ns })| CallReport {
+            name: call::name(function).to_owned(),
+            n: n.load(Ordering::Relaxed),
+            span: units::SimDuration::from_nanos(span_ns.load(Ordering::Relaxed)),
+        });
+        counts.filter(|call| call.n > 0).collect()
+    }
+}

@@ -1,0 +1,35 @@
+//! The libraries below: functions that this one stands before.
+
+use std::ffi::CStr;
+use std::ptr::null_mut;
+use std::sync::atomic::{AtomicPtr, Ordering};
+
+/// A library that the program has loaded, or will have when a function of it is called.
+pub struct Library {
+    name: &'static CStr,
+    handle: AtomicPtr<libc::c_void>,
+}
+
+pub static MPI: Library = Library::new(c"libmpi.so.40");
+pub static PAL: Library = Library::new(c"libopen-pal.so.40");
+
+impl Library {
+    const fn new(name: &'static CStr) -> Self {
+        Self { name, handle: AtomicPtr::new(null_mut()) }
+    }
+
+    /// The function of that name; the process ends if there is none, as it would without this library.
+    pub fn function(&self, name: &CStr) -> *mut libc::c_void {
+        let mut handle = self.handle.load(Ordering::Relaxed);
+        // SAFETY: both names end with a zero, and the library stays loaded.
+        let function = unsafe {
+            if handle.is_null() {
+                handle = libc::dlopen(self.name.as_ptr(), libc::RTLD_LAZY | libc::RTLD_GLOBAL);
+                self.handle.store(handle, Ordering::Relaxed);
+            }
+            libc::dlsym(handle, name.as_ptr())
+        };
+        assert!(!handle.is_null() && !function.is_null(), "{:?} has no function {name:?}", self.name);
+        function
+    }
+}

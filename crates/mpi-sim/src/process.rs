@@ -1,0 +1,104 @@
+//! What the launcher of ranks that are processes and the library inside of them tell each other, as lines of JSON.
+
+mod launch;
+
+use serde::{Deserialize, Serialize};
+use units::{Rank, SimDuration, SimTime};
+
+use crate::world::{Counts, RankCounts};
+pub use launch::{LaunchError, Parts, Running, launch};
+
+/// The variable with the descriptors of a [`Setup`] to read and of a pipe for [`Report`]s, as in `3,4`.
+pub const DESCRIPTORS: &str = "FORETOP_SIM";
+
+/// What is to be simulated.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Setup {
+    /// The text of the machine file, which has been read without an error.
+    pub machine: String,
+    /// How many ranks.
+    pub n_ranks: u32,
+    /// How a rank knows that nothing earlier can arrive.
+    pub protocol: des::Protocol,
+    /// Ranks that run at a time.
+    pub n_workers: std::num::NonZero<u32>,
+    /// Where the time between calls comes from.
+    pub compute: Compute,
+    /// The library to take out of the environment of the ranks' own children.
+    pub preloaded: String,
+}
+
+/// Where the time between calls comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Compute {
+    /// The processor time that a rank takes here, by the machine's speed.
+    Direct,
+    /// There is none.
+    None,
+}
+
+/// What the ranks' keeper tells.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Report {
+    /// How far they are.
+    Progress {
+        /// Ranks that have ended.
+        n_ended: u32,
+        /// The clock of the one that is furthest behind, in nanoseconds.
+        least_ns: u64,
+        /// The clock of the one that is furthest ahead, in nanoseconds.
+        most_ns: u64,
+    },
+    /// Why it ended before its time.
+    Failed(Failure),
+    /// The last line: what each rank did, and what the simulation took.
+    Ended {
+        /// One for each rank.
+        ranks: Vec<RankReport>,
+        /// What the protocol took.
+        counts: Counts,
+        /// Bytes that the ranks share.
+        shared_bytes: u64,
+    },
+}
+
+/// Why a run ended before its time.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Failure {
+    /// The rank where it was seen.
+    pub rank: Rank,
+    /// Its call, if it was in one.
+    pub call: Option<String>,
+    /// Its clock.
+    pub at: SimTime,
+    /// What happened, and what every rank waited for if that is the reason.
+    pub what: String,
+}
+
+/// What a rank did.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RankReport {
+    /// Its clock at the end.
+    pub at: SimTime,
+    /// Where its time went.
+    pub counts: RankCounts,
+    /// Its calls by name.
+    pub calls: Vec<CallReport>,
+    /// Messages that were sent to it and never received: sender, tag and bytes.
+    pub unreceived: Vec<(Rank, i32, u64)>,
+    /// Operations that it began and never completed.
+    pub n_unfinished: usize,
+}
+
+/// All calls of a function.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CallReport {
+    /// The function.
+    pub name: String,
+    /// How often.
+    pub n: u64,
+    /// How long altogether.
+    pub span: SimDuration,
+}

@@ -1,0 +1,246 @@
+//! Starts the ranks' keeper: the program itself, stopped before its `main`.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Seek, Write};
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus};
+
+use super::{DESCRIPTORS, Report, Setup};
+
+const PRELOAD: &str = "LD_PRELOAD";
+/// Where Open MPI's own components are on this system.
+const SYSTEM_COMPONENTS: &str = "/usr/lib/x86_64-linux-gnu/openmpi/lib/openmpi3";
+/// What Open MPI is to use. `schizo=ompi` leaves the choice of the start-up to `ess`.
+const CHOICES: [(&str, &str); 8] = [
+    ("schizo", "ompi"),
+    ("ess", "foretop"),
+    ("pmix", "foretop"),
+    ("pml", "foretop"),
+    ("osc", "pt2pt"),
+    ("btl", "self"),
+    ("coll", "basic,tuned,libnbc,inter,self"),
+    ("hwloc_base_binding_policy", "none"),
+];
+
+/// Where the parts are that run inside of a rank.
+#[derive(Clone, Debug)]
+pub struct Parts {
+    /// The library to preload.
+    pub library: PathBuf,
+    /// The folder of Open MPI's components.
+    pub components: PathBuf,
+}
+
+/// A program that cannot be started as ranks.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum LaunchError {
+    /// No file of that name.
+    #[error("there is no program `{0}`: give its path, or a name that PATH finds")]
+    Absent(PathBuf),
+    /// The file cannot be read or run.
+    #[error("cannot start `{}`", path.display())]
+    Start {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// Nothing can be preloaded into it.
+    #[error("`{0}` is linked statically, so that no library can be put before its own: link it dynamically")]
+    Static(PathBuf),
+    /// Another MPI.
+    #[error("`{0}` is linked with MPICH: compile it with Open MPI's mpicc")]
+    Mpich(PathBuf),
+    /// The system would not preload anything.
+    #[error(
+        "`{0}` runs as another user (set-user-ID), and the system preloads nothing into it: use a copy without that bit"
+    )]
+    OtherUser(PathBuf),
+    /// A script for a shell.
+    #[error("`{0}` is a shell script: give the program that it starts")]
+    Script(PathBuf),
+    /// What is told to the ranks.
+    #[error("cannot hand the simulation's description to the ranks")]
+    Setup(#[source] io::Error),
+}
+
+/// A program that has been looked at: what to run, and the arguments that come before the user's.
+struct Found {
+    path: PathBuf,
+    before: Vec<OsString>,
+}
+
+/// Ranks that run.
+pub struct Running {
+    keeper: Child,
+    reports: io::Lines<BufReader<File>>,
+}
+
+/// Starts a program and its arguments.
+///
+/// # Errors
+/// Where the program is not one that can be simulated, or does not start.
+pub fn launch(setup: &Setup, parts: &Parts, program: &Path, arguments: &[OsString]) -> Result<Running, LaunchError> {
+    let Found { path, before } = find(program)?;
+    let (description, reader, writer) = channels(setup).map_err(LaunchError::Setup)?;
+    let mut command = Command::new(&path);
+    command.args(before).args(arguments);
+    let mut preloaded = std::env::var_os(PRELOAD).filter(|others| !others.is_empty()).unwrap_or_default();
+    if !preloaded.is_empty() {
+        preloaded.push(":");
+    }
+    preloaded.push(&parts.library);
+    command.env(PRELOAD, preloaded);
+    command.env(DESCRIPTORS, format!("{},{}", description.as_raw_fd(), writer.as_raw_fd()));
+    for (name, value) in CHOICES {
+        command.env(format!("OMPI_MCA_{name}"), value);
+    }
+    let mut folders = parts.components.clone().into_os_string();
+    folders.push(":");
+    folders.push(SYSTEM_COMPONENTS);
+    command.env("OMPI_MCA_mca_base_component_path", folders);
+    let keeper = command.spawn().map_err(|source| LaunchError::Start { path, source })?;
+    // Its end is seen only when nobody else can write.
+    drop(writer);
+    Ok(Running { keeper, reports: BufReader::new(reader).lines() })
+}
+
+impl Running {
+    /// The keeper's process, which ends the run and tells what there is when it is interrupted.
+    #[must_use]
+    pub fn pid(&self) -> u32 {
+        self.keeper.id()
+    }
+
+    /// What is told next; nothing when all have ended.
+    pub fn hear(&mut self) -> Option<Report> {
+        serde_json::from_str(&self.reports.next()?.ok()?).ok()
+    }
+
+    /// Waits for the keeper's end.
+    ///
+    /// # Errors
+    /// Where it cannot be waited for.
+    pub fn wait(mut self) -> io::Result<ExitStatus> {
+        self.keeper.wait()
+    }
+}
+
+/// A description to read, and both ends of a pipe. The program inherits all but the end that is read.
+fn channels(setup: &Setup) -> io::Result<(File, File, File)> {
+    let description = rustix::fs::memfd_create("foretop-sim", rustix::fs::MemfdFlags::empty())?;
+    let mut description = File::from(description);
+    description.write_all(serde_json::to_string(setup)?.as_bytes())?;
+    description.rewind()?;
+    let (reader, writer) = rustix::pipe::pipe()?;
+    rustix::io::fcntl_setfd(&reader, rustix::io::FdFlags::CLOEXEC)?;
+    Ok((description, reader.into(), writer.into()))
+}
+
+fn find(program: &Path) -> Result<Found, LaunchError> {
+    let is_path = program.components().count() > 1;
+    let path = if is_path { Some(program.to_owned()).filter(|path| path.is_file()) } else { in_path(program) };
+    let path = path.ok_or_else(|| LaunchError::Absent(program.to_owned()))?;
+    let read = std::fs::read(&path).and_then(|bytes| Ok((bytes, path.metadata()?)));
+    let (bytes, metadata) = read.map_err(|source| LaunchError::Start { path: path.clone(), source })?;
+    if let Some(script) = bytes.strip_prefix(b"#!") {
+        return interpreted(&path, script);
+    }
+    let is_own = metadata.uid() == rustix::process::geteuid().as_raw();
+    if metadata.permissions().mode() & 0o6000 != 0 && !is_own {
+        return Err(LaunchError::OtherUser(path));
+    }
+    if elf::is_static(&bytes) {
+        return Err(LaunchError::Static(path));
+    }
+    if memchr_text(&bytes, b"libmpich.so") && !memchr_text(&bytes, b"libmpi.so") {
+        return Err(LaunchError::Mpich(path));
+    }
+    Ok(Found { path, before: Vec::new() })
+}
+
+fn in_path(program: &Path) -> Option<PathBuf> {
+    let folders = std::env::var_os("PATH")?;
+    std::env::split_paths(&folders).map(|folder| folder.join(program)).find(|path| path.is_file())
+}
+
+/// A script is run by its interpreter, which has to be a program and not a shell that starts others.
+fn interpreted(path: &Path, script: &[u8]) -> Result<Found, LaunchError> {
+    let line = script.split(|byte| *byte == b'\n').next().unwrap_or_default();
+    let line = String::from_utf8_lossy(line);
+    let mut words = line.split_whitespace().filter(|word| !word.ends_with("/env"));
+    let interpreter = Path::new(words.next().unwrap_or_default());
+    let shells = ["sh", "bash", "dash", "zsh", "ksh"];
+    if interpreter.file_name().is_none_or(|name| shells.iter().any(|shell| *name == **shell)) {
+        return Err(LaunchError::Script(path.to_owned()));
+    }
+    let Found { path: interpreter, mut before } = find(interpreter)?;
+    before.extend(words.map(OsString::from));
+    before.push(path.as_os_str().to_owned());
+    Ok(Found { path: interpreter, before })
+}
+
+fn memchr_text(bytes: &[u8], text: &[u8]) -> bool {
+    bytes.windows(text.len()).any(|window| window == text)
+}
+
+mod elf {
+    //! As much of ELF as it takes to see whether a program asks for a dynamic linker.
+
+    const HEADERS_AT: usize = 0x20;
+    const HEADER_SIZE: usize = 0x36;
+    const INTERPRETER: u32 = 3;
+
+    fn number(bytes: &[u8], at: usize, length: usize) -> Option<u64> {
+        let field = bytes.get(at..at + length)?;
+        Some(field.iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte)))
+    }
+
+    /// Whether this is a program for which no dynamic linker is asked. What is no ELF file is left to the system to refuse.
+    pub(super) fn is_static(bytes: &[u8]) -> bool {
+        let asks = || {
+            let (first, size) = (number(bytes, HEADERS_AT, 8)? as usize, number(bytes, HEADER_SIZE, 2)? as usize);
+            let n_headers = number(bytes, HEADER_SIZE + 2, 2)? as usize;
+            let kinds = (0..n_headers).map(|i| number(bytes, first.checked_add(i * size)?, 4));
+            Some(kinds.flatten().any(|kind| kind == u64::from(INTERPRETER)))
+        };
+        bytes.starts_with(b"\x7fELF") && asks() == Some(false)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check_refused(name: &str, content: &[u8], wanted: &str) {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join(name);
+        std::fs::write(&path, content).expect("a file");
+        let refused = find(&path).err().expect("such a program is refused").to_string();
+        assert!(refused.contains(wanted), "{refused}");
+    }
+
+    #[test]
+    fn programs_that_cannot_be_simulated_are_refused_with_the_remedy() {
+        let mut header = [0; 64];
+        header[..4].copy_from_slice(b"\x7fELF");
+        check_refused("static", &header, "link it dynamically");
+        check_refused("peer", b"NEEDED libmpich.so.12", "Open MPI's mpicc");
+        check_refused("script", b"#!/bin/sh\nmpirun x", "shell script");
+        assert!(matches!(find(Path::new("/nowhere/x")), Err(LaunchError::Absent(_))));
+    }
+
+    #[test]
+    fn scripts_are_run_by_their_interpreters() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("script");
+        std::fs::write(&path, "#!/usr/bin/env cat -u\n").expect("a file");
+        let found = find(&path).expect("a program that is there");
+        assert!(found.path.ends_with("cat"), "{}", found.path.display());
+        assert_eq!(found.before, ["-u".into(), path.into_os_string()]);
+    }
+}
