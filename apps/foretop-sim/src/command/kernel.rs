@@ -2,23 +2,22 @@
 
 use std::ffi::{CString, OsString};
 use std::io::Write;
-use std::num::NonZero;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
 use clock::Stopwatch;
-use des::Protocol;
 use mpi_run::Failure;
 use mpi_sim::machine::Machine;
 use mpi_sim::user::native::{Algorithms, Kernel as Loaded, NativeError};
-use mpi_sim::{Settings, Stopped, World};
+use mpi_sim::{Stopped, World};
 use text::Table;
 use text::figure::span_ns;
 use text::help::examples;
 use units::ByteCount;
 
 use super::{description, written};
+use crate::argument::Running;
 
 /// Ranks that are named where many wait for ever.
 const WAITS_SHOWN: usize = 8;
@@ -41,17 +40,12 @@ pub struct Kernel {
     #[arg(long, value_name = "MACHINE.toml")]
     machine: PathBuf,
 
-    /// How ranks learn that nothing earlier can arrive: sequential, quantum=LENGTH, nmp, cep, nmp+cep, the last three also with +det
-    #[arg(long, value_name = "PROTOCOL", default_value = "sequential")]
-    protocol: Protocol,
-
-    /// Ranks that run at a time
-    #[arg(long, value_name = "N", default_value = "1")]
-    workers: NonZero<u32>,
-
     /// Address space for the stack of each rank; only what is used takes memory
     #[arg(long, value_name = "BYTES", default_value = "64KiB")]
     stack: ByteCount,
+
+    #[command(flatten)]
+    running: Running,
 
     /// The kernel and its arguments
     #[arg(last = true, required = true, value_name = "KERNEL.so")]
@@ -66,7 +60,8 @@ impl Kernel {
             |argument: OsString| CString::new(argument.into_vec()).expect("the system's arguments end at a zero");
         let arguments: Vec<CString> = self.kernel.into_iter().map(no_zero).collect();
         let name = machine.name().to_owned();
-        let world = World::new(machine, Settings { protocol: self.protocol, n_workers: self.workers });
+        let settings = self.running.settings();
+        let world = World::new(machine, settings);
         let watch = Stopwatch::start();
         let stack_bytes = usize::try_from(self.stack.bytes()).unwrap_or(usize::MAX);
         let ran = kernel.run(&world, stack_bytes, &arguments).map_err(Failure::work)?;
@@ -75,7 +70,7 @@ impl Kernel {
         let assumed = format!(
             "machine {name}, {} user-level ranks, protocol {}, workers {}\n\
              not modelled: computing that the kernel does not tell, and what the machine leaves out\n",
-            self.ranks, self.protocol, self.workers
+            self.ranks, settings.protocol, settings.n_workers
         );
         written(out.write_all(assumed.as_bytes()))?;
         written(out.write_all(shown(&world, self.ranks, &ran, took_ns).as_bytes()))?;
