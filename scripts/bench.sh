@@ -9,7 +9,7 @@ export CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-$PWD/target}"
 export OPENBLAS_NUM_THREADS=1
 binary="$CARGO_TARGET_DIR/dist/foretop"
 
-scripts/install-system-packages.sh cargo cc Rscript fracdiff tc
+scripts/install-system-packages.sh cargo cc Rscript fracdiff mpifort.openmpi smpicc tc
 scripts/python-venv.sh bench/requirements.txt
 scripts/python-package.sh dist
 cargo build --profile dist --locked -p bench --features skaters
@@ -30,6 +30,10 @@ scripts/mpi.sh build
 .venv/bin/python bench/mpi_trees.py --binary "$binary"
 .venv/bin/python bench/wan.py --binary "$binary"
 .venv/bin/python bench/wan_collectives.py --binary "$binary"
+cargo bench --locked -p des
+cargo bench --locked -p mpi-sim
+.venv/bin/python bench/sim.py --binary "$binary"
+.venv/bin/python bench/sim_error.py --binary "$binary"
 .venv/bin/python bench/node_cost.py --binary "$binary" --seconds "${FORETOP_BENCH_SECONDS:-600}"
 .venv/bin/python bench/large_host.py --binary "$binary"
 .venv/bin/python bench/figures.py --take

@@ -22,6 +22,7 @@ declare -A package_of=(
     [mpiexec.openmpi]="openmpi-bin"
     [Rscript]="r-base-core"
     [shellcheck]="shellcheck"
+    [smpicc]="libsimgrid-dev"
     [snmpd]="snmpd"
     [tc]="iproute2"
     [tmux]="tmux"
