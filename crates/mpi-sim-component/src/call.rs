@@ -13,6 +13,9 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 
 use crate::{library, rank};
 
+/// The level that Open MPI's one-sided communication over messages allows; programs that ask for more get this one.
+const MPI_THREAD_SERIALIZED: usize = 2;
+
 /// Calls inside of calls: a program's callbacks, tracers, Fortran's wrappers. Deeper ones are not noted.
 const DEPTH_MAX: usize = 64;
 
@@ -122,6 +125,11 @@ unsafe extern "C" fn exit() {
 extern "C" fn enter(function: usize, slot: *mut usize) -> *mut libc::c_void {
     let is_refused = FUNCTIONS[function].is_refused;
     if rank::is_simulated() {
+        if FUNCTIONS[function].symbol == c"PMPI_Init_thread" {
+            // SAFETY: `entry` has saved the third argument five words below the return address, and takes it back from there.
+            let level = unsafe { &mut *slot.sub(5) };
+            *level = (*level).min(MPI_THREAD_SERIALIZED);
+        }
         let mut depth = DEPTH.get();
         // SAFETY: the notes are this thread's, and nobody holds a reference to them beyond these functions.
         let notes = NOTES.with(|notes| unsafe { &mut *notes.get() });
