@@ -81,6 +81,7 @@ unsafe extern "C" fn foretop_send(
     if length > 0 {
         fill(from, bytes.as_mut_ptr().cast(), length);
     }
+    rank::note_sent(length);
     // SAFETY: the convertor wrote all bytes.
     rank::rank().send(to, context, tag, mode, unsafe { bytes.assume_init() })
 }

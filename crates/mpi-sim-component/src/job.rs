@@ -32,6 +32,8 @@ pub struct Note {
     pub is_finalized: AtomicBool,
     /// Changes with each call.
     pub n_calls: AtomicU64,
+    /// Sent by the call so far.
+    pub n_bytes_sent: AtomicU64,
     counts: Box<[CallCount]>,
 }
 
@@ -39,6 +41,7 @@ pub struct Note {
 struct CallCount {
     n: AtomicU64,
     span_ns: AtomicU64,
+    n_bytes_sent: AtomicU64,
 }
 
 pub const NO_CALL: usize = usize::MAX;
@@ -142,6 +145,7 @@ impl Note {
             is_initialized: AtomicBool::new(false),
             is_finalized: AtomicBool::new(false),
             n_calls: AtomicU64::new(0),
+            n_bytes_sent: AtomicU64::new(0),
             counts: (0..call::N_FUNCTIONS).map(|_| CallCount::default()).collect(),
         }
     }
@@ -154,17 +158,19 @@ impl Note {
 
     /// Counts a call that took so long.
     pub fn count(&self, function: usize, span_ns: u64) {
-        let CallCount { n, span_ns: spans_ns } = &self.counts[function];
+        let CallCount { n, span_ns: spans_ns, n_bytes_sent } = &self.counts[function];
         n.fetch_add(1, Ordering::Relaxed);
         spans_ns.fetch_add(span_ns, Ordering::Relaxed);
+        n_bytes_sent.fetch_add(self.n_bytes_sent.swap(0, Ordering::Relaxed), Ordering::Relaxed);
     }
 
     fn calls(&self) -> Vec<CallReport> {
         let counts = self.counts.iter().enumerate();
-        let counts = counts.map(|(function, CallCount { n, span_ns })| CallReport {
+        let counts = counts.map(|(function, CallCount { n, span_ns, n_bytes_sent })| CallReport {
             name: call::name(function).to_owned(),
             n: n.load(Ordering::Relaxed),
             span: units::SimDuration::from_nanos(span_ns.load(Ordering::Relaxed)),
+            n_bytes_sent: n_bytes_sent.load(Ordering::Relaxed),
         });
         counts.filter(|call| call.n > 0).collect()
     }

@@ -163,7 +163,7 @@ impl Teller {
 
     fn give_up(&mut self, rank: Rank, what: &str) -> ! {
         let at = SimTime::ZERO;
-        self.tell(&Report::Failed(Failure { rank, call: None, at, what: what.to_owned() }));
+        self.tell(&Report::Failed(Failure { rank, call: None, at, what: what.to_owned(), waits: Vec::new() }));
         // SAFETY: the launcher has been told, and the program has not begun.
         unsafe { libc::_exit(1) }
     }
@@ -247,26 +247,29 @@ impl Keeper {
     }
 
     fn fail(&mut self, rank: Rank, what: String) {
+        self.fail_with(rank, what, Vec::new());
+    }
+
+    fn fail_with(&mut self, rank: Rank, what: String, waits: Vec<Wait>) {
         // The rank may have died with the right to the world.
         let at = SimTime::from_nanos(self.job.notes[rank as usize].at_ns.load(Ordering::Relaxed));
         let call = self.job.notes[rank as usize].call_name().map(str::to_owned);
-        self.teller.tell(&Report::Failed(Failure { rank, call, at, what }));
+        self.teller.tell(&Report::Failed(Failure { rank, call, at, what, waits }));
     }
 
     fn explain(&mut self, stopped: Stopped) {
         let Stopped { rank, reason, .. } = stopped;
         let mut what = reason.to_string();
+        let waits = self.job.world.hold().waits().to_vec();
         if reason == Reason::Deadlock {
-            let world = self.job.world.hold();
-            for wait in world.waits() {
-                let call = self.job.notes[wait.rank as usize].call_name().unwrap_or("no call");
-                let Wait { rank, at, awaits } = wait;
+            for Wait { rank, at, awaits } in &waits {
+                let call = self.job.notes[*rank as usize].call_name().unwrap_or("no call");
                 what += &format!("\n  rank {rank} is in {call} since {at} and waits for {awaits}");
             }
             let ended = (0..).zip(&self.pids).filter(|(_, pid)| **pid == 0);
             ended.for_each(|(rank, _): (Rank, _)| what += &format!("\n  rank {rank} has ended"));
         }
-        self.fail(rank, what);
+        self.fail_with(rank, what, waits);
     }
 
     /// Whether those that may run have done nothing for long: they wait for something that is not simulated.

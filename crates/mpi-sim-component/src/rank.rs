@@ -91,6 +91,11 @@ pub fn leave() {
     mark();
 }
 
+/// The call that is under way sends so many bytes.
+pub fn note_sent(n_bytes: usize) {
+    own_job().notes[me() as usize].n_bytes_sent.fetch_add(n_bytes as u64, Ordering::Relaxed);
+}
+
 /// The processor time since the last call counts.
 fn charge(job: &Job) {
     if job.compute == Compute::Direct {

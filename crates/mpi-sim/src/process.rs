@@ -5,7 +5,7 @@ mod launch;
 use serde::{Deserialize, Serialize};
 use units::{Rank, SimDuration, SimTime};
 
-use crate::world::{Counts, RankCounts};
+use crate::world::{Counts, RankCounts, Wait};
 pub use launch::{LaunchError, Parts, Running, launch};
 
 /// The variable with the descriptors of a [`Setup`] to read and of a pipe for [`Report`]s, as in `3,4`.
@@ -75,6 +75,8 @@ pub struct Failure {
     pub at: SimTime,
     /// What happened, and what every rank waited for if that is the reason.
     pub what: String,
+    /// The ranks that waited for ever.
+    pub waits: Vec<Wait>,
 }
 
 /// What a rank did.
@@ -101,4 +103,6 @@ pub struct CallReport {
     pub n: u64,
     /// How long altogether.
     pub span: SimDuration,
+    /// Bytes of the messages that they sent.
+    pub n_bytes_sent: u64,
 }

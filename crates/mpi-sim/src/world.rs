@@ -65,7 +65,7 @@ pub enum Reason {
 }
 
 /// A rank that waited when the simulation stopped.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Wait {
     /// Which one.
     pub rank: Rank,

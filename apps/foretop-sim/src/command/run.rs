@@ -1,22 +1,21 @@
 //! `foretop sim run`: an unmodified program on a machine that is not there.
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io::{IsTerminal, Write};
-use std::num::NonZero;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
-use des::Protocol;
-use mpi_run::Failure;
+use mpi_run::{Failure, Measurement};
 use mpi_sim::machine::Machine;
-use mpi_sim::process::{self, Compute, Parts, RankReport, Report, Running, Setup};
+use mpi_sim::process::{self, Compute, Parts, RankReport, Report, Setup};
+use mpi_sim::result::{self, CallUse, Ending, Found, RankTimes, Simulation, Waiting};
 use rustix::process::{Pid, Signal, kill_process};
-use text::Table;
 use text::figure::span_ns;
 use text::help::examples;
-use units::SimDuration;
 
 use super::{description, written};
+use crate::argument::{Out, Running, typed};
 
 /// A folder with the programs for MPI, looked into before all others.
 const FOLDER_VARIABLE: &str = "FORETOP_MPI_PROGRAMS";
@@ -24,6 +23,12 @@ const FOLDER_VARIABLE: &str = "FORETOP_MPI_PROGRAMS";
 const FOLDERS: [&str; 3] = [".", "../lib/foretop", "../mpi"];
 const LIBRARY: &str = "libmpi_sim_component.so";
 const COMPONENTS: &str = "sim";
+/// What is taken for granted where the program itself runs.
+const ASSUMPTIONS: &[&str] = &[
+    "bytes of a call are those that it sends; what a one-sided or a collective call sends counts as its messages",
+    "time in a call is that of its messages and waits: the processor time of the MPI library is not counted",
+    "not modelled: MPI-IO, and time that threads that never call MPI compute",
+];
 
 /// Run an MPI program, unmodified, and simulate its messages and clocks
 ///
@@ -42,21 +47,15 @@ pub struct Run {
     #[arg(long, value_name = "MACHINE.toml")]
     machine: PathBuf,
 
-    /// How ranks learn that nothing earlier can arrive: sequential, quantum=LENGTH, nmp, cep, nmp+cep, the last three also with +det
-    #[arg(long, value_name = "PROTOCOL", default_value = "sequential")]
-    protocol: Protocol,
-
-    /// Ranks that run at a time
-    #[arg(long, value_name = "N", default_value = "1")]
-    workers: NonZero<u32>,
-
     /// Where the time between calls comes from
     #[arg(long, value_enum, default_value = "direct")]
     compute: Between,
 
-    /// Keep what was reported in this file, as JSON
-    #[arg(long, value_name = "FILE")]
-    out: Option<PathBuf>,
+    #[command(flatten)]
+    running: Running,
+
+    #[command(flatten)]
+    out: Out,
 
     /// The program and its arguments
     #[arg(last = true, required = true, value_name = "PROGRAM")]
@@ -71,16 +70,27 @@ enum Between {
     None,
 }
 
+impl Between {
+    /// In the assumptions of a result.
+    fn said(self) -> &'static str {
+        match self {
+            Self::Direct => "processor time between calls on this host, by the machine's speed",
+            Self::None => "none",
+        }
+    }
+}
+
 impl Run {
     pub fn run(self, out: &mut dyn Write) -> Result<(), Failure> {
         let described = description(&self.machine)?;
-        Machine::new(&described, self.ranks).map_err(Failure::usage)?;
+        let machine = Machine::new(&described, self.ranks).map_err(Failure::usage)?;
+        let settings = self.running.settings();
         let parts = parts()?;
         let setup = Setup {
             machine: described.to_toml(),
             n_ranks: self.ranks,
-            protocol: self.protocol,
-            n_workers: self.workers,
+            protocol: settings.protocol,
+            n_workers: settings.n_workers,
             compute: match self.compute {
                 Between::Direct => Compute::Direct,
                 Between::None => Compute::None,
@@ -89,22 +99,22 @@ impl Run {
         };
         let (program, arguments) = self.program.split_first().expect("clap asks for a program");
         let running = process::launch(&setup, &parts, Path::new(program), arguments).map_err(Failure::of)?;
+        let setup = result::Setup {
+            machine: &described,
+            settings,
+            compute: self.compute.said().to_owned(),
+            algorithms: "Open MPI's own, by its own choice".to_owned(),
+            assumptions: ASSUMPTIONS,
+        };
+        let mut writer = self.out.writer(&setup.header(typed(), 0))?;
         let (failed, ended) = follow(running)?;
         if let Some(Report::Ended { ranks, counts, shared_bytes }) = &ended {
-            written(out.write_all(shown(ranks).as_bytes()))?;
-            written(out.write_all(leftovers(ranks).as_bytes()))?;
-            written(writeln!(
-                out,
-                "{} rounds, {} stretches; {} KiB shared",
-                counts.n_rounds,
-                counts.n_stretches,
-                shared_bytes / 1024
-            ))?;
-        }
-        if let (Some(path), Some(ended)) = (&self.out, &ended) {
-            let text = serde_json::to_string(ended).map_err(Failure::work)?;
-            let kept = std::fs::write(path, text + "\n");
-            kept.map_err(|error| Failure::work(format!("cannot write `{}`: {error}", path.display())))?;
+            let times: Vec<RankTimes> = (0..).zip(ranks).map(|(rank, report)| times(&machine, rank, report)).collect();
+            let run = result::Run::of(&times, *counts);
+            let found = Found { run, ranks: times, calls: calls(ranks), ending: failed.as_ref().map(ending) };
+            found.write(&mut writer, &described).map_err(Failure::of)?;
+            let table = Simulation.table(writer.outcome()).map_err(Failure::of)?;
+            written(write!(out, "{table}\n{}{} KiB shared\n", leftovers(ranks), shared_bytes / 1024))?;
         }
         match (failed, ended) {
             (Some(failed), _) => {
@@ -125,7 +135,7 @@ impl Run {
 }
 
 /// Hears what the keeper tells until it ends: a failure, if there was one, and what there is in the end.
-fn follow(mut running: Running) -> Result<(Option<process::Failure>, Option<Report>), Failure> {
+fn follow(mut running: process::Running) -> Result<(Option<process::Failure>, Option<Report>), Failure> {
     let keeper = Pid::from_raw(running.pid() as i32).expect("a process has a number");
     for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
         // The keeper ends the ranks and tells what there is.
@@ -169,26 +179,29 @@ fn parts() -> Result<Parts, Failure> {
     }
 }
 
-/// Each rank's time, and where it went.
-fn shown(ranks: &[RankReport]) -> String {
-    let mut table =
-        Table::of_figures(&["rank", "time", "computing", "sending", "receiving", "waiting", "messages", "bytes"]);
-    let span = |span: SimDuration| span_ns(span.as_nanos() as f64);
-    for (rank, report) in ranks.iter().enumerate() {
-        let counts = &report.counts;
-        let waiting: u64 = counts.waiting_for.values().map(|span| span.as_nanos()).sum();
-        table.row([
-            rank.to_string(),
-            span_ns(report.at.as_nanos() as f64),
-            span(counts.computing),
-            span(counts.sending),
-            span(counts.receiving),
-            span_ns(waiting as f64),
-            counts.n_sent.to_string(),
-            counts.n_bytes_sent.to_string(),
-        ]);
+/// Where a rank's time went.
+fn times(machine: &Machine, rank: units::Rank, report: &RankReport) -> RankTimes {
+    let times = RankTimes::new(rank, machine.place(rank), report.at, &report.counts);
+    let (n_unreceived, n_unfinished) = (report.unreceived.len() as u64, report.n_unfinished as u64);
+    RankTimes { n_unreceived, n_unfinished, ..times }
+}
+
+/// The calls of all ranks by name.
+fn calls(ranks: &[RankReport]) -> BTreeMap<String, CallUse> {
+    let mut by_name = BTreeMap::new();
+    for call in ranks.iter().flat_map(|rank| &rank.calls) {
+        let entry = by_name.entry(call.name.clone()).or_insert_with(|| CallUse::none(&call.name));
+        entry.n_calls += call.n;
+        entry.span_ns += call.span.as_nanos();
+        entry.n_bytes += call.n_bytes_sent;
     }
-    table.to_string()
+    by_name
+}
+
+fn ending(failure: &process::Failure) -> Ending {
+    let (reason, _) = failure.what.split_once('\n').unwrap_or((&failure.what, ""));
+    let waiting = failure.waits.iter().map(Waiting::of).collect();
+    Ending { rank: failure.rank, at_ns: failure.at.as_nanos(), reason: reason.to_owned(), waiting }
 }
 
 /// What a program without mistakes does not leave behind.

@@ -63,14 +63,18 @@ fn program(folder: &Path, name: &str) -> String {
 fn calls_of_all_kinds_give_what_mpi_says_and_the_same_times_each_run() {
     let folder = tempfile::tempdir().unwrap();
     let calls = program(folder.path(), "calls");
-    let run = || {
-        let told = done(&["run", "-n", "4", "--machine", MACHINE, "--compute", "none", "--", &calls]);
-        let (_, times) = told.split_once("rank ").unwrap_or_default();
-        (told.matches("all is well").count(), times.lines().take(5).map(str::to_owned).collect::<Vec<_>>())
-    };
-    let (n_well, times) = run();
-    assert_eq!((n_well, times.len()), (4, 5));
-    assert_eq!(run().1, times);
+    let results = ["sequential", "nmp+cep"].map(|protocol| {
+        let result = folder.path().join(protocol).with_extension("jsonl").to_str().unwrap().to_owned();
+        let setting = ["--compute", "none", "--protocol", protocol, "--out", &result];
+        let told = done(&[&["run", "-n", "4", "--machine", MACHINE], &setting[..], &["--", &calls]].concat());
+        assert_eq!(told.matches("all is well").count(), 4, "{told}");
+        result
+    });
+    let ranks = results.each_ref().map(|result| done(&["show", result, "--csv", "sim.rank"]));
+    assert_eq!(ranks[0].lines().count(), 5);
+    assert_eq!(ranks[0], ranks[1]);
+    let shown = done(&["show", &results[0]]);
+    assert!(shown.contains("4 ranks take ") && shown.contains("MPI_Allreduce"), "{shown}");
 }
 
 #[test]
@@ -88,6 +92,9 @@ fn programs_that_go_wrong_end_with_rank_call_and_reason() {
         let told = refused(1, &["run", "-n", "2", "--machine", MACHINE, "--", &wrong, how]);
         assert!(told.contains(wanted), "{how}: {told}");
     }
+    let result = folder.path().join("deadlock.jsonl").to_str().unwrap().to_owned();
+    refused(1, &["run", "-n", "2", "--machine", MACHINE, "--out", &result, "--", &wrong, "deadlock"]);
+    assert!(std::fs::read_to_string(&result).unwrap().contains("a message of rank 0 with tag 7"));
     let told = done(&["run", "-n", "2", "--machine", MACHINE, "--", &wrong, "leak"]);
     assert!(told.contains("rank 1 never received a message of rank 0 with tag 5, 4 bytes"), "{told}");
     assert!(told.contains("rank 1 never completed 1 of its requests"), "{told}");

@@ -226,16 +226,19 @@ impl Ending {
     /// Why it ended, and who waited then.
     #[must_use]
     pub fn of(stopped: &Stopped, waits: &[Wait]) -> Self {
-        let waiting = waits.iter().map(|wait| Waiting {
-            rank: wait.rank,
-            since_ns: wait.at.as_nanos(),
-            awaits: wait.awaits.clone(),
-        });
         Self {
             rank: stopped.rank,
             at_ns: stopped.at.as_nanos(),
             reason: stopped.reason.to_string(),
-            waiting: waiting.collect(),
+            waiting: waits.iter().map(Waiting::of).collect(),
         }
+    }
+}
+
+impl Waiting {
+    /// What a rank waits for.
+    #[must_use]
+    pub fn of(wait: &Wait) -> Self {
+        Self { rank: wait.rank, since_ns: wait.at.as_nanos(), awaits: wait.awaits.clone() }
     }
 }
