@@ -125,7 +125,7 @@ impl Part<'_, '_> {
     /// A plane of ranks: this one's row and column, and the plane's columns.
     fn plane(&self) -> (u32, u32, u32) {
         let n_columns =
-            (1..=self.n_ranks).filter(|n| self.n_ranks % n == 0 && n * n >= self.n_ranks).min().unwrap_or(1);
+            (1..=self.n_ranks).filter(|n| self.n_ranks.is_multiple_of(*n) && n * n >= self.n_ranks).min().unwrap_or(1);
         (self.me / n_columns, self.me % n_columns, n_columns)
     }
 
