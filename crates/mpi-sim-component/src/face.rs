@@ -6,6 +6,7 @@ use std::ffi::{c_int, c_void};
 use std::sync::atomic::{AtomicPtr, Ordering};
 
 use mpi_sim::{Envelope, Handle, Mode, Probed, Taken, Wanted};
+use units::SimDuration;
 
 use crate::{library, rank};
 
@@ -59,6 +60,20 @@ extern "C" fn foretop_n_ranks() -> u32 {
 #[unsafe(no_mangle)]
 extern "C" fn foretop_node(of: u32) -> u32 {
     rank::job().map_or(0, |job| job.world.hold().machine().place(of).node_idx)
+}
+
+/// For programs: computes for what takes so long on this host, whatever `--compute` says.
+#[unsafe(no_mangle)]
+extern "C" fn foretop_sim_compute(nanoseconds: u64) {
+    if rank::is_simulated() {
+        rank::rank().compute(SimDuration::from_nanos(nanoseconds));
+    }
+}
+
+/// The same for Fortran.
+#[unsafe(no_mangle)]
+extern "C" fn foretop_sim_compute_(nanoseconds: &i64) {
+    foretop_sim_compute(u64::try_from(*nanoseconds).unwrap_or(0));
 }
 
 #[unsafe(no_mangle)]

@@ -1,7 +1,11 @@
 //! What all ranks share: the world, whose turn it is, and notes on each of them.
 
+use std::fs::File;
+use std::io::{BufReader, BufWriter};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
+use mpi_sim::compute::{Laws, Times};
 use mpi_sim::machine::{Description, Machine};
 use mpi_sim::process::{CallReport, Compute, RankReport, Report, Setup};
 use mpi_sim::{Futexes, Lock, Rank, Settings, Switch, World};
@@ -14,10 +18,19 @@ pub struct Job {
     pub world: Lock<World>,
     pub turns: Turns,
     pub notes: Box<[Note]>,
-    pub compute: Compute,
+    pub compute: Source,
     /// What a rank's clock shows when its simulated time is 0: the host's clocks at the start.
     pub real_time_ns: u64,
     pub monotonic_ns: u64,
+}
+
+/// Where the time between calls comes from.
+pub enum Source {
+    Direct,
+    None,
+    Record(PathBuf, Lock<Times>),
+    Replay(Times),
+    Model(Laws),
 }
 
 /// What a rank leaves for the keeper to read.
@@ -90,6 +103,31 @@ impl Switch for Turns {
     }
 }
 
+impl Source {
+    fn of(setup: &Setup) -> Result<Self, String> {
+        Ok(match &setup.compute {
+            Compute::Direct => Self::Direct,
+            Compute::None => Self::None,
+            Compute::Record(path) => Self::Record(path.clone(), Lock::new(Times::new(setup.n_ranks))),
+            Compute::Replay(path) => {
+                let file = File::open(path).map_err(|error| error.to_string())?;
+                Self::Replay(Times::read(BufReader::new(file)).map_err(|error| error.to_string())?)
+            }
+            Compute::Model(path) => {
+                let text = std::fs::read_to_string(path).map_err(|error| error.to_string())?;
+                Self::Model(Laws::read(&text).map_err(|error| error.to_string())?)
+            }
+        })
+    }
+
+    /// Writes what was recorded.
+    pub fn keep(&self) -> Result<(), String> {
+        let Self::Record(path, times) = self else { return Ok(()) };
+        let told = |error| format!("cannot write `{}`: {error}", path.display());
+        times.hold().write(BufWriter::new(File::create(path).map_err(told)?)).map_err(told)
+    }
+}
+
 impl Job {
     /// All ranks at time zero.
     pub fn new(setup: &Setup) -> Result<Self, String> {
@@ -100,7 +138,7 @@ impl Job {
             world: World::new(machine, settings),
             turns: Turns::new(setup.n_ranks),
             notes: (0..setup.n_ranks).map(|_| Note::new()).collect(),
-            compute: setup.compute,
+            compute: Source::of(setup)?,
             real_time_ns: crate::time::host(libc::CLOCK_REALTIME),
             monotonic_ns: crate::time::host(libc::CLOCK_MONOTONIC),
         })

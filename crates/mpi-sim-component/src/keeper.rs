@@ -220,6 +220,10 @@ impl Keeper {
                 }
             }
         }
+        if !is_failed && let Err(what) = self.job.compute.keep() {
+            self.fail(0, what);
+            is_failed = true;
+        }
         let pids: Vec<i32> = self.pids.iter().copied().filter(|pid| *pid != 0).collect();
         kill_all(&pids);
         if has_world {

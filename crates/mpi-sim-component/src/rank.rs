@@ -1,13 +1,13 @@
 //! This process as a rank: what passes between its calls, and what happens at their beginning and end.
 
 use std::cell::Cell;
-use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering};
+use std::ffi::CStr;
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicUsize, Ordering};
 
-use mpi_sim::process::Compute;
 use mpi_sim::{Rank, Reason, Stopped};
 use units::{SimDuration, SimTime};
 
-use crate::job::{Job, NO_CALL, Turns};
+use crate::job::{Job, NO_CALL, Source, Turns};
 use crate::{call, time};
 
 /// What a look at a clock takes where processor time does not count, so that a loop until some time comes to an end.
@@ -15,6 +15,8 @@ const LOOK: SimDuration = SimDuration::from_nanos(25);
 
 static JOB: AtomicPtr<Job> = AtomicPtr::new(std::ptr::null_mut());
 static ME: AtomicU32 = AtomicU32::new(0);
+/// Stretches of compute time that this rank was given.
+static N_CHARGED: AtomicUsize = AtomicUsize::new(0);
 /// False in children that the rank forked.
 static IS_RANK: AtomicBool = AtomicBool::new(false);
 
@@ -67,7 +69,7 @@ pub fn rank() -> Rank<'static, Turns> {
 /// A call begins, and nothing else is under way.
 pub fn enter(function: usize, site: usize) {
     let job = own_job();
-    charge(job);
+    charge(job, || site_name(function, site));
     let now = job.rank(me()).now();
     BEGAN.set(now);
     let note = &job.notes[me() as usize];
@@ -96,14 +98,52 @@ pub fn note_sent(n_bytes: usize) {
     own_job().notes[me() as usize].n_bytes_sent.fetch_add(n_bytes as u64, Ordering::Relaxed);
 }
 
-/// The processor time since the last call counts.
-fn charge(job: &Job) {
-    if job.compute == Compute::Direct {
-        let now = time::host(libc::CLOCK_THREAD_CPUTIME_ID);
-        // A thread counts from its first call on.
-        let since = COMPUTED_NS.replace(Some(now)).unwrap_or(now);
-        job.rank(me()).compute(SimDuration::from_nanos(now - since));
+/// The time since the last call counts.
+fn charge(job: &Job, site: impl Fn() -> String) {
+    let span = match &job.compute {
+        Source::None => return,
+        Source::Direct => computed(),
+        Source::Record(_, times) => {
+            let span = computed();
+            times.hold().record(me(), &site(), 0, span);
+            mark();
+            span
+        }
+        Source::Replay(times) => {
+            let nth = N_CHARGED.fetch_add(1, Ordering::Relaxed);
+            times.span(me(), nth, &site()).unwrap_or_else(|differs| fail(differs.to_string()))
+        }
+        Source::Model(laws) => {
+            let site = site();
+            let span = laws.span(&site, job.notes.len() as u32, 0);
+            span.unwrap_or_else(|| fail(format!("it is at `{site}`, for which there is no law: record and fit anew")))
+        }
+    };
+    job.rank(me()).compute(span);
+}
+
+/// The processor time since the last call.
+fn computed() -> SimDuration {
+    let now = time::host(libc::CLOCK_THREAD_CPUTIME_ID);
+    // A thread counts from its first call on.
+    let since = COMPUTED_NS.replace(Some(now)).unwrap_or(now);
+    SimDuration::from_nanos(now - since)
+}
+
+/// The name of a place in the program: its file, how far in that, and the function that it calls.
+fn site_name(function: usize, site: usize) -> String {
+    // SAFETY: plain words and pointers, for which zeros are values.
+    let mut found: libc::Dl_info = unsafe { std::mem::zeroed() };
+    // SAFETY: the address is only looked up.
+    let is_known = unsafe { libc::dladdr(site as *const libc::c_void, &raw mut found) } != 0;
+    let name = call::name(function);
+    if !is_known || found.dli_fname.is_null() {
+        return name.to_owned();
     }
+    // SAFETY: the loader's name of a file, which stays while the file is loaded.
+    let file = unsafe { CStr::from_ptr(found.dli_fname) }.to_string_lossy();
+    let file = file.rsplit('/').next().unwrap_or_default();
+    format!("{file}+{:#x} {name}", site - found.dli_fbase.addr())
 }
 
 /// What passed until now does not count.
@@ -116,10 +156,10 @@ pub fn read_clock() -> Option<SimTime> {
     let job = job()?;
     // Another thread than the one that calls MPI may look, and must not count its own time.
     if call::depth() == 0 && COMPUTED_NS.get().is_some() {
-        if job.compute == Compute::Direct {
-            charge(job);
-        } else {
+        if matches!(job.compute, Source::None) {
             job.rank(me()).sleep(LOOK);
+        } else {
+            charge(job, || "clock".to_owned());
         }
     }
     Some(job.rank(me()).now())
@@ -130,7 +170,7 @@ pub fn sleep(span: SimDuration) -> bool {
     let is_own = COMPUTED_NS.get().is_some();
     if is_own {
         let job = own_job();
-        charge(job);
+        charge(job, || "sleep".to_owned());
         job.rank(me()).sleep(span);
     }
     is_own

@@ -2,6 +2,8 @@
 
 mod launch;
 
+use std::path::PathBuf;
+
 use serde::{Deserialize, Serialize};
 use units::{Rank, SimDuration, SimTime};
 
@@ -29,13 +31,19 @@ pub struct Setup {
 }
 
 /// Where the time between calls comes from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Compute {
     /// The processor time that a rank takes here, by the machine's speed.
     Direct,
     /// There is none.
     None,
+    /// As with `Direct`, and written to this file, [`crate::compute::Times`].
+    Record(PathBuf),
+    /// What such a file says.
+    Replay(PathBuf),
+    /// What the laws in this file say, [`crate::compute::Laws`].
+    Model(PathBuf),
 }
 
 /// What the ranks' keeper tells.

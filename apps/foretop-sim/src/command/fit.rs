@@ -35,6 +35,11 @@ fn times(path: &Path) -> Result<Times, Failure> {
     if path.extension().is_none_or(|extension| extension != "compute") {
         return Ok(script(path, &recordings(path)?)?.times());
     }
+    recorded(path)
+}
+
+/// The compute times in a file.
+pub fn recorded(path: &Path) -> Result<Times, Failure> {
     let file = File::open(path);
     let file = file.map_err(|error| Failure::work(format!("cannot read `{}`: {error}", path.display())))?;
     Times::read(BufReader::new(file)).map_err(|error| Failure::usage(format!("`{}`: {error}", path.display())))

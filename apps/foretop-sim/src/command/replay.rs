@@ -101,7 +101,7 @@ pub fn script(path: &Path, recordings: &[mpi_trace::Recording]) -> Result<Script
     Script::of(recordings).map_err(|error| Failure::usage(format!("`{}`: {error}", path.display())))
 }
 
-fn laws(path: &Path) -> Result<Laws, Failure> {
+pub fn laws(path: &Path) -> Result<Laws, Failure> {
     let text = std::fs::read_to_string(path);
     let text = text.map_err(|error| Failure::work(format!("cannot read the laws in `{}`: {error}", path.display())))?;
     Laws::read(&text).map_err(|error| Failure::usage(format!("`{}`: {error}", path.display())))

@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use mpi_run::{Failure, Measurement};
 use mpi_sim::machine::Machine;
 use mpi_sim::process::{self, Compute, Parts, RankReport, Report, Setup};
@@ -14,7 +14,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use text::figure::span_ns;
 use text::help::examples;
 
-use super::{description, written};
+use super::{description, fit, replay, written};
 use crate::argument::{Out, Running, typed};
 
 /// A folder with the programs for MPI, looked into before all others.
@@ -47,9 +47,10 @@ pub struct Run {
     #[arg(long, value_name = "MACHINE.toml")]
     machine: PathBuf,
 
-    /// Where the time between calls comes from
-    #[arg(long, value_enum, default_value = "direct")]
-    compute: Between,
+    /// Where the time between calls comes from: direct, the processor time that it takes here; none; record=FILE, as direct, and
+    /// kept in the file; replay=FILE, what was kept there; model=LAWS.toml, laws that `foretop sim fit` made of such files
+    #[arg(long, value_name = "SOURCE", default_value = "direct", value_parser = compute)]
+    compute: Compute,
 
     #[command(flatten)]
     running: Running,
@@ -62,21 +63,41 @@ pub struct Run {
     program: Vec<OsString>,
 }
 
-#[derive(Clone, Copy, ValueEnum)]
-enum Between {
-    /// The processor time that it takes here, by the machine's speed.
-    Direct,
-    /// There is none.
-    None,
+/// Where the time between calls comes from, for the assumptions of a result.
+fn said(compute: &Compute) -> String {
+    match compute {
+        Compute::Direct => "processor time between calls on this host, by the machine's speed".to_owned(),
+        Compute::None => "none".to_owned(),
+        Compute::Record(path) => {
+            format!("processor time between calls on this host, by the machine's speed, kept in {}", path.display())
+        }
+        Compute::Replay(path) => format!("recorded in {}, by the machine's speed", path.display()),
+        Compute::Model(path) => format!("by the laws in {}, by the machine's speed", path.display()),
+    }
 }
 
-impl Between {
-    /// In the assumptions of a result.
-    fn said(self) -> &'static str {
-        match self {
-            Self::Direct => "processor time between calls on this host, by the machine's speed",
-            Self::None => "none",
-        }
+fn compute(word: &str) -> Result<Compute, String> {
+    Ok(match word.split_once('=') {
+        None if word == "direct" => Compute::Direct,
+        None if word == "none" => Compute::None,
+        Some(("record", file)) => Compute::Record(file.into()),
+        Some(("replay", file)) => Compute::Replay(file.into()),
+        Some(("model", file)) => Compute::Model(file.into()),
+        _ => return Err("direct, none, record=FILE, replay=FILE or model=LAWS.toml are possible".to_owned()),
+    })
+}
+
+/// Whether the file that compute times are from is one.
+fn check(compute: &Compute, n_ranks: u32) -> Result<(), Failure> {
+    match compute {
+        Compute::Replay(path) => match fit::recorded(path)?.n_ranks() {
+            recorded if recorded == n_ranks => Ok(()),
+            recorded => {
+                Err(Failure::usage(format!("`{}` is of {recorded} ranks, and not of {n_ranks}", path.display())))
+            }
+        },
+        Compute::Model(path) => replay::laws(path).map(drop),
+        Compute::Direct | Compute::None | Compute::Record(_) => Ok(()),
     }
 }
 
@@ -85,16 +106,14 @@ impl Run {
         let described = description(&self.machine)?;
         let machine = Machine::new(&described, self.ranks).map_err(Failure::usage)?;
         let settings = self.running.settings();
+        check(&self.compute, self.ranks)?;
         let parts = parts()?;
         let setup = Setup {
             machine: described.to_toml(),
             n_ranks: self.ranks,
             protocol: settings.protocol,
             n_workers: settings.n_workers,
-            compute: match self.compute {
-                Between::Direct => Compute::Direct,
-                Between::None => Compute::None,
-            },
+            compute: self.compute.clone(),
             preloaded: parts.library.to_string_lossy().into_owned(),
         };
         let (program, arguments) = self.program.split_first().expect("clap asks for a program");
@@ -102,7 +121,7 @@ impl Run {
         let setup = result::Setup {
             machine: &described,
             settings,
-            compute: self.compute.said().to_owned(),
+            compute: said(&self.compute),
             algorithms: "Open MPI's own, by its own choice".to_owned(),
             assumptions: ASSUMPTIONS,
         };

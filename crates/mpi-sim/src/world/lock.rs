@@ -24,7 +24,8 @@ unsafe impl<T: Send> Sync for Lock<T> {}
 pub struct Held<'a, T>(&'a Lock<T>);
 
 impl<T> Lock<T> {
-    pub(crate) fn new(value: T) -> Self {
+    /// Free.
+    pub fn new(value: T) -> Self {
         Self { word: AtomicU32::new(FREE), value: UnsafeCell::new(value) }
     }
 
