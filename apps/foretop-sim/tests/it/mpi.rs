@@ -120,3 +120,28 @@ fn traces_of_real_runs_are_replayed_to_their_end_by_every_protocol() {
         assert_eq!(tables[0], tables[1], "{name}");
     }
 }
+
+#[test]
+#[ignore = "needs Open MPI: make test"]
+fn recorded_compute_times_are_replayed_to_the_nanosecond() {
+    let folder = built("openmpi");
+    let [kernel, times] = ["lu", "lu.compute"].map(|name| folder.path().join(name).to_str().unwrap().to_owned());
+    let run = |n_ranks: &'static str, compute: String, steps: &'static str| {
+        ["run", "-n", n_ranks, "--machine", MACHINE, "--compute", &compute, "--", &kernel, steps, "1000"]
+            .map(str::to_owned)
+    };
+    let line = |words: [String; 11]| {
+        let told = done(&words.each_ref().map(String::as_str));
+        told.lines().find(|line| line.starts_with("lu: verified")).unwrap_or_default().to_owned()
+    };
+    let recorded = line(run("4", format!("record={times}"), "2"));
+    assert!(!recorded.is_empty());
+    for _ in 0..2 {
+        assert_eq!(line(run("4", format!("replay={times}"), "2")), recorded);
+    }
+    for (n_ranks, steps, status, told) in [("2", "2", 2, "is of 4 ranks, and not of 2"), ("4", "9", 1, "lu+0x")] {
+        let words = run(n_ranks, format!("replay={times}"), steps);
+        let error = refused(status, &words.each_ref().map(String::as_str));
+        assert!(error.contains(told), "{error}");
+    }
+}
