@@ -50,10 +50,12 @@ contains
     integer(c_int64_t), intent(in) :: total
     double precision, intent(in) :: span
     double precision :: longest
+    character(len=24) :: seconds
     integer :: status, ierr
     call MPI_Reduce(span, longest, 1, MPI_DOUBLE_PRECISION, MPI_MAX, 0, MPI_COMM_WORLD, ierr)
-    if (rank == 0) print '(a,": ",a,", sum ",z16.16,", ",f8.6," s")', name, trim(merge('verified', 'WRONG   ', is_right)), &
-      total, longest
+    write (seconds, '(f24.6)') longest
+    if (rank == 0) print '(a,": ",a,", sum ",z16.16,", ",a," s")', name, trim(merge('verified', 'WRONG   ', is_right)), &
+      total, trim(adjustl(seconds))
     status = merge(0, 1, is_right)
   end function
 end module
