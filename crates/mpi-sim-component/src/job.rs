@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::{BufReader, BufWriter};
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, AtomicUsize, Ordering};
 
 use mpi_sim::compute::{Laws, Times};
 use mpi_sim::machine::{Description, Machine};
@@ -60,14 +60,46 @@ struct CallCount {
 pub const NO_CALL: usize = usize::MAX;
 
 /// Whose turn it is, in words that the keeper reads too.
+///
+/// Each worker has a core, and a rank runs on that of the worker that it was given: left to itself, the system wakes a rank on the core of the one that made way for it,
+/// where another may be running, and hands over at several times the cost where it does not.
 pub struct Turns {
     words: Futexes,
-    is_running: Box<[AtomicU32]>,
+    /// The core of each worker.
+    cores: Box<[usize]>,
+    /// Workers that nobody has.
+    idle: Lock<Vec<usize>>,
+    seats: Box<[Seat]>,
 }
 
+/// Where a rank runs.
+struct Seat {
+    pid: AtomicI32,
+    is_running: AtomicBool,
+    /// Its present worker, or the last one.
+    worker: AtomicUsize,
+}
+
+/// No worker.
+const NOBODY: usize = usize::MAX;
+
 impl Turns {
-    fn new(n_ranks: u32) -> Self {
-        Self { words: Futexes::new(n_ranks), is_running: (0..n_ranks).map(|_| AtomicU32::new(0)).collect() }
+    fn new(n_ranks: u32, n_workers: u32) -> Self {
+        let cores = own_cores();
+        let n_workers = n_workers as usize;
+        let seat =
+            || Seat { pid: AtomicI32::new(0), is_running: AtomicBool::new(false), worker: AtomicUsize::new(NOBODY) };
+        Self {
+            words: Futexes::new(n_ranks),
+            cores: (0..n_workers).map(|worker| cores[worker % cores.len()]).collect(),
+            idle: Lock::new((0..n_workers).rev().collect()),
+            seats: (0..n_ranks).map(|_| seat()).collect(),
+        }
+    }
+
+    /// Says which process a rank is; before anybody runs.
+    pub fn seat(&self, rank: RankIdx, pid: i32) {
+        self.seats[rank as usize].pid.store(pid, Ordering::Relaxed);
     }
 
     /// Waits for the right to run.
@@ -76,11 +108,17 @@ impl Turns {
     }
 
     pub fn is_running(&self, rank: RankIdx) -> bool {
-        self.is_running[rank as usize].load(Ordering::Relaxed) != 0
+        self.seats[rank as usize].is_running.load(Ordering::Relaxed)
     }
 
-    fn note(&self, rank: RankIdx, is_running: u32) {
-        self.is_running[rank as usize].store(is_running, Ordering::Relaxed);
+    /// Lets a rank run as this worker.
+    fn run(&self, rank: RankIdx, worker: usize) {
+        let seat = &self.seats[rank as usize];
+        if seat.worker.swap(worker, Ordering::Relaxed) != worker {
+            stay_on(seat.pid.load(Ordering::Relaxed), self.cores[worker]);
+        }
+        seat.is_running.store(true, Ordering::Relaxed);
+        self.words.wake(rank);
     }
 }
 
@@ -91,15 +129,48 @@ impl Switch for Turns {
     }
 
     fn wake(&self, rank: RankIdx) {
-        self.note(rank, 1);
-        self.words.wake(rank);
+        // The world knows of an idle worker a moment before whoever had it says so here.
+        let worker = loop {
+            match self.idle.hold().pop() {
+                Some(worker) => break worker,
+                None => std::thread::yield_now(),
+            }
+        };
+        self.run(rank, worker);
     }
 
     fn leave(&self, me: RankIdx, next: Option<RankIdx>) {
-        self.note(me, 0);
-        if let Some(next) = next {
-            self.wake(next);
+        let seat = &self.seats[me as usize];
+        seat.is_running.store(false, Ordering::Relaxed);
+        let worker = seat.worker.load(Ordering::Relaxed);
+        match next {
+            Some(next) => self.run(next, worker),
+            None => self.idle.hold().push(worker),
         }
+    }
+}
+
+/// The cores that this process may run on, the one that it runs on first.
+fn own_cores() -> Vec<usize> {
+    // SAFETY: a set of zeros is an empty one, and the kernel writes no more than its size.
+    let (cores, own) = unsafe {
+        let mut cores: libc::cpu_set_t = std::mem::zeroed();
+        libc::sched_getaffinity(0, size_of_val(&cores), &raw mut cores);
+        (cores, usize::try_from(libc::sched_getcpu()).unwrap_or(0))
+    };
+    // SAFETY: the set is there, and the numbers are within it.
+    let is_allowed = |core: &usize| unsafe { libc::CPU_ISSET(*core, &cores) };
+    let others = (0..libc::CPU_SETSIZE as usize).filter(|core| *core != own && is_allowed(core));
+    std::iter::once(own).chain(others).collect()
+}
+
+/// Keeps a process on a core; one that the system does not let it have leaves the process where it is.
+fn stay_on(pid: i32, core: usize) {
+    // SAFETY: a set of zeros is an empty one, and the kernel reads it only.
+    unsafe {
+        let mut cores: libc::cpu_set_t = std::mem::zeroed();
+        libc::CPU_SET(core, &mut cores);
+        libc::sched_setaffinity(pid, size_of_val(&cores), &raw const cores);
     }
 }
 
@@ -136,7 +207,7 @@ impl Job {
         let settings = Settings { protocol: setup.protocol, n_workers: setup.n_workers };
         Ok(Self {
             world: World::new(machine, settings),
-            turns: Turns::new(setup.n_ranks),
+            turns: Turns::new(setup.n_ranks, setup.n_workers.get()),
             notes: (0..setup.n_ranks).map(|_| Note::new()).collect(),
             compute: Source::of(setup)?,
             real_time_ns: crate::time::host(libc::CLOCK_REALTIME),

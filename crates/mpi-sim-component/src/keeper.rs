@@ -30,9 +30,6 @@ pub fn begin() {
     };
     die_with_parent();
     let signals = block_signals();
-    if job.world.hold().settings().n_workers.get() == 1 {
-        stay_on_this_core();
-    }
     let mut pids = ManuallyDrop::new(Vec::with_capacity(job.notes.len()));
     for me in 0..job.notes.len() as Rank {
         // SAFETY: this process has one thread.
@@ -49,7 +46,10 @@ pub fn begin() {
                 kill_all(&pids);
                 teller.give_up(me, &format!("rank {me} of {} cannot be made: {error}", job.notes.len()));
             }
-            pid => pids.push(pid),
+            pid => {
+                job.turns.seat(me, pid);
+                pids.push(pid);
+            }
         }
     }
     Keeper {
@@ -99,16 +99,6 @@ unsafe fn clean_environment(preloaded: &str) {
 fn die_with_parent() {
     // SAFETY: the call takes no pointers.
     unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) };
-}
-
-/// Ranks that run in turn hand over several times as fast where they share a core.
-fn stay_on_this_core() {
-    // SAFETY: a set of zeros is an empty one, and the kernel reads it only.
-    unsafe {
-        let mut cores: libc::cpu_set_t = std::mem::zeroed();
-        libc::CPU_SET(libc::sched_getcpu().max(0) as usize, &mut cores);
-        libc::sched_setaffinity(0, size_of_val(&cores), &raw const cores);
-    }
 }
 
 fn become_rank(job: &'static Job, me: Rank) {

@@ -148,7 +148,8 @@ fn site_name(function: usize, site: usize) -> String {
 
 /// What passed until now does not count.
 fn mark() {
-    COMPUTED_NS.set(Some(time::host(libc::CLOCK_THREAD_CPUTIME_ID)));
+    let is_measured = matches!(own_job().compute, Source::Direct | Source::Record(..));
+    COMPUTED_NS.set(Some(if is_measured { time::host(libc::CLOCK_THREAD_CPUTIME_ID) } else { 0 }));
 }
 
 /// What a clock shows: simulated time, where this is a rank.
