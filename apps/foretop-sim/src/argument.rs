@@ -4,12 +4,13 @@ use std::io::{self, Write};
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
 
-use clap::{Args, ValueEnum};
+use clap::Args;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use des::Protocol;
 use mpi_run::{Failure, Measurement, Outcome, Progress, Writer};
 use mpi_sim::Settings;
 use mpi_sim::result::Simulation;
-use picture::Picture;
+use picture::{Kind, Picture};
 
 /// How the simulation runs; the result does not depend on it.
 #[derive(Args, Clone, Copy, Debug)]
@@ -32,13 +33,9 @@ pub struct Out {
     out: Option<PathBuf>,
 }
 
-/// How a picture is written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum PictureKind {
-    /// Lines and words, sharp at any size
-    Svg,
-    /// Dots, of twice the usual resolution
-    Png,
+/// The kinds of pictures that an argument may name.
+pub fn kinds() -> impl TypedValueParser<Value = Kind> {
+    PossibleValuesParser::new(Kind::NAMES).map(|name| name.parse().expect("these are the names of the kinds"))
 }
 
 impl Running {
@@ -54,20 +51,12 @@ impl Out {
     }
 }
 
-impl PictureKind {
-    /// Writes a picture to `folder/stem-name`, and gives the file's name.
-    pub fn write(self, picture: &Picture, folder: &Path, name: &str) -> Result<PathBuf, Failure> {
-        /// Sharp on screens of twice the usual resolution.
-        const DENSITY: f64 = 2.0;
-        let (extension, bytes) = match self {
-            Self::Svg => ("svg", picture.to_svg().into_bytes()),
-            Self::Png => ("png", picture.to_png(DENSITY).map_err(Failure::of)?),
-        };
-        let file = folder.join(format!("{name}.{extension}"));
-        std::fs::write(&file, bytes)
-            .map_err(|error| Failure::work(format!("cannot write `{}`: {error}", file.display())))?;
-        Ok(file)
-    }
+/// Writes a picture to `folder/name`, and gives the file's name.
+pub fn draw(picture: &Picture, kind: Kind, folder: &Path, name: &str) -> Result<PathBuf, Failure> {
+    let file = folder.join(format!("{name}.{}", kind.extension()));
+    std::fs::write(&file, picture.encode(kind).map_err(Failure::of)?)
+        .map_err(|error| Failure::work(format!("cannot write `{}`: {error}", file.display())))?;
+    Ok(file)
 }
 
 /// Says on standard error, now and then, how far a long command is.

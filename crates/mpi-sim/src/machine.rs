@@ -9,16 +9,18 @@
 //! receive overhead. A rank's next message at the same level may follow after the gap.
 
 mod description;
+mod error;
 mod length;
+mod mapping;
 mod network;
 mod taken_over;
 
 use units::{Bandwidth, ByteCount, Rank, SimDuration};
 
-pub use description::{
-    Description, EagerLimit, Factors, Level, Levels, MachineError, Mapping, MappingRule, Segment, Site, SiteLink,
-};
+pub use description::{Description, EagerLimit, Factors, Level, Levels, Segment, Site, SiteLink};
+pub use error::MachineError;
 pub use length::{Length, LengthError};
+pub use mapping::{Mapping, MappingRule};
 pub use network::{Network, Topology};
 pub use taken_over::Expected;
 
@@ -378,76 +380,6 @@ impl Factors {
         }
         Bandwidth::new((bandwidth.bits_per_sec() as f64 * self.bandwidth).max(1.0) as u64)
     }
-}
-
-impl Description {
-    /// Where each rank runs.
-    fn places(&self, n_ranks: u32) -> Result<Vec<Place>, MachineError> {
-        let slots = self.n_slots();
-        if n_ranks == 0 {
-            return Err(MachineError::NoRanks { slots });
-        }
-        if n_ranks > slots {
-            return Err(MachineError::TooSmall { ranks: n_ranks, slots });
-        }
-        let mut nodes = Vec::new();
-        for (site_idx, site) in (0..).zip(&self.site) {
-            let first = nodes.len() as u32;
-            nodes.extend((first..first + site.nodes).map(|node_idx| (Place { site_idx, node_idx }, site.cores)));
-        }
-        match &self.mapping {
-            Mapping::Rule(MappingRule::Block) => {
-                let cores = nodes.iter().flat_map(|(place, cores)| (0..*cores).map(|_| *place));
-                Ok(cores.take(n_ranks as usize).collect())
-            }
-            Mapping::Rule(MappingRule::Cyclic) => {
-                let most = nodes.iter().map(|(_, cores)| *cores).max().unwrap_or(0);
-                let rounds = (0..most).flat_map(|round| nodes.iter().filter(move |(_, cores)| *cores > round));
-                Ok(rounds.map(|(place, _)| *place).take(n_ranks as usize).collect())
-            }
-            Mapping::Rule(MappingRule::Sites) => self.site_by_site(n_ranks, &nodes),
-            Mapping::Nodes(of_ranks) => listed(of_ranks, n_ranks, nodes),
-        }
-    }
-
-    /// An equal part of the ranks for each site; the first sites have one more where it does not come out even.
-    fn site_by_site(&self, n_ranks: u32, nodes: &[(Place, u32)]) -> Result<Vec<Place>, MachineError> {
-        let n_sites = self.site.len() as u32;
-        let mut places = Vec::new();
-        for (site_idx, site) in (0..).zip(&self.site) {
-            let share = n_ranks / n_sites + u32::from(site_idx < n_ranks % n_sites);
-            if share > site.nodes * site.cores {
-                let reason =
-                    format!("site `{}` has {} cores for its share of {share}", site.name, site.nodes * site.cores);
-                return Err(MachineError::Mapping { ranks: n_ranks, reason });
-            }
-            let of_site = nodes.iter().filter(|(place, _)| place.site_idx == site_idx);
-            places.extend(of_site.flat_map(|(place, cores)| (0..*cores).map(|_| *place)).take(share as usize));
-        }
-        Ok(places)
-    }
-}
-
-fn listed(of_ranks: &[u32], n_ranks: u32, mut nodes: Vec<(Place, u32)>) -> Result<Vec<Place>, MachineError> {
-    let refuse = |reason: String| Err(MachineError::Mapping { ranks: n_ranks, reason });
-    if of_ranks.len() < n_ranks as usize {
-        return refuse(format!("it lists the nodes of {} ranks; name one for each rank", of_ranks.len()));
-    }
-    let mut places = Vec::new();
-    for (rank, &node_idx) in of_ranks[..n_ranks as usize].iter().enumerate() {
-        let n_nodes = nodes.len();
-        match nodes.get_mut(node_idx as usize) {
-            Some((place, free @ 1..)) => {
-                *free -= 1;
-                places.push(*place);
-            }
-            Some(_) => return refuse(format!("no core of node {node_idx} is left for rank {rank}")),
-            None => {
-                return refuse(format!("rank {rank} is on node {node_idx}, and the nodes are 0 to {}", n_nodes - 1));
-            }
-        }
-    }
-    Ok(places)
 }
 
 /// How long so many bytes take at a bandwidth; no time without one.

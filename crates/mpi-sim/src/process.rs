@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use units::{Rank, SimDuration, SimTime};
 
 use crate::world::{Counts, RankCounts, Wait};
-pub use launch::{LaunchError, Parts, Running, launch};
+pub use launch::{LaunchError, Parts, Program, Running};
 
 /// The variable with the descriptors of a [`Setup`] to read and of a pipe for [`Report`]s, as in `3,4`.
 pub const DESCRIPTORS: &str = "FORETOP_SIM";

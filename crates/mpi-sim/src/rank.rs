@@ -209,8 +209,8 @@ impl<'a, S: Switch> Rank<'a, S> {
     /// Waits for a message that fits.
     pub fn probe(&mut self, wanted: Wanted) -> Result<Envelope, Stopped> {
         let mut world = self.ask(Question::Probe(wanted), &[])?;
-        let (at, envelope, _) = world.state(self.me).probe(&wanted).expect("a probe goes on when there is a message");
         let state = world.state(self.me);
+        let (at, envelope, _) = state.probe(&wanted).expect("a probe goes on when there is a message");
         state.waited_until(at, envelope.source);
         Ok(envelope)
     }

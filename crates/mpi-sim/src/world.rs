@@ -208,13 +208,6 @@ impl World {
         &self.waits
     }
 
-    /// What a rank waited for then, if it did.
-    #[must_use]
-    pub fn waits_for(&self, rank: Rank) -> Option<&str> {
-        let idx = self.waits.binary_search_by_key(&rank, |wait| wait.rank).ok()?;
-        Some(&self.waits[idx].awaits)
-    }
-
     /// Messages that a rank was sent and did not receive.
     pub fn unreceived(&self, rank: Rank) -> impl Iterator<Item = &crate::message::Envelope> {
         self.ranks[rank as usize].mailbox.left()
@@ -255,7 +248,6 @@ impl World {
 
     /// Whether the rank, which is about to wait, may go on at once.
     pub(crate) fn goes_on(&mut self, me: Rank) -> bool {
-        let state = &mut self.ranks[me as usize];
         if self.stopped.is_none() {
             self.settle(me);
             if !self.is_permitted(me) {
@@ -268,11 +260,8 @@ impl World {
                 self.counts.stretched = self.counts.stretched + state.clock.saturating_since(state.stretch_began);
                 return false;
             }
-            let state = &mut self.ranks[me as usize];
-            state.doing = Doing::Running;
-        } else {
-            state.doing = Doing::Running;
         }
+        self.ranks[me as usize].doing = Doing::Running;
         true
     }
 

@@ -9,12 +9,14 @@
 
 mod axis;
 mod chart;
+mod kind;
 mod panel;
 mod png;
 mod svg;
 
 pub use axis::{Axis, Scale};
 pub use chart::{Chart, Mark};
+pub use kind::{Kind, UnknownKind};
 pub use panel::{Panel, Size, beside, words_width};
 pub use png::PngError;
 

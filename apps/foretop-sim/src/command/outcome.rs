@@ -6,11 +6,12 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use mpi_run::{Failure, Measurement};
 use mpi_sim::result::{RankTimes, Run, Simulation, compared, kind};
+use picture::Kind;
 use text::help::examples;
 use units::span;
 
 use super::written;
-use crate::argument::{PictureKind, result};
+use crate::argument::{draw, kinds, result};
 
 /// Print a result again
 #[derive(Args)]
@@ -38,8 +39,8 @@ pub struct Plot {
     into: Option<PathBuf>,
 
     /// How to write the pictures
-    #[arg(long, value_enum, default_value = "svg")]
-    kind: PictureKind,
+    #[arg(long, value_parser = kinds(), default_value = "svg")]
+    kind: Kind,
 }
 
 /// Compare a prediction with real runs, or with other predictions
@@ -83,7 +84,7 @@ impl Plot {
         let folder = self.into.as_deref().or(self.result.parent()).unwrap_or(Path::new(""));
         let stem = self.result.file_stem().unwrap_or_default().to_string_lossy();
         for (name, picture) in Simulation.pictures(&outcome).map_err(Failure::of)? {
-            let file = self.kind.write(&picture, folder, &format!("{stem}-{name}"))?;
+            let file = draw(&picture, self.kind, folder, &format!("{stem}-{name}"))?;
             written(writeln!(out, "{}", file.display()))?;
         }
         Ok(())

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use mpi_run::{Failure, Measurement};
 use mpi_sim::machine::Machine;
-use mpi_sim::process::{self, Compute, Parts, RankReport, Report, Setup};
+use mpi_sim::process::{self, Compute, Parts, Program, RankReport, Report, Setup};
 use mpi_sim::result::{self, CallUse, Ending, Found, RankTimes, Simulation, Waiting};
 use rustix::process::{Pid, Signal, kill_process};
 use text::figure::span_ns;
@@ -117,16 +117,16 @@ impl Run {
             preloaded: parts.library.to_string_lossy().into_owned(),
         };
         let (program, arguments) = self.program.split_first().expect("clap asks for a program");
-        let running = process::launch(&setup, &parts, Path::new(program), arguments).map_err(Failure::of)?;
-        let setup = result::Setup {
+        let program = Program::find(Path::new(program)).map_err(Failure::of)?;
+        let assumed = result::Setup {
             machine: &described,
             settings,
             compute: said(&self.compute),
             algorithms: "Open MPI's own, by its own choice".to_owned(),
             assumptions: ASSUMPTIONS,
         };
-        let mut writer = self.out.writer(&setup.header(typed(), 0))?;
-        let (failed, ended) = follow(running)?;
+        let mut writer = self.out.writer(&assumed.header(typed(), 0))?;
+        let (failed, ended) = follow(program.launch(&setup, &parts, arguments).map_err(Failure::of)?)?;
         if let Some(Report::Ended { ranks, counts, shared_bytes }) = &ended {
             let times: Vec<RankTimes> = (0..).zip(ranks).map(|(rank, report)| times(&machine, rank, report)).collect();
             let run = result::Run::of(&times, *counts);

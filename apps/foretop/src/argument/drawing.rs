@@ -3,6 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+pub use picture::Kind;
 
 /// A file to draw into.
 #[derive(Clone, Debug)]
@@ -11,23 +13,9 @@ pub struct Drawing {
     kind: Kind,
 }
 
-/// How a picture is written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub enum Kind {
-    /// Lines and words, sharp at any size
-    Svg,
-    /// Dots, of twice the usual resolution
-    Png,
-}
-
-impl Kind {
-    /// What a file's name ends with.
-    pub fn extension(self) -> &'static str {
-        match self {
-            Self::Svg => "svg",
-            Self::Png => "png",
-        }
-    }
+/// The kinds that an argument may name.
+pub fn kinds() -> impl TypedValueParser<Value = Kind> {
+    PossibleValuesParser::new(Kind::NAMES).map(|name| name.parse().expect("these are the names of the kinds"))
 }
 
 impl Drawing {
@@ -43,12 +31,7 @@ impl Drawing {
 
     /// Draws, over what was there.
     pub fn draw(&self, picture: &picture::Picture) -> anyhow::Result<()> {
-        /// Sharp on screens of twice the usual resolution.
-        const DENSITY: f64 = 2.0;
-        let bytes = match self.kind {
-            Kind::Svg => picture.to_svg().into_bytes(),
-            Kind::Png => picture.to_png(DENSITY)?,
-        };
+        let bytes = picture.encode(self.kind)?;
         std::fs::write(&self.path, bytes).with_context(|| format!("cannot write `{}`", self.path.display()))
     }
 }
@@ -56,11 +39,9 @@ impl Drawing {
 /// Of a path as typed: the kind is in its name.
 pub fn drawing(text: &str) -> Result<Drawing, String> {
     let path = PathBuf::from(text);
-    let extension = path.extension().and_then(|extension| extension.to_str()).map(str::to_ascii_lowercase);
-    let kind = match extension.as_deref() {
-        Some("svg") => Kind::Svg,
-        Some("png") => Kind::Png,
-        _ => return Err(format!("cannot tell from `{text}` what to draw; its name must end in .svg or .png")),
-    };
+    let extension = path.extension().and_then(|extension| extension.to_str());
+    let kind = extension.and_then(|extension| extension.parse().ok());
+    let kind =
+        kind.ok_or_else(|| format!("cannot tell from `{text}` what to draw; its name must end in .svg or .png"))?;
     Ok(Drawing { path, kind })
 }

@@ -6,11 +6,13 @@ use rand_distr::{Distribution, StandardNormal};
 use serde::{Deserialize, Serialize};
 use units::{Bandwidth, ByteCount, SimDuration};
 
+use super::error::{MachineError, wrong};
 use super::length::Length;
+use super::mapping::Mapping;
 use super::network::Network;
 
 /// The one version of the format.
-const FORMAT: u32 = 1;
+pub(super) const FORMAT: u32 = 1;
 /// What is drawn is never less than this share of its mean: nothing ends on a machine that stands still.
 const SHARE_MIN: f64 = 0.01;
 /// Each pair of sites may have a link.
@@ -145,31 +147,6 @@ pub struct SiteLink {
     pub bandwidth_deviation: Option<Bandwidth>,
 }
 
-/// Which core each rank gets.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(
-    untagged,
-    expecting = "no mapping: write \"block\", \"cyclic\", \"sites\" or a list with the node of each rank"
-)]
-pub enum Mapping {
-    /// By a rule.
-    Rule(MappingRule),
-    /// The node of each rank, counted through all sites from 0.
-    Nodes(Vec<u32>),
-}
-
-/// A rule that gives each rank a core.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum MappingRule {
-    /// Node by node.
-    Block,
-    /// Round the nodes of all sites.
-    Cyclic,
-    /// An equal part of the ranks for each site, node by node.
-    Sites,
-}
-
 /// What measured and described times are multiplied by; 1 unless somebody says so.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -180,104 +157,6 @@ pub struct Factors {
     pub bandwidth: f64,
     /// Every compute time, beside the speed of the cores.
     pub compute: f64,
-}
-
-/// Why a text is no machine.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum MachineError {
-    /// The file's text is not what the format asks for.
-    #[error("{place}: {message}")]
-    Syntax {
-        /// Line and column.
-        place: String,
-        /// What is wrong there.
-        message: String,
-    },
-    /// Another format.
-    #[error("`format` is {given}: this program reads format {FORMAT}")]
-    Format {
-        /// As given.
-        given: u32,
-    },
-    /// A value that is not possible.
-    #[error("`{key}` of {place} is {given}: write {right}")]
-    Value {
-        /// The key.
-        key: &'static str,
-        /// Where it stands.
-        place: String,
-        /// As given.
-        given: String,
-        /// What would be right.
-        right: &'static str,
-    },
-    /// A level that messages of this machine need.
-    #[error("the machine needs a `[level.{level}]`: it has {because}")]
-    Level {
-        /// Its name.
-        level: &'static str,
-        /// Why it is needed.
-        because: &'static str,
-    },
-    /// A level says what a message costs twice, or not at all.
-    #[error("`[level.{level}]` needs either a `latency` (and a `bandwidth`) or `segments`, and has {has}")]
-    Cost {
-        /// Its name.
-        level: &'static str,
-        /// What it has.
-        has: &'static str,
-    },
-    /// A link between sites that are not there, or one and the same.
-    #[error("the link between `{}` and `{}` needs two sites of the machine, each pair once", between[0], between[1])]
-    Link {
-        /// As given.
-        between: [String; 2],
-    },
-    /// A topology that does not fit its site's nodes.
-    #[error("the network of site `{site}` has room for {room} nodes, and the site has {nodes}: {right}")]
-    Network {
-        /// The site.
-        site: String,
-        /// Nodes that the topology has.
-        room: u64,
-        /// Nodes of the site.
-        nodes: u32,
-        /// What would be right.
-        right: &'static str,
-    },
-    /// A site that is not there.
-    #[error("the machine has no site `{given}`: it has {known}")]
-    Unknown {
-        /// As given.
-        given: String,
-        /// Those that are.
-        known: String,
-    },
-    /// No ranks.
-    #[error("0 ranks are no program: ask for 1 to {slots}, as the machine has {slots} cores")]
-    NoRanks {
-        /// Cores of the machine.
-        slots: u32,
-    },
-    /// More ranks than cores.
-    #[error(
-        "{ranks} ranks are more than the machine's {slots} cores: add `nodes` or `cores` to a site, or use at most {slots} ranks"
-    )]
-    TooSmall {
-        /// Ranks asked for.
-        ranks: u32,
-        /// Cores of the machine.
-        slots: u32,
-    },
-    /// A mapping that is too short, or puts too many ranks on a node.
-    #[error("`mapping` does not fit {ranks} ranks: {reason}")]
-    Mapping {
-        /// Ranks asked for.
-        ranks: u32,
-        /// What is wrong.
-        reason: String,
-    },
 }
 
 fn poll() -> Length {
@@ -291,14 +170,6 @@ fn unit() -> f64 {
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
 fn is_unit(value: &f64) -> bool {
     *value == 1.0
-}
-
-impl From<toml::de::Error> for MachineError {
-    fn from(error: toml::de::Error) -> Self {
-        // The rest of its text is a picture of the line.
-        let place = error.to_string().lines().next().unwrap_or_default().replace("TOML parse error at ", "");
-        Self::Syntax { place, message: error.message().to_owned() }
-    }
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
@@ -315,12 +186,6 @@ impl Factors {
 impl Default for Factors {
     fn default() -> Self {
         Self { latency: 1.0, bandwidth: 1.0, compute: 1.0 }
-    }
-}
-
-impl Default for Mapping {
-    fn default() -> Self {
-        Self::Rule(MappingRule::Block)
     }
 }
 
@@ -474,21 +339,6 @@ impl Description {
         self.site.iter().map(|site| site.nodes * site.cores).sum()
     }
 
-    /// The most ranks that the mapping has cores for.
-    #[must_use]
-    pub fn n_ranks_max(&self) -> u32 {
-        match &self.mapping {
-            Mapping::Nodes(of_ranks) => self.n_slots().min(of_ranks.len() as u32),
-            Mapping::Rule(MappingRule::Sites) => {
-                let cores = || self.site.iter().map(|site| site.nodes * site.cores);
-                let least = cores().min().unwrap_or(0);
-                // Sites before the first of the smallest take one rank more.
-                least * self.site.len() as u32 + cores().take_while(|cores| *cores > least).count() as u32
-            }
-            Mapping::Rule(MappingRule::Block | MappingRule::Cyclic) => self.n_slots(),
-        }
-    }
-
     fn sum(&self, of_site: impl Fn(&Site) -> u64) -> u64 {
         self.site.iter().map(of_site).fold(0, u64::saturating_add)
     }
@@ -580,14 +430,4 @@ impl Level {
             None => Ok(()),
         }
     }
-}
-
-/// A value that is not possible.
-pub(super) fn wrong(
-    key: &'static str,
-    place: impl ToString,
-    given: impl ToString,
-    right: &'static str,
-) -> MachineError {
-    MachineError::Value { key, place: place.to_string(), given: given.to_string(), right }
 }

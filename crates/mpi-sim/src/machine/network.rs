@@ -6,7 +6,7 @@
 use serde::{Deserialize, Serialize};
 use units::Bandwidth;
 
-use super::description::{MachineError, wrong};
+use super::error::{MachineError, wrong};
 use super::length::Length;
 
 /// What connects the nodes of a site.

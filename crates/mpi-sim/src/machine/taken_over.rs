@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use netmodel::Cost;
 use units::{Bandwidth, ByteCount, SimDuration};
 
-use super::description::{Description, EagerLimit, Level, MachineError, Segment};
+use super::description::{Description, EagerLimit, Level, Segment};
+use super::error::{MachineError, wrong};
 use super::length::Length;
 
 /// A value to come: what is expected, and a standard deviation.
@@ -79,7 +80,7 @@ impl Description {
         let bits = |bytes_per_sec: f64| Bandwidth::new((8.0 * bytes_per_sec) as u64);
         let Some(bandwidth) = bits(bytes_per_sec.mean) else {
             let place = format!("the link between `{from}` and `{to}`");
-            return Err(super::description::wrong("bandwidth", place, "0 bytes per second", "a forecast above 0"));
+            return Err(wrong("bandwidth", place, "0 bytes per second", "a forecast above 0"));
         };
         link.bandwidth = Some(bandwidth);
         link.bandwidth_deviation = bits(bytes_per_sec.deviation);

@@ -68,9 +68,10 @@ pub enum LaunchError {
     Setup(#[source] io::Error),
 }
 
-/// A program that has been looked at: what to run, and the arguments that come before the user's.
-struct Found {
+/// A program that can be started as ranks.
+pub struct Program {
     path: PathBuf,
+    /// Arguments that come before the user's.
     before: Vec<OsString>,
 }
 
@@ -80,33 +81,60 @@ pub struct Running {
     reports: io::Lines<BufReader<File>>,
 }
 
-/// Starts a program and its arguments.
-///
-/// # Errors
-/// Where the program is not one that can be simulated, or does not start.
-pub fn launch(setup: &Setup, parts: &Parts, program: &Path, arguments: &[OsString]) -> Result<Running, LaunchError> {
-    let Found { path, before } = find(program)?;
-    let (description, reader, writer) = channels(setup).map_err(LaunchError::Setup)?;
-    let mut command = Command::new(&path);
-    command.args(before).args(arguments);
-    let mut preloaded = std::env::var_os(PRELOAD).filter(|others| !others.is_empty()).unwrap_or_default();
-    if !preloaded.is_empty() {
-        preloaded.push(":");
+impl Program {
+    /// Looks at a program, given by a path or by a name that PATH finds.
+    ///
+    /// # Errors
+    /// Where it is not one that can be simulated.
+    pub fn find(program: &Path) -> Result<Self, LaunchError> {
+        let is_path = program.components().count() > 1;
+        let path = if is_path { Some(program.to_owned()).filter(|path| path.is_file()) } else { in_path(program) };
+        let path = path.ok_or_else(|| LaunchError::Absent(program.to_owned()))?;
+        let read = std::fs::read(&path).and_then(|bytes| Ok((bytes, path.metadata()?)));
+        let (bytes, metadata) = read.map_err(|source| LaunchError::Start { path: path.clone(), source })?;
+        if let Some(script) = bytes.strip_prefix(b"#!") {
+            return interpreted(&path, script);
+        }
+        let is_own = metadata.uid() == rustix::process::geteuid().as_raw();
+        if metadata.permissions().mode() & 0o6000 != 0 && !is_own {
+            return Err(LaunchError::OtherUser(path));
+        }
+        if elf::is_static(&bytes) {
+            return Err(LaunchError::Static(path));
+        }
+        if memchr_text(&bytes, b"libmpich.so") && !memchr_text(&bytes, b"libmpi.so") {
+            return Err(LaunchError::Mpich(path));
+        }
+        Ok(Self { path, before: Vec::new() })
     }
-    preloaded.push(&parts.library);
-    command.env(PRELOAD, preloaded);
-    command.env(DESCRIPTORS, format!("{},{}", description.as_raw_fd(), writer.as_raw_fd()));
-    for (name, value) in CHOICES {
-        command.env(format!("OMPI_MCA_{name}"), value);
+
+    /// Starts it with these arguments.
+    ///
+    /// # Errors
+    /// Where it does not start.
+    pub fn launch(self, setup: &Setup, parts: &Parts, arguments: &[OsString]) -> Result<Running, LaunchError> {
+        let (description, reader, writer) = channels(setup).map_err(LaunchError::Setup)?;
+        let mut command = Command::new(&self.path);
+        command.args(self.before).args(arguments);
+        let mut preloaded = std::env::var_os(PRELOAD).filter(|others| !others.is_empty()).unwrap_or_default();
+        if !preloaded.is_empty() {
+            preloaded.push(":");
+        }
+        preloaded.push(&parts.library);
+        command.env(PRELOAD, preloaded);
+        command.env(DESCRIPTORS, format!("{},{}", description.as_raw_fd(), writer.as_raw_fd()));
+        for (name, value) in CHOICES {
+            command.env(format!("OMPI_MCA_{name}"), value);
+        }
+        let mut folders = parts.components.clone().into_os_string();
+        folders.push(":");
+        folders.push(SYSTEM_COMPONENTS);
+        command.env("OMPI_MCA_mca_base_component_path", folders);
+        let keeper = command.spawn().map_err(|source| LaunchError::Start { path: self.path, source })?;
+        // Its end is seen only when nobody else can write.
+        drop(writer);
+        Ok(Running { keeper, reports: BufReader::new(reader).lines() })
     }
-    let mut folders = parts.components.clone().into_os_string();
-    folders.push(":");
-    folders.push(SYSTEM_COMPONENTS);
-    command.env("OMPI_MCA_mca_base_component_path", folders);
-    let keeper = command.spawn().map_err(|source| LaunchError::Start { path, source })?;
-    // Its end is seen only when nobody else can write.
-    drop(writer);
-    Ok(Running { keeper, reports: BufReader::new(reader).lines() })
 }
 
 impl Running {
@@ -141,35 +169,13 @@ fn channels(setup: &Setup) -> io::Result<(File, File, File)> {
     Ok((description, reader.into(), writer.into()))
 }
 
-fn find(program: &Path) -> Result<Found, LaunchError> {
-    let is_path = program.components().count() > 1;
-    let path = if is_path { Some(program.to_owned()).filter(|path| path.is_file()) } else { in_path(program) };
-    let path = path.ok_or_else(|| LaunchError::Absent(program.to_owned()))?;
-    let read = std::fs::read(&path).and_then(|bytes| Ok((bytes, path.metadata()?)));
-    let (bytes, metadata) = read.map_err(|source| LaunchError::Start { path: path.clone(), source })?;
-    if let Some(script) = bytes.strip_prefix(b"#!") {
-        return interpreted(&path, script);
-    }
-    let is_own = metadata.uid() == rustix::process::geteuid().as_raw();
-    if metadata.permissions().mode() & 0o6000 != 0 && !is_own {
-        return Err(LaunchError::OtherUser(path));
-    }
-    if elf::is_static(&bytes) {
-        return Err(LaunchError::Static(path));
-    }
-    if memchr_text(&bytes, b"libmpich.so") && !memchr_text(&bytes, b"libmpi.so") {
-        return Err(LaunchError::Mpich(path));
-    }
-    Ok(Found { path, before: Vec::new() })
-}
-
 fn in_path(program: &Path) -> Option<PathBuf> {
     let folders = std::env::var_os("PATH")?;
     std::env::split_paths(&folders).map(|folder| folder.join(program)).find(|path| path.is_file())
 }
 
 /// A script is run by its interpreter, which has to be a program and not a shell that starts others.
-fn interpreted(path: &Path, script: &[u8]) -> Result<Found, LaunchError> {
+fn interpreted(path: &Path, script: &[u8]) -> Result<Program, LaunchError> {
     let line = script.split(|byte| *byte == b'\n').next().unwrap_or_default();
     let line = String::from_utf8_lossy(line);
     let mut words = line.split_whitespace().filter(|word| !word.ends_with("/env"));
@@ -178,10 +184,10 @@ fn interpreted(path: &Path, script: &[u8]) -> Result<Found, LaunchError> {
     if interpreter.file_name().is_none_or(|name| shells.iter().any(|shell| *name == **shell)) {
         return Err(LaunchError::Script(path.to_owned()));
     }
-    let Found { path: interpreter, mut before } = find(interpreter)?;
+    let Program { path: interpreter, mut before } = Program::find(interpreter)?;
     before.extend(words.map(OsString::from));
     before.push(path.as_os_str().to_owned());
-    Ok(Found { path: interpreter, before })
+    Ok(Program { path: interpreter, before })
 }
 
 fn memchr_text(bytes: &[u8], text: &[u8]) -> bool {
@@ -220,7 +226,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join(name);
         std::fs::write(&path, content).expect("a file");
-        let refused = find(&path).err().expect("such a program is refused").to_string();
+        let refused = Program::find(&path).err().expect("such a program is refused").to_string();
         assert!(refused.contains(wanted), "{refused}");
     }
 
@@ -231,7 +237,7 @@ mod tests {
         check_refused("static", &header, "link it dynamically");
         check_refused("peer", b"NEEDED libmpich.so.12", "Open MPI's mpicc");
         check_refused("script", b"#!/bin/sh\nmpirun x", "shell script");
-        assert!(matches!(find(Path::new("/nowhere/x")), Err(LaunchError::Absent(_))));
+        assert!(matches!(Program::find(Path::new("/nowhere/x")), Err(LaunchError::Absent(_))));
     }
 
     #[test]
@@ -239,7 +245,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("script");
         std::fs::write(&path, "#!/usr/bin/env cat -u\n").expect("a file");
-        let found = find(&path).expect("a program that is there");
+        let found = Program::find(&path).expect("a program that is there");
         assert!(found.path.ends_with("cat"), "{}", found.path.display());
         assert_eq!(found.before, ["-u".into(), path.into_os_string()]);
     }

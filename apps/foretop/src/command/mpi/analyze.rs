@@ -13,7 +13,7 @@ use picture::Picture;
 use serde::Serialize;
 
 use super::trace::read;
-use crate::argument::drawing::{Drawing, Kind};
+use crate::argument::drawing::{Drawing, Kind, kinds};
 use crate::failure::OrUsage;
 use crate::help::examples;
 use crate::terminal::write_json;
@@ -41,7 +41,7 @@ pub struct Analyze {
     draw: Option<PathBuf>,
 
     /// How to write the pictures
-    #[arg(long, value_enum, default_value = "svg")]
+    #[arg(long, value_parser = kinds(), default_value = "svg")]
     kind: Kind,
 
     /// Print all figures for programs

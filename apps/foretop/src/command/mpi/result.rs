@@ -8,7 +8,7 @@ use clap::Args;
 use mpi_run::{Measurement, Outcome};
 
 use super::MEASUREMENTS;
-use crate::argument::drawing::{Drawing, Kind};
+use crate::argument::drawing::{Drawing, Kind, kinds};
 use crate::failure::OrUsage;
 use crate::help::examples;
 use crate::terminal::say;
@@ -39,7 +39,7 @@ pub struct Plot {
     into: Option<PathBuf>,
 
     /// How to write the pictures
-    #[arg(long, value_enum, default_value = "svg")]
+    #[arg(long, value_parser = kinds(), default_value = "svg")]
     kind: Kind,
 }
 
