@@ -7,7 +7,8 @@ use std::os::fd::{AsRawFd, FromRawFd};
 use std::sync::atomic::Ordering;
 
 use mpi_sim::process::{DESCRIPTORS, Failure, Report, Setup};
-use mpi_sim::{Reason, Stopped, Switch, Wait};
+use mpi_sim::result::Waiting;
+use mpi_sim::{Reason, Stopped, Switch};
 use units::{Rank, SimTime};
 
 use crate::job::Job;
@@ -244,7 +245,7 @@ impl Keeper {
         self.fail_with(rank, what, Vec::new());
     }
 
-    fn fail_with(&mut self, rank: Rank, what: String, waits: Vec<Wait>) {
+    fn fail_with(&mut self, rank: Rank, what: String, waits: Vec<Waiting>) {
         // The rank may have died with the right to the world.
         let at = SimTime::from_nanos(self.job.notes[rank as usize].at_ns.load(Ordering::Relaxed));
         let call = self.job.notes[rank as usize].call_name().map(str::to_owned);
@@ -254,15 +255,14 @@ impl Keeper {
     fn explain(&mut self, stopped: Stopped) {
         let Stopped { rank, reason, .. } = stopped;
         let mut what = reason.to_string();
-        let waits = self.job.world.hold().waits().to_vec();
-        if reason == Reason::Deadlock {
-            for Wait { rank, at, awaits } in &waits {
-                let call = self.job.notes[*rank as usize].call_name().unwrap_or("no call");
-                what += &format!("\n  rank {rank} is in {call} since {at} and waits for {awaits}");
-            }
-            let ended = (0..).zip(&self.pids).filter(|(_, pid)| **pid == 0);
-            ended.for_each(|(rank, _): (Rank, _)| what += &format!("\n  rank {rank} has ended"));
+        let n_ended = self.pids.iter().filter(|pid| **pid == 0).count();
+        if reason == Reason::Deadlock && n_ended > 0 {
+            what += &format!("; ranks that have ended: {n_ended}");
         }
+        let call = |rank: Rank| self.job.notes[rank as usize].call_name().map(str::to_owned);
+        let world = self.job.world.hold();
+        let waits = world.waits().iter().map(|wait| Waiting { call: call(wait.rank), ..Waiting::of(wait) }).collect();
+        drop(world);
         self.fail_with(rank, what, waits);
     }
 

@@ -7,7 +7,8 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 use units::{Rank, SimDuration, SimTime};
 
-use crate::world::{Counts, RankCounts, Wait};
+use crate::result::Waiting;
+use crate::world::{Counts, RankCounts};
 pub use launch::{LaunchError, Parts, Program, Running};
 
 /// The variable with the descriptors of a [`Setup`] to read and of a pipe for [`Report`]s, as in `3,4`.
@@ -84,7 +85,7 @@ pub struct Failure {
     /// What happened, and what every rank waited for if that is the reason.
     pub what: String,
     /// The ranks that waited for ever.
-    pub waits: Vec<Wait>,
+    pub waits: Vec<Waiting>,
 }
 
 /// What a rank did.

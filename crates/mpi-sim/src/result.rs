@@ -62,7 +62,7 @@ impl Setup<'_> {
                 self.machine.n_slots(),
                 kind::MACHINE
             ),
-            format!("protocol: {}, {} workers{exact}", self.settings.protocol, self.settings.n_workers),
+            format!("protocol: {}, workers {}{exact}", self.settings.protocol, self.settings.n_workers),
             format!("compute times: {}", self.compute),
             format!("collectives: {}", self.algorithms),
             format!(

@@ -9,7 +9,7 @@ use clap::Args;
 use mpi_run::{Failure, Measurement};
 use mpi_sim::machine::Machine;
 use mpi_sim::process::{self, Compute, Parts, Program, RankReport, Report, Setup};
-use mpi_sim::result::{self, CallUse, Ending, Found, RankTimes, Simulation, Waiting};
+use mpi_sim::result::{self, CallUse, Ending, Found, RankTimes, Simulation};
 use rustix::process::{Pid, Signal, kill_process};
 use text::figure::span_ns;
 use text::help::examples;
@@ -23,6 +23,8 @@ const FOLDER_VARIABLE: &str = "FORETOP_MPI_PROGRAMS";
 const FOLDERS: [&str; 3] = [".", "../lib/foretop", "../mpi"];
 const LIBRARY: &str = "libmpi_sim_component.so";
 const COMPONENTS: &str = "sim";
+/// Messages that are named where many are left.
+const UNRECEIVED_SHOWN: usize = 8;
 /// What is taken for granted where the program itself runs.
 const ASSUMPTIONS: &[&str] = &[
     "bytes of a call are those that it sends; what a one-sided or a collective call sends counts as its messages",
@@ -133,17 +135,19 @@ impl Run {
             let found = Found { run, ranks: times, calls: calls(ranks), ending: failed.as_ref().map(ending) };
             found.write(&mut writer, &described).map_err(Failure::of)?;
             let table = Simulation.table(writer.outcome()).map_err(Failure::of)?;
-            written(write!(out, "{table}\n{}{} KiB shared\n", leftovers(ranks), shared_bytes / 1024))?;
+            written(write!(
+                out,
+                "{table}\n{}memory that the ranks share: {} KiB\n",
+                unreceived(ranks),
+                shared_bytes / 1024
+            ))?;
         }
         match (failed, ended) {
             (Some(failed), _) => {
                 let call = failed.call.map_or_else(|| "outside of MPI".to_owned(), |call| format!("in {call}"));
                 let at = span_ns(failed.at.as_nanos() as f64);
-                let (what, waits) = failed.what.split_once('\n').unwrap_or((&failed.what, ""));
-                written(
-                    out.write_all(waits.as_bytes()).and_then(|()| out.write_all(b"\n")).and_then(|()| out.flush()),
-                )?;
-                Err(Failure::work(format!("rank {} {call} at {at}: {what}", failed.rank)))
+                written(out.flush())?;
+                Err(Failure::work(format!("rank {} {call} at {at}: {}", failed.rank, failed.what)))
             }
             (None, None) => {
                 Err(Failure::work("the program ended before its ranks began: can it be started by itself?"))
@@ -218,21 +222,17 @@ fn calls(ranks: &[RankReport]) -> BTreeMap<String, CallUse> {
 }
 
 fn ending(failure: &process::Failure) -> Ending {
-    let (reason, _) = failure.what.split_once('\n').unwrap_or((&failure.what, ""));
-    let waiting = failure.waits.iter().map(Waiting::of).collect();
-    Ending { rank: failure.rank, at_ns: failure.at.as_nanos(), reason: reason.to_owned(), waiting }
+    let process::Failure { rank, at, what, waits, .. } = failure.clone();
+    Ending { rank, at_ns: at.as_nanos(), reason: what, waiting: waits }
 }
 
-/// What a program without mistakes does not leave behind.
-fn leftovers(ranks: &[RankReport]) -> String {
-    let mut told = String::new();
-    for (rank, report) in ranks.iter().enumerate() {
-        for (source, tag, n_bytes) in &report.unreceived {
-            told += &format!("rank {rank} never received a message of rank {source} with tag {tag}, {n_bytes} bytes\n");
-        }
-        if report.n_unfinished > 0 {
-            told += &format!("rank {rank} never completed {} of its requests\n", report.n_unfinished);
-        }
-    }
-    told
+/// The program's own messages that nobody received, the first of them.
+fn unreceived(ranks: &[RankReport]) -> String {
+    let left =
+        ranks.iter().enumerate().flat_map(|(rank, report)| report.unreceived.iter().map(move |left| (rank, left)));
+    let own = left.filter(|(_, (_, tag, _))| *tag >= 0).take(UNRECEIVED_SHOWN);
+    own.map(|(rank, (source, tag, n_bytes))| {
+        format!("rank {rank} never received a message of rank {source} with tag {tag}, {n_bytes} bytes\n")
+    })
+    .collect()
 }

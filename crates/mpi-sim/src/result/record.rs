@@ -124,6 +124,9 @@ pub struct Ending {
 pub struct Waiting {
     /// Which.
     pub rank: Rank,
+    /// The call that it is in, where that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub call: Option<String>,
     /// Since when, by its clock.
     pub since_ns: u64,
     /// For what: `a message of rank 3 with tag 7`.
@@ -239,6 +242,6 @@ impl Waiting {
     /// What a rank waits for.
     #[must_use]
     pub fn of(wait: &Wait) -> Self {
-        Self { rank: wait.rank, since_ns: wait.at.as_nanos(), awaits: wait.awaits.clone() }
+        Self { rank: wait.rank, call: None, since_ns: wait.at.as_nanos(), awaits: wait.awaits.clone() }
     }
 }

@@ -24,10 +24,10 @@ pub(super) fn table(outcome: &Outcome) -> Result<String, MalformedRecord> {
     if !ranks.is_empty() {
         text += &format!("\n{}", of_ranks(&ranks));
         for rank in ranks.iter().filter(|rank| rank.n_unreceived + rank.n_unfinished > 0).take(ROWS_MAX) {
-            let RankTimes { rank, n_unreceived, n_unfinished, .. } = rank;
-            text += &format!(
-                "rank {rank} left {n_unreceived} messages unreceived and {n_unfinished} requests incomplete\n"
-            );
+            let left =
+                [("messages never received", rank.n_unreceived), ("requests never completed", rank.n_unfinished)];
+            let left = left.iter().filter(|(_, n)| *n > 0).map(|(what, n)| format!("{what} {n}"));
+            text += &format!("rank {}: {}\n", rank.rank, left.collect::<Vec<_>>().join(", "));
         }
     }
     let calls: Vec<CallUse> = outcome.all(kind::CALL)?;
@@ -50,7 +50,8 @@ pub(super) fn table(outcome: &Outcome) -> Result<String, MalformedRecord> {
             ending.reason
         );
         let waits = |wait: &Waiting| {
-            format!("  rank {} waits since {} for {}\n", wait.rank, span_ns(wait.since_ns as f64), wait.awaits)
+            let call = wait.call.as_ref().map_or(String::new(), |call| format!(" in {call}"));
+            format!("  rank {} waits{call} since {} for {}\n", wait.rank, span_ns(wait.since_ns as f64), wait.awaits)
         };
         text.extend(ending.waiting.iter().map(waits));
     }

@@ -298,8 +298,11 @@ impl RankState {
     pub(super) fn describe(&self) -> String {
         let from = |wanted: &Wanted| {
             let source = wanted.source.map_or_else(|| "any rank".to_owned(), |source| format!("rank {source}"));
-            let tag = wanted.tag.map_or_else(|| "any tag".to_owned(), |tag| format!("tag {tag}"));
-            format!("a message of {source} with {tag}")
+            match wanted.tag {
+                Some(..0) => format!("a message of {source} in a collective call"),
+                Some(tag) => format!("a message of {source} with tag {tag}"),
+                None => format!("a message of {source} with any tag"),
+            }
         };
         let mut waits: Vec<String> = self.open().map(|post| from(&post.wanted)).collect();
         waits.extend(self.probed().map(from));
