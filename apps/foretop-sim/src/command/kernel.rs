@@ -1,5 +1,6 @@
 //! `foretop sim kernel`: a program in C as user-level ranks, in tens of thousands.
 
+use std::collections::BTreeMap;
 use std::ffi::{CString, OsString};
 use std::io::Write;
 use std::os::unix::ffi::OsStringExt;
@@ -7,20 +8,17 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use clock::Stopwatch;
-use mpi_run::Failure;
+use mpi_run::{Failure, Measurement};
+use mpi_sim::World;
 use mpi_sim::machine::Machine;
-use mpi_sim::user::native::{Algorithms, Kernel as Loaded, NativeError};
-use mpi_sim::{Stopped, World};
-use text::Table;
+use mpi_sim::result::{Found, Setup, Simulation};
+use mpi_sim::user::native::{Kernel as Loaded, NativeError};
 use text::figure::span_ns;
 use text::help::examples;
 use units::ByteCount;
 
 use super::{description, written};
-use crate::argument::Running;
-
-/// Ranks that are named where many wait for ever.
-const WAITS_SHOWN: usize = 8;
+use crate::argument::{Out, Running, typed};
 
 /// Run a kernel in C as user-level ranks: contexts of one process, in tens of thousands
 ///
@@ -47,6 +45,9 @@ pub struct Kernel {
     #[command(flatten)]
     running: Running,
 
+    #[command(flatten)]
+    out: Out,
+
     /// The kernel and its arguments
     #[arg(last = true, required = true, value_name = "KERNEL.so")]
     kernel: Vec<OsString>,
@@ -54,30 +55,35 @@ pub struct Kernel {
 
 impl Kernel {
     pub fn run(self, out: &mut dyn Write) -> Result<(), Failure> {
-        let machine = Machine::new(&description(&self.machine)?, self.ranks).map_err(Failure::usage)?;
+        let described = description(&self.machine)?;
+        let machine = Machine::new(&described, self.ranks).map_err(Failure::usage)?;
         let kernel = Loaded::load(Path::new(&self.kernel[0])).map_err(|error| refused(&error))?;
         let no_zero =
             |argument: OsString| CString::new(argument.into_vec()).expect("the system's arguments end at a zero");
         let arguments: Vec<CString> = self.kernel.into_iter().map(no_zero).collect();
-        let name = machine.name().to_owned();
         let settings = self.running.settings();
+        let setup = Setup {
+            machine: &described,
+            settings,
+            compute: "what the kernel says; computing that it does not tell takes none".to_owned(),
+            algorithms: "MPICH's, by its rules".to_owned(),
+            assumptions: &[],
+        };
+        let mut writer = self.out.writer(&setup.header(typed(), 0))?;
         let world = World::new(machine, settings);
         let watch = Stopwatch::start();
         let stack_bytes = usize::try_from(self.stack.bytes()).unwrap_or(usize::MAX);
         let ran = kernel.run(&world, stack_bytes, &arguments).map_err(Failure::work)?;
-        let took_ns = watch.elapsed_ns();
+        let took_ns = watch.elapsed_ns() as f64;
         let world = world.hold();
-        let assumed = format!(
-            "machine {name}, {} user-level ranks, protocol {}, workers {}\n\
-             not modelled: computing that the kernel does not tell, and what the machine leaves out\n",
-            self.ranks, settings.protocol, settings.n_workers
-        );
-        written(out.write_all(assumed.as_bytes()))?;
-        written(out.write_all(shown(&world, self.ranks, &ran, took_ns).as_bytes()))?;
-        match world.stopped() {
-            Some(stopped) => Err(Failure::work(ended(&world, stopped))),
-            None => Ok(()),
-        }
+        let found = Found::of(&world, BTreeMap::new());
+        found.write(&mut writer, &described).map_err(Failure::of)?;
+        let mut told = Simulation.table(writer.outcome()).map_err(Failure::of)?;
+        let a_message = took_ns / found.run.n_messages.max(1) as f64;
+        told += &format!("\ntook {} here, {} a message\n", span_ns(took_ns), span_ns(a_message));
+        told.extend(ran.iter().map(|(call, algorithm)| format!("{call} by {algorithm}\n")));
+        written(out.write_all(told.as_bytes()))?;
+        world.stopped().map_or(Ok(()), |stopped| Err(Failure::of(stopped.clone())))
     }
 }
 
@@ -87,56 +93,4 @@ fn refused(error: &NativeError) -> Failure {
         Some(source) => Failure::usage(format!("{error}: {source}")),
         None => Failure::usage(error),
     }
-}
-
-fn shown(world: &World, n_ranks: u32, ran: &Algorithms, took_ns: u64) -> String {
-    let mut table = Table::of_figures(&["", "time", "computing", "sending", "receiving", "waiting", "messages"]);
-    let rows = (0..n_ranks).map(|rank| {
-        let counts = world.rank_counts(rank);
-        let waiting: u64 = counts.waiting_for.values().map(|span| span.as_nanos()).sum();
-        let time = world.clock(rank).as_nanos();
-        [
-            time,
-            counts.computing.as_nanos(),
-            counts.sending.as_nanos(),
-            counts.receiving.as_nanos(),
-            waiting,
-            counts.n_sent,
-        ]
-    });
-    let rows: Vec<_> = rows.collect();
-    let mean = |column: usize| rows.iter().map(|row| row[column] as f64).sum::<f64>() / rows.len() as f64;
-    let (last, longest) = rows.iter().enumerate().max_by_key(|(_, row)| row[0]).expect("there is a rank");
-    let mut row = |name: String, value: &dyn Fn(usize) -> f64| {
-        let times = (0..5).map(|column| span_ns(value(column)));
-        table.row([name].into_iter().chain(times).chain([format!("{:.0}", value(5))]));
-    };
-    row("mean".to_owned(), &mean);
-    row(format!("rank {last}"), &|column| longest[column] as f64);
-    let n_sent: u64 = rows.iter().map(|row| row[5]).sum();
-    let counts = world.counts();
-    let mut text = format!(
-        "{table}{} rounds, {} null messages, {} slow advances; {} here, {} a message\n",
-        counts.n_rounds,
-        counts.n_null_messages,
-        counts.n_slow_advances,
-        span_ns(took_ns as f64),
-        span_ns(took_ns as f64 / n_sent.max(1) as f64),
-    );
-    for (call, algorithm) in ran {
-        text.push_str(&format!("{call} by {algorithm}\n"));
-    }
-    text
-}
-
-/// Why it ended before its time, with those who waited for ever.
-fn ended(world: &World, stopped: &Stopped) -> String {
-    let waits = world.waits();
-    let named =
-        waits.iter().take(WAITS_SHOWN).map(|wait| format!("rank {} at {} for {}", wait.rank, wait.at, wait.awaits));
-    let mut text = format!("{stopped}; waiting: {}", named.collect::<Vec<_>>().join("; "));
-    if waits.len() > WAITS_SHOWN {
-        text.push_str(&format!("; and {} more", waits.len() - WAITS_SHOWN));
-    }
-    text
 }

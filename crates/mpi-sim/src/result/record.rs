@@ -193,9 +193,7 @@ impl RankTimes {
     #[must_use]
     pub fn new(rank: Rank, place: Place, clock: SimTime, counts: &RankCounts) -> Self {
         let waiting_for = counts.waiting_for.iter().map(|(other, span)| (*other, span.as_nanos()));
-        let mut waiting_for: Vec<_> = waiting_for.collect();
-        // Results have to be equal, and the order of a hash map is not.
-        waiting_for.sort_unstable();
+        let waiting_for: Vec<_> = waiting_for.collect();
         Self {
             rank,
             site: place.site_idx,

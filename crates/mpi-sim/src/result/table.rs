@@ -53,7 +53,10 @@ pub(super) fn table(outcome: &Outcome) -> Result<String, MalformedRecord> {
             let call = wait.call.as_ref().map_or(String::new(), |call| format!(" in {call}"));
             format!("  rank {} waits{call} since {} for {}\n", wait.rank, span_ns(wait.since_ns as f64), wait.awaits)
         };
-        text.extend(ending.waiting.iter().map(waits));
+        text.extend(ending.waiting.iter().take(ROWS_MAX).map(waits));
+        if ending.waiting.len() > ROWS_MAX {
+            text += &format!("  and {} more\n", ending.waiting.len() - ROWS_MAX);
+        }
     }
     Ok(text)
 }
