@@ -121,7 +121,7 @@ pub(crate) struct Way {
 /// What the loop drives: connections or datagrams.
 pub(crate) trait Carrier {
     /// A descriptor that was watched with this key has something.
-    fn ready(&mut self, key: u64, flags: EventFlags, now: Duration);
+    fn ready(&mut self, key: u64, flags: EventFlags);
     /// Does what is due.
     fn due(&mut self, now: Duration);
     /// When something is due next.
@@ -174,7 +174,7 @@ impl Relay {
         };
         let work = move |stop: &watch::Stop| {
             let events = [Event { flags: EventFlags::empty(), data: EventData::new_u64(0) }; N_AT_ONCE];
-            let mut at_work = AtWork { carrier: &mut *carrier, epoll: &epoll, events, origin };
+            let mut at_work = AtWork { carrier: &mut *carrier, epoll: &epoll, events };
             alarm::work(&mut at_work, epoll.as_fd(), origin, stop).expect("waiting works while there is memory")
         };
         let thread = watch::Thread::start(watch, "wan relay", OnPanic::End, work).map_err(RelayError::Start)?;
@@ -205,7 +205,6 @@ struct AtWork<'c> {
     carrier: &'c mut dyn Carrier,
     epoll: &'c OwnedFd,
     events: [Event; N_AT_ONCE],
-    origin: Instant,
 }
 
 impl Shift for AtWork<'_> {
@@ -222,16 +221,22 @@ impl Shift for AtWork<'_> {
         let n = epoll::wait(self.epoll, &mut self.events[..], Some(&at_once))?;
         for event in &self.events[..n] {
             let (key, flags) = (event.data.u64(), event.flags);
-            self.carrier.ready(key, flags, clock::instant() - self.origin);
+            self.carrier.ready(key, flags);
         }
         Ok(())
     }
 }
 
 impl Way {
+    /// The link's time. What was read before this was asked for was sent before it, so that nothing crosses too early, however long
+    /// this thread was held up.
+    pub(crate) fn now(&self) -> Duration {
+        self.origin.elapsed()
+    }
+
     /// A message was handed on that was due at this moment.
     pub(crate) fn handed_on(&self, size: u64, due: Duration) {
-        self.counts.arrived(size, self.origin.elapsed().saturating_sub(due));
+        self.counts.arrived(size, self.now().saturating_sub(due));
     }
 }
 

@@ -131,15 +131,15 @@ impl Connections {
         self.listener.local_addr()
     }
 
-    fn accept(&mut self, now: Duration) {
+    fn accept(&mut self) {
         // What cannot be accepted is gone, or waits until there are descriptors again.
         for _ in 0..N_AT_ONCE {
             let Ok((stream, _)) = self.listener.accept() else { return };
-            self.take_client(stream, now);
+            self.take_client(stream);
         }
     }
 
-    fn take_client(&mut self, stream: TcpStream, now: Duration) {
+    fn take_client(&mut self, stream: TcpStream) {
         if self.connections.len() >= self.clients_max || prepare(&stream).is_err() {
             return;
         }
@@ -151,13 +151,13 @@ impl Connections {
         }
         self.connections
             .insert(number, Connection { client, target: None, is_connected: false, flows: Both::default() });
-        let noted = self.note_control(Direction::There, number, Task::Connect, now);
+        let noted = self.note_control(Direction::There, number, Task::Connect);
         self.keep_or_end(number, noted);
     }
 
     /// Notes what a packet without content brings about at the other end.
-    fn note_control(&mut self, direction: Direction, number: u64, task: Task, now: Duration) -> io::Result<()> {
-        let at = self.ways.at(direction).cross(now, CONTROL_BYTES)?;
+    fn note_control(&mut self, direction: Direction, number: u64, task: Task) -> io::Result<()> {
+        let at = self.ways.at(direction).cross(CONTROL_BYTES)?;
         self.agenda.note(at, Due::Of(number, task));
         Ok(())
     }
@@ -197,7 +197,7 @@ impl Connections {
         self.settle(number)
     }
 
-    fn side_ready(&mut self, number: u64, is_target: bool, flags: EventFlags, now: Duration) -> io::Result<()> {
+    fn side_ready(&mut self, number: u64, is_target: bool, flags: EventFlags) -> io::Result<()> {
         let Some(connection) = self.connections.get_mut(&number) else { return Ok(()) };
         let (reads, writes) =
             if is_target { (Direction::Back, Direction::There) } else { (Direction::There, Direction::Back) };
@@ -208,28 +208,28 @@ impl Connections {
             }
             connection.is_connected = true;
             connection.flows.back.is_open = true;
-            self.note_control(Direction::Back, number, Task::Open, now)?;
+            self.note_control(Direction::Back, number, Task::Open)?;
         } else if flags.intersects(EventFlags::OUT | EventFlags::ERR | EventFlags::HUP) {
             connection.write(writes)?;
         }
-        self.read(number, reads, now)?;
+        self.read(number, reads)?;
         self.settle(number)
     }
 
     /// Reads what the source of a flow has, as far as link and memory have room.
-    fn read(&mut self, number: u64, direction: Direction, now: Duration) -> io::Result<()> {
+    fn read(&mut self, number: u64, direction: Direction) -> io::Result<()> {
         let flow_max = flow_bytes_max(self.connections.len());
         let Some(connection) = self.connections.get_mut(&number) else { return Ok(()) };
         if !connection.may_read(direction, flow_max) {
             return Ok(());
         }
         let way = self.ways.at(direction);
-        if way.is_full(now) {
+        if way.is_full() {
             connection.flows.at(direction).is_held = true;
             let held = self.held.at(direction);
             held.push_back(number);
             if held.len() == 1 {
-                self.agenda.note(now + RETRY, Due::Retry(direction));
+                self.agenda.note(way.now() + RETRY, Due::Retry(direction));
             }
             return Ok(());
         }
@@ -243,29 +243,31 @@ impl Connections {
         let flow = connection.flows.at(direction);
         if n == 0 {
             flow.is_read_out = true;
-            return self.note_control(direction, number, Task::End(direction), now);
+            return self.note_control(direction, number, Task::End(direction));
         }
         flow.bytes.extend(&self.buffer[..n]);
         for piece in self.buffer[..n].chunks(PIECE_BYTES) {
             let size = piece.len() as u64;
-            let at = way.cross(now, ByteCount::new(size))?;
-            way.counts.sent(size, way.link.waiting(now).bytes());
+            let at = way.cross(ByteCount::new(size))?;
+            let waiting = way.waiting().bytes();
+            way.counts.sent(size, waiting);
             self.agenda.note(at, Due::Of(number, Task::Cross(direction, piece.len())));
         }
         Ok(())
     }
 
     /// Lets flows that were held read again, in turn, until the queue is full or none is left.
-    fn retry(&mut self, direction: Direction, now: Duration) {
-        while !self.ways.at(direction).is_full(now) {
+    fn retry(&mut self, direction: Direction) {
+        while !self.ways.at(direction).is_full() {
             let Some(number) = self.held.at(direction).pop_front() else { return };
             let Some(connection) = self.connections.get_mut(&number) else { continue };
             connection.flows.at(direction).is_held = false;
-            let done = self.read(number, direction, now).and_then(|()| self.settle(number));
+            let done = self.read(number, direction).and_then(|()| self.settle(number));
             self.keep_or_end(number, done);
         }
         if !self.held.at(direction).is_empty() {
-            self.agenda.note(now + RETRY, Due::Retry(direction));
+            let at = self.ways.at(direction).now() + RETRY;
+            self.agenda.note(at, Due::Retry(direction));
         }
     }
 
@@ -298,11 +300,11 @@ impl Connections {
 }
 
 impl Carrier for Connections {
-    fn ready(&mut self, key: u64, flags: EventFlags, now: Duration) {
+    fn ready(&mut self, key: u64, flags: EventFlags) {
         if key == LISTENER {
-            return self.accept(now);
+            return self.accept();
         }
-        let done = self.side_ready(key / 2, key % 2 == 1, flags, now);
+        let done = self.side_ready(key / 2, key % 2 == 1, flags);
         self.keep_or_end(key / 2, done);
     }
 
@@ -313,7 +315,7 @@ impl Carrier for Connections {
                     let done = self.task(number, task, at);
                     self.keep_or_end(number, done);
                 }
-                Due::Retry(direction) => self.retry(direction, now),
+                Due::Retry(direction) => self.retry(direction),
             }
         }
     }
@@ -326,14 +328,18 @@ impl Carrier for Connections {
 impl Way {
     /// Whether sources have to wait. The queue's limit is kept here and not by the link, which would drop what is
     /// beyond.
-    fn is_full(&mut self, now: Duration) -> bool {
-        let waiting = self.link.waiting(now);
+    fn is_full(&mut self) -> bool {
+        let waiting = self.waiting();
         waiting > ByteCount::default() && waiting >= self.queue
     }
 
+    fn waiting(&mut self) -> ByteCount {
+        self.link.waiting(self.now())
+    }
+
     /// When what is sent now arrives. A link that delivers nothing any more breaks its connections.
-    fn cross(&mut self, now: Duration, size: ByteCount) -> io::Result<Duration> {
-        match self.link.send(now, size) {
+    fn cross(&mut self, size: ByteCount) -> io::Result<Duration> {
+        match self.link.send(self.now(), size) {
             Fate::Arrives { at } => Ok(at),
             Fate::Dropped(_) => Err(ErrorKind::ConnectionAborted.into()),
         }

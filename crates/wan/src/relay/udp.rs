@@ -133,11 +133,12 @@ impl Datagrams {
 }
 
 impl Carrier for Datagrams {
-    fn ready(&mut self, key: u64, _flags: EventFlags, now: Duration) {
+    fn ready(&mut self, key: u64, _flags: EventFlags) {
         for _ in 0..N_AT_ONCE {
             if key == LISTENER {
                 // Errors are of earlier datagrams, which nobody received.
                 let Ok((n, address)) = self.socket.recv_from(&mut self.buffer) else { return };
+                let now = self.ways.there.now();
                 // Without a socket or a place the datagram is not heard.
                 if let Ok(Some(client)) = self.client_at(address, now) {
                     self.clients.entry(client).and_modify(|client| client.used_at = now);
@@ -148,6 +149,7 @@ impl Carrier for Datagrams {
             } else {
                 let Some(client) = self.clients.get_mut(&key) else { return };
                 let Ok(n) = client.socket.recv(&mut self.buffer) else { return };
+                let now = self.ways.back.now();
                 client.used_at = now;
                 self.send(key, Direction::Back, n, now);
             }
