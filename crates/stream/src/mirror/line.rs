@@ -150,11 +150,11 @@ async fn connected<H: Handler>(core: Core<H>, endpoint: Endpoint, mut taker: Tak
 }
 
 async fn speak<H: Handler>(core: &Core<H>, connection: Connection, taker: &Taker, at: &At) -> Result<(), ReadError> {
-    let Connection { bytes_in, mut bytes_out } = connection;
+    let Connection { bytes_in, bytes_out } = connection;
     let _connected = at.counters.connected();
     tokio::select! {
         ended = read_bytes(core, bytes_in, Decoder::default(), Damage::EndsIt, at) => ended,
-        written = write_bytes(&mut bytes_out, taker) => Ok(written?),
+        written = write_bytes(bytes_out, taker) => Ok(written?),
         () = taker.abandoned() => {
             let reason = "the other end does not take what it is sent";
             Err(io::Error::new(io::ErrorKind::TimedOut, reason).into())

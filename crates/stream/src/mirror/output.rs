@@ -259,7 +259,7 @@ async fn write_target<H: Handler>(
         }
         Target::Run(mut bytes) => {
             describe(&mut bytes, description()).await?;
-            write_bytes(&mut bytes, taker).await
+            write_bytes(bytes, taker).await
         }
         Target::File(mut file) => {
             if let Some(description) = description() {
@@ -295,9 +295,9 @@ async fn describe(bytes: &mut BytesOut, description: Option<Bytes>) -> io::Resul
 }
 
 async fn write_connection(connection: Connection, taker: &Taker) -> io::Result<()> {
-    let Connection { bytes_in, mut bytes_out } = connection;
+    let Connection { bytes_in, bytes_out } = connection;
     tokio::select! {
-        written = write_bytes(&mut bytes_out, taker) => written,
+        written = write_bytes(bytes_out, taker) => written,
         () = taker.abandoned() => Err(io::Error::new(io::ErrorKind::TimedOut, "a reader that was too slow was let go")),
         // A reader that goes is noticed though nothing is written.
         gone = until_gone(bytes_in) => gone,
@@ -318,8 +318,12 @@ async fn until_gone(mut bytes_in: BytesIn) -> io::Result<()> {
     }
 }
 
-pub(super) async fn write_bytes(bytes: &mut BytesOut, taker: &Taker) -> io::Result<()> {
-    while let Some(chunk) = taker.take().await {
+/// Writes what comes, and shuts the connection down when there is nothing more.
+pub(super) async fn write_bytes(mut bytes: BytesOut, taker: &Taker) -> io::Result<()> {
+    loop {
+        let chunk;
+        (bytes, chunk) = taker.take_lending(bytes).await;
+        let Some(chunk) = chunk else { return bytes.shutdown().await };
         let written = async {
             bytes.write_all(&chunk.bytes).await?;
             bytes.flush().await
@@ -332,7 +336,6 @@ pub(super) async fn write_bytes(bytes: &mut BytesOut, taker: &Taker) -> io::Resu
             }
         }
     }
-    bytes.shutdown().await
 }
 
 async fn write_datagrams(

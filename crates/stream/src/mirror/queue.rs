@@ -1,16 +1,21 @@
-//! What waits for one reader.
+//! What waits for one reader, and the short way past it: a writer that waits for frames lends its connection to the queue, which writes
+//! what comes at once. A task that is woken to do so costs as much as the write itself.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
+use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
+use std::task::{Context, Poll, Waker};
 
-use bytes::{Bytes, BytesMut};
+use bytes::{Buf, Bytes, BytesMut};
+use tokio::io::AsyncWrite;
 use tokio::sync::Notify;
 
 use crate::counters::Counters;
 use crate::endpoint::{Backlog, Overflow};
+use crate::transport::BytesOut;
 
 /// What is taken for one write at most.
 const WRITE_BYTES: usize = 256 << 10;
@@ -39,12 +44,20 @@ struct Waiting {
 #[derive(Default)]
 struct State {
     chunks: VecDeque<Chunk>,
+    /// Of `chunks`.
     n_bytes: usize,
+    /// The connection of a writer that waits for frames.
+    lent: Option<BytesOut>,
+    /// What is left of a chunk that was begun on it: to be written before all else, and by this writer or by none.
+    begun: Option<Chunk>,
     /// No more will come; what is there is still to be written.
     is_closed: bool,
     /// Nobody takes it any more.
     is_abandoned: bool,
 }
+
+/// A connection with the queue, which it is taken from again when its writer goes on or is no more.
+struct Lent<'t>(&'t Taker);
 
 pub(super) fn queue(backlog: Backlog, counters: Arc<Counters>) -> (Queue, Taker) {
     let waiting = Rc::new(Waiting {
@@ -58,12 +71,19 @@ pub(super) fn queue(backlog: Backlog, counters: Arc<Counters>) -> (Queue, Taker)
 }
 
 impl Queue {
-    /// Adds a chunk, and makes room for it; `false` when there is nobody who would take it.
+    /// Writes a chunk where a connection is lent, or adds it and makes room for it; `false` when there is nobody who would take it.
     pub(super) fn push(&self, chunk: Chunk) -> bool {
         let Waiting { state, changed, abandoned, backlog, counters } = &*self.0;
         let mut state = state.borrow_mut();
         if state.is_abandoned {
             return false;
+        }
+        if let Some((n_frames, n_bytes)) = state.write(&chunk) {
+            counters.add_frames(n_frames, n_bytes as u64);
+            if state.begun.is_some() {
+                changed.notify_one();
+            }
+            return true;
         }
         while state.n_bytes + chunk.bytes.len() > backlog.bytes
             && let Some(oldest) = state.chunks.pop_front()
@@ -94,6 +114,16 @@ impl Queue {
 }
 
 impl Taker {
+    /// As [`Taker::take`]; what comes is written to `bytes` at once where they take it, so that only what they do not take is returned.
+    pub(super) async fn take_lending(&self, bytes: BytesOut) -> (BytesOut, Option<Chunk>) {
+        self.0.state.borrow_mut().lent = Some(bytes);
+        let lent = Lent(self);
+        let chunk = self.take().await;
+        let bytes = self.0.state.borrow_mut().lent.take();
+        drop(lent);
+        (bytes.expect("what was lent is still there"), chunk)
+    }
+
     /// The next frames to be written in one go; `None` when none will come any more.
     pub(super) async fn take(&self) -> Option<Chunk> {
         loop {
@@ -101,6 +131,9 @@ impl Taker {
                 let mut state = self.0.state.borrow_mut();
                 if state.is_abandoned {
                     return None;
+                }
+                if let Some(begun) = state.begun.take() {
+                    return Some(begun);
                 }
                 if !state.chunks.is_empty() {
                     let chunk = state.take();
@@ -140,7 +173,38 @@ impl Drop for Taker {
     }
 }
 
+impl Drop for Lent<'_> {
+    fn drop(&mut self) {
+        let mut state = self.0.0.state.borrow_mut();
+        state.lent = None;
+        if let Some(begun) = state.begun.take() {
+            self.0.dropped(&begun);
+        }
+    }
+}
+
 impl State {
+    /// Writes as much of a chunk as the lent connection takes at once; how many frames and bytes that were. The rest, and an error, are for the
+    /// writer. `None` where nothing is lent, or something is to be written before.
+    fn write(&mut self, chunk: &Chunk) -> Option<(u64, usize)> {
+        let bytes = self.lent.as_mut().filter(|_| self.chunks.is_empty() && self.begun.is_none())?;
+        let mut bytes = Pin::new(bytes);
+        let mut context = Context::from_waker(Waker::noop());
+        let mut rest = chunk.bytes.clone();
+        while !rest.is_empty() {
+            match bytes.as_mut().poll_write(&mut context, &rest) {
+                Poll::Ready(Ok(n_written)) if n_written > 0 => rest.advance(n_written),
+                _ => break,
+            }
+        }
+        let n_written = chunk.bytes.len() - rest.len();
+        if rest.is_empty() && matches!(bytes.poll_flush(&mut context), Poll::Ready(Ok(()))) {
+            return Some((chunk.n_frames, n_written));
+        }
+        self.begun = Some(Chunk { bytes: rest, n_frames: chunk.n_frames });
+        Some((0, n_written))
+    }
+
     /// One chunk as it is, or small ones put together.
     fn take(&mut self) -> Chunk {
         let mut first = self.chunks.pop_front().unwrap_or(Chunk { bytes: Bytes::new(), n_frames: 0 });
@@ -162,6 +226,8 @@ impl State {
 
 #[cfg(test)]
 mod tests {
+    use tokio::io::AsyncReadExt;
+
     use super::*;
 
     fn chunk(n_bytes: usize) -> Chunk {
@@ -208,6 +274,52 @@ mod tests {
         queue.close();
         assert_eq!(take(&taker).await, Some(5));
         assert_eq!(take(&taker).await, None);
+    }
+
+    /// Pushes `n_pushed` chunks of 40 bytes while a connection with room for `room` bytes is lent, and then lets the writer go on or takes it away.
+    async fn lend(room: usize, n_pushed: usize, goes_on: bool) -> (Vec<u8>, Vec<usize>, Arc<Counters>) {
+        let (queue, taker, counters) = queue_of(1000, Overflow::DropOldest);
+        let (bytes_out, mut other_end) = tokio::io::duplex(room);
+        let mut taken = Vec::new();
+        {
+            let mut waiting = std::pin::pin!(taker.take_lending(Box::new(bytes_out)));
+            let mut look = || waiting.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+            assert!(look().is_pending(), "nothing is there yet");
+            (0..n_pushed).for_each(|_| assert!(queue.push(chunk(40))));
+            if goes_on && let Poll::Ready((_, chunk)) = look() {
+                taken.push(chunk.expect("it is not closed").bytes.len());
+            }
+        }
+        queue.close();
+        while let Some(n_bytes) = take(&taker).await {
+            taken.push(n_bytes);
+        }
+        let mut got = Vec::new();
+        other_end.read_to_end(&mut got).await.unwrap();
+        (got, taken, counters)
+    }
+
+    #[tokio::test]
+    async fn a_writer_that_waits_is_not_woken_for_what_its_connection_takes() {
+        let (got, taken, counters) = lend(100, 2, true).await;
+        assert_eq!((got.len(), taken, counters.get().n_frames), (80, vec![], 2));
+    }
+
+    #[tokio::test]
+    async fn what_a_connection_does_not_take_at_once_is_the_writers() {
+        let (got, taken, counters) = lend(100, 4, true).await;
+        assert_eq!(
+            (got.len(), taken, counters.get().n_frames),
+            (100, vec![20, 40], 2),
+            "the rest of the third goes first"
+        );
+    }
+
+    #[tokio::test]
+    async fn no_other_connection_goes_on_in_the_middle_of_a_chunk() {
+        let (got, taken, counters) = lend(100, 4, false).await;
+        assert_eq!((got.len(), taken), (100, vec![40]));
+        assert_eq!((counters.get().n_frames, counters.get().n_dropped), (2, 1));
     }
 
     #[tokio::test]
