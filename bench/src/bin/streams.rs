@@ -24,15 +24,33 @@ const SIZES: [usize; 3] = [52, 36, 520];
 /// How many messages a transfer is timed over.
 const N_MESSAGES: usize = 20_000;
 
+/// Who reads what a process of Figure 9 sends, beside the one that passes it on.
+#[derive(Clone, Copy, PartialEq)]
+enum Beside {
+    Nobody,
+    /// The load client, or the evaluator at the prediction server.
+    Before,
+    /// The evaluator at the measurement buffer.
+    After,
+}
+
 /// What each process of Figure 9 between sensor and client passes on, its core included.
-const CHAIN: [usize; 6] = [36, 36, 36, 520, 520, 520];
+const CHAIN: [(usize, Beside); 6] = [
+    (36, Beside::Nobody),
+    (36, Beside::After),
+    (36, Beside::Nobody),
+    (520, Beside::Nobody),
+    (520, Beside::Before),
+    (520, Beside::Nobody),
+];
 
 fn main() -> anyhow::Result<()> {
     let arguments: Vec<String> = env::args().skip(1).collect();
     match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["parts"] => parts(),
         ["chain", every_us, n] => chain(Duration::from_micros(every_us.parse()?), n.parse()?),
-        ["relay", source, n_in, n_out] => relay(source, n_in.parse()?, n_out.parse()?),
+        ["relay", source, n_in, n_out, n_readers] => relay(source, n_in.parse()?, n_out.parse()?, n_readers.parse()?),
+        ["sink", source, n_in] => sink(source, n_in.parse()?),
         _ => anyhow::bail!("usage: bench-streams parts | chain EVERY_US N"),
     }
 }
@@ -103,31 +121,44 @@ fn transfer_seconds((mut read, mut write): Ends, size: usize) -> anyhow::Result<
     Ok(best)
 }
 
-/// Sends the time through as many processes as Figure 9 has, and looks how old it is at the end.
+/// Sends the time through processes that are connected as those of Figure 9 are, and looks how old it is at the end.
 fn chain(every: Duration, n: usize) -> anyhow::Result<()> {
     let listener = TcpListener::bind("127.0.0.1:0")?;
-    let mut relays = Vec::new();
+    let mut children = Vec::new();
     let (mut address, mut n_in) = (listener.local_addr()?.to_string(), SIZES[0]);
-    for n_out in CHAIN {
-        let (relay, next) = start_relay(&address, n_in, n_out)?;
-        relays.push(relay);
-        (address, n_in) = (next, n_out);
+    let mut beside = Beside::Before;
+    for (n_out, beside_next) in CHAIN {
+        let mut start = |arguments: &[&str]| -> anyhow::Result<String> {
+            let (child, line) = start(arguments)?;
+            children.push(child);
+            Ok(line)
+        };
+        let n_in_text = n_in.to_string();
+        let beside_this = ["sink", &address, &n_in_text];
+        if beside == Beside::Before {
+            start(&beside_this)?;
+        }
+        let n_readers = if beside_next == Beside::Nobody { "1" } else { "2" };
+        let next = start(&["relay", &address, &n_in_text, &n_out.to_string(), n_readers])?;
+        if beside == Beside::After {
+            start(&beside_this)?;
+        }
+        (address, n_in, beside) = (next, n_out, beside_next);
     }
     let mut end = TcpStream::connect(&address)?;
-    let mut start = listener.accept()?.0;
-    start.set_nodelay(true)?;
+    let mut readers = accept(&listener, 2)?;
     let reader = thread::spawn(move || ages(&mut end, n_in, n));
     let begin = clock::instant();
     let mut message = [0; SIZES[0]];
     for number in 1..=u32::try_from(n)? {
         clock::sleep((begin + every * number).saturating_duration_since(clock::instant()));
         message[..8].copy_from_slice(&now_ns().to_le_bytes());
-        start.write_all(&message)?;
+        readers.iter_mut().try_for_each(|reader| reader.write_all(&message))?;
     }
-    drop(start);
+    drop(readers);
     let mut ages = reader.join().expect("the reader does not panic")?;
-    for mut relay in relays {
-        relay.wait()?;
+    for mut child in children {
+        child.wait()?;
     }
     ages.sort_unstable();
     let at = |share: f64| ages[(share * (ages.len() - 1) as f64) as usize] as f64 * 1e-9;
@@ -135,25 +166,38 @@ fn chain(every: Duration, n: usize) -> anyhow::Result<()> {
     Ok(writeln!(io::stdout(), "{figures}")?)
 }
 
-fn start_relay(source: &str, n_in: usize, n_out: usize) -> anyhow::Result<(Child, String)> {
-    let arguments = ["relay", source, &n_in.to_string(), &n_out.to_string()];
-    let mut relay = Command::new(env::current_exe()?).args(arguments).stdout(Stdio::piped()).spawn()?;
+/// Starts a process of this program, and returns what it says once it is connected.
+fn start(arguments: &[&str]) -> anyhow::Result<(Child, String)> {
+    let mut child = Command::new(env::current_exe()?).args(arguments).stdout(Stdio::piped()).spawn()?;
     let mut line = String::new();
-    BufReader::new(relay.stdout.take().context("its output is a pipe")?).read_line(&mut line)?;
-    Ok((relay, line.trim().to_owned()))
+    BufReader::new(child.stdout.take().context("its output is a pipe")?).read_line(&mut line)?;
+    Ok((child, line.trim().to_owned()))
+}
+
+fn accept(listener: &TcpListener, n_readers: usize) -> io::Result<Vec<TcpStream>> {
+    let accept = |_| listener.accept().and_then(|(reader, _)| reader.set_nodelay(true).map(|()| reader));
+    (0..n_readers).map(accept).collect()
 }
 
 /// Passes messages on, each cut or filled to `n_out` bytes, until the source ends.
-fn relay(source: &str, n_in: usize, n_out: usize) -> anyhow::Result<()> {
+fn relay(source: &str, n_in: usize, n_out: usize, n_readers: usize) -> anyhow::Result<()> {
     let mut source = TcpStream::connect(source)?;
     let listener = TcpListener::bind("127.0.0.1:0")?;
     writeln!(io::stdout(), "{}", listener.local_addr()?)?;
-    let mut target = listener.accept()?.0;
-    target.set_nodelay(true)?;
+    let mut readers = accept(&listener, n_readers)?;
     let mut message = vec![0; n_in.max(n_out)];
     while source.read_exact(&mut message[..n_in]).is_ok() {
-        target.write_all(&message[..n_out])?;
+        readers.iter_mut().try_for_each(|reader| reader.write_all(&message[..n_out]))?;
     }
+    Ok(())
+}
+
+/// Reads messages until the source ends.
+fn sink(source: &str, n_in: usize) -> anyhow::Result<()> {
+    let mut source = TcpStream::connect(source)?;
+    writeln!(io::stdout(), "connected")?;
+    let mut message = vec![0; n_in];
+    while source.read_exact(&mut message).is_ok() {}
     Ok(())
 }
 
