@@ -48,9 +48,11 @@ impl Table {
     pub(super) fn score(&self, error: f64, standard_error: f64) -> f64 {
         let place = error.abs() / standard_error * N_PER_UNIT as f64;
         // Not for a place that is NaN either, where both are 0.
-        match self.cubics.get(place as usize) {
+        let idx = place as usize;
+        match self.cubics.get(idx) {
             Some([constant, linear, square, cube]) if standard_error > 0.0 => {
-                let share = place - place.trunc();
+                // Without a vector instruction for it, `trunc` is a call.
+                let share = place - idx as f64;
                 standard_error * (constant + share * (linear + share * (square + share * cube)))
             }
             _ => error.abs() - standard_error * ONE_OVER_ROOT_PI,

@@ -236,20 +236,50 @@ impl Linear {
     /// expected to be 0, so of theta only what reaches back to known errors counts.
     fn means_into(&self, n_leads: usize, means: &mut Vec<f64>) {
         let order = self.eta.len();
-        let errors = self.errors.recent();
         means.clear();
         means.reserve(order + n_leads);
         means.extend_from_slice(self.history.recent());
-        for lead_idx in 0..n_leads {
-            let mut predicted = dot(&self.eta, &means[lead_idx..]);
-            if lead_idx < errors.len() {
-                predicted += dot(&self.theta[..errors.len() - lead_idx], &errors[lead_idx..]);
-            }
-            means.push(predicted);
+        match order % 4 {
+            _ if order < 4 => (0..n_leads).for_each(|lead_idx| {
+                let predicted = dot(&self.eta, &means[lead_idx..]);
+                means.push(predicted + self.known_errors(lead_idx));
+            }),
+            0 => self.append_means::<0>(n_leads, means),
+            1 => self.append_means::<1>(n_leads, means),
+            2 => self.append_means::<2>(n_leads, means),
+            _ => self.append_means::<3>(n_leads, means),
         }
         means.copy_within(order.., 0);
         means.truncate(n_leads);
         means.iter_mut().for_each(|deviation| *deviation += self.estimates.mean);
+    }
+
+    /// The same additions in the same order as with [`dot`], for an order of at least 4 that leaves `R` by 4. The newest
+    /// deviations stay in registers: to load several at a time, one of which was just stored, takes longer than all else.
+    fn append_means<const R: usize>(&self, n_leads: usize, means: &mut Vec<f64>) {
+        let (weights, rest_weights) = self.eta.split_last_chunk::<R>().expect("the order is at least 4");
+        let (weights, last_weights) = weights.split_last_chunk::<4>().expect("the order is at least 4");
+        let newest: [f64; 4] = std::array::from_fn(|lane| means[weights.len() + lane]);
+        let (mut last, mut rest) = (newest, std::array::from_fn::<f64, R, _>(|idx| means[weights.len() + 4 + idx]));
+        for lead_idx in 0..n_leads {
+            let mut sums = sums_by_lane(weights, &means[lead_idx..]);
+            for lane in 0..4 {
+                sums[lane] += last_weights[lane] * last[lane];
+            }
+            let rest_sum: f64 = rest_weights.iter().zip(&rest).map(|(weight, value)| weight * value).sum();
+            let predicted = (sums[0] + sums[1]) + (sums[2] + sums[3]) + rest_sum + self.known_errors(lead_idx);
+            last = [last[1], last[2], last[3], rest.first().copied().unwrap_or(predicted)];
+            rest = std::array::from_fn(|idx| rest.get(idx + 1).copied().unwrap_or(predicted));
+            means.push(predicted);
+        }
+    }
+
+    /// What known errors add to the forecast at a lead.
+    fn known_errors(&self, lead_idx: usize) -> f64 {
+        let errors = self.errors.recent();
+        // -0 leaves any number as it is.
+        let known = errors.get(lead_idx..).filter(|known| !known.is_empty());
+        known.map_or(-0.0, |known| dot(&self.theta[..known.len()], known))
     }
 
     /// Var(lead h) = s2 (psi(0)^2 + … + psi(h-1)^2), with psi(0) = 1 and psi(j) = theta(j) + sum of eta(i) psi(j-i)
@@ -330,16 +360,23 @@ fn reversed(values: &[f64]) -> Vec<f64> {
 /// processor works on the older products while the newest is still on its way.
 pub(crate) fn dot(weights: &[f64], values: &[f64]) -> f64 {
     let values = &values[..weights.len()];
-    let (weight_chunks, weight_rest) = weights.as_chunks::<4>();
-    let (value_chunks, value_rest) = values.as_chunks::<4>();
+    let n_whole = weights.len() - weights.len() % 4;
+    let sums = sums_by_lane(&weights[..n_whole], values);
+    let rest: f64 = weights[n_whole..].iter().zip(&values[n_whole..]).map(|(weight, value)| weight * value).sum();
+    (sums[0] + sums[1]) + (sums[2] + sums[3]) + rest
+}
+
+/// Sums of every fourth product, over the length of `weights`, a multiple of 4.
+#[inline]
+fn sums_by_lane(weights: &[f64], values: &[f64]) -> [f64; 4] {
+    let values = &values[..weights.len()];
     let mut sums = [0.0; 4];
-    for (weight, value) in weight_chunks.iter().zip(value_chunks) {
+    for (weight, value) in weights.as_chunks::<4>().0.iter().zip(values.as_chunks::<4>().0) {
         for lane in 0..4 {
             sums[lane] += weight[lane] * value[lane];
         }
     }
-    let rest: f64 = weight_rest.iter().zip(value_rest).map(|(weight, value)| weight * value).sum();
-    (sums[0] + sums[1]) + (sums[2] + sums[3]) + rest
+    sums
 }
 
 #[cfg(test)]
