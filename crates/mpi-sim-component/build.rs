@@ -1,30 +1,48 @@
-//! Makes an entry for each function in `calls.txt`.
+//! Makes an entry for each function in `calls.txt` and each algorithm in `algorithms.txt`.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::{env, fs, io};
 
 fn main() -> io::Result<()> {
-    println!("cargo:rerun-if-changed=calls.txt");
-    let table = fs::read_to_string("calls.txt")?;
-    let lines: Vec<&str> = table.lines().filter(|line| !line.starts_with('#') && !line.is_empty()).collect();
-    let mut code = format!("static FUNCTIONS: [Function; {}] = [\n", lines.len());
-    let functions: Vec<(&str, bool)> =
-        lines.iter().map(|line| line.split_once(' ').map_or((*line, false), |(name, _)| (name, true))).collect();
-    for (name, is_refused) in &functions {
-        writeln!(code, "Function::new(c\"P{name}\", {is_refused}),").expect("a string takes any text");
-    }
-    code += "];\n";
-    for (at, (name, _)) in functions.iter().enumerate() {
-        for symbol in [(*name).to_owned(), format!("P{name}")] {
-            writeln!(
-                code,
-                "#[unsafe(no_mangle)]\n#[unsafe(naked)]\nunsafe extern \"C\" fn {symbol}() {{\n    \
-                 naked_asm!(\"push {at}\", \"jmp {{entry}}\", entry = sym entry)\n}}"
-            )
+    let (mut functions, mut algorithms, mut entries) = (String::new(), String::new(), Vec::new());
+    let calls = read("calls.txt")?;
+    for line in &calls {
+        let (name, marks) = line.split_once(' ').unwrap_or((line, ""));
+        let argument = |key: &str| {
+            let values = marks.split(' ').filter_map(|mark| mark.strip_prefix(key));
+            values.map(|value| value.parse::<usize>().expect("an argument is a number")).next().unwrap_or(0)
+        };
+        let (is_refused, comm, root) = (marks == "refused", argument("comm="), argument("root="));
+        writeln!(functions, "Function::new(c\"P{name}\", {is_refused}, {comm}, {root}),")
             .expect("a string takes any text");
-        }
+        entries.extend([(*name).to_owned(), format!("P{name}")].map(|symbol| (symbol, entries.len() / 2)));
+    }
+    let names = read("algorithms.txt")?;
+    for (at, name) in names.iter().enumerate() {
+        let symbol = format!("ompi_coll_base_{name}");
+        let (operation, algorithm) = name.split_once("_intra_").expect("algorithms work inside of a communicator");
+        writeln!(algorithms, "Algorithm::new(c\"{symbol}\", \"{operation}\", \"{algorithm}\"),")
+            .expect("a string takes any text");
+        entries.push((symbol, calls.len() + at));
+    }
+    let mut code = format!("static FUNCTIONS: [Function; {}] = [\n{functions}];\n", calls.len());
+    code += &format!("static ALGORITHMS: [Algorithm; {}] = [\n{algorithms}];\n", names.len());
+    for (symbol, number) in entries {
+        writeln!(
+            code,
+            "#[unsafe(no_mangle)]\n#[unsafe(naked)]\nunsafe extern \"C\" fn {symbol}() {{\n    \
+             naked_asm!(\"push {number}\", \"jmp {{entry}}\", entry = sym entry)\n}}"
+        )
+        .expect("a string takes any text");
     }
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
     fs::write(out.join("entries.rs"), code)
+}
+
+/// The lines of a table.
+fn read(path: &str) -> io::Result<Vec<String>> {
+    println!("cargo:rerun-if-changed={path}");
+    let lines = fs::read_to_string(path)?;
+    Ok(lines.lines().filter(|line| !line.starts_with('#') && !line.is_empty()).map(str::to_owned).collect())
 }

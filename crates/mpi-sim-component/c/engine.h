@@ -44,6 +44,9 @@ void foretop_take(foretop_handle handle, struct foretop_message *message);
 /* Somebody polls, and nothing is there. */
 void foretop_polled(void);
 
+/* What finds the number and the size of a communicator. */
+void foretop_communicators_by(bool (*find)(const void *comm, uint64_t *number, uint32_t *n_members));
+
 /* Who answers `opal_progress` from now on, and what it does by itself. */
 void foretop_progress_by(void (*progress)(void));
 void foretop_progress(void);

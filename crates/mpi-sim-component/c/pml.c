@@ -16,9 +16,11 @@
 #include "ompi/message/message.h"
 #include "opal/datatype/opal_convertor.h"
 
-/* The rank in a communicator of each rank of the world; made when a receive names no source for the first time. */
 struct mca_pml_comm_t {
+    /* The rank in the communicator of each rank of the world; made when a receive names no source for the first time. */
     int32_t *ranks;
+    /* The same on all its ranks, and on no others: context ids are used again, and at once by communicators that share no rank. */
+    uint64_t number;
 };
 
 static OBJ_CLASS_INSTANCE(request_t, ompi_request_t, NULL, NULL);
@@ -92,6 +94,41 @@ int foretop_deliver(const struct foretop_message *message, void *address, size_t
     return MPI_ERR_TRUNCATE;
 }
 
+static request_t *new_request(void *address, size_t count, ompi_datatype_t *datatype, int peer, int tag,
+                              ompi_communicator_t *comm, bool is_persistent);
+
+static size_t packed_size(const void *address, size_t count, ompi_datatype_t *datatype) {
+    size_t length = 0;
+    if (count > 0) {
+        opal_convertor_t convertor;
+        OBJ_CONSTRUCT(&convertor, opal_convertor_t);
+        opal_convertor_copy_and_prepare_for_send(ompi_mpi_local_convertor, &datatype->super, count, address, 0, &convertor);
+        opal_convertor_get_packed_size(&convertor, &length);
+        OBJ_DESTRUCT(&convertor);
+    }
+    return length;
+}
+
+/* A buffered send is over at once: what is on the way is a standard one of its own, which takes a part of the attached buffer until then. */
+static int send_buffered(const void *address, size_t count, ompi_datatype_t *datatype, int peer, int tag,
+                         ompi_communicator_t *comm) {
+    size_t length = packed_size(address, count, datatype);
+    void *buffer = length > 0 ? mca_pml_base_bsend_request_alloc_buf(length) : NULL;
+    if (length > 0 && buffer == NULL) {
+        foretop_reclaim_buffers();
+        buffer = mca_pml_base_bsend_request_alloc_buf(length);
+        if (buffer == NULL) return MPI_ERR_BUFFER;
+    }
+    request_t *send = new_request((void *)address, count, datatype, peer, tag, comm, false);
+    send->is_send = send->is_given_up = true;
+    send->buffer = buffer;
+    send->ompi.req_complete = REQUEST_PENDING;
+    send->ompi.req_state = OMPI_REQUEST_ACTIVE;
+    send->handle = start_send(address, count, datatype, peer, tag, FORETOP_STANDARD, comm);
+    foretop_under_way(send);
+    return OMPI_SUCCESS;
+}
+
 static int start(size_t n_requests, ompi_request_t **requests) {
     for (size_t i = 0; i < n_requests; i++) {
         request_t *request = (request_t *)requests[i];
@@ -99,6 +136,13 @@ static int start(size_t n_requests, ompi_request_t **requests) {
         request->ompi.req_complete = REQUEST_PENDING;
         request->ompi.req_state = OMPI_REQUEST_ACTIVE;
         request->ompi.req_status = (ompi_status_public_t){.MPI_SOURCE = OMPI_ANY_SOURCE, .MPI_TAG = OMPI_ANY_TAG};
+        if (request->is_send && request->mode == FORETOP_BUFFERED) {
+            int result = send_buffered(request->address, request->count, request->datatype, request->peer, request->tag, request->comm);
+            request->ompi.req_status.MPI_ERROR = result;
+            ompi_request_complete(&request->ompi, false);
+            if (result != OMPI_SUCCESS) return result;
+            continue;
+        }
         if (request->is_send) {
             request->handle = start_send(request->address, request->count, request->datatype, request->peer, request->tag,
                                          request->mode, request->comm);
@@ -147,6 +191,7 @@ static request_t *new_request(void *address, size_t count, ompi_datatype_t *data
     request->ompi.req_cancel = cancel;
     request->ompi.req_status = ompi_status_empty;
     request->is_given_up = request->is_send = false;
+    request->buffer = NULL;
     request->address = address;
     request->count = count;
     request->datatype = datatype;
@@ -227,6 +272,7 @@ static int isend(const void *address, size_t count, ompi_datatype_t *datatype, i
 
 static int send_now(const void *address, size_t count, ompi_datatype_t *datatype, int peer, int tag,
                 mca_pml_base_send_mode_t mode, ompi_communicator_t *comm) {
+    if (mode == MCA_PML_BASE_SEND_BUFFERED) return send_buffered(address, count, datatype, peer, tag, comm);
     if (!foretop_has_background()) {
         struct foretop_message unused;
         foretop_handle handle = start_send(address, count, datatype, peer, tag, mode_of(mode), comm);
@@ -308,7 +354,21 @@ static int mrecv(void *address, size_t count, ompi_datatype_t *datatype, ompi_me
 
 static int add_comm(ompi_communicator_t *comm) {
     comm->c_pml_comm = calloc(1, sizeof *comm->c_pml_comm);
-    return comm->c_pml_comm == NULL ? OMPI_ERR_OUT_OF_RESOURCE : OMPI_SUCCESS;
+    if (comm->c_pml_comm == NULL) return OMPI_ERR_OUT_OF_RESOURCE;
+    uint64_t number = 14695981039346656037u ^ comm->c_contextid;
+    for (int rank = 0; rank < comm->c_remote_group->grp_proc_count; rank++) {
+        number = (number ^ world_rank(comm, rank)) * 1099511628211u;
+    }
+    comm->c_pml_comm->number = number;
+    return OMPI_SUCCESS;
+}
+
+static bool find_comm(const void *handle, uint64_t *number, uint32_t *n_members) {
+    const ompi_communicator_t *comm = handle;
+    if (comm == NULL || comm->c_pml_comm == NULL || OMPI_COMM_IS_INTER(comm)) return false;
+    *number = comm->c_pml_comm->number;
+    *n_members = comm->c_local_group->grp_proc_count;
+    return true;
 }
 
 static int del_comm(ompi_communicator_t *comm) {
@@ -361,10 +421,12 @@ static mca_pml_base_module_t *init(int *priority, bool has_progress_threads, boo
     (void)has_progress_threads, (void)has_threads;
     *priority = 1000;
     foretop_requests_open();
+    foretop_communicators_by(find_comm);
     return &module;
 }
 
 static int finalize(void) {
+    foretop_reclaim_buffers();
     foretop_requests_close();
     foretop_finalized();
     return OMPI_SUCCESS;

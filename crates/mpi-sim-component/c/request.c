@@ -11,6 +11,7 @@
 #include <stdlib.h>
 
 #include "ompi/mca/coll/base/coll_tags.h"
+#include "ompi/mca/pml/base/pml_base_bsend.h"
 #include "opal/runtime/opal_progress.h"
 
 /* Loops around `opal_progress` may take some calls of it for steps that need no message. From then on they wait for a message. */
@@ -81,6 +82,7 @@ void foretop_finish(request_t *request) {
     } else {
         status->MPI_ERROR = foretop_deliver(&message, request->address, request->count, request->datatype, request->comm, status);
     }
+    if (request->buffer != NULL) mca_pml_base_bsend_request_free(request->buffer);
     ompi_request_complete(&request->ompi, true);
     if (request->is_given_up) {
         ompi_request_t *freed = &request->ompi;
@@ -148,6 +150,27 @@ void foretop_settle(ompi_request_t **requests, size_t n_requests, bool all) {
     }
 }
 
+/* Finishes those of the gathered requests that are complete by now. */
+static void finish_complete(void) {
+    struct waited asked = take_waited();
+    bool *is_complete = calloc(asked.n + 1, sizeof *is_complete);
+    if (is_complete == NULL) abort();
+    foretop_test(asked.handles, asked.n, is_complete);
+    for (size_t i = 0; i < asked.n; i++) {
+        if (is_complete[i]) foretop_finish(asked.requests[i]);
+    }
+    free(is_complete);
+    give_back(asked);
+}
+
+void foretop_reclaim_buffers(void) {
+    waited.n = 0;
+    for (request_t *request = under_way; request != NULL; request = request->next) {
+        if (request->buffer != NULL) wait_also_for(request);
+    }
+    if (waited.n > 0) finish_complete();
+}
+
 /* What polls finds what is complete by now, and never waits. */
 void foretop_poll(ompi_request_t **requests, size_t n_requests) {
     waited.n = 0;
@@ -159,15 +182,7 @@ void foretop_poll(ompi_request_t **requests, size_t n_requests) {
     for (request_t *request = n_background > 0 ? under_way : NULL; request != NULL; request = request->next) {
         if (request->is_background) wait_also_for(request);
     }
-    struct waited asked = take_waited();
-    bool *is_complete = calloc(asked.n + 1, sizeof *is_complete);
-    if (is_complete == NULL) abort();
-    foretop_test(asked.handles, asked.n, is_complete);
-    for (size_t i = 0; i < asked.n; i++) {
-        if (is_complete[i]) foretop_finish(asked.requests[i]);
-    }
-    free(is_complete);
-    give_back(asked);
+    finish_complete();
     bool was_polling = is_polling;
     is_polling = true;
     foretop_progress();

@@ -22,6 +22,8 @@ typedef struct request {
     ompi_datatype_t *datatype;
     ompi_communicator_t *comm;
     int peer, tag;
+    /* The part of the attached buffer that a buffered send takes until its message is on the way. */
+    void *buffer;
 } request_t;
 
 /* What a receive leaves: unpacked data, and a status in the communicator's ranks. */
@@ -37,6 +39,8 @@ void foretop_forget(request_t *request);
 void foretop_settle(ompi_request_t **requests, size_t n_requests, bool all);
 /* Whether requests are under way that others than the program wait for, so that each wait must see to them. */
 bool foretop_has_background(void);
+/* Gives back the buffers of buffered sends whose messages are on the way by now, at the price of a poll. */
+void foretop_reclaim_buffers(void);
 /* Finds what is complete by now, of these and of the background, at the price of a poll. */
 void foretop_poll(ompi_request_t **requests, size_t n_requests);
 void foretop_requests_open(void);

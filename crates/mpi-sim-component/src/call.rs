@@ -4,14 +4,15 @@
 //! that returns to code which takes the note and goes back to the caller. So a call's name, its place in the program, and the
 //! time that it takes are known without its signature. A function that is left by `longjmp` or an exception leaves a note behind,
 //! which the next call from further up the stack removes.
+//!
+//! The library's algorithms of collective operations have entries too, which only note that they ran.
 
 use std::arch::naked_asm;
 use std::cell::{Cell, UnsafeCell};
 use std::ffi::CStr;
-use std::ptr::null_mut;
-use std::sync::atomic::{AtomicPtr, Ordering};
 
-use crate::{library, rank};
+use crate::library::{MPI, Symbol};
+use crate::rank;
 
 /// The level that Open MPI's one-sided communication over messages allows; programs that ask for more get this one.
 const MPI_THREAD_SERIALIZED: usize = 2;
@@ -22,27 +23,35 @@ const DEPTH_MAX: usize = 64;
 /// A function of MPI.
 pub struct Function {
     /// The name under which the library has it, `PMPI_…`.
-    symbol: &'static CStr,
+    symbol: Symbol,
     is_refused: bool,
-    real: AtomicPtr<libc::c_void>,
+    /// Which argument of a collective call is the communicator, from 1; 0 for other calls.
+    comm: usize,
+    /// Which argument is the root; 0 where there is none.
+    root: usize,
+}
+
+/// How a collective operation may be done.
+pub struct Algorithm {
+    symbol: Symbol,
+    /// The operation, as in `allreduce`.
+    pub operation: &'static str,
+    pub name: &'static str,
 }
 
 impl Function {
-    const fn new(symbol: &'static CStr, is_refused: bool) -> Self {
-        Self { symbol, is_refused, real: AtomicPtr::new(null_mut()) }
+    const fn new(symbol: &'static CStr, is_refused: bool, comm: usize, root: usize) -> Self {
+        Self { symbol: Symbol::new(symbol), is_refused, comm, root }
     }
 
     fn name(&self) -> &'static str {
-        self.symbol.to_str().expect("names of functions are ASCII").trim_start_matches('P')
+        self.symbol.name.to_str().expect("names of functions are ASCII").trim_start_matches('P')
     }
+}
 
-    fn real(&self) -> *mut libc::c_void {
-        let mut real = self.real.load(Ordering::Relaxed);
-        if real.is_null() {
-            real = library::MPI.function(self.symbol);
-            self.real.store(real, Ordering::Relaxed);
-        }
-        real
+impl Algorithm {
+    const fn new(symbol: &'static CStr, operation: &'static str, name: &'static str) -> Self {
+        Self { symbol: Symbol::new(symbol), operation, name }
     }
 }
 
@@ -67,6 +76,12 @@ include!(concat!(env!("OUT_DIR"), "/entries.rs"));
 /// The name of a function by the number that [`rank::enter`] was given.
 pub fn name(function: usize) -> &'static str {
     FUNCTIONS[function].name()
+}
+
+/// All algorithms; no more than a word has bits.
+pub fn algorithms() -> &'static [Algorithm] {
+    const { assert!(ALGORITHMS.len() <= u64::BITS as usize) };
+    &ALGORITHMS
 }
 
 /// How deep the calls of this thread are.
@@ -121,13 +136,22 @@ unsafe extern "C" fn exit() {
     )
 }
 
+/// The place of an argument, counted from 1: those in registers are where `entry` has saved them and takes them back from.
+fn argument(slot: *mut usize, nth: usize) -> *mut usize {
+    if nth <= 6 { slot.wrapping_sub(2 + nth) } else { slot.wrapping_add(nth - 6) }
+}
+
 /// Notes a call, and gives the function to go on to.
-extern "C" fn enter(function: usize, slot: *mut usize) -> *mut libc::c_void {
-    let is_refused = FUNCTIONS[function].is_refused;
+extern "C" fn enter(number: usize, slot: *mut usize) -> *mut libc::c_void {
+    let Some(function) = FUNCTIONS.get(number) else {
+        let algorithm = number - FUNCTIONS.len();
+        rank::ran(algorithm);
+        return ALGORITHMS[algorithm].symbol.of(&MPI);
+    };
     if rank::is_simulated() {
-        if FUNCTIONS[function].symbol == c"PMPI_Init_thread" {
-            // SAFETY: `entry` has saved the third argument five words below the return address, and takes it back from there.
-            let level = unsafe { &mut *slot.sub(5) };
+        if function.symbol.name == c"PMPI_Init_thread" {
+            // SAFETY: the function has three arguments.
+            let level = unsafe { &mut *argument(slot, 3) };
             *level = (*level).min(MPI_THREAD_SERIALIZED);
         }
         let mut depth = DEPTH.get();
@@ -143,14 +167,22 @@ extern "C" fn enter(function: usize, slot: *mut usize) -> *mut libc::c_void {
             notes[depth] = Note { slot: slot.addr(), returns_to };
             DEPTH.set(depth + 1);
             if depth == 0 {
-                rank::enter(function, returns_to);
-                if is_refused {
-                    rank::refuse(FUNCTIONS[function].name());
+                rank::enter(number, returns_to);
+                if function.is_refused {
+                    rank::refuse(function.name());
+                }
+                if function.comm > 0 {
+                    // SAFETY: the function has these arguments; the root is an integer of 32 bits.
+                    let (comm, root) = unsafe {
+                        let root = (function.root > 0).then(|| argument(slot, function.root).read() as i32);
+                        (argument(slot, function.comm).read(), root)
+                    };
+                    rank::begin_collective(number, comm, root);
                 }
             }
         }
     }
-    FUNCTIONS[function].real()
+    function.symbol.of(&MPI)
 }
 
 /// Takes the last note, and gives the address to return to.

@@ -34,6 +34,29 @@ thread_local! {
 static PROGRESS: AtomicPtr<c_void> = AtomicPtr::new(std::ptr::null_mut());
 static REAL_PROGRESS: AtomicPtr<c_void> = AtomicPtr::new(std::ptr::null_mut());
 
+/// What finds a communicator's number and size by its handle; false for one that is none, or joins two groups.
+static COMMUNICATOR: AtomicPtr<c_void> = AtomicPtr::new(std::ptr::null_mut());
+
+type FindCommunicator = unsafe extern "C" fn(*const c_void, *mut u64, *mut u32) -> bool;
+
+/// The number of a communicator, which is the same on all its ranks and on no other ranks, and how many these are.
+pub fn communicator(handle: usize) -> Option<(u64, u32)> {
+    let find = COMMUNICATOR.load(Ordering::Relaxed);
+    let (mut number, mut n_members) = (0, 0);
+    // SAFETY: the component's function, and the program's handle, which the call itself takes on trust as well.
+    let is_one = !find.is_null()
+        && unsafe {
+            let find = std::mem::transmute::<*mut c_void, FindCommunicator>(find);
+            find(handle as *const c_void, &raw mut number, &raw mut n_members)
+        };
+    is_one.then_some((number, n_members))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn foretop_communicators_by(find: FindCommunicator) {
+    COMMUNICATOR.store(find as *mut c_void, Ordering::Relaxed);
+}
+
 fn wanted(source: i64, context: u32, tag: i64) -> Wanted {
     Wanted {
         source: (source != ANY_SOURCE).then_some(source as u32),

@@ -8,10 +8,12 @@ use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, AtomicUsize, Ordering}
 use mpi_sim::compute::{Laws, Times};
 use mpi_sim::machine::{Description, Machine};
 use mpi_sim::process::{CallReport, Compute, RankReport, Report, Setup};
+use mpi_sim::result::AlgorithmUsed;
 use mpi_sim::{Futexes, Lock, Rank, Settings, Switch, World};
 use units::{Rank as RankIdx, SimTime};
 
 use crate::call;
+use crate::collective::Collectives;
 
 /// What all ranks share.
 pub struct Job {
@@ -19,6 +21,9 @@ pub struct Job {
     pub turns: Turns,
     pub notes: Box<[Note]>,
     pub compute: Source,
+    pub collectives: Lock<Collectives>,
+    /// Which algorithms ran in calls of each function, a bit each.
+    pub ran: Box<[AtomicU64]>,
     /// What a rank's clock shows when its simulated time is 0: the host's clocks at the start.
     pub real_time_ns: u64,
     pub monotonic_ns: u64,
@@ -47,6 +52,8 @@ pub struct Note {
     pub n_calls: AtomicU64,
     /// Sent by the call so far.
     pub n_bytes_sent: AtomicU64,
+    /// Processes that it forked.
+    pub n_forks: AtomicU64,
     counts: Box<[CallCount]>,
 }
 
@@ -210,6 +217,8 @@ impl Job {
             turns: Turns::new(setup.n_ranks, setup.n_workers.get()),
             notes: (0..setup.n_ranks).map(|_| Note::new()).collect(),
             compute: Source::of(setup)?,
+            collectives: Lock::new(Collectives::default()),
+            ran: (0..call::N_FUNCTIONS).map(|_| AtomicU64::new(0)).collect(),
             real_time_ns: crate::time::host(libc::CLOCK_REALTIME),
             monotonic_ns: crate::time::host(libc::CLOCK_MONOTONIC),
         })
@@ -239,9 +248,21 @@ impl Job {
             calls: note.calls(),
             unreceived: world.unreceived(rank).map(|left| (left.source, left.tag, left.n_bytes)).collect(),
             n_unfinished: world.n_unfinished(rank),
+            n_forks: note.n_forks.load(Ordering::Relaxed),
         });
         let shared_bytes = crate::MEMORY.used_bytes() as u64;
-        Report::Ended { ranks: ranks.collect(), counts: world.counts(), shared_bytes }
+        Report::Ended { ranks: ranks.collect(), counts: world.counts(), algorithms: self.algorithms(), shared_bytes }
+    }
+
+    /// The algorithms that ran, with the program's calls in which they did.
+    fn algorithms(&self) -> Vec<AlgorithmUsed> {
+        let by_call =
+            self.ran.iter().enumerate().map(|(function, ran)| (call::name(function), ran.load(Ordering::Relaxed)));
+        let ran = by_call.flat_map(|(call, ran)| {
+            let all = call::algorithms().iter().enumerate();
+            all.filter(move |(bit, _)| ran >> bit & 1 == 1).map(move |(_, algorithm)| (call, algorithm))
+        });
+        ran.map(|(call, algorithm)| AlgorithmUsed::of(call, algorithm.operation, algorithm.name)).collect()
     }
 }
 
@@ -255,6 +276,7 @@ impl Note {
             is_finalized: AtomicBool::new(false),
             n_calls: AtomicU64::new(0),
             n_bytes_sent: AtomicU64::new(0),
+            n_forks: AtomicU64::new(0),
             counts: (0..call::N_FUNCTIONS).map(|_| CallCount::default()).collect(),
         }
     }

@@ -4,6 +4,7 @@
 //! and of its point-to-point layer; they ask this library. `docs/decisions/open-mpi-is-the-front.md` says why.
 
 mod call;
+mod collective;
 mod face;
 mod job;
 mod keeper;

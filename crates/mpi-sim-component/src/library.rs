@@ -4,6 +4,12 @@ use std::ffi::CStr;
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
+/// A function of a library, looked up once.
+pub struct Symbol {
+    pub name: &'static CStr,
+    place: AtomicPtr<libc::c_void>,
+}
+
 /// A library that the program has loaded, or will have when a function of it is called.
 pub struct Library {
     name: &'static CStr,
@@ -12,6 +18,22 @@ pub struct Library {
 
 pub static MPI: Library = Library::new(c"libmpi.so.40");
 pub static PAL: Library = Library::new(c"libopen-pal.so.40");
+
+impl Symbol {
+    pub const fn new(name: &'static CStr) -> Self {
+        Self { name, place: AtomicPtr::new(null_mut()) }
+    }
+
+    /// Where it is, as [`Library::function`].
+    pub fn of(&self, library: &Library) -> *mut libc::c_void {
+        let mut place = self.place.load(Ordering::Relaxed);
+        if place.is_null() {
+            place = library.function(self.name);
+            self.place.store(place, Ordering::Relaxed);
+        }
+        place
+    }
+}
 
 impl Library {
     const fn new(name: &'static CStr) -> Self {

@@ -1,14 +1,17 @@
 //! This process as a rank: what passes between its calls, and what happens at their beginning and end.
 
 use std::cell::Cell;
+use std::collections::BTreeMap;
 use std::ffi::CStr;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicUsize, Ordering};
 
 use mpi_sim::{Rank, Reason, Stopped};
 use units::{SimDuration, SimTime};
 
+use crate::collective::Collective;
 use crate::job::{Job, NO_CALL, Source, Turns};
-use crate::{call, time};
+use crate::{call, face, time};
 
 /// What a look at a clock takes where processor time does not count, so that a loop until some time comes to an end.
 const LOOK: SimDuration = SimDuration::from_nanos(25);
@@ -19,6 +22,8 @@ static ME: AtomicU32 = AtomicU32::new(0);
 static N_CHARGED: AtomicUsize = AtomicUsize::new(0);
 /// False in children that the rank forked.
 static IS_RANK: AtomicBool = AtomicBool::new(false);
+/// How many collective calls this rank has begun on each communicator.
+static N_COLLECTIVE: Mutex<BTreeMap<u64, u64>> = Mutex::new(BTreeMap::new());
 
 thread_local! {
     /// The processor time of this thread up to which its clock has come; nothing before its first call.
@@ -31,11 +36,17 @@ thread_local! {
 pub fn begin(job: &'static Job, me: units::Rank) {
     JOB.store(std::ptr::from_ref(job).cast_mut(), Ordering::Release);
     ME.store(me, Ordering::Relaxed);
-    // SAFETY: the function only stores a word.
-    unsafe { libc::pthread_atfork(None, None, Some(forked)) };
+    // SAFETY: both functions only change words.
+    unsafe { libc::pthread_atfork(None, Some(note_fork), Some(forked)) };
     job.turns.wait(me);
     IS_RANK.store(true, Ordering::Release);
     mark();
+}
+
+extern "C" fn note_fork() {
+    if let Some(job) = job() {
+        job.notes[me() as usize].n_forks.fetch_add(1, Ordering::Relaxed);
+    }
 }
 
 extern "C" fn forked() {
@@ -55,7 +66,10 @@ pub fn job() -> Option<&'static Job> {
 
 /// The job, for calls that only ranks make.
 fn own_job() -> &'static Job {
-    job().expect("only ranks call the simulation")
+    job().unwrap_or_else(|| {
+        eprintln!("a process that rank {} forked calls MPI, and only ranks can", me());
+        std::process::exit(1)
+    })
 }
 
 pub fn me() -> units::Rank {
@@ -91,6 +105,31 @@ pub fn leave() {
         }
     }
     mark();
+}
+
+/// A collective call begins, which has to be the one that the communicator's other ranks make.
+pub fn begin_collective(function: usize, comm: usize, root: Option<i32>) {
+    let Some((comm, n_members)) = face::communicator(comm) else { return };
+    let nth = {
+        let mut all = N_COLLECTIVE.lock().expect("nothing panics with it");
+        let n_begun = all.entry(comm).or_default();
+        *n_begun += 1;
+        *n_begun
+    };
+    let call = Collective { function, root };
+    let met = own_job().collectives.hold().meet((comm, nth), call, me(), n_members);
+    met.unwrap_or_else(|(other, by)| {
+        fail(format!("its collective call {nth} on this communicator is {call}, and that of rank {by} is {other}"))
+    });
+}
+
+/// An algorithm of a collective operation runs.
+pub fn ran(algorithm: usize) {
+    let Some(job) = job() else { return };
+    let call = job.notes[me() as usize].call.load(Ordering::Relaxed);
+    if let Some(ran) = job.ran.get(call) {
+        ran.fetch_or(1 << algorithm, Ordering::Relaxed);
+    }
 }
 
 /// The call that is under way sends so many bytes.

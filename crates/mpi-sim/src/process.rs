@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 use units::{Rank, SimDuration, SimTime};
 
-use crate::result::Waiting;
+use crate::result::{AlgorithmUsed, Waiting};
 use crate::world::{Counts, RankCounts};
 pub use launch::{LaunchError, Parts, Program, Running};
 
@@ -68,6 +68,8 @@ pub enum Report {
         ranks: Vec<RankReport>,
         /// What the protocol took.
         counts: Counts,
+        /// The algorithms of collective operations that ran.
+        algorithms: Vec<AlgorithmUsed>,
         /// Bytes that the ranks share.
         shared_bytes: u64,
     },
@@ -101,6 +103,8 @@ pub struct RankReport {
     pub unreceived: Vec<(Rank, i32, u64)>,
     /// Operations that it began and never completed.
     pub n_unfinished: usize,
+    /// Processes that it forked, which are not simulated.
+    pub n_forks: u64,
 }
 
 /// All calls of a function.

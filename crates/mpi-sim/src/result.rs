@@ -18,7 +18,7 @@ use crate::machine::Description;
 use crate::replay::Played;
 use crate::world::{Settings, World};
 
-pub use record::{CallUse, Draw, Ending, MachineUsed, Point, RankTimes, Run, Waiting, kind};
+pub use record::{AlgorithmUsed, CallUse, Draw, Ending, MachineUsed, Point, RankTimes, Run, Waiting, kind};
 pub use table::compared;
 
 /// The simulator as a measurement: its results are shown and drawn like those of the others.
@@ -87,6 +87,8 @@ pub struct Found {
     pub ranks: Vec<RankTimes>,
     /// By name.
     pub calls: BTreeMap<String, CallUse>,
+    /// Of collective operations, as far as they are known.
+    pub algorithms: Vec<AlgorithmUsed>,
     /// Where it ended before its time.
     pub ending: Option<Ending>,
 }
@@ -97,7 +99,7 @@ impl Found {
     pub fn of(world: &World, calls: BTreeMap<String, CallUse>) -> Self {
         let ranks: Vec<RankTimes> = (0..world.machine().n_ranks()).map(|rank| RankTimes::of(world, rank)).collect();
         let ending = world.stopped().map(|stopped| Ending::of(stopped, world.waits()));
-        Self { run: Run::of(&ranks, world.counts()), ranks, calls, ending }
+        Self { run: Run::of(&ranks, world.counts()), ranks, calls, algorithms: Vec::new(), ending }
     }
 
     /// Writes it, with the machine.
@@ -109,6 +111,7 @@ impl Found {
         writer.record(kind::RUN, &self.run)?;
         self.ranks.iter().try_for_each(|rank| writer.record(kind::RANK, rank))?;
         self.calls.values().try_for_each(|call| writer.record(kind::CALL, call))?;
+        self.algorithms.iter().try_for_each(|used| writer.record(kind::ALGORITHM, used))?;
         self.ending.iter().try_for_each(|ending| writer.record(kind::ENDING, ending))
     }
 }

@@ -228,7 +228,11 @@ impl World {
         for rank in 0..self.ranks.len() as Rank {
             let state = &self.ranks[rank as usize];
             if state.doing == Doing::Waiting {
-                self.waits.push(Wait { rank, at: state.clock, awaits: state.describe() });
+                let awaits = state.describe();
+                // Others wait only until it is known that nothing earlier can arrive.
+                if !awaits.is_empty() {
+                    self.waits.push(Wait { rank, at: state.clock, awaits });
+                }
                 self.make_ready(rank);
             }
         }

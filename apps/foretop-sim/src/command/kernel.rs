@@ -11,7 +11,7 @@ use clock::Stopwatch;
 use mpi_run::{Failure, Measurement};
 use mpi_sim::World;
 use mpi_sim::machine::Machine;
-use mpi_sim::result::{Found, Setup, Simulation};
+use mpi_sim::result::{AlgorithmUsed, Found, Setup, Simulation};
 use mpi_sim::user::native::{Kernel as Loaded, NativeError};
 use text::figure::span_ns;
 use text::help::examples;
@@ -76,12 +76,13 @@ impl Kernel {
         let ran = kernel.run(&world, stack_bytes, &arguments).map_err(Failure::work)?;
         let took_ns = watch.elapsed_ns() as f64;
         let world = world.hold();
-        let found = Found::of(&world, BTreeMap::new());
+        let algorithms =
+            ran.iter().map(|(call, name)| AlgorithmUsed { call: (*call).to_owned(), algorithm: (*name).to_owned() });
+        let found = Found { algorithms: algorithms.collect(), ..Found::of(&world, BTreeMap::new()) };
         found.write(&mut writer, &described).map_err(Failure::of)?;
         let mut told = Simulation.table(writer.outcome()).map_err(Failure::of)?;
         let a_message = took_ns / found.run.n_messages.max(1) as f64;
         told += &format!("\ntook {} here, {} a message\n", span_ns(took_ns), span_ns(a_message));
-        told.extend(ran.iter().map(|(call, algorithm)| format!("{call} by {algorithm}\n")));
         written(out.write_all(told.as_bytes()))?;
         world.stopped().map_or(Ok(()), |stopped| Err(Failure::of(stopped.clone())))
     }

@@ -29,7 +29,7 @@ const UNRECEIVED_SHOWN: usize = 8;
 const ASSUMPTIONS: &[&str] = &[
     "bytes of a call are those that it sends; what a one-sided or a collective call sends counts as its messages",
     "time in a call is that of its messages and waits: the processor time of the MPI library is not counted",
-    "not modelled: MPI-IO, and time that threads that never call MPI compute",
+    "not modelled: MPI-IO, time that threads that never call MPI compute, and processes that ranks start",
 ];
 
 /// Run an MPI program, unmodified, and simulate its messages and clocks
@@ -129,10 +129,11 @@ impl Run {
         };
         let mut writer = self.out.writer(&assumed.header(typed(), 0))?;
         let (failed, ended) = follow(program.launch(&setup, &parts, arguments).map_err(Failure::of)?)?;
-        if let Some(Report::Ended { ranks, counts, shared_bytes }) = &ended {
+        if let Some(Report::Ended { ranks, counts, algorithms, shared_bytes }) = &ended {
             let times: Vec<RankTimes> = (0..).zip(ranks).map(|(rank, report)| times(&machine, rank, report)).collect();
             let run = result::Run::of(&times, *counts);
-            let found = Found { run, ranks: times, calls: calls(ranks), ending: failed.as_ref().map(ending) };
+            let (calls, algorithms) = (calls(ranks), algorithms.clone());
+            let found = Found { run, ranks: times, calls, algorithms, ending: failed.as_ref().map(ending) };
             found.write(&mut writer, &described).map_err(Failure::of)?;
             let table = Simulation.table(writer.outcome()).map_err(Failure::of)?;
             written(write!(
@@ -206,7 +207,7 @@ fn parts() -> Result<Parts, Failure> {
 fn times(machine: &Machine, rank: units::Rank, report: &RankReport) -> RankTimes {
     let times = RankTimes::new(rank, machine.place(rank), report.at, &report.counts);
     let (n_unreceived, n_unfinished) = (report.unreceived.len() as u64, report.n_unfinished as u64);
-    RankTimes { n_unreceived, n_unfinished, ..times }
+    RankTimes { n_unreceived, n_unfinished, n_forks: report.n_forks, ..times }
 }
 
 /// The calls of all ranks by name.

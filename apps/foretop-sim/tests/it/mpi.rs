@@ -74,7 +74,7 @@ fn calls_of_all_kinds_give_what_mpi_says_and_the_same_times_each_run() {
     assert_eq!(ranks[0].lines().count(), 5);
     assert_eq!(ranks[0], ranks[1]);
     let shown = done(&["show", &results[0]]);
-    assert!(shown.contains("4 ranks take ") && shown.contains("MPI_Allreduce"), "{shown}");
+    assert!(shown.contains("4 ranks take ") && shown.contains("MPI_Allreduce by recursivedoubling"), "{shown}");
 }
 
 #[test]
@@ -87,6 +87,9 @@ fn programs_that_go_wrong_end_with_rank_call_and_reason() {
         ("exit", "without MPI_Finalize"),
         ("crash", "ended by signal 6"),
         ("abort", "aborted with status 3"),
+        ("collective", "its collective call 2 on this communicator is MPI_B"),
+        ("root", "is MPI_Bcast with root 1, and that of rank 0 is MPI_Bcast with root 0"),
+        ("buffer", "ended with status 33"),
         ("file", "MPI_File_open was called, and files are not simulated"),
     ] {
         let told = refused(1, &["run", "-n", "2", "--machine", MACHINE, "--", &wrong, how]);
@@ -98,6 +101,8 @@ fn programs_that_go_wrong_end_with_rank_call_and_reason() {
     let told = done(&["run", "-n", "2", "--machine", MACHINE, "--", &wrong, "leak"]);
     assert!(told.contains("rank 1 never received a message of rank 0 with tag 5, 4 bytes"), "{told}");
     assert!(told.contains("rank 1: messages never received 1, requests never completed 1"), "{told}");
+    let told = done(&["run", "-n", "2", "--machine", MACHINE, "--", &wrong, "fork"]);
+    assert!(told.contains("rank 1: processes forked 1, which are not simulated"), "{told}");
 }
 
 #[test]

@@ -2,6 +2,8 @@
 #include <mpi.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 int main(int argc, char **argv) {
     int rank, in;
@@ -18,6 +20,35 @@ int main(int argc, char **argv) {
         if (rank == 1) MPI_Irecv(&in, 1, MPI_INT, 0, 6, MPI_COMM_WORLD, &request);
         MPI_Finalize();
         return 0;
+    }
+    if (!strcmp(argv[1], "collective")) {
+        MPI_Barrier(MPI_COMM_WORLD);
+        if (rank == 0) MPI_Barrier(MPI_COMM_WORLD);
+        MPI_Bcast(&in, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    }
+    if (!strcmp(argv[1], "root")) MPI_Bcast(&in, 1, MPI_INT, rank, MPI_COMM_WORLD);
+    if (!strcmp(argv[1], "buffer") && rank == 0) {
+        char buffer[100 + MPI_BSEND_OVERHEAD], bytes[80];
+        MPI_Buffer_attach(buffer, sizeof buffer);
+        /* The first is on the way at once and makes room; the second does not fit at all. */
+        MPI_Bsend(bytes, 80, MPI_CHAR, 1, 1, MPI_COMM_WORLD);
+        MPI_Bsend(bytes, 80, MPI_CHAR, 1, 2, MPI_COMM_WORLD);
+        MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+        static char large[300];
+        int class;
+        MPI_Error_class(MPI_Bsend(large, 300, MPI_CHAR, 1, 3, MPI_COMM_WORLD), &class);
+        exit(class == MPI_ERR_BUFFER ? 33 : 1);
+    }
+    if (!strcmp(argv[1], "fork")) {
+        int status = 0;
+        pid_t child = rank == 1 ? fork() : -1;
+        if (child == 0) {
+            MPI_Barrier(MPI_COMM_WORLD);
+            _exit(0);
+        }
+        if (child > 0) waitpid(child, &status, 0);
+        MPI_Finalize();
+        return rank == 1 && WEXITSTATUS(status) == 0;
     }
     MPI_Recv(&in, 1, MPI_INT, 1 - rank, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     MPI_Finalize();

@@ -16,6 +16,8 @@ pub mod kind {
     pub const RANK: &str = "sim.rank";
     /// [`super::CallUse`].
     pub const CALL: &str = "sim.call";
+    /// [`super::AlgorithmUsed`].
+    pub const ALGORITHM: &str = "sim.algorithm";
     /// [`super::Ending`].
     pub const ENDING: &str = "sim.ending";
     /// [`super::Draw`].
@@ -91,6 +93,9 @@ pub struct RankTimes {
     pub n_unreceived: u64,
     /// Operations that it began and did not complete.
     pub n_unfinished: u64,
+    /// Processes that it forked, which are not simulated.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub n_forks: u64,
 }
 
 /// All calls of one name.
@@ -104,6 +109,15 @@ pub struct CallUse {
     pub span_ns: u64,
     /// Bytes of their messages.
     pub n_bytes: u64,
+}
+
+/// An algorithm of a collective operation that ran.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AlgorithmUsed {
+    /// The program's call.
+    pub call: String,
+    /// Its name, behind that of its operation where the call is for something else: `ring`, `allgather bruck`.
+    pub algorithm: String,
 }
 
 /// An end before the program's.
@@ -211,7 +225,23 @@ impl RankTimes {
             n_polls: counts.n_polls,
             n_unreceived: 0,
             n_unfinished: 0,
+            n_forks: 0,
         }
+    }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks so")]
+fn is_zero(n: &u64) -> bool {
+    *n == 0
+}
+
+impl AlgorithmUsed {
+    /// In a call of the program, for this operation.
+    #[must_use]
+    pub fn of(call: &str, operation: &str, name: &str) -> Self {
+        let is_own = call.strip_prefix("MPI_").is_some_and(|called| called.eq_ignore_ascii_case(operation));
+        let algorithm = if is_own { name.to_owned() } else { format!("{operation} {name}") };
+        Self { call: call.to_owned(), algorithm }
     }
 }
 

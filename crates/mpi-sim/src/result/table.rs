@@ -5,7 +5,7 @@ use statistics::{median, quantile};
 use text::Table;
 use text::figure::{percent, span_ns};
 
-use super::record::{CallUse, Draw, Ending, Point, RankTimes, Run, Waiting, kind};
+use super::record::{AlgorithmUsed, CallUse, Draw, Ending, Point, RankTimes, Run, Waiting, kind};
 use super::waited_most;
 
 /// Ranks that have a row each; of more, those that compute and wait most and least speak for all.
@@ -29,11 +29,16 @@ pub(super) fn table(outcome: &Outcome) -> Result<String, MalformedRecord> {
             let left = left.iter().filter(|(_, n)| *n > 0).map(|(what, n)| format!("{what} {n}"));
             text += &format!("rank {}: {}\n", rank.rank, left.collect::<Vec<_>>().join(", "));
         }
+        for rank in ranks.iter().filter(|rank| rank.n_forks > 0).take(ROWS_MAX) {
+            text += &format!("rank {}: processes forked {}, which are not simulated\n", rank.rank, rank.n_forks);
+        }
     }
     let calls: Vec<CallUse> = outcome.all(kind::CALL)?;
     if !calls.is_empty() {
         text += &format!("\n{}", of_calls(calls));
     }
+    let algorithms: Vec<AlgorithmUsed> = outcome.all(kind::ALGORITHM)?;
+    text.extend(algorithms.chunk_by(|one, other| one.call == other.call).map(of_algorithms));
     let draws: Vec<Draw> = outcome.all(kind::DRAW)?;
     if !draws.is_empty() {
         text += &format!("\n{}\n", of_draws(&draws));
@@ -113,6 +118,12 @@ fn extremes(ranks: &[RankTimes]) -> Vec<&RankTimes> {
     chosen.sort_by_key(|rank| rank.rank);
     chosen.dedup_by_key(|rank| rank.rank);
     chosen
+}
+
+/// Those of one call.
+fn of_algorithms(used: &[AlgorithmUsed]) -> String {
+    let names: Vec<&str> = used.iter().map(|used| used.algorithm.as_str()).collect();
+    format!("{} by {}\n", used[0].call, names.join(", "))
 }
 
 fn of_calls(mut calls: Vec<CallUse>) -> String {
