@@ -14,9 +14,15 @@ fn main() -> io::Result<()> {
             values.map(|value| value.parse::<usize>().expect("an argument is a number")).next().unwrap_or(0)
         };
         let (is_refused, comm, root) = (marks == "refused", argument("comm="), argument("root="));
-        writeln!(functions, "Function::new(c\"P{name}\", {is_refused}, {comm}, {root}),")
-            .expect("a string takes any text");
-        entries.extend([(*name).to_owned(), format!("P{name}")].map(|symbol| (symbol, entries.len() / 2)));
+        let next = entries.len();
+        let names = [name.to_owned(), format!("P{name}"), format!("{}_", name.to_lowercase())];
+        entries.extend(names.clone().into_iter().zip(next..));
+        writeln!(
+            functions,
+            "Function::new([{}], {is_refused}, {comm}, {root}),",
+            names.map(|name| format!("c\"{name}\"")).join(", ")
+        )
+        .expect("a string takes any text");
     }
     let names = read("algorithms.txt")?;
     for (at, name) in names.iter().enumerate() {
@@ -24,7 +30,7 @@ fn main() -> io::Result<()> {
         let (operation, algorithm) = name.split_once("_intra_").expect("algorithms work inside of a communicator");
         writeln!(algorithms, "Algorithm::new(c\"{symbol}\", \"{operation}\", \"{algorithm}\"),")
             .expect("a string takes any text");
-        entries.push((symbol, calls.len() + at));
+        entries.push((symbol, 3 * calls.len() + at));
     }
     let mut code = format!("static FUNCTIONS: [Function; {}] = [\n{functions}];\n", calls.len());
     code += &format!("static ALGORITHMS: [Algorithm; {}] = [\n{algorithms}];\n", names.len());

@@ -11,7 +11,7 @@ use std::arch::naked_asm;
 use std::cell::{Cell, UnsafeCell};
 use std::ffi::CStr;
 
-use crate::library::{MPI, Symbol};
+use crate::library::{MPI, MPIFH, Symbol};
 use crate::rank;
 
 /// The level that Open MPI's one-sided communication over messages allows; programs that ask for more get this one.
@@ -22,8 +22,8 @@ const DEPTH_MAX: usize = 64;
 
 /// A function of MPI.
 pub struct Function {
-    /// The name under which the library has it, `PMPI_…`.
-    symbol: Symbol,
+    /// Its names, by the second of which, `PMPI_…`, tracers call it that have one of the others too.
+    symbols: [Symbol; 3],
     is_refused: bool,
     /// Which argument of a collective call is the communicator, from 1; 0 for other calls.
     comm: usize,
@@ -40,12 +40,12 @@ pub struct Algorithm {
 }
 
 impl Function {
-    const fn new(symbol: &'static CStr, is_refused: bool, comm: usize, root: usize) -> Self {
-        Self { symbol: Symbol::new(symbol), is_refused, comm, root }
+    const fn new([c, profiled, fortran]: [&'static CStr; 3], is_refused: bool, comm: usize, root: usize) -> Self {
+        Self { symbols: [Symbol::new(c), Symbol::new(profiled), Symbol::new(fortran)], is_refused, comm, root }
     }
 
     fn name(&self) -> &'static str {
-        self.symbol.name.to_str().expect("names of functions are ASCII").trim_start_matches('P')
+        self.symbols[0].name.to_str().expect("names of functions are ASCII")
     }
 }
 
@@ -63,7 +63,13 @@ struct Note {
     returns_to: usize,
 }
 
+/// Which of a function's names are `PMPI_…` and Fortran's.
+const PROFILED: usize = 1;
+const FORTRAN: usize = 2;
+
 thread_local! {
+    /// The entry of the outermost call.
+    static OUTERMOST: Cell<usize> = const { Cell::new(0) };
     static DEPTH: Cell<usize> = const { Cell::new(0) };
     static NOTES: UnsafeCell<[Note; DEPTH_MAX]> = const { UnsafeCell::new([Note { slot: 0, returns_to: 0 }; DEPTH_MAX]) };
 }
@@ -142,14 +148,15 @@ fn argument(slot: *mut usize, nth: usize) -> *mut usize {
 }
 
 /// Notes a call, and gives the function to go on to.
-extern "C" fn enter(number: usize, slot: *mut usize) -> *mut libc::c_void {
+extern "C" fn enter(entry: usize, slot: *mut usize) -> *mut libc::c_void {
+    let (number, name) = (entry / 3, entry % 3);
     let Some(function) = FUNCTIONS.get(number) else {
-        let algorithm = number - FUNCTIONS.len();
+        let algorithm = entry - 3 * FUNCTIONS.len();
         rank::ran(algorithm);
         return ALGORITHMS[algorithm].symbol.of(&MPI);
     };
     if rank::is_simulated() {
-        if function.symbol.name == c"PMPI_Init_thread" {
+        if name != FORTRAN && function.symbols[0].name == c"MPI_Init_thread" {
             // SAFETY: the function has three arguments.
             let level = unsafe { &mut *argument(slot, 3) };
             *level = (*level).min(MPI_THREAD_SERIALIZED);
@@ -167,22 +174,29 @@ extern "C" fn enter(number: usize, slot: *mut usize) -> *mut libc::c_void {
             notes[depth] = Note { slot: slot.addr(), returns_to };
             DEPTH.set(depth + 1);
             if depth == 0 {
+                OUTERMOST.set(entry);
                 rank::enter(number, returns_to);
                 if function.is_refused {
                     rank::refuse(function.name());
                 }
-                if function.comm > 0 {
-                    // SAFETY: the function has these arguments; the root is an integer of 32 bits.
-                    let (comm, root) = unsafe {
-                        let root = (function.root > 0).then(|| argument(slot, function.root).read() as i32);
-                        (argument(slot, function.comm).read(), root)
-                    };
-                    rank::begin_collective(number, comm, root);
-                }
+            }
+            // Fortran's function calls that of C, whose arguments are known.
+            let is_programs = depth == 0 || depth == 1 && OUTERMOST.get() == entry - name + FORTRAN;
+            if function.comm > 0 && is_programs && name != FORTRAN {
+                // SAFETY: the function has these arguments; the root is an integer of 32 bits.
+                let (comm, root) = unsafe {
+                    let root = (function.root > 0).then(|| argument(slot, function.root).read() as i32);
+                    (argument(slot, function.comm).read(), root)
+                };
+                rank::begin_collective(number, comm, root);
             }
         }
     }
-    function.symbol.of(&MPI)
+    match name {
+        PROFILED => function.symbols[PROFILED].of(&MPI),
+        FORTRAN => function.symbols[FORTRAN].next(&MPIFH),
+        _ => function.symbols[name].next(&MPI),
+    }
 }
 
 /// Takes the last note, and gives the address to return to.

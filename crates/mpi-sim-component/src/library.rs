@@ -17,6 +17,7 @@ pub struct Library {
 }
 
 pub static MPI: Library = Library::new(c"libmpi.so.40");
+pub static MPIFH: Library = Library::new(c"libmpi_mpifh.so.40");
 pub static PAL: Library = Library::new(c"libopen-pal.so.40");
 
 impl Symbol {
@@ -26,9 +27,22 @@ impl Symbol {
 
     /// Where it is, as [`Library::function`].
     pub fn of(&self, library: &Library) -> *mut libc::c_void {
+        self.find(|| library.function(self.name))
+    }
+
+    /// Where whoever comes after this library has it: a tracer that is preloaded too, or else `library`.
+    pub fn next(&self, library: &Library) -> *mut libc::c_void {
+        self.find(|| {
+            // SAFETY: the name ends with a zero.
+            let next = unsafe { libc::dlsym(libc::RTLD_NEXT, self.name.as_ptr()) };
+            if next.is_null() { library.function(self.name) } else { next }
+        })
+    }
+
+    fn find(&self, look_up: impl FnOnce() -> *mut libc::c_void) -> *mut libc::c_void {
         let mut place = self.place.load(Ordering::Relaxed);
         if place.is_null() {
-            place = library.function(self.name);
+            place = look_up();
             self.place.store(place, Ordering::Relaxed);
         }
         place

@@ -106,7 +106,12 @@ extern "C" fn at_exit() {
 /// What calls are stamped with.
 pub(crate) fn ticks() -> Ticks {
     static TICKS: OnceLock<Ticks> = OnceLock::new();
-    *TICKS.get_or_init(Ticks::best)
+    *TICKS.get_or_init(|| if is_simulated() { Ticks::Monotonic } else { Ticks::best() })
+}
+
+/// Whether this is a rank of a simulation, whose time only the C library's clocks show.
+fn is_simulated() -> bool {
+    !mpi_abi::any(c"foretop_sim_compute").is_null()
 }
 
 impl Job {
@@ -122,8 +127,13 @@ impl Job {
         let (rank, n_ranks) = (mpi.comm_rank(world)? as u32, mpi.comm_size(world)? as u32);
         let host = mpi_job::host_name();
         // First what all ranks do together: a rank that fails on its own must not leave the others waiting.
-        let name = mpi.text_of_first(&mpi_job::job_name(&host, std::process::id()), world)?;
-        let hosts = Hosts::find(mpi, name_hash(&host))?;
+        let (name, hosts) = if is_simulated() {
+            // All are of one process, and messages would take simulated time.
+            (mpi_job::job_name(&host, std::os::unix::process::parent_id()), Hosts::one(rank as i32, n_ranks as usize))
+        } else {
+            let name = mpi.text_of_first(&mpi_job::job_name(&host, std::process::id()), world)?;
+            (name, Hosts::find(mpi, name_hash(&host))?)
+        };
         let (_, hosts) = HOSTS.get_or_init(|| (mpi, hosts));
         let offset = hosts.compare(mpi)?;
 

@@ -45,6 +45,11 @@ impl Hosts {
         Ok(Self { rank: mpi.comm_rank(world)?, leaders, own, n_ranks_here, comm })
     }
 
+    /// One for all ranks.
+    pub(crate) fn one(rank: i32, n_ranks: usize) -> Self {
+        Self { rank, leaders: Vec::new(), own: None, n_ranks_here: n_ranks, comm: None }
+    }
+
     /// How many ranks share this host, this one included.
     pub(crate) fn n_ranks_here(&self) -> usize {
         self.n_ranks_here

@@ -23,6 +23,7 @@ const FOLDER_VARIABLE: &str = "FORETOP_MPI_PROGRAMS";
 const FOLDERS: [&str; 3] = [".", "../lib/foretop", "../mpi"];
 const LIBRARY: &str = "libmpi_sim_component.so";
 const COMPONENTS: &str = "sim";
+const TRACER: &str = "libmpi_tracer.so";
 /// Messages that are named where many are left.
 const UNRECEIVED_SHOWN: usize = 8;
 /// What is taken for granted where the program itself runs.
@@ -53,6 +54,10 @@ pub struct Run {
     /// kept in the file; replay=FILE, what was kept there; model=LAWS.toml, laws that `foretop sim fit` made of such files
     #[arg(long, value_name = "SOURCE", default_value = "direct", value_parser = compute)]
     compute: Compute,
+
+    /// Record all calls in this folder, in simulated time, as `foretop mpi trace` does for real
+    #[arg(long, value_name = "FOLDER")]
+    trace: Option<PathBuf>,
 
     #[command(flatten)]
     running: Running,
@@ -109,7 +114,7 @@ impl Run {
         let machine = Machine::new(&described, self.ranks).map_err(Failure::usage)?;
         let settings = self.running.settings();
         check(&self.compute, self.ranks)?;
-        let parts = parts()?;
+        let parts = parts(self.trace)?;
         let setup = Setup {
             machine: described.to_toml(),
             n_ranks: self.ranks,
@@ -186,8 +191,8 @@ fn follow(mut running: process::Running) -> Result<(Option<process::Failure>, Op
     Ok((failed, ended))
 }
 
-/// The library and the components that belong to it.
-fn parts() -> Result<Parts, Failure> {
+/// The library and the components that belong to it, and the tracer where there is a folder for its files.
+fn parts(trace: Option<PathBuf>) -> Result<Parts, Failure> {
     let own = std::env::current_exe().map_err(Failure::work)?;
     let own = own.parent().unwrap_or(Path::new("/"));
     let named = std::env::var_os(FOLDER_VARIABLE).map(PathBuf::from);
@@ -195,8 +200,17 @@ fn parts() -> Result<Parts, Failure> {
     let library = folders.iter().map(|folder| folder.join(LIBRARY)).find(|path| path.is_file());
     let components =
         folders.iter().map(|folder| folder.join(COMPONENTS)).find(|path| path.join("mca_pml_foretop.so").is_file());
+    let tracer = match trace {
+        None => None,
+        Some(folder) => {
+            let tracer = folders.iter().map(|folder| folder.join(TRACER)).find(|path| path.is_file());
+            let tracer =
+                tracer.ok_or_else(|| Failure::work(format!("there is no `{TRACER}`: `make mpi` builds it")))?;
+            Some((tracer.canonicalize().map_err(Failure::work)?, folder))
+        }
+    };
     match (library.map(|path| path.canonicalize()), components) {
-        (Some(Ok(library)), Some(components)) => Ok(Parts { library, components }),
+        (Some(Ok(library)), Some(components)) => Ok(Parts { library, components, tracer }),
         _ => Err(Failure::work(format!(
             "there is no `{LIBRARY}` with its folder `{COMPONENTS}`: `make mpi` builds both, and {FOLDER_VARIABLE} names a folder that has them"
         ))),

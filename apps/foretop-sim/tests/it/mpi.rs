@@ -128,6 +128,31 @@ fn traces_of_real_runs_are_replayed_to_their_end_by_every_protocol() {
 
 #[test]
 #[ignore = "needs Open MPI: make test"]
+fn a_tracer_sees_simulated_time_and_changes_none() {
+    let folder = built("openmpi");
+    let [kernel, trace, plain, traced, replayed] = ["mg", "trace", "plain.jsonl", "traced.jsonl", "replayed.jsonl"]
+        .map(|name| folder.path().join(name).to_str().unwrap().to_owned());
+    let times = |words: &[&str], result: &str, program: &[&str]| {
+        done(&[words, &["--machine", MACHINE, "--out", result], program].concat());
+        done(&["show", result, "--csv", "sim.rank"])
+    };
+    let run = ["run", "-n", "4", "--compute", "none"];
+    let program = ["--", &kernel, "2", "1000"];
+    let recorded = times(&[&run[..], &["--trace", &trace]].concat(), &traced, &program);
+    assert_eq!(times(&run, &plain, &program), recorded);
+    // Between two calls passes what the kernel says that it computes, and its looks at the clock.
+    let replayed = times(&["replay", &trace], &replayed, &[]);
+    let computing = [&recorded, &replayed].map(|csv| {
+        let column = csv.lines().next().unwrap().split(',').position(|name| name == "computing_ns").unwrap();
+        let cells = csv.lines().skip(1).map(|line| line.split(',').nth(column).unwrap());
+        cells.map(|cell| cell.parse::<u64>().unwrap()).collect::<Vec<_>>()
+    });
+    let more = computing[1].iter().zip(&computing[0]).map(|(replayed, recorded)| replayed - recorded);
+    assert_eq!(more.collect::<Vec<_>>(), [50; 4], "{computing:?}");
+}
+
+#[test]
+#[ignore = "needs Open MPI: make test"]
 fn recorded_compute_times_are_replayed_to_the_nanosecond() {
     let folder = built("openmpi");
     let [kernel, times] = ["lu", "lu.compute"].map(|name| folder.path().join(name).to_str().unwrap().to_owned());

@@ -10,6 +10,8 @@ use std::process::{Child, Command, ExitStatus};
 
 use super::{DESCRIPTORS, Report, Setup};
 
+/// Where the tracer leaves its files.
+const TRACE_FOLDER: &str = "FORETOP_MPI_TRACE";
 const PRELOAD: &str = "LD_PRELOAD";
 /// Where Open MPI's own components are on this system.
 const SYSTEM_COMPONENTS: &str = "/usr/lib/x86_64-linux-gnu/openmpi/lib/openmpi3";
@@ -32,6 +34,8 @@ pub struct Parts {
     pub library: PathBuf,
     /// The folder of Open MPI's components.
     pub components: PathBuf,
+    /// The tracer, and the folder for its files.
+    pub tracer: Option<(PathBuf, PathBuf)>,
 }
 
 /// A program that cannot be started as ranks.
@@ -116,12 +120,17 @@ impl Program {
         let (description, reader, writer) = channels(setup).map_err(LaunchError::Setup)?;
         let mut command = Command::new(&self.path);
         command.args(self.before).args(arguments);
-        let mut preloaded = std::env::var_os(PRELOAD).filter(|others| !others.is_empty()).unwrap_or_default();
-        if !preloaded.is_empty() {
+        // The first, so that a call has begun before others that are preloaded, such as tracers, see it.
+        let mut preloaded = parts.library.clone().into_os_string();
+        let others = std::env::var_os(PRELOAD).filter(|others| !others.is_empty());
+        for other in parts.tracer.iter().map(|(library, _)| library.as_os_str()).chain(others.as_deref()) {
             preloaded.push(":");
+            preloaded.push(other);
         }
-        preloaded.push(&parts.library);
         command.env(PRELOAD, preloaded);
+        if let Some((_, folder)) = &parts.tracer {
+            command.env(TRACE_FOLDER, folder);
+        }
         command.env(DESCRIPTORS, format!("{},{}", description.as_raw_fd(), writer.as_raw_fd()));
         for (name, value) in CHOICES {
             command.env(format!("OMPI_MCA_{name}"), value);
