@@ -60,6 +60,8 @@ for flavour in "${flavours[@]}"; do
             bind_to release "$flavour"
             cargo build --release --locked -p foretop-mpi -p mpi-coll -p mpi-sim-component -p mpi-tracer
             keep release "$place"
+            # For the programs of every profile.
+            cp "$CARGO_TARGET_DIR"/release/libmpi_{coll,sim_component,tracer}.so "$CARGO_TARGET_DIR/mpi/"
             simulate "$flavour"
             ;;
         test)

@@ -13,13 +13,14 @@ fn main() -> io::Result<()> {
             let values = marks.split(' ').filter_map(|mark| mark.strip_prefix(key));
             values.map(|value| value.parse::<usize>().expect("an argument is a number")).next().unwrap_or(0)
         };
-        let (is_refused, comm, root) = (marks == "refused", argument("comm="), argument("root="));
+        let (is_refused, comm, root, count) =
+            (marks == "refused", argument("comm="), argument("root="), argument("count="));
         let next = entries.len();
         let names = [name.to_owned(), format!("P{name}"), format!("{}_", name.to_lowercase())];
         entries.extend(names.clone().into_iter().zip(next..));
         writeln!(
             functions,
-            "Function::new([{}], {is_refused}, {comm}, {root}),",
+            "Function::new([{}], {is_refused}, {comm}, {root}, {count}),",
             names.map(|name| format!("c\"{name}\"")).join(", ")
         )
         .expect("a string takes any text");

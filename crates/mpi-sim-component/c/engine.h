@@ -29,6 +29,9 @@ uint32_t foretop_n_ranks(void);
 uint32_t foretop_node(uint32_t rank);
 foretop_handle foretop_send(uint32_t to, uint32_t context, int32_t tag, enum foretop_mode mode, size_t length,
                             void (*fill)(void *from, void *bytes, size_t length), void *from);
+/* Who may send messages of a context to this rank, and that it is no more. */
+void foretop_declare(uint32_t context, const uint32_t *members, size_t n_members);
+void foretop_forget_context(uint32_t context);
 foretop_handle foretop_receive(int64_t source, uint32_t context, int64_t tag);
 foretop_handle foretop_receive_matched(uint64_t id);
 /* Whether there is such a message; `message->id` is for `foretop_receive_matched` if it `takes` the message. */
@@ -46,6 +49,9 @@ void foretop_polled(void);
 
 /* What finds the number and the size of a communicator. */
 void foretop_communicators_by(bool (*find)(const void *comm, uint64_t *number, uint32_t *n_members));
+
+/* What finds the bytes of a datatype's data, by its handle in C or in Fortran. */
+void foretop_datatypes_by(size_t (*find)(uintptr_t datatype, bool is_fortran));
 
 /* Who answers `opal_progress` from now on, and what it does by itself. */
 void foretop_progress_by(void (*progress)(void));

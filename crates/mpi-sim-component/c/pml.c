@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ompi/datatype/ompi_datatype.h"
 #include "ompi/mca/pml/base/base.h"
 #include "ompi/mca/pml/base/pml_base_bsend.h"
 #include "ompi/mca/pml/pml.h"
@@ -21,7 +22,11 @@ struct mca_pml_comm_t {
     int32_t *ranks;
     /* The same on all its ranks, and on no others: context ids are used again, and at once by communicators that share no rank. */
     uint64_t number;
+    bool is_declared;
 };
+
+/* Of larger communicators the simulation takes it that all ranks may send: each of their ranks would keep all others. */
+#define DECLARED_MAX 1024
 
 static OBJ_CLASS_INSTANCE(request_t, ompi_request_t, NULL, NULL);
 
@@ -355,11 +360,16 @@ static int mrecv(void *address, size_t count, ompi_datatype_t *datatype, ompi_me
 static int add_comm(ompi_communicator_t *comm) {
     comm->c_pml_comm = calloc(1, sizeof *comm->c_pml_comm);
     if (comm->c_pml_comm == NULL) return OMPI_ERR_OUT_OF_RESOURCE;
+    uint32_t members[DECLARED_MAX], n_members = comm->c_remote_group->grp_proc_count;
     uint64_t number = 14695981039346656037u ^ comm->c_contextid;
-    for (int rank = 0; rank < comm->c_remote_group->grp_proc_count; rank++) {
-        number = (number ^ world_rank(comm, rank)) * 1099511628211u;
+    for (uint32_t rank = 0; rank < n_members; rank++) {
+        uint32_t member = world_rank(comm, rank);
+        number = (number ^ member) * 1099511628211u;
+        if (rank < DECLARED_MAX) members[rank] = member;
     }
     comm->c_pml_comm->number = number;
+    comm->c_pml_comm->is_declared = n_members <= DECLARED_MAX && n_members < foretop_n_ranks();
+    if (comm->c_pml_comm->is_declared) foretop_declare(context(comm, 0), members, n_members);
     return OMPI_SUCCESS;
 }
 
@@ -371,8 +381,19 @@ static bool find_comm(const void *handle, uint64_t *number, uint32_t *n_members)
     return true;
 }
 
+static size_t datatype_bytes(uintptr_t handle, bool is_fortran) {
+    size_t bytes = 0;
+    ompi_datatype_t *datatype = (ompi_datatype_t *)handle;
+    if (is_fortran) datatype = opal_pointer_array_get_item(&ompi_datatype_f_to_c_table, (int)handle);
+    if (datatype != NULL) ompi_datatype_type_size(datatype, &bytes);
+    return bytes;
+}
+
 static int del_comm(ompi_communicator_t *comm) {
-    if (comm->c_pml_comm != NULL) free(comm->c_pml_comm->ranks);
+    if (comm->c_pml_comm != NULL) {
+        if (comm->c_pml_comm->is_declared) foretop_forget_context(context(comm, 0));
+        free(comm->c_pml_comm->ranks);
+    }
     free(comm->c_pml_comm);
     comm->c_pml_comm = NULL;
     return OMPI_SUCCESS;
@@ -422,6 +443,7 @@ static mca_pml_base_module_t *init(int *priority, bool has_progress_threads, boo
     *priority = 1000;
     foretop_requests_open();
     foretop_communicators_by(find_comm);
+    foretop_datatypes_by(datatype_bytes);
     return &module;
 }
 

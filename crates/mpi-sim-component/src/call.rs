@@ -12,7 +12,7 @@ use std::cell::{Cell, UnsafeCell};
 use std::ffi::CStr;
 
 use crate::library::{MPI, MPIFH, Symbol};
-use crate::rank;
+use crate::{face, rank};
 
 /// The level that Open MPI's one-sided communication over messages allows; programs that ask for more get this one.
 const MPI_THREAD_SERIALIZED: usize = 2;
@@ -29,6 +29,8 @@ pub struct Function {
     comm: usize,
     /// Which argument is the root; 0 where there is none.
     root: usize,
+    /// Which argument is a count, before its datatype; 0 where there is none.
+    count: usize,
 }
 
 /// How a collective operation may be done.
@@ -40,8 +42,14 @@ pub struct Algorithm {
 }
 
 impl Function {
-    const fn new([c, profiled, fortran]: [&'static CStr; 3], is_refused: bool, comm: usize, root: usize) -> Self {
-        Self { symbols: [Symbol::new(c), Symbol::new(profiled), Symbol::new(fortran)], is_refused, comm, root }
+    const fn new(
+        [c, profiled, fortran]: [&'static CStr; 3],
+        is_refused: bool,
+        comm: usize,
+        root: usize,
+        count: usize,
+    ) -> Self {
+        Self { symbols: [Symbol::new(c), Symbol::new(profiled), Symbol::new(fortran)], is_refused, comm, root, count }
     }
 
     fn name(&self) -> &'static str {
@@ -147,6 +155,23 @@ fn argument(slot: *mut usize, nth: usize) -> *mut usize {
     if nth <= 6 { slot.wrapping_sub(2 + nth) } else { slot.wrapping_add(nth - 6) }
 }
 
+/// The bytes that a call's count and datatype stand for.
+fn data_bytes(function: &Function, is_fortran: bool, slot: *mut usize) -> u64 {
+    if function.count == 0 {
+        return 0;
+    }
+    // SAFETY: the function has both arguments, in Fortran as places of integers; a count has 32 bits.
+    let (count, datatype) = unsafe {
+        let (count, datatype) = (argument(slot, function.count).read(), argument(slot, function.count + 1).read());
+        if is_fortran {
+            ((count as *const i32).read(), (datatype as *const i32).read() as usize)
+        } else {
+            (count as i32, datatype)
+        }
+    };
+    u64::try_from(count).unwrap_or(0) * face::datatype_bytes(datatype, is_fortran)
+}
+
 /// Notes a call, and gives the function to go on to.
 extern "C" fn enter(entry: usize, slot: *mut usize) -> *mut libc::c_void {
     let (number, name) = (entry / 3, entry % 3);
@@ -175,7 +200,7 @@ extern "C" fn enter(entry: usize, slot: *mut usize) -> *mut libc::c_void {
             DEPTH.set(depth + 1);
             if depth == 0 {
                 OUTERMOST.set(entry);
-                rank::enter(number, returns_to);
+                rank::enter(number, returns_to, || data_bytes(function, name == FORTRAN, slot));
                 if function.is_refused {
                     rank::refuse(function.name());
                 }

@@ -57,6 +57,26 @@ extern "C" fn foretop_communicators_by(find: FindCommunicator) {
     COMMUNICATOR.store(find as *mut c_void, Ordering::Relaxed);
 }
 
+/// What finds the size of a datatype by its handle, in C or in Fortran.
+static DATATYPE: AtomicPtr<c_void> = AtomicPtr::new(std::ptr::null_mut());
+
+type DatatypeBytes = unsafe extern "C" fn(usize, bool) -> usize;
+
+/// The bytes of a datatype's data; none before MPI has begun.
+pub fn datatype_bytes(handle: usize, is_fortran: bool) -> u64 {
+    let find = DATATYPE.load(Ordering::Relaxed);
+    if find.is_null() {
+        return 0;
+    }
+    // SAFETY: the component's function, and the program's handle, which the call itself takes on trust as well.
+    unsafe { std::mem::transmute::<*mut c_void, DatatypeBytes>(find)(handle, is_fortran) as u64 }
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn foretop_datatypes_by(find: DatatypeBytes) {
+    DATATYPE.store(find as *mut c_void, Ordering::Relaxed);
+}
+
 fn wanted(source: i64, context: u32, tag: i64) -> Wanted {
     Wanted {
         source: (source != ANY_SOURCE).then_some(source as u32),
@@ -122,6 +142,19 @@ unsafe extern "C" fn foretop_send(
     rank::note_sent(length);
     // SAFETY: the convertor wrote all bytes.
     rank::rank().send(to, context, tag, mode, unsafe { bytes.assume_init() })
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn foretop_declare(context: u32, members: *const u32, n_members: usize) {
+    // SAFETY: the component's list.
+    rank::rank().declare(context, unsafe { std::slice::from_raw_parts(members, n_members) }, false);
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn foretop_forget_context(context: u32) {
+    if rank::is_simulated() {
+        rank::rank().forget(context);
+    }
 }
 
 #[unsafe(no_mangle)]

@@ -52,6 +52,8 @@ pub struct Note {
     pub n_calls: AtomicU64,
     /// Sent by the call so far.
     pub n_bytes_sent: AtomicU64,
+    /// Stretches of recorded compute time that it was given.
+    pub n_charged: AtomicUsize,
     /// Processes that it forked.
     pub n_forks: AtomicU64,
     counts: Box<[CallCount]>,
@@ -228,6 +230,15 @@ impl Job {
         Rank::new(&self.world, &self.turns, me)
     }
 
+    /// The first rank that ended with compute times left, and what to tell of it.
+    pub fn left_over(&self) -> Option<(RankIdx, String)> {
+        let Source::Replay(times) = &self.compute else { return None };
+        let counts = self.notes.iter().map(|note| note.n_charged.load(Ordering::Relaxed));
+        let mut counts = (0..).zip(counts).map(|(rank, given)| (rank, given, times.of_rank(rank).len()));
+        let (rank, given, recorded) = counts.find(|(_, given, recorded)| given < recorded)?;
+        Some((rank, format!("it made {given} calls, and of {recorded} compute times were recorded: record them anew")))
+    }
+
     /// How far all are.
     pub fn progress(&self) -> Report {
         let world = self.world.hold();
@@ -276,6 +287,7 @@ impl Note {
             is_finalized: AtomicBool::new(false),
             n_calls: AtomicU64::new(0),
             n_bytes_sent: AtomicU64::new(0),
+            n_charged: AtomicUsize::new(0),
             n_forks: AtomicU64::new(0),
             counts: (0..call::N_FUNCTIONS).map(|_| CallCount::default()).collect(),
         }

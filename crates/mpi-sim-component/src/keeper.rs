@@ -211,6 +211,10 @@ impl Keeper {
                 }
             }
         }
+        if !is_failed && let Some((rank, what)) = self.job.left_over() {
+            self.fail(rank, what);
+            is_failed = true;
+        }
         if !is_failed && let Err(what) = self.job.compute.keep() {
             self.fail(0, what);
             is_failed = true;

@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::ffi::CStr;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering};
 
 use mpi_sim::{Rank, Reason, Stopped};
 use units::{SimDuration, SimTime};
@@ -18,8 +18,6 @@ const LOOK: SimDuration = SimDuration::from_nanos(25);
 
 static JOB: AtomicPtr<Job> = AtomicPtr::new(std::ptr::null_mut());
 static ME: AtomicU32 = AtomicU32::new(0);
-/// Stretches of compute time that this rank was given.
-static N_CHARGED: AtomicUsize = AtomicUsize::new(0);
 /// False in children that the rank forked.
 static IS_RANK: AtomicBool = AtomicBool::new(false);
 /// How many collective calls this rank has begun on each communicator.
@@ -81,9 +79,9 @@ pub fn rank() -> Rank<'static, Turns> {
 }
 
 /// A call begins, and nothing else is under way.
-pub fn enter(function: usize, site: usize) {
+pub fn enter(function: usize, site: usize, size_bytes: impl Fn() -> u64) {
     let job = own_job();
-    charge(job, || site_name(function, site));
+    charge(job, || (site_name(function, site), size_bytes()));
     let now = job.rank(me()).now();
     BEGAN.set(now);
     let note = &job.notes[me() as usize];
@@ -138,23 +136,24 @@ pub fn note_sent(n_bytes: usize) {
 }
 
 /// The time since the last call counts.
-fn charge(job: &Job, site: impl Fn() -> String) {
+fn charge(job: &Job, place: impl Fn() -> (String, u64)) {
     let span = match &job.compute {
         Source::None => return,
         Source::Direct => computed(),
         Source::Record(_, times) => {
             let span = computed();
-            times.hold().record(me(), &site(), 0, span);
+            let (site, size_bytes) = place();
+            times.hold().record(me(), &site, size_bytes, span);
             mark();
             span
         }
         Source::Replay(times) => {
-            let nth = N_CHARGED.fetch_add(1, Ordering::Relaxed);
-            times.span(me(), nth, &site()).unwrap_or_else(|differs| fail(differs.to_string()))
+            let nth = job.notes[me() as usize].n_charged.fetch_add(1, Ordering::Relaxed);
+            times.span(me(), nth, &place().0).unwrap_or_else(|differs| fail(differs.to_string()))
         }
         Source::Model(laws) => {
-            let site = site();
-            let span = laws.span(&site, job.notes.len() as u32, 0);
+            let (site, size_bytes) = place();
+            let span = laws.span(&site, job.notes.len() as u32, size_bytes);
             span.unwrap_or_else(|| fail(format!("it is at `{site}`, for which there is no law: record and fit anew")))
         }
     };
@@ -199,7 +198,7 @@ pub fn read_clock() -> Option<SimTime> {
         if matches!(job.compute, Source::None) {
             job.rank(me()).sleep(LOOK);
         } else {
-            charge(job, || "clock".to_owned());
+            charge(job, || ("clock".to_owned(), 0));
         }
     }
     Some(job.rank(me()).now())
@@ -210,7 +209,7 @@ pub fn sleep(span: SimDuration) -> bool {
     let is_own = COMPUTED_NS.get().is_some();
     if is_own {
         let job = own_job();
-        charge(job, || "sleep".to_owned());
+        charge(job, || ("sleep".to_owned(), 0));
         job.rank(me()).sleep(span);
     }
     is_own

@@ -54,10 +54,15 @@ impl<'a, S: Switch> Rank<'a, S> {
         self.world.hold().machine().n_ranks()
     }
 
-    /// Says who uses a communicator's messages of this context, and whether no two of them send the same tag. Then a rank
-    /// that takes messages of any source waits for bounds of these alone; and for none where it names the tag.
+    /// Says who uses a communicator's messages of this context, and whether no two of them send the same tag. Then this rank,
+    /// when it takes messages of any source, waits for bounds of these alone; and for none where it names the tag.
     pub fn declare(&mut self, context: Context, members: &[RankIdx], has_unique_tags: bool) {
-        self.world.hold().declare(context, members, has_unique_tags);
+        self.world.hold().declare(self.me, context, members, has_unique_tags);
+    }
+
+    /// Takes that back, where the context may become another communicator's.
+    pub fn forget(&mut self, context: Context) {
+        self.world.hold().forget(self.me, context);
     }
 
     /// The rank's clock.
@@ -122,7 +127,7 @@ impl<'a, S: Switch> Rank<'a, S> {
         let state = world.state(self.me);
         let handle = state.begin(Operation::Receives);
         let at = state.clock;
-        let is_wild = world.is_wild(&wanted);
+        let is_wild = world.is_wild(self.me, &wanted);
         world.post(self.me, Post { handle, wanted, at, is_wild });
         self.let_go(world);
         handle

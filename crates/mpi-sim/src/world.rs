@@ -8,7 +8,6 @@ mod state;
 mod transit;
 
 use std::cmp::Reverse;
-use std::collections::hash_map::Entry;
 use std::collections::{BinaryHeap, HashMap, VecDeque};
 use std::num::NonZero;
 
@@ -98,7 +97,7 @@ pub struct World {
     settings: Settings,
     /// Whether a rank goes on as soon as what it waits for cannot change.
     runs_ahead: bool,
-    communicators: HashMap<Context, Communicator>,
+    communicators: HashMap<(Rank, Context), Communicator>,
     ranks: Vec<RankState>,
     transit: Transit,
     /// May run as soon as a worker is free.
@@ -403,16 +402,20 @@ impl World {
         }
     }
 
-    /// What ranks know of a communicator; the first who says it is heard.
-    pub(crate) fn declare(&mut self, context: Context, members: &[Rank], has_unique_tags: bool) {
-        if let Entry::Vacant(place) = self.communicators.entry(context) {
-            place.insert(Communicator { members: members.into(), has_unique_tags });
-        }
+    /// What a rank knows of a communicator. Another rank's may have the same context: those without a common rank share them.
+    pub(crate) fn declare(&mut self, me: Rank, context: Context, members: &[Rank], has_unique_tags: bool) {
+        self.communicators.insert((me, context), Communicator { members: members.into(), has_unique_tags });
+    }
+
+    /// A communicator is no more, and its context may become another's.
+    pub(crate) fn forget(&mut self, me: Rank, context: Context) {
+        self.communicators.remove(&(me, context));
     }
 
     /// Whether the first of several sources' messages has to be found for such a receive.
-    pub(crate) fn is_wild(&self, wanted: &Wanted) -> bool {
-        let has_unique_tags = || self.communicators.get(&wanted.context).is_some_and(|known| known.has_unique_tags);
+    pub(crate) fn is_wild(&self, me: Rank, wanted: &Wanted) -> bool {
+        let has_unique_tags =
+            || self.communicators.get(&(me, wanted.context)).is_some_and(|known| known.has_unique_tags);
         wanted.source.is_none() && !(self.runs_ahead && wanted.tag.is_some() && has_unique_tags())
     }
 

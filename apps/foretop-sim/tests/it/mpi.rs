@@ -63,7 +63,7 @@ fn program(folder: &Path, name: &str) -> String {
 fn calls_of_all_kinds_give_what_mpi_says_and_the_same_times_each_run() {
     let folder = tempfile::tempdir().unwrap();
     let calls = program(folder.path(), "calls");
-    let results = ["sequential", "nmp+cep"].map(|protocol| {
+    let results = ["sequential", "nmp", "nmp+cep+det"].map(|protocol| {
         let result = folder.path().join(protocol).with_extension("jsonl").to_str().unwrap().to_owned();
         let setting = ["--compute", "none", "--protocol", protocol, "--out", &result];
         let told = done(&[&["run", "-n", "4", "--machine", MACHINE], &setting[..], &["--", &calls]].concat());
@@ -72,7 +72,7 @@ fn calls_of_all_kinds_give_what_mpi_says_and_the_same_times_each_run() {
     });
     let ranks = results.each_ref().map(|result| done(&["show", result, "--csv", "sim.rank"]));
     assert_eq!(ranks[0].lines().count(), 5);
-    assert_eq!(ranks[0], ranks[1]);
+    assert_eq!(ranks, [&ranks[0]; 3].map(Clone::clone));
     let shown = done(&["show", &results[0]]);
     assert!(shown.contains("4 ranks take ") && shown.contains("MPI_Allreduce by recursivedoubling"), "{shown}");
 }
@@ -169,7 +169,11 @@ fn recorded_compute_times_are_replayed_to_the_nanosecond() {
     for _ in 0..2 {
         assert_eq!(line(run("4", format!("replay={times}"), "2")), recorded);
     }
-    for (n_ranks, steps, status, told) in [("2", "2", 2, "is of 4 ranks, and not of 2"), ("4", "9", 1, "lu+0x")] {
+    for (n_ranks, steps, status, told) in [
+        ("2", "2", 2, "is of 4 ranks, and not of 2"),
+        ("4", "9", 1, "lu+0x"),
+        ("4", "1", 1, "compute times were recorded: record them anew"),
+    ] {
         let words = run(n_ranks, format!("replay={times}"), steps);
         let error = refused(status, &words.each_ref().map(String::as_str));
         assert!(error.contains(told), "{error}");

@@ -79,6 +79,25 @@ static void data_and_groups(void) {
     free(matrix);
 }
 
+/* Communicators of other ranks that may have the same context, at once and one after the other. */
+static void contexts(void) {
+    for (int step = 1; step <= 2; step++) {
+        MPI_Comm part;
+        int own, size;
+        MPI_Comm_split(MPI_COMM_WORLD, rank / step % 2, rank, &part);
+        MPI_Comm_rank(part, &own);
+        MPI_Comm_size(part, &size);
+        for (int i = 1; own == 0 && i < size; i++) {
+            int in;
+            MPI_Status status;
+            MPI_Recv(&in, 1, MPI_INT, MPI_ANY_SOURCE, step, part, &status);
+            CHECK(in / step % 2 == rank / step % 2 && status.MPI_SOURCE > 0);
+        }
+        if (own > 0) MPI_Send(&rank, 1, MPI_INT, 0, step, part);
+        MPI_Comm_free(&part);
+    }
+}
+
 int main(int argc, char **argv) {
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -87,6 +106,7 @@ int main(int argc, char **argv) {
     right = (rank + 1) % n;
     point_to_point();
     data_and_groups();
+    contexts();
     double before = MPI_Wtime();
     sleep(1000);
     CHECK(MPI_Wtime() - before >= 1000);

@@ -163,7 +163,7 @@ impl World {
         };
         let state = &self.ranks[rank as usize];
         for wanted in state.open().map(|post| &post.wanted).chain(state.probed()).chain(state.mailbox.wild()) {
-            let known = self.communicators.get(&wanted.context);
+            let known = self.communicators.get(&(rank, wanted.context));
             match (wanted.source, known) {
                 (Some(source), _) => hear(source, self.machine.lookahead(source, rank)),
                 (None, Some(known)) => {
