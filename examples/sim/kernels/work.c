@@ -7,19 +7,20 @@
 #include <time.h>
 
 static long mean_ns;
-static int sleeps;
+static enum work_kind kind;
 static uint64_t n_stretches;
 
 /* In the simulator: the rank computes for so long. Elsewhere there is none. */
 extern void foretop_sim_compute(uint64_t span_ns) __attribute__((weak));
 
-void work_set(long mean, int does_sleep) {
+void work_set(long mean, enum work_kind how) {
     mean_ns = mean;
-    sleeps = does_sleep;
+    kind = how;
 }
 
 int work_begin(int argc, char **argv) {
-    work_set(argc > 2 ? atol(argv[2]) : 0, argc > 3 && strcmp(argv[3], "sleep") == 0);
+    const char *how = argc > 3 ? argv[3] : "";
+    work_set(argc > 2 ? atol(argv[2]) : 0, !strcmp(how, "sleep") ? WORK_SLEEPS : !strcmp(how, "spin") ? WORK_SPINS : WORK_IS_TOLD);
     return argc > 1 ? atoi(argv[1]) : 3;
 }
 
@@ -39,9 +40,9 @@ static uint64_t cpu_ns(void) {
 void work(int rank) {
     if (mean_ns == 0) return;
     uint64_t span = (uint64_t)mean_ns * 3 / 4 + work_value((uint64_t)rank, n_stretches++, 0) % ((uint64_t)mean_ns / 2 + 1);
-    if (foretop_sim_compute) {
+    if (foretop_sim_compute && kind != WORK_SPINS) {
         foretop_sim_compute(span);
-    } else if (sleeps) {
+    } else if (kind == WORK_SLEEPS) {
         struct timespec length = {(time_t)(span / 1000000000u), (long)(span % 1000000000u)};
         nanosleep(&length, NULL);
     } else {

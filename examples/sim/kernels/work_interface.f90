@@ -3,10 +3,10 @@ module work_interface
   use iso_c_binding
   implicit none
   interface
-    subroutine work_set(mean_ns, sleeps) bind(c)
+    subroutine work_set(mean_ns, kind) bind(c)
       import
       integer(c_long), value :: mean_ns
-      integer(c_int), value :: sleeps
+      integer(c_int), value :: kind
     end subroutine
     subroutine work(rank) bind(c)
       import
@@ -19,7 +19,7 @@ module work_interface
     end function
   end interface
 contains
-  ! Reads what all kernels take: STEPS WORK_NS [sleep].
+  ! Reads what all kernels take: STEPS WORK_NS [sleep|spin].
   function work_begin() result(steps)
     integer :: steps
     integer(c_long) :: mean_ns
@@ -31,7 +31,7 @@ contains
     call get_command_argument(2, word)
     if (word /= '') read (word, *) mean_ns
     call get_command_argument(3, word)
-    call work_set(mean_ns, merge(1_c_int, 0_c_int, word == 'sleep'))
+    call work_set(mean_ns, merge(1_c_int, merge(2_c_int, 0_c_int, word == 'spin'), word == 'sleep'))
   end function
 
   ! A small number that stands for a value: sums of these stay far below 2**63.
