@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 
 from report import ROOT, machine, print_machine, print_table, save
-from sim_error import LOOP, OPEN_MPI, runs
+from sim_error import LOOP, runs
 
 # Published: memory of the simulator over that of the target, with as many target processes.
 PUBLISHED_MEMORY = {
@@ -73,7 +73,7 @@ def measured(
 ) -> dict[str, float]:
     """Return all figures of a kernel with so many ranks."""
     program = folder / kernel
-    target = [*OPEN_MPI, "-n", str(n_ranks), "--bind-to", "none"]
+    target = ["mpiexec.openmpi", "-n", str(n_ranks), "--allow-run-as-root", "--oversubscribe", "--bind-to", "none"]
     simulate = [str(given.binary), "sim", "run", "-n", str(n_ranks), "--machine", str(described)]
     slept = ["20", str(SLEEP_NS), "sleep"]
     told = statistics.median(runs(1, [*simulate, "--", str(program), *slept[:2]]))

@@ -160,7 +160,7 @@ const FORBIDDEN_LOW: &[(&str, &str)] = &[
 /// Packages on low floors that may name what others there may not, each with what and why.
 const EXCEPTED: &[(&str, &str)] = &[
     // It is the room that asks for the time, also for a moment that all processes of a host share.
-    ("clock", "rustix"),
+    ("clock", "libc"),
     // Whoever opens a file at a known place asks the open file for its kind and owner.
     ("own-file", "rustix"),
     // Streams, HTTP clients and feeds share one reader of secrets, which asks the open file for its mode and owner.

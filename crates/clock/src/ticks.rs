@@ -3,8 +3,6 @@
 
 use std::time::Duration;
 
-use rustix::time::{ClockId, clock_gettime};
-
 /// A clock for stamps. All processes of a host that use the same one agree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ticks {
@@ -66,21 +64,26 @@ impl Ticks {
     }
 }
 
-/// Nanoseconds of the host's monotonic clock, the same in all its processes. The C library is asked, whose clocks are simulated where the
-/// process is.
+/// Nanoseconds of the host's monotonic clock, the same in all its processes.
 #[must_use]
 pub fn monotonic_ns() -> u64 {
-    let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: the time is written to a place that is there until the call returns. This clock is always there.
-    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut now) };
+    let now = asked(libc::CLOCK_MONOTONIC);
     now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
 }
 
 /// Processor time that the calling thread has taken so far.
 #[must_use]
 pub fn thread_cpu() -> Duration {
-    let taken = clock_gettime(ClockId::ThreadCPUTime);
+    let taken = asked(libc::CLOCK_THREAD_CPUTIME_ID);
     Duration::new(taken.tv_sec.unsigned_abs(), taken.tv_nsec as u32)
+}
+
+/// A clock of the C library, which is simulated where the process is.
+fn asked(clock: libc::clockid_t) -> libc::timespec {
+    let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: the time is written to a place that is there until the call returns; both clocks are always there.
+    unsafe { libc::clock_gettime(clock, &raw mut now) };
+    now
 }
 
 fn has_steady_counter() -> bool {

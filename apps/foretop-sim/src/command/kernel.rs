@@ -3,16 +3,16 @@
 use std::collections::BTreeMap;
 use std::ffi::{CString, OsString};
 use std::io::Write;
-use std::os::unix::ffi::OsStringExt;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
 use clock::Stopwatch;
 use mpi_run::{Failure, Measurement};
-use mpi_sim::World;
-use mpi_sim::machine::Machine;
+use mpi_sim::machine::{Description, Machine};
 use mpi_sim::result::{AlgorithmUsed, Found, Setup, Simulation};
-use mpi_sim::user::native::{Kernel as Loaded, NativeError};
+use mpi_sim::user::native::{Algorithms, Kernel as Loaded, NativeError};
+use mpi_sim::{Lock, Settings, World};
 use text::figure::span_ns;
 use text::help::examples;
 use units::ByteCount;
@@ -53,27 +53,55 @@ pub struct Kernel {
     kernel: Vec<OsString>,
 }
 
+/// A kernel with its arguments.
+pub struct Program {
+    loaded: Loaded,
+    arguments: Vec<CString>,
+    stack_bytes: usize,
+}
+
+impl Program {
+    /// The first word names the kernel.
+    pub fn load(words: &[OsString], stack: ByteCount) -> Result<Self, Failure> {
+        let loaded = Loaded::load(Path::new(&words[0])).map_err(|error| refused(&error))?;
+        let no_zero = |word: &OsString| CString::new(word.as_bytes()).expect("the system's arguments end at a zero");
+        let stack_bytes = usize::try_from(stack.bytes()).unwrap_or(usize::MAX);
+        Ok(Self { loaded, arguments: words.iter().map(no_zero).collect(), stack_bytes })
+    }
+
+    /// Runs it with so many ranks: how they stand in the end, and the algorithms of its collective calls.
+    pub fn run(
+        &self,
+        machine: &Description,
+        n_ranks: u32,
+        settings: Settings,
+    ) -> Result<(Lock<World>, Algorithms), Failure> {
+        let world = World::new(Machine::new(machine, n_ranks).map_err(Failure::usage)?, settings);
+        let ran = self.loaded.run(&world, self.stack_bytes, &self.arguments).map_err(Failure::work)?;
+        Ok((world, ran))
+    }
+}
+
+/// What is taken for granted.
+pub fn setup(machine: &Description, settings: Settings) -> Setup<'_> {
+    Setup {
+        machine,
+        settings,
+        compute: "what the kernel says; computing that it does not tell takes none".to_owned(),
+        algorithms: "MPICH's, by its rules".to_owned(),
+        assumptions: &[],
+    }
+}
+
 impl Kernel {
     pub fn run(self, out: &mut dyn Write) -> Result<(), Failure> {
         let described = description(&self.machine)?;
-        let machine = Machine::new(&described, self.ranks).map_err(Failure::usage)?;
-        let kernel = Loaded::load(Path::new(&self.kernel[0])).map_err(|error| refused(&error))?;
-        let no_zero =
-            |argument: OsString| CString::new(argument.into_vec()).expect("the system's arguments end at a zero");
-        let arguments: Vec<CString> = self.kernel.into_iter().map(no_zero).collect();
+        let kernel = Program::load(&self.kernel, self.stack)?;
         let settings = self.running.settings();
-        let setup = Setup {
-            machine: &described,
-            settings,
-            compute: "what the kernel says; computing that it does not tell takes none".to_owned(),
-            algorithms: "MPICH's, by its rules".to_owned(),
-            assumptions: &[],
-        };
-        let mut writer = self.out.writer(&setup.header(typed(), 0))?;
-        let world = World::new(machine, settings);
+        Machine::new(&described, self.ranks).map_err(Failure::usage)?;
+        let mut writer = self.out.writer(&setup(&described, settings).header(typed(), 0))?;
         let watch = Stopwatch::start();
-        let stack_bytes = usize::try_from(self.stack.bytes()).unwrap_or(usize::MAX);
-        let ran = kernel.run(&world, stack_bytes, &arguments).map_err(Failure::work)?;
+        let (world, ran) = kernel.run(&described, self.ranks, settings)?;
         let took_ns = watch.elapsed_ns() as f64;
         let world = world.hold();
         let algorithms =

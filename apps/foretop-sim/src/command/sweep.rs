@@ -1,5 +1,6 @@
-//! `foretop sim sweep`: a trace on many machines.
+//! `foretop sim sweep`: a program on many machines, by its traces or as user-level ranks.
 
+use std::ffi::OsString;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -8,22 +9,36 @@ use mpi_run::{Failure, Measurement, Outcome, Writer};
 use mpi_sim::machine::{Description, Mapping, MappingRule};
 use mpi_sim::replay::Script;
 use mpi_sim::result::{Point, RankTimes, Simulation, kind};
+use mpi_sim::{Lock, Settings, World};
 use text::help::examples;
+use units::ByteCount;
 
-use super::replay::{play, recordings, script, setup, span_ns};
+use super::kernel::{self, Program};
+use super::replay::{self, play, recordings, script};
 use super::{description, written};
 use crate::argument::{Running, Teller, typed};
 
-/// Play a trace on a machine with other latencies, bandwidths and mappings
+/// Run a program on a machine with other numbers of ranks, latencies, bandwidths and mappings
+///
+/// The program is given by traces, one for each number of ranks, or as a kernel for user-level ranks, as for `foretop sim kernel`.
 #[derive(Args)]
 #[command(after_help = examples(&[
+    "foretop sim sweep --machine examples/sim/dragonfly.toml --ranks 16,64,256,1024,4096 --latency 1,10 --out heat.jsonl -- ./heat.so",
     "foretop sim sweep foretop-trace --machine examples/sim/cluster.toml --latency 0.1,1,10 --mapping block,cyclic --out sweep.jsonl",
     "foretop sim sweep foretop-trace --machine examples/sim/cluster.toml --latency 0.1,1,10,100 --out sweep.jsonl --resume",
 ]))]
 pub struct Sweep {
     /// Traces of one program: a folder of trace files or a merged one for each number of ranks
-    #[arg(value_name = "TRACE", required = true)]
+    #[arg(value_name = "TRACE", required_unless_present = "kernel", conflicts_with_all = ["kernel", "ranks"])]
     traces: Vec<PathBuf>,
+
+    /// How many ranks a kernel has
+    #[arg(long, value_name = "N,…", value_delimiter = ',', requires = "kernel", value_parser = clap::value_parser!(u32).range(1..))]
+    ranks: Vec<u32>,
+
+    /// Address space for the stack of each rank of a kernel
+    #[arg(long, value_name = "BYTES", default_value = "64KiB")]
+    stack: ByteCount,
 
     /// The machine; docs/formats/sim-machine.md
     #[arg(long, value_name = "MACHINE.toml")]
@@ -51,39 +66,78 @@ pub struct Sweep {
 
     #[command(flatten)]
     running: Running,
+
+    /// A kernel and its arguments
+    #[arg(last = true, requires = "ranks", value_name = "KERNEL.so")]
+    kernel: Vec<OsString>,
+}
+
+/// What is run at points that differ in their machines.
+struct Swept<'k> {
+    name: String,
+    n_ranks: u32,
+    what: What<'k>,
+}
+
+enum What<'k> {
+    Trace(Script),
+    Kernel(&'k Program),
+}
+
+impl Swept<'_> {
+    fn run(&self, machine: &Description, settings: Settings) -> Result<Lock<World>, Failure> {
+        match &self.what {
+            What::Trace(script) => Ok(play(script, machine, settings)?.world),
+            What::Kernel(kernel) => Ok(kernel.run(machine, self.n_ranks, settings)?.0),
+        }
+    }
 }
 
 impl Sweep {
     pub fn run(self, out: &mut dyn Write) -> Result<(), Failure> {
         let described = description(&self.machine)?;
         let settings = self.running.settings();
+        let kernel = if self.kernel.is_empty() { None } else { Some(Program::load(&self.kernel, self.stack)?) };
         let mut writer = match &self.out {
             Some(path) if self.resume => resumed(path)?,
             path => {
-                let header = setup(&described, settings, &self.traces[0]).header(typed(), 1);
-                Writer::create(path.as_deref(), &header).map_err(Failure::of)?
+                let setup = match self.traces.first() {
+                    Some(trace) => replay::setup(&described, settings, trace),
+                    None => kernel::setup(&described, settings),
+                };
+                Writer::create(path.as_deref(), &setup.header(typed(), 1)).map_err(Failure::of)?
             }
         };
         let machines = self.machines(&described);
-        let n_points = (self.traces.len() * machines.len()) as u64;
+        let n_swept = self.traces.len().max(self.ranks.len());
         let mut teller = Teller::new();
-        for (trace, n_before) in self.traces.iter().zip((0..).step_by(machines.len())) {
-            let script = script(trace, &recordings(trace)?)?;
-            for (machine, n_done) in machines.iter().zip(n_before..) {
-                teller.tell("sweep", n_done, n_points);
-                let mut point = point(trace, &script, machine)?;
+        for at in 0..n_swept {
+            let swept = match (self.traces.get(at), &kernel) {
+                (Some(trace), _) => {
+                    let script = script(trace, &recordings(trace)?)?;
+                    Swept { name: trace.display().to_string(), n_ranks: script.n_ranks(), what: What::Trace(script) }
+                }
+                (None, kernel) => Swept {
+                    name: self.kernel[0].to_string_lossy().into_owned(),
+                    n_ranks: self.ranks[at],
+                    what: What::Kernel(kernel.as_ref().expect("clap asks for traces or a kernel")),
+                },
+            };
+            for (idx, machine) in machines.iter().enumerate() {
+                teller.tell("sweep", (at * machines.len() + idx) as u64, (n_swept * machines.len()) as u64);
+                let mut point = point(&swept, machine)?;
                 if is_there(writer.outcome(), &point)? {
                     continue;
                 }
-                let played = play(&script, machine, settings)?;
-                if let Some(stopped) = played.stopped {
-                    return Err(Failure::of(stopped));
+                let world = swept.run(machine, settings)?;
+                let world = world.hold();
+                if let Some(stopped) = world.stopped() {
+                    return Err(Failure::of(stopped.clone()));
                 }
-                point.span_ns = span_ns(&played);
-                let world = played.world.hold();
                 let ranks: Vec<RankTimes> = (0..point.n_ranks).map(|rank| RankTimes::of(&world, rank)).collect();
                 let whole: u64 = ranks.iter().map(|rank| rank.span_ns).sum();
                 let waiting: u64 = ranks.iter().map(|rank| rank.waiting_ns).sum();
+                point.span_ns = ranks.iter().map(|rank| rank.span_ns).max().unwrap_or(0);
                 point.waiting_ratio = waiting as f64 / (whole as f64).max(1.0);
                 writer.record(kind::POINT, &point).map_err(Failure::of)?;
             }
@@ -128,8 +182,8 @@ fn resumed(path: &Path) -> Result<Writer, Failure> {
     )))
 }
 
-/// What is known before it is played.
-fn point(trace: &Path, script: &Script, machine: &Description) -> Result<Point, Failure> {
+/// What is known before it is run.
+fn point(swept: &Swept<'_>, machine: &Description) -> Result<Point, Failure> {
     machine.check().map_err(Failure::usage)?;
     let mapping = match &machine.mapping {
         Mapping::Rule(MappingRule::Block) => "block",
@@ -138,8 +192,8 @@ fn point(trace: &Path, script: &Script, machine: &Description) -> Result<Point, 
         Mapping::Nodes(_) => "listed",
     };
     Ok(Point {
-        trace: trace.display().to_string(),
-        n_ranks: script.n_ranks(),
+        trace: swept.name.clone(),
+        n_ranks: swept.n_ranks,
         latency: machine.factors.latency,
         bandwidth: machine.factors.bandwidth,
         mapping: mapping.to_owned(),

@@ -27,6 +27,26 @@ fn a_kernel_runs_on_more_ranks_than_there_could_be_processes() {
 }
 
 #[test]
+fn a_sweep_over_ranks_shows_from_where_on_more_do_not_help() {
+    let folder = tempfile::tempdir().unwrap();
+    let kernel = compiled(&folder, include_str!("../../../../examples/sim/user/heat.c"));
+    let result = folder.path().join("swept.jsonl").to_str().unwrap().to_owned();
+    let machine = ["sweep", "--machine", "examples/sim/dragonfly.toml"];
+    let swept = ["--ranks", "4,64,512", "--latency", "20", "--out", &result, "--", &kernel, "1024", "2"];
+    done(&[&machine[..], &swept].concat());
+    let csv = done(&["show", &result, "--csv", "sim.point"]);
+    let column = |name: &str| -> Vec<u64> {
+        let at = csv.lines().next().unwrap().split(',').position(|known| known == name).unwrap();
+        csv.lines().skip(1).map(|line| line.split(',').nth(at).unwrap().parse().unwrap()).collect()
+    };
+    assert_eq!(column("n_ranks"), [4, 64, 512]);
+    let spans_ns = column("span_ns");
+    assert!(spans_ns[1] < spans_ns[0] && spans_ns[2] > spans_ns[1], "{spans_ns:?}");
+    let told = refused(2, &[&machine[..], &["trace", "--ranks", "4"]].concat());
+    assert!(told.contains("--ranks"), "{told}");
+}
+
+#[test]
 fn a_deadlock_is_told_with_who_waits_for_whom() {
     let folder = tempfile::tempdir().unwrap();
     let kernel = compiled(
