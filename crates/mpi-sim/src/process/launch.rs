@@ -16,7 +16,7 @@ const PRELOAD: &str = "LD_PRELOAD";
 /// Where Open MPI's own components are on this system.
 const SYSTEM_COMPONENTS: &str = "/usr/lib/x86_64-linux-gnu/openmpi/lib/openmpi3";
 /// What Open MPI is to use. `schizo=ompi` leaves the choice of the start-up to `ess`.
-const CHOICES: [(&str, &str); 8] = [
+const CHOICES: [(&str, &str); 13] = [
     ("schizo", "ompi"),
     ("ess", "foretop"),
     ("pmix", "foretop"),
@@ -25,6 +25,12 @@ const CHOICES: [(&str, &str); 8] = [
     ("btl", "self"),
     ("coll", "basic,tuned,libnbc,inter,self"),
     ("hwloc_base_binding_policy", "none"),
+    // Nothing uses these, and each takes memory in every rank.
+    ("errmgr", "default_app"),
+    ("mpool", "^hugepage"),
+    ("op", "^avx"),
+    ("rcache", "^grdma"),
+    ("reachable", "weighted"),
 ];
 
 /// Where the parts are that run inside of a rank.
