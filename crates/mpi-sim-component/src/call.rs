@@ -150,7 +150,8 @@ unsafe extern "C" fn exit() {
     )
 }
 
-/// The place of an argument, counted from 1: those in registers are where `entry` has saved them and takes them back from.
+/// The place of an argument, counted from 1. Those in registers are where `entry` has saved them and takes them back
+/// from.
 fn argument(slot: *mut usize, nth: usize) -> *mut usize {
     if nth <= 6 { slot.wrapping_sub(2 + nth) } else { slot.wrapping_add(nth - 6) }
 }

@@ -34,7 +34,8 @@ impl fmt::Display for Collective {
 }
 
 impl Collectives {
-    /// A rank begins a call on a communicator of so many ranks; the first one's call, and who that was, if that is another call.
+    /// A rank begins a call on a communicator of so many ranks. If the first one's call is another, that call and who
+    /// made it.
     pub fn meet(
         &mut self,
         place: (u64, u64),

@@ -54,8 +54,8 @@ impl<'a, S: Switch> Rank<'a, S> {
         self.world.hold().machine().n_ranks()
     }
 
-    /// Says who uses a communicator's messages of this context, and whether no two of them send the same tag. Then this rank,
-    /// when it takes messages of any source, waits for bounds of these alone; and for none where it names the tag.
+    /// Says who uses a communicator's messages of this context, and whether no two of them send the same tag. Then this
+    /// rank, when it takes messages of any source, waits for bounds of these alone; and for none where it names the tag.
     pub fn declare(&mut self, context: Context, members: &[RankIdx], has_unique_tags: bool) {
         self.world.hold().declare(self.me, context, members, has_unique_tags);
     }

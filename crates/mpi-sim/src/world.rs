@@ -402,7 +402,7 @@ impl World {
         }
     }
 
-    /// What a rank knows of a communicator. Another rank's may have the same context: those without a common rank share them.
+    /// What a rank knows of a communicator. Communicators without a common rank may have the same context.
     pub(crate) fn declare(&mut self, me: Rank, context: Context, members: &[Rank], has_unique_tags: bool) {
         self.communicators.insert((me, context), Communicator { members: members.into(), has_unique_tags });
     }

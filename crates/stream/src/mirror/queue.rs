@@ -1,5 +1,5 @@
-//! What waits for one reader, and the short way past it: a writer that waits for frames lends its connection to the queue, which writes
-//! what comes at once. A task that is woken to do so costs as much as the write itself.
+//! What waits for one reader, and the short way past it: a writer that waits for frames lends its connection to the
+//! queue, which writes what comes at once. To wake a task for it costs as much as the write itself.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -71,7 +71,8 @@ pub(super) fn queue(backlog: Backlog, counters: Arc<Counters>) -> (Queue, Taker)
 }
 
 impl Queue {
-    /// Writes a chunk where a connection is lent, or adds it and makes room for it; `false` when there is nobody who would take it.
+    /// Writes a chunk where a connection is lent, or adds it and makes room for it; `false` when there is nobody who
+    /// would take it.
     pub(super) fn push(&self, chunk: Chunk) -> bool {
         let Waiting { state, changed, abandoned, backlog, counters } = &*self.0;
         let mut state = state.borrow_mut();
@@ -114,7 +115,7 @@ impl Queue {
 }
 
 impl Taker {
-    /// As [`Taker::take`]; what comes is written to `bytes` at once where they take it, so that only what they do not take is returned.
+    /// As [`Taker::take`]. What comes is written to `bytes` at once, and only what they do not take is returned.
     pub(super) async fn take_lending(&self, bytes: BytesOut) -> (BytesOut, Option<Chunk>) {
         self.0.state.borrow_mut().lent = Some(bytes);
         let lent = Lent(self);
@@ -184,8 +185,8 @@ impl Drop for Lent<'_> {
 }
 
 impl State {
-    /// Writes as much of a chunk as the lent connection takes at once; how many frames and bytes that were. The rest, and an error, are for the
-    /// writer. `None` where nothing is lent, or something is to be written before.
+    /// Writes as much of a chunk as the lent connection takes at once; how many frames and bytes that were. The rest,
+    /// and an error, are for the writer. `None` where nothing is lent, or something is to be written before.
     fn write(&mut self, chunk: &Chunk) -> Option<(u64, usize)> {
         let bytes = self.lent.as_mut().filter(|_| self.chunks.is_empty() && self.begun.is_none())?;
         let mut bytes = Pin::new(bytes);
@@ -276,7 +277,8 @@ mod tests {
         assert_eq!(take(&taker).await, None);
     }
 
-    /// Pushes `n_pushed` chunks of 40 bytes while a connection with room for `room` bytes is lent, and then lets the writer go on or takes it away.
+    /// Pushes `n_pushed` chunks of 40 bytes while a connection with room for `room` bytes is lent, and then lets the
+    /// writer go on or takes it away.
     async fn lend(room: usize, n_pushed: usize, goes_on: bool) -> (Vec<u8>, Vec<usize>, Arc<Counters>) {
         let (queue, taker, counters) = queue_of(1000, Overflow::DropOldest);
         let (bytes_out, mut other_end) = tokio::io::duplex(room);
