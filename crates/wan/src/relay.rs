@@ -228,8 +228,8 @@ impl Shift for AtWork<'_> {
 }
 
 impl Way {
-    /// The link's time. What was read before this was asked for was sent before it, so that nothing crosses too early, however long
-    /// this thread was held up.
+    /// The link's time. To be asked for after a read: what was read was sent before it, so that nothing crosses too early,
+    /// however long this thread was held up.
     pub(crate) fn now(&self) -> Duration {
         self.origin.elapsed()
     }

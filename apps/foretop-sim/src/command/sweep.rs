@@ -20,7 +20,7 @@ use crate::argument::{Running, Teller, typed};
 
 /// Run a program on a machine with other numbers of ranks, latencies, bandwidths and mappings
 ///
-/// The program is given by traces, one for each number of ranks, or as a kernel for user-level ranks, as for `foretop sim kernel`.
+/// The program is given by traces, one for each number of ranks, or as a kernel, as for `foretop sim kernel`.
 #[derive(Args)]
 #[command(after_help = examples(&[
     "foretop sim sweep --machine examples/sim/dragonfly.toml --ranks 16,64,256,1024,4096 --latency 1,10 --out heat.jsonl -- ./heat.so",
