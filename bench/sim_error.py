@@ -20,6 +20,8 @@ N_RANKS = 2
 OPEN_MPI = ["mpiexec.openmpi", "-n", str(N_RANKS), "--allow-run-as-root", "--oversubscribe", "--bind-to", "core"]
 # The simulator's yardstick is the median of the real runs, whose own spread stands beside it.
 NETWORKS = {"shared memory": ([], "vader,self"), "TCP": (["--tcp"], "tcp,self")}
+# Kernels and the benchmark that the machine is made of copy alike.
+ENVIRONMENT = {**os.environ, "OMPI_MCA_btl_vader_single_copy_mechanism": "none"}
 LOOP = re.compile(r"verified, sum \w+, ([0-9.]+) s")
 
 
@@ -38,7 +40,7 @@ def main() -> None:
         for network, (launch, transport) in NETWORKS.items():
             costs = folder / f"{transport}.jsonl"
             measure = [given.binary, "mpi", "ace", "--mpi", "openmpi", "--ranks", str(N_RANKS), *launch, "--out", costs]
-            subprocess.run(measure, check=True, stdout=subprocess.DEVNULL)
+            subprocess.run(measure, check=True, stdout=subprocess.DEVNULL, env=ENVIRONMENT)
             simulate = [given.binary, "sim", "machine", "from-ace", costs, "--cores", str(N_RANKS)]
             described = folder / f"{transport}.toml"
             described.write_text(subprocess.run(simulate, check=True, stdout=subprocess.PIPE, text=True).stdout)
@@ -73,10 +75,9 @@ def compare(given: argparse.Namespace, folder: Path, network: str, transport: st
 
 def runs(n: int, command: list[str | Path]) -> list[float]:
     """Return the times of a kernel's main loop in so many runs."""
-    environment = {**os.environ, "OMPI_MCA_btl_vader_single_copy_mechanism": "none"}
     found = []
     for _ in range(n):
-        done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True, check=False)
+        done = subprocess.run(command, env=ENVIRONMENT, stdout=subprocess.PIPE, text=True, check=False)
         match = LOOP.search(done.stdout)
         if done.returncode != 0 or match is None:
             raise SystemExit(f"{' '.join(map(str, command))} ended with {done.returncode}:\n{done.stdout}")

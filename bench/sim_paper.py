@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 
 from report import ROOT, machine, print_machine, print_table, save
-from sim_error import LOOP, runs
+from sim_error import ENVIRONMENT, LOOP, runs
 
 # Published: memory of the simulator over that of the target, with as many target processes.
 PUBLISHED_MEMORY = {
@@ -38,7 +38,7 @@ def main() -> None:
         subprocess.run([ROOT / "examples/sim/kernels/build.sh", "openmpi", folder], check=True)
         costs = folder / "costs.jsonl"
         measure = [given.binary, "mpi", "ace", "--mpi", "openmpi", "--ranks", "2", "--out", costs]
-        subprocess.run(measure, check=True, stdout=subprocess.DEVNULL)
+        subprocess.run(measure, check=True, stdout=subprocess.DEVNULL, env=ENVIRONMENT)
         described = folder / "here.toml"
         simulate = [given.binary, "sim", "machine", "from-ace", costs, "--cores", "16"]
         described.write_text(subprocess.run(simulate, check=True, stdout=subprocess.PIPE, text=True).stdout)

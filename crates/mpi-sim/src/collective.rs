@@ -3,6 +3,10 @@
 //! Ranks that are processes run their library's own. Source of algorithms and limits: MPICH 4.0's `src/mpi/coll`, after
 //! Thakur, Rabenseifner and Gropp 2005. Operations have to be commutative.
 
+mod parts;
+
+pub use parts::PartsOfAll;
+
 use units::Rank as RankIdx;
 
 use crate::message::{Context, Mode, Wanted};
@@ -42,6 +46,10 @@ pub enum Algorithm {
     Ring,
     /// Blocks are passed on by others, in a logarithmic number of steps (Bruck et al. 1997).
     Bruck,
+    /// Pairs exchange halves of what is to be combined, ever nearer.
+    RecursiveHalving,
+    /// The root has a message with each.
+    Linear,
     /// All messages at once.
     Spread,
     /// One partner after the other.
@@ -60,6 +68,8 @@ impl Algorithm {
             Self::ReduceScatterAllgather => "reduce-scatter-allgather",
             Self::Ring => "ring",
             Self::Bruck => "bruck",
+            Self::RecursiveHalving => "recursive-halving",
+            Self::Linear => "linear",
             Self::Spread => "spread",
             Self::Pairwise => "pairwise",
         }

@@ -43,7 +43,7 @@ pub struct Setup<'a> {
 /// What no simulation here knows of.
 const NOT_MODELLED: &[&str] = &[
     "not modelled: memory, caches and cores that ranks share; system noise; loss and retransmission; routes that change with load",
-    "not modelled: a message that has to ask is answered when its question comes, also while the receiver computes and a library without progress of its own would not answer",
+    "not modelled: data above the eager limit move while both ranks compute, where a library without progress of its own waits for their next calls",
     "not modelled: the receiver's buffers have room for all eager messages, and copies out of them cost the receive overhead alone",
 ];
 

@@ -20,6 +20,12 @@ typedef int MPI_Request;
 typedef int MPI_Datatype;
 typedef int MPI_Op;
 
+/* A part for each rank, or one. */
+struct foretop_sim_parts {
+    void *data;
+    long *lengths, *offsets;
+};
+
 /* What the simulator does. Lengths are in bytes; a request of 0 is none. */
 struct foretop_sim_calls {
     int (*rank)(void);
@@ -38,6 +44,11 @@ struct foretop_sim_calls {
     void (*allgather)(void *data, long bytes);
     void (*alltoall)(const void *sent, void *received, long bytes);
     void (*stop)(const char *call, int code);
+    void (*gather)(const void *sent, long bytes, void *received, int root);
+    void (*scatter)(const void *sent, long bytes, void *received, int root);
+    void (*scan)(void *data, int count, MPI_Datatype type, MPI_Op op, int includes_own);
+    void (*reduce_scatter)(void *data, void *received, int count, MPI_Datatype type, MPI_Op op);
+    void (*exchange)(int what, const struct foretop_sim_parts *sent, const struct foretop_sim_parts *received, int root);
 };
 __attribute__((weak, visibility("default"))) const struct foretop_sim_calls *foretop_sim;
 
@@ -208,6 +219,104 @@ FORETOP_SIM MPI_Alltoall(const void *sent, int n_sent, MPI_Datatype sent_type, v
     FORETOP_SIM_WORLD("MPI_Alltoall", comm);
     foretop_sim->alltoall(sent, received, FORETOP_SIM_BYTES(n_sent, sent_type));
     return MPI_SUCCESS;
+}
+
+FORETOP_SIM MPI_Gather(const void *sent, int n_sent, MPI_Datatype sent_type, void *received, int n_received,
+                       MPI_Datatype received_type, int root, MPI_Comm comm) {
+    long bytes = FORETOP_SIM_BYTES(n_received, received_type);
+    FORETOP_SIM_WORLD("MPI_Gather", comm);
+    if (sent == MPI_IN_PLACE) {
+        sent = (char *)received + bytes * root;
+    } else {
+        bytes = FORETOP_SIM_BYTES(n_sent, sent_type);
+    }
+    foretop_sim->gather(sent, bytes, received, root);
+    return MPI_SUCCESS;
+}
+/* The root's own block stays where it is when it says so. */
+FORETOP_SIM MPI_Scatter(const void *sent, int n_sent, MPI_Datatype sent_type, void *received, int n_received,
+                        MPI_Datatype received_type, int root, MPI_Comm comm) {
+    long bytes = root == foretop_sim->rank() ? FORETOP_SIM_BYTES(n_sent, sent_type) : FORETOP_SIM_BYTES(n_received, received_type);
+    FORETOP_SIM_WORLD("MPI_Scatter", comm);
+    foretop_sim->scatter(sent, bytes, received == MPI_IN_PLACE ? (char *)sent + bytes * root : received, root);
+    return MPI_SUCCESS;
+}
+FORETOP_SIM MPI_Scan(const void *sent, void *received, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
+    FORETOP_SIM_WORLD("MPI_Scan", comm);
+    if (sent != MPI_IN_PLACE) __builtin_memcpy(received, sent, (size_t)FORETOP_SIM_BYTES(count, type));
+    foretop_sim->scan(received, count, type, op, 1);
+    return MPI_SUCCESS;
+}
+FORETOP_SIM MPI_Exscan(const void *sent, void *received, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
+    FORETOP_SIM_WORLD("MPI_Exscan", comm);
+    if (sent != MPI_IN_PLACE) __builtin_memcpy(received, sent, (size_t)FORETOP_SIM_BYTES(count, type));
+    foretop_sim->scan(received, count, type, op, 0);
+    return MPI_SUCCESS;
+}
+FORETOP_SIM MPI_Reduce_scatter_block(const void *sent, void *received, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
+    size_t bytes = (size_t)FORETOP_SIM_BYTES(count, type) * (size_t)foretop_sim->n_ranks();
+    void *data = __builtin_malloc(bytes + 1);
+    FORETOP_SIM_WORLD("MPI_Reduce_scatter_block", comm);
+    __builtin_memcpy(data, sent == MPI_IN_PLACE ? received : sent, bytes);
+    foretop_sim->reduce_scatter(data, received, count, type, op);
+    __builtin_free(data);
+    return MPI_SUCCESS;
+}
+/* Counts or displacements of all ranks in bytes; of none, one entry: all that a single part needs. */
+static inline __attribute__((unused)) long *foretop_sim_bytes(const int *counts, int single, MPI_Datatype type) {
+    int n = counts == NULL ? 1 : foretop_sim->n_ranks();
+    long *bytes = (long *)__builtin_malloc((size_t)n * sizeof *bytes);
+    for (int i = 0; i < n; i++) bytes[i] = FORETOP_SIM_BYTES(counts == NULL ? single : counts[i], type);
+    return bytes;
+}
+FORETOP_SIM foretop_sim_exchange(int what, struct foretop_sim_parts sent, struct foretop_sim_parts received, int root) {
+    foretop_sim->exchange(what, &sent, &received, root);
+    __builtin_free(sent.lengths), __builtin_free(sent.offsets), __builtin_free(received.lengths), __builtin_free(received.offsets);
+    return MPI_SUCCESS;
+}
+#define FORETOP_SIM_PARTS(data, counts, single, offsets, type) \
+    (struct foretop_sim_parts) { \
+        (void *)(data), foretop_sim_bytes(counts, single, type), foretop_sim_bytes(offsets, 0, type) \
+    }
+/* Counts and displacements that only the root has are looked at by the root only. */
+FORETOP_SIM MPI_Gatherv(const void *sent, int n_sent, MPI_Datatype sent_type, void *received, const int *n_received,
+                        const int *offsets, MPI_Datatype received_type, int root, MPI_Comm comm) {
+    int is_root = root == foretop_sim->rank();
+    FORETOP_SIM_WORLD("MPI_Gatherv", comm);
+    if (sent == MPI_IN_PLACE) {
+        sent = (char *)received + FORETOP_SIM_BYTES(offsets[root], received_type);
+        n_sent = n_received[root], sent_type = received_type;
+    }
+    return foretop_sim_exchange(0, FORETOP_SIM_PARTS(sent, NULL, n_sent, NULL, sent_type),
+                                FORETOP_SIM_PARTS(received, is_root ? n_received : NULL, 0, is_root ? offsets : NULL, received_type), root);
+}
+FORETOP_SIM MPI_Scatterv(const void *sent, const int *n_sent, const int *offsets, MPI_Datatype sent_type, void *received,
+                         int n_received, MPI_Datatype received_type, int root, MPI_Comm comm) {
+    int is_root = root == foretop_sim->rank();
+    FORETOP_SIM_WORLD("MPI_Scatterv", comm);
+    if (received == MPI_IN_PLACE) {
+        received = (char *)sent + FORETOP_SIM_BYTES(offsets[root], sent_type);
+        n_received = n_sent[root], received_type = sent_type;
+    }
+    return foretop_sim_exchange(1, FORETOP_SIM_PARTS(sent, is_root ? n_sent : NULL, 0, is_root ? offsets : NULL, sent_type),
+                                FORETOP_SIM_PARTS(received, NULL, n_received, NULL, received_type), root);
+}
+FORETOP_SIM MPI_Allgatherv(const void *sent, int n_sent, MPI_Datatype sent_type, void *received, const int *n_received,
+                           const int *offsets, MPI_Datatype received_type, MPI_Comm comm) {
+    int me = foretop_sim->rank();
+    FORETOP_SIM_WORLD("MPI_Allgatherv", comm);
+    if (sent == MPI_IN_PLACE) {
+        sent = (char *)received + FORETOP_SIM_BYTES(offsets[me], received_type);
+        n_sent = n_received[me], sent_type = received_type;
+    }
+    return foretop_sim_exchange(2, FORETOP_SIM_PARTS(sent, NULL, n_sent, NULL, sent_type),
+                                FORETOP_SIM_PARTS(received, n_received, 0, offsets, received_type), 0);
+}
+FORETOP_SIM MPI_Alltoallv(const void *sent, const int *n_sent, const int *sent_offsets, MPI_Datatype sent_type, void *received,
+                          const int *n_received, const int *offsets, MPI_Datatype received_type, MPI_Comm comm) {
+    FORETOP_SIM_WORLD("MPI_Alltoallv", comm);
+    return foretop_sim_exchange(3, FORETOP_SIM_PARTS(sent, n_sent, 0, sent_offsets, sent_type),
+                                FORETOP_SIM_PARTS(received, n_received, 0, offsets, received_type), 0);
 }
 
 #endif

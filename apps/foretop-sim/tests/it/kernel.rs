@@ -27,6 +27,18 @@ fn a_kernel_runs_on_more_ranks_than_there_could_be_processes() {
 }
 
 #[test]
+fn collective_calls_give_what_mpi_says() {
+    let folder = tempfile::tempdir().unwrap();
+    let kernel = compiled(&folder, include_str!("../programs/collectives.c"));
+    for n_ranks in ["1", "2", "7", "16"] {
+        let told = done(&["kernel", "-n", n_ranks, "--machine", "examples/sim/cluster.toml", "--", &kernel]);
+        for algorithm in ["MPI_Scan by recursive-doubling", "MPI_Gatherv by linear", "MPI_Scatter by binomial"] {
+            assert!(told.contains(algorithm), "{told}");
+        }
+    }
+}
+
+#[test]
 fn a_sweep_over_ranks_shows_from_where_on_more_do_not_help() {
     let folder = tempfile::tempdir().unwrap();
     let kernel = compiled(&folder, include_str!("../../../../examples/sim/user/heat.c"));

@@ -113,6 +113,65 @@ fn blocks_come_to_all_and_from_all() {
 }
 
 #[test]
+fn each_member_gets_its_part() {
+    let ran = check(&[0, 3, 40], |group, me, length| {
+        let (root, n) = (length % group.n_members(), group.n_members());
+        let all: Vec<u8> = (0..n).flat_map(|member| data(member, length)).collect();
+        let (gathered, _) = group.gather(root, &data(me, length))?;
+        assert_eq!(gathered, if me == root { all.clone() } else { Vec::new() });
+        let (own, algorithm) = group.scatter(root, if me == root { &all } else { &[] }, length)?;
+        assert_eq!(own, data(me, length));
+        Ok(algorithm)
+    });
+    assert_eq!(ran, ["binomial"]);
+    let ran = check(&[0, 3, 17_000], |group, me, length| {
+        let n = group.n_members();
+        let all: Vec<u8> = (0..n).flat_map(|member| data(member, length)).collect();
+        let (own, algorithm) = group.reduce_scatter(&mut all.clone(), &SUM)?;
+        let expected: Vec<u8> = data(me, length).into_iter().map(|byte| byte.wrapping_mul(n as u8)).collect();
+        assert_eq!(own, expected);
+        Ok(algorithm)
+    });
+    assert_eq!(ran, ["pairwise", "recursive-halving"]);
+}
+
+#[test]
+fn scans_hold_what_came_before() {
+    check(&[0, 5], |group, me, length| {
+        let mut own = data(me, length);
+        group.scan(&mut own, &SUM, true)?;
+        assert_eq!(own, total(me + 1, length));
+        let mut own = data(me, length);
+        let algorithm = group.scan(&mut own, &SUM, false)?;
+        assert_eq!(own, if me == 0 { data(0, length) } else { total(me, length) });
+        Ok(algorithm)
+    });
+}
+
+#[test]
+fn parts_may_differ_in_length() {
+    let ran = check(&[0, 5], |group, me, length| {
+        let (root, n) = (length % group.n_members(), group.n_members());
+        let part = |member: usize| data(member, length * (member % 4));
+        let all: Vec<Box<[u8]>> = (0..n).map(|member| part(member).into()).collect();
+        let slices: Vec<&[u8]> = all.iter().map(|part| &**part).collect();
+        let (gathered, _) = group.gather_parts(root, &part(me))?;
+        assert_eq!(gathered, if me == root { all.clone() } else { Vec::new() });
+        let (own, _) = group.scatter_parts(root, if me == root { &slices } else { &[] })?;
+        assert_eq!(*own, part(me));
+        let (everywhere, _) = group.allgather_parts(&part(me))?;
+        assert_eq!(everywhere, all);
+        let sent: Vec<Vec<u8>> = (0..n).map(|to| vec![byte(me, to, 0); length * (to % 3)]).collect();
+        let sent: Vec<&[u8]> = sent.iter().map(Vec::as_slice).collect();
+        let (got, algorithm) = group.alltoall_parts(&sent)?;
+        let expected: Vec<Box<[u8]>> = (0..n).map(|from| vec![byte(from, me, 0); length * (me % 3)].into()).collect();
+        assert_eq!(got, expected);
+        Ok(algorithm)
+    });
+    assert_eq!(ran, ["spread"]);
+}
+
+#[test]
 fn nobody_leaves_a_barrier_before_all_have_come() {
     let ran = check(&[0], |group, me, _| {
         group.rank().sleep(SimDuration::from_nanos(me as u64 * 10_000));

@@ -52,6 +52,19 @@ pub(super) struct Calls {
     allgather: unsafe extern "C" fn(*mut u8, c_long),
     alltoall: unsafe extern "C" fn(*const u8, *mut u8, c_long),
     stop: unsafe extern "C" fn(*const c_char, c_int),
+    gather: unsafe extern "C" fn(*const u8, c_long, *mut u8, c_int),
+    scatter: unsafe extern "C" fn(*const u8, c_long, *mut u8, c_int),
+    scan: unsafe extern "C" fn(*mut u8, c_int, c_int, c_int, c_int),
+    reduce_scatter: unsafe extern "C" fn(*mut u8, *mut u8, c_int, c_int, c_int),
+    exchange: unsafe extern "C" fn(c_int, *const Parts, *const Parts, c_int),
+}
+
+/// As `struct foretop_sim_parts` of the header: a part for each rank, all in bytes.
+#[repr(C)]
+pub(super) struct Parts {
+    data: *mut u8,
+    lengths: *mut c_long,
+    offsets: *mut c_long,
 }
 
 pub(super) static CALLS: Calls = Calls {
@@ -71,6 +84,11 @@ pub(super) static CALLS: Calls = Calls {
     allgather,
     alltoall,
     stop,
+    gather,
+    scatter,
+    scan,
+    reduce_scatter,
+    exchange,
 };
 
 /// Which algorithms ran, by call.
@@ -151,10 +169,33 @@ impl<'a, 'w> Client<'a, 'w> {
         Ok(())
     }
 
+    /// The bytes of a value of a type, and how an operation combines two.
+    fn combination(&mut self, kind: c_int, operation: c_int) -> Result<(usize, Fold), Stopped> {
+        let with = combination(kind, operation);
+        let with = with.ok_or_else(|| self.stop(format!("operation {operation} is not known for type {kind:#x}")))?;
+        Ok(((kind & 0xff) as usize, with))
+    }
+
     fn root(&mut self, root: c_int) -> Result<usize, Stopped> {
         let n = self.members.len();
         let known = usize::try_from(root).ok().filter(|root| *root < n);
         known.ok_or_else(|| self.stop(format!("root {root} is none of the {n} ranks")))
+    }
+}
+
+impl Parts {
+    /// The parts of so many ranks.
+    ///
+    /// # Safety
+    /// The arrays have as many entries, and the data hold what they say.
+    unsafe fn parts<'a>(&self, n: usize) -> impl Iterator<Item = &'a mut [u8]> {
+        // SAFETY: by the caller's contract.
+        let (lengths, offsets) = unsafe { (array(self.lengths, n), array(self.offsets, n)) };
+        let data = self.data;
+        lengths.iter().zip(offsets.iter()).map(move |(length, offset)| {
+            // SAFETY: by the caller's contract.
+            unsafe { array(data.offset(*offset as isize), *length as usize) }
+        })
     }
 }
 
@@ -314,10 +355,7 @@ unsafe extern "C" fn broadcast(data: *mut u8, n_bytes: c_long, root: c_int) {
 
 unsafe extern "C" fn reduce(data: *mut u8, count: c_int, kind: c_int, operation: c_int, root: c_int) {
     ask(|client| {
-        let value_bytes = (kind & 0xff) as usize;
-        let Some(with) = combination(kind, operation) else {
-            return Err(client.stop(format!("operation {operation} is not known for type {kind:#x}")));
-        };
+        let (value_bytes, with) = client.combination(kind, operation)?;
         // SAFETY: C's `data` holds so many values.
         let data = unsafe { array(data, count as usize * value_bytes) };
         let combine = Combine { value_bytes, with: &with };
@@ -347,6 +385,101 @@ unsafe extern "C" fn alltoall(sent: *const u8, received: *mut u8, n_bytes: c_lon
             received.copy_from_slice(&got);
             Ok(algorithm)
         })
+    });
+}
+
+unsafe extern "C" fn gather(sent: *const u8, n_bytes: c_long, received: *mut u8, root: c_int) {
+    ask(|client| {
+        let (root, length) = (client.root(root)?, n_bytes as usize);
+        // SAFETY: C's `sent` holds so many bytes, and the root's `received` as many for each member.
+        let block = unsafe { array(sent.cast_mut(), length) };
+        client.together("MPI_Gather", |group| {
+            let (all, algorithm) = group.gather(root, block)?;
+            // SAFETY: as above; others than the root get nothing.
+            unsafe { ptr::copy_nonoverlapping(all.as_ptr(), received, all.len()) };
+            Ok(algorithm)
+        })
+    });
+}
+
+unsafe extern "C" fn scatter(sent: *const u8, n_bytes: c_long, received: *mut u8, root: c_int) {
+    ask(|client| {
+        let (root, length) = (client.root(root)?, n_bytes as usize);
+        let n_sent = if client.rank.me() as usize == root { length * client.members.len() } else { 0 };
+        // SAFETY: the root's `sent` holds so many bytes for each member, and `received` as many.
+        let data = unsafe { array(sent.cast_mut(), n_sent) };
+        client.together("MPI_Scatter", |group| {
+            let (block, algorithm) = group.scatter(root, data, length)?;
+            // SAFETY: as above.
+            unsafe { ptr::copy_nonoverlapping(block.as_ptr(), received, block.len()) };
+            Ok(algorithm)
+        })
+    });
+}
+
+unsafe extern "C" fn scan(data: *mut u8, count: c_int, kind: c_int, operation: c_int, includes_own: c_int) {
+    ask(|client| {
+        let (value_bytes, with) = client.combination(kind, operation)?;
+        // SAFETY: C's `data` holds so many values.
+        let data = unsafe { array(data, count as usize * value_bytes) };
+        let (call, combine) =
+            (if includes_own == 0 { "MPI_Exscan" } else { "MPI_Scan" }, Combine { value_bytes, with: &with });
+        client.together(call, |group| group.scan(data, &combine, includes_own != 0))
+    });
+}
+
+unsafe extern "C" fn reduce_scatter(data: *mut u8, received: *mut u8, count: c_int, kind: c_int, operation: c_int) {
+    ask(|client| {
+        let (value_bytes, with) = client.combination(kind, operation)?;
+        // SAFETY: C's `data` holds so many values for each member, and `received` as many.
+        let data = unsafe { array(data, count as usize * value_bytes * client.members.len()) };
+        let combine = Combine { value_bytes, with: &with };
+        client.together("MPI_Reduce_scatter_block", |group| {
+            let (block, algorithm) = group.reduce_scatter(data, &combine)?;
+            // SAFETY: as above.
+            unsafe { ptr::copy_nonoverlapping(block.as_ptr(), received, block.len()) };
+            Ok(algorithm)
+        })
+    });
+}
+
+/// Gathers, scatters, gathers everywhere or exchanges parts of different lengths. What a rank has one part of has one entry.
+unsafe extern "C" fn exchange(what: c_int, sent: *const Parts, received: *const Parts, root: c_int) {
+    ask(|client| {
+        let (n, me) = (client.members.len(), client.rank.me() as usize);
+        let root = if what < 2 { client.root(root)? } else { 0 };
+        let (n_sent, n_received) = match what {
+            0 => (1, if me == root { n } else { 0 }),
+            1 => (if me == root { n } else { 0 }, 1),
+            2 => (1, n),
+            _ => (n, n),
+        };
+        // SAFETY: C's arrays have so many entries, and its data the parts that these say.
+        let sent: Vec<&[u8]> = unsafe { (*sent).parts(n_sent) }.map(|part| &*part).collect();
+        let call = ["MPI_Gatherv", "MPI_Scatterv", "MPI_Allgatherv", "MPI_Alltoallv"][what as usize];
+        let mut got = Vec::new();
+        client.together(call, |group| {
+            let algorithm;
+            (got, algorithm) = match what {
+                0 => group.gather_parts(root, sent[0])?,
+                1 => group.scatter_parts(root, &sent).map(|(part, algorithm)| (vec![part], algorithm))?,
+                2 => group.allgather_parts(sent[0])?,
+                _ => group.alltoall_parts(&sent)?,
+            };
+            Ok(algorithm)
+        })?;
+        // SAFETY: as above.
+        for (part, place) in got.iter().zip(unsafe { (*received).parts(n_received) }) {
+            if part.len() > place.len() {
+                return Err(client.stop(format!(
+                    "{call} brings {} bytes, and there is room for {}",
+                    part.len(),
+                    place.len()
+                )));
+            }
+            place[..part.len()].copy_from_slice(part);
+        }
+        Ok(())
     });
 }
 
