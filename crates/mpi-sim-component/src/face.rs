@@ -279,7 +279,25 @@ extern "C" fn opal_progress() {
 
 #[unsafe(no_mangle)]
 extern "C" fn foretop_abort(status: c_int) -> ! {
-    rank::fail(format!("the program was aborted with status {status}"))
+    match rank::call_name() {
+        Some("MPI_Abort") | None => rank::fail(format!("the program was aborted with status {status}")),
+        // Errors end the program unless it says otherwise.
+        Some(_) => rank::fail(format!("it failed: {}", error_text(status))),
+    }
+}
+
+/// What MPI says of an error.
+fn error_text(status: c_int) -> String {
+    const LENGTH_MAX: usize = 256;
+    let place = library::MPI.function(c"PMPI_Error_string");
+    let (mut text, mut length) = ([0_u8; LENGTH_MAX], 0);
+    // SAFETY: the function of that name has these arguments, and the text is as long as Open MPI's longest.
+    let known = unsafe {
+        let find = std::mem::transmute::<*mut c_void, extern "C" fn(c_int, *mut u8, *mut c_int) -> c_int>(place);
+        find(status, text.as_mut_ptr(), &raw mut length)
+    };
+    let length = usize::try_from(length).unwrap_or(0).min(LENGTH_MAX);
+    if known == 0 { String::from_utf8_lossy(&text[..length]).into_owned() } else { format!("error {status}") }
 }
 
 #[unsafe(no_mangle)]

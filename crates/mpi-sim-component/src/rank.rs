@@ -122,6 +122,11 @@ pub fn begin_collective(function: usize, comm: usize, root: Option<i32>) {
     });
 }
 
+/// The name of the call that this rank is in.
+pub fn call_name() -> Option<&'static str> {
+    own_job().notes[me() as usize].call_name()
+}
+
 /// An algorithm of a collective operation runs.
 pub fn ran(algorithm: usize) {
     let Some(job) = job() else { return };

@@ -88,6 +88,7 @@ fn programs_that_go_wrong_end_with_rank_call_and_reason() {
         ("crash", "ended by signal 6"),
         ("abort", "aborted with status 3"),
         ("collective", "its collective call 2 on this communicator is MPI_B"),
+        ("truncate", "it failed: MPI_ERR_TRUNCATE: message truncated"),
         ("root", "is MPI_Bcast with root 1, and that of rank 0 is MPI_Bcast with root 0"),
         ("buffer", "ended with status 33"),
         ("file", "MPI_File_open was called, and files are not simulated"),

@@ -39,6 +39,11 @@ int main(int argc, char **argv) {
         MPI_Error_class(MPI_Bsend(large, 300, MPI_CHAR, 1, 3, MPI_COMM_WORLD), &class);
         exit(class == MPI_ERR_BUFFER ? 33 : 1);
     }
+    if (!strcmp(argv[1], "truncate")) {
+        int two[2] = {1, 2};
+        if (rank == 0) MPI_Send(two, 2, MPI_INT, 1, 0, MPI_COMM_WORLD);
+        if (rank == 1) MPI_Recv(&in, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    }
     if (!strcmp(argv[1], "fork")) {
         int status = 0;
         pid_t child = rank == 1 ? fork() : -1;
