@@ -83,7 +83,8 @@ impl Report {
                 });
                 writeln!(out, "{}", cells.collect::<Vec<_>>().join("  ").trim_end())?;
             }
-            table.notes.iter().try_for_each(|note| writeln!(out, "  {note}"))?;
+            let notes = table.notes.iter().cloned().chain(left_out(table));
+            notes.into_iter().try_for_each(|note| writeln!(out, "  {note}"))?;
         }
         Ok(())
     }
@@ -102,7 +103,8 @@ impl Report {
                 }
             }
             writeln!(out)?;
-            table.notes.iter().try_for_each(|note| writeln!(out, "{}", markdown_cell(note)))?;
+            let notes = table.notes.iter().cloned().chain(left_out(table));
+            notes.into_iter().try_for_each(|note| writeln!(out, "{}", markdown_cell(&note)))?;
         }
         Ok(())
     }
@@ -119,7 +121,28 @@ fn lines(table: &Table) -> Vec<Vec<String>> {
         }
         heads.into_iter().chain(row.cells.iter().map(|cell| cell.to_text())).collect()
     };
-    std::iter::once(header.collect()).chain(table.rows.iter().map(line)).collect()
+    std::iter::once(header.collect()).chain(table.rows.iter().filter(|row| has_figure(row)).map(line)).collect()
+}
+
+/// Whether a row says anything. The paper's always do.
+fn has_figure(row: &Row) -> bool {
+    let is_figure = |cell: &Cell| !matches!(cell, Cell::TooFew { .. } | Cell::Blank);
+    row.source == Source::Published || row.cells.iter().any(is_figure)
+}
+
+/// Which rows have too few observations for any figure, for people who would look for them.
+fn left_out(table: &Table) -> Option<String> {
+    let missing: Vec<&Row> = table.rows.iter().filter(|row| !has_figure(row)).collect();
+    let needs = missing.iter().flat_map(|row| &row.cells).filter_map(|cell| match cell {
+        Cell::TooFew { need, have } => Some((*need, *have)),
+        _ => None,
+    });
+    let (need, have) = needs.max_by_key(|(need, have)| (*have, *need))?;
+    let mut names: Vec<String> = missing.iter().map(|row| row.heads.join(" ")).collect();
+    if missing.len() == table.rows.iter().filter(|row| row.source != Source::Published).count() {
+        names = vec!["all rows of this study".to_owned()];
+    }
+    Some(format!("Left out for too few observations, at most {have} where {need} are needed: {}.", names.join(", ")))
 }
 
 fn about(record: &Record) -> Vec<(&'static str, String)> {
