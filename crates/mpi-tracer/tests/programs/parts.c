@@ -36,6 +36,8 @@ int main(int argc, char **argv) {
     if (rank == 0) {
         MPI_Send(&one, 1, MPI_INT, 1, 8, MPI_COMM_WORLD);
     } else {
+        /* Polls until it comes would fill the ring while the other rank has no core. */
+        MPI_Probe(0, 8, MPI_COMM_WORLD, &status);
         while (!flag)
             MPI_Improbe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &flag, &message, &status);
         MPI_Imrecv(buffer, 2, MPI_INT, &message, &request);
