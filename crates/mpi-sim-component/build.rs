@@ -18,10 +18,10 @@ fn main() -> io::Result<()> {
         let next = entries.len();
         let names = [name.to_owned(), format!("P{name}"), format!("{}_", name.to_lowercase())];
         entries.extend(names.clone().into_iter().zip(next..));
+        let symbols = names.map(|name| format!("Symbol::new(c\"{name}\")")).join(", ");
         writeln!(
             functions,
-            "Function::new([{}], {is_refused}, {comm}, {root}, {count}),",
-            names.map(|name| format!("c\"{name}\"")).join(", ")
+            "Function {{ symbols: [{symbols}], is_refused: {is_refused}, comm: {comm}, root: {root}, count: {count} }},"
         )
         .expect("a string takes any text");
     }
@@ -29,8 +29,11 @@ fn main() -> io::Result<()> {
     for (at, name) in names.iter().enumerate() {
         let symbol = format!("ompi_coll_base_{name}");
         let (operation, algorithm) = name.split_once("_intra_").expect("algorithms work inside of a communicator");
-        writeln!(algorithms, "Algorithm::new(c\"{symbol}\", \"{operation}\", \"{algorithm}\"),")
-            .expect("a string takes any text");
+        writeln!(
+            algorithms,
+            "Algorithm {{ symbol: Symbol::new(c\"{symbol}\"), operation: \"{operation}\", name: \"{algorithm}\" }},"
+        )
+        .expect("a string takes any text");
         entries.push((symbol, 3 * calls.len() + at));
     }
     let mut code = format!("static FUNCTIONS: [Function; {}] = [\n{functions}];\n", calls.len());

@@ -18,7 +18,8 @@ struct foretop_message {
     uint64_t id;
 };
 
-enum foretop_mode { FORETOP_STANDARD, FORETOP_SYNCHRONOUS, FORETOP_BUFFERED, FORETOP_READY };
+/* The last is not for `foretop_send`: the attached buffer is Open MPI's, and such a message goes out as a standard one. */
+enum foretop_mode { FORETOP_STANDARD, FORETOP_SYNCHRONOUS, FORETOP_READY, FORETOP_BUFFERED };
 
 #define FORETOP_ANY_SOURCE (-1)
 #define FORETOP_ANY_TAG INT64_MAX

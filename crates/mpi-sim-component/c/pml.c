@@ -5,49 +5,19 @@
  * works. A message's context is its communicator and whether it belongs to a collective operation: those have negative tags,
  * which a wildcard does not match.
  */
+#include "communicator.h"
 #include "request.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-#include "ompi/datatype/ompi_datatype.h"
 #include "ompi/mca/pml/base/base.h"
 #include "ompi/mca/pml/base/pml_base_bsend.h"
 #include "ompi/mca/pml/pml.h"
 #include "ompi/message/message.h"
 #include "opal/datatype/opal_convertor.h"
 
-struct mca_pml_comm_t {
-    /* The rank in the communicator of each rank of the world; made when a receive names no source for the first time. */
-    int32_t *ranks;
-    /* The same on all its ranks, and on no others: context ids are used again, and at once by communicators that share no rank. */
-    uint64_t number;
-    bool is_declared;
-};
-
-/* Of larger communicators the simulation takes it that all ranks may send: each of their ranks would keep all others. */
-#define DECLARED_MAX 1024
-
 static OBJ_CLASS_INSTANCE(request_t, ompi_request_t, NULL, NULL);
 
-static uint32_t world_rank(const ompi_communicator_t *comm, int rank) {
-    return ompi_group_get_proc_name(comm->c_remote_group, rank).vpid;
-}
-
-static int rank_in(ompi_communicator_t *comm, uint32_t world) {
-    const ompi_group_t *group = comm->c_remote_group;
-    if (world < (uint32_t)group->grp_proc_count && world_rank(comm, world) == world) return world;
-    if (comm->c_pml_comm->ranks == NULL) {
-        comm->c_pml_comm->ranks = calloc(foretop_n_ranks(), sizeof(int32_t));
-        for (int rank = 0; rank < group->grp_proc_count; rank++) comm->c_pml_comm->ranks[world_rank(comm, rank)] = rank;
-    }
-    return comm->c_pml_comm->ranks[world];
-}
-
-static uint32_t context(const ompi_communicator_t *comm, int tag) { return 2 * comm->c_contextid + (tag < OMPI_ANY_TAG); }
-
 static int64_t source(const ompi_communicator_t *comm, int rank) {
-    return rank == OMPI_ANY_SOURCE ? FORETOP_ANY_SOURCE : (int64_t)world_rank(comm, rank);
+    return rank == OMPI_ANY_SOURCE ? FORETOP_ANY_SOURCE : (int64_t)foretop_world_rank(comm, rank);
 }
 
 static int64_t wanted(int tag) { return tag == OMPI_ANY_TAG ? FORETOP_ANY_TAG : tag; }
@@ -67,13 +37,14 @@ static foretop_handle start_send(const void *address, size_t count, ompi_datatyp
         opal_convertor_copy_and_prepare_for_send(ompi_mpi_local_convertor, &datatype->super, count, address, 0, &convertor);
         opal_convertor_get_packed_size(&convertor, &length);
     }
-    foretop_handle handle = foretop_send(world_rank(comm, peer), context(comm, tag), tag, mode, length, fill, &convertor);
+    foretop_handle handle =
+        foretop_send(foretop_world_rank(comm, peer), foretop_context(comm, tag), tag, mode, length, fill, &convertor);
     OBJ_DESTRUCT(&convertor);
     return handle;
 }
 
 static void fill_status(const struct foretop_message *message, ompi_communicator_t *comm, ompi_status_public_t *status) {
-    status->MPI_SOURCE = rank_in(comm, message->source);
+    status->MPI_SOURCE = foretop_rank_in(comm, message->source);
     status->MPI_TAG = message->tag;
     status->_ucount = message->length;
     status->_cancelled = 0;
@@ -102,22 +73,18 @@ int foretop_deliver(const struct foretop_message *message, void *address, size_t
 static request_t *new_request(void *address, size_t count, ompi_datatype_t *datatype, int peer, int tag,
                               ompi_communicator_t *comm, bool is_persistent);
 
-static size_t packed_size(const void *address, size_t count, ompi_datatype_t *datatype) {
-    size_t length = 0;
-    if (count > 0) {
-        opal_convertor_t convertor;
-        OBJ_CONSTRUCT(&convertor, opal_convertor_t);
-        opal_convertor_copy_and_prepare_for_send(ompi_mpi_local_convertor, &datatype->super, count, address, 0, &convertor);
-        opal_convertor_get_packed_size(&convertor, &length);
-        OBJ_DESTRUCT(&convertor);
-    }
-    return length;
+static size_t datatype_bytes(uintptr_t handle, bool is_fortran) {
+    size_t bytes = 0;
+    ompi_datatype_t *datatype = (ompi_datatype_t *)handle;
+    if (is_fortran) datatype = opal_pointer_array_get_item(&ompi_datatype_f_to_c_table, (int)handle);
+    if (datatype != NULL) ompi_datatype_type_size(datatype, &bytes);
+    return bytes;
 }
 
-/* A buffered send is over at once: what is on the way is a standard one of its own, which takes a part of the attached buffer until then. */
+/* A buffered send is over at once. What is on the way is a standard one, which takes a part of the attached buffer until then. */
 static int send_buffered(const void *address, size_t count, ompi_datatype_t *datatype, int peer, int tag,
                          ompi_communicator_t *comm) {
-    size_t length = packed_size(address, count, datatype);
+    size_t length = count * datatype_bytes((uintptr_t)datatype, false);
     void *buffer = length > 0 ? mca_pml_base_bsend_request_alloc_buf(length) : NULL;
     if (length > 0 && buffer == NULL) {
         foretop_reclaim_buffers();
@@ -142,7 +109,8 @@ static int start(size_t n_requests, ompi_request_t **requests) {
         request->ompi.req_state = OMPI_REQUEST_ACTIVE;
         request->ompi.req_status = (ompi_status_public_t){.MPI_SOURCE = OMPI_ANY_SOURCE, .MPI_TAG = OMPI_ANY_TAG};
         if (request->is_send && request->mode == FORETOP_BUFFERED) {
-            int result = send_buffered(request->address, request->count, request->datatype, request->peer, request->tag, request->comm);
+            int result = send_buffered(request->address, request->count, request->datatype, request->peer, request->tag,
+                                       request->comm);
             request->ompi.req_status.MPI_ERROR = result;
             ompi_request_complete(&request->ompi, false);
             if (result != OMPI_SUCCESS) return result;
@@ -152,7 +120,7 @@ static int start(size_t n_requests, ompi_request_t **requests) {
             request->handle = start_send(request->address, request->count, request->datatype, request->peer, request->tag,
                                          request->mode, request->comm);
         } else {
-            request->handle = foretop_receive(source(request->comm, request->peer), context(request->comm, request->tag),
+            request->handle = foretop_receive(source(request->comm, request->peer), foretop_context(request->comm, request->tag),
                                               wanted(request->tag));
         }
         foretop_under_way(request);
@@ -242,7 +210,7 @@ static int receive_now(foretop_handle handle, void *address, size_t count, ompi_
 static int receive(void *address, size_t count, ompi_datatype_t *datatype, int peer, int tag, ompi_communicator_t *comm,
                 ompi_status_public_t *status) {
     if (!foretop_has_background()) {
-        foretop_handle handle = foretop_receive(source(comm, peer), context(comm, tag), wanted(tag));
+        foretop_handle handle = foretop_receive(source(comm, peer), foretop_context(comm, tag), wanted(tag));
         return receive_now(handle, address, count, datatype, comm, status);
     }
     ompi_request_t *request;
@@ -293,7 +261,7 @@ static int send_now(const void *address, size_t count, ompi_datatype_t *datatype
 static bool probe_for(int peer, int tag, ompi_communicator_t *comm, bool waits, bool takes, ompi_message_t **taken,
                       ompi_status_public_t *status) {
     struct foretop_message message;
-    while (!foretop_probe(source(comm, peer), context(comm, tag), wanted(tag), waits && !foretop_has_background(), takes,
+    while (!foretop_probe(source(comm, peer), foretop_context(comm, tag), wanted(tag), waits && !foretop_has_background(), takes,
                           &message)) {
         if (foretop_has_background()) foretop_poll(NULL, 0);
         if (!waits) return false;
@@ -303,7 +271,7 @@ static bool probe_for(int peer, int tag, ompi_communicator_t *comm, bool waits, 
         *taken = ompi_message_alloc();
         (*taken)->comm = comm;
         (*taken)->req_ptr = (void *)message.id;
-        (*taken)->peer = rank_in(comm, message.source);
+        (*taken)->peer = foretop_rank_in(comm, message.source);
         (*taken)->count = message.length;
     }
     return true;
@@ -357,48 +325,6 @@ static int mrecv(void *address, size_t count, ompi_datatype_t *datatype, ompi_me
     return receive_now(handle, address, count, datatype, comm, status);
 }
 
-static int add_comm(ompi_communicator_t *comm) {
-    comm->c_pml_comm = calloc(1, sizeof *comm->c_pml_comm);
-    if (comm->c_pml_comm == NULL) return OMPI_ERR_OUT_OF_RESOURCE;
-    uint32_t members[DECLARED_MAX], n_members = comm->c_remote_group->grp_proc_count;
-    uint64_t number = 14695981039346656037u ^ comm->c_contextid;
-    for (uint32_t rank = 0; rank < n_members; rank++) {
-        uint32_t member = world_rank(comm, rank);
-        number = (number ^ member) * 1099511628211u;
-        if (rank < DECLARED_MAX) members[rank] = member;
-    }
-    comm->c_pml_comm->number = number;
-    comm->c_pml_comm->is_declared = n_members <= DECLARED_MAX && n_members < foretop_n_ranks();
-    if (comm->c_pml_comm->is_declared) foretop_declare(context(comm, 0), members, n_members);
-    return OMPI_SUCCESS;
-}
-
-static bool find_comm(const void *handle, uint64_t *number, uint32_t *n_members) {
-    const ompi_communicator_t *comm = handle;
-    if (comm == NULL || comm->c_pml_comm == NULL || OMPI_COMM_IS_INTER(comm)) return false;
-    *number = comm->c_pml_comm->number;
-    *n_members = comm->c_local_group->grp_proc_count;
-    return true;
-}
-
-static size_t datatype_bytes(uintptr_t handle, bool is_fortran) {
-    size_t bytes = 0;
-    ompi_datatype_t *datatype = (ompi_datatype_t *)handle;
-    if (is_fortran) datatype = opal_pointer_array_get_item(&ompi_datatype_f_to_c_table, (int)handle);
-    if (datatype != NULL) ompi_datatype_type_size(datatype, &bytes);
-    return bytes;
-}
-
-static int del_comm(ompi_communicator_t *comm) {
-    if (comm->c_pml_comm != NULL) {
-        if (comm->c_pml_comm->is_declared) foretop_forget_context(context(comm, 0));
-        free(comm->c_pml_comm->ranks);
-    }
-    free(comm->c_pml_comm);
-    comm->c_pml_comm = NULL;
-    return OMPI_SUCCESS;
-}
-
 static int processes(ompi_proc_t **list, size_t n) {
     (void)list, (void)n;
     return OMPI_SUCCESS;
@@ -418,8 +344,8 @@ static mca_pml_base_module_t module = {
     .pml_del_procs = processes,
     .pml_enable = enable,
     .pml_progress = progress,
-    .pml_add_comm = add_comm,
-    .pml_del_comm = del_comm,
+    .pml_add_comm = foretop_add_comm,
+    .pml_del_comm = foretop_del_comm,
     .pml_irecv_init = irecv_init,
     .pml_irecv = irecv,
     .pml_recv = receive,
@@ -442,7 +368,7 @@ static mca_pml_base_module_t *init(int *priority, bool has_progress_threads, boo
     (void)has_progress_threads, (void)has_threads;
     *priority = 1000;
     foretop_requests_open();
-    foretop_communicators_by(find_comm);
+    foretop_communicators_by(foretop_find_comm);
     foretop_datatypes_by(datatype_bytes);
     return &module;
 }

@@ -9,7 +9,6 @@
 
 use std::arch::naked_asm;
 use std::cell::{Cell, UnsafeCell};
-use std::ffi::CStr;
 
 use crate::library::{MPI, MPIFH, Symbol};
 use crate::{face, rank};
@@ -42,24 +41,8 @@ pub struct Algorithm {
 }
 
 impl Function {
-    const fn new(
-        [c, profiled, fortran]: [&'static CStr; 3],
-        is_refused: bool,
-        comm: usize,
-        root: usize,
-        count: usize,
-    ) -> Self {
-        Self { symbols: [Symbol::new(c), Symbol::new(profiled), Symbol::new(fortran)], is_refused, comm, root, count }
-    }
-
     fn name(&self) -> &'static str {
         self.symbols[0].name.to_str().expect("names of functions are ASCII")
-    }
-}
-
-impl Algorithm {
-    const fn new(symbol: &'static CStr, operation: &'static str, name: &'static str) -> Self {
-        Self { symbol: Symbol::new(symbol), operation, name }
     }
 }
 
@@ -187,41 +170,48 @@ extern "C" fn enter(entry: usize, slot: *mut usize) -> *mut libc::c_void {
             let level = unsafe { &mut *argument(slot, 3) };
             *level = (*level).min(MPI_THREAD_SERIALIZED);
         }
-        let mut depth = DEPTH.get();
-        // SAFETY: the notes are this thread's, and nobody holds a reference to them beyond these functions.
-        let notes = NOTES.with(|notes| unsafe { &mut *notes.get() });
-        // The stack grows downwards: whoever called this one has a higher slot.
-        while depth > 0 && notes[depth - 1].slot <= slot.addr() {
-            depth -= 1;
-        }
-        if depth < DEPTH_MAX {
-            // SAFETY: the slot holds the return address of the entry that jumped here.
-            let returns_to = unsafe { slot.replace(exit as *const () as usize) };
-            notes[depth] = Note { slot: slot.addr(), returns_to };
-            DEPTH.set(depth + 1);
-            if depth == 0 {
-                OUTERMOST.set(entry);
-                rank::enter(number, returns_to, || data_bytes(function, name == FORTRAN, slot));
-                if function.is_refused {
-                    rank::refuse(function.name());
-                }
-            }
-            // Fortran's function calls that of C, whose arguments are known.
-            let is_programs = depth == 0 || depth == 1 && OUTERMOST.get() == entry - name + FORTRAN;
-            if function.comm > 0 && is_programs && name != FORTRAN {
-                // SAFETY: the function has these arguments; the root is an integer of 32 bits.
-                let (comm, root) = unsafe {
-                    let root = (function.root > 0).then(|| argument(slot, function.root).read() as i32);
-                    (argument(slot, function.comm).read(), root)
-                };
-                rank::begin_collective(number, comm, root);
-            }
-        }
+        note(entry, function, slot);
     }
     match name {
         PROFILED => function.symbols[PROFILED].of(&MPI),
         FORTRAN => function.symbols[FORTRAN].next(&MPIFH),
         _ => function.symbols[name].next(&MPI),
+    }
+}
+
+/// Has a call return to `exit`, and tells the rank of it if it is the program's own.
+fn note(entry: usize, function: &Function, slot: *mut usize) {
+    let (number, name) = (entry / 3, entry % 3);
+    let mut depth = DEPTH.get();
+    // SAFETY: the notes are this thread's, and nobody holds a reference to them beyond these functions.
+    let notes = NOTES.with(|notes| unsafe { &mut *notes.get() });
+    // The stack grows downwards: whoever called this one has a higher slot.
+    while depth > 0 && notes[depth - 1].slot <= slot.addr() {
+        depth -= 1;
+    }
+    if depth == DEPTH_MAX {
+        return;
+    }
+    // SAFETY: the slot holds the return address of the entry that jumped here.
+    let returns_to = unsafe { slot.replace(exit as *const () as usize) };
+    notes[depth] = Note { slot: slot.addr(), returns_to };
+    DEPTH.set(depth + 1);
+    if depth == 0 {
+        OUTERMOST.set(entry);
+        rank::enter(number, returns_to, || data_bytes(function, name == FORTRAN, slot));
+        if function.is_refused {
+            rank::refuse(function.name());
+        }
+    }
+    // Fortran's function calls that of C, whose arguments are known.
+    let is_programs = depth == 0 || depth == 1 && OUTERMOST.get() == entry - name + FORTRAN;
+    if function.comm > 0 && is_programs && name != FORTRAN {
+        // SAFETY: the function has these arguments; the root is an integer of 32 bits.
+        let (comm, root) = unsafe {
+            let root = (function.root > 0).then(|| argument(slot, function.root).read() as i32);
+            (argument(slot, function.comm).read(), root)
+        };
+        rank::begin_collective(number, comm, root);
     }
 }
 

@@ -132,7 +132,6 @@ unsafe extern "C" fn foretop_send(
     let mode = match mode {
         0 => Mode::Standard,
         1 => Mode::Synchronous,
-        2 => Mode::Buffered,
         _ => Mode::Ready,
     };
     let mut bytes = Box::new_uninit_slice(length);
