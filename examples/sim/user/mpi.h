@@ -20,6 +20,7 @@ typedef int MPI_Request;
 typedef int MPI_Datatype;
 typedef int MPI_Op;
 
+enum foretop_sim_exchange { FORETOP_SIM_GATHER, FORETOP_SIM_SCATTER, FORETOP_SIM_ALLGATHER, FORETOP_SIM_ALLTOALL };
 /* A part for each rank, or one. */
 struct foretop_sim_parts {
     void *data;
@@ -48,7 +49,7 @@ struct foretop_sim_calls {
     void (*scatter)(const void *sent, long bytes, void *received, int root);
     void (*scan)(void *data, int count, MPI_Datatype type, MPI_Op op, int includes_own);
     void (*reduce_scatter)(void *data, void *received, int count, MPI_Datatype type, MPI_Op op);
-    void (*exchange)(int what, const struct foretop_sim_parts *sent, const struct foretop_sim_parts *received, int root);
+    void (*exchange)(enum foretop_sim_exchange what, const struct foretop_sim_parts *sent, const struct foretop_sim_parts *received, int root);
 };
 __attribute__((weak, visibility("default"))) const struct foretop_sim_calls *foretop_sim;
 
@@ -269,7 +270,7 @@ static inline __attribute__((unused)) long *foretop_sim_bytes(const int *counts,
     for (int i = 0; i < n; i++) bytes[i] = FORETOP_SIM_BYTES(counts == NULL ? single : counts[i], type);
     return bytes;
 }
-FORETOP_SIM foretop_sim_exchange(int what, struct foretop_sim_parts sent, struct foretop_sim_parts received, int root) {
+FORETOP_SIM foretop_sim_exchange(enum foretop_sim_exchange what, struct foretop_sim_parts sent, struct foretop_sim_parts received, int root) {
     foretop_sim->exchange(what, &sent, &received, root);
     __builtin_free(sent.lengths), __builtin_free(sent.offsets), __builtin_free(received.lengths), __builtin_free(received.offsets);
     return MPI_SUCCESS;
@@ -287,7 +288,7 @@ FORETOP_SIM MPI_Gatherv(const void *sent, int n_sent, MPI_Datatype sent_type, vo
         sent = (char *)received + FORETOP_SIM_BYTES(offsets[root], received_type);
         n_sent = n_received[root], sent_type = received_type;
     }
-    return foretop_sim_exchange(0, FORETOP_SIM_PARTS(sent, NULL, n_sent, NULL, sent_type),
+    return foretop_sim_exchange(FORETOP_SIM_GATHER, FORETOP_SIM_PARTS(sent, NULL, n_sent, NULL, sent_type),
                                 FORETOP_SIM_PARTS(received, is_root ? n_received : NULL, 0, is_root ? offsets : NULL, received_type), root);
 }
 FORETOP_SIM MPI_Scatterv(const void *sent, const int *n_sent, const int *offsets, MPI_Datatype sent_type, void *received,
@@ -298,7 +299,7 @@ FORETOP_SIM MPI_Scatterv(const void *sent, const int *n_sent, const int *offsets
         received = (char *)sent + FORETOP_SIM_BYTES(offsets[root], sent_type);
         n_received = n_sent[root], received_type = sent_type;
     }
-    return foretop_sim_exchange(1, FORETOP_SIM_PARTS(sent, is_root ? n_sent : NULL, 0, is_root ? offsets : NULL, sent_type),
+    return foretop_sim_exchange(FORETOP_SIM_SCATTER, FORETOP_SIM_PARTS(sent, is_root ? n_sent : NULL, 0, is_root ? offsets : NULL, sent_type),
                                 FORETOP_SIM_PARTS(received, NULL, n_received, NULL, received_type), root);
 }
 FORETOP_SIM MPI_Allgatherv(const void *sent, int n_sent, MPI_Datatype sent_type, void *received, const int *n_received,
@@ -309,13 +310,13 @@ FORETOP_SIM MPI_Allgatherv(const void *sent, int n_sent, MPI_Datatype sent_type,
         sent = (char *)received + FORETOP_SIM_BYTES(offsets[me], received_type);
         n_sent = n_received[me], sent_type = received_type;
     }
-    return foretop_sim_exchange(2, FORETOP_SIM_PARTS(sent, NULL, n_sent, NULL, sent_type),
+    return foretop_sim_exchange(FORETOP_SIM_ALLGATHER, FORETOP_SIM_PARTS(sent, NULL, n_sent, NULL, sent_type),
                                 FORETOP_SIM_PARTS(received, n_received, 0, offsets, received_type), 0);
 }
 FORETOP_SIM MPI_Alltoallv(const void *sent, const int *n_sent, const int *sent_offsets, MPI_Datatype sent_type, void *received,
                           const int *n_received, const int *offsets, MPI_Datatype received_type, MPI_Comm comm) {
     FORETOP_SIM_WORLD("MPI_Alltoallv", comm);
-    return foretop_sim_exchange(3, FORETOP_SIM_PARTS(sent, n_sent, 0, sent_offsets, sent_type),
+    return foretop_sim_exchange(FORETOP_SIM_ALLTOALL, FORETOP_SIM_PARTS(sent, n_sent, 0, sent_offsets, sent_type),
                                 FORETOP_SIM_PARTS(received, n_received, 0, offsets, received_type), 0);
 }
 

@@ -98,6 +98,7 @@ impl Kernel {
         let described = description(&self.machine)?;
         let kernel = Program::load(&self.kernel, self.stack)?;
         let settings = self.running.settings();
+        // No result is begun on a machine that is too small.
         Machine::new(&described, self.ranks).map_err(Failure::usage)?;
         let mut writer = self.out.writer(&setup(&described, settings).header(typed(), 0))?;
         let watch = Stopwatch::start();

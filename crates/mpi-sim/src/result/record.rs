@@ -94,7 +94,7 @@ pub struct RankTimes {
     /// Operations that it began and did not complete.
     pub n_unfinished: u64,
     /// Processes that it forked, which are not simulated.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default)]
     pub n_forks: u64,
 }
 
@@ -228,11 +228,6 @@ impl RankTimes {
             n_forks: 0,
         }
     }
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks so")]
-fn is_zero(n: &u64) -> bool {
-    *n == 0
 }
 
 impl AlgorithmUsed {
