@@ -80,7 +80,7 @@ def measured(
     real = statistics.median(runs(given.runs, [*target, str(program), *slept]))
     # Long enough for several looks.
     spun = [
-        str(max(1, 4_000_000_000 // SPIN_NS // (n_ranks * steps_per_round(simulate, program)))),
+        str(max(1, 4_000_000_000 // SPIN_NS // (n_ranks * stretches_per_step(simulate, program)))),
         str(SPIN_NS),
         "spin",
     ]
@@ -100,7 +100,7 @@ def measured(
     }
 
 
-def steps_per_round(simulate: list[str], program: Path) -> int:
+def stretches_per_step(simulate: list[str], program: Path) -> int:
     """Return how many stretches of work a rank has in one step of the kernel."""
     done = subprocess.run([*simulate, "--", program, "1", str(SPIN_NS)], check=True, stdout=subprocess.PIPE, text=True)
     found = LOOP.search(done.stdout)

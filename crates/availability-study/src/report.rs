@@ -142,7 +142,10 @@ fn left_out(table: &Table) -> Option<String> {
     if missing.len() == table.rows.iter().filter(|row| row.source != Source::Published).count() {
         names = vec!["all rows of this study".to_owned()];
     }
-    Some(format!("Left out for too few observations, at most {have} where {need} are needed: {}.", names.join(", ")))
+    Some(format!(
+        "Rows without a figure, which takes {need} or more observations, and there are {have} at most: {}.",
+        names.join(", ")
+    ))
 }
 
 fn about(record: &Record) -> Vec<(&'static str, String)> {
