@@ -112,17 +112,7 @@ impl Sweep {
         let n_swept = self.traces.len().max(self.ranks.len());
         let mut teller = Teller::new();
         for at in 0..n_swept {
-            let swept = match (self.traces.get(at), &kernel) {
-                (Some(trace), _) => {
-                    let script = script(trace, &recordings(trace)?)?;
-                    Swept { name: trace.display().to_string(), n_ranks: script.n_ranks(), what: What::Trace(script) }
-                }
-                (None, kernel) => Swept {
-                    name: self.kernel[0].to_string_lossy().into_owned(),
-                    n_ranks: self.ranks[at],
-                    what: What::Kernel(kernel.as_ref().expect("clap asks for traces or a kernel")),
-                },
-            };
+            let swept = self.swept(at, kernel.as_ref())?;
             for (idx, machine) in machines.iter().enumerate() {
                 teller.tell("sweep", (at * machines.len() + idx) as u64, (n_swept * machines.len()) as u64);
                 let mut point = point(&swept, machine)?;
@@ -144,6 +134,21 @@ impl Sweep {
         }
         let table = Simulation.table(writer.outcome()).map_err(Failure::of)?;
         written(out.write_all(table.as_bytes()))
+    }
+
+    /// The trace, or the kernel with the number of ranks, in this place.
+    fn swept<'k>(&self, at: usize, kernel: Option<&'k Program>) -> Result<Swept<'k>, Failure> {
+        if let Some(trace) = self.traces.get(at) {
+            let script = script(trace, &recordings(trace)?)?;
+            return Ok(Swept {
+                name: trace.display().to_string(),
+                n_ranks: script.n_ranks(),
+                what: What::Trace(script),
+            });
+        }
+        let name = self.kernel[0].to_string_lossy().into_owned();
+        let kernel = kernel.expect("clap asks for traces or a kernel");
+        Ok(Swept { name, n_ranks: self.ranks[at], what: What::Kernel(kernel) })
     }
 
     /// The machine with each combination of what is swept.
