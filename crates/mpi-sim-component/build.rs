@@ -15,13 +15,15 @@ fn main() -> io::Result<()> {
         };
         let (is_refused, comm, root, count) =
             (marks == "refused", argument("comm="), argument("root="), argument("count="));
+        let asks_for_neighbours = marks.split(' ').any(|mark| mark == "neighbours");
         let next = entries.len();
         let names = [name.to_owned(), format!("P{name}"), format!("{}_", name.to_lowercase())];
         entries.extend(names.clone().into_iter().zip(next..));
         let symbols = names.map(|name| format!("Symbol::new(c\"{name}\")")).join(", ");
         writeln!(
             functions,
-            "Function {{ symbols: [{symbols}], is_refused: {is_refused}, comm: {comm}, root: {root}, count: {count} }},"
+            "Function {{ symbols: [{symbols}], is_refused: {is_refused}, comm: {comm}, root: {root}, count: {count}, \
+             asks_for_neighbours: {asks_for_neighbours} }},"
         )
         .expect("a string takes any text");
     }

@@ -19,4 +19,9 @@ int foretop_del_comm(ompi_communicator_t *comm);
 /* The number of a communicator and its size; false for a handle that is none, and for one that joins two groups. */
 bool foretop_find_comm(const void *handle, uint64_t *number, uint32_t *n_members);
 
+/* As in `struct foretop_front`. */
+void foretop_become_rank(void);
+void foretop_begin_mpi(int requested, int *provided);
+void foretop_meet_neighbours(void *comm);
+
 #endif

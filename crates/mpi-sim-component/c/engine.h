@@ -48,11 +48,20 @@ void foretop_take(foretop_handle handle, struct foretop_message *message);
 /* Somebody polls, and nothing is there. */
 void foretop_polled(void);
 
-/* What finds the number and the size of a communicator. */
-void foretop_communicators_by(bool (*find)(const void *comm, uint64_t *number, uint32_t *n_members));
-
-/* What finds the bytes of a datatype's data, by its handle in C or in Fortran. */
-void foretop_datatypes_by(size_t (*find)(uintptr_t datatype, bool is_fortran));
+/* What the preloaded library asks of the components. */
+struct foretop_front {
+    /* The number of a communicator and its size; false for a handle that is none, and for one that joins two groups. */
+    bool (*find_comm)(const void *comm, uint64_t *number, uint32_t *n_members);
+    /* The bytes of a datatype's data, by its handle in C or in Fortran. */
+    size_t (*datatype_bytes)(uintptr_t datatype, bool is_fortran);
+    /* Gives a process that was forked after MPI was set up its own place in it. */
+    void (*become_rank)(void);
+    /* What is left of `MPI_Init` then. */
+    void (*begin_mpi)(int requested, int *provided);
+    /* Has a communicator know its processes on this node as such. */
+    void (*meet_neighbours)(void *comm);
+};
+void foretop_front_is(const struct foretop_front *front);
 
 /* Who answers `opal_progress` from now on, and what it does by itself. */
 void foretop_progress_by(void (*progress)(void));

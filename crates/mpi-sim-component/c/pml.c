@@ -364,12 +364,19 @@ static mca_pml_base_module_t module = {
     .pml_max_tag = INT32_MAX,
 };
 
+static const struct foretop_front front = {
+    .find_comm = foretop_find_comm,
+    .datatype_bytes = datatype_bytes,
+    .become_rank = foretop_become_rank,
+    .begin_mpi = foretop_begin_mpi,
+    .meet_neighbours = foretop_meet_neighbours,
+};
+
 static mca_pml_base_module_t *init(int *priority, bool has_progress_threads, bool has_threads) {
     (void)has_progress_threads, (void)has_threads;
     *priority = 1000;
     foretop_requests_open();
-    foretop_communicators_by(foretop_find_comm);
-    foretop_datatypes_by(datatype_bytes);
+    foretop_front_is(&front);
     return &module;
 }
 

@@ -26,8 +26,6 @@
 /* Any number will do that is not a daemon's: the lower half counts the jobs of a family from 1. */
 #define JOB_ID 0x10001
 
-#define N_NEIGHBOURS_MAX 512
-
 static int ess_init(void) {
     ORTE_PROC_MY_NAME->jobid = JOB_ID;
     ORTE_PROC_MY_NAME->vpid = foretop_rank();
@@ -118,21 +116,6 @@ static const char *pmix_nspace(opal_jobid_t job) {
 }
 static void pmix_register_jobid(opal_jobid_t job, const char *nspace) { (void)job, (void)nspace; }
 
-/*
- * The ranks on this one's node, by which MPI_COMM_TYPE_SHARED splits; NULL if they are too many: each takes memory in each of them.
- */
-static char *neighbours(void) {
-    char list[8 * N_NEIGHBOURS_MAX] = "";
-    size_t length = 0;
-    int n_neighbours = 0;
-    for (uint32_t rank = 0; rank < foretop_n_ranks(); rank++) {
-        if (foretop_node(rank) != foretop_node(foretop_rank())) continue;
-        if (++n_neighbours > N_NEIGHBOURS_MAX) return NULL;
-        length += snprintf(list + length, sizeof list - length, length == 0 ? "%u" : ",%u", rank);
-    }
-    return strdup(list);
-}
-
 static int pmix_get(const opal_process_name_t *process, const char *key, opal_list_t *info, opal_value_t **answer) {
     (void)info;
     opal_value_t value = {.type = OPAL_UINT32};
@@ -143,8 +126,6 @@ static int pmix_get(const opal_process_name_t *process, const char *key, opal_li
     } else if (!strcmp(key, OPAL_PMIX_LOCALITY)) {
         value.type = OPAL_UINT16;
         value.data.uint16 = foretop_node(process->vpid) == foretop_node(foretop_rank()) ? OPAL_PROC_ON_NODE : OPAL_PROC_NON_LOCAL;
-    } else if (!strcmp(key, OPAL_PMIX_LOCAL_PEERS) && (value.data.string = neighbours()) != NULL) {
-        value.type = OPAL_STRING;
     } else {
         return OPAL_ERR_NOT_FOUND;
     }

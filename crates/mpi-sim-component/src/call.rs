@@ -13,9 +13,6 @@ use std::cell::{Cell, UnsafeCell};
 use crate::library::{MPI, MPIFH, Symbol};
 use crate::{face, rank};
 
-/// The level that Open MPI's one-sided communication over messages allows; programs that ask for more get this one.
-const MPI_THREAD_SERIALIZED: usize = 2;
-
 /// Calls inside of calls: a program's callbacks, tracers, Fortran's wrappers. Deeper ones are not noted.
 const DEPTH_MAX: usize = 64;
 
@@ -30,6 +27,8 @@ pub struct Function {
     root: usize,
     /// Which argument is a count, before its datatype; 0 where there is none.
     count: usize,
+    /// Whether it matters to the call which ranks are on one node.
+    asks_for_neighbours: bool,
 }
 
 /// How a collective operation may be done.
@@ -165,11 +164,6 @@ extern "C" fn enter(entry: usize, slot: *mut usize) -> *mut libc::c_void {
         return ALGORITHMS[algorithm].symbol.of(&MPI);
     };
     if rank::is_simulated() {
-        if name != FORTRAN && function.symbols[0].name == c"MPI_Init_thread" {
-            // SAFETY: the function has three arguments.
-            let level = unsafe { &mut *argument(slot, 3) };
-            *level = (*level).min(MPI_THREAD_SERIALIZED);
-        }
         note(entry, function, slot);
     }
     match name {
@@ -211,6 +205,9 @@ fn note(entry: usize, function: &Function, slot: *mut usize) {
             let root = (function.root > 0).then(|| argument(slot, function.root).read() as i32);
             (argument(slot, function.comm).read(), root)
         };
+        if function.asks_for_neighbours {
+            face::meet_neighbours(comm);
+        }
         rank::begin_collective(number, comm, root);
     }
 }

@@ -34,47 +34,51 @@ thread_local! {
 static PROGRESS: AtomicPtr<c_void> = AtomicPtr::new(std::ptr::null_mut());
 static REAL_PROGRESS: AtomicPtr<c_void> = AtomicPtr::new(std::ptr::null_mut());
 
-/// What finds a communicator's number and size by its handle; false for one that is none, or joins two groups.
-static COMMUNICATOR: AtomicPtr<c_void> = AtomicPtr::new(std::ptr::null_mut());
+/// What the components answer: `struct foretop_front`.
+#[repr(C)]
+pub struct Front {
+    find_comm: unsafe extern "C" fn(*const c_void, *mut u64, *mut u32) -> bool,
+    datatype_bytes: unsafe extern "C" fn(usize, bool) -> usize,
+    pub become_rank: unsafe extern "C" fn(),
+    pub begin_mpi: unsafe extern "C" fn(c_int, *mut c_int),
+    meet_neighbours: unsafe extern "C" fn(*mut c_void),
+}
 
-type FindCommunicator = unsafe extern "C" fn(*const c_void, *mut u64, *mut u32) -> bool;
+static FRONT: AtomicPtr<Front> = AtomicPtr::new(std::ptr::null_mut());
+
+/// The components; nothing before MPI has begun.
+pub fn front() -> Option<&'static Front> {
+    // SAFETY: a constant of the components, which stay loaded.
+    unsafe { FRONT.load(Ordering::Relaxed).as_ref() }
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn foretop_front_is(front: *const Front) {
+    FRONT.store(front.cast_mut(), Ordering::Relaxed);
+}
 
 /// The number of a communicator, which is the same on all its ranks and on no other ranks, and how many these are.
 pub fn communicator(handle: usize) -> Option<(u64, u32)> {
-    let find = COMMUNICATOR.load(Ordering::Relaxed);
     let (mut number, mut n_members) = (0, 0);
-    // SAFETY: the component's function, and the program's handle, which the call itself takes on trust as well.
-    let is_one = !find.is_null()
-        && unsafe {
-            let find = std::mem::transmute::<*mut c_void, FindCommunicator>(find);
-            find(handle as *const c_void, &raw mut number, &raw mut n_members)
-        };
+    // SAFETY: the program's handle, which the call itself takes on trust as well.
+    let is_one = unsafe { (front()?.find_comm)(handle as *const c_void, &raw mut number, &raw mut n_members) };
     is_one.then_some((number, n_members))
 }
 
-#[unsafe(no_mangle)]
-extern "C" fn foretop_communicators_by(find: FindCommunicator) {
-    COMMUNICATOR.store(find as *mut c_void, Ordering::Relaxed);
+/// Has a communicator's group know who is on this rank's node.
+pub fn meet_neighbours(handle: usize) {
+    if let Some(front) = front()
+        && communicator(handle).is_some()
+    {
+        // SAFETY: a communicator.
+        unsafe { (front.meet_neighbours)(handle as *mut c_void) };
+    }
 }
-
-/// What finds the size of a datatype by its handle, in C or in Fortran.
-static DATATYPE: AtomicPtr<c_void> = AtomicPtr::new(std::ptr::null_mut());
-
-type DatatypeBytes = unsafe extern "C" fn(usize, bool) -> usize;
 
 /// The bytes of a datatype's data; none before MPI has begun.
 pub fn datatype_bytes(handle: usize, is_fortran: bool) -> u64 {
-    let find = DATATYPE.load(Ordering::Relaxed);
-    if find.is_null() {
-        return 0;
-    }
-    // SAFETY: the component's function, and the program's handle, which the call itself takes on trust as well.
-    unsafe { std::mem::transmute::<*mut c_void, DatatypeBytes>(find)(handle, is_fortran) as u64 }
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn foretop_datatypes_by(find: DatatypeBytes) {
-    DATATYPE.store(find as *mut c_void, Ordering::Relaxed);
+    // SAFETY: the program's handle, which the call itself takes on trust as well.
+    front().map_or(0, |front| unsafe { (front.datatype_bytes)(handle, is_fortran) as u64 })
 }
 
 fn wanted(source: i64, context: u32, tag: i64) -> Wanted {
@@ -97,7 +101,7 @@ extern "C" fn foretop_rank() -> u32 {
 
 #[unsafe(no_mangle)]
 extern "C" fn foretop_n_ranks() -> u32 {
-    rank::job().map_or(1, |job| job.notes.len() as u32)
+    rank::n_ranks()
 }
 
 #[unsafe(no_mangle)]
@@ -145,8 +149,10 @@ unsafe extern "C" fn foretop_send(
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn foretop_declare(context: u32, members: *const u32, n_members: usize) {
-    // SAFETY: the component's list.
-    rank::rank().declare(context, unsafe { std::slice::from_raw_parts(members, n_members) }, false);
+    if rank::is_simulated() {
+        // SAFETY: the component's list.
+        rank::rank().declare(context, unsafe { std::slice::from_raw_parts(members, n_members) }, false);
+    }
 }
 
 #[unsafe(no_mangle)]

@@ -48,6 +48,8 @@ pub struct Note {
     pub at_ns: AtomicU64,
     pub is_initialized: AtomicBool,
     pub is_finalized: AtomicBool,
+    /// Whether it has given up its turn for good.
+    pub has_ended: AtomicBool,
     /// Changes with each call.
     pub n_calls: AtomicU64,
     /// Sent by the call so far.
@@ -285,12 +287,18 @@ impl Note {
             at_ns: AtomicU64::new(0),
             is_initialized: AtomicBool::new(false),
             is_finalized: AtomicBool::new(false),
+            has_ended: AtomicBool::new(false),
             n_calls: AtomicU64::new(0),
             n_bytes_sent: AtomicU64::new(0),
             n_charged: AtomicUsize::new(0),
             n_forks: AtomicU64::new(0),
             counts: (0..call::N_FUNCTIONS).map(|_| CallCount::default()).collect(),
         }
+    }
+
+    /// Whether the rank called `MPI_Init`, and has still to call `MPI_Finalize`.
+    pub fn is_open(&self) -> bool {
+        self.is_initialized.load(Ordering::Relaxed) && !self.is_finalized.load(Ordering::Relaxed)
     }
 
     /// The name of the call that the rank is in.

@@ -17,6 +17,10 @@ use crate::rank;
 const PRELOAD: &str = "LD_PRELOAD";
 /// How often the launcher hears of progress.
 const TICK_S: i64 = 1;
+/// Any child, for `waitpid`.
+const ANY: i32 = -1;
+/// With more ranks than that, others that have ended as well are looked for at a tick only: the system goes through all to find one.
+const SOUGHT_MAX: usize = 64;
 /// Ticks without a call or any processor time of those that may run.
 const IDLE_TICKS_MAX: u32 = 20;
 
@@ -30,6 +34,7 @@ pub fn begin() {
         Err(what) => teller.give_up(0, &what),
     };
     die_with_parent();
+    rank::prepare(job);
     let signals = block_signals();
     let mut pids = ManuallyDrop::new(Vec::with_capacity(job.notes.len()));
     for me in 0..job.notes.len() as Rank {
@@ -178,8 +183,18 @@ impl Keeper {
         let mut n_left = self.pids.len();
         while n_left > 0 && !is_failed {
             let tick = libc::timespec { tv_sec: TICK_S, tv_nsec: 0 };
-            // SAFETY: both are there until the call returns.
-            match unsafe { libc::sigtimedwait(signals, std::ptr::null_mut(), &raw const tick) } {
+            // Only one that has ended is told of where several have.
+            let mut ended = ANY;
+            // SAFETY: plain words, for which zeros are values; all is there until the call returns.
+            let signal = unsafe {
+                let mut told: libc::siginfo_t = std::mem::zeroed();
+                let signal = libc::sigtimedwait(signals, &raw mut told, &raw const tick);
+                if signal == libc::SIGCHLD && n_left > SOUGHT_MAX {
+                    ended = told.si_pid();
+                }
+                signal
+            };
+            match signal {
                 libc::SIGCHLD => {}
                 libc::SIGTERM | libc::SIGINT => {
                     self.fail(0, "the run was interrupted".to_owned());
@@ -192,7 +207,7 @@ impl Keeper {
                     is_failed |= self.is_stuck();
                 }
             }
-            while !is_failed && let Some((rank, status)) = self.reap() {
+            while !is_failed && let Some((rank, status)) = self.reap(ended) {
                 n_left -= 1;
                 match wrong_end(self.job, rank, status) {
                     Some(what) => {
@@ -200,6 +215,7 @@ impl Keeper {
                         is_failed = true;
                         has_world = libc::WIFEXITED(status);
                     }
+                    None if self.job.notes[rank as usize].has_ended.load(Ordering::Relaxed) => {}
                     None => self.job.rank(rank).end(),
                 }
             }
@@ -229,12 +245,12 @@ impl Keeper {
         unsafe { libc::_exit(i32::from(is_failed)) }
     }
 
-    /// A rank that has ended, and how.
-    fn reap(&mut self) -> Option<(Rank, i32)> {
+    /// A rank that has ended, and how: of that process, or of any.
+    fn reap(&mut self, ended: i32) -> Option<(Rank, i32)> {
         loop {
             let mut status = 0;
             // SAFETY: the status is there until the call returns.
-            let pid = unsafe { libc::waitpid(-1, &raw mut status, libc::WNOHANG) };
+            let pid = unsafe { libc::waitpid(ended, &raw mut status, libc::WNOHANG) };
             if pid <= 0 {
                 return None;
             }
@@ -308,8 +324,7 @@ fn wrong_end(job: &Job, rank: Rank, status: i32) -> Option<String> {
         return Some(format!("it was ended by signal {}{core}", libc::WTERMSIG(status)));
     }
     let status = libc::WEXITSTATUS(status);
-    let is_open = note.is_initialized.load(Ordering::Relaxed) && !note.is_finalized.load(Ordering::Relaxed);
-    match (status, is_open) {
+    match (status, note.is_open()) {
         (0, false) => None,
         (_, false) => Some(format!("it ended with status {status}")),
         (_, true) => Some(format!("it ended with status {status} and without MPI_Finalize")),

@@ -5,6 +5,7 @@
 
 mod call;
 mod collective;
+mod early;
 mod face;
 mod job;
 mod keeper;

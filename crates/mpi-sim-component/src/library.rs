@@ -56,6 +56,11 @@ impl Library {
 
     /// The function of that name; the process ends if there is none, as it would without this library.
     pub fn function(&self, name: &CStr) -> *mut libc::c_void {
+        self.find(name).unwrap_or_else(|| panic!("{:?} has no function {name:?}", self.name))
+    }
+
+    /// The function of that name.
+    pub fn find(&self, name: &CStr) -> Option<*mut libc::c_void> {
         let mut handle = self.handle.load(Ordering::Relaxed);
         // SAFETY: both names end with a zero, and the library stays loaded.
         let function = unsafe {
@@ -65,7 +70,6 @@ impl Library {
             }
             libc::dlsym(handle, name.as_ptr())
         };
-        assert!(!handle.is_null() && !function.is_null(), "{:?} has no function {name:?}", self.name);
-        function
+        (!handle.is_null() && !function.is_null()).then_some(function)
     }
 }

@@ -11,7 +11,7 @@ use units::{SimDuration, SimTime};
 
 use crate::collective::Collective;
 use crate::job::{Job, NO_CALL, Source, Turns};
-use crate::{call, face, time};
+use crate::{call, early, face, time};
 
 /// What a look at a clock takes where processor time does not count, so that a loop until some time comes to an end.
 const LOOK: SimDuration = SimDuration::from_nanos(25);
@@ -30,14 +30,25 @@ thread_local! {
     static BEGAN: Cell<SimTime> = const { Cell::new(SimTime::ZERO) };
 }
 
+/// Has MPI set up what all ranks share.
+pub fn prepare(job: &'static Job) {
+    JOB.store(std::ptr::from_ref(job).cast_mut(), Ordering::Release);
+    // None of them.
+    ME.store(n_ranks(), Ordering::Relaxed);
+    early::prepare();
+}
+
 /// Makes this process rank `me`, and returns when it may run.
 pub fn begin(job: &'static Job, me: units::Rank) {
-    JOB.store(std::ptr::from_ref(job).cast_mut(), Ordering::Release);
     ME.store(me, Ordering::Relaxed);
-    // SAFETY: both functions only change words.
-    unsafe { libc::pthread_atfork(None, Some(note_fork), Some(forked)) };
+    // SAFETY: all functions are there until the process ends.
+    unsafe {
+        libc::pthread_atfork(None, Some(note_fork), Some(forked));
+        libc::atexit(end);
+    }
     job.turns.wait(me);
     IS_RANK.store(true, Ordering::Release);
+    early::become_rank();
     mark();
 }
 
@@ -51,6 +62,17 @@ extern "C" fn forked() {
     IS_RANK.store(false, Ordering::Release);
 }
 
+/// Lets the next rank run while the system takes this process apart. One that ends otherwise than by `exit` and well is the keeper's.
+extern "C" fn end() {
+    if let Some(job) = job()
+        && !job.notes[me() as usize].is_open()
+    {
+        IS_RANK.store(false, Ordering::Release);
+        job.notes[me() as usize].has_ended.store(true, Ordering::Relaxed);
+        job.rank(me()).end();
+    }
+}
+
 /// Whether this process is a rank.
 pub fn is_simulated() -> bool {
     IS_RANK.load(Ordering::Relaxed)
@@ -60,6 +82,12 @@ pub fn is_simulated() -> bool {
 pub fn job() -> Option<&'static Job> {
     // SAFETY: the job was leaked before the ranks were forked.
     if is_simulated() { unsafe { JOB.load(Ordering::Relaxed).as_ref() } } else { None }
+}
+
+/// How many ranks there are.
+pub fn n_ranks() -> u32 {
+    // SAFETY: as in `job`.
+    unsafe { JOB.load(Ordering::Relaxed).as_ref() }.map_or(1, |job| job.notes.len() as u32)
 }
 
 /// The job, for calls that only ranks make.
@@ -247,6 +275,8 @@ pub fn refuse(name: &str) -> ! {
         "the variables of the MPI library are not simulated"
     } else if name.starts_with("MPI_File") || name == "MPI_Register_datarep" {
         "files are not simulated"
+    } else if name.starts_with("MPI_Win") {
+        "memory that ranks reach without a call is not simulated"
     } else {
         "processes that start later are not simulated"
     };

@@ -79,6 +79,22 @@ static void data_and_groups(void) {
     free(matrix);
 }
 
+/* Ranks of one node, also of a communicator that does not have all of them: the machine has four cores a node. */
+static void neighbours(void) {
+    MPI_Comm node, odd;
+    int size;
+    MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
+    MPI_Comm_size(node, &size);
+    CHECK(size == (n < 4 ? n : 4));
+    MPI_Comm_free(&node);
+    MPI_Comm_split(MPI_COMM_WORLD, rank % 2, 0, &odd);
+    MPI_Comm_split_type(odd, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
+    MPI_Comm_size(node, &size);
+    CHECK(size == 2);
+    MPI_Comm_free(&node);
+    MPI_Comm_free(&odd);
+}
+
 /* Communicators of other ranks that may have the same context, at once and one after the other. */
 static void contexts(void) {
     for (int step = 1; step <= 2; step++) {
@@ -99,7 +115,12 @@ static void contexts(void) {
 }
 
 int main(int argc, char **argv) {
+    int is_initialized, level;
+    MPI_Initialized(&is_initialized);
+    CHECK(!is_initialized);
     MPI_Init(&argc, &argv);
+    MPI_Query_thread(&level);
+    CHECK(level == MPI_THREAD_SINGLE);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &n);
     left = (rank + n - 1) % n;
@@ -107,6 +128,7 @@ int main(int argc, char **argv) {
     point_to_point();
     data_and_groups();
     contexts();
+    neighbours();
     double before = MPI_Wtime();
     sleep(1000);
     CHECK(MPI_Wtime() - before >= 1000);

@@ -14,6 +14,11 @@ int main(int argc, char **argv) {
     if (!strcmp(argv[1], "crash") && rank == 1) abort();
     if (!strcmp(argv[1], "abort") && rank == 1) MPI_Abort(MPI_COMM_WORLD, 3);
     if (!strcmp(argv[1], "file")) MPI_File_open(MPI_COMM_WORLD, "/nowhere", MPI_MODE_RDONLY, MPI_INFO_NULL, &file);
+    if (!strcmp(argv[1], "memory")) {
+        MPI_Win window;
+        void *shared;
+        MPI_Win_allocate_shared(8, 8, MPI_INFO_NULL, MPI_COMM_WORLD, &shared, &window);
+    }
     if (!strcmp(argv[1], "leak")) {
         MPI_Request request;
         if (rank == 0) MPI_Send(&rank, 1, MPI_INT, 1, 5, MPI_COMM_WORLD);
