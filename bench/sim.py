@@ -1,7 +1,8 @@
 """What simulating a message costs: our processes and user-level ranks beside SimGrid's SMPI, the same C program in all three.
 
 The program passes 1 KiB around a ring (`examples/sim/user/ring.c`) and computes nothing. A figure is the difference between a long and a short
-run, by the messages between them, so that it leaves start-up out. Memory is that of the whole process, by rank.
+run, by the messages between them, so that it leaves start-up out. Memory is that of the whole process, by rank; of simulated
+processes, their proportional set size, the program's own included.
 """
 
 import argparse
@@ -13,8 +14,12 @@ import time
 from pathlib import Path
 
 from report import ROOT, machine, print_machine, print_table, save
+from sim_paper import timed as observed
 
-N_PROCESSES_MAX = 256
+# Looking at more processes than that takes longer than the run.
+N_OBSERVED_MAX = 1024
+# Rounds of the long run with processes, whose start takes long where they are many.
+N_ROUNDS_OF_PROCESSES = 100
 RING = ROOT / "examples/sim/user/ring.c"
 # A network that messages do not share, as SMPI's cluster without a topology.
 PLATFORM = """<?xml version="1.0"?>
@@ -52,11 +57,16 @@ def main() -> None:
             (folder / "platform.xml").write_text(PLATFORM.format(last=n_ranks - 1))
             (folder / "flat.toml").write_text(FLAT.format(n_ranks=n_ranks))
             kinds = commands(given.binary, folder, n_ranks)
-            found = {kind: cost(command, n_ranks, given) for kind, command in kinds.items()}
+            found = {kind: cost(kind, command, n_ranks, given) for kind, command in kinds.items()}
+            if n_ranks <= N_OBSERVED_MAX:
+                command = [*kinds["processes"], str(given.messages // n_ranks)]
+                found["processes"]["bytes"] = observed(command, folder / "ring")[1] / n_ranks
             figures[n_ranks] = found
-            costs = [cell(found.get(kind)) for kind in ("processes", "user-level", "SMPI")]
-            rows.append([str(n_ranks), *costs, *(memory(found[kind]) for kind in ("user-level", "SMPI"))])
-    head = ["ranks", "processes", "user-level ranks", "SMPI", "memory, user-level rank", "memory, SMPI's rank"]
+            order = ("processes", "user-level", "SMPI")
+            rows.append(
+                [str(n_ranks), *(cell(found[kind]) for kind in order), *(memory(found[kind]) for kind in order)]
+            )
+    head = ["ranks", "processes", "user-level ranks", "SMPI", "memory, process", "user-level rank", "SMPI's rank"]
     print_table("A simulated message of 1 KiB, neighbour ring, compute off", head, rows)
     print_machine(machine())
     save("sim", {"seconds_and_bytes": figures})
@@ -78,28 +88,26 @@ def commands(binary: Path, folder: Path, n_ranks: int) -> dict[str, list[str | P
     ours = [binary, "sim"]
     given = ["-n", str(n_ranks), "--machine", folder / "flat.toml"]
     off = ["--cfg=smpi/simulate-computation:no", "--cfg=smpi/privatization:no", "--cfg=contexts/stack-size:64"]
-    kinds: dict[str, list[str | Path]] = {
+    return {
+        "processes": [*ours, "run", *given, "--compute", "none", "--", folder / "ring"],
         "user-level": [*ours, "kernel", *given, "--", folder / "ring.so"],
         "SMPI": ["smpirun", "-np", str(n_ranks), "-platform", folder / "platform.xml", *off, folder / "ring-smpi"],
     }
-    # More processes than that take longer to start than the messages of a run, whose cost is lost in the difference.
-    if n_ranks <= N_PROCESSES_MAX:
-        kinds["processes"] = [*ours, "run", *given, "--compute", "none", "--", folder / "ring"]
-    return kinds
 
 
-def cost(command: list[str | Path], n_ranks: int, given: argparse.Namespace) -> dict[str, float] | None:
-    """Return seconds a message and bytes a rank; none where it does not run."""
-    long = max(given.messages // n_ranks, 4)
+def cost(kind: str, command: list[str | Path], n_ranks: int, given: argparse.Namespace) -> dict[str, float]:
+    """Return seconds a message and bytes a rank; nothing where it does not run."""
+    long = max(given.messages // n_ranks, N_ROUNDS_OF_PROCESSES if kind == "processes" else 4)
     spans = []
     n_bytes = 0.0
     for _ in range(given.runs):
         taken = [timed([*command, str(n_rounds)]) for n_rounds in (1, long)]
         if taken[0] is None or taken[1] is None:
-            return None
+            return {}
         (short, _), (whole, n_bytes) = taken
         spans.append((whole - short) / ((long - 1) * n_ranks))
-    return {"seconds": statistics.median(spans), "bytes": n_bytes / n_ranks}
+    seconds = {"seconds": statistics.median(spans)}
+    return seconds if kind == "processes" else {**seconds, "bytes": n_bytes / n_ranks}
 
 
 def timed(command: list[str | Path]) -> tuple[float, float] | None:
@@ -115,14 +123,14 @@ def timed(command: list[str | Path]) -> tuple[float, float] | None:
     return took, 1024.0 * used.ru_maxrss
 
 
-def cell(found: dict[str, float] | None) -> str:
+def cell(found: dict[str, float]) -> str:
     """Return how a figure is printed."""
-    return "-" if found is None else f"{found['seconds'] * 1e6:.2f} us"
+    return "-" if not found else f"{found['seconds'] * 1e6:.2f} us"
 
 
-def memory(found: dict[str, float] | None) -> str:
-    """Return how much a rank takes in a process that has all of them."""
-    return "-" if found is None else f"{found['bytes'] / 1000:.1f} KB"
+def memory(found: dict[str, float]) -> str:
+    """Return how much a rank takes."""
+    return "-" if "bytes" not in found else f"{found['bytes'] / 1000:.1f} KB"
 
 
 if __name__ == "__main__":
