@@ -87,6 +87,13 @@ pub const PROGRAMS: &[Program] = &[
         build: "make build",
         instead: None,
     },
+    Program {
+        name: "sched",
+        group: Group::Simulate,
+        purpose: "Split work among workers by what they are forecast to give",
+        build: "make build",
+        instead: None,
+    },
 ];
 
 /// Those that `foretop NAME` starts.

@@ -1,0 +1,3 @@
+//! One module for each command: its arguments, and what it does with them.
+
+pub mod simulate;

@@ -1,0 +1,193 @@
+//! `foretop sched simulate`: policies compared on recorded availability.
+
+use std::fs::{self, File};
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use clap::Args;
+use sched::advice::Advisor;
+use sched::report::{Case, Row, Setting, SettingError, rows};
+use sched::{Job, Spec, Trace};
+use series::csv::{self, Column};
+use text::figure::{percent, span_ns, three_digits};
+use text::help::examples;
+use text::{Align, Table};
+
+use crate::failure::{Failure, written};
+
+/// The column that a node's export has, and other files may not.
+const AVAILABILITY: &str = "cpu.availability";
+
+/// Compare policies on recorded availability, in many runs
+///
+/// In each run, every worker gets a moment of a trace drawn by chance, and each unit its real cost. Policies see forecasts that were made
+/// with the samples before that moment only. A trace that ends during a run begins anew.
+#[derive(Args)]
+#[command(after_help = examples(&[
+    "foretop sched simulate examples/sched/pool.toml --traces testdata/host-load --policy all",
+    "foretop sched simulate job.toml --traces exported/ --policy EQUAL --policy 'PREDICTED(q=0.8,tail=0.2)' --model NWS --model AUTO",
+]))]
+pub struct Simulate {
+    /// The work and its workers; docs/formats/job.md
+    #[arg(value_name = "JOB.toml")]
+    job: PathBuf,
+
+    /// A folder of availability traces, one in each CSV file, as `foretop export` writes them
+    #[arg(long, value_name = "FOLDER")]
+    traces: PathBuf,
+
+    /// The column of the traces
+    #[arg(long, value_name = "NAME", default_value = AVAILABILITY)]
+    column: String,
+
+    /// A policy, such as FACTORING(2) or PREDICTED(q=0.8,tail=0.2), or `all`; several are compared
+    #[arg(long = "policy", value_name = "POLICY", default_value = "all")]
+    policies: Vec<String>,
+
+    /// A model to forecast workers with, or PERFECT; several are compared
+    #[arg(long = "model", value_name = "MODEL", default_values = ["AUTO", "PERFECT"])]
+    models: Vec<Advisor>,
+
+    /// How many runs
+    #[arg(long, value_name = "N", default_value_t = 200)]
+    draws: usize,
+
+    /// Seed for all random draws
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+
+    /// Write every run of every policy to this file, as JSON Lines
+    #[arg(long, value_name = "FILE.jsonl")]
+    out: Option<PathBuf>,
+}
+
+impl Simulate {
+    pub fn run(self, out: &mut dyn Write) -> Result<(), Failure> {
+        let shown = self.job.display();
+        let text = fs::read_to_string(&self.job)
+            .map_err(|error| Failure::work(format!("cannot read the job `{shown}`: {error}")))?;
+        let job = Job::read(&text).map_err(|error| Failure::usage(format!("`{shown}`: {error}")))?;
+        let traces = read_traces(&self.traces, &self.column)?;
+        let policies = policies(&self.policies)?;
+        let n_workers = job.each_worker().count();
+        let setting = Setting { job, traces, policies, advisors: self.models, n_draws: self.draws, seed: self.seed };
+        let cases = setting.cases().map_err(|error| match error {
+            SettingError::Job(error) => Failure::usage(format!("`{shown}`: {error}")),
+            error => Failure::usage(error),
+        })?;
+        if let Some(path) = &self.out {
+            keep(path, &cases)?;
+        }
+        written(describe(&setting, n_workers, out))?;
+        written(out.write_all(table(&rows(&cases)).to_string().as_bytes()))
+    }
+}
+
+/// The traces in a folder, in the order of their names.
+fn read_traces(folder: &Path, column: &str) -> Result<Vec<Trace>, Failure> {
+    let cannot = |path: &Path, error: &dyn std::fmt::Display| {
+        Failure::work(format!("cannot read `{}`: {error}", path.display()))
+    };
+    let entries = fs::read_dir(folder).map_err(|error| cannot(folder, &error))?;
+    let mut paths: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
+    paths.retain(|path| path.extension().is_some_and(|extension| extension == "csv"));
+    paths.sort();
+    let options = csv::Options { column: Some(Column::Name(column.to_owned())), ..csv::Options::default() };
+    let traces = paths.iter().map(|path| {
+        let file = File::open(path).map_err(|error| cannot(path, &error))?;
+        let series = csv::read(file, &options).map_err(|error| cannot(path, &error))?;
+        let name = path.file_stem().unwrap_or_default().to_string_lossy();
+        Trace::new(&name, &series).map_err(Failure::usage)
+    });
+    let traces: Vec<Trace> = traces.collect::<Result<_, _>>()?;
+    if traces.is_empty() {
+        return Err(Failure::usage(format!("`{}` has no CSV files: each is one trace", folder.display())));
+    }
+    Ok(traces)
+}
+
+fn policies(texts: &[String]) -> Result<Vec<Spec>, Failure> {
+    let mut policies = Vec::new();
+    for text in texts {
+        if text.eq_ignore_ascii_case("all") {
+            policies.extend(Spec::ALL);
+        } else {
+            policies.push(text.parse().map_err(Failure::usage)?);
+        }
+    }
+    Ok(policies)
+}
+
+fn keep(path: &Path, cases: &[Case]) -> Result<(), Failure> {
+    let cannot = |error: std::io::Error| Failure::work(format!("cannot write `{}`: {error}", path.display()));
+    let mut file = BufWriter::new(File::create(path).map_err(cannot)?);
+    for case in cases {
+        serde_json::to_writer(&mut file, case).map_err(|error| cannot(error.into()))?;
+        file.write_all(b"\n").map_err(cannot)?;
+    }
+    file.flush().map_err(cannot)
+}
+
+fn describe(setting: &Setting, n_workers: usize, out: &mut dyn Write) -> std::io::Result<()> {
+    let work = &setting.job.work;
+    let names: Vec<&str> = setting.traces.iter().map(Trace::name).collect();
+    writeln!(
+        out,
+        "{} units of {} on {n_workers} workers, {} runs, seed {}",
+        work.units,
+        span(work.cost),
+        setting.n_draws,
+        setting.seed
+    )?;
+    writeln!(out, "traces: {}", names.join(", "))?;
+    writeln!(
+        out,
+        "over bound: makespan over the least that is possible, if units could be cut and all were known before; medians of runs\n"
+    )
+}
+
+fn span(span: Duration) -> String {
+    span_ns(span.as_nanos() as f64)
+}
+
+fn table(rows: &[Row]) -> Table {
+    let columns = [
+        "policy",
+        "forecasts",
+        "makespan",
+        "over bound",
+        "90 %",
+        "beside EQUAL",
+        "idle",
+        "chunks",
+        "moved",
+        "80 % held",
+        "95 % held",
+        "width",
+    ];
+    let mut columns: Vec<(&str, Align)> = columns.map(|name| (name, Align::Right)).to_vec();
+    columns[0].1 = Align::Left;
+    columns[1].1 = Align::Left;
+    let mut table = Table::new(&columns);
+    for row in rows {
+        let if_uncertain = |share: f64| if row.width_80 > 0.0 { percent(share) } else { "-".to_owned() };
+        let beside =
+            row.beside_equal.map_or_else(|| "-".to_owned(), |share| format!("{:+.1} %", 100.0 * (share - 1.0)));
+        table.row([
+            row.policy.clone(),
+            row.advisor.clone().unwrap_or_default(),
+            span_ns(1e9 * row.makespan),
+            format!("{:.3}", row.regret),
+            format!("{:.3}", row.regret_90),
+            beside,
+            percent(row.idle),
+            three_digits(row.n_chunks),
+            percent(row.moved),
+            if_uncertain(row.coverage_80),
+            if_uncertain(row.coverage_95),
+            if_uncertain(row.width_80),
+        ]);
+    }
+    table
+}

@@ -1,0 +1,69 @@
+//! Scheduling by forecast, on the command line: parse, run, report. `foretop sched` starts it.
+#![forbid(unsafe_code)]
+
+mod command;
+mod failure;
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+use text::help::examples;
+
+use command::simulate;
+
+/// Split work among workers by what they are forecast to give
+#[derive(Parser)]
+#[command(
+    name = "foretop-sched",
+    bin_name = "foretop sched",
+    version,
+    max_term_width = 100,
+    arg_required_else_help = true
+)]
+#[command(after_help = examples(&[
+    "foretop sched simulate examples/sched/pool.toml --traces testdata/host-load --policy all",
+]))]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    Simulate(simulate::Simulate),
+}
+
+fn main() -> ExitCode {
+    let Cli { command } = Cli::parse();
+    let mut out = io::BufWriter::new(io::stdout().lock());
+    let done = match command {
+        Command::Simulate(command) => command.run(&mut out),
+    };
+    match done.and_then(|()| failure::written(out.flush())) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            // Nothing is left to be done when even standard error is gone.
+            let _ = writeln!(io::stderr().lock(), "foretop sched: {}", text::printable(&failure.to_string()));
+            ExitCode::from(failure.status())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn every_command_shows_its_purpose_an_example_and_its_exit_status() {
+        for command in Cli::command().get_subcommands() {
+            let help = command.clone().render_long_help().to_string();
+            assert!(
+                command.get_about().is_some() && help.contains("Example") && help.contains("Exit status:"),
+                "{help}"
+            );
+        }
+    }
+}

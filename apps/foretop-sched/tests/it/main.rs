@@ -1,0 +1,51 @@
+//! `foretop sched` as its users meet it.
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+const JOB: &str = "examples/sched/pool.toml";
+const TRACES: &str = "testdata/host-load";
+
+fn run(words: &[&str]) -> Output {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    Command::new(env!("CARGO_BIN_EXE_foretop-sched")).args(words).current_dir(root).output().unwrap()
+}
+
+#[track_caller]
+fn check_refused(status: i32, words: &[&str], wanted: &str) {
+    let ended = run(words);
+    let told = String::from_utf8(ended.stderr).unwrap();
+    assert_eq!(ended.status.code(), Some(status), "{told}");
+    assert!(told.starts_with("foretop sched: ") && told.contains(wanted), "{told}");
+}
+
+#[test]
+fn policies_are_compared_and_every_run_is_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    let files = ["one", "other"].map(|name| {
+        let file = folder.path().join(name);
+        let named = ["simulate", JOB, "--traces", TRACES, "--draws", "3", "--model", "MEAN", "--out"];
+        let ended = run(&[&named[..], &[file.to_str().unwrap()]].concat());
+        let told = String::from_utf8(ended.stdout).unwrap();
+        assert!(ended.status.success() && told.contains("1600 units of 2.00 s on 8 workers, 3 runs, seed 1"), "{told}");
+        for policy in ["EQUAL ", "WFACTORING(2) ", "CORRECTED(q=0.5) ", "ORACLE "] {
+            assert_eq!(told.lines().filter(|line| line.starts_with(policy)).count(), 1, "{told}");
+        }
+        std::fs::read(file).unwrap()
+    });
+    assert_eq!(files[0], files[1]);
+    assert_eq!(files[0].iter().filter(|byte| **byte == b'\n').count(), 3 * 13);
+}
+
+#[test]
+fn what_makes_no_sense_is_refused_with_its_place() {
+    let folder = tempfile::tempdir().unwrap();
+    let empty = folder.path().to_str().unwrap();
+    check_refused(1, &["simulate", "nowhere.toml", "--traces", TRACES], "cannot read the job `nowhere.toml`");
+    check_refused(2, &["simulate", JOB, "--traces", empty], "has no CSV files");
+    check_refused(2, &["simulate", JOB, "--traces", TRACES, "--policy", "BEST"], "there is no policy `BEST`");
+    check_refused(1, &["simulate", JOB, "--traces", TRACES, "--column", "disk"], "bursty-and-spinner.csv`: ");
+    let job = folder.path().join("job.toml");
+    std::fs::write(&job, "format = 1\n[work]\nunits = 0\ncost = \"1s\"\n[[worker]]\nname = \"a\"\n").unwrap();
+    check_refused(2, &["simulate", job.to_str().unwrap(), "--traces", TRACES], "there are no units of work");
+}

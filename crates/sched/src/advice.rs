@@ -1,0 +1,122 @@
+//! Forecasts of recorded availability, as a node would have made them at moments of the past.
+
+use std::str::FromStr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use predict::{Demand, Live, MeasurementError, Policy, RunTime, WindowErrors};
+
+use crate::curve::{Curve, LEVELS};
+use crate::trace::Trace;
+
+/// Steps from one moment with a forecast to the next: a scheduler asks again every so often.
+pub const EVERY: usize = 10;
+/// Windows whose errors are learned, in steps: those of a node. What is recorded is taken for what workers got, so there is no lag.
+const WINDOWS: [usize; 8] = [1, 2, 5, 10, 20, 60, 120, 300];
+/// Steps before the first one.
+const N_BEFORE: usize = 50;
+/// Doublings of the demand, in steps: from one to some thousand.
+const N_DOUBLINGS: i32 = 13;
+/// How far forecasts look. Beyond, time goes on as in the last stretch.
+const N_LEADS_MAX: usize = 2_000;
+
+/// What forecasts the workers.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Advisor {
+    /// A model of `predict`, its errors learned as it went.
+    Model(Box<predict::Spec>),
+    /// Forecasts that come true.
+    Perfect,
+}
+
+/// What was forecast of a trace at each of its moments.
+#[derive(Clone, Debug)]
+pub struct Advice {
+    curves: Vec<Arc<Curve>>,
+}
+
+impl FromStr for Advisor {
+    type Err = predict::SpecError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        if text.eq_ignore_ascii_case("PERFECT") { Ok(Self::Perfect) } else { Ok(Self::Model(Box::new(text.parse()?))) }
+    }
+}
+
+impl std::fmt::Display for Advisor {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Model(spec) => spec.fmt(f),
+            Self::Perfect => f.write_str("PERFECT"),
+        }
+    }
+}
+
+/// The moments of a trace at which a run may begin and forecasts are made, in steps.
+pub fn moments(trace: &Trace) -> impl Iterator<Item = usize> {
+    (N_BEFORE..trace.samples().len()).step_by(EVERY)
+}
+
+impl Advice {
+    /// Goes through the trace once, sample by sample.
+    #[must_use]
+    pub fn new(trace: &Trace, advisor: &Advisor) -> Self {
+        match advisor {
+            Advisor::Perfect => Self { curves: moments(trace).map(|moment| perfect(trace, moment).into()).collect() },
+            Advisor::Model(spec) => Self::by(trace, spec),
+        }
+    }
+
+    fn by(trace: &Trace, spec: &predict::Spec) -> Self {
+        let step = Duration::from_secs_f64(trace.step_seconds());
+        let (mut live, mut errors) = (Live::new(Policy::of(spec)).within(0.0, 1.0), WindowErrors::new(&WINDOWS, 0));
+        let mut curves = Vec::new();
+        let mut due = moments(trace).peekable();
+        for (idx, sample) in trace.samples().iter().enumerate() {
+            live.step(*sample);
+            let is_due = due.next_if_eq(&(idx + 1)).is_some();
+            let forecast = live.forecast(if is_due { N_LEADS_MAX } else { errors.n_leads() });
+            errors.step(*sample, forecast.as_ref());
+            if is_due {
+                let known = forecast.map(|forecast| curve(&forecast, &errors, step));
+                curves.push(known.unwrap_or_else(|| Curve::constant(*sample)).into());
+            }
+        }
+        Self { curves }
+    }
+
+    /// The latest forecast that there was at a time after the beginning of the trace, in seconds.
+    #[must_use]
+    pub fn at(&self, trace: &Trace, seconds: f64) -> &Arc<Curve> {
+        let step = (seconds / trace.step_seconds()) as usize % trace.samples().len();
+        &self.curves[(step.saturating_sub(N_BEFORE) / EVERY).min(self.curves.len() - 1)]
+    }
+}
+
+fn demands(step_seconds: f64) -> impl Iterator<Item = f64> {
+    (0..N_DOUBLINGS).map(move |nth| step_seconds * 2_f64.powi(nth))
+}
+
+fn perfect(trace: &Trace, moment: usize) -> Curve {
+    let from = moment as f64 * trace.step_seconds();
+    Curve::new(demands(trace.step_seconds()).map(|demand| (demand, [trace.time_for(from, demand); LEVELS.len()])))
+}
+
+fn curve(forecast: &predict::Forecast, errors: &WindowErrors, step: Duration) -> Curve {
+    let mut before = (0.0, [0.0; LEVELS.len()]);
+    Curve::new(demands(step.as_secs_f64()).map(|demand| {
+        let cpu = Duration::from_secs_f64(demand);
+        let measurement = MeasurementError::NONE;
+        let demanded = Demand { cpu, n_threads: 1, step, since_sample: Duration::ZERO, measurement };
+        let run_time = RunTime::new(forecast, errors, demanded);
+        let quantile = |level: usize| {
+            let known = run_time.as_ref().ok().and_then(|run_time| run_time.quantile(LEVELS[level]));
+            // Beyond what can be told, time goes on as before.
+            let pace = if before.0 > 0.0 { before.1[level] / before.0 } else { f64::from(u8::MAX) };
+            known.map_or(pace * demand, |time| time.as_secs_f64())
+        };
+        before = (demand, std::array::from_fn(quantile));
+        before
+    }))
+}

@@ -1,0 +1,212 @@
+//! A job as a file describes it (`docs/formats/job.md`): its work, and the workers that it may use.
+
+use std::time::Duration;
+
+use rand::SeedableRng;
+use rand_chacha::ChaCha8Rng;
+use rand_distr::{Distribution, LogNormal};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer};
+
+use crate::work::{Work, WorkError};
+
+/// What a job file says.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Job {
+    /// Version of the format: 1.
+    pub format: u32,
+    /// What is to be done.
+    pub work: Units,
+    /// Who may do it.
+    #[serde(rename = "worker", default)]
+    pub workers: Vec<WorkerGroup>,
+}
+
+/// Units of work.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Units {
+    /// How many.
+    pub units: usize,
+    /// What one takes on average: processor time on a worker of speed 1.
+    #[serde(deserialize_with = "span")]
+    pub cost: Duration,
+    /// How much units are known to differ: the standard deviation of their costs' logarithms.
+    #[serde(default)]
+    pub cost_spread: f64,
+    /// How far each unit's real cost is from what is known: likewise.
+    #[serde(default)]
+    pub cost_error: f64,
+}
+
+/// Workers that are alike.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct WorkerGroup {
+    /// How people call them; a number is added where there are several.
+    pub name: String,
+    /// How many.
+    #[serde(default = "one")]
+    pub count: usize,
+    /// Seconds of work's processor time that each does in a second without other load.
+    #[serde(default = "unit")]
+    pub speed: f64,
+    /// What each chunk of units takes in addition.
+    #[serde(default, deserialize_with = "span")]
+    pub start: Duration,
+    /// What each unit takes in addition: its input on the way.
+    #[serde(default, deserialize_with = "span")]
+    pub per_unit: Duration,
+    /// The trace of their availability; without, one is drawn.
+    #[serde(default)]
+    pub trace: Option<String>,
+}
+
+/// Why a file describes no job.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum JobError {
+    /// Not TOML, or with keys and values that are not a job's.
+    #[error("it is no job file: {0}")]
+    Syntax(String),
+    /// Another version.
+    #[error("`format = {0}`, and this program reads 1")]
+    Format(u32),
+    /// Nobody to do it.
+    #[error("there is no [[worker]]: a job needs at least one")]
+    NoWorker,
+    /// A number that cannot be.
+    #[error("`{key} = {value}` is not {wanted}")]
+    Number {
+        /// Where it stands.
+        key: String,
+        /// What stands there.
+        value: f64,
+        /// What would be right.
+        wanted: &'static str,
+    },
+    /// Units that are no work.
+    #[error(transparent)]
+    Work(#[from] WorkError),
+}
+
+fn one() -> usize {
+    1
+}
+
+fn unit() -> f64 {
+    1.0
+}
+
+fn span<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    units::span::parse(&text).map_err(D::Error::custom)
+}
+
+impl Job {
+    /// Reads a job file.
+    ///
+    /// # Errors
+    /// [`JobError`], with what is wrong and where.
+    pub fn read(text: &str) -> Result<Self, JobError> {
+        let job: Self =
+            toml::from_str(text).map_err(|error| JobError::Syntax(error.to_string().trim_end().to_owned()))?;
+        job.check()?;
+        Ok(job)
+    }
+
+    fn check(&self) -> Result<(), JobError> {
+        if self.format != 1 {
+            return Err(JobError::Format(self.format));
+        }
+        let spread = "at least 0 and at most 3";
+        for (key, value) in [("work.cost-spread", self.work.cost_spread), ("work.cost-error", self.work.cost_error)] {
+            if !(0.0..=3.0).contains(&value) {
+                return Err(JobError::Number { key: key.to_owned(), value, wanted: spread });
+            }
+        }
+        if self.workers.iter().all(|group| group.count == 0) {
+            return Err(JobError::NoWorker);
+        }
+        for group in &self.workers {
+            if !(group.speed > 0.0 && group.speed.is_finite()) {
+                let key = format!("worker {}: speed", group.name);
+                return Err(JobError::Number { key, value: group.speed, wanted: "above 0 and finite" });
+            }
+        }
+        Ok(())
+    }
+
+    /// What is known of the units' costs. The same for the same seed.
+    ///
+    /// # Errors
+    /// [`JobError::Work`]: no units, or units that cost nothing.
+    pub fn work(&self, seed: u64) -> Result<Work, JobError> {
+        let mut chance = ChaCha8Rng::seed_from_u64(seed);
+        let factor = factor(self.work.cost_spread);
+        let cost = self.work.cost.as_secs_f64();
+        Ok(Work::new((0..self.work.units).map(|_| cost * factor.sample(&mut chance)))?)
+    }
+
+    /// All workers: their names, and the group that each belongs to.
+    pub fn each_worker(&self) -> impl Iterator<Item = (String, &WorkerGroup)> {
+        self.workers.iter().flat_map(|group| {
+            let name = move |nth: usize| {
+                if group.count == 1 { group.name.clone() } else { format!("{}-{}", group.name, nth + 1) }
+            };
+            (0..group.count).map(move |nth| (name(nth), group))
+        })
+    }
+}
+
+/// Factors whose mean is 1 and whose logarithms have that standard deviation.
+pub(crate) fn factor(spread: f64) -> LogNormal<f64> {
+    LogNormal::new(-0.5 * spread * spread, spread).expect("a checked spread is a standard deviation")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FILE: &str = r#"
+        format = 1
+        [work]
+        units = 100
+        cost = "2s"
+        cost-spread = 0.5
+        [[worker]]
+        name = "fast"
+        count = 2
+        speed = 2.0
+        start = "500ms"
+        [[worker]]
+        name = "slow"
+    "#;
+
+    #[test]
+    fn a_job_is_read_with_its_workers() {
+        let job = Job::read(FILE).unwrap();
+        let names: Vec<String> = job.each_worker().map(|(name, _)| name).collect();
+        assert_eq!(names, ["fast-1", "fast-2", "slow"]);
+        assert_eq!(job.work(1).unwrap(), job.work(1).unwrap());
+        let mean = job.work(1).unwrap().total() / 100.0;
+        assert!((1.5..2.6).contains(&mean), "{mean}");
+    }
+
+    #[test]
+    fn what_is_no_job_is_told() {
+        for (from, to, wanted) in [
+            ("format = 1", "format = 2", "reads 1"),
+            ("\"2s\"", "2", "invalid type"),
+            ("\"2s\"", "\"2 parsecs\"", "parsecs"),
+            ("speed = 2.0", "speed = 0.0", "`worker fast: speed = 0` is not above 0"),
+            ("0.5", "-1.0", "work.cost-spread = -1"),
+            ("units", "unit", "unknown field"),
+        ] {
+            let told = Job::read(&FILE.replace(from, to)).unwrap_err().to_string();
+            assert!(told.contains(wanted), "{told}");
+        }
+        assert!(Job::read(&FILE.replace("100", "0")).unwrap().work(1).is_err());
+    }
+}

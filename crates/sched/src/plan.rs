@@ -1,0 +1,141 @@
+//! What a split is forecast to lead to.
+
+use statistics::Interval;
+use statrs::distribution::{ContinuousCDF, Normal};
+use units::Confidence;
+
+use crate::curve::LEVELS;
+use crate::policy::{Action, State};
+
+/// No work is taken to last longer.
+const LONGEST_SECONDS: f64 = 1e12;
+/// Halvings of the time: to a part in a million of it.
+const N_HALVINGS: usize = 40;
+
+/// The first decision of a policy, and what is forecast of it.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// For each worker that gets something.
+    pub shares: Vec<Share>,
+    /// When all is done, in seconds from now; the median.
+    pub makespan: f64,
+    /// Of the makespan, in seconds.
+    pub interval: Interval,
+}
+
+/// What a worker gets.
+#[derive(Clone, Debug)]
+pub struct Share {
+    /// By position.
+    pub worker: usize,
+    /// How many units.
+    pub n_units: usize,
+    /// Of all work, by cost.
+    pub share: f64,
+    /// When it is done, in seconds from now; the median.
+    pub seconds: f64,
+    /// Why it is so much.
+    pub reason: String,
+}
+
+impl Plan {
+    /// Of the actions with which a run begins. Where a policy `adapts`, all workers are taken to end at one time whatever comes.
+    ///
+    /// Workers are taken to be independent of each other.
+    #[must_use]
+    pub fn of(state: &State, actions: &[Action], adapts: bool, confidence: Confidence) -> Self {
+        let parts = parts(state, actions);
+        let quantile = |q: f64| if adapts { adapted_quantile(state, q) } else { quantile(state, &parts, q) };
+        let total: f64 = parts.iter().map(|part| part.cost).sum();
+        let share = |part: &Part| {
+            let Part { worker, cost, n_units } = *part;
+            let seconds = state.workers[worker].time_for(cost, n_units, 0.5);
+            Share { worker, n_units, share: cost / total, seconds, reason: reason(state, part, seconds) }
+        };
+        let tail = 0.5 * (1.0 - confidence.probability());
+        Self {
+            shares: parts.iter().map(share).collect(),
+            makespan: quantile(0.5),
+            interval: Interval { lower: quantile(tail), upper: quantile(1.0 - tail) },
+        }
+    }
+}
+
+/// The time in seconds by which all is done with probability `q`, after the actions with which a run begins.
+#[must_use]
+pub fn makespan_quantile(state: &State, actions: &[Action], q: f64) -> f64 {
+    quantile(state, &parts(state, actions), q)
+}
+
+struct Part {
+    worker: usize,
+    cost: f64,
+    n_units: usize,
+}
+
+fn parts(state: &State, actions: &[Action]) -> Vec<Part> {
+    let given = actions.iter().filter_map(|action| match action {
+        Action::Run { worker, units } => {
+            Some(Part { worker: *worker, cost: state.work.cost(units), n_units: units.len() })
+        }
+        _ => None,
+    });
+    let mut parts: Vec<Part> = given.collect();
+    let grown = state.work.total() / parts.iter().map(|part| part.cost).sum::<f64>();
+    for part in &mut parts {
+        part.cost *= grown;
+        part.n_units = (part.n_units as f64 * grown).round() as usize;
+    }
+    parts
+}
+
+/// All are done by some time with the product of their probabilities.
+fn quantile(state: &State, parts: &[Part], q: f64) -> f64 {
+    let within = |seconds: f64| {
+        let each =
+            parts.iter().map(|part| state.workers[part.worker].probability_within(part.cost, part.n_units, seconds));
+        each.product::<f64>()
+    };
+    time_of(q, within)
+}
+
+/// What all do together by some time is taken to be normal, with the sums of their means and variances.
+fn adapted_quantile(state: &State, q: f64) -> f64 {
+    let mean_cost = state.mean_cost();
+    let within = |seconds: f64| {
+        let (mut mean, mut variance) = (0.0, 0.0);
+        for worker in state.alive() {
+            let done = LEVELS.map(|p| state.workers[worker].work_by(seconds, p, mean_cost));
+            let own: f64 = done.iter().zip(WEIGHTS).map(|(done, weight)| weight * done).sum();
+            mean += own;
+            variance += done.iter().zip(WEIGHTS).map(|(done, weight)| weight * (done - own).powi(2)).sum::<f64>();
+        }
+        let missing = state.work.total() - mean;
+        if variance > 0.0 { 1.0 - Normal::standard().cdf(missing / variance.sqrt()) } else { f64::from(missing <= 0.0) }
+    };
+    time_of(q, within)
+}
+
+/// The share of a distribution that each of [`LEVELS`] stands for: as far as half way to its neighbours.
+const WEIGHTS: [f64; LEVELS.len()] = [0.03, 0.045, 0.1, 0.2, 0.25, 0.2, 0.1, 0.045, 0.03];
+
+fn time_of(q: f64, within: impl Fn(f64) -> f64) -> f64 {
+    let mut high = 1.0;
+    while within(high) < q && high < LONGEST_SECONDS {
+        high *= 2.0;
+    }
+    let mut low = 0.0;
+    for _ in 0..N_HALVINGS {
+        let middle = 0.5 * (low + high);
+        if within(middle) < q { low = middle } else { high = middle }
+    }
+    high
+}
+
+fn reason(state: &State, part: &Part, seconds: f64) -> String {
+    let worker = &state.workers[part.worker];
+    let cpu = part.cost / worker.speed;
+    let busy = seconds - worker.start_seconds - worker.unit_seconds * part.n_units as f64;
+    let availability = 100.0 * cpu / busy;
+    format!("forecast to give {availability:.0} % of its speed of {:.2} until then", worker.speed)
+}

@@ -1,0 +1,50 @@
+//! Policies: who gets which units, and when. Each is one file in `policy/`, and has a text form as models have.
+
+mod balance;
+mod corrected;
+mod predicted;
+mod risk;
+mod self_scheduled;
+mod spec;
+mod state;
+mod threshold;
+mod upfront;
+
+pub use balance::balance;
+pub use spec::{PolicyError, Spec};
+pub use state::{Action, Chunk, Event, State};
+
+/// A way to decide, as a state machine: it reads no clock and draws no chance.
+pub trait Policy: Send {
+    /// What to do after `event`.
+    fn decide(&mut self, state: &State, event: Event) -> Vec<Action>;
+
+    /// Whether work goes to whoever is free, so that all workers end at about one time.
+    fn adapts(&self) -> bool;
+}
+
+/// A policy that splits everything at once in proportion to given shares.
+#[must_use]
+pub fn given(shares: Vec<f64>) -> Box<dyn Policy> {
+    Box::new(upfront::Upfront::Given(shares))
+}
+
+impl Spec {
+    /// The policy that this names. Of the oracle, who knows the shares, it can only be a predicted split.
+    #[must_use]
+    pub fn policy(&self) -> Box<dyn Policy> {
+        match *self {
+            Self::Equal => Box::new(upfront::Upfront::Equal),
+            Self::Speed => Box::new(upfront::Upfront::BySpeed),
+            Self::Threshold(least) => Box::new(threshold::Threshold::new(least)),
+            Self::SelfScheduled(n_units) => Box::new(self_scheduled::SelfScheduled::chunks(n_units)),
+            Self::Guided(n_units) => Box::new(self_scheduled::SelfScheduled::guided(n_units)),
+            Self::Factoring(factor) => Box::new(self_scheduled::SelfScheduled::factoring(factor, false)),
+            Self::WeightedFactoring(factor) => Box::new(self_scheduled::SelfScheduled::factoring(factor, true)),
+            Self::Predicted { q, tail } => Box::new(predicted::Predicted::new(q, tail)),
+            Self::Corrected(q) => Box::new(corrected::Corrected::new(q)),
+            Self::Risk(q) => Box::new(risk::Risk::new(q)),
+            Self::Oracle => Box::new(predicted::Predicted::new(0.5, 0.0)),
+        }
+    }
+}

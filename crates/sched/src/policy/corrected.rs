@@ -1,0 +1,114 @@
+//! A predicted split that is corrected: who ends early takes over what others are forecast not to get done in time.
+
+use std::collections::BTreeSet;
+
+use super::upfront::deal;
+use super::{Action, Event, Policy, State, balance, predicted};
+
+/// A unit runs twice if the second run is forecast to end in less than this part of the time that the first still needs.
+const TWIN_GAIN: f64 = 0.8;
+
+pub struct Corrected {
+    q: f64,
+    twins: BTreeSet<usize>,
+}
+
+impl Corrected {
+    pub fn new(q: f64) -> Self {
+        Self { q, twins: BTreeSet::new() }
+    }
+}
+
+impl Policy for Corrected {
+    fn adapts(&self) -> bool {
+        true
+    }
+
+    fn decide(&mut self, state: &State, event: Event) -> Vec<Action> {
+        match event {
+            Event::Begin => deal(state, &predicted::shares(state, state.work.total(), self.q)),
+            Event::Idle(worker) => self.relieve(state, worker),
+            // One at a time: the next sees what the first has taken.
+            Event::Tick => {
+                let mut idle = state.idle();
+                idle.find_map(|worker| Some(self.relieve(state, worker)).filter(|actions| !actions.is_empty()))
+                    .unwrap_or_default()
+            }
+        }
+    }
+}
+
+impl Corrected {
+    /// What an idle worker does now.
+    fn relieve(&mut self, state: &State, worker: usize) -> Vec<Action> {
+        if let Some(units) = self.pooled(state, worker) {
+            return vec![Action::Run { worker, units }];
+        }
+        self.take_over(state, worker).or_else(|| self.twin(state, worker)).unwrap_or_default()
+    }
+
+    fn pooled(&self, state: &State, worker: usize) -> Option<std::ops::Range<usize>> {
+        let part = state.pool.first()?;
+        let share = self.shares(state)[worker];
+        Some(part.start..state.work.end_of(part.start, part.end, share).max(part.start + 1))
+    }
+
+    /// What is left is balanced anew; the worker that has most too much gives up so much of it, or this one's share.
+    fn take_over(&self, state: &State, worker: usize) -> Option<Vec<Action>> {
+        let shares = self.shares(state);
+        let waiting = |donor: usize| state.chunks[donor].as_ref().map(|chunk| chunk.waiting.clone());
+        let surplus = |donor: usize| waiting(donor).map_or(0.0, |units| state.work.cost(&units) - shares[donor]);
+        let donor = state.alive().max_by(|one, other| surplus(*one).total_cmp(&surplus(*other)))?;
+        let units = waiting(donor)?;
+        let moved = surplus(donor).min(shares[worker]);
+        let from = state.work.end_of(units.start, units.end, state.work.cost(&units) - moved);
+        let is_worth_it = || {
+            let part = from..units.end;
+            let there = state.workers[worker].time_for(state.cost_ratio * state.work.cost(&part), part.len(), self.q);
+            let here = state.workers[donor]
+                .curve
+                .time_for(state.cost_ratio * state.work.cost(&units) / state.workers[donor].speed, self.q);
+            there < self.rest(state, donor) + here
+        };
+        (from < units.end && is_worth_it())
+            .then(|| vec![Action::GiveUp { worker: donor, from }, Action::Run { worker, units: from..units.end }])
+    }
+
+    /// The unit that takes longest is run once more, where that is forecast to end sooner.
+    fn twin(&mut self, state: &State, worker: usize) -> Option<Vec<Action>> {
+        let running =
+            state.alive().filter_map(|busy| Some((self.rest(state, busy), state.chunks[busy].as_ref()?.unit)));
+        let candidates = running.filter(|(_, unit)| !self.twins.contains(unit));
+        let (rest, unit) = candidates.max_by(|one, other| one.0.total_cmp(&other.0))?;
+        let cost = state.cost_ratio * state.work.cost(&(unit..unit + 1));
+        let here = state.workers[worker].time_for(cost, 1, self.q);
+        (here < TWIN_GAIN * rest).then(|| {
+            self.twins.insert(unit);
+            vec![Action::Twin { worker, unit }]
+        })
+    }
+
+    /// What each worker would do of all units that nobody has begun, were they given out now.
+    fn shares(&self, state: &State) -> Vec<f64> {
+        let waiting = state.chunks.iter().flatten().map(|chunk| state.work.cost(&chunk.waiting)).sum::<f64>();
+        let cost = state.cost_ratio * (waiting + state.pooled_cost());
+        let free_at: Vec<f64> = (0..state.workers.len())
+            .map(|worker| if state.lost[worker] { f64::INFINITY } else { self.rest(state, worker) })
+            .collect();
+        let mut shares =
+            balance(&state.workers, &free_at, cost.max(f64::MIN_POSITIVE), state.mean_cost(), self.q).shares;
+        for share in &mut shares {
+            *share /= state.cost_ratio;
+        }
+        shares
+    }
+
+    /// How long a worker is still busy with its unit, in seconds. One that takes longer than was forecast is taken to be half through.
+    fn rest(&self, state: &State, worker: usize) -> f64 {
+        let Some(chunk) = &state.chunks[worker] else { return 0.0 };
+        let cost = state.cost_ratio * state.work.cost(&(chunk.unit..chunk.unit + 1));
+        let expected = state.workers[worker].curve.time_for(cost / state.workers[worker].speed, self.q);
+        let past = state.now - chunk.unit_began;
+        if past < expected { expected - past } else { past }
+    }
+}

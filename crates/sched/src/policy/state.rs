@@ -1,0 +1,202 @@
+//! What a policy sees of a run, and what it can have done.
+
+use std::ops::Range;
+
+use crate::work::Work;
+use crate::worker::Worker;
+
+/// A run at a moment.
+#[derive(Clone, Debug)]
+pub struct State {
+    /// Seconds since the run began.
+    pub now: f64,
+    /// The units and what they were expected to cost.
+    pub work: Work,
+    /// With forecasts from `now` on, or from shortly before.
+    pub workers: Vec<Worker>,
+    /// What each worker does; nothing where it is idle.
+    pub chunks: Vec<Option<Chunk>>,
+    /// Whether a worker cannot be had any more.
+    pub lost: Vec<bool>,
+    /// Units that nobody has, in order.
+    pub pool: Vec<Range<usize>>,
+    /// What finished units cost beside what was expected of them.
+    pub cost_ratio: f64,
+}
+
+/// Units that a worker has.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Chunk {
+    /// Those that it has not begun.
+    pub waiting: Range<usize>,
+    /// The one that it works on.
+    pub unit: usize,
+    /// When it began that, in seconds since the run began.
+    pub unit_began: f64,
+}
+
+/// What happened.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Event {
+    /// The run begins.
+    Begin,
+    /// A worker has nothing to do.
+    Idle(usize),
+    /// Some time has passed; forecasts are new.
+    Tick,
+}
+
+/// What to do.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Action {
+    /// An idle worker takes units out of the pool.
+    Run {
+        /// By position.
+        worker: usize,
+        /// Not empty; in the pool.
+        units: Range<usize>,
+    },
+    /// A worker gives up the units from this one on that it has not begun. They go into the pool.
+    GiveUp {
+        /// By position.
+        worker: usize,
+        /// The first.
+        from: usize,
+    },
+    /// An idle worker runs a unit that another works on as well. The first result counts.
+    Twin {
+        /// By position.
+        worker: usize,
+        /// One that is being worked on.
+        unit: usize,
+    },
+}
+
+impl State {
+    /// A run that has not begun.
+    #[must_use]
+    pub fn new(work: Work, workers: Vec<Worker>) -> Self {
+        let n_workers = workers.len();
+        let all = 0..work.n_units();
+        Self {
+            now: 0.0,
+            work,
+            workers,
+            chunks: vec![None; n_workers],
+            lost: vec![false; n_workers],
+            pool: Vec::from([all]),
+            cost_ratio: 1.0,
+        }
+    }
+
+    /// Workers that can be had.
+    pub fn alive(&self) -> impl Iterator<Item = usize> {
+        (0..self.workers.len()).filter(|worker| !self.lost[*worker])
+    }
+
+    /// Workers that can be had and have nothing to do.
+    pub fn idle(&self) -> impl Iterator<Item = usize> {
+        self.alive().filter(|worker| self.chunks[*worker].is_none())
+    }
+
+    /// How many units nobody has.
+    #[must_use]
+    pub fn n_pooled(&self) -> usize {
+        self.pool.iter().map(Range::len).sum()
+    }
+
+    /// What units that nobody has are expected to cost, in seconds.
+    #[must_use]
+    pub fn pooled_cost(&self) -> f64 {
+        self.pool.iter().map(|units| self.work.cost(units)).sum()
+    }
+
+    /// The mean cost of a unit, in seconds.
+    #[must_use]
+    pub fn mean_cost(&self) -> f64 {
+        self.work.total() / self.work.n_units() as f64
+    }
+
+    /// Takes units out of the pool.
+    ///
+    /// # Panics
+    /// When they are not in it: a policy is wrong.
+    pub fn take(&mut self, units: &Range<usize>) {
+        let at = self.pool.iter().position(|have| have.start <= units.start && units.end <= have.end);
+        let at = at.unwrap_or_else(|| panic!("units {units:?} are not in the pool"));
+        let have = self.pool[at].clone();
+        let left = [have.start..units.start, units.end..have.end].into_iter().filter(|part| !part.is_empty());
+        self.pool.splice(at..=at, left);
+    }
+
+    /// Puts units into the pool.
+    pub fn put(&mut self, units: Range<usize>) {
+        if units.is_empty() {
+            return;
+        }
+        let at = self.pool.partition_point(|have| have.start < units.start);
+        self.pool.insert(at, units);
+        // Neighbours become one.
+        let mut joined: Vec<Range<usize>> = Vec::with_capacity(self.pool.len());
+        for part in self.pool.drain(..) {
+            match joined.last_mut() {
+                Some(last) if last.end == part.start => last.end = part.end,
+                _ => joined.push(part),
+            }
+        }
+        self.pool = joined;
+    }
+}
+
+/// Hands out a pool part by part, without changing the state.
+pub struct Dealer<'a> {
+    work: &'a Work,
+    pool: std::iter::Peekable<std::iter::Cloned<std::slice::Iter<'a, Range<usize>>>>,
+    start: Option<usize>,
+}
+
+impl<'a> Dealer<'a> {
+    pub fn new(state: &'a State) -> Self {
+        Self { work: &state.work, pool: state.pool.iter().cloned().peekable(), start: None }
+    }
+
+    /// Units that cost about so much, one after the other; at most up to the end of a part of the pool. None are left where it gives nothing.
+    pub fn next_of_cost(&mut self, cost: f64) -> Option<Range<usize>> {
+        self.next_by(|work, start, end| work.end_of(start, end, cost).max(start + 1))
+    }
+
+    /// So many units, at most up to the end of a part of the pool.
+    pub fn next_of_count(&mut self, n_units: usize) -> Option<Range<usize>> {
+        self.next_by(|_, start, end| end.min(start + n_units))
+    }
+
+    fn next_by(&mut self, end: impl Fn(&Work, usize, usize) -> usize) -> Option<Range<usize>> {
+        let part = self.pool.peek()?.clone();
+        let start = self.start.unwrap_or(part.start);
+        let end = end(self.work, start, part.end);
+        self.start = (end < part.end).then_some(end);
+        if self.start.is_none() {
+            self.pool.next();
+        }
+        Some(start..end)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_pool_gives_and_takes() {
+        let mut state = State::new(Work::new([1.0; 10]).unwrap(), Vec::new());
+        state.take(&(3..5));
+        assert_eq!(state.pool, [0..3, 5..10]);
+        let mut dealer = Dealer::new(&state);
+        assert_eq!(std::iter::from_fn(|| dealer.next_of_count(4)).collect::<Vec<_>>(), [0..3, 5..9, 9..10]);
+        state.put(4..5);
+        state.put(3..4);
+        assert_eq!((state.pool[0].clone(), state.n_pooled()), (0..10, 10));
+    }
+}

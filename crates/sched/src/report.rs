@@ -1,0 +1,246 @@
+//! Policies compared: many runs of one job, each on workers, moments and costs drawn by chance, and what came of it.
+
+use std::collections::BTreeMap;
+
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use rand_distr::Distribution;
+use rayon::prelude::*;
+use serde::Serialize;
+use statistics::quantile;
+
+use crate::advice::{Advice, Advisor, moments};
+use crate::job::{Job, JobError, factor};
+use crate::policy::{Spec, given};
+use crate::simulate::{Host, Outcome, bound, run};
+use crate::trace::Trace;
+use crate::work::Work;
+use crate::worker::Worker;
+use crate::{Curve, PolicyError};
+
+/// What is compared.
+#[derive(Clone, Debug)]
+pub struct Setting {
+    /// The job.
+    pub job: Job,
+    /// What workers may give.
+    pub traces: Vec<Trace>,
+    /// Who decides.
+    pub policies: Vec<Spec>,
+    /// What forecasts for those that go by forecasts; the first one, for all others' makespans as well.
+    pub advisors: Vec<Advisor>,
+    /// How many runs.
+    pub n_draws: usize,
+    /// Of all chance.
+    pub seed: u64,
+}
+
+/// Why nothing can be compared.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SettingError {
+    /// The job makes no sense.
+    #[error(transparent)]
+    Job(#[from] JobError),
+    /// A policy makes no sense.
+    #[error(transparent)]
+    Policy(#[from] PolicyError),
+    /// A job that asks for a trace that is not there.
+    #[error("worker {worker} asks for the trace `{trace}`, and there are {have}")]
+    NoTrace {
+        /// Who.
+        worker: String,
+        /// What it asks for.
+        trace: String,
+        /// What there is.
+        have: String,
+    },
+    /// Nothing to run on.
+    #[error("there are no traces of availability")]
+    NoTraces,
+    /// Nothing to forecast with.
+    #[error("there is no model to forecast with")]
+    NoAdvisor,
+}
+
+/// One policy with one forecaster in one run.
+#[derive(Clone, Debug, Serialize)]
+pub struct Case {
+    /// Which run.
+    pub draw: usize,
+    /// Who decided.
+    pub policy: String,
+    /// What forecast.
+    pub advisor: String,
+    /// The least time in which it could have been done, in seconds.
+    pub bound: f64,
+    /// How it went.
+    #[serde(flatten)]
+    pub outcome: Outcome,
+}
+
+/// What a policy with a forecaster came to in all runs.
+#[derive(Clone, Debug, Serialize)]
+pub struct Row {
+    /// Who decided.
+    pub policy: String,
+    /// What forecast; nothing where it does not matter to the policy.
+    pub advisor: Option<String>,
+    /// The median makespan in seconds.
+    pub makespan: f64,
+    /// The makespan over the bound, the median of all runs.
+    pub regret: f64,
+    /// The same, the 90 % quantile.
+    pub regret_90: f64,
+    /// The makespan over that of the equal split in the same run, the median; 1 less this is how much shorter it is.
+    pub beside_equal: Option<f64>,
+    /// Mean share of time without work.
+    pub idle: f64,
+    /// Mean number of chunks.
+    pub n_chunks: f64,
+    /// Mean share of work that was moved.
+    pub moved: f64,
+    /// The share of runs whose makespan lay in the interval that was to hold 80 %.
+    pub coverage_80: f64,
+    /// The same for 95 %.
+    pub coverage_95: f64,
+    /// Of the 80 % interval, over the forecast; the median. Forecasts that are certain have none, and hold nothing.
+    pub width_80: f64,
+}
+
+impl Setting {
+    /// Runs everything. The same for the same setting, at any number of threads.
+    ///
+    /// # Errors
+    /// [`SettingError`], before anything is run.
+    pub fn cases(&self) -> Result<Vec<Case>, SettingError> {
+        let known = self.job.work(self.seed)?;
+        let fixed = self.fixed_traces()?;
+        if self.advisors.is_empty() {
+            return Err(SettingError::NoAdvisor);
+        }
+        let pairs: Vec<(usize, usize)> = (0..self.advisors.len())
+            .flat_map(|advisor| (0..self.traces.len()).map(move |trace| (advisor, trace)))
+            .collect();
+        let advice: Vec<Advice> = pairs
+            .into_par_iter()
+            .map(|(advisor, trace)| Advice::new(&self.traces[trace], &self.advisors[advisor]))
+            .collect();
+        let advice: Vec<&[Advice]> = advice.chunks(self.traces.len()).collect();
+        let draws = (0..self.n_draws).into_par_iter().map(|draw| self.draw(draw, &known, &fixed, &advice));
+        Ok(draws.collect::<Vec<_>>().into_iter().flatten().collect())
+    }
+
+    /// The trace of each worker that asks for one.
+    fn fixed_traces(&self) -> Result<Vec<Option<usize>>, SettingError> {
+        if self.traces.is_empty() {
+            return Err(SettingError::NoTraces);
+        }
+        let find = |(worker, group): (String, &crate::WorkerGroup)| {
+            let Some(wanted) = &group.trace else { return Ok(None) };
+            let at = self.traces.iter().position(|trace| trace.name() == wanted);
+            let have = || self.traces.iter().map(Trace::name).collect::<Vec<_>>().join(", ");
+            at.map(Some).ok_or_else(|| SettingError::NoTrace { worker, trace: wanted.clone(), have: have() })
+        };
+        self.job.each_worker().map(find).collect()
+    }
+
+    fn draw(&self, draw: usize, known: &Work, fixed: &[Option<usize>], advice: &[&[Advice]]) -> Vec<Case> {
+        let mut chance = ChaCha8Rng::seed_from_u64(self.seed);
+        chance.set_stream(1 + draw as u64);
+        let error = factor(self.job.work.cost_error);
+        let costs = (0..known.n_units()).map(|unit| known.cost(&(unit..unit + 1)) * error.sample(&mut chance));
+        let real = Work::new(costs).expect("what was above 0 is, times a factor above 0");
+        let places: Vec<(usize, f64)> = fixed
+            .iter()
+            .map(|trace| {
+                let trace = trace.unwrap_or_else(|| chance.random_range(0..self.traces.len()));
+                let moments: Vec<usize> = moments(&self.traces[trace]).collect();
+                (trace, moments[chance.random_range(0..moments.len())] as f64 * self.traces[trace].step_seconds())
+            })
+            .collect();
+        let mut cases = Vec::new();
+        for (nth, advisor) in self.advisors.iter().enumerate() {
+            let hosts: Vec<Host<'_>> = self
+                .job
+                .each_worker()
+                .zip(&places)
+                .map(|((name, group), (trace, from))| Host {
+                    worker: Worker {
+                        name,
+                        speed: group.speed,
+                        start_seconds: group.start.as_secs_f64(),
+                        unit_seconds: group.per_unit.as_secs_f64(),
+                        curve: Curve::constant(1.0).into(),
+                    },
+                    trace: &self.traces[*trace],
+                    advice: &advice[nth][*trace],
+                    from: *from,
+                })
+                .collect();
+            let (least, shares) = bound(&hosts, &real);
+            for spec in self.policies.iter().filter(|spec| nth == 0 || spec.uses_forecasts()) {
+                let (mut policy, known) = match spec {
+                    Spec::Oracle => (given(shares.clone()), &real),
+                    _ => (spec.policy(), known),
+                };
+                let outcome = run(&hosts, known, &real, policy.as_mut());
+                cases.push(Case {
+                    draw,
+                    policy: spec.to_string(),
+                    advisor: advisor.to_string(),
+                    bound: least,
+                    outcome,
+                });
+            }
+        }
+        cases
+    }
+}
+
+/// What each policy came to, in the order in which cases name them.
+#[must_use]
+pub fn rows(cases: &[Case]) -> Vec<Row> {
+    let mut order: Vec<(&str, &str)> = Vec::new();
+    let mut by_policy: BTreeMap<(&str, &str), Vec<&Case>> = BTreeMap::new();
+    let mut equal: BTreeMap<usize, f64> = BTreeMap::new();
+    for case in cases {
+        let key = (case.policy.as_str(), case.advisor.as_str());
+        by_policy.entry(key).or_insert_with(|| {
+            order.push(key);
+            Vec::new()
+        });
+        by_policy.get_mut(&key).expect("it was just there").push(case);
+        if case.policy == Spec::Equal.to_string() {
+            equal.insert(case.draw, case.outcome.makespan);
+        }
+    }
+    order.into_iter().map(|key| row(key, &by_policy[&key], &equal)).collect()
+}
+
+fn row((policy, advisor): (&str, &str), cases: &[&Case], equal: &BTreeMap<usize, f64>) -> Row {
+    let values = |value: &dyn Fn(&Case) -> f64| cases.iter().map(|case| value(case)).collect::<Vec<f64>>();
+    let at = |values: Vec<f64>, q: f64| quantile(&values, q).expect("a row has a case at least");
+    let mean = |values: Vec<f64>| values.iter().sum::<f64>() / values.len() as f64;
+    let regret = || values(&|case| case.outcome.makespan / case.bound);
+    let beside = |case: &Case| equal.get(&case.draw).map_or(f64::NAN, |equal| case.outcome.makespan / equal);
+    let is_in =
+        |interval: statistics::Interval, value: f64| f64::from(interval.lower <= value && value <= interval.upper);
+    Row {
+        policy: policy.to_owned(),
+        advisor: policy.parse::<Spec>().is_ok_and(|spec| spec.uses_forecasts()).then(|| advisor.to_owned()),
+        makespan: at(values(&|case| case.outcome.makespan), 0.5),
+        regret: at(regret(), 0.5),
+        regret_90: at(regret(), 0.9),
+        beside_equal: (!equal.is_empty()).then(|| at(values(&beside), 0.5)),
+        idle: mean(values(&|case| case.outcome.idle)),
+        n_chunks: mean(values(&|case| case.outcome.n_chunks as f64)),
+        moved: mean(values(&|case| case.outcome.moved)),
+        coverage_80: mean(values(&|case| is_in(case.outcome.interval_80, case.outcome.makespan))),
+        coverage_95: mean(values(&|case| is_in(case.outcome.interval_95, case.outcome.makespan))),
+        width_80: at(
+            values(&|case| (case.outcome.interval_80.upper - case.outcome.interval_80.lower) / case.outcome.forecast),
+            0.5,
+        ),
+    }
+}

@@ -1,0 +1,95 @@
+//! Policies on made availability: what holds for all of them, and what forecasts are good for.
+
+use sched::advice::Advisor;
+use sched::report::{Case, Setting, SettingError, rows};
+use sched::{Job, Spec, Trace};
+use series::Series;
+use units::Timestamp;
+
+const JOB: &str = r#"
+    format = 1
+    [work]
+    units = 120
+    cost = "1s"
+    cost-spread = 0.4
+    cost-error = 0.1
+    [[worker]]
+    name = "fast"
+    count = 2
+    speed = 2.0
+    start = "300ms"
+    [[worker]]
+    name = "slow"
+    count = 3
+    start = "300ms"
+    per-unit = "10ms"
+"#;
+
+/// A worker that is left alone and then is not, in turns of so many seconds.
+fn turns(name: &str, length: usize, busy: f64) -> Trace {
+    let sample = |second: usize| if (second / length).is_multiple_of(2) { 0.95 } else { busy };
+    let timed: Vec<(Timestamp, f64)> =
+        (0..600).map(|second| (Timestamp::from_nanos(1_000_000_000 * second as i64), sample(second))).collect();
+    Trace::new(name, &Series::from_timed(&timed).unwrap()).unwrap()
+}
+
+fn setting(policies: &[Spec]) -> Setting {
+    Setting {
+        job: Job::read(JOB).unwrap(),
+        traces: vec![turns("long", 250, 0.2), turns("short", 20, 0.5), turns("idle", 600, 0.0)],
+        policies: policies.to_vec(),
+        advisors: ["AR(16)", "PERFECT"].map(|text| text.parse::<Advisor>().unwrap()).to_vec(),
+        n_draws: 12,
+        seed: 7,
+    }
+}
+
+fn text(cases: &[Case]) -> String {
+    cases.iter().map(|case| format!("{case:?}\n")).collect()
+}
+
+#[test]
+fn every_policy_does_all_work_and_none_beats_the_bound() {
+    let cases = setting(&Spec::ALL).cases().unwrap();
+    assert_eq!(cases.len(), 12 * (Spec::ALL.len() + 4));
+    for case in &cases {
+        assert!(case.outcome.makespan >= case.bound * (1.0 - 1e-9), "{case:?}");
+        assert!((0.0..1.0).contains(&case.outcome.idle), "{case:?}");
+        let n_units: usize = case.outcome.stretches.iter().map(|stretch| stretch.n_units).sum();
+        assert!(n_units >= 120 && n_units <= 120 + case.outcome.n_twins, "{case:?}");
+    }
+}
+
+#[test]
+fn cases_are_the_same_at_any_number_of_threads() {
+    let [one, four] = [1, 4].map(|n_threads| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(n_threads).build().unwrap();
+        pool.install(|| text(&setting(&Spec::ALL).cases().unwrap()))
+    });
+    assert_eq!(one, four);
+}
+
+#[test]
+fn forecasts_that_come_true_lead_to_what_the_oracle_does() {
+    let policies = ["ORACLE", "PREDICTED(q=0.5)", "EQUAL"].map(|text| text.parse().unwrap());
+    let rows = rows(&setting(&policies).cases().unwrap());
+    let regret = |policy: &str, advisor: Option<&str>| {
+        rows.iter().find(|row| row.policy == policy && row.advisor.as_deref() == advisor).unwrap().regret
+    };
+    let [oracle, perfect] = [regret("ORACLE", None), regret("PREDICTED(q=0.5)", Some("PERFECT"))];
+    assert!(oracle < 1.05, "a split can be wrong by half a unit for each worker: {oracle}");
+    // Costs are not quite what they are known to be, and curves are straight between powers of two.
+    assert!(perfect < 1.2 && perfect < regret("PREDICTED(q=0.5)", Some("AR(16)")), "{perfect}");
+    assert!(regret("EQUAL", None) > 1.4);
+}
+
+#[test]
+fn a_trace_that_is_not_there_is_named() {
+    let mut setting = setting(&[Spec::Equal]);
+    setting.job.workers[0].trace = Some("nowhere".to_owned());
+    let error = setting.cases().unwrap_err();
+    assert!(
+        matches!(error, SettingError::NoTrace { .. }) && error.to_string().contains("long, short, idle"),
+        "{error}"
+    );
+}
