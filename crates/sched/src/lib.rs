@@ -12,6 +12,7 @@
 
 pub mod advice;
 mod curve;
+pub mod draw;
 mod job;
 mod plan;
 mod policy;
