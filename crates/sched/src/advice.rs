@@ -26,6 +26,8 @@ pub const N_LEADS_MAX: usize = 2_000;
 pub enum Advisor {
     /// A model of `predict`, its errors learned as it went.
     Model(Box<predict::Spec>),
+    /// The same, knowing only what a sensor said of the worker: its errors are those beside the sensor, not beside what workers got.
+    Sensor(Box<predict::Spec>, String),
     /// Forecasts that come true.
     Perfect,
 }
@@ -40,7 +42,13 @@ impl FromStr for Advisor {
     type Err = predict::SpecError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        if text.eq_ignore_ascii_case("PERFECT") { Ok(Self::Perfect) } else { Ok(Self::Model(Box::new(text.parse()?))) }
+        if text.eq_ignore_ascii_case("PERFECT") {
+            return Ok(Self::Perfect);
+        }
+        match text.split_once('@') {
+            Some((model, sensor)) => Ok(Self::Sensor(Box::new(model.parse()?), sensor.to_owned())),
+            None => Ok(Self::Model(Box::new(text.parse()?))),
+        }
     }
 }
 
@@ -48,6 +56,7 @@ impl std::fmt::Display for Advisor {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Model(spec) => spec.fmt(f),
+            Self::Sensor(spec, sensor) => write!(f, "{spec}@{sensor}"),
             Self::Perfect => f.write_str("PERFECT"),
         }
     }
@@ -59,21 +68,24 @@ pub fn moments(trace: &Trace) -> impl Iterator<Item = usize> {
 }
 
 impl Advice {
-    /// Goes through the trace once, sample by sample.
+    /// Goes through the trace once, sample by sample. None for a sensor of which the trace has no readings.
     #[must_use]
-    pub fn new(trace: &Trace, advisor: &Advisor) -> Self {
+    pub fn new(trace: &Trace, advisor: &Advisor) -> Option<Self> {
         match advisor {
-            Advisor::Perfect => Self { curves: moments(trace).map(|moment| perfect(trace, moment).into()).collect() },
-            Advisor::Model(spec) => Self::by(trace, spec),
+            Advisor::Perfect => {
+                Some(Self { curves: moments(trace).map(|moment| perfect(trace, moment).into()).collect() })
+            }
+            Advisor::Model(spec) => Some(Self::by(trace, trace.samples(), spec)),
+            Advisor::Sensor(spec, sensor) => Some(Self::by(trace, trace.readings(sensor)?, spec)),
         }
     }
 
-    fn by(trace: &Trace, spec: &predict::Spec) -> Self {
+    fn by(trace: &Trace, readings: &[f64], spec: &predict::Spec) -> Self {
         let step = Duration::from_secs_f64(trace.step_seconds());
         let (mut live, mut errors) = (Live::new(Policy::of(spec)).within(0.0, 1.0), no_errors());
         let mut curves = Vec::new();
         let mut due = moments(trace).peekable();
-        for (idx, sample) in trace.samples().iter().enumerate() {
+        for (idx, sample) in readings.iter().enumerate() {
             live.step(*sample);
             let is_due = due.next_if_eq(&(idx + 1)).is_some();
             let forecast = live.forecast(if is_due { N_LEADS_MAX } else { errors.n_leads() });

@@ -61,12 +61,6 @@ impl Plan {
     }
 }
 
-/// The time in seconds by which all is done with probability `q`, after the actions with which a run begins.
-#[must_use]
-pub fn makespan_quantile(state: &State, actions: &[Action], q: f64) -> f64 {
-    quantile(state, &parts(state, actions), q)
-}
-
 struct Part {
     worker: usize,
     cost: f64,

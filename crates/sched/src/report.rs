@@ -55,6 +55,14 @@ pub enum SettingError {
         /// What there is.
         have: String,
     },
+    /// Forecasts by a sensor that did not read.
+    #[error("trace `{trace}` has no readings of the sensor of `{advisor}`")]
+    NoReadings {
+        /// What was to forecast.
+        advisor: String,
+        /// The trace.
+        trace: String,
+    },
     /// Nothing to run on.
     #[error("there are no traces of availability")]
     NoTraces,
@@ -124,11 +132,16 @@ impl Setting {
             .collect();
         let advice: Vec<Advice> = pairs
             .into_par_iter()
-            .map(|(advisor, trace)| Advice::new(&self.traces[trace], &self.advisors[advisor]))
-            .collect();
+            .map(|(advisor, trace)| Self::advice(&self.traces[trace], &self.advisors[advisor]))
+            .collect::<Result<_, _>>()?;
         let advice: Vec<&[Advice]> = advice.chunks(self.traces.len()).collect();
         let draws = (0..self.n_draws).into_par_iter().map(|draw| self.draw(draw, &known, &fixed, &advice));
         Ok(draws.collect::<Vec<_>>().into_iter().flatten().collect())
+    }
+
+    fn advice(trace: &Trace, advisor: &Advisor) -> Result<Advice, SettingError> {
+        let missing = || SettingError::NoReadings { advisor: advisor.to_string(), trace: trace.name().to_owned() };
+        Advice::new(trace, advisor).ok_or_else(missing)
     }
 
     /// The trace of each worker that asks for one.

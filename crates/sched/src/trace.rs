@@ -1,5 +1,6 @@
 //! What a worker really gave, second by second: an availability that was recorded.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use series::Series;
@@ -12,6 +13,8 @@ pub struct Trace {
     samples: Vec<f64>,
     /// Before each step, the processor time in seconds that there was since the beginning; in the end, all of it.
     sums: Vec<f64>,
+    /// What sensors said of it meanwhile, by their names.
+    readings: BTreeMap<String, Vec<f64>>,
 }
 
 /// Why a series is no trace.
@@ -41,6 +44,18 @@ pub enum TraceError {
         /// What stands there.
         value: f64,
     },
+    /// A sensor that did not say as much as there is to say.
+    #[error("sensor `{sensor}` has {have} readings of `{name}`, which has {need} samples: they go in pairs")]
+    Readings {
+        /// The trace.
+        name: String,
+        /// The sensor.
+        sensor: String,
+        /// Readings that there are.
+        have: usize,
+        /// Samples of the trace.
+        need: usize,
+    },
     /// Nothing is ever available.
     #[error("`{0}` is never above 0: nothing would ever be done")]
     Nothing(String),
@@ -57,13 +72,7 @@ impl Trace {
     pub fn new(name: &str, series: &Series) -> Result<Self, TraceError> {
         let step = series.grid().map(|grid| grid.step).filter(|step| *step > Duration::ZERO);
         let step_seconds = step.ok_or_else(|| TraceError::NoStep(name.to_owned()))?.as_secs_f64();
-        let mut samples = Vec::with_capacity(series.samples().len());
-        for (idx, value) in series.samples().iter().enumerate() {
-            if value.is_finite() && !(0.0..=1.0).contains(value) {
-                return Err(TraceError::Value { name: name.to_owned(), at: idx + 1, value: *value });
-            }
-            samples.push(if value.is_finite() { *value } else { samples.last().copied().unwrap_or(1.0) });
-        }
+        let samples = shares(name, series)?;
         let have = samples.len();
         if have < N_SAMPLES_MIN {
             return Err(TraceError::TooShort { name: name.to_owned(), have, need: N_SAMPLES_MIN });
@@ -75,7 +84,27 @@ impl Trace {
         if sums[have] == 0.0 {
             return Err(TraceError::Nothing(name.to_owned()));
         }
-        Ok(Self { name: name.to_owned(), step_seconds, samples, sums })
+        Ok(Self { name: name.to_owned(), step_seconds, samples, sums, readings: BTreeMap::new() })
+    }
+
+    /// Adds what a sensor said at each sample, for forecasts that know nothing else.
+    ///
+    /// # Errors
+    /// [`TraceError`]: not a reading for each sample, or readings that are no shares.
+    pub fn with_readings(mut self, sensor: &str, series: &Series) -> Result<Self, TraceError> {
+        let readings = shares(&self.name, series)?;
+        let (have, need) = (readings.len(), self.samples.len());
+        if have != need {
+            return Err(TraceError::Readings { name: self.name, sensor: sensor.to_owned(), have, need });
+        }
+        self.readings.insert(sensor.to_owned(), readings);
+        Ok(self)
+    }
+
+    /// What a sensor said at each sample.
+    #[must_use]
+    pub fn readings(&self, sensor: &str) -> Option<&[f64]> {
+        self.readings.get(sensor).map(Vec::as_slice)
     }
 
     /// How people call it.
@@ -127,6 +156,18 @@ impl Trace {
             (self.time_of(self.cpu_until(from) + cpu_seconds) - from).max(cpu_seconds)
         }
     }
+}
+
+/// The samples of a series of shares. A gap is taken for the sample before it.
+fn shares(name: &str, series: &Series) -> Result<Vec<f64>, TraceError> {
+    let mut samples = Vec::with_capacity(series.samples().len());
+    for (idx, value) in series.samples().iter().enumerate() {
+        if value.is_finite() && !(0.0..=1.0).contains(value) {
+            return Err(TraceError::Value { name: name.to_owned(), at: idx + 1, value: *value });
+        }
+        samples.push(if value.is_finite() { *value } else { samples.last().copied().unwrap_or(1.0) });
+    }
+    Ok(samples)
 }
 
 #[cfg(test)]

@@ -45,7 +45,8 @@ pub struct Simulate {
     #[arg(long = "policy", value_name = "POLICY", default_value = "all")]
     policies: Vec<String>,
 
-    /// A model to forecast workers with, or PERFECT; several are compared
+    /// A model to forecast workers with, MODEL@COLUMN to forecast from another column than the real availability, or PERFECT;
+    /// several are compared
     #[arg(long = "model", value_name = "MODEL", default_values = ["AUTO", "PERFECT"])]
     models: Vec<Advisor>,
 
@@ -68,7 +69,7 @@ impl Simulate {
         let text = fs::read_to_string(&self.job)
             .map_err(|error| Failure::work(format!("cannot read the job `{shown}`: {error}")))?;
         let job = Job::read(&text).map_err(|error| Failure::usage(format!("`{shown}`: {error}")))?;
-        let traces = read_traces(&self.traces, &self.column)?;
+        let traces = read_traces(&self.traces, &self.column, &self.models)?;
         let policies = policies(&self.policies)?;
         let n_workers = job.each_worker().count();
         let setting = Setting { job, traces, policies, advisors: self.models, n_draws: self.draws, seed: self.seed };
@@ -85,7 +86,7 @@ impl Simulate {
 }
 
 /// The traces in a folder, in the order of their names.
-fn read_traces(folder: &Path, column: &str) -> Result<Vec<Trace>, Failure> {
+fn read_traces(folder: &Path, column: &str, models: &[Advisor]) -> Result<Vec<Trace>, Failure> {
     let cannot = |path: &Path, error: &dyn std::fmt::Display| {
         Failure::work(format!("cannot read `{}`: {error}", path.display()))
     };
@@ -93,12 +94,21 @@ fn read_traces(folder: &Path, column: &str) -> Result<Vec<Trace>, Failure> {
     let mut paths: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
     paths.retain(|path| path.extension().is_some_and(|extension| extension == "csv"));
     paths.sort();
-    let options = csv::Options { column: Some(Column::Name(column.to_owned())), ..csv::Options::default() };
-    let traces = paths.iter().map(|path| {
+    let read = |path: &Path, column: &str| {
+        let options = csv::Options { column: Some(Column::Name(column.to_owned())), ..csv::Options::default() };
         let file = File::open(path).map_err(|error| cannot(path, &error))?;
-        let series = csv::read(file, &options).map_err(|error| cannot(path, &error))?;
+        csv::read(file, &options).map_err(|error| cannot(path, &error))
+    };
+    let sensors = models.iter().filter_map(|model| match model {
+        Advisor::Sensor(_, sensor) => Some(sensor),
+        _ => None,
+    });
+    let traces = paths.iter().map(|path| {
         let name = path.file_stem().unwrap_or_default().to_string_lossy();
-        Trace::new(&name, &series).map_err(Failure::usage)
+        let trace = Trace::new(&name, &read(path, column)?).map_err(Failure::usage)?;
+        sensors
+            .clone()
+            .try_fold(trace, |trace, sensor| trace.with_readings(sensor, &read(path, sensor)?).map_err(Failure::usage))
     });
     let traces: Vec<Trace> = traces.collect::<Result<_, _>>()?;
     if traces.is_empty() {

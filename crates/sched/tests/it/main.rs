@@ -84,6 +84,25 @@ fn forecasts_that_come_true_lead_to_what_the_oracle_does() {
 }
 
 #[test]
+fn forecasts_know_what_their_sensor_says() {
+    let blind = Series::from_timed(
+        &(0..600).map(|second| (Timestamp::from_nanos(1_000_000_000 * second), 1.0)).collect::<Vec<_>>(),
+    );
+    let mut setting = setting(&["PREDICTED(q=0.5)", "SPEED"].map(|text| text.parse().unwrap()));
+    setting.advisors = ["MEAN", "MEAN@blind"].map(|text| text.parse().unwrap()).to_vec();
+    let error = setting.cases().unwrap_err();
+    assert!(matches!(&error, SettingError::NoReadings { trace, .. } if trace == "long"), "{error}");
+    let with = |trace: Trace| trace.with_readings("blind", blind.as_ref().unwrap()).unwrap();
+    setting.traces = setting.traces.into_iter().map(with).collect();
+    let rows = rows(&setting.cases().unwrap());
+    let names: Vec<_> = rows.iter().map(|row| row.advisor.as_deref()).collect();
+    assert_eq!(names, [Some("MEAN"), None, Some("MEAN@blind")]);
+    // Whoever takes all workers to be idle splits by speed.
+    let [seeing, speed, blind] = [0, 1, 2].map(|at| rows[at].makespan);
+    assert!(seeing < 0.9 * blind && (blind / speed - 1.0).abs() < 0.05, "{seeing} {speed} {blind}");
+}
+
+#[test]
 fn a_trace_that_is_not_there_is_named() {
     let mut setting = setting(&[Spec::Equal]);
     setting.job.workers[0].trace = Some("nowhere".to_owned());
