@@ -1,3 +1,5 @@
 //! One module for each command: its arguments, and what it does with them.
 
+pub mod run;
 pub mod simulate;
+pub mod worker;

@@ -1,5 +1,6 @@
 //! Why a command ends without having done its work.
 
+use std::error::Error;
 use std::fmt::{self, Display};
 use std::io;
 
@@ -20,6 +21,16 @@ impl Failure {
         Self::Usage(cause.to_string())
     }
 
+    /// With all causes, in one line.
+    pub fn work_of(error: &dyn Error) -> Self {
+        Self::Work(chain(error))
+    }
+
+    /// With all causes, in one line.
+    pub fn usage_of(error: &dyn Error) -> Self {
+        Self::Usage(chain(error))
+    }
+
     /// For the shell.
     pub fn status(&self) -> u8 {
         match self {
@@ -34,6 +45,16 @@ impl Display for Failure {
         let (Self::Work(message) | Self::Usage(message)) = self;
         f.write_str(message)
     }
+}
+
+fn chain(error: &dyn Error) -> String {
+    let mut told = error.to_string();
+    let mut cause = error.source();
+    while let Some(next) = cause {
+        told += &format!(": {next}");
+        cause = next.source();
+    }
+    told
 }
 
 /// The end of a command that wrote what it had to. A reader that went away had enough.

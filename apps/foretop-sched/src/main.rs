@@ -3,6 +3,8 @@
 
 mod command;
 mod failure;
+mod interruption;
+mod protection;
 
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -10,7 +12,7 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 use text::help::examples;
 
-use command::simulate;
+use command::{run, simulate, worker};
 
 /// Split work among workers by what they are forecast to give
 #[derive(Parser)]
@@ -23,6 +25,8 @@ use command::simulate;
 )]
 #[command(after_help = examples(&[
     "foretop sched simulate examples/sched/pool.toml --traces testdata/host-load --policy all",
+    "foretop sched worker --listen 127.0.0.1:7400 --allow render=/usr/local/bin/render",
+    "foretop sched run job.toml --run tonight --out result.txt",
 ]))]
 struct Cli {
     #[command(subcommand)]
@@ -32,6 +36,8 @@ struct Cli {
 #[derive(Subcommand)]
 enum Command {
     Simulate(simulate::Simulate),
+    Worker(worker::Work),
+    Run(run::Run),
 }
 
 fn main() -> ExitCode {
@@ -39,6 +45,8 @@ fn main() -> ExitCode {
     let mut out = io::BufWriter::new(io::stdout().lock());
     let done = match command {
         Command::Simulate(command) => command.run(&mut out),
+        Command::Worker(command) => command.run(&mut out),
+        Command::Run(command) => command.run(&mut out),
     };
     match done.and_then(|()| failure::written(out.flush())) {
         Ok(()) => ExitCode::SUCCESS,

@@ -18,7 +18,7 @@ const N_BEFORE: usize = 50;
 /// Doublings of the demand, in steps: from one to some thousand.
 const N_DOUBLINGS: i32 = 13;
 /// How far forecasts look. Beyond, time goes on as in the last stretch.
-const N_LEADS_MAX: usize = 2_000;
+pub const N_LEADS_MAX: usize = 2_000;
 
 /// What forecasts the workers.
 #[derive(Clone, Debug, PartialEq)]
@@ -82,7 +82,7 @@ impl Advice {
 
     fn by(trace: &Trace, readings: &[f64], spec: &predict::Spec) -> Self {
         let step = Duration::from_secs_f64(trace.step_seconds());
-        let (mut live, mut errors) = (Live::new(Policy::of(spec)).within(0.0, 1.0), WindowErrors::new(&WINDOWS, 0));
+        let (mut live, mut errors) = (Live::new(Policy::of(spec)).within(0.0, 1.0), no_errors());
         let mut curves = Vec::new();
         let mut due = moments(trace).peekable();
         for (idx, sample) in readings.iter().enumerate() {
@@ -91,7 +91,7 @@ impl Advice {
             let forecast = live.forecast(if is_due { N_LEADS_MAX } else { errors.n_leads() });
             errors.step(*sample, forecast.as_ref());
             if is_due {
-                let known = forecast.map(|forecast| curve(&forecast, &errors, step));
+                let known = forecast.map(|forecast| curve(&forecast, &errors, step, MeasurementError::NONE));
                 curves.push(known.unwrap_or_else(|| Curve::constant(*sample)).into());
             }
         }
@@ -115,11 +115,24 @@ fn perfect(trace: &Trace, moment: usize) -> Curve {
     Curve::new(demands(trace.step_seconds()).map(|demand| (demand, [trace.time_for(from, demand); LEVELS.len()])))
 }
 
-fn curve(forecast: &predict::Forecast, errors: &WindowErrors, step: Duration) -> Curve {
+/// Errors of forecasts of what workers get, before any are known.
+#[must_use]
+pub fn no_errors() -> WindowErrors {
+    WindowErrors::new(&WINDOWS, 0)
+}
+
+/// The curve that a forecast of shares of a core gives, as far as [`N_LEADS_MAX`] steps; `measurement` is how far what workers get lies from
+/// what was measured.
+#[must_use]
+pub fn curve(
+    forecast: &predict::Forecast,
+    errors: &WindowErrors,
+    step: Duration,
+    measurement: MeasurementError,
+) -> Curve {
     let mut before = (0.0, [0.0; LEVELS.len()]);
     Curve::new(demands(step.as_secs_f64()).map(|demand| {
         let cpu = Duration::from_secs_f64(demand);
-        let measurement = MeasurementError::NONE;
         let demanded = Demand { cpu, n_threads: 1, step, since_sample: Duration::ZERO, measurement };
         let run_time = RunTime::new(forecast, errors, demanded);
         let quantile = |level: usize| {

@@ -38,6 +38,11 @@ impl Curve {
         Self { demands, times }
     }
 
+    /// Its points, as [`Curve::new`] takes them.
+    pub fn points(&self) -> impl Iterator<Item = (f64, [f64; LEVELS.len()])> {
+        self.demands.iter().copied().zip(self.times.iter().copied())
+    }
+
     /// Of a worker that always gives so much of a core.
     #[must_use]
     pub fn constant(availability: f64) -> Self {

@@ -18,9 +18,23 @@ pub struct Job {
     pub format: u32,
     /// What is to be done.
     pub work: Units,
+    /// What does a unit, in real runs.
+    #[serde(default)]
+    pub command: Option<Command>,
     /// Who may do it.
     #[serde(rename = "worker", default)]
     pub workers: Vec<WorkerGroup>,
+}
+
+/// What workers run for each unit.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Command {
+    /// As workers have allowed it.
+    pub name: String,
+    /// Its arguments; `{unit}` stands for the unit's number, from 0.
+    #[serde(default)]
+    pub args: Vec<String>,
 }
 
 /// Units of work.
@@ -61,6 +75,9 @@ pub struct WorkerGroup {
     /// The trace of their availability; without, one is drawn.
     #[serde(default)]
     pub trace: Option<String>,
+    /// Where it listens, in real runs: `source:tcp:HOST:PORT`.
+    #[serde(default)]
+    pub endpoint: Option<String>,
 }
 
 /// Why a file describes no job.

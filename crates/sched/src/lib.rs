@@ -23,9 +23,9 @@ mod work;
 mod worker;
 
 pub use curve::{Curve, LEVELS};
-pub use job::{Job, JobError, WorkerGroup};
+pub use job::{Command, Job, JobError, WorkerGroup};
 pub use plan::Plan;
-pub use policy::{Action, Event, Policy, PolicyError, Spec, State};
+pub use policy::{Action, Chunk, Event, Policy, PolicyError, Spec, State};
 pub use trace::{Trace, TraceError};
 pub use work::{Work, WorkError};
 pub use worker::Worker;

@@ -75,6 +75,11 @@ pub enum Ask {
         /// What began.
         session: u64,
     },
+    /// Something that a worker of split work is told.
+    Work {
+        /// As JSON: `docs/formats/job-worker.md`.
+        tell: String,
+    },
 }
 
 /// What a component answers.
@@ -123,6 +128,11 @@ pub enum Answer {
     Begun {
         /// What it is pulled by.
         session: u64,
+    },
+    /// What a worker of split work says.
+    Work {
+        /// As JSON: `docs/formats/job-worker.md`.
+        told: String,
     },
 }
 

@@ -1,0 +1,166 @@
+//! `foretop sched run`: has a job done by workers.
+
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use clap::Args;
+use job::{Finished, News, RunError, Runner};
+use sched::{Job, Spec};
+use text::figure::{percent, span_ns};
+use text::help::examples;
+use text::{Align, Table};
+use units::Confidence;
+
+use crate::failure::{Failure, written};
+use crate::interruption::Interruption;
+use crate::protection::Protection;
+
+/// Have a job done by workers, split as a policy says
+///
+/// What units wrote to their standard output is put together in their order. Each unit that is done is kept in the run's folder: the same command
+/// goes on where an earlier one ended.
+#[derive(Args)]
+#[command(after_help = examples(&[
+    "foretop sched run job.toml --run tonight --out result.txt",
+    "foretop sched run job.toml --run tonight --policy 'PREDICTED(q=0.8,tail=0.2)' --out result.txt",
+]))]
+pub struct Run {
+    /// The work, its command and its workers; docs/formats/job.md
+    #[arg(value_name = "JOB.toml")]
+    job: PathBuf,
+
+    /// The run's folder: it is made, or the run in it is taken up
+    #[arg(long, value_name = "FOLDER")]
+    run: PathBuf,
+
+    /// Who decides
+    #[arg(long, value_name = "POLICY", default_value = "CORRECTED")]
+    policy: Spec,
+
+    /// How certain the interval of the time is
+    #[arg(long, value_name = "SHARE", default_value = "0.8")]
+    confidence: Confidence,
+
+    /// Where the outputs of all units go [default: standard output]
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+
+    /// After so long without an answer a worker is lost, and its units go to others
+    #[arg(long, value_name = "SPAN", default_value = "15s", value_parser = units::span::parse)]
+    lost_after: Duration,
+
+    #[command(flatten)]
+    protection: Protection,
+}
+
+impl Run {
+    pub fn run(self, out: &mut dyn Write) -> Result<(), Failure> {
+        let shown = self.job.display();
+        let text = std::fs::read_to_string(&self.job);
+        let text = text.map_err(|error| Failure::work(format!("cannot read the job `{shown}`: {error}")))?;
+        let job = Job::read(&text).map_err(|error| Failure::usage(format!("`{shown}`: {error}")))?;
+        let (policy, confidence, folder, lost_after) = (self.policy, self.confidence, self.run, self.lost_after);
+        let runner =
+            Runner { job, text, policy, folder, security: self.protection.security()?, confidence, lost_after };
+        let interruption = Interruption::watch().map_err(|error| Failure::work_of(&error))?;
+        let mut tell = |news: News<'_>| {
+            // Whoever does not read this goes without it.
+            let _ = show(&news, &mut io::stderr().lock());
+        };
+        let (finished, outputs) =
+            job::run(&runner, &|| interruption.has_come(), &mut tell).map_err(|error| match error {
+                RunError::NoCommand | RunError::NoEndpoint(_) | RunError::Endpoint { .. } => Failure::usage_of(&error),
+                _ => Failure::work_of(&error),
+            })?;
+        let _ = summarize(&finished, &mut io::stderr().lock());
+        match &self.out {
+            Some(path) => keep(path, &outputs),
+            None => outputs.copy(out).map_err(|error| Failure::work_of(&error)),
+        }
+    }
+}
+
+fn keep(path: &Path, outputs: &job::Outputs) -> Result<(), Failure> {
+    let cannot = |error: io::Error| Failure::work(format!("cannot write `{}`: {error}", path.display()));
+    let mut file = BufWriter::new(File::create(path).map_err(cannot)?);
+    outputs.copy(&mut file).map_err(|error| Failure::work_of(&error))?;
+    written(file.flush())
+}
+
+fn seconds(seconds: f64) -> String {
+    span_ns(1e9 * seconds)
+}
+
+fn show(news: &News<'_>, err: &mut dyn Write) -> io::Result<()> {
+    match news {
+        News::Joined { worker, host, n_slots } => {
+            writeln!(err, "{worker} is there: {n_slots} at a time on {}", text::printable(host))
+        }
+        News::Lost { worker, why } => writeln!(err, "{worker} is not there: {}", text::printable(why)),
+        News::Planned { plan, workers } => {
+            let mut table = Table::new(&[
+                ("worker", Align::Left),
+                ("units", Align::Right),
+                ("share", Align::Right),
+                ("done after", Align::Right),
+                ("because", Align::Left),
+            ]);
+            for share in &plan.shares {
+                table.row([
+                    workers[share.worker].name.clone(),
+                    share.n_units.to_string(),
+                    percent(share.share),
+                    seconds(share.seconds),
+                    share.reason.clone(),
+                ]);
+            }
+            let (lower, upper) = (seconds(plan.interval.lower), seconds(plan.interval.upper));
+            write!(err, "{table}")?;
+            writeln!(err, "all done after {} ({lower} to {upper})", seconds(plan.makespan))
+        }
+        News::Decided { what, worker, n_units } => {
+            let units = if *n_units == 1 { "unit" } else { "units" };
+            writeln!(err, "{worker}: {what} {n_units} {units}")
+        }
+        News::Failed { unit, worker, why } => {
+            writeln!(err, "unit {unit} failed on {worker} and is tried again: {}", text::printable(why))
+        }
+        News::Progress { n_done, n_units, seconds: since } => {
+            writeln!(err, "{n_done} of {n_units} units after {}", seconds(*since))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn summarize(finished: &Finished, err: &mut dyn Write) -> io::Result<()> {
+    let Some(plan) = &finished.plan else { return writeln!(err, "everything was done before") };
+    let mut table = Table::of_figures(&["worker", "units", "at work", "processor", "got of it"]);
+    for part in &finished.parts {
+        let got = if part.seconds > 0.0 { percent(part.cpu_seconds / part.seconds) } else { "-".to_owned() };
+        table.row([
+            part.worker.clone(),
+            part.n_units.to_string(),
+            seconds(part.seconds),
+            seconds(part.cpu_seconds),
+            got,
+        ]);
+    }
+    write!(err, "{table}")?;
+    let held =
+        if (plan.interval.lower..=plan.interval.upper).contains(&finished.seconds) { "inside" } else { "outside of" };
+    let (lower, upper) = (seconds(plan.interval.lower), seconds(plan.interval.upper));
+    let error = percent(finished.seconds / plan.makespan - 1.0);
+    writeln!(
+        err,
+        "done after {}, {held} the forecast of {lower} to {upper}; its median is off by {error}",
+        seconds(finished.seconds)
+    )?;
+    let regret = finished.seconds / finished.hindsight;
+    let (moved, twins) = (finished.n_moved, finished.n_twins);
+    writeln!(
+        err,
+        "{regret:.2} times what the same workers needed without a gap; units moved {moved}, run twice {twins}"
+    )
+}

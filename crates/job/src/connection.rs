@@ -1,0 +1,226 @@
+//! A coordinator's connection to one worker, on a thread of its own.
+
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
+use std::time::Duration;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use clock::Stopwatch;
+use sched::{Curve, LEVELS};
+use stream::{Answer, Ask, CallError, Caller, Endpoint, OpenError, Security};
+
+use crate::protocol::{Ended, Tell, Told, Unit, Working};
+
+/// How often a worker is asked how far it is.
+const POLL: Duration = Duration::from_millis(100);
+/// An answer that takes longer is none.
+const ANSWER_WITHIN: Duration = Duration::from_secs(10);
+/// Bytes of one unit's output that are taken at most.
+const OUTPUT_BYTES_MAX: u64 = 1 << 30;
+
+/// What a connection is to do.
+pub enum Order {
+    /// Have units done.
+    Run { slot: usize, units: Vec<Unit> },
+    /// Have the worker forget the run, and end.
+    Stop,
+}
+
+/// What a connection tells the coordinator.
+pub enum Heard {
+    Progress { slots: Vec<Option<Working>>, curve: Option<Curve> },
+    Ended { ended: Ended, output: Vec<u8> },
+    Lost { why: String },
+}
+
+/// Why a worker cannot be asked.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum AskError {
+    #[error(transparent)]
+    Open(#[from] OpenError),
+    #[error(transparent)]
+    Call(#[from] CallError),
+    #[error("it ended the connection at once, as workers do whose token is another one")]
+    Greeting(#[source] Box<AskError>),
+    #[error("it does not allow `{wanted}`, only {allowed}")]
+    Command { wanted: String, allowed: String },
+    #[error("it gave an answer that makes no sense: {0}")]
+    Answer(String),
+}
+
+/// What a connection is for.
+pub struct To {
+    pub endpoint: Endpoint,
+    pub security: Security,
+    pub run: String,
+    pub command: String,
+    pub lost_after: Duration,
+}
+
+pub struct Connection {
+    to: To,
+    caller: Option<Caller>,
+    seen: usize,
+    /// Whether the worker was given units.
+    has_run: bool,
+}
+
+/// What a worker said when it was connected to.
+pub struct Hello {
+    pub host: String,
+    pub n_slots: usize,
+}
+
+impl Connection {
+    pub fn new(to: To) -> Self {
+        Self { to, caller: None, seen: 0, has_run: false }
+    }
+
+    /// Connects, and finds out whether the worker is of use.
+    pub fn hello(&mut self) -> Result<Hello, AskError> {
+        let told = self.ask(&Tell::Hello {}).map_err(|error| match error {
+            AskError::Call(CallError::Read { .. }) => AskError::Greeting(Box::new(error)),
+            error => error,
+        });
+        match told? {
+            Told::Hello { host, n_slots, commands } if commands.contains(&self.to.command) => {
+                Ok(Hello { host, n_slots })
+            }
+            Told::Hello { commands, .. } => {
+                Err(AskError::Command { wanted: self.to.command.clone(), allowed: commands.join(", ") })
+            }
+            other => Err(AskError::Answer(format!("{other:?}"))),
+        }
+    }
+
+    /// What it is forecast to give.
+    pub fn curve(&mut self) -> Result<Option<Curve>, AskError> {
+        match self.ask(&Tell::Progress { run: self.to.run.clone(), seen: 0 })? {
+            Told::Progress { curve, .. } => Ok(curve_of(curve)),
+            other => Err(AskError::Answer(format!("{other:?}"))),
+        }
+    }
+
+    /// Does what it is told until the run ends or the worker is lost.
+    pub fn serve(mut self, orders: &Receiver<Order>, tell: &impl Fn(Heard) -> bool) {
+        let mut waiting: Vec<(usize, Vec<Unit>)> = Vec::new();
+        let mut heard = Stopwatch::start();
+        loop {
+            match orders.recv_timeout(POLL) {
+                Ok(Order::Run { slot, units }) => waiting.push((slot, units)),
+                Ok(Order::Stop) | Err(RecvTimeoutError::Disconnected) => break,
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+            match self.exchange(&mut waiting, tell) {
+                Ok(true) => heard = Stopwatch::start(),
+                Ok(false) => break,
+                Err(error) if is_final(&error) || heard.elapsed() > self.to.lost_after => {
+                    tell(Heard::Lost { why: chain(&error) });
+                    return;
+                }
+                Err(_) => self.caller = None,
+            }
+        }
+        // A worker that cannot be told ends the run by itself, later.
+        let _ = self.ask(&Tell::Stop { run: self.to.run.clone() });
+    }
+
+    /// Sends what waits, and asks how far the run is; false where nobody wants to know any more.
+    fn exchange(
+        &mut self,
+        waiting: &mut Vec<(usize, Vec<Unit>)>,
+        tell: &impl Fn(Heard) -> bool,
+    ) -> Result<bool, AskError> {
+        while let Some((slot, units)) = waiting.first().cloned() {
+            let (run, command) = (self.to.run.clone(), self.to.command.clone());
+            self.ask(&Tell::Run { run, slot, command, units })?;
+            waiting.remove(0);
+            self.has_run = true;
+        }
+        let Told::Progress { is_known, slots, ended, curve, .. } =
+            self.ask(&Tell::Progress { run: self.to.run.clone(), seen: self.seen })?
+        else {
+            return Err(AskError::Answer("it was asked how far it is".to_owned()));
+        };
+        if self.has_run && !is_known {
+            return Err(AskError::Answer("it does not have the run any more, so it was started anew".to_owned()));
+        }
+        for ended in ended {
+            let output = if ended.failure.is_none() { self.output(ended.unit, ended.n_bytes)? } else { Vec::new() };
+            self.seen += 1;
+            if !tell(Heard::Ended { ended, output }) {
+                return Ok(false);
+            }
+        }
+        Ok(tell(Heard::Progress { slots, curve: curve_of(curve) }))
+    }
+
+    fn output(&mut self, unit: usize, n_bytes: u64) -> Result<Vec<u8>, AskError> {
+        let mut output = Vec::new();
+        if n_bytes > OUTPUT_BYTES_MAX {
+            return Err(AskError::Answer(format!(
+                "unit {unit} wrote {n_bytes} bytes, and {OUTPUT_BYTES_MAX} are taken"
+            )));
+        }
+        if n_bytes == 0 {
+            return Ok(output);
+        }
+        loop {
+            let offset = output.len() as u64;
+            let Told::Output { bytes, is_all } = self.ask(&Tell::Output { run: self.to.run.clone(), unit, offset })?
+            else {
+                return Err(AskError::Answer("it was asked what a unit wrote".to_owned()));
+            };
+            output.extend(STANDARD.decode(bytes).map_err(|error| AskError::Answer(error.to_string()))?);
+            if is_all || output.len() as u64 > OUTPUT_BYTES_MAX {
+                return Ok(output);
+            }
+        }
+    }
+
+    fn ask(&mut self, tell: &Tell) -> Result<Told, AskError> {
+        if self.caller.is_none() {
+            self.caller = Some(Caller::open(&self.to.endpoint, &self.to.security)?);
+        }
+        let caller = self.caller.as_mut().expect("it was just opened");
+        let tell = serde_json::to_string(tell).expect("what is told has a form in JSON");
+        match caller.call(Ask::Work { tell }, ANSWER_WITHIN)?.0 {
+            Answer::Work { told } => serde_json::from_str(&told).map_err(|error| AskError::Answer(error.to_string())),
+            other => Err(AskError::Answer(format!("{other:?}"))),
+        }
+    }
+}
+
+/// Whether trying again is of no use.
+fn is_final(error: &AskError) -> bool {
+    matches!(error, AskError::Answer(_) | AskError::Call(CallError::Refused { .. }))
+}
+
+/// An error with its causes, in one line.
+pub fn chain(error: &dyn std::error::Error) -> String {
+    let mut told = error.to_string();
+    let mut cause = error.source();
+    while let Some(next) = cause {
+        told += &format!(": {next}");
+        cause = next.source();
+    }
+    told
+}
+
+fn curve_of(points: Vec<(f64, Vec<f64>)>) -> Option<Curve> {
+    let mut last = 0.0;
+    let points: Option<Vec<(f64, [f64; LEVELS.len()])>> = points
+        .into_iter()
+        .map(|(demand, times)| {
+            let ascends =
+                demand > last && demand.is_finite() && times.iter().all(|time| *time >= 0.0 && time.is_finite());
+            last = demand;
+            times.try_into().ok().filter(|_| ascends).map(|times| (demand, times))
+        })
+        .collect();
+    points.filter(|points| !points.is_empty()).map(Curve::new)
+}
+
+/// Where a coordinator gives its orders.
+pub type Orders = Sender<Order>;

@@ -1,0 +1,497 @@
+//! The coordinator: has a policy decide, feeds workers, and keeps what is done.
+
+mod feed;
+
+use std::path::PathBuf;
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::time::Duration;
+
+use clock::Stopwatch;
+use sched::{Action, Event, Job, Plan, Policy, Spec, State, Work, WorkError, Worker};
+use stream::{Endpoint, EndpointError, Security};
+use units::Confidence;
+
+use crate::connection::{Connection, Heard, Order, Orders, To, chain};
+use crate::kept::{Kept, KeptError, Line};
+use crate::protocol::Ended;
+use feed::Feed;
+
+/// How often idle workers are thought of again.
+const TICK: Duration = Duration::from_secs(1);
+/// A unit that fails so often ends the run.
+const N_TRIES_MAX: u32 = 3;
+
+/// A run that is to be.
+#[derive(Clone, Debug)]
+pub struct Runner {
+    /// The job.
+    pub job: Job,
+    /// The text of its file.
+    pub text: String,
+    /// Who decides.
+    pub policy: Spec,
+    /// Where what is done is kept.
+    pub folder: PathBuf,
+    /// What protects the connections to workers.
+    pub security: Security,
+    /// How certain intervals are.
+    pub confidence: Confidence,
+    /// After so long without an answer a worker is lost, and its units go to others.
+    pub lost_after: Duration,
+}
+
+/// Something that a user wants to see.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum News<'a> {
+    /// A worker is there.
+    Joined {
+        /// Its name.
+        worker: &'a str,
+        /// Its host's.
+        host: &'a str,
+        /// Units at a time.
+        n_slots: usize,
+    },
+    /// A worker is not there, or no longer.
+    Lost {
+        /// Its name.
+        worker: &'a str,
+        /// Why.
+        why: &'a str,
+    },
+    /// What was split, and what is forecast.
+    Planned {
+        /// The split.
+        plan: &'a Plan,
+        /// Its workers.
+        workers: &'a [Worker],
+    },
+    /// Work goes to somebody else.
+    Decided {
+        /// `give up` or `run twice`.
+        what: &'static str,
+        /// Who.
+        worker: &'a str,
+        /// How many units.
+        n_units: usize,
+    },
+    /// A unit failed, and is tried again.
+    Failed {
+        /// Which one.
+        unit: usize,
+        /// Who tried.
+        worker: &'a str,
+        /// Why.
+        why: &'a str,
+    },
+    /// How far it is; once a second.
+    Progress {
+        /// Units that are done.
+        n_done: usize,
+        /// Of so many.
+        n_units: usize,
+        /// Seconds since the run began.
+        seconds: f64,
+    },
+}
+
+/// How a run went.
+#[derive(Clone, Debug)]
+pub struct Finished {
+    /// When the last unit was done, in seconds.
+    pub seconds: f64,
+    /// What was forecast in the beginning; nothing where nothing was left to do.
+    pub plan: Option<Plan>,
+    /// Each worker's part.
+    pub parts: Vec<Part>,
+    /// The least time in which it could have been done at the pace that each worker had, in seconds.
+    pub hindsight: f64,
+    /// Units that went to another worker later.
+    pub n_moved: usize,
+    /// Units that ran twice.
+    pub n_twins: usize,
+}
+
+/// What a worker did.
+#[derive(Clone, Debug, Default)]
+pub struct Part {
+    /// Its name.
+    pub worker: String,
+    /// How many units.
+    pub n_units: usize,
+    /// For how long it worked, in seconds.
+    pub seconds: f64,
+    /// The processor time that it took, in seconds.
+    pub cpu_seconds: f64,
+}
+
+/// Why a run ended before its time. What is done is kept.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RunError {
+    /// The folder.
+    #[error(transparent)]
+    Kept(#[from] KeptError),
+    /// The work.
+    #[error(transparent)]
+    Work(#[from] WorkError),
+    /// A job that says not how.
+    #[error("the job has no [command]: a real run needs to know what workers run")]
+    NoCommand,
+    /// A worker that says not where.
+    #[error("worker {0} has no `endpoint`: a real run needs to know where it listens, as in `source:tcp:HOST:PORT`")]
+    NoEndpoint(String),
+    /// A worker that says wrongly where.
+    #[error("worker {worker}")]
+    Endpoint {
+        /// Who.
+        worker: String,
+        /// What is wrong.
+        source: EndpointError,
+    },
+    /// Nobody is there.
+    #[error("no worker is left; what is done is kept, and the same command goes on from there")]
+    NoWorker,
+    /// A unit cannot be done.
+    #[error("unit {unit} failed {N_TRIES_MAX} times, on {worker} at last: {why}")]
+    Unit {
+        /// Which one.
+        unit: usize,
+        /// Who tried last.
+        worker: String,
+        /// What happened there.
+        why: String,
+    },
+    /// Somebody wanted it to end.
+    #[error("interrupted; what is done is kept, and the same command goes on from there")]
+    Interrupted,
+}
+
+/// Has a job done.
+///
+/// # Errors
+/// [`RunError`]; what is done is kept in the folder, and is not done again.
+pub fn run(
+    runner: &Runner,
+    is_interrupted: &dyn Fn() -> bool,
+    tell: &mut dyn FnMut(News<'_>),
+) -> Result<(Finished, Outputs), RunError> {
+    let n_units = runner.job.work.units;
+    let work = Work::new(std::iter::repeat_n(runner.job.work.cost.as_secs_f64(), n_units))?;
+    let kept = Kept::open(&runner.folder, &runner.text, n_units)?;
+    if kept.n_done() == n_units {
+        let finished = Finished { seconds: 0.0, plan: None, parts: Vec::new(), hindsight: 0.0, n_moved: 0, n_twins: 0 };
+        return Ok((finished, Outputs(kept)));
+    }
+    let mut coordinator = Coordinator::begin(runner, work, kept, tell)?;
+    let ended = coordinator.go(is_interrupted, tell);
+    coordinator.feeds.iter().for_each(Feed::stop);
+    ended?;
+    Ok((coordinator.finished(), Outputs(coordinator.kept)))
+}
+
+/// What the units of a run wrote.
+pub struct Outputs(Kept);
+
+impl Outputs {
+    /// Writes it all, in the order of the units.
+    ///
+    /// # Errors
+    /// When it cannot be read or written.
+    pub fn copy(&self, out: &mut dyn std::io::Write) -> Result<(), KeptError> {
+        self.0.copy_outputs(out)
+    }
+}
+
+struct Coordinator<'a> {
+    runner: &'a Runner,
+    kept: Kept,
+    state: State,
+    policy: Box<dyn Policy>,
+    feeds: Vec<Feed>,
+    heard: Receiver<(usize, Heard)>,
+    began: Stopwatch,
+    plan: Option<Plan>,
+    parts: Vec<Part>,
+    n_tries: Vec<u32>,
+    /// What ended units cost, and were expected to.
+    spent: (f64, f64),
+    n_moved: usize,
+    n_twins: usize,
+}
+
+impl<'a> Coordinator<'a> {
+    fn begin(runner: &'a Runner, work: Work, kept: Kept, tell: &mut dyn FnMut(News<'_>)) -> Result<Self, RunError> {
+        // A run that is taken up has another name: workers may still be about to forget the one before.
+        let run = format!("{}-{}", kept.run(), clock::now().as_nanos());
+        let command = runner.job.command.clone().ok_or(RunError::NoCommand)?;
+        let (sender, heard) = mpsc::channel();
+        let (mut workers, mut feeds) = (Vec::new(), Vec::new());
+        let mut n_connections = 0;
+        for (name, group) in runner.job.each_worker() {
+            let text = group.endpoint.as_ref().ok_or_else(|| RunError::NoEndpoint(name.clone()))?;
+            let endpoint: Endpoint =
+                text.parse().map_err(|source| RunError::Endpoint { worker: name.clone(), source })?;
+            let mut connection = Connection::new(To {
+                endpoint,
+                security: runner.security.clone(),
+                run: run.clone(),
+                command: command.name.clone(),
+                lost_after: runner.lost_after,
+            });
+            let greeted = connection.hello().and_then(|hello| Ok((hello, connection.curve()?)));
+            let (hello, curve) = match greeted {
+                Ok(greeted) => greeted,
+                Err(error) => {
+                    tell(News::Lost { worker: &name, why: &chain(&error) });
+                    continue;
+                }
+            };
+            tell(News::Joined { worker: &name, host: &hello.host, n_slots: hello.n_slots });
+            let curve = std::sync::Arc::new(curve.unwrap_or_else(|| sched::Curve::constant(1.0)));
+            let orders = serve(connection, n_connections, sender.clone());
+            n_connections += 1;
+            for slot in 0..hello.n_slots {
+                let name = if hello.n_slots == 1 { name.clone() } else { format!("{name}/{slot}") };
+                workers.push(Worker {
+                    name,
+                    speed: group.speed,
+                    start_seconds: group.start.as_secs_f64(),
+                    unit_seconds: group.per_unit.as_secs_f64(),
+                    curve: curve.clone(),
+                });
+                feeds.push(Feed::new(orders.clone(), n_connections - 1, slot, command.args.clone()));
+            }
+        }
+        if workers.is_empty() {
+            return Err(RunError::NoWorker);
+        }
+        let parts = workers.iter().map(|worker| Part { worker: worker.name.clone(), ..Part::default() }).collect();
+        let mut state = State::new(work, workers);
+        for unit in (0..state.work.n_units()).filter(|unit| kept.is_done(*unit)) {
+            state.take(&(unit..unit + 1));
+        }
+        Ok(Self {
+            runner,
+            n_tries: vec![0; state.work.n_units()],
+            kept,
+            state,
+            policy: runner.policy.policy(),
+            feeds,
+            heard,
+            began: Stopwatch::start(),
+            plan: None,
+            parts,
+            spent: (0.0, 0.0),
+            n_moved: 0,
+            n_twins: 0,
+        })
+    }
+
+    fn go(&mut self, is_interrupted: &dyn Fn() -> bool, tell: &mut dyn FnMut(News<'_>)) -> Result<(), RunError> {
+        let first = if self.kept.n_done() == 0 { Event::Begin } else { Event::Tick };
+        let actions = self.policy.decide(&self.state, first);
+        let plan = Plan::of(&self.state, &actions, self.policy.adapts(), self.runner.confidence);
+        tell(News::Planned { plan: &plan, workers: &self.state.workers });
+        self.plan = Some(plan);
+        self.apply(actions, tell)?;
+        let mut ticked = Stopwatch::start();
+        while self.kept.n_done() < self.state.work.n_units() {
+            match self.heard.recv_timeout(TICK) {
+                Ok((connection, heard)) => self.hear(connection, heard, tell)?,
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => return Err(RunError::NoWorker),
+            }
+            if is_interrupted() {
+                return Err(RunError::Interrupted);
+            }
+            if ticked.elapsed() >= TICK {
+                ticked = Stopwatch::start();
+                let (n_done, n_units) = (self.kept.n_done(), self.state.work.n_units());
+                tell(News::Progress { n_done, n_units, seconds: self.began.elapsed().as_secs_f64() });
+                if self.state.idle().next().is_some() {
+                    self.ask(Event::Tick, tell)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn hear(&mut self, connection: usize, heard: Heard, tell: &mut dyn FnMut(News<'_>)) -> Result<(), RunError> {
+        let of_it: Vec<usize> =
+            (0..self.feeds.len()).filter(|worker| self.feeds[*worker].connection == connection).collect();
+        match heard {
+            Heard::Progress { slots, curve } => {
+                let now = self.began.elapsed().as_secs_f64();
+                let curve = curve.map(std::sync::Arc::new);
+                for worker in of_it {
+                    if let Some(curve) = &curve {
+                        self.state.workers[worker].curve = curve.clone();
+                    }
+                    let working = slots.get(self.feeds[worker].slot).copied().flatten();
+                    if let (Some(chunk), Some(working)) = (&mut self.state.chunks[worker], working) {
+                        (chunk.unit, chunk.unit_began) = (working.unit, now - working.seconds);
+                    }
+                }
+                Ok(())
+            }
+            Heard::Ended { ended, output } => {
+                let Some(worker) = of_it.into_iter().find(|worker| self.feeds[*worker].slot == ended.slot) else {
+                    return Ok(());
+                };
+                self.end_unit(worker, &ended, &output, tell)
+            }
+            Heard::Lost { why } => {
+                for worker in of_it {
+                    let name = self.state.workers[worker].name.clone();
+                    tell(News::Lost { worker: &name, why: &why });
+                    self.note_failure(worker, &why)?;
+                    self.lose(worker);
+                }
+                if self.state.alive().next().is_none() {
+                    return Err(RunError::NoWorker);
+                }
+                self.ask(Event::Tick, tell)
+            }
+        }
+    }
+
+    fn end_unit(
+        &mut self,
+        worker: usize,
+        ended: &Ended,
+        output: &[u8],
+        tell: &mut dyn FnMut(News<'_>),
+    ) -> Result<(), RunError> {
+        let (unit, name) = (ended.unit, self.state.workers[worker].name.clone());
+        if !self.feeds[worker].take_back(unit) {
+            return Ok(());
+        }
+        match &ended.failure {
+            None if self.kept.is_done(unit) => {}
+            None => {
+                let Ended { seconds, cpu_seconds, .. } = *ended;
+                let t = self.began.elapsed().as_secs_f64();
+                self.kept.keep(unit, output, &Line::Done { t, unit, worker: name, seconds, cpu_seconds })?;
+                let part = &mut self.parts[worker];
+                (part.n_units, part.seconds, part.cpu_seconds) =
+                    (part.n_units + 1, part.seconds + seconds, part.cpu_seconds + cpu_seconds);
+                self.spent.0 += cpu_seconds * self.state.workers[worker].speed;
+                self.spent.1 += self.state.work.cost(&(unit..unit + 1));
+                // A unit that hardly computes says nothing of what others cost.
+                self.state.cost_ratio = if self.spent.0 > 0.0 { self.spent.0 / self.spent.1 } else { 1.0 };
+            }
+            Some(why) => {
+                self.note_failure(worker, why)?;
+                self.n_tries[unit] += 1;
+                if self.n_tries[unit] == N_TRIES_MAX {
+                    return Err(RunError::Unit { unit, worker: name, why: why.clone() });
+                }
+                tell(News::Failed { unit, worker: &name, why });
+                self.put_back(unit);
+            }
+        }
+        self.feed(worker);
+        if self.state.chunks[worker].is_none() {
+            self.ask(Event::Idle(worker), tell)?;
+        }
+        Ok(())
+    }
+
+    /// Gives a worker's units to the others.
+    fn lose(&mut self, worker: usize) {
+        self.state.lost[worker] = true;
+        if let Some(chunk) = self.state.chunks[worker].take() {
+            self.state.put(chunk.waiting);
+        }
+        for unit in self.feeds[worker].take_all() {
+            self.put_back(unit);
+        }
+    }
+
+    /// A unit that somebody still has to do, unless somebody else does it already.
+    fn put_back(&mut self, unit: usize) {
+        let is_elsewhere = self.feeds.iter().any(|feed| feed.has(unit));
+        if !self.kept.is_done(unit) && !is_elsewhere {
+            self.state.put(unit..unit + 1);
+        }
+    }
+
+    fn ask(&mut self, event: Event, tell: &mut dyn FnMut(News<'_>)) -> Result<(), RunError> {
+        self.state.now = self.began.elapsed().as_secs_f64();
+        let actions = self.policy.decide(&self.state, event);
+        self.apply(actions, tell)
+    }
+
+    fn apply(&mut self, actions: Vec<Action>, tell: &mut dyn FnMut(News<'_>)) -> Result<(), RunError> {
+        for action in actions {
+            let (what, worker, units) = match action {
+                Action::Run { worker, units } => {
+                    self.state.take(&units);
+                    self.feeds[worker].begin(&mut self.state.chunks[worker], units.clone(), self.state.now);
+                    ("run", worker, units)
+                }
+                Action::GiveUp { worker, from } => {
+                    let Some(chunk) = &mut self.state.chunks[worker] else { continue };
+                    let units = from..std::mem::replace(&mut chunk.waiting.end, from);
+                    self.n_moved += units.len();
+                    tell(News::Decided {
+                        what: "give up",
+                        worker: &self.state.workers[worker].name,
+                        n_units: units.len(),
+                    });
+                    self.state.put(units.clone());
+                    ("give_up", worker, units)
+                }
+                Action::Twin { worker, unit } => {
+                    self.n_twins += 1;
+                    tell(News::Decided { what: "run twice", worker: &self.state.workers[worker].name, n_units: 1 });
+                    self.feeds[worker].begin(&mut self.state.chunks[worker], unit..unit + 1, self.state.now);
+                    ("twin", worker, unit..unit + 1)
+                }
+                _ => continue,
+            };
+            let name = self.state.workers[worker].name.clone();
+            let t = self.began.elapsed().as_secs_f64();
+            let line = Line::Decided { t, what: what.to_owned(), worker: name, from: units.start, to: units.end };
+            self.kept.note(&line)?;
+            self.feed(worker);
+        }
+        Ok(())
+    }
+
+    fn feed(&mut self, worker: usize) {
+        let cost = self.state.cost_ratio * self.state.mean_cost() / self.state.workers[worker].speed;
+        self.feeds[worker].send(&mut self.state.chunks[worker], cost);
+    }
+
+    fn note_failure(&mut self, worker: usize, why: &str) -> Result<(), RunError> {
+        let t = self.began.elapsed().as_secs_f64();
+        let line = Line::Failed { t, worker: self.state.workers[worker].name.clone(), why: why.to_owned() };
+        Ok(self.kept.note(&line)?)
+    }
+
+    fn finished(&self) -> Finished {
+        let pace = |part: &Part| if part.seconds > 0.0 { part.n_units as f64 / part.seconds } else { 0.0 };
+        let n_units: usize = self.parts.iter().map(|part| part.n_units).sum();
+        Finished {
+            seconds: self.began.elapsed().as_secs_f64(),
+            plan: self.plan.clone(),
+            parts: self.parts.clone(),
+            hindsight: n_units as f64 / self.parts.iter().map(pace).sum::<f64>(),
+            n_moved: self.n_moved,
+            n_twins: self.n_twins,
+        }
+    }
+}
+
+/// Starts a connection's thread.
+fn serve(connection: Connection, number: usize, sender: mpsc::Sender<(usize, Heard)>) -> Orders {
+    let (orders, taken) = mpsc::channel::<Order>();
+    let name = format!("worker-{number}");
+    let serve = move || connection.serve(&taken, &|heard| sender.send((number, heard)).is_ok());
+    // Without a thread its orders go nowhere, and the coordinator hears that it is gone.
+    let _ = std::thread::Builder::new().name(name).spawn(serve);
+    orders
+}

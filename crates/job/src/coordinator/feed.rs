@@ -1,0 +1,84 @@
+//! What a slot has been sent: a little more than it can do until it is asked again, so that the rest can still go elsewhere.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+
+use sched::Chunk;
+
+use crate::connection::{Order, Orders};
+use crate::protocol::Unit;
+
+/// Units that a slot has at least, so that it does not wait for the next one.
+const N_AHEAD_MIN: usize = 2;
+/// And as many as it is expected to do in so much time.
+const AHEAD_SECONDS: f64 = 0.5;
+/// In an argument, the unit's number.
+const UNIT: &str = "{unit}";
+
+pub struct Feed {
+    pub connection: usize,
+    pub slot: usize,
+    orders: Orders,
+    args: Vec<String>,
+    /// Sent and not ended, in order.
+    sent: VecDeque<usize>,
+    /// Of the chunk, not sent.
+    first: Option<usize>,
+}
+
+impl Feed {
+    pub fn new(orders: Orders, connection: usize, slot: usize, args: Vec<String>) -> Self {
+        Self { connection, slot, orders, args, sent: VecDeque::new(), first: None }
+    }
+
+    /// The slot gets units, of which none is sent yet.
+    pub fn begin(&mut self, chunk: &mut Option<Chunk>, units: Range<usize>, now: f64) {
+        self.first = Some(units.start);
+        *chunk = Some(Chunk { unit: units.start, waiting: units.start + 1..units.end, unit_began: now });
+    }
+
+    /// Sends what is due; a chunk of which everything has ended is over.
+    pub fn send(&mut self, chunk: &mut Option<Chunk>, unit_seconds: f64) {
+        let Some(of) = chunk else { return };
+        let mut units: Vec<usize> = self.first.take().into_iter().collect();
+        let n_ahead = N_AHEAD_MIN.max((AHEAD_SECONDS / unit_seconds) as usize);
+        while self.sent.len() + units.len() < n_ahead
+            && let Some(unit) = of.waiting.next()
+        {
+            units.push(unit);
+        }
+        self.sent.extend(&units);
+        match self.sent.front() {
+            Some(unit) => of.unit = *unit,
+            None => *chunk = None,
+        }
+        if !units.is_empty() {
+            let unit = |unit: usize| Unit {
+                unit,
+                args: self.args.iter().map(|arg| arg.replace(UNIT, &unit.to_string())).collect(),
+            };
+            let units = units.into_iter().map(unit).collect();
+            // A connection that is gone says so by itself.
+            let _ = self.orders.send(Order::Run { slot: self.slot, units });
+        }
+    }
+
+    /// A unit has ended; false for one that the slot did not have.
+    pub fn take_back(&mut self, unit: usize) -> bool {
+        let at = self.sent.iter().position(|sent| *sent == unit);
+        at.is_some_and(|at| self.sent.remove(at).is_some())
+    }
+
+    pub fn take_all(&mut self) -> impl Iterator<Item = usize> + use<> {
+        std::mem::take(&mut self.sent).into_iter().chain(self.first.take()).collect::<Vec<_>>().into_iter()
+    }
+
+    pub fn has(&self, unit: usize) -> bool {
+        self.sent.contains(&unit)
+    }
+
+    pub fn stop(&self) {
+        // As in `send`.
+        let _ = self.orders.send(Order::Stop);
+    }
+}

@@ -1,0 +1,218 @@
+//! What a run keeps in its folder: which units are done, what they wrote, and what was decided. A run is taken up again from there.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+const JOURNAL: &str = "run.jsonl";
+const OUTPUTS: &str = "outputs";
+
+/// Why a run's folder is of no use.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum KeptError {
+    /// It cannot be read or written.
+    #[error("cannot keep the run in `{}`", path.display())]
+    Io {
+        /// The file or folder.
+        path: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
+    /// It is another job's.
+    #[error("`{}` is the folder of a run of another job: its job file was not the same", .0.display())]
+    OtherJob(PathBuf),
+    /// It is none that this program wrote.
+    #[error("`{}` is no journal of a run: {why}", path.display())]
+    Journal {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        why: String,
+    },
+}
+
+/// A line of the journal.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "is", rename_all = "snake_case")]
+pub enum Line {
+    /// The first.
+    Run {
+        /// Version of the format: 1.
+        format: u32,
+        /// How workers know it.
+        run: String,
+        /// Of the job file.
+        job_sha256: String,
+        /// How many there are.
+        n_units: usize,
+    },
+    /// A unit is done, and its output is there.
+    Done {
+        /// Seconds since the run was begun or taken up.
+        t: f64,
+        /// Which one.
+        unit: usize,
+        /// Who did it.
+        worker: String,
+        /// How long it took.
+        seconds: f64,
+        /// And how much processor time.
+        cpu_seconds: f64,
+    },
+    /// Something was decided.
+    Decided {
+        /// Seconds since the run was begun or taken up.
+        t: f64,
+        /// `run`, `give_up` or `twin`.
+        what: String,
+        /// Who.
+        worker: String,
+        /// The first unit.
+        from: usize,
+        /// The one after the last.
+        to: usize,
+    },
+    /// A unit or a worker failed.
+    Failed {
+        /// Seconds since the run was begun or taken up.
+        t: f64,
+        /// Who.
+        worker: String,
+        /// What happened.
+        why: String,
+    },
+}
+
+/// An open run's folder.
+#[derive(Debug)]
+pub struct Kept {
+    folder: PathBuf,
+    journal: File,
+    run: String,
+    done: Vec<bool>,
+}
+
+impl Kept {
+    /// Begins a run in a folder, or takes up the one that is there.
+    pub fn open(folder: &Path, job: &str, n_units: usize) -> Result<Self, KeptError> {
+        let path = folder.join(JOURNAL);
+        let io = |source| KeptError::Io { path: path.clone(), source };
+        fs::create_dir_all(folder.join(OUTPUTS)).map_err(io)?;
+        let job_sha256: String = Sha256::digest(job).iter().map(|byte| format!("{byte:02x}")).collect();
+        let mut kept = Self {
+            folder: folder.to_owned(),
+            journal: OpenOptions::new().create(true).append(true).open(&path).map_err(io)?,
+            run: String::new(),
+            done: vec![false; n_units],
+        };
+        let bytes = fs::read(&path).map_err(io)?;
+        // A line that was being written when the machine went down has no end.
+        let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+        kept.journal.set_len(whole as u64).map_err(io)?;
+        if whole == 0 {
+            let now = clock::now().as_nanos();
+            kept.run = format!("{}-{}-{now}", &job_sha256[..8], std::process::id());
+            kept.note(&Line::Run { format: 1, run: kept.run.clone(), job_sha256, n_units })?;
+            return Ok(kept);
+        }
+        for (at, line) in BufReader::new(&bytes[..whole]).lines().enumerate() {
+            let wrong = |why: String| KeptError::Journal { path: path.clone(), why: format!("line {}: {why}", at + 1) };
+            let line: Line = serde_json::from_str(&line.map_err(io)?).map_err(|error| wrong(error.to_string()))?;
+            match line {
+                Line::Run { job_sha256: of, n_units: n, .. } if of != job_sha256 || n != n_units => {
+                    return Err(KeptError::OtherJob(folder.to_owned()));
+                }
+                Line::Run { run, .. } => kept.run = run,
+                Line::Done { unit, .. } if unit < n_units => kept.done[unit] = kept.output(unit).exists(),
+                Line::Done { unit, .. } => return Err(wrong(format!("unit {unit} of {n_units}"))),
+                Line::Decided { .. } | Line::Failed { .. } => {}
+            }
+        }
+        Ok(kept)
+    }
+
+    /// How workers know the run.
+    pub fn run(&self) -> &str {
+        &self.run
+    }
+
+    pub fn is_done(&self, unit: usize) -> bool {
+        self.done[unit]
+    }
+
+    pub fn n_done(&self) -> usize {
+        self.done.iter().filter(|is_done| **is_done).count()
+    }
+
+    /// Keeps what a unit wrote; it is done when this returns, whatever happens then.
+    pub fn keep(&mut self, unit: usize, bytes: &[u8], line: &Line) -> Result<(), KeptError> {
+        let (path, part) = (self.output(unit), self.folder.join(OUTPUTS).join("part"));
+        let io = |source| KeptError::Io { path: path.clone(), source };
+        fs::write(&part, bytes).and_then(|()| fs::rename(&part, &path)).map_err(io)?;
+        self.note(line)?;
+        self.done[unit] = true;
+        Ok(())
+    }
+
+    /// Adds a line to the journal.
+    pub fn note(&mut self, line: &Line) -> Result<(), KeptError> {
+        let mut text = serde_json::to_vec(line).expect("a line has a form in JSON");
+        text.push(b'\n');
+        let io = |source| KeptError::Io { path: self.folder.join(JOURNAL), source };
+        self.journal.write_all(&text).map_err(io)
+    }
+
+    /// Writes what all units wrote, in their order.
+    pub fn copy_outputs(&self, out: &mut dyn Write) -> Result<(), KeptError> {
+        for unit in 0..self.done.len() {
+            let path = self.output(unit);
+            let copied = File::open(&path).and_then(|mut file| io::copy(&mut file, out));
+            copied.map_err(|source| KeptError::Io { path, source })?;
+        }
+        Ok(())
+    }
+
+    fn output(&self, unit: usize) -> PathBuf {
+        self.folder.join(OUTPUTS).join(unit.to_string())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn done(unit: usize) -> Line {
+        Line::Done { t: 1.0, unit, worker: "a".to_owned(), seconds: 1.0, cpu_seconds: 0.5 }
+    }
+
+    #[test]
+    fn a_run_is_taken_up_with_what_is_done() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut kept = Kept::open(folder.path(), "job", 3).unwrap();
+        let run = kept.run().to_owned();
+        kept.keep(2, b"two\n", &done(2)).unwrap();
+        // Killed in the middle of a line.
+        kept.journal.write_all(b"{\"is\":\"do").unwrap();
+        drop(kept);
+        let mut kept = Kept::open(folder.path(), "job", 3).unwrap();
+        assert_eq!((kept.run(), kept.n_done(), kept.is_done(2)), (&run[..], 1, true));
+        kept.keep(0, b"zero\n", &done(0)).unwrap();
+        kept.keep(1, b"", &done(1)).unwrap();
+        let mut out = Vec::new();
+        Kept::open(folder.path(), "job", 3).unwrap().copy_outputs(&mut out).unwrap();
+        assert_eq!(out, b"zero\ntwo\n");
+    }
+
+    #[test]
+    fn another_jobs_folder_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        Kept::open(folder.path(), "job", 3).unwrap();
+        assert!(matches!(Kept::open(folder.path(), "other", 3), Err(KeptError::OtherJob(_))));
+        fs::write(folder.path().join(JOURNAL), "nonsense\n").unwrap();
+        assert!(matches!(Kept::open(folder.path(), "job", 3), Err(KeptError::Journal { .. })));
+    }
+}

@@ -1,0 +1,88 @@
+//! A worker: a component that runs units.
+
+mod process;
+mod slots;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use stream::{Answer, Ask, Handler, InputId, Message, Outputs, Pending, Request};
+
+use crate::allow::Allowed;
+use crate::protocol::{Tell, Told};
+use slots::Slots;
+
+/// What a worker gives at most.
+#[derive(Clone, Debug)]
+pub struct Limits {
+    /// Units at a time.
+    pub n_slots: usize,
+    /// Bytes that the units of a run may write to their outputs, all together, and each of them into any other file.
+    pub run_bytes: u64,
+    /// Where runs have their folders.
+    pub folder: PathBuf,
+}
+
+/// A worker, for a [`stream::Mirror`] with a `server:` endpoint.
+pub struct Worker {
+    slots: Arc<Slots>,
+}
+
+impl Worker {
+    /// One that runs what is allowed. Its slots begin to wait for units.
+    ///
+    /// # Errors
+    /// When the system gives no threads.
+    pub fn new(allowed: Vec<Allowed>, limits: Limits) -> std::io::Result<Self> {
+        Ok(Self { slots: Slots::start(allowed, limits)? })
+    }
+}
+
+impl Handler for Worker {
+    fn message(&mut self, _: InputId, _: Message, _: &mut Outputs) {}
+
+    fn request(&mut self, request: Request, pending: Pending, _: &mut Outputs) {
+        let Ask::Work { tell } = request.ask else {
+            return pending.refuse("a worker of split work answers `work` and `status`");
+        };
+        let told = serde_json::from_str::<Tell>(&tell).map_err(|error| error.to_string());
+        match told.and_then(|tell| self.answer(tell)) {
+            Ok(told) => {
+                let told = serde_json::to_string(&told).expect("what is told has a form in JSON");
+                pending.answer(Answer::Work { told });
+            }
+            Err(why) => pending.refuse(why),
+        }
+    }
+
+    fn tick(&mut self, _: &mut Outputs) {
+        self.slots.forget_abandoned();
+    }
+
+    fn facts(&self) -> Vec<(String, String)> {
+        self.slots.facts()
+    }
+}
+
+impl Worker {
+    fn answer(&self, tell: Tell) -> Result<Told, String> {
+        match tell {
+            Tell::Hello {} => Ok(self.slots.hello()),
+            Tell::Run { run, slot, command, units } => {
+                self.slots.run(&run, slot, &command, units).map(|()| Told::Done {})
+            }
+            Tell::Progress { run, seen } => self.slots.progress(&run, seen),
+            Tell::Output { run, unit, offset } => self.slots.output(&run, unit, offset),
+            Tell::Stop { run } => {
+                self.slots.stop(&run);
+                Ok(Told::Done {})
+            }
+        }
+    }
+}
+
+impl Drop for Worker {
+    fn drop(&mut self) {
+        self.slots.end();
+    }
+}

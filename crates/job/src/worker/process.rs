@@ -1,0 +1,96 @@
+//! One process for one unit.
+
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
+
+use crate::protocol::COMPLAINT_BYTES;
+
+/// The only environment that units have.
+const ENVIRONMENT: [(&str, &str); 2] = [("PATH", "/usr/local/bin:/usr/bin:/bin"), ("LANG", "C.UTF-8")];
+const OUTPUT: &str = "output";
+const COMPLAINT: &str = "complaint";
+
+/// Sets the limit and becomes the unit's program: a limit that is set from outside comes too late for what the program starts.
+const LIMITED: &str = "ulimit -f \"$1\" && shift && exec \"$@\"";
+/// What the limit counts in.
+const BLOCK_BYTES: u64 = 512;
+
+/// Starts a unit in a folder that it has for itself, as the leader of a process group. No file that it writes may have more bytes.
+pub fn start(path: &Path, arguments: &[String], folder: &Path, bytes_max: u64) -> io::Result<Child> {
+    // What an earlier try left.
+    let _ = fs::remove_dir_all(folder);
+    fs::create_dir(folder)?;
+    let mut command = Command::new("/bin/sh");
+    let blocks = (bytes_max / BLOCK_BYTES).to_string();
+    command
+        .args(["-c", LIMITED, "sh", &blocks])
+        .arg(path)
+        .args(arguments)
+        .env_clear()
+        .envs(ENVIRONMENT)
+        .current_dir(folder)
+        .process_group(0);
+    command
+        .stdin(Stdio::null())
+        .stdout(File::create(folder.join(OUTPUT))?)
+        .stderr(File::create(folder.join(COMPLAINT))?);
+    command.spawn()
+}
+
+/// Waits for its end, and gives the processor time in seconds that it and those that it waited for took, and why it failed if it did.
+pub fn wait(mut child: Child, folder: &Path) -> (f64, Option<String>) {
+    let id = child.id();
+    // The kernel tells of a process that has ended until it is waited for.
+    if let Some(pid) = pid(id) {
+        let _ = waitid(WaitId::Pid(pid), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT);
+    }
+    let cpu_seconds = cpu_seconds(id).unwrap_or(0.0);
+    let failure = match child.wait() {
+        Ok(status) if status.success() => None,
+        Ok(status) => Some(match (status.signal(), status.code()) {
+            (Some(signal), _) => format!("it was ended by signal {signal}{}", complaint(folder)),
+            (_, code) => format!("it ended with status {}{}", code.unwrap_or(-1), complaint(folder)),
+        }),
+        Err(error) => Some(format!("it cannot be waited for: {error}")),
+    };
+    (cpu_seconds, failure)
+}
+
+/// Ends a unit's process and all that it started.
+pub fn kill(id: u32) {
+    if let Some(pid) = pid(id) {
+        // One that has ended needs no signal.
+        let _ = kill_process_group(pid, Signal::KILL);
+    }
+}
+
+/// The processor time in seconds of a process and those that it waited for.
+pub fn cpu_seconds(id: u32) -> Option<f64> {
+    let stat = fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
+    // The name, in parentheses, may have anything in it.
+    let fields = stat.rsplit(')').next()?.split_whitespace();
+    let ticks: u64 = fields.skip(11).take(4).map(|field| field.parse::<u64>().unwrap_or(0)).sum();
+    Some(ticks as f64 / rustix::param::clock_ticks_per_second() as f64)
+}
+
+/// What a unit wrote.
+pub fn output(folder: &Path) -> io::Result<File> {
+    File::open(folder.join(OUTPUT))
+}
+
+fn pid(id: u32) -> Option<Pid> {
+    Pid::from_raw(i32::try_from(id).ok()?)
+}
+
+/// The end of its standard error.
+fn complaint(folder: &Path) -> String {
+    let bytes = fs::read(folder.join(COMPLAINT)).unwrap_or_default();
+    let end = String::from_utf8_lossy(&bytes[bytes.len().saturating_sub(COMPLAINT_BYTES)..]);
+    let end = end.trim();
+    if end.is_empty() { String::new() } else { format!(": {end}") }
+}
