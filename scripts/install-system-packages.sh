@@ -6,9 +6,11 @@
 set -euo pipefail
 
 declare -A package_of=(
+    [blastp]="ncbi-blast+"
     [cc]="gcc libc6-dev"
     [c++]="g++"
     [chromium]="chromium fonts-dejavu-core"
+    [diamond]="diamond-aligner"
     [fracdiff]="r-cran-fracdiff"
     [ip]="iproute2"
     [kill]="procps"
@@ -24,6 +26,7 @@ declare -A package_of=(
     [shellcheck]="shellcheck"
     [smpicc]="libsimgrid-dev"
     [snmpd]="snmpd"
+    [ssw-align]="ssw-align"
     [tc]="iproute2"
     [tmux]="tmux"
     [unshare]="util-linux"

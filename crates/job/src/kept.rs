@@ -1,7 +1,7 @@
 //! What a run keeps in its folder: which units are done, what they wrote, and what was decided. A run is taken up again from there.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, BufRead, BufReader, Write};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -35,6 +35,19 @@ pub enum KeptError {
     },
 }
 
+/// What a worker gets at first.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Given {
+    /// Who.
+    pub worker: String,
+    /// How many units.
+    pub n_units: usize,
+    /// When they are forecast to be done, in seconds; the median.
+    pub seconds: f64,
+    /// Why it is so many.
+    pub reason: String,
+}
+
 /// A line of the journal.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "is", rename_all = "snake_case")]
@@ -49,6 +62,23 @@ pub enum Line {
         job_sha256: String,
         /// How many there are.
         n_units: usize,
+    },
+    /// A run was begun or taken up, and this is what was forecast of it.
+    Planned {
+        /// Who decides.
+        policy: String,
+        /// How many units were done before.
+        n_done: usize,
+        /// The median of when all is done, in seconds.
+        makespan: f64,
+        /// The interval of that.
+        lower: f64,
+        /// Likewise.
+        upper: f64,
+        /// How certain it is.
+        confidence: f64,
+        /// What each worker gets at first.
+        shares: Vec<Given>,
     },
     /// A unit is done, and its output is there.
     Done {
@@ -119,9 +149,8 @@ impl Kept {
             kept.note(&Line::Run { format: 1, run: kept.run.clone(), job_sha256, n_units })?;
             return Ok(kept);
         }
-        for (at, line) in BufReader::new(&bytes[..whole]).lines().enumerate() {
-            let wrong = |why: String| KeptError::Journal { path: path.clone(), why: format!("line {}: {why}", at + 1) };
-            let line: Line = serde_json::from_str(&line.map_err(io)?).map_err(|error| wrong(error.to_string()))?;
+        for (at, line) in lines(&path, &bytes[..whole])?.into_iter().enumerate() {
+            let wrong = |why: String| wrong(&path, at, &why);
             match line {
                 Line::Run { job_sha256: of, n_units: n, .. } if of != job_sha256 || n != n_units => {
                     return Err(KeptError::OtherJob(folder.to_owned()));
@@ -129,7 +158,7 @@ impl Kept {
                 Line::Run { run, .. } => kept.run = run,
                 Line::Done { unit, .. } if unit < n_units => kept.done[unit] = kept.output(unit).exists(),
                 Line::Done { unit, .. } => return Err(wrong(format!("unit {unit} of {n_units}"))),
-                Line::Decided { .. } | Line::Failed { .. } => {}
+                Line::Planned { .. } | Line::Decided { .. } | Line::Failed { .. } => {}
             }
         }
         Ok(kept)
@@ -179,6 +208,26 @@ impl Kept {
     fn output(&self, unit: usize) -> PathBuf {
         self.folder.join(OUTPUTS).join(unit.to_string())
     }
+}
+
+/// What the journal of a run's folder says, as far as its lines have an end.
+///
+/// # Errors
+/// [`KeptError`]: it cannot be read, or is no journal.
+pub fn journal(folder: &Path) -> Result<Vec<Line>, KeptError> {
+    let path = folder.join(JOURNAL);
+    let bytes = fs::read(&path).map_err(|source| KeptError::Io { path: path.clone(), source })?;
+    lines(&path, &bytes[..bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1)])
+}
+
+fn lines(path: &Path, bytes: &[u8]) -> Result<Vec<Line>, KeptError> {
+    let read =
+        |(at, line): (usize, &[u8])| serde_json::from_slice(line).map_err(|error| wrong(path, at, &error.to_string()));
+    bytes.split_inclusive(|byte| *byte == b'\n').enumerate().map(read).collect()
+}
+
+fn wrong(path: &Path, at: usize, why: &str) -> KeptError {
+    KeptError::Journal { path: path.to_owned(), why: format!("line {}: {why}", at + 1) }
 }
 
 #[cfg(test)]

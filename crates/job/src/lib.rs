@@ -11,9 +11,11 @@ mod coordinator;
 mod gauge;
 mod kept;
 mod protocol;
+mod record;
 mod worker;
 
 pub use allow::{AllowError, Allowed};
 pub use coordinator::{Finished, News, Outputs, Part, RunError, Runner, run};
-pub use kept::KeptError;
+pub use kept::{Given, KeptError, Line, journal};
+pub use record::{Record, Session};
 pub use worker::{Limits, Worker};

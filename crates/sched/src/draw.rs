@@ -31,7 +31,7 @@ pub fn gantt(title: &str, names: &[String], stretches: &[Stretch], until: f64) -
     let end = stretches.iter().map(|stretch| stretch.until).fold(0.0, f64::max);
     let chart = Chart {
         title: title.to_owned(),
-        caption: format!("{} chunks, done after {end:.0} s; workers from above as listed", marks.len()),
+        caption: format!("{} pieces, done after {end:.0} s; workers from above as listed", marks.len()),
         x: Axis { label: "seconds".to_owned(), scale: Scale::Linear, range: (0.0, until) },
         y: Axis { label: String::new(), scale: Scale::Whole, range: (-0.7, names.len() as f64 - 0.3) },
         marks,
@@ -90,7 +90,7 @@ mod tests {
         assert_eq!(bars.len(), 3);
         assert!(bars[0].0[0].y < bars[1].0[0].y && bars[0].0[1] == bars[2].0[0], "{bars:?}");
         assert_eq!((bars[0].1, bars[1].1, bars[2].1), (CHUNKS[0], CHUNKS[0], CHUNKS[1]));
-        assert!(made.to_svg().contains("3 chunks, done after 10 s"));
+        assert!(made.to_svg().contains("3 pieces, done after 10 s"));
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! `foretop sched` as its users meet it.
 
+mod workers;
+
 use std::path::Path;
 use std::process::{Command, Output};
 
