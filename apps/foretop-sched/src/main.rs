@@ -12,7 +12,7 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 use text::help::examples;
 
-use command::{run, simulate, worker};
+use command::{explain, run, simulate, worker};
 
 /// Split work among workers by what they are forecast to give
 #[derive(Parser)]
@@ -38,6 +38,7 @@ enum Command {
     Simulate(simulate::Simulate),
     Worker(worker::Work),
     Run(run::Run),
+    Explain(explain::Explain),
 }
 
 fn main() -> ExitCode {
@@ -47,6 +48,7 @@ fn main() -> ExitCode {
         Command::Simulate(command) => command.run(&mut out),
         Command::Worker(command) => command.run(&mut out),
         Command::Run(command) => command.run(&mut out),
+        Command::Explain(command) => command.run(&mut out),
     };
     match done.and_then(|()| failure::written(out.flush())) {
         Ok(()) => ExitCode::SUCCESS,

@@ -1,7 +1,7 @@
 //! What a run keeps in its folder: which units are done, what they wrote, and what was decided. A run is taken up again from there.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, BufRead, BufReader, Write};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -15,7 +15,7 @@ const OUTPUTS: &str = "outputs";
 #[non_exhaustive]
 pub enum KeptError {
     /// It cannot be read or written.
-    #[error("cannot keep the run in `{}`", path.display())]
+    #[error("cannot keep or read the run in `{}`", path.display())]
     Io {
         /// The file or folder.
         path: PathBuf,
@@ -87,6 +87,30 @@ pub enum Line {
     },
 }
 
+/// What a run's journal says.
+///
+/// # Errors
+/// When there is none, or it is none that this program wrote.
+pub fn journal(folder: &Path) -> Result<Vec<Line>, KeptError> {
+    let path = folder.join(JOURNAL);
+    let bytes = fs::read(&path).map_err(|source| KeptError::Io { path: path.clone(), source })?;
+    lines(&path, whole(&bytes))
+}
+
+/// Without a last line that has no end: it was being written when the machine went down.
+fn whole(bytes: &[u8]) -> &[u8] {
+    &bytes[..bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1)]
+}
+
+fn lines(path: &Path, bytes: &[u8]) -> Result<Vec<Line>, KeptError> {
+    let wrong = |at: usize, error: serde_json::Error| KeptError::Journal {
+        path: path.to_owned(),
+        why: format!("line {}: {error}", at + 1),
+    };
+    let lines = bytes.split_inclusive(|byte| *byte == b'\n').enumerate();
+    lines.map(|(at, line)| serde_json::from_slice(line).map_err(|error| wrong(at, error))).collect()
+}
+
 /// An open run's folder.
 #[derive(Debug)]
 pub struct Kept {
@@ -110,25 +134,25 @@ impl Kept {
             done: vec![false; n_units],
         };
         let bytes = fs::read(&path).map_err(io)?;
-        // A line that was being written when the machine went down has no end.
-        let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
-        kept.journal.set_len(whole as u64).map_err(io)?;
-        if whole == 0 {
+        let whole = whole(&bytes);
+        kept.journal.set_len(whole.len() as u64).map_err(io)?;
+        if whole.is_empty() {
             let now = clock::now().as_nanos();
             kept.run = format!("{}-{}-{now}", &job_sha256[..8], std::process::id());
             kept.note(&Line::Run { format: 1, run: kept.run.clone(), job_sha256, n_units })?;
             return Ok(kept);
         }
-        for (at, line) in BufReader::new(&bytes[..whole]).lines().enumerate() {
-            let wrong = |why: String| KeptError::Journal { path: path.clone(), why: format!("line {}: {why}", at + 1) };
-            let line: Line = serde_json::from_str(&line.map_err(io)?).map_err(|error| wrong(error.to_string()))?;
+        for line in lines(&path, whole)? {
             match line {
                 Line::Run { job_sha256: of, n_units: n, .. } if of != job_sha256 || n != n_units => {
                     return Err(KeptError::OtherJob(folder.to_owned()));
                 }
                 Line::Run { run, .. } => kept.run = run,
                 Line::Done { unit, .. } if unit < n_units => kept.done[unit] = kept.output(unit).exists(),
-                Line::Done { unit, .. } => return Err(wrong(format!("unit {unit} of {n_units}"))),
+                Line::Done { unit, .. } => {
+                    let why = format!("unit {unit} of {n_units} is done");
+                    return Err(KeptError::Journal { path, why });
+                }
                 Line::Decided { .. } | Line::Failed { .. } => {}
             }
         }

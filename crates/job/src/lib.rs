@@ -15,5 +15,5 @@ mod worker;
 
 pub use allow::{AllowError, Allowed};
 pub use coordinator::{Finished, News, Outputs, Part, RunError, Runner, run};
-pub use kept::KeptError;
+pub use kept::{KeptError, Line, journal};
 pub use worker::{Limits, Worker};
