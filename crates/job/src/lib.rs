@@ -9,11 +9,13 @@ mod allow;
 mod connection;
 mod coordinator;
 mod gauge;
+mod input;
 mod kept;
 mod protocol;
 mod worker;
 
 pub use allow::{AllowError, Allowed};
 pub use coordinator::{Finished, News, Outputs, Part, RunError, Runner, run};
+pub use input::Input;
 pub use kept::{KeptError, Line, journal};
 pub use worker::{Limits, Worker};
