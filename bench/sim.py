@@ -17,9 +17,9 @@ from report import ROOT, machine, print_machine, print_table, save
 from sim_paper import timed as observed
 
 # Looking at more processes than that takes longer than the run.
-N_OBSERVED_MAX = 1024
+N_OBSERVED_MAX = 256
 # Rounds of the long run with processes, whose start takes long where they are many.
-N_ROUNDS_OF_PROCESSES = 100
+N_ROUNDS_OF_PROCESSES = 300
 RING = ROOT / "examples/sim/user/ring.c"
 # A network that messages do not share, as SMPI's cluster without a topology.
 PLATFORM = """<?xml version="1.0"?>

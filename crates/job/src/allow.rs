@@ -90,10 +90,10 @@ impl Allowed {
 }
 
 /// The command of that name, if it may have these arguments.
-pub fn find<'a>(
+pub fn find<'a, 'b>(
     all: &'a [Allowed],
     name: &str,
-    mut arguments: impl Iterator<Item = &'a String>,
+    mut arguments: impl Iterator<Item = &'b String>,
 ) -> Result<&'a Allowed, AllowError> {
     let found = all.iter().find(|one| one.name == name).ok_or_else(|| {
         let names: Vec<&str> = all.iter().map(Allowed::name).collect();

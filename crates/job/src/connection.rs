@@ -1,5 +1,8 @@
 //! A coordinator's connection to one worker, on a thread of its own.
 
+use std::fs::File;
+use std::io::Read;
+use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::time::Duration;
 
@@ -9,7 +12,8 @@ use clock::Stopwatch;
 use sched::{Curve, LEVELS};
 use stream::{Answer, Ask, CallError, Caller, Endpoint, OpenError, Security};
 
-use crate::protocol::{Ended, Tell, Told, Unit, Working};
+use crate::input::Input;
+use crate::protocol::{Ended, PIECE_BYTES, Tell, Told, Unit, Working};
 
 /// How often a worker is asked how far it is.
 const POLL: Duration = Duration::from_millis(100);
@@ -45,6 +49,8 @@ pub enum AskError {
     Greeting(#[source] Box<AskError>),
     #[error("it does not allow `{wanted}`, only {allowed}")]
     Command { wanted: String, allowed: String },
+    #[error("cannot read the input `{}`", path.display())]
+    Input { path: PathBuf, source: std::io::Error },
     #[error("it gave an answer that makes no sense: {0}")]
     Answer(String),
 }
@@ -92,6 +98,33 @@ impl Connection {
             }
             other => Err(AskError::Answer(format!("{other:?}"))),
         }
+    }
+
+    /// Brings an input, unless it is there.
+    pub fn bring(&mut self, input: &Input) -> Result<(), AskError> {
+        let hash = input.hash().to_owned();
+        if matches!(self.ask(&Tell::Has { input: hash.clone() })?, Told::Has { is_there: true }) {
+            return Ok(());
+        }
+        for (name, path) in input.files() {
+            let unreadable = |error: std::io::Error| AskError::Input { path: path.to_owned(), source: error };
+            let mut file = File::open(path).map_err(unreadable)?;
+            let (mut offset, mut piece) = (0, vec![0; PIECE_BYTES]);
+            loop {
+                let n_bytes = file.read(&mut piece).map_err(unreadable)?;
+                // A file without bytes is a file.
+                if n_bytes == 0 && offset > 0 {
+                    break;
+                }
+                let bytes = STANDARD.encode(&piece[..n_bytes]);
+                self.ask(&Tell::Put { input: hash.clone(), file: name.to_owned(), offset, bytes })?;
+                offset += n_bytes as u64;
+                if n_bytes == 0 {
+                    break;
+                }
+            }
+        }
+        self.ask(&Tell::Keep { input: hash }).map(|_| ())
     }
 
     /// What it is forecast to give.

@@ -7,11 +7,12 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::time::Duration;
 
 use clock::Stopwatch;
-use sched::{Action, Event, Job, Plan, Policy, Spec, State, Work, WorkError, Worker};
+use sched::{Action, Event, Job, Plan, Policy, Spec, State, Work, Worker};
 use stream::{Endpoint, EndpointError, Security};
 use units::Confidence;
 
 use crate::connection::{Connection, Heard, Order, Orders, To, chain};
+use crate::input::Input;
 use crate::kept::{Given, Kept, KeptError, Line};
 use crate::protocol::Ended;
 use feed::Feed;
@@ -26,8 +27,14 @@ const N_TRIES_MAX: u32 = 3;
 pub struct Runner {
     /// The job.
     pub job: Job,
-    /// The text of its file.
+    /// What tells it from other jobs: the text of its file.
     pub text: String,
+    /// What its units cost.
+    pub work: Work,
+    /// What each unit reads from its standard input; nothing where no unit reads any.
+    pub stdin: Vec<String>,
+    /// What units read beside that: arguments have an [`Input::mark`] where its path is to stand.
+    pub inputs: Vec<Input>,
     /// Who decides.
     pub policy: Spec,
     /// Where what is done is kept.
@@ -133,9 +140,6 @@ pub enum RunError {
     /// The folder.
     #[error(transparent)]
     Kept(#[from] KeptError),
-    /// The work.
-    #[error(transparent)]
-    Work(#[from] WorkError),
     /// A job that says not how.
     #[error("the job has no [command]: a real run needs to know what workers run")]
     NoCommand,
@@ -177,14 +181,13 @@ pub fn run(
     is_interrupted: &dyn Fn() -> bool,
     tell: &mut dyn FnMut(News<'_>),
 ) -> Result<(Finished, Outputs), RunError> {
-    let n_units = runner.job.work.units;
-    let work = Work::new(std::iter::repeat_n(runner.job.work.cost.as_secs_f64(), n_units))?;
+    let n_units = runner.work.n_units();
     let kept = Kept::open(&runner.folder, &runner.text, n_units)?;
     if kept.n_done() == n_units {
         let finished = Finished { seconds: 0.0, plan: None, parts: Vec::new(), hindsight: 0.0, n_moved: 0, n_twins: 0 };
         return Ok((finished, Outputs(kept)));
     }
-    let mut coordinator = Coordinator::begin(runner, work, kept, tell)?;
+    let mut coordinator = Coordinator::begin(runner, kept, tell)?;
     let ended = coordinator.go(is_interrupted, tell);
     coordinator.feeds.iter().for_each(Feed::stop);
     ended?;
@@ -222,7 +225,7 @@ struct Coordinator<'a> {
 }
 
 impl<'a> Coordinator<'a> {
-    fn begin(runner: &'a Runner, work: Work, kept: Kept, tell: &mut dyn FnMut(News<'_>)) -> Result<Self, RunError> {
+    fn begin(runner: &'a Runner, kept: Kept, tell: &mut dyn FnMut(News<'_>)) -> Result<Self, RunError> {
         // A run that is taken up has another name: workers may still be about to forget the one before.
         let run = format!("{}-{}", kept.run(), clock::now().as_nanos());
         let command = runner.job.command.clone().ok_or(RunError::NoCommand)?;
@@ -240,7 +243,10 @@ impl<'a> Coordinator<'a> {
                 command: command.name.clone(),
                 lost_after: runner.lost_after,
             });
-            let greeted = connection.hello().and_then(|hello| Ok((hello, connection.curve()?)));
+            let greeted = connection.hello().and_then(|hello| {
+                runner.inputs.iter().try_for_each(|input| connection.bring(input))?;
+                Ok((hello, connection.curve()?))
+            });
             let (hello, curve) = match greeted {
                 Ok(greeted) => greeted,
                 Err(error) => {
@@ -268,7 +274,7 @@ impl<'a> Coordinator<'a> {
             return Err(RunError::NoWorker);
         }
         let parts = workers.iter().map(|worker| Part { worker: worker.name.clone(), ..Part::default() }).collect();
-        let mut state = State::new(work, workers);
+        let mut state = State::new(runner.work.clone(), workers);
         for unit in (0..state.work.n_units()).filter(|unit| kept.is_done(*unit)) {
             state.take(&(unit..unit + 1));
         }
@@ -464,7 +470,7 @@ impl<'a> Coordinator<'a> {
 
     fn feed(&mut self, worker: usize) {
         let cost = self.state.cost_ratio * self.state.mean_cost() / self.state.workers[worker].speed;
-        self.feeds[worker].send(&mut self.state.chunks[worker], cost);
+        self.feeds[worker].send(&mut self.state.chunks[worker], cost, &self.runner.stdin);
     }
 
     fn note_failure(&mut self, worker: usize, why: &str) -> Result<(), RunError> {

@@ -15,7 +15,7 @@ const OUTPUTS: &str = "outputs";
 #[non_exhaustive]
 pub enum KeptError {
     /// It cannot be read or written.
-    #[error("cannot keep the run in `{}`", path.display())]
+    #[error("cannot keep or read the run in `{}`", path.display())]
     Io {
         /// The file or folder.
         path: PathBuf,
@@ -117,6 +117,30 @@ pub enum Line {
     },
 }
 
+/// What a run's journal says.
+///
+/// # Errors
+/// When there is none, or it is none that this program wrote.
+pub fn journal(folder: &Path) -> Result<Vec<Line>, KeptError> {
+    let path = folder.join(JOURNAL);
+    let bytes = fs::read(&path).map_err(|source| KeptError::Io { path: path.clone(), source })?;
+    lines(&path, whole(&bytes))
+}
+
+/// Without a last line that has no end: it was being written when the machine went down.
+fn whole(bytes: &[u8]) -> &[u8] {
+    &bytes[..bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1)]
+}
+
+fn lines(path: &Path, bytes: &[u8]) -> Result<Vec<Line>, KeptError> {
+    let wrong = |at: usize, error: serde_json::Error| KeptError::Journal {
+        path: path.to_owned(),
+        why: format!("line {}: {error}", at + 1),
+    };
+    let lines = bytes.split_inclusive(|byte| *byte == b'\n').enumerate();
+    lines.map(|(at, line)| serde_json::from_slice(line).map_err(|error| wrong(at, error))).collect()
+}
+
 /// An open run's folder.
 #[derive(Debug)]
 pub struct Kept {
@@ -140,24 +164,25 @@ impl Kept {
             done: vec![false; n_units],
         };
         let bytes = fs::read(&path).map_err(io)?;
-        // A line that was being written when the machine went down has no end.
-        let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
-        kept.journal.set_len(whole as u64).map_err(io)?;
-        if whole == 0 {
+        let whole = whole(&bytes);
+        kept.journal.set_len(whole.len() as u64).map_err(io)?;
+        if whole.is_empty() {
             let now = clock::now().as_nanos();
             kept.run = format!("{}-{}-{now}", &job_sha256[..8], std::process::id());
             kept.note(&Line::Run { format: 1, run: kept.run.clone(), job_sha256, n_units })?;
             return Ok(kept);
         }
-        for (at, line) in lines(&path, &bytes[..whole])?.into_iter().enumerate() {
-            let wrong = |why: String| wrong(&path, at, &why);
+        for line in lines(&path, whole)? {
             match line {
                 Line::Run { job_sha256: of, n_units: n, .. } if of != job_sha256 || n != n_units => {
                     return Err(KeptError::OtherJob(folder.to_owned()));
                 }
                 Line::Run { run, .. } => kept.run = run,
                 Line::Done { unit, .. } if unit < n_units => kept.done[unit] = kept.output(unit).exists(),
-                Line::Done { unit, .. } => return Err(wrong(format!("unit {unit} of {n_units}"))),
+                Line::Done { unit, .. } => {
+                    let why = format!("unit {unit} of {n_units} is done");
+                    return Err(KeptError::Journal { path, why });
+                }
                 Line::Planned { .. } | Line::Decided { .. } | Line::Failed { .. } => {}
             }
         }
@@ -208,26 +233,6 @@ impl Kept {
     fn output(&self, unit: usize) -> PathBuf {
         self.folder.join(OUTPUTS).join(unit.to_string())
     }
-}
-
-/// What the journal of a run's folder says, as far as its lines have an end.
-///
-/// # Errors
-/// [`KeptError`]: it cannot be read, or is no journal.
-pub fn journal(folder: &Path) -> Result<Vec<Line>, KeptError> {
-    let path = folder.join(JOURNAL);
-    let bytes = fs::read(&path).map_err(|source| KeptError::Io { path: path.clone(), source })?;
-    lines(&path, &bytes[..bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1)])
-}
-
-fn lines(path: &Path, bytes: &[u8]) -> Result<Vec<Line>, KeptError> {
-    let read =
-        |(at, line): (usize, &[u8])| serde_json::from_slice(line).map_err(|error| wrong(path, at, &error.to_string()));
-    bytes.split_inclusive(|byte| *byte == b'\n').enumerate().map(read).collect()
-}
-
-fn wrong(path: &Path, at: usize, why: &str) -> KeptError {
-    KeptError::Journal { path: path.to_owned(), why: format!("line {}: {why}", at + 1) }
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ mod allow;
 mod connection;
 mod coordinator;
 mod gauge;
+mod input;
 mod kept;
 mod protocol;
 mod record;
@@ -16,6 +17,7 @@ mod worker;
 
 pub use allow::{AllowError, Allowed};
 pub use coordinator::{Finished, News, Outputs, Part, RunError, Runner, run};
+pub use input::Input;
 pub use kept::{Given, KeptError, Line, journal};
-pub use record::{Record, Session};
+pub use record::{Done, Record, Session};
 pub use worker::{Limits, Worker};

@@ -13,6 +13,27 @@ pub const COMPLAINT_BYTES: usize = 2_000;
 pub enum Tell {
     /// Say what you are.
     Hello {},
+    /// Say whether an input is there.
+    Has {
+        /// What is in it.
+        input: String,
+    },
+    /// Take the next bytes of an input's file.
+    Put {
+        /// The input.
+        input: String,
+        /// The file.
+        file: String,
+        /// Bytes that came before.
+        offset: u64,
+        /// In base64.
+        bytes: String,
+    },
+    /// Keep an input of which everything came.
+    Keep {
+        /// What is in it.
+        input: String,
+    },
     /// Do these units, one after the other, after those that are there.
     Run {
         /// The run that they belong to.
@@ -54,6 +75,9 @@ pub struct Unit {
     pub unit: usize,
     /// After the command's path.
     pub args: Vec<String>,
+    /// What its process reads from its standard input.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub stdin: String,
 }
 
 /// What a worker says.
@@ -69,8 +93,13 @@ pub enum Told {
         /// What it runs.
         commands: Vec<String>,
     },
-    /// It will be done.
+    /// It will be done, or is.
     Done {},
+    /// Whether an input is there.
+    Has {
+        /// So that it need not come again.
+        is_there: bool,
+    },
     /// How far it is.
     Progress {
         /// Whether it has the run: one that was started anew has not.

@@ -1,4 +1,4 @@
-//! What a journal tells of a run: what was forecast, who did what when, and how good that was.
+//! What a journal tells of a run: each time that it was begun or taken up, what was forecast, and who did what when.
 
 use sched::simulate::Stretch;
 
@@ -29,10 +29,21 @@ pub struct Session {
     pub confidence: f64,
     /// What each worker was given at first.
     pub shares: Vec<Given>,
-    /// What was decided and what failed later, in order: seconds, and words.
-    pub events: Vec<(f64, String)>,
-    /// When units were done: seconds, worker, how long it took, processor time.
-    pub done: Vec<(f64, String, f64, f64)>,
+    /// Units that were done, in order.
+    pub done: Vec<Done>,
+}
+
+/// A unit that was done.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Done {
+    /// When it ended, in seconds since the run was begun or taken up.
+    pub t: f64,
+    /// Who did it.
+    pub worker: String,
+    /// How long it took.
+    pub seconds: f64,
+    /// And how much processor time.
+    pub cpu_seconds: f64,
 }
 
 impl Record {
@@ -44,60 +55,33 @@ impl Record {
             match line {
                 Line::Run { n_units, .. } => record.n_units = n_units,
                 Line::Planned { policy, n_done, makespan, lower, upper, confidence, shares } => {
-                    let interval = (lower, upper);
-                    let (events, done) = (Vec::new(), Vec::new());
-                    let session =
-                        Session { policy, n_before: n_done, makespan, interval, confidence, shares, events, done };
-                    record.sessions.push(session);
+                    let (n_before, interval, done) = (n_done, (lower, upper), Vec::new());
+                    record.sessions.push(Session { policy, n_before, makespan, interval, confidence, shares, done });
                 }
-                line => record.sessions.last_mut().into_iter().for_each(|session| session.add(&line)),
+                Line::Done { t, worker, seconds, cpu_seconds, .. } => {
+                    if let Some(session) = record.sessions.last_mut() {
+                        session.done.push(Done { t, worker, seconds, cpu_seconds });
+                    }
+                }
+                Line::Decided { .. } | Line::Failed { .. } => {}
             }
         }
         record
     }
-
-    /// Units that are done.
-    #[must_use]
-    pub fn n_done(&self) -> usize {
-        self.sessions.last().map_or(0, |session| session.n_before + session.done.len())
-    }
 }
 
 impl Session {
-    fn add(&mut self, line: &Line) {
-        match line {
-            Line::Done { t, worker, seconds, cpu_seconds, .. } => {
-                self.done.push((*t, worker.clone(), *seconds, *cpu_seconds));
-            }
-            Line::Decided { t, what, worker, from, to } => self.decided(*t, what, worker, to - from),
-            Line::Failed { t, worker, why } => self.events.push((*t, format!("{worker} failed: {why}"))),
-            Line::Run { .. } | Line::Planned { .. } => {}
-        }
-    }
-
-    fn decided(&mut self, t: f64, what: &str, worker: &str, n_units: usize) {
-        let units = if n_units == 1 { "1 unit".to_owned() } else { format!("{n_units} units") };
-        let words = match what {
-            "give_up" => format!("{worker} gives up {units}: it is forecast to end later than others could"),
-            "twin" => format!("{worker} runs {units} once more: it is forecast to end before the first one does"),
-            // What is given out at the start stands in the plan.
-            _ if self.events.is_empty() && self.done.is_empty() => return,
-            _ => format!("{worker} takes {units}: it had nothing to do"),
-        };
-        self.events.push((t, words));
-    }
-
     /// When the last unit was done, in seconds.
     #[must_use]
     pub fn seconds(&self) -> f64 {
-        self.done.iter().map(|(t, ..)| *t).fold(0.0, f64::max)
+        self.done.iter().map(|done| done.t).fold(0.0, f64::max)
     }
 
     /// Workers in the order of their names, and what each did.
     #[must_use]
     pub fn parts(&self) -> Vec<Part> {
         let mut parts: Vec<Part> = Vec::new();
-        for (_, worker, seconds, cpu_seconds) in &self.done {
+        for Done { worker, seconds, cpu_seconds, .. } in &self.done {
             let at = parts.binary_search_by(|part| part.worker.as_str().cmp(worker)).unwrap_or_else(|at| {
                 parts.insert(at, Part { worker: worker.clone(), ..Part::default() });
                 at
@@ -114,10 +98,10 @@ impl Session {
     pub fn stretches(&self) -> Vec<Stretch> {
         let parts = self.parts();
         let at = |worker: &str| parts.iter().position(|part| part.worker == worker).unwrap_or(0);
-        let stretch = |(t, worker, seconds, _): &(f64, String, f64, f64)| Stretch {
-            worker: at(worker),
-            from: (t - seconds).max(0.0),
-            until: *t,
+        let stretch = |done: &Done| Stretch {
+            worker: at(&done.worker),
+            from: (done.t - done.seconds).max(0.0),
+            until: done.t,
             n_units: 1,
         };
         self.done.iter().map(stretch).collect()
@@ -130,18 +114,11 @@ mod tests {
 
     #[test]
     fn a_journal_tells_who_did_what_when() {
-        let run = |t: f64, what: &str, worker: &str, from, to| Line::Decided {
-            t,
-            what: what.to_owned(),
-            worker: worker.to_owned(),
-            from,
-            to,
-        };
         let done =
             |t, unit, worker: &str| Line::Done { t, unit, worker: worker.to_owned(), seconds: 2.0, cpu_seconds: 1.0 };
-        let planned = Line::Planned {
+        let planned = |n_done| Line::Planned {
             policy: "EQUAL".to_owned(),
-            n_done: 0,
+            n_done,
             makespan: 4.0,
             lower: 3.0,
             upper: 5.0,
@@ -149,23 +126,11 @@ mod tests {
             shares: Vec::new(),
         };
         let first = Line::Run { format: 1, run: String::new(), job_sha256: String::new(), n_units: 4 };
-        let record = Record::new(vec![
-            first,
-            planned,
-            run(0.0, "run", "b", 0, 3),
-            run(0.0, "run", "a", 3, 4),
-            done(2.0, 0, "b"),
-            done(2.5, 3, "a"),
-            run(2.6, "give_up", "b", 2, 3),
-            run(2.6, "run", "a", 2, 3),
-        ]);
-        let session = &record.sessions[0];
-        assert_eq!((record.n_units, record.n_done(), session.seconds()), (4, 2, 2.5));
-        assert_eq!(session.parts().iter().map(|part| &part.worker[..]).collect::<Vec<_>>(), ["a", "b"]);
-        let first = Stretch { worker: 1, from: 0.0, until: 2.0, n_units: 1 };
-        assert_eq!(session.stretches()[0], first);
-        let words: Vec<&str> = session.events.iter().map(|(_, words)| &words[..]).collect();
-        assert!(words.len() == 2 && words[0].starts_with("b gives up 1 unit:"), "{words:?}");
-        assert!(words[1].starts_with("a takes 1 unit:"), "{words:?}");
+        let lines = vec![first, planned(0), done(2.0, 0, "b"), done(2.5, 3, "a"), planned(2), done(2.0, 1, "a")];
+        let record = Record::new(lines);
+        let [begun, taken_up] = &record.sessions[..] else { panic!("{record:?}") };
+        assert_eq!((record.n_units, taken_up.n_before, taken_up.done.len(), begun.seconds()), (4, 2, 1, 2.5));
+        assert_eq!(begun.parts().iter().map(|part| &part.worker[..]).collect::<Vec<_>>(), ["a", "b"]);
+        assert_eq!(begun.stretches()[0], Stretch { worker: 1, from: 0.0, until: 2.0, n_units: 1 });
     }
 }

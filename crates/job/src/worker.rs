@@ -1,11 +1,14 @@
 //! A worker: a component that runs units.
 
+mod inputs;
 mod process;
 mod slots;
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use stream::{Answer, Ask, Handler, InputId, Message, Outputs, Pending, Request};
 
 use crate::allow::Allowed;
@@ -19,7 +22,9 @@ pub struct Limits {
     pub n_slots: usize,
     /// Bytes that the units of a run may write to their outputs, all together, and each of them into any other file.
     pub run_bytes: u64,
-    /// Where runs have their folders.
+    /// Bytes of inputs that are kept for all runs.
+    pub input_bytes: u64,
+    /// Where runs and inputs have their folders.
     pub folder: PathBuf,
 }
 
@@ -68,6 +73,12 @@ impl Worker {
     fn answer(&self, tell: Tell) -> Result<Told, String> {
         match tell {
             Tell::Hello {} => Ok(self.slots.hello()),
+            Tell::Has { input } => Ok(Told::Has { is_there: self.slots.inputs.has(&input)? }),
+            Tell::Put { input, file, offset, bytes } => {
+                let bytes = STANDARD.decode(bytes).map_err(|error| error.to_string())?;
+                self.slots.inputs.put(&input, &file, offset, &bytes).map(|()| Told::Done {})
+            }
+            Tell::Keep { input } => self.slots.inputs.keep(&input).map(|()| Told::Done {}),
             Tell::Run { run, slot, command, units } => {
                 self.slots.run(&run, slot, &command, units).map(|()| Told::Done {})
             }

@@ -31,12 +31,16 @@ pub fn gantt(title: &str, names: &[String], stretches: &[Stretch], until: f64) -
     let end = stretches.iter().map(|stretch| stretch.until).fold(0.0, f64::max);
     let chart = Chart {
         title: title.to_owned(),
-        caption: format!("{} pieces, done after {end:.0} s; workers from above as listed", marks.len()),
+        caption: format!(
+            "{} pieces, done after {end:.1} s; the numbers on the left are those of the list",
+            marks.len()
+        ),
         x: Axis { label: "seconds".to_owned(), scale: Scale::Linear, range: (0.0, until) },
         y: Axis { label: String::new(), scale: Scale::Whole, range: (-0.7, names.len() as f64 - 0.3) },
         marks,
     };
-    let legend = named(names).map(|name| (name, Colour::SHADE)).collect();
+    let numbers = (0..names.len()).rev().map(|number| format!("{number}: "));
+    let legend = numbers.zip(named(names)).map(|(number, name)| (number + &name, Colour::SHADE)).collect();
     Panel { chart, legend }.picture(size)
 }
 
@@ -90,7 +94,7 @@ mod tests {
         assert_eq!(bars.len(), 3);
         assert!(bars[0].0[0].y < bars[1].0[0].y && bars[0].0[1] == bars[2].0[0], "{bars:?}");
         assert_eq!((bars[0].1, bars[1].1, bars[2].1), (CHUNKS[0], CHUNKS[0], CHUNKS[1]));
-        assert!(made.to_svg().contains("3 pieces, done after 10 s"));
+        assert!(made.to_svg().contains("3 pieces, done after 10.0 s"));
     }
 
     #[test]

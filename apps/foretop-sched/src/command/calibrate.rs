@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use clap::Args;
 use job::{News, Record, Runner, journal};
-use sched::{Job, Spec};
+use sched::{Job, Spec, Work};
 use text::Table;
 use text::figure::{percent, span_ns};
 use text::help::examples;
@@ -47,11 +47,16 @@ impl Calibrate {
         for group in &job.workers {
             let mut alone = job.clone();
             (alone.workers, alone.work.units) = (vec![group.clone()], (self.units as usize).min(job.work.units));
+            let costs = std::iter::repeat_n(job.work.cost.as_secs_f64(), alone.work.units);
+            let work = Work::new(costs).map_err(|error| Failure::usage(format!("`{shown}`: {error}")))?;
             let folder =
                 tempfile::tempdir().map_err(|error| Failure::work(format!("no folder for a trial: {error}")))?;
             let runner = Runner {
                 job: alone,
                 text: group.name.clone(),
+                work,
+                stdin: Vec::new(),
+                inputs: Vec::new(),
                 policy: Spec::SelfScheduled(1),
                 folder: folder.path().to_owned(),
                 security: security.clone(),

@@ -1,10 +1,11 @@
-//! `foretop sched explain`: what was forecast of a run, what came of it, and why work was moved.
+//! `foretop sched explain`: what was forecast of a run and what happened in it, from its journal.
 
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use job::{Record, Session, journal};
+use job::{Line, Record, Session, journal};
 use picture::Kind;
 use sched::draw;
 use text::figure::{percent, span_ns};
@@ -13,16 +14,13 @@ use text::{Align, Table};
 
 use crate::failure::{Failure, written};
 
-/// Tell what was forecast of a run, what came of it, and why work was moved
+/// Tell what was forecast of a run and what happened: who did what, what was moved, what failed, whether the forecast held
 ///
 /// Also of a run that is still going on, as far as it is.
 #[derive(Args)]
-#[command(after_help = examples(&[
-    "foretop sched explain tonight",
-    "foretop sched explain tonight --plot tonight.svg",
-]))]
+#[command(after_help = examples(&["foretop sched explain tonight", "foretop sched explain tonight --plot tonight.svg"]))]
 pub struct Explain {
-    /// The run's folder, as given to `foretop sched run`
+    /// The run's folder
     #[arg(value_name = "RUN")]
     run: PathBuf,
 
@@ -31,13 +29,25 @@ pub struct Explain {
     plot: Option<PathBuf>,
 }
 
+/// What a worker did.
+#[derive(Default)]
+struct Part {
+    n_units: usize,
+    seconds: f64,
+    cpu_seconds: f64,
+    n_chunks: usize,
+    n_given_up: usize,
+    n_failures: usize,
+    last: f64,
+}
+
 impl Explain {
     pub fn run(self, out: &mut dyn Write) -> Result<(), Failure> {
-        let record = Record::new(journal(&self.run).map_err(|error| Failure::work_of(&error))?);
-        let (n_done, n_units) = (record.n_done(), record.n_units);
-        written(writeln!(out, "{n_done} of {n_units} units are done"))?;
+        let lines = journal(&self.run).map_err(|error| Failure::work_of(&error))?;
+        written(tell(&lines, out))?;
+        let record = Record::new(lines);
         for session in &record.sessions {
-            written(explain(session, n_units, out))?;
+            written(forecast(session, record.n_units, out))?;
         }
         match (&self.plot, record.sessions.last()) {
             (Some(path), Some(session)) => plot(session, path),
@@ -57,49 +67,100 @@ fn plot(session: &Session, path: &Path) -> Result<(), Failure> {
     std::fs::write(path, bytes).map_err(|error| Failure::work(format!("cannot write `{shown}`: {error}")))
 }
 
-fn explain(session: &Session, n_units: usize, out: &mut dyn Write) -> io::Result<()> {
-    let how = if session.n_before == 0 { "begun".to_owned() } else { format!("taken up at unit {}", session.n_before) };
-    writeln!(out, "\n{how} with {}", session.policy)?;
-    let columns = [("worker", Align::Left), ("units", Align::Right), ("done after", Align::Right)];
-    let mut table = Table::new(&[&columns[..], &[("because", Align::Left)]].concat());
+/// What was planned when the run was begun or taken up, and how good that was.
+fn forecast(session: &Session, n_units: usize, out: &mut dyn Write) -> io::Result<()> {
+    let how = if session.n_before == 0 {
+        "begun".to_owned()
+    } else {
+        format!("taken up with {} units done", session.n_before)
+    };
+    writeln!(out, "\n{how}, {} decides", text::printable(&session.policy))?;
+    let columns =
+        [("worker", Align::Left), ("units", Align::Right), ("done after", Align::Right), ("because", Align::Left)];
+    let mut table = Table::new(&columns);
     for share in &session.shares {
-        let words = [share.worker.clone(), share.n_units.to_string(), seconds(share.seconds), share.reason.clone()];
-        table.row(words);
+        let worker = text::printable(&share.worker);
+        table.row([worker, share.n_units.to_string(), seconds(share.seconds), text::printable(&share.reason)]);
     }
     write!(out, "{table}")?;
-    for (t, words) in &session.events {
-        writeln!(out, "after {}: {}", seconds(*t), text::printable(words))?;
-    }
-    let mut table = Table::of_figures(&["worker", "units", "at work", "processor", "got of it"]);
-    for part in session.parts() {
-        let (took, cpu) = (seconds(part.seconds), seconds(part.cpu_seconds));
-        let got = percent(part.cpu_seconds / part.seconds.max(f64::MIN_POSITIVE));
-        table.row([part.worker, part.n_units.to_string(), took, cpu, got]);
-    }
-    write!(out, "{table}")?;
-    judge(session, n_units, out)
-}
-
-/// How good the forecast was, once there is something to hold it against.
-fn judge(session: &Session, n_units: usize, out: &mut dyn Write) -> io::Result<()> {
     let (lower, upper) = session.interval;
-    let (forecast, range) = (
-        seconds(session.makespan),
-        format!("{} to {} with {}", seconds(lower), seconds(upper), percent(session.confidence)),
-    );
+    let range = format!("{} to {} with {}", seconds(lower), seconds(upper), percent(session.confidence));
+    let median = seconds(session.makespan);
     if session.n_before + session.done.len() < n_units {
-        return writeln!(out, "forecast {forecast} ({range}); it did not get to the end");
+        return writeln!(out, "forecast {median} ({range}); it did not get to the end");
     }
     let took = session.seconds();
     let held = if (lower..=upper).contains(&took) { "inside" } else { "outside of" };
     let error = percent(took / session.makespan - 1.0);
     writeln!(
         out,
-        "done after {}, {held} the forecast of {range}; its median, {forecast}, is off by {error}",
+        "done after {}, {held} the forecast of {range}; its median, {median}, is off by {error}",
         seconds(took)
     )
 }
 
 fn seconds(seconds: f64) -> String {
     span_ns(1e9 * seconds)
+}
+
+fn tell(lines: &[Line], out: &mut dyn Write) -> io::Result<()> {
+    let mut parts: BTreeMap<&str, Part> = BTreeMap::new();
+    let (mut n_units, mut n_done, mut events) = (0, 0, Vec::new());
+    for line in lines {
+        match line {
+            Line::Run { n_units: n, .. } => n_units = *n,
+            Line::Planned { .. } => {}
+            Line::Done { t, worker, seconds, cpu_seconds, .. } => {
+                n_done += 1;
+                let part = parts.entry(worker).or_default();
+                (part.n_units, part.last) = (part.n_units + 1, *t);
+                (part.seconds, part.cpu_seconds) = (part.seconds + seconds, part.cpu_seconds + cpu_seconds);
+            }
+            Line::Decided { t, what, worker, from, to } => {
+                let part = parts.entry(worker).or_default();
+                match what.as_str() {
+                    "run" => part.n_chunks += 1,
+                    "give_up" => {
+                        part.n_given_up += to - from;
+                        events.push((
+                            *t,
+                            worker,
+                            format!("gives up units {from} to {}: it is forecast to be late", to - 1),
+                        ));
+                    }
+                    _ => events.push((*t, worker, format!("runs unit {from} as well: it is forecast to be sooner"))),
+                }
+            }
+            Line::Failed { t, worker, why } => {
+                parts.entry(worker).or_default().n_failures += 1;
+                events.push((*t, worker, text::printable(why)));
+            }
+        }
+    }
+    writeln!(out, "{n_done} of {n_units} units are done\n")?;
+    let columns =
+        ["worker", "units", "at work", "processor", "got of it", "last done after", "chunks", "given up", "failures"];
+    let mut table = Table::of_figures(&columns);
+    for (worker, part) in &parts {
+        let got = if part.seconds > 0.0 { percent(part.cpu_seconds / part.seconds) } else { "-".to_owned() };
+        table.row([
+            text::printable(worker),
+            part.n_units.to_string(),
+            span_ns(1e9 * part.seconds),
+            span_ns(1e9 * part.cpu_seconds),
+            got,
+            span_ns(1e9 * part.last),
+            part.n_chunks.to_string(),
+            part.n_given_up.to_string(),
+            part.n_failures.to_string(),
+        ]);
+    }
+    write!(out, "{table}")?;
+    if !events.is_empty() {
+        writeln!(out)?;
+    }
+    for (t, worker, what) in events {
+        writeln!(out, "after {} {}: {what}", span_ns(1e9 * t), text::printable(worker))?;
+    }
+    Ok(())
 }

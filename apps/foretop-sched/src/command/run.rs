@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use clap::Args;
 use job::{Finished, News, RunError, Runner};
-use sched::{Job, Spec};
+use sched::{Job, Spec, Work};
 use text::figure::{percent, span_ns};
 use text::help::examples;
 use text::{Align, Table};
@@ -62,8 +62,11 @@ impl Run {
         let text = text.map_err(|error| Failure::work(format!("cannot read the job `{shown}`: {error}")))?;
         let job = Job::read(&text).map_err(|error| Failure::usage(format!("`{shown}`: {error}")))?;
         let (policy, confidence, folder, lost_after) = (self.policy, self.confidence, self.run, self.lost_after);
-        let runner =
-            Runner { job, text, policy, folder, security: self.protection.security()?, confidence, lost_after };
+        let cost = job.work.cost.as_secs_f64();
+        let work = Work::new(std::iter::repeat_n(cost, job.work.units));
+        let work = work.map_err(|error| Failure::usage(format!("`{shown}`: {error}")))?;
+        let (stdin, inputs, security) = (Vec::new(), Vec::new(), self.protection.security()?);
+        let runner = Runner { job, text, work, stdin, inputs, policy, folder, security, confidence, lost_after };
         let interruption = Interruption::watch().map_err(|error| Failure::work_of(&error))?;
         let mut tell = |news: News<'_>| {
             // Whoever does not read this goes without it.

@@ -44,7 +44,11 @@ pub struct Work {
     #[arg(long, value_name = "BYTES", default_value = "1GiB")]
     quota: ByteCount,
 
-    /// Where runs have their folders [default: the system's folder for temporary files]
+    /// What inputs may take that coordinators bring, all together
+    #[arg(long, value_name = "BYTES", default_value = "16GiB")]
+    inputs: ByteCount,
+
+    /// Where runs and inputs have their folders [default: the system's folder for temporary files]
     #[arg(long, value_name = "FOLDER")]
     folder: Option<PathBuf>,
 
@@ -58,6 +62,7 @@ impl Work {
         let limits = Limits {
             n_slots: self.slots.get(),
             run_bytes: self.quota.bytes(),
+            input_bytes: self.inputs.bytes(),
             folder: self.folder.unwrap_or_else(std::env::temp_dir),
         };
         let endpoint: Endpoint =

@@ -72,11 +72,11 @@ fn a_run_on_real_workers_is_explained_and_drawn() {
     assert_eq!(String::from_utf8(done.stdout).unwrap(), numbers);
     let explained = foretop_sched().args(["explain", &at("run"), "--plot", &at("run.svg")]).output().unwrap();
     let text = told(&explained);
-    for wanted in ["24 of 24 units are done", "begun with CORRECTED(q=0.5)", "forecast to give", "its median, "] {
+    for wanted in ["24 of 24 units are done", "begun, CORRECTED(q=0.5) decides", "forecast to give", "its median, "] {
         assert!(text.contains(wanted), "{text}");
     }
     let svg = fs::read_to_string(at("run.svg")).unwrap();
-    assert!(svg.contains("24 pieces") && svg.contains(">w0</text>"), "{svg}");
+    assert!(svg.contains("24 pieces") && svg.contains(": w0</text>"), "{svg}");
 
     let calibrated = told(&run(&["calibrate", &at("job.toml"), "--units", "2"], right));
     assert!(calibrated.lines().count() == 3 && calibrated.contains("speed ="), "{calibrated}");

@@ -38,7 +38,7 @@ impl Feed {
     }
 
     /// Sends what is due; a chunk of which everything has ended is over.
-    pub fn send(&mut self, chunk: &mut Option<Chunk>, unit_seconds: f64) {
+    pub fn send(&mut self, chunk: &mut Option<Chunk>, unit_seconds: f64, stdin: &[String]) {
         let Some(of) = chunk else { return };
         let mut units: Vec<usize> = self.first.take().into_iter().collect();
         let n_ahead = N_AHEAD_MIN.max((AHEAD_SECONDS / unit_seconds) as usize);
@@ -56,6 +56,7 @@ impl Feed {
             let unit = |unit: usize| Unit {
                 unit,
                 args: self.args.iter().map(|arg| arg.replace(UNIT, &unit.to_string())).collect(),
+                stdin: stdin.get(unit).cloned().unwrap_or_default(),
             };
             let units = units.into_iter().map(unit).collect();
             // A connection that is gone says so by itself.

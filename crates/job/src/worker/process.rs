@@ -4,14 +4,15 @@ use std::fs::{self, File};
 use std::io;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command};
 
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 
-use crate::protocol::COMPLAINT_BYTES;
+use crate::protocol::{COMPLAINT_BYTES, Unit};
 
 /// The only environment that units have.
 const ENVIRONMENT: [(&str, &str); 2] = [("PATH", "/usr/local/bin:/usr/bin:/bin"), ("LANG", "C.UTF-8")];
+const INPUT: &str = "input";
 const OUTPUT: &str = "output";
 const COMPLAINT: &str = "complaint";
 
@@ -21,22 +22,24 @@ const LIMITED: &str = "ulimit -f \"$1\" && shift && exec \"$@\"";
 const BLOCK_BYTES: u64 = 512;
 
 /// Starts a unit in a folder that it has for itself, as the leader of a process group. No file that it writes may have more bytes.
-pub fn start(path: &Path, arguments: &[String], folder: &Path, bytes_max: u64) -> io::Result<Child> {
+pub fn start(path: &Path, unit: &Unit, folder: &Path, bytes_max: u64) -> io::Result<Child> {
     // What an earlier try left.
     let _ = fs::remove_dir_all(folder);
     fs::create_dir(folder)?;
+    let input = folder.join(INPUT);
+    fs::write(&input, &unit.stdin)?;
     let mut command = Command::new("/bin/sh");
     let blocks = (bytes_max / BLOCK_BYTES).to_string();
     command
         .args(["-c", LIMITED, "sh", &blocks])
         .arg(path)
-        .args(arguments)
+        .args(&unit.args)
         .env_clear()
         .envs(ENVIRONMENT)
         .current_dir(folder)
         .process_group(0);
     command
-        .stdin(Stdio::null())
+        .stdin(File::open(&input)?)
         .stdout(File::create(folder.join(OUTPUT))?)
         .stderr(File::create(folder.join(COMPLAINT))?);
     command.spawn()

@@ -11,6 +11,7 @@ use base64::engine::general_purpose::STANDARD;
 use clock::Stopwatch;
 use tempfile::TempDir;
 
+use super::inputs::Inputs;
 use super::{Limits, process};
 use crate::allow::{Allowed, find};
 use crate::gauge::{self, Outlook, Used};
@@ -24,6 +25,7 @@ const N_RUNS_MAX: usize = 64;
 const N_WAITING_MAX: usize = 10_000;
 
 pub struct Slots {
+    pub inputs: Inputs,
     allowed: Vec<Allowed>,
     limits: Limits,
     state: Mutex<State>,
@@ -70,7 +72,8 @@ impl Slots {
         let slots = (0..limits.n_slots).map(|_| Slot::default()).collect();
         let n_slots = limits.n_slots;
         let state = Mutex::new(State { slots, ..State::default() });
-        let all = Arc::new(Self { allowed, limits, state, changed: Condvar::new(), outlook: Mutex::new(None) });
+        let inputs = Inputs::new(&limits.folder, limits.input_bytes)?;
+        let all = Arc::new(Self { inputs, allowed, limits, state, changed: Condvar::new(), outlook: Mutex::new(None) });
         for at in 0..n_slots {
             let own = Arc::clone(&all);
             std::thread::Builder::new().name(format!("slot-{at}")).spawn(move || own.work(at))?;
@@ -93,9 +96,14 @@ impl Slots {
         }
     }
 
-    pub fn run(&self, run: &str, slot: usize, command: &str, units: Vec<Unit>) -> Result<(), String> {
-        let arguments = units.iter().flat_map(|unit| &unit.args);
-        let path = find(&self.allowed, command, arguments).map_err(|error| error.to_string())?.path().to_owned();
+    pub fn run(&self, run: &str, slot: usize, command: &str, mut units: Vec<Unit>) -> Result<(), String> {
+        let mut checked = Vec::new();
+        for argument in units.iter_mut().flat_map(|unit| &mut unit.args) {
+            let (actual, shown) = self.inputs.resolve(argument)?;
+            *argument = actual;
+            checked.push(shown);
+        }
+        let path = find(&self.allowed, command, checked.iter()).map_err(|error| error.to_string())?.path().to_owned();
         let mut state = self.lock();
         if slot >= state.slots.len() {
             return Err(format!(
@@ -200,7 +208,7 @@ impl Slots {
             let bytes_max = self.limits.run_bytes.saturating_sub(found.n_bytes);
             let (number, since) = (unit.unit, Stopwatch::start());
             // Under the lock, so that whoever stops the run finds the process.
-            let started = process::start(&path, &unit.args, &folder, bytes_max);
+            let started = process::start(&path, &unit, &folder, bytes_max);
             let process = started.as_ref().ok().map(std::process::Child::id);
             state.slots[at].working = Some(Now { run: run.clone(), unit: number, since, process });
             drop(state);

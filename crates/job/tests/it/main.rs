@@ -4,8 +4,8 @@ use std::cell::Cell;
 use std::path::Path;
 use std::time::Duration;
 
-use job::{Allowed, Finished, Limits, News, Outputs, RunError, Runner, Worker, run};
-use sched::{Job, Spec};
+use job::{Allowed, Finished, Input, Limits, News, Outputs, RunError, Runner, Worker, run};
+use sched::{Job, Spec, Work};
 use secret::Token;
 use stream::{Mirror, Running, Security};
 use tempfile::TempDir;
@@ -20,7 +20,7 @@ struct Hired {
 
 fn hire(allowed: &[&str], security: Security) -> Hired {
     let folder = tempfile::tempdir().unwrap();
-    let limits = Limits { n_slots: 1, run_bytes: 1 << 20, folder: folder.path().to_owned() };
+    let limits = Limits { n_slots: 1, run_bytes: 1 << 20, input_bytes: 1 << 20, folder: folder.path().to_owned() };
     let allowed = allowed.iter().map(|text| Allowed::new(text).unwrap()).collect();
     let mut mirror = Mirror::new("worker", Worker::new(allowed, limits).unwrap()).with_security(security);
     let at = mirror.add("server:tcp:0".parse().unwrap());
@@ -39,6 +39,9 @@ fn runner(folder: &Path, n_units: usize, command: &str, workers: &[&Hired]) -> R
         job: Job::read(&text).unwrap(),
         // Workers listen elsewhere the next time, and the job is the same.
         text: command.to_owned(),
+        work: Work::new(vec![0.01; n_units]).unwrap(),
+        stdin: Vec::new(),
+        inputs: Vec::new(),
         policy: "CORRECTED".parse().unwrap(),
         folder: folder.join("run"),
         security: Security::default(),
@@ -78,7 +81,8 @@ fn every_policy_has_all_units_done_and_puts_their_outputs_in_order() {
     // Workers are told to forget a run, by threads that may take a moment.
     for hired in hired {
         testkit::wait_until("runs leave nothing behind", testkit::PATIENCE, || {
-            hired.folder.path().read_dir().unwrap().next().is_none().then_some(())
+            let mut folders = hired.folder.path().read_dir().unwrap().map(|entry| entry.unwrap().file_name());
+            (!folders.any(|name| name.to_string_lossy().starts_with("foretop-run-"))).then_some(())
         });
         hired.running.stop();
     }
@@ -159,4 +163,21 @@ fn a_unit_that_writes_too_much_fails() {
     let command = "name = \"sh\"\nargs = [\"-c\", \"head -c 2000000 /dev/zero\"]";
     let ended = run(&runner(folder.path(), 1, command, &[&hired]), &|| false, &mut |_| {}).map(|_| ());
     assert!(matches!(ended, Err(RunError::Unit { unit: 0, .. })), "{ended:?}");
+}
+
+#[test]
+fn units_read_inputs_that_come_once_and_what_is_their_own() {
+    let folder = tempfile::tempdir().unwrap();
+    let hired = hire(&["cat=/bin/cat -"], Security::default());
+    let path = folder.path().join("shared");
+    std::fs::write(&path, "all read this\n").unwrap();
+    let input = Input::new([path]).unwrap();
+    let command = format!("name = \"cat\"\nargs = [\"{}\", \"-\"]", input.mark());
+    for name in ["first", "second"] {
+        let mut runner = runner(folder.path(), 3, &command, &[&hired]);
+        runner.stdin = (0..3).map(|unit| format!("and {unit} this\n")).collect();
+        (runner.inputs, runner.folder) = (vec![input.clone()], folder.path().join(name));
+        let wanted: String = (0..3).map(|unit| format!("all read this\nand {unit} this\n")).collect();
+        assert_eq!(done(&runner).1, wanted);
+    }
 }
