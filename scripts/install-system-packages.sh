@@ -7,8 +7,10 @@ set -euo pipefail
 
 declare -A package_of=(
     [cc]="gcc libc6-dev"
+    [blastp]="ncbi-blast+"
     [c++]="g++"
     [chromium]="chromium fonts-dejavu-core"
+    [diamond]="diamond-aligner"
     [fracdiff]="r-cran-fracdiff"
     [ip]="iproute2"
     [kill]="procps"

@@ -2,5 +2,6 @@
 
 pub mod explain;
 pub mod run;
+pub mod sequences;
 pub mod simulate;
 pub mod worker;
