@@ -52,8 +52,8 @@ fn check_same(make: &[&str], tool: &str, options: &[&str]) {
     made(folder.path());
     output(folder.path(), make);
     let place = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
-    let words: Vec<String> =
-        options.iter().map(|word| if word.starts_with('@') { place(&word[1..]) } else { (*word).to_owned() }).collect();
+    let word = |word: &&str| word.strip_prefix('@').map_or_else(|| (*word).to_owned(), place);
+    let words: Vec<String> = options.iter().map(word).collect();
     let whole = output(folder.path(), &words.iter().map(String::as_str).collect::<Vec<_>>());
     assert!(whole.lines().count() >= 9, "{whole}");
     let search = Search::new(&words).unwrap();
