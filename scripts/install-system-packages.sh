@@ -6,8 +6,8 @@
 set -euo pipefail
 
 declare -A package_of=(
-    [blastp]="ncbi-blast+"
     [cc]="gcc libc6-dev"
+    [blastp]="ncbi-blast+"
     [c++]="g++"
     [chromium]="chromium fonts-dejavu-core"
     [diamond]="diamond-aligner"

@@ -3,5 +3,6 @@
 pub mod calibrate;
 pub mod explain;
 pub mod run;
+pub mod sequences;
 pub mod simulate;
 pub mod worker;

@@ -12,7 +12,7 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 use text::help::examples;
 
-use command::{calibrate, explain, run, simulate, worker};
+use command::{calibrate, explain, run, sequences, simulate, worker};
 
 /// Split work among workers by what they are forecast to give
 #[derive(Parser)]
@@ -38,6 +38,7 @@ enum Command {
     Simulate(simulate::Simulate),
     Worker(worker::Work),
     Run(run::Run),
+    Sequences(sequences::Sequences),
     Explain(explain::Explain),
     Calibrate(calibrate::Calibrate),
 }
@@ -49,6 +50,7 @@ fn main() -> ExitCode {
         Command::Simulate(command) => command.run(&mut out),
         Command::Worker(command) => command.run(&mut out),
         Command::Run(command) => command.run(&mut out),
+        Command::Sequences(command) => command.run(&mut out),
         Command::Explain(command) => command.run(&mut out),
         Command::Calibrate(command) => command.run(&mut out),
     };

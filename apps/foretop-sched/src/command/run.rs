@@ -17,6 +17,14 @@ use crate::failure::{Failure, written};
 use crate::interruption::Interruption;
 use crate::protection::Protection;
 
+/// Where outputs go.
+#[derive(Args, Clone, Debug)]
+pub struct Destination {
+    /// Where the outputs of all units go [default: standard output]
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+}
+
 /// Have a job done by workers, split as a policy says
 ///
 /// What units wrote to their standard output is put together in their order. Each unit that is done is kept in the run's folder: the same command
@@ -43,9 +51,8 @@ pub struct Run {
     #[arg(long, value_name = "SHARE", default_value = "0.8")]
     confidence: Confidence,
 
-    /// Where the outputs of all units go [default: standard output]
-    #[arg(long, value_name = "FILE")]
-    out: Option<PathBuf>,
+    #[command(flatten)]
+    destination: Destination,
 
     /// After so long without an answer a worker is lost, and its units go to others
     #[arg(long, value_name = "SPAN", default_value = "15s", value_parser = units::span::parse)]
@@ -67,21 +74,26 @@ impl Run {
         let work = work.map_err(|error| Failure::usage(format!("`{shown}`: {error}")))?;
         let (stdin, inputs, security) = (Vec::new(), Vec::new(), self.protection.security()?);
         let runner = Runner { job, text, work, stdin, inputs, policy, folder, security, confidence, lost_after };
-        let interruption = Interruption::watch().map_err(|error| Failure::work_of(&error))?;
-        let mut tell = |news: News<'_>| {
-            // Whoever does not read this goes without it.
-            let _ = show(&news, &mut io::stderr().lock());
-        };
-        let (finished, outputs) =
-            job::run(&runner, &|| interruption.has_come(), &mut tell).map_err(|error| match error {
-                RunError::NoCommand | RunError::NoEndpoint(_) | RunError::Endpoint { .. } => Failure::usage_of(&error),
-                _ => Failure::work_of(&error),
-            })?;
-        let _ = summarize(&finished, &mut io::stderr().lock());
-        match &self.out {
-            Some(path) => keep(path, &outputs),
-            None => outputs.copy(out).map_err(|error| Failure::work_of(&error)),
-        }
+        have_done(&runner, &self.destination, out)
+    }
+}
+
+/// Has it done, tells of it on standard error, and puts the outputs where they are wanted.
+pub fn have_done(runner: &Runner, destination: &Destination, out: &mut dyn Write) -> Result<(), Failure> {
+    let interruption = Interruption::watch().map_err(|error| Failure::work_of(&error))?;
+    let mut tell = |news: News<'_>| {
+        // Whoever does not read this goes without it.
+        let _ = show(&news, &mut io::stderr().lock());
+    };
+    let done = job::run(runner, &|| interruption.has_come(), &mut tell);
+    let (finished, outputs) = done.map_err(|error| match error {
+        RunError::NoCommand | RunError::NoEndpoint(_) | RunError::Endpoint { .. } => Failure::usage_of(&error),
+        _ => Failure::work_of(&error),
+    })?;
+    let _ = summarize(&finished, &mut io::stderr().lock());
+    match &destination.out {
+        Some(path) => keep(path, &outputs),
+        None => outputs.copy(out).map_err(|error| Failure::work_of(&error)),
     }
 }
 

@@ -1,5 +1,7 @@
 //! Runs with real workers, on the loopback.
 
+mod tools;
+
 use std::cell::Cell;
 use std::path::Path;
 use std::time::Duration;

@@ -1,0 +1,99 @@
+//! `foretop sched sequences`: searches a sequence library with workers.
+
+use std::fmt::Write as _;
+use std::io::{self, Write};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args;
+use job::{Runner, Search};
+use sched::{Job, Spec, Work};
+use text::help::examples;
+use units::Confidence;
+
+use super::run::{Destination, have_done};
+use crate::failure::Failure;
+use crate::protection::Protection;
+
+/// Search a sequence library with workers: blastp and its like, and diamond
+///
+/// The search is cut by queries. Each part searches the whole library, which goes to a worker once, so the outputs put together are those of
+/// one run, line for line. The tool is the workers' own: `--allow 'blastp=/usr/bin/blastp -*'`.
+#[derive(Args)]
+#[command(after_help = examples(&[
+    "foretop sched sequences --worker 127.0.0.1:7400 --worker 127.0.0.1:7401 --run search -- blastp -query q.fa -db lib -evalue 1e-3 -outfmt 6",
+]))]
+pub struct Sequences {
+    /// Where a worker listens; several share the search
+    #[arg(long = "worker", value_name = "HOST:PORT", required = true)]
+    workers: Vec<String>,
+
+    /// The run's folder: it is made, or the run in it is taken up
+    #[arg(long, value_name = "FOLDER")]
+    run: PathBuf,
+
+    /// Who decides
+    #[arg(long, value_name = "POLICY", default_value = "CORRECTED")]
+    policy: Spec,
+
+    /// The processor time that the whole search takes, as far as is known; finished parts correct it
+    #[arg(long, value_name = "SPAN", default_value = "1m", value_parser = units::span::parse)]
+    cost: Duration,
+
+    /// How certain the interval of the time is
+    #[arg(long, value_name = "SHARE", default_value = "0.8")]
+    confidence: Confidence,
+
+    /// After so long without an answer a worker is lost, and its parts go to others
+    #[arg(long, value_name = "SPAN", default_value = "15s", value_parser = units::span::parse)]
+    lost_after: Duration,
+
+    #[command(flatten)]
+    destination: Destination,
+
+    #[command(flatten)]
+    protection: Protection,
+
+    /// The search as one would run it
+    #[arg(last = true, value_name = "TOOL", required = true)]
+    words: Vec<String>,
+}
+
+impl Sequences {
+    pub fn run(self, out: &mut dyn Write) -> Result<(), Failure> {
+        let search = Search::new(&self.words).map_err(|error| Failure::usage_of(&error))?;
+        if let Some(caution) = search.caution {
+            // Whoever does not read this goes without it.
+            let _ = writeln!(io::stderr().lock(), "caution: {caution}");
+        }
+        let job = job_of(&search, &self.workers)?;
+        let total: u64 = search.n_residues.iter().sum();
+        let second = self.cost.as_secs_f64() / total as f64;
+        let work = Work::new(search.n_residues.iter().map(|n_residues| second * *n_residues as f64));
+        let runner = Runner {
+            job,
+            // What makes it another search.
+            text: format!("{:?} {:?} {:?}", search.tool, search.args, search.units),
+            work: work.map_err(Failure::usage)?,
+            stdin: search.units,
+            inputs: vec![search.library],
+            policy: self.policy,
+            folder: self.run,
+            security: self.protection.security()?,
+            confidence: self.confidence,
+            lost_after: self.lost_after,
+        };
+        have_done(&runner, &self.destination, out)
+    }
+}
+
+fn job_of(search: &Search, workers: &[String]) -> Result<Job, Failure> {
+    let mut text = format!("format = 1\n[work]\nunits = {}\ncost = \"1s\"\n", search.units.len());
+    for place in workers {
+        let endpoint = format!("source:tcp:{place}");
+        writeln!(text, "[[worker]]\nname = {place:?}\nendpoint = {endpoint:?}").expect("a string takes any text");
+    }
+    let mut job = Job::read(&text).map_err(Failure::usage)?;
+    job.command = Some(sched::Command { name: search.tool.clone(), args: search.args.clone() });
+    Ok(job)
+}
