@@ -94,6 +94,13 @@ pub const PROGRAMS: &[Program] = &[
         build: "make build",
         instead: None,
     },
+    Program {
+        name: "sequences",
+        group: Group::Simulate,
+        purpose: "Search a sequence library with several workers, with the output of one run",
+        build: "make build",
+        instead: None,
+    },
 ];
 
 /// Those that `foretop NAME` starts.
