@@ -36,6 +36,13 @@ impl Key {
         Self(*hasher.finalize().as_bytes())
     }
 
+    /// What tells keys apart and says nothing of them.
+    #[must_use]
+    pub fn tag(&self) -> [u8; 16] {
+        let tag = self.hasher().update(b"tag").finalize();
+        *tag.as_bytes().first_chunk().expect("BLAKE3 gives 32 bytes")
+    }
+
     /// A BLAKE3 hasher under this key.
     #[must_use]
     pub(crate) fn hasher(&self) -> blake3::Hasher {
