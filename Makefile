@@ -33,15 +33,15 @@ bench: dist ## Measures Foretop beside its peers and writes docs/figures.md (abo
 web: ## Builds the page into web/dist, unless it is there and newer than its sources.
 	@scripts/build-web.sh
 
-build: web ## Builds the program `foretop` with the page in it, the simulator `foretop sim` and the scheduler `foretop sched`.
+build: web ## Builds the program `foretop` with the page in it, the simulator `foretop sim`, the scheduler `foretop sched` and `foretop dedup`.
 	@scripts/install-system-packages.sh cargo cc
-	@cargo build --release -p foretop -p foretop-sched -p foretop-sim --locked
+	@cargo build --release -p foretop -p foretop-sched -p foretop-sim -p foretop-tunnel --locked
 
 all: build mpi python ## Builds everything: `foretop`, the programs that run under MPI, the Python package.
 
 dist: web ## Builds the program `foretop` as it is released and benched: optimized across crates, which takes longer.
 	@scripts/install-system-packages.sh cargo cc
-	@cargo build --profile dist -p foretop -p foretop-sched -p foretop-sim --locked
+	@cargo build --profile dist -p foretop -p foretop-sched -p foretop-sim -p foretop-tunnel --locked
 
 mpi: ## Builds the programs that run under MPI, for Open MPI and MPICH; `foretop mpi` finds them.
 	@scripts/mpi.sh build

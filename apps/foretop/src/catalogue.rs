@@ -94,6 +94,13 @@ pub const PROGRAMS: &[Program] = &[
         build: "make build",
         instead: None,
     },
+    Program {
+        name: "dedup",
+        group: Group::MoveLessData,
+        purpose: "Say what sending nothing twice would save",
+        build: "make build",
+        instead: None,
+    },
 ];
 
 /// Those that `foretop NAME` starts.

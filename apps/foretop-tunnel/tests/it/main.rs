@@ -1,0 +1,3 @@
+//! The programs as they are typed.
+
+mod estimate;
