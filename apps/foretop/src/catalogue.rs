@@ -67,6 +67,13 @@ pub const PROGRAMS: &[Program] = &[
         instead: Some("foretop mpi comb"),
     },
     Program {
+        name: "kernel",
+        group: Group::WatchAndAsk,
+        purpose: "See what this host's kernel is doing, at a stated and bounded cost",
+        build: "make kernel",
+        instead: None,
+    },
+    Program {
         name: "miniapp",
         group: Group::Mpi,
         purpose: "Run small programs that live on allreduce",
