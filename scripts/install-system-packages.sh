@@ -28,6 +28,7 @@ declare -A package_of=(
     [shellcheck]="shellcheck"
     [smpicc]="libsimgrid-dev"
     [snmpd]="snmpd"
+    [ssw-align]="ssw-align"
     [tc]="iproute2"
     [tmux]="tmux"
     [unshare]="util-linux"

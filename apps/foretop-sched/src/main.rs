@@ -12,7 +12,7 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 use text::help::examples;
 
-use command::{explain, run, sequences, simulate, worker};
+use command::{calibrate, explain, run, sequences, simulate, worker};
 
 /// Split work among workers by what they are forecast to give
 #[derive(Parser)]
@@ -40,6 +40,7 @@ enum Command {
     Run(run::Run),
     Sequences(sequences::Sequences),
     Explain(explain::Explain),
+    Calibrate(calibrate::Calibrate),
 }
 
 fn main() -> ExitCode {
@@ -51,6 +52,7 @@ fn main() -> ExitCode {
         Command::Run(command) => command.run(&mut out),
         Command::Sequences(command) => command.run(&mut out),
         Command::Explain(command) => command.run(&mut out),
+        Command::Calibrate(command) => command.run(&mut out),
     };
     match done.and_then(|()| failure::written(out.flush())) {
         Ok(()) => ExitCode::SUCCESS,

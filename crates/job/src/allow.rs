@@ -9,7 +9,8 @@ use signal::Glob;
 /// A command that an operator allows.
 ///
 /// An argument is allowed if it is a plain word (letters, digits and `_ + - . , : = %`, not beginning with `-`), or if one of the operator's
-/// patterns matches it. So nothing that a coordinator sends names another file or an option, unless the operator wants that.
+/// patterns matches it. So nothing that a coordinator sends names another file or an option, unless the operator wants that: a star in a
+/// pattern without a slash does not stand for one (`-*` is for options, not for `-out=/etc/passwd`), and no argument leads upward by `..`.
 #[derive(Clone, Debug)]
 pub struct Allowed {
     name: String,
@@ -83,7 +84,7 @@ impl Allowed {
     }
 
     fn check(&self, argument: &str) -> Result<(), AllowError> {
-        let is_allowed = is_plain(argument) || self.patterns.iter().any(|pattern| pattern.matches(argument));
+        let is_allowed = is_plain(argument) || self.patterns.iter().any(|pattern| does_allow(pattern, argument));
         let refused = || AllowError::Argument { name: self.name.clone(), argument: argument.to_owned() };
         if is_allowed && !argument.contains('\0') { Ok(()) } else { Err(refused()) }
     }
@@ -107,6 +108,12 @@ pub fn find<'a, 'b>(
 fn is_plain(word: &str) -> bool {
     let is_allowed = |letter: char| letter.is_ascii_alphanumeric() || "_+-.,:=%".contains(letter);
     !word.starts_with('-') && word != ".." && word.chars().all(is_allowed)
+}
+
+fn does_allow(pattern: &Glob, argument: &str) -> bool {
+    let is_path = argument.contains('/');
+    let leads_upward = argument.split(['/', '=', ',', ':']).any(|part| part == "..");
+    pattern.matches(argument) && !(is_path && (leads_upward || !pattern.to_string().contains('/')))
 }
 
 fn is_program(path: &Path) -> bool {
@@ -135,6 +142,26 @@ mod tests {
         ] {
             let told = check(name, &[argument]).unwrap_err();
             assert!(told.contains(wanted), "{told}");
+        }
+    }
+
+    #[test]
+    fn a_pattern_lets_no_file_through_that_it_does_not_name() {
+        let allowed = Allowed::new("search=/bin/sh -* /data/* --index=/data/*").unwrap();
+        for argument in ["-out", "-evalue=1e-3", "-o..", "/data/lib", "/data/old/lib..v2", "--index=/data/lib"] {
+            assert_eq!(allowed.check(argument), Ok(()), "{argument}");
+        }
+        for argument in [
+            "-out=/etc/passwd",
+            "-o/tmp/x",
+            "-o../x",
+            "--out=sub/../../x",
+            "/data/../etc/passwd",
+            "/data/..",
+            "--index=/data/../x",
+            "/database",
+        ] {
+            assert!(allowed.check(argument).is_err(), "{argument}");
         }
     }
 

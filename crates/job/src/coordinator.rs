@@ -13,7 +13,7 @@ use units::Confidence;
 
 use crate::connection::{Connection, Heard, Order, Orders, To, chain};
 use crate::input::Input;
-use crate::kept::{Kept, KeptError, Line};
+use crate::kept::{Given, Kept, KeptError, Line};
 use crate::protocol::Ended;
 use feed::Feed;
 
@@ -300,6 +300,7 @@ impl<'a> Coordinator<'a> {
         let actions = self.policy.decide(&self.state, first);
         let plan = Plan::of(&self.state, &actions, self.policy.adapts(), self.runner.confidence);
         tell(News::Planned { plan: &plan, workers: &self.state.workers });
+        self.kept.note(&self.planned(&plan))?;
         self.plan = Some(plan);
         self.apply(actions, tell)?;
         let mut ticked = Stopwatch::start();
@@ -476,6 +477,24 @@ impl<'a> Coordinator<'a> {
         let t = self.began.elapsed().as_secs_f64();
         let line = Line::Failed { t, worker: self.state.workers[worker].name.clone(), why: why.to_owned() };
         Ok(self.kept.note(&line)?)
+    }
+
+    fn planned(&self, plan: &Plan) -> Line {
+        let given = |share: &sched::Share| Given {
+            worker: self.state.workers[share.worker].name.clone(),
+            n_units: share.n_units,
+            seconds: share.seconds,
+            reason: share.reason.clone(),
+        };
+        Line::Planned {
+            policy: self.runner.policy.to_string(),
+            n_done: self.kept.n_done(),
+            makespan: plan.makespan,
+            lower: plan.interval.lower,
+            upper: plan.interval.upper,
+            confidence: self.runner.confidence.probability(),
+            shares: plan.shares.iter().map(given).collect(),
+        }
     }
 
     fn finished(&self) -> Finished {

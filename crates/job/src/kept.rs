@@ -35,6 +35,19 @@ pub enum KeptError {
     },
 }
 
+/// What a worker gets at first.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Given {
+    /// Who.
+    pub worker: String,
+    /// How many units.
+    pub n_units: usize,
+    /// When they are forecast to be done, in seconds; the median.
+    pub seconds: f64,
+    /// Why it is so many.
+    pub reason: String,
+}
+
 /// A line of the journal.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "is", rename_all = "snake_case")]
@@ -49,6 +62,23 @@ pub enum Line {
         job_sha256: String,
         /// How many there are.
         n_units: usize,
+    },
+    /// A run was begun or taken up, and this is what was forecast of it.
+    Planned {
+        /// Who decides.
+        policy: String,
+        /// How many units were done before.
+        n_done: usize,
+        /// The median of when all is done, in seconds.
+        makespan: f64,
+        /// The interval of that.
+        lower: f64,
+        /// Likewise.
+        upper: f64,
+        /// How certain it is.
+        confidence: f64,
+        /// What each worker gets at first.
+        shares: Vec<Given>,
     },
     /// A unit is done, and its output is there.
     Done {
@@ -153,7 +183,7 @@ impl Kept {
                     let why = format!("unit {unit} of {n_units} is done");
                     return Err(KeptError::Journal { path, why });
                 }
-                Line::Decided { .. } | Line::Failed { .. } => {}
+                Line::Planned { .. } | Line::Decided { .. } | Line::Failed { .. } => {}
             }
         }
         Ok(kept)

@@ -12,12 +12,14 @@ mod gauge;
 mod input;
 mod kept;
 mod protocol;
+mod record;
 mod sequences;
 mod worker;
 
 pub use allow::{AllowError, Allowed};
 pub use coordinator::{Finished, News, Outputs, Part, RunError, Runner, run};
 pub use input::Input;
-pub use kept::{KeptError, Line, journal};
+pub use kept::{Given, KeptError, Line, journal};
+pub use record::{Done, Record, Session};
 pub use sequences::{Search, SearchError};
 pub use worker::{Limits, Worker};

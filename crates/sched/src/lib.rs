@@ -12,6 +12,7 @@
 
 pub mod advice;
 mod curve;
+pub mod draw;
 mod job;
 mod plan;
 mod policy;
@@ -23,7 +24,7 @@ mod worker;
 
 pub use curve::{Curve, LEVELS};
 pub use job::{Command, Job, JobError, WorkerGroup};
-pub use plan::Plan;
+pub use plan::{Plan, Share};
 pub use policy::{Action, Chunk, Event, Policy, PolicyError, Spec, State};
 pub use trace::{Trace, TraceError};
 pub use work::{Work, WorkError};

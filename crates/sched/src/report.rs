@@ -158,13 +158,14 @@ impl Setting {
         self.job.each_worker().map(find).collect()
     }
 
-    fn draw(&self, draw: usize, known: &Work, fixed: &[Option<usize>], advice: &[&[Advice]]) -> Vec<Case> {
+    /// What chance decides in a run: real costs, and for each worker a trace and the moment in seconds at which it begins.
+    fn chances(&self, draw: usize, known: &Work, fixed: &[Option<usize>]) -> (Work, Vec<(usize, f64)>) {
         let mut chance = ChaCha8Rng::seed_from_u64(self.seed);
         chance.set_stream(1 + draw as u64);
         let error = factor(self.job.work.cost_error);
         let costs = (0..known.n_units()).map(|unit| known.cost(&(unit..unit + 1)) * error.sample(&mut chance));
         let real = Work::new(costs).expect("what was above 0 is, times a factor above 0");
-        let places: Vec<(usize, f64)> = fixed
+        let places = fixed
             .iter()
             .map(|trace| {
                 let trace = trace.unwrap_or_else(|| chance.random_range(0..self.traces.len()));
@@ -172,6 +173,27 @@ impl Setting {
                 (trace, moments[chance.random_range(0..moments.len())] as f64 * self.traces[trace].step_seconds())
             })
             .collect();
+        (real, places)
+    }
+
+    /// What each worker has to give in a run, by seconds since it began, at the samples of its trace that lie in it.
+    ///
+    /// # Errors
+    /// [`SettingError`], as of [`Setting::cases`].
+    pub fn availability(&self, draw: usize, until: f64) -> Result<Vec<Vec<(f64, f64)>>, SettingError> {
+        let (_, places) = self.chances(draw, &self.job.work(self.seed)?, &self.fixed_traces()?);
+        let line = |(trace, from): (usize, f64)| {
+            let trace = &self.traces[trace];
+            let (step, samples) = (trace.step_seconds(), trace.samples());
+            let first = (from / step).round() as usize;
+            let n_steps = (until / step) as usize;
+            (0..=n_steps).map(|nth| (nth as f64 * step, samples[(first + nth) % samples.len()])).collect()
+        };
+        Ok(places.into_iter().map(line).collect())
+    }
+
+    fn draw(&self, draw: usize, known: &Work, fixed: &[Option<usize>], advice: &[&[Advice]]) -> Vec<Case> {
+        let (real, places) = self.chances(draw, known, fixed);
         let mut cases = Vec::new();
         for (nth, advisor) in self.advisors.iter().enumerate() {
             let hosts: Vec<Host<'_>> = self

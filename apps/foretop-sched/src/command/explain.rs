@@ -1,24 +1,32 @@
-//! `foretop sched explain`: what happened in a run, from its journal.
+//! `foretop sched explain`: what was forecast of a run and what happened in it, from its journal.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
-use job::{Line, journal};
-use text::Table;
+use job::{Line, Record, Session, journal};
+use picture::Kind;
+use sched::draw;
 use text::figure::{percent, span_ns};
 use text::help::examples;
+use text::{Align, Table};
 
 use crate::failure::{Failure, written};
 
-/// Tell what happened in a run: who did what, what was moved, what failed
+/// Tell what was forecast of a run and what happened: who did what, what was moved, what failed, whether the forecast held
+///
+/// Also of a run that is still going on, as far as it is.
 #[derive(Args)]
-#[command(after_help = examples(&["foretop sched explain tonight"]))]
+#[command(after_help = examples(&["foretop sched explain tonight", "foretop sched explain tonight --plot tonight.svg"]))]
 pub struct Explain {
     /// The run's folder
     #[arg(value_name = "RUN")]
     run: PathBuf,
+
+    /// Draw who did what when: a bar for each unit, since the run was last begun or taken up; SVG or PNG, by the file's name
+    #[arg(long, value_name = "FILE")]
+    plot: Option<PathBuf>,
 }
 
 /// What a worker did.
@@ -36,8 +44,63 @@ struct Part {
 impl Explain {
     pub fn run(self, out: &mut dyn Write) -> Result<(), Failure> {
         let lines = journal(&self.run).map_err(|error| Failure::work_of(&error))?;
-        written(tell(&lines, out))
+        written(tell(&lines, out))?;
+        let record = Record::new(lines);
+        for session in &record.sessions {
+            written(forecast(session, record.n_units, out))?;
+        }
+        match (&self.plot, record.sessions.last()) {
+            (Some(path), Some(session)) => plot(session, path),
+            (Some(_), None) => Err(Failure::work("nothing was done yet that could be drawn")),
+            (None, _) => Ok(()),
+        }
     }
+}
+
+fn plot(session: &Session, path: &Path) -> Result<(), Failure> {
+    let shown = path.display();
+    let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
+    let kind: Kind = extension.parse().map_err(|error| Failure::usage(format!("`{shown}`: {error}")))?;
+    let names: Vec<String> = session.parts().into_iter().map(|part| part.worker).collect();
+    let picture = draw::gantt(&session.policy, &names, &session.stretches(), session.seconds());
+    let bytes = picture.encode(kind).map_err(|error| Failure::work_of(&error))?;
+    std::fs::write(path, bytes).map_err(|error| Failure::work(format!("cannot write `{shown}`: {error}")))
+}
+
+/// What was planned when the run was begun or taken up, and how good that was.
+fn forecast(session: &Session, n_units: usize, out: &mut dyn Write) -> io::Result<()> {
+    let how = if session.n_before == 0 {
+        "begun".to_owned()
+    } else {
+        format!("taken up with {} units done", session.n_before)
+    };
+    writeln!(out, "\n{how}, {} decides", text::printable(&session.policy))?;
+    let columns =
+        [("worker", Align::Left), ("units", Align::Right), ("done after", Align::Right), ("because", Align::Left)];
+    let mut table = Table::new(&columns);
+    for share in &session.shares {
+        let worker = text::printable(&share.worker);
+        table.row([worker, share.n_units.to_string(), seconds(share.seconds), text::printable(&share.reason)]);
+    }
+    write!(out, "{table}")?;
+    let (lower, upper) = session.interval;
+    let range = format!("{} to {} with {}", seconds(lower), seconds(upper), percent(session.confidence));
+    let median = seconds(session.makespan);
+    if session.n_before + session.done.len() < n_units {
+        return writeln!(out, "forecast {median} ({range}); it did not get to the end");
+    }
+    let took = session.seconds();
+    let held = if (lower..=upper).contains(&took) { "inside" } else { "outside of" };
+    let error = percent(took / session.makespan - 1.0);
+    writeln!(
+        out,
+        "done after {}, {held} the forecast of {range}; its median, {median}, is off by {error}",
+        seconds(took)
+    )
+}
+
+fn seconds(seconds: f64) -> String {
+    span_ns(1e9 * seconds)
 }
 
 fn tell(lines: &[Line], out: &mut dyn Write) -> io::Result<()> {
@@ -46,6 +109,7 @@ fn tell(lines: &[Line], out: &mut dyn Write) -> io::Result<()> {
     for line in lines {
         match line {
             Line::Run { n_units: n, .. } => n_units = *n,
+            Line::Planned { .. } => {}
             Line::Done { t, worker, seconds, cpu_seconds, .. } => {
                 n_done += 1;
                 let part = parts.entry(worker).or_default();

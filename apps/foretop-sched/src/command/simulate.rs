@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use clap::Args;
 use sched::advice::Advisor;
+use sched::draw;
 use sched::report::{Case, Row, Setting, SettingError, rows};
 use sched::{Job, Spec, Trace};
 use series::csv::{self, Column};
@@ -26,6 +27,7 @@ const AVAILABILITY: &str = "cpu.availability";
 #[derive(Args)]
 #[command(after_help = examples(&[
     "foretop sched simulate examples/sched/pool.toml --traces testdata/host-load --policy all",
+    "foretop sched simulate job.toml --traces exported/ --draws 1 --plot pictures/",
     "foretop sched simulate job.toml --traces exported/ --policy EQUAL --policy 'PREDICTED(q=0.8,tail=0.2)' --model NWS --model AUTO",
 ]))]
 pub struct Simulate {
@@ -61,6 +63,10 @@ pub struct Simulate {
     /// Write every run of every policy to this file, as JSON Lines
     #[arg(long, value_name = "FILE.jsonl")]
     out: Option<PathBuf>,
+
+    /// Draw the first run into this folder: who did what when, for each policy, and what workers had to give
+    #[arg(long, value_name = "FOLDER")]
+    plot: Option<PathBuf>,
 }
 
 impl Simulate {
@@ -79,6 +85,9 @@ impl Simulate {
         })?;
         if let Some(path) = &self.out {
             keep(path, &cases)?;
+        }
+        if let Some(folder) = &self.plot {
+            draw_first(folder, &setting, &cases)?;
         }
         written(describe(&setting, n_workers, out))?;
         written(out.write_all(table(&rows(&cases)).to_string().as_bytes()))
@@ -137,6 +146,34 @@ fn keep(path: &Path, cases: &[Case]) -> Result<(), Failure> {
         file.write_all(b"\n").map_err(cannot)?;
     }
     file.flush().map_err(cannot)
+}
+
+/// All pictures go as far as the longest run, so that they can be laid beside each other.
+fn draw_first(folder: &Path, setting: &Setting, cases: &[Case]) -> Result<(), Failure> {
+    let cannot =
+        |path: &Path, error: std::io::Error| Failure::work(format!("cannot write `{}`: {error}", path.display()));
+    fs::create_dir_all(folder).map_err(|error| cannot(folder, error))?;
+    let names: Vec<String> = setting.job.each_worker().map(|(name, _)| name).collect();
+    let cases: Vec<&Case> = cases.iter().filter(|case| case.draw == 0).collect();
+    let until = cases.iter().map(|case| case.outcome.makespan).fold(0.0, f64::max);
+    let given = setting.availability(0, until).map_err(Failure::usage)?;
+    let mut pictures = vec![("availability".to_owned(), draw::availability(&names, &given, until))];
+    for case in cases {
+        let title = format!("{} by {}", case.policy, case.advisor);
+        pictures.push((file_name(&title), draw::gantt(&title, &names, &case.outcome.stretches, until)));
+    }
+    for (name, picture) in pictures {
+        let path = folder.join(name).with_extension("svg");
+        fs::write(&path, picture.to_svg()).map_err(|error| cannot(&path, error))?;
+    }
+    Ok(())
+}
+
+/// `PREDICTED(q=0.5,tail=0.2) by AR(16)` becomes `predicted-q-0-5-tail-0-2-by-ar-16`.
+fn file_name(title: &str) -> String {
+    let lower = title.to_lowercase();
+    let words = lower.split(|letter: char| !letter.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
+    words.collect::<Vec<_>>().join("-")
 }
 
 fn describe(setting: &Setting, n_workers: usize, out: &mut dyn Write) -> std::io::Result<()> {

@@ -1,5 +1,7 @@
 //! `foretop sched` as its users meet it.
 
+mod workers;
+
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
@@ -36,6 +38,20 @@ fn policies_are_compared_and_every_run_is_kept() {
     });
     assert_eq!(files[0], files[1]);
     assert_eq!(files[0].iter().filter(|byte| **byte == b'\n').count(), 3 * 13);
+}
+
+#[test]
+fn the_first_run_is_drawn_for_each_policy() {
+    let folder = tempfile::tempdir().unwrap();
+    let pictures = folder.path().join("pictures");
+    let named = ["simulate", JOB, "--traces", TRACES, "--draws", "1", "--model", "MEAN", "--plot"];
+    let policies = ["--policy", "EQUAL", "--policy", "PREDICTED(q=0.5,tail=0.2)"];
+    let ended = run(&[&named[..], &[pictures.to_str().unwrap()], &policies].concat());
+    assert!(ended.status.success(), "{}", String::from_utf8_lossy(&ended.stderr));
+    for name in ["availability.svg", "equal-by-mean.svg", "predicted-q-0-5-tail-0-2-by-mean.svg"] {
+        let svg = std::fs::read_to_string(pictures.join(name)).unwrap();
+        assert!(svg.contains("new-1</text>") && svg.contains("old-4</text>"), "{name}: {svg}");
+    }
 }
 
 #[test]

@@ -161,7 +161,7 @@ fn nothing_is_run_that_is_not_allowed() {
 #[test]
 fn a_unit_that_writes_too_much_fails() {
     let folder = tempfile::tempdir().unwrap();
-    let hired = hire(&["sh=/bin/sh -c *"], Security::default());
+    let hired = hire(&["sh=/bin/sh -c */*"], Security::default());
     let command = "name = \"sh\"\nargs = [\"-c\", \"head -c 2000000 /dev/zero\"]";
     let ended = run(&runner(folder.path(), 1, command, &[&hired]), &|| false, &mut |_| {}).map(|_| ());
     assert!(matches!(ended, Err(RunError::Unit { unit: 0, .. })), "{ended:?}");

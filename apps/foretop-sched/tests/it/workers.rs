@@ -1,0 +1,90 @@
+//! Real workers, each a process on the loopback, and a run of theirs with a token.
+
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+
+/// A worker that ends with the test.
+pub struct Hired {
+    process: Child,
+    pub endpoint: String,
+}
+
+impl Drop for Hired {
+    fn drop(&mut self) {
+        // One that has ended by itself is as good.
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+pub fn foretop_sched() -> Command {
+    Command::new(env!("CARGO_BIN_EXE_foretop-sched"))
+}
+
+pub fn hire(arguments: &[&str]) -> Hired {
+    let mut command = foretop_sched();
+    command.args(["worker", "--listen", "127.0.0.1:0"]).args(arguments).stdout(Stdio::piped());
+    let mut process = command.spawn().unwrap();
+    let mut line = String::new();
+    BufReader::new(process.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    let endpoint = line.trim().strip_prefix("listens at ").unwrap_or_else(|| panic!("it told `{line}`"));
+    Hired { endpoint: format!("source:{endpoint}"), process }
+}
+
+fn token(folder: &Path, name: &str, text: &str) -> PathBuf {
+    let path = folder.join(name);
+    fs::write(&path, text).unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
+    path
+}
+
+fn told(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
+}
+
+#[test]
+fn a_run_on_real_workers_is_explained_and_drawn() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let right = token(folder.path(), "token", "one-that-both-have-5f1c9a02");
+    let wrong = token(folder.path(), "other", "one-that-nobody-has-77aa10ee");
+    let (right, wrong) = (right.to_str().unwrap(), wrong.to_str().unwrap());
+    let hired = [0; 2].map(|_| hire(&["--token-file", right, "--allow", "echo=/bin/echo"]));
+    let workers: String = (0..)
+        .zip(&hired)
+        .map(|(nth, hired)| format!("[[worker]]\nname = \"w{nth}\"\nendpoint = \"{}\"\n", hired.endpoint))
+        .collect();
+    let head = "format = 1\n[work]\nunits = 24\ncost = \"10ms\"\n[command]\nname = \"echo\"\nargs = [\"{unit}\"]\n";
+    fs::write(at("job.toml"), format!("{head}{workers}")).unwrap();
+    let run = |words: &[&str], token: &str| foretop_sched().args(words).args(["--token-file", token]).output().unwrap();
+    let refused = run(&["run", &at("job.toml"), "--run", &at("never")], wrong);
+    assert!(
+        refused.status.code() == Some(1) && told(&refused).contains("the proof of the token is wrong"),
+        "{}",
+        told(&refused)
+    );
+
+    let done = run(&["run", &at("job.toml"), "--run", &at("run")], right);
+    let numbers: String = (0..24).map(|unit| format!("{unit}\n")).collect();
+    assert_eq!(String::from_utf8(done.stdout).unwrap(), numbers);
+    let explained = foretop_sched().args(["explain", &at("run"), "--plot", &at("run.svg")]).output().unwrap();
+    let text = told(&explained);
+    for wanted in ["24 of 24 units are done", "begun, CORRECTED(q=0.5) decides", "forecast to give", "its median, "] {
+        assert!(text.contains(wanted), "{text}");
+    }
+    let svg = fs::read_to_string(at("run.svg")).unwrap();
+    assert!(svg.contains("24 pieces") && svg.contains(": w0</text>"), "{svg}");
+
+    let calibrated = told(&run(&["calibrate", &at("job.toml"), "--units", "2"], right));
+    assert!(calibrated.lines().count() == 3 && calibrated.contains("speed ="), "{calibrated}");
+}
+
+#[test]
+fn a_folder_without_a_run_is_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let ended = foretop_sched().args(["explain", folder.path().to_str().unwrap()]).output().unwrap();
+    assert!(ended.status.code() == Some(1) && told(&ended).contains("run.jsonl"), "{}", told(&ended));
+}
