@@ -33,7 +33,7 @@ bench: dist ## Measures Foretop beside its peers and writes docs/figures.md (abo
 web: ## Builds the page into web/dist, unless it is there and newer than its sources.
 	@scripts/build-web.sh
 
-build: web ## Builds the program `foretop` with the page in it, the simulator `foretop sim`, the scheduler `foretop sched` and `foretop dedup`.
+build: web ## Builds the program `foretop` with the page in it, the simulator `foretop sim`, the scheduler `foretop sched`, `foretop tunnel` and `foretop dedup`.
 	@scripts/install-system-packages.sh cargo cc
 	@cargo build --release -p foretop -p foretop-sched -p foretop-sim -p foretop-tunnel --locked
 

@@ -102,6 +102,13 @@ pub const PROGRAMS: &[Program] = &[
         instead: None,
     },
     Program {
+        name: "tunnel",
+        group: Group::MoveLessData,
+        purpose: "Carry connections over a slow link, and send nothing twice",
+        build: "make build",
+        instead: None,
+    },
+    Program {
         name: "dedup",
         group: Group::MoveLessData,
         purpose: "Say what sending nothing twice would save",

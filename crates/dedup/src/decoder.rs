@@ -112,14 +112,19 @@ impl Decoder {
         if bytes.len() != lacking.n_lacking() {
             return Err(RepairError::Length { given: bytes.len(), asked: lacking.n_lacking() });
         }
-        for range in std::mem::take(&mut lacking.ranges) {
+        let ranges = std::mem::take(&mut lacking.ranges);
+        for range in &ranges {
             let (part, rest) = bytes.split_at(range.len());
-            lacking.data[range].copy_from_slice(part);
+            lacking.data[range.clone()].copy_from_slice(part);
             bytes = rest;
         }
-        let was_collision = lacking.is_collision;
+        let (copies, was_collision) = (lacking.copies.clone(), lacking.is_collision);
         match self.check(history, flow, lacking) {
             Decoded::Lacking(_) if was_collision => Err(RepairError::Hash),
+            Decoded::Whole(data) => {
+                restore(history, &copies, &ranges, &data);
+                Ok(Decoded::Whole(data))
+            }
             decoded => Ok(decoded),
         }
     }
@@ -153,6 +158,16 @@ impl Lacking {
 
     fn n_lacking(&self) -> usize {
         self.ranges.iter().map(ExactSizeIterator::len).sum()
+    }
+}
+
+/// Remembers again what had to be asked for: each range lies within a match.
+fn restore(history: &mut impl History, copies: &[Match], ranges: &[Range<usize>], data: &[u8]) {
+    for range in ranges {
+        let copy = copies.iter().find(|copy| (copy.at..copy.at + copy.n_bytes).contains(&range.start));
+        if let Some(copy) = copy {
+            history.restore(copy.source.after(range.start - copy.at), &data[range.clone()]);
+        }
     }
 }
 

@@ -46,6 +46,9 @@ pub trait History {
 
     /// Remembers more of a run, with its anchors.
     fn append(&mut self, run: Run, bytes: &[u8]);
+
+    /// Remembers bytes of a run that were forgotten, or are not the right ones there. They are from before its end.
+    fn restore(&mut self, from: Place, bytes: &[u8]);
 }
 
 impl Place {
@@ -146,6 +149,17 @@ impl History for MemoryHistory {
                 self.index.set(Anchor(written.hash), u64::from(run.0) << 48 | (base + at) as u64);
             }
         }
+    }
+
+    fn restore(&mut self, from: Place, bytes: &[u8]) {
+        let written = &mut self.runs[from.run.0 as usize].bytes;
+        let Ok(at) = usize::try_from(from.position) else {
+            return;
+        };
+        if written.len() < at + bytes.len() {
+            written.resize(at + bytes.len(), 0);
+        }
+        written[at..at + bytes.len()].copy_from_slice(bytes);
     }
 }
 

@@ -66,7 +66,11 @@ impl Catalogue {
 
     pub fn remove(&mut self, slot: u32) -> Option<Container> {
         let container = self.containers.remove(&slot)?;
-        self.runs[container.run.0 as usize].containers.remove(&container.start);
+        let by_start = &mut self.runs[container.run.0 as usize].containers;
+        // Another one may have taken its place.
+        if by_start.get(&container.start) == Some(&slot) {
+            by_start.remove(&container.start);
+        }
         Some(container)
     }
 

@@ -15,7 +15,7 @@ use crate::settings::{OpenError, Settings, Statistics};
 use crate::sparse::SparseIndex;
 use crate::storage::Storage;
 
-use writing::Active;
+use writing::{Active, Writing};
 
 /// A history on disk, for one tenant.
 pub struct Store {
@@ -23,8 +23,8 @@ pub struct Store {
     storage: Box<dyn Storage>,
     gear: Gear,
     catalogue: Catalogue,
-    /// Containers that are being written, by run.
-    active: HashMap<Run, Active>,
+    /// Containers that are being written.
+    active: HashMap<(Run, Writing), Active>,
     /// Where each run that was written to since the store was opened ends.
     ends: HashMap<Run, u64>,
     sparse: SparseIndex,
@@ -200,6 +200,10 @@ impl History for Store {
     }
 
     fn append(&mut self, run: Run, bytes: &[u8]) {
-        self.write(run, bytes);
+        self.write((run, Writing::End), bytes);
+    }
+
+    fn restore(&mut self, from: Place, bytes: &[u8]) {
+        self.write_again(from, bytes);
     }
 }

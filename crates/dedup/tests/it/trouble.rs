@@ -43,6 +43,9 @@ fn other_bytes_than_the_senders_are_seen_by_the_hash_and_replaced() {
     assert!(lacking.is_collision());
     let mended = world.decoder.repair(&mut world.received, &mut world.inbound, lacking, &data).unwrap();
     assert!(matches!(mended, Decoded::Whole(bytes) if bytes == data));
+    let group = world.encode(&data);
+    let decoded = world.decoder.decode(&mut world.received, &mut world.inbound, &group).unwrap();
+    assert!(matches!(decoded, Decoded::Whole(_)), "it asks again for what it was given");
 }
 
 #[test]

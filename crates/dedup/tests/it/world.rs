@@ -79,6 +79,9 @@ pub fn edited(bytes: &[u8], n_edits: usize, seed: u64) -> Vec<u8> {
     let mut chance = chance(seed);
     let mut bytes = bytes.to_vec();
     for _ in 0..n_edits {
+        if bytes.is_empty() {
+            break;
+        }
         let at = chance.random_range(0..bytes.len());
         let n = chance.random_range(1..40).min(bytes.len() - at);
         match chance.random_range(0..4) {

@@ -1,9 +1,9 @@
 //! Finding anchors and reading bytes, from memory or from disk.
 
-use dedup::{Anchor, Place};
+use dedup::{Anchor, Place, Run};
 
 use super::Store;
-use super::writing::{ANCHOR_MEMORY_BYTES, slot_of, value};
+use super::writing::{ANCHOR_MEMORY_BYTES, Writing, slot_of, value};
 use crate::catalogue::Loaded;
 use crate::container::{BLOCK_BYTES, Lost, Outline};
 
@@ -26,7 +26,7 @@ impl Store {
                 (container.run, container.start, self.statistics.n_appended - container.born)
             }
             None => {
-                let (run, active) = self.active.iter().find(|(_, active)| active.slot == slot)?;
+                let ((run, _), active) = self.active.iter().find(|(_, active)| active.slot == slot)?;
                 (*run, active.start, active.data.len() as u64 - offset.min(active.data.len() as u64))
             }
         };
@@ -36,11 +36,9 @@ impl Store {
     }
 
     pub(super) fn bytes_ahead(&mut self, from: Place) -> &[u8] {
-        let is_active = self.active.get(&from.run).is_some_and(|active| from.position >= active.start);
-        if is_active {
-            let active = &self.active[&from.run];
-            let offset = usize::try_from(from.position - active.start).unwrap_or(usize::MAX);
-            return active.data.get(offset..).unwrap_or_default();
+        if let Some(key) = self.active_with(from.run, from.position) {
+            let active = &self.active[&key];
+            return &active.data[(from.position - active.start) as usize..];
         }
         let Some((slot, offset)) = self.locate(from.run, from.position) else {
             return &[];
@@ -50,21 +48,28 @@ impl Store {
     }
 
     pub(super) fn bytes_behind(&mut self, before: Place) -> &[u8] {
-        let is_active = self.active.get(&before.run).is_some_and(|active| before.position > active.start);
-        if is_active {
-            let active = &self.active[&before.run];
-            let offset = usize::try_from(before.position - active.start).unwrap_or(usize::MAX);
-            return active.data.get(..offset).unwrap_or_default();
+        let Some(last) = before.position.checked_sub(1) else {
+            return &[];
+        };
+        if let Some(key) = self.active_with(before.run, last) {
+            let active = &self.active[&key];
+            return &active.data[..(before.position - active.start) as usize];
         }
-        let last = before.position.checked_sub(1);
-        let Some((slot, offset)) = last.and_then(|last| self.locate(before.run, last)) else {
+        let Some((slot, offset)) = self.locate(before.run, last) else {
             return &[];
         };
         let block = self.block(slot, offset / BLOCK_BYTES);
         block.and_then(|block| block.get(..=offset % BLOCK_BYTES)).unwrap_or_default()
     }
 
-    fn locate(&self, run: dedup::Run, position: u64) -> Option<(u32, usize)> {
+    /// What is being written that has this byte.
+    fn active_with(&self, run: Run, position: u64) -> Option<(Run, Writing)> {
+        let keys = [(run, Writing::End), (run, Writing::Again)];
+        keys.into_iter()
+            .find(|key| self.active.get(key).is_some_and(|held| (held.start..held.end()).contains(&position)))
+    }
+
+    fn locate(&self, run: Run, position: u64) -> Option<(u32, usize)> {
         let slot = self.catalogue.find(run, position)?;
         Some((slot, (position - self.catalogue.containers[&slot].start) as usize))
     }

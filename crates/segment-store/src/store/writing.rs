@@ -1,6 +1,6 @@
 //! Appending: in memory until a container is full or finished, and on disk from then on.
 
-use dedup::{Anchor, Run};
+use dedup::{Anchor, Place, Run};
 
 use super::Store;
 use crate::catalogue::Loaded;
@@ -10,6 +10,15 @@ use crate::journal::{self, Entry, Record};
 /// Bytes of memory for an anchor: two slots of sixteen bytes in the table, and its entry in the container's outline.
 pub(super) const ANCHOR_MEMORY_BYTES: u64 = 2 * 16 + 16;
 
+/// What is written of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Writing {
+    /// What comes at its end.
+    End,
+    /// What was forgotten.
+    Again,
+}
+
 /// A container that is being written.
 #[derive(Debug)]
 pub(super) struct Active {
@@ -18,6 +27,13 @@ pub(super) struct Active {
     pub data: Vec<u8>,
     hash: u64,
     anchors: Vec<(Anchor, u32)>,
+}
+
+impl Active {
+    /// Where the next byte goes.
+    pub fn end(&self) -> u64 {
+        self.start + self.data.len() as u64
+    }
 }
 
 /// The value of an anchor of what is in memory.
@@ -33,10 +49,18 @@ pub(super) fn slot_of(value: u64) -> u32 {
 impl Store {
     /// Writes what is still in memory only of all runs, so that it outlives the process. What comes next is in containers of its own.
     pub fn flush(&mut self) {
-        let runs: Vec<Run> = self.active.keys().copied().collect();
-        for run in runs {
-            self.seal(run);
+        let all: Vec<(Run, Writing)> = self.active.keys().copied().collect();
+        for key in all {
+            self.seal(key);
         }
+    }
+
+    /// Writes what is still in memory only of one run, which is complete, and what was restored of all.
+    pub fn finish(&mut self, run: Run) {
+        let restored: Vec<_> = self.active.keys().copied().filter(|(_, writing)| *writing == Writing::Again).collect();
+        restored.into_iter().for_each(|key| self.seal(key));
+        self.seal((run, Writing::End));
+        self.ends.remove(&run);
     }
 
     /// How many bytes would be lost if the process ended now.
@@ -45,33 +69,53 @@ impl Store {
         self.active.values().map(|active| active.data.len()).sum()
     }
 
-    pub(super) fn write(&mut self, run: Run, mut bytes: &[u8]) {
+    /// Writes bytes of a run where they were, in place of what is there.
+    pub(super) fn write_again(&mut self, from: Place, bytes: &[u8]) {
+        let key = (from.run, Writing::Again);
+        if self.active.get(&key).is_some_and(|active| active.end() != from.position) {
+            self.seal(key);
+        }
+        if let Some(slot) = self.catalogue.find(from.run, from.position) {
+            self.statistics.n_lost += 1;
+            self.give_up(slot);
+        }
+        self.begin(key, from.position);
+        self.write(key, bytes);
+    }
+
+    pub(super) fn write(&mut self, key: (Run, Writing), mut bytes: &[u8]) {
         while !bytes.is_empty() {
-            let active = self.active(run);
-            let room = active.data.capacity() - active.data.len();
-            let (part, rest) = bytes.split_at(room.min(bytes.len()));
-            self.write_part(run, part);
+            let n_written = self.active.get(&key).map_or(0, |active| active.data.len());
+            if n_written == 0 && key.1 == Writing::End {
+                self.begin(key, self.ends.get(&key.0).copied().unwrap_or(0));
+            }
+            let (part, rest) = bytes.split_at((self.settings.container_bytes - n_written).min(bytes.len()));
+            self.write_part(key, part);
             bytes = rest;
-            if self.active[&run].data.len() == self.settings.container_bytes {
-                self.seal(run);
+            let active = &self.active[&key];
+            if active.data.len() == self.settings.container_bytes {
+                let end = active.end();
+                self.seal(key);
+                if key.1 == Writing::Again {
+                    self.begin(key, end);
+                }
             }
         }
     }
 
-    fn active(&mut self, run: Run) -> &mut Active {
-        let start = self.ends.get(&run).copied().unwrap_or(0);
-        let (catalogue, n_bytes) = (&mut self.catalogue, self.settings.container_bytes);
-        self.active.entry(run).or_insert_with(|| Active {
+    fn begin(&mut self, key: (Run, Writing), start: u64) {
+        let catalogue = &mut self.catalogue;
+        self.active.entry(key).or_insert_with(|| Active {
             slot: catalogue.slot(),
             start,
-            data: Vec::with_capacity(n_bytes),
+            data: Vec::new(),
             hash: 0,
             anchors: Vec::new(),
-        })
+        });
     }
 
-    fn write_part(&mut self, run: Run, bytes: &[u8]) {
-        let active = self.active.get_mut(&run).expect("a container was begun");
+    fn write_part(&mut self, key: (Run, Writing), bytes: &[u8]) {
+        let active = self.active.get_mut(&key).expect("a container was begun");
         let base = active.data.len();
         active.data.extend_from_slice(bytes);
         let (mut at, mut last) = (0, None);
@@ -84,13 +128,16 @@ impl Store {
                 self.dense.set(anchor, value(active.slot, offset));
             }
         }
-        *self.ends.entry(run).or_insert(0) += bytes.len() as u64;
+        if key.1 == Writing::End {
+            *self.ends.entry(key.0).or_insert(0) += bytes.len() as u64;
+        }
         self.statistics.n_appended += bytes.len() as u64;
     }
 
     /// Writes a container that is full or finished. One that cannot be written is forgotten: whoever needs it asks for it.
-    fn seal(&mut self, run: Run) {
-        let Some(active) = self.active.remove(&run) else {
+    fn seal(&mut self, key: (Run, Writing)) {
+        let run = key.0;
+        let Some(active) = self.active.remove(&key).filter(|active| !active.data.is_empty()) else {
             return;
         };
         self.make_room_on_disk(active.data.len() as u64);

@@ -46,6 +46,12 @@ fn a_receiver_that_was_emptied_asks_and_then_knows() {
     let mut connection = Connection::new(&mut sender, &mut emptied, 2);
     connection.check(&data);
     assert!(connection.n_asked > data.len() * 9 / 10);
+    emptied.flush();
+    drop(emptied);
+    let mut emptied = open(folders[2].path(), small());
+    let mut connection = Connection::new(&mut sender, &mut emptied, 3);
+    connection.check(&data);
+    assert_eq!(connection.n_asked, 0, "it asks again for what it was given");
 }
 
 #[test]
