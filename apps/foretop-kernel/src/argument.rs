@@ -1,13 +1,13 @@
 //! What commands have in common: which subsystems of what, and how they are read.
 
-use std::path::Path;
-use std::rc::Rc;
-
 use clap::{Args, ValueEnum};
-use kernel::{Arm, Bpf, FromProc, GroupLimits, Node, Price, Subsystem};
+use kernel::{Bpf, BpfOpener, GroupLimits, Node, Opener, ProcOpener, Subsystem};
 use mpi_run::Failure;
 
 use crate::command::failed;
+
+/// Where an agent listens, unless it is told otherwise.
+pub const DEFAULT_SOCKET: &str = "/run/foretop-kernel.sock";
 
 /// Where counters come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -33,18 +33,11 @@ pub struct Measured {
 
     /// Where counters come from
     #[arg(long, value_enum, default_value_t = Source::Best)]
-    source: Source,
+    pub source: Source,
 
     /// Limits of the size groups in bytes, ascending [default: 64,512,4096,32768,262144,1048576,8388608]
     #[arg(long, value_name = "BYTES,…")]
     groups: Option<String>,
-}
-
-/// A subsystem that can be read, and what that costs.
-pub struct Opened {
-    pub subsystem: &'static Subsystem,
-    pub arm: Box<dyn Arm>,
-    pub price: Price,
 }
 
 impl Measured {
@@ -61,54 +54,29 @@ impl Measured {
         self.groups.as_deref().map_or_else(|| Ok(GroupLimits::default()), |text| text.parse().map_err(failed))
     }
 
-    /// Programs in the kernel, where they are wanted and can be had. A note says why there are none.
-    pub fn bpf(&self, notes: &mut Vec<String>) -> Result<Option<Rc<Bpf>>, Failure> {
-        let node: Node = self.node.parse().map_err(failed)?;
-        let limits = self.limits()?;
-        if self.source == Source::Proc {
-            return Self::whole_host_only(&node).map(|()| None);
-        }
-        match Bpf::open(node.clone(), limits) {
-            Ok(bpf) => Ok(Some(bpf)),
-            Err(error @ (kernel::Error::NoBtf | kernel::Error::NotAllowed)) if self.source == Source::Best => {
-                Self::whole_host_only(&node)?;
-                notes.push(format!("{error}; counting by /proc"));
-                Ok(None)
-            }
-            Err(error) => Err(failed(error)),
-        }
+    /// What is measured.
+    pub fn node(&self) -> Result<Node, Failure> {
+        self.node.parse().map_err(failed)
     }
+}
 
-    fn whole_host_only(node: &Node) -> Result<(), Failure> {
-        if *node == Node::Host { Ok(()) } else { Err(failed(kernel::Error::WholeHostOnly { arm: "/proc" })) }
+/// What opens arms of these nodes. A note says why it does so by /proc, where that was left open.
+pub fn opener(source: Source, nodes: &[Node], notes: &mut Vec<String>) -> Result<Box<dyn Opener>, Failure> {
+    let by_proc = || match nodes.iter().all(|node| *node == Node::Host) {
+        true => Ok(Box::new(ProcOpener) as Box<dyn Opener>),
+        false => Err(failed(kernel::Error::WholeHostOnly { arm: "/proc" })),
+    };
+    if source == Source::Proc {
+        return by_proc();
     }
-
-    /// All subsystems, ready to be read. Prices are measured first, so that nothing is paid for twice.
-    pub fn open(&self, notes: &mut Vec<String>) -> Result<Vec<Opened>, Failure> {
-        let bpf = self.bpf(notes)?;
-        let subsystems = self.subsystems()?;
-        let mut prices = Vec::with_capacity(subsystems.len());
-        for subsystem in &subsystems {
-            prices.push(match (&bpf, subsystem.programs.is_empty()) {
-                (Some(_), false) => {
-                    let host = Bpf::open(Node::Host, self.limits()?).map_err(failed)?;
-                    kernel::calibrate(&host, subsystem).map_err(failed)?.price
-                }
-                _ => Price::default(),
-            });
+    // Whether programs can be loaded at all is the same for all nodes.
+    match Bpf::open(Node::Host, GroupLimits::default()) {
+        Ok(_) => Ok(Box::new(BpfOpener::default())),
+        Err(error @ (kernel::Error::NoBtf | kernel::Error::NotAllowed)) if source == Source::Best => {
+            notes.push(format!("{error}; counting by /proc"));
+            by_proc()
         }
-        let open = |(subsystem, price): (&'static Subsystem, Price)| {
-            let arm: Box<dyn Arm> = match &bpf {
-                Some(bpf) => bpf.arm(subsystem).map_err(failed)?,
-                _ => Box::new(FromProc::new(Path::new("/proc"), subsystem)),
-            };
-            notes.extend(arm.missing().into_iter().map(|missing| match arm.name() {
-                "proc" => format!("{}: /proc lacks {missing}", subsystem.name),
-                _ => missing,
-            }));
-            Ok(Opened { subsystem, arm, price })
-        };
-        subsystems.into_iter().zip(prices).map(open).collect()
+        Err(error) => Err(failed(error)),
     }
 }
 

@@ -10,7 +10,7 @@ use clap::{Parser, Subcommand};
 use mpi_run::Failure;
 use text::help::examples;
 
-use command::{cost, watch};
+use command::{agent, control, cost, status, watch};
 
 /// See what this host's kernel is doing, at a stated and bounded cost
 #[derive(Parser)]
@@ -31,6 +31,13 @@ struct Cli {
 enum Command {
     Watch(watch::Watch),
     Cost(cost::Cost),
+    Agent(agent::Agent),
+    Status(status::Status),
+    On(control::On),
+    Off(control::Off),
+    Set(control::Set),
+    Lease(control::Lease),
+    Release(control::Release),
 }
 
 fn main() -> ExitCode {
@@ -39,6 +46,13 @@ fn main() -> ExitCode {
     let done = match command {
         Command::Watch(command) => command.run(&mut out),
         Command::Cost(command) => command.run(&mut out),
+        Command::Agent(command) => command.run(&mut out),
+        Command::Status(command) => command.run(&mut out),
+        Command::On(command) => command.run(&mut out),
+        Command::Off(command) => command.run(&mut out),
+        Command::Set(command) => command.run(&mut out),
+        Command::Lease(command) => command.run(&mut out),
+        Command::Release(command) => command.run(&mut out),
     };
     match done.and_then(|()| command::written(out.flush())) {
         Ok(()) => ExitCode::SUCCESS,

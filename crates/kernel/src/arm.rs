@@ -1,5 +1,6 @@
 //! An arm: where counters come from.
 
+use crate::control::PointState;
 use crate::{Error, Reading};
 
 /// A source of readings of one subsystem.
@@ -18,6 +19,12 @@ pub trait Arm {
     /// # Errors
     /// Where the kernel does not take it.
     fn set_weight(&mut self, weight: u32) -> Result<(), Error>;
+
+    /// What becomes of the events of its points from this moment on; an arm that does not look at events ignores it.
+    ///
+    /// # Errors
+    /// Where the kernel does not take it.
+    fn set_states(&mut self, states: &[PointState]) -> Result<(), Error>;
 
     /// Takes its probes off, or puts them back on.
     ///

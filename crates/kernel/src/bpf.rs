@@ -6,6 +6,7 @@
 mod calibrate;
 mod drive;
 mod layout;
+mod opener;
 mod run_time;
 mod software_event;
 
@@ -19,7 +20,9 @@ use libbpf_rs::{Btf, Link, MapCore, MapFlags, MapHandle, MapType, Object, Object
 
 pub use calibrate::{Calibration, calibrate};
 use layout::Settings;
+pub use opener::BpfOpener;
 
+use crate::control::PointState;
 use crate::{Arm, Attach, Error, FromProc, GroupLimits, Node, Reading, Subsystem};
 
 include!(concat!(env!("OUT_DIR"), "/objects.rs"));
@@ -294,6 +297,17 @@ impl Arm for BpfArm {
 
     fn set_weight(&mut self, weight: u32) -> Result<(), Error> {
         self.settings.weight = weight;
+        self.write_settings()
+    }
+
+    fn set_states(&mut self, states: &[PointState]) -> Result<(), Error> {
+        for (byte, state) in self.settings.states.iter_mut().zip(states) {
+            *byte = match state {
+                PointState::Inactive => 0,
+                PointState::Summary => 1,
+                PointState::Trace => 2,
+            };
+        }
         self.write_settings()
     }
 

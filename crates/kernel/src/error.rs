@@ -15,6 +15,54 @@ pub enum Error {
         /// All that there are.
         known: String,
     },
+    /// No node has this number.
+    #[error("there is no node {number}; there are {known}")]
+    NoSuchNode {
+        /// What was asked for.
+        number: u32,
+        /// All that there are.
+        known: String,
+    },
+    /// No point of the subsystem has this name.
+    #[error("subsystem `{subsystem}` has no point `{name}`; `foretop kernel status --points` lists them")]
+    NoSuchPoint {
+        /// Whose.
+        subsystem: &'static str,
+        /// What was asked for.
+        name: String,
+    },
+    /// A setting that makes no sense.
+    #[error("the {what} `{value}` makes no sense; it is {right}")]
+    Setting {
+        /// Which.
+        what: &'static str,
+        /// What was asked for.
+        value: String,
+        /// What would be right.
+        right: &'static str,
+    },
+    /// The agent cannot listen.
+    #[error("cannot listen at `{}`", path.display())]
+    Listen {
+        /// The socket.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// No agent answers.
+    #[error("no agent answers at `{}`; start one with `foretop kernel agent`", path.display())]
+    NoAgent {
+        /// The socket.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The agent does not do it.
+    #[error("the agent refuses: {why}")]
+    AgentRefused {
+        /// Its words.
+        why: String,
+    },
     /// A file of /proc or /sys.
     #[error("cannot read `{}`", path.display())]
     Read {

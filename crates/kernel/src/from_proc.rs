@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::control::PointState;
 use crate::{Arm, Counters, Error, Reading, Subsystem};
 
 /// What /proc knows of a subsystem of the whole host.
@@ -70,11 +71,18 @@ impl Arm for FromProc {
         Ok(())
     }
 
+    fn set_states(&mut self, _states: &[PointState]) -> Result<(), Error> {
+        Ok(())
+    }
+
     fn set_shed(&mut self, _is_shed: bool) -> Result<(), Error> {
         Ok(())
     }
 
     fn missing(&self) -> Vec<String> {
-        if self.subsystem.proc_lacks.is_empty() { Vec::new() } else { vec![self.subsystem.proc_lacks.into()] }
+        match self.subsystem.proc_lacks {
+            "" => Vec::new(),
+            lacks => vec![format!("{}: /proc lacks {lacks}", self.subsystem.name)],
+        }
     }
 }

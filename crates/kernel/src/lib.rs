@@ -4,12 +4,17 @@
 //! `bpf` and root, or /proc without either, which knows less and says so. A [`Watch`] turns readings into summaries, knows what its
 //! probes cost by their calibrated prices, and keeps a budget.
 //!
+//! An [`Agent`] serves controllers, who speak [`control`], and measures what they ask for.
+//!
 //! No arm changes the measured host beyond its probes, and these go with the process that attached them.
 
+mod agent;
 mod arm;
 #[cfg(feature = "bpf")]
 mod bpf;
 mod budget;
+pub mod control;
+mod engine;
 mod error;
 mod from_proc;
 mod group;
@@ -20,10 +25,12 @@ mod subsystem;
 mod summary;
 mod watch;
 
+pub use agent::{Agent, Client};
 pub use arm::Arm;
 #[cfg(feature = "bpf")]
-pub use bpf::{Bpf, Calibration, calibrate, n_loaded};
+pub use bpf::{Bpf, BpfOpener, Calibration, calibrate, n_loaded};
 pub use budget::{Budget, Load, Measure};
+pub use engine::{Engine, Opener, ProcOpener};
 pub use error::Error;
 pub use from_proc::FromProc;
 pub use group::{GroupLimits, N_GROUPS};
@@ -32,4 +39,4 @@ pub use price::{Price, SubsystemCost};
 pub use reading::{Counters, Flight, N_RANGES, Reading};
 pub use subsystem::{Attach, Drive, Point, Program, Subsystem, Timing, Total, all, find};
 pub use summary::{Account, Figures, PointSummary, Summary};
-pub use watch::{Options, Pulled, Watch};
+pub use watch::{Key, Options, Pulled, Watch};

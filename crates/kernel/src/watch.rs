@@ -1,6 +1,7 @@
 //! A watch: some subsystems of a node, read again and again, within a budget.
 
-use crate::{Account, Arm, Budget, Error, Load, Measure, Price, SubsystemCost, Summary};
+use crate::control::PointState;
+use crate::{Account, Arm, Budget, Error, Load, Measure, Price, Subsystem, SubsystemCost, Summary};
 
 /// How a watch goes about its work.
 #[derive(Clone, Debug, Default)]
@@ -16,6 +17,7 @@ pub struct Watch {
 }
 
 struct Watched {
+    key: Key,
     arm: Box<dyn Arm>,
     account: Account,
     price: Price,
@@ -25,6 +27,8 @@ struct Watched {
 /// What a pull gives of a subsystem.
 #[derive(Debug)]
 pub struct Pulled {
+    /// Of which node.
+    pub key: Key,
     /// What happened.
     pub summary: Summary,
     /// Where that is from.
@@ -35,6 +39,15 @@ pub struct Pulled {
     pub measure: Measure,
 }
 
+/// What is watched: a subsystem of a node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Key {
+    /// The node's number.
+    pub node: u32,
+    /// The subsystem's name.
+    pub name: &'static str,
+}
+
 impl Watch {
     /// Watches nothing yet.
     #[must_use]
@@ -42,30 +55,63 @@ impl Watch {
         Self { watched: Vec::new(), budget: None }
     }
 
-    /// Adds a subsystem, whose account begins with its first reading.
+    /// Adds a subsystem of a node, whose account begins with its first reading.
     ///
     /// # Errors
     /// Where the arm cannot be read.
     pub fn add(
         &mut self,
-        subsystem: &'static crate::Subsystem,
+        key: Key,
+        subsystem: &'static Subsystem,
         mut arm: Box<dyn Arm>,
         price: Price,
     ) -> Result<(), Error> {
         let account = Account::begin(subsystem, arm.read()?);
-        self.watched.push(Watched { arm, account, price, measure: Measure::Weight(1) });
+        self.watched.push(Watched { key, arm, account, price, measure: Measure::Weight(1) });
         Ok(())
+    }
+
+    /// Takes it off, if it is watched.
+    pub fn remove(&mut self, key: Key) {
+        self.watched.retain(|watched| watched.key != key);
+    }
+
+    /// Whether it is watched.
+    #[must_use]
+    pub fn has(&self, key: Key) -> bool {
+        self.watched(key).is_some()
+    }
+
+    /// What becomes of the events of its points.
+    ///
+    /// # Errors
+    /// Where the arm does not take it.
+    pub fn set_states(&mut self, key: Key, states: &[PointState]) -> Result<(), Error> {
+        match self.watched.iter_mut().find(|watched| watched.key == key) {
+            Some(watched) => watched.arm.set_states(states),
+            None => Ok(()),
+        }
+    }
+
+    /// Where its counters come from.
+    #[must_use]
+    pub fn source(&self, key: Key) -> Option<&'static str> {
+        Some(self.watched(key)?.arm.name())
+    }
+
+    /// What is missing of it, in words.
+    #[must_use]
+    pub fn missing(&self, key: Key) -> Vec<String> {
+        self.watched(key).map(|watched| watched.arm.missing()).unwrap_or_default()
+    }
+
+    fn watched(&self, key: Key) -> Option<&Watched> {
+        self.watched.iter().find(|watched| watched.key == key)
     }
 
     /// From now on, all that is watched takes so much of a core at most.
     pub fn keep(&mut self, options: &Options) {
         self.budget = options.budget_cores.map(|cores| Budget::new(cores, self.watched.len()));
-    }
-
-    /// Probes that are missing, in words.
-    #[must_use]
-    pub fn missing(&self) -> Vec<String> {
-        self.watched.iter().flat_map(|watched| watched.arm.missing()).collect()
     }
 
     /// Reads all subsystems, and sees to the budget.
@@ -77,7 +123,13 @@ impl Watch {
         for watched in &mut self.watched {
             let summary = watched.account.advance(watched.arm.read()?)?;
             let cost = watched.price.of(&summary);
-            pulled.push(Pulled { summary, source: watched.arm.name(), cost, measure: watched.measure });
+            pulled.push(Pulled {
+                key: watched.key,
+                summary,
+                source: watched.arm.name(),
+                cost,
+                measure: watched.measure,
+            });
         }
         self.keep_within(&pulled)?;
         Ok(pulled)

@@ -1,21 +1,19 @@
 //! `foretop kernel watch`: summaries of subsystems, interval after interval, and what the probes take.
 
 use std::io::Write;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use clap::Args;
-use kernel::{Measure, Options, PointSummary, Pulled, Timing};
+use kernel::{Key, Measure, Options, PointSummary, Pulled, Timing};
 use mpi_run::Failure;
-use signal_hook::consts::{SIGINT, SIGTERM};
 use text::Table;
 use text::figure::{bytes_per_sec, number, percent, span_ns};
 use text::help::examples;
 use units::span;
 
-use super::{failed, written};
-use crate::argument::{Measured, share_of_core};
+use super::{failed, interrupted, written};
+use crate::argument::{self, Measured, share_of_core};
 
 /// Print summaries of subsystems, interval after interval, with what the probes take
 #[derive(Args)]
@@ -48,8 +46,13 @@ impl Watch {
         let is_over = interrupted()?;
         let mut notes = Vec::new();
         let mut watch = kernel::Watch::new();
-        for opened in self.measured.open(&mut notes)? {
-            watch.add(opened.subsystem, opened.arm, opened.price).map_err(failed)?;
+        let (node, limits, subsystems) = (self.measured.node()?, self.measured.limits()?, self.measured.subsystems()?);
+        let mut opener = argument::opener(self.measured.source, std::slice::from_ref(&node), &mut notes)?;
+        for subsystem in subsystems {
+            let key = Key { node: 0, name: subsystem.name };
+            let (arm, price) = opener.open(&node, &limits, subsystem).map_err(failed)?;
+            watch.add(key, subsystem, arm, price).map_err(failed)?;
+            notes.extend(watch.missing(key));
         }
         watch.keep(&Options { budget_cores: self.budget });
         for note in notes {
@@ -67,15 +70,6 @@ impl Watch {
         }
         Ok(())
     }
-}
-
-fn interrupted() -> Result<Arc<AtomicBool>, Failure> {
-    let flag = Arc::new(AtomicBool::new(false));
-    for signal in [SIGINT, SIGTERM] {
-        signal_hook::flag::register(signal, Arc::clone(&flag))
-            .map_err(|error| Failure::work(format!("cannot wait for signals: {error}")))?;
-    }
-    Ok(flag)
 }
 
 /// Longest sleep, so that an interruption is soon seen.

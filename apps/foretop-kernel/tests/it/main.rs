@@ -1,5 +1,6 @@
 //! The program as it is typed.
 
+mod agent;
 mod refusals;
 mod root;
 
