@@ -4,7 +4,7 @@ TARGET_DIR := $(or $(CARGO_TARGET_DIR),target)
 export CARGO_TARGET_DIR := $(abspath $(TARGET_DIR))
 
 .DEFAULT_GOAL := help
-.PHONY: help run test fuzz lint soak bench web build all dist mpi python screenshots host-load-study mpi-tree-study wan-study study clean
+.PHONY: help run test fuzz lint soak bench web build all dist mpi kernel python screenshots host-load-study mpi-tree-study wan-study study clean
 
 help: ## Lists the targets.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -33,18 +33,21 @@ bench: dist ## Measures Foretop beside its peers and writes docs/figures.md (abo
 web: ## Builds the page into web/dist, unless it is there and newer than its sources.
 	@scripts/build-web.sh
 
-build: web ## Builds the program `foretop` with the page in it, the simulator `foretop sim` and the scheduler `foretop sched`.
+build: web ## Builds the program `foretop` with the page in it, the simulator `foretop sim`, the scheduler `foretop sched`, `foretop tunnel` and `foretop dedup`.
 	@scripts/install-system-packages.sh cargo cc
-	@cargo build --release -p foretop -p foretop-sched -p foretop-sim --locked
+	@cargo build --release -p foretop -p foretop-sched -p foretop-sim -p foretop-tunnel --locked
 
-all: build mpi python ## Builds everything: `foretop`, the programs that run under MPI, the Python package.
+all: build mpi kernel python ## Builds everything: `foretop`, the programs that run under MPI, `foretop-kernel`, the Python package.
 
 dist: web ## Builds the program `foretop` as it is released and benched: optimized across crates, which takes longer.
 	@scripts/install-system-packages.sh cargo cc
-	@cargo build --profile dist -p foretop -p foretop-sched -p foretop-sim --locked
+	@cargo build --profile dist -p foretop -p foretop-sched -p foretop-sim -p foretop-tunnel --locked
 
 mpi: ## Builds the programs that run under MPI, for Open MPI and MPICH; `foretop mpi` finds them.
 	@scripts/mpi.sh build
+
+kernel: ## Builds the program that measures the kernel, which needs clang; `foretop kernel` finds it.
+	@scripts/kernel.sh build
 
 python: ## Builds the Python package and installs it into .venv.
 	@scripts/python-package.sh release

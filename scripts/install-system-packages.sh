@@ -9,12 +9,14 @@ declare -A package_of=(
     [cc]="gcc libc6-dev"
     [blastp]="ncbi-blast+"
     [c++]="g++"
+    [clang]="clang"
     [chromium]="chromium fonts-dejavu-core"
     [diamond]="diamond-aligner"
     [fracdiff]="r-cran-fracdiff"
     [ip]="iproute2"
     [kill]="procps"
     [libclang]="libclang-dev"
+    [libelf]="libelf-dev zlib1g-dev"
     [mpi4py]="python3-mpi4py"
     [mpicc.mpich]="libmpich-dev"
     [mpicc.openmpi]="libopenmpi-dev"
@@ -50,6 +52,8 @@ is_there() {
         snmpd) PATH="$PATH:/usr/sbin" type -P "$1" >/dev/null ;;
         # A library that bindings are made with; `cargo` finds it where the package puts it.
         libclang) compgen -G '/usr/lib/llvm-*/lib/libclang.so*' >/dev/null ;;
+        # A library with its headers.
+        libelf) [ -e /usr/include/libelf.h ] && [ -e /usr/include/zlib.h ] ;;
         # A program, that is: a builtin of this shell is of no use to others.
         *) type -P "$1" >/dev/null ;;
     esac

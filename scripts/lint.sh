@@ -15,6 +15,7 @@ run() {
 run cargo fmt --check
 run cargo clippy --all-targets --locked -- -D warnings
 run scripts/mpi.sh clippy openmpi
+run scripts/kernel.sh clippy
 run python3 scripts/packages.py
 run .venv/bin/ruff check
 run .venv/bin/ruff format --check

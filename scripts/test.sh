@@ -10,10 +10,11 @@ cd "$(dirname "$0")/.."
 export CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-$PWD/target}"
 
 # In the order in which they run.
-parts=(rust mpi python servers root chaos page)
+parts=(rust mpi kernel python servers root chaos page)
 declare -A about=(
     [rust]="all Rust tests that need nothing but cargo"
     [mpi]="programs under Open MPI and MPICH"
+    [kernel]="programs in the kernel: what needs clang, BTF and root"
     [python]="the Python package: its tests, signatures and tour"
     [servers]="a real Prometheus, NATS server, node exporter and snmpd, at the same time"
     [root]="what root alone can do"
@@ -145,6 +146,15 @@ run_mpi() {
     done
     begin "mpi: from the command line"
     FORETOP_MPI_TESTED="$CARGO_TARGET_DIR/mpi" cargo test --locked --test it -- --ignored mpi::
+}
+
+run_kernel() {
+    begin "kernel: compiled and tested"
+    scripts/kernel.sh test | tee "$scratch/kernel"
+    local line
+    while read -r line; do
+        skipped+=("$step: ${line#SKIPPED }")
+    done < <(grep '^SKIPPED' "$scratch/kernel")
 }
 
 run_python() {

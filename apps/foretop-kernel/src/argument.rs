@@ -1,0 +1,93 @@
+//! What commands have in common: which subsystems of what, and how they are read.
+
+use clap::{Args, ValueEnum};
+use kernel::{Bpf, BpfOpener, GroupLimits, Node, Opener, ProcOpener, Subsystem};
+use mpi_run::Failure;
+
+use crate::command::failed;
+
+/// Where an agent listens, unless it is told otherwise.
+pub const DEFAULT_SOCKET: &str = "/run/foretop-kernel.sock";
+
+/// Where counters come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Source {
+    /// Programs in the kernel where they can be loaded, else /proc, with a note
+    Best,
+    /// Programs in the kernel, or nothing
+    Bpf,
+    /// What /proc counts anyway: no root, no probes, no times
+    Proc,
+}
+
+/// Which subsystems of what, and how they are read.
+#[derive(Args)]
+pub struct Measured {
+    /// Subsystems: cpu, task, vm, fs … [default: all]
+    #[arg(value_name = "SUBSYSTEM")]
+    subsystems: Vec<String>,
+
+    /// What to measure: `host`, `cgroup:/sys/fs/cgroup/…`, or `tree:PID` for a process and its descendants
+    #[arg(long, default_value = "host")]
+    node: String,
+
+    /// Where counters come from
+    #[arg(long, value_enum, default_value_t = Source::Best)]
+    pub source: Source,
+
+    /// Limits of the size groups in bytes, ascending [default: 64,512,4096,32768,262144,1048576,8388608]
+    #[arg(long, value_name = "BYTES,…")]
+    groups: Option<String>,
+}
+
+impl Measured {
+    /// The subsystems that are named, or all.
+    pub fn subsystems(&self) -> Result<Vec<&'static Subsystem>, Failure> {
+        if self.subsystems.is_empty() {
+            return Ok(kernel::all().to_vec());
+        }
+        self.subsystems.iter().map(|name| kernel::find(name).map_err(failed)).collect()
+    }
+
+    /// Sizes that are counted together.
+    pub fn limits(&self) -> Result<GroupLimits, Failure> {
+        self.groups.as_deref().map_or_else(|| Ok(GroupLimits::default()), |text| text.parse().map_err(failed))
+    }
+
+    /// What is measured.
+    pub fn node(&self) -> Result<Node, Failure> {
+        self.node.parse().map_err(failed)
+    }
+}
+
+/// What opens arms of these nodes. A note says why it does so by /proc, where that was left open.
+pub fn opener(source: Source, nodes: &[Node], notes: &mut Vec<String>) -> Result<Box<dyn Opener>, Failure> {
+    let by_proc = || match nodes.iter().all(|node| *node == Node::Host) {
+        true => Ok(Box::new(ProcOpener) as Box<dyn Opener>),
+        false => Err(failed(kernel::Error::WholeHostOnly { arm: "/proc" })),
+    };
+    if source == Source::Proc {
+        return by_proc();
+    }
+    // Whether programs can be loaded at all is the same for all nodes.
+    match Bpf::open(Node::Host, GroupLimits::default()) {
+        Ok(_) => Ok(Box::new(BpfOpener::default())),
+        Err(error @ (kernel::Error::NoBtf | kernel::Error::NotAllowed)) if source == Source::Best => {
+            notes.push(format!("{error}; counting by /proc"));
+            by_proc()
+        }
+        Err(error) => Err(failed(error)),
+    }
+}
+
+/// A share of a core, as `1%` or `0.01`.
+pub fn share_of_core(text: &str) -> Result<f64, String> {
+    let share = match text.strip_suffix('%') {
+        Some(percent) => percent.trim().parse::<f64>().map(|percent| percent / 100.0),
+        None => text.parse::<f64>(),
+    };
+    match share {
+        Ok(share) if share > 0.0 && share <= 1.0 => Ok(share),
+        _ => Err(format!("`{text}` is no share of a core; give one such as `1%` or `0.01`")),
+    }
+}

@@ -1,0 +1,83 @@
+//! `foretop kernel agent`: the part that needs privileges, and that others control.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::path::PathBuf;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use clap::Args;
+use kernel::control::Change;
+use kernel::{Engine, Node};
+use mpi_run::Failure;
+use text::help::examples;
+use units::span;
+
+use super::{failed, interrupted, written};
+use crate::argument::{self, DEFAULT_SOCKET, Source, share_of_core};
+
+/// Serve controllers on a Unix socket: dormant until one of them turns it on
+#[derive(Args)]
+#[command(after_help = examples(&[
+    "foretop kernel agent",
+    "foretop kernel agent --on --budget 1%",
+    "foretop kernel agent --node 0=host --node 7=tree:4711 --socket /tmp/kernel.sock",
+]))]
+pub struct Agent {
+    /// Where controllers connect; for this user alone
+    #[arg(long, value_name = "PATH", default_value = DEFAULT_SOCKET)]
+    socket: PathBuf,
+
+    /// A node with its number, such as `0=host`, `1=cgroup:/sys/fs/cgroup/…` or `7=tree:PID`; may be repeated [default: 0=host]
+    #[arg(long, value_name = "N=NODE", value_parser = numbered)]
+    node: Vec<(u32, Node)>,
+
+    /// Where counters come from
+    #[arg(long, value_enum, default_value_t = Source::Best)]
+    source: Source,
+
+    /// Time between two pulls
+    #[arg(long, default_value = "10 s", value_parser = span::parse)]
+    interval: Duration,
+
+    /// What all probes may take of a core
+    #[arg(long, value_name = "SHARE", value_parser = share_of_core)]
+    budget: Option<f64>,
+
+    /// Measure from the start, rather than when a controller says so
+    #[arg(long)]
+    on: bool,
+}
+
+fn numbered(text: &str) -> Result<(u32, Node), String> {
+    let (number, node) = text.split_once('=').ok_or_else(|| format!("`{text}` has no number; write `0={text}`"))?;
+    let number = number.parse().map_err(|_| format!("`{number}` is not the number of a node"))?;
+    Ok((number, node.parse().map_err(|error: kernel::Error| error.to_string())?))
+}
+
+impl Agent {
+    pub fn run(self, out: &mut dyn Write) -> Result<(), Failure> {
+        let mut nodes: BTreeMap<u32, Node> = BTreeMap::new();
+        for (number, node) in self.node {
+            if nodes.insert(number, node).is_some() {
+                return Err(Failure::usage(format!("node {number} is given twice; give each its own number")));
+            }
+        }
+        if nodes.is_empty() {
+            nodes.insert(0, Node::Host);
+        }
+        let mut notes = Vec::new();
+        let opener = argument::opener(self.source, &nodes.values().cloned().collect::<Vec<_>>(), &mut notes)?;
+        for note in notes {
+            written(writeln!(out, "note: {note}"))?;
+        }
+        let is_over = interrupted()?;
+        let engine = Engine::new(opener, nodes, self.interval.as_millis() as u64, self.budget);
+        let mut agent = kernel::Agent::listen(engine, &self.socket).map_err(failed)?;
+        if self.on {
+            agent.engine().change(&Change { is_on: Some(true), ..Change::default() }).map_err(failed)?;
+        }
+        written(writeln!(out, "listening at {}", self.socket.display()).and_then(|()| out.flush()))?;
+        agent.serve(|| is_over.load(Ordering::Relaxed), |_| Ok(())).map_err(failed)
+    }
+}

@@ -1,0 +1,204 @@
+//! `foretop kernel on|off|set|lease|release`: what controllers ask of an agent.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args;
+use kernel::Client;
+use kernel::control::{Answer, Change, PointState, Request, SubsystemChange};
+use mpi_run::Failure;
+use text::help::examples;
+use units::span;
+
+use super::{failed, written};
+use crate::argument::{DEFAULT_SOCKET, share_of_core};
+
+/// Which agent, and by what right.
+#[derive(Args)]
+struct Controlled {
+    /// Where the agent listens
+    #[arg(long, value_name = "PATH", default_value = DEFAULT_SOCKET)]
+    socket: PathBuf,
+
+    /// What `foretop kernel lease` printed, where somebody has a lease
+    #[arg(long, env = "FORETOP_KERNEL_LEASE")]
+    lease: Option<String>,
+
+    /// To this node only, by its number; may be repeated [default: all]
+    #[arg(long, value_name = "N")]
+    node: Vec<u32>,
+}
+
+impl Controlled {
+    fn change(self, change: Change) -> Result<(), Failure> {
+        let nodes = (!self.node.is_empty()).then_some(self.node);
+        ask(&self.socket, &Request::Set(Change { token: self.lease, nodes, ..change })).map(|_| ())
+    }
+}
+
+fn ask(socket: &std::path::Path, request: &Request) -> Result<Answer, Failure> {
+    Client::connect(socket).and_then(|mut client| client.ask(request)).map_err(failed)
+}
+
+/// Turn the whole instrumentation on, or only some subsystems
+#[derive(Args)]
+#[command(after_help = examples(&["foretop kernel on", "foretop kernel on vm fs --node 7"]))]
+pub struct On {
+    /// Subsystems to turn on, the whole with them [default: the whole as it was set]
+    #[arg(value_name = "SUBSYSTEM")]
+    subsystems: Vec<String>,
+
+    #[command(flatten)]
+    controlled: Controlled,
+}
+
+/// Turn the whole instrumentation off, or only some subsystems; nothing stays attached
+#[derive(Args)]
+#[command(after_help = examples(&["foretop kernel off", "foretop kernel off fs"]))]
+pub struct Off {
+    /// Subsystems to turn off [default: the whole]
+    #[arg(value_name = "SUBSYSTEM")]
+    subsystems: Vec<String>,
+
+    #[command(flatten)]
+    controlled: Controlled,
+}
+
+fn all_of(subsystems: Vec<String>, is_on: bool) -> BTreeMap<String, SubsystemChange> {
+    subsystems
+        .into_iter()
+        .map(|name| (name, SubsystemChange { is_on: Some(is_on), ..SubsystemChange::default() }))
+        .collect()
+}
+
+impl On {
+    pub fn run(self, _out: &mut dyn Write) -> Result<(), Failure> {
+        let subsystems = all_of(self.subsystems, true);
+        self.controlled.change(Change { is_on: Some(true), subsystems, ..Change::default() })
+    }
+}
+
+impl Off {
+    pub fn run(self, _out: &mut dyn Write) -> Result<(), Failure> {
+        let is_on = self.subsystems.is_empty().then_some(false);
+        let subsystems = all_of(self.subsystems, false);
+        self.controlled.change(Change { is_on, subsystems, ..Change::default() })
+    }
+}
+
+/// Change how an agent measures: points, budget, interval, size groups
+#[derive(Args)]
+#[command(after_help = examples(&[
+    "foretop kernel set --budget 0.5% --interval 5s",
+    "foretop kernel set --point fs.Read=trace --point vm.FileMap=inactive",
+]))]
+pub struct Set {
+    /// What becomes of a point's events: `inactive`, `summary` or `trace`; may be repeated
+    #[arg(long = "point", value_name = "SUBSYSTEM.POINT=STATE", value_parser = point_state)]
+    points: Vec<(String, String, PointState)>,
+
+    /// What all probes may take of a core
+    #[arg(long, value_name = "SHARE", value_parser = share_of_core)]
+    budget: Option<f64>,
+
+    /// Time between two pulls
+    #[arg(long, value_parser = span::parse)]
+    interval: Option<Duration>,
+
+    /// Limits of the size groups in bytes, ascending; counts begin afresh
+    #[arg(long, value_name = "BYTES,…")]
+    groups: Option<String>,
+
+    #[command(flatten)]
+    controlled: Controlled,
+}
+
+fn point_state(text: &str) -> Result<(String, String, PointState), String> {
+    let wrong =
+        || format!("`{text}` is no point with a state; write `fs.Read=trace`, or `inactive` or `summary` for `trace`");
+    let (point, state) = text.split_once('=').ok_or_else(wrong)?;
+    let (subsystem, point) = point.split_once('.').ok_or_else(wrong)?;
+    let state = match state {
+        "inactive" => PointState::Inactive,
+        "summary" => PointState::Summary,
+        "trace" => PointState::Trace,
+        _ => return Err(wrong()),
+    };
+    Ok((subsystem.into(), point.into(), state))
+}
+
+impl Set {
+    pub fn run(self, _out: &mut dyn Write) -> Result<(), Failure> {
+        let mut subsystems: BTreeMap<String, SubsystemChange> = BTreeMap::new();
+        for (subsystem, point, state) in self.points {
+            subsystems.entry(subsystem).or_default().points.insert(point, state);
+        }
+        self.controlled.change(Change {
+            subsystems,
+            budget_cores: self.budget,
+            interval_ms: self.interval.map(|interval| interval.as_millis() as u64),
+            groups: self.groups,
+            ..Change::default()
+        })
+    }
+}
+
+/// Get the right to change things alone, for a while; prints the token for `--lease`
+#[derive(Args)]
+#[command(after_help = examples(&["foretop kernel lease --for 10min", "foretop kernel lease --wait --name nightly"]))]
+pub struct Lease {
+    /// How long it lasts
+    #[arg(long = "for", value_name = "SPAN", default_value = "10min", value_parser = span::parse)]
+    how_long: Duration,
+
+    /// Who you are, for those who are refused meanwhile [default: user and process]
+    #[arg(long)]
+    name: Option<String>,
+
+    /// Stand in the queue where somebody else has it
+    #[arg(long)]
+    wait: bool,
+
+    /// Where the agent listens
+    #[arg(long, value_name = "PATH", default_value = DEFAULT_SOCKET)]
+    socket: PathBuf,
+}
+
+impl Lease {
+    pub fn run(self, out: &mut dyn Write) -> Result<(), Failure> {
+        let user = std::env::var("USER").unwrap_or_else(|_| "somebody".into());
+        let name = self.name.unwrap_or_else(|| format!("{user} (process {})", std::process::id()));
+        let seconds = u32::try_from(self.how_long.as_secs()).unwrap_or(u32::MAX);
+        let Answer::Leased { token, is_held, ahead } =
+            ask(&self.socket, &Request::Lease { name, seconds, wait: self.wait })?
+        else {
+            return Err(Failure::work("the agent answered something else than a lease"));
+        };
+        written(writeln!(out, "{token}"))?;
+        if !is_held {
+            written(writeln!(out, "in the queue behind {}", text::printable(&ahead.join(", "))))?;
+        }
+        Ok(())
+    }
+}
+
+/// Give a lease back, or leave the queue for it
+#[derive(Args)]
+#[command(after_help = examples(&["foretop kernel release 1f3a-2"]))]
+pub struct Release {
+    /// What `foretop kernel lease` printed
+    #[arg(value_name = "TOKEN")]
+    token: String,
+
+    /// Where the agent listens
+    #[arg(long, value_name = "PATH", default_value = DEFAULT_SOCKET)]
+    socket: PathBuf,
+}
+
+impl Release {
+    pub fn run(self, _out: &mut dyn Write) -> Result<(), Failure> {
+        ask(&self.socket, &Request::Release { token: self.token }).map(|_| ())
+    }
+}

@@ -1,0 +1,70 @@
+//! `foretop kernel cost`: what each probe costs on this host, measured now.
+
+use std::io::Write;
+
+use clap::Args;
+use kernel::{Attach, Bpf, Drive, Node};
+use mpi_run::Failure;
+use text::Table;
+use text::figure::span_ns;
+use text::help::examples;
+
+use super::{failed, written};
+use crate::argument::Measured;
+
+/// Measure what each probe costs on this host: without it, with it looking away, with it counting
+#[derive(Args)]
+#[command(after_help = examples(&["foretop kernel cost", "foretop kernel cost vm fs"]))]
+pub struct Cost {
+    #[command(flatten)]
+    measured: Measured,
+}
+
+impl Cost {
+    pub fn run(self, out: &mut dyn Write) -> Result<(), Failure> {
+        let subsystems = self.measured.subsystems()?;
+        let host = Bpf::open(Node::Host, self.measured.limits()?).map_err(failed)?;
+        let mut events = Table::of_figures(&[
+            "subsystem",
+            "event",
+            "bare",
+            "probes passed",
+            "counted",
+            "price, passing",
+            "price, counting",
+        ]);
+        let mut programs = Table::of_figures(&["program", "at", "price of a run"]);
+        for subsystem in subsystems {
+            let event = match subsystem.drive {
+                Drive::None => continue,
+                Drive::Reads => "read of 64 bytes",
+                Drive::Faults => "first touch of a page",
+                Drive::Threads => "thread",
+                Drive::Messages => "message of 64 bytes",
+            };
+            let measured = kernel::calibrate(&host, subsystem).map_err(failed)?;
+            for (program, price) in subsystem.programs.iter().zip(&measured.price.pass_ns) {
+                let at = match program.attach {
+                    Attach::Tracepoint(name) => format!("tracepoint {name}"),
+                    Attach::SoftwareEvent(number) => format!("software event {number}"),
+                };
+                programs.row([format!("{}.{}", subsystem.name, program.name), at, span_ns(*price)]);
+            }
+            let passing: f64 = measured.price.pass_ns.iter().sum();
+            events.row([
+                subsystem.name.to_owned(),
+                event.to_owned(),
+                span_ns(measured.bare_ns),
+                span_ns(measured.passing_ns),
+                span_ns(measured.counting_ns),
+                span_ns(passing),
+                span_ns(measured.price.event_ns),
+            ]);
+        }
+        written(write!(
+            out,
+            "An event of each subsystem, and what its probes add:\n\n{events}\n\
+             Each program, when it finds nothing to count:\n\n{programs}"
+        ))
+    }
+}

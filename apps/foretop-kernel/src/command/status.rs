@@ -1,0 +1,118 @@
+//! `foretop kernel status`: how an agent is doing.
+
+use std::io::Write;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args;
+use kernel::Client;
+use kernel::control::{Answer, PointState, Request, SubsystemStatus};
+use mpi_run::Failure;
+use text::figure::percent;
+use text::help::examples;
+use text::{Align, Table};
+use units::span;
+
+use super::{failed, written};
+use crate::argument::DEFAULT_SOCKET;
+
+/// Show what an agent measures, what that costs, and who may change it
+#[derive(Args)]
+#[command(after_help = examples(&["foretop kernel status", "foretop kernel status --points", "foretop kernel status --summaries"]))]
+pub struct Status {
+    /// List the points of all subsystems
+    #[arg(long)]
+    points: bool,
+
+    /// Print the latest summaries as JSON
+    #[arg(long, conflicts_with = "points")]
+    summaries: bool,
+
+    /// Where the agent listens
+    #[arg(long, value_name = "PATH", default_value = DEFAULT_SOCKET)]
+    socket: PathBuf,
+}
+
+impl Status {
+    pub fn run(self, out: &mut dyn Write) -> Result<(), Failure> {
+        let request = if self.summaries { Request::Summaries } else { Request::Status };
+        let answer = Client::connect(&self.socket).and_then(|mut client| client.ask(&request)).map_err(failed)?;
+        match answer {
+            Answer::Status(status) if self.points => written(out.write_all(points(&status.subsystems).as_bytes())),
+            Answer::Status(status) => written(out.write_all(shown(&status).as_bytes())),
+            answer => {
+                let text = serde_json::to_string_pretty(&answer).map_err(Failure::of)?;
+                written(writeln!(out, "{text}"))
+            }
+        }
+    }
+}
+
+fn shown(status: &kernel::control::Status) -> String {
+    let budget = status.budget_cores.map_or_else(|| "none".into(), |cores| format!("{} of a core", percent(cores)));
+    let holder = match &status.holder {
+        Some((name, seconds)) => format!("{} for {seconds} s more", text::printable(name)),
+        None => "nobody: whoever comes may change things".into(),
+    };
+    let mut text = format!(
+        "{}, pulled every {}, budget {budget}\nprobes take {} of a core, the agent {}\nlease: {holder}\n",
+        if status.is_on { "on" } else { "off" },
+        span::format(Duration::from_millis(status.interval_ms)),
+        percent(status.cost_cores),
+        percent(status.own_cores),
+    );
+    if !status.queue.is_empty() {
+        text += &format!("waiting for it: {}\n", text::printable(&status.queue.join(", ")));
+    }
+    let left = Align::Left;
+    let mut table = Table::new(&[
+        ("node", left),
+        ("subsystem", left),
+        ("state", left),
+        ("source", left),
+        ("looked at", left),
+        ("cost", Align::Right),
+    ]);
+    for one in &status.subsystems {
+        let node = status.nodes.iter().find(|node| node.number == one.node).map_or("", |node| &node.node);
+        let weight = match one.weight {
+            None => "nothing: too dear".into(),
+            Some(1) => "all".into(),
+            Some(weight) => format!("1 in {weight}"),
+        };
+        let state = if one.is_on { "on" } else { "off" };
+        table.row([
+            format!("{} ({node})", one.node),
+            one.name.clone(),
+            state.into(),
+            one.source.clone(),
+            if one.is_on { weight } else { String::new() },
+            percent(one.cost_cores),
+        ]);
+    }
+    text += &format!("\n{table}");
+    for one in &status.subsystems {
+        for missing in one.missing.iter().filter(|_| one.is_on) {
+            text += &format!("missing: {}\n", text::printable(missing));
+        }
+    }
+    text
+}
+
+fn points(subsystems: &[SubsystemStatus]) -> String {
+    let left = Align::Left;
+    let mut table = Table::new(&[("node", left), ("point", left), ("state", left), ("", left)]);
+    for one in subsystems {
+        let Ok(subsystem) = kernel::find(&one.name) else { continue };
+        for point in subsystem.points {
+            let state = match one.points.get(point.name) {
+                Some(PointState::Inactive) => "inactive",
+                Some(PointState::Trace) => "summary and trace",
+                _ => "summary",
+            };
+            let state = if one.is_on { state } else { "off" };
+            table.row([one.node.to_string(), format!("{}.{}", one.name, point.name), state.into(), point.label.into()]);
+        }
+    }
+    table.to_string()
+}

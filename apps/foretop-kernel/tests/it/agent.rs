@@ -1,0 +1,125 @@
+//! An agent and its controllers. It reads /proc here, which needs no root.
+
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+
+use crate::kernel;
+
+pub struct Agent {
+    child: Child,
+    folder: tempfile::TempDir,
+}
+
+impl Agent {
+    pub fn start(arguments: &[&str]) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let mut command = Command::new(env!("CARGO_BIN_EXE_foretop-kernel"));
+        command.arg("agent").arg("--socket").arg(folder.path().join("socket")).args(arguments).stdout(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let out = BufReader::new(child.stdout.take().unwrap());
+        let listens = out.lines().map_while(Result::ok).any(|line| line.starts_with("listening at"));
+        assert!(listens, "the agent ended");
+        Self { child, folder }
+    }
+
+    pub fn socket(&self) -> PathBuf {
+        self.folder.path().join("socket")
+    }
+
+    /// What a controller's command printed, and whether it was done.
+    fn told(&self, arguments: &[&str]) -> (bool, String) {
+        let socket = self.socket();
+        let output = kernel(&[arguments, &["--socket", socket.to_str().unwrap()]].concat());
+        let text = [output.stdout, output.stderr].concat();
+        (output.status.success(), String::from_utf8(text).unwrap())
+    }
+
+    #[track_caller]
+    pub fn done(&self, arguments: &[&str]) -> String {
+        let (is_done, text) = self.told(arguments);
+        assert!(is_done, "{arguments:?}: {text}");
+        text
+    }
+
+    #[track_caller]
+    fn refused(&self, arguments: &[&str], part: &str) {
+        let (is_done, text) = self.told(arguments);
+        assert!(!is_done && text.contains(part), "{arguments:?}: {text}");
+    }
+}
+
+impl Drop for Agent {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[test]
+fn it_is_dormant_until_it_is_turned_on() {
+    let agent = Agent::start(&["--source", "proc", "--interval", "20ms"]);
+    assert!(agent.done(&["status"]).starts_with("off, pulled every 20ms"));
+    agent.done(&["on", "vm"]);
+    agent.done(&["off", "cpu"]);
+    let status = agent.done(&["status"]);
+    assert!(status.starts_with("on, "), "{status}");
+    agent.done(&["off"]);
+    assert!(agent.done(&["status"]).starts_with("off, "));
+}
+
+#[test]
+fn a_second_controller_is_told_who_has_the_lease() {
+    let agent = Agent::start(&["--source", "proc"]);
+    let token = agent.done(&["lease", "--name", "ann", "--for", "5min"]);
+    agent.refused(&["on"], "`ann` has the lease for");
+    agent.refused(&["lease", "--name", "bob"], "`ann` has the lease for");
+    agent.done(&["on", "--lease", token.trim()]);
+    assert!(agent.done(&["lease", "--name", "bob", "--wait"]).contains("in the queue behind ann"));
+    let status = agent.done(&["status"]);
+    assert!(status.contains("lease: ann for") && status.contains("waiting for it: bob"), "{status}");
+    agent.done(&["release", token.trim()]);
+    agent.refused(&["off"], "`bob` has the lease for");
+}
+
+#[test]
+fn points_and_settings_change_one_by_one() {
+    let agent = Agent::start(&["--source", "proc", "--node", "3=host", "--node", "17=host"]);
+    agent.done(&["set", "--point", "fs.Read=trace", "--node", "17", "--budget", "1%", "--interval", "30s"]);
+    let points = agent.done(&["on"]) + &agent.done(&["status", "--points"]);
+    assert_eq!(points.matches("summary and trace").count(), 1, "{points}");
+    assert!(agent.done(&["status"]).starts_with("on, pulled every 30s, budget 1.00 % of a core"));
+    agent.refused(&["set", "--point", "fs.Reed=trace"], "`Reed`");
+    agent.refused(&["on", "vmm"], "there is no subsystem `vmm`");
+    agent.refused(&["on", "--node", "4"], "there is no node 4; there are 3, 17");
+    agent.refused(&["set", "--interval", "1ms"], "from 10 ms to an hour");
+}
+
+#[test]
+fn what_is_no_request_is_told_so_and_harms_nobody() {
+    let agent = Agent::start(&["--source", "proc"]);
+    let mut stream = UnixStream::connect(agent.socket()).unwrap();
+    stream.write_all(b"hello\n{\"do\":\"dance\"}\n").unwrap();
+    let answers: Vec<String> = BufReader::new(&stream).lines().take(2).map_while(Result::ok).collect();
+    assert!(answers.len() == 2 && answers.iter().all(|answer| answer.contains("this is no request")), "{answers:?}");
+    // More than a line may hold: the agent hangs up.
+    let _ = stream.write_all(&vec![b'x'; 1 << 20]);
+    agent.done(&["status"]);
+}
+
+#[test]
+fn without_an_agent_the_way_to_start_one_is_named() {
+    let output = kernel(&["status", "--socket", "/nonexistent/socket"]);
+    let text = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.code() == Some(1) && text.contains("foretop kernel agent"), "{text}");
+}
+
+#[test]
+fn two_agents_do_not_share_a_socket() {
+    let agent = Agent::start(&["--source", "proc"]);
+    let socket = agent.socket();
+    let output = kernel(&["agent", "--source", "proc", "--socket", socket.to_str().unwrap()]);
+    assert_eq!(output.status.code(), Some(1));
+    agent.done(&["status"]);
+}

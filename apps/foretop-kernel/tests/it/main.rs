@@ -1,0 +1,12 @@
+//! The program as it is typed.
+
+mod agent;
+mod refusals;
+mod root;
+
+use std::process::{Command, Output};
+
+/// The program with these arguments.
+fn kernel(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_foretop-kernel")).args(arguments).output().unwrap()
+}

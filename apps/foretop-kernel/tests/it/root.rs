@@ -1,0 +1,37 @@
+//! With programs in the kernel.
+
+use std::time::Duration;
+
+use crate::agent::Agent;
+use crate::kernel as run;
+
+#[test]
+#[ignore = "needs root; scripts/kernel.sh test runs it"]
+fn the_price_of_each_probe_is_measured() {
+    let output = run(&["cost", "fs", "vm"]);
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success(), "{text}{}", String::from_utf8_lossy(&output.stderr));
+    assert!(text.contains("filesystem.file_call_begins") && text.contains("first touch of a page"), "{text}");
+}
+
+#[test]
+#[ignore = "needs root; scripts/kernel.sh test runs it"]
+fn a_killed_agent_leaves_nothing_attached() {
+    let agent = Agent::start(&["--source", "bpf", "--on", "--interval", "20ms", "--budget", "5%"]);
+    assert!(kernel::n_loaded() > 0);
+    let status = agent.done(&["status"]);
+    assert!(status.contains("bpf") && status.starts_with("on, "), "{status}");
+    // It is killed, not asked.
+    drop(agent);
+    testkit::wait_until("no program is left", Duration::from_secs(10), || (kernel::n_loaded() == 0).then_some(()));
+}
+
+#[test]
+#[ignore = "needs root; scripts/kernel.sh test runs it"]
+fn off_takes_everything_off_while_the_agent_lives() {
+    let agent = Agent::start(&["--source", "bpf", "--on"]);
+    agent.done(&["off"]);
+    testkit::wait_until("no program is left", Duration::from_secs(10), || (kernel::n_loaded() == 0).then_some(()));
+    agent.done(&["on", "task"]);
+    assert!(kernel::n_loaded() > 0);
+}

@@ -1,0 +1,169 @@
+//! `foretop dedup estimate`: each method's encoder over files, one after the other.
+
+use std::fs::File;
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+
+use clap::{Args, ValueEnum};
+use clock::thread_cpu;
+use dedup::Packing;
+use dedup::estimate::{Estimate as Found, Estimator, Method};
+use mpi_run::Failure;
+use serde_json::json;
+use text::Table;
+use text::help::examples;
+use units::ByteCount;
+
+use crate::written;
+
+/// What can be flushed at once.
+const FLUSH_MAX: u64 = 1 << 20;
+
+/// Say what each way of finding redundancy would save on these files, sent one after the other
+#[derive(Args)]
+#[command(after_help = examples(&[
+    "foretop dedup estimate release-1.tar release-2.tar",
+    "foretop dedup estimate --segmenter anchors-7 --level 12 dumps/*.sql",
+]))]
+pub struct Estimate {
+    /// Files in the order in which they would be sent; unpacked ones, because packed bytes have no redundancy that can be found
+    #[arg(value_name = "FILE", required = true)]
+    files: Vec<PathBuf>,
+
+    /// anchors-N, static-BYTES, fastcdc-BYTES or none; may be given several times
+    #[arg(long, value_name = "SEGMENTER", default_values_t = Method::COMPARED)]
+    segmenter: Vec<Method>,
+
+    /// zstd's level for what is new, or 0 to leave it as it is
+    #[arg(long, value_name = "0-19", default_value_t = 6, value_parser = clap::value_parser!(i32).range(0..=19))]
+    level: i32,
+
+    /// After how many bytes all that was read is flushed, at most 1MiB
+    #[arg(long, value_name = "SIZE", default_value = "16KiB")]
+    flush: ByteCount,
+
+    /// A table, or a line of JSON for each segmenter
+    #[arg(long, value_enum, default_value = "table")]
+    format: Format,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Format {
+    Table,
+    Json,
+}
+
+/// What one method found, and how long that took.
+struct Row {
+    method: Method,
+    found: Found,
+    /// Processor time in encoding, reading left out.
+    cpu_seconds: f64,
+}
+
+impl Estimate {
+    pub fn run(self, out: &mut dyn Write) -> Result<(), Failure> {
+        let n_flush = self.flush.bytes();
+        if !(1..=FLUSH_MAX).contains(&n_flush) {
+            return Err(Failure::usage(format!("--flush {} is not within 1B and 1MiB", self.flush)));
+        }
+        let packing = if self.level == 0 { Packing::Plain } else { Packing::Zstd(self.level) };
+        let mut rows = Vec::new();
+        for &method in &self.segmenter {
+            rows.push(row(method, packing, &self.files, n_flush as usize)?);
+        }
+        match self.format {
+            Format::Table => written(write!(out, "{}", table(&rows))),
+            Format::Json => rows.iter().try_for_each(|row| written(writeln!(out, "{}", row.json()))),
+        }
+    }
+}
+
+fn row(method: Method, packing: Packing, files: &[PathBuf], n_flush: usize) -> Result<Row, Failure> {
+    let mut estimator = Estimator::new(method, packing);
+    let mut cpu_seconds = 0.0;
+    let mut buffer = vec![0; n_flush];
+    for path in files {
+        let cannot = |error| Failure::work(format!("cannot read `{}`: {error}", path.display()));
+        let mut file = File::open(path).map_err(cannot)?;
+        loop {
+            let n = fill(&mut file, &mut buffer).map_err(cannot)?;
+            if n == 0 {
+                break;
+            }
+            cpu_seconds += timed(|| estimator.add(&buffer[..n]));
+        }
+    }
+    let mut found = None;
+    cpu_seconds += timed(|| found = Some(estimator.finish()));
+    let found = found.expect("the estimate was finished");
+    if found.tally.n_given == 0 {
+        return Err(Failure::work(format!("there is nothing in {}", names(files))));
+    }
+    Ok(Row { method, found, cpu_seconds })
+}
+
+/// Processor time of this thread, in seconds.
+fn timed(work: impl FnOnce()) -> f64 {
+    let before = thread_cpu();
+    work();
+    (thread_cpu() - before).as_secs_f64()
+}
+
+/// Reads until the buffer is full or the file ends.
+fn fill(file: &mut File, buffer: &mut [u8]) -> std::io::Result<usize> {
+    let mut n = 0;
+    while n < buffer.len() {
+        match file.read(&mut buffer[n..])? {
+            0 => break,
+            n_read => n += n_read,
+        }
+    }
+    Ok(n)
+}
+
+fn names(files: &[PathBuf]) -> String {
+    let names: Vec<String> = files.iter().map(|path: &PathBuf| format!("`{}`", Path::display(path))).collect();
+    names.join(", ")
+}
+
+impl Row {
+    fn ratio(&self) -> f64 {
+        self.found.tally.n_given as f64 / self.found.tally.n_wire.max(1) as f64
+    }
+
+    fn bytes_per_sec(&self) -> f64 {
+        self.found.tally.n_given as f64 / self.cpu_seconds.max(1e-9)
+    }
+
+    fn json(&self) -> serde_json::Value {
+        let tally = self.found.tally;
+        json!({
+            "segmenter": self.method.to_string(),
+            "given_bytes": tally.n_given,
+            "matched_bytes": tally.n_matched,
+            "matches": tally.n_matches,
+            "wire_bytes": tally.n_wire,
+            "entries": self.found.n_entries,
+            "cpu_seconds": self.cpu_seconds,
+        })
+    }
+}
+
+fn table(rows: &[Row]) -> Table {
+    let mut table =
+        Table::of_figures(&["segmenter", "ratio", "known", "sent", "matches", "index entries", "speed of a core"]);
+    for row in rows {
+        let tally = row.found.tally;
+        table.row([
+            row.method.to_string(),
+            format!("{:.2}", row.ratio()),
+            text::figure::percent(tally.n_matched as f64 / tally.n_given as f64),
+            text::figure::format(tally.n_wire as f64, "bytes"),
+            tally.n_matches.to_string(),
+            row.found.n_entries.to_string(),
+            text::figure::bytes_per_sec(row.bytes_per_sec()),
+        ]);
+    }
+    table
+}

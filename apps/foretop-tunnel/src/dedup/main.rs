@@ -1,0 +1,65 @@
+//! What redundancy elimination would save: parse, run, report. `foretop dedup` starts it.
+
+mod estimate;
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+use mpi_run::Failure;
+use text::help::examples;
+
+/// Say what sending nothing twice would save
+#[derive(Parser)]
+#[command(name = "foretop-dedup", bin_name = "foretop dedup", version, max_term_width = 100)]
+#[command(arg_required_else_help = true)]
+#[command(after_help = examples(&["foretop dedup estimate release-1.tar release-2.tar"]))]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    Estimate(estimate::Estimate),
+}
+
+fn main() -> ExitCode {
+    let Cli { command } = Cli::parse();
+    let mut out = io::BufWriter::new(io::stdout().lock());
+    let done = match command {
+        Command::Estimate(command) => command.run(&mut out),
+    };
+    match done.and_then(|()| written(out.flush())) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            // Nothing is left to be done when even standard error is gone.
+            let _ = writeln!(io::stderr().lock(), "foretop dedup: {}", text::printable(&failure.message));
+            ExitCode::from(Failure::status(&failure))
+        }
+    }
+}
+
+/// The end of a command that wrote what it had to. A reader that went away had enough.
+fn written(result: io::Result<()>) -> Result<(), Failure> {
+    match result {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(Failure::work(format!("cannot print: {error}"))),
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn every_command_shows_its_purpose_an_example_and_its_exit_status() {
+        for command in Cli::command().get_subcommands() {
+            let help = command.clone().render_long_help().to_string();
+            assert!(command.get_about().is_some(), "{} does not say what it is for", command.get_name());
+            assert!(help.contains("Example") && help.contains("Exit status:"), "{help}");
+        }
+    }
+}

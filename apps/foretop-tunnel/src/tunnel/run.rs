@@ -1,0 +1,85 @@
+//! `foretop tunnel near` and `far`: an end that runs until it is told to end.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use clap::Args;
+use mpi_run::Failure;
+use text::help::examples;
+use tokio::signal::unix::{SignalKind, signal};
+use tracing_subscriber::EnvFilter;
+use tunnel::{Config, Far, Near, StartError};
+
+use crate::written;
+
+/// Have local programs connect here, and carry what they say to the far end
+#[derive(Args)]
+#[command(after_help = examples(&["foretop tunnel near --config near.toml"]))]
+pub struct NearEnd {
+    /// What listens here, where the far end is, where the store is (docs/howto/tunnel.md)
+    #[arg(long, value_name = "FILE.toml")]
+    config: PathBuf,
+}
+
+/// Connect what near ends ask for to its targets
+#[derive(Args)]
+#[command(after_help = examples(&["foretop tunnel far --config far.toml"]))]
+pub struct FarEnd {
+    /// Where near ends connect, what they may reach, where the store is (docs/howto/tunnel.md)
+    #[arg(long, value_name = "FILE.toml")]
+    config: PathBuf,
+}
+
+impl NearEnd {
+    pub fn run(self, out: &mut dyn Write) -> Result<(), Failure> {
+        let config = Config::read(&self.config).map_err(failure)?;
+        runtime()?.block_on(async {
+            let near = Near::start(&config).await.map_err(failure)?;
+            for address in near.addresses() {
+                written(writeln!(out, "listening at {address}"))?;
+            }
+            written(out.flush())?;
+            near.run(told_to_end()?).await;
+            Ok(())
+        })
+    }
+}
+
+impl FarEnd {
+    pub fn run(self, out: &mut dyn Write) -> Result<(), Failure> {
+        let config = Config::read(&self.config).map_err(failure)?;
+        runtime()?.block_on(async {
+            let far = Far::start(&config).await.map_err(failure)?;
+            written(writeln!(out, "listening at {}", far.address()))?;
+            written(out.flush())?;
+            far.run(told_to_end()?).await;
+            Ok(())
+        })
+    }
+}
+
+/// The failure that a fault at the start is.
+pub fn failure(error: StartError) -> Failure {
+    let is_usage = error.is_usage();
+    let failure = Failure::of(error);
+    if is_usage { Failure::usage(failure.message) } else { failure }
+}
+
+fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
+    let filter = EnvFilter::try_from_env("FORETOP_LOG").unwrap_or_else(|_| EnvFilter::new("info"));
+    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    runtime.map_err(|error| Failure::work(format!("cannot start threads: {error}")))
+}
+
+/// Returns at SIGINT or SIGTERM.
+fn told_to_end() -> Result<impl Future<Output = ()>, Failure> {
+    let listen = |kind| signal(kind).map_err(|error| Failure::work(format!("cannot wait for signals: {error}")));
+    let (mut interrupt, mut terminate) = (listen(SignalKind::interrupt())?, listen(SignalKind::terminate())?);
+    Ok(async move {
+        tokio::select! {
+            _ = interrupt.recv() => {}
+            _ = terminate.recv() => {}
+        }
+    })
+}

@@ -1,0 +1,55 @@
+//! `foretop dedup estimate` on files of this project.
+
+use std::process::{Command, Output};
+
+fn estimate(arguments: &[&str]) -> Output {
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+    Command::new(env!("CARGO_BIN_EXE_foretop-dedup"))
+        .arg("estimate")
+        .args(arguments)
+        .current_dir(root)
+        .output()
+        .unwrap()
+}
+
+#[test]
+fn a_file_sent_twice_costs_once() {
+    let sent = |files: &[&str]| {
+        let output =
+            estimate(&[&["--format", "json", "--segmenter", "anchors-8", "--segmenter", "none"], files].concat());
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let lines = String::from_utf8(output.stdout).unwrap();
+        let wire =
+            |line: &str| serde_json::from_str::<serde_json::Value>(line).unwrap()["wire_bytes"].as_u64().unwrap();
+        let wires: Vec<u64> = lines.lines().map(wire).collect();
+        <[u64; 2]>::try_from(wires).unwrap()
+    };
+    let [once, packed] = sent(&["Cargo.lock"]);
+    let [twice, packed_twice] = sent(&["Cargo.lock", "Cargo.lock"]);
+    assert!(twice < once + once / 50, "{once} bytes once, {twice} twice");
+    assert!(once < packed + packed / 10, "{once} with anchors, {packed} without");
+    assert!(packed_twice > packed);
+}
+
+#[test]
+fn the_table_has_a_row_for_each_segmenter() {
+    let output = estimate(&["Cargo.lock", "README.md"]);
+    let table = String::from_utf8(output.stdout).unwrap();
+    assert!(table.starts_with("segmenter") && table.lines().count() == 6, "{table}");
+}
+
+#[test]
+fn what_makes_no_sense_is_refused_with_what_would() {
+    for (arguments, status, told) in [
+        (&["--segmenter", "chunks", "README.md"][..], 2, "fastcdc-BYTES"),
+        (&["--flush", "2MiB", "README.md"], 2, "1MiB"),
+        (&["--level", "20", "README.md"], 2, "0..=19"),
+        (&["no-such-file"], 1, "no-such-file"),
+        (&["/dev/null"], 1, "there is nothing in"),
+    ] {
+        let output = estimate(arguments);
+        let complaint = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(status), "{arguments:?}: {complaint}");
+        assert!(complaint.contains(told), "{arguments:?}: {complaint}");
+    }
+}

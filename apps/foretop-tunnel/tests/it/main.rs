@@ -1,0 +1,4 @@
+//! The programs as they are typed.
+
+mod estimate;
+mod killed;

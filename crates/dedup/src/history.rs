@@ -1,0 +1,269 @@
+//! What both ends remember: runs of bytes, each written by one sender and mirrored by its receiver, and where their anchors are.
+//!
+//! A run is named by a number that its writer drew, and grows at its end only, so that a place in it means the same bytes at both ends for
+//! ever. Either end may lose any part of any run at any time: the receiver asks for what it lacks.
+
+use crate::gear::{Anchor, Gear};
+
+/// The name of a run: drawn at random by its writer, anew each time that it starts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct RunId(pub [u8; 16]);
+
+/// A run as one end numbers those that it knows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Run(pub u32);
+
+/// A byte of a run, or the end of what was written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Place {
+    /// The run.
+    pub run: Run,
+    /// How many bytes of the run come before it.
+    pub position: u64,
+}
+
+/// Where remembered bytes are.
+///
+/// Nothing here fails: what cannot be read or written is as good as forgotten, and whoever implements this counts it.
+pub trait History {
+    /// The run of this name, which is made where it is not known.
+    fn run(&mut self, id: RunId) -> Run;
+
+    /// The name of a run that [`History::run`] gave.
+    fn id(&self, run: Run) -> RunId;
+
+    /// The end of a window with this anchor, the latest one that is known. It may be of another window: compare.
+    fn find(&mut self, anchor: Anchor) -> Option<Place>;
+
+    /// The bytes from there on that can be had at once: some, or none if there are none, or no longer.
+    fn ahead(&mut self, from: Place) -> &[u8];
+
+    /// The same of the bytes before.
+    fn behind(&mut self, before: Place) -> &[u8];
+
+    /// Where the next bytes of a run go.
+    fn end(&self, run: Run) -> Place;
+
+    /// Remembers more of a run, with its anchors.
+    fn append(&mut self, run: Run, bytes: &[u8]);
+
+    /// Remembers bytes of a run that were forgotten, or are not the right ones there. They are from before its end.
+    fn restore(&mut self, from: Place, bytes: &[u8]);
+}
+
+impl Place {
+    /// The place so many bytes later.
+    #[must_use]
+    pub fn after(self, n_bytes: usize) -> Self {
+        Self { position: self.position.saturating_add(n_bytes as u64), ..self }
+    }
+
+    /// The place so many bytes earlier.
+    #[must_use]
+    pub(crate) fn before(self, n_bytes: usize) -> Self {
+        Self { position: self.position.saturating_sub(n_bytes as u64), ..self }
+    }
+}
+
+/// A history in memory without a limit: for estimates, tests, and whoever has that much.
+#[derive(Clone, Debug)]
+pub struct MemoryHistory {
+    gear: Gear,
+    runs: Vec<Written>,
+    index: AnchorTable,
+}
+
+#[derive(Clone, Debug)]
+struct Written {
+    id: RunId,
+    bytes: Vec<u8>,
+    hash: u64,
+}
+
+impl MemoryHistory {
+    /// An empty one, with these anchors.
+    #[must_use]
+    pub fn new(gear: Gear) -> Self {
+        Self { gear, runs: Vec::new(), index: AnchorTable::default() }
+    }
+
+    /// How many anchors are known.
+    #[must_use]
+    pub fn n_anchors(&self) -> usize {
+        self.index.n_entries
+    }
+
+    /// How many bytes are remembered.
+    #[must_use]
+    pub fn n_bytes(&self) -> u64 {
+        self.runs.iter().map(|run| run.bytes.len() as u64).sum()
+    }
+
+    /// Forgets the bytes of a run, not where its anchors were: what a loss of data is like.
+    pub fn lose(&mut self, run: Run) {
+        self.runs[run.0 as usize].bytes.fill(0);
+    }
+}
+
+impl History for MemoryHistory {
+    fn run(&mut self, id: RunId) -> Run {
+        let known = self.runs.iter().position(|run| run.id == id);
+        Run(known.unwrap_or_else(|| {
+            self.runs.push(Written { id, bytes: Vec::new(), hash: 0 });
+            self.runs.len() - 1
+        }) as u32)
+    }
+
+    fn id(&self, run: Run) -> RunId {
+        self.runs[run.0 as usize].id
+    }
+
+    fn find(&mut self, anchor: Anchor) -> Option<Place> {
+        let found = self.index.get(anchor)?;
+        Some(Place { run: Run((found >> 48) as u32), position: found & ((1 << 48) - 1) })
+    }
+
+    fn ahead(&mut self, from: Place) -> &[u8] {
+        let bytes = &self.runs[from.run.0 as usize].bytes;
+        usize::try_from(from.position).ok().and_then(|at| bytes.get(at..)).unwrap_or_default()
+    }
+
+    fn behind(&mut self, before: Place) -> &[u8] {
+        let bytes = &self.runs[before.run.0 as usize].bytes;
+        usize::try_from(before.position).ok().and_then(|at| bytes.get(..at)).unwrap_or_default()
+    }
+
+    fn end(&self, run: Run) -> Place {
+        Place { run, position: self.runs[run.0 as usize].bytes.len() as u64 }
+    }
+
+    fn append(&mut self, run: Run, bytes: &[u8]) {
+        let written = &mut self.runs[run.0 as usize];
+        let base = written.bytes.len();
+        written.bytes.extend_from_slice(bytes);
+        let (mut at, mut last) = (0, None);
+        while let Some(taken) = self.gear.next_anchor(&mut written.hash, &bytes[at..]) {
+            at += taken;
+            // In a stretch of one byte every hash is the same: the first place is enough.
+            if last.replace(written.hash) != Some(written.hash) {
+                self.index.set(Anchor(written.hash), u64::from(run.0) << 48 | (base + at) as u64);
+            }
+        }
+    }
+
+    fn restore(&mut self, from: Place, bytes: &[u8]) {
+        let written = &mut self.runs[from.run.0 as usize].bytes;
+        let Ok(at) = usize::try_from(from.position) else {
+            return;
+        };
+        if written.len() < at + bytes.len() {
+            written.resize(at + bytes.len(), 0);
+        }
+        written[at..at + bytes.len()].copy_from_slice(bytes);
+    }
+}
+
+/// Anchors and what is known of each: open addressing, a power of two of slots, at most half of them taken.
+#[derive(Clone, Debug, Default)]
+pub struct AnchorTable {
+    /// An anchor and its value and one; zero means that a slot is free.
+    slots: Vec<(u64, u64)>,
+    n_entries: usize,
+}
+
+impl AnchorTable {
+    /// What was set last for this anchor.
+    #[inline]
+    #[must_use]
+    pub fn get(&self, anchor: Anchor) -> Option<u64> {
+        if self.slots.is_empty() {
+            return None;
+        }
+        match self.slots[self.slot(anchor)] {
+            (_, 0) => None,
+            (_, value) => Some(value - 1),
+        }
+    }
+
+    /// Sets a value below 2^64 - 1, in place of what was there.
+    pub fn set(&mut self, anchor: Anchor, value: u64) {
+        if (self.n_entries + 1) * 2 > self.slots.len() {
+            self.grow();
+        }
+        let slot = self.slot(anchor);
+        self.n_entries += usize::from(self.slots[slot].1 == 0);
+        self.slots[slot] = (anchor.0, value + 1);
+    }
+
+    /// Keeps entries for which `is_kept` holds.
+    pub fn retain(&mut self, is_kept: impl Fn(u64) -> bool) {
+        let old = std::mem::take(self);
+        for (anchor, value) in old.slots {
+            if value != 0 && is_kept(value - 1) {
+                self.set(Anchor(anchor), value - 1);
+            }
+        }
+    }
+
+    /// How many anchors have a value.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.n_entries
+    }
+
+    /// Whether none has.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.n_entries == 0
+    }
+
+    fn slot(&self, anchor: Anchor) -> usize {
+        let mask = self.slots.len() - 1;
+        let mut slot = anchor.mixed() as usize & mask;
+        while self.slots[slot].1 != 0 && self.slots[slot].0 != anchor.0 {
+            slot = (slot + 1) & mask;
+        }
+        slot
+    }
+
+    fn grow(&mut self) {
+        let n_slots = (self.slots.len() * 2).max(1024);
+        let old = std::mem::replace(&mut self.slots, vec![(0, 0); n_slots]);
+        for entry in old {
+            if entry.1 != 0 {
+                let slot = self.slot(Anchor(entry.0));
+                self.slots[slot] = entry;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gear::Key;
+
+    #[test]
+    fn what_was_set_last_is_found_however_many_there_are() {
+        let mut table = AnchorTable::default();
+        assert_eq!(table.get(Anchor(7)), None);
+        for anchor in 0..10_000 {
+            table.set(Anchor(anchor << 20), anchor);
+        }
+        table.set(Anchor(5 << 20), 77);
+        assert_eq!((table.len(), table.get(Anchor(5 << 20)), table.get(Anchor(6 << 20))), (10_000, Some(77), Some(6)));
+        table.retain(|value| value % 2 == 1);
+        assert_eq!((table.len(), table.get(Anchor(6 << 20)), table.get(Anchor(7 << 20))), (5_000, None, Some(7)));
+    }
+
+    #[test]
+    fn places_beyond_what_was_written_hold_nothing() {
+        let mut history = MemoryHistory::new(Gear::new(&Key::OPEN, 8));
+        let run = history.run(RunId([1; 16]));
+        history.append(run, b"abc");
+        let at = |position| Place { run, position };
+        assert_eq!(history.ahead(at(1)), b"bc");
+        assert_eq!(history.behind(at(1)), b"a");
+        assert!(history.ahead(at(u64::MAX)).is_empty() && history.behind(at(4)).is_empty());
+    }
+}

@@ -1,0 +1,170 @@
+//! Bytes that are new, on their way: through one zstd stream for all groups of a direction where that pays, or as they are.
+
+/// How new bytes travel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Packing {
+    /// As they are.
+    Plain,
+    /// Through zstd at this level, 1 to 19.
+    #[cfg(feature = "zstd")]
+    Zstd(i32),
+}
+
+/// Literals that do not unpack to what the group says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the packed bytes are damaged")]
+pub struct Damaged;
+
+#[cfg(feature = "zstd")]
+pub(crate) use with_zstd::{Packer, Unpacker};
+#[cfg(not(feature = "zstd"))]
+pub(crate) use without::{Packer, Unpacker};
+
+#[cfg(feature = "zstd")]
+mod with_zstd {
+    use zstd::stream::raw::{CParameter, DParameter, Decoder, Encoder, InBuffer, Operation, OutBuffer};
+
+    use super::{Damaged, Packing};
+
+    /// 2^23 bytes: what either side keeps of what went by, for each direction of a connection.
+    const WINDOW_LOG: u32 = 23;
+    /// A try that saves less than one part in this many did not pay.
+    const SAVING: usize = 32;
+    /// For how many groups packing is not tried, at most, after tries that did not pay.
+    const N_SKIPPED_MAX: u32 = 64;
+    /// A block of zstd has some ten bytes beside what it holds.
+    const N_WORTHWHILE: usize = 24;
+    /// Fewer bytes than this do not say whether packing pays.
+    const N_TELLING: usize = 256;
+
+    /// One end of a stream of packed bytes.
+    pub(crate) struct Packer {
+        encoder: Option<Encoder<'static>>,
+        scratch: Vec<u8>,
+        /// How many groups are skipped after the next try that does not pay.
+        n_patience: u32,
+        n_skipped: u32,
+    }
+
+    impl Packer {
+        pub fn new(packing: Packing) -> Self {
+            let encoder = match packing {
+                Packing::Plain => None,
+                Packing::Zstd(level) => {
+                    let mut encoder = Encoder::new(level).expect("zstd has memory for a stream");
+                    for parameter in [CParameter::WindowLog(WINDOW_LOG), CParameter::ContentSizeFlag(false)] {
+                        encoder.set_parameter(parameter).expect("these are parameters of zstd");
+                    }
+                    Some(encoder)
+                }
+            };
+            Self { encoder, scratch: vec![0; 1 << 16], n_patience: 1, n_skipped: 0 }
+        }
+
+        /// Appends the packed bytes, or says that it is better to leave them as they are. In either case nothing of them is held back.
+        pub fn pack(&mut self, body: &[u8], out: &mut Vec<u8>) -> bool {
+            let Some(encoder) = &mut self.encoder else {
+                return false;
+            };
+            if body.len() < N_WORTHWHILE {
+                return false;
+            }
+            if self.n_skipped > 0 {
+                self.n_skipped -= 1;
+                return false;
+            }
+            let began = out.len();
+            let mut input = InBuffer::around(body);
+            while input.pos() < body.len() {
+                let mut output = OutBuffer::around(&mut self.scratch[..]);
+                encoder.run(&mut input, &mut output).expect("zstd packs any bytes");
+                out.extend_from_slice(output.as_slice());
+            }
+            loop {
+                let mut output = OutBuffer::around(&mut self.scratch[..]);
+                let n_left = encoder.flush(&mut output).expect("zstd packs any bytes");
+                out.extend_from_slice(output.as_slice());
+                if n_left == 0 {
+                    break;
+                }
+            }
+            if body.len() >= N_TELLING {
+                if out.len() - began > body.len() - body.len() / SAVING {
+                    self.n_skipped = self.n_patience;
+                    self.n_patience = (self.n_patience * 2).min(N_SKIPPED_MAX);
+                } else {
+                    self.n_patience = 1;
+                }
+            }
+            true
+        }
+    }
+
+    /// The other end.
+    pub(crate) struct Unpacker {
+        decoder: Decoder<'static>,
+    }
+
+    impl Unpacker {
+        pub fn new() -> Self {
+            let mut decoder = Decoder::new().expect("zstd has memory for a stream");
+            decoder.set_parameter(DParameter::WindowLogMax(WINDOW_LOG)).expect("this is a parameter of zstd");
+            Self { decoder }
+        }
+
+        /// The `n_bytes` bytes that `packed` stands for: no more are made, whatever it says.
+        pub fn unpack(&mut self, packed: &[u8], n_bytes: usize) -> Result<Vec<u8>, Damaged> {
+            let mut bytes = vec![0; n_bytes];
+            let mut input = InBuffer::around(packed);
+            let mut n_made = 0;
+            loop {
+                // One byte more than there may be, so that too many are seen.
+                let mut spare = [0; 1];
+                let room = if n_made < n_bytes { &mut bytes[n_made..] } else { &mut spare[..] };
+                let mut output = OutBuffer::around(room);
+                let before = input.pos();
+                self.decoder.run(&mut input, &mut output).map_err(|_| Damaged)?;
+                let n = output.pos();
+                if n_made == n_bytes && n > 0 {
+                    return Err(Damaged);
+                }
+                n_made += n;
+                if n == 0 && input.pos() == before {
+                    break;
+                }
+            }
+            if n_made == n_bytes && input.pos() == packed.len() { Ok(bytes) } else { Err(Damaged) }
+        }
+    }
+}
+
+#[cfg(not(feature = "zstd"))]
+mod without {
+    use super::{Damaged, Packing};
+
+    /// Packs nothing.
+    pub(crate) struct Packer;
+
+    impl Packer {
+        pub fn new(_: Packing) -> Self {
+            Self
+        }
+
+        pub fn pack(&mut self, _: &[u8], _: &mut Vec<u8>) -> bool {
+            false
+        }
+    }
+
+    /// Refuses what was packed.
+    pub(crate) struct Unpacker;
+
+    impl Unpacker {
+        pub fn new() -> Self {
+            Self
+        }
+
+        pub fn unpack(&mut self, _: &[u8], _: usize) -> Result<Vec<u8>, Damaged> {
+            Err(Damaged)
+        }
+    }
+}

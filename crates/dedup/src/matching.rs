@@ -1,0 +1,149 @@
+//! Finding what is remembered: an anchor leads to a place, and the match is grown from there both ways, byte by byte.
+
+use crate::flow::Flow;
+use crate::gear::{Anchor, Gear, WINDOW};
+use crate::hints::Hints;
+use crate::history::{History, Place};
+use crate::resync::resync;
+
+/// A match shorter than this costs more than the bytes.
+const N_MIN: usize = 32;
+/// The same where the last match led to it, so that its place takes a byte or two.
+const N_MIN_LED: usize = 24;
+
+/// Bytes that are also elsewhere.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Match {
+    /// Where in what was looked at.
+    pub at: usize,
+    /// How many bytes.
+    pub n_bytes: usize,
+    /// Where in the history.
+    pub source: Place,
+}
+
+/// What a sender looks in.
+pub(crate) struct Search<'a, H> {
+    pub gear: &'a Gear,
+    pub history: &'a mut H,
+    pub hints: &'a Hints,
+}
+
+impl<H: History> Search<'_, H> {
+    /// All matches in `data`, which goes on where `flow` was, in order and without overlap.
+    pub fn matches(&mut self, flow: &mut Flow, data: &[u8], found: &mut Vec<Match>) {
+        found.clear();
+        let mut at = match flow.expected {
+            Some(expected) => self.follow(expected, 0, data, found),
+            None => 0,
+        };
+        if at > 0 {
+            flow.hash = self.gear.hash(&data[..at]);
+        }
+        let mut n_covered = at;
+        let mut refused = None;
+        while let Some(taken) = self.gear.next_anchor(&mut flow.hash, &data[at..]) {
+            at += taken;
+            if refused == Some(flow.hash) {
+                continue;
+            }
+            let Some(copy) = self.at_anchor(Anchor(flow.hash), at, n_covered, data) else {
+                refused = Some(flow.hash);
+                continue;
+            };
+            found.push(copy);
+            n_covered = self.follow(copy.source.after(copy.n_bytes), copy.at + copy.n_bytes, data, found);
+            if n_covered > at {
+                at = n_covered;
+                flow.hash = self.gear.hash(&data[at.saturating_sub(WINDOW)..at]);
+            }
+        }
+    }
+
+    /// The match around an anchor that ends at `at`, of bytes that are not covered yet.
+    fn at_anchor(&mut self, anchor: Anchor, at: usize, n_covered: usize, data: &[u8]) -> Option<Match> {
+        let end = self.history.find(anchor)?;
+        let n_behind = grow_behind(self.history, end, &data[n_covered..at]);
+        // A window that begins before these bytes, or within the last match, can be compared in part only.
+        if n_behind < N_MIN.min(at - n_covered) {
+            return None;
+        }
+        let n_bytes = n_behind + grow_ahead(self.history, end, &data[at..]);
+        let copy = Match { at: at - n_behind, n_bytes, source: end.before(n_behind) };
+        (n_bytes >= N_MIN).then_some(copy)
+    }
+
+    /// Adds the matches that lead on from one that ended at `end`, and gives where the last of them ends.
+    fn follow(&mut self, mut end: Place, mut at: usize, data: &[u8], found: &mut Vec<Match>) -> usize {
+        while at < data.len() {
+            let Some(copy) = self.next(end, at, data) else {
+                break;
+            };
+            found.push(copy);
+            at = copy.at + copy.n_bytes;
+            end = copy.source.after(copy.n_bytes);
+        }
+        at
+    }
+
+    fn next(&mut self, end: Place, at: usize, data: &[u8]) -> Option<Match> {
+        let rest = &data[at..];
+        for source in [Some(end), self.hints.get(end)].into_iter().flatten() {
+            let n_bytes = grow_ahead(self.history, source, rest);
+            if n_bytes >= N_MIN_LED.min(rest.len()) {
+                return Some(Match { at, n_bytes, source });
+            }
+        }
+        let (gap, source) = resync(self.history, end, rest)?;
+        let n_bytes = grow_ahead(self.history, source, &rest[gap..]);
+        Some(Match { at: at + gap, n_bytes, source })
+    }
+}
+
+fn grow_ahead(history: &mut impl History, mut from: Place, data: &[u8]) -> usize {
+    let mut n_same = 0;
+    while n_same < data.len() {
+        let known = history.ahead(from);
+        let n_compared = known.len().min(data.len() - n_same);
+        let n = n_same_ahead(&known[..n_compared], &data[n_same..n_same + n_compared]);
+        n_same += n;
+        from = from.after(n);
+        if n < n_compared || n_compared == 0 {
+            break;
+        }
+    }
+    n_same
+}
+
+fn grow_behind(history: &mut impl History, mut before: Place, data: &[u8]) -> usize {
+    let mut n_same = 0;
+    while n_same < data.len() {
+        let known = history.behind(before);
+        let n_compared = known.len().min(data.len() - n_same);
+        let n = n_same_behind(
+            &known[known.len() - n_compared..],
+            &data[data.len() - n_same - n_compared..data.len() - n_same],
+        );
+        n_same += n;
+        before = before.before(n);
+        if n < n_compared || n_compared == 0 {
+            break;
+        }
+    }
+    n_same
+}
+
+/// How many bytes two slices of one length have in common at their beginning.
+fn n_same_ahead(one: &[u8], other: &[u8]) -> usize {
+    const STRIDE: usize = 64;
+    let mut n = 0;
+    while n + STRIDE <= one.len() && one[n..n + STRIDE] == other[n..n + STRIDE] {
+        n += STRIDE;
+    }
+    n + one[n..].iter().zip(&other[n..]).take_while(|(a, b)| a == b).count()
+}
+
+/// The same at their end.
+fn n_same_behind(one: &[u8], other: &[u8]) -> usize {
+    one.iter().rev().zip(other.iter().rev()).take_while(|(a, b)| a == b).count()
+}

@@ -1,0 +1,40 @@
+//! Finding the thread again right behind a small change: a few bytes replaced, inserted or left out.
+
+use crate::history::{History, Place};
+
+/// How far to look, in what was given and in what is known.
+const REACH: usize = 192;
+/// As many bytes are compared at once.
+const GRAM: usize = 8;
+/// A match shorter than this is not taken: it might be by chance, and costs some four bytes.
+const N_MIN: usize = 28;
+
+/// The nearest place in `data` that goes on as the history does near `end`, and where that is.
+pub(crate) fn resync(history: &mut impl History, end: Place, data: &[u8]) -> Option<(usize, Place)> {
+    let known = history.ahead(end);
+    let known = &known[..known.len().min(REACH)];
+    let data = &data[..data.len().min(REACH)];
+    if known.len() < N_MIN || data.len() < N_MIN {
+        return None;
+    }
+    // Where a gram begins, and one; the first of those with the same hash stays.
+    let mut table = [0_u8; 256];
+    for (i, gram) in known.windows(GRAM).enumerate().rev() {
+        table[hash(gram)] = i as u8 + 1;
+    }
+    for (i, gram) in data.windows(GRAM).enumerate() {
+        let Some(at) = usize::from(table[hash(gram)]).checked_sub(1) else {
+            continue;
+        };
+        let n_same = known[at..].iter().zip(&data[i..]).take_while(|(a, b)| a == b).count();
+        if n_same >= N_MIN {
+            return Some((i, end.after(at)));
+        }
+    }
+    None
+}
+
+fn hash(gram: &[u8]) -> usize {
+    let word = u64::from_le_bytes(*gram.first_chunk().expect("a gram is of eight bytes"));
+    (word.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56) as usize
+}

@@ -1,0 +1,5 @@
+//! Encoder and decoder against each other: exact bytes on all roads, and clean errors on none.
+
+mod roundtrip;
+mod trouble;
+mod world;

@@ -1,0 +1,255 @@
+//! The agent: serves controllers on a Unix socket, and pulls in between.
+//!
+//! One thread does all of it, so that a change is never half made when a pull comes. A controller that does not read its answers is put
+//! out; what it had asked for stays as it is, but for its lease, which ends by time.
+
+use std::fs::Permissions;
+use std::io::{self, BufRead, ErrorKind, Read, Write};
+use std::os::fd::AsFd;
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+use crate::control::{Answer, Lease, Request};
+use crate::{Engine, Error};
+
+/// As many controllers at a time.
+const CONNECTIONS_MAX: usize = 32;
+
+/// A longer line is no request.
+const LINE_MAX: usize = 1 << 16;
+
+/// Longest wait, so that an order to end is soon seen.
+const WAIT_MAX: Duration = Duration::from_millis(100);
+
+/// An agent that listens.
+pub struct Agent {
+    engine: Engine,
+    lease: Lease,
+    listener: UnixListener,
+    path: PathBuf,
+    connections: Vec<Connection>,
+    began_ns: u64,
+    n_leases: u64,
+}
+
+struct Connection {
+    stream: UnixStream,
+    line: Vec<u8>,
+}
+
+impl Agent {
+    /// Listens at `path`, for this user alone. A socket that a dead agent left there is replaced.
+    ///
+    /// # Errors
+    /// Where another agent listens, or the socket cannot be made.
+    pub fn listen(engine: Engine, path: &Path) -> Result<Self, Error> {
+        let cannot = |source| Error::Listen { path: path.into(), source };
+        if UnixStream::connect(path).is_ok() {
+            return Err(cannot(ErrorKind::AddrInUse.into()));
+        }
+        match std::fs::remove_file(path) {
+            Err(error) if error.kind() != ErrorKind::NotFound => return Err(cannot(error)),
+            _ => {}
+        }
+        let listener = UnixListener::bind(path).map_err(cannot)?;
+        std::fs::set_permissions(path, Permissions::from_mode(0o600)).map_err(cannot)?;
+        listener.set_nonblocking(true).map_err(cannot)?;
+        let began_ns = clock::monotonic_ns();
+        Ok(Self {
+            engine,
+            lease: Lease::default(),
+            listener,
+            path: path.into(),
+            connections: Vec::new(),
+            began_ns,
+            n_leases: 0,
+        })
+    }
+
+    /// What it measures.
+    pub fn engine(&mut self) -> &mut Engine {
+        &mut self.engine
+    }
+
+    /// Serves until `is_over` says so, and hands each pull to `pulled`; then takes everything off.
+    ///
+    /// # Errors
+    /// Where the kernel does not hand out its counters, or the system does not wait.
+    pub fn serve(
+        mut self,
+        is_over: impl Fn() -> bool,
+        mut pulled: impl FnMut(&mut Engine) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        let mut due_ns = clock::monotonic_ns();
+        while !is_over() {
+            let now_ns = clock::monotonic_ns();
+            if now_ns >= due_ns {
+                if self.engine.is_on() {
+                    self.engine.pull()?;
+                    pulled(&mut self.engine)?;
+                }
+                due_ns = now_ns + self.engine.interval_ms() * 1_000_000;
+            }
+            let was = self.engine.interval_ms();
+            self.wait(Duration::from_nanos(due_ns.saturating_sub(clock::monotonic_ns())).min(WAIT_MAX))
+                .map_err(|source| Error::Listen { path: self.path.clone(), source })?;
+            if self.engine.interval_ms() != was {
+                due_ns = clock::monotonic_ns() + self.engine.interval_ms() * 1_000_000;
+            }
+        }
+        self.engine.off();
+        Ok(())
+    }
+
+    fn wait(&mut self, longest: Duration) -> io::Result<()> {
+        let mut fds = vec![PollFd::from_borrowed_fd(self.listener.as_fd(), PollFlags::IN)];
+        fds.extend(
+            self.connections
+                .iter()
+                .map(|connection| PollFd::from_borrowed_fd(connection.stream.as_fd(), PollFlags::IN)),
+        );
+        let longest = Timespec::try_from(longest).map_err(io::Error::other)?;
+        match poll(&mut fds, Some(&longest)) {
+            Err(rustix::io::Errno::INTR) => return Ok(()),
+            other => other?,
+        };
+        let is_ready: Vec<bool> = fds.iter().map(|fd| !fd.revents().is_empty()).collect();
+        drop(fds);
+        let connections = std::mem::take(&mut self.connections);
+        for (connection, is_ready) in connections.into_iter().zip(&is_ready[1..]) {
+            if let Some(connection) = if *is_ready { self.talk(connection) } else { Some(connection) } {
+                self.connections.push(connection);
+            }
+        }
+        if is_ready[0] {
+            self.accept();
+        }
+        Ok(())
+    }
+
+    fn accept(&mut self) {
+        let Ok((stream, _)) = self.listener.accept() else { return };
+        if self.connections.len() < CONNECTIONS_MAX && stream.set_nonblocking(true).is_ok() {
+            self.connections.push(Connection { stream, line: Vec::new() });
+        }
+    }
+
+    /// Reads what there is, and answers each line. Nothing comes back where the connection is over.
+    fn talk(&mut self, mut connection: Connection) -> Option<Connection> {
+        let mut bytes = [0; 4096];
+        loop {
+            match connection.stream.read(&mut bytes) {
+                Ok(0) => return None,
+                Ok(n) => connection.line.extend_from_slice(&bytes[..n]),
+                Err(error) if error.kind() == ErrorKind::WouldBlock => break,
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(_) => return None,
+            }
+            if connection.line.len() > LINE_MAX {
+                return None;
+            }
+        }
+        while let Some(end) = connection.line.iter().position(|byte| *byte == b'\n') {
+            let line: Vec<u8> = connection.line.drain(..=end).collect();
+            let answer = match serde_json::from_slice::<Request>(&line) {
+                Ok(request) => self.answer(request),
+                Err(error) => Answer::Refused { why: format!("this is no request: {error}") },
+            };
+            let mut text = serde_json::to_string(&answer).unwrap_or_default();
+            text.push('\n');
+            // Room for an answer is in the socket's buffer, unless the controller left many unread.
+            connection.stream.write_all(text.as_bytes()).ok()?;
+        }
+        Some(connection)
+    }
+
+    fn answer(&mut self, request: Request) -> Answer {
+        let now_ns = clock::monotonic_ns();
+        let done = |result: Result<(), String>| result.map_or_else(|why| Answer::Refused { why }, |()| Answer::Done);
+        match request {
+            Request::Status => Answer::Status(self.status(now_ns)),
+            Request::Summaries => self.engine.summaries(),
+            Request::Lease { name, seconds, wait } => {
+                let token = self.token();
+                match self.lease.ask(&name, &token, seconds, wait, now_ns) {
+                    Ok((is_held, ahead)) => Answer::Leased { token, is_held, ahead },
+                    Err(refused) => Answer::Refused { why: refused.to_string() },
+                }
+            }
+            Request::Release { token } => done(self.lease.release(&token, now_ns).map_err(|error| error.to_string())),
+            Request::Set(change) => {
+                let may = self.lease.check(change.token.as_deref(), now_ns).map_err(|error| error.to_string());
+                done(may.and_then(|()| self.engine.change(&change).map_err(|error| in_one_line(&error))))
+            }
+        }
+    }
+
+    /// Tells controllers apart that may all change things anyway, as the socket is this user's: it need not be a secret.
+    fn token(&mut self) -> String {
+        self.n_leases += 1;
+        format!("{:x}-{:x}", self.began_ns, self.n_leases)
+    }
+
+    fn status(&self, now_ns: u64) -> crate::control::Status {
+        let used = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
+        let used_ns = used.tv_sec as f64 * 1e9 + used.tv_nsec as f64;
+        crate::control::Status {
+            own_cores: used_ns / now_ns.saturating_sub(self.began_ns).max(1) as f64,
+            holder: self.lease.holder(now_ns),
+            queue: self.lease.waiting(),
+            ..self.engine.status()
+        }
+    }
+}
+
+fn in_one_line(error: &Error) -> String {
+    match std::error::Error::source(error) {
+        Some(source) => format!("{error}: {source}"),
+        None => error.to_string(),
+    }
+}
+
+impl Drop for Agent {
+    fn drop(&mut self) {
+        // Whoever comes next replaces it in any case.
+        let _ = std::fs::remove_file(&self.path);
+    }
+}
+
+/// A controller's end of the socket.
+pub struct Client {
+    stream: io::BufReader<UnixStream>,
+    path: PathBuf,
+}
+
+impl Client {
+    /// Connects to the agent at `path`.
+    ///
+    /// # Errors
+    /// Where none listens.
+    pub fn connect(path: &Path) -> Result<Self, Error> {
+        let stream = UnixStream::connect(path).map_err(|source| Error::NoAgent { path: path.into(), source })?;
+        Ok(Self { stream: io::BufReader::new(stream), path: path.into() })
+    }
+
+    /// Asks, and waits for the answer.
+    ///
+    /// # Errors
+    /// Where the agent refuses, goes away, or speaks otherwise.
+    pub fn ask(&mut self, request: &Request) -> Result<Answer, Error> {
+        let gone = |source| Error::NoAgent { path: self.path.clone(), source };
+        let mut line = serde_json::to_string(request).map_err(|error| gone(io::Error::other(error)))?;
+        line.push('\n');
+        self.stream.get_mut().write_all(line.as_bytes()).map_err(gone)?;
+        line.clear();
+        self.stream.read_line(&mut line).map_err(gone)?;
+        match serde_json::from_str(&line).map_err(|error| gone(io::Error::other(error)))? {
+            Answer::Refused { why } => Err(Error::AgentRefused { why }),
+            answer => Ok(answer),
+        }
+    }
+}

@@ -1,0 +1,37 @@
+//! An arm: where counters come from.
+
+use crate::control::PointState;
+use crate::{Error, Reading};
+
+/// A source of readings of one subsystem.
+pub trait Arm {
+    /// `bpf` or `proc`, for the records.
+    fn name(&self) -> &'static str;
+
+    /// All counters as they are.
+    ///
+    /// # Errors
+    /// Where the kernel does not hand them out.
+    fn read(&mut self) -> Result<Reading, Error>;
+
+    /// Looks at one event in so many from this moment on; an arm that does not look at events ignores it.
+    ///
+    /// # Errors
+    /// Where the kernel does not take it.
+    fn set_weight(&mut self, weight: u32) -> Result<(), Error>;
+
+    /// What becomes of the events of its points from this moment on; an arm that does not look at events ignores it.
+    ///
+    /// # Errors
+    /// Where the kernel does not take it.
+    fn set_states(&mut self, states: &[PointState]) -> Result<(), Error>;
+
+    /// Takes its probes off, or puts them back on.
+    ///
+    /// # Errors
+    /// Where the kernel refuses.
+    fn set_shed(&mut self, is_shed: bool) -> Result<(), Error>;
+
+    /// Probes that this kernel does not have, and what is missing without each.
+    fn missing(&self) -> Vec<String>;
+}

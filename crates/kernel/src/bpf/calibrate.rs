@@ -1,0 +1,74 @@
+//! Prices of probes, measured on the host that pays them.
+
+use std::rc::Rc;
+
+use super::run_time::RunTimes;
+use super::{Bpf, BpfArm, drive};
+use crate::{Arm, Attach, Drive, Error, Price, Reading, Subsystem};
+
+/// What a price was measured from, in nanoseconds for each event of the work.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Calibration {
+    /// The price.
+    pub price: Price,
+    /// The work alone.
+    pub bare_ns: f64,
+    /// With the probes attached and all points inactive.
+    pub passing_ns: f64,
+    /// With all points counting.
+    pub counting_ns: f64,
+}
+
+/// What it takes to be called at a tracepoint, for programs that the work calls too rarely to measure it, or that it hides.
+const CALL_NS: f64 = 70.0;
+
+/// Measures the price of a subsystem's probes by doing work that passes them: without, with them looking away, with them counting. Takes
+/// some hundred milliseconds.
+///
+/// # Errors
+/// Where the kernel does not take the programs.
+pub fn calibrate(shared: &Rc<Bpf>, subsystem: &'static Subsystem) -> Result<Calibration, Error> {
+    if subsystem.drive == Drive::None {
+        return Ok(Calibration { price: Price::default(), bare_ns: 0.0, passing_ns: 0.0, counting_ns: 0.0 });
+    }
+    let bare_ns = drive::per_event_ns(subsystem.drive);
+    let bare_call_ns = drive::per_call_ns();
+
+    let mut arm = BpfArm::new(Rc::clone(shared), subsystem)?;
+    let states = std::mem::take(&mut arm.settings.states);
+    arm.write_settings()?;
+    let before = arm.read()?;
+    let passing_ns = drive::per_event_ns(subsystem.drive);
+    let hits = hits_between(&before, &arm.read()?);
+    let passing_call_ns = drive::per_call_ns();
+
+    arm.settings.states = states;
+    arm.write_settings()?;
+    let before = arm.read()?;
+    let run_times = RunTimes::enable();
+    let _ = drive::per_event_ns(subsystem.drive);
+    let run_ns = run_times.map(|times| times.mean_ns(&arm)).unwrap_or_default();
+    let counting_ns = drive::per_event_ns(subsystem.drive);
+    let n_events =
+        (arm.read()?.n_sampled() - before.n_sampled()) as f64 / (2 * drive::n_events(subsystem.drive)) as f64;
+
+    // What programs take is lost in what threads take, so there the kernel's own account has to do.
+    if subsystem.drive == Drive::Threads {
+        let pass_ns = (0..hits.len()).map(|program| CALL_NS + run_ns.get(program).copied().unwrap_or(0.0)).collect();
+        return Ok(Calibration { price: Price { pass_ns, event_ns: 0.0 }, bare_ns, passing_ns, counting_ns });
+    }
+    let is_at_calls = subsystem.programs.iter().any(|program| program.attach == Attach::Tracepoint("sys_enter"));
+    // Programs at system calls are passed by calls of all kinds, so that a call that is of no interest tells what passing costs.
+    let passing = if is_at_calls { passing_call_ns - bare_call_ns } else { passing_ns - bare_ns };
+    let most = hits.iter().copied().max().unwrap_or(0);
+    let is_driven = |hits: u64| hits > most / 2;
+    let n_driven = hits.iter().filter(|hits| is_driven(**hits)).count().max(1);
+    let driven_ns = (passing / n_driven as f64).max(0.0);
+    let pass_ns = hits.iter().map(|hits| if is_driven(*hits) { driven_ns } else { CALL_NS }).collect();
+    let event_ns = ((counting_ns - bare_ns - passing) / n_events.max(1.0)).max(0.0);
+    Ok(Calibration { price: Price { pass_ns, event_ns }, bare_ns, passing_ns, counting_ns })
+}
+
+fn hits_between(before: &Reading, now: &Reading) -> Vec<u64> {
+    now.hits.iter().zip(&before.hits).map(|(now, before)| now - before).collect()
+}

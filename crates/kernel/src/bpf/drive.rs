@@ -1,0 +1,107 @@
+//! Work that makes known events, to measure what probes add to it.
+
+use std::fs::File;
+use std::io::{Read, Write};
+use std::os::fd::{AsRawFd, FromRawFd};
+use std::os::unix::net::UnixStream;
+use std::thread;
+
+use clock::Stopwatch;
+
+use crate::Drive;
+
+/// Rounds; the fastest counts, as only delays come from elsewhere.
+const N_ROUNDS: usize = 7;
+const N_CALLS: u32 = 20_000;
+const N_READS: u32 = 10_000;
+const N_PAGES: u32 = 2_000;
+const N_THREADS: u32 = 60;
+const N_MESSAGES: u32 = 5_000;
+const PAGE: usize = 4096;
+
+/// What one event of this work takes, in nanoseconds.
+pub fn per_event_ns(drive: Drive) -> f64 {
+    let (work, n) = work(drive);
+    fastest(work, n)
+}
+
+/// How many events that makes.
+pub fn n_events(drive: Drive) -> u64 {
+    N_ROUNDS as u64 * u64::from(work(drive).1)
+}
+
+fn work(drive: Drive) -> (fn(), u32) {
+    match drive {
+        Drive::None => (|| {}, 1),
+        Drive::Reads => (reads, N_READS),
+        Drive::Faults => (faults, N_PAGES),
+        Drive::Threads => (threads, N_THREADS),
+        Drive::Messages => (messages, 2 * N_MESSAGES),
+    }
+}
+
+/// What a system call takes that no subsystem looks at.
+pub fn per_call_ns() -> f64 {
+    fastest(calls, N_CALLS)
+}
+
+fn fastest(work: fn(), n: u32) -> f64 {
+    let round = |_| {
+        let watch = Stopwatch::start();
+        work();
+        watch.elapsed_ns() as f64 / f64::from(n)
+    };
+    (0..N_ROUNDS).map(round).fold(f64::INFINITY, f64::min)
+}
+
+fn calls() {
+    for _ in 0..N_CALLS {
+        // SAFETY: it has no arguments and no effect.
+        unsafe { libc::syscall(libc::SYS_getppid) };
+    }
+}
+
+fn reads() {
+    // SAFETY: the name ends with a zero; the descriptor is new, or the assertion fails.
+    let file = unsafe {
+        let file = libc::memfd_create(c"price".as_ptr(), libc::MFD_CLOEXEC);
+        assert!(file >= 0, "memory for a file of 64 bytes");
+        File::from_raw_fd(file)
+    };
+    let mut bytes = [0u8; 64];
+    (&file).write_all(&bytes).expect("there is memory for a file of 64 bytes");
+    for _ in 0..N_READS {
+        // SAFETY: the buffer is as long as it says.
+        unsafe { libc::pread(file.as_raw_fd(), bytes.as_mut_ptr().cast(), bytes.len(), 0) };
+    }
+}
+
+fn faults() {
+    let length = N_PAGES as usize * PAGE;
+    // SAFETY: a new mapping of this length, each page of which is written once, and that nobody else knows.
+    unsafe {
+        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
+        let pages = libc::mmap(std::ptr::null_mut(), length, libc::PROT_READ | libc::PROT_WRITE, flags, -1, 0);
+        assert!(pages != libc::MAP_FAILED, "memory for {N_PAGES} pages");
+        libc::madvise(pages, length, libc::MADV_NOHUGEPAGE);
+        for page in 0..N_PAGES as usize {
+            pages.cast::<u8>().add(page * PAGE).write_volatile(1);
+        }
+        libc::munmap(pages, length);
+    }
+}
+
+fn threads() {
+    for _ in 0..N_THREADS {
+        // A thread that cannot be started is no event, and makes the price lower than it is by less than what it would cost.
+        let _ = thread::Builder::new().spawn(|| {}).map(thread::JoinHandle::join);
+    }
+}
+
+fn messages() {
+    let Ok((mut from, mut to)) = UnixStream::pair() else { return };
+    let mut bytes = [0u8; 64];
+    for _ in 0..N_MESSAGES {
+        let _ = from.write_all(&bytes).and_then(|()| to.read_exact(&mut bytes));
+    }
+}

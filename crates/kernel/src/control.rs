@@ -1,0 +1,200 @@
+//! What controllers ask of an agent, and what it answers: a line of JSON each.
+
+mod lease;
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+pub use lease::{Lease, Refused};
+
+/// What a controller asks for.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "do", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Request {
+    /// How things are.
+    Status,
+    /// The latest summaries.
+    Summaries,
+    /// The right to change things, alone.
+    Lease {
+        /// Who asks, for those who are refused meanwhile.
+        name: String,
+        /// For how long, from now or from when it is given.
+        seconds: u32,
+        /// Whether to stand in the queue where somebody else has it.
+        wait: bool,
+    },
+    /// Gives the lease back, or leaves the queue.
+    Release {
+        /// What came with the lease.
+        token: String,
+    },
+    /// Changes what is measured.
+    Set(Change),
+}
+
+/// A change: what is not named stays.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Change {
+    /// What came with the lease, where somebody has one.
+    pub token: Option<String>,
+    /// The whole instrumentation.
+    pub is_on: Option<bool>,
+    /// To these nodes only, by number.
+    pub nodes: Option<Vec<u32>>,
+    /// Subsystems by name.
+    pub subsystems: BTreeMap<String, SubsystemChange>,
+    /// A share of a core for all probes.
+    pub budget_cores: Option<f64>,
+    /// Time between two pulls.
+    pub interval_ms: Option<u64>,
+    /// Limits of size groups.
+    pub groups: Option<String>,
+}
+
+/// A change of a subsystem.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct SubsystemChange {
+    /// The whole subsystem.
+    pub is_on: Option<bool>,
+    /// Points by name.
+    pub points: BTreeMap<String, PointState>,
+}
+
+/// What becomes of a point's events.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PointState {
+    /// Nothing.
+    Inactive,
+    /// They count.
+    Summary,
+    /// They count, and each leaves a record.
+    Trace,
+}
+
+/// What an agent answers.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "is", rename_all = "kebab-case")]
+pub enum Answer {
+    /// It is done.
+    Done,
+    /// The lease is the asker's; without a token it is in the queue.
+    Leased {
+        /// To be shown with each change.
+        token: String,
+        /// Whether it may change things already.
+        is_held: bool,
+        /// Who is before it.
+        ahead: Vec<String>,
+    },
+    /// How things are.
+    Status(Status),
+    /// The latest summaries.
+    Summaries {
+        /// Of each node and subsystem.
+        summaries: Vec<Summarized>,
+    },
+    /// It is not done.
+    Refused {
+        /// Why, and what would be right.
+        why: String,
+    },
+}
+
+/// How an agent is doing.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Status {
+    /// The whole instrumentation.
+    pub is_on: bool,
+    /// Time between two pulls.
+    pub interval_ms: u64,
+    /// What all probes may take of a core.
+    pub budget_cores: Option<f64>,
+    /// What they took in the last interval, by their prices.
+    pub cost_cores: f64,
+    /// What the agent itself took of a core since it began.
+    pub own_cores: f64,
+    /// Limits of the size groups.
+    pub groups: Vec<u64>,
+    /// Who may change things, if somebody alone may, and for how many seconds more.
+    pub holder: Option<(String, u32)>,
+    /// Who waits for that.
+    pub queue: Vec<String>,
+    /// The nodes, in the order of their numbers.
+    pub nodes: Vec<Numbered>,
+    /// Each subsystem of each node.
+    pub subsystems: Vec<SubsystemStatus>,
+}
+
+/// A node with its number.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Numbered {
+    /// Any; the numbers of nodes may have gaps.
+    pub number: u32,
+    /// `host`, `cgroup:PATH` or `tree:PID`.
+    pub node: String,
+}
+
+/// A subsystem of a node.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SubsystemStatus {
+    /// The node's number.
+    pub node: u32,
+    /// The subsystem's name.
+    pub name: String,
+    /// Whether it is measured.
+    pub is_on: bool,
+    /// Where counters come from: `bpf` or `proc`.
+    pub source: String,
+    /// One event in so many is looked at; nothing while its probes are off for the budget's sake.
+    pub weight: Option<u32>,
+    /// What its probes took of a core in the last interval.
+    pub cost_cores: f64,
+    /// Points that do other than count.
+    pub points: BTreeMap<String, PointState>,
+    /// What is missing, in words.
+    pub missing: Vec<String>,
+}
+
+/// A summary as JSON has it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Summarized {
+    /// The node's number.
+    pub node: u32,
+    /// The subsystem's name.
+    pub subsystem: String,
+    /// `bpf` or `proc`.
+    pub source: String,
+    /// On the monotonic clock.
+    pub start_ns: u64,
+    /// On the monotonic clock.
+    pub end_ns: u64,
+    /// One event in so many was looked at.
+    pub weight: Option<u32>,
+    /// Points with events, by name.
+    pub points: BTreeMap<String, PointFigures>,
+}
+
+/// A point of it; what is not known is left out.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "as in `Figures`")]
+pub struct PointFigures {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub count: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub time_ns: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub min_ns: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_ns: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub asked: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub returned: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub concurrency: Option<f64>,
+}

@@ -1,0 +1,340 @@
+//! What an agent measures: nodes by number, their subsystems, and the changes that controllers make.
+
+use std::collections::BTreeMap;
+
+use crate::control::{Answer, Change, Numbered, PointFigures, PointState, Status, SubsystemStatus, Summarized};
+use crate::watch::Key;
+use crate::{Arm, Error, GroupLimits, Measure, Node, Options, Price, Pulled, Subsystem, Watch};
+
+/// Opens arms of subsystems, and knows what they cost.
+pub trait Opener {
+    /// The arm of a subsystem of a node, with sizes in these groups.
+    ///
+    /// # Errors
+    /// Where it cannot be measured.
+    fn open(
+        &mut self,
+        node: &Node,
+        groups: &GroupLimits,
+        subsystem: &'static Subsystem,
+    ) -> Result<(Box<dyn Arm>, Price), Error>;
+}
+
+/// Reads /proc, which costs the measured programs nothing.
+#[derive(Debug, Default)]
+pub struct ProcOpener;
+
+impl Opener for ProcOpener {
+    fn open(
+        &mut self,
+        node: &Node,
+        _: &GroupLimits,
+        subsystem: &'static Subsystem,
+    ) -> Result<(Box<dyn Arm>, Price), Error> {
+        if *node != Node::Host {
+            return Err(Error::WholeHostOnly { arm: "/proc" });
+        }
+        Ok((Box::new(crate::FromProc::new(std::path::Path::new("/proc"), subsystem)), Price::default()))
+    }
+}
+
+/// Times between pulls that make sense.
+const INTERVAL_MS: std::ops::RangeInclusive<u64> = 10..=3_600_000;
+
+/// What is measured, and how.
+pub struct Engine {
+    opener: Box<dyn Opener>,
+    nodes: BTreeMap<u32, Node>,
+    wanted: BTreeMap<Key, Wanted>,
+    watch: Watch,
+    latest: Vec<Pulled>,
+    is_on: bool,
+    interval_ms: u64,
+    budget_cores: Option<f64>,
+    groups: GroupLimits,
+}
+
+/// What controllers want of a subsystem of a node.
+#[derive(Clone, Debug)]
+struct Wanted {
+    subsystem: &'static Subsystem,
+    is_on: bool,
+    states: Vec<PointState>,
+}
+
+impl Engine {
+    /// Dormant: nothing is measured until somebody asks for it. All subsystems are wanted once it is on.
+    #[must_use]
+    pub fn new(
+        opener: Box<dyn Opener>,
+        nodes: BTreeMap<u32, Node>,
+        interval_ms: u64,
+        budget_cores: Option<f64>,
+    ) -> Self {
+        let keys = nodes.keys().flat_map(|node| {
+            crate::all().iter().map(|subsystem| (Key { node: *node, name: subsystem.name }, *subsystem))
+        });
+        let wanted = keys
+            .map(|(key, subsystem)| {
+                let states = vec![PointState::Summary; subsystem.points.len()];
+                (key, Wanted { subsystem, is_on: true, states })
+            })
+            .collect();
+        Self {
+            opener,
+            nodes,
+            wanted,
+            watch: Watch::new(),
+            latest: Vec::new(),
+            is_on: false,
+            interval_ms,
+            budget_cores,
+            groups: GroupLimits::default(),
+        }
+    }
+
+    /// Makes a change, all of it or nothing.
+    ///
+    /// # Errors
+    /// Where a name is unknown, a value makes no sense, or the kernel does not take it.
+    pub fn change(&mut self, change: &Change) -> Result<(), Error> {
+        let wanted = self.wanted_by(change)?;
+        let groups = change.groups.as_deref().map(str::parse).transpose()?;
+        if let Some(interval_ms) = change.interval_ms
+            && !INTERVAL_MS.contains(&interval_ms)
+        {
+            return Err(Error::Setting {
+                what: "interval",
+                value: format!("{interval_ms} ms"),
+                right: "from 10 ms to an hour",
+            });
+        }
+        if let Some(cores) = change.budget_cores
+            && !(cores > 0.0 && cores <= 1.0)
+        {
+            return Err(Error::Setting {
+                what: "budget",
+                value: cores.to_string(),
+                right: "a share of a core, above 0 and up to 1",
+            });
+        }
+        self.wanted = wanted;
+        self.interval_ms = change.interval_ms.unwrap_or(self.interval_ms);
+        self.budget_cores = change.budget_cores.or(self.budget_cores);
+        self.is_on = change.is_on.unwrap_or(self.is_on);
+        if let Some(groups) = groups
+            && groups != self.groups
+        {
+            // Sizes that were counted in other groups cannot be told apart any more: all begin afresh.
+            self.groups = groups;
+            self.watch = Watch::new();
+        }
+        self.bring_about()
+    }
+
+    fn wanted_by(&self, change: &Change) -> Result<BTreeMap<Key, Wanted>, Error> {
+        let known = || self.nodes.keys().map(u32::to_string).collect::<Vec<_>>().join(", ");
+        if let Some(node) = change.nodes.iter().flatten().find(|node| !self.nodes.contains_key(node)) {
+            return Err(Error::NoSuchNode { number: *node, known: known() });
+        }
+        let mut wanted = self.wanted.clone();
+        let nodes = || change.nodes.clone().unwrap_or_else(|| self.nodes.keys().copied().collect());
+        for (name, asked) in &change.subsystems {
+            let subsystem = crate::find(name)?;
+            for node in nodes() {
+                let one = wanted.get_mut(&Key { node, name: subsystem.name }).expect("each node has all subsystems");
+                one.is_on = asked.is_on.unwrap_or(one.is_on);
+                for (point, state) in &asked.points {
+                    let number = subsystem.points.iter().position(|found| found.name == point);
+                    one.states[number
+                        .ok_or_else(|| Error::NoSuchPoint { subsystem: subsystem.name, name: point.clone() })?] =
+                        *state;
+                }
+            }
+        }
+        Ok(wanted)
+    }
+
+    /// Attaches and takes off until what is measured is what is wanted.
+    fn bring_about(&mut self) -> Result<(), Error> {
+        for (key, wanted) in &self.wanted {
+            let is_wanted = self.is_on && wanted.is_on;
+            if !is_wanted {
+                self.watch.remove(*key);
+            } else if !self.watch.has(*key) {
+                let (arm, price) = self.opener.open(&self.nodes[&key.node], &self.groups, wanted.subsystem)?;
+                self.watch.add(*key, wanted.subsystem, arm, price)?;
+            }
+            if is_wanted {
+                self.watch.set_states(*key, &wanted.states)?;
+            }
+        }
+        self.latest.retain(|pulled| self.watch.has(pulled.key));
+        self.watch.keep(&Options { budget_cores: self.budget_cores });
+        Ok(())
+    }
+
+    /// Takes everything off.
+    pub fn off(&mut self) {
+        self.is_on = false;
+        self.watch = Watch::new();
+        self.latest.clear();
+    }
+
+    /// Reads everything that is on.
+    ///
+    /// # Errors
+    /// Where an arm cannot be read.
+    pub fn pull(&mut self) -> Result<&[Pulled], Error> {
+        self.latest = self.watch.pull()?;
+        Ok(&self.latest)
+    }
+
+    /// Time between two pulls.
+    #[must_use]
+    pub fn interval_ms(&self) -> u64 {
+        self.interval_ms
+    }
+
+    /// Whether anything is measured.
+    #[must_use]
+    pub fn is_on(&self) -> bool {
+        self.is_on
+    }
+
+    /// How things are; who has the lease and what the agent takes is for the agent to add.
+    #[must_use]
+    pub fn status(&self) -> Status {
+        let subsystems = self.wanted.iter().map(|(key, wanted)| {
+            let pulled = self.latest.iter().find(|pulled| pulled.key == *key);
+            let states = wanted.subsystem.points.iter().zip(&wanted.states);
+            SubsystemStatus {
+                node: key.node,
+                name: key.name.into(),
+                is_on: self.is_on && wanted.is_on,
+                source: self.watch.source(*key).unwrap_or_default().into(),
+                weight: pulled.map_or(Some(1), weight),
+                cost_cores: pulled.map_or(0.0, |pulled| pulled.cost.cores()),
+                points: states
+                    .filter(|(_, state)| **state != PointState::Summary)
+                    .map(|(point, state)| (point.name.into(), *state))
+                    .collect(),
+                missing: self.watch.missing(*key),
+            }
+        });
+        Status {
+            is_on: self.is_on,
+            interval_ms: self.interval_ms,
+            budget_cores: self.budget_cores,
+            cost_cores: self.latest.iter().map(|pulled| pulled.cost.cores()).sum(),
+            own_cores: 0.0,
+            groups: self.groups.as_slice().to_vec(),
+            holder: None,
+            queue: Vec::new(),
+            nodes: self
+                .nodes
+                .iter()
+                .map(|(number, node)| Numbered { number: *number, node: node.to_string() })
+                .collect(),
+            subsystems: subsystems.collect(),
+        }
+    }
+
+    /// The latest summaries, for whoever asks.
+    #[must_use]
+    pub fn summaries(&self) -> Answer {
+        Answer::Summaries { summaries: self.latest.iter().map(summarized).collect() }
+    }
+}
+
+fn weight(pulled: &Pulled) -> Option<u32> {
+    match pulled.measure {
+        Measure::Weight(weight) => Some(weight),
+        Measure::Shed => None,
+    }
+}
+
+fn summarized(pulled: &Pulled) -> Summarized {
+    let summary = &pulled.summary;
+    let points = summary.points.iter().filter(|point| !summary.is_quiet(point)).map(|point| {
+        let all = point.all.clone();
+        let figures = PointFigures {
+            count: all.count,
+            time_ns: all.time_ns,
+            min_ns: all.min_ns,
+            max_ns: all.max_ns,
+            asked: all.asked,
+            returned: all.returned,
+            concurrency: point.concurrency,
+        };
+        (summary.subsystem.points[point.point].name.to_owned(), figures)
+    });
+    Summarized {
+        node: pulled.key.node,
+        subsystem: pulled.key.name.into(),
+        source: pulled.source.into(),
+        start_ns: summary.start_ns,
+        end_ns: summary.end_ns,
+        weight: weight(pulled),
+        points: points.collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::control::SubsystemChange;
+
+    fn engine() -> Engine {
+        Engine::new(Box::new(ProcOpener), [(3, Node::Host), (17, Node::Host)].into(), 1000, None)
+    }
+
+    #[test]
+    fn a_subsystem_can_be_off_for_one_node_of_a_sparse_set() {
+        let mut engine = engine();
+        let off = SubsystemChange { is_on: Some(false), ..SubsystemChange::default() };
+        let change = Change {
+            is_on: Some(true),
+            nodes: Some(vec![17]),
+            subsystems: [("vm".into(), off)].into(),
+            ..Change::default()
+        };
+        engine.change(&change).unwrap();
+        let status = engine.status();
+        let is_on = |node| status.subsystems.iter().find(|one| one.node == node && one.name == "vm").unwrap().is_on;
+        assert!(is_on(3) && !is_on(17));
+        assert_eq!(engine.pull().unwrap().len(), 2 * crate::all().len() - 1);
+        engine.off();
+        assert!(engine.pull().unwrap().is_empty());
+    }
+
+    #[test]
+    fn a_change_with_an_unknown_name_changes_nothing() {
+        let mut engine = engine();
+        let unknown = |change: Change, part: &str| {
+            let error = engine_change(&mut engine_on(), &change);
+            assert!(error.contains(part), "{error}");
+        };
+        unknown(Change { nodes: Some(vec![4]), ..Change::default() }, "3, 17");
+        unknown(Change { subsystems: [("x".into(), SubsystemChange::default())].into(), ..Change::default() }, "`x`");
+        let points = [("Reed".to_owned(), PointState::Trace)].into();
+        let change =
+            Change { subsystems: [("fs".into(), SubsystemChange { is_on: None, points })].into(), ..Change::default() };
+        unknown(change, "`Reed`");
+        unknown(Change { budget_cores: Some(2.0), ..Change::default() }, "share of a core");
+        engine.off();
+    }
+
+    fn engine_on() -> Engine {
+        let mut engine = engine();
+        engine.change(&Change { is_on: Some(true), ..Change::default() }).unwrap();
+        engine
+    }
+
+    fn engine_change(engine: &mut Engine, change: &Change) -> String {
+        let before = engine.status();
+        let error = engine.change(change).unwrap_err().to_string();
+        assert_eq!(engine.status(), before);
+        error
+    }
+}

@@ -1,0 +1,42 @@
+//! What this host's kernel is doing, at a stated and bounded cost: subsystems of points, their summaries, and what watching them takes.
+//!
+//! A [`Subsystem`] is a group of points with one summary. An arm ([`Arm`]) reads its counters: programs in the kernel with the feature
+//! `bpf` and root, or /proc without either, which knows less and says so. A [`Watch`] turns readings into summaries, knows what its
+//! probes cost by their calibrated prices, and keeps a budget.
+//!
+//! An [`Agent`] serves controllers, who speak [`control`], and measures what they ask for.
+//!
+//! No arm changes the measured host beyond its probes, and these go with the process that attached them.
+
+mod agent;
+mod arm;
+#[cfg(feature = "bpf")]
+mod bpf;
+mod budget;
+pub mod control;
+mod engine;
+mod error;
+mod from_proc;
+mod group;
+mod node;
+mod price;
+mod reading;
+mod subsystem;
+mod summary;
+mod watch;
+
+pub use agent::{Agent, Client};
+pub use arm::Arm;
+#[cfg(feature = "bpf")]
+pub use bpf::{Bpf, BpfOpener, Calibration, calibrate, n_loaded};
+pub use budget::{Budget, Load, Measure};
+pub use engine::{Engine, Opener, ProcOpener};
+pub use error::Error;
+pub use from_proc::FromProc;
+pub use group::{GroupLimits, N_GROUPS};
+pub use node::Node;
+pub use price::{Price, SubsystemCost};
+pub use reading::{Counters, Flight, N_RANGES, Reading};
+pub use subsystem::{Attach, Drive, Point, Program, Subsystem, Timing, Total, all, find};
+pub use summary::{Account, Figures, PointSummary, Summary};
+pub use watch::{Key, Options, Pulled, Watch};

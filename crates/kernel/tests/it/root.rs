@@ -1,0 +1,189 @@
+//! Programs in the kernel: exact counts, and nothing left behind.
+
+use std::io::Write;
+use std::process::{Child, Command, Stdio};
+use std::rc::Rc;
+
+use kernel::{Account, Arm, Bpf, GroupLimits, Node, Subsystem, Summary, find};
+
+/// A shell that waits for a line before it becomes another program, and so can be measured from the start.
+struct Waiting(Child);
+
+impl Waiting {
+    fn to_run(script: &str) -> Self {
+        let script = format!("read line; {script}");
+        let command = Command::new("sh").arg("-c").arg(script).stdin(Stdio::piped()).stderr(Stdio::null()).spawn();
+        Self(command.unwrap())
+    }
+
+    fn node(&self) -> Node {
+        Node::Tree(self.0.id())
+    }
+
+    fn run(mut self) {
+        self.0.stdin.take().unwrap().write_all(b"\n").unwrap();
+        assert!(self.0.wait().unwrap().success());
+    }
+}
+
+struct Measured {
+    _shared: Rc<Bpf>,
+    arm: Box<dyn Arm>,
+    account: Account,
+}
+
+fn begin(subsystem: &'static Subsystem, node: Node) -> Measured {
+    let shared = Bpf::open(node, GroupLimits::default()).unwrap();
+    let mut arm = shared.arm(subsystem).unwrap();
+    assert_eq!(arm.missing(), Vec::<String>::new());
+    let account = Account::begin(subsystem, arm.read().unwrap());
+    Measured { _shared: shared, arm, account }
+}
+
+impl Measured {
+    fn end(mut self) -> Summary {
+        let summary = self.account.advance(self.arm.read().unwrap()).unwrap();
+        assert_eq!(summary.contradictions, Vec::<String>::new());
+        summary
+    }
+}
+
+fn file_of(n_bytes: usize) -> tempfile::NamedTempFile {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    file.as_file().write_all(&vec![1; n_bytes]).unwrap();
+    file
+}
+
+#[test]
+#[ignore = "needs root; scripts/kernel.sh test runs it"]
+fn reads_of_a_size_are_counted_exactly_with_bytes_asked_and_returned() {
+    // The last of 1000 reads finds half of what it asks for.
+    let file = file_of(100_000 * 999 + 50_000);
+    let work = Waiting::to_run(&format!("exec dd if={} of=/dev/null bs=100000 count=1000", file.path().display()));
+    let measured = begin(find("fs").unwrap(), work.node());
+    work.run();
+    let summary = measured.end();
+    let group = &summary.points[0].groups[&4];
+    assert_eq!((group.count, group.asked, group.returned), (Some(1000), Some(100_000_000), Some(99_950_000)));
+    assert_eq!(group.ranges.unwrap().iter().sum::<u32>(), 1000);
+    assert!(group.min_ns <= group.max_ns && group.time_ns >= group.max_ns, "{group:?}");
+}
+
+#[test]
+#[ignore = "needs root; scripts/kernel.sh test runs it"]
+fn what_others_read_is_not_counted_for_a_process_tree() {
+    let file = file_of(100_000 * 10);
+    let work = Waiting::to_run("true");
+    let measured = begin(find("fs").unwrap(), work.node());
+    let other = Waiting::to_run(&format!("exec dd if={} of=/dev/null bs=100000", file.path().display()));
+    other.run();
+    work.run();
+    assert!(!measured.end().points[0].groups.contains_key(&4));
+}
+
+#[test]
+#[ignore = "needs root; scripts/kernel.sh test runs it"]
+fn tasks_of_a_tree_are_counted_to_the_last_grandchild() {
+    // Six subshells, each of which starts one program more.
+    let work = Waiting::to_run("for i in 1 2 3 4 5 6; do (/bin/true; :); done");
+    let measured = begin(find("task").unwrap(), work.node());
+    work.run();
+    let summary = measured.end();
+    // The shell itself was there before; it ends with the others.
+    assert_eq!((summary.points[0].all.count, summary.points[1].all.count), (Some(12), Some(13)));
+}
+
+#[test]
+#[ignore = "needs root; scripts/kernel.sh test runs it"]
+fn first_touches_of_pages_are_counted_exactly() {
+    const N_PAGES: usize = 3000;
+    let (mut child, go, done) = toucher(N_PAGES);
+    let measured = begin(find("vm").unwrap(), Node::Tree(child.0));
+    drop(go);
+    // It has touched all pages when it closes its end.
+    std::io::copy(&mut &done, &mut std::io::sink()).unwrap();
+    let summary = measured.end();
+    let zero_fill = &summary.points[11].all;
+    assert_eq!(zero_fill.count, Some(N_PAGES as u64));
+    let parts: u64 = (0..18).filter_map(|point| summary.points[point].all.count).sum();
+    assert!(summary.points[18].all.count.unwrap() >= N_PAGES as u64 && parts >= N_PAGES as u64);
+    child.wait();
+}
+
+/// A forked process, by its number.
+struct Forked(u32);
+
+impl Forked {
+    fn wait(&mut self) {
+        // SAFETY: it waits for a child of this process that nobody else waits for.
+        unsafe { libc::waitpid(self.0 as i32, std::ptr::null_mut(), 0) };
+    }
+}
+
+/// A process that touches so many new pages once its first pipe is closed, then closes the second and ends.
+fn toucher(n_pages: usize) -> (Forked, std::io::PipeWriter, std::io::PipeReader) {
+    use std::os::fd::AsRawFd;
+    let (wait, go) = std::io::pipe().unwrap();
+    let (done, says) = std::io::pipe().unwrap();
+    // SAFETY: the child calls nothing but system calls, on memory and descriptors of its own, and leaves by one.
+    unsafe {
+        let length = n_pages * 4096;
+        let protection = libc::PROT_READ | libc::PROT_WRITE;
+        let pages =
+            libc::mmap(std::ptr::null_mut(), length, protection, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS, -1, 0);
+        libc::madvise(pages, length, libc::MADV_NOHUGEPAGE);
+        let child = libc::fork();
+        if child == 0 {
+            libc::close(go.as_raw_fd());
+            let mut byte = 0u8;
+            libc::read(wait.as_raw_fd(), (&raw mut byte).cast(), 1);
+            for page in 0..n_pages {
+                pages.cast::<u8>().add(page * 4096).write_volatile(1);
+            }
+            libc::close(says.as_raw_fd());
+            libc::_exit(0);
+        }
+        libc::munmap(pages, length);
+        (Forked(child as u32), go, done)
+    }
+}
+
+#[test]
+#[ignore = "needs root; scripts/kernel.sh test runs it"]
+fn nothing_stays_attached() {
+    let shared = Bpf::open(Node::Host, GroupLimits::default()).unwrap();
+    let arms: Vec<_> = kernel::all().iter().map(|subsystem| shared.arm(subsystem)).filter_map(Result::ok).collect();
+    let n_expected = kernel::all().iter().map(|subsystem| subsystem.programs.len()).sum::<usize>();
+    assert_eq!(kernel::n_loaded(), n_expected);
+    drop((arms, shared));
+    // The kernel frees programs when nobody can be in them any more.
+    testkit::wait_until("no program is left", std::time::Duration::from_secs(10), || {
+        (kernel::n_loaded() == 0).then_some(())
+    });
+}
+
+#[test]
+#[ignore = "needs root; scripts/kernel.sh test runs it"]
+fn shedding_takes_the_probes_off_and_keeps_the_counts() {
+    let file = file_of(100_000 * 10);
+    let script = format!(
+        "dd if={0} of=/dev/null bs=100000; read line; exec dd if={0} of=/dev/null bs=100000",
+        file.path().display()
+    );
+    let mut work = Waiting::to_run(&script);
+    let mut measured = begin(find("fs").unwrap(), work.node());
+    work.0.stdin.as_mut().unwrap().write_all(b"\n").unwrap();
+    let n_read = |measured: &mut Measured| {
+        let reading = measured.arm.read().unwrap();
+        reading.cells.get(&(0, 4)).and_then(|cell| cell.count).unwrap_or(0)
+    };
+    // Ten reads, and one that finds the end.
+    testkit::wait_until("the first half is read", std::time::Duration::from_secs(30), || {
+        (n_read(&mut measured) == 11).then_some(())
+    });
+    measured.arm.set_shed(true).unwrap();
+    measured.arm.set_shed(false).unwrap();
+    assert_eq!(n_read(&mut measured), 11);
+    work.run();
+    assert_eq!(n_read(&mut measured), 22);
+}

@@ -1,0 +1,113 @@
+//! What a store may take, and what can be said of one.
+
+use dedup::Key;
+
+use crate::journal::Foreign;
+
+/// What a store is for, and what it may take.
+#[derive(Clone, Copy, Debug)]
+pub struct Settings {
+    /// The tenant's key: what was stored under another one is not opened.
+    pub key: Key,
+    /// One anchor in `2^anchor_bits` bytes, as at both ends.
+    pub anchor_bits: u32,
+    /// One of `2^sparse_bits` anchors is in memory for everything that is on disk.
+    pub sparse_bits: u32,
+    /// When a container is written; at most 1 GiB.
+    pub container_bytes: usize,
+    /// Data and anchors in memory. The sparse index and what is being written come on top.
+    pub memory_bytes: u64,
+    /// Files on disk, the journal left out.
+    pub disk_bytes: u64,
+    /// Which containers are given up first when the disk's budget is used.
+    pub policy: Policy,
+}
+
+/// Which containers are given up first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Policy {
+    /// Those that nothing was found in for the longest time.
+    LeastRecentlyUsed,
+    /// Those that were written first.
+    Oldest,
+}
+
+/// A store that cannot be opened.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum OpenError {
+    /// The journal cannot be read or written.
+    #[error("cannot read the store's journal")]
+    Journal(#[source] std::io::Error),
+    /// It is something else.
+    #[error("the journal is not one of a segment store, or of a later version; give the store an empty folder")]
+    Format,
+    /// It was written under another key.
+    #[error("the store was written under another key; give each tenant and each secret a folder of its own")]
+    Key,
+    /// It was written with other anchors.
+    #[error(
+        "the store has one anchor in 2^{bits} bytes and one of 2^{sparse_bits} in memory; open it with these settings, or remove it"
+    )]
+    Anchors {
+        /// Bits of its anchors.
+        bits: u8,
+        /// Bits of its sparse ones.
+        sparse_bits: u8,
+    },
+}
+
+/// What a store has and did since it was opened.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Statistics {
+    /// Containers on disk.
+    pub n_containers: u64,
+    /// Their bytes on disk.
+    pub disk_bytes: u64,
+    /// Data and anchors in memory, within the budget.
+    pub resident_bytes: u64,
+    /// The sparse index in memory.
+    pub sparse_bytes: u64,
+    /// Bytes that were appended since it was opened.
+    pub n_appended: u64,
+    /// Anchors that were looked for.
+    pub n_looked_for: u64,
+    /// Those that were found.
+    pub n_found: u64,
+    /// Containers whose anchors were loaded from disk.
+    pub n_loaded: u64,
+    /// Containers that were found to be unreadable or altered, and are forgotten.
+    pub n_lost: u64,
+    /// Containers that could not be written.
+    pub n_unwritten: u64,
+    /// Containers that were given up for the disk's budget.
+    pub n_given_up: u64,
+    /// How long ago what was found had been written: entry `i` counts those with 2^(16+i) to 2^(17+i) bytes written since, and the first
+    /// one also those with fewer.
+    pub ages: [u64; 32],
+}
+
+impl Default for Settings {
+    /// 4 MiB a container, 256 MiB of memory, 16 GiB of disk.
+    fn default() -> Self {
+        Self {
+            key: Key::OPEN,
+            anchor_bits: 8,
+            sparse_bits: 5,
+            container_bytes: 4 << 20,
+            memory_bytes: 256 << 20,
+            disk_bytes: 16 << 30,
+            policy: Policy::LeastRecentlyUsed,
+        }
+    }
+}
+
+impl From<Foreign> for OpenError {
+    fn from(foreign: Foreign) -> Self {
+        match foreign {
+            Foreign::Format => Self::Format,
+            Foreign::Key => Self::Key,
+            Foreign::Anchors { bits, sparse_bits } => Self::Anchors { bits, sparse_bits },
+        }
+    }
+}

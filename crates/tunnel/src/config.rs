@@ -1,0 +1,250 @@
+//! The configuration of a tunnel's end, as `docs/howto/tunnel.md` explains it.
+
+use std::fs;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use dedup::{Key, Packing};
+use rustls::ServerConfig;
+use rustls::pki_types::ServerName;
+use secret::Token;
+use segment_store::{Folder, Policy, Store};
+use serde::Deserialize;
+use signal::Glob;
+use units::ByteCount;
+
+use crate::error::StartError;
+use crate::frame::dedup_group_max;
+use crate::transport::{NearTls, is_loopback};
+
+/// A file's text.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Text {
+    format: u32,
+    #[serde(default)]
+    transfer: Transfer,
+    security: Security,
+    store: StoreText,
+    near: Option<Near>,
+    far: Option<Far>,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct Transfer {
+    level: u8,
+    anchor_bits: u32,
+    window: ByteCount,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Security {
+    token: PathBuf,
+    authorities: Option<PathBuf>,
+    name: Option<String>,
+    certificate: Option<PathBuf>,
+    key: Option<PathBuf>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct StoreText {
+    folder: PathBuf,
+    tenant: Option<String>,
+    memory: Option<ByteCount>,
+    disk: Option<ByteCount>,
+    #[serde(default)]
+    give_up: GiveUp,
+}
+
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum GiveUp {
+    #[default]
+    LeastRecentlyUsed,
+    Oldest,
+}
+
+/// Where programs connect, and which far end it goes to.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Near {
+    pub connect: String,
+    #[serde(default)]
+    pub forward: Vec<Forward>,
+    pub proxy: Option<SocketAddr>,
+}
+
+/// A place here that stands for one at the far end.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Forward {
+    pub listen: SocketAddr,
+    pub target: String,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Far {
+    listen: SocketAddr,
+    allow: Vec<String>,
+}
+
+/// An end of a tunnel as it is described in a file.
+#[derive(Debug)]
+pub struct Config {
+    path: PathBuf,
+    text: Text,
+}
+
+/// What a far end serves.
+pub(crate) struct FarReady {
+    pub listen: SocketAddr,
+    pub allow: Vec<Glob>,
+    pub tls: Option<Arc<ServerConfig>>,
+}
+
+/// What both ends need.
+pub(crate) struct Ready {
+    pub token: Token,
+    pub settings: dedup::Settings,
+    pub n_window: u32,
+    pub store: Store,
+    pub status: PathBuf,
+}
+
+impl Default for Transfer {
+    fn default() -> Self {
+        Self { level: 6, anchor_bits: 8, window: ByteCount::new(1 << 20) }
+    }
+}
+
+impl Config {
+    /// Reads a file. Paths in it begin at its folder.
+    ///
+    /// # Errors
+    /// When it cannot be read, or makes no sense.
+    pub fn read(path: &Path) -> Result<Self, StartError> {
+        let text =
+            fs::read_to_string(path).map_err(|source| StartError::Unreadable { path: path.to_owned(), source })?;
+        let text: Text = toml::from_str(&text)
+            .map_err(|source| StartError::Config { path: path.to_owned(), source: Box::new(source) })?;
+        let config = Self { path: path.to_owned(), text };
+        config.check()?;
+        Ok(config)
+    }
+
+    /// Where a running tunnel says how it does.
+    #[must_use]
+    pub fn status(&self) -> PathBuf {
+        self.place(&self.text.store.folder).join("status.sock")
+    }
+
+    fn check(&self) -> Result<(), StartError> {
+        let Transfer { level, anchor_bits, window } = self.text.transfer;
+        if self.text.format != 1 {
+            return Err(self.wrong(format!("`format` is {}, and this version reads 1", self.text.format)));
+        }
+        if level > 19 {
+            return Err(self.wrong(format!("`level` is {level}; it goes from 0, which packs nothing, to 19")));
+        }
+        if !(4..=16).contains(&anchor_bits) {
+            return Err(self.wrong(format!("`anchor_bits` is {anchor_bits}; it goes from 4 to 16")));
+        }
+        if !((64 << 10)..=(64 << 20)).contains(&window.bytes()) {
+            return Err(self.wrong(format!("`window` is {window}; it goes from 64KiB to 64MiB")));
+        }
+        Ok(())
+    }
+
+    pub(crate) fn ready(&self) -> Result<Ready, StartError> {
+        let Transfer { level, anchor_bits, window } = self.text.transfer;
+        let token = Token::from_file(&self.place(&self.text.security.token))?;
+        let text = &self.text.store;
+        let key = Key::of_tenant(token.reveal().as_bytes(), text.tenant.as_deref().unwrap_or(""));
+        let packing = if level == 0 { Packing::Plain } else { Packing::Zstd(i32::from(level)) };
+        let settings = dedup::Settings { key, anchor_bits, packing, n_group_max: dedup_group_max() };
+        let defaults = segment_store::Settings::default();
+        let store_settings = segment_store::Settings {
+            key,
+            anchor_bits,
+            memory_bytes: text.memory.map_or(defaults.memory_bytes, ByteCount::bytes),
+            disk_bytes: text.disk.map_or(defaults.disk_bytes, ByteCount::bytes),
+            policy: match text.give_up {
+                GiveUp::LeastRecentlyUsed => Policy::LeastRecentlyUsed,
+                GiveUp::Oldest => Policy::Oldest,
+            },
+            ..defaults
+        };
+        let path = self.place(&text.folder);
+        let folder = Folder::open(&path)?;
+        let store = Store::open(Box::new(folder), store_settings)
+            .map_err(|source| StartError::Store { path: path.clone(), source })?;
+        Ok(Ready { token, settings, n_window: window.bytes() as u32, store, status: self.status() })
+    }
+
+    pub(crate) fn near(&self) -> Result<(Near, Option<NearTls>), StartError> {
+        let near = self.text.near.clone().ok_or_else(|| self.wrong("there is no section [near]".to_owned()))?;
+        if near.forward.is_empty() && near.proxy.is_none() {
+            return Err(self.wrong("nothing would listen: [near] has neither `forward` nor `proxy`".to_owned()));
+        }
+        let host = near.connect.rsplit_once(':').map(|(host, _)| host.trim_matches(['[', ']']).to_owned());
+        let host = host.ok_or_else(|| self.wrong(format!("`connect` is `{}`, which lacks `:PORT`", near.connect)))?;
+        let Some(authorities) = &self.text.security.authorities else {
+            let is_local = host == "localhost" || host.parse().is_ok_and(|ip| is_loopback(&SocketAddr::new(ip, 0)));
+            return match is_local {
+                true => Ok((near, None)),
+                false => Err(self.wrong(format!(
+                    "`{host}` is another machine: give `authorities`, certificates that vouch for it, in [security]"
+                ))),
+            };
+        };
+        let path = self.place(authorities);
+        let config = tls::certificates(&read(&path)?).and_then(tls::client);
+        let config = config.map_err(|source| StartError::Tls { path, source })?;
+        let name = self.text.security.name.clone().unwrap_or(host);
+        let name = ServerName::try_from(name.clone())
+            .map_err(|_| self.wrong(format!("`name` is `{name}`, which is neither a host's name nor an address")))?;
+        Ok((near, Some(NearTls { config, name })))
+    }
+
+    pub(crate) fn far(&self) -> Result<FarReady, StartError> {
+        let far = self.text.far.as_ref().ok_or_else(|| self.wrong("there is no section [far]".to_owned()))?;
+        let allow = far
+            .allow
+            .iter()
+            .map(|text| text.parse::<Glob>().map_err(|error| self.wrong(format!("`allow` has `{text}`: {error}"))));
+        let allow = allow.collect::<Result<Vec<Glob>, _>>()?;
+        let (certificate, key) = match (&self.text.security.certificate, &self.text.security.key) {
+            (Some(certificate), Some(key)) => (self.place(certificate), self.place(key)),
+            (None, None) if is_loopback(&far.listen) => {
+                return Ok(FarReady { listen: far.listen, allow, tls: None });
+            }
+            (None, None) => {
+                return Err(self.wrong(format!(
+                    "other machines can reach {}: give `certificate` and `key` in [security]",
+                    far.listen
+                )));
+            }
+            _ => return Err(self.wrong("`certificate` and `key` go together".to_owned())),
+        };
+        let config = tls::server(&read(&certificate)?, &read(&key)?);
+        let config = config.map_err(|source| StartError::Tls { path: certificate, source })?;
+        Ok(FarReady { listen: far.listen, allow, tls: Some(config) })
+    }
+
+    fn place(&self, path: &Path) -> PathBuf {
+        self.path.parent().unwrap_or(Path::new("")).join(path)
+    }
+
+    fn wrong(&self, what: String) -> StartError {
+        StartError::Value { path: self.path.clone(), what }
+    }
+}
+
+fn read(path: &Path) -> Result<Vec<u8>, StartError> {
+    fs::read(path).map_err(|source| StartError::Unreadable { path: path.to_owned(), source })
+}

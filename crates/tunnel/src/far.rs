@@ -1,0 +1,213 @@
+//! The far end: near ends connect to it, and it to the targets that they may reach.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use dedup::RunId;
+use rustls::ServerConfig;
+use secret::Token;
+use signal::Glob;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{mpsc, watch};
+use tokio::task::JoinSet;
+
+use crate::config::{Config, FarReady};
+use crate::counters::Counters;
+use crate::error::{LinkError, StartError};
+use crate::handshake::{HANDSHAKE_LIMIT, Terms, random, welcome};
+use crate::link::{Common, Link, Opening, Work};
+use crate::memory::Memory;
+use crate::relay::relay;
+use crate::status::{Status, Teller};
+use crate::transport::{admit, tune};
+
+/// How long a target may take to answer.
+const TARGET_LIMIT: Duration = Duration::from_secs(10);
+
+/// A far end that listens.
+pub struct Far {
+    listener: TcpListener,
+    shared: Arc<Shared>,
+    teller: Teller,
+    status: tokio::net::UnixListener,
+    stop: watch::Sender<bool>,
+}
+
+struct Shared {
+    common: Common,
+    token: Token,
+    tls: Option<Arc<ServerConfig>>,
+    allow: Vec<Glob>,
+}
+
+impl Far {
+    /// Opens the store and binds. Needs a runtime around it.
+    ///
+    /// # Errors
+    /// When the configuration makes no sense, or something in it cannot be had.
+    pub async fn start(config: &Config) -> Result<Self, StartError> {
+        let FarReady { listen, allow, tls } = config.far()?;
+        let listener = bind(listen).await?;
+        let ready = config.ready()?;
+        let memory = Memory::new(ready.store);
+        let counters = Arc::new(Counters::default());
+        let teller = Teller {
+            end: "far",
+            listens: vec![local(&listener)],
+            counters: Arc::clone(&counters),
+            memory: memory.clone(),
+        };
+        let status = teller.listen(&ready.status);
+        let status = status.map_err(|source| StartError::Unreadable { path: ready.status, source })?;
+        let (stop, stopped) = watch::channel(false);
+        let common = Common { memory, counters, settings: ready.settings, n_window: ready.n_window, stop: stopped };
+        let shared = Arc::new(Shared { common, token: ready.token, tls, allow });
+        Ok(Self { listener, shared, teller, status, stop })
+    }
+
+    /// Where near ends connect.
+    ///
+    /// # Panics
+    /// Never: what is bound has an address.
+    #[must_use]
+    pub fn address(&self) -> SocketAddr {
+        self.listener.local_addr().expect("what is bound has an address")
+    }
+
+    /// How it does.
+    #[must_use]
+    pub fn status(&self) -> Status {
+        self.teller.status()
+    }
+
+    /// Serves until `enough`, then writes what the store has in memory only.
+    pub async fn run(self, enough: impl Future<Output = ()>) {
+        let stop = async {
+            enough.await;
+            self.stop.send_replace(true);
+            std::future::pending::<()>().await;
+        };
+        tokio::select! {
+            () = accept(&self.listener, &self.shared) => {}
+            () = stop => {}
+            () = self.teller.tell(self.status) => {}
+            () = self.shared.common.memory.keep_flushed() => {}
+        }
+        self.shared.common.memory.flush().await;
+    }
+}
+
+pub(crate) async fn bind(address: SocketAddr) -> Result<TcpListener, StartError> {
+    TcpListener::bind(address).await.map_err(|source| StartError::Listen { address, source })
+}
+
+pub(crate) fn local(listener: &TcpListener) -> String {
+    listener.local_addr().map_or_else(|error| error.to_string(), |address| address.to_string())
+}
+
+/// The terms of a new link, whose run has a name that was never used.
+pub(crate) fn terms(common: &Common) -> Result<Terms, LinkError> {
+    let run = RunId(random()?);
+    Ok(Terms { run, anchor_bits: common.settings.anchor_bits, n_window: common.n_window })
+}
+
+/// Serves whoever connects, until it is stopped and all links have ended.
+async fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
+    let mut links = JoinSet::new();
+    loop {
+        let accepted = tokio::select! {
+            accepted = listener.accept() => accepted,
+            Some(_) = links.join_next() => continue,
+            () = shared.common.stopped() => break,
+        };
+        match accepted {
+            Ok((stream, peer)) => {
+                let shared = Arc::clone(shared);
+                links.spawn(async move { serve(&shared, stream, peer).await });
+            }
+            Err(error) => {
+                tracing::warn!(%error, "cannot take a connection");
+                tokio::time::sleep(Duration::from_millis(100)).await;
+            }
+        }
+    }
+    while links.join_next().await.is_some() {}
+}
+
+async fn serve(shared: &Arc<Shared>, stream: TcpStream, peer: SocketAddr) {
+    let (openings_in, openings) = mpsc::unbounded_channel();
+    let made = async {
+        let (mut stream, binding) = admit(stream, shared.tls.as_ref()).await?;
+        let ours = terms(&shared.common)?;
+        let theirs = welcome(&mut stream, binding, &shared.token, ours).await?;
+        Ok::<_, LinkError>(Link::new(shared.common.clone(), stream, (ours, theirs), Some(openings_in)))
+    };
+    let made = tokio::select! {
+        made = tokio::time::timeout(HANDSHAKE_LIMIT, made) => made,
+        () = shared.common.stopped() => return,
+    };
+    let (link, parts) = match made.unwrap_or(Err(LinkError::Silent { seconds: HANDSHAKE_LIMIT.as_secs() })) {
+        Ok(made) => made,
+        Err(error) => {
+            shared.common.counters.links_failed_total.add(1);
+            tracing::warn!(%peer, error = &error as &dyn std::error::Error, "no link with a near end");
+            return;
+        }
+    };
+    shared.common.counters.links_total.add(1);
+    tracing::info!(%peer, "link made");
+    let (error, ()) = tokio::join!(link.run(parts), open_all(shared, &link, openings));
+    if !matches!(error, LinkError::Ended) {
+        shared.common.counters.links_failed_total.add(1);
+    }
+    tracing::info!(%peer, error = &error as &dyn std::error::Error, "link ended");
+}
+
+/// Connects what the near end opens, until the link has ended and all streams with it.
+async fn open_all(shared: &Arc<Shared>, link: &Arc<Link>, mut openings: mpsc::UnboundedReceiver<Opening>) {
+    let mut streams = JoinSet::new();
+    loop {
+        let opening = tokio::select! {
+            Some(opening) = openings.recv() => opening,
+            Some(_) = streams.join_next() => continue,
+            () = link.ended() => break,
+        };
+        let (shared, link) = (Arc::clone(shared), Arc::clone(link));
+        streams.spawn(async move { open(&shared, &link, opening).await });
+    }
+    streams.shutdown().await;
+}
+
+async fn open(shared: &Shared, link: &Arc<Link>, (stream, target, inbound): Opening) {
+    let counters = &shared.common.counters;
+    match reach(shared, &target).await {
+        Ok(local) => {
+            link.tell_opened(stream);
+            if let Err(broken) = relay(link, stream, inbound, local).await {
+                counters.streams_failed_total.add(1);
+                tracing::info!(stream, target, %broken, "stream broken");
+            }
+        }
+        Err(reason) => {
+            counters.streams_failed_total.add(1);
+            tracing::info!(stream, target, reason, "stream refused");
+            link.give(Work::Reset { stream, reason }).await;
+            link.forget(stream);
+        }
+    }
+}
+
+async fn reach(shared: &Shared, target: &str) -> Result<TcpStream, String> {
+    if !shared.allow.iter().any(|allowed| allowed.matches(target)) {
+        return Err(format!("`{target}` is not among what the far end's `allow` lists"));
+    }
+    let connected = tokio::time::timeout(TARGET_LIMIT, TcpStream::connect(target)).await;
+    let stream = match connected {
+        Ok(Ok(stream)) => stream,
+        Ok(Err(error)) => return Err(format!("the far end cannot reach `{target}`: {error}")),
+        Err(_) => return Err(format!("`{target}` does not answer the far end")),
+    };
+    tune(&stream).map_err(|error| error.to_string())?;
+    Ok(stream)
+}

@@ -1,0 +1,123 @@
+//! The decoder's thread: groups become what the peer's programs gave; what is missing is asked for.
+
+use std::collections::HashMap;
+use std::sync::atomic::Ordering;
+
+use dedup::{Decoded, Decoder, Flow, History, Lacking, RunId};
+use tokio::sync::mpsc;
+
+use super::{Inbound, Incoming, Link, STREAMS_MAX};
+use crate::error::LinkError;
+use crate::frame::Frame;
+
+/// So many groups are acknowledged at once while more are waiting.
+const N_ACK: u64 = 16;
+
+/// What was asked for: the number of the group, and the bytes.
+pub(super) type Repair = (u64, Vec<u8>);
+
+pub(super) fn decode(
+    link: &Link,
+    run: RunId,
+    incoming: mpsc::UnboundedReceiver<Incoming>,
+    repairs: mpsc::UnboundedReceiver<Repair>,
+) -> LinkError {
+    let decoder = Decoder::new(link.common.settings, &mut *link.common.memory.lock(), run);
+    let mut receiver = Receiver { link, decoder, repairs, flows: HashMap::new(), n_groups: 0, n_unacknowledged: 0 };
+    let error = receiver.run(incoming);
+    let mut store = link.common.memory.lock();
+    let run = store.run(run);
+    store.finish(run);
+    error
+}
+
+struct Receiver<'a> {
+    link: &'a Link,
+    decoder: Decoder,
+    repairs: mpsc::UnboundedReceiver<Repair>,
+    flows: HashMap<u32, Flow>,
+    n_groups: u64,
+    n_unacknowledged: u64,
+}
+
+impl Receiver<'_> {
+    fn run(&mut self, mut incoming: mpsc::UnboundedReceiver<Incoming>) -> LinkError {
+        while let Some(next) = incoming.blocking_recv() {
+            let done = match next {
+                Incoming::Group { stream, group } => self.group(stream, &group, incoming.is_empty()),
+                Incoming::End { stream } => {
+                    self.flows.remove(&stream);
+                    self.hand(stream, Inbound::End)
+                }
+                Incoming::Reset { stream, reason } => {
+                    self.flows.remove(&stream);
+                    self.hand(stream, Inbound::Reset(reason))
+                }
+            };
+            if let Err(error) = done {
+                return error;
+            }
+        }
+        LinkError::Ended
+    }
+
+    fn group(&mut self, stream: u32, group: &[u8], is_last: bool) -> Result<(), LinkError> {
+        let counters = &self.link.common.counters;
+        counters.decoder_queue.sub(1);
+        self.link.n_queued.fetch_sub(group.len() as u64, Ordering::Relaxed);
+        if self.flows.len() >= 2 * STREAMS_MAX && !self.flows.contains_key(&stream) {
+            return Err(LinkError::Protocol { what: "it has data for more streams than there may be" });
+        }
+        let flow = self.flows.entry(stream).or_default();
+        let mut decoded = self.decoder.decode(&mut *self.link.common.memory.lock(), flow, group)?;
+        loop {
+            match decoded {
+                Decoded::Whole(bytes) => {
+                    counters.groups_received_total.add(1);
+                    counters.received_bytes_total.add(bytes.len() as u64);
+                    self.n_groups += 1;
+                    self.acknowledge(is_last);
+                    return self.hand(stream, Inbound::Data(bytes));
+                }
+                Decoded::Lacking(lacking) => decoded = self.ask(stream, lacking)?,
+            }
+        }
+    }
+
+    fn ask(&mut self, stream: u32, lacking: Lacking) -> Result<Decoded, LinkError> {
+        let counters = &self.link.common.counters;
+        let counter =
+            if lacking.is_collision() { &counters.groups_collided_total } else { &counters.groups_lacking_total };
+        counter.add(1);
+        self.link.say(Frame::Ask { group: self.n_groups, ranges: lacking.ranges().to_vec() });
+        let (number, bytes) = self.repairs.blocking_recv().ok_or(LinkError::Ended)?;
+        if number != self.n_groups {
+            return Err(LinkError::Protocol { what: "it sent again what nobody asked for" });
+        }
+        let flow = self.flows.entry(stream).or_default();
+        Ok(self.decoder.repair(&mut *self.link.common.memory.lock(), flow, lacking, &bytes)?)
+    }
+
+    fn acknowledge(&mut self, is_last: bool) {
+        self.n_unacknowledged += 1;
+        if is_last || self.n_unacknowledged == N_ACK {
+            self.link.say(Frame::Ack { n_groups: self.n_unacknowledged });
+            self.n_unacknowledged = 0;
+        }
+    }
+
+    /// Hands something to a local program. One that has gone away gets nothing.
+    fn hand(&self, stream: u32, inbound: Inbound) -> Result<(), LinkError> {
+        let mut streams = self.link.streams();
+        let Some(entry) = streams.get_mut(&stream) else {
+            return Ok(());
+        };
+        if let Inbound::Data(bytes) = &inbound {
+            let left = entry.n_granted.checked_sub(bytes.len());
+            entry.n_granted = left.ok_or(LinkError::Protocol { what: "it sends more than it was granted" })?;
+        }
+        // The task that took it may just be ending.
+        let _ = entry.inbound.send(inbound);
+        Ok(())
+    }
+}

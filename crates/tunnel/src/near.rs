@@ -1,0 +1,247 @@
+//! The near end: programs connect to it, and it keeps a link to the far end.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use clock::Backoff;
+use secret::Token;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+
+use crate::config::Config;
+use crate::counters::Counters;
+use crate::error::{LinkError, StartError};
+use crate::far::{bind, local, terms};
+use crate::handshake::{HANDSHAKE_LIMIT, greet};
+use crate::link::{Common, Inbound, Link, Parts};
+use crate::memory::Memory;
+use crate::proxy::{ASKING_LIMIT, answer, asked};
+use crate::relay::relay;
+use crate::status::{Status, Teller};
+use crate::transport::{NearTls, break_at_end, connect, tune};
+
+/// How long a program waits for a link that is down.
+const LINK_LIMIT: Duration = Duration::from_secs(10);
+/// How long a program's streams have to come to their end when the process is told to.
+const DRAIN_LIMIT: Duration = Duration::from_secs(5);
+
+/// A near end that listens.
+pub struct Near {
+    listeners: Vec<(TcpListener, Service)>,
+    shared: Arc<Shared>,
+    teller: Teller,
+    status: tokio::net::UnixListener,
+    stop: watch::Sender<bool>,
+}
+
+/// What those who connect get.
+#[derive(Clone, Debug)]
+enum Service {
+    Forward(Arc<str>),
+    Proxy,
+}
+
+struct Shared {
+    common: Common,
+    token: Token,
+    tls: Option<NearTls>,
+    connect: String,
+    link: watch::Sender<Option<Arc<Link>>>,
+}
+
+impl Near {
+    /// Opens the store and binds. Needs a runtime around it.
+    ///
+    /// # Errors
+    /// When the configuration makes no sense, or something in it cannot be had.
+    pub async fn start(config: &Config) -> Result<Self, StartError> {
+        let (near, tls) = config.near()?;
+        let mut listeners = Vec::new();
+        for forward in &near.forward {
+            listeners.push((bind(forward.listen).await?, Service::Forward(forward.target.as_str().into())));
+        }
+        if let Some(address) = near.proxy {
+            listeners.push((bind(address).await?, Service::Proxy));
+        }
+        let ready = config.ready()?;
+        let memory = Memory::new(ready.store);
+        let counters = Arc::new(Counters::default());
+        let teller = Teller {
+            end: "near",
+            listens: listeners.iter().map(|(listener, _)| local(listener)).collect(),
+            counters: Arc::clone(&counters),
+            memory: memory.clone(),
+        };
+        let status = teller.listen(&ready.status);
+        let status = status.map_err(|source| StartError::Unreadable { path: ready.status, source })?;
+        let (stop, stopped) = watch::channel(false);
+        let common = Common { memory, counters, settings: ready.settings, n_window: ready.n_window, stop: stopped };
+        let link = watch::Sender::new(None);
+        let shared = Arc::new(Shared { common, token: ready.token, tls, connect: near.connect, link });
+        Ok(Self { listeners, shared, teller, status, stop })
+    }
+
+    /// Where programs connect: forwards in the order of the configuration, then the proxy.
+    ///
+    /// # Panics
+    /// Never: what is bound has an address.
+    #[must_use]
+    pub fn addresses(&self) -> Vec<SocketAddr> {
+        let addresses = self.listeners.iter().map(|(listener, _)| listener.local_addr());
+        addresses.map(|address| address.expect("what is bound has an address")).collect()
+    }
+
+    /// How it does.
+    #[must_use]
+    pub fn status(&self) -> Status {
+        self.teller.status()
+    }
+
+    /// Serves until `enough`, then lets streams come to their end for a while, and writes what the store has in memory only.
+    pub async fn run(self, enough: impl Future<Output = ()>) {
+        let shared = &self.shared;
+        let enough = async {
+            enough.await;
+            drain(shared).await;
+            self.stop.send_replace(true);
+            std::future::pending::<()>().await;
+        };
+        // Those who listen end with this; their clients are broken off.
+        let mut listeners = JoinSet::new();
+        for (listener, service) in self.listeners {
+            listeners.spawn(accept(listener, service, Arc::clone(shared)));
+        }
+        tokio::select! {
+            () = keep_linked(shared) => {}
+            () = enough => {}
+            () = self.teller.tell(self.status) => {}
+            () = shared.common.memory.keep_flushed() => {}
+        }
+        listeners.shutdown().await;
+        shared.common.memory.flush().await;
+    }
+}
+
+/// Waits until no stream is left.
+async fn drain(shared: &Shared) {
+    let all_ended = async {
+        while shared.link.borrow().as_ref().is_some_and(|link| link.n_streams() > 0) {
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    };
+    // Whoever is still there then is broken off.
+    let _ = tokio::time::timeout(DRAIN_LIMIT, all_ended).await;
+}
+
+/// Makes a link, again whenever it is lost, until it is stopped.
+async fn keep_linked(shared: &Arc<Shared>) {
+    let mut backoff = Backoff::new(Duration::from_millis(100), Duration::from_secs(10)).with_chance(1);
+    loop {
+        let made = tokio::select! {
+            made = tokio::time::timeout(HANDSHAKE_LIMIT, make_link(shared)) => made,
+            () = shared.common.stopped() => return,
+        };
+        match made.unwrap_or(Err(LinkError::Silent { seconds: HANDSHAKE_LIMIT.as_secs() })) {
+            Ok((link, parts)) => {
+                backoff.succeeded();
+                shared.common.counters.links_total.add(1);
+                tracing::info!(far = shared.connect, "link made");
+                shared.link.send_replace(Some(Arc::clone(&link)));
+                let error = link.run(parts).await;
+                shared.link.send_replace(None);
+                tracing::warn!(far = shared.connect, error = &error as &dyn std::error::Error, "link lost");
+            }
+            Err(error) => {
+                shared.common.counters.links_failed_total.add(1);
+                tracing::warn!(far = shared.connect, error = &error as &dyn std::error::Error, "no link");
+            }
+        }
+        tokio::select! {
+            () = tokio::time::sleep(backoff.next_wait()) => {}
+            () = shared.common.stopped() => return,
+        }
+    }
+}
+
+async fn make_link(shared: &Shared) -> Result<(Arc<Link>, Parts), LinkError> {
+    let (mut stream, binding) = connect(&shared.connect, shared.tls.as_ref()).await?;
+    let ours = terms(&shared.common)?;
+    let theirs = greet(&mut stream, binding, &shared.token, ours).await?;
+    Ok(Link::new(shared.common.clone(), stream, (ours, theirs), None))
+}
+
+async fn accept(listener: TcpListener, service: Service, shared: Arc<Shared>) {
+    let mut clients = JoinSet::new();
+    loop {
+        let accepted = tokio::select! {
+            accepted = listener.accept() => accepted,
+            Some(_) = clients.join_next() => continue,
+        };
+        match accepted {
+            Ok((client, _)) => {
+                let (service, shared) = (service.clone(), Arc::clone(&shared));
+                clients.spawn(async move { serve(&shared, &service, client).await });
+            }
+            Err(error) => {
+                tracing::warn!(%error, "cannot take a connection");
+                tokio::time::sleep(Duration::from_millis(100)).await;
+            }
+        }
+    }
+}
+
+async fn serve(shared: &Shared, service: &Service, mut client: TcpStream) {
+    let (target, manner) = match service {
+        Service::Forward(target) => (target.to_string(), None),
+        Service::Proxy => match tokio::time::timeout(ASKING_LIMIT, asked(&mut client)).await {
+            Ok(Ok((manner, target))) => (target, Some(manner)),
+            // Who asks wrongly has been told, or has gone.
+            Ok(Err(_)) | Err(_) => return,
+        },
+    };
+    let opened = tokio::time::timeout(LINK_LIMIT, linked(shared)).await.ok();
+    let opened = opened.and_then(|link| link.open(target.clone()).map(|(stream, inbound)| (link, stream, inbound)));
+    let Some((link, stream, mut inbound)) = opened else {
+        shared.common.counters.streams_failed_total.add(1);
+        refuse(&mut client, manner).await;
+        return;
+    };
+    if let Some(manner) = manner {
+        let is_open = matches!(inbound.recv().await, Some(Inbound::Opened));
+        if !is_open || answer(&mut client, manner, true).await.is_err() {
+            shared.common.counters.streams_failed_total.add(1);
+            link.give(crate::link::Work::Reset { stream, reason: "the program has gone".to_owned() }).await;
+            link.forget(stream);
+            refuse(&mut client, Some(manner).filter(|_| !is_open)).await;
+            return;
+        }
+    }
+    // It works untuned as well.
+    let _ = tune(&client);
+    if let Err(broken) = relay(&link, stream, inbound, client).await {
+        shared.common.counters.streams_failed_total.add(1);
+        tracing::info!(stream, target, %broken, "stream broken");
+    }
+}
+
+async fn refuse(client: &mut TcpStream, manner: Option<crate::proxy::Manner>) {
+    match manner {
+        // Who does not take the answer has gone.
+        Some(manner) => drop(answer(client, manner, false).await),
+        None => break_at_end(client),
+    }
+}
+
+/// The link, as soon as there is one.
+async fn linked(shared: &Shared) -> Arc<Link> {
+    let mut links = shared.link.subscribe();
+    loop {
+        if let Some(link) = links.borrow_and_update().clone() {
+            return link;
+        }
+        // The sender is in `shared`.
+        let _ = links.changed().await;
+    }
+}

@@ -1,0 +1,120 @@
+//! How a tunnel does, for whoever connects to a Unix socket in the folder of its store.
+
+use std::io;
+use std::os::unix::fs::FileTypeExt;
+use std::path::Path;
+use std::sync::Arc;
+
+use segment_store::Statistics;
+use serde::{Deserialize, Serialize};
+use tokio::io::AsyncWriteExt;
+use tokio::net::UnixListener;
+
+use crate::counters::{Counters, Counts};
+use crate::memory::Memory;
+
+/// What a tunnel did, and what its store has.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Status {
+    /// `near` or `far`.
+    pub end: String,
+    /// Where it listens.
+    pub listens: Vec<String>,
+    /// What was counted since it was started.
+    pub counts: Counts,
+    /// What its store has.
+    pub store: StoreStatus,
+}
+
+/// What a store has, and did since it was opened.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct StoreStatus {
+    /// Containers on disk.
+    pub containers: u64,
+    /// Their bytes.
+    pub disk_bytes: u64,
+    /// Data and anchors in memory.
+    pub memory_bytes: u64,
+    /// The sparse index in memory.
+    pub index_bytes: u64,
+    /// Bytes appended.
+    pub appended_bytes_total: u64,
+    /// Anchors that were looked for.
+    pub lookups_total: u64,
+    /// Those that were found.
+    pub hits_total: u64,
+    /// Containers that were loaded from disk.
+    pub loaded_total: u64,
+    /// Containers that were damaged or gone.
+    pub lost_total: u64,
+    /// Containers that could not be written.
+    pub unwritten_total: u64,
+    /// Containers that were given up for the budget.
+    pub given_up_total: u64,
+    /// Hits by how many bytes were written since: entry `i` counts those from 2^(16+i) on, the first also those with fewer.
+    pub hit_ages: Vec<u64>,
+}
+
+impl From<Statistics> for StoreStatus {
+    fn from(found: Statistics) -> Self {
+        Self {
+            containers: found.n_containers,
+            disk_bytes: found.disk_bytes,
+            memory_bytes: found.resident_bytes,
+            index_bytes: found.sparse_bytes,
+            appended_bytes_total: found.n_appended,
+            lookups_total: found.n_looked_for,
+            hits_total: found.n_found,
+            loaded_total: found.n_loaded,
+            lost_total: found.n_lost,
+            unwritten_total: found.n_unwritten,
+            given_up_total: found.n_given_up,
+            hit_ages: found.ages.to_vec(),
+        }
+    }
+}
+
+/// Who answers.
+#[derive(Clone)]
+pub(crate) struct Teller {
+    pub end: &'static str,
+    pub listens: Vec<String>,
+    pub counters: Arc<Counters>,
+    pub memory: Memory,
+}
+
+impl Teller {
+    pub fn status(&self) -> Status {
+        Status {
+            end: self.end.to_owned(),
+            listens: self.listens.clone(),
+            counts: self.counters.counts(),
+            store: self.memory.statistics().into(),
+        }
+    }
+
+    /// Answers at `path`, where a socket of an earlier process may be left.
+    pub fn listen(&self, path: &Path) -> io::Result<UnixListener> {
+        if std::fs::symlink_metadata(path).is_ok_and(|found| found.file_type().is_socket()) {
+            std::fs::remove_file(path)?;
+        }
+        UnixListener::bind(path)
+    }
+
+    /// Tells whoever connects; never ends.
+    pub async fn tell(&self, listener: UnixListener) {
+        loop {
+            if let Ok((mut client, _)) = listener.accept().await {
+                let teller = self.clone();
+                // Who does not read it delays nobody else.
+                tokio::spawn(async move {
+                    let status = tokio::task::spawn_blocking(move || teller.status()).await?;
+                    client.write_all(&serde_json::to_vec(&status)?).await
+                });
+            } else {
+                // There are no descriptors left; some will be.
+                tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+            }
+        }
+    }
+}

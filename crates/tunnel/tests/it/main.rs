@@ -1,0 +1,8 @@
+//! Tunnels over the loopback, with programs at both ends.
+
+mod config;
+mod hostile;
+mod programs;
+mod restart;
+mod security;
+mod world;

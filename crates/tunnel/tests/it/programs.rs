@@ -1,0 +1,173 @@
+//! Programs that connect, ask a proxy, end one direction, go away, or never read.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+
+use crate::world::{Asked, Site, echo, fetch, noise, server};
+
+/// Says `data`, then the end of it, and hears the same.
+pub async fn check_echo(address: SocketAddr, data: &[u8]) {
+    let (mut reader, mut writer) = TcpStream::connect(address).await.unwrap().into_split();
+    let say = async {
+        writer.write_all(data).await.unwrap();
+        writer.shutdown().await.unwrap();
+    };
+    let mut heard = Vec::new();
+    let (_, n_heard) = tokio::join!(say, reader.read_to_end(&mut heard));
+    n_heard.unwrap();
+    assert!(heard == data, "{} bytes came back of {}", heard.len(), data.len());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_direction_may_end_before_the_other() {
+    let site = Site::new();
+    let far = site.far("127.0.0.1:*", Asked::default()).await;
+    let near = site.near(far.addresses[0], &echo().await.to_string(), Asked::default()).await;
+    for n_bytes in [0, 1, 70_000, 5_000_000] {
+        check_echo(near.addresses[0], &noise(n_bytes as u64, n_bytes)).await;
+    }
+    near.stop().await;
+    far.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn many_streams_at_once_do_not_mix() {
+    let site = Site::new();
+    let far = site.far("127.0.0.1:*", Asked::default()).await;
+    let near = site.near(far.addresses[0], &echo().await.to_string(), Asked::default()).await;
+    let address = near.addresses[0];
+    let shared = noise(1, 100_000);
+    let streams = (0..40_u64).map(|seed| {
+        let data = [noise(seed, 50_000), shared.clone(), noise(seed + 1, 50_000)].concat();
+        tokio::spawn(async move { check_echo(address, &data).await })
+    });
+    for stream in streams.collect::<Vec<_>>() {
+        stream.await.unwrap();
+    }
+    let counts = near.status().await.counts;
+    assert_eq!((counts.streams_total, counts.streams_failed_total), (40, 0));
+    assert!(counts.matched_bytes_total > 3_000_000, "{counts:?}");
+    near.stop().await;
+    far.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_proxy_speaks_socks_and_http() {
+    let site = Site::new();
+    let data = noise(2, 100_000);
+    let server = server(data.clone()).await;
+    let far = site.far("127.0.0.1:*", Asked::default()).await;
+    let near = site.near(far.addresses[0], "127.0.0.1:1", Asked::default()).await;
+    let proxy = near.addresses[1];
+
+    let mut socks = TcpStream::connect(proxy).await.unwrap();
+    socks.write_all(&[5, 1, 0]).await.unwrap();
+    let mut answer = [0; 2];
+    socks.read_exact(&mut answer).await.unwrap();
+    assert_eq!(answer, [5, 0]);
+    let [high, low] = server.port().to_be_bytes();
+    socks.write_all(&[5, 1, 0, 1, 127, 0, 0, 1, high, low]).await.unwrap();
+    let mut answer = [0; 10];
+    socks.read_exact(&mut answer).await.unwrap();
+    assert_eq!(answer[..2], [5, 0]);
+    socks.write_all(b"?").await.unwrap();
+    let mut heard = Vec::new();
+    socks.read_to_end(&mut heard).await.unwrap();
+    assert!(heard == data);
+
+    let ask = |target: String, said: &'static str| async move {
+        let mut http = TcpStream::connect(proxy).await.unwrap();
+        http.write_all(format!("CONNECT {target} HTTP/1.1\r\nHost: {target}\r\n\r\n{said}").as_bytes()).await.unwrap();
+        let mut heard = Vec::new();
+        http.read_to_end(&mut heard).await.unwrap();
+        heard
+    };
+    let heard = ask(server.to_string(), "?").await;
+    let body = heard.strip_prefix(b"HTTP/1.1 200 Connection established\r\n\r\n").unwrap();
+    assert!(body == data);
+    for refused in ["10.0.0.1:80", "127.0.0.1:1"] {
+        assert!(ask(refused.to_owned(), "").await.starts_with(b"HTTP/1.1 502"), "{refused} was reached");
+    }
+    near.stop().await;
+    far.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_target_that_cannot_be_reached_breaks_the_stream() {
+    let site = Site::new();
+    let far = site.far("127.0.0.1:*", Asked::default()).await;
+    let near = site.near(far.addresses[0], "10.0.0.1:80", Asked::default()).await;
+    assert!(fetch(near.addresses[0]).await.is_err(), "it looks as if the target had nothing to say");
+    near.stop().await;
+    far.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_client_that_never_reads_holds_up_nobody_else() {
+    let site = Site::new();
+    let data = noise(3, 20_000_000);
+    let server = server(data.clone()).await;
+    let far = site.far("127.0.0.1:*", Asked::default()).await;
+    let near = site.near(far.addresses[0], &server.to_string(), Asked::default()).await;
+    let mut idle = Vec::new();
+    for _ in 0..5 {
+        let mut client = TcpStream::connect(near.addresses[0]).await.unwrap();
+        client.write_all(b"?").await.unwrap();
+        idle.push(client);
+    }
+    assert!(fetch(near.addresses[0]).await.unwrap() == data);
+    let counts = near.status().await.counts;
+    // Windows and the kernel's buffers, not the file.
+    assert!(counts.received_bytes_total < 90_000_000, "{counts:?}");
+    drop(idle);
+    near.stop().await;
+    far.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_lost_link_breaks_streams_and_is_made_again() {
+    let site = Site::new();
+    let data = noise(4, 30_000_000);
+    let server = server(data.clone()).await;
+    let far = site.far("127.0.0.1:*", Asked::default()).await;
+    let address = far.addresses[0];
+    let near = site.near(address, &server.to_string(), Asked::default()).await;
+    let mut client = TcpStream::connect(near.addresses[0]).await.unwrap();
+    client.write_all(b"?").await.unwrap();
+    let mut heard = vec![0; 1_000_000];
+    client.read_exact(&mut heard).await.unwrap();
+    far.stop().await;
+    let mut rest = Vec::new();
+    assert!(client.read_to_end(&mut rest).await.is_err(), "a part of the file was taken for all of it");
+    let far = site.far_at(address, "127.0.0.1:*", Asked::default()).await;
+    assert!(fetch(near.addresses[0]).await.unwrap() == data);
+    assert_eq!(near.status().await.counts.links_total, 2);
+    near.stop().await;
+    far.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn hundreds_of_idle_connections_are_no_burden() {
+    let site = Site::new();
+    let data = noise(5, 100_000);
+    let server = server(data.clone()).await;
+    let far = site.far("127.0.0.1:*", Asked::default()).await;
+    let near = site.near(far.addresses[0], &server.to_string(), Asked::default()).await;
+    let mut idle = Vec::new();
+    for _ in 0..200 {
+        idle.push(TcpStream::connect(near.addresses[0]).await.unwrap());
+    }
+    assert!(fetch(near.addresses[0]).await.unwrap() == data);
+    drop(idle);
+    let gone = async {
+        while near.status().await.counts.streams > 0 {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    };
+    tokio::time::timeout(testkit::PATIENCE, gone).await.expect("streams stay open though their clients have gone");
+    near.stop().await;
+    far.stop().await;
+}

@@ -1,0 +1,40 @@
+#!/usr/bin/env bash
+# Builds, tests or checks the program that measures the kernel, `foretop-kernel`, which needs clang and libelf; all else does without.
+#
+# `test` runs what needs root as root where it can be had without a password, and says so where it cannot.
+# Usage: scripts/kernel.sh build|test|clippy
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+scripts/install-system-packages.sh cargo cc clang libelf
+
+packages=(-p foretop-kernel -p kernel --features kernel/bpf)
+
+run_tests() {
+    local as_root=()
+    cargo test --locked "${packages[@]}"
+    if [ "$(id -u)" -ne 0 ]; then
+        as_root=(sudo -n)
+        if ! sudo -n true 2>/dev/null; then
+            echo "SKIPPED programs in the kernel: they need root without a password; run \`make test\` as root"
+            return
+        fi
+    fi
+    if [ ! -e /sys/kernel/btf/vmlinux ]; then
+        echo "SKIPPED programs in the kernel: this kernel has no /sys/kernel/btf/vmlinux"
+        return
+    fi
+    # One after the other: each counts what is in the kernel.
+    "${as_root[@]}" env "PATH=$PATH" "HOME=$HOME" "CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-$PWD/target}" \
+        cargo test --locked "${packages[@]}" --test it -- --ignored --test-threads=1 root::
+}
+
+case "${1:-}" in
+    build) cargo build --release --locked -p foretop-kernel ;;
+    test) run_tests ;;
+    clippy) cargo clippy --all-targets --locked "${packages[@]}" -- -D warnings ;;
+    *)
+        echo "scripts/kernel.sh: ${1:-nothing} is none of build, test, clippy" >&2
+        exit 2
+        ;;
+esac
