@@ -35,6 +35,7 @@ cargo bench --locked -p mpi-sim
 .venv/bin/python bench/sim.py --binary "$binary"
 .venv/bin/python bench/sim_error.py --binary "$binary"
 .venv/bin/python bench/sim_paper.py --binary "$binary"
+.venv/bin/python bench/dedup.py --binary "$binary"
 .venv/bin/python bench/node_cost.py --binary "$binary" --seconds "${FORETOP_BENCH_SECONDS:-600}"
 .venv/bin/python bench/large_host.py --binary "$binary"
 .venv/bin/python bench/figures.py --take
