@@ -102,6 +102,13 @@ pub const PROGRAMS: &[Program] = &[
         instead: None,
     },
     Program {
+        name: "sequences",
+        group: Group::Simulate,
+        purpose: "Search a sequence library with several workers, with the output of one run",
+        build: "make build",
+        instead: None,
+    },
+    Program {
         name: "tunnel",
         group: Group::MoveLessData,
         purpose: "Carry connections over a slow link, and send nothing twice",

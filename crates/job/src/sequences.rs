@@ -2,6 +2,7 @@
 //!
 //! Each part searches the whole library, so that the statistics of a hit are those of one run, and writes its queries' hits in their order.
 
+use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
@@ -11,8 +12,6 @@ use crate::input::Input;
 pub const QUERIES: &str = "input";
 /// Bytes of one unit's queries: a request has to hold two of them.
 const UNIT_BYTES_MAX: usize = 400 << 10;
-/// Units that a search is cut into, if it has as many queries.
-const N_UNITS: usize = 256;
 
 /// A search.
 #[derive(Clone, Debug)]
@@ -93,6 +92,8 @@ struct Tool {
     mergeable: &'static [&'static str],
     needs_format: bool,
     refused: &'static [(&'static str, &'static str)],
+    /// Units that a search is cut into, if it has as many queries and nobody says otherwise.
+    n_units: usize,
     caution: Option<&'static str>,
 }
 
@@ -110,6 +111,7 @@ const NCBI: Tool = Tool {
         ("-import_search_strategy", "it names other files"),
         ("-export_search_strategy", "it names other files"),
     ],
+    n_units: 256,
     caution: None,
 };
 
@@ -125,17 +127,19 @@ const DIAMOND: Tool = Tool {
         ("--un", "it writes other files"),
         ("--al", "it writes other files"),
     ],
+    // Each goes through the whole library, for one query as for many.
+    n_units: 16,
     caution: Some(
         "diamond chooses its algorithm by how many queries there are, unless --algo says which: parts may find other hits than one run",
     ),
 };
 
 impl Search {
-    /// Of a command line as one would run it.
+    /// Of a command line as one would run it, in about so many units or as many as suit the tool.
     ///
     /// # Errors
     /// [`SearchError`], before anything is run.
-    pub fn new(words: &[String]) -> Result<Self, SearchError> {
+    pub fn new(words: &[String], n_units: Option<NonZero<usize>>) -> Result<Self, SearchError> {
         let name = words.first().map(String::as_str).unwrap_or_default();
         let (tool, n_words) = match (name, words.get(1).map(String::as_str)) {
             ("blastp" | "blastn" | "blastx" | "tblastn" | "tblastx", _) => (&NCBI, 1),
@@ -159,7 +163,7 @@ impl Search {
         }
         let query = value(&mut args, tool.query).ok_or_else(|| missing("a file of queries"))?;
         let path = PathBuf::from(std::mem::replace(query, QUERIES.to_owned()));
-        let (units, n_residues) = cut(&path)?;
+        let (units, n_residues) = cut(&path, n_units.map_or(tool.n_units, NonZero::get))?;
         let place = value(&mut args, tool.library).ok_or_else(|| missing("a library"))?;
         let library = PathBuf::from(&*place);
         let (library, mark) =
@@ -226,11 +230,11 @@ fn diamond_library(path: &Path) -> Result<(Input, String), SearchError> {
 }
 
 /// Queries as they stand in the file, in units of about the same number of residues, and these numbers.
-fn cut(path: &Path) -> Result<(Vec<String>, Vec<u64>), SearchError> {
+fn cut(path: &Path, n_units: usize) -> Result<(Vec<String>, Vec<u64>), SearchError> {
     let text = fs::read_to_string(path).map_err(|source| SearchError::Unreadable { path: path.to_owned(), source })?;
     let queries = queries(path, &text)?;
     let total: u64 = queries.iter().map(|(_, n_residues)| n_residues).sum();
-    let enough = total / N_UNITS as u64;
+    let enough = total / n_units as u64;
     let (mut units, mut n_residues): (Vec<String>, Vec<u64>) = (Vec::new(), Vec::new());
     for (text, n) in queries {
         match (units.last_mut(), n_residues.last_mut()) {
@@ -321,7 +325,7 @@ mod tests {
             ("blastp|-db|d|-outfmt|6 qseqid", "`blastp` needs a file of queries"),
             ("diamond|blastp|-q|nowhere.fa|-d|d", "cannot read `nowhere.fa`"),
         ] {
-            let told = Search::new(&words(line)).unwrap_err().to_string();
+            let told = Search::new(&words(line), None).unwrap_err().to_string();
             assert!(told.contains(wanted), "{told}");
         }
     }

@@ -1,7 +1,8 @@
-//! `foretop sched sequences`: searches a sequence library with workers.
+//! `foretop sequences`, also `foretop sched sequences`: searches a sequence library with workers.
 
 use std::fmt::Write as _;
 use std::io::{self, Write};
+use std::num::NonZero;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -21,7 +22,7 @@ use crate::protection::Protection;
 /// one run, line for line. The tool is the workers' own: `--allow 'blastp=/usr/bin/blastp -*'`.
 #[derive(Args)]
 #[command(after_help = examples(&[
-    "foretop sched sequences --worker 127.0.0.1:7400 --worker 127.0.0.1:7401 --run search -- blastp -query q.fa -db lib -evalue 1e-3 -outfmt 6",
+    "foretop sequences --worker 127.0.0.1:7400 --worker 127.0.0.1:7401 --run search -- blastp -query q.fa -db lib -evalue 1e-3 -outfmt 6",
 ]))]
 pub struct Sequences {
     /// Where a worker listens; several share the search
@@ -35,6 +36,10 @@ pub struct Sequences {
     /// Who decides
     #[arg(long, value_name = "POLICY", default_value = "CORRECTED")]
     policy: Spec,
+
+    /// About how many parts the search is cut into, of whole queries [default: 256, for diamond 16]
+    #[arg(long, value_name = "N")]
+    parts: Option<NonZero<usize>>,
 
     /// The processor time that the whole search takes, as far as is known; finished parts correct it
     #[arg(long, value_name = "SPAN", default_value = "1m", value_parser = units::span::parse)]
@@ -61,7 +66,7 @@ pub struct Sequences {
 
 impl Sequences {
     pub fn run(self, out: &mut dyn Write) -> Result<(), Failure> {
-        let search = Search::new(&self.words).map_err(|error| Failure::usage_of(&error))?;
+        let search = Search::new(&self.words, self.parts).map_err(|error| Failure::usage_of(&error))?;
         if let Some(caution) = search.caution {
             // Whoever does not read this goes without it.
             let _ = writeln!(io::stderr().lock(), "caution: {caution}");

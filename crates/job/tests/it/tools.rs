@@ -1,6 +1,7 @@
 //! Searches in parts beside one run of the same tool.
 
 use std::fmt::Write as _;
+use std::num::NonZero;
 use std::path::Path;
 use std::process::Command;
 
@@ -56,7 +57,9 @@ fn check_same(make: &[&str], tool: &str, options: &[&str]) {
     let words: Vec<String> = options.iter().map(word).collect();
     let whole = output(folder.path(), &words.iter().map(String::as_str).collect::<Vec<_>>());
     assert!(whole.lines().count() >= 9, "{whole}");
-    let search = Search::new(&words).unwrap();
+    let in_two = Search::new(&words, NonZero::new(2)).unwrap();
+    assert_eq!((in_two.units.concat(), in_two.units.len()), (std::fs::read_to_string(place("queries.fa")).unwrap(), 2));
+    let search = Search::new(&words, None).unwrap();
     assert_eq!(search.units.len(), 9);
     let allowed = format!("{tool}=/usr/bin/{tool} -*");
     let hired = [0; 2].map(|_| hire(&[&allowed], Security::default()));
