@@ -37,6 +37,7 @@ cargo bench --locked -p mpi-sim
 .venv/bin/python bench/sim_paper.py --binary "$binary"
 cargo bench --locked -p sched
 .venv/bin/python bench/sched.py --binary "$CARGO_TARGET_DIR/dist/foretop-sched"
+.venv/bin/python bench/dedup.py --binary "$binary"
 .venv/bin/python bench/node_cost.py --binary "$binary" --seconds "${FORETOP_BENCH_SECONDS:-600}"
 .venv/bin/python bench/large_host.py --binary "$binary"
 .venv/bin/python bench/figures.py --take

@@ -37,7 +37,7 @@ pub struct Measured {
 
     /// Limits of the size groups in bytes, ascending [default: 64,512,4096,32768,262144,1048576,8388608]
     #[arg(long, value_name = "BYTES,…")]
-    groups: Option<String>,
+    pub groups: Option<String>,
 }
 
 impl Measured {
@@ -62,6 +62,16 @@ impl Measured {
 
 /// What opens arms of these nodes. A note says why it does so by /proc, where that was left open.
 pub fn opener(source: Source, nodes: &[Node], notes: &mut Vec<String>) -> Result<Box<dyn Opener>, Failure> {
+    opener_with_ring(source, nodes, kernel::RING_BYTES, notes)
+}
+
+/// The same, with so much room for records of traced points.
+pub fn opener_with_ring(
+    source: Source,
+    nodes: &[Node],
+    ring_bytes: u32,
+    notes: &mut Vec<String>,
+) -> Result<Box<dyn Opener>, Failure> {
     let by_proc = || match nodes.iter().all(|node| *node == Node::Host) {
         true => Ok(Box::new(ProcOpener) as Box<dyn Opener>),
         false => Err(failed(kernel::Error::WholeHostOnly { arm: "/proc" })),
@@ -71,7 +81,7 @@ pub fn opener(source: Source, nodes: &[Node], notes: &mut Vec<String>) -> Result
     }
     // Whether programs can be loaded at all is the same for all nodes.
     match Bpf::open(Node::Host, GroupLimits::default()) {
-        Ok(_) => Ok(Box::new(BpfOpener::default())),
+        Ok(_) => Ok(Box::new(BpfOpener::with_ring(ring_bytes))),
         Err(error @ (kernel::Error::NoBtf | kernel::Error::NotAllowed)) if source == Source::Best => {
             notes.push(format!("{error}; counting by /proc"));
             by_proc()

@@ -1,6 +1,7 @@
 //! The command line of kernel measurement: parse, run, report. `foretop kernel` starts it.
 
 mod argument;
+mod capture;
 mod command;
 
 use std::io::{self, Write};
@@ -10,7 +11,7 @@ use clap::{Parser, Subcommand};
 use mpi_run::Failure;
 use text::help::examples;
 
-use command::{agent, control, cost, status, watch};
+use command::{agent, control, cost, files, record, status, watch};
 
 /// See what this host's kernel is doing, at a stated and bounded cost
 #[derive(Parser)]
@@ -31,6 +32,12 @@ struct Cli {
 enum Command {
     Watch(watch::Watch),
     Cost(cost::Cost),
+    Trace(record::Trace),
+    Record(record::Record),
+    Show(files::Show),
+    Extract(files::Extract),
+    Merge(files::Merge),
+    Plot(files::Plot),
     Agent(agent::Agent),
     Status(status::Status),
     On(control::On),
@@ -46,6 +53,12 @@ fn main() -> ExitCode {
     let done = match command {
         Command::Watch(command) => command.run(&mut out),
         Command::Cost(command) => command.run(&mut out),
+        Command::Trace(command) => command.run(&mut out),
+        Command::Record(command) => command.run(&mut out),
+        Command::Show(command) => command.run(&mut out),
+        Command::Extract(command) => command.run(&mut out),
+        Command::Merge(command) => command.run(&mut out),
+        Command::Plot(command) => command.run(&mut out),
         Command::Agent(command) => command.run(&mut out),
         Command::Status(command) => command.run(&mut out),
         Command::On(command) => command.run(&mut out),

@@ -33,12 +33,17 @@ pub enum Method {
     },
     /// Nothing is looked for: only packing.
     None,
+    /// zstd by itself, with long-distance matching.
+    Zstd {
+        /// The binary logarithm of its window, which is in memory at both ends.
+        window_log: u32,
+    },
 }
 
 /// Text that names no method.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "`{text}` is no segmenter; there are anchors-N (N of 4 to 16), static-BYTES, fastcdc-BYTES (256 to 1048576) and none"
+    "`{text}` is no segmenter; there are anchors-N (N of 4 to 16), static-BYTES, fastcdc-BYTES (256 to 1048576), zstd-N (zstd alone, with a window of 2^N bytes, N of 20 to 30) and none"
 )]
 pub struct UnknownMethod {
     /// What was given.
@@ -64,11 +69,12 @@ pub struct Estimate {
 
 impl Method {
     /// Those that an estimate compares unless it is told which.
-    pub const COMPARED: [Self; 5] = [
+    pub const COMPARED: [Self; 6] = [
         Self::Anchors { bits: 8 },
         Self::FastCdc { n_bytes: 1024 },
         Self::FastCdc { n_bytes: 8192 },
         Self::Static { n_bytes: 1024 },
+        Self::Zstd { window_log: 27 },
         Self::None,
     ];
 }
@@ -80,6 +86,7 @@ impl fmt::Display for Method {
             Self::Static { n_bytes } => write!(f, "static-{n_bytes}"),
             Self::FastCdc { n_bytes } => write!(f, "fastcdc-{n_bytes}"),
             Self::None => f.write_str("none"),
+            Self::Zstd { window_log } => write!(f, "zstd-{window_log}"),
         }
     }
 }
@@ -97,6 +104,7 @@ impl FromStr for Method {
         match name {
             "anchors" if (4..=16).contains(&number) => Ok(Self::Anchors { bits: number }),
             "static" if (16..=1 << 20).contains(&number) => Ok(Self::Static { n_bytes: number }),
+            "zstd" if (20..=30).contains(&number) => Ok(Self::Zstd { window_log: number }),
             "fastcdc" if FastCdc::AVERAGES.contains(&number) => Ok(Self::FastCdc { n_bytes: number }),
             _ => Err(unknown()),
         }
@@ -113,7 +121,7 @@ impl Estimator {
     /// Begins with nothing known. New bytes are packed as `packing` says.
     #[must_use]
     pub fn new(method: Method, packing: Packing) -> Self {
-        let chunks = |segmenter| Inner::Chunks(Box::new(Chunks::new(segmenter, packing)));
+        let chunks = |segmenter| Inner::Chunks(Box::new(Chunks::new(segmenter, Packer::new(packing))));
         Self(match method {
             Method::Anchors { bits } => {
                 let settings = Settings { anchor_bits: bits, packing, ..Settings::default() };
@@ -126,6 +134,9 @@ impl Estimator {
                 chunks(Some(Box::new(FastCdc::new(n_bytes).expect("a method has a size that FastCDC has"))))
             }
             Method::None => chunks(None),
+            Method::Zstd { window_log } => {
+                Inner::Chunks(Box::new(Chunks::new(None, Packer::long(packing, window_log))))
+            }
         })
     }
 
@@ -183,10 +194,10 @@ impl Chunks {
     /// How many chunks have a hash of their own.
     const GROUP: usize = 20;
 
-    fn new(segmenter: Option<Box<dyn Segmenter>>, packing: Packing) -> Self {
+    fn new(segmenter: Option<Box<dyn Segmenter>>, packer: Packer) -> Self {
         Self {
             segmenter,
-            packer: Packer::new(packing),
+            packer,
             waiting: Vec::new(),
             known: HashSet::new(),
             body: Vec::new(),
@@ -274,7 +285,7 @@ mod tests {
             }
             let Estimate { tally, .. } = estimator.finish();
             assert_eq!(tally.n_given, 409_600);
-            let n_most = if method == Method::None { 415_000 } else { 245_000 };
+            let n_most = if matches!(method, Method::None | Method::Zstd { .. }) { 415_000 } else { 245_000 };
             assert!((204_800..=n_most).contains(&tally.n_wire), "{method}: {tally:?}");
         }
     }

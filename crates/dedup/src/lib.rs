@@ -18,6 +18,7 @@ mod hints;
 mod history;
 mod literals;
 mod matching;
+pub mod plan;
 mod resync;
 pub mod segmenter;
 mod varint;

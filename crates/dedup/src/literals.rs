@@ -48,11 +48,22 @@ mod with_zstd {
 
     impl Packer {
         pub fn new(packing: Packing) -> Self {
+            Self::with_window(packing, WINDOW_LOG, false)
+        }
+
+        /// One that finds far matches by itself: what zstd has to offer against what this crate does.
+        pub fn long(packing: Packing, window_log: u32) -> Self {
+            Self::with_window(packing, window_log, true)
+        }
+
+        fn with_window(packing: Packing, window_log: u32, is_long: bool) -> Self {
             let encoder = match packing {
                 Packing::Plain => None,
                 Packing::Zstd(level) => {
                     let mut encoder = Encoder::new(level).expect("zstd has memory for a stream");
-                    for parameter in [CParameter::WindowLog(WINDOW_LOG), CParameter::ContentSizeFlag(false)] {
+                    let window = CParameter::WindowLog(window_log);
+                    let long = CParameter::EnableLongDistanceMatching(is_long);
+                    for parameter in [window, long, CParameter::ContentSizeFlag(false)] {
                         encoder.set_parameter(parameter).expect("these are parameters of zstd");
                     }
                     Some(encoder)
@@ -147,6 +158,10 @@ mod without {
 
     impl Packer {
         pub fn new(_: Packing) -> Self {
+            Self
+        }
+
+        pub fn long(_: Packing, _: u32) -> Self {
             Self
         }
 

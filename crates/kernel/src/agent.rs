@@ -14,7 +14,7 @@ use std::time::Duration;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::control::{Answer, Lease, Request};
-use crate::{Engine, Error};
+use crate::{Engine, Error, Pulled};
 
 /// As many controllers at a time.
 const CONNECTIONS_MAX: usize = 32;
@@ -24,6 +24,21 @@ const LINE_MAX: usize = 1 << 16;
 
 /// Longest wait, so that an order to end is soon seen.
 const WAIT_MAX: Duration = Duration::from_millis(100);
+
+/// What becomes of what an agent measures.
+pub trait Sink {
+    /// After each pull.
+    ///
+    /// # Errors
+    /// Where it cannot be kept: the agent ends.
+    fn pulled(&mut self, engine: &mut Engine, pulled: &[Pulled]) -> Result<(), Error>;
+
+    /// Ten times a second while points are traced.
+    ///
+    /// # Errors
+    /// Where it cannot be kept: the agent ends.
+    fn traced(&mut self, engine: &mut Engine) -> Result<(), Error>;
+}
 
 /// An agent that listens.
 pub struct Agent {
@@ -75,24 +90,23 @@ impl Agent {
         &mut self.engine
     }
 
-    /// Serves until `is_over` says so, and hands each pull to `pulled`; then takes everything off.
+    /// Serves until `is_over` says so, and hands what is measured to `sink`.
     ///
     /// # Errors
     /// Where the kernel does not hand out its counters, or the system does not wait.
-    pub fn serve(
-        mut self,
-        is_over: impl Fn() -> bool,
-        mut pulled: impl FnMut(&mut Engine) -> Result<(), Error>,
-    ) -> Result<(), Error> {
+    pub fn serve(&mut self, is_over: impl Fn() -> bool, sink: &mut dyn Sink) -> Result<(), Error> {
         let mut due_ns = clock::monotonic_ns();
         while !is_over() {
             let now_ns = clock::monotonic_ns();
             if now_ns >= due_ns {
                 if self.engine.is_on() {
-                    self.engine.pull()?;
-                    pulled(&mut self.engine)?;
+                    let pulled = self.engine.pull()?;
+                    sink.pulled(&mut self.engine, &pulled)?;
                 }
                 due_ns = now_ns + self.engine.interval_ms() * 1_000_000;
+            }
+            if self.engine.is_tracing() {
+                sink.traced(&mut self.engine)?;
             }
             let was = self.engine.interval_ms();
             self.wait(Duration::from_nanos(due_ns.saturating_sub(clock::monotonic_ns())).min(WAIT_MAX))
@@ -101,7 +115,6 @@ impl Agent {
                 due_ns = clock::monotonic_ns() + self.engine.interval_ms() * 1_000_000;
             }
         }
-        self.engine.off();
         Ok(())
     }
 

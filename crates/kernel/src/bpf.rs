@@ -9,6 +9,7 @@ mod layout;
 mod opener;
 mod run_time;
 mod software_event;
+mod tracer;
 
 use std::io;
 use std::os::fd::{AsFd, IntoRawFd};
@@ -21,14 +22,19 @@ use libbpf_rs::{Btf, Link, MapCore, MapFlags, MapHandle, MapType, Object, Object
 pub use calibrate::{Calibration, calibrate};
 use layout::Settings;
 pub use opener::BpfOpener;
+pub use tracer::Tracer;
 
 use crate::control::PointState;
 use crate::{Arm, Attach, Error, FromProc, GroupLimits, Node, Reading, Subsystem};
 
 include!(concat!(env!("OUT_DIR"), "/objects.rs"));
 
-/// Records of traced points that fit into the ring, in bytes: a power of two.
-const RING_BYTES: u32 = 1 << 12;
+/// Room for records of traced points where nothing else is asked for.
+pub const RING_BYTES: u32 = 4 << 20;
+
+/// The kernel makes no ring smaller than a page, and a greater one than this would be most of a host's memory.
+const PAGE: u32 = 4096;
+const RING_BYTES_MAX: u32 = 1 << 30;
 
 /// Processes that a measured tree may have.
 const TREE_PROCESSES_MAX: u32 = 1 << 16;
@@ -70,13 +76,22 @@ impl Bpf {
     /// # Errors
     /// Where programs cannot be loaded at all, or the node does not exist.
     pub fn open(node: Node, limits: GroupLimits) -> Result<Rc<Self>, Error> {
+        Self::open_with_ring(node, limits, RING_BYTES)
+    }
+
+    /// The same, with so much room for records of traced points; the next power of two, and a page at least.
+    ///
+    /// # Errors
+    /// As those of [`Self::open`], and where there is no memory for the ring.
+    pub fn open_with_ring(node: Node, limits: GroupLimits, ring_bytes: u32) -> Result<Rc<Self>, Error> {
         libbpf_rs::set_print(None);
         if !Path::new("/sys/kernel/btf/vmlinux").exists() {
             return Err(Error::NoBtf);
         }
         let btf = Btf::from_vmlinux().map_err(|_| Error::NoBtf)?;
         let tree = map(MapType::Hash, "tree", 4, 4, TREE_PROCESSES_MAX)?;
-        let records = map(MapType::RingBuf, "records", 0, 0, RING_BYTES)?;
+        let records =
+            map(MapType::RingBuf, "records", 0, 0, ring_bytes.clamp(PAGE, RING_BYTES_MAX).next_power_of_two())?;
         let mut opened = Self { node, limits, btf, tree, records, _tree_keeper: None };
         if let Node::Tree(root) = opened.node {
             opened._tree_keeper = Some(opened.keep_tree(root)?);
@@ -138,6 +153,12 @@ impl Bpf {
                 }
                 Some(name) if name.ends_with(".data.settings") => {
                     set(map.initial_value_mut().expect("it has a value"));
+                }
+                Some(name) if name.ends_with(".rodata") => {
+                    let number =
+                        crate::all().iter().position(|found| found.name == subsystem).unwrap_or(usize::from(u16::MAX));
+                    let value = map.initial_value_mut().expect("it has a value");
+                    value[..2].copy_from_slice(&(number as u16).to_ne_bytes());
                 }
                 _ => {}
             }
@@ -262,6 +283,16 @@ impl BpfArm {
     }
 }
 
+/// The state of a traced point.
+const TRACED: u8 = 2;
+
+/// Returns when no program that began with old settings still runs, so that what it counted can be read.
+fn until_all_programs_have_seen_it() {
+    const GLOBAL: libc::c_long = 1;
+    // SAFETY: it waits, and changes nothing. Where the kernel does not know it, programs of some hundred nanoseconds are over anyway.
+    unsafe { libc::syscall(libc::SYS_membarrier, GLOBAL, 0, 0) };
+}
+
 fn attach_program(found: &ProgramMut<'_>, attach: Attach, links: &mut Vec<Link>) -> io::Result<()> {
     match attach {
         Attach::Tracepoint(_) => links.push(found.attach().map_err(io::Error::other)?),
@@ -301,14 +332,19 @@ impl Arm for BpfArm {
     }
 
     fn set_states(&mut self, states: &[PointState]) -> Result<(), Error> {
+        let was_tracing = self.settings.states.contains(&TRACED);
         for (byte, state) in self.settings.states.iter_mut().zip(states) {
             *byte = match state {
                 PointState::Inactive => 0,
                 PointState::Summary => 1,
-                PointState::Trace => 2,
+                PointState::Trace => TRACED,
             };
         }
-        self.write_settings()
+        self.write_settings()?;
+        if was_tracing && !self.settings.states.contains(&TRACED) {
+            until_all_programs_have_seen_it();
+        }
+        Ok(())
     }
 
     fn set_shed(&mut self, is_shed: bool) -> Result<(), Error> {

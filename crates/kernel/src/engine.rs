@@ -1,10 +1,11 @@
 //! What an agent measures: nodes by number, their subsystems, and the changes that controllers make.
 
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 use crate::control::{Answer, Change, Numbered, PointFigures, PointState, Status, SubsystemStatus, Summarized};
 use crate::watch::Key;
-use crate::{Arm, Error, GroupLimits, Measure, Node, Options, Price, Pulled, Subsystem, Watch};
+use crate::{Arm, Error, GroupLimits, Measure, Node, Options, Price, Pulled, Subsystem, Traced, Watch};
 
 /// Opens arms of subsystems, and knows what they cost.
 pub trait Opener {
@@ -18,6 +19,17 @@ pub trait Opener {
         groups: &GroupLimits,
         subsystem: &'static Subsystem,
     ) -> Result<(Box<dyn Arm>, Price), Error>;
+
+    /// Does what takes time before the first probe of several is attached: measures their prices.
+    ///
+    /// # Errors
+    /// Where it cannot be measured.
+    fn prepare(&mut self, _groups: &GroupLimits, _subsystem: &'static Subsystem) -> Result<(), Error> {
+        Ok(())
+    }
+
+    /// Hands over the records of traced points that there are, with their nodes.
+    fn drain(&mut self, _each: &mut dyn FnMut(&Node, Traced)) {}
 }
 
 /// Reads /proc, which costs the measured programs nothing.
@@ -47,7 +59,7 @@ pub struct Engine {
     nodes: BTreeMap<u32, Node>,
     wanted: BTreeMap<Key, Wanted>,
     watch: Watch,
-    latest: Vec<Pulled>,
+    latest: Rc<[Pulled]>,
     is_on: bool,
     interval_ms: u64,
     budget_cores: Option<f64>,
@@ -85,7 +97,7 @@ impl Engine {
             nodes,
             wanted,
             watch: Watch::new(),
-            latest: Vec::new(),
+            latest: [].into(),
             is_on: false,
             interval_ms,
             budget_cores,
@@ -158,6 +170,11 @@ impl Engine {
     /// Attaches and takes off until what is measured is what is wanted.
     fn bring_about(&mut self) -> Result<(), Error> {
         for (key, wanted) in &self.wanted {
+            if self.is_on && wanted.is_on && !self.watch.has(*key) {
+                self.opener.prepare(&self.groups, wanted.subsystem)?;
+            }
+        }
+        for (key, wanted) in &self.wanted {
             let is_wanted = self.is_on && wanted.is_on;
             if !is_wanted {
                 self.watch.remove(*key);
@@ -169,7 +186,6 @@ impl Engine {
                 self.watch.set_states(*key, &wanted.states)?;
             }
         }
-        self.latest.retain(|pulled| self.watch.has(pulled.key));
         self.watch.keep(&Options { budget_cores: self.budget_cores });
         Ok(())
     }
@@ -178,16 +194,47 @@ impl Engine {
     pub fn off(&mut self) {
         self.is_on = false;
         self.watch = Watch::new();
-        self.latest.clear();
+        self.latest = [].into();
     }
 
     /// Reads everything that is on.
     ///
     /// # Errors
     /// Where an arm cannot be read.
-    pub fn pull(&mut self) -> Result<&[Pulled], Error> {
-        self.latest = self.watch.pull()?;
-        Ok(&self.latest)
+    pub fn pull(&mut self) -> Result<Rc<[Pulled]>, Error> {
+        self.latest = self.watch.pull()?.into();
+        Ok(Rc::clone(&self.latest))
+    }
+
+    /// Hands over the records of traced points that there are, with the numbers of their nodes.
+    pub fn drain(&mut self, mut each: impl FnMut(u32, Traced)) {
+        let nodes = &self.nodes;
+        let number = |node: &Node| nodes.iter().find(|(_, found)| *found == node).map_or(0, |(number, _)| *number);
+        self.opener.drain(&mut |node, traced| each(number(node), traced));
+    }
+
+    /// Whether some point leaves a record of each event.
+    #[must_use]
+    pub fn is_tracing(&self) -> bool {
+        self.is_on && self.wanted.values().any(|wanted| wanted.is_on && wanted.states.contains(&PointState::Trace))
+    }
+
+    /// Has all traced points only count from now on.
+    ///
+    /// # Errors
+    /// Where the kernel does not take it.
+    pub fn retreat(&mut self) -> Result<(), Error> {
+        for wanted in self.wanted.values_mut() {
+            let traced = wanted.states.iter_mut().filter(|state| **state == PointState::Trace);
+            traced.for_each(|state| *state = PointState::Summary);
+        }
+        self.bring_about()
+    }
+
+    /// Limits of the size groups.
+    #[must_use]
+    pub fn groups(&self) -> &GroupLimits {
+        &self.groups
     }
 
     /// Time between two pulls.
@@ -206,7 +253,7 @@ impl Engine {
     #[must_use]
     pub fn status(&self) -> Status {
         let subsystems = self.wanted.iter().map(|(key, wanted)| {
-            let pulled = self.latest.iter().find(|pulled| pulled.key == *key);
+            let pulled = self.latest.iter().find(|pulled| pulled.key == *key && self.watch.has(*key));
             let states = wanted.subsystem.points.iter().zip(&wanted.states);
             SubsystemStatus {
                 node: key.node,

@@ -106,6 +106,9 @@ pub enum Error {
     /// The kernel has no types of itself, which programs are fitted to it with.
     #[error("this kernel has no `/sys/kernel/btf/vmlinux`, so programs cannot be fitted to it; use `--source proc`")]
     NoBtf,
+    /// What was measured cannot be written.
+    #[error(transparent)]
+    Record(#[from] record::Error),
     /// Not allowed to load programs into the kernel.
     #[error("loading programs into the kernel needs root (or CAP_BPF and CAP_PERFMON); use `--source proc`")]
     NotAllowed,

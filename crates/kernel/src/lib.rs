@@ -21,14 +21,16 @@ mod group;
 mod node;
 mod price;
 mod reading;
+mod recorder;
 mod subsystem;
 mod summary;
+mod traced;
 mod watch;
 
-pub use agent::{Agent, Client};
+pub use agent::{Agent, Client, Sink};
 pub use arm::Arm;
 #[cfg(feature = "bpf")]
-pub use bpf::{Bpf, BpfOpener, Calibration, calibrate, n_loaded};
+pub use bpf::{Bpf, BpfOpener, Calibration, RING_BYTES, Tracer, calibrate, n_loaded};
 pub use budget::{Budget, Load, Measure};
 pub use engine::{Engine, Opener, ProcOpener};
 pub use error::Error;
@@ -37,6 +39,8 @@ pub use group::{GroupLimits, N_GROUPS};
 pub use node::Node;
 pub use price::{Price, SubsystemCost};
 pub use reading::{Counters, Flight, N_RANGES, Reading};
+pub use recorder::Recorder;
 pub use subsystem::{Attach, Drive, Point, Program, Subsystem, Timing, Total, all, find};
 pub use summary::{Account, Figures, PointSummary, Summary};
+pub use traced::Traced;
 pub use watch::{Key, Options, Pulled, Watch};

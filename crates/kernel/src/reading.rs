@@ -69,6 +69,10 @@ pub struct Reading {
     pub flights: BTreeMap<usize, Flight>,
     /// How often each program ran.
     pub hits: Vec<u64>,
+    /// Records of traced points that were made.
+    pub records_made: u64,
+    /// Those of them that found no room in the ring.
+    pub records_dropped: u64,
     /// What was not seen, by its name.
     pub lost: BTreeMap<&'static str, u64>,
 }

@@ -68,6 +68,12 @@ pub struct Summary {
     pub hits: Vec<u64>,
     /// Events looked at.
     pub n_sampled: u64,
+    /// Records of traced points that were made, since the first reading.
+    pub records_made: u64,
+    /// Those that found no room in the ring, in the interval.
+    pub records_dropped: u64,
+    /// The same since the first reading.
+    pub life_dropped: u64,
     /// What was not seen, by its name.
     pub lost: BTreeMap<&'static str, u64>,
     /// Totals that came out below their parts, in words.
@@ -106,6 +112,9 @@ impl Account {
             points,
             hits: differences(&self.last.hits, &reading.hits),
             n_sampled: reading.n_sampled().saturating_sub(self.last.n_sampled()),
+            records_made: reading.records_made - self.first.records_made,
+            records_dropped: reading.records_dropped - self.last.records_dropped,
+            life_dropped: reading.records_dropped - self.first.records_dropped,
             lost: reading
                 .lost
                 .iter()

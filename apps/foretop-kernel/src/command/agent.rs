@@ -8,13 +8,15 @@ use std::time::Duration;
 
 use clap::Args;
 use kernel::control::Change;
-use kernel::{Engine, Node};
+use kernel::{Engine, Node, Pulled, Sink};
 use mpi_run::Failure;
 use text::help::examples;
 use units::span;
 
+use super::record::FileFormat;
 use super::{failed, interrupted, written};
 use crate::argument::{self, DEFAULT_SOCKET, Source, share_of_core};
+use crate::capture::{Capture, Origin};
 
 /// Serve controllers on a Unix socket: dormant until one of them turns it on
 #[derive(Args)]
@@ -44,6 +46,18 @@ pub struct Agent {
     #[arg(long, value_name = "SHARE", value_parser = share_of_core)]
     budget: Option<f64>,
 
+    /// A folder for a file of all that is measured [default: none; controllers ask for summaries]
+    #[arg(long, value_name = "FOLDER")]
+    out: Option<PathBuf>,
+
+    /// The file's format
+    #[arg(long, value_enum, default_value_t = FileFormat::Own)]
+    format: FileFormat,
+
+    /// Above so many traced events a second, points only count, and the file has an alarm
+    #[arg(long, value_name = "N", default_value_t = 1_000_000)]
+    rate_cap: u64,
+
     /// Measure from the start, rather than when a controller says so
     #[arg(long)]
     on: bool,
@@ -53,6 +67,20 @@ fn numbered(text: &str) -> Result<(u32, Node), String> {
     let (number, node) = text.split_once('=').ok_or_else(|| format!("`{text}` has no number; write `0={text}`"))?;
     let number = number.parse().map_err(|_| format!("`{number}` is not the number of a node"))?;
     Ok((number, node.parse().map_err(|error: kernel::Error| error.to_string())?))
+}
+
+/// Without a file, traced events are taken out and forgotten, so that their buffer does not stay full.
+struct Nowhere;
+
+impl Sink for Nowhere {
+    fn pulled(&mut self, engine: &mut Engine, _: &[Pulled]) -> Result<(), kernel::Error> {
+        self.traced(engine)
+    }
+
+    fn traced(&mut self, engine: &mut Engine) -> Result<(), kernel::Error> {
+        engine.drain(|_, _| {});
+        Ok(())
+    }
 }
 
 impl Agent {
@@ -72,12 +100,30 @@ impl Agent {
             written(writeln!(out, "note: {note}"))?;
         }
         let is_over = interrupted()?;
+        let names = nodes.iter().map(|(number, node)| format!("{number}={node}")).collect();
         let engine = Engine::new(opener, nodes, self.interval.as_millis() as u64, self.budget);
         let mut agent = kernel::Agent::listen(engine, &self.socket).map_err(failed)?;
         if self.on {
             agent.engine().change(&Change { is_on: Some(true), ..Change::default() }).map_err(failed)?;
         }
         written(writeln!(out, "listening at {}", self.socket.display()).and_then(|()| out.flush()))?;
-        agent.serve(|| is_over.load(Ordering::Relaxed), |_| Ok(())).map_err(failed)
+        let mut capture = match self.out {
+            None => None,
+            Some(folder) => {
+                let origin = Origin { nodes: names, title: None };
+                Some(Capture::begin(&folder, self.format.into(), agent.engine(), &origin, self.rate_cap)?)
+            }
+        };
+        let is_over = || is_over.load(Ordering::Relaxed);
+        let sink: &mut dyn Sink = match &mut capture {
+            Some(capture) => capture,
+            None => &mut Nowhere,
+        };
+        agent.serve(is_over, sink).map_err(failed)?;
+        if let Some(capture) = capture {
+            let (path, _) = capture.end(agent.engine())?;
+            written(writeln!(out, "{}", path.display()))?;
+        }
+        Ok(())
     }
 }

@@ -1,6 +1,7 @@
 //! The program as it is typed.
 
 mod agent;
+mod files;
 mod refusals;
 mod root;
 

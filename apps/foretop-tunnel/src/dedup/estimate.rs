@@ -30,7 +30,7 @@ pub struct Estimate {
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
 
-    /// anchors-N, static-BYTES, fastcdc-BYTES or none; may be given several times
+    /// anchors-N, static-BYTES, fastcdc-BYTES, zstd-N (zstd alone, a window of 2^N bytes) or none; may be given several times
     #[arg(long, value_name = "SEGMENTER", default_values_t = Method::COMPARED)]
     segmenter: Vec<Method>,
 

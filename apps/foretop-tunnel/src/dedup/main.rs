@@ -1,6 +1,7 @@
 //! What redundancy elimination would save: parse, run, report. `foretop dedup` starts it.
 
 mod estimate;
+mod plan;
 
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -22,6 +23,7 @@ struct Cli {
 #[derive(Subcommand)]
 enum Command {
     Estimate(estimate::Estimate),
+    Plan(plan::Plan),
 }
 
 fn main() -> ExitCode {
@@ -29,6 +31,7 @@ fn main() -> ExitCode {
     let mut out = io::BufWriter::new(io::stdout().lock());
     let done = match command {
         Command::Estimate(command) => command.run(&mut out),
+        Command::Plan(command) => command.run(&mut out),
     };
     match done.and_then(|()| written(out.flush())) {
         Ok(()) => ExitCode::SUCCESS,

@@ -99,6 +99,8 @@ pub fn read(object: &Object, subsystem: &Subsystem, epoch: u64) -> io::Result<Re
     let hits = named(object, "hits");
     reading.hits = (0..subsystem.programs.len()).map(|program| sum(&hits, program)).collect::<io::Result<_>>()?;
     let losses = named(object, "losses");
+    reading.records_made = sum(&losses, 0)?;
+    reading.records_dropped = sum(&losses, 1)?;
     for (key, name) in LOSSES {
         reading.lost.insert(name, sum(&losses, key)?);
     }
@@ -196,6 +198,8 @@ pub fn added(before: &Reading, mut now: Reading) -> Reading {
         flight.ended_ns = flight.ended_ns.wrapping_add(old.ended_ns);
         flight.busy_ns += old.busy_ns;
     }
+    now.records_made += before.records_made;
+    now.records_dropped += before.records_dropped;
     for (hits, old) in now.hits.iter_mut().zip(&before.hits) {
         *hits += old;
     }

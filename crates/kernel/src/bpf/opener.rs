@@ -3,27 +3,43 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use super::{Bpf, calibrate};
-use crate::{Arm, Error, GroupLimits, Node, Opener, Price, Subsystem};
+use super::{Bpf, Tracer, calibrate};
+use crate::{Arm, Error, GroupLimits, Node, Opener, Price, Subsystem, Traced};
+
+/// A host that makes records faster than they are taken out must not keep the agent from its other work.
+const ROUNDS_MAX: usize = 512;
 
 /// Nodes that are measured by programs in the kernel.
 #[derive(Default)]
 pub struct BpfOpener {
-    nodes: BTreeMap<String, (GroupLimits, Rc<Bpf>)>,
+    ring_bytes: Option<u32>,
+    nodes: Vec<Opened>,
     prices: BTreeMap<&'static str, Price>,
 }
 
+struct Opened {
+    node: Node,
+    groups: GroupLimits,
+    shared: Rc<Bpf>,
+    tracer: Tracer,
+}
+
 impl BpfOpener {
+    /// With so much room for records of traced points, for each node.
+    #[must_use]
+    pub fn with_ring(ring_bytes: u32) -> Self {
+        Self { ring_bytes: Some(ring_bytes), ..Self::default() }
+    }
+
     fn node(&mut self, node: &Node, groups: &GroupLimits) -> Result<Rc<Bpf>, Error> {
-        let name = node.to_string();
-        if let Some((limits, opened)) = self.nodes.get(&name)
-            && limits == groups
-        {
-            return Ok(Rc::clone(opened));
+        if let Some(opened) = self.nodes.iter().find(|opened| opened.node == *node && opened.groups == *groups) {
+            return Ok(Rc::clone(&opened.shared));
         }
-        let opened = Bpf::open(node.clone(), groups.clone())?;
-        self.nodes.insert(name, (groups.clone(), Rc::clone(&opened)));
-        Ok(opened)
+        let shared = Bpf::open_with_ring(node.clone(), groups.clone(), self.ring_bytes.unwrap_or(super::RING_BYTES))?;
+        let tracer = Tracer::new(&shared)?;
+        self.nodes.retain(|opened| opened.node != *node);
+        self.nodes.push(Opened { node: node.clone(), groups: groups.clone(), shared: Rc::clone(&shared), tracer });
+        Ok(shared)
     }
 }
 
@@ -34,12 +50,27 @@ impl Opener for BpfOpener {
         groups: &GroupLimits,
         subsystem: &'static Subsystem,
     ) -> Result<(Box<dyn Arm>, Price), Error> {
+        self.prepare(groups, subsystem)?;
+        let arm = self.node(node, groups)?.arm(subsystem)?;
+        Ok((arm, self.prices[subsystem.name].clone()))
+    }
+
+    fn prepare(&mut self, groups: &GroupLimits, subsystem: &'static Subsystem) -> Result<(), Error> {
         if !self.prices.contains_key(subsystem.name) {
             // On the whole host, so that the work is counted; its programs are gone before the first of the node comes.
             let host = Bpf::open(Node::Host, groups.clone())?;
             self.prices.insert(subsystem.name, calibrate(&host, subsystem)?.price);
         }
-        let arm = self.node(node, groups)?.arm(subsystem)?;
-        Ok((arm, self.prices[subsystem.name].clone()))
+        Ok(())
+    }
+
+    fn drain(&mut self, each: &mut dyn FnMut(&Node, Traced)) {
+        for Opened { node, tracer, .. } in &mut self.nodes {
+            for _ in 0..ROUNDS_MAX {
+                if tracer.drain(|traced| each(node, traced)) == 0 {
+                    break;
+                }
+            }
+        }
     }
 }

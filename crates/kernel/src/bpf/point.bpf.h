@@ -69,8 +69,10 @@ struct trace {
     u32 tgid;
     u32 pid;
     u32 processor;
+    u32 weight;
     u16 subsystem;
     u16 point;
+    u32 unused;
 };
 
 /* An operation of a task between its begin and its end. */
@@ -220,7 +222,7 @@ static __always_inline u32 range_of(u64 ns)
     return range + (u32)(ns >> 1);
 }
 
-static __always_inline void write_trace(u32 point, u64 begin_ns, u64 end_ns, u64 asked, s64 returned)
+static __always_inline void write_trace(u32 point, u32 weight, u64 begin_ns, u64 end_ns, u64 asked, s64 returned)
 {
     struct trace *record;
     u64 who = bpf_get_current_pid_tgid();
@@ -237,8 +239,10 @@ static __always_inline void write_trace(u32 point, u64 begin_ns, u64 end_ns, u64
     record->tgid = who >> 32;
     record->pid = (u32)who;
     record->processor = bpf_get_smp_processor_id();
+    record->weight = weight;
     record->subsystem = subsystem_number;
     record->point = point;
+    record->unused = 0;
     /* The reader is woken by its own timer, never by the measured program. */
     bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
 }
@@ -262,7 +266,7 @@ static __always_inline void count(u32 point, u32 group, u32 weight, u64 asked, s
         cell->returned += returned * weight;
     if (state_of(point) >= TRACE) {
         u64 now = bpf_ktime_get_ns();
-        write_trace(point, now, now, asked, returned);
+        write_trace(point, weight, now, now, asked, returned);
     }
 }
 
@@ -361,7 +365,7 @@ static __always_inline void end_as(struct span *span, u32 point, s64 returned)
     span->begin_ns = 0;
     count_timed(point, span->group, span->weight, now - begin_ns, span->asked, returned);
     if (state_of(point) >= TRACE)
-        write_trace(point, begin_ns, now, span->asked, returned);
+        write_trace(point, span->weight, begin_ns, now, span->asked, returned);
 }
 
 char licence[] SEC("license") = "GPL";

@@ -24,6 +24,6 @@ int BPF_PROG(task_ends, struct task_struct *task)
     lived = now - task->start_time;
     count_timed(END, 0, 1, lived, 0, 0);
     if (state_of(END) >= TRACE)
-        write_trace(END, task->start_time, now, 0, 0);
+        write_trace(END, 1, task->start_time, now, 0, 0);
     return 0;
 }

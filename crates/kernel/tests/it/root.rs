@@ -4,7 +4,8 @@ use std::io::Write;
 use std::process::{Child, Command, Stdio};
 use std::rc::Rc;
 
-use kernel::{Account, Arm, Bpf, GroupLimits, Node, Subsystem, Summary, find};
+use kernel::control::PointState;
+use kernel::{Account, Arm, Bpf, GroupLimits, Node, Subsystem, Summary, Traced, Tracer, find};
 
 /// A shell that waits for a line before it becomes another program, and so can be measured from the start.
 struct Waiting(Child);
@@ -186,4 +187,49 @@ fn shedding_takes_the_probes_off_and_keeps_the_counts() {
     assert_eq!(n_read(&mut measured), 11);
     work.run();
     assert_eq!(n_read(&mut measured), 22);
+}
+
+/// Traces so many reads of one byte, taking records out as they come where `is_drained`. Gives the events counted, and records made,
+/// received and dropped.
+fn traced_reads(n: usize, ring_bytes: u32, is_drained: bool) -> [u64; 4] {
+    let file = file_of(n);
+    let mut work = Waiting::to_run(&format!("exec dd if={} of=/dev/null bs=1 count={n}", file.path().display()));
+    let shared = Bpf::open_with_ring(work.node(), GroupLimits::default(), ring_bytes).unwrap();
+    let mut tracer = Tracer::new(&shared).unwrap();
+    let mut arm = shared.arm(find("fs").unwrap()).unwrap();
+    arm.set_states(&[PointState::Trace, PointState::Summary]).unwrap();
+    work.0.stdin.take().unwrap().write_all(b"\n").unwrap();
+    let mut received = 0;
+    let mut check = |traced: Traced| {
+        assert!(traced.begin_ns < traced.end_ns && traced.returned >= 0, "{traced:?}");
+        received += 1;
+    };
+    while work.0.try_wait().unwrap().is_none() {
+        if is_drained {
+            tracer.drain(&mut check);
+        }
+    }
+    arm.set_states(&[PointState::Summary, PointState::Summary]).unwrap();
+    while tracer.drain(&mut check) > 0 {}
+    let reading = arm.read().unwrap();
+    let counted = reading.cells.iter().filter(|(key, _)| key.0 == 0).filter_map(|(_, cell)| cell.count).sum();
+    [counted, reading.records_made, received, reading.records_dropped]
+}
+
+#[test]
+#[ignore = "needs root; scripts/kernel.sh test runs it"]
+fn of_ten_million_traced_events_each_is_received_or_counted_as_dropped() {
+    const N: usize = 10_000_000;
+    let [counted, made, received, dropped] = traced_reads(N, 16 << 20, true);
+    assert!(made >= N as u64 && counted == made, "{counted} counted, {made} made");
+    assert_eq!(made, received + dropped);
+}
+
+#[test]
+#[ignore = "needs root; scripts/kernel.sh test runs it"]
+fn a_receiver_that_is_stuck_costs_records_and_not_counts() {
+    const N: usize = 20_000;
+    let [counted, made, received, dropped] = traced_reads(N, 4096, false);
+    assert!(made >= N as u64 && counted == made, "{counted} counted, {made} made");
+    assert!(received <= 4096 / 56 && made == received + dropped, "{received} received, {dropped} dropped");
 }

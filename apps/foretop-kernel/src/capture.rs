@@ -1,0 +1,179 @@
+//! A measurement into a file: summaries, records of traced points, and what became of them.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::BufWriter;
+use std::path::{Path, PathBuf};
+
+use kernel::{Engine, Error, Pulled, Recorder, Sink, Traced};
+use mpi_run::Failure;
+use record::Format;
+
+use crate::command::failed;
+
+/// What a file says of where it is from.
+pub struct Origin {
+    /// `host=…` and the like, by number.
+    pub nodes: Vec<String>,
+    /// What it is called by whoever made it.
+    pub title: Option<String>,
+}
+
+/// Writes into a folder.
+pub struct Capture {
+    path: PathBuf,
+    recorder: Option<Recorder<BufWriter<File>>>,
+    rate_cap: u64,
+    second: (u64, u64),
+    received: BTreeMap<(u32, usize), u64>,
+    made: BTreeMap<(u32, &'static str), [u64; 2]>,
+}
+
+/// What became of the records of traced points.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Fate {
+    pub made: u64,
+    pub received: u64,
+    pub dropped: u64,
+}
+
+impl Capture {
+    /// Begins a file `HOST_YYYYMMDDhhmmss.kernel` in this folder. Above so many records a second, points only count.
+    pub fn begin(
+        folder: &Path,
+        format: Format,
+        engine: &Engine,
+        origin: &Origin,
+        rate_cap: u64,
+    ) -> Result<Self, Failure> {
+        let system = rustix::system::uname();
+        let host = system.nodename().to_string_lossy().into_owned();
+        let date = clock::now().to_string();
+        let stamp: String = date.chars().filter(char::is_ascii_digit).take(14).collect();
+        let path = folder.join(format!("{host}_{stamp}.kernel"));
+        let file = File::create_new(&path)
+            .map_err(|error| Failure::work(format!("cannot make the file `{}`: {error}", path.display())))?;
+        let mut head = vec![
+            ("FileName".to_owned(), path.file_name().unwrap_or_default().to_string_lossy().into_owned()),
+            (
+                "SystemType".into(),
+                format!("{} {}", system.sysname().to_string_lossy(), system.release().to_string_lossy()),
+            ),
+            ("HostName".into(), host),
+            ("BootId".into(), boot_id()),
+            ("NumNodes".into(), origin.nodes.len().to_string()),
+            ("Nodes".into(), origin.nodes.join(", ")),
+            ("Instrument".into(), format!("foretop-kernel {}", env!("CARGO_PKG_VERSION"))),
+            ("BeginDate".into(), date),
+        ];
+        head.extend(clock_offset());
+        head.extend(origin.title.clone().map(|title| ("Title".into(), title)));
+        let recorder = Recorder::new(format, BufWriter::new(file), head, engine.groups().clone()).map_err(failed)?;
+        let (received, made) = (BTreeMap::new(), BTreeMap::new());
+        Ok(Self { path, recorder: Some(recorder), rate_cap, second: (0, 0), received, made })
+    }
+
+    /// Takes out what is traced, and retreats to summaries where that is too much.
+    fn drain(&mut self, engine: &mut Engine) -> Result<(), Error> {
+        let Some(recorder) = &mut self.recorder else { return Ok(()) };
+        let mut result = Ok(());
+        let mut n = 0;
+        let received = &mut self.received;
+        engine.drain(|node, traced: Traced| {
+            n += 1;
+            *received.entry((node, traced.subsystem)).or_default() += 1;
+            if result.is_ok() {
+                result = recorder.trace(node, &traced);
+            }
+        });
+        result?;
+        let now_ns = clock::monotonic_ns();
+        if now_ns - self.second.0 >= 1_000_000_000 {
+            self.second = (now_ns, 0);
+        }
+        self.second.1 += n;
+        if self.second.1 > self.rate_cap {
+            let cap = self.rate_cap;
+            recorder
+                .alarm(now_ns, &format!("more than {cap} traced events a second: all points only count from now on"))?;
+            engine.retreat()?;
+        }
+        Ok(())
+    }
+
+    /// Ends the file: nothing is traced any more, what is in the rings is taken out, and the account of it is written.
+    pub fn end(mut self, engine: &mut Engine) -> Result<(PathBuf, Fate), Failure> {
+        let fate = self.settle(engine).map_err(failed)?;
+        let recorder = self.recorder.take().ok_or_else(|| Failure::work("the file has ended already"))?;
+        let (out, mut info) = recorder.finish().map_err(failed)?;
+        let cannot = |error| Failure::work(format!("cannot write `{}`: {error}", self.path.display()));
+        let size = out.get_ref().metadata().map_err(cannot)?.len();
+        info.head.insert(1, ("FileSize".into(), size.to_string()));
+        let beside = info_path(&self.path);
+        std::fs::write(&beside, info.text())
+            .map_err(|error| Failure::work(format!("cannot write `{}`: {error}", beside.display())))?;
+        Ok((self.path, fate))
+    }
+
+    fn settle(&mut self, engine: &mut Engine) -> Result<Fate, Error> {
+        engine.retreat()?;
+        self.drain(engine)?;
+        let pulled = engine.pull()?;
+        self.pulled(engine, &pulled)?;
+        let mut fate = Fate::default();
+        for ((node, name), [made, dropped]) in std::mem::take(&mut self.made) {
+            let subsystem = kernel::all().iter().position(|subsystem| subsystem.name == name).unwrap_or(usize::MAX);
+            let received = self.received.get(&(node, subsystem)).copied().unwrap_or(0);
+            if made > 0 {
+                if let Some(recorder) = &mut self.recorder {
+                    recorder.account(node, name, [made, received, dropped])?;
+                }
+                fate.made += made;
+                fate.received += received;
+                fate.dropped += dropped;
+            }
+        }
+        Ok(fate)
+    }
+}
+
+impl Sink for Capture {
+    fn pulled(&mut self, engine: &mut Engine, pulled: &[Pulled]) -> Result<(), Error> {
+        self.drain(engine)?;
+        for one in pulled {
+            self.made.insert((one.key.node, one.key.name), [one.summary.records_made, one.summary.life_dropped]);
+            if let Some(recorder) = &mut self.recorder {
+                recorder.summary(one)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn traced(&mut self, engine: &mut Engine) -> Result<(), Error> {
+        self.drain(engine)
+    }
+}
+
+/// The text beside a file.
+pub fn info_path(path: &Path) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".info");
+    name.into()
+}
+
+fn boot_id() -> String {
+    let text = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+    text.trim().to_owned()
+}
+
+/// What to add to times of the monotonic clock to get those of the wall, and by how much that may be wrong.
+fn clock_offset() -> [(String, String); 2] {
+    let tries = (0..16).map(|_| {
+        let before = clock::monotonic_ns();
+        let wall_ns = i128::from(clock::now().as_nanos());
+        let after = clock::monotonic_ns();
+        (after - before, wall_ns - i128::from(before + (after - before) / 2))
+    });
+    let (width, offset) = tries.min_by_key(|(width, _)| *width).unwrap_or_default();
+    [("ClockOffset_ns".into(), offset.to_string()), ("ClockOffsetBound_ns".into(), width.div_ceil(2).to_string())]
+}

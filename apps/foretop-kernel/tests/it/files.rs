@@ -1,0 +1,111 @@
+//! Files of records, from the measurement to the plot. Counts come from /proc, which needs no root.
+
+use std::path::{Path, PathBuf};
+
+use crate::kernel;
+
+#[track_caller]
+fn done(arguments: &[&str]) -> String {
+    let output = kernel(arguments);
+    assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+fn recorded(folder: &Path, format: &str) -> PathBuf {
+    let folder = folder.join(format);
+    std::fs::create_dir(&folder).unwrap();
+    let out = folder.to_str().unwrap();
+    let arguments = ["record", "vm", "cpu", "--source", "proc", "--interval", "20ms", "--for", "70ms", "--out", out];
+    let text = done(&[&arguments[..], &["--format", format, "--title", "a test"]].concat());
+    text.lines().last().unwrap().into()
+}
+
+#[test]
+fn a_recorded_file_is_described_and_extracted_in_both_formats() {
+    let folder = tempfile::tempdir().unwrap();
+    for format in ["own", "sddf"] {
+        let file = recorded(folder.path(), format);
+        let name = file.to_str().unwrap();
+        let (stem, ending) = name.rsplit_once('_').unwrap();
+        assert!(
+            !stem.is_empty() && ending.len() == "20261123180000.kernel".len() && ending.ends_with(".kernel"),
+            "{name}"
+        );
+        let info = std::fs::read_to_string(format!("{name}.info")).unwrap();
+        for part in [
+            "BootId: ",
+            "FileSize: ",
+            "Title: a test",
+            "Record: VM Summary\nCount: 4\n",
+            "Field: PageFaults.count integer",
+        ] {
+            assert!(info.contains(part), "no `{part}` in\n{info}");
+        }
+        assert!(done(&["show", name]).contains("Record: CPU Utilization Summary\nCount: 4\n"));
+        let csv = done(&["extract", name, "VM Summary", "start_ns", "end_ns", "source", "FileMap.count"]);
+        let lines: Vec<&str> = csv.lines().collect();
+        assert_eq!((lines[0], lines.len()), ("start_ns,end_ns,source,FileMap.count", 5));
+        // What /proc does not know is -1. Each interval begins where the one before ended.
+        assert!(lines[1..].iter().all(|line| line.ends_with(",proc,-1")), "{csv}");
+        let end_of_first = lines[1].split(',').nth(1);
+        assert_eq!(end_of_first, lines[2].split(',').next());
+    }
+}
+
+#[test]
+fn two_files_of_a_boot_are_merged_and_plotted() {
+    let folder = tempfile::tempdir().unwrap();
+    let one = recorded(folder.path(), "own");
+    let other = recorded(folder.path(), "sddf");
+    let merged = folder.path().join("both.sort-merge");
+    let merged = merged.to_str().unwrap();
+    done(&["merge", one.to_str().unwrap(), other.to_str().unwrap(), "--out", merged]);
+    let csv = done(&["extract", merged, "VM Summary", "start_ns"]);
+    let starts: Vec<u64> = csv.lines().skip(1).map(|line| line.parse().unwrap()).collect();
+    assert!(starts.len() == 8 && starts.is_sorted(), "{starts:?}");
+    let picture = folder.path().join("faults.svg");
+    done(&["plot", merged, "VM Summary", "start_ns", "PageFaults.count", "--out", picture.to_str().unwrap()]);
+    assert!(std::fs::read_to_string(picture).unwrap().contains("VM Summary: PageFaults.count against start_ns"));
+}
+
+#[test]
+fn a_cut_file_shows_what_is_whole_and_says_where_it_ends() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = recorded(folder.path(), "own");
+    let bytes = std::fs::read(&file).unwrap();
+    std::fs::write(&file, &bytes[..bytes.len() - 30]).unwrap();
+    let output = kernel(&["show", file.to_str().unwrap()]);
+    let told = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.code() == Some(1) && told.contains("cut: it ends at byte"), "{told}");
+    assert!(String::from_utf8(output.stdout).unwrap().contains("Record: VM Summary"));
+}
+
+#[test]
+fn a_full_disk_is_told_with_the_cause() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = recorded(folder.path(), "own");
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_foretop-kernel"));
+    let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let output = command.arg("extract").arg(file).arg("VM Summary").stdout(full).output().unwrap();
+    let told = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.code() == Some(1) && told.contains("No space left on device"), "{told}");
+}
+
+#[test]
+fn a_file_that_is_there_is_not_written_over() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = recorded(folder.path(), "own");
+    let file = file.to_str().unwrap();
+    let output = kernel(&["merge", file, file, "--out", file]);
+    let told = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.code() == Some(1) && told.contains("File exists"), "{told}");
+}
+
+#[test]
+fn an_unknown_record_is_answered_with_those_that_there_are() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = recorded(folder.path(), "own");
+    let output = kernel(&["extract", file.to_str().unwrap(), "VM Sumary"]);
+    let told = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.code() == Some(1) && told.contains("`VM Summary`"), "{told}");
+}

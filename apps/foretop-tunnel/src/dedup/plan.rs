@@ -1,0 +1,123 @@
+//! `foretop dedup plan`: ids, groups and memory for so much data, by the published formulas and by what this store takes.
+
+use std::io::Write;
+
+use clap::Args;
+use dedup::plan::{Model, filter_false_positives, filter_redundancy, memory_split};
+use mpi_run::Failure;
+use text::Table;
+use text::help::examples;
+use units::{ByteCount, Ratio};
+
+use crate::written;
+
+/// Bytes of data for each sparse anchor of this store, and of its index for each: at three quarters and three eighths full.
+const SPARSE_BYTES: f64 = 8192.0;
+const INDEX_BYTES: [f64; 2] = [8.0 / 0.75, 8.0 / 0.375];
+
+/// Say what ids, groups and memory so much data needs: by the published formulas, and in this store
+#[derive(Args)]
+#[command(after_help = examples(&["foretop dedup plan --data 1TB --redundancy 75%", "foretop dedup plan --data 100GB --redundancy 50% --segment 64B"]))]
+pub struct Plan {
+    /// How much is sent
+    #[arg(long, value_name = "SIZE")]
+    data: ByteCount,
+
+    /// The share of it that the receiver has, below 100%
+    #[arg(long, value_name = "SHARE")]
+    redundancy: Ratio,
+
+    /// Bytes of a segment, where segments are sent by ids
+    #[arg(long, value_name = "SIZE", default_value = "32B")]
+    segment: ByteCount,
+
+    /// Meta-data of each segment on the wire
+    #[arg(long, value_name = "SIZE", default_value = "0B")]
+    meta_data: ByteCount,
+
+    /// Memory of the machine
+    #[arg(long, value_name = "SIZE", default_value = "4GiB")]
+    memory: ByteCount,
+}
+
+impl Plan {
+    pub fn run(self, out: &mut dyn Write) -> Result<(), Failure> {
+        if self.redundancy.share() >= 1.0 {
+            return Err(Failure::usage("--redundancy has to be below 100%: something has to be sent once"));
+        }
+        if self.data.bytes() == 0 || self.segment.bytes() == 0 {
+            return Err(Failure::usage("--data and --segment have to be 1B at least"));
+        }
+        let model = Model {
+            segment_bytes: self.segment.bytes() as f64,
+            meta_bytes: self.meta_data.bytes() as f64,
+            ..Model::new(self.data.bytes() as f64, self.redundancy.share())
+        };
+        written(write!(out, "{}\n{}\n{}", models(&model), filters(&model), self.memory(&model)))
+    }
+
+    fn memory(&self, model: &Model) -> String {
+        let mb = self.memory.bytes() as f64 / f64::from(1 << 20);
+        // The published filter for 100 GB and more; smaller ones for less.
+        let bloom_mb = (model.new_bytes() / model.segment_bytes / 1e6).min(1024.0).min(mb / 2.0).round();
+        let split = memory_split(mb, bloom_mb);
+        let size = |mb: f64| text::figure::format(mb * f64::from(1 << 20), "bytes");
+        let index = INDEX_BYTES.map(|bytes| text::figure::format(model.new_bytes() / SPARSE_BYTES * bytes, "bytes"));
+        format!(
+            "Memory as published: filter {}, pipeline {}, hash tables {}, segments {}.\n\
+             In this store: {} to {} of sparse index for what is new, whatever the redundancy; `memory` on top, 256MiB unless set.\n",
+            size(split.bloom),
+            size(split.pipeline),
+            size(split.tables),
+            size(split.segments),
+            index[0],
+            index[1],
+        )
+    }
+}
+
+fn models(model: &Model) -> Table {
+    let best = model.best();
+    let rows = [
+        ("published defaults", *model),
+        ("published group of 22", Model { group: 22.0, ..*model }),
+        ("the formula's group", Model { group: model.best_group().round().max(1.0), ..*model }),
+        ("recommended", best),
+    ];
+    let mut table = Table::of_figures(&[
+        "two levels",
+        "id bits",
+        "segments a hash",
+        "ratio by formula",
+        "with table 18's headers",
+        "ids and hashes",
+        "collisions",
+    ]);
+    for (name, model) in rows {
+        table.row([
+            name.to_owned(),
+            model.id_bits.to_string(),
+            format!("{:.0}", model.group),
+            format!("{:.2}", model.ratio()),
+            format!("{:.2}", model.on_the_wire()),
+            text::figure::format(model.fingerprint_bytes(), "bytes"),
+            text::figure::format(model.collision_bytes(), "bytes"),
+        ]);
+    }
+    let one = format!("{:.2}", model.one_level());
+    let none = || "-".to_owned();
+    table.row(["one level, 160 bits".to_owned(), none(), "1".to_owned(), one, none(), none(), none()]);
+    table
+}
+
+fn filters(model: &Model) -> String {
+    let mut table = Table::of_figures(&["Bloom filter of 8 bits a segment", "enough from a redundancy of"]);
+    for mb in [64, 128, 256, 512, 1024, 2048] {
+        let redundancy = filter_redundancy(f64::from(mb) * 1e6, model.n_bytes, model.segment_bytes);
+        table.row([format!("{mb} MB"), text::figure::percent(redundancy)]);
+    }
+    format!(
+        "{table}with 6 probes it is wrong about {} of strange segments (published: 1.56 %)\n",
+        text::figure::percent(filter_false_positives())
+    )
+}

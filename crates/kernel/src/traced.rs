@@ -1,0 +1,26 @@
+//! A record of one event of a traced point.
+
+/// What, where, when, and what the hook passed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Traced {
+    /// The subsystem's place among all.
+    pub subsystem: usize,
+    /// The point's number.
+    pub point: usize,
+    /// On the monotonic clock.
+    pub begin_ns: u64,
+    /// On the monotonic clock; the same for an event without a length.
+    pub end_ns: u64,
+    /// Bytes asked for.
+    pub asked: u64,
+    /// What came back; bytes where the point is sized, below zero for an error.
+    pub returned: i64,
+    /// The process.
+    pub process: u32,
+    /// Its thread.
+    pub thread: u32,
+    /// Where it ended.
+    pub processor: u32,
+    /// It stands for so many events.
+    pub weight: u32,
+}

@@ -1,0 +1,51 @@
+//! What cannot be done with a file of records.
+
+/// Why it cannot be done.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The file itself.
+    #[error(transparent)]
+    File(#[from] record::Error),
+    /// No type has this name.
+    #[error("there is no record type `{name}`; there are {known}")]
+    NoSuchType {
+        /// What was asked for.
+        name: String,
+        /// All that there are.
+        known: String,
+    },
+    /// No field of the type has this name.
+    #[error("records `{record}` have no field `{name}`; they have {known}")]
+    NoSuchField {
+        /// The type.
+        record: String,
+        /// What was asked for.
+        name: String,
+        /// All that there are.
+        known: String,
+    },
+    /// A field that cannot be drawn.
+    #[error("the field `{name}` holds no single number, so it has no place on an axis")]
+    NotANumber {
+        /// Which.
+        name: String,
+    },
+    /// Two files that call different things by one name.
+    #[error("the files describe records `{name}` differently, so they cannot be one")]
+    Conflict {
+        /// The type.
+        name: String,
+    },
+    /// Two files whose times do not compare.
+    #[error("the files are of different boots ({one} and {other}), so their times do not compare")]
+    OtherBoot {
+        /// Of one file.
+        one: String,
+        /// Of another.
+        other: String,
+    },
+    /// What was extracted cannot be written.
+    #[error("cannot write the values")]
+    Write(#[from] csv::Error),
+}

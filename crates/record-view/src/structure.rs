@@ -1,0 +1,45 @@
+//! The structure of a file: what it says of itself, its types, and how many records of each there are.
+
+use record::{Item, Items, RecordType};
+
+use crate::Error;
+
+/// What is in a file.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Structure {
+    /// What it says of itself.
+    pub attributes: Vec<(String, String)>,
+    /// Each type, and how many records of it there are.
+    pub types: Vec<(RecordType, u64)>,
+}
+
+/// Reads a file to its end. What was read before an error comes with it.
+pub fn structure(items: Items<'_>) -> (Structure, Result<(), Error>) {
+    let mut found = Structure::default();
+    for item in items {
+        match item {
+            Ok(Item::Attribute(name, text)) => found.attributes.push((name, text)),
+            Ok(Item::Type(of)) => found.types.push((of, 0)),
+            Ok(Item::Record { of, .. }) => found.types[of].1 += 1,
+            Err(error) => return (found, Err(error.into())),
+        }
+    }
+    (found, Ok(()))
+}
+
+/// The type of this name among those read so far, with its number.
+pub(crate) fn find<'a>(types: &'a [RecordType], name: &str) -> Result<(usize, &'a RecordType), Error> {
+    types.iter().enumerate().find(|(_, of)| of.name == name).ok_or_else(|| Error::NoSuchType {
+        name: name.into(),
+        known: types.iter().map(|of| format!("`{}`", of.name)).collect::<Vec<_>>().join(", "),
+    })
+}
+
+/// Where a field stands in its type.
+pub(crate) fn position(of: &RecordType, field: &str) -> Result<usize, Error> {
+    of.position(field).ok_or_else(|| Error::NoSuchField {
+        record: of.name.clone(),
+        name: field.into(),
+        known: of.fields.iter().map(|field| field.name.as_str()).collect::<Vec<_>>().join(", "),
+    })
+}

@@ -1,0 +1,67 @@
+//! What is wrong with a file of records.
+
+use std::io;
+
+/// Why a file cannot be read or written on.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The reader that was given.
+    #[error("cannot read the records")]
+    Read(#[source] io::Error),
+    /// The writer that was given.
+    #[error("cannot write the records")]
+    Write(#[source] io::Error),
+    /// Another kind of file.
+    #[error("this is no file of records: it begins with neither `FTREC` nor `SDDFA`")]
+    Foreign,
+    /// SDDF in binary.
+    #[error("this is SDDF in binary, of whose layout no description is at hand; convert it to ASCII first")]
+    BinarySddf,
+    /// The own format, but a later one.
+    #[error(
+        "this file has version {found} of the format, and this program reads version {known}; read it with a later one"
+    )]
+    Version {
+        /// In the file.
+        found: u8,
+        /// Known here.
+        known: u8,
+    },
+    /// It ends before its end.
+    #[error("the file is cut: it ends at byte {offset}, within a block; what is before it is whole")]
+    Cut {
+        /// Where it ends.
+        offset: u64,
+    },
+    /// It ends between two blocks, without saying so.
+    #[error("the file ends at byte {offset} without its last block: whoever wrote it did not come to the end")]
+    Unfinished {
+        /// Where it ends.
+        offset: u64,
+    },
+    /// A block that does not hold what it says.
+    #[error("the block at byte {offset} is damaged: {what}")]
+    Damaged {
+        /// Where it begins.
+        offset: u64,
+        /// What is wrong with it.
+        what: &'static str,
+    },
+    /// A text that is no SDDF.
+    #[error("line {line}: {what}")]
+    Sddf {
+        /// From 1.
+        line: u64,
+        /// What is wrong.
+        what: String,
+    },
+    /// Values that do not suit their type.
+    #[error("a record `{record}` does not suit its type: {what}")]
+    Unsuited {
+        /// The type.
+        record: String,
+        /// What is wrong.
+        what: String,
+    },
+}

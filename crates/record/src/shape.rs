@@ -1,0 +1,126 @@
+//! Types of records, and their values.
+
+use crate::Error;
+
+/// What a field holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A whole number.
+    Integer,
+    /// A number.
+    Real,
+    /// Text.
+    Text,
+    /// Any number of whole numbers.
+    Integers,
+    /// Any number of numbers.
+    Reals,
+}
+
+/// A field of a type of records.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Field {
+    /// Its name, once in its type.
+    pub name: String,
+    /// What it holds.
+    pub kind: Kind,
+    /// `ns`, `bytes`, or nothing for plain counts and names.
+    pub unit: String,
+    /// What it means, in a line.
+    pub meaning: String,
+}
+
+/// A type of records.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RecordType {
+    /// Its name, once in its file: `VM Summary`.
+    pub name: String,
+    /// What is to be known of all its records.
+    pub attributes: Vec<(String, String)>,
+    /// In the order of the values.
+    pub fields: Vec<Field>,
+}
+
+/// What a record holds in a field.
+#[derive(Clone, Debug, PartialEq)]
+#[expect(missing_docs, reason = "as in `Kind`")]
+pub enum Value {
+    Integer(i64),
+    Real(f64),
+    Text(String),
+    Integers(Vec<i64>),
+    Reals(Vec<f64>),
+}
+
+/// What a file holds, in order.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Item {
+    /// About the whole file, or what follows of it.
+    Attribute(String, String),
+    /// The type of records to come; its number is how many types came before it.
+    Type(RecordType),
+    /// A record.
+    Record {
+        /// The number of its type.
+        of: usize,
+        /// One for each field.
+        values: Vec<Value>,
+    },
+}
+
+impl Value {
+    /// What kind of field it suits.
+    #[must_use]
+    pub fn kind(&self) -> Kind {
+        match self {
+            Self::Integer(_) => Kind::Integer,
+            Self::Real(_) => Kind::Real,
+            Self::Text(_) => Kind::Text,
+            Self::Integers(_) => Kind::Integers,
+            Self::Reals(_) => Kind::Reals,
+        }
+    }
+
+    /// It as a number, where it is one.
+    #[must_use]
+    pub fn number(&self) -> Option<f64> {
+        match self {
+            Self::Integer(number) => Some(*number as f64),
+            Self::Real(number) => Some(*number),
+            _ => None,
+        }
+    }
+}
+
+impl Field {
+    /// A field with its unit and meaning.
+    #[must_use]
+    pub fn new(name: impl Into<String>, kind: Kind, unit: &str, meaning: impl Into<String>) -> Self {
+        Self { name: name.into(), kind, unit: unit.into(), meaning: meaning.into() }
+    }
+}
+
+impl RecordType {
+    /// Which field has this name.
+    #[must_use]
+    pub fn position(&self, field: &str) -> Option<usize> {
+        self.fields.iter().position(|found| found.name == field)
+    }
+
+    /// Whether these values suit it.
+    ///
+    /// # Errors
+    /// With what does not.
+    pub fn check(&self, values: &[Value]) -> Result<(), Error> {
+        let unsuited = |what| Err(Error::Unsuited { record: self.name.clone(), what });
+        if values.len() != self.fields.len() {
+            return unsuited(format!("{} values for {} fields", values.len(), self.fields.len()));
+        }
+        match self.fields.iter().zip(values).find(|(field, value)| field.kind != value.kind()) {
+            Some((field, value)) => {
+                unsuited(format!("`{}` holds {:?}, not {:?}", field.name, field.kind, value.kind()))
+            }
+            None => Ok(()),
+        }
+    }
+}
