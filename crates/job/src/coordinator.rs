@@ -298,7 +298,7 @@ impl<'a> Coordinator<'a> {
     fn go(&mut self, is_interrupted: &dyn Fn() -> bool, tell: &mut dyn FnMut(News<'_>)) -> Result<(), RunError> {
         let first = if self.kept.n_done() == 0 { Event::Begin } else { Event::Tick };
         let actions = self.policy.decide(&self.state, first);
-        let plan = Plan::of(&self.state, &actions, self.policy.adapts(), self.runner.confidence);
+        let plan = Plan::of(&self.state, &actions, self.policy.as_ref(), self.runner.confidence);
         tell(News::Planned { plan: &plan, workers: &self.state.workers });
         self.kept.note(&self.planned(&plan))?;
         self.plan = Some(plan);

@@ -36,7 +36,7 @@ fn plans(criterion: &mut Criterion) {
             bencher.iter(|| {
                 let mut policy = spec.policy();
                 let actions = policy.decide(black_box(&state), Event::Begin);
-                black_box(Plan::of(&state, &actions, policy.adapts(), confidence))
+                black_box(Plan::of(&state, &actions, policy.as_ref(), confidence))
             });
         });
     }

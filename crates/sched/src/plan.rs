@@ -5,7 +5,8 @@ use statrs::distribution::{ContinuousCDF, Normal};
 use units::Confidence;
 
 use crate::curve::LEVELS;
-use crate::policy::{Action, State};
+use crate::policy::{Action, Policy, State};
+use crate::worker::Worker;
 
 /// No work is taken to last longer.
 const LONGEST_SECONDS: f64 = 1e12;
@@ -39,13 +40,17 @@ pub struct Share {
 }
 
 impl Plan {
-    /// Of the actions with which a run begins. Where a policy `adapts`, all workers are taken to end at one time whatever comes.
+    /// Of the actions with which a policy begins a run. Where it adapts, all workers are taken to end at one time whatever comes.
     ///
     /// Workers are taken to be independent of each other.
     #[must_use]
-    pub fn of(state: &State, actions: &[Action], adapts: bool, confidence: Confidence) -> Self {
+    pub fn of(state: &State, actions: &[Action], policy: &dyn Policy, confidence: Confidence) -> Self {
         let parts = parts(state, actions);
-        let quantile = |q: f64| if adapts { adapted_quantile(state, q) } else { quantile(state, &parts, q) };
+        let adapting = policy.adapts().then(|| adapting_workers(state, policy.n_units_each()));
+        let quantile = |q: f64| match &adapting {
+            Some(workers) => adapted_quantile(state, workers, q),
+            None => quantile(state, &parts, q),
+        };
         let total: f64 = parts.iter().map(|part| part.cost).sum();
         let share = |part: &Part| {
             let Part { worker, cost, n_units } = *part;
@@ -93,13 +98,24 @@ fn quantile(state: &State, parts: &[Part], q: f64) -> f64 {
     time_of(q, within)
 }
 
+/// The workers that can be had. Where each few units cost a start, these take so much longer.
+fn adapting_workers(state: &State, n_units_each: Option<usize>) -> Vec<Worker> {
+    let workers = state.alive().map(|worker| state.workers[worker].clone());
+    let Some(n_units) = n_units_each else { return workers.collect() };
+    let with_starts = |worker: Worker| {
+        let unit_seconds = worker.unit_seconds + worker.start_seconds / n_units as f64;
+        Worker { unit_seconds, start_seconds: 0.0, ..worker }
+    };
+    workers.map(with_starts).collect()
+}
+
 /// What all do together by some time is taken to be normal, with the sums of their means and variances.
-fn adapted_quantile(state: &State, q: f64) -> f64 {
+fn adapted_quantile(state: &State, workers: &[Worker], q: f64) -> f64 {
     let mean_cost = state.mean_cost();
     let within = |seconds: f64| {
         let (mut mean, mut variance) = (0.0, 0.0);
-        for worker in state.alive() {
-            let done = LEVELS.map(|p| state.workers[worker].work_by(seconds, p, mean_cost));
+        for worker in workers {
+            let done = LEVELS.map(|p| worker.work_by(seconds, p, mean_cost));
             let own: f64 = done.iter().zip(WEIGHTS).map(|(done, weight)| weight * done).sum();
             mean += own;
             variance += done.iter().zip(WEIGHTS).map(|(done, weight)| weight * (done - own).powi(2)).sum::<f64>();

@@ -21,6 +21,11 @@ pub trait Policy: Send {
 
     /// Whether work goes to whoever is free, so that all workers end at about one time.
     fn adapts(&self) -> bool;
+
+    /// How many units it gives out at a time, where that is the same throughout: each time costs a start.
+    fn n_units_each(&self) -> Option<usize> {
+        None
+    }
 }
 
 /// A policy that splits everything at once in proportion to given shares.

@@ -146,7 +146,7 @@ impl Run<'_> {
         let first = policy.decide(&self.state, Event::Begin);
         let [plan_80, plan_95] = [0.80, 0.95].map(|confidence| {
             let confidence = Confidence::new(confidence).expect("a constant between 0 and 1");
-            Plan::of(&self.state, &first, policy.adapts(), confidence)
+            Plan::of(&self.state, &first, policy, confidence)
         });
         self.outcome = Some((plan_80, plan_95));
         self.apply(first);

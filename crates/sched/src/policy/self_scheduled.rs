@@ -33,6 +33,10 @@ impl Policy for SelfScheduled {
         true
     }
 
+    fn n_units_each(&self) -> Option<usize> {
+        if let Chunks::Of(n_units) = self.chunks { Some(n_units) } else { None }
+    }
+
     fn decide(&mut self, state: &State, event: Event) -> Vec<Action> {
         let n_alive = state.alive().count().max(1);
         let mean_speed = state.alive().map(|worker| state.workers[worker].speed).sum::<f64>() / n_alive as f64;

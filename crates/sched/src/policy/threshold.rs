@@ -21,6 +21,10 @@ impl Policy for Threshold {
         true
     }
 
+    fn n_units_each(&self) -> Option<usize> {
+        Some(1)
+    }
+
     fn decide(&mut self, state: &State, event: Event) -> Vec<Action> {
         let availability = |worker: usize| LOOK_SECONDS / state.workers[worker].curve.time_for(LOOK_SECONDS, 0.5);
         let enough = |worker: &usize| availability(*worker) >= self.least;

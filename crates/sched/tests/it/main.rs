@@ -103,6 +103,20 @@ fn forecasts_know_what_their_sensor_says() {
 }
 
 #[test]
+fn a_forecast_counts_the_start_of_each_chunk() {
+    // Unit by unit, so that all workers do end at about one time.
+    let mut setting = setting(&["SELF(1)".parse().unwrap()]);
+    setting.advisors = vec![Advisor::Perfect];
+    for group in &mut setting.job.workers {
+        group.start = std::time::Duration::from_secs(3);
+    }
+    for case in setting.cases().unwrap() {
+        let off = case.outcome.forecast / case.outcome.makespan;
+        assert!((0.85..1.1).contains(&off), "{} is forecast at {off} of what it takes", case.policy);
+    }
+}
+
+#[test]
 fn a_trace_that_is_not_there_is_named() {
     let mut setting = setting(&[Spec::Equal]);
     setting.job.workers[0].trace = Some("nowhere".to_owned());
