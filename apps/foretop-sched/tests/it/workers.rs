@@ -88,3 +88,11 @@ fn a_folder_without_a_run_is_told() {
     let ended = foretop_sched().args(["explain", folder.path().to_str().unwrap()]).output().unwrap();
     assert!(ended.status.code() == Some(1) && told(&ended).contains("run.jsonl"), "{}", told(&ended));
 }
+
+#[test]
+fn sequences_are_a_command_of_their_own() {
+    let words = ["--worker", "127.0.0.1:1", "--run", "never", "--", "grep", "x"];
+    let ended = Command::new(env!("CARGO_BIN_EXE_foretop-sequences")).args(words).output().unwrap();
+    assert_eq!(ended.status.code(), Some(2));
+    assert!(told(&ended).contains("`grep x` is no search that can be cut"), "{}", told(&ended));
+}
