@@ -152,6 +152,10 @@ fn toucher(n_pages: usize) -> (Forked, std::io::PipeWriter, std::io::PipeReader)
 #[test]
 #[ignore = "needs root; scripts/kernel.sh test runs it"]
 fn nothing_stays_attached() {
+    // Those of the test before may still be on their way out.
+    testkit::wait_until("no program is there", std::time::Duration::from_secs(10), || {
+        (kernel::n_loaded() == 0).then_some(())
+    });
     let shared = Bpf::open(Node::Host, GroupLimits::default()).unwrap();
     let arms: Vec<_> = kernel::all().iter().map(|subsystem| shared.arm(subsystem)).filter_map(Result::ok).collect();
     let n_expected = kernel::all().iter().map(|subsystem| subsystem.programs.len()).sum::<usize>();
@@ -232,4 +236,25 @@ fn a_receiver_that_is_stuck_costs_records_and_not_counts() {
     let [counted, made, received, dropped] = traced_reads(N, 4096, false);
     assert!(made >= N as u64 && counted == made, "{counted} counted, {made} made");
     assert!(received <= 4096 / 56 && made == received + dropped, "{received} received, {dropped} dropped");
+}
+
+#[test]
+#[ignore = "needs root; scripts/kernel.sh test runs it"]
+fn messages_are_counted_by_size_on_both_sides() {
+    use std::io::Read;
+    use std::os::unix::net::UnixStream;
+    const N: usize = 500;
+    // A thread of this process is the node; no other test sends at the same time, and none sends messages of this size.
+    let measured = begin(find("ipc").unwrap(), Node::Tree(std::process::id()));
+    let (mut from, mut to) = UnixStream::pair().unwrap();
+    let mut bytes = vec![7; 20_000];
+    for _ in 0..N {
+        from.write_all(&bytes).unwrap();
+        to.read_exact(&mut bytes).unwrap();
+    }
+    let summary = measured.end();
+    for point in 0..2 {
+        let group = &summary.points[point].groups[&3];
+        assert_eq!((group.count, group.returned), (Some(N as u64), Some((N * bytes.len()) as u64)), "point {point}");
+    }
 }
