@@ -258,3 +258,37 @@ fn messages_are_counted_by_size_on_both_sides() {
         assert_eq!((group.count, group.returned), (Some(N as u64), Some((N * bytes.len()) as u64)), "point {point}");
     }
 }
+
+#[test]
+#[ignore = "needs root; scripts/kernel.sh test runs it"]
+fn a_task_that_sleeps_often_waits_for_a_processor_as_often() {
+    // `read` of the shell wakes once for each line that comes.
+    let mut work = Waiting::to_run("for i in 1 2 3 4 5 6 7 8; do read line; done");
+    let measured = begin(find("scheduling").unwrap(), work.node());
+    let mut stdin = work.0.stdin.take().unwrap();
+    let sleeps = |pid| std::fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| stat.contains(") S "));
+    for _ in 0..9 {
+        testkit::wait_until("the shell waits", std::time::Duration::from_secs(10), || {
+            sleeps(work.0.id()).then_some(())
+        });
+        stdin.write_all(b"\n").unwrap();
+    }
+    assert!(work.0.wait().unwrap().success());
+    let woken = &measured.end().points[0].all;
+    assert!(woken.count.unwrap() >= 9 && woken.min_ns > Some(0), "{woken:?}");
+}
+
+#[test]
+#[ignore = "needs root; scripts/kernel.sh test runs it"]
+fn what_goes_to_a_device_is_counted_by_size() {
+    let file = file_of(0);
+    let measured = begin(find("block").unwrap(), Node::Host);
+    // Past the page cache, in one request each or more where the file is scattered.
+    let script = format!("exec dd if=/dev/zero of={} bs=65536 count=40 oflag=direct", file.path().display());
+    if !Command::new("sh").arg("-c").arg(script).stderr(Stdio::null()).status().unwrap().success() {
+        println!("SKIPPED: the folder for temporary files has no direct I/O");
+        return;
+    }
+    let write = &measured.end().points[1].all;
+    assert!(write.returned.unwrap() >= 40 * 65536 && write.max_ns > Some(0), "{write:?}");
+}
