@@ -286,7 +286,7 @@ fn what_goes_to_a_device_is_counted_by_size() {
     // Past the page cache, in one request each or more where the file is scattered.
     let script = format!("exec dd if=/dev/zero of={} bs=65536 count=40 oflag=direct", file.path().display());
     if !Command::new("sh").arg("-c").arg(script).stderr(Stdio::null()).status().unwrap().success() {
-        println!("SKIPPED: the folder for temporary files has no direct I/O");
+        eprintln!("SKIPPED: the folder for temporary files has no direct I/O");
         return;
     }
     let write = &measured.end().points[1].all;
