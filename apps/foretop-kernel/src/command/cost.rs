@@ -48,6 +48,8 @@ impl Cost {
                 let at = match program.attach {
                     Attach::Tracepoint(name) => format!("tracepoint {name}"),
                     Attach::SoftwareEvent(number) => format!("software event {number}"),
+                    Attach::UserTracepoint(name, ..) => format!("tracepoint {name}"),
+                    Attach::UserFunction(file, function, ..) => format!("function {function} of {file}"),
                 };
                 programs.row([format!("{}.{}", subsystem.name, program.name), at, span_ns(*price)]);
             }

@@ -292,3 +292,45 @@ fn what_goes_to_a_device_is_counted_by_size() {
     let write = &measured.end().points[1].all;
     assert!(write.returned.unwrap() >= 40 * 65536 && write.max_ns > Some(0), "{write:?}");
 }
+
+#[test]
+#[ignore = "needs root; scripts/kernel.sh test runs it"]
+fn points_that_a_user_names_are_counted_exactly() {
+    unsafe extern "C" {
+        fn labs(number: libc::c_long) -> libc::c_long;
+    }
+    let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
+    let library =
+        maps.lines().find_map(|line| line.split_whitespace().nth(5).filter(|path| path.contains("/libc.so.")));
+    let text = format!(
+        "[[point]]\nlabel = \"execs\"\ntracepoint = \"sched_process_exec\"\n\
+         [[point]]\nlabel = \"labs\"\nfunction = \"labs\"\nfile = \"{}\"\nsize = 1\n",
+        library.unwrap()
+    );
+    let measured = begin(kernel::user::subsystem(&text).unwrap(), Node::Tree(std::process::id()));
+    for _ in 0..5 {
+        assert!(Command::new("true").status().unwrap().success());
+    }
+    let call: unsafe extern "C" fn(libc::c_long) -> libc::c_long = std::hint::black_box(labs);
+    for _ in 0..100 {
+        // SAFETY: it takes any number above the least one, and has no effect.
+        std::hint::black_box(unsafe { call(300) });
+    }
+    let summary = measured.end();
+    assert_eq!(summary.points[0].all.count, Some(5));
+    let group = &summary.points[1].groups[&1];
+    assert_eq!((group.count, group.asked), (Some(100), Some(30_000)));
+}
+
+#[test]
+#[ignore = "needs root; scripts/kernel.sh test runs it"]
+fn a_point_that_the_kernel_lacks_fails_alone() {
+    let text = "[[point]]\nlabel = \"nothing\"\ntracepoint = \"no_such_tracepoint\"\n\
+                [[point]]\nlabel = \"execs\"\ntracepoint = \"sched_process_exec\"\n";
+    let user = kernel::user::subsystem(text).unwrap();
+    let shared = Bpf::open(Node::Tree(std::process::id()), GroupLimits::default()).unwrap();
+    let mut arm = shared.arm(user).unwrap();
+    assert!(matches!(&arm.missing()[..], [one] if one.contains("nothing")), "{:?}", arm.missing());
+    assert!(Command::new("true").status().unwrap().success());
+    assert_eq!(arm.read().unwrap().cells[&(1, 0)].count, Some(1));
+}
