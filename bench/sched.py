@@ -1,4 +1,4 @@
-"""Who should compute what: policies on recorded availability, what forecasting is worth to them, and what a chunk's start changes.
+"""Who should compute what: policies on recorded availability, what forecasts and sensors are worth, and what a chunk's start changes.
 
 All policies meet the same workers, moments and costs. Regret is the makespan over the least in which the job could be done by whoever knows
 everything. What is simulated does not depend on the machine; only the times of plans (`cargo bench -p sched`) do.
@@ -16,6 +16,9 @@ from report import ROOT, machine, print_machine, print_table, save
 
 JOB = ROOT / "examples/sched/pool.toml"
 TRACES = ROOT / "testdata/host-load"
+# The same seconds as other sensors saw them: Foretop's own, which the runs are simulated on, and three of 1998.
+SENSED = ROOT / "testdata/host-sensors"
+SENSORS = {"own": "NWS"} | {name: f"NWS@cpu.availability.{name}" for name in ("loadavg", "vmstat", "hybrid")}
 MODELS = ("LAST", "MEAN", "NWS", "AUTO", "PERFECT")
 # The policies that go by forecasts alone, and the one that is put right while it runs.
 BY_FORECAST = ("PREDICTED(q=0.5)", "PREDICTED(q=0.5,tail=0.2)", "RISK(q=0.9)", "CORRECTED(q=0.5)")
@@ -36,6 +39,7 @@ def main() -> None:
         figures = {
             "regret_ratio": policies(given, folder),
             "forecasting_regret_ratio": forecasting(given, folder),
+            "sensors_regret_ratio": sensors(given, folder),
             "beside_self_scheduling_ratio": starts(given, folder),
         }
     print_machine(machine())
@@ -65,6 +69,18 @@ def forecasting(given: argparse.Namespace, folder: Path) -> dict[str, dict[str, 
     return found
 
 
+def sensors(given: argparse.Namespace, folder: Path) -> dict[str, dict[str, float]]:
+    """Compare what forecasts are made from, by one model; whoever splits by speed needs none."""
+    policies = ("SPEED", "PREDICTED(q=0.5)", "PREDICTED(q=0.5,tail=0.2)", "CORRECTED(q=0.5)")
+    cases = simulated(given, folder, JOB, policies, list(SENSORS.values()), SENSED)
+    # Policies that go by no forecast are there once.
+    known = {policy: {name: cases.get((policy, model)) for name, model in SENSORS.items()} for policy in policies}
+    found = {policy: {name: regret(of) for name, of in by.items() if of} for policy, by in known.items()}
+    rows = [[policy, *(f"{of[name]:.3f}" if name in of else "" for name in SENSORS)] for policy, of in found.items()]
+    print_table("What a sensor is worth: makespan over bound by what NWS forecasts from", ["policy", *SENSORS], rows)
+    return found
+
+
 def starts(given: argparse.Namespace, folder: Path) -> dict[str, float]:
     """Hold the corrected split against the best chunk size of self-scheduling, by what a chunk costs to start."""
     own = "CORRECTED(q=0.5)"
@@ -85,11 +101,16 @@ def starts(given: argparse.Namespace, folder: Path) -> dict[str, float]:
 
 
 def simulated(
-    given: argparse.Namespace, folder: Path, job: Path, policies: tuple[str, ...] | list[str], models: tuple | list[str]
+    given: argparse.Namespace,
+    folder: Path,
+    job: Path,
+    policies: tuple[str, ...] | list[str],
+    models: tuple[str, ...] | list[str],
+    traces: Path = TRACES,
 ) -> Cases:
     """Return all runs by policy and model, in the order in which policies were named."""
     out = folder / "cases.jsonl"
-    command = [given.binary, "simulate", job, "--traces", TRACES, "--draws", str(given.draws), "--out", out]
+    command = [given.binary, "simulate", job, "--traces", traces, "--draws", str(given.draws), "--out", out]
     command += [word for policy in policies for word in ("--policy", policy)]
     command += [word for model in models for word in ("--model", model)]
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
