@@ -1,7 +1,7 @@
-"""What sending nothing twice saves on releases of TypeScript and numpy: anchors beside whole chunks and zstd, flushed alike.
+"""What sending nothing twice saves on releases of two packages: anchors beside whole chunks and zstd, flushed alike.
 
-The packages come by npm and pip, once, and stay in the target folder; their checksums are saved with the figures. Each release is unpacked and
-its members are put one after the other, by name. Speeds are by processor time of one core.
+The packages come by npm and pip, once, and stay in the target folder; their checksums are saved with the figures. Each
+release is unpacked and its members are put one after the other, by name. Speeds are by processor time of one core.
 """
 
 import argparse
@@ -47,7 +47,9 @@ def main() -> None:
     head = ["data", "by", "level", "ratio", "sent", "index entries", "speed of a core"]
     print_table("Eight releases of TypeScript and five of numpy, flushed every 16 KiB", head, rows)
     print_machine(machine())
-    checksums = {file.name: hashlib.sha256(file.read_bytes()).hexdigest() for files in packed.values() for file in files}
+    checksums = {
+        file.name: hashlib.sha256(file.read_bytes()).hexdigest() for files in packed.values() for file in files
+    }
     save("dedup", {"estimates": figures, "sha256": checksums})
 
 

@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod crossval_template;
+mod dedup_group;
 mod exporter_page;
 mod flow_message;
 mod machine_file;
@@ -16,8 +17,10 @@ mod specification;
 mod stream_frame;
 mod stream_request;
 mod tree_file;
+mod tunnel_frame;
 
 pub use crossval_template::crossval_template;
+pub use dedup_group::dedup_group;
 pub use exporter_page::exporter_page;
 pub use flow_message::flow_message;
 pub use machine_file::machine_file;
@@ -28,3 +31,4 @@ pub use specification::specification;
 pub use stream_frame::stream_frame;
 pub use stream_request::stream_request;
 pub use tree_file::tree_file;
+pub use tunnel_frame::tunnel_frame;

@@ -27,6 +27,10 @@ pub struct Measured {
     #[arg(value_name = "SUBSYSTEM")]
     subsystems: Vec<String>,
 
+    /// Points of your own, in TOML: tracepoints and functions; docs/kernel/user.md. Without names of subsystems, these alone
+    #[arg(long, value_name = "FILE.toml")]
+    points: Option<std::path::PathBuf>,
+
     /// What to measure: `host`, `cgroup:/sys/fs/cgroup/…`, or `tree:PID` for a process and its descendants
     #[arg(long, default_value = "host")]
     node: String,
@@ -43,10 +47,14 @@ pub struct Measured {
 impl Measured {
     /// The subsystems that are named, or all.
     pub fn subsystems(&self) -> Result<Vec<&'static Subsystem>, Failure> {
-        if self.subsystems.is_empty() {
-            return Ok(kernel::all().to_vec());
+        let named = self.subsystems.iter().map(|name| kernel::find(name).map_err(failed));
+        let mut named = named.collect::<Result<Vec<_>, _>>()?;
+        match &self.points {
+            Some(path) => named.push(user_points(path)?),
+            None if named.is_empty() => named = kernel::all().to_vec(),
+            None => {}
         }
-        self.subsystems.iter().map(|name| kernel::find(name).map_err(failed)).collect()
+        Ok(named)
     }
 
     /// Sizes that are counted together.
@@ -58,6 +66,13 @@ impl Measured {
     pub fn node(&self) -> Result<Node, Failure> {
         self.node.parse().map_err(failed)
     }
+}
+
+/// The subsystem `user`, with the points of a file.
+fn user_points(path: &std::path::Path) -> Result<&'static Subsystem, Failure> {
+    let told = |error: &dyn std::fmt::Display| format!("`{}`: {error}", path.display());
+    let text = std::fs::read_to_string(path).map_err(|error| Failure::work(told(&error)))?;
+    kernel::user::subsystem(&text).map_err(|error| Failure::usage(told(&error)))
 }
 
 /// What opens arms of these nodes. A note says why it does so by /proc, where that was left open.

@@ -17,7 +17,9 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::rc::Rc;
 
-use libbpf_rs::{Btf, Link, MapCore, MapFlags, MapHandle, MapType, Object, ObjectBuilder, ProgramMut};
+use libbpf_rs::{
+    Btf, Link, MapCore, MapFlags, MapHandle, MapType, Object, ObjectBuilder, ProgramMut, RawTracepointOpts, UprobeOpts,
+};
 
 pub use calibrate::{Calibration, calibrate};
 use layout::Settings;
@@ -252,8 +254,8 @@ impl BpfArm {
     fn attach(&mut self) -> Result<(), Error> {
         self.missing.clear();
         let is_there = |attach| match attach {
-            Attach::Tracepoint(name) => self.shared.has_tracepoint(name),
-            Attach::SoftwareEvent(_) => true,
+            Attach::Tracepoint(name) | Attach::UserTracepoint(name, ..) => self.shared.has_tracepoint(name),
+            Attach::SoftwareEvent(_) | Attach::UserFunction(..) => true,
         };
         let wanted =
             |name: &str| self.subsystem.programs.iter().any(|program| program.name == name && is_there(program.attach));
@@ -293,9 +295,24 @@ fn until_all_programs_have_seen_it() {
     unsafe { libc::syscall(libc::SYS_membarrier, GLOBAL, 0, 0) };
 }
 
+/// Says in `bpf/user.bpf.c` which point an attachment is of, and which argument is its size.
+fn cookie(point: usize, argument: Option<u8>) -> u64 {
+    point as u64 | u64::from(argument.unwrap_or(0)) << 8
+}
+
 fn attach_program(found: &ProgramMut<'_>, attach: Attach, links: &mut Vec<Link>) -> io::Result<()> {
     match attach {
         Attach::Tracepoint(_) => links.push(found.attach().map_err(io::Error::other)?),
+        Attach::UserTracepoint(name, point, argument) => {
+            let options = RawTracepointOpts { cookie: cookie(point, argument), ..RawTracepointOpts::default() };
+            links.push(found.attach_raw_tracepoint_with_opts(name, options).map_err(io::Error::other)?);
+        }
+        Attach::UserFunction(file, function, point, argument) => {
+            let cookie = cookie(point, argument);
+            let options = UprobeOpts { cookie, func_name: Some(function.into()), ..UprobeOpts::default() };
+            const ALL_PROCESSES: i32 = -1;
+            links.push(found.attach_uprobe_with_opts(ALL_PROCESSES, file, 0, options).map_err(io::Error::other)?);
+        }
         Attach::SoftwareEvent(number) => {
             for event in software_event::on_each_processor(number)? {
                 // The link closes the event.

@@ -106,6 +106,12 @@ pub enum Error {
     /// The kernel has no types of itself, which programs are fitted to it with.
     #[error("this kernel has no `/sys/kernel/btf/vmlinux`, so programs cannot be fitted to it; use `--source proc`")]
     NoBtf,
+    /// A file of points that makes no points.
+    #[error("{wrong}")]
+    UserPoints {
+        /// What is wrong with it.
+        wrong: String,
+    },
     /// What was measured cannot be written.
     #[error(transparent)]
     Record(#[from] record::Error),

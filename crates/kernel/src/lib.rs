@@ -25,6 +25,7 @@ mod recorder;
 mod subsystem;
 mod summary;
 mod traced;
+pub mod user;
 mod watch;
 
 pub use agent::{Agent, Client, Sink};

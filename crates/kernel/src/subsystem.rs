@@ -82,6 +82,10 @@ pub enum Attach {
     Tracepoint(&'static str),
     /// The kernel's software event with this number, on each processor.
     SoftwareEvent(u64),
+    /// A raw tracepoint that a user named, for the point of this number, with the argument that is its size, from 1.
+    UserTracepoint(&'static str, usize, Option<u8>),
+    /// The entry of a function in a file, likewise.
+    UserFunction(&'static str, &'static str, usize, Option<u8>),
 }
 
 /// Work that makes the events of a subsystem, to measure their price with.

@@ -361,3 +361,17 @@ fn results_of_monitors_are_written_as_they_were_read() {
     let byte = prop_oneof![3 => 0..8_u8, 1 => any::<u8>()];
     check_inputs(prop::collection::vec(byte, 0..200), 50, fuzz::monitor_results);
 }
+
+#[test]
+fn what_is_sent_by_redundancy_elimination_arrives_and_other_bytes_are_refused() {
+    // Bytes of a small alphabet: with redundancy, and with numbers that are lengths and places.
+    let small = prop::collection::vec(0..20_u8, 0..600);
+    check_inputs(prop_oneof![small, prop::collection::vec(any::<u8>(), 0..200)], 500, fuzz::dedup_group);
+}
+
+#[test]
+fn a_frame_of_a_tunnel_is_written_as_it_was_read() {
+    let frame =
+        (0..13_u8, prop::collection::vec(0..200_u8, 0..40)).prop_map(|(kind, rest)| [vec![kind], rest].concat());
+    check_inputs(frame, 500, fuzz::tunnel_frame);
+}

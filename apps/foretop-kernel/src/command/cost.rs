@@ -36,7 +36,8 @@ impl Cost {
         let mut programs = Table::of_figures(&["program", "at", "price of a run"]);
         for subsystem in subsystems {
             let event = match subsystem.drive {
-                Drive::None => continue,
+                Drive::None if subsystem.programs.is_empty() => continue,
+                Drive::None => "not made at will: an estimate",
                 Drive::Reads => "read of 64 bytes",
                 Drive::Faults => "first touch of a page",
                 Drive::Threads => "thread",
@@ -47,6 +48,8 @@ impl Cost {
                 let at = match program.attach {
                     Attach::Tracepoint(name) => format!("tracepoint {name}"),
                     Attach::SoftwareEvent(number) => format!("software event {number}"),
+                    Attach::UserTracepoint(name, ..) => format!("tracepoint {name}"),
+                    Attach::UserFunction(file, function, ..) => format!("function {function} of {file}"),
                 };
                 programs.row([format!("{}.{}", subsystem.name, program.name), at, span_ns(*price)]);
             }

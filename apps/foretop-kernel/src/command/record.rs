@@ -68,6 +68,11 @@ impl Recorded {
         let opener = argument::opener_with_ring(self.measured.source, std::slice::from_ref(&node), self.buffer, notes)?;
         let mut engine = Engine::new(opener, [(0, node)].into(), interval.as_millis() as u64, self.budget);
         let wanted = self.measured.subsystems()?;
+        if wanted.iter().any(|subsystem| kernel::find(subsystem.name).is_err()) {
+            return Err(Failure::usage(
+                "points of a file are shown by `foretop kernel watch --points` alone, and not recorded",
+            ));
+        }
         let mut subsystems: BTreeMap<String, SubsystemChange> = BTreeMap::new();
         for subsystem in kernel::all() {
             let is_on = wanted.iter().any(|found| found.name == subsystem.name);

@@ -48,6 +48,9 @@ impl Watch {
         let mut watch = kernel::Watch::new();
         let (node, limits, subsystems) = (self.measured.node()?, self.measured.limits()?, self.measured.subsystems()?);
         let mut opener = argument::opener(self.measured.source, std::slice::from_ref(&node), &mut notes)?;
+        for subsystem in &subsystems {
+            opener.prepare(&limits, subsystem).map_err(failed)?;
+        }
         for subsystem in subsystems {
             let key = Key { node: 0, name: subsystem.name };
             let (arm, price) = opener.open(&node, &limits, subsystem).map_err(failed)?;

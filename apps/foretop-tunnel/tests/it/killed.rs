@@ -70,6 +70,15 @@ fn fetch(address: SocketAddr) -> std::io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
+/// Asks for the file, and waits for so much of it.
+fn begin(address: SocketAddr, n_bytes: usize) -> std::io::Result<(TcpStream, Vec<u8>)> {
+    let mut stream = TcpStream::connect(address)?;
+    stream.write_all(b"?")?;
+    let mut begun = vec![0; n_bytes];
+    stream.read_exact(&mut begun)?;
+    Ok((stream, begun))
+}
+
 /// Bytes without redundancy, the same each time.
 fn noise(n_bytes: usize) -> Vec<u8> {
     let mut state = 1_u64;
@@ -91,14 +100,9 @@ fn a_client_gets_the_whole_file_or_an_error_whoever_is_killed() {
     let (mut near, mut front) = start("near", folder.path());
     let mut n_broken = 0;
     for kill in 0..N_KILLS {
-        let client = thread::spawn(move || {
-            let mut stream = TcpStream::connect(front)?;
-            stream.write_all(b"?")?;
-            let mut begun = vec![0; 100_000 + kill * 300_000];
-            stream.read_exact(&mut begun)?;
-            Ok::<_, std::io::Error>((stream, begun))
-        });
-        let (mut stream, mut heard) = client.join().unwrap().expect("it begins");
+        // An end that was started anew refuses streams until the link is there again.
+        let (mut stream, mut heard) =
+            wait_until("a file begins", PATIENCE, || begin(front, 100_000 + kill * 300_000).ok());
         if kill % 2 == 0 {
             drop(far);
             far = start("far", folder.path()).0;

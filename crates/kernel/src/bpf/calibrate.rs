@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use super::run_time::RunTimes;
 use super::{Bpf, BpfArm, drive};
-use crate::{Arm, Attach, Drive, Error, Price, Reading, Subsystem};
+use crate::{Arm, Attach, Drive, Error, Point, Price, Program, Reading, Subsystem, Timing};
 
 /// What a price was measured from, in nanoseconds for each event of the work.
 #[derive(Clone, Debug, PartialEq)]
@@ -22,6 +22,9 @@ pub struct Calibration {
 /// What it takes to be called at a tracepoint, for programs that the work calls too rarely to measure it, or that it hides.
 const CALL_NS: f64 = 70.0;
 
+/// What programs that count and time an event run for, by the kernel's account of several.
+const RUN_NS: f64 = 180.0;
+
 /// Measures the price of a subsystem's probes by doing work that passes them: without, with them looking away, with them counting. Takes
 /// some hundred milliseconds.
 ///
@@ -29,7 +32,14 @@ const CALL_NS: f64 = 70.0;
 /// Where the kernel does not take the programs.
 pub fn calibrate(shared: &Rc<Bpf>, subsystem: &'static Subsystem) -> Result<Calibration, Error> {
     if subsystem.drive == Drive::None {
-        return Ok(Calibration { price: Price::default(), bare_ns: 0.0, passing_ns: 0.0, counting_ns: 0.0 });
+        // Nobody makes its events at will, so that its programs are taken to cost what most do.
+        let of_function = drive::function().map(|function| price_of_function(shared, function)).transpose()?.flatten();
+        let pass_ns = subsystem.programs.iter().map(|program| match program.attach {
+            Attach::UserFunction(..) => of_function.unwrap_or(FUNCTION_NS),
+            _ => CALL_NS + RUN_NS,
+        });
+        let price = Price { pass_ns: pass_ns.collect(), event_ns: 0.0 };
+        return Ok(Calibration { price, bare_ns: 0.0, passing_ns: 0.0, counting_ns: 0.0 });
     }
     let bare_ns = drive::per_event_ns(subsystem.drive);
     let bare_call_ns = drive::per_call_ns();
@@ -67,6 +77,22 @@ pub fn calibrate(shared: &Rc<Bpf>, subsystem: &'static Subsystem) -> Result<Cali
     let pass_ns = hits.iter().map(|hits| if is_driven(*hits) { driven_ns } else { CALL_NS }).collect();
     let event_ns = ((counting_ns - bare_ns - passing) / n_events.max(1.0)).max(0.0);
     Ok(Calibration { price: Price { pass_ns, event_ns }, bare_ns, passing_ns, counting_ns })
+}
+
+/// Where a function cannot be measured, as in a program without shared libraries.
+const FUNCTION_NS: f64 = 10_000.0;
+
+/// What it costs that a function is a point, from one of this process's own.
+fn price_of_function(shared: &Rc<Bpf>, file: &'static str) -> Result<Option<f64>, Error> {
+    let attach = Attach::UserFunction(file, drive::FUNCTION, 0, None);
+    let programs: &'static [Program] =
+        Box::leak(Box::new([Program { name: "user_function", attach, without: "its price" }]));
+    let point = Point { name: "Price", label: "price", timing: Timing::Counted, is_sized: false };
+    let points: &'static [Point] = Box::leak(Box::new([point]));
+    let subsystem = Box::leak(Box::new(Subsystem { points, programs, ..crate::user::EMPTY }));
+    let bare_ns = drive::per_function_ns();
+    let arm = BpfArm::new(Rc::clone(shared), subsystem)?;
+    Ok(arm.missing().is_empty().then(|| (drive::per_function_ns() - bare_ns).max(0.0)))
 }
 
 fn hits_between(before: &Reading, now: &Reading) -> Vec<u64> {

@@ -45,6 +45,34 @@ pub fn per_call_ns() -> f64 {
     fastest(calls, N_CALLS)
 }
 
+/// A function of the C library that does next to nothing.
+pub const FUNCTION: &str = "labs";
+const N_FUNCTIONS: u32 = 2_000;
+
+/// The file that this process has that function from, if it is linked with it.
+pub fn function() -> Option<&'static str> {
+    let maps = std::fs::read_to_string("/proc/self/maps").ok()?;
+    let path =
+        maps.lines().find_map(|line| line.split_whitespace().nth(5).filter(|path| path.contains("/libc.so.")))?;
+    Some(Box::leak(path.to_owned().into_boxed_str()))
+}
+
+/// What a call of it takes.
+pub fn per_function_ns() -> f64 {
+    let work = || {
+        let call: unsafe extern "C" fn(libc::c_long) -> libc::c_long = std::hint::black_box(labs);
+        for i in 0..libc::c_long::from(N_FUNCTIONS) {
+            // SAFETY: it takes any number above the least one, and has no effect.
+            std::hint::black_box(unsafe { call(i) });
+        }
+    };
+    fastest(work, N_FUNCTIONS)
+}
+
+unsafe extern "C" {
+    fn labs(number: libc::c_long) -> libc::c_long;
+}
+
 fn fastest(work: fn(), n: u32) -> f64 {
     let round = |_| {
         let watch = Stopwatch::start();

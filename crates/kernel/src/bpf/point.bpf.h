@@ -10,7 +10,7 @@
 #define N_POINTS_MAX 32
 #define N_GROUPS 8
 #define N_RANGES 32
-#define N_PROGRAMS_MAX 16
+#define N_PROGRAMS_MAX 32
 
 /* States of a point, from inactive to traced. */
 #define SUMMARY 1

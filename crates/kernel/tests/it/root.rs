@@ -152,6 +152,10 @@ fn toucher(n_pages: usize) -> (Forked, std::io::PipeWriter, std::io::PipeReader)
 #[test]
 #[ignore = "needs root; scripts/kernel.sh test runs it"]
 fn nothing_stays_attached() {
+    // Those of the test before may still be on their way out.
+    testkit::wait_until("no program is there", std::time::Duration::from_secs(10), || {
+        (kernel::n_loaded() == 0).then_some(())
+    });
     let shared = Bpf::open(Node::Host, GroupLimits::default()).unwrap();
     let arms: Vec<_> = kernel::all().iter().map(|subsystem| shared.arm(subsystem)).filter_map(Result::ok).collect();
     let n_expected = kernel::all().iter().map(|subsystem| subsystem.programs.len()).sum::<usize>();
@@ -232,4 +236,101 @@ fn a_receiver_that_is_stuck_costs_records_and_not_counts() {
     let [counted, made, received, dropped] = traced_reads(N, 4096, false);
     assert!(made >= N as u64 && counted == made, "{counted} counted, {made} made");
     assert!(received <= 4096 / 56 && made == received + dropped, "{received} received, {dropped} dropped");
+}
+
+#[test]
+#[ignore = "needs root; scripts/kernel.sh test runs it"]
+fn messages_are_counted_by_size_on_both_sides() {
+    use std::io::Read;
+    use std::os::unix::net::UnixStream;
+    const N: usize = 500;
+    // A thread of this process is the node; no other test sends at the same time, and none sends messages of this size.
+    let measured = begin(find("ipc").unwrap(), Node::Tree(std::process::id()));
+    let (mut from, mut to) = UnixStream::pair().unwrap();
+    let mut bytes = vec![7; 20_000];
+    for _ in 0..N {
+        from.write_all(&bytes).unwrap();
+        to.read_exact(&mut bytes).unwrap();
+    }
+    let summary = measured.end();
+    for point in 0..2 {
+        let group = &summary.points[point].groups[&3];
+        assert_eq!((group.count, group.returned), (Some(N as u64), Some((N * bytes.len()) as u64)), "point {point}");
+    }
+}
+
+#[test]
+#[ignore = "needs root; scripts/kernel.sh test runs it"]
+fn a_task_that_sleeps_often_waits_for_a_processor_as_often() {
+    // `read` of the shell wakes once for each line that comes.
+    let mut work = Waiting::to_run("for i in 1 2 3 4 5 6 7 8; do read line; done");
+    let measured = begin(find("scheduling").unwrap(), work.node());
+    let mut stdin = work.0.stdin.take().unwrap();
+    let sleeps = |pid| std::fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| stat.contains(") S "));
+    for _ in 0..9 {
+        testkit::wait_until("the shell waits", std::time::Duration::from_secs(10), || {
+            sleeps(work.0.id()).then_some(())
+        });
+        stdin.write_all(b"\n").unwrap();
+    }
+    assert!(work.0.wait().unwrap().success());
+    let woken = &measured.end().points[0].all;
+    assert!(woken.count.unwrap() >= 9 && woken.min_ns > Some(0), "{woken:?}");
+}
+
+#[test]
+#[ignore = "needs root; scripts/kernel.sh test runs it"]
+fn what_goes_to_a_device_is_counted_by_size() {
+    let file = file_of(0);
+    let measured = begin(find("block").unwrap(), Node::Host);
+    // Past the page cache, in one request each or more where the file is scattered.
+    let script = format!("exec dd if=/dev/zero of={} bs=65536 count=40 oflag=direct", file.path().display());
+    if !Command::new("sh").arg("-c").arg(script).stderr(Stdio::null()).status().unwrap().success() {
+        eprintln!("SKIPPED: the folder for temporary files has no direct I/O");
+        return;
+    }
+    let write = &measured.end().points[1].all;
+    assert!(write.returned.unwrap() >= 40 * 65536 && write.max_ns > Some(0), "{write:?}");
+}
+
+#[test]
+#[ignore = "needs root; scripts/kernel.sh test runs it"]
+fn points_that_a_user_names_are_counted_exactly() {
+    unsafe extern "C" {
+        fn labs(number: libc::c_long) -> libc::c_long;
+    }
+    let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
+    let library =
+        maps.lines().find_map(|line| line.split_whitespace().nth(5).filter(|path| path.contains("/libc.so.")));
+    let text = format!(
+        "[[point]]\nlabel = \"execs\"\ntracepoint = \"sched_process_exec\"\n\
+         [[point]]\nlabel = \"labs\"\nfunction = \"labs\"\nfile = \"{}\"\nsize = 1\n",
+        library.unwrap()
+    );
+    let measured = begin(kernel::user::subsystem(&text).unwrap(), Node::Tree(std::process::id()));
+    for _ in 0..5 {
+        assert!(Command::new("true").status().unwrap().success());
+    }
+    let call: unsafe extern "C" fn(libc::c_long) -> libc::c_long = std::hint::black_box(labs);
+    for _ in 0..100 {
+        // SAFETY: it takes any number above the least one, and has no effect.
+        std::hint::black_box(unsafe { call(300) });
+    }
+    let summary = measured.end();
+    assert_eq!(summary.points[0].all.count, Some(5));
+    let group = &summary.points[1].groups[&1];
+    assert_eq!((group.count, group.asked), (Some(100), Some(30_000)));
+}
+
+#[test]
+#[ignore = "needs root; scripts/kernel.sh test runs it"]
+fn a_point_that_the_kernel_lacks_fails_alone() {
+    let text = "[[point]]\nlabel = \"nothing\"\ntracepoint = \"no_such_tracepoint\"\n\
+                [[point]]\nlabel = \"execs\"\ntracepoint = \"sched_process_exec\"\n";
+    let user = kernel::user::subsystem(text).unwrap();
+    let shared = Bpf::open(Node::Tree(std::process::id()), GroupLimits::default()).unwrap();
+    let mut arm = shared.arm(user).unwrap();
+    assert!(matches!(&arm.missing()[..], [one] if one.contains("nothing")), "{:?}", arm.missing());
+    assert!(Command::new("true").status().unwrap().success());
+    assert_eq!(arm.read().unwrap().cells[&(1, 0)].count, Some(1));
 }

@@ -51,6 +51,14 @@ async fn each_mistake_is_named() {
     }
 }
 
+#[test]
+fn the_examples_are_configurations() {
+    for end in ["near", "far"] {
+        let path = format!("{}/../../examples/tunnel/{end}.toml", env!("CARGO_MANIFEST_DIR"));
+        Config::read(path.as_ref()).unwrap();
+    }
+}
+
 #[tokio::test]
 async fn two_ends_have_two_stores() {
     let site = Site::new();
