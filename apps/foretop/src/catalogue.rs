@@ -67,6 +67,13 @@ pub const PROGRAMS: &[Program] = &[
         instead: Some("foretop mpi comb"),
     },
     Program {
+        name: "iow",
+        group: Group::WatchAndAsk,
+        purpose: "Measure a file system: each operation timed, by record size",
+        build: "make kernel",
+        instead: None,
+    },
+    Program {
         name: "kernel",
         group: Group::WatchAndAsk,
         purpose: "See what this host's kernel is doing, at a stated and bounded cost",

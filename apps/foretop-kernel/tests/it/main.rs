@@ -2,6 +2,7 @@
 
 mod agent;
 mod files;
+mod iow;
 mod refusals;
 mod root;
 
