@@ -21,8 +21,7 @@ fn check_buffer(feed: &str, server: &str, connect: &str) {
     let buffer = Component::start(Mirror::new("buffer", Buffer::new(5).unwrap()), &[&source, server, connect]);
     let heard = Heard::at(&buffer.source(2));
     testkit::wait_until("both are connected", testkit::PATIENCE, || {
-        let is_there = |status: &stream::EndpointStatus| status.counted.n_connected > 0;
-        (feed.component.running.status().iter().any(is_there) && is_there(&buffer.running.status()[2])).then_some(())
+        (feed.component.is_connected(0) && buffer.is_connected(2)).then_some(())
     });
     (0..12).for_each(|number| feed.send(number, value(number)));
     let mut n_heard = 0;

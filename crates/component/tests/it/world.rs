@@ -37,6 +37,11 @@ impl<H: Handler> Component<H> {
         Self { running: mirror.start().unwrap(), ids }
     }
 
+    /// Whether somebody is connected to endpoint `idx` of those that were given.
+    pub fn is_connected(&self, idx: usize) -> bool {
+        self.running.status()[self.ids[idx].0].counted.n_connected > 0
+    }
+
     /// Where endpoint `idx` of those that were given listens, as a source.
     pub fn source(&self, idx: usize) -> String {
         format!("source:{}", self.running.address(self.ids[idx]).unwrap())
