@@ -163,6 +163,8 @@ const EXCEPTED: &[(&str, &str)] = &[
     ("clock", "libc"),
     // Whoever opens a file at a known place asks the open file for its kind and owner.
     ("own-file", "rustix"),
+    // Programs on several floors end when the system asks them to, all in one way.
+    ("program", "signal-hook"),
     // Streams, HTTP clients and feeds share one reader of secrets, which asks the open file for its mode and owner.
     ("secret", "rustix"),
     // Its configurations are values, which streams, HTTP clients and the node share and may not have of each other.

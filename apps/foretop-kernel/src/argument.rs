@@ -2,7 +2,7 @@
 
 use clap::{Args, ValueEnum};
 use kernel::{Bpf, BpfOpener, GroupLimits, Node, Opener, ProcOpener, Subsystem};
-use mpi_run::Failure;
+use program::Failure;
 
 use crate::command::failed;
 

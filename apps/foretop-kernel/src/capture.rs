@@ -6,7 +6,7 @@ use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 
 use kernel::{Engine, Error, Pulled, Recorder, Sink, Traced};
-use mpi_run::Failure;
+use program::Failure;
 use record::Format;
 
 use crate::command::failed;

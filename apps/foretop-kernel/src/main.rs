@@ -4,11 +4,10 @@ mod argument;
 mod capture;
 mod command;
 
-use std::io::{self, Write};
+use std::io;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use mpi_run::Failure;
 use text::help::examples;
 
 use command::{agent, control, cost, files, record, status, watch};
@@ -67,14 +66,7 @@ fn main() -> ExitCode {
         Command::Lease(command) => command.run(&mut out),
         Command::Release(command) => command.run(&mut out),
     };
-    match done.and_then(|()| command::written(out.flush())) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => {
-            // Nothing is left to be done when even standard error is gone.
-            let _ = writeln!(io::stderr().lock(), "foretop kernel: {}", text::printable(&failure.message));
-            ExitCode::from(Failure::status(&failure))
-        }
-    }
+    program::end("foretop kernel", done, &mut out, &mut io::stderr().lock())
 }
 
 #[cfg(test)]

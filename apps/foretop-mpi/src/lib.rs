@@ -12,7 +12,8 @@ use std::process::ExitCode;
 use clap::error::ErrorKind;
 use clap::{Args, Parser, ValueEnum};
 use clock::Stopwatch;
-use mpi_run::{Ending, Failure, Header, Measurement, Outcome, Progress, Session, Writer, library};
+use mpi_run::{Ending, Header, Measurement, Outcome, Progress, Session, Writer, library};
+use program::Failure;
 
 /// Asks a program for its MPI library, before MPI is begun: `foretop mpi` finds the launcher by the answer.
 pub const LIBRARY_FLAG: &str = "--mpi-library";

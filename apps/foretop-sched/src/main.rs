@@ -2,11 +2,9 @@
 #![forbid(unsafe_code)]
 
 mod command;
-mod failure;
-mod interruption;
 mod protection;
 
-use std::io::{self, Write};
+use std::io;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
@@ -54,14 +52,7 @@ fn main() -> ExitCode {
         Command::Explain(command) => command.run(&mut out),
         Command::Calibrate(command) => command.run(&mut out),
     };
-    match done.and_then(|()| failure::written(out.flush())) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => {
-            // Nothing is left to be done when even standard error is gone.
-            let _ = writeln!(io::stderr().lock(), "foretop sched: {}", text::printable(&failure.to_string()));
-            ExitCode::from(failure.status())
-        }
-    }
+    program::end("foretop sched", done, &mut out, &mut io::stderr().lock())
 }
 
 #[cfg(test)]

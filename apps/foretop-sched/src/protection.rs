@@ -6,7 +6,7 @@ use clap::Args;
 use secret::Token;
 use stream::{ClientTls, Security, ServerTls};
 
-use crate::failure::Failure;
+use program::Failure;
 
 /// What protects connections.
 #[derive(Args, Clone, Debug)]

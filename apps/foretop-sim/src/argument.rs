@@ -7,10 +7,11 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use des::Protocol;
-use mpi_run::{Failure, Measurement, Outcome, Progress, Writer};
+use mpi_run::{Measurement, Outcome, Progress, Writer};
 use mpi_sim::Settings;
 use mpi_sim::result::Simulation;
 use picture::{Kind, Picture};
+use program::Failure;
 
 /// How the simulation runs; the result does not depend on it.
 #[derive(Args, Clone, Copy, Debug)]

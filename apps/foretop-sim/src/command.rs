@@ -10,19 +10,10 @@ pub mod study;
 pub mod sweep;
 mod taken_over;
 
-use std::io;
 use std::path::Path;
 
-use mpi_run::Failure;
 use mpi_sim::machine::Description;
-
-/// The end of a command that wrote what it had to. A reader that went away had enough.
-pub fn written(result: io::Result<()>) -> Result<(), Failure> {
-    match result {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(Failure::work(format!("cannot print: {error}"))),
-        _ => Ok(()),
-    }
-}
+use program::Failure;
 
 /// The machine in a file.
 pub fn description(path: &Path) -> Result<Description, Failure> {

@@ -3,11 +3,10 @@
 mod argument;
 mod command;
 
-use std::io::{self, Write};
+use std::io;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use mpi_run::Failure;
 use text::help::examples;
 
 use command::{fit, kernel, machine, outcome, replay, run, study, sweep};
@@ -54,14 +53,7 @@ fn main() -> ExitCode {
         Command::Machine(command) => command.run(&mut out),
         Command::Study(command) => command.run(&mut out),
     };
-    match done.and_then(|()| command::written(out.flush())) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => {
-            // Nothing is left to be done when even standard error is gone.
-            let _ = writeln!(io::stderr().lock(), "foretop sim: {}", text::printable(&failure.message));
-            ExitCode::from(Failure::status(&failure))
-        }
-    }
+    program::end("foretop sim", done, &mut out, &mut io::stderr().lock())
 }
 
 #[cfg(test)]

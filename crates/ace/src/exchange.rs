@@ -7,8 +7,9 @@ use mpi::collective::{CommunicatorCollectives, Root, SystemOperation};
 use mpi::point_to_point::{Destination, Source};
 use mpi::request::{self, Request};
 use mpi::topology::{Communicator, SimpleCommunicator};
-use mpi_run::{Failure, n_ranks_of, rank_of};
+use mpi_run::{n_ranks_of, rank_of};
 use mpi_trace::Mode;
+use program::Failure;
 use units::Rank;
 
 use crate::pattern::{Direction, Pattern, Rounds, Step};

@@ -2,8 +2,8 @@
 
 use std::fmt::Display;
 
-use mpi_run::Failure;
 use predict::Spec;
+use program::Failure;
 use units::Rank;
 
 use crate::allotment::allot;

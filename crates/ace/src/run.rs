@@ -6,9 +6,10 @@ use clock::Stopwatch;
 use mpi::collective::CommunicatorCollectives;
 use mpi::topology::{Color, Communicator, SimpleCommunicator};
 use mpi_run::{
-    Calibration, Ending, Failure, Neighbour, Neighbours, Offset, OutcomeError, Presence, Session, Writer,
-    available_bytes, gather, host_name, n_ranks_of, rank_of,
+    Calibration, Ending, Neighbour, Neighbours, Offset, OutcomeError, Presence, Session, Writer, available_bytes,
+    gather, host_name, n_ranks_of, rank_of,
 };
+use program::Failure;
 use serde::{Deserialize, Serialize};
 use units::Rank;
 

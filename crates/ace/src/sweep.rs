@@ -9,8 +9,9 @@ use std::path::Path;
 use clock::Stopwatch;
 #[cfg(feature = "mpi")]
 use mpi_run::{Ending, Session};
-use mpi_run::{Failure, Header, Outcome, Writer};
+use mpi_run::{Header, Outcome, Writer};
 use mpi_trace::Mode;
+use program::Failure;
 use serde_json::Value;
 use units::ByteCount;
 

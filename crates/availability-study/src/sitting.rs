@@ -80,14 +80,14 @@ impl<'a> Sitting<'a> {
         let started = workload::find(scenario).map(|scenario| scenario.start(seed, &self.programs.worker));
         let load = match started {
             Some(Ok(load)) => load,
-            Some(Err(error)) => return self.skip(&chain(&error)),
+            Some(Err(error)) => return self.skip(&text::with_causes(&error)),
             None => return self.skip("there is no such scenario"),
         };
         // This process as well as the tests, because the sensors speak of a process that is started by this one.
         let entered = load.group().map(workload::ControlGroup::enter).transpose();
         let inside = match entered {
             Ok(inside) => inside,
-            Err(error) => return self.skip(&chain(&error)),
+            Err(error) => return self.skip(&text::with_causes(&error)),
         };
         let time = clock::now();
         self.journal.add(&Line::Visit(VisitStart { round: *round, scenario: scenario.clone(), time }))?;
@@ -166,7 +166,7 @@ impl<'a> Watch<'a> {
         let Some(mut outcome) = outcome else { return Ok(()) };
         // Without its load a test is one of another scenario.
         if let Err(error) = self.load.check() {
-            outcome = Outcome::Failed { reason: format!("the load broke down: {}", chain(&error)) };
+            outcome = Outcome::Failed { reason: format!("the load broke down: {}", text::with_causes(&error)) };
         }
         let Current { number, test, started_at, demand, .. } = *current;
         self.current = None;
@@ -238,10 +238,4 @@ fn is_recorded(id: &str) -> bool {
 /// In milliseconds, which is as good as a reading's moment is known.
 fn rounded(at: Duration) -> f64 {
     at.as_millis() as f64 / 1e3
-}
-
-/// The whole chain of an error in one line.
-fn chain(error: &dyn std::error::Error) -> String {
-    let sources = std::iter::successors(error.source(), |error| error.source());
-    sources.fold(error.to_string(), |text, source| format!("{text}: {source}"))
 }

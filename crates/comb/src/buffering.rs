@@ -6,7 +6,8 @@
 
 use mpi::point_to_point::{Destination, Source};
 use mpi::topology::Communicator;
-use mpi_run::{Failure, Presence};
+use mpi_run::Presence;
+use program::Failure;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use statistics::{Interval, bootstrap, median};

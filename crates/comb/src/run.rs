@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use clock::Stopwatch;
 use mpi::collective::{CommunicatorCollectives, SystemOperation};
-use mpi_run::{Ending, Failure, Header, Session, Writer, available_bytes, gather};
+use mpi_run::{Ending, Header, Session, Writer, available_bytes, gather};
+use program::Failure;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use units::{ByteCount, Rank};

@@ -17,7 +17,7 @@ pub(crate) mod name;
 mod settings;
 mod text;
 
-use std::{error::Error, iter, time::Duration};
+use std::time::Duration;
 
 use signal::{Readings, Source};
 
@@ -118,8 +118,7 @@ impl Source for Exporter {
     }
 
     fn last_error(&self) -> Option<String> {
-        let reasons = iter::successors(self.last_fault().map(|fault| fault as &dyn Error), |&error| error.source());
-        reasons.map(ToString::to_string).reduce(|chain, reason| chain + ": " + &reason)
+        self.last_fault().map(|fault| ::text::with_causes(fault))
     }
 }
 

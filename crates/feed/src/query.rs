@@ -9,9 +9,7 @@ mod settings;
 
 use std::{
     collections::{BTreeMap, HashMap, HashSet},
-    error::Error,
     io::Read,
-    iter,
     sync::Arc,
     time::Duration,
 };
@@ -300,9 +298,7 @@ impl Source for Query {
     }
 
     fn last_error(&self) -> Option<String> {
-        let first = self.last_error.as_ref().map(|error| error as &dyn Error);
-        let reasons = iter::successors(first, |&error| error.source());
-        reasons.map(ToString::to_string).reduce(|chain, reason| chain + ": " + &reason)
+        self.last_error.as_ref().map(|error| text::with_causes(error))
     }
 }
 

@@ -233,12 +233,6 @@ impl Source for SnmpSource {
     }
 
     fn last_error(&self) -> Option<String> {
-        let mut error: &dyn std::error::Error = self.last_error.as_ref()?;
-        let mut text = error.to_string();
-        while let Some(source) = error.source() {
-            text = format!("{text}: {source}");
-            error = source;
-        }
-        Some(text)
+        Some(text::with_causes(self.last_error.as_ref()?))
     }
 }

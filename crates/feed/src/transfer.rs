@@ -12,7 +12,7 @@ mod responder;
 mod tcp_info;
 mod timed;
 
-use std::{error::Error, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use secret::Token;
 use signal::{Family, Readings, Signal, Source, row};
@@ -197,7 +197,7 @@ impl Source for TransferSource {
         for &direction in directions {
             if let Err(error) = self.measure(direction, readings) {
                 self.n_errors += 1;
-                self.last_error = Some(with_reasons(&error));
+                self.last_error = Some(text::with_causes(&error));
             }
         }
     }
@@ -209,14 +209,4 @@ impl Source for TransferSource {
     fn last_error(&self) -> Option<String> {
         self.last_error.clone()
     }
-}
-
-fn with_reasons(error: &dyn Error) -> String {
-    let mut text = error.to_string();
-    let mut reason = error.source();
-    while let Some(error) = reason {
-        text.push_str(&format!(": {error}"));
-        reason = error.source();
-    }
-    text
 }

@@ -11,6 +11,7 @@ use base64::engine::general_purpose::STANDARD;
 use clock::Stopwatch;
 use sched::{Curve, LEVELS};
 use stream::{Answer, Ask, CallError, Caller, Endpoint, OpenError, Security};
+use text::with_causes;
 
 use crate::input::Input;
 use crate::protocol::{Ended, PIECE_BYTES, Tell, Told, Unit, Working};
@@ -149,7 +150,7 @@ impl Connection {
                 Ok(true) => heard = Stopwatch::start(),
                 Ok(false) => break,
                 Err(error) if is_final(&error) || heard.elapsed() > self.to.lost_after => {
-                    tell(Heard::Lost { why: chain(&error) });
+                    tell(Heard::Lost { why: with_causes(&error) });
                     return;
                 }
                 Err(_) => self.caller = None,
@@ -228,17 +229,6 @@ impl Connection {
 /// Whether trying again is of no use.
 fn is_final(error: &AskError) -> bool {
     matches!(error, AskError::Answer(_) | AskError::Call(CallError::Refused { .. }))
-}
-
-/// An error with its causes, in one line.
-pub fn chain(error: &dyn std::error::Error) -> String {
-    let mut told = error.to_string();
-    let mut cause = error.source();
-    while let Some(next) = cause {
-        told += &format!(": {next}");
-        cause = next.source();
-    }
-    told
 }
 
 fn curve_of(points: Vec<(f64, Vec<f64>)>) -> Option<Curve> {

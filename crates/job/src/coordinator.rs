@@ -11,7 +11,7 @@ use sched::{Action, Event, Job, Plan, Policy, Spec, State, Work, Worker};
 use stream::{Endpoint, EndpointError, Security};
 use units::Confidence;
 
-use crate::connection::{Connection, Heard, Order, Orders, To, chain};
+use crate::connection::{Connection, Heard, Order, Orders, To};
 use crate::input::Input;
 use crate::kept::{Given, Kept, KeptError, Line};
 use crate::protocol::Ended;
@@ -250,7 +250,7 @@ impl<'a> Coordinator<'a> {
             let (hello, curve) = match greeted {
                 Ok(greeted) => greeted,
                 Err(error) => {
-                    tell(News::Lost { worker: &name, why: &chain(&error) });
+                    tell(News::Lost { worker: &name, why: &text::with_causes(&error) });
                     continue;
                 }
             };

@@ -9,7 +9,8 @@ use std::time::Duration;
 use clock::Stopwatch;
 use mpi::collective::{CommunicatorCollectives, Root, SystemOperation};
 use mpi::topology::Communicator;
-use mpi_run::{Ending, Failure, Header, Session, Writer, broadcast, gather, turn};
+use mpi_run::{Ending, Header, Session, Writer, broadcast, gather, turn};
+use program::Failure;
 use serde::{Deserialize, Serialize};
 
 use crate::plan::{App, Plan};

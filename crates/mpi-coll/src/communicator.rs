@@ -14,7 +14,7 @@ use units::Rank;
 use crate::agreement::Agreement;
 use crate::crossing::Crossing;
 use crate::engine::{Call, Engine, Ground, Part};
-use crate::entry::{chain, complain};
+use crate::entry::complain;
 use crate::job::{Job, lock, parse_forest, read_text};
 use crate::memory::{Layout, Shared};
 use crate::network::Network;
@@ -122,7 +122,7 @@ impl Communicator {
         let Some(mut state) = lock(&self.state).take() else { return };
         state.give_back(job);
         if let Err(error) = job.mpi.comm_free(state.network.comm()) {
-            complain(&chain(&error));
+            complain(&text::with_causes(&error));
         }
     }
 }
@@ -239,7 +239,7 @@ impl State {
                 return Ok(None);
             }
         };
-        let recorder = job.recorder(self.tree_key(tree)).map_err(|error| chain(&error));
+        let recorder = job.recorder(self.tree_key(tree)).map_err(|error| text::with_causes(&error));
         if let Err(why) = agreement.same(recorder.as_ref().map(|_| 0).map_err(Clone::clone), "rings")? {
             job.complain_of_room("stages are not recorded", &why);
         }
@@ -305,7 +305,7 @@ impl State {
 
     fn give_back(&mut self, job: &Job) {
         for sites in std::mem::take(&mut self.sites).into_values().flatten() {
-            sites.free(job.mpi).unwrap_or_else(|error| complain(&chain(&error)));
+            sites.free(job.mpi).unwrap_or_else(|error| complain(&text::with_causes(&error)));
         }
         for tree in 0..self.trees.len() {
             let key = self.tree_key(tree);
@@ -331,7 +331,7 @@ pub(crate) fn share(
         Some(created) => created.map(|segment| Box::new(segment) as Box<dyn Shared>),
         None => Segment::open(path, Access::ReadWrite).map(|segment| Box::new(segment) as Box<dyn Shared>),
     };
-    let shared = shared.map_err(|error| chain(&error));
+    let shared = shared.map_err(|error| text::with_causes(&error));
     let agreed = agreement.same(shared.as_ref().map(|_| 0).map_err(Clone::clone), "segments")?;
     if is_first {
         // It may be that there is none.

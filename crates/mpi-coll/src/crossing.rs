@@ -17,7 +17,7 @@ use units::{ByteCount, Rank, Ratio};
 use wan::Plan;
 
 use crate::agreement::Member;
-use crate::entry::{chain, job};
+use crate::entry::job;
 use crate::job::lock;
 
 /// At the end of a message between sites: when it is due, by the clock of the machine.
@@ -36,7 +36,7 @@ pub(crate) struct Wan {
 impl Wan {
     /// That of a rank, from the text of a file.
     pub(crate) fn new(text: &str, folder: &Path, rank: Rank, forest: &Forest) -> Result<Self, String> {
-        let mut plan = Plan::parse(text, folder).map_err(|error| chain(&error))?;
+        let mut plan = Plan::parse(text, folder).map_err(|error| text::with_causes(&error))?;
         for at in 0..plan.links.len() {
             let (from, to) = plan.ends(&plan.links[at]);
             let link = &mut plan.links[at].description;
@@ -61,7 +61,7 @@ impl Wan {
         let own = sites[rank as usize];
         let mut links: Vec<Option<Link>> = plan.sites.iter().map(|_| None).collect();
         for (at, link) in plan.links.iter().enumerate().filter(|(_, link)| link.from == own) {
-            links[link.to] = Some(plan.link(at).map_err(|error| chain(&error))?);
+            links[link.to] = Some(plan.link(at).map_err(|error| text::with_causes(&error))?);
         }
         if let Some(&other) = sites.iter().find(|&&site| site != own && links[site].is_none()) {
             let [own, other] = [own, other].map(|site| &plan.sites[site].name);

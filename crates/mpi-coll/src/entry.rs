@@ -90,9 +90,3 @@ pub(crate) fn abort(mpi: &Mpi, why: &dyn Display) -> ! {
 pub(crate) fn complain(what: &dyn Display) {
     eprintln!("foretop: {what}");
 }
-
-/// An error with its causes, for one line.
-pub(crate) fn chain(error: &dyn std::error::Error) -> String {
-    let causes = std::iter::successors(error.source(), |cause| cause.source());
-    causes.fold(error.to_string(), |text, cause| text + &format!(": {cause}"))
-}

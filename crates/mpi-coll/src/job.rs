@@ -19,7 +19,7 @@ use crate::agreement::{Agreement, Member, hash};
 use crate::arguments::FortranConstants;
 use crate::communicator::Communicator;
 use crate::crossing::Wan;
-use crate::entry::{chain, complain};
+use crate::entry::complain;
 use crate::gate::{Gate, N_GATE_WORDS};
 use crate::record::Recorder;
 use crate::report::{self, Report};
@@ -79,9 +79,9 @@ impl Job {
             .and_then(|given| {
                 let text = read_text(Path::new(&given))?;
                 let forest = parse_forest(&text, Path::new(&given), &members, is_emulated)?;
-                let folder = Folder::create(&path).map_err(|error| chain(&error))?;
+                let folder = Folder::create(&path).map_err(|error| text::with_causes(&error))?;
                 if is_first(rank, &neighbours) {
-                    folder.set_tree(&forest.to_text()).map_err(|error| chain(&error))?;
+                    folder.set_tree(&forest.to_text()).map_err(|error| text::with_causes(&error))?;
                 }
                 let (wan, hash) = wan(&members, rank, &forest)?;
                 Ok((Arc::new(forest), folder, wan, hash))
@@ -210,7 +210,7 @@ impl Job {
             && !is_there
             && let Err(error) = self.folder.set_tree(text)
         {
-            complain(&chain(&error));
+            complain(&text::with_causes(&error));
         }
     }
 

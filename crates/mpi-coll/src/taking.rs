@@ -10,7 +10,7 @@ use crate::arguments::{Arguments, Buffer};
 use crate::combine::Combine;
 use crate::communicator::Communicator;
 use crate::engine::operation;
-use crate::entry::{abort, chain};
+use crate::entry::abort;
 use crate::job::Job;
 use crate::report::{Reason, Tally, Way};
 
@@ -76,7 +76,7 @@ impl Job {
                 self.report.add(collective, way, Tally { n_calls: 1, n_bytes: n_bytes as u64, ticks });
             }
             Ok(Way::Library(reason)) => return Ok(Some(reason)),
-            Err(error) => abort(self.mpi, &chain(&error)),
+            Err(error) => abort(self.mpi, &text::with_causes(&error)),
         }
         if let (Some(tracer), Some(began)) = (self.tracer, began) {
             let root = match collective {

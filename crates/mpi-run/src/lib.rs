@@ -8,7 +8,7 @@
 #![warn(unreachable_pub)]
 
 mod document;
-mod failure;
+mod ending;
 mod header;
 mod launcher;
 mod measurement;
@@ -25,7 +25,7 @@ mod offset;
 mod session;
 
 pub use document::{Document, Section};
-pub use failure::{Ending, Failure, Fault};
+pub use ending::Ending;
 pub use header::{Header, Offset, Placement, allowed_cpus, available_bytes, host_name};
 pub use launcher::{Flavour, LAUNCHER_VARIABLE, Launcher, LauncherError, Placing};
 pub use measurement::Measurement;

@@ -11,7 +11,9 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use units::Rank;
 
-use crate::failure::{Ending, Failure};
+use program::Failure;
+
+use crate::ending::Ending;
 use crate::header::{Header, Offset, Placement, allowed_cpus, host_name};
 use crate::measurement::Measurement;
 use crate::survey::ClockQuality;

@@ -53,19 +53,8 @@ enum BeginError {
     Library,
     #[error("MPI does not tell who is in the job: {0}")]
     Mpi(#[from] Failed),
-    #[error("{}", chain(.0))]
+    #[error("{}", text::with_causes(.0))]
     Job(#[from] JobError),
-}
-
-/// An error with its causes, for one line.
-pub(crate) fn chain(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        text += &format!(": {error}");
-        cause = error.source();
-    }
-    text
 }
 
 /// MPI has begun. All ranks come here.
@@ -174,7 +163,7 @@ impl Job {
             turn_off();
             self.note_kernel();
             if let Err(error) = output::write(self) {
-                complain(&format_args!("rank {} leaves no trace file: {}", self.head.rank, chain(&error)));
+                complain(&format_args!("rank {} leaves no trace file: {}", self.head.rank, text::with_causes(&error)));
             } else if !self.is_foreign {
                 output::remove(self);
             }
@@ -234,7 +223,7 @@ impl Job {
     fn note(&self, note: &Note) {
         let line = serde_json::to_string(note).unwrap_or_default();
         if let Err(error) = self.folder.define(self.head.rank, &line) {
-            give_up(&chain(&error));
+            give_up(&text::with_causes(&error));
         }
     }
 }

@@ -12,7 +12,7 @@ use mpi_trace::{Event, Level, Writer};
 use crate::arguments::Held;
 use crate::communicator::{Known, Within};
 use crate::event::Found;
-use crate::job::{Job, chain};
+use crate::job::Job;
 use crate::switch::{give_up, guarded, is_off};
 
 thread_local! {
@@ -147,7 +147,7 @@ impl Thread {
                 None => match job.create_ring() {
                     Ok(writer) => Box::into_raw(Box::new(Recorder::new(job, writer))),
                     Err(error) => {
-                        give_up(&chain(&error));
+                        give_up(&text::with_causes(&error));
                         return null_mut();
                     }
                 },

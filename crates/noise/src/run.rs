@@ -14,7 +14,8 @@ use std::thread;
 use clock::Stopwatch;
 #[cfg(feature = "mpi")]
 use mpi_run::{Ending, Session};
-use mpi_run::{Failure, Header, Placement, Writer};
+use mpi_run::{Header, Placement, Writer};
+use program::Failure;
 use units::Rank;
 
 use crate::plan::TogetherPlan;

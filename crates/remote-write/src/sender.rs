@@ -242,9 +242,7 @@ impl Sender {
     }
 
     fn fail(&self, error: &SendError) {
-        let reasons = std::iter::successors(Some(error as &dyn std::error::Error), |error| error.source());
-        let chain = reasons.map(ToString::to_string).reduce(|chain, reason| chain + ": " + &reason);
-        self.shared.count(|status| status.problem = chain);
+        self.shared.count(|status| status.problem = Some(text::with_causes(error)));
     }
 }
 

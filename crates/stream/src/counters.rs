@@ -112,8 +112,7 @@ impl Counters {
     }
 
     fn remember(&self, error: &dyn std::error::Error) -> String {
-        let reasons = std::iter::successors(Some(error), |error| error.source()).map(ToString::to_string);
-        let text = cut(reasons.collect::<Vec<_>>().join(": "));
+        let text = cut(text::with_causes(error));
         *self.last_error.lock().unwrap_or_else(PoisonError::into_inner) = Some(text.clone());
         text
     }

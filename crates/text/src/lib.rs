@@ -4,10 +4,12 @@
 //! has text that is). Floor 0 and without dependencies, so that charts and reports on every floor print alike.
 #![forbid(unsafe_code)]
 
+mod causes;
 pub mod figure;
 mod harmless;
 pub mod help;
 mod table;
 
+pub use causes::with_causes;
 pub use harmless::{markdown_cell, markup, printable};
 pub use table::{Align, Table};

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, ValueEnum};
 use iow::{Access, Law, Mode, Plan, Run};
-use mpi_run::Failure;
+use program::{Failure, written};
 use record::{Format, Output};
 use statistics::quantile;
 use text::Table;
@@ -117,21 +117,8 @@ fn sizes(text: &str) -> Result<(ByteCount, ByteCount), String> {
 
 fn main() -> ExitCode {
     let mut out = BufWriter::new(io::stdout().lock());
-    match Iow::parse().run(&mut out).and_then(|()| written(out.flush())) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => {
-            // Nothing is left to be done when even standard error is gone.
-            let _ = writeln!(io::stderr().lock(), "foretop iow: {}", text::printable(&failure.message));
-            ExitCode::from(Failure::status(&failure))
-        }
-    }
-}
-
-fn written(result: io::Result<()>) -> Result<(), Failure> {
-    match result {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(Failure::work(format!("cannot print: {error}"))),
-        _ => Ok(()),
-    }
+    let done = Iow::parse().run(&mut out);
+    program::end("foretop iow", done, &mut out, &mut io::stderr().lock())
 }
 
 fn failed(error: iow::Error) -> Failure {

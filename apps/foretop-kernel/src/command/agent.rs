@@ -3,18 +3,17 @@
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::PathBuf;
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use clap::Args;
 use kernel::control::Change;
 use kernel::{Engine, Node, Pulled, Sink};
-use mpi_run::Failure;
+use program::{Failure, Interruption, written};
 use text::help::examples;
 use units::span;
 
+use super::failed;
 use super::record::FileFormat;
-use super::{failed, interrupted, written};
 use crate::argument::{self, DEFAULT_SOCKET, Source, share_of_core};
 use crate::capture::{Capture, Origin};
 
@@ -99,7 +98,7 @@ impl Agent {
         for note in notes {
             written(writeln!(out, "note: {note}"))?;
         }
-        let is_over = interrupted()?;
+        let is_over = Interruption::watch()?;
         let names = nodes.iter().map(|(number, node)| format!("{number}={node}")).collect();
         let engine = Engine::new(opener, nodes, self.interval.as_millis() as u64, self.budget);
         let mut agent = kernel::Agent::listen(engine, &self.socket).map_err(failed)?;
@@ -114,7 +113,7 @@ impl Agent {
                 Some(Capture::begin(&folder, self.format.into(), agent.engine(), &origin, self.rate_cap)?)
             }
         };
-        let is_over = || is_over.load(Ordering::Relaxed);
+        let is_over = || is_over.has_come();
         let sink: &mut dyn Sink = match &mut capture {
             Some(capture) => capture,
             None => &mut Nowhere,

@@ -8,11 +8,11 @@ use std::time::Duration;
 use clap::Args;
 use kernel::Client;
 use kernel::control::{Answer, Change, PointState, Request, SubsystemChange};
-use mpi_run::Failure;
+use program::{Failure, written};
 use text::help::examples;
 use units::span;
 
-use super::{failed, written};
+use super::failed;
 use crate::argument::{DEFAULT_SOCKET, share_of_core};
 
 /// Which agent, and by what right.

@@ -4,12 +4,12 @@ use std::io::Write;
 
 use clap::Args;
 use kernel::{Attach, Bpf, Drive, Node};
-use mpi_run::Failure;
+use program::{Failure, written};
 use text::Table;
 use text::figure::span_ns;
 use text::help::examples;
 
-use super::{failed, written};
+use super::failed;
 use crate::argument::Measured;
 
 /// Measure what each probe costs on this host: without it, with it looking away, with it counting

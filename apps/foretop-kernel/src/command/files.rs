@@ -5,14 +5,13 @@ use std::io::{BufReader, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use mpi_run::Failure;
 use picture::{Kind, Size};
+use program::{Failure, written};
 use record::{Items, Output, info};
 use record_view::Plot as What;
 use text::help::examples;
 
 use super::record::FileFormat;
-use super::written;
 
 fn open(path: &Path) -> Result<Items<'static>, Failure> {
     let wrong = |error: &dyn std::fmt::Display| Failure::work(format!("`{}`: {error}", path.display()));

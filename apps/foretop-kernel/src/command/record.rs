@@ -3,19 +3,18 @@
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::PathBuf;
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use kernel::control::{Change, PointState, SubsystemChange};
 use kernel::{Engine, Sink, Subsystem, Timing, Traced};
-use mpi_run::Failure;
+use program::{Failure, Interruption, written};
 use record::Format;
 use text::figure::span_ns;
 use text::help::examples;
 use units::span;
 
-use super::{failed, interrupted, written};
+use super::failed;
 use crate::argument::{self, Measured, share_of_core};
 use crate::capture::{Capture, Fate, Origin};
 
@@ -88,10 +87,10 @@ impl Recorded {
 
 /// Pulls and drains until time is up or somebody interrupts.
 fn run(engine: &mut Engine, how_long: Option<Duration>, sink: &mut dyn Sink) -> Result<(), Failure> {
-    let is_over = interrupted()?;
+    let is_over = Interruption::watch()?;
     let watch = clock::Stopwatch::start();
     let mut due = Duration::from_millis(engine.interval_ms());
-    while !is_over.load(Ordering::Relaxed) && how_long.is_none_or(|span| watch.elapsed() < span) {
+    while !is_over.has_come() && how_long.is_none_or(|span| watch.elapsed() < span) {
         if watch.elapsed() >= due {
             let pulled = engine.pull().map_err(failed)?;
             sink.pulled(engine, &pulled).map_err(failed)?;

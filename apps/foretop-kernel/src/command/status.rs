@@ -7,13 +7,13 @@ use std::time::Duration;
 use clap::Args;
 use kernel::Client;
 use kernel::control::{Answer, PointState, Request, SubsystemStatus};
-use mpi_run::Failure;
+use program::{Failure, written};
 use text::figure::percent;
 use text::help::examples;
 use text::{Align, Table};
 use units::span;
 
-use super::{failed, written};
+use super::failed;
 use crate::argument::DEFAULT_SOCKET;
 
 /// Show what an agent measures, what that costs, and who may change it

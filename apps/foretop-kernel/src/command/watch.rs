@@ -1,18 +1,17 @@
 //! `foretop kernel watch`: summaries of subsystems, interval after interval, and what the probes take.
 
 use std::io::Write;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use clap::Args;
 use kernel::{Key, Measure, Options, PointSummary, Pulled, Timing};
-use mpi_run::Failure;
+use program::{Failure, Interruption, written};
 use text::Table;
 use text::figure::{bytes_per_sec, number, percent, span_ns};
 use text::help::examples;
 use units::span;
 
-use super::{failed, interrupted, written};
+use super::failed;
 use crate::argument::{self, Measured, share_of_core};
 
 /// Print summaries of subsystems, interval after interval, with what the probes take
@@ -43,7 +42,7 @@ impl Watch {
     pub fn run(self, out: &mut dyn Write) -> Result<(), Failure> {
         let interval = self.interval;
         let n_pulls = self.how_long.map(|span| (span.as_secs_f64() / interval.as_secs_f64()).ceil() as u64);
-        let is_over = interrupted()?;
+        let is_over = Interruption::watch()?;
         let mut notes = Vec::new();
         let mut watch = kernel::Watch::new();
         let (node, limits, subsystems) = (self.measured.node()?, self.measured.limits()?, self.measured.subsystems()?);
@@ -79,9 +78,9 @@ impl Watch {
 const NAP: Duration = Duration::from_millis(100);
 
 /// Whether the deadline came before the end.
-fn rest_until(deadline: std::time::Instant, is_over: &AtomicBool) -> bool {
+fn rest_until(deadline: std::time::Instant, is_over: &Interruption) -> bool {
     loop {
-        if is_over.load(Ordering::Relaxed) {
+        if is_over.has_come() {
             return false;
         }
         let left = deadline.saturating_duration_since(clock::instant());

@@ -12,9 +12,10 @@ use ace::{Ace, Application, Applications, Effort, Load, Pattern, Placement, Plan
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clock::Stopwatch;
 use foretop_mpi::{Output, Teller, header, print_first, run, run_alone, say, writer};
-use mpi_run::{Ending, Failure, Fault, Outcome, Session};
+use mpi_run::{Ending, Outcome, Session};
 use mpi_trace::{Mode, Trace};
 use predict::Spec;
+use program::{Failure, Fault};
 use units::{ByteCount, Confidence};
 
 /// Emulates applications that compute and exchange messages, and compares predicted and actual run times

@@ -8,7 +8,8 @@ use clap::{Args, Parser, ValueEnum};
 use clock::Stopwatch;
 use comb::{BufferingPlan, Comb, Plan, PollingPlan, PostWorkWaitPlan, record};
 use foretop_mpi::{Output, Teller, header, print_first, run, writer};
-use mpi_run::{Ending, Failure, Session};
+use mpi_run::{Ending, Session};
+use program::Failure;
 use units::{ByteCount, Confidence, span};
 
 /// Overlap of computation and communication: COMB's polling and post-work-wait methods, double buffering, and what they say of the MPI

@@ -13,7 +13,8 @@ use miniapp::{
     App, Changes, Contributions, ConvergenceTest, Data, Length, Miniapp, NoisePlan, Plan, SorPlan, Straggler, SumPlan,
     relaxation, share,
 };
-use mpi_run::{Ending, Failure, Session};
+use mpi_run::{Ending, Session};
+use program::Failure;
 use units::ByteCount;
 
 /// Runs small programs that live on allreduce, as workloads to measure and to change collectives under.

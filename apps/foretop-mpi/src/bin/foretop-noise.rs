@@ -7,9 +7,10 @@ use std::time::Duration;
 use clap::Parser;
 use clock::Stopwatch;
 use foretop_mpi::{Output, Teller, header, print_first, run, writer};
-use mpi_run::{Ending, Failure, Session};
+use mpi_run::{Ending, Session};
 use noise::record::kind;
 use noise::{Injection, Noise, TogetherPlan, Work};
+use program::Failure;
 use units::span;
 
 /// Measures how much of a program's time the operating system takes.

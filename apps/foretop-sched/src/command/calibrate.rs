@@ -13,9 +13,9 @@ use text::figure::{percent, span_ns};
 use text::help::examples;
 use units::Confidence;
 
-use crate::failure::{Failure, written};
-use crate::interruption::Interruption;
 use crate::protection::Protection;
+use program::Interruption;
+use program::{Failure, written};
 
 /// Have each worker do the first units, and print its speed for the job file
 ///
@@ -42,7 +42,7 @@ impl Calibrate {
         let text = text.map_err(|error| Failure::work(format!("cannot read the job `{shown}`: {error}")))?;
         let job = Job::read(&text).map_err(|error| Failure::usage(format!("`{shown}`: {error}")))?;
         let security = self.protection.security()?;
-        let interruption = Interruption::watch().map_err(|error| Failure::work_of(&error))?;
+        let interruption = Interruption::watch()?;
         let mut table = Table::of_figures(&["worker", "processor time of a unit", "got of it", "speed ="]);
         for group in &job.workers {
             let mut alone = job.clone();
@@ -69,8 +69,8 @@ impl Calibrate {
                     let _ = writeln!(io::stderr().lock(), "{worker} is not there: {}", text::printable(why));
                 }
             };
-            job::run(&runner, &|| interruption.has_come(), &mut tell).map_err(|error| Failure::work_of(&error))?;
-            let record = Record::new(journal(folder.path()).map_err(|error| Failure::work_of(&error))?);
+            job::run(&runner, &|| interruption.has_come(), &mut tell).map_err(|error| Failure::of(&error))?;
+            let record = Record::new(journal(folder.path()).map_err(|error| Failure::of(&error))?);
             row(&mut table, &group.name, &record, job.work.cost);
         }
         written(out.write_all(table.to_string().as_bytes()))

@@ -12,7 +12,7 @@ use text::figure::{percent, span_ns};
 use text::help::examples;
 use text::{Align, Table};
 
-use crate::failure::{Failure, written};
+use program::{Failure, written};
 
 /// Tell what was forecast of a run and what happened: who did what, what was moved, what failed, whether the forecast held
 ///
@@ -43,7 +43,7 @@ struct Part {
 
 impl Explain {
     pub fn run(self, out: &mut dyn Write) -> Result<(), Failure> {
-        let lines = journal(&self.run).map_err(|error| Failure::work_of(&error))?;
+        let lines = journal(&self.run).map_err(|error| Failure::of(&error))?;
         written(tell(&lines, out))?;
         let record = Record::new(lines);
         for session in &record.sessions {
@@ -63,7 +63,7 @@ fn plot(session: &Session, path: &Path) -> Result<(), Failure> {
     let kind: Kind = extension.parse().map_err(|error| Failure::usage(format!("`{shown}`: {error}")))?;
     let names: Vec<String> = session.parts().into_iter().map(|part| part.worker).collect();
     let picture = draw::gantt(&session.policy, &names, &session.stretches(), session.seconds());
-    let bytes = picture.encode(kind).map_err(|error| Failure::work_of(&error))?;
+    let bytes = picture.encode(kind).map_err(|error| Failure::of(&error))?;
     std::fs::write(path, bytes).map_err(|error| Failure::work(format!("cannot write `{shown}`: {error}")))
 }
 

@@ -13,9 +13,9 @@ use text::help::examples;
 use text::{Align, Table};
 use units::Confidence;
 
-use crate::failure::{Failure, written};
-use crate::interruption::Interruption;
 use crate::protection::Protection;
+use program::Interruption;
+use program::{Failure, written};
 
 /// Where outputs go.
 #[derive(Args, Clone, Debug)]
@@ -80,7 +80,7 @@ impl Run {
 
 /// Has it done, tells of it on standard error, and puts the outputs where they are wanted.
 pub fn have_done(runner: &Runner, destination: &Destination, out: &mut dyn Write) -> Result<(), Failure> {
-    let interruption = Interruption::watch().map_err(|error| Failure::work_of(&error))?;
+    let interruption = Interruption::watch()?;
     let mut tell = |news: News<'_>| {
         // Whoever does not read this goes without it.
         let _ = show(&news, &mut io::stderr().lock());
@@ -88,19 +88,19 @@ pub fn have_done(runner: &Runner, destination: &Destination, out: &mut dyn Write
     let done = job::run(runner, &|| interruption.has_come(), &mut tell);
     let (finished, outputs) = done.map_err(|error| match error {
         RunError::NoCommand | RunError::NoEndpoint(_) | RunError::Endpoint { .. } => Failure::usage_of(&error),
-        _ => Failure::work_of(&error),
+        _ => Failure::of(&error),
     })?;
     let _ = summarize(&finished, &mut io::stderr().lock());
     match &destination.out {
         Some(path) => keep(path, &outputs),
-        None => outputs.copy(out).map_err(|error| Failure::work_of(&error)),
+        None => outputs.copy(out).map_err(|error| Failure::of(&error)),
     }
 }
 
 fn keep(path: &Path, outputs: &job::Outputs) -> Result<(), Failure> {
     let cannot = |error: io::Error| Failure::work(format!("cannot write `{}`: {error}", path.display()));
     let mut file = BufWriter::new(File::create(path).map_err(cannot)?);
-    outputs.copy(&mut file).map_err(|error| Failure::work_of(&error))?;
+    outputs.copy(&mut file).map_err(|error| Failure::of(&error))?;
     written(file.flush())
 }
 

@@ -13,8 +13,8 @@ use text::help::examples;
 use units::Confidence;
 
 use super::run::{Destination, have_done};
-use crate::failure::Failure;
 use crate::protection::Protection;
+use program::Failure;
 
 /// Search a sequence library with workers: blastp and its like, and diamond
 ///

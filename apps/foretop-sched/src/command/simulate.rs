@@ -15,7 +15,7 @@ use text::figure::{percent, span_ns, three_digits};
 use text::help::examples;
 use text::{Align, Table};
 
-use crate::failure::{Failure, written};
+use program::{Failure, written};
 
 /// The column that a node's export has, and other files may not.
 const AVAILABILITY: &str = "cpu.availability";

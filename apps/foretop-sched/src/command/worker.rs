@@ -11,9 +11,9 @@ use stream::{Endpoint, Mirror};
 use text::help::examples;
 use units::ByteCount;
 
-use crate::failure::{Failure, written};
-use crate::interruption::Interruption;
 use crate::protection::Protection;
+use program::Interruption;
+use program::{Failure, written};
 
 /// How often it looks whether it is to end, and for runs that nobody asks about.
 const LOOK: Duration = Duration::from_millis(100);
@@ -67,11 +67,11 @@ impl Work {
         };
         let endpoint: Endpoint =
             format!("server:tcp:{}", self.listen).parse().map_err(|error| Failure::usage_of(&error))?;
-        let interruption = Interruption::watch().map_err(|error| Failure::work_of(&error))?;
-        let worker = Worker::new(allowed.map_err(Failure::usage)?, limits).map_err(|error| Failure::work_of(&error))?;
+        let interruption = Interruption::watch()?;
+        let worker = Worker::new(allowed.map_err(Failure::usage)?, limits).map_err(|error| Failure::of(&error))?;
         let mut mirror = Mirror::new("worker", worker).with_security(self.protection.security()?).every(LOOK);
         let at = mirror.add(endpoint);
-        let running = mirror.start().map_err(|error| Failure::work_of(&error))?;
+        let running = mirror.start().map_err(|error| Failure::of(&error))?;
         written(writeln!(out, "listens at {}", running.address(at).unwrap_or_default()).and_then(|()| out.flush()))?;
         while !interruption.has_come() && !running.is_finished() {
             clock::sleep(LOOK);

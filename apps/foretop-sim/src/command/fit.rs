@@ -5,12 +5,11 @@ use std::io::{BufReader, Write};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use mpi_run::Failure;
 use mpi_sim::compute::{Laws, Times};
+use program::{Failure, written};
 use text::help::examples;
 
 use super::replay::{recordings, script};
-use super::written;
 
 /// Fit laws of compute time to recordings: how long ranks compute before each call, by ranks and sizes
 #[derive(Args)]

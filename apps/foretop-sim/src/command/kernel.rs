@@ -8,16 +8,17 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use clock::Stopwatch;
-use mpi_run::{Failure, Measurement};
+use mpi_run::Measurement;
 use mpi_sim::machine::{Description, Machine};
 use mpi_sim::result::{AlgorithmUsed, Found, Setup, Simulation};
 use mpi_sim::user::native::{Algorithms, Kernel as Loaded, NativeError};
 use mpi_sim::{Lock, Settings, World};
+use program::{Failure, written};
 use text::figure::span_ns;
 use text::help::examples;
 use units::ByteCount;
 
-use super::{description, written};
+use super::description;
 use crate::argument::{Out, Running, typed};
 
 /// Run a kernel in C as user-level ranks: contexts of one process, in tens of thousands

@@ -4,15 +4,15 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
-use mpi_run::Failure;
 use mpi_sim::machine::{Description, Distance, Machine as Placed};
+use program::{Failure, written};
 use text::Table;
 use text::figure::span_ns;
 use text::help::examples;
 use units::{ByteCount, Rank};
 
+use super::description;
 use super::taken_over::{FromAce, FromNodes};
-use super::{description, written};
 
 /// Check, show and make machine files
 #[derive(Args)]

@@ -4,13 +4,13 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use mpi_run::{Failure, Measurement};
+use mpi_run::Measurement;
 use mpi_sim::result::{RankTimes, Run, Simulation, compared, kind};
 use picture::Kind;
+use program::{Failure, written};
 use text::help::examples;
 use units::span;
 
-use super::written;
 use crate::argument::{draw, kinds, result};
 
 /// Print a result again

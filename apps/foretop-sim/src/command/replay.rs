@@ -4,15 +4,15 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use mpi_run::Failure;
 use mpi_sim::Settings;
 use mpi_sim::compute::Laws;
 use mpi_sim::machine::{Description, Machine};
 use mpi_sim::replay::{ASSUMPTIONS, Replayed, Script, replay};
 use mpi_sim::result::{Draw, Found, Setup, Simulation, calls_by_name, kind};
+use program::{Failure, written};
 use text::help::examples;
 
-use super::{description, written};
+use super::description;
 use crate::argument::{Out, Running, Teller, typed};
 
 /// Play a trace on another machine, without its program

@@ -6,15 +6,16 @@ use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use mpi_run::{Failure, Measurement};
+use mpi_run::Measurement;
 use mpi_sim::machine::Machine;
 use mpi_sim::process::{self, Compute, Parts, Program, RankReport, Report, Setup};
 use mpi_sim::result::{self, CallUse, Ending, Found, RankTimes, Simulation};
+use program::{Failure, written};
 use rustix::process::{Pid, Signal, kill_process};
 use text::figure::span_ns;
 use text::help::examples;
 
-use super::{description, fit, replay, written};
+use super::{description, fit, replay};
 use crate::argument::{Out, Running, typed};
 
 /// A folder with the programs for MPI, looked into before all others.

@@ -3,11 +3,9 @@
 use std::io::{self, Write};
 
 use clap::Args;
-use mpi_run::Failure;
+use program::{Failure, written};
 use sim_study::{Settings, report, study};
 use text::help::examples;
-
-use super::written;
 
 /// Count the rounds of every protocol on the codes of MPI-SIM's report
 ///

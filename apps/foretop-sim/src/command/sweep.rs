@@ -5,17 +5,18 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use mpi_run::{Failure, Measurement, Outcome, Writer};
+use mpi_run::{Measurement, Outcome, Writer};
 use mpi_sim::machine::{Description, Mapping, MappingRule};
 use mpi_sim::replay::Script;
 use mpi_sim::result::{Point, RankTimes, Simulation, kind};
 use mpi_sim::{Lock, Settings, World};
+use program::{Failure, written};
 use text::help::examples;
 use units::ByteCount;
 
+use super::description;
 use super::kernel::{self, Program};
 use super::replay::{self, play, recordings, script};
-use super::{description, written};
 use crate::argument::{Running, Teller, typed};
 
 /// Run a program on a machine with other numbers of ranks, latencies, bandwidths and mappings

@@ -8,14 +8,15 @@ use std::time::Duration;
 use ace::record::{MODEL, Model, PING_PONG};
 use clap::Args;
 use http_client::Trust;
-use mpi_run::{Failure, Outcome};
+use mpi_run::Outcome;
 use mpi_sim::machine::{Description, Expected, Level, Levels, Site};
 use node_api::{Client, NodeUrl};
+use program::{Failure, written};
 use secret::{Form, Privacy};
 use text::help::examples;
 use units::{ByteCount, Confidence, span};
 
-use super::{description, written};
+use super::description;
 
 /// Make a machine of the message costs that `foretop mpi ace` measured
 #[derive(Args)]

@@ -8,13 +8,11 @@ use clap::{Args, ValueEnum};
 use clock::thread_cpu;
 use dedup::Packing;
 use dedup::estimate::{Estimate as Found, Estimator, Method};
-use mpi_run::Failure;
+use program::{Failure, written};
 use serde_json::json;
 use text::Table;
 use text::help::examples;
 use units::ByteCount;
-
-use crate::written;
 
 /// What can be flushed at once.
 const FLUSH_MAX: u64 = 1 << 20;

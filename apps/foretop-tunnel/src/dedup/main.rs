@@ -3,11 +3,10 @@
 mod estimate;
 mod plan;
 
-use std::io::{self, Write};
+use std::io;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use mpi_run::Failure;
 use text::help::examples;
 
 /// Say what sending nothing twice would save
@@ -33,22 +32,7 @@ fn main() -> ExitCode {
         Command::Estimate(command) => command.run(&mut out),
         Command::Plan(command) => command.run(&mut out),
     };
-    match done.and_then(|()| written(out.flush())) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => {
-            // Nothing is left to be done when even standard error is gone.
-            let _ = writeln!(io::stderr().lock(), "foretop dedup: {}", text::printable(&failure.message));
-            ExitCode::from(Failure::status(&failure))
-        }
-    }
-}
-
-/// The end of a command that wrote what it had to. A reader that went away had enough.
-fn written(result: io::Result<()>) -> Result<(), Failure> {
-    match result {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(Failure::work(format!("cannot print: {error}"))),
-        _ => Ok(()),
-    }
+    program::end("foretop dedup", done, &mut out, &mut io::stderr().lock())
 }
 
 #[cfg(test)]

@@ -4,12 +4,10 @@ use std::io::Write;
 
 use clap::Args;
 use dedup::plan::{Model, filter_false_positives, filter_redundancy, memory_split};
-use mpi_run::Failure;
+use program::{Failure, written};
 use text::Table;
 use text::help::examples;
 use units::{ByteCount, Ratio};
-
-use crate::written;
 
 /// Bytes of data for each sparse anchor of this store, and of its index for each: at three quarters and three eighths full.
 const SPARSE_BYTES: f64 = 8192.0;

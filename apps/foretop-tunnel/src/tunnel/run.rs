@@ -4,13 +4,11 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use clap::Args;
-use mpi_run::Failure;
+use program::{Failure, written};
 use text::help::examples;
 use tokio::signal::unix::{SignalKind, signal};
 use tracing_subscriber::EnvFilter;
 use tunnel::{Config, Far, Near, StartError};
-
-use crate::written;
 
 /// Have local programs connect here, and carry what they say to the far end
 #[derive(Args)]
@@ -60,9 +58,7 @@ impl FarEnd {
 
 /// The failure that a fault at the start is.
 pub fn failure(error: StartError) -> Failure {
-    let is_usage = error.is_usage();
-    let failure = Failure::of(error);
-    if is_usage { Failure::usage(failure.message) } else { failure }
+    if error.is_usage() { Failure::usage_of(error) } else { Failure::of(error) }
 }
 
 fn runtime() -> Result<tokio::runtime::Runtime, Failure> {

@@ -5,13 +5,12 @@ use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use mpi_run::Failure;
+use program::{Failure, written};
 use text::help::examples;
 use text::{Align, Table};
 use tunnel::{Config, Status};
 
 use crate::run::failure;
-use crate::written;
 
 /// Say how a running end does: its links and streams, what it saved, what its store has
 #[derive(Args)]

@@ -9,7 +9,7 @@ use mpi_abi::{Handle, Mpi, Op};
 use mpi_tree::{Condition, Fault, Question, Reduction, Settings, Sign};
 
 use super::{Condar, program};
-use crate::entry::{abort, chain, guarded};
+use crate::entry::{abort, guarded};
 use crate::job::lock;
 
 // As the header has them.
@@ -88,7 +88,7 @@ unsafe extern "C" fn call(
     let known = usize::try_from(handle).ok().and_then(|at| lock(&CONDARS).get(at).cloned().flatten());
     let Some(condar) = known else { return no_handle(handle) };
     let answered = guarded(mpi, || lock(&condar).call(value));
-    match answered.unwrap_or_else(|error| abort(mpi, &chain(&error))) {
+    match answered.unwrap_or_else(|error| abort(mpi, &text::with_causes(&error))) {
         Ok(answer) => {
             // SAFETY: as promised.
             unsafe {
@@ -116,7 +116,7 @@ extern "C" fn free(handle: c_int) -> c_int {
     let Some(condar) = taken.and_then(Arc::into_inner).and_then(|condar| condar.into_inner().ok()) else {
         return no_handle(handle);
     };
-    guarded(mpi, || condar.free()).unwrap_or_else(|error| abort(mpi, &chain(&error)));
+    guarded(mpi, || condar.free()).unwrap_or_else(|error| abort(mpi, &text::with_causes(&error)));
     OK
 }
 
@@ -174,6 +174,6 @@ fn new(
             condars[at] = Some(Arc::new(Mutex::new(condar)));
             at as c_int
         }
-        Err(error) => fail(REFUSED, &chain(&error)),
+        Err(error) => fail(REFUSED, &text::with_causes(&error)),
     }
 }

@@ -9,7 +9,7 @@ use mpi_tree::{Collective, Reduction, Settings};
 use super::{Condar, Refused};
 use crate::agreement::{Agreement, hash};
 use crate::arguments::{Arguments, FortranConstants, Language};
-use crate::entry::{abort, chain, complain, guarded};
+use crate::entry::{abort, complain, guarded};
 use crate::job::lock;
 
 /// What the file says; none without one that all ranks can use.
@@ -64,7 +64,7 @@ pub(crate) fn take(collective: Collective, language: Language, words: &[usize]) 
         let from = if arguments.send.address == mpi.constants().in_place { arguments.receive } else { arguments.send };
         // SAFETY: the program passed one double there to be read.
         let value = unsafe { (from.address as *const f64).read_unaligned() };
-        let answered = lock(&condar).call(value).unwrap_or_else(|error| abort(mpi, &chain(&error)));
+        let answered = lock(&condar).call(value).unwrap_or_else(|error| abort(mpi, &text::with_causes(&error)));
         let answer = answered
             .unwrap_or_else(|fault| abort(mpi, &format_args!("a conditional allreduce has no answer: {fault}")));
         // SAFETY: and one there to be written.
@@ -79,7 +79,7 @@ fn known(mpi: &'static Mpi, settings: &Settings, comm: Handle, op: Op) -> Option
     if let Some((.., known)) = lock(&KNOWN).iter().find(is_same) {
         return known.clone();
     }
-    let new = new(mpi, settings, comm, op).unwrap_or_else(|error| abort(mpi, &chain(&error)));
+    let new = new(mpi, settings, comm, op).unwrap_or_else(|error| abort(mpi, &text::with_causes(&error)));
     let new = new.map(|condar| Arc::new(Mutex::new(condar)));
     lock(&KNOWN).push((comm, op, new.clone()));
     new
@@ -118,6 +118,6 @@ pub(crate) fn end(mpi: &'static Mpi) {
 fn free(mpi: &'static Mpi, is_over: impl Fn(&(Handle, Op, Option<Arc<Mutex<Condar>>>)) -> bool) {
     let over: Known = lock(&KNOWN).extract_if(.., |entry| is_over(entry)).collect();
     for condar in over.into_iter().filter_map(|(.., condar)| Mutex::into_inner(Arc::into_inner(condar?)?).ok()) {
-        guarded(mpi, || condar.free().unwrap_or_else(|error| abort(mpi, &chain(&error))));
+        guarded(mpi, || condar.free().unwrap_or_else(|error| abort(mpi, &text::with_causes(&error))));
     }
 }

@@ -27,7 +27,7 @@ impl Found {
         let mut problems = Vec::new();
         let mut rings = Vec::new();
         match folder.rings() {
-            Err(error) => problems.push(chain(&error)),
+            Err(error) => problems.push(text::with_causes(&error)),
             Ok(found) => {
                 let n_left_out = found.len().saturating_sub(N_RINGS_MAX);
                 if n_left_out > 0 {
@@ -36,13 +36,13 @@ impl Found {
                 for ring in found.into_iter().take(N_RINGS_MAX) {
                     match ring {
                         Ok(ring) => rings.push(ring),
-                        Err(error) => problems.push(chain(&error)),
+                        Err(error) => problems.push(text::with_causes(&error)),
                     }
                 }
             }
         }
         let heads = folder.heads().unwrap_or_else(|error| {
-            problems.push(chain(&error));
+            problems.push(text::with_causes(&error));
             Vec::new()
         });
         let forest = match folder.tree() {
@@ -50,7 +50,7 @@ impl Found {
                 Forest::parse(&text).inspect_err(|error| problems.push(format!("tree.toml: {error}"))).ok()
             }),
             Err(error) => {
-                problems.push(chain(&error));
+                problems.push(text::with_causes(&error));
                 None
             }
         };
@@ -83,10 +83,4 @@ impl Found {
             problems: self.problems.clone(),
         }
     }
-}
-
-/// An error with its causes, for one line.
-fn chain(error: &dyn std::error::Error) -> String {
-    let causes = std::iter::successors(error.source(), |cause| cause.source());
-    causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}"))
 }

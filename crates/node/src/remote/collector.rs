@@ -93,8 +93,7 @@ impl Collector {
     /// Puts a chunk into the buffer, again and again if need be; given up when the node stops meanwhile.
     fn put(&self, chunk: Chunk) {
         while let Err(error) = self.remote.writer.put(&chunk) {
-            let reasons = std::iter::successors(Some(&error as &dyn std::error::Error), |error| error.source());
-            let problem = reasons.map(ToString::to_string).collect::<Vec<_>>().join(": ");
+            let problem = text::with_causes(&error);
             tracing::warn!(remote = &*self.remote.name, problem, "samples cannot be put into the buffer");
             self.remote.note(Some(problem));
             if self.remote.outlet.pause(RETRY_EVERY) {

@@ -1,6 +1,7 @@
 //! Ranks that measure together, and what they tell each other: processes under MPI, or threads of one process.
 
-use mpi_run::{Ending, Failure};
+use mpi_run::Ending;
+use program::Failure;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use units::Rank;

@@ -2,7 +2,8 @@
 
 use mpi::collective::{CommunicatorCollectives, SystemOperation};
 use mpi::topology::SimpleCommunicator;
-use mpi_run::{Ending, Failure, Session, broadcast, gather};
+use mpi_run::{Ending, Session, broadcast, gather};
+use program::Failure;
 use units::Rank;
 
 use super::group::{Group, Word};

@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-use mpi_run::{Ending, Failure};
+use mpi_run::Ending;
+use program::Failure;
 use units::Rank;
 
 use super::group::{Group, Word};

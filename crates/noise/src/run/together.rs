@@ -7,7 +7,8 @@ use std::hint::black_box;
 use std::time::Duration;
 
 use clock::Stopwatch;
-use mpi_run::{Calibration, Ending, Failure, Header, OutcomeError, Placement, Writer, turn};
+use mpi_run::{Calibration, Ending, Header, OutcomeError, Placement, Writer, turn};
+use program::Failure;
 use rustix::thread::{sched_getaffinity, sched_setaffinity};
 use serde::{Deserialize, Serialize};
 use statistics::digest::{Digest, Summary};

@@ -1,4 +1,4 @@
-//! How a run under MPI ends before its time: on all ranks alike, and said by one of them.
+//! Why a program ends before its work is done.
 
 use std::error::Error;
 use std::fmt::Display;
@@ -14,7 +14,7 @@ pub enum Fault {
     Usage,
 }
 
-/// Why a run ends. It reaches all ranks through `Session::agree`.
+/// Why a command ends before its work is done.
 #[derive(Clone, Debug, PartialEq, thiserror::Error, Serialize, Deserialize)]
 #[error("{message}")]
 pub struct Failure {
@@ -22,15 +22,6 @@ pub struct Failure {
     pub fault: Fault,
     /// What was being done, the value, and what would be right.
     pub message: String,
-}
-
-/// How a run ends on each of its ranks.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Ending {
-    /// Why, the same on all ranks.
-    pub failure: Failure,
-    /// Whether this is the rank that says so.
-    pub is_mine_to_tell: bool,
 }
 
 impl Failure {
@@ -46,13 +37,12 @@ impl Failure {
 
     /// The work could not be done, with all causes of `error` in one line.
     pub fn of(error: impl Error) -> Self {
-        let mut message = error.to_string();
-        let mut cause = error.source();
-        while let Some(next) = cause {
-            message += &format!(": {next}");
-            cause = next.source();
-        }
-        Self { fault: Fault::Work, message }
+        Self::work(text::with_causes(&error))
+    }
+
+    /// What was asked for makes no sense, with all causes of `error` in one line.
+    pub fn usage_of(error: impl Error) -> Self {
+        Self::usage(text::with_causes(&error))
     }
 
     /// For the shell.

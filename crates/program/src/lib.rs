@@ -1,0 +1,56 @@
+//! What programs do alike: how a command ends, and who asks it to.
+//!
+//! It opens nothing and writes where it is told. Arguments are each program's own.
+#![forbid(unsafe_code)]
+
+mod failure;
+mod interruption;
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+pub use failure::{Failure, Fault};
+pub use interruption::Interruption;
+
+/// Ends a program called `name`: what is left goes out, a failure is told in one line, and its status is the exit status.
+pub fn end(name: &str, done: Result<(), Failure>, out: &mut dyn Write, err: &mut dyn Write) -> ExitCode {
+    match done.and_then(|()| written(out.flush())) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            // Nothing is left to be done when even standard error is gone.
+            let _ = writeln!(err, "{name}: {}", text::printable(&failure.message));
+            ExitCode::from(failure.status())
+        }
+    }
+}
+
+/// What became of writing to standard output. A reader that went away had enough.
+///
+/// # Errors
+/// When it failed for another reason.
+pub fn written(result: io::Result<()>) -> Result<(), Failure> {
+    match result {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(Failure::work(format!("cannot print: {error}"))),
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failure_is_told_in_a_line_without_controls() {
+        let (mut out, mut err) = (Vec::new(), Vec::new());
+        let ended = end("foretop x", Err(Failure::usage("no `\x1b[2J`")), &mut out, &mut err);
+        assert_eq!(format!("{ended:?}"), format!("{:?}", ExitCode::from(2)));
+        let told = String::from_utf8(err).unwrap();
+        assert!(told.starts_with("foretop x: no `") && !told.contains('\x1b'), "{told:?}");
+    }
+
+    #[test]
+    fn a_reader_that_went_away_had_enough() {
+        assert_eq!(written(Err(io::ErrorKind::BrokenPipe.into())), Ok(()));
+        assert!(written(Err(io::ErrorKind::StorageFull.into())).is_err());
+    }
+}
