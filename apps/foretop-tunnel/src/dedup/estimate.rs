@@ -47,7 +47,7 @@ pub struct Estimate {
     pixel: u32,
 
     /// zstd's level for what is new, or 0 to leave it as it is
-    #[arg(long, value_name = "0-19", default_value_t = 6, value_parser = clap::value_parser!(i32).range(0..=19))]
+    #[arg(long, value_name = "0-19", default_value_t = 5, value_parser = clap::value_parser!(i32).range(0..=19))]
     level: i32,
 
     /// After how many bytes all that was read is flushed, at most 1MiB
