@@ -6,11 +6,13 @@
 //! those are in bytes. The bytes are in `docs/formats/dedup-two-level.md`.
 
 mod codec;
+mod exchange;
 mod filter;
 mod receiver;
 mod sender;
 
 pub use codec::{BadMessage, Codec, Message, Wire};
+pub use exchange::{Exchange, Exchanged};
 pub use filter::Filter;
 pub use receiver::{MemorySegments, Receiver, Segments};
 pub use sender::Sender;

@@ -33,8 +33,10 @@ pub struct Receiver<S> {
     next: u32,
     fields: VecDeque<Coming>,
     groups: VecDeque<Group>,
-    /// A segment that was pushed before its id.
+    /// Segments that were pushed before their ids.
     pushed: VecDeque<(u32, Vec<u8>)>,
+    /// Ids that were asked for, and the numbers of later segments with the same ids, which wait for the answer.
+    asked: HashMap<u64, Vec<u32>>,
 }
 
 /// A field that is not complete.
@@ -110,8 +112,8 @@ impl<S: Segments> Receiver<S> {
     /// One to which nothing has come yet.
     #[must_use]
     pub fn new(settings: Settings, segments: S) -> Self {
-        let (fields, groups, pushed) = Default::default();
-        Self { settings, segments, next: settings.first_sequence, fields, groups, pushed }
+        let (fields, groups, pushed, asked) = Default::default();
+        Self { settings, segments, next: settings.first_sequence, fields, groups, pushed, asked }
     }
 
     /// What it remembers.
@@ -128,7 +130,7 @@ impl<S: Segments> Receiver<S> {
             Message::Open { n_bytes, width, n_segments } => self.open(n_bytes, width, n_segments)?,
             Message::Id { id, meta } => self.id(id, &meta, answers)?,
             Message::Hash(hash) => self.hash(hash)?,
-            Message::Segment { sequence, bytes } => self.segment(sequence, bytes)?,
+            Message::Segment { sequence, bytes } => self.segment(sequence, bytes, answers)?,
             Message::Literal(bytes) => self.literal(&bytes)?,
             Message::Request { .. } | Message::Ack => {
                 return Err(ProtocolError::Unexpected { message: "what a receiver says" });
@@ -184,7 +186,11 @@ impl<S: Segments> Receiver<S> {
             slot.fill(sequence, bytes)?;
         } else if let Some(bytes) = self.segments.get(id).filter(|bytes| bytes.len() == area.n_bytes()) {
             (slot.bytes, slot.is_from_memory) = (Some(bytes), true);
+        } else if let Some(later) = self.asked.get_mut(&id) {
+            slot.is_from_memory = true;
+            later.push(sequence);
         } else {
+            self.asked.insert(id, Vec::new());
             answers.push(Message::Request { sequence });
         }
         group.slots.push(slot);
@@ -197,25 +203,49 @@ impl<S: Segments> Receiver<S> {
         Ok(())
     }
 
-    fn segment(&mut self, sequence: u32, bytes: Vec<u8>) -> Result<(), ProtocolError> {
-        let slot = self.groups.iter_mut().find_map(|group| {
-            let i = sequence.wrapping_sub(group.first) as usize;
-            group.slots.get_mut(i)
-        });
-        match slot {
-            Some(slot) if slot.bytes.is_none() => slot.fill(sequence, bytes),
-            Some(_) => Err(ProtocolError::Sequence { sequence }),
-            // Pushed: numbers of the next group, each greater than the last.
-            None => {
-                let last = self.pushed.back().map_or(self.next.wrapping_sub(1), |(last, _)| *last);
-                let is_later = (1..=N_GROUP_MAX as u32).contains(&sequence.wrapping_sub(last));
-                if !is_later || self.pushed.len() == N_GROUP_MAX {
-                    return Err(ProtocolError::Sequence { sequence });
-                }
-                self.pushed.push_back((sequence, bytes));
-                Ok(())
+    fn segment(&mut self, sequence: u32, bytes: Vec<u8>, answers: &mut Vec<Message>) -> Result<(), ProtocolError> {
+        let Some(slot) = self.slot(sequence) else {
+            return self.push(sequence, bytes);
+        };
+        if slot.bytes.is_some() {
+            return Err(ProtocolError::Sequence { sequence });
+        }
+        slot.is_from_memory = false;
+        slot.fill(sequence, bytes)?;
+        let id = slot.id;
+        let filled = slot.bytes.clone();
+        for later in self.asked.remove(&id).unwrap_or_default() {
+            let Some(slot) = self.slot(later).filter(|slot| slot.bytes.is_none() && slot.is_from_memory) else {
+                continue;
+            };
+            if filled.as_ref().is_some_and(|bytes| bytes.len() == slot.area.n_bytes()) {
+                slot.bytes.clone_from(&filled);
+            } else {
+                slot.is_from_memory = false;
+                answers.push(Message::Request { sequence: later });
             }
         }
+        Ok(())
+    }
+
+    /// Keeps a segment that was pushed: those have numbers of the next group, each greater than the last.
+    fn push(&mut self, sequence: u32, bytes: Vec<u8>) -> Result<(), ProtocolError> {
+        let last = self.pushed.back().map_or(self.next.wrapping_sub(1), |(last, _)| *last);
+        let is_later = (1..=N_GROUP_MAX as u32).contains(&sequence.wrapping_sub(last));
+        if !is_later || self.pushed.len() == N_GROUP_MAX {
+            return Err(ProtocolError::Sequence { sequence });
+        }
+        self.pushed.push_back((sequence, bytes));
+        Ok(())
+    }
+
+    /// The segment of this number, if its group waits.
+    fn slot(&mut self, sequence: u32) -> Option<&mut Slot> {
+        let front = self.groups.front()?.first;
+        let n_before = |group: &Group| group.first.wrapping_sub(front);
+        let i = self.groups.partition_point(|group| n_before(group) <= sequence.wrapping_sub(front)).checked_sub(1)?;
+        let group = &mut self.groups[i];
+        group.slots.get_mut(sequence.wrapping_sub(group.first) as usize)
     }
 
     fn literal(&mut self, bytes: &[u8]) -> Result<(), ProtocolError> {

@@ -100,14 +100,20 @@ impl Sender {
     pub fn answer(&mut self, message: &Message) -> Result<Option<Message>, ProtocolError> {
         match *message {
             Message::Request { sequence } => {
-                let kept =
-                    self.kept.iter().find_map(|group| group.segments.get(sequence.wrapping_sub(group.first) as usize));
-                let bytes = kept.ok_or(ProtocolError::Sequence { sequence })?.clone();
+                let bytes = self.kept(sequence).ok_or(ProtocolError::Sequence { sequence })?.clone();
                 Ok(Some(Message::Segment { sequence, bytes }))
             }
             Message::Ack => self.kept.pop_front().map(|_| None).ok_or(ProtocolError::Acknowledged),
             _ => Err(ProtocolError::Unexpected { message: "what a sender says" }),
         }
+    }
+
+    /// The segment of this number, if its group was not acknowledged.
+    fn kept(&self, sequence: u32) -> Option<&Vec<u8>> {
+        let front = self.kept.front()?.first;
+        let n_before = |group: &Kept| group.first.wrapping_sub(front);
+        let i = self.kept.partition_point(|group| n_before(group) <= sequence.wrapping_sub(front)).checked_sub(1)?;
+        self.kept[i].segments.get(sequence.wrapping_sub(self.kept[i].first) as usize)
     }
 }
 

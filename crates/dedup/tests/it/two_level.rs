@@ -173,6 +173,13 @@ fn what_was_never_sent_takes_one_trip_instead_of_three() {
 }
 
 #[test]
+fn what_is_on_its_way_is_not_asked_for_again() {
+    let mut link = Link::new(Settings::default(), Wire::Paper, false);
+    link.check(&Field::line(&noise(12, 32).repeat(500)), &mut Static { n_bytes: 32 });
+    assert_eq!(link.n_requests, 1);
+}
+
+#[test]
 fn a_receiver_that_forgot_asks_again() {
     let data = noise(9, 10_000);
     let mut link = Link::new(Settings::default(), Wire::Paper, true);
