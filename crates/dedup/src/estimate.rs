@@ -160,7 +160,7 @@ impl Method {
     }
 
     /// What cuts, for methods that only cut.
-    fn segmenter(self) -> Option<Box<dyn Segmenter>> {
+    fn segmenter(self) -> Option<Box<dyn Segmenter + Send>> {
         let anchoring = Anchoring::default();
         Some(match self {
             Self::Static { n_bytes } => Box::new(Static { n_bytes: n_bytes as usize }),
@@ -269,7 +269,7 @@ impl Estimator {
         if method.is_of_pixels() && shape.is_none() {
             return Err(NoShape { method });
         }
-        let chunks = |segmenter: Option<Box<dyn Segmenter>>| {
+        let chunks = |segmenter: Option<Box<dyn Segmenter + Send>>| {
             let shape = shape.filter(|_| method.is_of_pixels());
             Inner::Chunks(Box::new(Chunks::new(segmenter, shape, Packer::new(packing))))
         };
@@ -383,7 +383,7 @@ fn packed(packer: &mut Packer, body: &[u8]) -> u64 {
 
 /// Segments under two levels of fingerprints: an id of 40 bits and meta-data for each, a hash for each group.
 struct Chunks {
-    segmenter: Option<Box<dyn Segmenter>>,
+    segmenter: Option<Box<dyn Segmenter + Send>>,
     shape: Option<Shape>,
     packer: Packer,
     /// What has not been cut yet.
@@ -399,7 +399,7 @@ impl Chunks {
     /// How many segments have a hash of their own.
     const GROUP: usize = 20;
 
-    fn new(segmenter: Option<Box<dyn Segmenter>>, shape: Option<Shape>, packer: Packer) -> Self {
+    fn new(segmenter: Option<Box<dyn Segmenter + Send>>, shape: Option<Shape>, packer: Packer) -> Self {
         Self { segmenter, shape, packer, waiting: Vec::new(), known: HashSet::new(), tally: Tally::default() }
     }
 
