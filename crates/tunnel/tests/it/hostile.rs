@@ -63,11 +63,12 @@ async fn whoever_breaks_the_protocol_is_cut_off_alone() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_peer_that_never_acknowledges_gets_no_more_than_there_is_room_for() {
     let site = Site::new();
-    let server = server(noise(3, 40_000_000)).await;
     let far = site.far("127.0.0.1:*", Asked::default()).await;
     let mut stream = logged_in(&far).await;
     for number in 1..40 {
-        stream.write_all(&bytes(&[Frame::Open { stream: number, target: server.to_string() }])).await.unwrap();
+        // Each says something of its own, so that all of it has to come.
+        let target = server(noise(number.into(), 1 << 20)).await.to_string();
+        stream.write_all(&bytes(&[Frame::Open { stream: number, target }])).await.unwrap();
     }
     // A group of one byte: what the server waits for. All of it is new, and packed by nobody.
     let mut encoder = dedup_encoder();

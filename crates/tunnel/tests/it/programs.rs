@@ -154,23 +154,29 @@ async fn a_thousand_idle_connections_are_no_burden() {
     const N_IDLE: usize = 1000;
     allow_files(8 * N_IDLE as u64);
     let site = Site::new();
-    let (listener, mut endings) = listener().await;
+    let (listener, mut told) = listener().await;
     let data = noise(5, 100_000);
     let more = format!("[[near.forward]]\nlisten = \"127.0.0.1:0\"\ntarget = \"{}\"", server(data.clone()).await);
     let far = site.far("127.0.0.1:*", Asked::default()).await;
     let near = site.near(far.addresses[0], &listener.to_string(), Asked { near: &more, ..Asked::default() }).await;
+    // The forward that was added comes first.
+    let [service, waiting, ..] = near.addresses[..] else { panic!("{:?}", near.addresses) };
     let mut idle = Vec::new();
     for _ in 0..N_IDLE {
-        idle.push(TcpStream::connect(near.addresses[0]).await.unwrap());
+        idle.push(TcpStream::connect(waiting).await.unwrap());
     }
-    assert!(fetch(near.addresses[1]).await.unwrap() == data);
-    drop(idle);
-    let gone = async {
-        for _ in 0..N_IDLE {
-            endings.recv().await.unwrap();
-        }
+    assert!(fetch(service).await.unwrap() == data);
+    let mut all_told = async |what| {
+        let all = async {
+            for _ in 0..N_IDLE {
+                told.recv().await.unwrap();
+            }
+        };
+        tokio::time::timeout(testkit::PATIENCE, all).await.expect(what);
     };
-    tokio::time::timeout(testkit::PATIENCE, gone).await.expect("streams stay open though their clients have gone");
+    all_told("not all of them came").await;
+    drop(idle);
+    all_told("streams stay open though their clients have gone").await;
     near.stop().await;
     far.stop().await;
 }

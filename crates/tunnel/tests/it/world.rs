@@ -128,22 +128,23 @@ pub async fn server(data: Vec<u8>) -> SocketAddr {
     address
 }
 
-/// A server that waits until clients end, and tells of each that has.
+/// A server that waits until clients end, and tells of each that came and of each that ended.
 pub async fn listener() -> (SocketAddr, mpsc::UnboundedReceiver<()>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
-    let (ended, endings) = mpsc::unbounded_channel();
+    let (tell, told) = mpsc::unbounded_channel();
     tokio::spawn(async move {
         while let Ok((mut client, _)) = listener.accept().await {
-            let ended = ended.clone();
+            let tell = tell.clone();
             tokio::spawn(async move {
+                tell.send(())?;
                 // An end or a reset.
                 drop(client.read_to_end(&mut Vec::new()).await);
-                ended.send(())
+                tell.send(())
             });
         }
     });
-    (address, endings)
+    (address, told)
 }
 
 /// A server that repeats all that it is told, once its client has ended.
