@@ -30,7 +30,7 @@ use units::Confidence;
 use crate::intervals::Shares;
 use level::Level;
 use paths::Shocks;
-use rung::{N_CANDIDATES, Persistence, Rung, Said};
+use rung::{N_CANDIDATES, OF_LAST, Persistence, Rung, Said};
 use season::Season;
 
 pub use paths::Paths;
@@ -266,9 +266,12 @@ impl Outlook {
     fn fit(&mut self) {
         let deviation = self.level.typical();
         let mut shorter = None;
+        let mut of_last = 1.0;
         for rung in &mut self.rungs {
-            rung.fit(shorter.as_ref(), deviation);
+            let is_within_half = self.seasonal.is_none() || 2.0 * (rung.lead as f64) < self.period;
+            rung.fit(shorter.as_ref(), deviation, if is_within_half { 1.0 } else { of_last });
             shorter = Some(rung.lasting);
+            of_last = if is_within_half { rung.weights[OF_LAST] } else { of_last };
         }
     }
 

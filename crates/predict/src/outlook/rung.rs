@@ -11,6 +11,9 @@ const N_UNDER_WAY_MAX: usize = 32;
 /// Who forecasts: two ways to fit the regression, the last sample, the last one at the same phase.
 pub(super) const N_CANDIDATES: usize = 4;
 
+/// The place of the last sample among them.
+pub(super) const OF_LAST: usize = 2;
+
 /// Weight of what is expected of the coefficients before there are samples, in independent samples.
 const RIDGE: f64 = 10.0;
 
@@ -271,8 +274,9 @@ impl Rung {
     }
 
     /// Finds coefficients and weights anew. `shorter` are the lasting coefficients at the next shorter watched lead, `deviation` is the
-    /// mean absolute deviation of samples from their level.
-    pub(super) fn fit(&mut self, shorter: Option<&[f64; N_FEATURES]>, deviation: f64) {
+    /// mean absolute deviation of samples from their level, and `of_last_max` the most weight for the last sample: what is good after
+    /// a whole period alone is no good in between.
+    pub(super) fn fit(&mut self, shorter: Option<&[f64; N_FEATURES]>, deviation: f64, of_last_max: f64) {
         let dependent = (self.lead.min(N_UNDER_WAY_MAX) as f64 / N_DEPENDENT).max(1.0);
         let typical = if self.n > N_ERRORS_MIN { self.typical } else { deviation };
         let mut expected = [0.0; N_FEATURES];
@@ -293,9 +297,15 @@ impl Rung {
         if self.n > 0.0 {
             // Where the least is 0, only those without an error have any weight.
             let weight = |error: f64| if error == least { 1.0 } else { (least / error).powf(SHARPNESS) };
-            let weights = self.errors.map(weight);
+            let mut weights = self.errors.map(weight);
+            let others: f64 = weights.iter().sum::<f64>() - weights[OF_LAST];
+            if of_last_max < 1.0 {
+                weights[OF_LAST] = weights[OF_LAST].min(others * of_last_max / (1.0 - of_last_max));
+            }
             let sum: f64 = weights.iter().sum();
-            self.weights = weights.map(|weight| weight / sum);
+            if sum > 0.0 {
+                self.weights = weights.map(|weight| weight / sum);
+            }
         }
     }
 
