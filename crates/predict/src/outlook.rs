@@ -184,16 +184,24 @@ impl Outlook {
     /// The medians and the central intervals of leads 1 to `n_leads`; empty while there is no forecast.
     #[must_use]
     pub fn forecast(&self, n_leads: usize, confidence: Confidence) -> Vec<(f64, Interval)> {
+        let tail = 0.5 * (1.0 - confidence.probability());
+        let [medians, lower, upper] = [0.5, tail, 1.0 - tail].map(|probability| self.quantiles(n_leads, probability));
+        let ends = lower.into_iter().zip(upper).map(|(lower, upper)| Interval { lower, upper });
+        medians.into_iter().zip(ends).collect()
+    }
+
+    /// [`Outlook::quantile`] of leads 1 to `n_leads`; empty while there is no forecast.
+    ///
+    /// # Panics
+    /// When `probability` is not in (0, 1).
+    #[must_use]
+    pub fn quantiles(&self, n_leads: usize, probability: f64) -> Vec<f64> {
+        assert!(probability > 0.0 && probability < 1.0, "{probability} is not the probability of a quantile");
         if !self.is_ready() {
             return Vec::new();
         }
         let shares = self.shares();
-        let tail = 0.5 * (1.0 - confidence.probability());
-        let at = |lead| {
-            let of = |probability| self.quantile_of(lead, probability, &shares);
-            (of(0.5), Interval { lower: of(tail), upper: of(1.0 - tail) })
-        };
-        (1..=n_leads).map(at).collect()
+        (1..=n_leads).map(|lead| self.quantile_of(lead, probability, &shares)).collect()
     }
 
     /// Futures drawn by chance, each from lead 1 to `n_leads`; none while there is no forecast. The same seed draws the same ones.
