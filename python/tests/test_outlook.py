@@ -1,5 +1,7 @@
 """Hours and days ahead: what a made series is known to do next."""
 
+from collections.abc import Callable
+
 import foretop
 import numpy as np
 import pytest
@@ -8,7 +10,7 @@ DAY = 48
 
 
 def made(n_days: int, seed: int = 1) -> np.ndarray:
-    """A day's shape with noise."""
+    """Return a day's shape with noise."""
     noise = np.random.default_rng(seed).normal(size=n_days * DAY)
     return 10 + 8 * np.sin(2 * np.pi * np.arange(n_days * DAY) / DAY) + noise
 
@@ -57,6 +59,6 @@ def test_without_samples_nothing_is_said() -> None:
         (lambda: foretop.Outlook([24], 24, bounds=(2, 1)), "bounds"),
     ],
 )
-def test_what_is_wrong_is_named(make, match) -> None:
+def test_what_is_wrong_is_named(make: Callable[[], object], match: str) -> None:
     with pytest.raises(foretop.InputError, match=match):
         make()

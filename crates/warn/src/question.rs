@@ -1,8 +1,12 @@
 //! A statement with a line and a time: what can be true or false of a stretch of values.
 
-use predict::Paths;
+use std::time::Duration;
 
-use crate::statement::{Comparison, Subject};
+use predict::Paths;
+use units::span;
+
+use crate::statement::{Comparison, Statement, StatementError, Subject};
+use crate::steps::n_steps;
 
 /// Whether a series does something within so many steps.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -30,7 +34,49 @@ struct Course {
     first: Option<usize>,
 }
 
+/// Why a statement and a time make no question.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum QuestionError {
+    /// The statement is in another unit.
+    #[error(transparent)]
+    Statement(#[from] StatementError),
+    /// Only values can hold for a time.
+    #[error("`for` is about values in a row; leave it out, or leave out `max`, `min` and `mean`")]
+    ForOfAll,
+    /// It cannot become true in time.
+    #[error("`for` is longer than `within`, which is {}", span::format(*within))]
+    ForTooLong {
+        /// The time that it is about.
+        within: Duration,
+    },
+}
+
 impl Question {
+    /// Whether `statement` about a series in this unit and of this step comes true `within` a time, and holds for `lasting`. Both are
+    /// rounded up to whole steps.
+    ///
+    /// # Errors
+    /// For a statement in another unit, and for a `lasting` that is longer than `within` or beside a maximum, minimum or mean.
+    pub fn of(
+        statement: &Statement,
+        unit: &str,
+        within: Duration,
+        lasting: Option<Duration>,
+        step: Duration,
+    ) -> Result<Self, QuestionError> {
+        let line = statement.line(unit)?;
+        if lasting.is_some() && statement.subject != Subject::Any {
+            return Err(QuestionError::ForOfAll);
+        }
+        let n = |length: Duration| usize::try_from(n_steps(length, step)).unwrap_or(usize::MAX).max(1);
+        let (n_leads, n_sustained) = (n(within), lasting.map_or(1, n));
+        if n_sustained > n_leads {
+            return Err(QuestionError::ForTooLong { within });
+        }
+        Ok(Self { subject: statement.subject, comparison: statement.comparison, line, n_leads, n_sustained })
+    }
+
     /// The lead at which each path makes it true, if it does. What only the end of the time can tell becomes true at the last
     /// lead.
     #[must_use]
@@ -52,6 +98,14 @@ impl Question {
         }
         let is_whole = samples.len() >= self.n_leads && 2 * course.n >= self.n_leads;
         (is_whole || course.first.is_some()).then(|| self.end(course))
+    }
+
+    /// Whether it is true at this sample: the last ones, as many as it has to last, make it true.
+    #[must_use]
+    pub(crate) fn is_on(&self, samples: &[f64], idx: usize) -> bool {
+        let n = if self.is_of_one() { self.n_sustained } else { self.n_leads };
+        let last = &samples[(idx + 1).saturating_sub(n)..=idx];
+        last.len() == n && Self { n_leads: n, ..*self }.of_samples(last).is_some_and(|lead| lead.is_some())
     }
 
     fn take(&self, course: &mut Course, lead: usize, value: f64) {

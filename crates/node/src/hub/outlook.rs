@@ -4,26 +4,12 @@ use std::time::Duration;
 
 use predict::Periods;
 use units::{Confidence, Timestamp, span};
-use warn::{History, Question, Statement, Subject};
+use warn::{HORIZON_MAX, History, Question, QuestionError, Statement, n_steps};
 
 use super::history::TimeRange;
 use super::{Hub, QueryError, unknown};
 use crate::api;
 use crate::schedule::times;
-
-/// Steps of an answer, at most; a longer horizon is answered in longer steps.
-const N_LEADS_MAX: u128 = 360;
-
-/// The steps that there are beside the series' own, ascending.
-const STEPS: [Duration; 4] =
-    [Duration::from_secs(15), Duration::from_secs(60), Duration::from_secs(300), Duration::from_secs(3600)];
-
-/// The furthest that is looked ahead.
-const HORIZON_MAX: Duration = Duration::from_secs(14 * 86_400);
-
-/// How far back an answer looks: four weeks, or as many steps.
-const HISTORY_MAX: Duration = Duration::from_secs(28 * 86_400);
-const N_HISTORY_MAX: u64 = 40_320;
 
 /// Known steps without which nothing can be said.
 const N_NEEDED: u64 = 4;
@@ -87,29 +73,16 @@ impl Hub {
     pub(crate) fn probability(&self, asked: &Asked) -> Result<api::Probability, QueryError> {
         let Asked { statement, within, lasting } = asked;
         let past = self.past(&statement.signal, *within, "within")?;
-        let line = statement.line(&past.unit).map_err(|error| bad("statement", error.to_string()))?;
-        if lasting.is_some() && statement.subject != Subject::Any {
-            let message = "`for` is about values in a row; leave it out, or leave out `max`, `min` and `mean`";
-            return Err(bad("for", message.to_owned()));
-        }
-        let n_sustained = lasting.map_or(1, |lasting| n_steps(lasting, past.step)).max(1);
-        if n_sustained > past.n_leads as u128 {
-            let message = format!("`for` is longer than `within`, which is {}", span::format(*within));
-            return Err(bad("for", message));
-        }
-        let question = Question {
-            subject: statement.subject,
-            comparison: statement.comparison,
-            line,
-            n_leads: past.n_leads,
-            n_sustained: n_sustained as usize,
-        };
+        let question = Question::of(statement, &past.unit, *within, *lasting, past.step).map_err(|error| {
+            let field = if matches!(error, QuestionError::Statement(_)) { "statement" } else { "for" };
+            bad(field, error.to_string())
+        })?;
         let history = History { samples: &past.samples, periods: past.periods(), range: past.range };
         let answer = warn::ask(history, &question, SEED).ok_or_else(|| past.too_young())?;
         let [p10_seconds, p50_seconds, p90_seconds] = answer.leads.map(|lead| lead.map(|lead| past.seconds(lead)));
         Ok(api::Probability {
             statement: statement.to_string(),
-            line,
+            line: question.line,
             origin: past.origin,
             step_seconds: past.step.as_secs_f64(),
             within_seconds: past.seconds(past.n_leads),
@@ -134,12 +107,11 @@ impl Hub {
             let message = format!("`{field}` is {}; it must be above 0 and at most 14d", span::format(horizon));
             return Err(bad(field, message));
         }
-        let suits = |step: &Duration| *step >= own && n_steps(horizon, *step) <= N_LEADS_MAX;
-        let step = [own].into_iter().chain(STEPS).find(suits).unwrap_or(own);
+        let step = warn::step(own, horizon);
         // The step that is under way is no whole mean yet.
         let now = self.now();
         let to = if step == own { now + Duration::from_nanos(1) } else { now.floor_to(step) };
-        let from = to - HISTORY_MAX.min(times(step, N_HISTORY_MAX));
+        let from = to - warn::past(step);
         let told = self.samples(id, TimeRange { from, to }, Some(step))?;
         let step = Duration::from_secs_f64(told.step_seconds);
         let n_gaps = told.values.iter().take_while(|value| value.is_none()).count();
@@ -188,11 +160,6 @@ fn told(record: &warn::Record) -> api::Record {
         base_rate_brier: record.tells().then(|| record.brier_of_base_rate()),
         bins: record.bins().into_iter().map(bin).collect(),
     }
-}
-
-/// How many steps it takes to cover a length of time.
-fn n_steps(length: Duration, step: Duration) -> u128 {
-    length.as_nanos().div_ceil(step.as_nanos().max(1))
 }
 
 fn bad(field: &'static str, message: String) -> QueryError {

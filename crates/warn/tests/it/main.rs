@@ -1,7 +1,7 @@
 //! What can be known of a made series, its answers must find.
 
 use predict::Periods;
-use warn::{Comparison, History, Question, Subject, ask};
+use warn::{Alarm, Comparison, History, Question, Subject, ask, trial};
 
 /// Normal by the sum of twelve uniform numbers.
 fn noise(n: usize) -> Vec<f64> {
@@ -63,4 +63,20 @@ fn probabilities_of_a_walk_are_what_they_are_and_come_true_as_often() {
 fn too_few_samples_have_no_answer() {
     assert_eq!(ask(history(&[1.0, 2.0], &[]), &above(1.0, 4), 1), None);
     assert_eq!(ask(history(&[f64::NAN; 50], &[]), &above(1.0, 4), 1), None);
+}
+
+#[test]
+fn a_daily_peak_is_warned_of_each_day_and_in_time() {
+    const DAY: usize = 96;
+    let noise = noise(DAY * 30);
+    let shape = |t: usize| 10.0 + 8.0 * (std::f64::consts::TAU * t as f64 / DAY as f64).sin();
+    let samples: Vec<f64> = noise.iter().enumerate().map(|(t, noise)| shape(t) + 0.2 * noise).collect();
+    // Eight steps ahead: from a level of 12 that has passed before, nobody could tell without the day.
+    let told = trial(history(&samples, &[DAY as f64]), &above(16.5, 8), Alarm::new(0.8, 0.2), DAY * 20, 1);
+    assert_eq!(told.n_steps, DAY * 10);
+    assert!(told.n_events >= 10, "{told:?}");
+    // From 0.8 on a fifth of them may come a step too late.
+    assert!((9..=12).contains(&told.n_warned) && 10 * told.n_right >= 7 * told.n_warned, "{told:?}");
+    let in_time = told.leads.iter().filter(|lead| (4..=9).contains(*lead)).count();
+    assert!(in_time >= 8, "{told:?}");
 }
