@@ -31,7 +31,7 @@ use crate::intervals::Shares;
 use level::Level;
 use paths::Shocks;
 use rung::{N_CANDIDATES, OF_LAST, Persistence, Rung, Said};
-use season::Season;
+use season::{Season, Step};
 
 pub use paths::Paths;
 pub use periods::{Periods, PeriodsError};
@@ -137,7 +137,8 @@ impl Outlook {
         }
         let expected = self.seasonal_now();
         self.level.step(sample, expected);
-        self.season.learn(self.clock, sample, self.level.mean(), self.level.typical());
+        let step = Step { sample, short: self.level.mean(), long: self.level.long_mean() };
+        self.season.learn(self.clock, step, self.level.typical());
         self.clock += 1;
         if self.clock < AGE_YOUNG || self.clock.is_multiple_of(FIT_EVERY) {
             self.fit();

@@ -74,7 +74,12 @@ impl Level {
         self.short.mean
     }
 
-    /// The mean absolute deviation from it.
+    /// Of the last long period.
+    pub(super) fn long_mean(&self) -> f64 {
+        self.long.mean
+    }
+
+    /// The mean absolute deviation from [`Level::mean`].
     pub(super) fn typical(&self) -> f64 {
         self.typical
     }

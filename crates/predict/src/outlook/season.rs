@@ -22,8 +22,16 @@ pub(super) struct Season {
     sharp: Profile,
     smooth: Profile,
     long: Profile,
-    /// Sample and level of each of the last steps, at the step's number modulo their count; NaN for a gap.
-    past: Vec<(f64, f64)>,
+    /// The last steps, each at its number modulo their count.
+    past: Vec<Step>,
+}
+
+/// A sample, NaN for a gap, and the means over the last shortest and longest period.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Step {
+    pub(super) sample: f64,
+    pub(super) short: f64,
+    pub(super) long: f64,
 }
 
 /// Means by phase.
@@ -47,24 +55,26 @@ impl Season {
             sharp: Profile::new(short, n_slots, MEMORY_SHORT),
             smooth: Profile::new(short, N_CELLS.min(n_slots), MEMORY_SHORT),
             long: Profile::new(long, n_long.min(long as usize), MEMORY_LONG),
-            past: vec![(f64::NAN, f64::NAN); n_past],
+            past: vec![Step { sample: f64::NAN, short: f64::NAN, long: f64::NAN }; n_past],
             periods,
         }
     }
 
-    /// Takes the sample of step `clock`, NaN for a gap, and the level that it deviates from. `typical` is the mean absolute
-    /// deviation.
-    pub(super) fn learn(&mut self, clock: u64, sample: f64, level: f64, typical: f64) {
+    /// Takes step `clock`. `typical` is the mean absolute deviation from the mean over the shortest period.
+    pub(super) fn learn(&mut self, clock: u64, step: Step, typical: f64) {
         let place = (clock % self.past.len() as u64) as usize;
-        self.past[place] = (sample, level);
+        self.past[place] = step;
+        let Step { sample, short, long } = step;
         if !sample.is_nan() {
-            for profile in [&mut self.sharp, &mut self.smooth, &mut self.long] {
-                profile.learn(clock, sample - level, CLIP * typical);
-            }
+            let clip = CLIP * typical;
+            self.sharp.learn(clock, sample - short, clip);
+            self.smooth.learn(clock, sample - short, clip);
+            self.long.learn(clock, sample - long, clip);
         }
     }
 
-    /// What the step `lead` steps after `clock` - 1 has by each profile and at the same phase before, as deviations from the level.
+    /// What the step `lead` steps after `clock` - 1 has by each profile and at the same phase before: for the shortest period as deviations from the mean over
+    /// one, for the longer one from the mean over that.
     pub(super) fn features(&self, clock: u64, lead: usize) -> [f64; N_SEASON] {
         let [short, long] = self.periods.0;
         if short == 0.0 {
@@ -72,31 +82,36 @@ impl Season {
         }
         let step = clock + lead as u64 - 1;
         let (sharp, smooth) = (self.sharp.at(step), self.smooth.between(step));
-        let before = |period: f64| self.before(clock, lead, period).map(|(sample, level)| sample - level);
-        let yesterday = before(short).unwrap_or(sharp);
+        let yesterday = self.before(clock, lead, short).map_or(sharp, |step| step.sample - step.short);
         if long == 0.0 {
             return [sharp, smooth, yesterday, 0.0, 0.0];
         }
         let of_long = if clock as f64 > long { self.long.between(step) } else { smooth };
-        [sharp, smooth, yesterday, of_long, before(long).unwrap_or(sharp)]
+        [
+            sharp,
+            smooth,
+            yesterday,
+            of_long,
+            self.before(clock, lead, long).map_or(sharp, |step| step.sample - step.long),
+        ]
     }
 
     /// The last known sample at the same phase of the shortest period.
     pub(super) fn naive(&self, clock: u64, lead: usize) -> Option<f64> {
         let [short, _] = self.periods.0;
-        if short == 0.0 { None } else { self.before(clock, lead, short).map(|(sample, _)| sample) }
+        if short == 0.0 { None } else { self.before(clock, lead, short).map(|step| step.sample) }
     }
 
-    /// Sample and level the least number of whole periods before the step `lead` steps after `clock` - 1; `None` for a gap
+    /// The step the least number of whole periods before the step `lead` steps after `clock` - 1; `None` for a gap
     /// and before the first sample.
-    fn before(&self, clock: u64, lead: usize, period: f64) -> Option<(f64, f64)> {
+    fn before(&self, clock: u64, lead: usize, period: f64) -> Option<Step> {
         let back = (period * (lead as f64 / period).ceil()).round() as u64;
         let step = (clock + lead as u64 - 1).checked_sub(back)?;
         // With periods that are no whole numbers of steps rounding may reach a step beyond either end.
         if step >= clock || clock - step > self.past.len() as u64 {
             return None;
         }
-        Some(self.past[(step % self.past.len() as u64) as usize]).filter(|(sample, _)| !sample.is_nan())
+        Some(self.past[(step % self.past.len() as u64) as usize]).filter(|step| !step.sample.is_nan())
     }
 }
 
