@@ -34,7 +34,7 @@ class Model(Protocol):
     """One of statsforecast's."""
 
     def forecast(self, y: Samples, h: int, *, level: list[int]) -> dict[str, Samples]:
-        """Return `mean`, `lo-80`, …"""
+        """Return the mean, and the ends of intervals as `lo-80` and `hi-80`."""
 
 
 class Series(NamedTuple):
