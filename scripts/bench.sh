@@ -13,12 +13,13 @@ scripts/install-system-packages.sh cargo cc Rscript fracdiff mpifort.openmpi smp
 scripts/python-venv.sh bench/requirements.txt
 scripts/python-package.sh dist
 cargo build --profile dist --locked -p bench --features skaters
-cargo bench --locked -p predict --bench ar --bench fleet
+cargo bench --locked -p predict --bench ar --bench fleet --bench outlook
 cargo bench --locked -p crossval
 cargo bench --locked -p feed --bench snmp
 .venv/bin/python bench/fit_peers.py
 .venv/bin/python bench/step_peers.py
 .venv/bin/python bench/intervals.py
+.venv/bin/python bench/outlook.py
 .venv/bin/python bench/fleet_rates.py
 .venv/bin/python bench/python_cost.py
 .venv/bin/python bench/crossval.py --binary "$binary"

@@ -33,6 +33,11 @@ impl Bounds {
         }
     }
 
+    /// Both ends.
+    pub(crate) fn ends(self) -> (f64, f64) {
+        (self.min, self.max)
+    }
+
     /// What [`Bounds::read`] takes.
     pub(crate) fn pair(self) -> Pair {
         (Some(self.min), Some(self.max))

@@ -157,6 +157,9 @@ pub(crate) enum InputError {
     /// A horizon that no array of forecasts is made for.
     #[error("the horizon is {given} steps; it must be from 0 to {max}")]
     Leads { given: isize, max: isize },
+    /// A horizon that an outlook cannot have.
+    #[error("the horizon is {given} steps; it must be from 1 to {max}")]
+    Horizon { given: isize, max: isize },
     /// A step of another length than the fleet.
     #[error("{have} samples do not make a step of {need} series; give one for each")]
     Length { have: usize, need: usize },
@@ -175,6 +178,15 @@ pub(crate) enum InputError {
     /// Ends that nothing is between.
     #[error("the bounds are {given:?}; they must be a lower and an upper one, None where there is none")]
     Bounds { given: (f64, f64) },
+    /// A share that no value lies below.
+    #[error("{given} is not the probability of a quantile; it must be above 0 and below 1")]
+    Probability { given: f64 },
+    /// More values than there is memory for.
+    #[error("{n_paths} paths of {horizon} steps are too many; together they may have {max} values")]
+    Paths { n_paths: usize, horizon: usize, max: usize },
+    /// Seasons that a series cannot have.
+    #[error(transparent)]
+    Periods(predict::PeriodsError),
     /// Inference, or a wider forecast, of a model that has no samples.
     #[error("this model does not have the samples that it was fitted to; pass them as y")]
     NoSamples,
@@ -193,7 +205,9 @@ impl Refusal for InputError {
 
     fn fields<'py>(&self, py: Python<'py>) -> PyResult<Vec<(&'static str, Bound<'py, PyAny>)>> {
         match self {
-            Self::Leads { given, max } => fields!(py, given = *given, max = *max),
+            Self::Leads { given, max } | Self::Horizon { given, max } => fields!(py, given = *given, max = *max),
+            Self::Probability { given } => fields!(py, given = *given),
+            Self::Paths { n_paths, horizon, max } => fields!(py, have = *n_paths * *horizon, max = *max),
             Self::Length { have, need } => fields!(py, have = *have, need = *need),
             Self::Loss { given }
             | Self::Criterion { given }
@@ -201,7 +215,7 @@ impl Refusal for InputError {
             | Self::HurstMethod { given }
             | Self::Intervals { given } => fields!(py, given = given),
             Self::Bounds { given } => fields!(py, given = *given),
-            Self::NoSamples => Ok(Vec::new()),
+            Self::NoSamples | Self::Periods(_) => Ok(Vec::new()),
             Self::Origin { origin, n_samples } => fields!(py, given = *origin, have = *n_samples),
         }
     }

@@ -21,6 +21,7 @@ mod motion;
 mod mpi_follower;
 mod mpi_trace;
 mod names;
+mod outlook;
 mod predictor;
 mod said;
 mod samples;
@@ -49,6 +50,8 @@ mod _native {
     use crate::mpi_follower::MpiFollower;
     #[pymodule_export]
     use crate::mpi_trace::read_mpi_trace;
+    #[pymodule_export]
+    use crate::outlook::Outlook;
     #[pymodule_export]
     use crate::predictor::Predictor;
     #[pymodule_export]

@@ -35,7 +35,7 @@ pub struct Program {
 /// The groups in the order of the overview, with their titles and the commands that are built in. A group without any
 /// is left out.
 pub const GROUPS: [(Group, &str, &[&str]); 9] = [
-    (Group::WatchAndAsk, "Watch and ask", &["up", "top", "ask", "runtime", "signals", "export", "forget"]),
+    (Group::WatchAndAsk, "Watch and ask", &["up", "top", "ask", "rules", "runtime", "signals", "export", "forget"]),
     (
         Group::ModelsAndTraces,
         "Models and traces",

@@ -8,7 +8,7 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use crate::catalogue::{self, PROGRAMS};
 use crate::command::{
     analyze, ask, availability_study, completions, compose, crossval, export, external, fit, forget, internal, man,
-    models, mpi, predict, replay, runtime, signals, stream, token, top, up, wan, workload,
+    models, mpi, predict, replay, rules, runtime, signals, stream, token, top, up, wan, workload,
 };
 use crate::help::{examples, overview};
 use crate::renamed;
@@ -29,6 +29,7 @@ pub enum Command {
     Up(Box<up::Up>),
     Top(top::Top),
     Ask(ask::Ask),
+    Rules(rules::RulesCommand),
     Runtime(runtime::Runtime),
     Signals(signals::Signals),
     Export(export::Export),
@@ -65,6 +66,7 @@ impl Command {
             Self::Up(command) => command.run(out),
             Self::Top(command) => command.run(out),
             Self::Ask(command) => command.run(out),
+            Self::Rules(command) => command.run(out),
             Self::Runtime(command) => command.run(out),
             Self::Signals(command) => command.run(out),
             Self::Export(command) => command.run(out),

@@ -16,6 +16,7 @@ pub mod models;
 pub mod mpi;
 pub mod predict;
 pub mod replay;
+pub mod rules;
 pub mod runtime;
 pub mod signals;
 pub mod stream;

@@ -19,8 +19,8 @@ pub use events::{Event, Events};
 pub use url::{NodeUrl, NodeUrlError};
 
 use crate::{
-    Accepted, Accuracy, ErrorBody, ErrorCode, Forecast, MpiJobDetail, MpiJobs, NewSeries, PushedSample, PushedSamples,
-    RunTime, Samples, SeriesDetail, SeriesList,
+    Accepted, Accuracy, ErrorBody, ErrorCode, Forecast, MpiJobDetail, MpiJobs, NewSeries, Outlook, Probability,
+    PushedSample, PushedSamples, RunTime, Samples, SeriesDetail, SeriesList,
 };
 
 /// A node on this host answers in a millisecond, one far away in a second; a blocking read of its store may take a few.
@@ -142,6 +142,24 @@ impl Client {
     pub fn forecast(&self, id: &str, horizon: Duration, confidence: Confidence) -> Result<Forecast, ClientError> {
         let query = [("horizon", span::format(horizon)), ("confidence", confidence.to_string())];
         self.get(&series_path(id, "/forecast"), &query)
+    }
+
+    /// Every step up to `horizon`, hours or days ahead.
+    pub fn outlook(&self, id: &str, horizon: Duration, confidence: Confidence) -> Result<Outlook, ClientError> {
+        let query = [("horizon", span::format(horizon)), ("confidence", confidence.to_string())];
+        self.get(&series_path(id, "/outlook"), &query)
+    }
+
+    /// How probable a statement is `within` a time, if it has to hold for `lasting`.
+    pub fn probability(
+        &self,
+        statement: &str,
+        within: Duration,
+        lasting: Option<Duration>,
+    ) -> Result<Probability, ClientError> {
+        let mut query = vec![("statement", statement.to_owned()), ("within", span::format(within))];
+        query.extend(lasting.map(|lasting| ("for", span::format(lasting))));
+        self.get("/api/v1/probability", &query)
     }
 
     /// How long a task takes that needs so much CPU time and starts at once.

@@ -12,6 +12,7 @@ mod forecast;
 mod mpi;
 mod node;
 mod one_off;
+mod outlook;
 mod pushed;
 mod refusal;
 mod run_time;
@@ -28,6 +29,7 @@ pub use mpi::{
 };
 pub use node::{Absent, CatchingUp, Health, NodeInfo, Readiness, Status, StoreHealth};
 pub use one_off::{OneOff, OneOffForecast, OneOffForecasts, OneOffs};
+pub use outlook::{Outlook, Passage, Probability, Record, RecordBin};
 pub use pushed::{Accepted, NewSeries, PushedSample, PushedSamples};
 pub use refusal::{ErrorBody, ErrorCode, ErrorDetail};
 pub use run_time::{RunTime, RunTimeQuantile};

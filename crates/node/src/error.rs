@@ -160,6 +160,20 @@ pub(crate) enum QueryError {
         /// Samples needed.
         need: usize,
     },
+    /// Too few steps of the length that a look ahead takes.
+    #[error("`{id}` has been measured for {}; to look {} ahead, in steps of {}, takes {} of it: ask for less, or wait", span::format(*have), span::format(*horizon), span::format(*step), span::format(*need))]
+    TooYoung {
+        /// The series.
+        id: String,
+        /// How far ahead.
+        horizon: Duration,
+        /// The steps of the answer.
+        step: Duration,
+        /// How long it has been measured, in whole steps.
+        have: Duration,
+        /// For how long it has to be.
+        need: Duration,
+    },
     /// A parameter or field makes no sense.
     #[error("{message}")]
     BadParameter {

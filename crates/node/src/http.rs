@@ -11,6 +11,7 @@ mod health;
 mod metrics;
 mod mpi;
 mod one_off;
+mod outlook;
 mod press;
 mod pushed;
 mod refusal;
@@ -116,6 +117,8 @@ fn described_routes(access: &Arc<Access>) -> OpenApiRouter<App> {
         .routes(routes!(series::forecast))
         .routes(routes!(series::remembered))
         .routes(routes!(series::accuracy))
+        .routes(routes!(outlook::outlook))
+        .routes(routes!(outlook::probability))
         .routes(routes!(run_time::run_time))
         .routes(routes!(one_off::forecast))
         .routes(routes!(one_off::forecasts))

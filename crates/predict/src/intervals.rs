@@ -4,12 +4,14 @@ mod adaptive;
 mod calibration;
 mod empirical;
 mod reach;
+mod tails;
 
 use serde::{Deserialize, Serialize};
 
 pub(crate) use calibration::Calibration;
 pub(crate) use empirical::Sorted;
 pub(crate) use reach::{Reach, at_lead, widening};
+pub(crate) use tails::{Shares, Tails};
 
 /// Where the ends of a predictor's intervals come from. Its means and standard errors are the same with each.
 ///

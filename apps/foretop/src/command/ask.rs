@@ -1,4 +1,4 @@
-//! `foretop ask`: what a signal will be, in one line.
+//! `foretop ask`: what a signal will be, or how probable something is, in a line or two.
 
 use std::io::Write;
 use std::time::Duration;
@@ -8,29 +8,45 @@ use node_api::{self as api, Client, ClientError, moment};
 use serde::Serialize;
 use text::{figure, printable};
 use units::{Confidence, Timestamp, span};
+use warn::Statement;
 
 use crate::argument::{NodeArgs, TextOrJson, positive_span};
 use crate::help::examples;
 use crate::near_name::explain_unknown_signal;
 use crate::terminal::write_json;
 
-/// Ask a node what a signal will be
+/// Ask a node what a signal will be, or how probable something is
+///
+/// Beyond the reach of the signal's own model (an hour, or 256 samples if that is less), the answer comes from a model that knows its
+/// days and weeks, as far as the node has seen any.
 #[derive(Args)]
 #[command(after_help = examples(&[
     "foretop ask cpu.availability --horizon 30s",
-    "foretop ask load.1m --horizon 5min --confidence 0.8 --format json",
+    "foretop ask load.1m --horizon 24h --confidence 0.8 --format json",
+    "foretop ask 'cpu.busy > 90%' --within 1h --for 5min",
+    "foretop ask 'memory.available < 500MB'",
 ]))]
 pub struct Ask {
-    /// The signal; `foretop signals` lists them
-    signal: String,
+    /// The signal (`foretop signals` lists them), or a statement: SIGNAL, max(SIGNAL), min(SIGNAL) or mean(SIGNAL), then <, <=, > or >=
+    /// and a number
+    #[arg(value_name = "SIGNAL|STATEMENT")]
+    subject: String,
 
-    /// How far ahead
-    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = positive_span)]
-    horizon: Duration,
+    /// How far ahead [default: 30s]
+    #[arg(long, value_name = "TIME", value_parser = positive_span)]
+    horizon: Option<Duration>,
 
-    /// Share of cases in which the interval should hold the value, between 0 and 1
-    #[arg(long, value_name = "SHARE", default_value = "0.95")]
-    confidence: Confidence,
+    /// Share of cases in which the interval should hold the value, between 0 and 1 [default: 0.95]
+    #[arg(long, value_name = "SHARE")]
+    confidence: Option<Confidence>,
+
+    /// The time in which the statement may come true [default: 30min]
+    #[arg(long, value_name = "TIME", value_parser = positive_span)]
+    within: Option<Duration>,
+
+    /// For how long it has to hold [default: one value is enough]
+    #[arg(long = "for", value_name = "TIME", value_parser = positive_span)]
+    lasting: Option<Duration>,
 
     /// How to print the answer
     #[arg(long, value_enum, default_value = "text")]
@@ -39,6 +55,14 @@ pub struct Ask {
     #[command(flatten)]
     node: NodeArgs,
 }
+
+/// How far ahead, and how probable, where nothing else is said.
+const HORIZON: Duration = Duration::from_secs(30);
+const WITHIN: Duration = Duration::from_secs(1800);
+
+/// Up to so many steps of a signal, and up to this horizon, its own model is asked; beyond, what counts is the time of day.
+const N_LEADS_OWN: f64 = 256.0;
+const HORIZON_OWN: Duration = Duration::from_secs(3600);
 
 /// The answer: one lead of a forecast, and where it starts from. Specified in docs/formats/cli.md.
 #[derive(Debug, PartialEq, Serialize)]
@@ -53,28 +77,75 @@ struct Answer {
     /// Of a model that weighs several.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     speakers: Vec<api::Weighed>,
-    mean: f64,
-    standard_error: f64,
+    /// Absent where the model has a median instead.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    mean: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    standard_error: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    median: Option<f64>,
     lower: f64,
     upper: f64,
     last: Option<f64>,
+    /// How far ahead forecasts have been compared with what came, of a model that knows days and weeks.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    seen_seconds: Option<f64>,
+    /// The time over which the value is a mean, if that is more than a sample's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    mean_over_seconds: Option<f64>,
 }
 
 impl Ask {
     pub fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
         let client = self.node.client()?;
-        let answer = self.answer(&client).map_err(|error| explain_unknown_signal(&client, &self.signal, error))?;
+        let statement = Statement::is_one(&self.subject).then(|| self.subject.parse::<Statement>()).transpose()?;
+        match statement {
+            Some(statement) => self.probability(&client, &statement, out),
+            None => self.forecast(&client, out),
+        }
+    }
+
+    fn probability(&self, client: &Client, statement: &Statement, out: &mut dyn Write) -> anyhow::Result<()> {
+        for (flag, is_given) in [("--horizon", self.horizon.is_some()), ("--confidence", self.confidence.is_some())] {
+            anyhow::ensure!(!is_given, "{flag} is for a signal; a statement takes --within and --for");
+        }
+        let answer = client
+            .probability(&self.subject, self.within.unwrap_or(WITHIN), self.lasting)
+            .map_err(|error| explain_unknown_signal(client, &statement.signal, error))?;
         match self.format {
             TextOrJson::Json => write_json(out, &answer)?,
-            TextOrJson::Text => writeln!(out, "{}", sentence(&self.signal, &answer))?,
+            TextOrJson::Text => writeln!(out, "{}\n{}", statement_sentence(&answer), worth(&answer))?,
+        }
+        Ok(())
+    }
+
+    fn forecast(&self, client: &Client, out: &mut dyn Write) -> anyhow::Result<()> {
+        for (flag, is_given) in [("--within", self.within.is_some()), ("--for", self.lasting.is_some())] {
+            anyhow::ensure!(
+                !is_given,
+                "{flag} is for a statement such as '{} > 1'; a signal takes --horizon",
+                self.subject
+            );
+        }
+        let answer = self.answer(client).map_err(|error| explain_unknown_signal(client, &self.subject, error))?;
+        match self.format {
+            TextOrJson::Json => write_json(out, &answer)?,
+            TextOrJson::Text => writeln!(out, "{}", sentence(&self.subject, &answer))?,
         }
         Ok(())
     }
 
     fn answer(&self, client: &Client) -> Result<Answer, ClientError> {
-        let forecast = client.forecast(&self.signal, self.horizon, self.confidence)?;
-        let detail = client.detail(&self.signal)?;
-        answer(forecast, detail.series.last).ok_or_else(|| ClientError::NotANode {
+        let (horizon, confidence) = (self.horizon.unwrap_or(HORIZON), self.confidence.unwrap_or_default());
+        let detail = client.detail(&self.subject)?;
+        let last = detail.series.last;
+        let is_far = horizon > HORIZON_OWN || horizon.as_secs_f64() > N_LEADS_OWN * detail.series.step_seconds;
+        let answer = if is_far {
+            far_answer(client.outlook(&self.subject, horizon, confidence)?, last)
+        } else {
+            answer(client.forecast(&self.subject, horizon, confidence)?, last)
+        };
+        answer.ok_or_else(|| ClientError::NotANode {
             url: client.url().clone(),
             reason: "its forecast is empty".to_owned(),
         })
@@ -88,8 +159,11 @@ fn answer(forecast: api::Forecast, last: Option<api::LastSample>) -> Option<Answ
     Some(Answer {
         time: moment(forecast.origin, forecast.step_seconds, n_leads),
         lead_seconds: forecast.step_seconds * n_leads as f64,
-        mean: forecast.mean[idx],
-        standard_error: *forecast.standard_error.get(idx)?,
+        mean: Some(forecast.mean[idx]),
+        standard_error: Some(*forecast.standard_error.get(idx)?),
+        median: None,
+        seen_seconds: None,
+        mean_over_seconds: None,
         lower: *forecast.lower.get(idx)?,
         upper: *forecast.upper.get(idx)?,
         last: last.and_then(|sample| sample.value),
@@ -102,23 +176,106 @@ fn answer(forecast: api::Forecast, last: Option<api::LastSample>) -> Option<Answ
     })
 }
 
+/// The same of a forecast of hours or days.
+fn far_answer(outlook: api::Outlook, last: Option<api::LastSample>) -> Option<Answer> {
+    let n_leads = outlook.median.len();
+    let idx = n_leads.checked_sub(1)?;
+    Some(Answer {
+        time: moment(outlook.origin, outlook.step_seconds, n_leads),
+        lead_seconds: outlook.step_seconds * n_leads as f64,
+        mean: None,
+        standard_error: None,
+        median: Some(outlook.median[idx]),
+        lower: *outlook.lower.get(idx)?,
+        upper: *outlook.upper.get(idx)?,
+        last: last.and_then(|sample| sample.value),
+        seen_seconds: Some(outlook.seen_seconds),
+        mean_over_seconds: Some(outlook.step_seconds),
+        id: outlook.id,
+        unit: outlook.unit,
+        origin: outlook.origin,
+        confidence: outlook.confidence,
+        model: "OUTLOOK".to_owned(),
+        speakers: Vec::new(),
+    })
+}
+
 /// Models named on the line; it has to fit on a terminal.
 const N_SPEAKERS: usize = 2;
 
 /// `cpu.availability in 30s: 0.93 (95 %: 0.81 to 1.00), 0.97 now, by AR(16)`.
 fn sentence(signal: &str, answer: &Answer) -> String {
     let show = |value| figure::format(value, &answer.unit);
-    // Shares such as 0.95 times 100 are a rounding error away from a whole number.
-    let percent = (answer.confidence * 1e8).round() / 1e6;
-    let lead = span::format(Duration::try_from_secs_f64(answer.lead_seconds).unwrap_or_default());
+    let percent = percent(answer.confidence);
+    let lead = length(answer.lead_seconds);
     let last = answer.last.map_or_else(|| "no value".to_owned(), show);
+    let central = answer.mean.or(answer.median).map_or_else(|| "no value".to_owned(), show);
+    let by = match answer.mean_over_seconds {
+        None => format!("by {}", by(answer)),
+        Some(over) => format!("means over {}; {}", length(over), seen(answer.seen_seconds, answer.lead_seconds)),
+    };
     printable(&format!(
-        "{signal} in {lead}: {} ({percent} %: {} to {}), {last} now, by {}",
-        show(answer.mean),
+        "{signal} in {lead}: {central} ({percent}: {} to {}), {last} now, {by}",
         show(answer.lower),
         show(answer.upper),
-        by(answer)
     ))
+}
+
+/// Whether forecasts of this length have been compared with what came.
+fn seen(seen_seconds: Option<f64>, lead_seconds: f64) -> String {
+    match seen_seconds.filter(|seen| *seen < lead_seconds) {
+        None => "errors of such forecasts are known".to_owned(),
+        Some(0.0) => "no forecast has been compared with what came yet".to_owned(),
+        Some(seen) => format!("errors are known up to {} ahead, and may be larger beyond", length(seen)),
+    }
+}
+
+/// `cpu.busy > 90% within 1h: 23 %, in 40min (80 %: 12min to 55min); of means over 1min`.
+fn statement_sentence(answer: &api::Probability) -> String {
+    let api::Probability { statement, probability, after, .. } = answer;
+    let lasting = answer.for_seconds.map_or_else(String::new, |lasting| format!(" for {}", length(lasting)));
+    let when = match (after.p10_seconds, after.p50_seconds, after.p90_seconds) {
+        (Some(early), Some(middle), Some(late)) => {
+            format!(", in {} (80 %: {} to {})", length(middle), length(early), length(late))
+        }
+        (Some(early), Some(middle), None) => format!(", in {} (90 %: not before {})", length(middle), length(early)),
+        (Some(early), None, _) => format!(" (90 %: not before {})", length(early)),
+        (None, ..) => String::new(),
+    };
+    let (within, over) = (length(answer.within_seconds), length(answer.step_seconds));
+    printable(&format!("{statement}{lasting} within {within}: {}{when}; of means over {over}", chance(*probability)))
+}
+
+/// What such answers were worth.
+fn worth(answer: &api::Probability) -> String {
+    let record = &answer.record;
+    let (n, n_true, past) = (record.n, record.n_true, length(answer.history_seconds));
+    match (record.brier, record.base_rate_brier) {
+        (Some(brier), Some(base)) => format!(
+            "Asked {n} times over the past {past}, it came true {n_true} times; Brier score {brier:.3}, {base:.3} for always saying {}.",
+            chance(n_true as f64 / n as f64)
+        ),
+        _ => format!("There is no record yet: asked {n} times over the past {past}, it came true {n_true} times."),
+    }
+}
+
+fn percent(share: f64) -> String {
+    // Shares such as 0.95 times 100 are a rounding error away from a whole number.
+    format!("{} %", (share * 1e8).round() / 1e6)
+}
+
+/// `12 %`, as exactly as counted paths tell; what would be shown as certain without being it is `<0.1 %` or `>99.9 %`.
+fn chance(probability: f64) -> String {
+    match 100.0 * probability {
+        percent if percent > 0.0 && percent < 0.1 => "<0.1 %".to_owned(),
+        percent if percent > 99.9 && percent < 100.0 => ">99.9 %".to_owned(),
+        percent if (1.0..=99.0).contains(&percent) || percent == 0.0 || percent == 100.0 => format!("{percent:.0} %"),
+        percent => format!("{percent:.1} %"),
+    }
+}
+
+fn length(seconds: f64) -> String {
+    span::format(Duration::try_from_secs_f64(seconds).unwrap_or_default())
 }
 
 /// `AR(16)`; `AUTO (AR(2) 62 %, MEAN 38 %)`.
@@ -174,6 +331,80 @@ mod tests {
     fn a_confidence_of_many_nines_is_shown_whole() {
         let answer = answer(api::Forecast { confidence: 0.9995, ..forecast() }, None).unwrap();
         assert_eq!(sentence("x", &answer), "x in 30s: 0.93 (99.95 %: 0.81 to 1.00), no value now, by AR(16)");
+    }
+
+    fn outlook() -> api::Outlook {
+        api::Outlook {
+            id: "cpu.busy".into(),
+            unit: "ratio".into(),
+            origin: Timestamp::from_nanos(0),
+            step_seconds: 300.0,
+            confidence: 0.8,
+            median: vec![0.4, 0.5],
+            lower: vec![0.2, 0.25],
+            upper: vec![0.6, 0.75],
+            history_seconds: 86_400.0,
+            seen_seconds: 300.0,
+            season_ratio: None,
+        }
+    }
+
+    #[test]
+    fn a_far_answer_says_how_far_it_has_seen() {
+        let sentence =
+            |seen_seconds| sentence("cpu.busy", &far_answer(api::Outlook { seen_seconds, ..outlook() }, None).unwrap());
+        assert_eq!(
+            sentence(600.0),
+            "cpu.busy in 10m: 0.50 (80 %: 0.25 to 0.75), no value now, means over 5m; errors of such forecasts are known"
+        );
+        assert!(sentence(300.0).ends_with("errors are known up to 5m ahead, and may be larger beyond"));
+        assert!(sentence(0.0).ends_with("no forecast has been compared with what came yet"));
+    }
+
+    fn probability() -> api::Probability {
+        api::Probability {
+            id: "cpu.busy".into(),
+            unit: "ratio".into(),
+            statement: "cpu.busy > 90%".into(),
+            line: 0.9,
+            origin: Timestamp::from_nanos(0),
+            step_seconds: 60.0,
+            within_seconds: 3600.0,
+            for_seconds: Some(300.0),
+            probability: 0.234,
+            after: api::Passage { p10_seconds: Some(1200.0), p50_seconds: None, p90_seconds: None },
+            history_seconds: 604_800.0,
+            record: api::Record {
+                n: 200,
+                n_true: 30,
+                brier: Some(0.0812),
+                base_rate_brier: Some(0.1275),
+                bins: Vec::new(),
+            },
+        }
+    }
+
+    #[test]
+    fn a_probability_comes_with_what_such_were_worth() {
+        assert_eq!(
+            statement_sentence(&probability()),
+            "cpu.busy > 90% for 5m within 1h: 23 % (90 %: not before 20m); of means over 1m"
+        );
+        assert_eq!(
+            worth(&probability()),
+            "Asked 200 times over the past 7days, it came true 30 times; Brier score 0.081, 0.128 for always saying 15 %."
+        );
+        let record = api::Record { brier: None, base_rate_brier: None, n_true: 0, ..probability().record };
+        let young = worth(&api::Probability { record, ..probability() });
+        assert!(young.contains("There is no record yet"), "{young}");
+    }
+
+    #[test]
+    fn what_is_not_certain_does_not_look_certain() {
+        assert_eq!(
+            [0.0, 0.0004, 0.005, 0.5, 0.9996, 1.0].map(chance),
+            ["0 %", "<0.1 %", "0.5 %", "50 %", ">99.9 %", "100 %"]
+        );
     }
 
     #[test]

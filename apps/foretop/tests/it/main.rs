@@ -18,6 +18,7 @@ mod mpi_watch;
 mod node;
 mod noise;
 mod one_life;
+mod outlook;
 mod predict;
 mod program;
 mod prometheus;

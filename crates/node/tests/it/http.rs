@@ -6,6 +6,7 @@ mod metrics;
 mod mpi;
 mod names;
 mod one_off;
+mod outlook;
 mod page;
 mod refusals;
 mod run_time;

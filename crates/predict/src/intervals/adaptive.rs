@@ -7,65 +7,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::reach::{HALF_WIDTHS, LEVELS, N_LEVELS, Reach};
+use super::reach::Reach;
+use super::tails::{Shares, Tails};
 use crate::ladder::{DENSE, Due};
-
-/// Where the upper half of the distribution is counted, in standard units: the normal quantiles of probabilities from
-/// 0.55 to 0.995, those of [`LEVELS`] among them, with what heavier tails need. The first three are for signals that
-/// mostly stand still, half of whose errors are next to nothing.
-const EDGES: [f64; N_EDGES] = [
-    0.0125,
-    0.025,
-    0.05,
-    0.125_661_346_855_074,
-    0.253_347_103_135_8,
-    0.385_320_466_407_568,
-    0.524_400_512_708_041,
-    HALF_WIDTHS[0],
-    0.841_621_233_572_914,
-    1.036_433_389_493_79,
-    HALF_WIDTHS[1],
-    HALF_WIDTHS[2],
-    HALF_WIDTHS[3],
-    HALF_WIDTHS[4],
-    3.2,
-    4.0,
-    5.0,
-    6.5,
-    8.0,
-    10.0,
-    13.0,
-    16.0,
-    20.0,
-];
-const N_EDGES: usize = 23;
-
-/// The normal distribution beyond each of [`EDGES`].
-const NORMAL_TAILS: [f64; N_EDGES] = [
-    0.495_013_353_6,
-    0.490_027_483_9,
-    0.480_061_194_2,
-    0.45,
-    0.4,
-    0.35,
-    0.3,
-    0.25,
-    0.2,
-    0.15,
-    0.1,
-    0.05,
-    0.025,
-    0.005,
-    6.871_379e-4,
-    3.167_12e-5,
-    2.866_5e-7,
-    4.016e-11,
-    6.22e-16,
-    7.62e-24,
-    0.0,
-    0.0,
-    0.0,
-];
 
 /// Errors that the normal distribution counts for at lead 1. With 60, intervals of skewed errors are 5 % worse.
 const N_FIRST: f64 = 30.0;
@@ -73,9 +17,6 @@ const N_FIRST: f64 = 30.0;
 /// Errors that the distribution at the next shorter lead counts for. With 20, intervals of a random walk wander by a
 /// third at lead 30, where 600 samples hold 20 errors that do not overlap.
 const N_SHORTER: f64 = 80.0;
-
-/// Errors that the normal distribution counts for at every lead. With 3, long leads are normal whatever the errors.
-const N_NORMAL: f64 = 1.0;
 
 /// Errors over which the distribution is remembered.
 const MEMORY: f64 = 600.0;
@@ -117,14 +58,12 @@ struct Counts {
     /// Discounted mean squared error, in standard errors as the model states them, and the number of errors in it.
     square: f64,
     n_squares: f64,
-    /// Discounted number of independent errors, and how many of them lie beyond each edge: below, then above.
-    n: f32,
-    beyond: Vec<f32>,
+    tails: Tails,
 }
 
 impl Adaptive {
     pub(crate) fn new(n_known: usize, follows_errors: bool) -> Self {
-        let nothing = Counts { square: 0.0, n_squares: 0.0, n: 0.0, beyond: vec![0.0; 2 * N_EDGES] };
+        let nothing = Counts { square: 0.0, n_squares: 0.0, tails: Tails::default() };
         Self { follows_errors, n_known: n_known as u64, leads: vec![nothing; DENSE.leads.len()] }
     }
 
@@ -140,16 +79,7 @@ impl Adaptive {
         counts.square += (error.powi(2).min(CORRECTION_MAX.powi(2)) - counts.square) / counts.n_squares;
         let weight = 1.0 / (OVERLAP * n_under_way).max(1.0);
         let memory = MEMORY.max(MEMORY_LEADS * due.lead as f64) * n_under_way / due.lead as f64;
-        let kept = (1.0 - 1.0 / memory) as f32;
-        counts.n = kept * counts.n + weight as f32;
-        let (below, above) = counts.beyond.split_at_mut(N_EDGES);
-        for (tail, error) in [(below, -error / unit), (above, error / unit)] {
-            for (count, edge) in tail.iter_mut().zip(EDGES) {
-                // One that lies on an edge is half beyond it.
-                let share = 0.5 * (f32::from(u8::from(error > edge)) + f32::from(u8::from(error >= edge)));
-                *count = kept * *count + weight as f32 * share;
-            }
-        }
+        counts.tails.learn(error / unit, weight, 1.0 - 1.0 / memory);
     }
 
     /// Whether the series is old enough for a forecast of this lead to count.
@@ -171,51 +101,24 @@ impl Adaptive {
 
     /// One for each watched lead.
     pub(crate) fn reaches_into(&self, reaches: &mut Vec<Reach>) {
-        let mut tails = [NORMAL_TAILS, NORMAL_TAILS];
+        let mut shares = Shares::NORMAL;
         for (idx, counts) in self.leads.iter().enumerate() {
             // At lead 1 there is no shorter one but the normal distribution.
-            let n_shorter = if idx == 0 { N_FIRST } else { N_SHORTER };
-            let n = n_shorter + N_NORMAL + f64::from(counts.n);
-            for (tail, beyond) in tails.iter_mut().zip(counts.beyond.chunks(N_EDGES)) {
-                for ((share, count), normal) in tail.iter_mut().zip(beyond).zip(NORMAL_TAILS) {
-                    *share = (n_shorter * *share + N_NORMAL * normal + f64::from(*count)) / n;
-                }
-            }
+            counts.tails.mix_into(&mut shares, if idx == 0 { N_FIRST } else { N_SHORTER });
             let unit = self.unit(idx);
-            let [lower, upper] = [ends(&tails[0], &tails[1]), ends(&tails[1], &tails[0])];
+            let [lower, upper] = shares.ends();
             reaches.push(Reach { lower: lower.map(|end| end * unit), upper: upper.map(|end| end * unit) }.nested());
         }
     }
 
     pub(crate) fn is_sound(&self) -> bool {
         let is_sound = |counts: &Counts| {
-            counts.beyond.len() == 2 * N_EDGES
-                && counts.beyond.iter().chain([&counts.n]).all(|count| (0.0..=1e6).contains(count))
+            counts.tails.is_sound()
                 && (0.0..=CORRECTION_MAX.powi(2)).contains(&counts.square)
                 && (0.0..=1e6).contains(&counts.n_squares)
         };
         self.leads.len() == DENSE.leads.len() && self.leads.iter().all(is_sound)
     }
-}
-
-/// Where the shares of [`LEVELS`] end that lie beyond: in this tail, or for a skewed middle in the other one.
-fn ends(tail: &[f64; N_EDGES], other: &[f64; N_EDGES]) -> [f64; N_LEVELS] {
-    let at_zero = 0.5 * (tail[0] + 1.0 - other[0]);
-    LEVELS.map(|level| {
-        let share = 0.5 * (1.0 - level);
-        if share > at_zero { -end(other, 1.0 - at_zero, 1.0 - share) } else { end(tail, at_zero, share) }
-    })
-}
-
-/// Where `share` of the errors lie beyond, along straight lines between edges; `at_zero` is what lies beyond 0.
-fn end(tail: &[f64; N_EDGES], at_zero: f64, share: f64) -> f64 {
-    let above = tail.partition_point(|beyond| *beyond > share);
-    let (from, to) = match above {
-        0 => ((0.0, at_zero), (EDGES[0], tail[0])),
-        N_EDGES => return EDGES[N_EDGES - 1],
-        above => ((EDGES[above - 1], tail[above - 1]), (EDGES[above], tail[above])),
-    };
-    if from.1 <= to.1 { from.0 } else { from.0 + (to.0 - from.0) * (from.1 - share) / (from.1 - to.1) }
 }
 
 /// How much wider than a normal interval of 95 % one by Student's t with so many degrees of freedom is (Abramowitz and
@@ -227,6 +130,7 @@ fn stretch(degrees: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::intervals::reach::HALF_WIDTHS;
 
     #[test]
     fn without_errors_intervals_of_a_long_series_are_normal() {

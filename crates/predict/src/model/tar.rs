@@ -12,7 +12,6 @@
 
 pub(crate) mod inference;
 mod path;
-mod random;
 mod shock;
 mod stability;
 mod threshold;

@@ -15,6 +15,7 @@ mod intervals;
 mod live;
 mod maximum_likelihood;
 mod nws;
+mod outlook;
 mod predictor;
 mod reference;
 mod run_time;

@@ -22,6 +22,7 @@ fn near_value() -> impl Strategy<Value = String> {
         "[0-9.eE+-]{1,12}",
         "[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z",
         "(1,|60,|0,){0,40}[0-9]{0,4}",
+        "(max\\(|mean\\()?(trace|load.1m)\\)?[<>]=?[0-9.eE+-]{1,8}( ?%|GB)?",
         ".{0,20}",
     ]
 }
@@ -34,6 +35,9 @@ fn near_query() -> impl Strategy<Value = String> {
         Just("to".to_owned()),
         Just("step".to_owned()),
         Just("lead".to_owned()),
+        Just("within".to_owned()),
+        Just("for".to_owned()),
+        Just("statement".to_owned()),
         ".{0,8}",
     ];
     prop::collection::vec((key, near_value()), 0..4).prop_map(|pairs| {
@@ -62,9 +66,11 @@ fn near_body() -> impl Strategy<Value = String> {
 #[test]
 fn no_query_makes_the_node_fail() {
     let host = Host::start().with_pushed("trace");
-    let paths = ["forecast", "samples", "forecasts", "accuracy", ""];
+    let paths =
+        ["forecast", "samples", "forecasts", "accuracy", "outlook", ""].map(|path| format!("series/trace/{path}"));
+    let paths: Vec<String> = paths.into_iter().chain(["probability".to_owned()]).collect();
     proptest!(ProptestConfig::with_cases(300), |(path in 0..paths.len(), query in near_query())| {
-        check_no_fault(&host.get(&format!("/api/v1/series/trace/{}?{query}", paths[path])));
+        check_no_fault(&host.get(&format!("/api/v1/{}?{query}", paths[path])));
     });
 }
 

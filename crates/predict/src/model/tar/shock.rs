@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use statrs::distribution::{ContinuousCDF, Normal};
 
-use super::random::Random;
+use crate::random::Random;
 
 /// Paths side by side.
 pub(super) const N_PATHS: usize = 256;

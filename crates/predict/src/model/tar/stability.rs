@@ -1,7 +1,7 @@
 //! Whether forecasts return from wherever the series may get.
 
 use super::Regimes;
-use super::random::Random;
+use crate::random::Random;
 
 /// Directions that are tried beside those along the axes.
 const N_DIRECTIONS: usize = 128;

@@ -1,10 +1,10 @@
 //! A fixed sequence of random numbers: forecasts are the same on every run.
 
 /// SplitMix64 (Steele, Lea and Flood 2014).
-pub(super) struct Random(u64);
+pub(crate) struct Random(u64);
 
 impl Random {
-    pub(super) fn seeded(seed: u64) -> Self {
+    pub(crate) fn seeded(seed: u64) -> Self {
         Self(seed)
     }
 
@@ -17,12 +17,12 @@ impl Random {
     }
 
     /// Of [0, 1).
-    pub(super) fn uniform(&mut self) -> f64 {
+    pub(crate) fn uniform(&mut self) -> f64 {
         (self.bits() >> 11) as f64 / (1_u64 << 53) as f64
     }
 
     /// In an order of chance (Fisher and Yates).
-    pub(super) fn shuffle<T>(&mut self, items: &mut [T]) {
+    pub(crate) fn shuffle<T>(&mut self, items: &mut [T]) {
         for last in (1..items.len()).rev() {
             items.swap(last, (self.uniform() * (last + 1) as f64) as usize);
         }

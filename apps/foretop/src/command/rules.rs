@@ -1,0 +1,238 @@
+//! `foretop rules`: what somebody wants to be warned of, tried on what a node has seen.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::Context;
+use clap::{Args, Subcommand};
+use node_api::Client;
+use predict::Periods;
+use serde::Serialize;
+use statistics::median;
+use text::{Align, Table, printable};
+use units::{Moment, span};
+use warn::{Alarm, History, Question, Rule, Rules, Trial, n_steps};
+
+use crate::argument::{NodeArgs, TableOrJson, positive_span};
+use crate::failure::OrUsage;
+use crate::help::examples;
+use crate::history::{Query, Sample};
+use crate::near_name::explain_unknown_signal;
+use crate::terminal::write_json;
+
+/// Try rules for warnings on what a node has seen
+///
+/// A rule is a statement, how far ahead to look, and the probability from which on somebody is to be warned:
+///
+///   [[rule]]
+///   name = "memory runs out"
+///   when = "memory.available < 500MB"
+///   within = "30min"
+///   raise = 0.8     # this is the default
+///   clear = 0.5     # and this
+#[derive(Args)]
+#[command(verbatim_doc_comment, after_help = examples(&["foretop rules check rules.toml", "foretop rules test rules.toml --past 7d"]))]
+pub struct RulesCommand {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Subcommand)]
+enum What {
+    Check(Check),
+    Test(Test),
+}
+
+/// Say how probable each rule's statement is now, and whether it would warn
+#[derive(Args)]
+#[command(after_help = examples(&["foretop rules check rules.toml"]))]
+struct Check {
+    /// The file of rules
+    file: PathBuf,
+
+    /// How to print them
+    #[arg(long, value_enum, default_value = "table")]
+    format: TableOrJson,
+
+    #[command(flatten)]
+    node: NodeArgs,
+}
+
+/// Say how often each rule would have warned, how often rightly, and how long ahead
+///
+/// Each decision is made from what was known at the time.
+#[derive(Args)]
+#[command(after_help = examples(&["foretop rules test rules.toml --past 7d"]))]
+struct Test {
+    /// The file of rules
+    file: PathBuf,
+
+    /// Over how much of the past, up to now
+    #[arg(long, value_name = "TIME", default_value = "7d", value_parser = positive_span)]
+    past: Duration,
+
+    /// How to print it
+    #[arg(long, value_enum, default_value = "table")]
+    format: TableOrJson,
+
+    #[command(flatten)]
+    node: NodeArgs,
+}
+
+/// What a rule says now. Specified in docs/formats/cli.md.
+#[derive(Debug, PartialEq, Serialize)]
+struct Told {
+    #[serde(flatten)]
+    rule: Rule,
+    probability: f64,
+    warns: bool,
+}
+
+/// What a rule would have done. Specified in docs/formats/cli.md.
+#[derive(Debug, PartialEq, Serialize)]
+struct Tried {
+    #[serde(flatten)]
+    rule: Rule,
+    past_seconds: f64,
+    n_warned: usize,
+    n_right: usize,
+    n_events: usize,
+    n_foreseen: usize,
+    ahead_median_seconds: Option<f64>,
+}
+
+impl RulesCommand {
+    pub fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
+        match self.what {
+            What::Check(check) => check.run(out),
+            What::Test(test) => test.run(out),
+        }
+    }
+}
+
+impl Check {
+    fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
+        let rules = read(&self.file)?;
+        let client = self.node.client()?;
+        let tell = |rule: &Rule| {
+            let answer = client.probability(&rule.when.to_string(), rule.within, rule.lasting);
+            let answer = answer.map_err(|error| explain_unknown_signal(&client, &rule.when.signal, error));
+            let probability = answer.with_context(|| of_rule(rule))?.probability;
+            anyhow::Ok(Told { rule: rule.clone(), probability, warns: probability >= rule.raise })
+        };
+        let told = rules.rules().iter().map(tell).collect::<anyhow::Result<Vec<_>>>()?;
+        match self.format {
+            TableOrJson::Json => write_json(out, &told)?,
+            TableOrJson::Table => {
+                let mut table = Table::new(&[
+                    ("RULE", Align::Left),
+                    ("WHEN", Align::Left),
+                    ("WITHIN", Align::Right),
+                    ("NOW", Align::Right),
+                    ("WARNS", Align::Left),
+                ]);
+                for Told { rule, probability, warns } in &told {
+                    table.row([
+                        printable(&rule.name),
+                        printable(&rule.when.to_string()),
+                        span::format(rule.within),
+                        format!("{:.0} %", 100.0 * probability),
+                        if *warns { "yes".to_owned() } else { format!("from {:.0} % on", 100.0 * rule.raise) },
+                    ]);
+                }
+                write!(out, "{table}")?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Test {
+    fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
+        let rules = read(&self.file)?;
+        let client = self.node.client()?;
+        let tried = rules
+            .rules()
+            .iter()
+            .map(|rule| self.try_rule(&client, rule).with_context(|| of_rule(rule)))
+            .collect::<anyhow::Result<Vec<_>>>()?;
+        match self.format {
+            TableOrJson::Json => write_json(out, &tried)?,
+            TableOrJson::Table => {
+                let mut table = Table::new(&[
+                    ("RULE", Align::Left),
+                    ("OVER", Align::Right),
+                    ("WARNED", Align::Right),
+                    ("RIGHTLY", Align::Right),
+                    ("IT CAME", Align::Right),
+                    ("FORESEEN", Align::Right),
+                    ("AHEAD (MEDIAN)", Align::Right),
+                ]);
+                for one in &tried {
+                    table.row([
+                        printable(&one.rule.name),
+                        length(one.past_seconds),
+                        one.n_warned.to_string(),
+                        one.n_right.to_string(),
+                        one.n_events.to_string(),
+                        one.n_foreseen.to_string(),
+                        one.ahead_median_seconds.map_or_else(|| "-".to_owned(), length),
+                    ]);
+                }
+                write!(out, "{table}")?;
+            }
+        }
+        Ok(())
+    }
+
+    fn try_rule(&self, client: &Client, rule: &Rule) -> anyhow::Result<Tried> {
+        let signal = &rule.when.signal;
+        let series = client.detail(signal).map_err(|error| explain_unknown_signal(client, signal, error))?.series;
+        let step = warn::step(Duration::try_from_secs_f64(series.step_seconds)?, rule.within);
+        let from = Moment::BeforeNow(warn::past(step));
+        let (_, pages) = Query { signal, from, to: None, step: Some(step) }.ask(client)?;
+        let told: Vec<Sample> = pages.collect::<anyhow::Result<Vec<_>>>()?.into_iter().flatten().collect();
+        // Where the node has nothing finer, they are longer than asked for.
+        let step = told.get(1).map_or(step, |second| second.time.saturating_since(told[0].time));
+        let samples: Vec<f64> = told.into_iter().map(|sample| sample.value.unwrap_or(f64::NAN)).collect();
+        let question = Question::of(&rule.when, &series.unit, rule.within, rule.lasting, step)?;
+        let n_tried = usize::try_from(n_steps(self.past, step)).unwrap_or(usize::MAX);
+        let range = (series.range.min.unwrap_or(f64::NEG_INFINITY), series.range.max.unwrap_or(f64::INFINITY));
+        let history = History { samples: &samples, periods: Periods::day_and_week(step), range };
+        let alarm = Alarm::new(rule.raise, rule.clear);
+        let trial = warn::trial(history, &question, alarm, samples.len().saturating_sub(n_tried), SEED);
+        Ok(tried(rule, &trial, step))
+    }
+}
+
+/// Paths are drawn from this: a trial comes to the same each time.
+const SEED: u64 = 1;
+
+fn tried(rule: &Rule, trial: &Trial, step: Duration) -> Tried {
+    let seconds = |n_steps: f64| n_steps * step.as_secs_f64();
+    let leads: Vec<f64> = trial.leads.iter().map(|lead| *lead as f64).collect();
+    Tried {
+        rule: rule.clone(),
+        past_seconds: seconds(trial.n_steps as f64),
+        n_warned: trial.n_warned,
+        n_right: trial.n_right,
+        n_events: trial.n_events,
+        n_foreseen: leads.len(),
+        ahead_median_seconds: median(&leads).map(seconds),
+    }
+}
+
+fn read(file: &Path) -> anyhow::Result<Rules> {
+    let shown = printable(&file.display().to_string());
+    let text = std::fs::read_to_string(file).with_context(|| format!("cannot read `{shown}`")).or_usage()?;
+    text.parse::<Rules>().with_context(|| format!("`{shown}` is no file of rules")).or_usage()
+}
+
+fn of_rule(rule: &Rule) -> String {
+    printable(&format!("rule `{}`", rule.name))
+}
+
+fn length(seconds: f64) -> String {
+    span::format(Duration::try_from_secs_f64(seconds).unwrap_or_default())
+}

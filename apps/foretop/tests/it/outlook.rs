@@ -1,0 +1,82 @@
+//! Hours ahead: `ask` with a far horizon or a statement, and `rules`.
+
+use std::time::Duration;
+
+use serde_json::json;
+
+use crate::command::run;
+use crate::node::{Running, folder};
+
+const STEP: Duration = Duration::from_secs(1800);
+const DAY: usize = 48;
+
+/// A node with ten days of a series that has a day's shape, up to the half hour under way.
+fn with_days() -> Running {
+    let node = Running::in_memory();
+    let post = |path: &str, body: serde_json::Value| {
+        let url = format!("{}/api/v1/{path}", node.url);
+        ureq::post(&url).header("Content-Type", "application/json").send(body.to_string()).unwrap();
+    };
+    post("series", json!({"id": "shop.requests", "unit": "requests/s", "step": "1800s", "model": "LAST"}));
+    let (n, now) = (10 * DAY, clock::now().floor_to(STEP));
+    let sample = |i: usize| {
+        let ago = STEP * u32::try_from(n - 1 - i).unwrap();
+        let bump = (i * 7919 % 13) as f64 - 6.0;
+        let value = 100.0 + 50.0 * (std::f64::consts::TAU * i as f64 / DAY as f64).sin() + 0.3 * bump;
+        json!({"time": (now - ago).to_string(), "value": value})
+    };
+    post("series/shop.requests/samples", json!({ "samples": (0..n).map(sample).collect::<Vec<_>>() }));
+    node
+}
+
+#[test]
+fn a_far_horizon_is_answered_by_the_day() {
+    let node = with_days();
+    let line = node.run(&["ask", "shop.requests", "--horizon", "6h", "--confidence", "0.8"]).output();
+    assert!(line.starts_with("shop.requests in 6h: ") && line.contains("errors of such forecasts are known"), "{line}");
+    let answer = node.run(&["ask", "shop.requests", "--horizon", "6h", "--format", "json"]).json();
+    // A quarter of a day after its beginning is the peak, at 150.
+    assert!(answer["median"].as_f64().is_some_and(|median| (median - 150.0).abs() < 10.0), "{answer}");
+    assert_eq!((&answer["model"], &answer["mean"]), (&"OUTLOOK".into(), &serde_json::Value::Null));
+    node.run(&["ask", "load.1m", "--horizon", "24h"]).check_failed(1, "ask for less, or wait");
+}
+
+#[test]
+fn a_statement_is_answered_with_what_such_answers_were_worth() {
+    let node = with_days();
+    let answer = node.run(&["ask", "shop.requests > 140", "--within", "8h", "--for", "1h"]).output();
+    let lines: Vec<&str> = answer.lines().collect();
+    assert!(lines[0].starts_with("shop.requests > 140 for 1h within 8h: "), "{answer}");
+    assert!(lines.len() == 2 && lines[1].contains("Brier score"), "{answer}");
+    node.run(&["ask", "shop.requets > 140"]).check_failed(1, "did you mean shop.requests?");
+    node.run(&["ask", "shop.requests > 140", "--horizon", "1h"]).check_failed(1, "--within");
+    node.run(&["ask", "shop.requests", "--within", "1h"]).check_failed(1, "--horizon");
+    node.run(&["ask", "shop.requests > 140 MB"]).check_failed(1, "write the number alone");
+}
+
+#[test]
+fn rules_say_what_they_would_have_done() {
+    let (node, folder) = (with_days(), folder());
+    let file = folder.path().join("rules.toml");
+    let rule = "[[rule]]\nname = \"full\"\nwhen = \"shop.requests > 140\"\nwithin = \"4h\"\n";
+    std::fs::write(&file, rule).unwrap();
+    let file = file.to_str().unwrap();
+    let table = node.run(&["rules", "check", file]).output();
+    assert!(table.lines().count() == 2 && table.contains("shop.requests > 140"), "{table}");
+    let tried = node.run(&["rules", "test", file, "--past", "5d", "--format", "json"]).json();
+    let n = |key: &str| tried[0][key].as_u64().unwrap();
+    // One peak a day; which of the days at both ends count depends on the hour.
+    assert!((4..=6).contains(&n("n_events")) && n("n_foreseen") >= n("n_events") - 1, "{tried}");
+    assert!(n("n_right") >= n("n_warned") - 1 && n("n_warned") >= 4, "{tried}");
+    let ahead = tried[0]["ahead_median_seconds"].as_f64().unwrap();
+    assert!((3600.0..=6.0 * 3600.0).contains(&ahead), "{tried}");
+}
+
+#[test]
+fn a_file_of_rules_that_makes_no_sense_exits_with_2() {
+    let folder = folder();
+    let file = folder.path().join("rules.toml");
+    std::fs::write(&file, "[[rule]]\nname = \"a\"\nwhen = \"load.1m\"\nwithin = \"1h\"\n").unwrap();
+    run(&["rules", "check", file.to_str().unwrap()]).check_failed(2, "line 3: `load.1m` compares nothing");
+    run(&["rules", "test", "/nowhere.toml"]).check_failed(2, "cannot read `/nowhere.toml`");
+}

@@ -1,0 +1,248 @@
+"""Hours and a day ahead: outlooks beside AUTO and statsforecast's seasonal models, on the same windows of the same series.
+
+Errors are absolute, over all leads within a horizon, and scaled by the mean absolute difference of samples a day apart in the past of
+their window (MASE). CRPS is the weighted quantile loss at 0.1 to 0.9, as GIFT-Eval has it. Forecasts are medians. Everything is the
+median over windows. Peers are fitted to the last 14 days of each window's past. The statements are "some value within 6 h is
+above the 95th percentile of the past"; they are answered at moments that lie as far apart.
+"""
+
+import argparse
+import shutil
+import subprocess
+import warnings
+from collections.abc import Callable, Iterator
+from typing import NamedTuple, Protocol
+
+import foretop
+import numpy as np
+import numpy.typing as npt
+from report import ROOT, machine, print_machine, print_table, save
+from statsforecast.models import MSTL, AutoARIMA, AutoETS, AutoTheta, SeasonalNaive
+from timing import versions
+
+Samples = npt.NDArray[np.float64]
+
+LEVELS = np.arange(1, 10) / 10
+COVERED = [0.025, 0.1, 0.9, 0.975]
+N_WINDOWS = 13
+SEED = 1
+# Windows of a straight line, in hours: what `predict_linear` is given in common alerts.
+LINE_HOURS = [0.5, 1, 6]
+
+
+class Model(Protocol):
+    """One of statsforecast's."""
+
+    def forecast(self, y: Samples, h: int, *, level: list[int]) -> dict[str, Samples]:
+        """Return the mean, and the ends of intervals as `lo-80` and `hi-80`."""
+
+
+class Series(NamedTuple):
+    """Samples, and how many of them make a day."""
+
+    name: str
+    samples: Samples
+    day: int
+
+
+def main() -> None:
+    """Measure, print, save."""
+    arguments = argparse.ArgumentParser(description=__doc__)
+    arguments.add_argument("--windows", type=int, default=N_WINDOWS, help="of each series")
+    n_windows = arguments.parse_args().windows
+    warnings.simplefilter("ignore")
+    errors, crps, ratios, held, said = [], [], [], [], []
+    for series in all_series():
+        scores, coverage = scores_of(series, n_windows)
+        errors.append([series.name, *(" ".join(f"{error:.2f}" for error in mase) for mase, _ in scores.values())])
+        crps.append([series.name, *(f"{loss:.3f}" for _, loss in scores.values())])
+        ratios.append([np.append(mase, loss) for mase, loss in scores.values()])
+        held.append(coverage)
+        said.append([series.name, *statements(series)])
+        print(f"{series.name}: {errors[-1][1:]}", flush=True)
+    names = list(scores)
+    head = ["series", *names]
+    print_table("Scaled absolute error within 1, 6 and 24 h, median of windows", head, errors)
+    print_table("Weighted quantile loss within 24 h, median of windows", head, crps)
+    table = np.array(ratios)
+    arima = table[:, names.index("AutoARIMA")]
+    # What a peer gets to 0 must not decide over all others.
+    means = np.exp(np.mean(np.log((table + 0.01) / (arima[:, None] + 0.01)), axis=0))
+    rows = [[name, *(f"{ratio:.2f}" for ratio in means[at])] for at, name in enumerate(names)]
+    head = ["forecaster", "1 h", "6 h", "24 h", "quantile loss"]
+    print_table("Errors over AutoARIMA's, geometric mean of the series", head, rows)
+    shares = np.mean(held, axis=0)
+    print_table(
+        "Values within intervals, mean of all series", ["80 %", "95 %"], [[f"{100 * share:.1f} %" for share in shares]]
+    )
+    head = ["series", "statements", "true", "outlook", "base rate", *(f"line of {hours:g} h" for hours in LINE_HOURS)]
+    print_table("Brier score of 'above the 95th percentile within 6 h'", head, said)
+    print_machine(machine() | versions())
+    save("outlook", {"names": names, "errors": table.tolist(), "coverage": shares.tolist(), "statements": said})
+
+
+def all_series() -> Iterator[Series]:
+    """Traces of cloud hosts, half-hourly demand where R has it, and made ones."""
+    for file in sorted((ROOT / "testdata" / "nab").glob("*.csv")):
+        stamps = np.loadtxt(file, delimiter=",", skiprows=1, usecols=0, dtype="datetime64[s]")
+        slots = ((stamps - stamps[0]).astype(np.int64) + 150) // 300
+        samples = np.full(slots[-1] + 1, np.nan)
+        samples[slots] = np.loadtxt(file, delimiter=",", skiprows=1, usecols=1)
+        yield Series(file.stem, samples, 288)
+    if shutil.which("Rscript"):
+        read = subprocess.run(
+            ["Rscript", "-e", "cat(forecast::taylor, sep='\\n')"], capture_output=True, text=True, check=False
+        )
+        if read.returncode == 0:
+            yield Series("taylor (R, forecast)", np.array(read.stdout.split(), float), 48)
+    yield from made_series(np.random.default_rng(SEED))
+
+
+def made_series(chance: np.random.Generator) -> Iterator[Series]:
+    """Four weeks at five minutes: two seasons, shifts, gaps, a timer, and two without a season."""
+    day, t = 288, np.arange(288 * 28)
+    shape = np.sin(2 * np.pi * t / day - 1.9) + 0.5 * np.sin(4 * np.pi * t / day)
+    week = 1 - 0.5 * (t // day % 7 >= 5)
+
+    def noise(phi: float, deviation: float) -> Samples:
+        values = chance.normal(0, deviation, len(t))
+        for i in range(1, len(t)):
+            values[i] += phi * values[i - 1]
+        return values
+
+    yield Series("made: day and week", 100 + 40 * shape * week + noise(0.95, 2), day)
+    shifts = 60 * (t > day * 15) - 30 * (t > day * 22)
+    yield Series("made: shifts", 100 + 30 * shape + shifts + noise(0.9, 4), day)
+    requests = np.exp(3 + 0.8 * shape * week + noise(0.9, 0.15))
+    requests[chance.random(len(t)) < 0.05] = np.nan
+    requests[day * 12 : day * 12 + 200] = np.nan
+    yield Series("made: gaps", requests, day)
+    yield Series("made: timers", 10 + noise(0.8, 0.5) + 60 * (t % day < 4) + 20 * (t % 72 == 10), day)
+    yield Series("made: random walk", np.cumsum(chance.normal(0, 1, len(t))), day)
+    yield Series("made: AR(1)", 50 + noise(0.99, 1), day)
+
+
+def scores_of(series: Series, n_windows: int) -> tuple[dict[str, tuple[Samples, float]], Samples]:
+    """Return each forecaster's errors and quantile loss, and our coverage of 80 and 95 %."""
+    _, samples, day = series
+    within = [day // 24, day // 4, day]
+    origins = np.linspace(len(samples) * 0.6, len(samples) - day - 1, n_windows).astype(int)
+    outlook = foretop.Outlook([day, 7 * day], day)
+    outlook.step(samples[: origins[0]])
+    results: dict[str, list[tuple[list[float], float]]] = {}
+    coverage = []
+    for at, origin in enumerate(origins):
+        past, came = samples[:origin], samples[origin : origin + day]
+        scale = np.nanmean(np.abs(past[day:] - past[:-day]))
+        known = ~np.isnan(came)
+        ends = outlook.quantiles(day, COVERED)[:, known]
+        coverage.append([np.mean((ends[i] <= came[known]) & (came[known] <= ends[-1 - i])) for i in (1, 0)])
+        whole = filled(past)[-14 * day :]
+        for name, forecast in forecasters(outlook, whole, day).items():
+            quantiles = forecast()
+            away = np.abs(came - quantiles[4])
+            losses = [2 * np.nansum(pinball(came, row, level)) for row, level in zip(quantiles, LEVELS, strict=True)]
+            mase = [float(np.nanmean(away[:lead]) / scale) for lead in within]
+            results.setdefault(name, []).append((mase, float(np.mean(losses) / np.nansum(np.abs(came)))))
+        following = origins[at + 1] if at + 1 < len(origins) else origin
+        outlook.step(samples[origin:following])
+    medians = {
+        name: (np.median([mase for mase, _ in rows], axis=0), float(np.median([loss for _, loss in rows])))
+        for name, rows in results.items()
+    }
+    return medians, np.mean(coverage, axis=0)
+
+
+def forecasters(outlook: foretop.Outlook, past: Samples, day: int) -> dict[str, Callable[[], Samples]]:
+    """Each gives its quantiles at `LEVELS`, a row each, for a day."""
+    seasons = [day, 7 * day] if len(past) >= 14 * day else [day]
+
+    def auto() -> Samples:
+        forecast = foretop.fit(past[-1200:], "AUTO").forecast(day)
+        lower, upper = zip(*(forecast.interval(level) for level in (0.8, 0.6, 0.4, 0.2)), strict=True)
+        return np.array([*lower, forecast.mean, *upper[::-1]])
+
+    def last() -> Samples:
+        return np.full((len(LEVELS), day), past[-1])
+
+    return {
+        "outlook": lambda: outlook.quantiles(day, LEVELS.tolist()),
+        "AUTO": auto,
+        "LAST": last,
+        "SeasonalNaive": peer(SeasonalNaive(day), past, day),
+        "MSTL": peer(MSTL(seasons), past, day),
+        "AutoTheta": peer(AutoTheta(season_length=day), past, day),
+        # Longer seasons than 24 are more than its states can hold.
+        "AutoETS": peer(AutoETS(season_length=1), past, day),
+        "AutoARIMA": peer(AutoARIMA(season_length=1), past, day),
+    }
+
+
+def peer(model: Model, past: Samples, day: int) -> Callable[[], Samples]:
+    """Return the quantiles of a model of statsforecast."""
+
+    def forecast() -> Samples:
+        said = model.forecast(y=past, h=day, level=[20, 40, 60, 80])
+        lower = [said[f"lo-{level}"] for level in (80, 60, 40, 20)]
+        upper = [said[f"hi-{level}"] for level in (20, 40, 60, 80)]
+        return np.array([*lower, said["mean"], *upper])
+
+    return forecast
+
+
+def pinball(came: Samples, said: Samples, level: float) -> Samples:
+    """Return the loss of saying a quantile."""
+    return np.where(came >= said, level * (came - said), (1 - level) * (said - came))
+
+
+def filled(samples: Samples) -> Samples:
+    """Return the samples with straight lines over gaps."""
+    at, known = np.arange(len(samples)), ~np.isnan(samples)
+    return np.interp(at, at[known], samples[known])
+
+
+def statements(series: Series) -> list[str]:
+    """Return how many there were, how many came true, and Brier scores."""
+    _, samples, day = series
+    lead, first = day // 4, len(samples) // 3
+    outlook = foretop.Outlook([day, 7 * day], lead)
+    outlook.step(samples[:first])
+    came, ours, base = [], [], []
+    margins: dict[float, list[float]] = {hours: [] for hours in LINE_HOURS}
+    for origin in range(first, len(samples) - lead, lead):
+        past, ahead = samples[:origin], samples[origin : origin + lead]
+        if not np.isnan(ahead).all():
+            line = np.nanquantile(past, 0.95)
+            ours.append(np.mean(outlook.paths(1000, lead).max(axis=1) > line))
+            # Laplace's rule, so that nothing is certain that has never been seen otherwise.
+            base.append((sum(came) + 1) / (len(came) + 2))
+            for hours in LINE_HOURS:
+                margins[hours].append(margin(filled(past), line, int(hours * day / 24), lead))
+            came.append(bool(np.nanmax(ahead) > line))
+        outlook.step(samples[origin : origin + lead])
+    truth = np.array(came, float)
+    lines = [learned(np.array(margins[hours]), truth) for hours in LINE_HOURS]
+    # The first ones are for everybody to learn from.
+    scores = [np.mean((np.array(said) - truth)[10:] ** 2) for said in [ours, base, *lines]]
+    return [str(len(truth) - 10), str(int(truth[10:].sum())), *(f"{score:.3f}" for score in scores)]
+
+
+def margin(past: Samples, line: float, n_window: int, lead: int) -> float:
+    """Return how far a straight line through the last samples gets beyond `line`, as `predict_linear` has it."""
+    window = past[-max(n_window, 2) :]
+    slope, start = np.polyfit(np.arange(len(window)), window, 1)
+    ends = start + slope * np.array([len(window), len(window) + lead - 1])
+    return float(ends.max() - line)
+
+
+def learned(margins: Samples, truth: Samples) -> Samples:
+    """Turn margins into probabilities: the share that came true among the past statements with the nearest margins."""
+    said = np.full(len(truth), 0.5)
+    for at in range(1, len(truth)):
+        nearest = np.argsort(np.abs(margins[:at] - margins[at]))[: max(5, at // 5)]
+        said[at] = (truth[nearest].sum() + 1) / (len(nearest) + 2)
+    return said
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,110 @@
+//! Hours and days ahead: forecasts that know a series' days and weeks, and how probable something is.
+
+use serde::{Deserialize, Serialize};
+use units::Timestamp;
+#[cfg(feature = "openapi")]
+use utoipa::ToSchema;
+
+/// Answer of `GET /api/v1/series/{id}/outlook`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(ToSchema))]
+pub struct Outlook {
+    /// The series.
+    pub id: String,
+    /// Unit of the values.
+    pub unit: String,
+    /// Where the last step begins that this is made from.
+    #[cfg_attr(feature = "openapi", schema(value_type = String, format = DateTime))]
+    pub origin: Timestamp,
+    /// Time from one value to the next. Each is a mean over so much time.
+    pub step_seconds: f64,
+    /// Share of values to come that the bounds are meant to hold, in (0, 1).
+    pub confidence: f64,
+    /// As many values are meant to lie above as below; element `i` is for `origin + (i + 1) * step`.
+    pub median: Vec<f64>,
+    /// Lower bounds, within the range of the series.
+    pub lower: Vec<f64>,
+    /// Upper bounds, within the range of the series.
+    pub upper: Vec<f64>,
+    /// How much of the past this is made from.
+    pub history_seconds: f64,
+    /// How far ahead forecasts of this series have been compared with what came. Beyond, bounds are those of the longest one that
+    /// was.
+    pub seen_seconds: f64,
+    /// The weight of the daily season in the forecast of a day ahead, 0 to 1; `null` until a day has been forecast, and for steps that
+    /// are too long to know a day.
+    pub season_ratio: Option<f64>,
+}
+
+/// Answer of `GET /api/v1/probability`: how probable a statement about a series is.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(ToSchema))]
+pub struct Probability {
+    /// The series.
+    pub id: String,
+    /// Unit of the values.
+    pub unit: String,
+    /// The statement, as it was understood.
+    pub statement: String,
+    /// The number that it compares with, in the unit of the values.
+    pub line: f64,
+    /// Where the last step begins that this is made from.
+    #[cfg_attr(feature = "openapi", schema(value_type = String, format = DateTime))]
+    pub origin: Timestamp,
+    /// The statement is about means over so much time.
+    pub step_seconds: f64,
+    /// How far ahead it looks.
+    pub within_seconds: f64,
+    /// For how long it has to hold.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub for_seconds: Option<f64>,
+    /// In [0, 1].
+    pub probability: f64,
+    /// When it becomes true.
+    pub after: Passage,
+    /// How much of the past this is made from.
+    pub history_seconds: f64,
+    /// What such answers were worth.
+    pub record: Record,
+}
+
+/// The time until something becomes true; `null` for later than was asked about.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(ToSchema))]
+pub struct Passage {
+    /// By then with probability 0.1.
+    pub p10_seconds: Option<f64>,
+    /// By then with probability 0.5.
+    pub p50_seconds: Option<f64>,
+    /// By then with probability 0.9.
+    pub p90_seconds: Option<f64>,
+}
+
+/// What became of the same question at earlier moments, each answered from what was known then.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(ToSchema))]
+pub struct Record {
+    /// How many of them there are.
+    pub n: usize,
+    /// How many came true.
+    pub n_true: usize,
+    /// Mean squared difference between the probability and what came (Brier 1950): 0 is perfect. `null` while there are fewer than
+    /// 20, or all came to the same.
+    pub brier: Option<f64>,
+    /// The same of always stating the share that came true.
+    pub base_rate_brier: Option<f64>,
+    /// By tenths of probability, without those that were never stated.
+    pub bins: Vec<RecordBin>,
+}
+
+/// Answers of about the same probability.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(ToSchema))]
+pub struct RecordBin {
+    /// How many.
+    pub n: usize,
+    /// The mean probability that was stated.
+    pub stated_ratio: f64,
+    /// The share that came true.
+    pub true_ratio: f64,
+}

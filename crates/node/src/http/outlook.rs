@@ -1,0 +1,93 @@
+//! Hours and days ahead: `GET /api/v1/series/{id}/outlook` and `GET /api/v1/probability`.
+
+#![expect(unused_qualifications, reason = "the macro of utoipa qualifies what it is given")]
+
+use std::time::Duration;
+
+use axum::Json;
+use axum::extract::State;
+use axum::response::{IntoResponse, Response};
+use units::{Confidence, span};
+use utoipa::IntoParams;
+use warn::Statement;
+
+use super::App;
+use super::extract::{Fields, FromQuery, Id, Query};
+use super::refusal::Refusal;
+use crate::api::{ErrorBody, Outlook, Probability};
+use crate::hub::Asked;
+
+const HORIZON_DEFAULT: Duration = Duration::from_secs(86_400);
+const WITHIN_DEFAULT: Duration = Duration::from_secs(1800);
+
+#[derive(IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(super) struct OutlookQuery {
+    /// How far to look ahead, at most 14d; 24h by default.
+    #[param(value_type = Option<String>, example = "24h")]
+    horizon: Duration,
+    /// Share of values to come that the bounds are meant to hold, in (0, 1); 0.95 by default.
+    #[param(value_type = Option<f64>, example = 0.95)]
+    confidence: Confidence,
+}
+
+impl FromQuery for OutlookQuery {
+    fn read(fields: &mut Fields<'_>) -> Result<Self, Refusal> {
+        Ok(Self {
+            horizon: fields.read("horizon", span::parse)?.unwrap_or(HORIZON_DEFAULT),
+            confidence: fields.read("confidence", str::parse)?.unwrap_or_default(),
+        })
+    }
+}
+
+/// Every step up to a horizon of hours or days.
+#[utoipa::path(get, path = "/api/v1/series/{id}/outlook", tag = "forecast", params(("id" = String, Path), OutlookQuery),
+    responses((status = 200, body = Outlook), (status = "default", description = "refused", body = ErrorBody)))]
+pub(super) async fn outlook(
+    State(app): State<App>,
+    Id(id): Id,
+    Query(query): Query<OutlookQuery>,
+) -> Result<Response, Refusal> {
+    let hub = app.hub.clone();
+    app.reads.run(move || Ok(Json(hub.outlook(&id, query.horizon, query.confidence)?).into_response())).await
+}
+
+#[derive(IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(super) struct ProbabilityQuery {
+    /// What is asked about: a series, `<`, `<=`, `>` or `>=`, and a number, which may have a unit. `max(…)`, `min(…)` and `mean(…)`
+    /// of a series are over the whole time.
+    #[param(value_type = String, example = "cpu.busy > 90%")]
+    statement: Statement,
+    /// The time that it is about, at most 14d; 30min by default.
+    #[param(value_type = Option<String>, example = "30min")]
+    within: Duration,
+    /// For how long it has to hold; one value is enough by default.
+    #[param(value_type = Option<String>, example = "5s")]
+    r#for: Option<Duration>,
+}
+
+impl FromQuery for ProbabilityQuery {
+    fn read(fields: &mut Fields<'_>) -> Result<Self, Refusal> {
+        let statement = fields.read("statement", str::parse)?;
+        let missing =
+            || Refusal::bad_parameter("statement", "`statement` is missing; write for example cpu.busy > 90%");
+        Ok(Self {
+            statement: statement.ok_or_else(missing)?,
+            within: fields.read("within", span::parse)?.unwrap_or(WITHIN_DEFAULT),
+            r#for: fields.read("for", span::parse)?,
+        })
+    }
+}
+
+/// How probable it is that a statement about a series comes true.
+#[utoipa::path(get, path = "/api/v1/probability", tag = "forecast", params(ProbabilityQuery),
+    responses((status = 200, body = Probability), (status = "default", description = "refused", body = ErrorBody)))]
+pub(super) async fn probability(
+    State(app): State<App>,
+    Query(query): Query<ProbabilityQuery>,
+) -> Result<Response, Refusal> {
+    let hub = app.hub.clone();
+    let asked = Asked { statement: query.statement, within: query.within, lasting: query.r#for };
+    app.reads.run(move || Ok(Json(hub.probability(&asked)?).into_response())).await
+}

@@ -1,0 +1,99 @@
+//! Hours and days ahead, from samples that were pushed with their times.
+
+use std::time::Duration;
+
+use node_api::ErrorCode::{BadParameter, NotReady, UnknownSeries};
+use node_api::{Outlook, Probability};
+use serde_json::json;
+
+use super::Host;
+
+/// Half an hour.
+const STEP: Duration = Duration::from_secs(1800);
+const DAY: usize = 48;
+
+impl Host {
+    /// Makes a series of `n` samples at half an hour that end in the half hour under way, and says what each step has.
+    fn with_days(self, n: usize) -> (Self, impl Fn(usize) -> f64) {
+        let series = json!({"id": "shop.requests", "unit": "requests/s", "step": "1800s", "model": "LAST"});
+        assert_eq!(self.post("/api/v1/series", &series.to_string()).status, 201);
+        let shape = |i: usize| 100.0 + 50.0 * (std::f64::consts::TAU * i as f64 / DAY as f64).sin();
+        let now = clock::now().floor_to(STEP);
+        let sample = |i: usize| {
+            let ago = STEP * u32::try_from(n - 1 - i).unwrap();
+            let bump = (i * 7919 % 13) as f64 - 6.0;
+            json!({"time": (now - ago).to_string(), "value": shape(i) + 0.3 * bump})
+        };
+        let samples: Vec<_> = (0..n).map(sample).collect();
+        let pushed = self.post("/api/v1/series/shop.requests/samples", &json!({ "samples": samples }).to_string());
+        assert_eq!(pushed.status, 200, "{pushed:?}");
+        (self, shape)
+    }
+}
+
+#[test]
+fn tomorrow_looks_like_the_days_before() {
+    let n = 10 * DAY;
+    let (host, shape) = Host::start().with_days(n);
+    let outlook: Outlook = host.get("/api/v1/series/shop.requests/outlook?horizon=24h&confidence=0.8").json();
+    assert_eq!((outlook.median.len(), outlook.step_seconds, outlook.confidence), (DAY, 1800.0, 0.8));
+    // A half hour may begin in the meantime.
+    assert!([n, n + 1].contains(&((outlook.history_seconds / 1800.0) as usize)), "{}", outlook.history_seconds);
+    assert_eq!(outlook.seen_seconds, 86_400.0);
+    assert!(outlook.season_ratio.is_some_and(|season| season > 0.7), "{:?}", outlook.season_ratio);
+    for (idx, median) in outlook.median.iter().enumerate() {
+        assert!((median - shape(n + idx)).abs() < 10.0, "step {idx}: {median} is not {}", shape(n + idx));
+        assert!(outlook.lower[idx] <= *median && *median <= outlook.upper[idx]);
+    }
+}
+
+#[test]
+fn a_statement_s_probability_comes_with_its_record() {
+    let (host, _) = Host::start().with_days(10 * DAY);
+    let ask = |query: &str| -> Probability { host.get(&format!("/api/v1/probability?{query}")).json() };
+    // The series stands at the beginning of its day: the peak comes in six hours.
+    let soon = ask("statement=shop.requests%3E140&within=8h");
+    assert_eq!((soon.statement.as_str(), soon.line, soon.within_seconds), ("shop.requests > 140", 140.0, 28_800.0));
+    assert!(soon.probability > 0.95, "{}", soon.probability);
+    let after = soon.after.p50_seconds.unwrap();
+    assert!((7_200.0..=16_200.0).contains(&after), "{after}");
+    let record = &soon.record;
+    assert!(record.n > 100 && record.brier.unwrap() < 0.5 * record.base_rate_brier.unwrap(), "{record:?}");
+    assert_eq!(record.bins.iter().map(|bin| bin.n).sum::<usize>(), record.n);
+    let never = ask("statement=min(shop.requests)%3C%3D20&within=8h");
+    assert!(never.probability < 0.05 && never.record.brier.is_none(), "{never:?}");
+    let lasting = ask("statement=shop.requests%3E140&within=8h&for=6h");
+    assert!(lasting.probability < soon.probability && lasting.for_seconds == Some(21_600.0), "{lasting:?}");
+}
+
+#[test]
+fn questions_that_make_no_sense_are_refused_by_field() {
+    let (host, _) = Host::start().with_days(DAY);
+    for (query, field) in [
+        ("", "statement"),
+        ("statement=shop.requests", "statement"),
+        ("statement=p99(shop.requests)%3E3", "statement"),
+        ("statement=shop.requests%3E5%20MB", "statement"),
+        ("statement=shop.requests%3E5&within=15d", "within"),
+        ("statement=shop.requests%3E5&within=0s", "within"),
+        ("statement=shop.requests%3E5&within=2h&for=3h", "for"),
+        ("statement=max(shop.requests)%3E5&within=2h&for=1h", "for"),
+    ] {
+        host.get(&format!("/api/v1/probability?{query}")).check_refused(400, BadParameter, Some(field));
+    }
+    host.get("/api/v1/probability?statement=nothing%3E5").check_refused(404, UnknownSeries, None);
+    let outlook = "/api/v1/series/shop.requests/outlook";
+    host.get(&format!("{outlook}?horizon=15d")).check_refused(400, BadParameter, Some("horizon"));
+}
+
+#[test]
+fn a_young_series_says_what_it_needs() {
+    let (host, _) = Host::start().with_days(2);
+    let refused = host.get("/api/v1/series/shop.requests/outlook");
+    refused.check_refused(409, NotReady, None);
+    assert!(
+        refused.body.contains("measured for 1h; to look 1day ahead, in steps of 30m, takes 2h"),
+        "{}",
+        refused.body
+    );
+}

@@ -1,0 +1,405 @@
+//! Hours and days ahead: forecasts of one series that know its seasons, with the distribution of their errors, and futures
+//! drawn from it.
+//!
+//! # The model
+//!
+//! At each of a few leads, a regression says what the future makes of the present. Its regressors are the series' latest
+//! deviations from its level, smoothed over 1, 4, 16 and 64 samples, how far the mean of a week is from that of a day, and, for
+//! the moment that is forecast, what a profile of the day, a smooth one, and one of the week have, and what was there a day
+//! and a week before. So seasonal means, random walks, smoothing, mean reversion and "as yesterday" are all special cases, at
+//! each lead the one that has been right. Weights are held to those of the next shorter lead where there are few
+//! samples. Errors count by their size rather than their square, so that forecasts are medians. Beside the regression stand one that is
+//! held to nothing but the season, the last sample, and the last sample at the same phase; they share the forecast by
+//! their recent errors.
+//!
+//! Errors are counted at each lead as they come in, in an interval's usual way. A path is one draw of all leads: errors at
+//! neighbouring leads go together as those of past forecasts of the same origin did (a Gaussian copula, Markov along the leads).
+//!
+//! A step takes about a microsecond and the same memory however long the series is.
+
+mod level;
+mod paths;
+mod periods;
+mod rung;
+mod season;
+
+use statistics::Interval;
+use statrs::distribution::{ContinuousCDF, Normal};
+use units::Confidence;
+
+use crate::intervals::Shares;
+use level::Level;
+use paths::Shocks;
+use rung::{N_CANDIDATES, OF_LAST, Persistence, Rung, Said};
+use season::{Season, Step};
+
+pub use paths::Paths;
+pub use periods::{Periods, PeriodsError};
+
+/// Regressors that follow the level, and those of the season.
+const N_LEVELS: usize = 5;
+const N_SEASON: usize = 5;
+const N_FEATURES: usize = N_LEVELS + N_SEASON;
+
+/// Steps between two fits of all regressions, once the series is older.
+const FIT_EVERY: u64 = 16;
+
+/// Up to this age they are fitted at every step.
+const AGE_YOUNG: u64 = 64;
+
+/// Periods without which nothing is said of a season.
+const N_PERIODS_MIN: f64 = 1.5;
+
+/// Memory where there is no period, in steps.
+const APERIODIC: f64 = 512.0;
+
+/// Known samples without which there is no forecast.
+const N_KNOWN_MIN: f64 = 4.0;
+
+/// Errors that the distribution at the next shorter watched lead counts for, and at lead 1 the normal one.
+const N_SHORTER: f64 = 10.0;
+const N_FIRST: f64 = 30.0;
+
+/// The furthest that can be forecast.
+const N_LEADS_MAX: usize = 1 << 16;
+
+/// One evenly spaced series and what is to be expected of it.
+///
+/// ```
+/// use predict::{Outlook, Periods};
+/// let mut outlook = Outlook::new(Periods::new(&[24.0])?, 48);
+/// for hour in 0..24 * 14 {
+///     outlook.step(f64::from(hour % 24));
+/// }
+/// assert!((outlook.quantile(7, 0.5).unwrap() - 6.0).abs() < 0.5);
+/// # Ok::<(), predict::PeriodsError>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Outlook {
+    clock: u64,
+    level: Level,
+    season: Season,
+    rungs: Vec<Rung>,
+    /// The watched lead that is nearest to the shortest period, whose season is taken out of the level.
+    seasonal: Option<usize>,
+    /// In steps: memory is counted in it.
+    period: f64,
+    range: (f64, f64),
+}
+
+/// What lies at one lead: the forecast of all candidates together, and the distribution of its errors.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    /// The watched lead at or below, and the share of the way to the next.
+    below: usize,
+    share: f64,
+}
+
+impl Outlook {
+    /// A series that has no sample yet, with these seasons, to be forecast up to `n_leads` steps ahead.
+    ///
+    /// # Panics
+    /// When `n_leads` is 0 or above 65,536.
+    #[must_use]
+    pub fn new(periods: Periods, n_leads: usize) -> Self {
+        assert!((1..=N_LEADS_MAX).contains(&n_leads), "no forecast of {n_leads} steps");
+        let rungs: Vec<Rung> = ladder(n_leads).into_iter().map(Rung::new).collect();
+        let [short, _] = periods.0;
+        let away = |idx: &usize| (rungs[*idx].lead as f64 / short).ln().abs();
+        let nearest = (0..rungs.len()).min_by(|one, other| away(one).total_cmp(&away(other)));
+        Self {
+            clock: 0,
+            level: Level::new(periods.0),
+            season: Season::new(periods),
+            seasonal: nearest.filter(|_| short > 0.0),
+            rungs,
+            period: if short > 0.0 { short } else { APERIODIC },
+            range: (f64::NEG_INFINITY, f64::INFINITY),
+        }
+    }
+
+    /// The same whose forecasts stay between what the quantity can be.
+    ///
+    /// # Panics
+    /// When `min` is above `max`, or either is NaN.
+    #[must_use]
+    pub fn within(mut self, min: f64, max: f64) -> Self {
+        assert!(min <= max, "no value is between {min} and {max}");
+        self.range = (min, max);
+        self
+    }
+
+    /// Takes the next sample. One that is not finite is a gap.
+    pub fn step(&mut self, sample: f64) {
+        let sample = if sample.is_finite() { sample } else { f64::NAN };
+        if !sample.is_nan() {
+            self.score(sample);
+        }
+        let expected = self.seasonal_now();
+        self.level.step(sample, expected);
+        let step = Step { sample, short: self.level.mean(), long: self.level.long_mean() };
+        self.season.learn(self.clock, step, self.level.typical());
+        self.clock += 1;
+        if self.clock < AGE_YOUNG || self.clock.is_multiple_of(FIT_EVERY) {
+            self.fit();
+        }
+        self.note();
+    }
+
+    /// Whether there are samples enough to say anything.
+    #[must_use]
+    pub fn is_ready(&self) -> bool {
+        self.level.n() >= N_KNOWN_MIN
+    }
+
+    /// How far it can be seen: the longest lead for which forecasts of that length have been compared with what came. Beyond it
+    /// intervals go on as those of the longest one that was.
+    #[must_use]
+    pub fn n_leads_seen(&self) -> usize {
+        self.rungs.iter().rev().find(|rung| rung.n() > 0.0).map_or(0, |rung| rung.lead)
+    }
+
+    /// The share of the variation that the season explains at a lead of its own period, as a weight from 0 to 1: the sum of the
+    /// weights of its regressors. `None` without a period, and before there is a record.
+    #[must_use]
+    pub fn season(&self) -> Option<f64> {
+        let rung = &self.rungs[self.seasonal?];
+        (rung.n() > 0.0).then(|| rung.lasting[N_LEVELS..].iter().sum::<f64>().clamp(0.0, 1.0))
+    }
+
+    /// The value below which the sample `lead` steps ahead stays with this probability; `None` while there is no forecast.
+    ///
+    /// # Panics
+    /// When `lead` is 0, or `probability` is not in (0, 1).
+    #[must_use]
+    pub fn quantile(&self, lead: usize, probability: f64) -> Option<f64> {
+        assert!(lead > 0, "the next sample has lead 1");
+        assert!(probability > 0.0 && probability < 1.0, "{probability} is not the probability of a quantile");
+        if !self.is_ready() {
+            return None;
+        }
+        let shares = self.shares();
+        Some(self.quantile_of(lead, probability, &shares))
+    }
+
+    /// The medians and the central intervals of leads 1 to `n_leads`; empty while there is no forecast.
+    #[must_use]
+    pub fn forecast(&self, n_leads: usize, confidence: Confidence) -> Vec<(f64, Interval)> {
+        let tail = 0.5 * (1.0 - confidence.probability());
+        let [medians, lower, upper] = [0.5, tail, 1.0 - tail].map(|probability| self.quantiles(n_leads, probability));
+        let ends = lower.into_iter().zip(upper).map(|(lower, upper)| Interval { lower, upper });
+        medians.into_iter().zip(ends).collect()
+    }
+
+    /// [`Outlook::quantile`] of leads 1 to `n_leads`; empty while there is no forecast.
+    ///
+    /// # Panics
+    /// When `probability` is not in (0, 1).
+    #[must_use]
+    pub fn quantiles(&self, n_leads: usize, probability: f64) -> Vec<f64> {
+        assert!(probability > 0.0 && probability < 1.0, "{probability} is not the probability of a quantile");
+        if !self.is_ready() {
+            return Vec::new();
+        }
+        let shares = self.shares();
+        (1..=n_leads).map(|lead| self.quantile_of(lead, probability, &shares)).collect()
+    }
+
+    /// Futures drawn by chance, each from lead 1 to `n_leads`; none while there is no forecast. The same seed draws the same ones.
+    #[must_use]
+    pub fn paths(&self, n_paths: usize, n_leads: usize, seed: u64) -> Paths {
+        let mut paths = Paths::new(n_paths, n_leads);
+        if !self.is_ready() {
+            return paths;
+        }
+        let tables: Vec<Table> =
+            self.shares().iter().zip(&self.rungs).map(|(shares, rung)| Table::new(shares, rung.unit())).collect();
+        let mut shocks = Shocks::new(n_paths, seed);
+        let (mut lasting, mut passing) = (shocks.next().to_vec(), vec![0.0; n_paths]);
+        let (min, max) = self.range;
+        for lead in 1..=n_leads {
+            let place = self.place(lead);
+            let Persistence { kept, passing: share } = self.persistence(lead);
+            if lead > 1 {
+                let fresh = (1.0 - kept * kept).sqrt();
+                lasting.iter_mut().zip(shocks.next()).for_each(|(error, shock)| *error = kept * *error + fresh * shock);
+            }
+            if share > 0.0 {
+                passing.copy_from_slice(shocks.next());
+            }
+            let said = self.combined(lead, place);
+            let (near, far) = (&tables[place.below], tables.get(place.below + 1));
+            let error = |normal: f64| match far.filter(|_| place.share > 0.0) {
+                Some(far) => near.at(normal) + place.share * (far.at(normal) - near.at(normal)),
+                None => near.at(normal),
+            };
+            let (of_lasting, of_passing) = ((1.0 - share).sqrt(), share.sqrt());
+            let normals = lasting.iter().zip(&passing).map(|(one, other)| of_lasting * one + of_passing * other);
+            paths.push(normals.map(|normal| (said + error(normal)).clamp(min, max)));
+        }
+        paths
+    }
+
+    /// How errors at `lead` go together with those one step before, from the watched leads around it.
+    fn persistence(&self, lead: usize) -> Persistence {
+        let Place { below, share } = self.place(lead);
+        // On a watched lead the way there counts.
+        let above = if share > 0.0 { below + 1 } else { below };
+        match self.rungs[..above.min(self.rungs.len() - 1)].last() {
+            Some(shorter) => self.rungs[above.min(self.rungs.len() - 1)].persistence(shorter.lead),
+            None => Persistence { kept: 0.0, passing: 0.0 },
+        }
+    }
+
+    fn score(&mut self, sample: f64) {
+        for idx in 0..self.rungs.len() {
+            if let Some((origin, error)) = self.rungs[idx].score(self.clock, sample, self.period)
+                && let Some(next) = self.rungs.get_mut(idx + 1)
+            {
+                next.hear(origin, error);
+            }
+        }
+    }
+
+    /// What the step that comes is expected to deviate from the level by because of its phase.
+    fn seasonal_now(&self) -> f64 {
+        match self.seasonal {
+            Some(idx) if self.clock as f64 >= N_PERIODS_MIN * self.period => {
+                let features = self.season.features(self.clock, 1);
+                dot(&features, &self.rungs[idx].lasting[N_LEVELS..])
+            }
+            _ => 0.0,
+        }
+    }
+
+    fn fit(&mut self) {
+        let deviation = self.level.typical();
+        let mut shorter = None;
+        let mut of_last = 1.0;
+        for rung in &mut self.rungs {
+            let is_within_half = self.seasonal.is_none() || 2.0 * (rung.lead as f64) < self.period;
+            rung.fit(shorter.as_ref(), deviation, if is_within_half { 1.0 } else { of_last });
+            shorter = Some(rung.lasting);
+            of_last = if is_within_half { rung.weights[OF_LAST] } else { of_last };
+        }
+    }
+
+    fn note(&mut self) {
+        if !self.is_ready() {
+            return;
+        }
+        let origin = self.clock - 1;
+        for idx in 0..self.rungs.len() {
+            let rung = &self.rungs[idx];
+            if !rung.is_due(origin) {
+                continue;
+            }
+            let features = self.features(rung.lead);
+            let candidates = self.candidates(rung.lead, &features, &rung.lasting, &rung.plain);
+            let combined = dot(&candidates, &rung.weights);
+            let said = Said { origin, level: self.level.mean(), features, candidates, combined, shorter: f64::NAN };
+            self.rungs[idx].note(said);
+        }
+    }
+
+    fn features(&self, lead: usize) -> [f64; N_FEATURES] {
+        let mut features = [0.0; N_FEATURES];
+        features[..N_LEVELS].copy_from_slice(&self.level.features());
+        features[N_LEVELS..].copy_from_slice(&self.season.features(self.clock, lead));
+        features
+    }
+
+    fn candidates(
+        &self,
+        lead: usize,
+        features: &[f64; N_FEATURES],
+        lasting: &[f64; N_FEATURES],
+        plain: &[f64; N_FEATURES],
+    ) -> [f64; N_CANDIDATES] {
+        let by = |coefficients| self.level.mean() + dot(features, coefficients);
+        let lasting = by(lasting);
+        [lasting, by(plain), self.level.last(), self.season.naive(self.clock, lead).unwrap_or(lasting)]
+    }
+
+    /// What all candidates say together.
+    fn combined(&self, lead: usize, Place { below, share }: Place) -> f64 {
+        let near = &self.rungs[below];
+        let between = |near: &[f64], far: &[f64]| -> Vec<f64> {
+            near.iter().zip(far).map(|(near, far)| near + share * (far - near)).collect()
+        };
+        let far = self.rungs.get(below + 1).unwrap_or(near);
+        let features = self.features(lead);
+        let array = |values: Vec<f64>| std::array::from_fn(|idx| values[idx]);
+        let (lasting, plain) = (between(&near.lasting, &far.lasting), between(&near.plain, &far.plain));
+        let candidates = self.candidates(lead, &features, &array(lasting), &array(plain));
+        dot(&candidates, &between(&near.weights, &far.weights))
+    }
+
+    fn quantile_of(&self, lead: usize, probability: f64, shares: &[Shares]) -> f64 {
+        let place @ Place { below, share } = self.place(lead);
+        let error = |idx: usize| self.rungs[idx].unit() * shares[idx].quantile(probability);
+        let near = error(below);
+        let far = if share > 0.0 { error(below + 1) } else { near };
+        (self.combined(lead, place) + near + share * (far - near)).clamp(self.range.0, self.range.1)
+    }
+
+    /// The distribution of errors at each watched lead.
+    fn shares(&self) -> Vec<Shares> {
+        let mut shares = Shares::NORMAL;
+        let mut of_rung = |(idx, rung): (usize, &Rung)| {
+            rung.tails.mix_into(&mut shares, if idx == 0 { N_FIRST } else { N_SHORTER });
+            shares
+        };
+        self.rungs.iter().enumerate().map(&mut of_rung).collect()
+    }
+
+    fn place(&self, lead: usize) -> Place {
+        let below = self.rungs.partition_point(|rung| rung.lead <= lead).saturating_sub(1);
+        let share = match self.rungs.get(below + 1) {
+            Some(above) => (lead - self.rungs[below].lead) as f64 / (above.lead - self.rungs[below].lead) as f64,
+            None => 0.0,
+        };
+        Place { below, share }
+    }
+}
+
+/// Errors by the normal variable that stands for them, as a table along straight lines.
+struct Table(Vec<f64>);
+
+impl Table {
+    const MOST: f64 = 3.75;
+    const PER_UNIT: f64 = 32.0;
+
+    fn new(shares: &Shares, unit: f64) -> Self {
+        let normal = Normal::standard();
+        let n = (2.0 * Self::MOST * Self::PER_UNIT) as usize;
+        let at = |idx: usize| {
+            let probability = normal.cdf(idx as f64 / Self::PER_UNIT - Self::MOST);
+            unit * shares.quantile(probability)
+        };
+        Self((0..=n).map(at).collect())
+    }
+
+    fn at(&self, normal: f64) -> f64 {
+        let place = ((normal + Self::MOST) * Self::PER_UNIT).clamp(0.0, (self.0.len() - 2) as f64 + 0.999_999);
+        let below = place as usize;
+        self.0[below] + (place - below as f64) * (self.0[below + 1] - self.0[below])
+    }
+}
+
+/// 1, 2, 3, 4, 6, 8, 12, … up to the first at or beyond `n_leads`.
+fn ladder(n_leads: usize) -> Vec<usize> {
+    let mut leads = vec![1, 2];
+    let mut octave = 2;
+    while leads[leads.len() - 1] < n_leads {
+        leads.extend([3 * octave / 2, 2 * octave]);
+        octave *= 2;
+    }
+    let needed = leads.partition_point(|lead| *lead < n_leads) + 1;
+    leads.truncate(needed);
+    leads
+}
+
+fn dot(one: &[f64], other: &[f64]) -> f64 {
+    one.iter().zip(other).map(|(one, other)| one * other).sum()
+}

@@ -1,0 +1,129 @@
+//! Where a series stands: means over whole periods, and the latest deviations from them.
+
+use super::N_LEVELS;
+
+/// Samples that the smoothed deviations remember; the first is the last deviation itself.
+const MEMORIES: [f64; N_LEVELS - 1] = [1.0, 4.0, 16.0, 64.0];
+
+/// A smoothed deviation takes no more of a sample than so many mean absolute deviations; the last one takes all.
+const CLIP: f64 = 4.0;
+
+/// Samples over which the mean absolute deviation is taken.
+const MEMORY_TYPICAL: f64 = 2000.0;
+
+/// Samples of a mean, if there is no period.
+const N_APERIODIC: usize = 512;
+
+/// The level of one series.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Level {
+    /// Over the last shortest and the last longest period.
+    short: Mean,
+    long: Mean,
+    /// Smoothed deviations from the mean over the last short period and the season.
+    smoothed: [f64; N_LEVELS - 1],
+    n: f64,
+    typical: f64,
+    last: f64,
+}
+
+/// The mean of the last samples, gaps left out; while most of them are gaps, what it was before.
+#[derive(Clone, Debug, PartialEq)]
+struct Mean {
+    samples: Vec<f64>,
+    next: usize,
+    n_seen: usize,
+    sum: f64,
+    n: usize,
+    mean: f64,
+}
+
+impl Level {
+    pub(super) fn new([short, long]: [f64; 2]) -> Self {
+        let length = |period: f64| if period > 0.0 { period.round() as usize } else { N_APERIODIC };
+        Self {
+            short: Mean::new(length(short)),
+            long: Mean::new(length(short.max(long))),
+            smoothed: [0.0; N_LEVELS - 1],
+            n: 0.0,
+            typical: 0.0,
+            last: f64::NAN,
+        }
+    }
+
+    /// Takes a sample, NaN for a gap; `season` is what it was expected to deviate by because of its phase.
+    pub(super) fn step(&mut self, sample: f64, season: f64) {
+        self.short.push(sample);
+        self.long.push(sample);
+        if sample.is_nan() {
+            return;
+        }
+        self.last = sample;
+        self.n += 1.0;
+        let deviation = sample - self.mean();
+        self.typical += (deviation.abs() - self.typical) / self.n.min(MEMORY_TYPICAL);
+        for (idx, (smoothed, memory)) in self.smoothed.iter_mut().zip(MEMORIES).enumerate() {
+            let news = deviation - season - *smoothed;
+            let most = if idx == 0 { f64::INFINITY } else { CLIP * self.typical };
+            *smoothed += news.clamp(-most, most) / memory.min(self.n);
+        }
+    }
+
+    /// Of the last short period, from which everything else is counted.
+    pub(super) fn mean(&self) -> f64 {
+        self.short.mean
+    }
+
+    /// Of the last long period.
+    pub(super) fn long_mean(&self) -> f64 {
+        self.long.mean
+    }
+
+    /// The mean absolute deviation from [`Level::mean`].
+    pub(super) fn typical(&self) -> f64 {
+        self.typical
+    }
+
+    /// The last sample that is no gap.
+    pub(super) fn last(&self) -> f64 {
+        self.last
+    }
+
+    /// Known samples.
+    pub(super) fn n(&self) -> f64 {
+        self.n
+    }
+
+    pub(super) fn features(&self) -> [f64; N_LEVELS] {
+        let mut features = [0.0; N_LEVELS];
+        features[..N_LEVELS - 1].copy_from_slice(&self.smoothed);
+        features[N_LEVELS - 1] = self.long.mean - self.mean();
+        features
+    }
+}
+
+impl Mean {
+    fn new(n: usize) -> Self {
+        Self { samples: vec![f64::NAN; n.max(1)], next: 0, n_seen: 0, sum: 0.0, n: 0, mean: 0.0 }
+    }
+
+    fn push(&mut self, sample: f64) {
+        let oldest = std::mem::replace(&mut self.samples[self.next], sample);
+        self.next += 1;
+        self.n_seen = (self.n_seen + 1).min(self.samples.len());
+        for (value, sign) in [(oldest, -1.0), (sample, 1.0)] {
+            if !value.is_nan() {
+                self.sum += sign * value;
+                self.n = if sign > 0.0 { self.n + 1 } else { self.n - 1 };
+            }
+        }
+        if self.next == self.samples.len() {
+            self.next = 0;
+            // Once in a while from scratch, so that rounding does not pile up.
+            self.sum = self.samples.iter().filter(|value| !value.is_nan()).sum();
+        }
+        if self.n > 0 && 2 * self.n >= self.n_seen {
+            self.mean = self.sum / self.n as f64;
+        }
+    }
+}

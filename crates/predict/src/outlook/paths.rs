@@ -1,0 +1,63 @@
+//! Futures of a series, drawn so that the errors of each go together as those of past forecasts did.
+
+use statrs::distribution::{ContinuousCDF, Normal};
+
+use crate::random::Random;
+
+/// Futures of one series: for each lead one value of each path.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Paths {
+    n_paths: usize,
+    /// Lead after lead.
+    values: Vec<f64>,
+}
+
+impl Paths {
+    pub(super) fn new(n_paths: usize, n_leads: usize) -> Self {
+        Self { n_paths, values: Vec::with_capacity(n_paths * n_leads) }
+    }
+
+    pub(super) fn push(&mut self, values: impl Iterator<Item = f64>) {
+        self.values.extend(values);
+    }
+
+    /// How many there are.
+    #[must_use]
+    pub fn n_paths(&self) -> usize {
+        self.n_paths
+    }
+
+    /// How far they go.
+    #[must_use]
+    pub fn n_leads(&self) -> usize {
+        self.values.len() / self.n_paths.max(1)
+    }
+
+    /// The values of all paths at `lead` (1 is the next sample), in the same order at every lead.
+    ///
+    /// # Panics
+    /// When `lead` is 0 or beyond [`Paths::n_leads`].
+    #[must_use]
+    pub fn at(&self, lead: usize) -> &[f64] {
+        &self.values[(lead - 1) * self.n_paths..lead * self.n_paths]
+    }
+}
+
+/// Normal shocks for all paths at once: evenly spaced quantiles in an order of chance, so that few paths are distributed like many.
+pub(super) struct Shocks {
+    random: Random,
+    quantiles: Vec<f64>,
+}
+
+impl Shocks {
+    pub(super) fn new(n_paths: usize, seed: u64) -> Self {
+        let normal = Normal::standard();
+        let quantile = |idx: usize| normal.inverse_cdf((idx as f64 + 0.5) / n_paths as f64);
+        Self { random: Random::seeded(seed), quantiles: (0..n_paths).map(quantile).collect() }
+    }
+
+    pub(super) fn next(&mut self) -> &[f64] {
+        self.random.shuffle(&mut self.quantiles);
+        &self.quantiles
+    }
+}

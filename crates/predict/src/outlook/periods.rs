@@ -1,0 +1,69 @@
+//! How long the seasons of a series are.
+
+use std::time::Duration;
+
+/// The lengths of a series' seasons in steps, at most two, such as a day and a week.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Periods(pub(super) [f64; 2]);
+
+/// Why something is no list of periods.
+#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum PeriodsError {
+    /// More than two.
+    #[error("there are {given} periods; a series has at most 2")]
+    TooMany {
+        /// How many there are.
+        given: usize,
+    },
+    /// Too short to have a shape, or so long that a profile would not fit into memory.
+    #[error("a period is {given} steps; it must be from 4 to 1,000,000")]
+    Length {
+        /// In steps.
+        given: f64,
+    },
+    /// Not ascending, or the second no longer than the first by enough to differ from it.
+    #[error("the periods are {short} and {long} steps; the second must be at least twice the first")]
+    Order {
+        /// The first one given.
+        short: f64,
+        /// The second one.
+        long: f64,
+    },
+}
+
+impl Periods {
+    /// No season.
+    pub const NONE: Self = Self([0.0; 2]);
+
+    /// The shortest and longest period that can be told.
+    const RANGE: std::ops::RangeInclusive<f64> = 4.0..=1e6;
+
+    /// Seasons of these lengths, in steps, ascending; they need not be whole numbers.
+    ///
+    /// # Errors
+    /// For more than two, for lengths that are not from 4 to 1,000,000, and for a second that is less than twice the first.
+    pub fn new(steps: &[f64]) -> Result<Self, PeriodsError> {
+        if steps.len() > 2 {
+            return Err(PeriodsError::TooMany { given: steps.len() });
+        }
+        if let Some(given) = steps.iter().find(|steps| !Self::RANGE.contains(*steps)) {
+            return Err(PeriodsError::Length { given: *given });
+        }
+        let at = |idx: usize| steps.get(idx).copied().unwrap_or(0.0);
+        let (short, long) = (at(0), at(1));
+        if long > 0.0 && long < 2.0 * short {
+            return Err(PeriodsError::Order { short, long });
+        }
+        Ok(Self([short, long]))
+    }
+
+    /// A day and a week of a series with this step, as far as they are from 4 to 1,000,000 steps.
+    #[must_use]
+    pub fn day_and_week(step: Duration) -> Self {
+        const DAY: f64 = 86_400.0;
+        let lengths = [DAY, 7.0 * DAY].map(|length| length / step.as_secs_f64());
+        let steps: Vec<f64> = lengths.into_iter().filter(|steps| Self::RANGE.contains(steps)).collect();
+        Self::new(&steps).unwrap_or(Self::NONE)
+    }
+}

@@ -1,0 +1,328 @@
+//! One lead that is watched: a regression that learns what the future makes of the present, and how wrong it was.
+
+use crate::intervals::Tails;
+use crate::optimize::positive_definite::{cholesky, solve};
+
+use super::{N_FEATURES, N_LEVELS};
+
+/// Forecasts of one lead under way at once, at most: neighbouring ones of a long lead say nearly the same.
+const N_UNDER_WAY_MAX: usize = 32;
+
+/// Who forecasts: two ways to fit the regression, the last sample, the last one at the same phase.
+pub(super) const N_CANDIDATES: usize = 4;
+
+/// The place of the last sample among them.
+pub(super) const OF_LAST: usize = 2;
+
+/// Weight of what is expected of the coefficients before there are samples, in independent samples.
+const RIDGE: f64 = 10.0;
+
+/// Samples that count for an independent one, of a lead that is longer than these.
+const N_DEPENDENT: f64 = 4.0;
+
+/// What is left of the word of recent levels from one watched lead to the next, as long as nothing else is known.
+const DECAY: f64 = 0.95;
+
+/// An error of so many mean absolute ones counts in full; larger ones count for as much, so that the regression goes through
+/// the median rather than after rare spikes.
+const HUBER: f64 = 1.0;
+
+/// Errors without which the mean absolute error is not known well enough to hold anything against it.
+const N_ERRORS_MIN: f64 = 50.0;
+
+/// Periods that the regression remembers, and the record of candidates.
+const MEMORY: f64 = 10.0;
+const MEMORY_RECORD: f64 = 5.0;
+
+/// The weight of a candidate goes with this power of one over its mean absolute error.
+const SHARPNESS: f64 = 20.0;
+
+/// Errors are remembered for so many leads at least.
+const MEMORY_LEADS: f64 = 3.0;
+
+/// An error counts for one over so many times the number of forecasts under way with it.
+const OVERLAP: f64 = 1.5;
+
+/// Beyond so many mean absolute errors one counts no more for how errors go together.
+const CORRELATED_MAX: f64 = 3.0;
+
+/// From this lead on forecasts made one after the other say nearly the same.
+const LEAD_LONG: usize = 16;
+
+/// The standard deviation of normal errors of mean absolute value 1.
+const NORMAL_DEVIATION: f64 = 1.253_314_137_315_5;
+
+/// One watched lead.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Rung {
+    pub(super) lead: usize,
+    /// Steps between two forecasts that are watched.
+    spacing: u64,
+    /// A ring of what was said.
+    said: Vec<Said>,
+    /// Discounted products of features with each other, lower half, and with what came.
+    products: [[f64; N_FEATURES]; N_FEATURES],
+    targets: [f64; N_FEATURES],
+    /// Forecasts that were compared with what came.
+    n: f64,
+    /// Coefficients that expect levels to last, and coefficients that expect nothing.
+    pub(super) lasting: [f64; N_FEATURES],
+    pub(super) plain: [f64; N_FEATURES],
+    /// Discounted mean absolute errors of the lasting regression, of each candidate, and of all together.
+    typical: f64,
+    errors: [f64; N_CANDIDATES],
+    combined: f64,
+    pub(super) weights: [f64; N_CANDIDATES],
+    pub(super) tails: Tails,
+    /// Discounted mean product of errors with those of the next shorter watched lead, and mean squares of both.
+    together: [f64; 3],
+    n_together: f64,
+    /// The last error, in mean absolute ones, and its origin; discounted mean product with the one before, and mean square.
+    last: (u64, f64),
+    in_row: [f64; 2],
+    n_in_row: f64,
+}
+
+/// How errors at one lead go together with those one step before, for the same origin.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Persistence {
+    /// What is left of the lasting part after a step.
+    pub(super) kept: f64,
+    /// The share of the variance that is new at every step and gone at the next.
+    pub(super) passing: f64,
+}
+
+/// A forecast under way.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Said {
+    /// The step at which it was made; `u64::MAX` for none.
+    pub(super) origin: u64,
+    pub(super) level: f64,
+    pub(super) features: [f64; N_FEATURES],
+    pub(super) candidates: [f64; N_CANDIDATES],
+    pub(super) combined: f64,
+    /// The error at the next shorter watched lead, in mean absolute ones; NaN while it is not known.
+    pub(super) shorter: f64,
+}
+
+impl Rung {
+    pub(super) fn new(lead: usize) -> Self {
+        let spacing = lead.div_ceil(N_UNDER_WAY_MAX);
+        let nothing = Said {
+            origin: u64::MAX,
+            level: 0.0,
+            features: [0.0; N_FEATURES],
+            candidates: [0.0; N_CANDIDATES],
+            combined: 0.0,
+            shorter: f64::NAN,
+        };
+        let mut lasting = [0.0; N_FEATURES];
+        lasting[0] = 1.0;
+        Self {
+            lead,
+            spacing: spacing as u64,
+            said: vec![nothing; lead / spacing + 1],
+            products: [[0.0; N_FEATURES]; N_FEATURES],
+            targets: [0.0; N_FEATURES],
+            n: 0.0,
+            lasting,
+            plain: [0.0; N_FEATURES],
+            typical: 0.0,
+            errors: [0.0; N_CANDIDATES],
+            combined: 0.0,
+            weights: [1.0 / N_CANDIDATES as f64; N_CANDIDATES],
+            tails: Tails::default(),
+            together: [0.0; 3],
+            n_together: 0.0,
+            last: (u64::MAX, 0.0),
+            in_row: [0.0; 2],
+            n_in_row: 0.0,
+        }
+    }
+
+    /// Whether the forecast made at `step` is watched.
+    pub(super) fn is_due(&self, step: u64) -> bool {
+        step.is_multiple_of(self.spacing)
+    }
+
+    fn place(&self, origin: u64) -> usize {
+        (origin / self.spacing % self.said.len() as u64) as usize
+    }
+
+    pub(super) fn note(&mut self, said: Said) {
+        let place = self.place(said.origin);
+        self.said[place] = said;
+    }
+
+    /// Compares the sample of `step`, no gap, with what was said of it `lead` steps before. The origin of that, and the error in mean
+    /// absolute ones.
+    ///
+    /// `period` is the length in steps by which memory is counted.
+    pub(super) fn score(&mut self, step: u64, sample: f64, period: f64) -> Option<(u64, f64)> {
+        let origin = step.checked_sub(self.lead as u64).filter(|origin| self.is_due(*origin))?;
+        let said = self.said[self.place(origin)];
+        if said.origin != origin {
+            return None;
+        }
+        self.n += 1.0;
+        let (lead, spacing) = (self.lead as f64, self.spacing as f64);
+        let memory = |periods: f64| (periods * period).max(MEMORY_LEADS * lead) / spacing;
+        self.learn(&said, sample, 1.0 - 1.0 / memory(MEMORY).max(2.0), memory(MEMORY));
+        let n_record = self.n.min(memory(MEMORY_RECORD).max(1.0));
+        for (mean, candidate) in self.errors.iter_mut().zip(said.candidates) {
+            *mean += ((sample - candidate).abs() - *mean) / n_record;
+        }
+        let error = sample - said.combined;
+        let unit = NORMAL_DEVIATION * self.combined;
+        if unit > 0.0 && self.n > 2.0 {
+            let n_under_way = (self.said.len() - 1).max(1) as f64;
+            let kept = 1.0 - 1.0 / (2.0 * memory(MEMORY)).max(2.0);
+            self.tails.learn(error / unit, 1.0 / (OVERLAP * n_under_way).max(1.0), kept);
+            self.go_together(error / self.combined, said.shorter, memory(MEMORY));
+            self.go_on(origin, error / self.combined, memory(MEMORY));
+        }
+        let scaled = if self.combined > 0.0 { error / self.combined } else { 0.0 };
+        self.combined += (error.abs() - self.combined) / self.n.min(memory(MEMORY_RECORD).max(1.0));
+        Some((origin, scaled))
+    }
+
+    /// Says how wrong the forecast of the next shorter watched lead was that was made at `origin`, in mean absolute errors.
+    pub(super) fn hear(&mut self, origin: u64, error: f64) {
+        if self.is_due(origin) {
+            let place = self.place(origin);
+            if self.said[place].origin == origin {
+                self.said[place].shorter = error;
+            }
+        }
+    }
+
+    fn learn(&mut self, said: &Said, sample: f64, kept: f64, memory: f64) {
+        let error = (sample - said.candidates[0]).abs();
+        self.typical += (error - self.typical) / self.n.min(memory.max(1.0));
+        let far = self.n > N_ERRORS_MIN && error > HUBER * self.typical;
+        let weight = if far { HUBER * self.typical / error } else { 1.0 };
+        let target = sample - said.level;
+        for (i, feature) in said.features.iter().enumerate() {
+            let weighted = weight * feature;
+            for (product, other) in self.products[i][..=i].iter_mut().zip(&said.features) {
+                *product = kept * *product + weighted * other;
+            }
+            self.targets[i] = kept * self.targets[i] + weighted * target;
+        }
+    }
+
+    fn go_together(&mut self, error: f64, shorter: f64, memory: f64) {
+        if shorter.is_nan() {
+            return;
+        }
+        let [one, other] = [error, shorter].map(|error| error.clamp(-CORRELATED_MAX, CORRELATED_MAX));
+        self.n_together = (self.n_together + 1.0).min(memory.max(1.0));
+        for (mean, product) in self.together.iter_mut().zip([one * other, one * one, other * other]) {
+            *mean += (product - *mean) / self.n_together;
+        }
+    }
+
+    /// The correlation of errors with those of the next shorter watched lead, which is `shorter`, of the same origins. As long as
+    /// little is known, that of a random walk.
+    pub(super) fn correlation(&self, shorter: usize) -> f64 {
+        let walk = (shorter as f64 / self.lead as f64).sqrt();
+        let [product, one, other] = self.together;
+        let n_independent = self.n_together / (self.said.len() - 1).max(1) as f64;
+        let seen = if one * other > 0.0 { product / (one * other).sqrt() } else { walk };
+        ((RIDGE * walk + n_independent * seen) / (RIDGE + n_independent)).clamp(0.0, 0.999_9)
+    }
+
+    /// Compares the error of a forecast with that of the one noted before it.
+    fn go_on(&mut self, origin: u64, error: f64, memory: f64) {
+        let error = error.clamp(-CORRELATED_MAX, CORRELATED_MAX);
+        let (before, last) = std::mem::replace(&mut self.last, (origin, error));
+        if before.checked_add(self.spacing) == Some(origin) {
+            self.n_in_row = (self.n_in_row + 1.0).min(memory.max(1.0));
+            for (mean, product) in self.in_row.iter_mut().zip([last * error, error * error]) {
+                *mean += (product - *mean) / self.n_in_row;
+            }
+        }
+    }
+
+    /// How errors go together on the way here from the next shorter watched lead.
+    ///
+    /// Forecasts of a long lead made one after the other say nearly the same, so that their errors go together as those of one
+    /// forecast at neighbouring leads do. What is missing from that to 1 while errors further apart go together nearly as well is noise
+    /// of the samples themselves.
+    pub(super) fn persistence(&self, shorter: usize) -> Persistence {
+        let n_steps = (self.lead - shorter) as f64;
+        let far = self.correlation(shorter);
+        let lasting = Persistence { kept: far.powf(1.0 / n_steps), passing: 0.0 };
+        let [product, square] = self.in_row;
+        let spacing = self.spacing as f64;
+        if self.lead < LEAD_LONG || square <= 0.0 || self.n_in_row < N_ERRORS_MIN || spacing >= n_steps {
+            return lasting;
+        }
+        let near = (product / square).clamp(far, 1.0);
+        let kept = (far / near).powf(1.0 / (n_steps - spacing));
+        Persistence { kept: kept.max(lasting.kept), passing: (1.0 - near / kept.powf(spacing)).clamp(0.0, 1.0) }
+    }
+
+    /// The mean absolute error of what all said together, in the unit of the series, as a standard unit of [`Rung::tails`].
+    pub(super) fn unit(&self) -> f64 {
+        NORMAL_DEVIATION * self.combined
+    }
+
+    /// Errors that were seen.
+    pub(super) fn n(&self) -> f64 {
+        self.n
+    }
+
+    /// Finds coefficients and weights anew. `shorter` are the lasting coefficients at the next shorter watched lead, `deviation` is the
+    /// mean absolute deviation of samples from their level, and `of_last_max` the most weight for the last sample: what is good after
+    /// a whole period alone is no good in between.
+    pub(super) fn fit(&mut self, shorter: Option<&[f64; N_FEATURES]>, deviation: f64, of_last_max: f64) {
+        let dependent = (self.lead.min(N_UNDER_WAY_MAX) as f64 / N_DEPENDENT).max(1.0);
+        let typical = if self.n > N_ERRORS_MIN { self.typical } else { deviation };
+        let mut expected = [0.0; N_FEATURES];
+        match shorter {
+            None => expected[0] = 1.0,
+            Some(shorter) => {
+                expected = *shorter;
+                expected[..N_LEVELS].iter_mut().for_each(|coefficient| *coefficient *= DECAY);
+            }
+        }
+        if let Some(found) = self.solved(RIDGE * dependent * typical.powi(2), &expected) {
+            self.lasting = found;
+        }
+        if let Some(found) = self.solved(RIDGE * dependent * deviation.powi(2), &[0.0; N_FEATURES]) {
+            self.plain = found;
+        }
+        let least = self.errors.iter().copied().fold(f64::INFINITY, f64::min);
+        if self.n > 0.0 {
+            // Where the least is 0, only those without an error have any weight.
+            let weight = |error: f64| if error == least { 1.0 } else { (least / error).powf(SHARPNESS) };
+            let mut weights = self.errors.map(weight);
+            let others: f64 = weights.iter().sum::<f64>() - weights[OF_LAST];
+            if of_last_max < 1.0 {
+                weights[OF_LAST] = weights[OF_LAST].min(others * of_last_max / (1.0 - of_last_max));
+            }
+            let sum: f64 = weights.iter().sum();
+            if sum > 0.0 {
+                self.weights = weights.map(|weight| weight / sum);
+            }
+        }
+    }
+
+    /// The coefficients of least squares that are held to what is expected of them by this weight; `None` where rounding leaves no
+    /// solution.
+    fn solved(&self, ridge: f64, expected: &[f64; N_FEATURES]) -> Option<[f64; N_FEATURES]> {
+        let mut matrix = [0.0; N_FEATURES * N_FEATURES];
+        let mut side = self.targets;
+        // What is held to nothing at all cannot be told apart from what is always 0.
+        let ridge = ridge.max(f64::MIN_POSITIVE);
+        for i in 0..N_FEATURES {
+            matrix[i * N_FEATURES..][..=i].copy_from_slice(&self.products[i][..=i]);
+            matrix[i * N_FEATURES + i] += ridge;
+            side[i] += ridge * expected[i];
+        }
+        cholesky(&mut matrix, N_FEATURES)?;
+        solve(&matrix, N_FEATURES, &mut side);
+        side.iter().all(|coefficient| coefficient.is_finite()).then_some(side)
+    }
+}

@@ -1,0 +1,156 @@
+//! What a series does at each phase of its periods, above and below its level.
+
+use super::{N_SEASON, Periods};
+
+/// Cells of the smooth profile of the shortest period: the hours of a day.
+const N_CELLS: usize = 24;
+
+/// Slots of the sharp profile at most: the minutes of a day.
+const N_SLOTS_MAX: usize = 1440;
+
+/// Periods over which the profile of the shortest one is remembered, and that of the longer one.
+const MEMORY_SHORT: f64 = 10.0;
+const MEMORY_LONG: f64 = 4.0;
+
+/// No sample moves a profile by more than from so many mean absolute deviations away.
+const CLIP: f64 = 8.0;
+
+/// Profiles of deviations from the level, and the deviations of the last longest period themselves.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Season {
+    periods: Periods,
+    sharp: Profile,
+    smooth: Profile,
+    long: Profile,
+    /// The last steps, each at its number modulo their count.
+    past: Vec<Step>,
+}
+
+/// A sample, NaN for a gap, and the means over the last shortest and longest period.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Step {
+    pub(super) sample: f64,
+    pub(super) short: f64,
+    pub(super) long: f64,
+}
+
+/// Means by phase.
+#[derive(Clone, Debug, PartialEq)]
+struct Profile {
+    /// In steps; 0 for a profile that is not there.
+    period: f64,
+    /// Mean, and how many deviations it counts for.
+    cells: Vec<(f64, f64)>,
+    /// How many deviations a cell remembers.
+    memory: f64,
+}
+
+impl Season {
+    pub(super) fn new(periods: Periods) -> Self {
+        let [short, long] = periods.0;
+        let n_slots = (short.round() as usize).min(N_SLOTS_MAX);
+        let n_long = if long > 0.0 { (N_CELLS as f64 * long / short).round() as usize } else { 0 };
+        let n_past = short.max(long).ceil() as usize + 1;
+        Self {
+            sharp: Profile::new(short, n_slots, MEMORY_SHORT),
+            smooth: Profile::new(short, N_CELLS.min(n_slots), MEMORY_SHORT),
+            long: Profile::new(long, n_long.min(long as usize), MEMORY_LONG),
+            past: vec![Step { sample: f64::NAN, short: f64::NAN, long: f64::NAN }; n_past],
+            periods,
+        }
+    }
+
+    /// Takes step `clock`. `typical` is the mean absolute deviation from the mean over the shortest period.
+    pub(super) fn learn(&mut self, clock: u64, step: Step, typical: f64) {
+        let place = (clock % self.past.len() as u64) as usize;
+        self.past[place] = step;
+        let Step { sample, short, long } = step;
+        if !sample.is_nan() {
+            let clip = CLIP * typical;
+            self.sharp.learn(clock, sample - short, clip);
+            self.smooth.learn(clock, sample - short, clip);
+            self.long.learn(clock, sample - long, clip);
+        }
+    }
+
+    /// What the step `lead` steps after `clock` - 1 has by each profile and at the same phase before: for the shortest period as deviations from the mean over
+    /// one, for the longer one from the mean over that.
+    pub(super) fn features(&self, clock: u64, lead: usize) -> [f64; N_SEASON] {
+        let [short, long] = self.periods.0;
+        if short == 0.0 {
+            return [0.0; N_SEASON];
+        }
+        let step = clock + lead as u64 - 1;
+        let (sharp, smooth) = (self.sharp.at(step), self.smooth.between(step));
+        let yesterday = self.before(clock, lead, short).map_or(sharp, |step| step.sample - step.short);
+        if long == 0.0 {
+            return [sharp, smooth, yesterday, 0.0, 0.0];
+        }
+        let of_long = if clock as f64 > long { self.long.between(step) } else { smooth };
+        [
+            sharp,
+            smooth,
+            yesterday,
+            of_long,
+            self.before(clock, lead, long).map_or(sharp, |step| step.sample - step.long),
+        ]
+    }
+
+    /// The last known sample at the same phase of the shortest period.
+    pub(super) fn naive(&self, clock: u64, lead: usize) -> Option<f64> {
+        let [short, _] = self.periods.0;
+        if short == 0.0 { None } else { self.before(clock, lead, short).map(|step| step.sample) }
+    }
+
+    /// The step the least number of whole periods before the step `lead` steps after `clock` - 1; `None` for a gap
+    /// and before the first sample.
+    fn before(&self, clock: u64, lead: usize, period: f64) -> Option<Step> {
+        let back = (period * (lead as f64 / period).ceil()).round() as u64;
+        let step = (clock + lead as u64 - 1).checked_sub(back)?;
+        // With periods that are no whole numbers of steps rounding may reach a step beyond either end.
+        if step >= clock || clock - step > self.past.len() as u64 {
+            return None;
+        }
+        Some(self.past[(step % self.past.len() as u64) as usize]).filter(|step| !step.sample.is_nan())
+    }
+}
+
+impl Profile {
+    fn new(period: f64, n_cells: usize, memory: f64) -> Self {
+        let memory = memory * (period / n_cells.max(1) as f64).max(1.0);
+        Self { period, cells: vec![(0.0, 0.0); n_cells], memory }
+    }
+
+    /// The phase of `step`, in cells.
+    fn place(&self, step: u64) -> f64 {
+        (step as f64 / self.period).fract() * self.cells.len() as f64
+    }
+
+    fn learn(&mut self, step: u64, deviation: f64, clip: f64) {
+        if self.cells.is_empty() {
+            return;
+        }
+        // A phase a rounding error before a cell belongs to it.
+        let idx = (self.place(step) + 1e-6) as usize % self.cells.len();
+        let (mean, n) = &mut self.cells[idx];
+        *n = (*n + 1.0).min(self.memory);
+        *mean += if *n > 1.0 { (deviation - *mean).clamp(-clip, clip) / *n } else { deviation };
+    }
+
+    fn at(&self, step: u64) -> f64 {
+        self.cells[(self.place(step) + 1e-6) as usize % self.cells.len()].0
+    }
+
+    /// Along straight lines between the middles of cells.
+    fn between(&self, step: u64) -> f64 {
+        let n = self.cells.len();
+        if n == 0 {
+            return 0.0;
+        }
+        // The middle of the steps of a cell is half a step before the middle of the cell.
+        let place = self.place(step) + n as f64 - 0.5 + 0.5 * n as f64 / self.period;
+        let (from, share) = (place as usize, place.fract());
+        let (from, to) = (self.cells[from % n].0, self.cells[(from + 1) % n].0);
+        from + share * (to - from)
+    }
+}

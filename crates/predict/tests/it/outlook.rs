@@ -1,0 +1,202 @@
+//! Hours and days ahead, from first principles: what is known of a made series, its forecast must find.
+
+use predict::{Outlook, Periods, PeriodsError};
+use units::Confidence;
+
+/// Normal by the sum of twelve uniform numbers, which is good to three standard deviations.
+struct Noise(u64);
+
+impl Noise {
+    fn next(&mut self) -> f64 {
+        let mut uniform = || {
+            self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (self.0 >> 11) as f64 / (1_u64 << 53) as f64
+        };
+        (0..12).map(|_| uniform()).sum::<f64>() - 6.0
+    }
+}
+
+const DAY: usize = 48;
+
+fn daily(n_leads: usize) -> Outlook {
+    Outlook::new(Periods::new(&[DAY as f64, 7.0 * DAY as f64]).unwrap(), n_leads)
+}
+
+/// A day's shape, which weekends have not.
+fn shape(t: usize) -> f64 {
+    let is_weekend = t / DAY % 7 >= 5;
+    if is_weekend { 10.0 } else { 10.0 + 8.0 * (std::f64::consts::TAU * t as f64 / DAY as f64).sin() }
+}
+
+#[test]
+fn a_day_s_and_a_week_s_shape_are_found() {
+    let (mut outlook, mut noise) = (daily(2 * DAY), Noise(1));
+    let (mut ours, mut naive, mut n) = (0.0, 0.0, 0.0);
+    let samples: Vec<f64> = (0..DAY * 7 * 8).map(|t| shape(t) + noise.next()).collect();
+    for (t, sample) in samples.iter().enumerate() {
+        outlook.step(*sample);
+        if t > DAY * 7 * 5 && t % 17 == 0 && t + DAY < samples.len() {
+            let lead = DAY - 5;
+            ours += (outlook.quantile(lead, 0.5).unwrap() - shape(t + lead)).abs();
+            naive += (samples[t + lead - DAY] - shape(t + lead)).abs();
+            n += 1.0;
+        }
+    }
+    // The last day's value has the noise of one sample and is wrong about the first and last day of each week; a profile of
+    // five weeks knows both.
+    assert!(ours / n < 0.75, "{}", ours / n);
+    assert!(ours < 0.5 * naive, "{} is not half of {}", ours / n, naive / n);
+    assert!(outlook.season().is_some_and(|season| season > 0.7), "{:?}", outlook.season());
+    assert_eq!(outlook.n_leads_seen(), 2 * DAY);
+}
+
+#[test]
+fn a_random_walk_stays_where_it_is() {
+    let (mut outlook, mut noise) = (daily(DAY), Noise(2));
+    let mut at = 100.0;
+    let mut away = 0.0;
+    for t in 0..DAY * 20 {
+        at += noise.next();
+        outlook.step(at);
+        if t >= DAY * 15 {
+            away += (outlook.quantile(8, 0.5).unwrap() - at).abs() / (DAY * 5) as f64;
+        }
+    }
+    // What comes within 8 steps is sqrt(8) away from the best forecast, the last value, in the root mean square.
+    assert!(away < 0.3 * 8.0_f64.sqrt(), "{away}");
+}
+
+#[test]
+fn intervals_hold_as_many_samples_as_they_say() {
+    let (mut outlook, mut noise) = (Outlook::new(Periods::NONE, 64), Noise(3));
+    let mut state = 0.0;
+    let leads = [1, 5, 24, 64];
+    let mut held = [[0.0; 2]; 4];
+    let mut said: Vec<Vec<(f64, f64, f64, f64)>> = Vec::new();
+    let n = 30_000;
+    for t in 0..n {
+        state = 0.9 * state + noise.next();
+        // Skewed, as loads are.
+        let sample = (0.3 * state).exp();
+        for (idx, lead) in leads.into_iter().enumerate() {
+            if t >= n / 3 {
+                let (l80, u80, l95, u95) = said[t - lead][idx];
+                held[idx][0] += f64::from(u8::from((l80..=u80).contains(&sample)));
+                held[idx][1] += f64::from(u8::from((l95..=u95).contains(&sample)));
+            }
+        }
+        outlook.step(sample);
+        let ends = |lead: usize| {
+            let of = |at| outlook.quantile(lead, at).unwrap_or(0.0);
+            (of(0.1), of(0.9), of(0.025), of(0.975))
+        };
+        said.push(leads.map(ends).to_vec());
+    }
+    for (lead, held) in leads.into_iter().zip(held) {
+        let [of_80, of_95] = held.map(|n_held| n_held / (n - n / 3) as f64);
+        assert!((of_80 - 0.8).abs() < 0.03, "lead {lead}: {of_80}");
+        assert!((of_95 - 0.95).abs() < 0.02, "lead {lead}: {of_95}");
+    }
+}
+
+#[test]
+fn paths_reach_what_a_random_walk_reaches() {
+    let (mut outlook, mut noise) = (Outlook::new(Periods::NONE, 64), Noise(4));
+    let mut at = 0.0;
+    for _ in 0..8000 {
+        at += noise.next();
+        outlook.step(at);
+    }
+    let (n_paths, n_leads) = (4000, 64);
+    let paths = outlook.paths(n_paths, n_leads, 7);
+    let line = outlook.quantile(n_leads, 0.84).unwrap();
+    let ever = (0..n_paths).filter(|path| (1..=n_leads).any(|lead| paths.at(lead)[*path] > line)).count();
+    let at_end = paths.at(n_leads).iter().filter(|value| **value > line).count();
+    let [ever, at_end] = [ever, at_end].map(|n| n as f64 / n_paths as f64);
+    // By the reflection principle twice as probable as being beyond it at the end, less what a drift and whole steps take
+    // away. Errors that had nothing to do with each other would make it nearly certain.
+    assert!((at_end - 0.16).abs() < 0.02, "{at_end}");
+    assert!((1.35..2.0).contains(&(ever / at_end)), "{ever} is not twice {at_end}");
+    assert_eq!(paths, outlook.paths(n_paths, n_leads, 7));
+    assert_ne!(paths, outlook.paths(n_paths, n_leads, 8));
+}
+
+#[test]
+fn noise_of_each_sample_reaches_further_than_a_lasting_error() {
+    let (mut outlook, mut noise) = (Outlook::new(Periods::NONE, 64), Noise(9));
+    (0..4000).for_each(|_| outlook.step(noise.next()));
+    let paths = outlook.paths(4000, 64, 7);
+    let line = outlook.quantile(48, 0.95).unwrap();
+    let ever = (0..4000).filter(|path| (33..=64).any(|lead| paths.at(lead)[*path] > line)).count() as f64 / 4000.0;
+    // 1 - 0.95^32 is 0.81; with errors that last it would be little more than 0.05.
+    assert!((ever - 0.81).abs() < 0.15, "{ever}");
+}
+
+#[test]
+fn paths_are_distributed_as_the_quantiles_say() {
+    let (mut outlook, mut noise) = (daily(DAY), Noise(5));
+    (0..DAY * 21).for_each(|t| outlook.step(shape(t) + noise.next().powi(2)));
+    let paths = outlook.paths(4000, DAY, 1);
+    for lead in [1, 3, 10, 47] {
+        for probability in [0.05, 0.25, 0.5, 0.9] {
+            let end = outlook.quantile(lead, probability).unwrap();
+            let below = paths.at(lead).iter().filter(|value| **value <= end).count() as f64 / 4000.0;
+            // Three standard deviations of a share of 4,000.
+            assert!((below - probability).abs() < 0.024, "lead {lead}: {below} is not {probability}");
+        }
+    }
+}
+
+#[test]
+fn nothing_leaves_the_range() {
+    let mut noise = Noise(6);
+    let mut outlook = Outlook::new(Periods::NONE, 32).within(0.0, 1.0);
+    (0..500).for_each(|_| outlook.step((0.02 + 0.05 * noise.next()).clamp(0.0, 1.0)));
+    assert!(outlook.paths(500, 40, 1).at(40).iter().all(|value| (0.0..=1.0).contains(value)));
+    let forecast = outlook.forecast(40, Confidence::P95);
+    assert!(forecast.iter().all(|(median, ends)| 0.0 <= ends.lower && ends.lower <= *median && *median <= ends.upper));
+}
+
+#[test]
+fn a_constant_stays_and_says_so() {
+    let mut outlook = daily(DAY);
+    (0..DAY * 3).for_each(|_| outlook.step(5.0));
+    assert!(
+        outlook
+            .forecast(DAY, Confidence::P95)
+            .iter()
+            .all(|(median, ends)| { (*median, ends.lower, ends.upper) == (5.0, 5.0, 5.0) })
+    );
+}
+
+#[test]
+fn gaps_and_infinities_are_left_out() {
+    let (mut outlook, mut noise) = (daily(DAY), Noise(8));
+    assert_eq!(outlook.quantile(1, 0.5), None);
+    assert!(outlook.forecast(3, Confidence::P95).is_empty());
+    for t in 0..DAY * 21 {
+        let sample = shape(t) + 0.1 * noise.next();
+        outlook.step(if t % 5 == 0 {
+            f64::NAN
+        } else if t % 97 == 0 {
+            f64::INFINITY
+        } else {
+            sample
+        });
+    }
+    (0..DAY * 2).for_each(|_| outlook.step(f64::NAN));
+    let at = DAY * 23 + 12 - 1;
+    let said = outlook.quantile(12, 0.5).unwrap();
+    assert!((said - shape(at)).abs() < 2.0, "{said} is not {}", shape(at));
+}
+
+#[test]
+fn periods_are_refused_with_what_would_be_right() {
+    let message = |steps: &[f64]| Periods::new(steps).unwrap_err().to_string();
+    assert!(message(&[3.0]).contains("from 4 to 1,000,000"));
+    assert!(message(&[f64::NAN]).contains("NaN"));
+    assert!(message(&[24.0, 30.0]).contains("at least twice"));
+    assert_eq!(Periods::new(&[4.0, 8.0, 16.0]), Err(PeriodsError::TooMany { given: 3 }));
+    assert_eq!(Periods::day_and_week(std::time::Duration::from_secs(300)), Periods::new(&[288.0, 2016.0]).unwrap());
+    assert_eq!(Periods::day_and_week(std::time::Duration::from_secs(86_400)), Periods::new(&[7.0]).unwrap());
+}

@@ -1,0 +1,29 @@
+//! Whether something is about to go wrong: statements about a signal's near future, how probable they are, and how often such
+//! statements came true.
+//!
+//! A [`Statement`] is what somebody writes, `cpu.busy > 90 %`. With the unit of its signal and a time it is a [`Question`],
+//! and [`ask`] answers it from the samples so far: it draws futures ([`predict::Outlook::paths`]) and counts those in which the statement
+//! becomes true. On the way through the samples it asks itself the same question again and again and keeps the [`Record`] of
+//! what came, so that each probability comes with what such probabilities were worth.
+//!
+//! A [`Rule`] is a statement that somebody wants to be warned of; an [`Alarm`] stands from one probability on until it is below another;
+//! [`trial`] says what a rule would have done over the past.
+//!
+//! Pure: samples and a seed in, numbers out.
+#![forbid(unsafe_code)]
+
+mod ask;
+mod question;
+mod record;
+mod rule;
+mod statement;
+mod steps;
+mod trial;
+
+pub use ask::{Answer, History, ask};
+pub use question::{Question, QuestionError};
+pub use record::{Bin, Record};
+pub use rule::{Rule, Rules, RulesError};
+pub use statement::{Comparison, Statement, StatementError, Subject};
+pub use steps::{HORIZON_MAX, n_steps, past, step};
+pub use trial::{Alarm, Trial, trial};

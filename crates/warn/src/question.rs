@@ -1,0 +1,184 @@
+//! A statement with a line and a time: what can be true or false of a stretch of values.
+
+use std::time::Duration;
+
+use predict::Paths;
+use units::span;
+
+use crate::statement::{Comparison, Statement, StatementError, Subject};
+use crate::steps::n_steps;
+
+/// Whether a series does something within so many steps.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Question {
+    /// What is compared.
+    pub subject: Subject,
+    /// How.
+    pub comparison: Comparison,
+    /// With what, in the unit of the series.
+    pub line: f64,
+    /// Within how many steps, at least 1.
+    pub n_leads: usize,
+    /// For how many steps in a row [`Subject::Any`] has to hold, at least 1.
+    pub n_sustained: usize,
+}
+
+/// What is known of one course of values so far.
+#[derive(Clone, Copy, Debug, Default)]
+struct Course {
+    n: usize,
+    sum: f64,
+    n_holding: usize,
+    n_in_row: usize,
+    /// The lead at which it became true.
+    first: Option<usize>,
+}
+
+/// Why a statement and a time make no question.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum QuestionError {
+    /// The statement is in another unit.
+    #[error(transparent)]
+    Statement(#[from] StatementError),
+    /// Only values can hold for a time.
+    #[error("`for` is about values in a row; leave it out, or leave out `max`, `min` and `mean`")]
+    ForOfAll,
+    /// It cannot become true in time.
+    #[error("`for` is longer than `within`, which is {}", span::format(*within))]
+    ForTooLong {
+        /// The time that it is about.
+        within: Duration,
+    },
+}
+
+impl Question {
+    /// Whether `statement` about a series in this unit and of this step comes true `within` a time, and holds for `lasting`. Both are
+    /// rounded up to whole steps.
+    ///
+    /// # Errors
+    /// For a statement in another unit, and for a `lasting` that is longer than `within` or beside a maximum, minimum or mean.
+    pub fn of(
+        statement: &Statement,
+        unit: &str,
+        within: Duration,
+        lasting: Option<Duration>,
+        step: Duration,
+    ) -> Result<Self, QuestionError> {
+        let line = statement.line(unit)?;
+        if lasting.is_some() && statement.subject != Subject::Any {
+            return Err(QuestionError::ForOfAll);
+        }
+        let n = |length: Duration| usize::try_from(n_steps(length, step)).unwrap_or(usize::MAX).max(1);
+        let (n_leads, n_sustained) = (n(within), lasting.map_or(1, n));
+        if n_sustained > n_leads {
+            return Err(QuestionError::ForTooLong { within });
+        }
+        Ok(Self { subject: statement.subject, comparison: statement.comparison, line, n_leads, n_sustained })
+    }
+
+    /// The lead at which each path makes it true, if it does. What only the end of the time can tell becomes true at the last
+    /// lead.
+    #[must_use]
+    pub fn of_paths(&self, paths: &Paths) -> Vec<Option<usize>> {
+        let mut courses = vec![Course::default(); paths.n_paths()];
+        for lead in 1..=self.n_leads.min(paths.n_leads()) {
+            courses.iter_mut().zip(paths.at(lead)).for_each(|(course, value)| self.take(course, lead, *value));
+        }
+        courses.into_iter().map(|course| self.end(course)).collect()
+    }
+
+    /// The lead at which these values, the next ones of a series, made it true, if they did; `None` if they cannot tell, because they are too few
+    /// or because more than half of them are gaps.
+    #[must_use]
+    pub fn of_samples(&self, samples: &[f64]) -> Option<Option<usize>> {
+        let mut course = Course::default();
+        for (lead, sample) in (1..).zip(samples).take(self.n_leads) {
+            self.take(&mut course, lead, *sample);
+        }
+        let is_whole = samples.len() >= self.n_leads && 2 * course.n >= self.n_leads;
+        (is_whole || course.first.is_some()).then(|| self.end(course))
+    }
+
+    /// Whether it is true at this sample: the last ones, as many as it has to last, make it true.
+    #[must_use]
+    pub(crate) fn is_on(&self, samples: &[f64], idx: usize) -> bool {
+        let n = if self.is_of_one() { self.n_sustained } else { self.n_leads };
+        let last = &samples[(idx + 1).saturating_sub(n)..=idx];
+        last.len() == n && Self { n_leads: n, ..*self }.of_samples(last).is_some_and(|lead| lead.is_some())
+    }
+
+    fn take(&self, course: &mut Course, lead: usize, value: f64) {
+        if value.is_nan() {
+            course.n_in_row = 0;
+            return;
+        }
+        let holds = self.comparison.holds(value, self.line);
+        course.n += 1;
+        course.sum += value;
+        course.n_holding += usize::from(holds);
+        course.n_in_row = if holds { course.n_in_row + 1 } else { 0 };
+        if self.is_of_one() && course.n_in_row >= self.n_sustained && course.first.is_none() {
+            course.first = Some(lead);
+        }
+    }
+
+    /// Whether one value, or one stretch of them, makes it true.
+    fn is_of_one(&self) -> bool {
+        let is_upper = matches!(self.comparison, Comparison::Above | Comparison::AtLeast);
+        match self.subject {
+            Subject::Any => true,
+            Subject::Max => is_upper,
+            Subject::Min => !is_upper,
+            Subject::Mean => false,
+        }
+    }
+
+    fn end(&self, course: Course) -> Option<usize> {
+        let holds = match self.subject {
+            _ if self.is_of_one() => return course.first,
+            Subject::Mean => self.comparison.holds(course.sum / course.n as f64, self.line),
+            // The largest is below a line, or the smallest above it, when all are.
+            Subject::Any | Subject::Max | Subject::Min => course.n > 0 && course.n_holding == course.n,
+        };
+        holds.then_some(self.n_leads)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn question(subject: Subject, comparison: Comparison, n_sustained: usize) -> Question {
+        Question { subject, comparison, line: 3.0, n_leads: 5, n_sustained }
+    }
+
+    #[test]
+    fn the_first_value_beyond_the_line_makes_it_true() {
+        let any = question(Subject::Any, Comparison::Above, 1);
+        assert_eq!(any.of_samples(&[1.0, 3.0, 4.0, 5.0, 1.0]), Some(Some(3)));
+        assert_eq!(any.of_samples(&[1.0, 3.0, 3.0, 3.0, 1.0, 9.0]), Some(None));
+        assert_eq!(any.of_samples(&[4.0]), Some(Some(1)), "what is true stays true");
+        assert_eq!(any.of_samples(&[1.0, 1.0]), None);
+        assert_eq!(any.of_samples(&[f64::NAN, f64::NAN, f64::NAN, 1.0, 1.0]), None);
+    }
+
+    #[test]
+    fn what_has_to_last_is_not_true_before_it_has() {
+        let lasting = question(Subject::Any, Comparison::AtLeast, 2);
+        assert_eq!(lasting.of_samples(&[3.0, 1.0, 3.0, 3.0, 1.0]), Some(Some(4)));
+        assert_eq!(lasting.of_samples(&[3.0, f64::NAN, 3.0, 1.0, 3.0]), Some(None));
+    }
+
+    #[test]
+    fn extremes_and_means_are_of_all_values() {
+        let values = [2.0, 2.5, 4.0, 2.0, 2.5];
+        let holds = |subject, comparison| question(subject, comparison, 1).of_samples(&values).unwrap();
+        assert_eq!(holds(Subject::Max, Comparison::Above), Some(3));
+        assert_eq!(holds(Subject::Max, Comparison::Below), None);
+        assert_eq!(holds(Subject::Min, Comparison::Below), Some(1));
+        assert_eq!(holds(Subject::Min, Comparison::Above), None);
+        assert_eq!(holds(Subject::Mean, Comparison::Below), Some(5));
+        assert_eq!(holds(Subject::Mean, Comparison::Above), None);
+    }
+}

@@ -1,0 +1,265 @@
+//! What somebody says of a signal's future, as text.
+
+use std::fmt;
+use std::str::FromStr;
+
+use units::ByteCount;
+
+/// A comparison of a signal with a number, such as `cpu.busy > 90 %`, `max(load.1m) >= 4` or `memory.available < 500 MB`.
+///
+/// ```
+/// use warn::Statement;
+/// let statement: Statement = "memory.available<500MB".parse()?;
+/// assert_eq!(statement.to_string(), "memory.available < 500MB");
+/// assert_eq!(statement.line("bytes")?, 5e8);
+/// assert!(statement.line("ratio").is_err());
+/// # Ok::<(), warn::StatementError>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Statement {
+    /// What of the signal is compared.
+    pub subject: Subject,
+    /// The signal's name, as it was written.
+    pub signal: String,
+    /// How it is compared.
+    pub comparison: Comparison,
+    number: f64,
+    /// What was written after the number.
+    unit: String,
+}
+
+/// What of a signal is compared, over the time that is asked about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Subject {
+    /// Its values: true as soon as one of them is.
+    Any,
+    /// The largest value.
+    Max,
+    /// The smallest value.
+    Min,
+    /// The mean of all values.
+    Mean,
+}
+
+/// How something is compared with a number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Comparison {
+    /// `>`
+    Above,
+    /// `>=`
+    AtLeast,
+    /// `<`
+    Below,
+    /// `<=`
+    AtMost,
+}
+
+/// Why something is no statement, or none about this signal.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum StatementError {
+    /// There is nothing to compare by.
+    #[error("`{text}` compares nothing; write for example `cpu.busy > 90 %` or `max(load.1m) >= 4`")]
+    NoComparison {
+        /// What was written.
+        text: String,
+    },
+    /// There is no name on the left.
+    #[error("`{text}` names no signal before its `{comparison}`; write for example `cpu.busy > 90 %`")]
+    NoSignal {
+        /// What was written.
+        text: String,
+        /// How it compares.
+        comparison: String,
+    },
+    /// A function that there is not.
+    #[error("`{name}` is nothing that a statement can take of a signal; `max`, `min` and `mean` are")]
+    UnknownSubject {
+        /// What was written before the bracket.
+        name: String,
+    },
+    /// What is on the right is no finite number.
+    #[error("`{given}` is no number to compare with; write for example `90 %`, `4` or `500 MB`")]
+    Number {
+        /// What was written.
+        given: String,
+    },
+    /// The signal counts something else.
+    #[error("`{signal}` is in {unit}, so it cannot be compared with `{given}`; write {example}")]
+    Unit {
+        /// The signal's name.
+        signal: String,
+        /// What it counts.
+        unit: String,
+        /// The number and unit of the statement.
+        given: String,
+        /// What would be right.
+        example: String,
+    },
+}
+
+impl Statement {
+    /// Whether a text is meant as a statement rather than as a signal's name.
+    #[must_use]
+    pub fn is_one(text: &str) -> bool {
+        text.contains(['<', '>'])
+    }
+
+    /// The number to compare with, in the unit of the signal: `ratio` for shares, of which percentages are accepted, `bytes` and
+    /// `bytes/s` with their usual multiples, any other by its own name.
+    ///
+    /// # Errors
+    /// When what was written is in another unit.
+    pub fn line(&self, unit: &str) -> Result<f64, StatementError> {
+        let given = self.unit.as_str();
+        let is_percent = matches!(given, "%" | "percent");
+        let of_bytes = || {
+            let amount = if unit == "bytes/s" { given.strip_suffix("/s")? } else { given };
+            let one: ByteCount = format!("1{amount}").parse().ok()?;
+            Some(self.number * one.bytes() as f64)
+        };
+        let line = match unit {
+            _ if given.is_empty() || given == unit => Some(self.number),
+            "ratio" if is_percent => Some(self.number / 100.0),
+            "percent" | "%" if is_percent => Some(self.number),
+            "bytes" | "bytes/s" => of_bytes(),
+            _ => None,
+        };
+        line.ok_or_else(|| StatementError::Unit {
+            signal: self.signal.clone(),
+            unit: if unit.is_empty() { "no unit that is known".to_owned() } else { format!("`{unit}`") },
+            given: format!("{}{given}", self.number),
+            example: match unit {
+                "ratio" => "a share such as `0.9` or `90 %`".to_owned(),
+                "bytes" => "an amount such as `500 MB`".to_owned(),
+                "bytes/s" => "a rate such as `20 MB/s`".to_owned(),
+                _ => "the number alone".to_owned(),
+            },
+        })
+    }
+}
+
+impl Comparison {
+    const ALL: [Self; 4] = [Self::AtLeast, Self::AtMost, Self::Above, Self::Below];
+
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Above => ">",
+            Self::AtLeast => ">=",
+            Self::Below => "<",
+            Self::AtMost => "<=",
+        }
+    }
+
+    /// Whether it holds of a value; never of NaN.
+    #[must_use]
+    pub fn holds(self, value: f64, line: f64) -> bool {
+        match self {
+            Self::Above => value > line,
+            Self::AtLeast => value >= line,
+            Self::Below => value < line,
+            Self::AtMost => value <= line,
+        }
+    }
+}
+
+impl Subject {
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Any => "",
+            Self::Max => "max",
+            Self::Min => "min",
+            Self::Mean => "mean",
+        }
+    }
+}
+
+impl FromStr for Statement {
+    type Err = StatementError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let no_comparison = || StatementError::NoComparison { text: text.to_owned() };
+        let at = text.find(['<', '>']).ok_or_else(no_comparison)?;
+        let (left, rest) = text.split_at(at);
+        let comparison =
+            Comparison::ALL.into_iter().find(|one| rest.starts_with(one.as_str())).ok_or_else(no_comparison)?;
+        let (subject, signal) = match left.trim().strip_suffix(')').and_then(|inside| inside.split_once('(')) {
+            None => (Subject::Any, left.trim()),
+            Some((name, signal)) => {
+                let subject =
+                    [Subject::Max, Subject::Min, Subject::Mean].into_iter().find(|one| one.as_str() == name.trim());
+                (subject.ok_or_else(|| StatementError::UnknownSubject { name: name.trim().to_owned() })?, signal.trim())
+            }
+        };
+        if signal.is_empty() {
+            return Err(StatementError::NoSignal { text: text.to_owned(), comparison: comparison.as_str().to_owned() });
+        }
+        let given = rest[comparison.as_str().len()..].trim();
+        // The unit begins where the longest number ends.
+        let is_number = |end: &usize| given.get(..*end).is_some_and(|number| number.parse::<f64>().is_ok());
+        let (number, unit) = given.split_at((1..=given.len()).rev().find(is_number).unwrap_or(0));
+        let number = number.parse().ok().filter(|number: &f64| number.is_finite());
+        let number = number.ok_or_else(|| StatementError::Number { given: given.to_owned() })?;
+        Ok(Self { subject, signal: signal.to_owned(), comparison, number, unit: unit.trim().to_owned() })
+    }
+}
+
+impl fmt::Display for Statement {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { subject, signal, comparison, number, unit } = self;
+        match subject {
+            Subject::Any => write!(f, "{signal} ")?,
+            subject => write!(f, "{}({signal}) ", subject.as_str())?,
+        }
+        write!(f, "{} {number}{unit}", comparison.as_str())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check_line(text: &str, unit: &str, expected: f64) {
+        assert_eq!(text.parse::<Statement>().unwrap().line(unit), Ok(expected));
+    }
+
+    #[test]
+    fn text_round_trips_in_one_spelling() {
+        for (text, spelling) in [
+            ("cpu.busy>90%", "cpu.busy > 90%"),
+            (" max( load.1m ) >= 4 ", "max(load.1m) >= 4"),
+            ("mean(x)<=-1.5e-3", "mean(x) <= -0.0015"),
+            ("memory.available < 500 MB", "memory.available < 500MB"),
+        ] {
+            let statement: Statement = text.parse().unwrap();
+            assert_eq!(statement.to_string(), spelling);
+            assert_eq!(spelling.parse(), Ok(statement));
+        }
+    }
+
+    #[test]
+    fn lines_are_in_the_unit_of_the_signal() {
+        check_line("x > 90 %", "ratio", 0.9);
+        check_line("x > 0.9", "ratio", 0.9);
+        check_line("x > 500MB", "bytes", 5e8);
+        check_line("x > 2 MiB/s", "bytes/s", 2_097_152.0);
+        check_line("x > 1.5 GB", "bytes", 1.5e9);
+        check_line("x > 3 celsius", "celsius", 3.0);
+        check_line("x > 3", "", 3.0);
+    }
+
+    #[test]
+    fn what_is_wrong_is_named() {
+        let message = |text: &str| text.parse::<Statement>().unwrap_err().to_string();
+        assert!(message("cpu.busy").contains("compares nothing"));
+        assert!(message("> 3").contains("names no signal"));
+        assert!(message("p99(x) > 3").contains("`p99`"));
+        assert!(message("x > many").contains("`many`"));
+        assert!(message("x > 1e999").contains("1e999"));
+        let of_unit = |text: &str, unit: &str| text.parse::<Statement>().unwrap().line(unit).unwrap_err().to_string();
+        assert!(of_unit("x > 500 MB", "ratio").contains("`90 %`"));
+        assert!(of_unit("x > 5 %", "bytes").contains("`500 MB`"));
+        assert!(of_unit("x > 5 MB", "bytes/s").contains("`20 MB/s`"));
+    }
+}

@@ -1,0 +1,60 @@
+//! In which steps a look ahead is made.
+
+use std::time::Duration;
+
+/// Steps of an answer, at most; a longer horizon is answered in longer steps.
+const N_LEADS_MAX: u128 = 360;
+
+/// The steps that there are beside the series' own, ascending.
+const STEPS: [Duration; 4] =
+    [Duration::from_secs(15), Duration::from_secs(60), Duration::from_secs(300), Duration::from_secs(3600)];
+
+/// The furthest that is looked ahead.
+pub const HORIZON_MAX: Duration = Duration::from_secs(14 * 86_400);
+
+/// How far back is looked: four weeks, or as many steps.
+const HISTORY_MAX: Duration = Duration::from_secs(28 * 86_400);
+const N_HISTORY_MAX: u32 = 40_320;
+
+/// The steps in which a series that is sampled every `own` is looked at, to see as far as `horizon`: its own or the shortest longer ones of
+/// which the horizon has at most 360.
+#[must_use]
+pub fn step(own: Duration, horizon: Duration) -> Duration {
+    let suits = |step: &Duration| *step >= own && n_steps(horizon, *step) <= N_LEADS_MAX;
+    [own].into_iter().chain(STEPS).find(suits).unwrap_or(own)
+}
+
+/// How much of the past is looked at in such steps.
+#[must_use]
+pub fn past(step: Duration) -> Duration {
+    HISTORY_MAX.min(step.saturating_mul(N_HISTORY_MAX))
+}
+
+/// How many steps it takes to cover a length of time.
+#[must_use]
+pub fn n_steps(length: Duration, step: Duration) -> u128 {
+    length.as_nanos().div_ceil(step.as_nanos().max(1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_longer_horizon_is_seen_in_longer_steps() {
+        let seconds = Duration::from_secs;
+        for (own, horizon, expected) in [
+            (1, 30, 1),
+            (1, 360, 1),
+            (1, 361, 15),
+            (1, 86_400, 300),
+            (1, 1_209_600, 3600),
+            (120, 86_400, 300),
+            (7200, 86_400, 7200),
+        ] {
+            assert_eq!(step(seconds(own), seconds(horizon)), seconds(expected), "{own} {horizon}");
+        }
+        assert_eq!(past(seconds(1)), seconds(40_320));
+        assert_eq!(past(seconds(3600)), HISTORY_MAX);
+    }
+}

@@ -1,0 +1,116 @@
+//! What a rule would have done: its warnings over the past, and what came of them.
+
+use predict::Outlook;
+
+use crate::ask::History;
+use crate::question::Question;
+
+/// Futures drawn for each decision.
+const N_PATHS: usize = 250;
+
+/// Decisions within the time that a rule looks ahead, at most.
+const N_DECISIONS: usize = 20;
+
+/// A warning as it stands: raised from one probability on, and taken back below another.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Alarm {
+    raise: f64,
+    clear: f64,
+    stands: bool,
+}
+
+/// What became of a rule's warnings over a stretch of time.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Trial {
+    /// Steps that were looked at.
+    pub n_steps: usize,
+    /// Warnings that were raised, and whose time has passed.
+    pub n_warned: usize,
+    /// Those after which what they warned of came within the time that the rule looks ahead, or was there already.
+    pub n_right: usize,
+    /// How many times it came, after having been away for as long as the rule looks ahead.
+    pub n_events: usize,
+    /// How many steps before it came the warning was raised, for each time that one stood.
+    pub leads: Vec<usize>,
+}
+
+impl Alarm {
+    /// One that does not stand.
+    ///
+    /// # Panics
+    /// Unless `clear` is at most `raise`.
+    #[must_use]
+    pub fn new(raise: f64, clear: f64) -> Self {
+        assert!(clear <= raise, "a warning is taken back at {clear}, which is not below {raise}");
+        Self { raise, clear, stands: false }
+    }
+
+    /// Whether it stands.
+    #[must_use]
+    pub fn stands(&self) -> bool {
+        self.stands
+    }
+
+    /// Hears of a probability, and says whether that has raised it (`Some(true)`) or had it taken back (`Some(false)`).
+    pub fn hear(&mut self, probability: f64) -> Option<bool> {
+        let stands = if self.stands { probability >= self.clear } else { probability >= self.raise };
+        (std::mem::replace(&mut self.stands, stands) != stands).then_some(stands)
+    }
+}
+
+/// Runs a rule over the samples from `from` on, each decision by what was known then.
+#[must_use]
+pub fn trial(history: History<'_>, question: &Question, mut alarm: Alarm, from: usize, seed: u64) -> Trial {
+    let History { samples, periods, range } = history;
+    let mut outlook = Outlook::new(periods, question.n_leads).within(range.0, range.1);
+    let every = question.n_leads.div_ceil(N_DECISIONS);
+    let mut trial = Trial { n_steps: samples.len().saturating_sub(from), ..Trial::default() };
+    let mut raised = None;
+    // An event is over when it has been for as long as the rule looks ahead: what flickers around a line is one.
+    let mut n_off = question.n_leads;
+    for (idx, sample) in samples.iter().enumerate() {
+        let is_on = !sample.is_nan() && question.is_on(samples, idx);
+        let begins = is_on && n_off >= question.n_leads;
+        n_off = if is_on { 0 } else { n_off + 1 };
+        outlook.step(*sample);
+        if idx < from {
+            continue;
+        }
+        if begins {
+            trial.n_events += 1;
+            trial.leads.extend(raised.map(|raised| idx - raised));
+        }
+        if !idx.is_multiple_of(every) || !outlook.is_ready() {
+            continue;
+        }
+        let paths = outlook.paths(N_PATHS, question.n_leads, seed.wrapping_add(idx as u64));
+        let leads = question.of_paths(&paths);
+        let probability = leads.iter().flatten().count() as f64 / leads.len() as f64;
+        match alarm.hear(probability) {
+            Some(true) => {
+                raised = Some(idx);
+                // Of the latest ones nobody knows yet.
+                if let Some(came) = question.of_samples(&samples[idx + 1..]) {
+                    trial.n_warned += 1;
+                    trial.n_right += usize::from(is_on || came.is_some());
+                }
+            }
+            Some(false) => raised = None,
+            None => {}
+        }
+    }
+    trial
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_warning_stands_until_it_is_well_below() {
+        let mut alarm = Alarm::new(0.8, 0.5);
+        let heard = [0.7, 0.8, 0.6, 0.5, 0.49, 0.79, 0.9].map(|probability| alarm.hear(probability));
+        assert_eq!(heard, [None, Some(true), None, None, Some(false), None, Some(true)]);
+        assert!(alarm.stands());
+    }
+}

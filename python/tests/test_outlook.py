@@ -1,0 +1,64 @@
+"""Hours and days ahead: what a made series is known to do next."""
+
+from collections.abc import Callable
+
+import foretop
+import numpy as np
+import pytest
+
+DAY = 48
+
+
+def made(n_days: int, seed: int = 1) -> np.ndarray:
+    """Return a day's shape with noise."""
+    noise = np.random.default_rng(seed).normal(size=n_days * DAY)
+    return 10 + 8 * np.sin(2 * np.pi * np.arange(n_days * DAY) / DAY) + noise
+
+
+def test_quantiles_are_those_of_what_comes() -> None:
+    outlook = foretop.Outlook([DAY, 7 * DAY], DAY)
+    y = made(40)
+    outlook.step(y[: 20 * DAY])
+    below = []
+    for sample in range(20 * DAY, 39 * DAY):
+        below.append(y[sample : sample + DAY] < outlook.quantiles(DAY, [0.1, 0.5, 0.9]))
+        outlook.step(float(y[sample]))
+    shares = np.mean(below, axis=(0, 2))
+    # Nineteen days, of which neighbouring forecasts overlap.
+    assert np.abs(shares - [0.1, 0.5, 0.9]).max() < 0.05
+    assert outlook.seen == DAY
+    assert outlook.season is not None and outlook.season > 0.7
+
+
+def test_paths_are_distributed_as_the_quantiles_say() -> None:
+    outlook = foretop.Outlook([DAY], DAY, non_negative=True)
+    outlook.step(made(20))
+    paths = outlook.paths(2000, DAY, seed=3)
+    assert paths.shape == (2000, DAY)
+    assert (paths >= 0).all()
+    shares = (paths <= outlook.quantiles(DAY, [0.25])[0]).mean(axis=0)
+    assert np.abs(shares - 0.25).max() < 0.05
+    np.testing.assert_array_equal(paths, outlook.paths(2000, DAY, seed=3))
+
+
+def test_without_samples_nothing_is_said() -> None:
+    outlook = foretop.Outlook([], 10)
+    assert np.isnan(outlook.quantiles(10, [0.5])).all()
+    assert outlook.paths(5, 10).shape == (0, 10)
+    assert outlook.season is None
+
+
+@pytest.mark.parametrize(
+    ("make", "match"),
+    [
+        (lambda: foretop.Outlook([24, 30], 24), "at least twice"),
+        (lambda: foretop.Outlook([1], 24), "from 4 to"),
+        (lambda: foretop.Outlook([24], 0), "from 1 to 65536"),
+        (lambda: foretop.Outlook([24], 24).quantiles(24, [1.0]), "above 0 and below 1"),
+        (lambda: foretop.Outlook([24], 24).paths(10**9, 24), "too many"),
+        (lambda: foretop.Outlook([24], 24, bounds=(2, 1)), "bounds"),
+    ],
+)
+def test_what_is_wrong_is_named(make: Callable[[], object], match: str) -> None:
+    with pytest.raises(foretop.InputError, match=match):
+        make()
