@@ -7,6 +7,7 @@
 mod bounds;
 mod confidences;
 mod crossval;
+mod dedup;
 mod error;
 mod evaluation;
 mod fit;
@@ -31,6 +32,8 @@ mod statistics;
 mod _native {
     #[pymodule_export]
     use crate::crossval::{Campaign, Run, compare_results, read_results, read_traces, report, version};
+    #[pymodule_export]
+    use crate::dedup::{DedupDecoder, DedupEncoder, dedup_estimate};
     #[pymodule_export]
     use crate::evaluation::{compare, evaluate, residuals};
     #[pymodule_export]

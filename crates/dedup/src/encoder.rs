@@ -52,7 +52,7 @@ pub struct Encoder {
 impl Default for Settings {
     fn default() -> Self {
         #[cfg(feature = "zstd")]
-        let packing = Packing::Zstd(6);
+        let packing = Packing::Zstd(5);
         #[cfg(not(feature = "zstd"))]
         let packing = Packing::Plain;
         Self { key: Key::OPEN, anchor_bits: 8, packing, n_group_max: 1 << 20 }
@@ -129,7 +129,8 @@ impl Encoder {
         let mut body = std::mem::take(&mut self.body);
         body.clear();
         self.put_copies(history, flow, found, data.len(), &mut body);
-        body.extend(literals(found, data).flatten());
+        // By slices: an iterator of bytes takes a tenth of all the time.
+        literals(found, data).for_each(|bytes| body.extend_from_slice(bytes));
         let length_at = out.len();
         varint::put(out, body.len() as u64);
         if self.packer.pack(&body, out) {

@@ -21,6 +21,8 @@ mod matching;
 pub mod plan;
 mod resync;
 pub mod segmenter;
+pub mod spring;
+pub mod two_level;
 mod varint;
 
 pub use decoder::{Decoded, Decoder, Lacking, RepairError};

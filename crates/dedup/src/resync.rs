@@ -17,18 +17,23 @@ pub(crate) fn resync(history: &mut impl History, end: Place, data: &[u8]) -> Opt
     if known.len() < N_MIN || data.len() < N_MIN {
         return None;
     }
-    // Where a gram begins, and one; the first of those with the same hash stays.
+    // One gram in eight of what is known is enough: any match that is long enough has two of them. The first of those with the same
+    // hash stays.
     let mut table = [0_u8; 256];
-    for (i, gram) in known.windows(GRAM).enumerate().rev() {
-        table[hash(gram)] = i as u8 + 1;
+    for at in (0..known.len() - GRAM + 1).step_by(GRAM).rev() {
+        table[hash(&known[at..])] = at as u8 + 1;
     }
     for (i, gram) in data.windows(GRAM).enumerate() {
         let Some(at) = usize::from(table[hash(gram)]).checked_sub(1) else {
             continue;
         };
-        let n_same = known[at..].iter().zip(&data[i..]).take_while(|(a, b)| a == b).count();
-        if n_same >= N_MIN {
-            return Some((i, end.after(at)));
+        let n_ahead = known[at..].iter().zip(&data[i..]).take_while(|(a, b)| a == b).count();
+        if n_ahead < GRAM {
+            continue;
+        }
+        let n_behind = known[..at].iter().rev().zip(data[..i].iter().rev()).take_while(|(a, b)| a == b).count();
+        if n_behind + n_ahead >= N_MIN {
+            return Some((i - n_behind, end.after(at - n_behind)));
         }
     }
     None

@@ -118,7 +118,7 @@ pub(crate) struct Ready {
 
 impl Default for Transfer {
     fn default() -> Self {
-        Self { level: 6, anchor_bits: 8, window: ByteCount::new(4 << 20) }
+        Self { level: 5, anchor_bits: 8, window: ByteCount::new(4 << 20) }
     }
 }
 

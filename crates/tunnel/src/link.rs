@@ -245,6 +245,11 @@ impl Link {
         self.common.n_window as usize
     }
 
+    /// Whether the link has ended. Its threads may still be at work.
+    pub fn has_ended(&self) -> bool {
+        *self.ended.borrow()
+    }
+
     /// Returns when the link has ended.
     pub async fn ended(&self) {
         // The sender is in `self`.

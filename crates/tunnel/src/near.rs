@@ -234,11 +234,11 @@ async fn refuse(client: &mut TcpStream, manner: Option<crate::proxy::Manner>) {
     }
 }
 
-/// The link, as soon as there is one.
+/// The link, as soon as there is one. One that has ended but is still there would refuse the program that comes right after.
 async fn linked(shared: &Shared) -> Arc<Link> {
     let mut links = shared.link.subscribe();
     loop {
-        if let Some(link) = links.borrow_and_update().clone() {
+        if let Some(link) = links.borrow_and_update().clone().filter(|link| !link.has_ended()) {
             return link;
         }
         // The sender is in `shared`.

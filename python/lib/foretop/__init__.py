@@ -7,7 +7,7 @@ forecasts continue. ``Fleet`` is the same for many series, from arrays, dictiona
 :mod:`foretop.sklearn`, :mod:`foretop.statsforecast` and :mod:`foretop.sktime` have forecasters that look like those of these libraries.
 """
 
-from foretop import crossval, mpi_trace
+from foretop import crossval, dedup, mpi_trace
 from foretop._errors import (
     CompareError,
     ConfidenceError,
@@ -53,6 +53,7 @@ __all__ = [
     "acf",
     "compare",
     "crossval",
+    "dedup",
     "evaluate",
     "fit",
     "hurst",

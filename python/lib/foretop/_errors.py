@@ -256,5 +256,21 @@ class MpiTraceError(Error):
     path: Path
 
 
+class DedupError(Error):
+    """A group that is none, or a repair that is not what was asked for."""
+
+
+class SegmenterError(Error):
+    """A way to find redundancy that is not known, or that needs the shape of pictures.
+
+    Attributes
+    ----------
+    segmenter : str
+        What was given.
+    """
+
+    segmenter: str
+
+
 class ComparisonError(Error):
     """Results of two campaigns that have no case in common."""

@@ -21,6 +21,8 @@ from foretop.crossval.peers import Peer
 
 __all__ = [
     "Campaign",
+    "DedupDecoder",
+    "DedupEncoder",
     "Fleet",
     "FleetForecast",
     "Forecast",
@@ -31,6 +33,7 @@ __all__ = [
     "acf",
     "compare",
     "compare_results",
+    "dedup_estimate",
     "evaluate",
     "fit",
     "hurst",
@@ -271,6 +274,20 @@ class MpiFollower:
     def is_alive(self) -> bool: ...
     def pull(self) -> tuple[dict[str, Any], dict[str, Any], int]: ...
 
+@final
+class DedupEncoder:
+    def __new__(cls, run: bytes, level: int, anchor_bits: int) -> DedupEncoder: ...
+    def encode(self, data: bytes) -> bytes: ...
+
+@final
+class DedupDecoder:
+    def __new__(cls, run: bytes, anchor_bits: int) -> DedupDecoder: ...
+    def decode(self, group: bytes) -> bytes | list[tuple[int, int]]: ...
+    def repair(self, data: bytes) -> bytes | list[tuple[int, int]]: ...
+
+def dedup_estimate(
+    parts: list[bytes], segmenter: str, level: int, n_flush: int, shape: tuple[int, int, int] | None
+) -> dict[str, int]: ...
 def read_mpi_trace(path: Path) -> tuple[list[dict[str, Any]], int, list[str]]: ...
 def read_results(path: str) -> dict[str, Cells]: ...
 def version() -> str: ...

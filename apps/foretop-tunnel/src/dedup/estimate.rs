@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 use clock::thread_cpu;
 use dedup::Packing;
-use dedup::estimate::{Estimate as Found, Estimator, Method};
+use dedup::estimate::{Estimate as Found, Estimator, Method, Shape};
 use program::{Failure, written};
 use serde_json::json;
 use text::Table;
@@ -22,18 +22,32 @@ const FLUSH_MAX: u64 = 1 << 20;
 #[command(after_help = examples(&[
     "foretop dedup estimate release-1.tar release-2.tar",
     "foretop dedup estimate --segmenter anchors-7 --level 12 dumps/*.sql",
+    "foretop dedup estimate --width 1280 --height 1024 --pixel 4 session.raw",
 ]))]
 pub struct Estimate {
     /// Files in the order in which they would be sent; unpacked ones, because packed bytes have no redundancy that can be found
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
 
-    /// anchors-N, static-BYTES, fastcdc-BYTES, zstd-N (zstd alone, a window of 2^N bytes) or none; may be given several times
-    #[arg(long, value_name = "SEGMENTER", default_values_t = Method::COMPARED)]
+    /// anchors-N, static-BYTES, fastcdc-BYTES, manber-BYTES, lbfs-BYTES, spring-BYTES, fifo-MIB, zstd-N (zstd alone, a window of 2^N bytes), auto or none; for
+    /// pixels grid-SIDE, varg-WIDTH, tiles-SIDE, squares-SIDE; may be given several times [default: several of them]
+    #[arg(long, value_name = "SEGMENTER")]
     segmenter: Vec<Method>,
 
+    /// The files are pictures, one after the other, with so many pixels in a row
+    #[arg(long, value_name = "PIXELS", requires = "height")]
+    width: Option<u32>,
+
+    /// Rows of a picture
+    #[arg(long, value_name = "PIXELS", requires = "width")]
+    height: Option<u32>,
+
+    /// Bytes of a pixel
+    #[arg(long, value_name = "BYTES", default_value_t = 4, requires = "width")]
+    pixel: u32,
+
     /// zstd's level for what is new, or 0 to leave it as it is
-    #[arg(long, value_name = "0-19", default_value_t = 6, value_parser = clap::value_parser!(i32).range(0..=19))]
+    #[arg(long, value_name = "0-19", default_value_t = 5, value_parser = clap::value_parser!(i32).range(0..=19))]
     level: i32,
 
     /// After how many bytes all that was read is flushed, at most 1MiB
@@ -66,19 +80,37 @@ impl Estimate {
             return Err(Failure::usage(format!("--flush {} is not within 1B and 1MiB", self.flush)));
         }
         let packing = if self.level == 0 { Packing::Plain } else { Packing::Zstd(self.level) };
+        let shape = self.shape()?;
+        let compared: &[Method] = match (&self.segmenter[..], shape) {
+            ([], None) => &Method::COMPARED,
+            ([], Some(_)) => &Method::OF_PIXELS,
+            (given, _) => given,
+        };
         let mut rows = Vec::new();
-        for &method in &self.segmenter {
-            rows.push(row(method, packing, &self.files, n_flush as usize)?);
+        for &method in compared {
+            let estimator = Estimator::new(method, packing, shape)
+                .map_err(|error| Failure::usage(format!("{error}, with --width and --height")))?;
+            rows.push(row(method, estimator, &self.files, n_flush as usize)?);
         }
         match self.format {
             Format::Table => written(write!(out, "{}", table(&rows))),
             Format::Json => rows.iter().try_for_each(|row| written(writeln!(out, "{}", row.json()))),
         }
     }
+
+    fn shape(&self) -> Result<Option<Shape>, Failure> {
+        let (Some(width), Some(height)) = (self.width, self.height) else {
+            return Ok(None);
+        };
+        let shape = Shape::new(width, height, self.pixel).ok_or_else(|| {
+            let given = format!("{width} by {height} pixels of {} bytes", self.pixel);
+            Failure::usage(format!("{given} are no picture: each has to be 1 at least, and all of it below 1GiB"))
+        })?;
+        Ok(Some(shape))
+    }
 }
 
-fn row(method: Method, packing: Packing, files: &[PathBuf], n_flush: usize) -> Result<Row, Failure> {
-    let mut estimator = Estimator::new(method, packing);
+fn row(method: Method, mut estimator: Estimator, files: &[PathBuf], n_flush: usize) -> Result<Row, Failure> {
     let mut cpu_seconds = 0.0;
     let mut buffer = vec![0; n_flush];
     for path in files {

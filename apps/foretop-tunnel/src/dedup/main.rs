@@ -2,6 +2,7 @@
 
 mod estimate;
 mod plan;
+mod study;
 
 use std::io;
 use std::process::ExitCode;
@@ -23,6 +24,7 @@ struct Cli {
 enum Command {
     Estimate(estimate::Estimate),
     Plan(plan::Plan),
+    Study(study::Study),
 }
 
 fn main() -> ExitCode {
@@ -31,6 +33,7 @@ fn main() -> ExitCode {
     let done = match command {
         Command::Estimate(command) => command.run(&mut out),
         Command::Plan(command) => command.run(&mut out),
+        Command::Study(command) => command.run(&mut out),
     };
     program::end("foretop dedup", done, &mut out, &mut io::stderr().lock())
 }

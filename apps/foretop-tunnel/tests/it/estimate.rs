@@ -39,11 +39,20 @@ fn the_table_has_a_row_for_each_segmenter() {
 }
 
 #[test]
+fn pictures_are_cut_in_two_dimensions() {
+    let output = estimate(&["--width", "60", "--height", "40", "--pixel", "3", "Cargo.lock", "Cargo.lock"]);
+    let table = String::from_utf8(output.stdout).unwrap();
+    assert!(table.contains("\nvarg-16 ") && table.contains("\nsquares-16 "), "{table}");
+}
+
+#[test]
 fn what_makes_no_sense_is_refused_with_what_would() {
     for (arguments, status, told) in [
         (&["--segmenter", "chunks", "README.md"][..], 2, "fastcdc-BYTES"),
         (&["--flush", "2MiB", "README.md"], 2, "1MiB"),
         (&["--level", "20", "README.md"], 2, "0..=19"),
+        (&["--segmenter", "varg-16", "README.md"], 2, "--width"),
+        (&["--width", "0", "--height", "5", "README.md"], 2, "no picture"),
         (&["no-such-file"], 1, "no-such-file"),
         (&["/dev/null"], 1, "there is nothing in"),
     ] {

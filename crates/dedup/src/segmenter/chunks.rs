@@ -31,14 +31,14 @@ impl FastCdc {
 }
 
 impl Segmenter for Static {
-    fn cut(&self, field: &Field<'_>) -> Vec<Area> {
+    fn cut(&mut self, field: &Field<'_>) -> Vec<Area> {
         let n_all = field.bytes().len();
         (0..n_all).step_by(self.n_bytes.max(1)).map(|x| Area::line(x, self.n_bytes.min(n_all - x))).collect()
     }
 }
 
 impl Segmenter for FastCdc {
-    fn cut(&self, field: &Field<'_>) -> Vec<Area> {
+    fn cut(&mut self, field: &Field<'_>) -> Vec<Area> {
         let average = self.n_average;
         let chunks = FastCDC::new(field.bytes(), average / 4, average, (average * 4).max(1024));
         chunks.map(|chunk| Area::line(chunk.offset, chunk.length)).collect()
@@ -47,35 +47,15 @@ impl Segmenter for FastCdc {
 
 #[cfg(test)]
 mod tests {
+    use super::super::testing::{check_tiles, varied};
     use super::*;
-
-    fn varied(n_bytes: usize) -> Vec<u8> {
-        let mut bytes = vec![0; n_bytes];
-        crate::Key::OPEN.hasher().finalize_xof().fill(&mut bytes);
-        bytes
-    }
-
-    #[track_caller]
-    fn check_tiles(segmenter: &impl Segmenter, bytes: &[u8]) {
-        let field = Field::line(bytes);
-        let (mut back, mut one) = (vec![0; bytes.len()], Vec::new());
-        let mut end = 0;
-        for area in segmenter.cut(&field) {
-            assert_eq!(area.x, end, "chunks follow each other");
-            end = area.x + area.width;
-            one.clear();
-            field.take(area, &mut one);
-            assert!(area.put(&one, &mut back, bytes.len()));
-        }
-        assert!(back == bytes);
-    }
 
     #[test]
     fn chunks_tile_what_they_are_of() {
         for n_bytes in [0, 1, 1023, 1024, 100_000] {
             let bytes = varied(n_bytes);
-            check_tiles(&Static { n_bytes: 1024 }, &bytes);
-            check_tiles(&FastCdc::new(1024).unwrap(), &bytes);
+            check_tiles(&mut Static { n_bytes: 1024 }, &Field::line(&bytes));
+            check_tiles(&mut FastCdc::new(1024).unwrap(), &Field::line(&bytes));
         }
     }
 

@@ -2,4 +2,5 @@
 
 mod roundtrip;
 mod trouble;
+mod two_level;
 mod world;

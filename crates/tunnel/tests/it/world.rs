@@ -9,7 +9,7 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::oneshot;
+use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 use tunnel::{Config, Far, Near, Status};
 
@@ -126,6 +126,25 @@ pub async fn server(data: Vec<u8>) -> SocketAddr {
         }
     });
     address
+}
+
+/// A server that waits until clients end, and tells of each that came and of each that ended.
+pub async fn listener() -> (SocketAddr, mpsc::UnboundedReceiver<()>) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let (tell, told) = mpsc::unbounded_channel();
+    tokio::spawn(async move {
+        while let Ok((mut client, _)) = listener.accept().await {
+            let tell = tell.clone();
+            tokio::spawn(async move {
+                tell.send(())?;
+                // An end or a reset.
+                drop(client.read_to_end(&mut Vec::new()).await);
+                tell.send(())
+            });
+        }
+    });
+    (address, told)
 }
 
 /// A server that repeats all that it is told, once its client has ended.

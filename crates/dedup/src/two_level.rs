@@ -1,0 +1,126 @@
+//! The published protocol of two levels (Bongo 2007, section 8.4): a short optimistic id for each segment, a conservative hash for each
+//! group, and the segments themselves only where the receiver asks for them.
+//!
+//! The sender knows nothing of the receiver's memory and keeps a group until it is acknowledged. The receiver asks for what its ids do not
+//! lead to, and when a hash does not hold for all that came from its memory. Both are state machines of [`Message`]s; a [`Codec`] is what
+//! those are in bytes. The bytes are in `docs/formats/dedup-two-level.md`.
+
+mod codec;
+mod exchange;
+mod filter;
+mod receiver;
+mod sender;
+
+pub use codec::{BadMessage, Codec, Message, Wire};
+pub use exchange::{Exchange, Exchanged};
+pub use filter::Filter;
+pub use receiver::{MemorySegments, Receiver, Segments};
+pub use sender::Sender;
+
+use crate::gear::Key;
+
+/// The bytes of a conservative hash.
+pub const HASH_BYTES: usize = 20;
+
+/// What both ends agree on before the first message.
+#[derive(Clone, Copy, Debug)]
+pub struct Settings {
+    /// The tenant's key, for ids and hashes.
+    pub key: Key,
+    /// Bytes of an optimistic id, 1 to 8.
+    pub id_bytes: usize,
+    /// Segments for each conservative hash, at least 1.
+    pub n_group: usize,
+    /// The number of the first segment; numbers wrap.
+    pub first_sequence: u32,
+    /// No field is of more bytes. Beyond 2^20 meta-data may not fit its messages.
+    pub n_field_max: usize,
+}
+
+/// A peer that breaks the protocol.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ProtocolError {
+    /// A segment that nobody asked for, or a request for one that is not kept.
+    #[error("segment {sequence} was not asked for, or is no longer kept")]
+    Sequence {
+        /// Its number.
+        sequence: u32,
+    },
+    /// An acknowledgement without a group.
+    #[error("a group was acknowledged, where none waits for it")]
+    Acknowledged,
+    /// A message that cannot come now.
+    #[error("`{message}` came where it means nothing")]
+    Unexpected {
+        /// What came.
+        message: &'static str,
+    },
+    /// A field that is greater than was agreed on, or no rows.
+    #[error("a field of {n_bytes} bytes in rows of {width}, where at most {max} are taken")]
+    Field {
+        /// What it says.
+        n_bytes: u32,
+        /// What it says of its rows.
+        width: u32,
+        /// What was agreed on.
+        max: usize,
+    },
+    /// A segment outside its field.
+    #[error("segment {sequence} is not within its field")]
+    Outside {
+        /// Its number.
+        sequence: u32,
+    },
+    /// A segment of another length than its meta-data say.
+    #[error("segment {sequence} has {given} bytes, where {announced} were announced")]
+    Length {
+        /// Its number.
+        sequence: u32,
+        /// What came.
+        given: usize,
+        /// What was said.
+        announced: usize,
+    },
+    /// A hash that does not hold though nothing came from memory.
+    #[error("a group is not what its hash says, though all of it was sent")]
+    Hash,
+}
+
+impl Default for Settings {
+    /// As published: ids of 40 bits, groups of 20.
+    fn default() -> Self {
+        Self { key: Key::OPEN, id_bytes: 5, n_group: 20, first_sequence: 0, n_field_max: 1 << 20 }
+    }
+}
+
+impl Settings {
+    /// The id of a segment: the first bits of its keyed hash, so that a shorter id is a prefix of a longer one.
+    fn id(&self, segment: &[u8]) -> u64 {
+        let hash = self.key.hasher().update(segment).finalize();
+        let bytes = hash.as_bytes().first_chunk::<8>().expect("BLAKE3 gives 32 bytes");
+        u64::from_be_bytes(*bytes) >> (64 - 8 * self.id_bytes)
+    }
+}
+
+/// The hash of a group: over where its segments lie, their lengths and their bytes.
+struct GroupHash(blake3::Hasher);
+
+impl GroupHash {
+    fn new(settings: &Settings) -> Self {
+        let mut hasher = settings.key.hasher();
+        hasher.update(b"group");
+        Self(hasher)
+    }
+
+    fn add(&mut self, area: crate::segmenter::Area, bytes: &[u8]) {
+        for number in [area.x, area.y, area.width, area.height] {
+            self.0.update(&(number as u64).to_le_bytes());
+        }
+        self.0.update(bytes);
+    }
+
+    fn finish(&self) -> [u8; HASH_BYTES] {
+        *self.0.finalize().as_bytes().first_chunk().expect("BLAKE3 gives 32 bytes")
+    }
+}

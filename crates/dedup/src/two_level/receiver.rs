@@ -1,0 +1,344 @@
+//! The receiver: segments from its memory where ids lead to them, all others asked for, and nothing handed on before the hash holds.
+
+use std::collections::{HashMap, VecDeque};
+
+use super::codec::{Message, N_GROUP_MAX};
+use super::{Filter, GroupHash, HASH_BYTES, ProtocolError, Settings};
+use crate::segmenter::Area;
+
+/// Where a receiver remembers segments. Anything may be forgotten at any time, and be wrong.
+pub trait Segments {
+    /// The segment that was put last under this id.
+    fn get(&mut self, id: u64) -> Option<Vec<u8>>;
+
+    /// Remembers a segment in place of another with its id.
+    fn put(&mut self, id: u64, segment: &[u8]);
+}
+
+/// Segments in memory, up to a number of bytes; the oldest go first. A Bloom filter says of most strange ids that they are strange.
+#[derive(Debug)]
+pub struct MemorySegments {
+    segments: HashMap<u64, Vec<u8>>,
+    ages: VecDeque<u64>,
+    filter: Filter,
+    n_bytes: usize,
+    n_max: usize,
+}
+
+/// One direction of a connection, at the receiver.
+#[derive(Debug)]
+pub struct Receiver<S> {
+    settings: Settings,
+    segments: S,
+    next: u32,
+    fields: VecDeque<Coming>,
+    groups: VecDeque<Group>,
+    /// Segments that were pushed before their ids.
+    pushed: VecDeque<(u32, Vec<u8>)>,
+    /// Ids that were asked for, and the numbers of later segments with the same ids, which wait for the answer.
+    asked: HashMap<u64, Vec<u32>>,
+}
+
+/// A field that is not complete.
+#[derive(Debug)]
+struct Coming {
+    width: usize,
+    bytes: Vec<u8>,
+    is_covered: Vec<bool>,
+    n_uncovered: usize,
+    last: Area,
+    n_segments_to_come: u32,
+    n_groups: usize,
+    literals: Vec<u8>,
+}
+
+/// Ids whose hash did not hold yet.
+#[derive(Debug)]
+struct Group {
+    first: u32,
+    slots: Vec<Slot>,
+    hash: Option<[u8; HASH_BYTES]>,
+}
+
+#[derive(Debug)]
+struct Slot {
+    id: u64,
+    area: Area,
+    bytes: Option<Vec<u8>>,
+    is_from_memory: bool,
+}
+
+impl MemorySegments {
+    /// Empty, of at most so many bytes in segments of some `n_segment`.
+    #[must_use]
+    pub fn new(n_max: usize, n_segment: usize) -> Self {
+        let filter = Filter::new(n_max / n_segment.max(1));
+        Self { segments: HashMap::new(), ages: VecDeque::new(), filter, n_bytes: 0, n_max }
+    }
+
+    /// How many segments there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.segments.len()
+    }
+
+    /// Whether there is none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.segments.is_empty()
+    }
+}
+
+impl Segments for MemorySegments {
+    fn get(&mut self, id: u64) -> Option<Vec<u8>> {
+        if self.filter.may_have(id) { self.segments.get(&id).cloned() } else { None }
+    }
+
+    fn put(&mut self, id: u64, segment: &[u8]) {
+        self.filter.insert(id);
+        self.n_bytes += segment.len();
+        match self.segments.insert(id, segment.to_vec()) {
+            Some(old) => self.n_bytes -= old.len(),
+            None => self.ages.push_back(id),
+        }
+        while self.n_bytes > self.n_max {
+            let Some(oldest) = self.ages.pop_front() else { break };
+            self.n_bytes -= self.segments.remove(&oldest).map_or(0, |segment| segment.len());
+        }
+    }
+}
+
+impl<S: Segments> Receiver<S> {
+    /// One to which nothing has come yet.
+    #[must_use]
+    pub fn new(settings: Settings, segments: S) -> Self {
+        let (fields, groups, pushed, asked) = Default::default();
+        Self { settings, segments, next: settings.first_sequence, fields, groups, pushed, asked }
+    }
+
+    /// What it remembers.
+    pub fn segments(&mut self) -> &mut S {
+        &mut self.segments
+    }
+
+    /// Takes a message of the sender, appends answers, and gives the bytes of fields that are complete, in order.
+    ///
+    /// # Errors
+    /// When the sender breaks the protocol. Nothing that comes later on this connection can be used then.
+    pub fn receive(&mut self, message: Message, answers: &mut Vec<Message>) -> Result<Vec<Vec<u8>>, ProtocolError> {
+        match message {
+            Message::Open { n_bytes, width, n_segments } => self.open(n_bytes, width, n_segments)?,
+            Message::Id { id, meta } => self.id(id, &meta, answers)?,
+            Message::Hash(hash) => self.hash(hash)?,
+            Message::Segment { sequence, bytes } => self.segment(sequence, bytes, answers)?,
+            Message::Literal(bytes) => self.literal(&bytes)?,
+            Message::Request { .. } | Message::Ack => {
+                return Err(ProtocolError::Unexpected { message: "what a receiver says" });
+            }
+        }
+        self.settle(answers)
+    }
+
+    fn open(&mut self, n_bytes: u32, width: u32, n_segments: u32) -> Result<(), ProtocolError> {
+        let max = self.settings.n_field_max;
+        let fits = n_bytes as usize <= max && (n_bytes == 0 || width > 0 && n_bytes.is_multiple_of(width));
+        if !fits || n_segments > n_bytes {
+            return Err(ProtocolError::Field { n_bytes, width, max });
+        }
+        let is_open = |field: &Coming| field.n_segments_to_come > 0 || field.n_literals_to_come() > 0;
+        if self.fields.back().is_some_and(is_open) || self.groups.back().is_some_and(|group| group.hash.is_none()) {
+            return Err(ProtocolError::Unexpected { message: "a field within another" });
+        }
+        let n_bytes = n_bytes as usize;
+        self.fields.push_back(Coming {
+            width: width as usize,
+            bytes: vec![0; n_bytes],
+            is_covered: vec![false; n_bytes],
+            n_uncovered: n_bytes,
+            last: Area::default(),
+            n_segments_to_come: n_segments,
+            n_groups: 0,
+            literals: Vec::new(),
+        });
+        Ok(())
+    }
+
+    fn id(&mut self, id: u64, meta: &[u8], answers: &mut Vec<Message>) -> Result<(), ProtocolError> {
+        let sequence = self.next;
+        let unexpected = ProtocolError::Unexpected { message: "an id" };
+        let field = self.fields.back_mut().filter(|field| field.n_segments_to_come > 0).ok_or(unexpected)?;
+        let area = Area::of_meta(meta, field.last, field.width, field.bytes.len());
+        let area = area.ok_or(ProtocolError::Outside { sequence })?;
+        (field.last, self.next) = (area, sequence.wrapping_add(1));
+        field.n_segments_to_come -= 1;
+        field.n_uncovered -= area.mark(&mut field.is_covered, field.width);
+        if self.groups.back().is_none_or(|group| group.hash.is_some()) {
+            field.n_groups += 1;
+            self.groups.push_back(Group { first: sequence, slots: Vec::new(), hash: None });
+        }
+        let group = self.groups.back_mut().expect("one was pushed");
+        if group.slots.len() == N_GROUP_MAX {
+            return Err(unexpected);
+        }
+        let mut slot = Slot { id, area, bytes: None, is_from_memory: false };
+        if self.pushed.front().is_some_and(|(pushed, _)| *pushed == sequence) {
+            let (_, bytes) = self.pushed.pop_front().expect("there is one");
+            slot.fill(sequence, bytes)?;
+        } else if let Some(bytes) = self.segments.get(id).filter(|bytes| bytes.len() == area.n_bytes()) {
+            (slot.bytes, slot.is_from_memory) = (Some(bytes), true);
+        } else if let Some(later) = self.asked.get_mut(&id) {
+            slot.is_from_memory = true;
+            later.push(sequence);
+        } else {
+            self.asked.insert(id, Vec::new());
+            answers.push(Message::Request { sequence });
+        }
+        group.slots.push(slot);
+        Ok(())
+    }
+
+    fn hash(&mut self, hash: [u8; HASH_BYTES]) -> Result<(), ProtocolError> {
+        let open = self.groups.back_mut().filter(|group| group.hash.is_none());
+        open.ok_or(ProtocolError::Unexpected { message: "a hash" })?.hash = Some(hash);
+        Ok(())
+    }
+
+    fn segment(&mut self, sequence: u32, bytes: Vec<u8>, answers: &mut Vec<Message>) -> Result<(), ProtocolError> {
+        let Some(slot) = self.slot(sequence) else {
+            return self.push(sequence, bytes);
+        };
+        if slot.bytes.is_some() {
+            return Err(ProtocolError::Sequence { sequence });
+        }
+        slot.is_from_memory = false;
+        slot.fill(sequence, bytes)?;
+        let id = slot.id;
+        let filled = slot.bytes.clone();
+        for later in self.asked.remove(&id).unwrap_or_default() {
+            let Some(slot) = self.slot(later).filter(|slot| slot.bytes.is_none() && slot.is_from_memory) else {
+                continue;
+            };
+            if filled.as_ref().is_some_and(|bytes| bytes.len() == slot.area.n_bytes()) {
+                slot.bytes.clone_from(&filled);
+            } else {
+                slot.is_from_memory = false;
+                answers.push(Message::Request { sequence: later });
+            }
+        }
+        Ok(())
+    }
+
+    /// Keeps a segment that was pushed: those have numbers of the next group, each greater than the last.
+    fn push(&mut self, sequence: u32, bytes: Vec<u8>) -> Result<(), ProtocolError> {
+        let last = self.pushed.back().map_or(self.next.wrapping_sub(1), |(last, _)| *last);
+        let is_later = (1..=N_GROUP_MAX as u32).contains(&sequence.wrapping_sub(last));
+        if !is_later || self.pushed.len() == N_GROUP_MAX {
+            return Err(ProtocolError::Sequence { sequence });
+        }
+        self.pushed.push_back((sequence, bytes));
+        Ok(())
+    }
+
+    /// The segment of this number, if its group waits.
+    fn slot(&mut self, sequence: u32) -> Option<&mut Slot> {
+        let front = self.groups.front()?.first;
+        let n_before = |group: &Group| group.first.wrapping_sub(front);
+        let i = self.groups.partition_point(|group| n_before(group) <= sequence.wrapping_sub(front)).checked_sub(1)?;
+        let group = &mut self.groups[i];
+        group.slots.get_mut(sequence.wrapping_sub(group.first) as usize)
+    }
+
+    fn literal(&mut self, bytes: &[u8]) -> Result<(), ProtocolError> {
+        let unexpected = ProtocolError::Unexpected { message: "bytes without an id" };
+        let field = self.fields.back_mut().filter(|field| field.n_segments_to_come == 0).ok_or(unexpected)?;
+        if bytes.len() > field.n_literals_to_come() {
+            return Err(unexpected);
+        }
+        field.literals.extend_from_slice(bytes);
+        Ok(())
+    }
+
+    /// Acknowledges the oldest groups as long as their hashes hold, and hands on the fields that are complete.
+    fn settle(&mut self, answers: &mut Vec<Message>) -> Result<Vec<Vec<u8>>, ProtocolError> {
+        let mut complete = Vec::new();
+        loop {
+            if self.fields.front().is_some_and(Coming::is_complete) {
+                complete.extend(self.fields.pop_front().map(Coming::finish));
+                continue;
+            }
+            let Some(group) = self.groups.front_mut() else { break };
+            let Some(holds) = group.holds(&self.settings) else { break };
+            if !holds {
+                group.ask_again(answers)?;
+                break;
+            }
+            let group = self.groups.pop_front().expect("there is one");
+            let field = self.fields.iter_mut().find(|field| field.n_groups > 0).expect("a group has a field");
+            field.n_groups -= 1;
+            for slot in group.slots {
+                let bytes = slot.bytes.expect("the hash was made of all bytes");
+                let fits = slot.area.put(&bytes, &mut field.bytes, field.width);
+                debug_assert!(fits, "areas were checked when they came");
+                if !slot.is_from_memory {
+                    self.segments.put(slot.id, &bytes);
+                }
+            }
+            answers.push(Message::Ack);
+        }
+        Ok(complete)
+    }
+}
+
+impl Coming {
+    fn n_literals_to_come(&self) -> usize {
+        self.n_uncovered - self.literals.len()
+    }
+
+    fn is_complete(&self) -> bool {
+        self.n_segments_to_come == 0 && self.n_groups == 0 && self.n_literals_to_come() == 0
+    }
+
+    fn finish(mut self) -> Vec<u8> {
+        let holes = self.bytes.iter_mut().zip(self.is_covered).filter(|(_, is_covered)| !is_covered);
+        holes.zip(self.literals).for_each(|((hole, _), byte)| *hole = byte);
+        self.bytes
+    }
+}
+
+impl Group {
+    /// Whether the hash holds; `None` if something has still to come.
+    fn holds(&self, settings: &Settings) -> Option<bool> {
+        let expected = self.hash?;
+        if self.slots.iter().any(|slot| slot.bytes.is_none()) {
+            return None;
+        }
+        let mut hash = GroupHash::new(settings);
+        for slot in &self.slots {
+            hash.add(slot.area, slot.bytes.as_ref()?);
+        }
+        Some(hash.finish() == expected)
+    }
+
+    /// Asks for all that came from memory.
+    fn ask_again(&mut self, answers: &mut Vec<Message>) -> Result<(), ProtocolError> {
+        let n_before = answers.len();
+        for (sequence, slot) in (0..).map(|i| self.first.wrapping_add(i)).zip(&mut self.slots) {
+            if slot.is_from_memory {
+                (slot.bytes, slot.is_from_memory) = (None, false);
+                answers.push(Message::Request { sequence });
+            }
+        }
+        if answers.len() > n_before { Ok(()) } else { Err(ProtocolError::Hash) }
+    }
+}
+
+impl Slot {
+    fn fill(&mut self, sequence: u32, bytes: Vec<u8>) -> Result<(), ProtocolError> {
+        if bytes.len() != self.area.n_bytes() {
+            let (given, announced) = (bytes.len(), self.area.n_bytes());
+            return Err(ProtocolError::Length { sequence, given, announced });
+        }
+        self.bytes = Some(bytes);
+        Ok(())
+    }
+}
