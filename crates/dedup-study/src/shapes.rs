@@ -136,7 +136,7 @@ pub(crate) fn dimensions(settings: Settings) -> Answer {
         table,
         verdict: format!(
             "{} on pixels: Varg's columns do {:.2} times as well as the grid, squares {:.2} times, matches grown bytewise in one dimension {:.2} times. \
-             Squares were behind in the paper, which took fewer of them. The simulation's places do not move, so that a grid is enough there",
+             Squares were behind in the paper. The simulation's places do not move, so that a grid is enough there",
             if over_grid[1] > 1.0 && over_grid[2] > 1.0 { "reproduced" } else { "not reproduced" },
             over_grid[1],
             over_grid[3],
