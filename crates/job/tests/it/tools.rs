@@ -5,7 +5,7 @@ use std::num::NonZero;
 use std::path::Path;
 use std::process::Command;
 
-use job::{Search, run};
+use job::{News, RunError, Search, run};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use sched::Work;
@@ -90,6 +90,9 @@ fn check_by_library(n_parts: usize, options: &[&str]) {
     let twin = twin.lines().next().unwrap();
     std::fs::write(place("library.fa"), format!(">first\n{twin}\n{library}>last\n{twin}\n")).unwrap();
     output(folder.path(), &["makeblastdb", "-in", "library.fa", "-dbtype", "prot", "-out", "library"]);
+    // From another system.
+    let queries = std::fs::read_to_string(place("queries.fa")).unwrap().replace('\n', "\r\n");
+    std::fs::write(place("queries.fa"), queries).unwrap();
     let mut words = vec!["blastp", "-query", "@queries.fa", "-db", "@library"];
     words.extend(options);
     let words: Vec<String> =
@@ -138,6 +141,32 @@ fn blastp_by_queries_and_library_finds_what_one_run_finds() {
     check_by_library(3, &["-evalue", "10", "-outfmt", "6", "-comp_based_stats", "0"]);
     check_by_library(5, &["-evalue", "1e-3", "-outfmt", "6 sseqid qstart score", "-max_target_seqs", "2"]);
     check_by_library(2, &["-evalue", "10", "-outfmt", "6"]);
+}
+
+#[test]
+#[ignore = "needs ncbi-blast+: make test"]
+fn a_library_that_changes_under_way_is_not_searched() {
+    let folder = tempfile::tempdir().unwrap();
+    made(folder.path());
+    output(folder.path(), &["makeblastdb", "-in", "library.fa", "-dbtype", "prot", "-out", "library"]);
+    let place = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let words = ["blastp", "-query", &place("queries.fa"), "-db", &place("library"), "-outfmt", "6"].map(str::to_owned);
+    let search = Search::new(&words, None).unwrap();
+    let changed = folder.path().join("library.psq");
+    let mut bytes = std::fs::read(&changed).unwrap();
+    bytes[100] ^= 1;
+    std::fs::write(&changed, bytes).unwrap();
+    let hired = hire(&["blastp=/usr/bin/blastp -*"], Security::default());
+    let mut runner = runner(folder.path(), search.units.len(), "name = \"blastp\"", &[&hired]);
+    runner.inputs = vec![search.library];
+    let mut why = String::new();
+    let ended = run(&runner, &|| false, &mut |news| {
+        if let News::Lost { why: told, .. } = news {
+            told.clone_into(&mut why);
+        }
+    });
+    assert!(matches!(ended.map(|_| ()), Err(RunError::NoWorker)));
+    assert!(why.contains("what came is not the input that it was said to be"), "{why}");
 }
 
 #[test]
