@@ -43,6 +43,8 @@ pub struct Search {
     columns: merge::Columns,
     /// Subjects that a query has at most.
     n_subjects_max: usize,
+    /// Whether the tool sorts by more digits of a score than it prints.
+    has_scaled_scores: bool,
 }
 
 /// Why outputs are not put together.
@@ -224,6 +226,7 @@ impl Search {
             n_library_parts: 1,
             columns: merge::Columns::new([]),
             n_subjects_max: usize::MAX,
+            has_scaled_scores: false,
         })
     }
 
@@ -274,6 +277,7 @@ impl Search {
         self.units = self.units.into_iter().flat_map(|unit| std::iter::repeat_n(unit, n)).collect();
         self.costs = self.costs.iter().flat_map(|cost| parts.shares.iter().map(move |share| cost * share)).collect();
         (self.library, self.n_library_parts, self.n_subjects_max) = (parts.input, n, n_subjects_max);
+        self.has_scaled_scores = has_scaled_scores;
         self.caution = Some(if has_scaled_scores { SCALED } else { CANDIDATES });
         Ok(self)
     }
@@ -300,7 +304,7 @@ impl Search {
                 })?;
             out.write_all(merged.as_bytes()).map_err(PutTogetherError::Write)?;
         }
-        Ok(n_uncertain)
+        Ok(if self.has_scaled_scores { n_uncertain } else { 0 })
     }
 }
 

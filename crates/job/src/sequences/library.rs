@@ -3,6 +3,7 @@
 //! Nothing is copied: each part names the library beside it. Source: the index of a BLAST database as `blast/impl/seqdbfile.hpp` of the NCBI C++
 //! toolkit reads it, and the keys of alias files as `seqdbalias.cpp` does.
 
+use std::collections::HashSet;
 use std::fs;
 use std::io;
 use std::num::NonZero;
@@ -43,6 +44,14 @@ pub fn cut(library: &Input, n_parts: NonZero<usize>, folder: &Path) -> Result<Pa
         what: format!("`{}`", path.display()),
         why: "it is no index of a protein library of version 4 or 5",
     })?;
+    let headers = path.with_extension("phr");
+    let titles = fs::read(&headers).map_err(unreadable(&headers))?;
+    if let Some(name) = name_of_two(&titles) {
+        return Err(SearchError::Parts {
+            what: format!("`{name}`"),
+            why: "two sequences of the library have this name, and hits are told apart by it",
+        });
+    }
     let ranges = ranges(&lengths, n_parts.get());
     let total: u64 = lengths.iter().sum();
     let stem = path.file_stem().unwrap_or_default().to_string_lossy();
@@ -92,6 +101,32 @@ fn lengths(bytes: &[u8]) -> Option<Vec<u64>> {
     let lengths = ends.windows(2).map(|pair| pair[1].checked_sub(pair[0] + 1).map(|length| length as u64));
     lengths.collect::<Option<Vec<_>>>().filter(|lengths| lengths.len() == n_sequences && n_sequences > 0)
 }
+
+/// The first word of a title that another title has, too. Where makeblastdb was told to parse names it has seen to that itself.
+fn name_of_two(headers: &[u8]) -> Option<String> {
+    if !headers.windows(GENERATED.len()).any(|bytes| bytes == GENERATED) {
+        return None;
+    }
+    let mut seen = HashSet::new();
+    let begins = headers.windows(BEFORE_TITLE.len()).enumerate().filter(|(_, bytes)| *bytes == BEFORE_TITLE);
+    let names = begins.filter_map(|(at, _)| {
+        let title = &headers[at + BEFORE_TITLE.len()..];
+        // A length of more than seven bits says in how many bytes it follows.
+        let skipped = match *title.first()? {
+            long @ 0x81.. => 1 + usize::from(long & 0x7f),
+            _ => 1,
+        };
+        let title = title.get(skipped..)?;
+        let n_bytes = title.iter().position(|byte| byte.is_ascii_whitespace() || *byte == 0)?;
+        title.get(..n_bytes)
+    });
+    let twice = names.map(String::from_utf8_lossy).find(|name| !seen.insert(name.clone()));
+    twice.map(|name| name.into_owned())
+}
+
+/// In ASN.1, what stands before the first title of a sequence, and the identifier of one whose name was not parsed.
+const BEFORE_TITLE: &[u8] = &[0x30, 0x80, 0x30, 0x80, 0xa0, 0x80, 0x1a];
+const GENERATED: &[u8] = b"BL_ORD_ID";
 
 fn ranges(lengths: &[u64], n_parts: usize) -> Vec<Range<usize>> {
     let total: u64 = lengths.iter().sum();

@@ -34,7 +34,7 @@ fn made(folder: &Path) {
                 .chars()
                 .map(|own| if chance.random_bool(differing) { protein(&mut chance, 1) } else { own.to_string() })
                 .collect();
-            writeln!(library, ">relative{nth} {differing}\n{relative}").unwrap();
+            writeln!(library, ">relative{nth}_{differing} of query{nth}\n{relative}").unwrap();
         }
     }
     std::fs::write(folder.join("queries.fa"), queries).unwrap();
@@ -86,7 +86,7 @@ fn check_by_library(n_parts: usize, options: &[&str]) {
     let place = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
     // The same relative in the first, a middle and the last part: a tie, which the library's order decides.
     let library = std::fs::read_to_string(place("library.fa")).unwrap();
-    let (_, twin) = library.split_once(">relative4 0.3\n").unwrap();
+    let (_, twin) = library.split_once(">relative4_0.3 of query4\n").unwrap();
     let twin = twin.lines().next().unwrap();
     std::fs::write(place("library.fa"), format!(">first\n{twin}\n{library}>last\n{twin}\n")).unwrap();
     output(folder.path(), &["makeblastdb", "-in", "library.fa", "-dbtype", "prot", "-out", "library"]);
@@ -107,6 +107,7 @@ fn check_by_library(n_parts: usize, options: &[&str]) {
     if n_uncertain == 0 {
         assert_eq!(found, whole);
     } else {
+        assert!(!options.contains(&"-comp_based_stats"), "without fractions all orders are certain");
         // What is not certain is an order, and of no more lines than that.
         let sorted = |text: &str| {
             let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
@@ -189,6 +190,14 @@ fn what_library_parts_cannot_do_is_refused() {
     ] {
         assert!(refused(options).contains(wanted), "{}", refused(options));
     }
+    let library = std::fs::read_to_string(folder.path().join("library.fa")).unwrap();
+    std::fs::write(folder.path().join("library.fa"), library + ">other7 again\nACDEF\n").unwrap();
+    output(folder.path(), &["makeblastdb", "-in", "library.fa", "-dbtype", "prot", "-out", "library"]);
+    assert!(
+        refused("-outfmt 6").contains("`other7` cannot be cut by library: two sequences"),
+        "{}",
+        refused("-outfmt 6")
+    );
     std::fs::write(&queries, ">one\nACDEF\n>one\nACDEF\n").unwrap();
     assert!(refused("-outfmt 6").contains("`one` cannot be cut by library: two queries have this name"));
 }
