@@ -22,8 +22,8 @@ const N_PARTS: usize = 256;
 /// Search a sequence library with workers: blastp and its like, and diamond
 ///
 /// The search is cut by queries, and with --library-parts by the library, too. The library goes to a worker once, each hit has the statistics of
-/// all of it, and the outputs put together are those of one run, line for line. The tool is the workers' own: `--allow 'blastp=/usr/bin/blastp -*
-/// 6*'`, where `6*` is for formats of several words, which library parts need.
+/// all of it, and the outputs put together are those of one run, line for line; where that is not certain, the command says so. The tool is the
+/// workers' own: `--allow 'blastp=/usr/bin/blastp -* 6*'`, where `6*` is for formats of several words, which library parts need.
 #[derive(Args)]
 #[command(after_help = examples(&[
     "foretop sequences --worker 127.0.0.1:7400 --worker 127.0.0.1:7401 --run search -- blastp -query q.fa -db lib -evalue 1e-3 -outfmt 6",
