@@ -205,6 +205,14 @@ impl Outputs {
     pub fn copy(&self, out: &mut dyn std::io::Write) -> Result<(), KeptError> {
         self.0.copy_outputs(out)
     }
+
+    /// What one unit wrote.
+    ///
+    /// # Errors
+    /// When it cannot be read, or is no text.
+    pub fn text(&self, unit: usize) -> Result<String, KeptError> {
+        self.0.output_text(unit)
+    }
 }
 
 struct Coordinator<'a> {

@@ -230,6 +230,12 @@ impl Kept {
         Ok(())
     }
 
+    /// What a unit wrote.
+    pub fn output_text(&self, unit: usize) -> Result<String, KeptError> {
+        let path = self.output(unit);
+        fs::read_to_string(&path).map_err(|source| KeptError::Io { path, source })
+    }
+
     fn output(&self, unit: usize) -> PathBuf {
         self.folder.join(OUTPUTS).join(unit.to_string())
     }

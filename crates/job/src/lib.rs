@@ -21,5 +21,5 @@ pub use coordinator::{Finished, News, Outputs, Part, RunError, Runner, run};
 pub use input::Input;
 pub use kept::{Given, KeptError, Line, journal};
 pub use record::{Done, Record, Session};
-pub use sequences::{Search, SearchError};
+pub use sequences::{MergeError, PutTogetherError, Search, SearchError};
 pub use worker::{Limits, Worker};

@@ -1,12 +1,21 @@
-//! Searches of a sequence library, cut by queries: tools that are run as they are, and whose outputs put together are those of one run.
+//! Searches of a sequence library, cut by queries and by library: tools that are run as they are, and whose outputs put together are those of one
+//! run.
 //!
-//! Each part searches the whole library, so that the statistics of a hit are those of one run, and writes its queries' hits in their order.
+//! The statistics of a hit are those of the whole library, whichever part of it a unit searches. Units that differ in queries write their hits in
+//! the order of these; those that differ in library parts are merged.
 
+mod library;
+mod merge;
+
+use std::collections::HashSet;
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
+use crate::coordinator::Outputs;
 use crate::input::Input;
+use crate::kept::KeptError;
+pub use merge::MergeError;
 
 /// Under this name a unit finds what it reads from its standard input, too: not every tool reads that.
 pub const QUERIES: &str = "input";
@@ -24,10 +33,38 @@ pub struct Search {
     pub library: Input,
     /// What each unit reads: queries as they stand in the file.
     pub units: Vec<String>,
-    /// Residues of each unit's queries, which its cost goes by.
-    pub n_residues: Vec<u64>,
+    /// What each unit's cost goes by: the residues of its queries times its share of the library's.
+    pub costs: Vec<f64>,
     /// What may make a search in parts another one; nothing where nothing does.
     pub caution: Option<&'static str>,
+    /// Into how many parts the library is cut; units that follow each other differ in these.
+    n_library_parts: usize,
+    /// What the outputs of library parts have.
+    columns: merge::Columns,
+    /// Subjects that a query has at most.
+    n_subjects_max: usize,
+    /// Whether the tool sorts by more digits of a score than it prints.
+    has_scaled_scores: bool,
+}
+
+/// Why outputs are not put together.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum PutTogetherError {
+    /// They cannot be read or written.
+    #[error(transparent)]
+    Kept(#[from] KeptError),
+    /// They cannot be merged.
+    #[error("the hits of queries from `{query}` on cannot be merged")]
+    Merge {
+        /// The first of the queries.
+        query: String,
+        /// Why not.
+        source: MergeError,
+    },
+    /// The destination.
+    #[error("cannot write the hits")]
+    Write(#[source] io::Error),
 }
 
 /// Why a search cannot be cut.
@@ -52,6 +89,14 @@ pub enum SearchError {
     Option {
         /// What was given.
         option: String,
+        /// Why not.
+        why: &'static str,
+    },
+    /// Something that does not go together with library parts.
+    #[error("{what} cannot be cut by library: {why}")]
+    Parts {
+        /// What was given.
+        what: String,
         /// Why not.
         why: &'static str,
     },
@@ -163,7 +208,7 @@ impl Search {
         }
         let query = value(&mut args, tool.query).ok_or_else(|| missing("a file of queries"))?;
         let path = PathBuf::from(std::mem::replace(query, QUERIES.to_owned()));
-        let (units, n_residues) = cut(&path, n_units.map_or(tool.n_units, NonZero::get))?;
+        let (units, costs) = cut(&path, n_units.map_or(tool.n_units, NonZero::get))?;
         let place = value(&mut args, tool.library).ok_or_else(|| missing("a library"))?;
         let library = PathBuf::from(&*place);
         let (library, mark) =
@@ -171,8 +216,127 @@ impl Search {
         *place = mark;
         let has_algorithm = args.iter().any(|arg| arg == "--algo");
         let caution = tool.caution.filter(|_| !has_algorithm);
-        Ok(Self { tool: name.to_owned(), args, library, units, n_residues, caution })
+        Ok(Self {
+            tool: name.to_owned(),
+            args,
+            library,
+            units,
+            costs,
+            caution,
+            n_library_parts: 1,
+            columns: merge::Columns::new([]),
+            n_subjects_max: usize::MAX,
+            has_scaled_scores: false,
+        })
     }
+
+    /// The same search, each unit once for each of so many parts of the library. What describes the parts is written to a folder, where it has to
+    /// stay as long as workers may want it.
+    ///
+    /// # Errors
+    /// [`SearchError`]: another tool than blastp, a format or an option that needs all hits at once, queries of one name, a library that cannot be
+    /// cut or a folder that cannot be written.
+    pub fn by_library(mut self, n_parts: NonZero<usize>, folder: &Path) -> Result<Self, SearchError> {
+        let refused = |what: &str, why| SearchError::Parts { what: format!("`{what}`"), why };
+        if self.tool != "blastp" {
+            return Err(refused(
+                &self.tool,
+                "the order and statistics of its hits in parts are not known; blastp can be",
+            ));
+        }
+        for (option, why) in NOT_BY_LIBRARY {
+            if self.args.iter().any(|arg| arg == option) {
+                return Err(refused(option, why));
+            }
+        }
+        let names: Vec<&str> = self.units.iter().flat_map(|unit| query_names(unit)).collect();
+        if names.contains(&"") {
+            return Err(refused(">", "a query without a name cannot be found again in the hits"));
+        }
+        let mut seen = HashSet::new();
+        if let Some(twice) = names.iter().find(|name| !seen.insert(**name)) {
+            return Err(refused(twice, "two queries have this name, and hits are told apart by it"));
+        }
+        let n_subjects_max = match value(&mut self.args, &["-max_target_seqs"]) {
+            Some(text) => text.parse().map_err(|_| refused("-max_target_seqs", "what follows it is no number"))?,
+            None => N_SUBJECTS_MAX,
+        };
+        let has_scaled_scores =
+            value(&mut self.args, &["-comp_based_stats"]).is_none_or(|mode| !matches!(mode.as_str(), "0" | "F" | "f"));
+        let format = value(&mut self.args, NCBI.format).expect("a search by blastp has a format");
+        let mut words = format.split_whitespace();
+        if words.next() != Some("6") || words.clone().any(|word| word.contains('=')) {
+            return Err(refused(&format!("-outfmt {format}"), "6 with its own delimiter can be"));
+        }
+        self.columns = merge::Columns::new(words);
+        *format = format!("6 {}", self.columns.names.join(" "));
+        let parts = library::cut(&self.library, n_parts, folder)?;
+        let n = parts.shares.len();
+        let place = value(&mut self.args, NCBI.library).expect("a search has a library");
+        *place = format!("{}/{}{{unit%{n}}}", parts.input.mark(), library::PART);
+        self.units = self.units.into_iter().flat_map(|unit| std::iter::repeat_n(unit, n)).collect();
+        self.costs = self.costs.iter().flat_map(|cost| parts.shares.iter().map(move |share| cost * share)).collect();
+        (self.library, self.n_library_parts, self.n_subjects_max) = (parts.input, n, n_subjects_max);
+        self.has_scaled_scores = has_scaled_scores;
+        self.caution = Some(if has_scaled_scores { SCALED } else { CANDIDATES });
+        Ok(self)
+    }
+
+    /// Writes what all units found as one run does. Gives the number of neighbours among the hits whose order in one run is not certain, since all
+    /// that is printed of them is alike.
+    ///
+    /// # Errors
+    /// [`PutTogetherError`]. What was written until then is right.
+    pub fn put_together(&self, outputs: &Outputs, out: &mut dyn io::Write) -> Result<usize, PutTogetherError> {
+        if self.n_library_parts == 1 {
+            return Ok(outputs.copy(out).map(|()| 0)?);
+        }
+        let mut n_uncertain = 0;
+        let mut merged = String::new();
+        for first in (0..self.units.len()).step_by(self.n_library_parts) {
+            let names: Vec<&str> = query_names(&self.units[first]).collect();
+            let parts =
+                (first..first + self.n_library_parts).map(|unit| outputs.text(unit)).collect::<Result<Vec<_>, _>>()?;
+            merged.clear();
+            n_uncertain +=
+                merge::merge(&names, &self.columns, &parts, self.n_subjects_max, &mut merged).map_err(|source| {
+                    PutTogetherError::Merge { query: names.first().copied().unwrap_or_default().to_owned(), source }
+                })?;
+            out.write_all(merged.as_bytes()).map_err(PutTogetherError::Write)?;
+        }
+        Ok(if self.has_scaled_scores { n_uncertain } else { 0 })
+    }
+}
+
+/// Subjects of a query that blastp lists unless it is told another number.
+const N_SUBJECTS_MAX: usize = 500;
+const NOT_BY_LIBRARY: &[(&str, &str)] = &[
+    ("-culling_limit", "it compares hits of the whole library"),
+    ("-best_hit_overhang", "it compares hits of the whole library"),
+    ("-best_hit_score_edge", "it compares hits of the whole library"),
+    ("-num_alignments", "it is for other formats; -max_target_seqs can be"),
+    ("-num_descriptions", "it is for other formats; -max_target_seqs can be"),
+    ("-gilist", "it names other files"),
+    ("-seqidlist", "it names other files"),
+    ("-negative_gilist", "it names other files"),
+    ("-negative_seqidlist", "it names other files"),
+    ("-taxids", "it changes the library's statistics"),
+    ("-taxidlist", "it names other files"),
+    ("-negative_taxids", "it changes the library's statistics"),
+    ("-negative_taxidlist", "it names other files"),
+    ("-ipglist", "it names other files"),
+    ("-negative_ipglist", "it names other files"),
+];
+const CANDIDATES: &str = "blastp aligns a limited number of candidates for each query (-max_target_seqs and some more), and each library part has as \
+    many for itself: a query with more may have hits that one run does not list";
+const SCALED: &str = "blastp aligns a limited number of candidates for each query (-max_target_seqs and some more), and each library part has as \
+    many for itself: a query with more may have hits that one run does not list. It sorts hits by digits of their e-values that it does not print, \
+    so hits of different parts that look alike may stand the other way round; how many do is told in the end";
+
+/// The first word of each query's title, which hits name it by.
+fn query_names(text: &str) -> impl Iterator<Item = &str> {
+    let titles = text.lines().filter_map(|line| line.strip_prefix('>'));
+    titles.map(|title| title.split_whitespace().next().unwrap_or_default())
 }
 
 fn check_options(tool: &Tool, args: &[String]) -> Result<(), SearchError> {
@@ -230,7 +394,7 @@ fn diamond_library(path: &Path) -> Result<(Input, String), SearchError> {
 }
 
 /// Queries as they stand in the file, in units of about the same number of residues, and these numbers.
-fn cut(path: &Path, n_units: usize) -> Result<(Vec<String>, Vec<u64>), SearchError> {
+fn cut(path: &Path, n_units: usize) -> Result<(Vec<String>, Vec<f64>), SearchError> {
     let text = fs::read_to_string(path).map_err(|source| SearchError::Unreadable { path: path.to_owned(), source })?;
     let queries = queries(path, &text)?;
     let total: u64 = queries.iter().map(|(_, n_residues)| n_residues).sum();
@@ -248,7 +412,7 @@ fn cut(path: &Path, n_units: usize) -> Result<(Vec<String>, Vec<u64>), SearchErr
             }
         }
     }
-    Ok((units, n_residues))
+    Ok((units, n_residues.into_iter().map(|n| n as f64).collect()))
 }
 
 /// Each query, from its `>` to the next, and how many residues it has.

@@ -31,7 +31,7 @@ pub struct Share {
     pub worker: usize,
     /// How many units.
     pub n_units: usize,
-    /// Of all work, by cost.
+    /// Of all work that nobody has, by cost.
     pub share: f64,
     /// When it is done, in seconds from now; the median.
     pub seconds: f64,
@@ -40,7 +40,7 @@ pub struct Share {
 }
 
 impl Plan {
-    /// Of the actions with which a policy begins a run. Where it adapts, all workers are taken to end at one time whatever comes.
+    /// Of the actions with which a policy begins a run or takes one up, before the pool has given their units. Where it adapts, all workers are taken to end at one time whatever comes.
     ///
     /// Workers are taken to be independent of each other.
     #[must_use]
@@ -80,7 +80,7 @@ fn parts(state: &State, actions: &[Action]) -> Vec<Part> {
         _ => None,
     });
     let mut parts: Vec<Part> = given.collect();
-    let grown = state.work.total() / parts.iter().map(|part| part.cost).sum::<f64>();
+    let grown = state.pooled_cost() / parts.iter().map(|part| part.cost).sum::<f64>();
     for part in &mut parts {
         part.cost *= grown;
         part.n_units = (part.n_units as f64 * grown).round() as usize;
@@ -111,7 +111,7 @@ fn adapting_workers(state: &State, n_units_each: Option<usize>) -> Vec<Worker> {
 
 /// What all do together by some time is taken to be normal, with the sums of their means and variances.
 fn adapted_quantile(state: &State, workers: &[Worker], q: f64) -> f64 {
-    let mean_cost = state.mean_cost();
+    let (mean_cost, cost) = (state.mean_cost(), state.pooled_cost());
     let within = |seconds: f64| {
         let (mut mean, mut variance) = (0.0, 0.0);
         for worker in workers {
@@ -120,7 +120,7 @@ fn adapted_quantile(state: &State, workers: &[Worker], q: f64) -> f64 {
             mean += own;
             variance += done.iter().zip(WEIGHTS).map(|(done, weight)| weight * (done - own).powi(2)).sum::<f64>();
         }
-        let missing = state.work.total() - mean;
+        let missing = cost - mean;
         if variance > 0.0 { 1.0 - Normal::standard().cdf(missing / variance.sqrt()) } else { f64::from(missing <= 0.0) }
     };
     time_of(q, within)

@@ -2,11 +2,11 @@
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
-use job::{Finished, News, RunError, Runner};
+use job::{Finished, News, Outputs, RunError, Runner};
 use sched::{Job, Spec, Work};
 use text::figure::{percent, span_ns};
 use text::help::examples;
@@ -74,12 +74,18 @@ impl Run {
         let work = work.map_err(|error| Failure::usage(format!("`{shown}`: {error}")))?;
         let (stdin, inputs, security) = (Vec::new(), Vec::new(), self.protection.security()?);
         let runner = Runner { job, text, work, stdin, inputs, policy, folder, security, confidence, lost_after };
-        have_done(&runner, &self.destination, out)
+        let copy = |outputs: &Outputs, out: &mut dyn Write| outputs.copy(out).map_err(|error| Failure::of(&error));
+        have_done(&runner, &self.destination, out, &copy)
     }
 }
 
-/// Has it done, tells of it on standard error, and puts the outputs where they are wanted.
-pub fn have_done(runner: &Runner, destination: &Destination, out: &mut dyn Write) -> Result<(), Failure> {
+/// Has it done, tells of it on standard error, and puts the outputs together where they are wanted.
+pub fn have_done(
+    runner: &Runner,
+    destination: &Destination,
+    out: &mut dyn Write,
+    put_together: &dyn Fn(&Outputs, &mut dyn Write) -> Result<(), Failure>,
+) -> Result<(), Failure> {
     let interruption = Interruption::watch()?;
     let mut tell = |news: News<'_>| {
         // Whoever does not read this goes without it.
@@ -92,16 +98,14 @@ pub fn have_done(runner: &Runner, destination: &Destination, out: &mut dyn Write
     })?;
     let _ = summarize(&finished, &mut io::stderr().lock());
     match &destination.out {
-        Some(path) => keep(path, &outputs),
-        None => outputs.copy(out).map_err(|error| Failure::of(&error)),
+        Some(path) => {
+            let cannot = |error: io::Error| Failure::work(format!("cannot write `{}`: {error}", path.display()));
+            let mut file = BufWriter::new(File::create(path).map_err(cannot)?);
+            put_together(&outputs, &mut file)?;
+            written(file.flush())
+        }
+        None => put_together(&outputs, out),
     }
-}
-
-fn keep(path: &Path, outputs: &job::Outputs) -> Result<(), Failure> {
-    let cannot = |error: io::Error| Failure::work(format!("cannot write `{}`: {error}", path.display()));
-    let mut file = BufWriter::new(File::create(path).map_err(cannot)?);
-    outputs.copy(&mut file).map_err(|error| Failure::of(&error))?;
-    written(file.flush())
 }
 
 fn seconds(seconds: f64) -> String {

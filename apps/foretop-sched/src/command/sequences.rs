@@ -16,13 +16,18 @@ use super::run::{Destination, have_done};
 use crate::protection::Protection;
 use program::Failure;
 
+/// Units of a search that is cut by queries and by library, unless somebody says otherwise.
+const N_PARTS: usize = 256;
+
 /// Search a sequence library with workers: blastp and its like, and diamond
 ///
-/// The search is cut by queries. Each part searches the whole library, which goes to a worker once, so the outputs put together are those of
-/// one run, line for line. The tool is the workers' own: `--allow 'blastp=/usr/bin/blastp -*'`.
+/// The search is cut by queries, and with --library-parts by the library, too. The library goes to a worker once, each hit has the statistics of
+/// all of it, and the outputs put together are those of one run, line for line; where that is not certain, the command says so. The tool is the
+/// workers' own: `--allow 'blastp=/usr/bin/blastp -* 6*'`, where `6*` is for formats of several words, which library parts need.
 #[derive(Args)]
 #[command(after_help = examples(&[
     "foretop sequences --worker 127.0.0.1:7400 --worker 127.0.0.1:7401 --run search -- blastp -query q.fa -db lib -evalue 1e-3 -outfmt 6",
+    "foretop sequences --worker 127.0.0.1:7400 --library-parts 8 --run search -- blastp -query one.fa -db lib -outfmt 6",
 ]))]
 pub struct Sequences {
     /// Where a worker listens; several share the search
@@ -37,9 +42,13 @@ pub struct Sequences {
     #[arg(long, value_name = "POLICY", default_value = "CORRECTED")]
     policy: Spec,
 
-    /// About how many parts the search is cut into, of whole queries [default: 256, for diamond 16]
+    /// About how many parts the queries are cut into [default: 256, for diamond 16; with --library-parts so many in all]
     #[arg(long, value_name = "N")]
     parts: Option<NonZero<usize>>,
+
+    /// How many parts the library is cut into, each of which every query meets; blastp only
+    #[arg(long, value_name = "N")]
+    library_parts: Option<NonZero<usize>>,
 
     /// The processor time that the whole search takes, as far as is known; finished parts correct it
     #[arg(long, value_name = "SPAN", default_value = "1m", value_parser = units::span::parse)]
@@ -66,29 +75,43 @@ pub struct Sequences {
 
 impl Sequences {
     pub fn run(self, out: &mut dyn Write) -> Result<(), Failure> {
-        let search = Search::new(&self.words, self.parts).map_err(|error| Failure::usage_of(&error))?;
+        let of_queries = self.library_parts.and_then(|n_parts| NonZero::new(N_PARTS.div_ceil(n_parts.get())));
+        let mut search =
+            Search::new(&self.words, self.parts.or(of_queries)).map_err(|error| Failure::usage_of(&error))?;
+        if let Some(n_parts) = self.library_parts {
+            search =
+                search.by_library(n_parts, &self.run.join("library")).map_err(|error| Failure::usage_of(&error))?;
+        }
         if let Some(caution) = search.caution {
             // Whoever does not read this goes without it.
             let _ = writeln!(io::stderr().lock(), "caution: {caution}");
         }
         let job = job_of(&search, &self.workers)?;
-        let total: u64 = search.n_residues.iter().sum();
-        let second = self.cost.as_secs_f64() / total as f64;
-        let work = Work::new(search.n_residues.iter().map(|n_residues| second * *n_residues as f64));
+        let second = self.cost.as_secs_f64() / search.costs.iter().sum::<f64>();
+        let work = Work::new(search.costs.iter().map(|cost| second * cost));
         let runner = Runner {
             job,
             // What makes it another search.
             text: format!("{:?} {:?} {:?}", search.tool, search.args, search.units),
             work: work.map_err(Failure::usage)?,
-            stdin: search.units,
-            inputs: vec![search.library],
+            stdin: search.units.clone(),
+            inputs: vec![search.library.clone()],
             policy: self.policy,
             folder: self.run,
             security: self.protection.security()?,
             confidence: self.confidence,
             lost_after: self.lost_after,
         };
-        have_done(&runner, &self.destination, out)
+        have_done(&runner, &self.destination, out, &|outputs, out| {
+            let n_uncertain = search.put_together(outputs, out).map_err(|error| Failure::of(&error))?;
+            if n_uncertain > 0 {
+                let _ = writeln!(
+                    io::stderr().lock(),
+                    "caution: {n_uncertain} pairs of neighbouring hits look alike in what the tool prints; one run may have them the other way round"
+                );
+            }
+            Ok(())
+        })
     }
 }
 

@@ -12,8 +12,6 @@ use crate::protocol::Unit;
 const N_AHEAD_MIN: usize = 2;
 /// And as many as it is expected to do in so much time.
 const AHEAD_SECONDS: f64 = 0.5;
-/// In an argument, the unit's number.
-const UNIT: &str = "{unit}";
 
 pub struct Feed {
     pub connection: usize,
@@ -55,7 +53,7 @@ impl Feed {
         if !units.is_empty() {
             let unit = |unit: usize| Unit {
                 unit,
-                args: self.args.iter().map(|arg| arg.replace(UNIT, &unit.to_string())).collect(),
+                args: self.args.iter().map(|arg| numbered(arg, unit)).collect(),
                 stdin: stdin.get(unit).cloned().unwrap_or_default(),
             };
             let units = units.into_iter().map(unit).collect();
@@ -81,5 +79,43 @@ impl Feed {
     pub fn stop(&self) {
         // As in `send`.
         let _ = self.orders.send(Order::Stop);
+    }
+}
+
+/// An argument of a unit: its number instead of `{unit}`, and what is left of it after division by 4 instead of `{unit%4}`.
+fn numbered(arg: &str, unit: usize) -> String {
+    let (mut done, mut rest) = (String::new(), arg);
+    while let Some((before, after)) = rest.split_once("{unit") {
+        done += before;
+        let (number, behind) = match after.split_once('}') {
+            Some(("", behind)) => (unit, behind),
+            Some((modulus, behind)) => match modulus.strip_prefix('%').and_then(|text| text.parse().ok()) {
+                Some(modulus @ 1..) => (unit % modulus, behind),
+                _ => return arg.to_owned(),
+            },
+            None => return arg.to_owned(),
+        };
+        done += &number.to_string();
+        rest = behind;
+    }
+    done + rest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arguments_have_the_units_number() {
+        for (arg, wanted) in [
+            ("--frame={unit}", "--frame=7"),
+            ("{unit%4}of{unit}", "3of7"),
+            ("{unit%0}", "{unit%0}"),
+            ("{units}", "{units}"),
+            ("{unit", "{unit"),
+            ("plain", "plain"),
+        ] {
+            assert_eq!(numbered(arg, 7), wanted);
+        }
     }
 }

@@ -5,13 +5,13 @@ use std::num::NonZero;
 use std::path::Path;
 use std::process::Command;
 
-use job::Search;
+use job::{News, RunError, Search, run};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use sched::Work;
 use stream::Security;
 
-use crate::{done, hire, runner};
+use crate::{hire, runner};
 
 const RESIDUES: &[u8; 20] = b"ACDEFGHIKLMNPQRSTVWY";
 
@@ -34,7 +34,7 @@ fn made(folder: &Path) {
                 .chars()
                 .map(|own| if chance.random_bool(differing) { protein(&mut chance, 1) } else { own.to_string() })
                 .collect();
-            writeln!(library, ">relative{nth} {differing}\n{relative}").unwrap();
+            writeln!(library, ">relative{nth}_{differing} of query{nth}\n{relative}").unwrap();
         }
     }
     std::fs::write(folder.join("queries.fa"), queries).unwrap();
@@ -48,7 +48,7 @@ fn output(folder: &Path, words: &[&str]) -> String {
 }
 
 #[track_caller]
-fn check_same(make: &[&str], tool: &str, options: &[&str]) {
+fn check_same(make: &[&str], options: &[&str]) {
     let folder = tempfile::tempdir().unwrap();
     made(folder.path());
     output(folder.path(), make);
@@ -61,13 +61,63 @@ fn check_same(make: &[&str], tool: &str, options: &[&str]) {
     assert_eq!((in_two.units.concat(), in_two.units.len()), (std::fs::read_to_string(place("queries.fa")).unwrap(), 2));
     let search = Search::new(&words, None).unwrap();
     assert_eq!(search.units.len(), 9);
-    let allowed = format!("{tool}=/usr/bin/{tool} -*");
+    assert_eq!(searched(folder.path(), &search), (whole, 0));
+}
+
+/// What two workers find, and how many pairs of hits may stand otherwise.
+fn searched(folder: &Path, search: &Search) -> (String, usize) {
+    let allowed = format!("{0}=/usr/bin/{0} -* 6*", search.tool);
     let hired = [0; 2].map(|_| hire(&[&allowed], Security::default()));
-    let mut runner = runner(folder.path(), 9, "name = \"none\"", &[&hired[0], &hired[1]]);
-    runner.job.command = Some(sched::Command { name: search.tool, args: search.args });
-    runner.work = Work::new(search.n_residues.iter().map(|n_residues| *n_residues as f64)).unwrap();
-    (runner.stdin, runner.inputs) = (search.units, vec![search.library]);
-    assert_eq!(done(&runner).1, whole);
+    let mut runner = runner(folder, search.units.len(), "name = \"none\"", &[&hired[0], &hired[1]]);
+    runner.job.command = Some(sched::Command { name: search.tool.clone(), args: search.args.clone() });
+    runner.work = Work::new(search.costs.iter().copied()).unwrap();
+    (runner.stdin, runner.inputs) = (search.units.clone(), vec![search.library.clone()]);
+    let (_, outputs) = run(&runner, &|| false, &mut |_| {}).unwrap();
+    let mut text = Vec::new();
+    let n_uncertain = search.put_together(&outputs, &mut text).unwrap();
+    (String::from_utf8(text).unwrap(), n_uncertain)
+}
+
+/// A search by blastp for the first queries, with more options, in so many parts of the library.
+#[track_caller]
+fn check_by_library(n_parts: usize, options: &[&str]) {
+    let folder = tempfile::tempdir().unwrap();
+    made(folder.path());
+    let place = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    // The same relative in the first, a middle and the last part: a tie, which the library's order decides.
+    let library = std::fs::read_to_string(place("library.fa")).unwrap();
+    let (_, twin) = library.split_once(">relative4_0.3 of query4\n").unwrap();
+    let twin = twin.lines().next().unwrap();
+    std::fs::write(place("library.fa"), format!(">first\n{twin}\n{library}>last\n{twin}\n")).unwrap();
+    output(folder.path(), &["makeblastdb", "-in", "library.fa", "-dbtype", "prot", "-out", "library"]);
+    // From another system.
+    let queries = std::fs::read_to_string(place("queries.fa")).unwrap().replace('\n', "\r\n");
+    std::fs::write(place("queries.fa"), queries).unwrap();
+    let mut words = vec!["blastp", "-query", "@queries.fa", "-db", "@library"];
+    words.extend(options);
+    let words: Vec<String> =
+        words.iter().map(|word| word.strip_prefix('@').map_or_else(|| (*word).to_owned(), place)).collect();
+    let whole = output(folder.path(), &words.iter().map(String::as_str).collect::<Vec<_>>());
+    assert!(whole.lines().count() >= 9, "{whole}");
+    let search = Search::new(&words, NonZero::new(3)).unwrap();
+    let n_by_query = search.units.len();
+    let search = search.by_library(NonZero::new(n_parts).unwrap(), &folder.path().join("parts")).unwrap();
+    assert_eq!(search.units.len(), n_by_query * n_parts);
+    let (found, n_uncertain) = searched(folder.path(), &search);
+    if n_uncertain == 0 {
+        assert_eq!(found, whole);
+    } else {
+        assert!(!options.contains(&"-comp_based_stats"), "without fractions all orders are certain");
+        // What is not certain is an order, and of no more lines than that.
+        let sorted = |text: &str| {
+            let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+            lines.sort();
+            lines
+        };
+        assert_eq!(sorted(&found), sorted(&whole));
+        let n_elsewhere = found.lines().zip(whole.lines()).filter(|(one, other)| one != other).count();
+        assert!(n_elsewhere <= 2 * n_uncertain, "{n_elsewhere} lines stand elsewhere, {n_uncertain} pairs may");
+    }
 }
 
 #[test]
@@ -75,16 +125,79 @@ fn check_same(make: &[&str], tool: &str, options: &[&str]) {
 fn blastp_in_parts_finds_what_one_run_finds() {
     let make = ["makeblastdb", "-in", "library.fa", "-dbtype", "prot", "-out", "library"];
     let search = ["blastp", "-query", "@queries.fa", "-db", "@library", "-evalue", "1e-3", "-outfmt", "6"];
-    check_same(&make, "blastp", &search);
+    check_same(&make, &search);
 }
 
 #[test]
 #[ignore = "needs diamond-aligner: make test"]
 fn diamond_in_parts_finds_what_one_run_finds() {
     let make = ["diamond", "makedb", "--in", "library.fa", "-d", "library", "--quiet"];
-    check_same(
-        &make,
-        "diamond",
-        &["diamond", "blastp", "-q", "@queries.fa", "-d", "@library", "--algo", "0", "--quiet"],
+    check_same(&make, &["diamond", "blastp", "-q", "@queries.fa", "-d", "@library", "--algo", "0", "--quiet"]);
+}
+
+#[test]
+#[ignore = "needs ncbi-blast+: make test"]
+fn blastp_by_queries_and_library_finds_what_one_run_finds() {
+    // Scores without fractions: no two hits differ by what is not printed.
+    check_by_library(3, &["-evalue", "10", "-outfmt", "6", "-comp_based_stats", "0"]);
+    check_by_library(5, &["-evalue", "1e-3", "-outfmt", "6 sseqid qstart score", "-max_target_seqs", "2"]);
+    check_by_library(2, &["-evalue", "10", "-outfmt", "6"]);
+}
+
+#[test]
+#[ignore = "needs ncbi-blast+: make test"]
+fn a_library_that_changes_under_way_is_not_searched() {
+    let folder = tempfile::tempdir().unwrap();
+    made(folder.path());
+    output(folder.path(), &["makeblastdb", "-in", "library.fa", "-dbtype", "prot", "-out", "library"]);
+    let place = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let words = ["blastp", "-query", &place("queries.fa"), "-db", &place("library"), "-outfmt", "6"].map(str::to_owned);
+    let search = Search::new(&words, None).unwrap();
+    let changed = folder.path().join("library.psq");
+    let mut bytes = std::fs::read(&changed).unwrap();
+    bytes[100] ^= 1;
+    std::fs::write(&changed, bytes).unwrap();
+    let hired = hire(&["blastp=/usr/bin/blastp -*"], Security::default());
+    let mut runner = runner(folder.path(), search.units.len(), "name = \"blastp\"", &[&hired]);
+    runner.inputs = vec![search.library];
+    let mut why = String::new();
+    let ended = run(&runner, &|| false, &mut |news| {
+        if let News::Lost { why: told, .. } = news {
+            told.clone_into(&mut why);
+        }
+    });
+    assert!(matches!(ended.map(|_| ()), Err(RunError::NoWorker)));
+    assert!(why.contains("what came is not the input that it was said to be"), "{why}");
+}
+
+#[test]
+#[ignore = "needs ncbi-blast+: make test"]
+fn what_library_parts_cannot_do_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    made(folder.path());
+    output(folder.path(), &["makeblastdb", "-in", "library.fa", "-dbtype", "prot", "-out", "library"]);
+    let queries = folder.path().join("queries.fa");
+    let base = format!("blastp -query {} -db {}/library", queries.display(), folder.path().display());
+    let refused = |options: &str| {
+        let words: Vec<String> = format!("{base} {options}").split(' ').map(str::to_owned).collect();
+        let search = Search::new(&words, None).unwrap();
+        search.by_library(NonZero::new(2).unwrap(), folder.path()).unwrap_err().to_string()
+    };
+    for (options, wanted) in [
+        ("-outfmt 10", "`-outfmt 10` cannot be cut by library"),
+        ("-outfmt 6 -culling_limit 3", "`-culling_limit` cannot be cut by library"),
+        ("-outfmt 6 -max_target_seqs few", "no number"),
+    ] {
+        assert!(refused(options).contains(wanted), "{}", refused(options));
+    }
+    let library = std::fs::read_to_string(folder.path().join("library.fa")).unwrap();
+    std::fs::write(folder.path().join("library.fa"), library + ">other7 again\nACDEF\n").unwrap();
+    output(folder.path(), &["makeblastdb", "-in", "library.fa", "-dbtype", "prot", "-out", "library"]);
+    assert!(
+        refused("-outfmt 6").contains("`other7` cannot be cut by library: two sequences"),
+        "{}",
+        refused("-outfmt 6")
     );
+    std::fs::write(&queries, ">one\nACDEF\n>one\nACDEF\n").unwrap();
+    assert!(refused("-outfmt 6").contains("`one` cannot be cut by library: two queries have this name"));
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::upfront::deal;
+use super::upfront::{deal, serve};
 use super::{Action, Event, Policy, State, balance, predicted};
 
 /// A unit runs twice if the second run is forecast to end in less than this part of the time that the first still needs.
@@ -28,6 +28,10 @@ impl Policy for Corrected {
         match event {
             Event::Begin => deal(state, &predicted::shares(state, state.work.total(), self.q)),
             Event::Idle(worker) => self.relieve(state, worker),
+            Event::Tick if state.chunks.iter().all(Option::is_none) && !state.pool.is_empty() => {
+                let shares = self.shares(state);
+                serve(state, event, |worker, dealer| dealer.next_of_cost(shares[worker]))
+            }
             // One at a time: the next sees what the first has taken.
             Event::Tick => {
                 let mut idle = state.idle();
@@ -110,5 +114,36 @@ impl Corrected {
         let expected = state.workers[worker].curve.time_for(cost / state.workers[worker].speed, self.q);
         let past = state.now - chunk.unit_began;
         if past < expected { expected - past } else { past }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use units::Confidence;
+
+    use super::*;
+    use crate::{Curve, Plan, Work, Worker};
+
+    #[test]
+    fn a_run_that_is_taken_up_is_split_anew() {
+        let worker = |name: &str, speed| Worker {
+            name: name.to_owned(),
+            speed,
+            start_seconds: 0.0,
+            unit_seconds: 0.0,
+            curve: Arc::new(Curve::constant(1.0)),
+        };
+        let work = Work::new([1.0; 40]).unwrap();
+        let mut state = State::new(work, vec![worker("slow", 1.0), worker("fast", 2.0)]);
+        state.take(&(0..10));
+        let mut policy = Corrected::new(0.5);
+        let actions = policy.decide(&state, Event::Tick);
+        let given = [Action::Run { worker: 0, units: 10..20 }, Action::Run { worker: 1, units: 20..40 }];
+        assert_eq!(actions, given);
+        let plan = Plan::of(&state, &actions, &policy, Confidence::new(0.8).unwrap());
+        assert_eq!(plan.shares.iter().map(|share| share.n_units).collect::<Vec<_>>(), [10, 20]);
+        assert!((plan.makespan - 10.0).abs() < 0.01, "{}", plan.makespan);
     }
 }
