@@ -238,7 +238,12 @@ def per_pull(bench: Bench) -> None:
     rows = []
     with bench.agent() as agent:
         # With nothing attached it wakes to look for an order to end, and so does it between pulls.
-        cases = [("dormant", []), ("vm", ["vm"]), ("filesystem", ["filesystem"]), ("all", [one["name"] for one in statuses(agent)])]
+        cases = [
+            ("dormant", []),
+            ("vm", ["vm"]),
+            ("filesystem", ["filesystem"]),
+            ("all", [one["name"] for one in statuses(agent)]),
+        ]
         for name, subsystems in cases:
             agent.turn(subsystems, interval_ms=PULL_INTERVAL_MS)
             began, before = time.monotonic(), agent.cpu_seconds()
