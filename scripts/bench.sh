@@ -9,7 +9,7 @@ export CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-$PWD/target}"
 export OPENBLAS_NUM_THREADS=1
 binary="$CARGO_TARGET_DIR/dist/foretop"
 
-scripts/install-system-packages.sh cargo cc Rscript fracdiff mpifort.openmpi smpicc tc
+scripts/install-system-packages.sh bpftrace cargo cc clang libelf Rscript fracdiff mpifort.openmpi smpicc tc unshare
 scripts/python-venv.sh bench/requirements.txt
 scripts/python-package.sh dist
 cargo build --profile dist --locked -p bench --features skaters
@@ -39,6 +39,8 @@ cargo bench --locked -p mpi-sim
 cargo bench --locked -p sched
 .venv/bin/python bench/sched.py --binary "$CARGO_TARGET_DIR/dist/foretop-sched"
 .venv/bin/python bench/dedup.py --binary "$binary"
+cargo build --profile dist --locked -p foretop-kernel
+.venv/bin/python bench/kernel_cost.py --binary "$CARGO_TARGET_DIR/dist/foretop-kernel"
 .venv/bin/python bench/node_cost.py --binary "$binary" --seconds "${FORETOP_BENCH_SECONDS:-600}"
 .venv/bin/python bench/large_host.py --binary "$binary"
 .venv/bin/python bench/figures.py --take

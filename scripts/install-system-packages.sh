@@ -8,6 +8,7 @@ set -euo pipefail
 declare -A package_of=(
     [cc]="gcc libc6-dev"
     [blastp]="ncbi-blast+"
+    [bpftrace]="bpftrace"
     [c++]="g++"
     [clang]="clang"
     [chromium]="chromium fonts-dejavu-core"

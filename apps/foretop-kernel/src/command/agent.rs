@@ -69,9 +69,9 @@ fn numbered(text: &str) -> Result<(u32, Node), String> {
 }
 
 /// Without a file, traced events are taken out and forgotten, so that their buffer does not stay full.
-struct Nowhere;
+struct Discard;
 
-impl Sink for Nowhere {
+impl Sink for Discard {
     fn pulled(&mut self, engine: &mut Engine, _: &[Pulled]) -> Result<(), kernel::Error> {
         self.traced(engine)
     }
@@ -116,7 +116,7 @@ impl Agent {
         let is_over = || is_over.has_come();
         let sink: &mut dyn Sink = match &mut capture {
             Some(capture) => capture,
-            None => &mut Nowhere,
+            None => &mut Discard,
         };
         agent.serve(is_over, sink).map_err(failed)?;
         if let Some(capture) = capture {

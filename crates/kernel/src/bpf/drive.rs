@@ -10,8 +10,8 @@ use clock::Stopwatch;
 
 use crate::Drive;
 
-/// Rounds; the fastest counts, as only delays come from elsewhere.
-const N_ROUNDS: usize = 7;
+/// Rounds of each time that work is done; the fastest counts, as only delays come from elsewhere.
+const N_ROUNDS: usize = 3;
 const N_CALLS: u32 = 20_000;
 const N_READS: u32 = 10_000;
 const N_PAGES: u32 = 2_000;
