@@ -207,7 +207,8 @@ def statements(series: Series) -> list[str]:
     lead, first = day // 4, len(samples) // 3
     outlook = foretop.Outlook([day, 7 * day], lead)
     outlook.step(samples[:first])
-    came, ours, base = [], [], []
+    came: list[bool] = []
+    ours, base = [], []
     margins: dict[float, list[float]] = {hours: [] for hours in LINE_HOURS}
     for origin in range(first, len(samples) - lead, lead):
         past, ahead = samples[:origin], samples[origin : origin + lead]

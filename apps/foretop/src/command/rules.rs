@@ -1,5 +1,7 @@
 //! `foretop rules`: what somebody wants to be warned of, tried on what a node has seen.
 
+mod watch;
+
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -21,7 +23,7 @@ use crate::history::{Query, Sample};
 use crate::near_name::explain_unknown_signal;
 use crate::terminal::write_json;
 
-/// Try rules for warnings on what a node has seen
+/// Try rules for warnings on what a node has seen, and watch them
 ///
 /// A rule is a statement, how far ahead to look, and the probability from which on somebody is to be warned:
 ///
@@ -32,7 +34,7 @@ use crate::terminal::write_json;
 ///   raise = 0.8     # this is the default
 ///   clear = 0.5     # and this
 #[derive(Args)]
-#[command(verbatim_doc_comment, after_help = examples(&["foretop rules check rules.toml", "foretop rules test rules.toml --past 7d"]))]
+#[command(verbatim_doc_comment, after_help = examples(&["foretop rules check rules.toml", "foretop rules test rules.toml --past 7d", "foretop rules watch rules.toml --alertmanager http://localhost:9093"]))]
 pub struct RulesCommand {
     #[command(subcommand)]
     what: What,
@@ -42,6 +44,7 @@ pub struct RulesCommand {
 enum What {
     Check(Check),
     Test(Test),
+    Watch(watch::Watch),
 }
 
 /// Say how probable each rule's statement is now, and whether it would warn
@@ -107,6 +110,7 @@ impl RulesCommand {
         match self.what {
             What::Check(check) => check.run(out),
             What::Test(test) => test.run(out),
+            What::Watch(watch) => watch.run(out),
         }
     }
 }

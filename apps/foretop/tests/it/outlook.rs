@@ -1,10 +1,16 @@
 //! Hours ahead: `ask` with a far horizon or a statement, and `rules`.
 
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpListener;
+use std::process::Stdio;
+use std::sync::mpsc;
 use std::time::Duration;
 
 use serde_json::json;
 
-use crate::command::run;
+use testkit::PATIENCE;
+
+use crate::command::{foretop, run};
 use crate::node::{Running, folder};
 
 const STEP: Duration = Duration::from_secs(1800);
@@ -79,4 +85,60 @@ fn a_file_of_rules_that_makes_no_sense_exits_with_2() {
     std::fs::write(&file, "[[rule]]\nname = \"a\"\nwhen = \"load.1m\"\nwithin = \"1h\"\n").unwrap();
     run(&["rules", "check", file.to_str().unwrap()]).check_failed(2, "line 3: `load.1m` compares nothing");
     run(&["rules", "test", "/nowhere.toml"]).check_failed(2, "cannot read `/nowhere.toml`");
+}
+
+/// An Alertmanager that answers the first request with 503 and all others with 200, and hands on the bodies.
+fn alertmanager() -> (String, mpsc::Receiver<serde_json::Value>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let (sender, receiver) = mpsc::channel();
+    std::thread::spawn(move || {
+        for (idx, stream) in listener.incoming().enumerate() {
+            let mut stream = BufReader::new(stream.unwrap());
+            let (mut head, mut line) = (String::new(), String::new());
+            while stream.read_line(&mut line).unwrap() > 2 {
+                head.push_str(&std::mem::take(&mut line).to_ascii_lowercase());
+            }
+            let length = head.lines().find_map(|line| line.strip_prefix("content-length: ")).unwrap();
+            let mut body = vec![0; length.trim().parse().unwrap()];
+            stream.read_exact(&mut body).unwrap();
+            let status = if idx == 0 { "503 Not Yet" } else { "200 OK" };
+            let answer = format!("HTTP/1.1 {status}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
+            stream.get_mut().write_all(answer.as_bytes()).unwrap();
+            if idx > 0 && sender.send(serde_json::from_slice(&body).unwrap()).is_err() {
+                return;
+            }
+        }
+    });
+    (url, receiver)
+}
+
+#[test]
+fn a_warning_that_stands_is_told_until_alertmanager_hears_it() {
+    let (node, folder) = (with_days(), folder());
+    let file = folder.path().join("rules.toml");
+    let rule = |name: &str, when: &str| format!("[[rule]]\nname = \"{name}\"\nwhen = \"{when}\"\nwithin = \"4h\"\n");
+    // One is sure to come true, one never does.
+    std::fs::write(&file, rule("busy", "shop.requests > 20") + &rule("idle", "shop.requests < 10")).unwrap();
+    let (server, heard) = alertmanager();
+    let arguments = ["rules", "watch", file.to_str().unwrap(), "--every", "50ms", "--alertmanager", &server];
+    let mut watching = foretop()
+        .args(arguments)
+        .args(["--node", &node.url])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let alerts = heard.recv_timeout(PATIENCE);
+    watching.kill().unwrap();
+    let ended = watching.wait_with_output().unwrap();
+    let (said, complained) = (String::from_utf8_lossy(&ended.stdout), String::from_utf8_lossy(&ended.stderr));
+    let alerts = alerts.unwrap_or_else(|_| panic!("nothing was told: {said}{complained}"));
+    assert_eq!(alerts.as_array().map(Vec::len), Some(1), "{alerts}");
+    assert_eq!(alerts[0]["labels"]["alertname"], "busy");
+    assert_eq!(alerts[0]["labels"]["series"], "shop.requests");
+    assert!(alerts[0]["startsAt"].as_str() < alerts[0]["endsAt"].as_str(), "{alerts}");
+    assert!(said.contains(" WARNING busy: shop.requests > 20 within 4h: 100 %"), "{said}");
+    assert_eq!(said.matches("WARNING").count(), 1, "{said}");
+    assert!(complained.contains("answered 503"), "{complained}");
 }
