@@ -13,13 +13,14 @@ mod input;
 mod kept;
 mod protocol;
 mod record;
+mod run;
 mod sequences;
 mod worker;
 
 pub use allow::{AllowError, Allowed};
-pub use coordinator::{Finished, News, Outputs, Part, RunError, Runner, run};
 pub use input::Input;
 pub use kept::{Given, KeptError, Line, journal};
 pub use record::{Done, Record, Session};
+pub use run::{Finished, News, Outputs, Part, RunError, Runner, run};
 pub use sequences::{MergeError, PutTogetherError, Search, SearchError};
 pub use worker::{Limits, Worker};

@@ -2,8 +2,8 @@
 
 use sched::simulate::Stretch;
 
-use crate::coordinator::Part;
 use crate::kept::{Given, Line};
+use crate::run::Part;
 
 /// A run as its journal tells it.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -12,9 +12,9 @@ use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-use crate::coordinator::Outputs;
 use crate::input::Input;
 use crate::kept::KeptError;
+use crate::run::Outputs;
 pub use merge::MergeError;
 
 /// Under this name a unit finds what it reads from its standard input, too: not every tool reads that.
