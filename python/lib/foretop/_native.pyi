@@ -28,6 +28,7 @@ __all__ = [
     "Forecast",
     "Model",
     "MpiFollower",
+    "Outlook",
     "Predictor",
     "Run",
     "acf",

@@ -15,7 +15,7 @@ use crate::help::examples;
 use crate::near_name::explain_unknown_signal;
 use crate::terminal::write_json;
 
-/// Ask a node what a signal will be, or how probable something is
+/// Ask what a signal will be, or how probable something is
 ///
 /// Beyond the reach of the signal's own model (an hour, or 256 samples if that is less), the answer comes from a model that knows its
 /// days and weeks, as far as the node has seen any.

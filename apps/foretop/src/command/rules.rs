@@ -23,7 +23,7 @@ use crate::history::{Query, Sample};
 use crate::near_name::explain_unknown_signal;
 use crate::terminal::write_json;
 
-/// Try rules for warnings on what a node has seen, and watch them
+/// Try rules for warnings on the past, and watch them
 ///
 /// A rule is a statement, how far ahead to look, and the probability from which on somebody is to be warned:
 ///
