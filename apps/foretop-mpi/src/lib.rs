@@ -8,6 +8,8 @@ use std::ffi::OsString;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::thread;
+use std::time::Duration;
 
 use clap::error::ErrorKind;
 use clap::{Args, Parser, ValueEnum};
@@ -47,21 +49,25 @@ pub enum Format {
     Csv,
 }
 
+/// How long `MPI_Finalize` may take once all ranks have come to it. MPICH 4.0.2 may wait in it for ever, over TCP
+/// (pmodels/mpich#6596).
+const FINALIZE_LIMIT: Duration = Duration::from_secs(10);
+
 /// Runs a program under MPI from its arguments to its exit status. `body` runs on all ranks.
 pub fn run<A: Parser>(body: impl FnOnce(&Session, A) -> Result<(), Ending>) -> ExitCode {
     let arguments: Vec<OsString> = std::env::args_os().collect();
     if arguments.iter().skip(1).any(|argument| argument == LIBRARY_FLAG) {
-        return exit_code(say(&library()));
+        return ExitCode::from(status(say(&library())));
     }
     let session = match Session::start() {
         Ok(session) => session,
-        Err(failure) => return tell(&failure),
+        Err(failure) => return ExitCode::from(tell(&failure)),
     };
-    match A::try_parse_from(arguments) {
+    let status = match A::try_parse_from(arguments) {
         Ok(arguments) => match body(&session, arguments) {
-            Ok(()) => ExitCode::SUCCESS,
+            Ok(()) => 0,
             Err(ending) if ending.is_mine_to_tell => tell(&ending.failure),
-            Err(ending) => ExitCode::from(ending.failure.status()),
+            Err(ending) => ending.failure.status(),
         },
         Err(error) => {
             let is_asked_for = matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion);
@@ -69,19 +75,26 @@ pub fn run<A: Parser>(body: impl FnOnce(&Session, A) -> Result<(), Ending>) -> E
                 // Nothing is left to be done when the terminal is gone.
                 let _ = error.print();
             }
-            ExitCode::from(if is_asked_for { 0 } else { 2 })
+            if is_asked_for { 0 } else { 2 }
         }
-    }
+    };
+    session.wait_for_all();
+    thread::spawn(move || {
+        clock::sleep(FINALIZE_LIMIT);
+        signal_hook::low_level::exit(i32::from(status));
+    });
+    drop(session);
+    ExitCode::from(status)
 }
 
 /// Runs a program that was asked not to use MPI. A launcher that started it all the same, in several copies, is refused by the first.
 pub fn run_alone<A: Parser>(body: impl FnOnce(A) -> Result<(), Failure>) -> ExitCode {
     if let Some(rank) = launched_rank() {
         let refusal = Failure::usage("started by an MPI launcher, but asked not to use MPI: leave out one of the two");
-        return if rank == 0 { tell(&refusal) } else { ExitCode::from(refusal.status()) };
+        return ExitCode::from(if rank == 0 { tell(&refusal) } else { refusal.status() });
     }
     match A::try_parse() {
-        Ok(arguments) => exit_code(body(arguments)),
+        Ok(arguments) => ExitCode::from(status(body(arguments))),
         Err(error) => {
             // Nothing is left to be done when the terminal is gone.
             let _ = error.print();
@@ -174,19 +187,19 @@ pub fn print_first(
     session.agree(if session.is_first() { print() } else { Ok(()) })
 }
 
-fn tell(failure: &Failure) -> ExitCode {
+fn tell(failure: &Failure) -> u8 {
     let program = std::env::args().next().unwrap_or_default();
     let program =
         Path::new(&program).file_name().map_or("foretop-mpi".into(), |name| name.to_string_lossy().into_owned());
     let _ = writeln!(io::stderr().lock(), "{program}: {failure}");
-    ExitCode::from(failure.status())
+    failure.status()
 }
 
 /// The exit status of what was done without MPI, and its failure told.
 #[must_use]
-fn exit_code(result: Result<(), Failure>) -> ExitCode {
+fn status(result: Result<(), Failure>) -> u8 {
     match result {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(()) => 0,
         Err(failure) => tell(&failure),
     }
 }

@@ -67,6 +67,11 @@ impl Session {
         self.rank() == 0
     }
 
+    /// Comes back when all ranks have come here. Collective.
+    pub fn wait_for_all(&self) {
+        self.world.barrier();
+    }
+
     /// The ranks of this rank's host, by its name: not all libraries hold ranks that share no memory to be on one host. Collective.
     #[must_use]
     pub fn host(&self) -> SimpleCommunicator {
