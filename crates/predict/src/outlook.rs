@@ -15,7 +15,7 @@
 //! Errors are counted at each lead as they come in, in an interval's usual way. A path is one draw of all leads: errors at
 //! neighbouring leads go together as those of past forecasts of the same origin did (a Gaussian copula, Markov along the leads).
 //!
-//! A step takes about a microsecond and the same memory however long the series is.
+//! A step takes the same time and memory however long the series is.
 
 mod level;
 mod paths;
