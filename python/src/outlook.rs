@@ -160,7 +160,7 @@ impl Outlook {
     /// forecast.
     #[getter]
     fn season(&self, py: Python<'_>) -> Option<f64> {
-        self.with(py, |outlook| outlook.season())
+        self.with(py, |outlook| outlook.season_weight())
     }
 
     /// How far ahead forecasts have been compared with what came, in steps.

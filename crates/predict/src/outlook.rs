@@ -24,12 +24,11 @@ mod rung;
 mod season;
 
 use statistics::Interval;
-use statrs::distribution::{ContinuousCDF, Normal};
 use units::Confidence;
 
 use crate::intervals::Shares;
 use level::Level;
-use paths::Shocks;
+use paths::{Errors, Shocks};
 use rung::{N_CANDIDATES, OF_LAST, Persistence, Rung, Said};
 use season::{Season, Step};
 
@@ -49,9 +48,6 @@ const AGE_YOUNG: u64 = 64;
 
 /// Periods without which nothing is said of a season.
 const N_PERIODS_MIN: f64 = 1.5;
-
-/// Memory where there is no period, in steps.
-const APERIODIC: f64 = 512.0;
 
 /// Known samples without which there is no forecast.
 const N_KNOWN_MIN: f64 = 4.0;
@@ -87,11 +83,14 @@ pub struct Outlook {
     range: (f64, f64),
 }
 
-/// What lies at one lead: the forecast of all candidates together, and the distribution of its errors.
+/// Where a lead lies between watched ones.
 #[derive(Clone, Copy, Debug)]
 struct Place {
-    /// The watched lead at or below, and the share of the way to the next.
+    /// The index of the watched lead at or below it.
     below: usize,
+    /// That of the next one, or the same if there is none.
+    above: usize,
+    /// The share of the way to it.
     share: f64,
 }
 
@@ -104,16 +103,16 @@ impl Outlook {
     pub fn new(periods: Periods, n_leads: usize) -> Self {
         assert!((1..=N_LEADS_MAX).contains(&n_leads), "no forecast of {n_leads} steps");
         let rungs: Vec<Rung> = ladder(n_leads).into_iter().map(Rung::new).collect();
-        let [short, _] = periods.0;
-        let away = |idx: &usize| (rungs[*idx].lead as f64 / short).ln().abs();
+        let period = periods.memory();
+        let away = |idx: &usize| (rungs[*idx].lead as f64 / period).ln().abs();
         let nearest = (0..rungs.len()).min_by(|one, other| away(one).total_cmp(&away(other)));
         Self {
             clock: 0,
-            level: Level::new(periods.0),
+            level: Level::new(periods),
             season: Season::new(periods),
-            seasonal: nearest.filter(|_| short > 0.0),
+            seasonal: nearest.filter(|_| periods != Periods::NONE),
             rungs,
-            period: if short > 0.0 { short } else { APERIODIC },
+            period,
             range: (f64::NEG_INFINITY, f64::INFINITY),
         }
     }
@@ -159,10 +158,10 @@ impl Outlook {
         self.rungs.iter().rev().find(|rung| rung.n() > 0.0).map_or(0, |rung| rung.lead)
     }
 
-    /// The share of the variation that the season explains at a lead of its own period, as a weight from 0 to 1: the sum of the
-    /// weights of its regressors. `None` without a period, and before there is a record.
+    /// How much the season counts in the forecast of one whole period ahead: the sum of the coefficients of its regressors, cut to
+    /// 0 to 1. `None` without a period, and until such a forecast has been compared with what came.
     #[must_use]
-    pub fn season(&self) -> Option<f64> {
+    pub fn season_weight(&self) -> Option<f64> {
         let rung = &self.rungs[self.seasonal?];
         (rung.n() > 0.0).then(|| rung.lasting[N_LEVELS..].iter().sum::<f64>().clamp(0.0, 1.0))
     }
@@ -178,8 +177,7 @@ impl Outlook {
         if !self.is_ready() {
             return None;
         }
-        let shares = self.shares();
-        Some(self.quantile_of(lead, probability, &shares))
+        Some(self.quantile_of(lead, probability, &self.shares()))
     }
 
     /// The medians and the central intervals of leads 1 to `n_leads`; empty while there is no forecast.
@@ -212,14 +210,14 @@ impl Outlook {
         if !self.is_ready() {
             return paths;
         }
-        let tables: Vec<Table> =
-            self.shares().iter().zip(&self.rungs).map(|(shares, rung)| Table::new(shares, rung.unit())).collect();
+        let errors: Vec<Errors> =
+            self.shares().iter().zip(&self.rungs).map(|(shares, rung)| Errors::new(shares, rung.unit())).collect();
         let mut shocks = Shocks::new(n_paths, seed);
         let (mut lasting, mut passing) = (shocks.next().to_vec(), vec![0.0; n_paths]);
         let (min, max) = self.range;
         for lead in 1..=n_leads {
             let place = self.place(lead);
-            let Persistence { kept, passing: share } = self.persistence(lead);
+            let Persistence { kept, passing: share } = self.persistence(place);
             if lead > 1 {
                 let fresh = (1.0 - kept * kept).sqrt();
                 lasting.iter_mut().zip(shocks.next()).for_each(|(error, shock)| *error = kept * *error + fresh * shock);
@@ -228,25 +226,23 @@ impl Outlook {
                 passing.copy_from_slice(shocks.next());
             }
             let said = self.combined(lead, place);
-            let (near, far) = (&tables[place.below], tables.get(place.below + 1));
-            let error = |normal: f64| match far.filter(|_| place.share > 0.0) {
-                Some(far) => near.at(normal) + place.share * (far.at(normal) - near.at(normal)),
-                None => near.at(normal),
-            };
+            let (near, far) = (&errors[place.below], &errors[place.above]);
             let (of_lasting, of_passing) = ((1.0 - share).sqrt(), share.sqrt());
             let normals = lasting.iter().zip(&passing).map(|(one, other)| of_lasting * one + of_passing * other);
-            paths.push(normals.map(|normal| (said + error(normal)).clamp(min, max)));
+            paths.push(normals.map(|normal| {
+                let error = between(near.at(normal), far.at(normal), place.share);
+                (said + error).clamp(min, max)
+            }));
         }
         paths
     }
 
-    /// How errors at `lead` go together with those one step before, from the watched leads around it.
-    fn persistence(&self, lead: usize) -> Persistence {
-        let Place { below, share } = self.place(lead);
-        // On a watched lead the way there counts.
-        let above = if share > 0.0 { below + 1 } else { below };
-        match self.rungs[..above.min(self.rungs.len() - 1)].last() {
-            Some(shorter) => self.rungs[above.min(self.rungs.len() - 1)].persistence(shorter.lead),
+    /// How errors at a lead go together with those one step before: as on the way between the watched leads around it, or for a
+    /// watched lead on the way to it.
+    fn persistence(&self, Place { below, above, share }: Place) -> Persistence {
+        let end = if share > 0.0 { above } else { below };
+        match end.checked_sub(1) {
+            Some(start) => self.rungs[end].persistence(self.rungs[start].lead),
             None => Persistence { kept: 0.0, passing: 0.0 },
         }
     }
@@ -277,10 +273,13 @@ impl Outlook {
         let mut shorter = None;
         let mut of_last = 1.0;
         for rung in &mut self.rungs {
+            // After a whole period the last sample seems good again, only because it has the same phase.
             let is_within_half = self.seasonal.is_none() || 2.0 * (rung.lead as f64) < self.period;
             rung.fit(shorter.as_ref(), deviation, if is_within_half { 1.0 } else { of_last });
+            if is_within_half {
+                of_last = rung.weights[OF_LAST];
+            }
             shorter = Some(rung.lasting);
-            of_last = if is_within_half { rung.weights[OF_LAST] } else { of_last };
         }
     }
 
@@ -322,68 +321,37 @@ impl Outlook {
     }
 
     /// What all candidates say together.
-    fn combined(&self, lead: usize, Place { below, share }: Place) -> f64 {
-        let near = &self.rungs[below];
-        let between = |near: &[f64], far: &[f64]| -> Vec<f64> {
-            near.iter().zip(far).map(|(near, far)| near + share * (far - near)).collect()
-        };
-        let far = self.rungs.get(below + 1).unwrap_or(near);
-        let features = self.features(lead);
-        let array = |values: Vec<f64>| std::array::from_fn(|idx| values[idx]);
-        let (lasting, plain) = (between(&near.lasting, &far.lasting), between(&near.plain, &far.plain));
-        let candidates = self.candidates(lead, &features, &array(lasting), &array(plain));
-        dot(&candidates, &between(&near.weights, &far.weights))
+    fn combined(&self, lead: usize, Place { below, above, share }: Place) -> f64 {
+        let (near, far) = (&self.rungs[below], &self.rungs[above]);
+        let lasting = all_between(&near.lasting, &far.lasting, share);
+        let plain = all_between(&near.plain, &far.plain, share);
+        let candidates = self.candidates(lead, &self.features(lead), &lasting, &plain);
+        dot(&candidates, &all_between(&near.weights, &far.weights, share))
     }
 
     fn quantile_of(&self, lead: usize, probability: f64, shares: &[Shares]) -> f64 {
-        let place @ Place { below, share } = self.place(lead);
+        let place @ Place { below, above, share } = self.place(lead);
         let error = |idx: usize| self.rungs[idx].unit() * shares[idx].quantile(probability);
-        let near = error(below);
-        let far = if share > 0.0 { error(below + 1) } else { near };
-        (self.combined(lead, place) + near + share * (far - near)).clamp(self.range.0, self.range.1)
+        let value = self.combined(lead, place) + between(error(below), error(above), share);
+        value.clamp(self.range.0, self.range.1)
     }
 
     /// The distribution of errors at each watched lead.
     fn shares(&self) -> Vec<Shares> {
         let mut shares = Shares::NORMAL;
-        let mut of_rung = |(idx, rung): (usize, &Rung)| {
+        let of_rung = |(idx, rung): (usize, &Rung)| {
             rung.tails.mix_into(&mut shares, if idx == 0 { N_FIRST } else { N_SHORTER });
             shares
         };
-        self.rungs.iter().enumerate().map(&mut of_rung).collect()
+        self.rungs.iter().enumerate().map(of_rung).collect()
     }
 
     fn place(&self, lead: usize) -> Place {
         let below = self.rungs.partition_point(|rung| rung.lead <= lead).saturating_sub(1);
-        let share = match self.rungs.get(below + 1) {
-            Some(above) => (lead - self.rungs[below].lead) as f64 / (above.lead - self.rungs[below].lead) as f64,
-            None => 0.0,
-        };
-        Place { below, share }
-    }
-}
-
-/// Errors by the normal variable that stands for them, as a table along straight lines.
-struct Table(Vec<f64>);
-
-impl Table {
-    const MOST: f64 = 3.75;
-    const PER_UNIT: f64 = 32.0;
-
-    fn new(shares: &Shares, unit: f64) -> Self {
-        let normal = Normal::standard();
-        let n = (2.0 * Self::MOST * Self::PER_UNIT) as usize;
-        let at = |idx: usize| {
-            let probability = normal.cdf(idx as f64 / Self::PER_UNIT - Self::MOST);
-            unit * shares.quantile(probability)
-        };
-        Self((0..=n).map(at).collect())
-    }
-
-    fn at(&self, normal: f64) -> f64 {
-        let place = ((normal + Self::MOST) * Self::PER_UNIT).clamp(0.0, (self.0.len() - 2) as f64 + 0.999_999);
-        let below = place as usize;
-        self.0[below] + (place - below as f64) * (self.0[below + 1] - self.0[below])
+        let above = (below + 1).min(self.rungs.len() - 1);
+        let way = self.rungs[above].lead - self.rungs[below].lead;
+        let share = if way > 0 { (lead - self.rungs[below].lead) as f64 / way as f64 } else { 0.0 };
+        Place { below, above, share }
     }
 }
 
@@ -398,6 +366,14 @@ fn ladder(n_leads: usize) -> Vec<usize> {
     let needed = leads.partition_point(|lead| *lead < n_leads) + 1;
     leads.truncate(needed);
     leads
+}
+
+fn between(near: f64, far: f64, share: f64) -> f64 {
+    near + share * (far - near)
+}
+
+fn all_between<const N: usize>(near: &[f64; N], far: &[f64; N], share: f64) -> [f64; N] {
+    std::array::from_fn(|idx| between(near[idx], far[idx], share))
 }
 
 fn dot(one: &[f64], other: &[f64]) -> f64 {

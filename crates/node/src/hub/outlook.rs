@@ -63,7 +63,7 @@ impl Hub {
             upper: forecast.iter().map(|(_, ends)| ends.upper).collect(),
             history_seconds: past.seconds(past.samples.len()),
             seen_seconds: past.seconds(outlook.n_leads_seen()),
-            season_ratio: outlook.season(),
+            season_ratio: outlook.season_weight(),
             id: past.id,
             unit: past.unit,
         })

@@ -1,6 +1,6 @@
 //! Where a series stands: means over whole periods, and the latest deviations from them.
 
-use super::N_LEVELS;
+use super::{N_LEVELS, Periods};
 
 /// Samples that the smoothed deviations remember; the first is the last deviation itself.
 const MEMORIES: [f64; N_LEVELS - 1] = [1.0, 4.0, 16.0, 64.0];
@@ -10,9 +10,6 @@ const CLIP: f64 = 4.0;
 
 /// Samples over which the mean absolute deviation is taken.
 const MEMORY_TYPICAL: f64 = 2000.0;
-
-/// Samples of a mean, if there is no period.
-const N_APERIODIC: usize = 512;
 
 /// The level of one series.
 #[derive(Clone, Debug, PartialEq)]
@@ -39,11 +36,11 @@ struct Mean {
 }
 
 impl Level {
-    pub(super) fn new([short, long]: [f64; 2]) -> Self {
-        let length = |period: f64| if period > 0.0 { period.round() as usize } else { N_APERIODIC };
+    pub(super) fn new(periods: Periods) -> Self {
+        let (short, long) = (periods.memory(), periods.memory().max(periods.0[1]));
         Self {
-            short: Mean::new(length(short)),
-            long: Mean::new(length(short.max(long))),
+            short: Mean::new(short.round() as usize),
+            long: Mean::new(long.round() as usize),
             smoothed: [0.0; N_LEVELS - 1],
             n: 0.0,
             typical: 0.0,
@@ -104,7 +101,7 @@ impl Level {
 
 impl Mean {
     fn new(n: usize) -> Self {
-        Self { samples: vec![f64::NAN; n.max(1)], next: 0, n_seen: 0, sum: 0.0, n: 0, mean: 0.0 }
+        Self { samples: vec![f64::NAN; n], next: 0, n_seen: 0, sum: 0.0, n: 0, mean: 0.0 }
     }
 
     fn push(&mut self, sample: f64) {

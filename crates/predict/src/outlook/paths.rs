@@ -2,6 +2,7 @@
 
 use statrs::distribution::{ContinuousCDF, Normal};
 
+use crate::intervals::Shares;
 use crate::random::Random;
 
 /// Futures of one series: for each lead one value of each path.
@@ -59,5 +60,28 @@ impl Shocks {
     pub(super) fn next(&mut self) -> &[f64] {
         self.random.shuffle(&mut self.quantiles);
         &self.quantiles
+    }
+}
+
+/// The errors of a lead by the normal variable that stands for them, as a table along straight lines.
+pub(super) struct Errors(Vec<f64>);
+
+impl Errors {
+    /// Beyond so many standard deviations errors are those at the end.
+    const MOST: f64 = 3.75;
+    const PER_DEVIATION: f64 = 32.0;
+
+    /// From a distribution in units of so much.
+    pub(super) fn new(shares: &Shares, unit: f64) -> Self {
+        let normal = Normal::standard();
+        let n = (2.0 * Self::MOST * Self::PER_DEVIATION) as usize;
+        let at = |idx: usize| unit * shares.quantile(normal.cdf(idx as f64 / Self::PER_DEVIATION - Self::MOST));
+        Self((0..=n).map(at).collect())
+    }
+
+    pub(super) fn at(&self, normal: f64) -> f64 {
+        let place = (normal.clamp(-Self::MOST, Self::MOST) + Self::MOST) * Self::PER_DEVIATION;
+        let below = (place as usize).min(self.0.len() - 2);
+        self.0[below] + (place - below as f64) * (self.0[below + 1] - self.0[below])
     }
 }

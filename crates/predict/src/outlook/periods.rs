@@ -58,6 +58,12 @@ impl Periods {
         Ok(Self([short, long]))
     }
 
+    /// The shortest one, or what takes its place where there is none, in steps: memory is counted in it.
+    pub(super) fn memory(self) -> f64 {
+        const APERIODIC: f64 = 512.0;
+        if self.0[0] > 0.0 { self.0[0] } else { APERIODIC }
+    }
+
     /// A day and a week of a series with this step, as far as they are from 4 to 1,000,000 steps.
     #[must_use]
     pub fn day_and_week(step: Duration) -> Self {

@@ -68,19 +68,23 @@ pub(super) struct Rung {
     /// Coefficients that expect levels to last, and coefficients that expect nothing.
     pub(super) lasting: [f64; N_FEATURES],
     pub(super) plain: [f64; N_FEATURES],
-    /// Discounted mean absolute errors of the lasting regression, of each candidate, and of all together.
-    typical: f64,
-    errors: [f64; N_CANDIDATES],
-    combined: f64,
+    /// Absolute errors of each candidate, and of all together.
+    record: Means<{ N_CANDIDATES + 1 }>,
     pub(super) weights: [f64; N_CANDIDATES],
     pub(super) tails: Tails,
-    /// Discounted mean product of errors with those of the next shorter watched lead, and mean squares of both.
-    together: [f64; 3],
-    n_together: f64,
-    /// The last error, in mean absolute ones, and its origin; discounted mean product with the one before, and mean square.
+    /// Products of errors with those of the next shorter watched lead, and squares of both.
+    together: Means<3>,
+    /// The last error, in mean absolute ones, and its origin.
     last: (u64, f64),
-    in_row: [f64; 2],
-    n_in_row: f64,
+    /// Products of errors with the ones before, and squares.
+    in_row: Means<2>,
+}
+
+/// Means over the last values, as many as are remembered.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Means<const N: usize> {
+    means: [f64; N],
+    n: f64,
 }
 
 /// How errors at one lead go together with those one step before, for the same origin.
@@ -127,16 +131,12 @@ impl Rung {
             n: 0.0,
             lasting,
             plain: [0.0; N_FEATURES],
-            typical: 0.0,
-            errors: [0.0; N_CANDIDATES],
-            combined: 0.0,
+            record: Means::NONE,
             weights: [1.0 / N_CANDIDATES as f64; N_CANDIDATES],
             tails: Tails::default(),
-            together: [0.0; 3],
-            n_together: 0.0,
+            together: Means::NONE,
             last: (u64::MAX, 0.0),
-            in_row: [0.0; 2],
-            n_in_row: 0.0,
+            in_row: Means::NONE,
         }
     }
 
@@ -167,23 +167,27 @@ impl Rung {
         self.n += 1.0;
         let (lead, spacing) = (self.lead as f64, self.spacing as f64);
         let memory = |periods: f64| (periods * period).max(MEMORY_LEADS * lead) / spacing;
-        self.learn(&said, sample, 1.0 - 1.0 / memory(MEMORY).max(2.0), memory(MEMORY));
-        let n_record = self.n.min(memory(MEMORY_RECORD).max(1.0));
-        for (mean, candidate) in self.errors.iter_mut().zip(said.candidates) {
-            *mean += ((sample - candidate).abs() - *mean) / n_record;
-        }
         let error = sample - said.combined;
-        let unit = NORMAL_DEVIATION * self.combined;
-        if unit > 0.0 && self.n > 2.0 {
-            let n_under_way = (self.said.len() - 1).max(1) as f64;
-            let kept = 1.0 - 1.0 / (2.0 * memory(MEMORY)).max(2.0);
-            self.tails.learn(error / unit, 1.0 / (OVERLAP * n_under_way).max(1.0), kept);
-            self.go_together(error / self.combined, said.shorter, memory(MEMORY));
-            self.go_on(origin, error / self.combined, memory(MEMORY));
+        let scaled = if self.typical() > 0.0 { error / self.typical() } else { 0.0 };
+        if self.typical() > 0.0 && self.n > 2.0 {
+            let weight = 1.0 / (OVERLAP * self.n_under_way()).max(1.0);
+            self.tails.learn(scaled / NORMAL_DEVIATION, weight, kept_of(2.0 * memory(MEMORY)));
+            self.go_together(scaled, said.shorter, memory(MEMORY));
+            self.go_on(origin, scaled, memory(MEMORY));
         }
-        let scaled = if self.combined > 0.0 { error / self.combined } else { 0.0 };
-        self.combined += (error.abs() - self.combined) / self.n.min(memory(MEMORY_RECORD).max(1.0));
+        let [lasting, plain, last, naive] = said.candidates.map(|candidate| (sample - candidate).abs());
+        self.record.learn([lasting, plain, last, naive, error.abs()], memory(MEMORY_RECORD));
+        self.learn(&said, sample, kept_of(memory(MEMORY)));
         Some((origin, scaled))
+    }
+
+    fn n_under_way(&self) -> f64 {
+        (self.said.len() - 1) as f64
+    }
+
+    /// The mean absolute error of what all said together.
+    fn typical(&self) -> f64 {
+        self.record.means[N_CANDIDATES]
     }
 
     /// Says how wrong the forecast of the next shorter watched lead was that was made at `origin`, in mean absolute errors.
@@ -196,11 +200,10 @@ impl Rung {
         }
     }
 
-    fn learn(&mut self, said: &Said, sample: f64, kept: f64, memory: f64) {
-        let error = (sample - said.candidates[0]).abs();
-        self.typical += (error - self.typical) / self.n.min(memory.max(1.0));
-        let far = self.n > N_ERRORS_MIN && error > HUBER * self.typical;
-        let weight = if far { HUBER * self.typical / error } else { 1.0 };
+    fn learn(&mut self, said: &Said, sample: f64, kept: f64) {
+        let (error, typical) = ((sample - said.candidates[0]).abs(), self.record.means[0]);
+        let far = self.n > N_ERRORS_MIN && error > HUBER * typical;
+        let weight = if far { HUBER * typical / error } else { 1.0 };
         let target = sample - said.level;
         for (i, feature) in said.features.iter().enumerate() {
             let weighted = weight * feature;
@@ -212,13 +215,9 @@ impl Rung {
     }
 
     fn go_together(&mut self, error: f64, shorter: f64, memory: f64) {
-        if shorter.is_nan() {
-            return;
-        }
-        let [one, other] = [error, shorter].map(|error| error.clamp(-CORRELATED_MAX, CORRELATED_MAX));
-        self.n_together = (self.n_together + 1.0).min(memory.max(1.0));
-        for (mean, product) in self.together.iter_mut().zip([one * other, one * one, other * other]) {
-            *mean += (product - *mean) / self.n_together;
+        if !shorter.is_nan() {
+            let [one, other] = [error, shorter].map(|error| error.clamp(-CORRELATED_MAX, CORRELATED_MAX));
+            self.together.learn([one * other, one * one, other * other], memory);
         }
     }
 
@@ -226,8 +225,8 @@ impl Rung {
     /// little is known, that of a random walk.
     pub(super) fn correlation(&self, shorter: usize) -> f64 {
         let walk = (shorter as f64 / self.lead as f64).sqrt();
-        let [product, one, other] = self.together;
-        let n_independent = self.n_together / (self.said.len() - 1).max(1) as f64;
+        let [product, one, other] = self.together.means;
+        let n_independent = self.together.n / self.n_under_way();
         let seen = if one * other > 0.0 { product / (one * other).sqrt() } else { walk };
         ((RIDGE * walk + n_independent * seen) / (RIDGE + n_independent)).clamp(0.0, 0.999_9)
     }
@@ -237,10 +236,7 @@ impl Rung {
         let error = error.clamp(-CORRELATED_MAX, CORRELATED_MAX);
         let (before, last) = std::mem::replace(&mut self.last, (origin, error));
         if before.checked_add(self.spacing) == Some(origin) {
-            self.n_in_row = (self.n_in_row + 1.0).min(memory.max(1.0));
-            for (mean, product) in self.in_row.iter_mut().zip([last * error, error * error]) {
-                *mean += (product - *mean) / self.n_in_row;
-            }
+            self.in_row.learn([last * error, error * error], memory);
         }
     }
 
@@ -253,9 +249,9 @@ impl Rung {
         let n_steps = (self.lead - shorter) as f64;
         let far = self.correlation(shorter);
         let lasting = Persistence { kept: far.powf(1.0 / n_steps), passing: 0.0 };
-        let [product, square] = self.in_row;
+        let [product, square] = self.in_row.means;
         let spacing = self.spacing as f64;
-        if self.lead < LEAD_LONG || square <= 0.0 || self.n_in_row < N_ERRORS_MIN || spacing >= n_steps {
+        if self.lead < LEAD_LONG || square <= 0.0 || self.in_row.n < N_ERRORS_MIN || spacing >= n_steps {
             return lasting;
         }
         let near = (product / square).clamp(far, 1.0);
@@ -265,7 +261,7 @@ impl Rung {
 
     /// The mean absolute error of what all said together, in the unit of the series, as a standard unit of [`Rung::tails`].
     pub(super) fn unit(&self) -> f64 {
-        NORMAL_DEVIATION * self.combined
+        NORMAL_DEVIATION * self.typical()
     }
 
     /// Errors that were seen.
@@ -274,11 +270,10 @@ impl Rung {
     }
 
     /// Finds coefficients and weights anew. `shorter` are the lasting coefficients at the next shorter watched lead, `deviation` is the
-    /// mean absolute deviation of samples from their level, and `of_last_max` the most weight for the last sample: what is good after
-    /// a whole period alone is no good in between.
+    /// mean absolute deviation of samples from their level, and `of_last_max` the most weight for the last sample.
     pub(super) fn fit(&mut self, shorter: Option<&[f64; N_FEATURES]>, deviation: f64, of_last_max: f64) {
         let dependent = (self.lead.min(N_UNDER_WAY_MAX) as f64 / N_DEPENDENT).max(1.0);
-        let typical = if self.n > N_ERRORS_MIN { self.typical } else { deviation };
+        let typical = if self.n > N_ERRORS_MIN { self.record.means[0] } else { deviation };
         let mut expected = [0.0; N_FEATURES];
         match shorter {
             None => expected[0] = 1.0,
@@ -293,11 +288,12 @@ impl Rung {
         if let Some(found) = self.solved(RIDGE * dependent * deviation.powi(2), &[0.0; N_FEATURES]) {
             self.plain = found;
         }
-        let least = self.errors.iter().copied().fold(f64::INFINITY, f64::min);
+        let errors: [f64; N_CANDIDATES] = std::array::from_fn(|idx| self.record.means[idx]);
+        let least = errors.into_iter().fold(f64::INFINITY, f64::min);
         if self.n > 0.0 {
             // Where the least is 0, only those without an error have any weight.
             let weight = |error: f64| if error == least { 1.0 } else { (least / error).powf(SHARPNESS) };
-            let mut weights = self.errors.map(weight);
+            let mut weights = errors.map(weight);
             let others: f64 = weights.iter().sum::<f64>() - weights[OF_LAST];
             if of_last_max < 1.0 {
                 weights[OF_LAST] = weights[OF_LAST].min(others * of_last_max / (1.0 - of_last_max));
@@ -325,4 +321,20 @@ impl Rung {
         solve(&matrix, N_FEATURES, &mut side);
         side.iter().all(|coefficient| coefficient.is_finite()).then_some(side)
     }
+}
+
+impl<const N: usize> Means<N> {
+    const NONE: Self = Self { means: [0.0; N], n: 0.0 };
+
+    fn learn(&mut self, values: [f64; N], memory: f64) {
+        self.n = (self.n + 1.0).min(memory.max(1.0));
+        for (mean, value) in self.means.iter_mut().zip(values) {
+            *mean += (value - *mean) / self.n;
+        }
+    }
+}
+
+/// What a step leaves of the weight of what is remembered for so many.
+fn kept_of(memory: f64) -> f64 {
+    1.0 - 1.0 / memory.max(2.0)
 }

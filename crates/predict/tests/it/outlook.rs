@@ -46,7 +46,7 @@ fn a_day_s_and_a_week_s_shape_are_found() {
     // five weeks knows both.
     assert!(ours / n < 0.75, "{}", ours / n);
     assert!(ours < 0.5 * naive, "{} is not half of {}", ours / n, naive / n);
-    assert!(outlook.season().is_some_and(|season| season > 0.7), "{:?}", outlook.season());
+    assert!(outlook.season_weight().is_some_and(|season| season > 0.7), "{:?}", outlook.season_weight());
     assert_eq!(outlook.n_leads_seen(), 2 * DAY);
 }
 
