@@ -11,7 +11,7 @@ use predict::Policy;
 use program::{Failure, written};
 use rayon::prelude::*;
 use series::csv::{self, Column};
-use text::figure::three_digits;
+use text::figure::percent;
 use text::help::examples;
 
 /// Compare the laws that choose the rate, on traces of arrival and by a virtual clock
@@ -103,7 +103,7 @@ impl Simulate {
         }
         let names: Vec<&str> = traces.iter().map(|trace| trace.name.as_str()).collect();
         let stalled = by_trace(&rows, &names, |outcome| format!("{:.1}", outcome.stalled_seconds));
-        let deviation = by_trace(&rows, &names, |outcome| three_digits(outcome.mean_deviation));
+        let deviation = by_trace(&rows, &names, |outcome| percent(outcome.mean_deviation));
         let what = if self.live { "live" } else { "on demand" };
         written(writeln!(
             out,

@@ -1,28 +1,34 @@
-//! What will arrive: rates sampled once a second, and forecast with their errors.
+//! What will arrive: rates over some seconds, forecast with their errors.
 
 use predict::{Live, Means, Policy, WindowErrors};
 
-/// How far ahead, in seconds. The last is the look-ahead of the controller: the way from 1.0 to 0.8 takes 10 s at its slew.
-const LEADS_SECONDS: [usize; N_LEADS] = [2, 5, 10, 20, 30];
+/// Seconds of a sample. Segments of streams come every 2 to 6 s: shorter samples would be of lumps.
+const SAMPLE_SECONDS: usize = 4;
+
+/// How far ahead, in samples. The last is the look-ahead of the controller: the way from 1.0 to 0.8 takes 10 s at its slew.
+const LEADS: [usize; N_LEADS] = [1, 2, 3, 5, 8];
 
 const N_LEADS: usize = 5;
 
 /// Rates above this are not told apart: nobody listens so fast.
 const RATE_MAX: f64 = 4.0;
 
-/// The unlucky and the lucky course: one of ten is worse, or better.
-const TAIL: f64 = 0.1;
+/// The unlucky and the lucky course: one of five is worse, or better. One of ten would stall less still, and slow down more often than it is worth.
+const TAIL: f64 = 0.2;
+
+/// Before so many forecasts were checked, the error is the model's word, which slows nobody down.
+const N_CHECKED_MIN: usize = 4;
 
 /// The mean rate of arrival over the next seconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Reach {
     /// So many.
     pub seconds: f64,
-    /// If it goes badly: the 10 % quantile.
+    /// If it goes badly: the 20 % quantile.
     pub least_rate: f64,
     /// What is expected.
     pub expected_rate: f64,
-    /// If it goes well: the 90 % quantile.
+    /// If it goes well: the 80 % quantile.
     pub greatest_rate: f64,
 }
 
@@ -37,8 +43,8 @@ impl Arrival {
     /// The same rate for ever, known exactly.
     #[must_use]
     pub fn steady(rate: f64) -> Self {
-        let reach = |seconds| Reach { seconds: seconds as f64, least_rate: rate, expected_rate: rate, greatest_rate: rate };
-        Self { reaches: LEADS_SECONDS.map(reach) }
+        let reach = |lead| Reach { seconds: (lead * SAMPLE_SECONDS) as f64, least_rate: rate, expected_rate: rate, greatest_rate: rate };
+        Self { reaches: LEADS.map(reach) }
     }
 
     /// What is expected over the whole look-ahead.
@@ -65,7 +71,7 @@ impl Arrivals {
     pub fn new(policy: Policy) -> Self {
         Self {
             live: Live::new(policy).within(0.0, RATE_MAX),
-            errors: WindowErrors::new(&LEADS_SECONDS, 0).on_linear_scale(),
+            errors: WindowErrors::new(&LEADS, 0).on_linear_scale(),
             forecast: None,
             arrived_seconds: 0.0,
             elapsed_seconds: 0.0,
@@ -80,20 +86,21 @@ impl Arrivals {
         self.elapsed_seconds += elapsed_seconds;
         self.was_held_back |= is_held_back;
         // Steps of a tenth do not add up to a second exactly.
-        let n_seconds = (self.elapsed_seconds + 1e-6).floor();
-        if n_seconds < 1.0 {
+        let n_samples = ((self.elapsed_seconds + 1e-6) / SAMPLE_SECONDS as f64).floor();
+        if n_samples < 1.0 {
             return;
         }
         let rate = (self.arrived_seconds / self.elapsed_seconds).min(RATE_MAX);
-        // After a pause of the whole process, the mean stands for each second of it, as far back as errors are learned.
-        let n_samples = if self.was_held_back { 0 } else { (n_seconds as usize).min(LEADS_SECONDS[N_LEADS - 1]) };
-        for _ in 0..n_samples {
+        // After a pause of the whole process, the mean stands for each sample of it, as far back as errors are learned.
+        let n_taken = if self.was_held_back { 0 } else { (n_samples as usize).min(LEADS[N_LEADS - 1]) };
+        for _ in 0..n_taken {
             self.live.step(rate);
-            let forecast = self.live.forecast(LEADS_SECONDS[N_LEADS - 1]);
+            let forecast = self.live.forecast(LEADS[N_LEADS - 1]);
             self.errors.step(rate, forecast.as_ref());
-            self.forecast = forecast.and_then(|forecast| reaches(&Means::new(&forecast, &self.errors, RATE_MAX).ok()?));
+            let means = forecast.and_then(|forecast| Means::new(&forecast, &self.errors, RATE_MAX).ok());
+            self.forecast = means.and_then(|means| self.reaches(&means));
         }
-        self.elapsed_seconds = (self.elapsed_seconds - n_seconds).max(0.0);
+        self.elapsed_seconds = (self.elapsed_seconds - n_samples * SAMPLE_SECONDS as f64).max(0.0);
         self.arrived_seconds = 0.0;
         self.was_held_back = false;
     }
@@ -109,18 +116,27 @@ impl Arrivals {
     pub fn model(&self) -> Option<String> {
         self.live.model().and_then(|model| model.speaking())
     }
-}
 
-fn reaches(means: &Means) -> Option<Arrival> {
-    // The model's own mean can be far off where media come in lumps; the median of what its errors were is not.
-    let [least, expected, greatest] = [TAIL, 0.5, 1.0 - TAIL].map(|p| means.quantiles(p, &LEADS_SECONDS));
-    let reaches = std::array::from_fn(|idx| Reach {
-        seconds: LEADS_SECONDS[idx] as f64,
-        least_rate: least[idx],
-        expected_rate: expected[idx],
-        greatest_rate: greatest[idx],
-    });
-    reaches.iter().all(|reach: &Reach| reach.least_rate.is_finite() && reach.greatest_rate.is_finite()).then_some(Arrival { reaches })
+    fn reaches(&self, means: &Means) -> Option<Arrival> {
+        // The model's own mean can be far off where media come in lumps; the median of what its errors were is not.
+        let [least, expected, greatest] = [TAIL, 0.5, 1.0 - TAIL].map(|p| means.quantiles(p, &LEADS));
+        let n_checked: Vec<usize> = self.errors.counts().map(|(_, n)| n).collect();
+        let reaches = std::array::from_fn(|idx| {
+            let reach = Reach {
+                seconds: (LEADS[idx] * SAMPLE_SECONDS) as f64,
+                least_rate: least[idx],
+                expected_rate: expected[idx],
+                greatest_rate: greatest[idx],
+            };
+            if n_checked[idx] < N_CHECKED_MIN {
+                Reach { least_rate: reach.expected_rate, greatest_rate: reach.expected_rate, ..reach }
+            } else {
+                reach
+            }
+        });
+        let are_finite = least.iter().chain(&expected).chain(&greatest).all(|rate| rate.is_finite());
+        are_finite.then_some(Arrival { reaches })
+    }
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use picture::{Axis, Chart, Colour, Mark, Panel, Picture, Scale, Size, beside};
 use text::Table;
-use text::figure::{percent, three_digits};
+use text::figure::percent;
 
 use crate::{Law, Outcome};
 
@@ -34,9 +34,9 @@ pub fn totals(rows: &[Row]) -> Table {
             format!("{:.1} s", stalled(row)),
             row.outcomes.iter().map(|outcome| outcome.n_stalls).sum::<usize>().to_string(),
             least.map_or("-".to_owned(), |least| format!("{:.1} s", stalled(row) - least)),
-            three_digits(mean(|outcome| outcome.mean_deviation)),
-            three_digits(mean(|outcome| outcome.rms_deviation.powi(2)).sqrt()),
-            three_digits(mean(|outcome| outcome.least_mean_deviation)),
+            percent(mean(|outcome| outcome.mean_deviation)),
+            percent(mean(|outcome| outcome.rms_deviation.powi(2)).sqrt()),
+            percent(mean(|outcome| outcome.least_mean_deviation)),
             percent(slew),
             format!("{lost:.1} s"),
         ]);

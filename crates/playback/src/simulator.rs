@@ -87,7 +87,7 @@ pub struct Outcome {
 const STEP_SECONDS: f64 = 0.1;
 
 /// Media that are decoded ahead of play.
-const DECODED_AHEAD_SECONDS: f64 = 1.0;
+const DECODED_AHEAD_SECONDS: f64 = 4.0;
 
 /// Steps of a second.
 const N_STEPS_A_SECOND: usize = 10;

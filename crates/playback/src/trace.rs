@@ -46,23 +46,23 @@ pub enum TraceError {
 pub enum Kind {
     /// 0.95 with a little noise: a link that is just too slow.
     Steady,
-    /// Good and bad spells of some 20 s, 1.3 and 0.7.
+    /// Good and bad spells of some 20 s, 1.2 and 0.75.
     Markov,
-    /// 1.2 down to 0.85 in the middle, and back.
+    /// 1.1 down to 0.85 in the middle, and back.
     Step,
-    /// From 1.3 down to 0.7 in two minutes, again and again.
+    /// From 1.2 down to 0.7 in two minutes, again and again.
     Saw,
     /// Segments of 4 s that come at once, every 4 s.
     Bursts,
-    /// 1.1, and nothing for 20 s in the middle.
+    /// 1.02, and nothing for 20 s in the middle.
     Outage,
     /// Sender whose clock, or encoder, makes 0.97 s in a second.
     SlowSender,
-    /// A disk that others use: full speed, and every minute 10 s at a quarter.
+    /// A disk that others use: 1.2, and every minute 12 s at a quarter.
     SlowDisk,
     /// A mobile link: a slow random walk with short dips.
     Mobile,
-    /// An arrival of 1.2, and a CPU that decodes at 1.5 and, in busy stretches, at 0.9.
+    /// An arrival of 1.2, and a CPU that decodes at 1.5 and, for 40 s of every two minutes, at 0.85.
     Starved,
 }
 
@@ -153,10 +153,10 @@ impl Trace {
         // Each kind has a stream of chance of its own, so that one more kind changes no other.
         let mut chance = ChaCha8Rng::seed_from_u64(seed);
         chance.set_stream(kind as u64);
-        let mut state = Course { chance, level: 1.1, is_bad: true, left: 0.0 };
+        let mut state = Course { chance, level: 1.0, is_bad: true, left: 0.0 };
         let at = |idx: usize| idx as f64 * STEP_SECONDS;
         let rates = (0..n_samples).map(|idx| state.rate(kind, at(idx), seconds).max(0.0)).collect();
-        let busy = |at: f64| if at % 90.0 > 60.0 { 0.9 } else { 1.5 };
+        let busy = |at: f64| if at % 120.0 >= 80.0 { 0.85 } else { 1.5 };
         let decoding_rates =
             if kind == Kind::Starved { (0..n_samples).map(|idx| busy(at(idx))).collect() } else { Vec::new() };
         Self { name: kind.name().to_owned(), step_seconds: STEP_SECONDS, rates, decoding_rates }
@@ -208,16 +208,16 @@ impl Course {
             Kind::Steady => 0.95 + self.noise(0.05),
             Kind::Markov => {
                 self.change_after((20.0, 20.0));
-                if self.is_bad { 0.7 } else { 1.3 + self.noise(0.1) }
+                if self.is_bad { 0.75 } else { 1.2 + self.noise(0.1) }
             }
-            Kind::Step => (if (seconds / 3.0..2.0 * seconds / 3.0).contains(&at) { 0.85 } else { 1.2 }) + self.noise(0.05),
-            Kind::Saw => 1.3 - 0.6 * (at % 120.0) / 120.0 + self.noise(0.05),
+            Kind::Step => (if (seconds / 3.0..2.0 * seconds / 3.0).contains(&at) { 0.85 } else { 1.1 }) + self.noise(0.05),
+            Kind::Saw => 1.2 - 0.5 * (at % 120.0) / 120.0 + self.noise(0.05),
             Kind::Bursts => if at % 4.0 < STEP_SECONDS { 4.0 / STEP_SECONDS } else { 0.0 },
-            Kind::Outage => if (seconds / 2.0..seconds / 2.0 + 20.0).contains(&at) { 0.0 } else { 1.1 + self.noise(0.05) },
+            Kind::Outage => if (seconds / 2.0..seconds / 2.0 + 20.0).contains(&at) { 0.0 } else { 1.02 + self.noise(0.05) },
             Kind::SlowSender => 0.97 + self.noise(0.01),
-            Kind::SlowDisk => if at % 60.0 < 10.0 { 0.25 } else { 1.3 + self.noise(0.1) },
+            Kind::SlowDisk => if at % 60.0 >= 48.0 { 0.25 } else { 1.2 + self.noise(0.1) },
             Kind::Mobile => {
-                self.level += self.noise(0.03) + 0.01 * (1.1 - self.level);
+                self.level += self.noise(0.03) + 0.01 * (1.0 - self.level);
                 self.change_after((30.0, 2.0));
                 if self.is_bad { 0.2 * self.level } else { self.level + 0.1 * (TAU * at / 15.0).sin() }
             }

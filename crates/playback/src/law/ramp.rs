@@ -25,6 +25,7 @@ pub(super) fn towards(wish: f64, state: State) -> f64 {
     if change.abs() < STEP - ROUNDING || state.unchanged_seconds < STEP / SLEW_PER_SECOND - ROUNDING {
         return state.rate;
     }
-    // In whole steps, so that rates do not drift by rounding; the listener's own change may have left them.
-    ((state.rate / STEP).round() + 1.0_f64.copysign(change)) * STEP
+    // In whole steps, so that rates do not drift by rounding; a limit may lie between two.
+    let steps = state.rate / STEP;
+    STEP * if change > 0.0 { (steps + ROUNDING).floor() + 1.0 } else { (steps - ROUNDING).ceil() - 1.0 }
 }
