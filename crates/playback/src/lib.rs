@@ -12,6 +12,7 @@ mod control;
 pub mod law;
 pub mod report;
 mod simulator;
+pub mod stretch;
 mod trace;
 
 pub use arrival::{Arrival, Arrivals, Reach};
