@@ -6,13 +6,14 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use playback::report::{Row, by_trace, draw, totals};
-use playback::{Kind, Law, Limits, Outcome, Setting, Trace, simulate};
-use predict::Policy;
+use playback::{Kind, Law, Outcome, Setting, Trace, simulate};
 use program::{Failure, written};
 use rayon::prelude::*;
 use series::csv::{self, Column};
 use text::figure::percent;
 use text::help::examples;
+
+use crate::laws::{Accepted, within};
 
 /// Compare the laws that choose the rate, on traces of arrival and by a virtual clock
 ///
@@ -49,29 +50,12 @@ pub struct Simulate {
     #[arg(long)]
     live: bool,
 
-    /// Media that play starts with, in seconds
-    #[arg(long, value_name = "SECONDS", default_value_t = 5.0)]
-    start: f64,
-
     /// Media that the buffer can hold, in seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 30.0)]
     capacity: f64,
 
-    /// The rate that the listener asks for
-    #[arg(long, value_name = "RATE", default_value_t = 1.0)]
-    speed: f64,
-
-    /// The slowest rate that the listener accepts, as a share of that
-    #[arg(long, value_name = "SHARE", default_value_t = 0.8)]
-    max_slow: f64,
-
-    /// The fastest
-    #[arg(long, value_name = "SHARE", default_value_t = 1.1)]
-    max_fast: f64,
-
-    /// The model that forecasts arrival, or `none` to play without forecasts
-    #[arg(long, value_name = "MODEL", default_value = "AUTO")]
-    model: String,
+    #[command(flatten)]
+    accepted: Accepted,
 
     /// Write all moments of all runs to this folder, as CSV files
     #[arg(long, value_name = "FOLDER")]
@@ -110,42 +94,34 @@ impl Simulate {
             "{} traces {what}, start-up buffer {} s of {} s, rates {} to {} times {}, forecasts by {}\n\n{}\n\
              Seconds without sound after play had begun\n\n{stalled}\nMean distance from the requested rate\n\n{deviation}",
             traces.len(),
-            self.start,
+            self.accepted.start,
             self.capacity,
-            self.max_slow,
-            self.max_fast,
-            self.speed,
-            self.model,
+            self.accepted.max_slow,
+            self.accepted.max_fast,
+            self.accepted.speed,
+            self.accepted.model,
             totals(&rows),
         ))
     }
 
     fn setting(&self) -> Result<Setting, Failure> {
-        let limits = Limits::new(self.max_slow, self.max_fast).map_err(Failure::usage)?;
-        let policy: Option<Policy> = match self.model.as_str() {
-            "none" => None,
-            model => Some(model.parse().map_err(|error| Failure::usage(format!("`--model {model}`: {error}")))?),
-        };
-        let positive = |name: &str, value: f64, most: f64| {
-            (value > 0.0 && value <= most)
-                .then_some(value)
-                .ok_or_else(|| Failure::usage(format!("`--{name} {value}`: it is above 0 and at most {most}")))
-        };
-        let start_seconds = positive("start", self.start, 3_600.0)?;
-        let capacity_seconds = positive("capacity", self.capacity, 86_400.0)?;
+        let start_seconds = within("start", self.accepted.start, 0.0, 3_600.0)?;
+        let capacity_seconds = within("capacity", self.capacity, 0.0, 86_400.0)?;
         if capacity_seconds < start_seconds {
-            return Err(Failure::usage(format!("`--capacity {}`: play would never start with `--start {}`", self.capacity, self.start)));
+            return Err(Failure::usage(format!(
+                "`--capacity {capacity_seconds}`: play would never start with `--start {start_seconds}`"
+            )));
         }
-        positive("seconds", self.seconds, 86_400.0)?;
+        within("seconds", self.seconds, 0.0, 86_400.0)?;
         Ok(Setting {
             law: Law::Restricted,
-            limits,
-            requested_rate: positive("speed", self.speed, 4.0)?,
+            limits: self.accepted.limits()?,
+            requested_rate: within("speed", self.accepted.speed, 0.0, 4.0)?,
             start_seconds,
             capacity_seconds,
             media_seconds: None,
             is_live: self.live,
-            policy,
+            policy: self.accepted.policy()?,
         })
     }
 
@@ -153,12 +129,15 @@ impl Simulate {
         if self.traces.is_empty() {
             return Ok(Kind::ALL.map(|kind| Trace::made(kind, self.seconds, self.seed)).into());
         }
-        let named = |path: &Path| path.to_str().and_then(|name| name.parse::<Kind>().ok());
-        let trace = |path: &PathBuf| match named(path) {
-            Some(kind) => Ok(Trace::made(kind, self.seconds, self.seed)),
-            None => read(path, &self.column),
-        };
-        self.traces.iter().map(trace).collect()
+        self.traces.iter().map(|path| trace(path, &self.column, self.seconds, self.seed)).collect()
+    }
+}
+
+/// A trace by the name of a kind that is made, or of a file.
+pub fn trace(path: &Path, column: &str, seconds: f64, seed: u64) -> Result<Trace, Failure> {
+    match path.to_str().and_then(|name| name.parse::<Kind>().ok()) {
+        Some(kind) => Ok(Trace::made(kind, seconds, seed)),
+        None => read(path, column),
     }
 }
 

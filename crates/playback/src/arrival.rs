@@ -43,7 +43,12 @@ impl Arrival {
     /// The same rate for ever, known exactly.
     #[must_use]
     pub fn steady(rate: f64) -> Self {
-        let reach = |lead| Reach { seconds: (lead * SAMPLE_SECONDS) as f64, least_rate: rate, expected_rate: rate, greatest_rate: rate };
+        let reach = |lead| Reach {
+            seconds: (lead * SAMPLE_SECONDS) as f64,
+            least_rate: rate,
+            expected_rate: rate,
+            greatest_rate: rate,
+        };
         Self { reaches: LEADS.map(reach) }
     }
 

@@ -55,11 +55,19 @@ pub fn bounds(situation: &Situation, limits: Limits) -> Bounds {
     let reserve = RESERVE_SECONDS.min(RESERVE_SHARE * situation.start_seconds);
     let slowest = limits.slowest(situation.requested_rate);
     let arriving = situation.arrival.as_ref().map_or(f64::INFINITY, |arrival| {
-        let supply = Supply { held_seconds: situation.buffer_seconds, reserve_seconds: reserve, left_seconds: situation.left_seconds };
+        let supply = Supply {
+            held_seconds: situation.buffer_seconds,
+            reserve_seconds: reserve,
+            left_seconds: situation.left_seconds,
+        };
         supply.greatest(arrival, slowest)
     });
     let decoded = situation.decoding.map_or(f64::INFINITY, |decoding| {
-        let supply = Supply { held_seconds: decoding.ahead_seconds, reserve_seconds: DECODED_RESERVE_SECONDS, left_seconds: situation.left_seconds };
+        let supply = Supply {
+            held_seconds: decoding.ahead_seconds,
+            reserve_seconds: DECODED_RESERVE_SECONDS,
+            left_seconds: situation.left_seconds,
+        };
         supply.greatest(&decoding.rate, slowest)
     });
     let least = match situation.arrival {

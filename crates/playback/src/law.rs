@@ -119,7 +119,11 @@ impl Law {
             Self::Off => requested,
         };
         let rate = limits.clamp(rate, requested);
-        if rate == state.rate && state.unchanged_seconds.is_finite() { state } else { State { rate, unchanged_seconds: 0.0 } }
+        if rate == state.rate && state.unchanged_seconds.is_finite() {
+            state
+        } else {
+            State { rate, unchanged_seconds: 0.0 }
+        }
     }
 }
 

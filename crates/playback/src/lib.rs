@@ -13,6 +13,7 @@ pub mod law;
 pub mod report;
 mod simulator;
 pub mod stretch;
+mod tier;
 mod trace;
 
 pub use arrival::{Arrival, Arrivals, Reach};
@@ -20,6 +21,7 @@ pub use bound::{Bounds, bounds};
 pub use control::{Cause, Controller, Decision};
 pub use law::{Law, UnknownLaw};
 pub use simulator::{Outcome, Setting, Step, simulate};
+pub use tier::next_tier;
 pub use trace::{Kind, Trace, TraceError};
 
 /// What a law knows when it chooses a rate. Values in seconds are finite and at least 0.
@@ -72,7 +74,9 @@ pub struct Limits {
 
 /// Limits that no listener can have.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
-#[error("limits of {slowest} to {fastest} times the requested rate: the slowest is above 0 and at most 1, the fastest at least 1 and at most 2")]
+#[error(
+    "limits of {slowest} to {fastest} times the requested rate: the slowest is above 0 and at most 1, the fastest at least 1 and at most 2"
+)]
 pub struct LimitsError {
     slowest: f64,
     fastest: f64,

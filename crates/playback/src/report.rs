@@ -18,7 +18,17 @@ pub struct Row {
 /// All laws by their figures over all traces, weighted by time.
 #[must_use]
 pub fn totals(rows: &[Row]) -> Table {
-    let columns = ["law", "stalled", "stalls", "beyond least", "mean |rate - 1|", "root mean square", "least mean", "slew a second", "lost"];
+    let columns = [
+        "law",
+        "stalled",
+        "stalls",
+        "beyond least",
+        "mean |rate - 1|",
+        "root mean square",
+        "least mean",
+        "slew a second",
+        "lost",
+    ];
     let mut table = Table::of_figures(&columns);
     let stalled = |row: &Row| row.outcomes.iter().map(|outcome| outcome.stalled_seconds).sum::<f64>();
     let least = rows.iter().find(|row| row.law == Law::Slowest).map(stalled);
@@ -58,7 +68,8 @@ pub fn by_trace(rows: &[Row], names: &[&str], figure: impl Fn(&Outcome) -> Strin
 /// The rates and buffers of all laws on one trace, above each other.
 #[must_use]
 pub fn draw(name: &str, rows: &[(Law, &Outcome)]) -> Picture {
-    let until = rows.iter().filter_map(|(_, outcome)| outcome.steps.last()).map(|step| step.seconds).fold(1.0, f64::max);
+    let until =
+        rows.iter().filter_map(|(_, outcome)| outcome.steps.last()).map(|step| step.seconds).fold(1.0, f64::max);
     let x = || Axis { label: "seconds".to_owned(), scale: Scale::Linear, range: (0.0, until) };
     let track = |of: fn(&crate::Step) -> f64, n_lines: usize| {
         rows.iter().take(n_lines).zip(Colour::APART).map(move |((_, outcome), colour)| {

@@ -191,7 +191,9 @@ impl<'a> Player<'a> {
         let could = trace.decoding_rate_at(at) * STEP_SECONDS;
         let room = (DECODED_AHEAD_SECONDS.min(self.buffer_seconds) - self.decoded_seconds).max(0.0);
         self.decoded_seconds += could.min(room);
-        if let Some(decoding) = &mut self.decoding && trace.limits_decoding() {
+        if let Some(decoding) = &mut self.decoding
+            && trace.limits_decoding()
+        {
             // What the CPU could do is measured by the time that decoding took, whether there was more to do or not.
             decoding.step(could, STEP_SECONDS, false);
         }
@@ -272,7 +274,9 @@ impl<'a> Player<'a> {
             lost_seconds: self.lost_seconds,
             mean_deviation: deviations().sum::<f64>() / n_played,
             rms_deviation: (deviations().map(|deviation| deviation * deviation).sum::<f64>() / n_played).sqrt(),
-            slew_per_second: slew.map(|second| (second[N_STEPS_A_SECOND].rate - second[0].rate).abs()).fold(0.0, f64::max),
+            slew_per_second: slew
+                .map(|second| (second[N_STEPS_A_SECOND].rate - second[0].rate).abs())
+                .fold(0.0, f64::max),
             least_mean_deviation: self.least_shortage(played) / (requested * n_played * STEP_SECONDS),
             steps: self.steps,
         }

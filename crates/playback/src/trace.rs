@@ -30,7 +30,9 @@ pub enum TraceError {
     #[error("`{0}` has no samples")]
     Empty(String),
     /// A value that is no rate.
-    #[error("`{name}` has {value} as sample {at}, and a rate of arrival is a number from 0 on, in media seconds per second")]
+    #[error(
+        "`{name}` has {value} as sample {at}, and a rate of arrival is a number from 0 on, in media seconds per second"
+    )]
     Value {
         /// The trace.
         name: String,
@@ -210,12 +212,32 @@ impl Course {
                 self.change_after((20.0, 20.0));
                 if self.is_bad { 0.75 } else { 1.2 + self.noise(0.1) }
             }
-            Kind::Step => (if (seconds / 3.0..2.0 * seconds / 3.0).contains(&at) { 0.85 } else { 1.1 }) + self.noise(0.05),
+            Kind::Step => {
+                (if (seconds / 3.0..2.0 * seconds / 3.0).contains(&at) { 0.85 } else { 1.1 }) + self.noise(0.05)
+            }
             Kind::Saw => 1.2 - 0.5 * (at % 120.0) / 120.0 + self.noise(0.05),
-            Kind::Bursts => if at % 4.0 < STEP_SECONDS { 4.0 / STEP_SECONDS } else { 0.0 },
-            Kind::Outage => if (seconds / 2.0..seconds / 2.0 + 20.0).contains(&at) { 0.0 } else { 1.02 + self.noise(0.05) },
+            Kind::Bursts => {
+                if at % 4.0 < STEP_SECONDS {
+                    4.0 / STEP_SECONDS
+                } else {
+                    0.0
+                }
+            }
+            Kind::Outage => {
+                if (seconds / 2.0..seconds / 2.0 + 20.0).contains(&at) {
+                    0.0
+                } else {
+                    1.02 + self.noise(0.05)
+                }
+            }
             Kind::SlowSender => 0.97 + self.noise(0.01),
-            Kind::SlowDisk => if at % 60.0 >= 48.0 { 0.25 } else { 1.2 + self.noise(0.1) },
+            Kind::SlowDisk => {
+                if at % 60.0 >= 48.0 {
+                    0.25
+                } else {
+                    1.2 + self.noise(0.1)
+                }
+            }
             Kind::Mobile => {
                 self.level += self.noise(0.03) + 0.01 * (1.0 - self.level);
                 self.change_after((30.0, 2.0));

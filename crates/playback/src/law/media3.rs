@@ -22,5 +22,9 @@ pub(super) fn rate(state: State, situation: &Situation) -> f64 {
         return state.rate;
     }
     let behind = live.offset_seconds - live.target_seconds;
-    if behind.abs() < NEAR_ENOUGH_SECONDS { requested } else { requested * (1.0 + GAIN * behind).clamp(RATES.0, RATES.1) }
+    if behind.abs() < NEAR_ENOUGH_SECONDS {
+        requested
+    } else {
+        requested * (1.0 + GAIN * behind).clamp(RATES.0, RATES.1)
+    }
 }

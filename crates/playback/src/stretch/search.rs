@@ -46,9 +46,10 @@ impl Mix {
             1 => self.fine.extend_from_slice(new),
             // Not in equal parts: sounds that are opposite in two channels must not cancel out.
             2 => self.fine.extend(new.chunks_exact(2).map(|frame| frame[0] + 0.7 * frame[1])),
-            _ => self.fine.extend(new.chunks_exact(n).map(|frame| {
-                frame.iter().zip(1..).map(|(sample, number)| sample / number as f32).sum::<f32>()
-            })),
+            _ => self.fine.extend(
+                new.chunks_exact(n)
+                    .map(|frame| frame.iter().zip(1..).map(|(sample, number)| sample / number as f32).sum::<f32>()),
+            ),
         }
         let done = self.coarse.len() * self.step;
         self.coarse.extend(self.fine[done..].chunks_exact(self.step).map(|some| some.iter().sum::<f32>()));

@@ -1,7 +1,7 @@
 //! How the mean over the next samples is distributed.
 
-use super::model::ModelErrors;
 use super::RunTimeError;
+use super::model::ModelErrors;
 use super::windows::{Spread, WindowErrors};
 use crate::forecast::Forecast;
 

@@ -82,7 +82,13 @@ impl WindowErrors {
         let mut lengths = lengths.to_vec();
         lengths.sort_unstable();
         lengths.dedup();
-        Self { lag, scale: Scale::Inverse, rungs: lengths.into_iter().map(Rung::new).collect(), samples: VecDeque::new(), clock: 0 }
+        Self {
+            lag,
+            scale: Scale::Inverse,
+            rungs: lengths.into_iter().map(Rung::new).collect(),
+            samples: VecDeque::new(),
+            clock: 0,
+        }
     }
 
     /// The same for a quantity whose errors are as large wherever it is, instead of one that is shared.
