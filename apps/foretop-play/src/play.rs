@@ -212,8 +212,11 @@ impl Record {
 
 fn summary(moment: &Moment) -> String {
     let span = |seconds: f64| span_ns(seconds * 1e9);
-    let start =
-        moment.start_up_seconds.map_or("nothing was played".to_owned(), |start| format!("sound after {}", span(start)));
+    let start = match moment.start_up_seconds {
+        None => "nothing was played".to_owned(),
+        Some(start) if start < 0.001 => "sound at once".to_owned(),
+        Some(start) => format!("sound after {}", span(start)),
+    };
     let breaks = match moment.n_breaks {
         0 => "no break".to_owned(),
         1 => format!("1 break of {}", span(moment.stalled_seconds)),

@@ -390,15 +390,18 @@ impl Session {
         let n_recent = (RESUMED_SECONDS * f64::from(format.sample_rate_hertz)) as usize * n_channels;
         self.recent.drain(..self.recent.len().saturating_sub(n_recent));
         self.seen.stretching += watch.elapsed();
-        self.moment.media_seconds =
-            (self.base_frames + stretcher.position_frames() as f64) / f64::from(format.sample_rate_hertz);
         self.made.extend(sound);
-        let is_short = self.made.len() < n_out * n_channels;
-        if is_short {
+        if self.made.len() < n_out * n_channels {
+            // The last that there is goes out as it is; what may come goes on from there.
+            let n_done = stretcher.position_frames();
             let mut rest = Vec::new();
             stretcher.finish(&mut rest);
+            self.base_frames += (n_done + rest.len() / n_channels) as f64;
             self.made.extend(rest);
         }
+        self.moment.media_seconds =
+            (self.base_frames + stretcher.position_frames() as f64) / f64::from(format.sample_rate_hertz);
+        let is_short = self.made.len() < n_out * n_channels;
         let n = (n_out * n_channels).min(self.made.len());
         let mut block: Vec<f32> = self.made.drain(..n).collect();
         let n_fade = ((FADE_SECONDS * f64::from(format.sample_rate_hertz)) as usize).min(block.len() / n_channels);

@@ -1,6 +1,6 @@
 //! `foretop play simulate`: laws compared on traces of arrival.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -9,6 +9,7 @@ use playback::report::{Row, by_trace, draw, totals};
 use playback::{Kind, Law, Outcome, Setting, Trace, simulate};
 use program::{Failure, written};
 use rayon::prelude::*;
+use series::Resampling;
 use series::csv::{self, Column};
 use text::figure::percent;
 use text::help::examples;
@@ -17,7 +18,7 @@ use crate::laws::{Accepted, within};
 
 /// Compare the laws that choose the rate, on traces of arrival and by a virtual clock
 ///
-/// A trace is a CSV file with times and a column of rates, in media seconds per second, as `foretop play record-trace` writes them; or one of those that
+/// A trace is a CSV file with times in its first column and a column of rates, in media seconds per second, as `foretop play record-trace` writes them; or one of those that
 /// are made: steady, markov, step, saw, bursts, outage, slow-sender, slow-disk, mobile, starved. Without any, all that are made.
 #[derive(Args)]
 #[command(after_help = examples(&[
@@ -143,12 +144,22 @@ pub fn trace(path: &Path, column: &str, seconds: f64, seed: u64) -> Result<Trace
 
 fn read(path: &Path, column: &str) -> Result<Trace, Failure> {
     let cannot = |error: &dyn std::fmt::Display| Failure::work(format!("cannot read `{}`: {error}", path.display()));
-    let options = csv::Options { column: Some(Column::Name(column.to_owned())), ..csv::Options::default() };
-    let file = File::open(path).map_err(|error| {
+    let bytes = fs::read(path).map_err(|error| {
         let known = Kind::ALL.map(Kind::name).join(", ");
         cannot(&format!("{error}; traces that are made: {known}"))
     })?;
-    let series = csv::read(file, &options).map_err(|error| cannot(&error))?;
+    let options = |resample| csv::Options {
+        column: Some(Column::Name(column.to_owned())),
+        time_column: Some(Column::Number(1)),
+        resample,
+        ..csv::Options::default()
+    };
+    let series = csv::read(&*bytes, &options(None)).or_else(|error| match error.step_to_try() {
+        // Moments that were taken by a real clock are not quite even.
+        Some(step) => csv::read(&*bytes, &options(Some((step, Resampling::Mean)))),
+        None => Err(error),
+    });
+    let series = series.map_err(|error| cannot(&error))?;
     Trace::new(&path.file_stem().unwrap_or_default().to_string_lossy(), &series).map_err(Failure::usage)
 }
 
