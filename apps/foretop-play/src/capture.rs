@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use symphonia::core::io::MediaSource;
 
@@ -176,6 +177,12 @@ impl Capture {
             failure: state.failure.clone(),
             medium: state.medium,
         }
+    }
+
+    /// Rests until something changes, or for this long.
+    pub fn rest(&self, at_most: Duration) {
+        let state = self.state();
+        drop(self.0.changed.wait_timeout(state, at_most));
     }
 
     /// The decoder's end, once the source knows its medium.

@@ -141,7 +141,7 @@ impl Decoded {
     }
 
     /// Rests until something changes, or for this long.
-    pub fn wait(&self, at_most: Duration) {
+    pub fn rest(&self, at_most: Duration) {
         let state = self.state();
         drop(self.0.changed.wait_timeout(state, at_most));
     }

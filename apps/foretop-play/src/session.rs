@@ -300,7 +300,8 @@ impl Session {
             if is_far || progress.has_ended {
                 return;
             }
-            self.decoded.wait(Duration::from_millis(1));
+            let at_most = Duration::from_millis(1);
+            if is_paced { self.capture.rest(at_most) } else { self.decoded.rest(at_most) }
         }
     }
 
