@@ -119,13 +119,13 @@ impl Play {
             tick += 1;
             if keys.is_open() {
                 if is_due {
-                    keys.show(&line(moment));
+                    keys.show(moment);
                 }
             } else if told != Some(state(moment)) {
                 // Without a terminal, a line when something changes.
                 told = Some(state(moment));
                 // Nothing is lost when nobody reads what standard error says.
-                let _ = writeln!(std::io::stderr(), "{}", line(moment));
+                let _ = writeln!(std::io::stderr(), "{}", line(moment, usize::MAX));
             }
             Ok(if interruption.has_come() { Some(Request::Quit) } else { keys.pressed() })
         };

@@ -58,7 +58,7 @@ pub struct Simulate {
     #[command(flatten)]
     accepted: Accepted,
 
-    /// Write all moments of all runs to this folder, as CSV files
+    /// Write all moments of all runs to this folder, a CSV file for each, and their figures to laws.csv
     #[arg(long, value_name = "FOLDER")]
     out: Option<PathBuf>,
 
@@ -175,8 +175,24 @@ fn laws(texts: &[String]) -> Result<Vec<Law>, Failure> {
 }
 
 fn keep(folder: &Path, traces: &[Trace], rows: &[Row]) -> Result<(), Failure> {
+    let mut all = String::from(
+        "law,trace,seconds,stalled_seconds,stalls,mean_deviation,rms_deviation,least_mean_deviation,slew_per_second,lost_seconds\n",
+    );
     for row in rows {
         for (trace, outcome) in traces.iter().zip(&row.outcomes) {
+            all += &format!(
+                "{},{},{:.1},{:.1},{},{:.6},{:.6},{:.6},{:.4},{:.1}\n",
+                row.law,
+                trace.name,
+                outcome.seconds,
+                outcome.stalled_seconds,
+                outcome.n_stalls,
+                outcome.mean_deviation,
+                outcome.rms_deviation,
+                outcome.least_mean_deviation,
+                outcome.slew_per_second,
+                outcome.lost_seconds
+            );
             let mut text = String::from("seconds,arrival_rate,buffer_seconds,rate,least_rate,expected_rate\n");
             for step in &outcome.steps {
                 let (least, expected) = step.forecast;
@@ -189,7 +205,7 @@ fn keep(folder: &Path, traces: &[Trace], rows: &[Row]) -> Result<(), Failure> {
             write(folder, &format!("{}-{}.csv", trace.name, row.law), text.as_bytes())?;
         }
     }
-    Ok(())
+    write(folder, "laws.csv", all.as_bytes())
 }
 
 fn plot(folder: &Path, traces: &[Trace], rows: &[Row]) -> Result<(), Failure> {

@@ -39,31 +39,39 @@ pub fn moment_csv(moment: Option<&Moment>) -> String {
     )
 }
 
-/// A moment in a line.
-pub fn line(moment: &Moment) -> String {
+/// A moment in a line of at most `width` characters: what matters most comes first, and what does not fit is left out.
+pub fn line(moment: &Moment, width: usize) -> String {
     let clock = |seconds: f64| format!("{}:{:02}", (seconds / 60.0) as u64, (seconds % 60.0) as u64);
     let state = match (moment.is_paused, moment.rate > 0.0) {
         (true, _) => "paused",
-        (false, true) => "plays ",
-        (false, false) => "waits ",
+        (false, true) => "plays",
+        (false, false) => "waits",
     };
     let length = moment.length_seconds.map_or(String::new(), |length| format!("/{}", clock(length)));
     let rate = if moment.rate > 0.0 { moment.rate } else { moment.requested_rate };
     let cause = moment.cause.map_or(String::new(), |cause| format!(" (asked {:.2}; {cause})", moment.requested_rate));
-    let forecast = moment.forecast.map_or(String::new(), |(least, expected, greatest)| {
-        // A forecast whose error was not checked yet has no band.
-        let band = if least < greatest { format!(" ({least:.2} to {greatest:.2})") } else { String::new() };
-        format!(", then {expected:.2}{band}")
-    });
-    let until = moment.until_break_seconds.map_or(String::new(), |seconds| format!(", break in {seconds:.0} s"));
-    format!(
-        "{state} {}{length}  rate {rate:.2}{cause}  mean {:.2}  buffer {:.1} s  arrives {:.2}{forecast}{until}  breaks {}",
-        clock(moment.media_seconds),
-        moment.mean_rate,
-        moment.buffer_seconds,
-        moment.arrival_rate,
-        moment.n_breaks
-    )
+    let mut line = format!("{state} {}{length}  rate {rate:.2}{cause}", clock(moment.media_seconds));
+    let breaks = match moment.n_breaks {
+        1 => "1 break".to_owned(),
+        n => format!("{n} breaks"),
+    };
+    let then = moment.forecast.map_or(String::new(), |(_, expected, _)| format!(", then {expected:.2}"));
+    // A forecast whose error was not checked yet has no band.
+    let band = moment.forecast.filter(|(least, _, greatest)| least < greatest);
+    let more = [
+        moment.until_break_seconds.map(|seconds| format!("break in {seconds:.0} s")),
+        Some(format!("buffer {:.1} s", moment.buffer_seconds)),
+        Some(format!("arrives {:.2}{then}", moment.arrival_rate)),
+        Some(breaks),
+        Some(format!("mean rate {:.2}", moment.mean_rate)),
+        band.map(|(least, _, greatest)| format!("arrival {least:.2} to {greatest:.2}")),
+    ];
+    for part in more.into_iter().flatten() {
+        if line.chars().count() + 2 + part.chars().count() <= width {
+            line = format!("{line}  {part}");
+        }
+    }
+    line
 }
 
 /// The terminal, as long as it is asked for keys.
@@ -86,11 +94,10 @@ impl Keys {
         self.is_open
     }
 
-    /// Shows this in place of the last line.
-    pub fn show(&self, line: &str) {
+    /// Shows this moment in place of the last one.
+    pub fn show(&self, moment: &Moment) {
         let width = terminal::size().map_or(80, |(width, _)| usize::from(width));
-        let line: String = line.chars().take(width.saturating_sub(1)).collect();
-        self.write(&format!("\r\x1b[2K{line}"));
+        self.write(&format!("\r\x1b[2K{}", line(moment, width.saturating_sub(1))));
     }
 
     /// What was pressed, if anything.
@@ -130,5 +137,31 @@ impl Drop for Keys {
             let _ = terminal::disable_raw_mode();
             self.write("\r\n");
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_says_what_matters_and_fits() {
+        let moment = Moment {
+            media_seconds: 62.0,
+            length_seconds: Some(600.0),
+            rate: 0.93,
+            requested_rate: 1.0,
+            mean_rate: 0.95,
+            cause: Some("network"),
+            buffer_seconds: 4.66,
+            arrival_rate: 0.9,
+            forecast: Some((0.85, 0.91, 0.97)),
+            n_breaks: 1,
+            ..Moment::default()
+        };
+        let narrow = "plays 1:02/10:00  rate 0.93 (asked 1.00; network)  buffer 4.7 s  1 break";
+        assert_eq!(line(&moment, 79), narrow);
+        let wide = line(&moment, 200);
+        assert!(wide.ends_with("arrives 0.90, then 0.91  1 break  mean rate 0.95  arrival 0.85 to 0.97"), "{wide}");
     }
 }

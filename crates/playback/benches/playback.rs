@@ -47,7 +47,8 @@ fn stretching(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("playback/second_of_stereo");
     group.throughput(Throughput::Elements(u64::from(HERTZ)));
     for (name, tier) in [("full", Tier::Full), ("coarse", Tier::Coarse), ("overlap_add", Tier::OverlapAdd)] {
-        let mut stretcher = Stretcher::new(Format { sample_rate_hertz: HERTZ, n_channels: 2 }).expect("a format of sound");
+        let mut stretcher =
+            Stretcher::new(Format { sample_rate_hertz: HERTZ, n_channels: 2 }).expect("a format of sound");
         stretcher.set_tier(tier);
         stretcher.set_rate(0.9).expect("a rate that can be had");
         let mut output = Vec::new();

@@ -131,9 +131,17 @@ impl Trace {
     pub fn new(name: &str, series: &Series) -> Result<Self, TraceError> {
         let step = series.grid().map(|grid| grid.step.as_secs_f64()).filter(|step| *step > 0.0);
         let step_seconds = step.ok_or_else(|| TraceError::NoStep(name.to_owned()))?;
+        Self::of_rates(name, step_seconds, series.samples())
+    }
+
+    /// Of rates that are `step_seconds` apart, above 0. A gap is taken for the rate before it, and before the first one for nothing.
+    ///
+    /// # Errors
+    /// [`TraceError`]: no rates, or values that are none.
+    pub fn of_rates(name: &str, step_seconds: f64, samples: &[f64]) -> Result<Self, TraceError> {
         let mut last = 0.0;
-        let mut rates = Vec::with_capacity(series.samples().len());
-        for (idx, value) in series.samples().iter().enumerate() {
+        let mut rates = Vec::with_capacity(samples.len());
+        for (idx, value) in samples.iter().enumerate() {
             if !value.is_nan() {
                 last = *value;
             }
@@ -162,6 +170,18 @@ impl Trace {
         let decoding_rates =
             if kind == Kind::Starved { (0..n_samples).map(|idx| busy(at(idx))).collect() } else { Vec::new() };
         Self { name: kind.name().to_owned(), step_seconds: STEP_SECONDS, rates, decoding_rates }
+    }
+
+    /// The rates, at even steps.
+    #[must_use]
+    pub fn rates(&self) -> &[f64] {
+        &self.rates
+    }
+
+    /// From one rate to the next.
+    #[must_use]
+    pub fn step_seconds(&self) -> f64 {
+        self.step_seconds
     }
 
     /// How long it is.
