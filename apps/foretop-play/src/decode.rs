@@ -97,7 +97,7 @@ impl Decoded {
     /// What there is.
     pub fn progress(&self) -> Progress {
         let state = self.state();
-        let n_channels = state.format.map_or(1, |format| format.n_channels);
+        let n_channels = state.format.map_or(1, |format| usize::from(format.n_channels));
         Progress {
             format: state.format,
             length_seconds: state.length_seconds,
@@ -114,11 +114,20 @@ impl Decoded {
     /// Takes up to so many frames, interleaved.
     pub fn take(&self, n_frames: usize) -> Vec<f32> {
         let mut state = self.state();
-        let n_channels = state.format.map_or(1, |format| format.n_channels);
+        let n_channels = state.format.map_or(1, |format| usize::from(format.n_channels));
         let n = (n_frames * n_channels).min(state.samples.len());
         let frames = state.samples.drain(..n).collect();
         self.0.changed.notify_all();
         frames
+    }
+
+    /// Puts frames that were taken back, to be taken again; says how many seconds that is.
+    pub fn put_back(&self, frames: &[f32]) -> f64 {
+        let mut state = self.state();
+        frames.iter().rev().for_each(|sample| state.samples.push_front(*sample));
+        let per_second =
+            state.format.map_or(1.0, |format| f64::from(format.sample_rate_hertz) * f64::from(format.n_channels));
+        frames.len() as f64 / per_second
     }
 
     /// Goes on from another place of the medium. What was decoded is thrown away.
@@ -202,8 +211,10 @@ impl Decoded {
                     n_broken = 0;
                     samples.resize(sound.samples_interleaved(), 0.0_f32);
                     sound.copy_to_slice_interleaved(&mut samples);
-                    let format =
-                        Format { sample_rate_hertz: sound.spec().rate(), n_channels: sound.spec().channels().count() };
+                    let n_channels = sound.spec().channels().count();
+                    let n_channels =
+                        u16::try_from(n_channels).map_err(|_| format!("{n_channels} channels are too many"))?;
+                    let format = Format { sample_rate_hertz: sound.spec().rate(), n_channels };
                     if !self.keep(format, &samples, watch.elapsed())? {
                         return Ok(());
                     }
@@ -247,7 +258,7 @@ impl Decoded {
 
     /// Samples that are decoded ahead.
     fn room(&self, format: Format) -> usize {
-        (self.0.ahead.as_secs_f64() * f64::from(format.sample_rate_hertz)) as usize * format.n_channels
+        (self.0.ahead.as_secs_f64() * f64::from(format.sample_rate_hertz)) as usize * usize::from(format.n_channels)
     }
 
     /// Waits until there is room; `false` when nobody listens any more.
@@ -267,7 +278,7 @@ impl Decoded {
         }
         // All at once, and last: who sees a full store sees one that stays as it is.
         state.busy += busy;
-        state.n_frames += (samples.len() / format.n_channels) as u64;
+        state.n_frames += (samples.len() / usize::from(format.n_channels)) as u64;
         if state.sought_seconds.is_none() {
             state.samples.extend(samples);
         }

@@ -32,9 +32,8 @@ impl Output {
         let Self::Wav { path, writer } = self else { return Ok(()) };
         let cannot = |error: hound::Error| Failure::work(format!("cannot write `{}`: {error}", path.display()));
         if writer.is_none() {
-            let channels = u16::try_from(format.n_channels).unwrap_or(u16::MAX);
             let spec = WavSpec {
-                channels,
+                channels: format.n_channels,
                 sample_rate: format.sample_rate_hertz,
                 bits_per_sample: 16,
                 sample_format: SampleFormat::Int,
@@ -51,7 +50,9 @@ impl Output {
     /// Puts so many frames of silence out, where sound has begun.
     pub fn silence(&mut self, format: Format, n_frames: usize) -> Result<(), Failure> {
         match self {
-            Self::Wav { writer: Some(_), .. } => self.write(format, &vec![0.0; n_frames * format.n_channels]),
+            Self::Wav { writer: Some(_), .. } => {
+                self.write(format, &vec![0.0; n_frames * usize::from(format.n_channels)])
+            }
             _ => Ok(()),
         }
     }

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use clock::{Clock, Stopwatch};
-use playback::stretch::{Stretcher, Tier};
+use playback::stretch::{Format, RATES, Stretcher, Tier};
 use playback::{Arrivals, Cause, Controller, Decision, Decoding, Law, Limits, Situation, next_tier};
 use predict::Policy;
 use program::Failure;
@@ -112,11 +112,13 @@ pub struct Session {
     made: VecDeque<f32>,
     /// The latest of what was played, to begin with after a break.
     recent: VecDeque<f32>,
-    /// Frames of the medium before those that the stretcher counts.
-    base_frames: f64,
+    /// Where in the medium the stretcher began.
+    base_seconds: f64,
     volume: f32,
     is_playing: bool,
     fades_in: bool,
+    /// What is done once sound has faded out.
+    pending: Option<Request>,
     seen: Seen,
     moment: Moment,
 }
@@ -163,10 +165,11 @@ impl Session {
             stretcher: None,
             made: VecDeque::new(),
             recent: VecDeque::new(),
-            base_frames: 0.0,
+            base_seconds: 0.0,
             volume: 1.0,
             is_playing: false,
             fades_in: false,
+            pending: None,
             seen: Seen::default(),
         }
     }
@@ -210,6 +213,10 @@ impl Session {
             self.moment.wall_seconds = now.as_secs_f64();
             match watch(&self.moment)? {
                 Some(Request::Quit) => return Ok(()),
+                // A sound that stops at an edge clicks: it fades out first.
+                Some(request @ (Request::Pause | Request::Seek(_))) if self.moment.rate > 0.0 => {
+                    self.pending = Some(request)
+                }
                 Some(request) => self.obey(request),
                 None => {}
             }
@@ -223,6 +230,7 @@ impl Session {
         match request {
             Request::Pause => {
                 self.moment.is_paused = !self.moment.is_paused;
+                self.fades_in = !self.moment.is_paused;
                 self.controller.fall_silent();
             }
             Request::Speed(by) => {
@@ -264,7 +272,7 @@ impl Session {
             return Ok(!progress.has_ended);
         };
         if let Some(landed) = self.decoded.landed() {
-            self.base_frames = landed * f64::from(format.sample_rate_hertz);
+            self.base_seconds = landed;
             self.seen.n_received_before = level.n_received - level.n_held as u64;
             self.seen.n_frames_before = progress.n_frames - progress.n_ready as u64;
         }
@@ -287,6 +295,9 @@ impl Session {
             }
         };
         self.tell(&situation, &progress, decision, elapsed);
+        if let Some(request) = self.pending.take() {
+            self.obey(request);
+        }
         Ok(goes_on)
     }
 
@@ -360,22 +371,15 @@ impl Session {
     }
 
     /// Makes and puts out a block at this rate. `false` when all is out.
-    fn make(
-        &mut self,
-        format: playback::stretch::Format,
-        n_out: usize,
-        rate: f64,
-        situation: &Situation,
-    ) -> Result<bool, Failure> {
-        let n_channels = format.n_channels;
-        if self.stretcher.is_none() {
-            self.stretcher = Some(Stretcher::new(format).map_err(Failure::work)?);
-        }
-        let stretcher = self.stretcher.as_mut().expect("it was made above");
-        stretcher.set_rate(rate.clamp(0.5, 2.0)).map_err(Failure::work)?;
+    fn make(&mut self, format: Format, n_out: usize, rate: f64, situation: &Situation) -> Result<bool, Failure> {
+        let n_channels = usize::from(format.n_channels);
         let tier = next_tier(self.moment.tier.unwrap_or(Tier::Full), situation);
-        stretcher.set_tier(tier);
         self.moment.tier = Some(tier);
+        let mut stretcher = match self.stretcher.take() {
+            Some(stretcher) => stretcher,
+            None => Stretcher::new(format, tier).map_err(Failure::work)?,
+        };
+        stretcher.set_tier(tier);
         let watch = Stopwatch::start();
         let mut has_ended = false;
         let mut sound = Vec::new();
@@ -385,23 +389,26 @@ impl Session {
                 has_ended = self.decoded.progress().has_ended;
                 break;
             }
-            stretcher.push(&frames, &mut sound);
+            stretcher.push(&frames, rate.clamp(*RATES.start(), *RATES.end())).map_err(Failure::work)?;
+            stretcher.pull(&mut sound);
             self.recent.extend(&frames);
         }
         let n_recent = (RESUMED_SECONDS * f64::from(format.sample_rate_hertz)) as usize * n_channels;
         self.recent.drain(..self.recent.len().saturating_sub(n_recent));
         self.seen.stretching += watch.elapsed();
         self.made.extend(sound);
+        self.moment.media_seconds = self.base_seconds + stretcher.media_seconds();
         if self.made.len() < n_out * n_channels {
             // The last that there is goes out as it is; what may come goes on from there.
-            let n_done = stretcher.position_frames();
             let mut rest = Vec::new();
-            stretcher.finish(&mut rest);
-            self.base_frames += (n_done + rest.len() / n_channels) as f64;
+            stretcher.finish();
+            stretcher.pull(&mut rest);
             self.made.extend(rest);
+            self.moment.media_seconds = self.base_seconds + stretcher.media_seconds();
+            self.base_seconds = self.moment.media_seconds;
+        } else {
+            self.stretcher = Some(stretcher);
         }
-        self.moment.media_seconds =
-            (self.base_frames + stretcher.position_frames() as f64) / f64::from(format.sample_rate_hertz);
         let is_short = self.made.len() < n_out * n_channels;
         let n = (n_out * n_channels).min(self.made.len());
         let mut block: Vec<f32> = self.made.drain(..n).collect();
@@ -409,7 +416,7 @@ impl Session {
         if std::mem::take(&mut self.fades_in) {
             fade(block.chunks_exact_mut(n_channels).take(n_fade), n_fade);
         }
-        if is_short {
+        if is_short || self.pending.is_some() {
             fade(block.chunks_exact_mut(n_channels).rev().take(n_fade), n_fade);
         }
         block.iter_mut().for_each(|sample| *sample *= self.volume);
@@ -425,9 +432,8 @@ impl Session {
     fn fall_silent(&mut self) {
         self.is_playing = false;
         self.controller.fall_silent();
-        if let Some(stretcher) = self.stretcher.take() {
-            self.base_frames = self.moment.media_seconds * f64::from(stretcher.format().sample_rate_hertz);
-        }
+        self.stretcher = None;
+        self.base_seconds = self.moment.media_seconds;
     }
 
     /// Begins, or goes on from shortly before where it broke off.
@@ -438,20 +444,8 @@ impl Session {
             self.moment.start_up_seconds = Some(self.moment.wall_seconds);
         }
         self.controller.fall_silent();
-        let progress = self.decoded.progress();
-        if let Some(format) = progress.format
-            && !self.recent.is_empty()
-            && self.stretcher.is_none()
-        {
-            let again: Vec<f32> = self.recent.drain(..).collect();
-            self.base_frames = (self.base_frames - (again.len() / format.n_channels) as f64).max(0.0);
-            if let Ok(mut stretcher) = Stretcher::new(format) {
-                let mut sound = Vec::new();
-                stretcher.push(&again, &mut sound);
-                self.made = sound.into();
-                self.stretcher = Some(stretcher);
-            }
-        }
+        let again: Vec<f32> = self.recent.drain(..).collect();
+        self.base_seconds -= self.decoded.put_back(&again);
     }
 
     fn tell(&mut self, situation: &Situation, progress: &Progress, decision: Option<Decision>, elapsed: f64) {

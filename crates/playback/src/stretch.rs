@@ -1,375 +1,364 @@
-//! Sound at another speed and the same pitch: WSOLA (Verhelst and Roelands, "An overlap-add technique based on waveform similarity (WSOLA) for high quality
-//! time-scale modification of speech", ICASSP 1993).
+//! Time-scale modification by WSOLA: a medium plays slower or faster and keeps its pitch.
 //!
-//! Output is made in hops of H frames. With p the input position of the hop before, r the rate, and a read position that moves on by r H a hop:
+//! The output is a chain of pieces of the input `x`. Each frame of output moves the position that is played, `at`, by one
+//! frame, and the position that is due by the rate:
 //!
 //! ```text
-//! target   = x[p + H ..]                               how the hop before would go on
-//! d        = argmax over |d| <= S of similarity(x[read + d ..], target)
-//! p'       = read + d
-//! y[i]     = (1 - w[i]) target[i] + w[i] x[p' + i]     w raised cosine, i in 0 .. H
+//! at = at + 1        due = due + rate
 //! ```
 //!
-//! At a rate of 1 every hop goes on as the one before would, so samples pass unchanged; going there and back is a hop like any other. All channels take the same d.
-//! What comes out does not depend on how the input is cut into pushes.
+//! While `at` is within the tolerance of `due`, play goes on: the search of WSOLA would find nothing more similar to what
+//! follows than itself. At the tolerance, play moves back (`rate < 1`) or on (`rate > 1`) by the lag whose overlap of `v`
+//! frames is the most similar to what would follow, cross-fades to it, and goes on from there:
+//!
+//! ```text
+//! a = x[at .. at + v]        b = x[at -/+ lag .. at -/+ lag + v]        lag = argmax s(a, b)
+//! s(a, b) = 2 <a, b> / (<a, a> + <b, b>)
+//! ```
+//!
+//! The sums run over all channels, which move by the same lag and so keep their phase, and cannot cancel each other as
+//! they would in a mix. `s` is 1 for equal overlaps alone; unlike a normalised correlation, it compares loudness too.
+//!
+//! `due` is counted in whole parts of a frame, so that output depends on where changes are in the input, never on how the
+//! input is cut. At a rate of 1, play goes on from where it is: input passes unchanged, within the tolerance of `due`.
+//!
+//! Source: Verhelst and Roelands, "An overlap-add technique based on waveform similarity (WSOLA) for high quality
+//! time-scale modification of speech", ICASSP 1993.
 
+mod cross_fade;
+mod input;
 mod search;
+#[cfg(test)]
+mod tests;
 
-use std::f64::consts::PI;
+use std::collections::VecDeque;
+use std::ops::RangeInclusive;
 
-use search::{Mix, search};
+use cross_fade::CrossFade;
+use input::Input;
+use search::Search;
 
-/// Seconds of a hop: half a window. Shorter ones follow speech, longer ones suit music; 10 ms is in the middle of what players use.
-const HOP_SECONDS: f64 = 0.010;
+/// Rates that a stretcher plays at.
+pub const RATES: RangeInclusive<f64> = 0.5..=2.0;
 
-/// How far either way a hop is looked for: a period of 66 Hz both ways together.
-const SEARCH_SECONDS: f64 = 0.0075;
+/// Sample rates that a stretcher takes, in hertz.
+pub const SAMPLE_RATES_HERTZ: RangeInclusive<u32> = 8_000..=192_000;
 
-/// Rates that can be had.
-const RATES: (f64, f64) = (0.5, 2.0);
+/// Channels that a stretcher takes.
+pub const CHANNELS: RangeInclusive<u16> = 1..=64;
 
-/// Frames that were used are thrown away when there are so many.
-const N_USED_MAX: usize = 16_384;
+/// How far what is played may be from what is due. Twice as much is the longest lag, a period of 40 Hz: shorter, and bass
+/// would be cut in the middle of a period; longer, and faster rates would need more than 40 ms of input ahead.
+const TOLERANCE_SECONDS: f64 = 0.0125;
 
-/// How a sound is written: interleaved, a sample of each channel in turn.
+/// What a cross-fade takes: a period of 100 Hz, so that voices are compared by a whole period or more. Longer ones blur
+/// consonants, and add to the latency.
+const OVERLAP_SECONDS: f64 = 0.01;
+
+/// The shortest lag, a period of 400 Hz. Shorter ones are similar wherever there is bass and little else, and bring
+/// the next cross-fade at once.
+const SHORTEST_LAG_SECONDS: f64 = 0.0025;
+
+/// Parts of a frame in which positions are counted: at any rate, less than a frame in a day is lost to rounding.
+const PARTS: i64 = 1 << 32;
+
+/// What samples are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Format {
-    /// Frames a second.
+    /// Frames per second, 8,000 to 192,000.
     pub sample_rate_hertz: u32,
-    /// Samples a frame.
-    pub n_channels: usize,
+    /// Samples of a frame, 1 to 64.
+    pub n_channels: u16,
 }
 
-/// How much is spent on finding a hop.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+/// How much work goes into finding lags, from the most to none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tier {
-    /// Nothing: sound passes at a rate of 1, whatever was asked for.
-    None,
-    /// No search: hops are added where they fall, which roughens sustained sounds.
-    OverlapAdd,
-    /// Among every eighth of a millisecond or so.
-    Coarse,
-    /// To the frame.
+    /// All lags at a low sample rate, then the frames around the best few.
     Full,
+    /// All lags at a low sample rate.
+    Coarse,
+    /// Plain overlap-add: one lag, whatever the sound. Voices get rough.
+    Plain,
+    /// No stretch: input passes unchanged at a rate of 1, whatever the rate asked for. Repeating or dropping without a
+    /// cross-fade would click, and resampling change the pitch; a player that needs more time here has to pause.
+    None,
 }
 
-/// Why a sound cannot be stretched.
+/// What a stretcher refuses.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
-pub enum StretchError {
-    /// A sample rate that no sound has.
-    #[error("a sample rate of {0} Hz: sound has 4,000 to 768,000")]
-    SampleRate(u32),
-    /// Too few or too many channels.
-    #[error("{0} channels: sound has 1 to 64")]
-    Channels(usize),
-    /// A rate that cannot be had.
-    #[error("a rate of {0}: it is between 0.5 and 2")]
-    Rate(f64),
+pub enum Error {
+    /// A sample rate that it does not take.
+    #[error(
+        "cannot stretch sound of {sample_rate_hertz} Hz: sample rates are from {} to {} Hz",
+        SAMPLE_RATES_HERTZ.start(), SAMPLE_RATES_HERTZ.end()
+    )]
+    SampleRate {
+        /// The sample rate.
+        sample_rate_hertz: u32,
+    },
+    /// No channel, or too many.
+    #[error("cannot stretch sound of {n_channels} channels: there may be from {} to {}", CHANNELS.start(), CHANNELS.end())]
+    Channels {
+        /// Their number.
+        n_channels: u16,
+    },
+    /// A rate out of range, or not a number.
+    #[error("cannot stretch sound to a rate of {rate}: rates are from {} to {}", RATES.start(), RATES.end())]
+    Rate {
+        /// The rate.
+        rate: f64,
+    },
+    /// Samples that do not make whole frames.
+    #[error(
+        "cannot stretch {n_samples} samples of {n_channels} channels: their number must be a multiple of {n_channels}"
+    )]
+    PartialFrame {
+        /// How many samples there were.
+        n_samples: usize,
+        /// Samples of a frame.
+        n_channels: u16,
+    },
+    /// Samples after the end.
+    #[error("cannot stretch samples after the end of the input: make another stretcher")]
+    Finished,
 }
 
-/// Changes the speed of a sound while it comes in.
+/// A rate and a tier, from a frame of input on.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Setting {
+    from_frame: u64,
+    /// Parts of a frame of input for each frame of output.
+    rate_parts: i64,
+    tier: Tier,
+}
+
+impl Setting {
+    /// What a frame of output adds to the drift.
+    fn drift_parts(self) -> i64 {
+        if self.tier == Tier::None { 0 } else { PARTS - self.rate_parts }
+    }
+}
+
+/// Changes the speed of sound as it comes, without changing its pitch.
+///
+/// Samples are interleaved. They can be any values: what is not finite plays as it is and cannot be compared, so that
+/// some lag is as good as any other.
+///
+/// # Examples
+/// ```
+/// use playback::stretch::{Format, Stretcher, Tier};
+///
+/// let mut stretcher = Stretcher::new(Format { sample_rate_hertz: 48_000, n_channels: 1 }, Tier::Full)?;
+/// let mut output = Vec::new();
+/// for second in 0..10 {
+///     stretcher.push(&vec![0.0; 48_000], if second < 5 { 1.0 } else { 0.5 })?;
+///     stretcher.pull(&mut output);
+/// }
+/// stretcher.finish();
+/// stretcher.pull(&mut output);
+/// assert!((output.len() as f64 / 48_000.0 - 15.0).abs() < 0.04);
+/// # Ok::<(), playback::stretch::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Stretcher {
     format: Format,
     tier: Tier,
-    rate: f64,
-    /// Frames of a hop and of the search to either side.
-    hop: usize,
-    reach: usize,
-    fade: Vec<f32>,
-    /// Interleaved, from frame `base` on.
-    input: Vec<f32>,
-    base: usize,
-    mix: Mix,
-    /// Where the target begins: the frame after the last that was played.
-    target: usize,
-    /// Where the next hop would be taken from if no similarity counted.
-    read: f64,
+    input: Input,
+    is_finished: bool,
+    /// What holds at the position that is due, then what holds later, by frame.
+    settings: VecDeque<Setting>,
+    at_frame: u64,
+    /// What is played less what is due.
+    drift_parts: i64,
+    tolerance_frames: u64,
+    shortest_lag_frames: u64,
+    search: Search,
+    cross_fade: CrossFade,
 }
 
 impl Stretcher {
-    /// At a rate of 1 and the full tier.
+    /// A stretcher that has heard nothing.
     ///
     /// # Errors
-    /// [`StretchError`] for a format that no sound has.
-    pub fn new(format: Format) -> Result<Self, StretchError> {
-        if !(4_000..=768_000).contains(&format.sample_rate_hertz) {
-            return Err(StretchError::SampleRate(format.sample_rate_hertz));
+    /// If the format is out of the range of its fields.
+    pub fn new(format: Format, tier: Tier) -> Result<Self, Error> {
+        let Format { sample_rate_hertz, n_channels } = format;
+        if !SAMPLE_RATES_HERTZ.contains(&sample_rate_hertz) {
+            return Err(Error::SampleRate { sample_rate_hertz });
         }
-        if !(1..=64).contains(&format.n_channels) {
-            return Err(StretchError::Channels(format.n_channels));
+        if !CHANNELS.contains(&n_channels) {
+            return Err(Error::Channels { n_channels });
         }
-        let frames = |seconds: f64| (seconds * f64::from(format.sample_rate_hertz)).round() as usize;
-        let hop = frames(HOP_SECONDS);
-        let fade = (0..hop).map(|idx| (0.5 - 0.5 * (PI * (idx as f64 + 0.5) / hop as f64).cos()) as f32).collect();
+        let frames = |seconds: f64| (seconds * f64::from(sample_rate_hertz)).round() as u64;
+        let overlap_frames = frames(OVERLAP_SECONDS);
         Ok(Self {
             format,
-            tier: Tier::Full,
-            rate: 1.0,
-            hop,
-            reach: frames(SEARCH_SECONDS),
-            fade,
-            input: Vec::new(),
-            base: 0,
-            mix: Mix::new(format),
-            target: 0,
-            read: 0.0,
+            tier,
+            input: Input::new(usize::from(n_channels)),
+            is_finished: false,
+            settings: VecDeque::new(),
+            at_frame: 0,
+            drift_parts: 0,
+            tolerance_frames: frames(TOLERANCE_SECONDS),
+            shortest_lag_frames: frames(SHORTEST_LAG_SECONDS),
+            search: Search::new(format, overlap_frames as usize),
+            cross_fade: CrossFade::new(overlap_frames as usize),
         })
     }
 
-    /// How a sound is written.
+    /// What samples are.
     #[must_use]
     pub fn format(&self) -> Format {
         self.format
     }
 
-    /// Plays at this rate from the next hop on.
-    ///
-    /// # Errors
-    /// [`StretchError::Rate`] for what is not between 0.5 and 2.
-    pub fn set_rate(&mut self, rate: f64) -> Result<(), StretchError> {
-        if !(RATES.0..=RATES.1).contains(&rate) {
-            return Err(StretchError::Rate(rate));
-        }
-        self.rate = rate;
-        Ok(())
+    /// The tier of samples that will be pushed.
+    #[must_use]
+    pub fn tier(&self) -> Tier {
+        self.tier
     }
 
-    /// Searches like this from the next hop on.
+    /// From the next sample on that is pushed, finds lags by `tier`.
     pub fn set_tier(&mut self, tier: Tier) {
         self.tier = tier;
     }
 
-    /// Frames of input that have been played: what comes out next is what stands there. Media time is this over the sample rate.
-    #[must_use]
-    pub fn position_frames(&self) -> usize {
-        self.target
-    }
-
-    /// The most that output is behind input, in seconds.
+    /// The most input that can be waiting for more input, in seconds: a stretcher that was given so much more than what it has played
+    /// can always go on.
     #[must_use]
     pub fn latency_seconds(&self) -> f64 {
-        (2 * self.hop + 2 * self.reach) as f64 / f64::from(self.format.sample_rate_hertz)
+        self.ahead_frames() as f64 / f64::from(self.format.sample_rate_hertz)
     }
 
-    /// Takes whole frames in and adds to `output` all that can be made. Samples that are no numbers count as silence.
+    /// The media time that the output has reached, in seconds from the start. It never decreases, and what is heard is within 25 ms
+    /// of it.
+    #[must_use]
+    pub fn media_seconds(&self) -> f64 {
+        let end_frame = self.input.end_frame();
+        let is_over = self.is_finished && self.at_frame == end_frame;
+        let due_frame = (self.due_parts() as f64 / PARTS as f64).min(end_frame as f64);
+        let frames = if is_over { end_frame as f64 } else { due_frame };
+        frames / f64::from(self.format.sample_rate_hertz)
+    }
+
+    /// Takes samples to be played at `rate`. They are kept until [`Stretcher::pull`] has played them.
     ///
-    /// # Panics
-    /// When the last frame is not whole.
-    pub fn push(&mut self, frames: &[f32], output: &mut Vec<f32>) {
-        assert!(frames.len().is_multiple_of(self.format.n_channels), "{} samples are no whole frames", frames.len());
-        self.input.extend(frames.iter().map(|sample| if sample.is_finite() { *sample } else { 0.0 }));
-        self.mix.extend(&self.input, self.base);
-        while self.end() >= self.need() {
-            self.hop(output);
+    /// # Errors
+    /// If the rate is not one of [`RATES`], if the last frame is not whole, or after [`Stretcher::finish`]. No sample is taken then.
+    pub fn push(&mut self, samples: &[f32], rate: f64) -> Result<(), Error> {
+        if !RATES.contains(&rate) {
+            return Err(Error::Rate { rate });
         }
-        self.forget();
+        if !samples.len().is_multiple_of(usize::from(self.format.n_channels)) {
+            return Err(Error::PartialFrame { n_samples: samples.len(), n_channels: self.format.n_channels });
+        }
+        if self.is_finished {
+            return Err(Error::Finished);
+        }
+        if samples.is_empty() {
+            return Ok(());
+        }
+        let rate_parts = (rate * PARTS as f64).round() as i64;
+        let setting = Setting { from_frame: self.input.end_frame(), rate_parts, tier: self.tier };
+        if self.settings.back().is_none_or(|last| (last.rate_parts, last.tier) != (rate_parts, self.tier)) {
+            self.settings.push_back(setting);
+        }
+        self.input.push(samples);
+        Ok(())
     }
 
-    /// The input is over: adds what is left, and begins anew with what comes next.
-    pub fn finish(&mut self, output: &mut Vec<f32>) {
-        let n_channels = self.format.n_channels;
-        // What is left is less than a hop and a search, and goes on as it is.
-        let rest = (self.target - self.base) * n_channels;
-        output.extend_from_slice(&self.input[rest.min(self.input.len())..]);
-        self.input.clear();
-        self.mix = Mix::new(self.format);
-        (self.base, self.target, self.read) = (0, 0, 0.0);
+    /// Says that no more samples will come, so that the next [`Stretcher::pull`] plays all that is left.
+    pub fn finish(&mut self) {
+        self.is_finished = true;
     }
 
-    /// The frame after the last one that came.
-    fn end(&self) -> usize {
-        self.base + self.input.len() / self.format.n_channels
+    /// Appends all that can be played so far to `output`, and returns its number of frames.
+    pub fn pull(&mut self, output: &mut Vec<f32>) -> usize {
+        let before = output.len();
+        while self.play(output) {}
+        self.input.forget_before(self.at_frame.saturating_sub(2 * self.tolerance_frames));
+        (output.len() - before) / usize::from(self.format.n_channels)
     }
 
-    /// The frame up to which input is needed for the next hop, whatever is found.
-    fn need(&self) -> usize {
-        (self.target + 2 * self.hop).max(self.read.round() as usize + self.reach + 2 * self.hop)
-    }
-
-    fn hop(&mut self, output: &mut Vec<f32>) {
-        let read = self.read.round() as usize;
-        let is_straight = self.rate == 1.0 || self.tier == Tier::None || self.target == 0;
-        let from = if is_straight {
-            self.target
-        } else {
-            // What was thrown away cannot be found again.
-            let first = read.saturating_sub(self.reach).max(self.base);
-            search(&self.mix, self.tier, self.target, first..=(read + self.reach), read, self.hop)
-        };
-        let n_channels = self.format.n_channels;
-        let samples = |frame: usize| &self.input[(frame - self.base) * n_channels..][..self.hop * n_channels];
-        if from == self.target {
-            output.extend_from_slice(samples(from));
-        } else {
-            let (old, new) = (samples(self.target).chunks_exact(n_channels), samples(from).chunks_exact(n_channels));
-            for ((old, new), weight) in old.zip(new).zip(&self.fade) {
-                output.extend(old.iter().zip(new).map(|(old, new)| old + weight * (new - old)));
+    /// Plays up to the next change, cross-fade or lack of input. Returns whether there was anything to play.
+    fn play(&mut self, output: &mut Vec<f32>) -> bool {
+        let due_parts = self.due_parts();
+        let in_parts = |frame: u64| i128::from(frame) * i128::from(PARTS);
+        while self.settings.get(1).is_some_and(|next| in_parts(next.from_frame) <= due_parts) {
+            self.settings.pop_front();
+        }
+        let Some(&setting) = self.settings.front() else { return false };
+        let left_frames = self.input.end_frame() - self.at_frame;
+        let drift = setting.drift_parts();
+        let margin_parts = self.tolerance_frames as i64 * PARTS - self.drift_parts * drift.signum();
+        if drift != 0 && margin_parts <= 0 {
+            if !self.is_finished && left_frames < self.ahead_frames_of(drift) {
+                return false;
+            }
+            if self.jump(setting, output) {
+                return true;
             }
         }
-        let rate = if self.tier == Tier::None { 1.0 } else { self.rate };
-        // A straight hop takes the read position along: what it was off by is not made good by a jump.
-        let origin = if is_straight { from as f64 } else { self.read };
-        self.read = origin + rate * self.hop as f64;
-        self.target = from + self.hop;
+        // The rate of what has not been pushed is not known.
+        let known_frame = match self.settings.get(1) {
+            Some(next) => next.from_frame,
+            None if self.is_finished => u64::MAX,
+            None => self.input.end_frame(),
+        };
+        let until_unknown = div_ceil(in_parts(known_frame) - due_parts, i128::from(PARTS - drift));
+        let until_jump =
+            if drift == 0 || margin_parts <= 0 { i128::MAX } else { div_ceil(margin_parts.into(), drift.abs().into()) };
+        let n_frames = until_unknown.min(until_jump).clamp(0, left_frames.into()) as u64;
+        output.extend_from_slice(self.input.frames(self.at_frame, n_frames as usize));
+        self.at_frame += n_frames;
+        self.drift_parts += n_frames as i64 * drift;
+        n_frames > 0
     }
 
-    fn forget(&mut self) {
-        let keep = self.target.min((self.read.round() as usize).saturating_sub(self.reach));
-        if keep.saturating_sub(self.base) > N_USED_MAX {
-            // Whole steps of the mix, so that its places stay those of the input.
-            let n = (keep - self.base) / self.mix.step() * self.mix.step();
-            self.input.drain(..n * self.format.n_channels);
-            self.mix.forget(n);
-            self.base += n;
+    /// Moves to the best lag towards what is due. Returns false without a move if what is left is too short for one.
+    fn jump(&mut self, setting: Setting, output: &mut Vec<f32>) -> bool {
+        let drift = setting.drift_parts();
+        let overlap_frames = self.cross_fade.n_frames() as u64;
+        let left_frames = self.input.end_frame() - self.at_frame;
+        let away_parts = self.drift_parts.abs();
+        // After the cross-fade, what is played is within the tolerance on the one side, and before it on the other.
+        let needed_parts = away_parts + overlap_frames as i64 * drift.abs() - self.tolerance_frames as i64 * PARTS;
+        let needed_frames = (needed_parts / PARTS) as u64 + 1;
+        let reach_frames = if drift > 0 { self.at_frame } else { left_frames.saturating_sub(overlap_frames) };
+        let longest = (2 * self.tolerance_frames).min(reach_frames);
+        let shortest = needed_frames.max(self.shortest_lag_frames);
+        if left_frames < overlap_frames || shortest > longest {
+            return false;
         }
+        let sign = if drift > 0 { -1 } else { 1 };
+        let found =
+            self.search.best(&self.input, self.at_frame, sign, shortest as usize..=longest as usize, setting.tier);
+        let lag = sign * found.lag_frames as i64;
+        let to_frame = self.at_frame.strict_add_signed(lag);
+        self.cross_fade.append(&self.input, self.at_frame, to_frame, found.similarity, output);
+        self.at_frame = to_frame + overlap_frames;
+        self.drift_parts += lag * PARTS + overlap_frames as i64 * drift;
+        true
+    }
+
+    fn due_parts(&self) -> i128 {
+        i128::from(self.at_frame) * i128::from(PARTS) - i128::from(self.drift_parts)
+    }
+
+    /// Input from what is played on that a jump needs at most.
+    fn ahead_frames(&self) -> u64 {
+        self.cross_fade.n_frames() as u64 + 2 * self.tolerance_frames
+    }
+
+    /// Input from what is played on that a jump against `drift` needs: play that moves back has heard it all, but for the overlap.
+    fn ahead_frames_of(&self, drift: i64) -> u64 {
+        if drift > 0 { self.cross_fade.n_frames() as u64 } else { self.ahead_frames() }
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use std::f64::consts::TAU;
-
-    use proptest::prelude::*;
-
-    use super::*;
-
-    const RATE_HERTZ: u32 = 48_000;
-
-    fn format(sample_rate_hertz: u32, n_channels: usize) -> Format {
-        Format { sample_rate_hertz, n_channels }
-    }
-
-    /// Two channels: a tone with a few overtones, and the opposite of it.
-    fn tone(hertz: f64, seconds: f64) -> Vec<f32> {
-        let n_frames = (seconds * f64::from(RATE_HERTZ)) as usize;
-        let at = |idx: usize| {
-            let phase = TAU * hertz * idx as f64 / f64::from(RATE_HERTZ);
-            (0.5 * phase.sin() + 0.2 * (2.0 * phase).sin() + 0.1 * (3.0 * phase).cos()) as f32
-        };
-        (0..n_frames).flat_map(|idx| [at(idx), -at(idx)]).collect()
-    }
-
-    fn stretched(sound: &[f32], tier: Tier, rates: impl Fn(usize) -> f64, block: usize) -> Vec<f32> {
-        let mut stretcher = Stretcher::new(format(RATE_HERTZ, 2)).unwrap();
-        stretcher.set_tier(tier);
-        let mut output = Vec::new();
-        for (idx, frames) in sound.chunks(2 * block).enumerate() {
-            stretcher.set_rate(rates(idx)).unwrap();
-            stretcher.push(frames, &mut output);
-        }
-        stretcher.finish(&mut output);
-        output
-    }
-
-    /// The greatest second difference of the first channel: a click is a large one.
-    fn roughness(sound: &[f32]) -> f32 {
-        let left: Vec<f32> = sound.iter().step_by(2).copied().collect();
-        left.windows(3).map(|three| (three[0] - 2.0 * three[1] + three[2]).abs()).fold(0.0, f32::max)
-    }
-
-    /// Cycles a second of the first channel, by its upward crossings of 0 in the middle of the sound.
-    fn pitch(sound: &[f32]) -> f64 {
-        let left: Vec<f32> = sound.iter().step_by(2).copied().collect();
-        let middle = &left[left.len() / 4..3 * left.len() / 4];
-        let crossings: Vec<f64> = middle
-            .windows(2)
-            .enumerate()
-            .filter(|(_, two)| two[0] < 0.0 && two[1] >= 0.0)
-            .map(|(idx, two)| idx as f64 + f64::from(two[0] / (two[0] - two[1])))
-            .collect();
-        (crossings.len() - 1) as f64 * f64::from(RATE_HERTZ) / (crossings[crossings.len() - 1] - crossings[0])
-    }
-
-    #[test]
-    fn pitch_stays_and_length_changes() {
-        for hertz in [110.0, 220.0, 997.0] {
-            let sound = tone(hertz, 4.0);
-            for rate in [0.5, 0.8, 0.9, 0.97, 1.05, 1.5, 2.0] {
-                let output = stretched(&sound, Tier::Full, |_| rate, 480);
-                let cents = 1_200.0 * (pitch(&output) / hertz).log2();
-                assert!(cents.abs() < 3.0, "{hertz} Hz at {rate}: {cents} cents");
-                let ratio = sound.len() as f64 / output.len() as f64;
-                assert!((ratio / rate - 1.0).abs() < 0.02, "{rate}: {ratio}");
-            }
-        }
-    }
-
-    #[test]
-    fn rates_that_change_with_every_block_do_not_click() {
-        let sound = tone(220.0, 4.0);
-        let limit = 1.2 * roughness(&sound);
-        let output = stretched(&sound, Tier::Full, |idx| [0.8, 1.0, 1.1, 0.5, 2.0][idx % 5], 700);
-        assert!(roughness(&output) < limit, "{} and {limit}", roughness(&output));
-    }
-
-    #[test]
-    fn a_rate_of_one_changes_nothing() {
-        let sound = tone(220.0, 1.0);
-        assert_eq!(stretched(&sound, Tier::Full, |_| 1.0, 333), sound);
-        assert_eq!(stretched(&sound, Tier::None, |_| 0.8, 333), sound);
-    }
-
-    #[test]
-    fn channels_stay_in_phase() {
-        for tier in [Tier::OverlapAdd, Tier::Coarse, Tier::Full] {
-            let output = stretched(&tone(220.0, 1.0), tier, |_| 0.9, 480);
-            assert!(output.chunks_exact(2).all(|frame| frame[0] == -frame[1]), "{tier:?}");
-        }
-    }
-
-    #[test]
-    fn output_is_at_most_forty_milliseconds_behind() {
-        let mut stretcher = Stretcher::new(format(RATE_HERTZ, 2)).unwrap();
-        assert!(stretcher.latency_seconds() <= 0.04);
-        stretcher.set_rate(0.9).unwrap();
-        let mut output = Vec::new();
-        for frames in tone(220.0, 2.0).chunks(2 * 48) {
-            stretcher.push(frames, &mut output);
-            let came = stretcher.end() as f64;
-            let behind = came - stretcher.position_frames() as f64;
-            assert!(behind / f64::from(RATE_HERTZ) <= stretcher.latency_seconds(), "{behind}");
-        }
-    }
-
-    #[test]
-    fn what_cannot_be_stretched_is_named() {
-        assert_eq!(Stretcher::new(format(1, 2)).unwrap_err(), StretchError::SampleRate(1));
-        assert_eq!(Stretcher::new(format(10_000_000, 2)).unwrap_err(), StretchError::SampleRate(10_000_000));
-        assert_eq!(Stretcher::new(format(48_000, 65)).unwrap_err(), StretchError::Channels(65));
-        let mut stretcher = Stretcher::new(format(48_000, 1)).unwrap();
-        for rate in [0.0, -1.0, 50.0, f64::NAN] {
-            assert!(matches!(stretcher.set_rate(rate), Err(StretchError::Rate(_))));
-        }
-    }
-
-    proptest! {
-        #[test]
-        fn cuts_change_nothing(
-            cuts in prop::collection::vec(1..1_000_usize, 1..12),
-            rate in 0.5..2.0_f64,
-            sample_rate_hertz in 4_000..192_000_u32,
-            n_channels in 1..5_usize,
-            noise in prop::collection::vec(prop_oneof![9 => -1.0..1.0_f32, 1 => Just(f32::NAN)], 500),
-        ) {
-            let n_frames: usize = cuts.iter().sum();
-            let sound: Vec<f32> = noise.iter().copied().cycle().take(n_frames * n_channels).collect();
-            let run = |cuts: &[usize]| {
-                let mut stretcher = Stretcher::new(format(sample_rate_hertz, n_channels)).unwrap();
-                stretcher.set_rate(rate).unwrap();
-                let (mut output, mut rest) = (Vec::new(), sound.as_slice());
-                for cut in cuts {
-                    let (block, after) = rest.split_at(cut * n_channels);
-                    stretcher.push(block, &mut output);
-                    rest = after;
-                }
-                stretcher.finish(&mut output);
-                output
-            };
-            let whole = run(&[n_frames]);
-            prop_assert!(whole.iter().all(|sample| sample.is_finite()));
-            prop_assert_eq!(whole, run(&cuts));
-        }
-    }
+/// The quotient of a positive divisor, rounded up.
+fn div_ceil(dividend: i128, divisor: i128) -> i128 {
+    dividend.div_euclid(divisor) + i128::from(dividend.rem_euclid(divisor) > 0)
 }

@@ -17,10 +17,10 @@ pub fn next_tier(tier: Tier, situation: &Situation) -> Tier {
     let least = least(&decoding.rate) / situation.requested_rate;
     match tier {
         Tier::Full if least < SPARE_MIN => Tier::Coarse,
-        Tier::Coarse if least < SPARE_MIN => Tier::OverlapAdd,
-        Tier::OverlapAdd if least < SPARE_MIN => Tier::None,
-        Tier::None if least > SPARE_AMPLE => Tier::OverlapAdd,
-        Tier::OverlapAdd if least > SPARE_AMPLE => Tier::Coarse,
+        Tier::Coarse if least < SPARE_MIN => Tier::Plain,
+        Tier::Plain if least < SPARE_MIN => Tier::None,
+        Tier::None if least > SPARE_AMPLE => Tier::Plain,
+        Tier::Plain if least > SPARE_AMPLE => Tier::Coarse,
         Tier::Coarse if least > SPARE_AMPLE => Tier::Full,
         tier => tier,
     }
@@ -53,9 +53,9 @@ mod tests {
             next_tier(tier, &situation)
         };
         assert_eq!(at(Tier::Full, 1.2), Tier::Coarse);
-        assert_eq!(at(Tier::Coarse, 1.2), Tier::OverlapAdd);
-        assert_eq!(at(Tier::OverlapAdd, 2.0), Tier::OverlapAdd);
-        assert_eq!(at(Tier::OverlapAdd, 4.0), Tier::Coarse);
+        assert_eq!(at(Tier::Coarse, 1.2), Tier::Plain);
+        assert_eq!(at(Tier::Plain, 2.0), Tier::Plain);
+        assert_eq!(at(Tier::Plain, 4.0), Tier::Coarse);
         assert_eq!(at(Tier::Full, 4.0), Tier::Full);
     }
 }
