@@ -3,6 +3,8 @@
 
 mod capture;
 mod decode;
+#[cfg(feature = "device")]
+mod device;
 mod laws;
 mod output;
 mod pace;

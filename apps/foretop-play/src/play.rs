@@ -89,12 +89,13 @@ impl Play {
         let output = match (&self.out, self.null) {
             (Some(path), _) => Output::wav(path),
             (None, true) => Output::Null,
-            (None, false) => {
-                return Err(Failure::usage(
-                    "this build plays to no sound device: give --out FILE.wav, or --null to see how play would go",
-                ));
-            }
+            (None, false) => Output::device()?,
         };
+        if self.is_virtual && self.out.is_none() && !self.null {
+            return Err(Failure::usage(
+                "`--virtual` waits for no clock, and a sound device has one: give --out FILE.wav or --null",
+            ));
+        }
         let source = Source::of(&medium)?;
         let (blamed, capture) = (source.blamed(), Capture::new(wish.capacity_bytes));
         let pace = self.pace(&medium, &source, &capture)?;

@@ -287,13 +287,15 @@ impl Session {
         }
         let decision = self.is_playing.then(|| self.controller.step(&situation, elapsed));
         let n_out = (TICK.as_secs_f64() * f64::from(format.sample_rate_hertz)).round() as usize;
-        let goes_on = match &decision {
-            Some(decision) if !self.moment.is_paused => self.make(format, n_out, decision.rate, &situation)?,
-            _ => {
-                self.output.silence(format, n_out)?;
-                true
+        let mut goes_on = true;
+        for _ in 0..self.output.n_wanted() {
+            match &decision {
+                Some(decision) if goes_on && self.is_playing && !self.moment.is_paused => {
+                    goes_on = self.make(format, n_out, decision.rate, &situation)?;
+                }
+                _ => self.output.silence(format, n_out)?,
             }
-        };
+        }
         self.tell(&situation, &progress, decision, elapsed);
         if let Some(request) = self.pending.take() {
             self.obey(request);
