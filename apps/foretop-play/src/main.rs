@@ -6,6 +6,7 @@ mod decode;
 #[cfg(feature = "device")]
 mod device;
 mod laws;
+mod moment;
 mod output;
 mod pace;
 mod play;
