@@ -6,8 +6,10 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use clock::{Clock, System};
+use component::{Origin, Publisher};
 use playback::Law;
 use program::{Failure, Interruption, written};
+use stream::{Endpoint, Security};
 use text::figure::span_ns;
 
 use crate::capture::Capture;
@@ -16,7 +18,7 @@ use crate::laws::{Accepted, within};
 use crate::moment::{Moment, Request};
 use crate::output::Output;
 use crate::pace::Pace;
-use crate::session::{DECODED_AHEAD, Session, Wish};
+use crate::session::{DECODED_AHEAD, Session, TICK, Wish};
 use crate::simulate::trace;
 use crate::source::Source;
 use crate::view::{Keys, line, moment_csv};
@@ -66,6 +68,10 @@ pub struct Play {
     /// Write ten moments of each second to this CSV file
     #[arg(long, value_name = "FILE.csv")]
     trace: Option<PathBuf>,
+
+    /// Send buffer, arrival and rate as a stream of one measurement a second, which a node shows and forecasts; may be repeated
+    #[arg(long, value_name = "ENDPOINT")]
+    publish: Vec<Endpoint>,
 }
 
 /// What sets the rate.
@@ -82,6 +88,9 @@ enum Mode {
 /// Ticks between two moments of a trace, and between two lines on a terminal.
 const N_TICKS_A_MOMENT: u64 = 5;
 const N_TICKS_A_LINE: u64 = 10;
+
+/// Ticks between two measurements of a stream: a second.
+const N_TICKS_A_MEASUREMENT: u64 = 50;
 
 impl Play {
     pub fn run(self, out: &mut dyn Write) -> Result<(), Failure> {
@@ -108,6 +117,7 @@ impl Play {
         let interruption = Interruption::watch()?;
         let keys = Keys::open(medium != "-" && std::io::stderr().is_terminal());
         let mut record = self.trace.as_deref().map(Record::create).transpose()?;
+        let mut publisher = self.publisher()?;
         let clock = (!self.is_virtual).then(System::start);
         let session = Session::new(wish, capture, decoded, output, pace, blamed);
         let (mut tick, mut told) = (0_u64, None);
@@ -116,6 +126,11 @@ impl Play {
                 && tick.is_multiple_of(N_TICKS_A_MOMENT)
             {
                 record.take(moment)?;
+            }
+            if let Some(publisher) = &mut publisher
+                && tick.is_multiple_of(N_TICKS_A_MEASUREMENT)
+            {
+                publisher.send(measured(moment));
             }
             let is_due = tick.is_multiple_of(N_TICKS_A_LINE);
             tick += 1;
@@ -165,6 +180,20 @@ impl Play {
         })
     }
 
+    fn publisher(&self) -> Result<Option<Publisher>, Failure> {
+        if self.publish.is_empty() {
+            return Ok(None);
+        }
+        if self.is_virtual {
+            return Err(Failure::usage("`--publish` sends what is measured now, and `--virtual` has no now"));
+        }
+        let host = sensor::host_name(Path::new("/")).unwrap_or_default();
+        let step = TICK * N_TICKS_A_MEASUREMENT as u32;
+        let origin = Origin { component: "play", stream: "play", host: &host, step };
+        let started = Publisher::start(origin, &self.publish, &Security::default());
+        started.map(Some).map_err(|error| Failure::work(text::with_causes(&error)))
+    }
+
     fn pace(&self, medium: &str, source: &Source, capture: &Capture) -> Result<Option<Pace>, Failure> {
         let Some(arrival) = &self.arrival else { return Ok(None) };
         if !matches!(source, Source::File(_)) {
@@ -174,6 +203,16 @@ impl Play {
         let trace = trace(arrival, "arrival_rate", 3_600.0, self.seed)?;
         Pace::new(Path::new(medium), trace, capture).map(Some)
     }
+}
+
+/// What a stream says of a moment.
+fn measured(moment: &Moment) -> [(String, &'static str, f64); 3] {
+    let signal = |name: &str, unit, value| (format!("play.{name}"), unit, value);
+    [
+        signal("buffer", "s", moment.buffer_seconds),
+        signal("arrival", "ratio", moment.arrival_rate),
+        signal("rate", "ratio", moment.rate),
+    ]
 }
 
 /// What is worth a line where there is no terminal.
