@@ -8,6 +8,7 @@
 mod bound;
 pub mod law;
 mod simulator;
+pub mod stretch;
 
 pub use bound::{Arrival, Bounds, bounds};
 pub use law::Law;
