@@ -35,13 +35,13 @@ web: ## Builds the page into web/dist, unless it is there and newer than its sou
 
 build: web ## Builds the program `foretop` with the page in it, the simulator `foretop sim`, the scheduler `foretop sched`, `foretop tunnel` and `foretop dedup`.
 	@scripts/install-system-packages.sh cargo cc
-	@cargo build --release -p foretop -p foretop-sched -p foretop-sim -p foretop-tunnel --locked
+	@cargo build --release -p foretop -p foretop-play -p foretop-sched -p foretop-sim -p foretop-tunnel --locked
 
 all: build mpi kernel python ## Builds everything: `foretop`, the programs that run under MPI, `foretop-kernel`, the Python package.
 
 dist: web ## Builds the program `foretop` as it is released and benched: optimized across crates, which takes longer.
 	@scripts/install-system-packages.sh cargo cc
-	@cargo build --profile dist -p foretop -p foretop-sched -p foretop-sim -p foretop-tunnel --locked
+	@cargo build --profile dist -p foretop -p foretop-play -p foretop-sched -p foretop-sim -p foretop-tunnel --locked
 
 mpi: ## Builds the programs that run under MPI, for Open MPI and MPICH; `foretop mpi` finds them.
 	@scripts/mpi.sh build

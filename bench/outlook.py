@@ -2,7 +2,8 @@
 
 Errors are absolute, over all leads within a horizon, and scaled by the mean absolute difference of samples a day apart in the past of
 their window (MASE). CRPS is the weighted quantile loss at 0.1 to 0.9, as GIFT-Eval has it. Forecasts are medians. Everything is the
-median over windows. Peers are fitted to the last 14 days of each window's past. The statements are "some value within 6 h is
+median over windows. The interval score (Winkler) of 80 % is its width and ten times what came outside of it, scaled as errors are: it rewards narrow
+intervals that hold. Peers are fitted to the last 14 days of each window's past. The statements are "some value within 6 h is
 above the 95th percentile of the past"; they are answered at moments that lie as far apart.
 """
 
@@ -37,6 +38,15 @@ class Model(Protocol):
         """Return the mean, and the ends of intervals as `lo-80` and `hi-80`."""
 
 
+class Score(NamedTuple):
+    """What became of a forecaster's windows of a series."""
+
+    mase: Samples
+    loss: float
+    interval: float
+    held: float
+
+
 class Series(NamedTuple):
     """Samples, and how many of them make a day."""
 
@@ -51,13 +61,14 @@ def main() -> None:
     arguments.add_argument("--windows", type=int, default=N_WINDOWS, help="of each series")
     n_windows = arguments.parse_args().windows
     warnings.simplefilter("ignore")
-    errors, crps, ratios, held, said = [], [], [], [], []
+    errors, crps, ratios, shares, held, said = [], [], [], [], [], []
     for series in all_series():
-        scores, coverage = scores_of(series, n_windows)
-        errors.append([series.name, *(" ".join(f"{error:.2f}" for error in mase) for mase, _ in scores.values())])
-        crps.append([series.name, *(f"{loss:.3f}" for _, loss in scores.values())])
-        ratios.append([np.append(mase, loss) for mase, loss in scores.values()])
-        held.append(coverage)
+        scores, covered = scores_of(series, n_windows)
+        errors.append([series.name, *(" ".join(f"{error:.2f}" for error in of.mase) for of in scores.values())])
+        crps.append([series.name, *(f"{of.loss:.3f}" for of in scores.values())])
+        ratios.append([[*of.mase, of.loss, of.interval] for of in scores.values()])
+        shares.append([of.held for of in scores.values()])
+        held.append(covered)
         said.append([series.name, *statements(series)])
         print(f"{series.name}: {errors[-1][1:]}", flush=True)
     names = list(scores)
@@ -68,17 +79,20 @@ def main() -> None:
     arima = table[:, names.index("AutoARIMA")]
     # What a peer gets to 0 must not decide over all others.
     means = np.exp(np.mean(np.log((table + 0.01) / (arima[:, None] + 0.01)), axis=0))
-    rows = [[name, *(f"{ratio:.2f}" for ratio in means[at])] for at, name in enumerate(names)]
-    head = ["forecaster", "1 h", "6 h", "24 h", "quantile loss"]
+    held_80 = np.mean(shares, axis=0)
+    rows = [[name, *(f"{ratio:.2f}" for ratio in means[at]), f"{held_80[at]:.1%}"] for at, name in enumerate(names)]
+    head = ["forecaster", "1 h", "6 h", "24 h", "quantile loss", "interval score", "80 % held"]
     print_table("Errors over AutoARIMA's, geometric mean of the series", head, rows)
-    shares = np.mean(held, axis=0)
+    coverage = np.mean(held, axis=0)
     print_table(
-        "Values within intervals, mean of all series", ["80 %", "95 %"], [[f"{100 * share:.1f} %" for share in shares]]
+        "Values within the outlook's intervals, mean of all series",
+        ["80 %", "95 %"],
+        [[f"{share:.1%}" for share in coverage]],
     )
     head = ["series", "statements", "true", "outlook", "base rate", *(f"line of {hours:g} h" for hours in LINE_HOURS)]
     print_table("Brier score of 'above the 95th percentile within 6 h'", head, said)
     print_machine(machine() | versions())
-    save("outlook", {"names": names, "errors": table.tolist(), "coverage": shares.tolist(), "statements": said})
+    save("outlook", {"names": names, "errors": table.tolist(), "coverage": coverage.tolist(), "statements": said})
 
 
 def all_series() -> Iterator[Series]:
@@ -122,14 +136,14 @@ def made_series(chance: np.random.Generator) -> Iterator[Series]:
     yield Series("made: AR(1)", 50 + noise(0.99, 1), day)
 
 
-def scores_of(series: Series, n_windows: int) -> tuple[dict[str, tuple[Samples, float]], Samples]:
-    """Return each forecaster's errors and quantile loss, and our coverage of 80 and 95 %."""
+def scores_of(series: Series, n_windows: int) -> tuple[dict[str, Score], Samples]:
+    """Return each forecaster's scores, and our coverage of 80 and 95 %."""
     _, samples, day = series
     within = [day // 24, day // 4, day]
     origins = np.linspace(len(samples) * 0.6, len(samples) - day - 1, n_windows).astype(int)
     outlook = foretop.Outlook([day, 7 * day], day)
     outlook.step(samples[: origins[0]])
-    results: dict[str, list[tuple[list[float], float]]] = {}
+    results: dict[str, list[Score]] = {}
     coverage = []
     for at, origin in enumerate(origins):
         past, came = samples[:origin], samples[origin : origin + day]
@@ -143,11 +157,23 @@ def scores_of(series: Series, n_windows: int) -> tuple[dict[str, tuple[Samples, 
             away = np.abs(came - quantiles[4])
             losses = [2 * np.nansum(pinball(came, row, level)) for row, level in zip(quantiles, LEVELS, strict=True)]
             mase = [float(np.nanmean(away[:lead]) / scale) for lead in within]
-            results.setdefault(name, []).append((mase, float(np.mean(losses) / np.nansum(np.abs(came)))))
+            lower, upper = quantiles[0], quantiles[-1]
+            beyond = np.maximum(lower - came, 0) + np.maximum(came - upper, 0)
+            # 2 over the share of values that may be outside.
+            interval = float(np.nanmean(upper - lower + 10 * beyond) / scale)
+            loss = float(np.mean(losses) / np.nansum(np.abs(came)))
+            results.setdefault(name, []).append(
+                Score(np.array(mase), loss, interval, float(np.mean(beyond[known] == 0)))
+            )
         following = origins[at + 1] if at + 1 < len(origins) else origin
         outlook.step(samples[origin:following])
     medians = {
-        name: (np.median([mase for mase, _ in rows], axis=0), float(np.median([loss for _, loss in rows])))
+        name: Score(
+            np.median([row.mase for row in rows], axis=0),
+            float(np.median([row.loss for row in rows])),
+            float(np.median([row.interval for row in rows])),
+            float(np.mean([row.held for row in rows])),
+        )
         for name, rows in results.items()
     }
     return medians, np.mean(coverage, axis=0)

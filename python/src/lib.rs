@@ -22,6 +22,7 @@ mod mpi_follower;
 mod mpi_trace;
 mod names;
 mod outlook;
+mod playback;
 mod predictor;
 mod said;
 mod samples;
@@ -52,6 +53,8 @@ mod _native {
     use crate::mpi_trace::read_mpi_trace;
     #[pymodule_export]
     use crate::outlook::Outlook;
+    #[pymodule_export]
+    use crate::playback::{made_trace, simulate_playback};
     #[pymodule_export]
     use crate::predictor::Predictor;
     #[pymodule_export]

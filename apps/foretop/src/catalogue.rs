@@ -116,6 +116,13 @@ pub const PROGRAMS: &[Program] = &[
         instead: None,
     },
     Program {
+        name: "play",
+        group: Group::MoveLessData,
+        purpose: "Play sound that slows down instead of stopping",
+        build: "make build",
+        instead: None,
+    },
+    Program {
         name: "tunnel",
         group: Group::MoveLessData,
         purpose: "Carry connections over a slow link, and send nothing twice",

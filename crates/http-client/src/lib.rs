@@ -92,6 +92,22 @@ pub fn agent(timeout: Duration, accept: &'static str, server: &Address, trust: &
     config.build().new_agent()
 }
 
+/// A client for bodies without an end, at servers anywhere: it gives up when nothing comes for `silence`, follows five redirects, and
+/// takes answers of any status.
+#[must_use]
+pub fn media_agent(silence: Duration, trust: &Trust) -> Agent {
+    Agent::config_builder()
+        .timeout_connect(Some(silence))
+        .timeout_recv_response(Some(silence))
+        .timeout_per_read(Some(silence))
+        .http_status_as_error(false)
+        .max_redirects(5)
+        .user_agent(concat!("foretop/", env!("CARGO_PKG_VERSION")))
+        .tls_config(trust.config())
+        .build()
+        .new_agent()
+}
+
 impl Address {
     /// The address as the client takes it.
     #[must_use]

@@ -1,43 +1,116 @@
-//! The rate at which a medium plays on without a break, decided from its buffer and a forecast of its arrival.
+//! The rate at which a medium plays on without a break, decided from its buffer and a forecast of what arrives.
 //!
 //! Rates are media seconds per second: of arrival, what comes into the buffer; of play, what leaves it. Nothing here
-//! reads a clock or does I/O: the caller says how much time has passed.
+//! reads a clock or does I/O: the caller says how much time has passed. The two modes are those of the specification behind
+//! this project's patent reply ([0024]): [`Law::Arrival`] plays as media arrive, [`Law::Restricted`] plays as the listener asked while that goes well.
 
 #![forbid(unsafe_code)]
 
+mod arrival;
 mod bound;
+mod control;
 pub mod law;
+pub mod report;
 mod simulator;
 pub mod stretch;
+mod tier;
+mod trace;
 
-pub use bound::{Arrival, Bounds, bounds};
-pub use law::Law;
-pub use simulator::{Outcome, simulate};
+pub use arrival::{Arrival, Arrivals, Reach};
+pub use bound::{Bounds, bounds};
+pub use control::{Cause, Controller, Decision};
+pub use law::{Law, UnknownLaw};
+pub use simulator::{Outcome, Setting, Step, simulate};
+pub use tier::next_tier;
+pub use trace::{Kind, Trace, TraceError};
 
-/// What a law knows when it chooses a rate. All values are finite; those in seconds are at least 0.
+/// What a law knows when it chooses a rate. Values in seconds are finite and at least 0.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Situation {
     /// Media in the buffer.
     pub buffer_seconds: f64,
-    /// Media that the buffer can hold.
+    /// Media that the buffer can hold, above 0.
     pub capacity_seconds: f64,
-    /// Media that play needs before it starts, and starts again after a break.
+    /// Media that play needs before it starts, and starts again after a break; above 0.
     pub start_seconds: f64,
     /// Media not yet played, the buffer's included; `None` for a medium without an end.
     pub left_seconds: Option<f64>,
-    /// What will arrive.
-    pub arrival: Arrival,
-    /// The rate that the listener asked for.
+    /// What will arrive, as far as it is known.
+    pub arrival: Option<Arrival>,
+    /// Whether the sender waits while the buffer is full; what another sends then is lost.
+    pub does_sender_wait: bool,
+    /// What decoding does, where it can be a limit.
+    pub decoding: Option<Decoding>,
+    /// Of a live medium: how far play is behind.
+    pub live: Option<LiveEdge>,
+    /// The rate that the listener asked for, above 0.
     pub requested_rate: f64,
+}
+
+/// How far ahead of play a decoder is, and how fast it will be.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Decoding {
+    /// Media that are decoded and not played.
+    pub ahead_seconds: f64,
+    /// The rate that the CPU lets it keep up with.
+    pub rate: Arrival,
+}
+
+/// Where a live medium is, against where it should be.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LiveEdge {
+    /// From what is made to what is played.
+    pub offset_seconds: f64,
+    /// What the listener accepts of that.
+    pub target_seconds: f64,
 }
 
 /// The rates that a listener accepts, as shares of the requested one.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Limits {
-    /// The slowest, in (0, 1].
-    pub slowest_ratio: f64,
-    /// The fastest, at least 1.
-    pub fastest_ratio: f64,
+    slowest_ratio: f64,
+    fastest_ratio: f64,
+}
+
+/// Limits that no listener can have.
+#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
+#[error(
+    "limits of {slowest} to {fastest} times the requested rate: the slowest is above 0 and at most 1, the fastest at least 1 and at most 2"
+)]
+pub struct LimitsError {
+    slowest: f64,
+    fastest: f64,
+}
+
+impl Limits {
+    /// The slowest in (0, 1], the fastest in [1, 2].
+    ///
+    /// # Errors
+    /// [`LimitsError`] for others.
+    pub fn new(slowest_ratio: f64, fastest_ratio: f64) -> Result<Self, LimitsError> {
+        let are_right = slowest_ratio > 0.0 && slowest_ratio <= 1.0 && (1.0..=2.0).contains(&fastest_ratio);
+        are_right
+            .then_some(Self { slowest_ratio, fastest_ratio })
+            .ok_or(LimitsError { slowest: slowest_ratio, fastest: fastest_ratio })
+    }
+
+    /// The slowest rate where this one is requested.
+    #[must_use]
+    pub fn slowest(self, requested_rate: f64) -> f64 {
+        self.slowest_ratio * requested_rate
+    }
+
+    /// The fastest rate where this one is requested.
+    #[must_use]
+    pub fn fastest(self, requested_rate: f64) -> f64 {
+        self.fastest_ratio * requested_rate
+    }
+
+    /// `rate`, or the limit that is nearest to it.
+    #[must_use]
+    pub fn clamp(self, rate: f64, requested_rate: f64) -> f64 {
+        rate.clamp(self.slowest(requested_rate), self.fastest(requested_rate))
+    }
 }
 
 impl Default for Limits {

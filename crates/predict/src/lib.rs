@@ -64,7 +64,7 @@ pub use loss::Loss;
 pub use model::Model;
 pub use outlook::{Outlook, Paths, Periods, PeriodsError};
 pub use predictor::Predictor;
-pub use run_time::{Demand, MeasurementError, RunTime, RunTimeError, TimeInterval, WindowErrors};
+pub use run_time::{Demand, Means, MeasurementError, RunTime, RunTimeError, TimeInterval, WindowErrors};
 pub use select::{Criterion, NoScore, Ranked, select};
 pub use spec::{ArMethod, Family, Method, Region, Spec, SpecError, Trend};
 pub use state::RestoreError;

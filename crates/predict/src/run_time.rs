@@ -6,6 +6,7 @@
 //! The advisor is the one that Dinda and O'Hallaron (1999, section 4) built on host load; theirs took the correlation of
 //! the errors from the model, this one measures it.
 
+mod means;
 mod measurement;
 mod model;
 mod rung;
@@ -17,12 +18,11 @@ use std::time::Duration;
 use statrs::distribution::{ContinuousCDF, Normal};
 use units::Confidence;
 
+pub use means::Means;
 pub use measurement::MeasurementError;
 pub use windows::WindowErrors;
 
 use crate::forecast::Forecast;
-use model::ModelErrors;
-use windows::Spread;
 
 /// A forecast looks so many times further than an idle host would need, or as far as errors are learned.
 const PATIENCE: f64 = 32.0;
@@ -99,10 +99,8 @@ pub enum RunTimeError {
 #[derive(Clone, Debug)]
 struct Course {
     demand: Demand,
-    /// Means from the first step of the window on, cut to what there can be.
-    means: Vec<f64>,
-    /// How errors of means over windows lie, by the length of the window.
-    spread: Spread,
+    /// From the first step of the window on.
+    means: Means,
 }
 
 impl Demand {
@@ -138,21 +136,8 @@ impl RunTime {
     /// [`RunTimeError`]: a demand of nothing, a forecast that ends before the first window or is no number.
     pub fn new(forecast: &Forecast, errors: &WindowErrors, demand: Demand) -> Result<Self, RunTimeError> {
         demand.check()?;
-        let (have, need) = (forecast.n_leads(), errors.lag() + 1);
-        if have < need {
-            return Err(RunTimeError::ForecastTooShort { have, need });
-        }
-        let most = f64::from(demand.n_threads);
-        if let Some(idx) = forecast.means().iter().position(|mean| mean.is_nan()) {
-            return Err(RunTimeError::NoMean { lead: idx + 1, mean: forecast.means()[idx] });
-        }
-        let means: Vec<f64> = forecast.means()[errors.lag()..].iter().map(|mean| mean.clamp(0.0, most)).collect();
-        let model = ModelErrors::of(forecast.standard_errors(), errors.lag(), most);
-        let spread = errors.spread(model, |length| {
-            let window = &means[..length.min(means.len())];
-            window.iter().sum::<f64>() / window.len() as f64
-        });
-        Ok(Self { parts: vec![(1.0, Course { demand, means, spread })] })
+        let means = Means::new(forecast, errors, f64::from(demand.n_threads))?;
+        Ok(Self { parts: vec![(1.0, Course { demand, means })] })
     }
 
     /// Of a task whose number of threads lies between those that `fewer` and `more` are of: speeds are taken along the
@@ -222,19 +207,19 @@ impl RunTime {
 impl Course {
     /// In seconds.
     fn horizon(&self) -> f64 {
-        (self.means.len() as f64 - self.demand.phase()) * self.demand.step.as_secs_f64()
+        (self.means.n_steps() as f64 - self.demand.phase()) * self.demand.step.as_secs_f64()
     }
 
     /// In seconds: the first moment at which the work that is done with probability `p` reaches the demand.
     fn quantile(&self, p: f64) -> Option<f64> {
         let step = self.demand.step.as_secs_f64();
         let (phase, need) = (self.demand.phase(), self.demand.cpu.as_secs_f64() / step);
-        let most = f64::from(self.demand.n_threads);
+        let Means { means, spread, most } = &self.means;
         let deviation = Normal::standard().inverse_cdf(1.0 - p);
-        let ends = self.spread.quantiles(1.0 - p);
+        let (ends, scale) = (spread.quantiles(1.0 - p), spread.scale);
         // In steps: the time since the start, the work that is forecast by then, and the work that is done for sure.
         let (mut before, mut forecast, mut done) = (0.0, 0.0, 0.0);
-        for (idx, mean) in self.means.iter().enumerate() {
+        for (idx, mean) in means.iter().enumerate() {
             let end = (idx + 1) as f64;
             let time = end - phase;
             if time <= 0.0 {
@@ -243,8 +228,8 @@ impl Course {
             forecast += mean * (time - before);
             let level = forecast / time;
             let noise = deviation * self.demand.measurement.standard_error(level / most, time * step) * most;
-            let error = ends.at(end, time, noise * scale::slope(level));
-            let share = scale::share(scale::of(level) + error).clamp(0.0, most);
+            let error = ends.at(end, time, noise * scale.slope(level));
+            let share = scale.value(scale.of(level) + error).clamp(0.0, *most);
             // The clamp counts for this step alone: work that is done does not go away, and comes no faster than it can.
             let then = (share * time).clamp(done, done + most * (time - before));
             if then >= need {

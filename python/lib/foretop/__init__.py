@@ -7,7 +7,7 @@ forecasts continue. ``Fleet`` is the same for many series, from arrays, dictiona
 :mod:`foretop.sklearn`, :mod:`foretop.statsforecast` and :mod:`foretop.sktime` have forecasters that look like those of these libraries.
 """
 
-from foretop import crossval, dedup, mpi_trace
+from foretop import crossval, dedup, mpi_trace, playback
 from foretop._errors import (
     CompareError,
     ConfidenceError,
@@ -62,6 +62,7 @@ __all__ = [
     "mpi_trace",
     "pacf",
     "periodogram",
+    "playback",
     "pox_plot",
     "residuals",
     "select",

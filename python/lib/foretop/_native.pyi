@@ -39,6 +39,7 @@ __all__ = [
     "fit",
     "hurst",
     "kpss",
+    "made_trace",
     "models",
     "pacf",
     "periodogram",
@@ -49,6 +50,7 @@ __all__ = [
     "report",
     "residuals",
     "select",
+    "simulate_playback",
     "version",
 ]
 
@@ -289,6 +291,18 @@ class DedupDecoder:
 def dedup_estimate(
     parts: list[bytes], segmenter: str, level: int, n_flush: int, shape: tuple[int, int, int] | None
 ) -> dict[str, int]: ...
+def made_trace(kind: str, seconds: float, seed: int) -> tuple[float, NDArray[np.float64]]: ...
+def simulate_playback(
+    rates: NDArray[np.float64],
+    step_seconds: float,
+    law: str,
+    speed: float,
+    limits: tuple[float, float],
+    start_seconds: float,
+    capacity_seconds: float,
+    live: bool,
+    model: str | None,
+) -> dict[str, Any]: ...
 def read_mpi_trace(path: Path) -> tuple[list[dict[str, Any]], int, list[str]]: ...
 def read_results(path: str) -> dict[str, Cells]: ...
 def version() -> str: ...

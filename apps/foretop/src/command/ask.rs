@@ -212,7 +212,7 @@ fn sentence(signal: &str, answer: &Answer) -> String {
     let central = answer.mean.or(answer.median).map_or_else(|| "no value".to_owned(), show);
     let by = match answer.mean_over_seconds {
         None => format!("by {}", by(answer)),
-        Some(over) => format!("means over {}; {}", length(over), seen(answer.seen_seconds, answer.lead_seconds)),
+        Some(over) => format!("mean over {}{}", length(over), unseen(answer.seen_seconds, answer.lead_seconds)),
     };
     printable(&format!(
         "{signal} in {lead}: {central} ({percent}: {} to {}), {last} now, {by}",
@@ -221,29 +221,27 @@ fn sentence(signal: &str, answer: &Answer) -> String {
     ))
 }
 
-/// Whether forecasts of this length have been compared with what came.
-fn seen(seen_seconds: Option<f64>, lead_seconds: f64) -> String {
+/// What is said of an error bar that was not compared with what came; nothing of others.
+fn unseen(seen_seconds: Option<f64>, lead_seconds: f64) -> String {
     match seen_seconds.filter(|seen| *seen < lead_seconds) {
-        None => "errors of such forecasts are known".to_owned(),
-        Some(0.0) => "no forecast has been compared with what came yet".to_owned(),
-        Some(seen) => format!("errors are known up to {} ahead, and may be larger beyond", length(seen)),
+        None => String::new(),
+        Some(0.0) => "; the error bar is a guess: no forecast has been checked yet".to_owned(),
+        Some(seen) => {
+            format!("; the error bar is a guess beyond {}: no longer forecast has been checked yet", length(seen))
+        }
     }
 }
 
-/// `cpu.busy > 90% within 1h: 23 %, in 40min (80 %: 12min to 55min); of means over 1min`.
+/// `cpu.busy > 90% within 1h: 73 % (10 % by 12m, 50 % by 40m); means over 1m`.
 fn statement_sentence(answer: &api::Probability) -> String {
     let api::Probability { statement, probability, after, .. } = answer;
     let lasting = answer.for_seconds.map_or_else(String::new, |lasting| format!(" for {}", length(lasting)));
-    let when = match (after.p10_seconds, after.p50_seconds, after.p90_seconds) {
-        (Some(early), Some(middle), Some(late)) => {
-            format!(", in {} (80 %: {} to {})", length(middle), length(early), length(late))
-        }
-        (Some(early), Some(middle), None) => format!(", in {} (90 %: not before {})", length(middle), length(early)),
-        (Some(early), None, _) => format!(" (90 %: not before {})", length(early)),
-        (None, ..) => String::new(),
-    };
+    let by = [("10 %", after.p10_seconds), ("50 %", after.p50_seconds), ("90 %", after.p90_seconds)];
+    let by = by.into_iter().filter_map(|(share, seconds)| Some(format!("{share} by {}", length(seconds?))));
+    let by: Vec<String> = by.collect();
+    let when = if by.is_empty() { String::new() } else { format!(" ({})", by.join(", ")) };
     let (within, over) = (length(answer.within_seconds), length(answer.step_seconds));
-    printable(&format!("{statement}{lasting} within {within}: {}{when}; of means over {over}", chance(*probability)))
+    printable(&format!("{statement}{lasting} within {within}: {}{when}; means over {over}", chance(*probability)))
 }
 
 /// What such answers were worth.
@@ -251,11 +249,14 @@ fn worth(answer: &api::Probability) -> String {
     let record = &answer.record;
     let (n, n_true, past) = (record.n, record.n_true, length(answer.history_seconds));
     match (record.brier, record.base_rate_brier) {
-        (Some(brier), Some(base)) => format!(
-            "Asked {n} times over the past {past}, it came true {n_true} times; Brier score {brier:.3}, {base:.3} for always saying {}.",
-            chance(n_true as f64 / n as f64)
-        ),
-        _ => format!("There is no record yet: asked {n} times over the past {past}, it came true {n_true} times."),
+        (Some(brier), Some(base)) => {
+            let share = chance(n_true as f64 / n as f64);
+            format!(
+                "At {n} earlier moments of the past {past} it came true {n_true} times ({share}). Brier score of these answers {brier:.3}; always \
+                 saying {share} scores {base:.3} (lower is better)."
+            )
+        }
+        _ => format!("There is no record yet: at {n} earlier moments of the past {past} it came true {n_true} times."),
     }
 }
 
@@ -353,12 +354,9 @@ mod tests {
     fn a_far_answer_says_how_far_it_has_seen() {
         let sentence =
             |seen_seconds| sentence("cpu.busy", &far_answer(api::Outlook { seen_seconds, ..outlook() }, None).unwrap());
-        assert_eq!(
-            sentence(600.0),
-            "cpu.busy in 10m: 0.50 (80 %: 0.25 to 0.75), no value now, means over 5m; errors of such forecasts are known"
-        );
-        assert!(sentence(300.0).ends_with("errors are known up to 5m ahead, and may be larger beyond"));
-        assert!(sentence(0.0).ends_with("no forecast has been compared with what came yet"));
+        assert_eq!(sentence(600.0), "cpu.busy in 10m: 0.50 (80 %: 0.25 to 0.75), no value now, mean over 5m");
+        assert!(sentence(300.0).ends_with("a guess beyond 5m: no longer forecast has been checked yet"));
+        assert!(sentence(0.0).ends_with("mean over 5m; the error bar is a guess: no forecast has been checked yet"));
     }
 
     fn probability() -> api::Probability {
@@ -388,11 +386,12 @@ mod tests {
     fn a_probability_comes_with_what_such_were_worth() {
         assert_eq!(
             statement_sentence(&probability()),
-            "cpu.busy > 90% for 5m within 1h: 23 % (90 %: not before 20m); of means over 1m"
+            "cpu.busy > 90% for 5m within 1h: 23 % (10 % by 20m); means over 1m"
         );
         assert_eq!(
             worth(&probability()),
-            "Asked 200 times over the past 7days, it came true 30 times; Brier score 0.081, 0.128 for always saying 15 %."
+            "At 200 earlier moments of the past 7days it came true 30 times (15 %). Brier score of these answers 0.081; always saying 15 % scores \
+             0.128 (lower is better)."
         );
         let record = api::Record { brier: None, base_rate_brier: None, n_true: 0, ..probability().record };
         let young = worth(&api::Probability { record, ..probability() });

@@ -167,7 +167,8 @@ fn what_cannot_be_stretched_is_refused_by_name() {
 /// Blocks of input: their frames, and the rate and the tier that they come with.
 fn blocks() -> impl Strategy<Value = Vec<(usize, f64, Tier)>> {
     let rate = prop_oneof![Just(1.0), Just(0.9), 0.5..=2.0];
-    let tier = prop_oneof![4 => Just(Tier::Full), 1 => Just(Tier::Coarse), 1 => Just(Tier::Plain), 1 => Just(Tier::None)];
+    let tier =
+        prop_oneof![4 => Just(Tier::Full), 1 => Just(Tier::Coarse), 1 => Just(Tier::Plain), 1 => Just(Tier::None)];
     prop::collection::vec((1_usize..8_000, rate, tier), 1..12)
 }
 

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use serde::{Deserialize, Serialize};
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
-use super::scale;
+use super::scale::Scale;
 use crate::intervals::Sorted;
 
 /// Origins are this share of the length apart.
@@ -67,9 +67,9 @@ impl Rung {
     }
 
     /// Takes the mean over the window that ends, NaN if it is not known.
-    pub(crate) fn learn(&mut self, mean: f64) {
+    pub(crate) fn learn(&mut self, mean: f64, scale: Scale) {
         if let Some((_, said)) = self.said.pop_front() {
-            let error = scale::of(mean) - scale::of(said);
+            let error = scale.of(mean) - scale.of(said);
             if !error.is_nan() {
                 self.errors.learn(error);
             }

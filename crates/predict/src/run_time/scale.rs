@@ -1,22 +1,46 @@
-//! The scale on which errors of availability are learned and added: its inverse, by which a task takes longer.
+//! The scale on which errors of means are learned and added.
 //!
+//! For availability it is the inverse, by which a task takes longer.
 //! Of a core that `n` others use, a task gets 1 / (1 + n). One that comes or goes takes much from a core that was free, and little from one that many share; how much
 //! longer a task takes changes by the same each time. So an error that was learned while the core was free says, on this scale, what it means when it is
 //! not; added to the availability it would leave nothing. The sign is turned so that more is still better.
 
+use serde::{Deserialize, Serialize};
+
 /// Shares of a core below this are not told apart.
 const SHARE_MIN: f64 = 0.01;
 
-pub(super) fn of(share: f64) -> f64 {
-    -1.0 / share.max(SHARE_MIN)
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Scale {
+    /// The inverse, its sign turned.
+    #[default]
+    Inverse,
+    /// The quantity itself.
+    Linear,
 }
 
-/// The share of a value; infinite for values that no share has.
-pub(super) fn share(value: f64) -> f64 {
-    if value < 0.0 { -1.0 / value } else { f64::INFINITY }
-}
+impl Scale {
+    pub(super) fn of(self, value: f64) -> f64 {
+        match self {
+            Self::Inverse => -1.0 / value.max(SHARE_MIN),
+            Self::Linear => value,
+        }
+    }
 
-/// How much faster than the share its value changes.
-pub(super) fn slope(share: f64) -> f64 {
-    share.max(SHARE_MIN).powi(-2)
+    /// What lies there on the scale; infinite for places where nothing does.
+    pub(super) fn value(self, place: f64) -> f64 {
+        match self {
+            Self::Inverse if place < 0.0 => -1.0 / place,
+            Self::Inverse => f64::INFINITY,
+            Self::Linear => place,
+        }
+    }
+
+    /// How much faster than the quantity its place changes.
+    pub(super) fn slope(self, value: f64) -> f64 {
+        match self {
+            Self::Inverse => value.max(SHARE_MIN).powi(-2),
+            Self::Linear => 1.0,
+        }
+    }
 }

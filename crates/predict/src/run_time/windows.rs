@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::model::ModelErrors;
 use super::rung::{Known, Rung};
-use super::scale;
+use super::scale::Scale;
 use crate::forecast::Forecast;
 
 /// A window counts if so many of its samples are known.
@@ -30,6 +30,8 @@ const GROWTH_MAX: f64 = 1e6;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct WindowErrors {
     lag: usize,
+    #[serde(default)]
+    scale: Scale,
     /// Ascending by length.
     rungs: Vec<Rung>,
     /// The last samples, as many as the longest window has, NaN for a gap.
@@ -41,6 +43,7 @@ pub struct WindowErrors {
 #[derive(Clone, Debug)]
 pub(crate) struct Spread {
     lag: usize,
+    pub(crate) scale: Scale,
     known: Vec<Known>,
     model: ModelErrors,
 }
@@ -79,7 +82,19 @@ impl WindowErrors {
         let mut lengths = lengths.to_vec();
         lengths.sort_unstable();
         lengths.dedup();
-        Self { lag, rungs: lengths.into_iter().map(Rung::new).collect(), samples: VecDeque::new(), clock: 0 }
+        Self {
+            lag,
+            scale: Scale::Inverse,
+            rungs: lengths.into_iter().map(Rung::new).collect(),
+            samples: VecDeque::new(),
+            clock: 0,
+        }
+    }
+
+    /// The same for a quantity whose errors are as large wherever it is, instead of one that is shared.
+    #[must_use]
+    pub fn on_linear_scale(self) -> Self {
+        Self { scale: Scale::Linear, ..self }
     }
 
     /// How many steps later a task's time is seen in the samples.
@@ -106,7 +121,7 @@ impl WindowErrors {
         for rung in &mut self.rungs {
             if rung.is_due(clock) {
                 let window = self.samples.iter().rev().take(rung.length());
-                rung.learn(mean_of_known(window, rung.length()));
+                rung.learn(mean_of_known(window, rung.length()), self.scale);
             }
             if let Some(means) = forecast.and_then(|forecast| forecast.means().get(lag..lag + rung.length())) {
                 rung.note(clock, lag, means);
@@ -123,12 +138,12 @@ impl WindowErrors {
     pub(crate) fn spread(&self, model: ModelErrors, level: impl Fn(usize) -> f64) -> Spread {
         let mut ratio = 1.0;
         let known = self.rungs.iter().map(|rung| {
-            let slope = scale::slope(level(rung.length()));
+            let slope = self.scale.slope(level(rung.length()));
             let known = rung.known(model.careful_variance(rung.length()) * slope * slope, ratio);
             ratio = known.ratio();
             known
         });
-        Spread { lag: self.lag, known: known.collect(), model }
+        Spread { lag: self.lag, scale: self.scale, known: known.collect(), model }
     }
 
     fn longest(&self) -> usize {

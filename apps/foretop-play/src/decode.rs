@@ -1,0 +1,288 @@
+//! Decoding ahead of play, in a thread of its own.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use clock::Stopwatch;
+use playback::stretch::Format;
+use program::Failure;
+use symphonia::core::codecs::audio::{AudioDecoder, AudioDecoderOptions};
+use symphonia::core::errors::Error;
+use symphonia::core::formats::probe::Hint;
+use symphonia::core::formats::{FormatOptions, FormatReader, SeekMode, SeekTo, TrackType};
+use symphonia::core::io::MediaSourceStream;
+use symphonia::core::meta::MetadataOptions;
+use symphonia::core::units::Time;
+
+use crate::capture::Capture;
+
+/// Packets in a row that cannot be decoded, until the medium is given up.
+const N_BROKEN_MAX: usize = 100;
+
+/// What is decoded and not played.
+#[derive(Clone)]
+pub struct Decoded(Arc<Shared>);
+
+struct Shared {
+    state: Mutex<State>,
+    changed: Condvar,
+    ahead: Duration,
+}
+
+#[derive(Default)]
+struct State {
+    format: Option<Format>,
+    /// How long the medium is, where it says.
+    length_seconds: Option<f64>,
+    samples: VecDeque<f32>,
+    /// Frames decoded since the beginning, and the time that it took.
+    n_frames: u64,
+    busy: Duration,
+    n_broken: usize,
+    has_ended: bool,
+    failure: Option<String>,
+    sought_seconds: Option<f64>,
+    /// Where the first of `samples` is after a seek, told once.
+    landed_seconds: Option<f64>,
+    is_closed: bool,
+}
+
+/// What there is, as of now.
+#[derive(Clone, Debug)]
+pub struct Progress {
+    /// How the sound is written; `None` before the medium is known.
+    pub format: Option<Format>,
+    /// How long the medium is, where it says.
+    pub length_seconds: Option<f64>,
+    /// Frames that are decoded and not taken.
+    pub n_ready: usize,
+    /// Whether decoding is as far ahead as it goes.
+    pub is_full: bool,
+    /// Frames decoded since the beginning.
+    pub n_frames: u64,
+    /// The time that took.
+    pub busy: Duration,
+    /// Packets that could not be decoded.
+    pub n_broken: usize,
+    /// Whether no more will come.
+    pub has_ended: bool,
+    /// Why the medium cannot be played.
+    pub failure: Option<String>,
+}
+
+impl Decoded {
+    /// Decodes what `capture` brings, so far ahead of play. `hint` is how the medium's name ends.
+    pub fn start(capture: Capture, hint: Option<String>, ahead: Duration) -> Result<Self, Failure> {
+        let decoded = Self(Arc::new(Shared { state: Mutex::default(), changed: Condvar::new(), ahead }));
+        let worker = decoded.clone();
+        let work = move || {
+            let done = worker.decode(&capture, hint.as_deref());
+            let mut state = worker.state();
+            state.has_ended = true;
+            state.failure = done.err();
+            worker.0.changed.notify_all();
+        };
+        std::thread::Builder::new()
+            .name("decoder".to_owned())
+            .spawn(work)
+            .map_err(|error| Failure::work(format!("cannot start a thread: {error}")))?;
+        Ok(decoded)
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What there is.
+    pub fn progress(&self) -> Progress {
+        let state = self.state();
+        let n_channels = state.format.map_or(1, |format| usize::from(format.n_channels));
+        Progress {
+            format: state.format,
+            length_seconds: state.length_seconds,
+            n_ready: state.samples.len() / n_channels,
+            is_full: state.format.is_some_and(|format| state.samples.len() >= self.room(format)),
+            n_frames: state.n_frames,
+            busy: state.busy,
+            n_broken: state.n_broken,
+            has_ended: state.has_ended,
+            failure: state.failure.clone(),
+        }
+    }
+
+    /// Takes up to so many frames, interleaved.
+    pub fn take(&self, n_frames: usize) -> Vec<f32> {
+        let mut state = self.state();
+        let n_channels = state.format.map_or(1, |format| usize::from(format.n_channels));
+        let n = (n_frames * n_channels).min(state.samples.len());
+        let frames = state.samples.drain(..n).collect();
+        self.0.changed.notify_all();
+        frames
+    }
+
+    /// Puts frames that were taken back, to be taken again; says how many seconds that is.
+    pub fn put_back(&self, frames: &[f32]) -> f64 {
+        let mut state = self.state();
+        frames.iter().rev().for_each(|sample| state.samples.push_front(*sample));
+        let per_second =
+            state.format.map_or(1.0, |format| f64::from(format.sample_rate_hertz) * f64::from(format.n_channels));
+        frames.len() as f64 / per_second
+    }
+
+    /// Goes on from another place of the medium. What was decoded is thrown away.
+    pub fn seek(&self, seconds: f64) {
+        let mut state = self.state();
+        state.samples.clear();
+        state.sought_seconds = Some(seconds);
+        self.0.changed.notify_all();
+    }
+
+    /// Where decoding went on after a seek, told once.
+    pub fn landed(&self) -> Option<f64> {
+        self.state().landed_seconds.take()
+    }
+
+    /// Nobody plays any more.
+    pub fn close(&self) {
+        self.state().is_closed = true;
+        self.0.changed.notify_all();
+    }
+
+    /// Rests until something changes, or for this long.
+    pub fn rest(&self, at_most: Duration) {
+        let state = self.state();
+        drop(self.0.changed.wait_timeout(state, at_most));
+    }
+
+    fn decode(&self, capture: &Capture, hint: Option<&str>) -> Result<(), String> {
+        let stream = MediaSourceStream::new(Box::new(capture.reader()), Default::default());
+        let mut known = Hint::new();
+        if let Some(extension) = hint {
+            known.with_extension(extension);
+        }
+        let cannot = |error: Error| match capture.level().failure {
+            Some(failure) => failure,
+            None => format!("this is no sound that can be played: {error}"),
+        };
+        let probe = symphonia::default::get_probe();
+        let mut format =
+            probe.probe(&known, stream, FormatOptions::default(), MetadataOptions::default()).map_err(cannot)?;
+        let track = format.default_track(TrackType::Audio).ok_or("the medium has no sound")?;
+        let (track_id, n_frames, time_base) = (track.id, track.num_frames, track.time_base);
+        let parameters = track.codec_params.as_ref().and_then(|parameters| parameters.audio());
+        let parameters = parameters.ok_or("the medium does not say how its sound is coded")?;
+        let mut decoder = symphonia::default::get_codecs()
+            .make_audio_decoder(parameters, &AudioDecoderOptions::default())
+            .map_err(cannot)?;
+        if let (Some(n_frames), Some(rate)) = (n_frames, parameters.sample_rate) {
+            self.state().length_seconds = Some(n_frames as f64 / f64::from(rate));
+        }
+        let mut n_broken = 0;
+        let mut samples = Vec::new();
+        loop {
+            let sought = self.state().sought_seconds.take();
+            if let Some(seconds) = sought {
+                let landed = self.go_to(&mut *format, &mut *decoder, track_id, seconds);
+                let in_seconds = |ts| time_base.and_then(|base| base.calc_time(ts)).map(|time| time.as_secs_f64());
+                self.state().landed_seconds = Some(landed.and_then(in_seconds).unwrap_or(seconds));
+            }
+            let watch = Stopwatch::start();
+            let packet = match format.next_packet() {
+                Ok(Some(packet)) => packet,
+                // The end, also of what was cut off.
+                Ok(None) | Err(Error::IoError(_)) => {
+                    if self.ends() {
+                        return Ok(());
+                    } else {
+                        continue;
+                    }
+                }
+                Err(Error::ResetRequired) => {
+                    return Err("another stream begins within this one, which cannot be played".to_owned());
+                }
+                Err(error) => return Err(cannot(error)),
+            };
+            if packet.track_id != track_id {
+                continue;
+            }
+            match decoder.decode(&packet) {
+                Ok(sound) => {
+                    n_broken = 0;
+                    samples.resize(sound.samples_interleaved(), 0.0_f32);
+                    sound.copy_to_slice_interleaved(&mut samples);
+                    let n_channels = sound.spec().channels().count();
+                    let n_channels =
+                        u16::try_from(n_channels).map_err(|_| format!("{n_channels} channels are too many"))?;
+                    let format = Format { sample_rate_hertz: sound.spec().rate(), n_channels };
+                    if !self.keep(format, &samples, watch.elapsed())? {
+                        return Ok(());
+                    }
+                }
+                Err(Error::DecodeError(told)) => {
+                    n_broken += 1;
+                    self.state().n_broken += 1;
+                    if n_broken == N_BROKEN_MAX {
+                        return Err(format!("{N_BROKEN_MAX} packets in a row are broken: {told}"));
+                    }
+                }
+                Err(error) => return Err(cannot(error)),
+            }
+        }
+    }
+
+    fn go_to(
+        &self,
+        format: &mut dyn FormatReader,
+        decoder: &mut dyn AudioDecoder,
+        track: u32,
+        seconds: f64,
+    ) -> Option<symphonia::core::units::Timestamp> {
+        let time = Time::try_from_secs_f64(seconds)?;
+        let landed = format.seek(SeekMode::Coarse, SeekTo::Time { time, track_id: Some(track) });
+        decoder.reset();
+        landed.ok().map(|landed| landed.actual_ts)
+    }
+
+    /// Whether this is the end: nobody seeks before all is played.
+    fn ends(&self) -> bool {
+        let mut state = self.state();
+        state.has_ended = true;
+        self.0.changed.notify_all();
+        while state.sought_seconds.is_none() && !state.is_closed {
+            state = self.0.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+        state.has_ended = state.is_closed;
+        state.is_closed
+    }
+
+    /// Samples that are decoded ahead.
+    fn room(&self, format: Format) -> usize {
+        (self.0.ahead.as_secs_f64() * f64::from(format.sample_rate_hertz)) as usize * usize::from(format.n_channels)
+    }
+
+    /// Waits until there is room; `false` when nobody listens any more.
+    fn keep(&self, format: Format, samples: &[f32], busy: Duration) -> Result<bool, String> {
+        let mut state = self.state();
+        match state.format {
+            Some(known) if known != format => {
+                return Err(format!(
+                    "the sound changes from {} channels at {} Hz to {} at {}, which cannot be played",
+                    known.n_channels, known.sample_rate_hertz, format.n_channels, format.sample_rate_hertz
+                ));
+            }
+            _ => state.format = Some(format),
+        }
+        while state.samples.len() >= self.room(format) && !state.is_closed && state.sought_seconds.is_none() {
+            state = self.0.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+        // All at once, and last: who sees a full store sees one that stays as it is.
+        state.busy += busy;
+        state.n_frames += (samples.len() / usize::from(format.n_channels)) as u64;
+        if state.sought_seconds.is_none() {
+            state.samples.extend(samples);
+        }
+        self.0.changed.notify_all();
+        Ok(!state.is_closed)
+    }
+}

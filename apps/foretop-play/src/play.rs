@@ -1,0 +1,235 @@
+//! `foretop play MEDIUM`: sound, played.
+
+use std::fs::File;
+use std::io::{BufWriter, IsTerminal, Write};
+use std::path::{Path, PathBuf};
+
+use clap::{Args, ValueEnum};
+use clock::{Clock, System};
+use playback::Law;
+use program::{Failure, Interruption, written};
+use text::figure::span_ns;
+
+use crate::capture::Capture;
+use crate::decode::Decoded;
+use crate::laws::{Accepted, within};
+use crate::output::Output;
+use crate::pace::Pace;
+use crate::session::{DECODED_AHEAD, Moment, Request, Session, Wish};
+use crate::simulate::trace;
+use crate::source::Source;
+use crate::view::{Keys, line, moment_csv};
+
+/// Arguments of a medium that is played.
+#[derive(Args)]
+pub struct Play {
+    /// What to play: a file, an address that begins with http:// or https://, or - for standard input; WAV, FLAC, MP3, AAC or Vorbis
+    #[arg(value_name = "MEDIUM", required = true)]
+    medium: Option<String>,
+
+    /// What sets the rate
+    #[arg(long, value_enum, default_value_t = Mode::Restricted)]
+    mode: Mode,
+
+    /// Another law that sets the rate, for comparison: shaka, dash.js, hls.js, media3, neteq, us2004, slowest
+    #[arg(long, value_name = "LAW", conflicts_with = "mode")]
+    law: Option<Law>,
+
+    #[command(flatten)]
+    accepted: Accepted,
+
+    /// How much of the medium may wait undecoded, in megabytes
+    #[arg(long, value_name = "MB", default_value_t = 8.0)]
+    capacity: f64,
+
+    /// Write the sound to this WAV file
+    #[arg(long, value_name = "FILE.wav")]
+    out: Option<PathBuf>,
+
+    /// Play without sound, to see how it goes
+    #[arg(long, conflicts_with = "out")]
+    null: bool,
+
+    /// Do not wait for the clock: play as fast as it can be done, with the same result
+    #[arg(long = "virtual")]
+    is_virtual: bool,
+
+    /// Let a file arrive as a trace says instead of at once: a CSV file with a column `arrival_rate`, or the name of a trace that is made, such as `mobile`
+    #[arg(long, value_name = "TRACE")]
+    arrival: Option<PathBuf>,
+
+    /// Seed for a trace that is made
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+
+    /// Write ten moments of each second to this CSV file
+    #[arg(long, value_name = "FILE.csv")]
+    trace: Option<PathBuf>,
+}
+
+/// What sets the rate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Mode {
+    /// The request, as long as what arrives lets it go on without a break
+    Restricted,
+    /// What arrives: a sender that sends faster or slower steers the player
+    Arrival,
+    /// The request alone
+    Off,
+}
+
+/// Ticks between two moments of a trace, and between two lines on a terminal.
+const N_TICKS_A_MOMENT: u64 = 5;
+const N_TICKS_A_LINE: u64 = 10;
+
+impl Play {
+    pub fn run(self, out: &mut dyn Write) -> Result<(), Failure> {
+        let medium = self.medium.clone().unwrap_or_default();
+        let wish = self.wish()?;
+        let output = match (&self.out, self.null) {
+            (Some(path), _) => Output::wav(path),
+            (None, true) => Output::Null,
+            (None, false) => {
+                return Err(Failure::usage(
+                    "this build plays to no sound device: give --out FILE.wav, or --null to see how play would go",
+                ));
+            }
+        };
+        let source = Source::of(&medium)?;
+        let (blamed, capture) = (source.blamed(), Capture::new(wish.capacity_bytes));
+        let pace = self.pace(&medium, &source, &capture)?;
+        if pace.is_none() {
+            source.start(capture.clone())?;
+        }
+        let hint = Path::new(&medium).extension().map(|extension| extension.to_string_lossy().into_owned());
+        let decoded = Decoded::start(capture.clone(), hint, DECODED_AHEAD)?;
+        let interruption = Interruption::watch()?;
+        let keys = Keys::open(medium != "-" && std::io::stderr().is_terminal());
+        let mut record = self.trace.as_deref().map(Record::create).transpose()?;
+        let clock = (!self.is_virtual).then(System::start);
+        let session = Session::new(wish, capture, decoded, output, pace, blamed);
+        let (mut tick, mut told) = (0_u64, None);
+        let mut watch = |moment: &Moment| -> Result<Option<Request>, Failure> {
+            if let Some(record) = &mut record
+                && tick.is_multiple_of(N_TICKS_A_MOMENT)
+            {
+                record.take(moment)?;
+            }
+            let is_due = tick.is_multiple_of(N_TICKS_A_LINE);
+            tick += 1;
+            if keys.is_open() {
+                if is_due {
+                    keys.show(moment);
+                }
+            } else if told != Some(state(moment)) {
+                // Without a terminal, a line when something changes.
+                told = Some(state(moment));
+                // Nothing is lost when nobody reads what standard error says.
+                let _ = writeln!(std::io::stderr(), "{}", line(moment, usize::MAX));
+            }
+            Ok(if interruption.has_come() { Some(Request::Quit) } else { keys.pressed() })
+        };
+        let last = session.run(clock.as_ref().map(|clock| clock as &dyn Clock), &mut watch)?;
+        drop(keys);
+        if let Some(record) = record {
+            record.finish()?;
+        }
+        written(writeln!(out, "{}", summary(&last)))
+    }
+
+    fn wish(&self) -> Result<Wish, Failure> {
+        let law = self.law.unwrap_or(match self.mode {
+            Mode::Restricted => Law::Restricted,
+            Mode::Arrival => Law::Arrival,
+            Mode::Off => Law::Off,
+        });
+        let speed = within("speed", self.accepted.speed, 0.0, 2.0)?;
+        let limits = self.accepted.limits()?;
+        if limits.slowest(speed) < 0.5 || limits.fastest(speed) > 2.0 {
+            return Err(Failure::usage(format!(
+                "rates from {} to {}: sound can be played at 0.5 to 2 times its rate; give another --speed, --max-slow or --max-fast",
+                limits.slowest(speed),
+                limits.fastest(speed)
+            )));
+        }
+        let capacity = within("capacity", self.capacity, 0.0, 4_096.0)?;
+        Ok(Wish {
+            law,
+            speed,
+            limits,
+            start_seconds: within("start", self.accepted.start, 0.0, 3_600.0)?,
+            policy: self.accepted.policy()?,
+            capacity_bytes: (capacity * 1e6) as usize,
+        })
+    }
+
+    fn pace(&self, medium: &str, source: &Source, capture: &Capture) -> Result<Option<Pace>, Failure> {
+        let Some(arrival) = &self.arrival else { return Ok(None) };
+        if !matches!(source, Source::File(_)) {
+            return Err(Failure::usage("`--arrival` is for files: what comes from elsewhere arrives as it does"));
+        }
+        // Made traces go on as their last sample does; an hour is longer than a medium that arrives at once.
+        let trace = trace(arrival, "arrival_rate", 3_600.0, self.seed)?;
+        Pace::new(Path::new(medium), trace, capture).map(Some)
+    }
+}
+
+/// What is worth a line where there is no terminal.
+fn state(moment: &Moment) -> (bool, bool, usize) {
+    (moment.rate > 0.0, moment.cause.is_some(), moment.n_breaks)
+}
+
+/// Moments in a CSV file, which `foretop play simulate` reads.
+struct Record {
+    path: PathBuf,
+    file: BufWriter<File>,
+}
+
+impl Record {
+    fn create(path: &Path) -> Result<Self, Failure> {
+        let file = File::create(path).map_err(|error| Self::cannot(path, &error))?;
+        let mut record = Self { path: path.to_owned(), file: BufWriter::new(file) };
+        record.line(&moment_csv(None))?;
+        Ok(record)
+    }
+
+    fn cannot(path: &Path, error: &std::io::Error) -> Failure {
+        Failure::work(format!("cannot write `{}`: {error}", path.display()))
+    }
+
+    fn line(&mut self, line: &str) -> Result<(), Failure> {
+        writeln!(self.file, "{line}").map_err(|error| Self::cannot(&self.path, &error))
+    }
+
+    fn take(&mut self, moment: &Moment) -> Result<(), Failure> {
+        self.line(&moment_csv(Some(moment)))
+    }
+
+    fn finish(mut self) -> Result<(), Failure> {
+        self.file.flush().map_err(|error| Self::cannot(&self.path, &error))
+    }
+}
+
+fn summary(moment: &Moment) -> String {
+    let span = |seconds: f64| span_ns(seconds * 1e9);
+    let start = match moment.start_up_seconds {
+        None => "nothing was played".to_owned(),
+        Some(start) if start < 0.001 => "sound at once".to_owned(),
+        Some(start) => format!("sound after {}", span(start)),
+    };
+    let breaks = match moment.n_breaks {
+        0 => "no break".to_owned(),
+        1 => format!("1 break of {}", span(moment.stalled_seconds)),
+        n => format!("{n} breaks, {} without sound", span(moment.stalled_seconds)),
+    };
+    let broken = match moment.n_broken {
+        0 => String::new(),
+        n => format!(", {n} packets could not be decoded"),
+    };
+    let played = span(moment.media_seconds);
+    format!(
+        "{played} of the medium in {}, {start}, {breaks}, mean rate of the last minute {:.2}{broken}",
+        span(moment.wall_seconds),
+        moment.mean_rate
+    )
+}

@@ -1,0 +1,492 @@
+//! A medium that is played: arrival, decoding, the controller, the stretcher and the output, tick by tick.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use clock::{Clock, Stopwatch};
+use playback::stretch::{Format, RATES, Stretcher, Tier};
+use playback::{Arrivals, Cause, Controller, Decision, Decoding, Law, Limits, Situation, next_tier};
+use predict::Policy;
+use program::Failure;
+
+use crate::capture::{Capture, Level};
+use crate::decode::{Decoded, Progress};
+use crate::output::Output;
+use crate::pace::Pace;
+
+/// Sound is made in blocks of this length.
+pub const TICK: Duration = Duration::from_millis(20);
+
+/// How far decoding is ahead of play. So much of a busy CPU can be lived through; a seek throws it away.
+pub const DECODED_AHEAD: Duration = Duration::from_secs(4);
+
+/// After a break, play goes on so much before where it broke off (Gupta, as quoted in the reply, [0061]).
+const RESUMED_SECONDS: f64 = 0.5;
+
+/// Ends of sound fade over this time: an edge is heard as a click.
+const FADE_SECONDS: f64 = 0.01;
+
+/// How a medium is to be played.
+pub struct Wish {
+    /// Who chooses the rate.
+    pub law: Law,
+    /// The requested rate.
+    pub speed: f64,
+    /// What is accepted instead.
+    pub limits: Limits,
+    /// Media to begin with, in seconds.
+    pub start_seconds: f64,
+    /// Who forecasts; `None` for nobody.
+    pub policy: Option<Policy>,
+    /// Bytes that may be held.
+    pub capacity_bytes: usize,
+}
+
+/// What can be told of a moment.
+#[derive(Clone, Debug, Default)]
+pub struct Moment {
+    /// Time since the beginning, by the clock that paces play.
+    pub wall_seconds: f64,
+    /// Where in the medium play is.
+    pub media_seconds: f64,
+    /// How long the medium is, where it says.
+    pub length_seconds: Option<f64>,
+    /// Media held, in seconds.
+    pub buffer_seconds: f64,
+    /// Media that arrive, per second.
+    pub arrival_rate: f64,
+    /// The forecast of that: bad luck, expected, good luck.
+    pub forecast: Option<(f64, f64, f64)>,
+    /// The requested rate.
+    pub requested_rate: f64,
+    /// The rate, 0 while play stands still.
+    pub rate: f64,
+    /// The mean of recent rates.
+    pub mean_rate: f64,
+    /// Why the rate is not the requested one.
+    pub cause: Option<&'static str>,
+    /// How long until the buffer is empty, if that is foreseen.
+    pub until_break_seconds: Option<f64>,
+    /// Breaks so far, and the time without sound in them.
+    pub n_breaks: usize,
+    /// Time without sound, in seconds.
+    pub stalled_seconds: f64,
+    /// Time until sound began.
+    pub start_up_seconds: Option<f64>,
+    /// How the sound is stretched.
+    pub tier: Option<Tier>,
+    /// Whether the listener has stopped play.
+    pub is_paused: bool,
+    /// Packets that could not be decoded.
+    pub n_broken: usize,
+}
+
+/// What a listener can ask for while sound plays.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Request {
+    /// Stops play, or goes on.
+    Pause,
+    /// So much faster, or slower.
+    Speed(f64),
+    /// So many seconds on, or back.
+    Seek(f64),
+    /// Louder or softer, as a factor.
+    Volume(f32),
+    /// Ends.
+    Quit,
+}
+
+/// A medium that is played.
+pub struct Session {
+    wish: Wish,
+    capture: Capture,
+    decoded: Decoded,
+    output: Output,
+    pace: Option<Pace>,
+    blamed: &'static str,
+    controller: Controller,
+    arrivals: Option<Arrivals>,
+    decoding: Option<Arrivals>,
+    stretcher: Option<Stretcher>,
+    /// Sound that is made and not out.
+    made: VecDeque<f32>,
+    /// The latest of what was played, to begin with after a break.
+    recent: VecDeque<f32>,
+    /// Where in the medium the stretcher began.
+    base_seconds: f64,
+    volume: f32,
+    is_playing: bool,
+    fades_in: bool,
+    /// What is done once sound has faded out.
+    pending: Option<Request>,
+    seen: Seen,
+    moment: Moment,
+}
+
+/// What was there at the last tick.
+#[derive(Default)]
+struct Seen {
+    n_received: u64,
+    n_frames: u64,
+    busy: Duration,
+    stretching: Duration,
+    /// Bytes that came, and frames that were decoded, before play went to where it is.
+    n_received_before: u64,
+    n_frames_before: u64,
+    /// Elapsed before it was known how many seconds a byte is.
+    unmeasured_seconds: f64,
+    /// Arrived and elapsed since the rate was told.
+    arrived_seconds: f64,
+    elapsed_seconds: f64,
+}
+
+impl Session {
+    /// Of a medium that `capture` brings and `decoded` decodes.
+    pub fn new(
+        wish: Wish,
+        capture: Capture,
+        decoded: Decoded,
+        output: Output,
+        pace: Option<Pace>,
+        blamed: &'static str,
+    ) -> Self {
+        let forecaster = || wish.policy.clone().filter(|_| wish.law.looks_ahead()).map(Arrivals::new);
+        Self {
+            controller: Controller::new(wish.law, wish.limits, wish.speed),
+            arrivals: forecaster(),
+            decoding: forecaster(),
+            moment: Moment { requested_rate: wish.speed, mean_rate: wish.speed, ..Moment::default() },
+            wish,
+            capture,
+            decoded,
+            output,
+            pace,
+            blamed,
+            stretcher: None,
+            made: VecDeque::new(),
+            recent: VecDeque::new(),
+            base_seconds: 0.0,
+            volume: 1.0,
+            is_playing: false,
+            fades_in: false,
+            pending: None,
+            seen: Seen::default(),
+        }
+    }
+
+    /// Plays to the end. Each tick is shown to `watch`, which says what the listener asks for meanwhile. Paced by `clock`, or as fast as it can be
+    /// done without one.
+    pub fn run(
+        mut self,
+        clock: Option<&dyn Clock>,
+        watch: &mut dyn FnMut(&Moment) -> Result<Option<Request>, Failure>,
+    ) -> Result<Moment, Failure> {
+        let done = self.play(clock, watch);
+        self.capture.close();
+        self.decoded.close();
+        self.output.finish()?;
+        done.map(|()| self.moment)
+    }
+
+    fn play(
+        &mut self,
+        clock: Option<&dyn Clock>,
+        watch: &mut dyn FnMut(&Moment) -> Result<Option<Request>, Failure>,
+    ) -> Result<(), Failure> {
+        let began = clock.map_or(Duration::ZERO, Clock::monotonic);
+        let mut tick = 0_u32;
+        let mut before = Duration::ZERO;
+        loop {
+            let due = TICK * tick;
+            let now = match clock {
+                Some(clock) => {
+                    let now = clock.monotonic() - began;
+                    clock::sleep(due.saturating_sub(now));
+                    clock.monotonic() - began
+                }
+                None => due,
+            };
+            // A process that was suspended goes on from now, and does not make up for it.
+            tick = if now > due + 10 * TICK { (now.as_nanos() / TICK.as_nanos()) as u32 } else { tick } + 1;
+            let goes_on = self.tick((now - before).as_secs_f64(), clock.is_none())?;
+            before = now;
+            self.moment.wall_seconds = now.as_secs_f64();
+            match watch(&self.moment)? {
+                Some(Request::Quit) => return Ok(()),
+                // A sound that stops at an edge clicks: it fades out first.
+                Some(request @ (Request::Pause | Request::Seek(_))) if self.moment.rate > 0.0 => {
+                    self.pending = Some(request)
+                }
+                Some(request) => self.obey(request),
+                None => {}
+            }
+            if !goes_on {
+                return Ok(());
+            }
+        }
+    }
+
+    fn obey(&mut self, request: Request) {
+        match request {
+            Request::Pause => {
+                self.moment.is_paused = !self.moment.is_paused;
+                self.fades_in = !self.moment.is_paused;
+                self.controller.fall_silent();
+            }
+            Request::Speed(by) => {
+                // As far as sound can be stretched at the limits of the listener.
+                let (slowest, fastest) = (0.5 / self.wish.limits.slowest(1.0), 2.0 / self.wish.limits.fastest(1.0));
+                self.wish.speed = (self.wish.speed + by).clamp(slowest, fastest);
+                self.moment.requested_rate = self.wish.speed;
+                self.controller.fall_silent();
+            }
+            Request::Seek(by) => {
+                let to = (self.moment.media_seconds + by).max(0.0);
+                let to = self.moment.length_seconds.map_or(to, |length| to.min((length - 1.0).max(0.0)));
+                self.fall_silent();
+                self.recent.clear();
+                self.made.clear();
+                self.decoded.seek(to);
+                self.moment.media_seconds = to;
+            }
+            Request::Volume(factor) => self.volume = (self.volume * factor).clamp(0.0, 4.0),
+            Request::Quit => {}
+        }
+    }
+
+    /// One block of time. `false` when all is played.
+    fn tick(&mut self, elapsed: f64, is_virtual: bool) -> Result<bool, Failure> {
+        if let Some(pace) = &mut self.pace {
+            pace.bring(&self.capture, elapsed)?;
+        }
+        if is_virtual {
+            self.let_decode(self.pace.is_some());
+        }
+        let (level, progress) = (self.capture.level(), self.decoded.progress());
+        if let Some(failure) = progress.failure {
+            return Err(Failure::work(failure));
+        }
+        let per_byte = seconds_per_byte(&level, &progress);
+        self.measure(&level, &progress, per_byte, elapsed, is_virtual);
+        let Some(format) = progress.format else {
+            return Ok(!progress.has_ended);
+        };
+        if let Some(landed) = self.decoded.landed() {
+            self.base_seconds = landed;
+            self.seen.n_received_before = level.n_received - level.n_held as u64;
+            self.seen.n_frames_before = progress.n_frames - progress.n_ready as u64;
+        }
+        let situation = self.situation(&level, &progress, per_byte);
+        let has_all = level.has_ended || progress.has_ended;
+        if !self.is_playing
+            && !self.moment.is_paused
+            && (has_all || situation.buffer_seconds >= self.wish.start_seconds)
+            && (progress.n_ready > 0 || progress.has_ended)
+        {
+            self.resume();
+        }
+        let decision = self.is_playing.then(|| self.controller.step(&situation, elapsed));
+        let n_out = (TICK.as_secs_f64() * f64::from(format.sample_rate_hertz)).round() as usize;
+        let goes_on = match &decision {
+            Some(decision) if !self.moment.is_paused => self.make(format, n_out, decision.rate, &situation)?,
+            _ => {
+                self.output.silence(format, n_out)?;
+                true
+            }
+        };
+        self.tell(&situation, &progress, decision, elapsed);
+        if let Some(request) = self.pending.take() {
+            self.obey(request);
+        }
+        Ok(goes_on)
+    }
+
+    /// By a virtual clock, decoding takes no time, and what is not paced is there at once: waits until nothing more can be decoded.
+    fn let_decode(&self, is_paced: bool) {
+        loop {
+            let (level, progress) = (self.capture.level(), self.decoded.progress());
+            let is_starved = level.is_decoder_waiting && level.n_held == 0 && !level.has_ended;
+            let has_all = level.has_ended || level.n_held >= self.wish.capacity_bytes;
+            let is_far = if is_paced { is_starved || progress.is_full } else { has_all && progress.is_full };
+            if is_far || progress.has_ended {
+                return;
+            }
+            let at_most = Duration::from_millis(1);
+            if is_paced { self.capture.rest(at_most) } else { self.decoded.rest(at_most) }
+        }
+    }
+
+    fn measure(&mut self, level: &Level, progress: &Progress, per_byte: Option<f64>, elapsed: f64, is_virtual: bool) {
+        self.seen.unmeasured_seconds += elapsed;
+        let Some((per_byte, format)) = per_byte.zip(progress.format) else { return };
+        let arrived = (level.n_received - self.seen.n_received) as f64 * per_byte;
+        let waited = std::mem::take(&mut self.seen.unmeasured_seconds);
+        self.seen.n_received = level.n_received;
+        if let Some(arrivals) = &mut self.arrivals
+            && !level.has_ended
+        {
+            arrivals.step(arrived, waited, level.was_full);
+        }
+        self.seen.arrived_seconds += arrived;
+        self.seen.elapsed_seconds += waited;
+        if self.seen.elapsed_seconds >= 1.0 {
+            self.moment.arrival_rate = self.seen.arrived_seconds / self.seen.elapsed_seconds;
+            (self.seen.arrived_seconds, self.seen.elapsed_seconds) = (0.0, 0.0);
+        }
+        let decoded = (progress.n_frames - self.seen.n_frames) as f64 / f64::from(format.sample_rate_hertz);
+        let busy = (progress.busy - self.seen.busy + std::mem::take(&mut self.seen.stretching)).as_secs_f64();
+        (self.seen.n_frames, self.seen.busy) = (progress.n_frames, progress.busy);
+        if let Some(decoding) = &mut self.decoding
+            && !is_virtual
+            && busy > 0.0
+        {
+            // What was decoded while it took so long, as if there had been work all the time.
+            decoding.step((decoded / busy).min(4.0) * elapsed, elapsed, decoded == 0.0);
+        }
+    }
+
+    fn situation(&self, level: &Level, progress: &Progress, per_byte: Option<f64>) -> Situation {
+        let hertz = progress.format.map_or(1.0, |format| f64::from(format.sample_rate_hertz));
+        let ahead_seconds = progress.n_ready as f64 / hertz;
+        // Before anything is decoded, a byte is taken for what it is at 128 kbit/s.
+        let per_byte = per_byte.unwrap_or(1.0 / 16_000.0);
+        // Not what the capture buffer holds: the decoder has read on beyond what it has decoded.
+        let arrived = (level.n_received - self.seen.n_received_before) as f64 * per_byte;
+        let decoded = (progress.n_frames - self.seen.n_frames_before) as f64 / hertz;
+        let waiting = if progress.has_ended { 0.0 } else { (arrived - decoded).max(0.0) };
+        let buffer_seconds = ahead_seconds + waiting;
+        let left = progress.length_seconds.map(|length| (length - self.moment.media_seconds).max(0.0));
+        Situation {
+            buffer_seconds,
+            capacity_seconds: (self.wish.capacity_bytes as f64 * per_byte + DECODED_AHEAD.as_secs_f64())
+                .max(self.wish.start_seconds),
+            start_seconds: self.wish.start_seconds,
+            left_seconds: if level.has_ended { Some(buffer_seconds) } else { left },
+            arrival: self.arrivals.as_ref().and_then(Arrivals::forecast),
+            does_sender_wait: true,
+            decoding: self.decoding.as_ref().and_then(Arrivals::forecast).map(|rate| Decoding { ahead_seconds, rate }),
+            live: None,
+            requested_rate: self.wish.speed,
+        }
+    }
+
+    /// Makes and puts out a block at this rate. `false` when all is out.
+    fn make(&mut self, format: Format, n_out: usize, rate: f64, situation: &Situation) -> Result<bool, Failure> {
+        let n_channels = usize::from(format.n_channels);
+        let tier = next_tier(self.moment.tier.unwrap_or(Tier::Full), situation);
+        self.moment.tier = Some(tier);
+        let mut stretcher = match self.stretcher.take() {
+            Some(stretcher) => stretcher,
+            None => Stretcher::new(format, tier).map_err(Failure::work)?,
+        };
+        stretcher.set_tier(tier);
+        let watch = Stopwatch::start();
+        let mut has_ended = false;
+        let mut sound = Vec::new();
+        while self.made.len() + sound.len() < n_out * n_channels {
+            let frames = self.decoded.take((rate * n_out as f64).ceil() as usize);
+            if frames.is_empty() {
+                has_ended = self.decoded.progress().has_ended;
+                break;
+            }
+            stretcher.push(&frames, rate.clamp(*RATES.start(), *RATES.end())).map_err(Failure::work)?;
+            stretcher.pull(&mut sound);
+            self.recent.extend(&frames);
+        }
+        let n_recent = (RESUMED_SECONDS * f64::from(format.sample_rate_hertz)) as usize * n_channels;
+        self.recent.drain(..self.recent.len().saturating_sub(n_recent));
+        self.seen.stretching += watch.elapsed();
+        self.made.extend(sound);
+        self.moment.media_seconds = self.base_seconds + stretcher.media_seconds();
+        if self.made.len() < n_out * n_channels {
+            // The last that there is goes out as it is; what may come goes on from there.
+            let mut rest = Vec::new();
+            stretcher.finish();
+            stretcher.pull(&mut rest);
+            self.made.extend(rest);
+            self.moment.media_seconds = self.base_seconds + stretcher.media_seconds();
+            self.base_seconds = self.moment.media_seconds;
+        } else {
+            self.stretcher = Some(stretcher);
+        }
+        let is_short = self.made.len() < n_out * n_channels;
+        let n = (n_out * n_channels).min(self.made.len());
+        let mut block: Vec<f32> = self.made.drain(..n).collect();
+        let n_fade = ((FADE_SECONDS * f64::from(format.sample_rate_hertz)) as usize).min(block.len() / n_channels);
+        if std::mem::take(&mut self.fades_in) {
+            fade(block.chunks_exact_mut(n_channels).take(n_fade), n_fade);
+        }
+        if is_short || self.pending.is_some() {
+            fade(block.chunks_exact_mut(n_channels).rev().take(n_fade), n_fade);
+        }
+        block.iter_mut().for_each(|sample| *sample *= self.volume);
+        block.resize(n_out * n_channels, 0.0);
+        self.output.write(format, &block)?;
+        if is_short && !has_ended {
+            self.moment.n_breaks += 1;
+            self.fall_silent();
+        }
+        Ok(!(is_short && has_ended))
+    }
+
+    fn fall_silent(&mut self) {
+        self.is_playing = false;
+        self.controller.fall_silent();
+        self.stretcher = None;
+        self.base_seconds = self.moment.media_seconds;
+    }
+
+    /// Begins, or goes on from shortly before where it broke off.
+    fn resume(&mut self) {
+        self.is_playing = true;
+        self.fades_in = true;
+        if self.moment.start_up_seconds.is_none() {
+            self.moment.start_up_seconds = Some(self.moment.wall_seconds);
+        }
+        self.controller.fall_silent();
+        let again: Vec<f32> = self.recent.drain(..).collect();
+        self.base_seconds -= self.decoded.put_back(&again);
+    }
+
+    fn tell(&mut self, situation: &Situation, progress: &Progress, decision: Option<Decision>, elapsed: f64) {
+        let moment = &mut self.moment;
+        moment.length_seconds = progress.length_seconds;
+        moment.buffer_seconds = situation.buffer_seconds;
+        moment.forecast = situation
+            .arrival
+            .and_then(|arrival| arrival.reaches.last().copied())
+            .map(|reach| (reach.least_rate, reach.expected_rate, reach.greatest_rate));
+        moment.n_broken = progress.n_broken;
+        let decision = decision.filter(|_| self.is_playing && !moment.is_paused);
+        moment.rate = decision.map_or(0.0, |decision| decision.rate);
+        moment.until_break_seconds = decision.and_then(|decision| decision.until_break_seconds);
+        if let Some(decision) = decision {
+            moment.mean_rate = decision.mean_rate;
+        }
+        moment.cause = decision.and_then(|decision| decision.cause).map(|cause| match cause {
+            Cause::Arrival => self.blamed,
+            Cause::Overflow => "full buffer",
+            Cause::Cpu => "CPU",
+            Cause::LiveEdge => "live edge",
+            Cause::Slew => "on its way",
+        });
+        if moment.start_up_seconds.is_some() && !self.is_playing && !moment.is_paused {
+            moment.stalled_seconds += elapsed;
+        }
+    }
+}
+
+/// Media seconds that a byte is: by what the medium says of itself, or by what was decoded.
+pub fn seconds_per_byte(level: &Level, progress: &Progress) -> Option<f64> {
+    let told = progress.length_seconds.zip(level.medium.length).map(|(seconds, bytes)| seconds / bytes as f64);
+    let format = progress.format?;
+    let decoded = progress.n_frames as f64 / f64::from(format.sample_rate_hertz);
+    told.or_else(|| (decoded >= 0.5 && level.n_taken > 0).then(|| decoded / level.n_taken as f64))
+}
+
+/// From silence upward over `n` frames.
+fn fade<'a>(frames: impl Iterator<Item = &'a mut [f32]>, n: usize) {
+    for (idx, frame) in frames.enumerate() {
+        frame.iter_mut().for_each(|sample| *sample *= idx as f32 / n as f32);
+    }
+}

@@ -1,0 +1,102 @@
+//! Files that are played by a virtual clock.
+
+use std::fs;
+
+use tempfile::tempdir;
+
+use crate::medium::{HERTZ, pitch, samples, tone};
+use crate::{fails, foretop_play, succeeds};
+
+#[test]
+fn a_slower_sound_is_longer_and_as_high() {
+    let folder = tempdir().unwrap();
+    tone(&folder.path().join("tone.wav"), 20.0);
+    let said =
+        succeeds(&foretop_play(folder.path(), &["tone.wav", "--virtual", "--out", "slow.wav", "--speed", "0.8"]));
+    assert!(said.starts_with("20.0 s of the medium in 25.0 s, sound at once, no break"), "{said}");
+    let slow = samples(&folder.path().join("slow.wav"));
+    let seconds = slow.len() as f64 / f64::from(HERTZ);
+    assert!((seconds - 25.0).abs() < 0.1, "{seconds}");
+    assert!((pitch(&slow) - 220.0).abs() < 1.0, "{}", pitch(&slow));
+}
+
+#[test]
+fn what_arrives_too_slowly_is_slowed_down_and_not_broken_off() {
+    let folder = tempdir().unwrap();
+    tone(&folder.path().join("tone.wav"), 150.0);
+    let play = |more: &[&str]| {
+        let mut arguments = vec!["tone.wav", "--virtual", "--arrival", "steady"];
+        arguments.extend(more);
+        succeeds(&foretop_play(folder.path(), &arguments))
+    };
+    let said = play(&["--out", "ours.wav", "--trace", "moments.csv"]);
+    assert!(said.contains("no break"), "{said}");
+    assert!(play(&["--null", "--mode", "off"]).contains("1 break of"));
+
+    let moments = fs::read_to_string(folder.path().join("moments.csv")).unwrap();
+    let rates: Vec<f64> =
+        moments.lines().skip(1).map(|line| line.split(',').nth(5).unwrap().parse().unwrap()).collect();
+    let slowest = rates.iter().copied().filter(|rate| *rate > 0.0).fold(1.0, f64::min);
+    assert!((0.9..0.97).contains(&slowest), "{slowest}");
+    assert!(moments.contains(",disk,"), "the cause is told");
+    // No silence within the sound: a break would be one.
+    let quiet = samples(&folder.path().join("ours.wav"));
+    let quiet = quiet.chunks(HERTZ as usize / 20).take(quiet.len() / (HERTZ as usize / 20) - 1);
+    assert!(quiet.into_iter().all(|block| block.iter().any(|sample| sample.abs() > 8_000)));
+
+    // The same again, to the byte.
+    play(&["--out", "again.wav"]);
+    assert_eq!(samples(&folder.path().join("ours.wav")), samples(&folder.path().join("again.wav")));
+}
+
+#[test]
+fn after_a_break_play_goes_on_from_shortly_before() {
+    let folder = tempdir().unwrap();
+    tone(&folder.path().join("tone.wav"), 60.0);
+    let trace: String =
+        (0..200).map(|second| format!("{second},{}\n", if (10..40).contains(&second) { 0.0 } else { 1.0 })).collect();
+    fs::write(folder.path().join("gap.csv"), format!("time,arrival_rate\n{trace}")).unwrap();
+    let said = succeeds(&foretop_play(
+        folder.path(),
+        &["tone.wav", "--virtual", "--arrival", "gap.csv", "--out", "heard.wav"],
+    ));
+    assert!(said.contains("1 break of"), "{said}");
+    let heard = samples(&folder.path().join("heard.wav"));
+    let silent = heard.chunks(160).filter(|block| block.iter().all(|sample| *sample == 0)).count() as f64 / 100.0;
+    let (long, ours) = (heard.len() as f64 / f64::from(HERTZ) - silent, 60.5);
+    // Slower before the break, and half a second is heard twice.
+    assert!(silent > 15.0 && long > ours && long < 72.0, "{silent} s of silence, {long} s of sound");
+    let jump = heard.windows(2).map(|two| (i32::from(two[1]) - i32::from(two[0])).abs()).max().unwrap();
+    assert!(jump < 1_600, "a click of {jump}: the tone itself moves by 1,036 at most");
+}
+
+#[test]
+fn what_is_no_sound_is_told_by_name() {
+    let folder = tempdir().unwrap();
+    let run = |arguments: &[&str]| foretop_play(folder.path(), arguments);
+    fs::write(folder.path().join("text.mp3"), "no sound at all").unwrap();
+    fs::write(folder.path().join("empty.wav"), "").unwrap();
+    fails(&run(&["text.mp3", "--virtual", "--null"]), 1, "no sound that can be played");
+    fails(&run(&["empty.wav", "--virtual", "--null"]), 1, "no sound that can be played");
+    fails(&run(&["none.wav", "--virtual", "--null"]), 1, "cannot read `none.wav`");
+    tone(&folder.path().join("tone.wav"), 2.0);
+    fails(&run(&["tone.wav"]), 2, "--out FILE.wav");
+    fails(&run(&["tone.wav", "--null", "--speed", "50"]), 2, "`--speed 50`: it is above 0 and at most 2");
+    fails(&run(&["tone.wav", "--null", "--speed", "NaN"]), 2, "`--speed NaN`");
+    fails(&run(&["tone.wav", "--null", "--speed", "0.5"]), 2, "0.5 to 2 times");
+    fails(&run(&["tone.wav", "--null", "--max-slow", "1.5"]), 2, "limits of 1.5 to 1.1");
+    fails(&run(&["tone.wav", "--null", "--model", "MAGIC"]), 2, "`--model MAGIC`");
+    fails(&run(&["-", "--null", "--arrival", "steady"]), 2, "`--arrival` is for files");
+}
+
+#[test]
+fn a_sound_that_was_cut_off_is_played_as_far_as_it_goes() {
+    let folder = tempdir().unwrap();
+    let path = folder.path().join("tone.wav");
+    tone(&path, 10.0);
+    let whole = fs::read(&path).unwrap();
+    fs::write(&path, &whole[..whole.len() / 2]).unwrap();
+    let said = succeeds(&foretop_play(folder.path(), &["tone.wav", "--virtual", "--null"]));
+    let seconds: f64 = said.split(' ').next().unwrap().parse().unwrap();
+    assert!((4.5..=5.0).contains(&seconds), "{said}");
+}

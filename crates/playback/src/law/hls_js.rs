@@ -1,0 +1,25 @@
+//! hls.js: a live medium that is behind plays faster, along a logistic curve in twentieths; nothing ever plays slower.
+//!
+//! ```text
+//! rate = max(1, round(20 * 2 / (1 + e^(-0.75 (offset - target)))) / 20)    more than 0.05 s behind, and more than 1 s in the buffer
+//! ```
+//!
+//! Its default does not even speed up (`maxLiveSyncPlaybackRate` of 1); here it may, as fast as the listener accepts. Written from a description, not
+//! yet checked against the player.
+
+use crate::{Limits, Situation};
+
+const STEEPNESS: f64 = 0.75;
+const NEAR_ENOUGH_SECONDS: f64 = 0.05;
+const BUFFER_SECONDS: f64 = 1.0;
+const STEPS: f64 = 20.0;
+
+pub(super) fn rate(situation: &Situation, limits: Limits) -> f64 {
+    let requested = situation.requested_rate;
+    let behind = situation.live.map_or(0.0, |live| live.offset_seconds - live.target_seconds);
+    if behind <= NEAR_ENOUGH_SECONDS || situation.buffer_seconds <= BUFFER_SECONDS {
+        return requested;
+    }
+    let curve = (2.0 / (1.0 + (-STEEPNESS * behind).exp()) * STEPS).round() / STEPS;
+    (requested * curve).clamp(requested, limits.fastest(requested))
+}
