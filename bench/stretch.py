@@ -1,16 +1,17 @@
 """Sound played slower and faster: our stretcher beside SoundTouch, Rubber Band and ffmpeg's atempo, on the same made sounds.
 
-Speed is by processor time, of a minute and a half of music beyond the first ten seconds, so that nobody's start counts; best of
-several runs. Ours and ffmpeg read and write plain floats, the others WAV files. Quality is judged against the input at the media time
-that the output stands for: pitch by the phase of a sine, in pieces of 100 ms; clicks by the largest second difference, over that
-of the input; envelopes by the power of 10 ms in dB; spectra by that of 32 bands in windows of 40 ms, in dB. Both are root mean squares
-over what is above -50 dB of the loudest. One shift per sound, for what a stretcher begins with, is found by the envelopes.
+Speed is by processor time, of a minute and a half of music beyond the first ten seconds, so that nobody's start counts; the best of
+several runs. Our stretcher and ffmpeg read and write plain floats, the others and `foretop play` WAV files.
+
+Quality is judged against the input at the media time that the output stands for, after one shift for each sound, found by the envelopes.
+Pitch is by the phase of a sine in pieces of 100 ms; clicks are the largest second difference over that of the input; envelopes are the
+power of 10 ms in dB at that time; spectra are that of 32 bands in windows of 40 ms, each window at its best within 15 ms of that
+time, since what comes a little early or late is no other sound. Both are root mean squares; 50 dB below the loudest is silence.
 """
 
 import argparse
 import math
 import resource
-import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -26,12 +27,13 @@ from scipy.signal import hilbert, resample_poly
 HERTZ = 48_000
 RATES = [0.5, 0.9, 1.1, 2.0]
 SEED = 1
-N_RUNS = 5
+N_RUNS = 3
 TIMED_SECONDS = [10, 100]
 SINE_HERTZ = 440
 # What is this much quieter than the loudest is not heard beside it.
 HEARD_DB = -50.0
 SHIFT_SECONDS = 0.1
+EARLY_OR_LATE_SECONDS = 0.015
 LECTURE = (
     "A stream that arrives too slowly stops again and again. Played a little slower, it goes on, and hardly anybody notices. "
     "The pitch of the voice stays what it was; only the words come later. Packets, kettles and trumpets stop abruptly."
@@ -52,23 +54,26 @@ def main() -> None:
     """Measure, print, save."""
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("--keep", type=Path, default=TARGET / "bench" / "stretched", help="where sounds are left")
-    kept = arguments.parse_args().keep
+    arguments.add_argument("--binary", type=Path, required=True, help="`foretop-play`")
+    given = arguments.parse_args()
+    stretchers = [*STRETCHERS, foretop_play(given.binary)]
+    kept = given.keep
     kept.mkdir(parents=True, exist_ok=True)
     sounds = made_sounds()
     qualities: dict[str, dict[float, list[list[float]]]] = {}
     pitches: dict[str, list[tuple[float, float]]] = {}
     for name, sound in sounds.items():
-        given = kept / f"{name}.wav"
-        write(given, sound)
-        for stretcher in STRETCHERS:
+        original = kept / f"{name}.wav"
+        write(original, sound)
+        for stretcher in stretchers:
             for rate in RATES:
                 output = kept / f"{name}-{rate:g}-{stretcher.name.replace(' ', '-')}.wav"
-                out = stretched(stretcher, given, output, rate)
+                out = stretched(stretcher, original, output, rate)
                 if name == "sine":
                     pitches.setdefault(stretcher.name, []).append(pitch_errors(out))
-                judged = judge(read(given), out, rate)
+                judged = judge(read(original), out, rate)
                 qualities.setdefault(stretcher.name, {}).setdefault(rate, []).append(judged)
-    speeds = {stretcher.name: times_real_time(stretcher) for stretcher in STRETCHERS}
+    speeds = {stretcher.name: times_real_time(stretcher) for stretcher in stretchers}
     report(list(sounds), speeds, pitches, qualities)
 
 
@@ -80,7 +85,7 @@ def report(
 ) -> None:
     """Print all tables and save the figures."""
     rows = [[name, f"{speed:,.0f}"] for name, speed in speeds.items()]
-    print_table("Stretchers: times real time, 48 kHz stereo at 0.9", ["stretcher", "times real time"], rows)
+    print_table("Music of 48 kHz in stereo at 0.9", ["stretcher", "times real time"], rows)
     head = ["stretcher", *(f"at {rate:g}" for rate in RATES)]
     rows = [[name, *(f"{mean:.2f}, {most:.1f}" for mean, most in found)] for name, found in pitches.items()]
     print_table(f"Pitch of a sine of {SINE_HERTZ} Hz, cents off: median, 95th percentile of 100 ms", head, rows)
@@ -96,9 +101,9 @@ def report(
             for name, by_rate in qualities.items()
         ]
         print_table(f"{title}: {' / '.join(sounds)}", head, rows)
-    where = machine() | {"stretchers": versions()}
-    print_machine(where)
-    save("stretch", {"machine": where, "sounds": sounds, "times_real_time": speeds, "pitch_cents": pitches, "quality": qualities})
+    print_machine(machine() | versions())
+    figures = {"sounds": sounds, "times_real_time": speeds, "pitch_cents": pitches, "quality": qualities}
+    save("stretch", {"versions": versions(), **figures})
 
 
 def ours(tier: str) -> Stretcher:
@@ -110,6 +115,15 @@ def ours(tier: str) -> Stretcher:
         ]  # fmt: skip
 
     return Stretcher(f"Foretop {tier}", command, ".f32")
+
+
+def foretop_play(binary: Path) -> Stretcher:
+    """Return the whole player, which decodes and decides too."""
+    steady = ["--virtual", "--max-slow", "1", "--max-fast", "1"]
+    return Stretcher(
+        "foretop play",
+        lambda given, output, rate: [str(binary), str(given), *steady, "--out", str(output), "--speed", f"{rate:g}"],
+    )
 
 
 def sound_touch(*options: str) -> Callable[[Path, Path, float], list[str]]:
@@ -235,15 +249,15 @@ def pitch_errors(out: Sound) -> tuple[float, float]:
 def judge(given: Sound, out: Sound, rate: float) -> list[float]:
     """Return clicks, and the distances of envelopes and of spectra."""
     clicks = np.max(np.abs(np.diff(out, 2, axis=0))) / np.max(np.abs(np.diff(given, 2, axis=0)))
-    shift = max(np.arange(-SHIFT_SECONDS, SHIFT_SECONDS, 0.002), key=lambda seconds: likeness(given, out, rate, seconds))
+    shifts = np.arange(-SHIFT_SECONDS, SHIFT_SECONDS, 0.002)
+    shift = min(shifts, key=lambda seconds: distance(*powers(given, out, rate, seconds, 0.01, 1)))
     envelopes = distance(*powers(given, out, rate, shift, 0.01, 1))
-    spectra = distance(*powers(given, out, rate, shift, 0.04, 32))
-    return [float(clicks), envelopes, spectra]
-
-
-def likeness(given: Sound, out: Sound, rate: float, shift_seconds: float) -> float:
-    """Return how well the envelopes agree if the output comes later by a shift."""
-    return -distance(*powers(given, out, rate, shift_seconds, 0.01, 1))
+    early_or_late = np.linspace(-EARLY_OR_LATE_SECONDS, EARLY_OR_LATE_SECONDS, 11)
+    spectra = [powers(given, out, rate, shift + seconds, 0.04, 32) for seconds in early_or_late]
+    # At the ends, not all shifts have a window.
+    n_windows = min(len(of_given) for of_given, _ in spectra)
+    apart = [np.mean(differences(*pair)[:n_windows] ** 2, axis=1) for pair in spectra]
+    return [float(clicks), envelopes, float(np.sqrt(np.mean(np.min(apart, axis=0))))]
 
 
 def powers(
@@ -251,7 +265,7 @@ def powers(
 ) -> tuple[Sound, Sound]:
     """Return the powers of both in dB, by window and band, at the same media times."""
     window = int(window_seconds * HERTZ)
-    at_seconds = np.arange(0.2, len(given) / HERTZ - 0.2, 0.01)
+    at_seconds = np.arange(0.3, len(given) / HERTZ - 0.3, 0.01)
     in_given = np.round(at_seconds * HERTZ).astype(int) - window // 2
     in_out = np.round((at_seconds / rate + shift_seconds) * HERTZ).astype(int) - window // 2
     # A stretcher that ends early is not judged where it is silent: it is by the length that it lacks.
@@ -274,10 +288,14 @@ def powers(
 
 
 def distance(given: Sound, out: Sound) -> float:
-    """Return the root mean square of the difference, where either is heard; what is not heard is as quiet as that."""
+    """Return the root mean square of the differences."""
+    return float(np.sqrt(np.mean(differences(given, out) ** 2)))
+
+
+def differences(given: Sound, out: Sound) -> Sound:
+    """Return by how many dB both differ, where what is too quiet counts as silence."""
     least = max(np.max(given), np.max(out)) + HEARD_DB
-    heard = (given > least) | (out > least)
-    return float(np.sqrt(np.mean((np.maximum(given, least) - np.maximum(out, least))[heard] ** 2)))
+    return np.maximum(out, least) - np.maximum(given, least)
 
 
 def times_real_time(stretcher: Stretcher) -> float:
@@ -287,9 +305,7 @@ def times_real_time(stretcher: Stretcher) -> float:
         for file, seconds in zip(files, TIMED_SECONDS, strict=True):
             write(file, np.tile(music(10, np.random.default_rng(SEED)), (seconds // 10, 1)))
         output = Path(folder) / f"out{stretcher.suffix}"
-        short, long = (
-            min(cpu_seconds(stretcher.command(file, output, 0.9)) for _ in range(N_RUNS)) for file in files
-        )
+        short, long = (min(cpu_seconds(stretcher.command(file, output, 0.9)) for _ in range(N_RUNS)) for file in files)
     return (TIMED_SECONDS[1] - TIMED_SECONDS[0]) / (long - short)
 
 
@@ -301,15 +317,13 @@ def cpu_seconds(command: list[str]) -> float:
     return after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
 
 
-def versions() -> str:
-    """Say which peers these are."""
+def versions() -> dict[str, str]:
+    """Say which peers these are, by their Debian packages."""
     packages = ["soundstretch", "rubberband-cli", "ffmpeg", "espeak-ng"]
-    if not shutil.which("dpkg-query"):
-        return "unknown"
     asked = subprocess.run(
-        ["dpkg-query", "-W", "-f", "${Package} ${Version}; ", *packages], capture_output=True, text=True
+        ["dpkg-query", "-W", "-f", "${Version}\n", *packages], check=True, capture_output=True, text=True
     )
-    return asked.stdout.rstrip("; ")
+    return dict(zip(packages, asked.stdout.split(), strict=True))
 
 
 if __name__ == "__main__":
