@@ -1,5 +1,5 @@
-//! `bench-stretch INPUT OUTPUT HERTZ CHANNELS RATE TIER`: stretches interleaved samples of 32 bits, little-endian floats, from one file
-//! to another, in blocks of 10 ms.
+//! `bench-stretch INPUT OUTPUT HERTZ CHANNELS RATE TIER`: stretches interleaved floats of 32 bits, little-endian, from
+//! one file to another, in blocks of 10 ms.
 
 use std::fs::File;
 use std::io::{BufReader, BufWriter, ErrorKind, Read, Write};
