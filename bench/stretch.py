@@ -250,41 +250,33 @@ def judge(given: Sound, out: Sound, rate: float) -> list[float]:
     """Return clicks, and the distances of envelopes and of spectra."""
     clicks = np.max(np.abs(np.diff(out, 2, axis=0))) / np.max(np.abs(np.diff(given, 2, axis=0)))
     shifts = np.arange(-SHIFT_SECONDS, SHIFT_SECONDS, 0.002)
-    shift = min(shifts, key=lambda seconds: distance(*powers(given, out, rate, seconds, 0.01, 1)))
-    envelopes = distance(*powers(given, out, rate, shift, 0.01, 1))
-    early_or_late = np.linspace(-EARLY_OR_LATE_SECONDS, EARLY_OR_LATE_SECONDS, 11)
-    spectra = [powers(given, out, rate, shift + seconds, 0.04, 32) for seconds in early_or_late]
-    # At the ends, not all shifts have a window.
-    n_windows = min(len(of_given) for of_given, _ in spectra)
-    apart = [np.mean(differences(*pair)[:n_windows] ** 2, axis=1) for pair in spectra]
-    return [float(clicks), envelopes, float(np.sqrt(np.mean(np.min(apart, axis=0))))]
+    at_seconds = np.arange(0.3, min(len(given) / HERTZ, len(out) / HERTZ * rate) - 0.3, 0.02)
+    envelope = levels(given, at_seconds)
+    envelopes = [distance(envelope, levels(out, at_seconds / rate + seconds)) for seconds in shifts]
+    shift = shifts[np.argmin(envelopes)]
+    spectrum = bands(given, at_seconds)
+    places = np.linspace(-EARLY_OR_LATE_SECONDS, EARLY_OR_LATE_SECONDS, 11)
+    spectra = [differences(spectrum, bands(out, at_seconds / rate + shift + place)) for place in places]
+    nearest = np.min(np.mean(np.square(spectra), axis=2), axis=0)
+    return [float(clicks), min(envelopes), float(np.sqrt(np.mean(nearest)))]
 
 
-def powers(
-    given: Sound, out: Sound, rate: float, shift_seconds: float, window_seconds: float, n_bands: int
-) -> tuple[Sound, Sound]:
-    """Return the powers of both in dB, by window and band, at the same media times."""
-    window = int(window_seconds * HERTZ)
-    at_seconds = np.arange(0.3, len(given) / HERTZ - 0.3, 0.01)
-    in_given = np.round(at_seconds * HERTZ).astype(int) - window // 2
-    in_out = np.round((at_seconds / rate + shift_seconds) * HERTZ).astype(int) - window // 2
-    # A stretcher that ends early is not judged where it is silent: it is by the length that it lacks.
-    both = (in_out >= 0) & (in_out + window <= len(out)) & (in_given + window <= len(given))
-    shape = np.hanning(window)[:, None]
+def levels(sound: Sound, at_seconds: Sound) -> Sound:
+    """Return the power in dB of 10 ms around each moment."""
+    starts = np.round((at_seconds - 0.005) * HERTZ).astype(int)
+    sums = np.concatenate([[0.0], np.cumsum(np.sum(sound**2, axis=1))])
+    return 10 * np.log10(np.maximum(sums[starts + HERTZ // 100] - sums[starts], 0) + 1e-9)
 
-    def decibels(sound: Sound, starts: NDArray[np.int64]) -> Sound:
-        frames = sound[starts[:, None] + np.arange(window)] * shape
-        if n_bands == 1:
-            power = np.sum(frames**2, axis=(1, 2))[:, None]
-        else:
-            spectrum = np.sum(np.abs(np.fft.rfft(frames, axis=1)) ** 2, axis=2)
-            # Bands as wide as the ear's, from 50 Hz to 16 kHz.
-            scale = 2595 * np.log10(1 + np.array([50, 16000]) / 700)
-            edges = 700 * (10 ** (np.linspace(*scale, n_bands + 1) / 2595) - 1) * window / HERTZ
-            power = np.add.reduceat(spectrum, np.unique(np.round(edges).astype(int)), axis=1)[:, :-1]
-        return 10 * np.log10(power + 1e-12)
 
-    return decibels(given, in_given[both]), decibels(out, in_out[both])
+def bands(sound: Sound, at_seconds: Sound) -> Sound:
+    """Return the power in dB of bands as wide as the ear's, 50 Hz to 16 kHz, in 40 ms around each moment."""
+    window = HERTZ // 25
+    starts = np.round(at_seconds * HERTZ).astype(int) - window // 2
+    frames = sound[starts[:, None] + np.arange(window)] * np.hanning(window)[:, None]
+    power = np.sum(np.abs(np.fft.rfft(frames, axis=1)) ** 2, axis=2)
+    scale = 2595 * np.log10(1 + np.array([50, 16000]) / 700)
+    edges = 700 * (10 ** (np.linspace(*scale, 33) / 2595) - 1) * window / HERTZ
+    return 10 * np.log10(np.add.reduceat(power, np.unique(np.round(edges).astype(int)), axis=1)[:, :-1] + 1e-9)
 
 
 def distance(given: Sound, out: Sound) -> float:
