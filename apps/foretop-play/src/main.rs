@@ -3,7 +3,10 @@
 
 mod capture;
 mod decode;
+#[cfg(feature = "device")]
+mod device;
 mod laws;
+mod moment;
 mod output;
 mod pace;
 mod play;

@@ -1,4 +1,4 @@
-//! Where sound goes: a WAV file, or nowhere.
+//! Where sound goes: a sound device, a WAV file, or nowhere.
 
 use std::fs::File;
 use std::io::BufWriter;
@@ -12,6 +12,9 @@ use program::Failure;
 pub enum Output {
     /// Nowhere: for those who want to see how play would go.
     Null,
+    /// To the system's sound device.
+    #[cfg(feature = "device")]
+    Device(crate::device::Device),
     /// Into a WAV file of 16 bits a sample; silence before play begins is left out.
     Wav {
         /// The file.
@@ -27,9 +30,34 @@ impl Output {
         Self::Wav { path: path.to_owned(), writer: None }
     }
 
+    /// The system's sound device, where this build has any.
+    pub fn device() -> Result<Self, Failure> {
+        #[cfg(feature = "device")]
+        return crate::device::Device::open().map(Self::Device);
+        #[cfg(not(feature = "device"))]
+        Err(Failure::usage(
+            "this build plays to no sound device (it was built without the feature `device`): give --out FILE.wav, or --null to see \
+             how play would go",
+        ))
+    }
+
+    /// How many blocks are wanted now: one, but for a device whose clock is not ours.
+    pub fn n_wanted(&self) -> usize {
+        match self {
+            #[cfg(feature = "device")]
+            Self::Device(device) => device.n_wanted(),
+            Self::Null | Self::Wav { .. } => 1,
+        }
+    }
+
     /// Puts whole frames out, interleaved.
     pub fn write(&mut self, format: Format, frames: &[f32]) -> Result<(), Failure> {
-        let Self::Wav { path, writer } = self else { return Ok(()) };
+        let (path, writer) = match self {
+            Self::Null => return Ok(()),
+            #[cfg(feature = "device")]
+            Self::Device(device) => return device.write(format, frames),
+            Self::Wav { path, writer } => (path, writer),
+        };
         let cannot = |error: hound::Error| Failure::work(format!("cannot write `{}`: {error}", path.display()));
         if writer.is_none() {
             let spec = WavSpec {
@@ -53,6 +81,8 @@ impl Output {
             Self::Wav { writer: Some(_), .. } => {
                 self.write(format, &vec![0.0; n_frames * usize::from(format.n_channels)])
             }
+            #[cfg(feature = "device")]
+            Self::Device(device) => device.write(format, &vec![0.0; n_frames * usize::from(format.n_channels)]),
             _ => Ok(()),
         }
     }
@@ -66,6 +96,8 @@ impl Output {
                     .map_err(|error| Failure::work(format!("cannot write `{}`: {error}", path.display()))),
                 None => Ok(()),
             },
+            #[cfg(feature = "device")]
+            Self::Device(device) => device.finish(),
             Self::Null => Ok(()),
         }
     }

@@ -13,9 +13,10 @@ use text::figure::span_ns;
 use crate::capture::Capture;
 use crate::decode::Decoded;
 use crate::laws::{Accepted, within};
+use crate::moment::{Moment, Request};
 use crate::output::Output;
 use crate::pace::Pace;
-use crate::session::{DECODED_AHEAD, Moment, Request, Session, Wish};
+use crate::session::{DECODED_AHEAD, Session, Wish};
 use crate::simulate::trace;
 use crate::source::Source;
 use crate::view::{Keys, line, moment_csv};
@@ -89,12 +90,13 @@ impl Play {
         let output = match (&self.out, self.null) {
             (Some(path), _) => Output::wav(path),
             (None, true) => Output::Null,
-            (None, false) => {
-                return Err(Failure::usage(
-                    "this build plays to no sound device: give --out FILE.wav, or --null to see how play would go",
-                ));
-            }
+            (None, false) => Output::device()?,
         };
+        if self.is_virtual && self.out.is_none() && !self.null {
+            return Err(Failure::usage(
+                "`--virtual` waits for no clock, and a sound device has one: give --out FILE.wav or --null",
+            ));
+        }
         let source = Source::of(&medium)?;
         let (blamed, capture) = (source.blamed(), Capture::new(wish.capacity_bytes));
         let pace = self.pace(&medium, &source, &capture)?;

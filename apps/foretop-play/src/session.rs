@@ -11,6 +11,7 @@ use program::Failure;
 
 use crate::capture::{Capture, Level};
 use crate::decode::{Decoded, Progress};
+use crate::moment::{Moment, Request};
 use crate::output::Output;
 use crate::pace::Pace;
 
@@ -40,60 +41,6 @@ pub struct Wish {
     pub policy: Option<Policy>,
     /// Bytes that may be held.
     pub capacity_bytes: usize,
-}
-
-/// What can be told of a moment.
-#[derive(Clone, Debug, Default)]
-pub struct Moment {
-    /// Time since the beginning, by the clock that paces play.
-    pub wall_seconds: f64,
-    /// Where in the medium play is.
-    pub media_seconds: f64,
-    /// How long the medium is, where it says.
-    pub length_seconds: Option<f64>,
-    /// Media held, in seconds.
-    pub buffer_seconds: f64,
-    /// Media that arrive, per second.
-    pub arrival_rate: f64,
-    /// The forecast of that: bad luck, expected, good luck.
-    pub forecast: Option<(f64, f64, f64)>,
-    /// The requested rate.
-    pub requested_rate: f64,
-    /// The rate, 0 while play stands still.
-    pub rate: f64,
-    /// The mean of recent rates.
-    pub mean_rate: f64,
-    /// Why the rate is not the requested one.
-    pub cause: Option<&'static str>,
-    /// How long until the buffer is empty, if that is foreseen.
-    pub until_break_seconds: Option<f64>,
-    /// Breaks so far, and the time without sound in them.
-    pub n_breaks: usize,
-    /// Time without sound, in seconds.
-    pub stalled_seconds: f64,
-    /// Time until sound began.
-    pub start_up_seconds: Option<f64>,
-    /// How the sound is stretched.
-    pub tier: Option<Tier>,
-    /// Whether the listener has stopped play.
-    pub is_paused: bool,
-    /// Packets that could not be decoded.
-    pub n_broken: usize,
-}
-
-/// What a listener can ask for while sound plays.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Request {
-    /// Stops play, or goes on.
-    Pause,
-    /// So much faster, or slower.
-    Speed(f64),
-    /// So many seconds on, or back.
-    Seek(f64),
-    /// Louder or softer, as a factor.
-    Volume(f32),
-    /// Ends.
-    Quit,
 }
 
 /// A medium that is played.
@@ -285,20 +232,27 @@ impl Session {
         {
             self.resume();
         }
-        let decision = self.is_playing.then(|| self.controller.step(&situation, elapsed));
+        let plays = self.is_playing && !self.moment.is_paused;
+        let decision = plays.then(|| self.controller.step(&situation, elapsed));
         let n_out = (TICK.as_secs_f64() * f64::from(format.sample_rate_hertz)).round() as usize;
-        let goes_on = match &decision {
-            Some(decision) if !self.moment.is_paused => self.make(format, n_out, decision.rate, &situation)?,
-            _ => {
-                self.output.silence(format, n_out)?;
-                true
+        let mut goes_on = true;
+        for _ in 0..self.output.n_wanted() {
+            match &decision {
+                Some(decision) if goes_on && self.is_playing => {
+                    goes_on = self.make(format, n_out, decision.rate, &situation)?;
+                }
+                _ => self.output.silence(format, n_out)?,
             }
-        };
+        }
         self.tell(&situation, &progress, decision, elapsed);
         if let Some(request) = self.pending.take() {
             self.obey(request);
         }
-        Ok(goes_on)
+        match level.failure {
+            // All that came has been played.
+            Some(failure) if !goes_on => Err(Failure::work(failure)),
+            _ => Ok(goes_on),
+        }
     }
 
     /// By a virtual clock, decoding takes no time, and what is not paced is there at once: waits until nothing more can be decoded.
@@ -457,7 +411,7 @@ impl Session {
             .and_then(|arrival| arrival.reaches.last().copied())
             .map(|reach| (reach.least_rate, reach.expected_rate, reach.greatest_rate));
         moment.n_broken = progress.n_broken;
-        let decision = decision.filter(|_| self.is_playing && !moment.is_paused);
+        let decision = decision.filter(|_| self.is_playing);
         moment.rate = decision.map_or(0.0, |decision| decision.rate);
         moment.until_break_seconds = decision.and_then(|decision| decision.until_break_seconds);
         if let Some(decision) = decision {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyEventKind, KeyModifiers};
 use ratatui::crossterm::terminal;
 
-use crate::session::{Moment, Request};
+use crate::moment::{Moment, Request};
 
 /// Steps of keys.
 const SPEED_STEP: f64 = 0.05;

@@ -73,6 +73,18 @@ fn a_server_that_ignores_ranges_is_read_up_to_the_place() {
 }
 
 #[test]
+fn a_server_that_gives_up_is_told_after_what_came_was_played() {
+    let address = serve(whole(10.0), |stream, medium, from, number| match number {
+        0 => {
+            head(stream, "206 Partial Content", medium.len() - from);
+            let _ = stream.write_all(&medium[from..from + 90_000]);
+        }
+        _ => head(stream, "410 Gone", 0),
+    });
+    fails(&play(&address), 1, "status 410");
+}
+
+#[test]
 fn answers_without_a_medium_are_told() {
     let missing = serve(Vec::new(), |stream, _, _, _| head(stream, "404 Not Found", 0));
     fails(&play(&missing), 1, "status 404");

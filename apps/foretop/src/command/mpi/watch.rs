@@ -26,8 +26,9 @@ use crate::argument::positive_span;
 use crate::command::stream::wiring::Protection;
 use crate::failure::OrUsage;
 use crate::help::examples;
-use crate::publisher::Publisher;
+use crate::publisher::publish;
 use crate::terminal::say;
+use component::Publisher;
 
 /// How long monitors on the network have to say that they are there.
 pub const SEARCH_TIME: Duration = Duration::from_secs(2);
@@ -145,7 +146,7 @@ impl Watch {
             }
             endpoints => {
                 let stream = stream_name(&self.job);
-                Some(Publisher::start("mpi-watch", stream, self.every, endpoints, &setting.security)?)
+                Some(publish("mpi-watch", &stream, self.every, endpoints, &setting.security)?)
             }
         };
         while let After::Replaced = self.follow(self.open_alike(&setting)?, publisher.as_mut(), &*setting.clock, out)? {

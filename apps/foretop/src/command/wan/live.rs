@@ -9,7 +9,7 @@ use text::Table;
 use wan::{Counts, Traffic};
 use watch::Watch;
 
-use crate::publisher::Publisher;
+use component::Publisher;
 
 /// How often the table is written on a terminal, and sent.
 pub const EVERY: Duration = Duration::from_secs(1);
