@@ -311,7 +311,8 @@ def cpu_seconds(command: list[str]) -> float:
 
 def versions() -> dict[str, str]:
     """Say which peers these are, by their Debian packages."""
-    packages = ["soundstretch", "rubberband-cli", "ffmpeg", "espeak-ng"]
+    # `dpkg-query` answers in the order of the alphabet.
+    packages = ["espeak-ng", "ffmpeg", "rubberband-cli", "soundstretch"]
     asked = subprocess.run(
         ["dpkg-query", "-W", "-f", "${Version}\n", *packages], check=True, capture_output=True, text=True
     )
