@@ -40,6 +40,7 @@ cargo bench --locked -p sched
 .venv/bin/python bench/sched.py --binary "$CARGO_TARGET_DIR/dist/foretop-sched"
 cargo bench --locked -p playback
 .venv/bin/python bench/playback.py --binary "$CARGO_TARGET_DIR/dist/foretop-play"
+.venv/bin/python bench/stretch.py --binary "$CARGO_TARGET_DIR/dist/foretop-play"
 .venv/bin/python bench/dedup.py --binary "$binary"
 cargo build --profile dist --locked -p foretop-kernel
 .venv/bin/python bench/kernel_cost.py --binary "$CARGO_TARGET_DIR/dist/foretop-kernel"

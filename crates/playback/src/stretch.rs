@@ -1,15 +1,15 @@
 //! Time-scale modification by WSOLA: a medium plays slower or faster and keeps its pitch.
 //!
-//! The output is a chain of pieces of the input `x`. Each frame of output moves the position that is played, `at`, by one
-//! frame, and the position that is due by the rate:
+//! The output is a chain of pieces of the input `x`. Each frame of output moves the position that is played, `at`, by
+//! one frame, and the position that is due by the rate:
 //!
 //! ```text
 //! at = at + 1        due = due + rate
 //! ```
 //!
-//! While `at` is within the tolerance of `due`, play goes on: the search of WSOLA would find nothing more similar to what
-//! follows than itself. At the tolerance, play moves back (`rate < 1`) or on (`rate > 1`) by the lag whose overlap of `v`
-//! frames is the most similar to what would follow, cross-fades to it, and goes on from there:
+//! While `at` is within the tolerance of `due`, play goes on: the search of WSOLA would find nothing more similar to
+//! what follows than itself. At the tolerance, play moves back (`rate < 1`) or on (`rate > 1`) by the lag whose overlap
+//! of `v` frames is the most similar to what would follow, cross-fades to it, and goes on from there:
 //!
 //! ```text
 //! a = x[at .. at + v]        b = x[at -/+ lag .. at -/+ lag + v]        lag = argmax s(a, b)
@@ -19,8 +19,9 @@
 //! The sums run over all channels, which move by the same lag and so keep their phase, and cannot cancel each other as
 //! they would in a mix. `s` is 1 for equal overlaps alone; unlike a normalised correlation, it compares loudness too.
 //!
-//! `due` is counted in whole parts of a frame, so that output depends on where changes are in the input, never on how the
-//! input is cut. At a rate of 1, play goes on from where it is: input passes unchanged, within the tolerance of `due`.
+//! `due` is counted in whole parts of a frame, so that output depends on where changes are in the input, never on how
+//! the input is cut. At a rate of 1, play goes on from where it is: input passes unchanged, within the tolerance of
+//! `due`.
 //!
 //! Source: Verhelst and Roelands, "An overlap-add technique based on waveform similarity (WSOLA) for high quality
 //! time-scale modification of speech", ICASSP 1993.
@@ -47,8 +48,9 @@ pub const SAMPLE_RATES_HERTZ: RangeInclusive<u32> = 8_000..=192_000;
 /// Channels that a stretcher takes.
 pub const CHANNELS: RangeInclusive<u16> = 1..=64;
 
-/// How far what is played may be from what is due. Twice as much is the longest lag, a period of 40 Hz: shorter, and bass
-/// would be cut in the middle of a period; longer, and faster rates would need more than 40 ms of input ahead.
+/// How far what is played may be from what is due. Twice as much is the longest lag, a period of 40 Hz. Shorter, and
+/// bass would be cut in the middle of a period: with 7.5 ms, music comes nearer to its time, but its spectrum is half
+/// as far off again. Longer, and faster rates would need more than 40 ms of input ahead.
 const TOLERANCE_SECONDS: f64 = 0.0125;
 
 /// What a cross-fade takes: a period of 100 Hz, so that voices are compared by a whole period or more. Longer ones blur
@@ -99,7 +101,10 @@ pub enum Error {
         sample_rate_hertz: u32,
     },
     /// No channel, or too many.
-    #[error("cannot stretch sound of {n_channels} channels: there may be from {} to {}", CHANNELS.start(), CHANNELS.end())]
+    #[error(
+        "cannot stretch sound of {n_channels} channels: there may be from {} to {}",
+        CHANNELS.start(), CHANNELS.end()
+    )]
     Channels {
         /// Their number.
         n_channels: u16,
@@ -225,15 +230,15 @@ impl Stretcher {
         self.tier = tier;
     }
 
-    /// The most input that can be waiting for more input, in seconds: a stretcher that was given so much more than what it has played
-    /// can always go on.
+    /// The most input that can wait for more, in seconds: with so much beyond what it has played, a stretcher can
+    /// always go on.
     #[must_use]
     pub fn latency_seconds(&self) -> f64 {
         self.ahead_frames() as f64 / f64::from(self.format.sample_rate_hertz)
     }
 
-    /// The media time that the output has reached, in seconds from the start. It never decreases, and what is heard is within 25 ms
-    /// of it.
+    /// The media time that the output has reached, in seconds from the start. It never decreases, and what is heard is
+    /// within 25 ms of it.
     #[must_use]
     pub fn media_seconds(&self) -> f64 {
         let end_frame = self.input.end_frame();
@@ -246,7 +251,8 @@ impl Stretcher {
     /// Takes samples to be played at `rate`. They are kept until [`Stretcher::pull`] has played them.
     ///
     /// # Errors
-    /// If the rate is not one of [`RATES`], if the last frame is not whole, or after [`Stretcher::finish`]. No sample is taken then.
+    /// If the rate is not one of [`RATES`], if the last frame is not whole, or after [`Stretcher::finish`]. No sample is
+    /// taken then.
     pub fn push(&mut self, samples: &[f32], rate: f64) -> Result<(), Error> {
         if !RATES.contains(&rate) {
             return Err(Error::Rate { rate });
@@ -300,6 +306,7 @@ impl Stretcher {
             if self.jump(setting, output) {
                 return true;
             }
+            debug_assert!(self.is_finished, "only the end can leave too little for a jump");
         }
         // The rate of what has not been pushed is not known.
         let known_frame = match self.settings.get(1) {
@@ -352,7 +359,8 @@ impl Stretcher {
         self.cross_fade.n_frames() as u64 + 2 * self.tolerance_frames
     }
 
-    /// Input from what is played on that a jump against `drift` needs: play that moves back has heard it all, but for the overlap.
+    /// Input from what is played on that a jump against `drift` needs: play that moves back has heard it all, but for
+    /// the overlap.
     fn ahead_frames_of(&self, drift: i64) -> u64 {
         if drift > 0 { self.cross_fade.n_frames() as u64 } else { self.ahead_frames() }
     }

@@ -7,7 +7,8 @@ use std::ops::RangeInclusive;
 use super::input::Input;
 use super::{Format, Tier};
 
-/// The sample rate at which all lags are compared, at most twice as much: voices and most of what has a pitch lie below half of it.
+/// The sample rate at which all lags are compared, or up to twice as much: voices and most of what has a pitch lie
+/// below half of it.
 const LOW_RATE_HERTZ: u32 = 6_000;
 
 /// How many of the best lags at the low sample rate are looked at closely.
