@@ -61,7 +61,8 @@ pub struct Session {
     recent: VecDeque<f32>,
     /// Where in the medium the stretcher began.
     base_seconds: f64,
-    volume: f32,
+    /// As it was, and as it is to be.
+    volume: (f32, f32),
     is_playing: bool,
     fades_in: bool,
     /// What is done once sound has faded out.
@@ -113,7 +114,7 @@ impl Session {
             made: VecDeque::new(),
             recent: VecDeque::new(),
             base_seconds: 0.0,
-            volume: 1.0,
+            volume: (1.0, 1.0),
             is_playing: false,
             fades_in: false,
             pending: None,
@@ -196,7 +197,7 @@ impl Session {
                 self.decoded.seek(to);
                 self.moment.media_seconds = to;
             }
-            Request::Volume(factor) => self.volume = (self.volume * factor).clamp(0.0, 4.0),
+            Request::Volume(factor) => self.volume.1 = (self.volume.1 * factor).clamp(0.0, 4.0),
             Request::Quit => {}
         }
     }
@@ -337,7 +338,10 @@ impl Session {
         let watch = Stopwatch::start();
         let mut has_ended = false;
         let mut sound = Vec::new();
-        while self.made.len() + sound.len() < n_out * n_channels {
+        // Always so much in hand that its end can fade.
+        let n_fade = (FADE_SECONDS * f64::from(format.sample_rate_hertz)) as usize;
+        let n_needed = (n_out + n_fade) * n_channels;
+        while self.made.len() + sound.len() < n_needed {
             let frames = self.decoded.take((rate * n_out as f64).ceil() as usize);
             if frames.is_empty() {
                 has_ended = self.decoded.progress().has_ended;
@@ -352,7 +356,7 @@ impl Session {
         self.seen.stretching += watch.elapsed();
         self.made.extend(sound);
         self.moment.media_seconds = self.base_seconds + stretcher.media_seconds();
-        if self.made.len() < n_out * n_channels {
+        if self.made.len() < n_needed {
             // The last that there is goes out as it is; what may come goes on from there.
             let mut rest = Vec::new();
             stretcher.finish();
@@ -363,18 +367,28 @@ impl Session {
         } else {
             self.stretcher = Some(stretcher);
         }
-        let is_short = self.made.len() < n_out * n_channels;
-        let n = (n_out * n_channels).min(self.made.len());
+        let is_short = self.made.len() < n_needed;
+        let n = if is_short { self.made.len() } else { n_out * n_channels };
         let mut block: Vec<f32> = self.made.drain(..n).collect();
-        let n_fade = ((FADE_SECONDS * f64::from(format.sample_rate_hertz)) as usize).min(block.len() / n_channels);
+        let n_fade = n_fade.min(n / n_channels);
         if std::mem::take(&mut self.fades_in) {
             fade(block.chunks_exact_mut(n_channels).take(n_fade), n_fade);
         }
-        if is_short || self.pending.is_some() {
+        // A medium ends as it does.
+        if (is_short && !has_ended) || self.pending.is_some() {
             fade(block.chunks_exact_mut(n_channels).rev().take(n_fade), n_fade);
         }
-        block.iter_mut().for_each(|sample| *sample *= self.volume);
-        block.resize(n_out * n_channels, 0.0);
+        let n_frames = block.len() / n_channels;
+        for (idx, frame) in block.chunks_exact_mut(n_channels).enumerate() {
+            // A step of the volume would click.
+            let share = (idx + 1) as f32 / n_frames as f32;
+            let volume = self.volume.0 + share * (self.volume.1 - self.volume.0);
+            frame.iter_mut().for_each(|sample| *sample *= volume);
+        }
+        self.volume.0 = self.volume.1;
+        if is_short {
+            block.resize(block.len().max(n_out * n_channels), 0.0);
+        }
         self.output.write(format, &block)?;
         if is_short && !has_ended {
             self.moment.n_breaks += 1;
@@ -438,9 +452,10 @@ pub fn seconds_per_byte(level: &Level, progress: &Progress) -> Option<f64> {
     told.or_else(|| (decoded >= 0.5 && level.n_taken > 0).then(|| decoded / level.n_taken as f64))
 }
 
-/// From silence upward over `n` frames.
+/// From silence upward over `n` frames, along half a period of a cosine.
 fn fade<'a>(frames: impl Iterator<Item = &'a mut [f32]>, n: usize) {
     for (idx, frame) in frames.enumerate() {
-        frame.iter_mut().for_each(|sample| *sample *= idx as f32 / n as f32);
+        let weight = 0.5 - 0.5 * (std::f32::consts::PI * (idx as f32 + 0.5) / n as f32).cos();
+        frame.iter_mut().for_each(|sample| *sample *= weight);
     }
 }
