@@ -20,8 +20,10 @@ pub(crate) enum Scale {
 }
 
 impl Scale {
+    /// NaN for NaN: what is not known is no small share.
     pub(super) fn of(self, value: f64) -> f64 {
         match self {
+            Self::Inverse if value.is_nan() => value,
             Self::Inverse => -1.0 / value.max(SHARE_MIN),
             Self::Linear => value,
         }

@@ -248,6 +248,16 @@ fn a_host_that_was_always_idle_gives_a_task_what_it_needs() {
     assert!(run_time.probability_within(Duration::from_millis(9999)) < 0.001);
 }
 
+/// As a study's series, where tests are cut out: a window that is not known was once learned as one that gave nothing.
+#[test]
+fn gaps_say_nothing_of_what_a_task_gets() {
+    let samples: Vec<f64> = (0..600).map(|t| if t % 30 < 10 || t < 2 { 1.0 } else { f64::NAN }).collect();
+    let run_time = said(&samples, demand(10.0)).unwrap();
+    for p in [0.001, 0.5, 0.999] {
+        assert_eq!(run_time.quantile(p), Some(Duration::from_secs(10)));
+    }
+}
+
 #[test]
 fn a_host_that_gives_nothing_has_no_time_to_tell() {
     let run_time = said(&[0.0; 500], demand(10.0)).unwrap();
