@@ -20,7 +20,7 @@ pub use url::{NodeUrl, NodeUrlError};
 
 use crate::{
     Accepted, Accuracy, ErrorBody, ErrorCode, Forecast, MpiJobDetail, MpiJobs, NewSeries, Outlook, Probability,
-    PushedSample, PushedSamples, RunTime, Samples, SeriesDetail, SeriesList,
+    PushedSample, PushedSamples, RunTime, Samples, SeriesDetail, SeriesList, Silence, Warning, Warnings,
 };
 
 /// A node on this host answers in a millisecond, one far away in a second; a blocking read of its store may take a few.
@@ -160,6 +160,18 @@ impl Client {
         let mut query = vec![("statement", statement.to_owned()), ("within", span::format(within))];
         query.extend(lasting.map(|lasting| ("for", span::format(lasting))));
         self.get("/api/v1/probability", &query)
+    }
+
+    /// Rules and how they stand, and signals that will leave their usual range.
+    pub fn warnings(&self) -> Result<Warnings, ClientError> {
+        self.get("/api/v1/warnings", &[])
+    }
+
+    /// Has nobody told of a rule for so long; 0 ends its silence.
+    pub fn silence(&self, rule: &str, length: Duration) -> Result<Warning, ClientError> {
+        let path = format!("/api/v1/warnings/{}/silence", utf8_percent_encode(rule, PATH));
+        let silence = Silence { length: span::format(length) };
+        self.read(self.send(Method::POST, &path, &[], Some(&silence))?)
     }
 
     /// How long a task takes that needs so much CPU time and starts at once.

@@ -17,6 +17,7 @@ mod pushed;
 mod refusal;
 mod run_time;
 mod series;
+mod warning;
 
 pub use client::{Client, ClientError, Event, Events, NodeUrl, NodeUrlError, RangeText, moment};
 pub use event::{Hello, Lagged, LeadBand, LeadForecast, TickEvent};
@@ -37,3 +38,4 @@ pub use series::{
     Fitted, Kind, LastSample, LeadWeight, Parameter, Range, Samples, Series, SeriesDetail, SeriesList, Source, Speaker,
     Waiting, WaitingReason,
 };
+pub use warning::{Excursion, Silence, Warning, WarningWay, Warnings};

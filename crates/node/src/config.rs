@@ -17,6 +17,7 @@ use crate::error::StartError;
 use crate::follow::FollowSettings;
 use crate::outlet::OutletSettings;
 use crate::remote::{self, RemoteWrite};
+use crate::warnings::WarnSettings;
 
 /// 100 Hz: beyond that the reading of `/proc` itself is what is measured.
 pub(crate) const STEP_MIN: Duration = Duration::from_millis(10);
@@ -29,6 +30,9 @@ pub(crate) const RETENTION_MIN: Duration = Duration::from_secs(120);
 
 /// Below this a store would hold little but the samples that are not packed yet.
 pub(crate) const STORE_MIN: ByteCount = ByteCount::new(1 << 20);
+
+/// More often, and there is seldom a step that has ended since.
+pub(crate) const LOOK_EVERY_MIN: Duration = Duration::from_secs(1);
 
 /// As many connections as fit into the descriptors that a process usually has.
 const CONNECTIONS_DEFAULT: usize = 768;
@@ -67,6 +71,8 @@ pub struct Config {
     pub outlets: Vec<OutletSettings>,
     /// Streams of other hosts that it follows, each as a feed.
     pub follow: Vec<FollowSettings>,
+    /// Who is to be warned of what.
+    pub warnings: WarnSettings,
     /// Where the folders of jobs of MPI programs are.
     pub mpi_jobs: PathBuf,
     /// Watches the threads of the node. What else it watches is told in the node's health as well.
@@ -91,6 +97,7 @@ impl Default for Config {
             remote_writes: Vec::new(),
             outlets: Vec::new(),
             follow: Vec::new(),
+            warnings: WarnSettings::default(),
             mpi_jobs: mpi_job::root(),
             watch: Watch::default(),
         }
@@ -108,6 +115,9 @@ impl Config {
         }
         if self.store_max < STORE_MIN {
             return Err(StartError::StoreTooSmall { given: self.store_max });
+        }
+        if self.warnings.every < LOOK_EVERY_MIN {
+            return Err(StartError::LooksTooOften { given: self.warnings.every });
         }
         if !self.listen.ip().is_loopback() && self.token.is_none() {
             return Err(StartError::Unprotected { address: self.listen });

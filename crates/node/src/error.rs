@@ -26,6 +26,12 @@ pub enum StartError {
         /// What was asked for.
         given: Duration,
     },
+    /// Warnings would be looked for too often.
+    #[error("warnings every {} are too frequent: the least is {}", span::format(*given), span::format(crate::config::LOOK_EVERY_MIN))]
+    LooksTooOften {
+        /// What was asked for.
+        given: Duration,
+    },
     /// The selection leaves nothing to be measured.
     #[error(
         "none of this host's {n_signals} signals is selected, and nothing else is to be read; `foretop signals` lists them"
@@ -144,6 +150,12 @@ pub enum StartError {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub(crate) enum QueryError {
+    /// There is no rule of this name.
+    #[error("there is no rule `{name}`; GET /api/v1/warnings lists them")]
+    UnknownRule {
+        /// The name.
+        name: String,
+    },
     /// There is no series of this name.
     #[error("there is no series `{id}`")]
     UnknownSeries {

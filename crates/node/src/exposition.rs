@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use prometheus::proto::{Counter, LabelPair, Metric, MetricFamily, MetricType};
 
+use crate::api;
 use crate::hub::{Counters, Gauge, Hub, RemoteCounters};
 
 /// The confidence of the bounds, as a label value.
@@ -36,6 +37,30 @@ impl Families {
             let (lower, upper) = (format!("{forecast}_lower"), format!("{forecast}_upper"));
             self.add(&lower, &says("Lower bound of the forecast."), MetricType::GAUGE, labels.clone(), bounds.lower);
             self.add(&upper, &says("Upper bound of the forecast."), MetricType::GAUGE, labels, bounds.upper);
+        }
+    }
+
+    /// How probable it is that rules come true, and whether they warn.
+    pub(crate) fn add_warnings(&mut self, warnings: &api::Warnings) {
+        for rule in &warnings.rules {
+            let within = horizon_text(Duration::try_from_secs_f64(rule.within_seconds).unwrap_or_default());
+            let labels = vec![label("rule", &rule.name), label("series", &rule.id), label("within", &within)];
+            let (name, help) = ("foretop_probability", "How probable it is that a rule's statement comes true.");
+            self.add(name, help, MetricType::GAUGE, labels.clone(), rule.probability.unwrap_or(f64::NAN));
+            let (name, help) = ("foretop_warning", "Whether a rule's warning stands.");
+            self.add(name, help, MetricType::GAUGE, labels, f64::from(u8::from(rule.stands)));
+        }
+        for way in &warnings.ways {
+            let labels = vec![label("way", &way.name)];
+            let (name, help) = ("foretop_warnings_waiting", "Changes of warnings that have still to be told.");
+            self.add(name, help, MetricType::GAUGE, labels.clone(), way.n_waiting as f64);
+            let totals = [
+                ("foretop_warnings_told_total", "Changes of warnings that were told.", way.n_told),
+                ("foretop_warnings_given_up_total", "Changes of warnings that nobody was told of.", way.n_given_up),
+            ];
+            for (name, help, value) in totals {
+                self.add(name, help, MetricType::COUNTER, labels.clone(), value as f64);
+            }
         }
     }
 

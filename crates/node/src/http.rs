@@ -18,6 +18,7 @@ mod refusal;
 mod run_time;
 mod series;
 mod server;
+mod warnings;
 mod workers;
 
 use std::sync::Arc;
@@ -119,6 +120,8 @@ fn described_routes(access: &Arc<Access>) -> OpenApiRouter<App> {
         .routes(routes!(series::accuracy))
         .routes(routes!(outlook::outlook))
         .routes(routes!(outlook::probability))
+        .routes(routes!(warnings::list))
+        .routes(routes!(warnings::silence))
         .routes(routes!(run_time::run_time))
         .routes(routes!(one_off::forecast))
         .routes(routes!(one_off::forecasts))

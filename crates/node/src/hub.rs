@@ -12,6 +12,7 @@ mod past;
 mod pushed;
 mod run_time;
 mod series;
+mod warnings;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -26,7 +27,7 @@ pub(crate) use self::forecasts::{Ahead, GAUGE_HORIZONS, Gauge, Metric, Oracle};
 pub(crate) use self::health::Counters;
 pub(crate) use self::history::TimeRange;
 pub(crate) use self::listeners::{Listeners, RemoteCounters};
-pub(crate) use self::outlook::Asked;
+pub(crate) use self::outlook::{Asked, Past};
 pub(crate) use self::run_time::Job;
 pub(crate) use self::series::found;
 pub(crate) use crate::error::QueryError;
@@ -112,6 +113,7 @@ pub(crate) struct Hub {
     /// Where readers of events sit.
     places: Arc<Semaphore>,
     listeners: Listeners,
+    board: Mutex<warnings::Board>,
 }
 
 impl Hub {
@@ -138,6 +140,7 @@ impl Hub {
             ticks,
             places: Arc::new(Semaphore::new(READERS_MAX)),
             listeners,
+            board: Mutex::default(),
         };
         hub.let_catch_up(behind);
         hub

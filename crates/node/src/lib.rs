@@ -25,6 +25,7 @@ mod restore;
 mod sampler;
 mod schedule;
 mod store;
+mod warnings;
 
 use node_api as api;
 
@@ -36,3 +37,4 @@ pub use node::Node;
 pub use outlet::{Outgoing, OutletSettings};
 pub use remote::RemoteWrite;
 pub use store::StoreError;
+pub use warnings::{RulesFile, RulesFileError, WarnSettings};

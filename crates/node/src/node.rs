@@ -33,6 +33,7 @@ use crate::restore::{Restored, restore};
 use crate::sampler::{self, Sampler};
 use crate::schedule::Schedule;
 use crate::store::{self, MEMORY_RETENTION_MAX, Opened, Store};
+use crate::warnings::{Warden, Warnings};
 
 /// A running node: samples, stores, forecasts and serves until it is stopped.
 ///
@@ -53,6 +54,8 @@ pub struct Node {
 struct Parts {
     /// Its threads read what no other part has to do with. Handlers of requests hold it too.
     jobs: Arc<Jobs>,
+    /// It asks the hub, and writes beside the store.
+    _warnings: Warnings,
     /// They hand ticks to the hub, and with it to all that follow.
     _samplers: sampler::Running,
     /// Their threads ask the hub.
@@ -144,7 +147,7 @@ impl Node {
             tracing::warn!(%address, "the token and all samples travel in the clear; give --tls-cert and --tls-key");
         }
         let (clock, watch): (Arc<dyn Clock>, _) = (Arc::new(clock::System::start()), config.watch.clone());
-        let begun = tokio::task::spawn_blocking(move || begin(&config, feeds, clock)).await;
+        let begun = tokio::task::spawn_blocking(move || begin(&config, feeds, clock, address)).await;
         let (parts, hub) = begun.unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()))?;
         let absent = hub.health().absent;
         let is_encrypted = tls.is_some();
@@ -226,7 +229,12 @@ async fn serve(
 }
 
 /// Everything that blocks: sensors, store, replay, threads. Who is told something starts before who tells it.
-fn begin(config: &Config, mut feeds: Vec<Feed>, clock: Arc<dyn Clock>) -> Result<(Parts, Arc<Hub>), StartError> {
+fn begin(
+    config: &Config,
+    mut feeds: Vec<Feed>,
+    clock: Arc<dyn Clock>,
+    address: SocketAddr,
+) -> Result<(Parts, Arc<Hub>), StartError> {
     let watch = &config.watch;
     let mut followed = Vec::with_capacity(config.follow.len());
     for follow in config.follow.iter().cloned() {
@@ -266,8 +274,11 @@ fn begin(config: &Config, mut feeds: Vec<Feed>, clock: Arc<dyn Clock>) -> Result
         samplers.push(Sampler::new(Arc::clone(&clock), schedule, feed.source, Some(plan), Arc::clone(&hub)));
     }
     let samplers = sampler::start(samplers, watch).map_err(StartError::NoThread)?;
+    let page = page_at(address, config.tls.is_some(), &hub.info().host);
+    let warden = Warden::new(&config.warnings, Arc::clone(&hub), config.data_dir.as_deref(), page, watch)?;
     let parts = Parts {
         jobs: Arc::new(jobs),
+        _warnings: Warnings::start(warden, watch)?,
         _samplers: samplers,
         _remotes: remotes,
         _outlets: outlets,
@@ -277,6 +288,15 @@ fn begin(config: &Config, mut feeds: Vec<Feed>, clock: Arc<dyn Clock>) -> Result
         _store: store,
     };
     Ok((parts, hub))
+}
+
+/// Where people find the page: by the host's name, unless it can be reached from this host alone or at one address.
+fn page_at(address: SocketAddr, is_encrypted: bool, host: &str) -> String {
+    let scheme = if is_encrypted { "https" } else { "http" };
+    if address.ip().is_unspecified() {
+        return format!("{scheme}://{host}:{}/", address.port());
+    }
+    format!("{scheme}://{address}/")
 }
 
 /// That something of the host is measured.

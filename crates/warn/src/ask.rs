@@ -2,7 +2,7 @@
 
 use predict::{Outlook, Periods};
 
-use crate::question::Question;
+use crate::question::{Question, share};
 use crate::record::Record;
 
 /// Futures drawn for the answer, and for each of the earlier ones in its record.
@@ -26,13 +26,20 @@ pub struct History<'a> {
     pub range: (f64, f64),
 }
 
-/// How probable it is, when it will be, and what such answers were worth.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Answer {
+/// How probable it is, and when it will be.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Chance {
     /// In [0, 1].
     pub probability: f64,
     /// The leads by which it is true with probability 0.1, 0.5 and 0.9; `None` for later than was asked about.
     pub leads: [Option<usize>; 3],
+}
+
+/// A chance, and what such answers were worth.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Answer {
+    /// How probable it is, and when it will be.
+    pub chance: Chance,
     /// Of the same question, asked at earlier moments of the same series about what is known by now.
     pub record: Record,
 }
@@ -56,9 +63,17 @@ pub fn ask(history: History<'_>, question: &Question, seed: u64) -> Option<Answe
         }
         if let Some(came) = question.of_samples(&samples[idx + 1..]) {
             let paths = outlook.paths(N_PATHS_RECORD, question.n_leads, seed.wrapping_add(idx as u64));
-            record.add(share(&question.of_paths(&paths)), came.is_some());
+            record.add(question.probability(&paths), came.is_some());
         }
     }
+    Some(Answer { chance: chance(&outlook, question, seed)?, record })
+}
+
+/// How probable it is after the samples that `outlook` has taken; `None` when they are too few for any forecast.
+///
+/// The same outlook, question and seed have the same answer.
+#[must_use]
+pub fn chance(outlook: &Outlook, question: &Question, seed: u64) -> Option<Chance> {
     if !outlook.is_ready() {
         return None;
     }
@@ -67,9 +82,5 @@ pub fn ask(history: History<'_>, question: &Question, seed: u64) -> Option<Answe
     // Those that never are come last.
     leads.sort_unstable_by_key(|lead| lead.unwrap_or(usize::MAX));
     let at = |quantile: f64| leads[((quantile * N_PATHS as f64).ceil() as usize - 1).min(N_PATHS - 1)];
-    Some(Answer { probability, leads: [0.1, 0.5, 0.9].map(at), record })
-}
-
-fn share(leads: &[Option<usize>]) -> f64 {
-    leads.iter().flatten().count() as f64 / leads.len() as f64
+    Some(Chance { probability, leads: [0.1, 0.5, 0.9].map(at) })
 }

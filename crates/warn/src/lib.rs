@@ -7,12 +7,14 @@
 //! what came, so that each probability comes with what such probabilities were worth.
 //!
 //! A [`Rule`] is a statement that somebody wants to be warned of; an [`Alarm`] stands from one probability on until it is below another;
-//! [`trial`] says what a rule would have done over the past.
+//! [`trial`] says what a rule would have done over the past. Where nobody has made a rule, [`Usual`] asks whether a signal will leave
+//! the range that it kept to so far.
 //!
 //! Pure: samples and a seed in, numbers out.
 #![forbid(unsafe_code)]
 
 mod ask;
+mod excursion;
 mod question;
 mod record;
 mod rule;
@@ -20,7 +22,8 @@ mod statement;
 mod steps;
 mod trial;
 
-pub use ask::{Answer, History, ask};
+pub use ask::{Answer, Chance, History, ask, chance};
+pub use excursion::{Usual, base_rate};
 pub use question::{Question, QuestionError};
 pub use record::{Bin, Record};
 pub use rule::{Rule, Rules, RulesError};

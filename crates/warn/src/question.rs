@@ -88,6 +88,12 @@ impl Question {
         courses.into_iter().map(|course| self.end(course)).collect()
     }
 
+    /// The share of the paths that make it true.
+    #[must_use]
+    pub fn probability(&self, paths: &Paths) -> f64 {
+        share(&self.of_paths(paths))
+    }
+
     /// The lead at which these values, the next ones of a series, made it true, if they did; `None` if they cannot tell, because they are too few
     /// or because more than half of them are gaps.
     #[must_use]
@@ -101,8 +107,11 @@ impl Question {
     }
 
     /// Whether it is true at this sample: the last ones, as many as it has to last, make it true.
+    ///
+    /// # Panics
+    /// When there is no such sample.
     #[must_use]
-    pub(crate) fn is_on(&self, samples: &[f64], idx: usize) -> bool {
+    pub fn is_on(&self, samples: &[f64], idx: usize) -> bool {
         let n = if self.is_of_one() { self.n_sustained } else { self.n_leads };
         let last = &samples[(idx + 1).saturating_sub(n)..=idx];
         last.len() == n && Self { n_leads: n, ..*self }.of_samples(last).is_some_and(|lead| lead.is_some())
@@ -143,6 +152,11 @@ impl Question {
         };
         holds.then_some(self.n_leads)
     }
+}
+
+/// The share of courses that make it true.
+pub(crate) fn share(leads: &[Option<usize>]) -> f64 {
+    leads.iter().flatten().count() as f64 / leads.len() as f64
 }
 
 #[cfg(test)]

@@ -11,6 +11,9 @@ use crate::statement::Statement;
 /// The most rules in a file.
 const N_MAX: usize = 10_000;
 
+/// The longest name.
+const NAME_BYTES_MAX: usize = 100;
+
 /// Rules of a file: `[[rule]]` tables.
 ///
 /// ```
@@ -74,6 +77,12 @@ pub enum RulesError {
         /// Their name.
         name: String,
     },
+    /// A name that cannot be shown.
+    #[error("`{}` cannot be a rule's name: it must be 1 to 100 bytes without control characters", name.escape_debug())]
+    Name {
+        /// What was given.
+        name: String,
+    },
     /// Probabilities that make no sense.
     #[error(
         "rule `{name}`: raise is {raise} and clear is {clear}; 0 <= clear <= raise <= 1 and raise above 0 is right"
@@ -94,6 +103,15 @@ pub enum RulesError {
         /// `within` or `for`.
         field: &'static str,
     },
+}
+
+impl Rule {
+    /// `memory.available < 500MB within 30m: 85 %`, for people.
+    #[must_use]
+    pub fn says(&self, probability: f64) -> String {
+        let lasting = self.lasting.map_or_else(String::new, |lasting| format!(" for {}", span::format(lasting)));
+        format!("{}{lasting} within {}: {:.0} %", self.when, span::format(self.within), 100.0 * probability)
+    }
 }
 
 fn raise() -> f64 {
@@ -133,6 +151,9 @@ impl FromStr for Rules {
         let mut names = std::collections::BTreeSet::new();
         for rule in &rules {
             let Rule { name, raise, clear, within, lasting, .. } = rule;
+            if !(1..=NAME_BYTES_MAX).contains(&name.len()) || name.contains(char::is_control) {
+                return Err(RulesError::Name { name: name.chars().take(NAME_BYTES_MAX).collect() });
+            }
             if !names.insert(name) {
                 return Err(RulesError::Twice { name: name.clone() });
             }
@@ -191,6 +212,7 @@ mod tests {
         assert!(message(&rule("for = \"0s\"")).contains("`for` is 0"));
         assert!(message(&rule("often = 1")).starts_with("line 5: unknown field `often`"));
         assert!(message(&rule(&rule(""))).contains("called `a`"));
+        assert!(message(&rule("").replace("\"a\"", "\"\\n\"")).contains(r"`\n` cannot be a rule's name"));
         assert!(message(&rule("").replace("x > 3", "x")).contains("compares nothing"));
         assert!(message(&rule("").replace("30min", "30")).contains("30"));
     }

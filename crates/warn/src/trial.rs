@@ -45,6 +45,12 @@ impl Alarm {
         Self { raise, clear, stands: false }
     }
 
+    /// The same that stands already.
+    #[must_use]
+    pub fn raised(self) -> Self {
+        Self { stands: true, ..self }
+    }
+
     /// Whether it stands.
     #[must_use]
     pub fn stands(&self) -> bool {
@@ -84,9 +90,7 @@ pub fn trial(history: History<'_>, question: &Question, mut alarm: Alarm, from: 
             continue;
         }
         let paths = outlook.paths(N_PATHS, question.n_leads, seed.wrapping_add(idx as u64));
-        let leads = question.of_paths(&paths);
-        let probability = leads.iter().flatten().count() as f64 / leads.len() as f64;
-        match alarm.hear(probability) {
+        match alarm.hear(question.probability(&paths)) {
             Some(true) => {
                 raised = Some(idx);
                 // Of the latest ones nobody knows yet.

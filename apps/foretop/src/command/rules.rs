@@ -45,6 +45,7 @@ enum What {
     Check(Check),
     Test(Test),
     Watch(watch::Watch),
+    Silence(Silence),
 }
 
 /// Say how probable each rule's statement is now, and whether it would warn
@@ -83,6 +84,23 @@ struct Test {
     node: NodeArgs,
 }
 
+/// Have a node tell nobody of a rule for a while
+///
+/// The rules are those that the node was started with (`foretop up --rules`). Whoever was warned already hears of the end.
+#[derive(Args)]
+#[command(after_help = examples(&["foretop rules silence 'memory runs out' --for 2h", "foretop rules silence 'memory runs out' --for 0s"]))]
+struct Silence {
+    /// The name of the rule
+    rule: String,
+
+    /// For how long, at most 30d; 0s ends a silence
+    #[arg(long = "for", value_name = "TIME", default_value = "1h", value_parser = span::parse)]
+    length: Duration,
+
+    #[command(flatten)]
+    node: NodeArgs,
+}
+
 /// What a rule says now. Specified in docs/formats/cli.md.
 #[derive(Debug, PartialEq, Serialize)]
 struct Told {
@@ -111,6 +129,7 @@ impl RulesCommand {
             What::Check(check) => check.run(out),
             What::Test(test) => test.run(out),
             What::Watch(watch) => watch.run(out),
+            What::Silence(silence) => silence.run(out),
         }
     }
 }
@@ -147,6 +166,18 @@ impl Check {
                 }
                 write!(out, "{table}")?;
             }
+        }
+        Ok(())
+    }
+}
+
+impl Silence {
+    fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
+        let warning = self.node.client()?.silence(&self.rule, self.length)?;
+        let name = printable(&warning.name);
+        match warning.silent_until {
+            Some(until) => writeln!(out, "{name} is silent until {until}")?,
+            None => writeln!(out, "{name} is not silent")?,
         }
         Ok(())
     }

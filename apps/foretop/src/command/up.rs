@@ -5,6 +5,7 @@ mod remote_write;
 mod service;
 mod settings;
 mod streams;
+mod warnings;
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -55,6 +56,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(20);
     "foretop up --flow db2=db2.example:7312 --responder 0.0.0.0:7312 --flow-token-file ~/.config/foretop/flow-token",
     "foretop up --prometheus http://prometheus:9090 --query 'busy=sum(rate(node_cpu_seconds_total{mode!=\"idle\"}[1m]))'",
     "foretop up --remote-write http://prometheus:9090/api/v1/write",
+    "foretop up --rules rules.toml --alertmanager http://localhost:9093",
     "foretop up --stream connect:tcp:7313",
     "foretop up --follow source:tcp:localhost:7313",
     "foretop up --config foretop.toml --show-config",
@@ -175,6 +177,14 @@ struct Flags {
     #[arg(long, value_name = "PATH", env = "FORETOP_STREAM_TOKEN_FILE")]
     stream_token_file: Option<PathBuf>,
 
+    /// File of rules to be warned of; `foretop rules` tries them on the past
+    #[arg(long, value_name = "FILE.toml", env = "FORETOP_RULES")]
+    rules: Option<PathBuf>,
+
+    /// Send warnings to Prometheus Alertmanager: http://host:9093; may be repeated. Webhooks, commands and mail are set in the configuration file
+    #[arg(long, value_name = "URL", env = "FORETOP_ALERTMANAGER", value_delimiter = ',')]
+    alertmanager: Vec<String>,
+
     /// Folder with the folders of this user's jobs of MPI programs [default: /dev/shm/foretop-UID]
     #[arg(long, value_name = "PATH", env = "FORETOP_MPI_JOBS")]
     mpi_jobs: Option<PathBuf>,
@@ -252,8 +262,9 @@ fn start_responder(settings: ResponderSettings, watch: &Watch) -> anyhow::Result
 /// What another configuration would mend, as opposed to another state of the machine.
 fn is_usage(error: &StartError) -> bool {
     use StartError::{
-        FeedStepOutOfRange, FeedTwice, Hybrid, NothingSelected, RemoteWriteLabel, RemoteWriteName, RemoteWriteSpan,
-        RemoteWriteTwice, RetentionTooShort, StepOutOfRange, StoreTooSmall, Stream, StreamTwice, Unprotected,
+        FeedStepOutOfRange, FeedTwice, Hybrid, LooksTooOften, NothingSelected, RemoteWriteLabel, RemoteWriteName,
+        RemoteWriteSpan, RemoteWriteTwice, RetentionTooShort, StepOutOfRange, StoreTooSmall, Stream, StreamTwice,
+        Unprotected,
     };
     matches!(
         error,
@@ -262,6 +273,7 @@ fn is_usage(error: &StartError) -> bool {
             | StreamTwice { .. }
             | Hybrid(_)
             | NothingSelected { .. }
+            | LooksTooOften { .. }
             | StepOutOfRange { .. }
             | RetentionTooShort { .. }
             | StoreTooSmall { .. }

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use testkit::PATIENCE;
+use testkit::{PATIENCE, wait_until};
 
 use crate::command::{foretop, run};
 use crate::node::{Running, folder};
@@ -19,6 +19,11 @@ const DAY: usize = 48;
 /// A node with ten days of a series that has a day's shape, up to the half hour under way.
 fn with_days() -> Running {
     let node = Running::in_memory();
+    push_days(&node);
+    node
+}
+
+fn push_days(node: &Running) {
     let post = |path: &str, body: serde_json::Value| {
         let url = format!("{}/api/v1/{path}", node.url);
         ureq::post(&url).header("Content-Type", "application/json").send(body.to_string()).unwrap();
@@ -32,7 +37,6 @@ fn with_days() -> Running {
         json!({"time": (now - ago).to_string(), "value": value})
     };
     post("series/shop.requests/samples", json!({ "samples": (0..n).map(sample).collect::<Vec<_>>() }));
-    node
 }
 
 #[test]
@@ -138,7 +142,123 @@ fn a_warning_that_stands_is_told_until_alertmanager_hears_it() {
     assert_eq!(alerts[0]["labels"]["alertname"], "busy");
     assert_eq!(alerts[0]["labels"]["series"], "shop.requests");
     assert!(alerts[0]["startsAt"].as_str() < alerts[0]["endsAt"].as_str(), "{alerts}");
-    assert!(said.contains(" WARNING busy: shop.requests > 20 within 4h: 100 %"), "{said}");
+    assert!(said.contains(" WARNING busy on ") && said.contains(": shop.requests > 20 within 4h: 100 %"), "{said}");
     assert_eq!(said.matches("WARNING").count(), 1, "{said}");
     assert!(complained.contains("answered 503"), "{complained}");
+}
+
+/// A mail server that takes every mail and hands on what it was told.
+fn mail_server() -> (String, mpsc::Receiver<String>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    let (sender, receiver) = mpsc::channel();
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = BufReader::new(stream.unwrap());
+            let (mut mail, mut line, mut is_text) = (String::new(), String::new(), false);
+            stream.get_mut().write_all(b"220 here\r\n").unwrap();
+            while stream.read_line(&mut line).unwrap() > 0 {
+                mail.push_str(&line);
+                let answer = match &*std::mem::take(&mut line) {
+                    ".\r\n" => {
+                        is_text = false;
+                        "250 taken\r\n"
+                    }
+                    _ if is_text => continue,
+                    "DATA\r\n" => {
+                        is_text = true;
+                        "354 go on\r\n"
+                    }
+                    "QUIT\r\n" => "221 bye\r\n",
+                    _ => "250 well\r\n",
+                };
+                // Whoever has been told that the mail is taken may hang up.
+                let _ = stream.get_mut().write_all(answer.as_bytes());
+                if answer.starts_with("250 taken") && sender.send(std::mem::take(&mut mail)).is_err() {
+                    return;
+                }
+            }
+        }
+    });
+    (address, receiver)
+}
+
+#[test]
+fn a_node_warns_every_way_once_and_remembers_it() {
+    let folder = folder();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let rule = |name: &str, when: &str| format!("[[rule]]\nname = \"{name}\"\nwhen = \"{when}\"\nwithin = \"4h\"\n");
+    let rules = rule("busy", "shop.requests > 20") + &rule("idle", "shop.requests < 10") + &rule("lost", "nobody > 1");
+    std::fs::write(path("rules.toml"), rules).unwrap();
+    let (server, heard) = alertmanager();
+    let (mail, mails) = mail_server();
+    let config = format!(
+        r#"
+        [node]
+        every = "50ms"
+        only = ["load.*"]
+        [warn]
+        rules = "{}"
+        every = "1s"
+        [[warn.alertmanager]]
+        url = "{server}"
+        [[warn.command]]
+        run = ["/bin/sh", "-c", "cat >> $0", "{}"]
+        [[warn.mail]]
+        to = ["ops@example.org"]
+        from = "foretop@example.org"
+        server = "{mail}"
+        encryption = "none"
+        "#,
+        path("rules.toml"),
+        path("said.json"),
+    );
+    std::fs::write(path("foretop.toml"), config).unwrap();
+    let (config, data) = (path("foretop.toml"), path("data"));
+    let start = || Running::start(&["--config", &config, "--data-dir", &data]);
+    let node = start();
+    push_days(&node);
+    let alerts = heard.recv_timeout(PATIENCE).unwrap();
+    assert_eq!((alerts.as_array().map(Vec::len), &alerts[0]["labels"]["alertname"]), (Some(1), &"busy".into()));
+    let mail = mails.recv_timeout(PATIENCE).unwrap();
+    assert!(mail.contains("To: ops@example.org") && mail.contains("Subject: Warning: busy on "), "{mail}");
+    assert!(mail.contains("shop.requests > 20 within 4h: 100 %"), "{mail}");
+    let said = wait_until("the command was told", PATIENCE, || {
+        let said = std::fs::read(path("said.json")).ok()?;
+        serde_json::from_slice::<serde_json::Value>(&said).ok()
+    });
+    assert_eq!((&said["warnings"][0]["rule"], &said["warnings"][0]["stands"]), (&"busy".into(), &true.into()));
+    let told = node.get("/api/v1/warnings");
+    let stands: Vec<bool> = told["rules"].as_array().unwrap().iter().map(|rule| rule["stands"] == true).collect();
+    assert_eq!(stands, [true, false, false], "{told}");
+    assert!(told["rules"][2]["problem"].as_str().unwrap().contains("there is no series `nobody`"), "{told}");
+    let metrics = ureq::get(format!("{}/metrics", node.url)).call().unwrap().body_mut().read_to_string().unwrap();
+    assert!(metrics.contains(r#"foretop_warning{rule="busy",series="shop.requests",within="14400s"} 1"#), "{metrics}");
+
+    // Who was warned is not warned again, but hears of the end: here that of the rule.
+    node.terminate("-TERM");
+    let node = start();
+    std::fs::write(path("rules.toml"), rule("idle", "shop.requests < 10")).unwrap();
+    let mail = mails.recv_timeout(PATIENCE).unwrap();
+    assert!(mail.contains("Subject: Over: busy on "), "{mail}");
+    std::fs::write(path("rules.toml"), "[[rule]]").unwrap();
+    wait_until("the slip in the file is told", PATIENCE, || {
+        let told = node.get("/api/v1/warnings");
+        told["problem"].as_str()?.contains("missing field").then(|| assert_eq!(told["rules"][0]["name"], "idle"))
+    });
+}
+
+#[test]
+fn a_rule_can_be_silenced_for_a_while() {
+    let folder = folder();
+    let file = folder.path().join("rules.toml");
+    std::fs::write(&file, "[[rule]]\nname = \"busy\"\nwhen = \"load.1m >= 0\"\nwithin = \"1min\"\n").unwrap();
+    let node =
+        Running::start(&["--in-memory", "--every", "50ms", "--only", "load.*", "--rules", file.to_str().unwrap()]);
+    wait_until("the rules were looked at", PATIENCE, || node.get("/api/v1/warnings")["rules"].get(0).map(drop));
+    assert!(node.run(&["rules", "silence", "busy", "--for", "2h"]).output().starts_with("busy is silent until "));
+    assert!(node.get("/api/v1/warnings")["rules"][0]["silent_until"].is_string());
+    assert_eq!(node.run(&["rules", "silence", "busy", "--for", "0s"]).output(), "busy is not silent\n");
+    node.run(&["rules", "silence", "bus"]).check_failed(1, "there is no rule `bus`");
+    node.run(&["rules", "silence", "busy", "--for", "31d"]).check_failed(1, "30d at most");
 }

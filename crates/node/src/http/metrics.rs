@@ -26,6 +26,7 @@ pub(super) async fn metrics(State(app): State<App>, _: Query<NoParameters>) -> R
         for gauge in hub.gauges(&GAUGE_HORIZONS) {
             families.add_signal(&gauge);
         }
+        families.add_warnings(&hub.warnings());
         families.add_node(&hub.counters());
         hub.remote_counters().iter().for_each(|remote| families.add_remote(remote));
         families.add_streams(&hub);

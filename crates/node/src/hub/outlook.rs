@@ -1,5 +1,6 @@
 //! Hours and days ahead, from what the store holds: nothing of it is kept between questions.
 
+use std::iter;
 use std::time::Duration;
 
 use predict::Periods;
@@ -9,6 +10,7 @@ use warn::{HORIZON_MAX, History, Question, QuestionError, Statement, n_steps};
 use super::history::TimeRange;
 use super::{Hub, QueryError, unknown};
 use crate::api;
+use crate::engine::Entry;
 use crate::schedule::times;
 
 /// Known steps without which nothing can be said.
@@ -27,16 +29,17 @@ pub(crate) struct Asked {
 }
 
 /// The past of a series in even steps.
-struct Past {
-    id: String,
-    unit: String,
-    range: (f64, f64),
-    step: Duration,
+#[derive(Debug)]
+pub(crate) struct Past {
+    pub(crate) id: String,
+    pub(crate) unit: String,
+    pub(crate) range: (f64, f64),
+    pub(crate) step: Duration,
     /// NaN for a gap; the first is known.
-    samples: Vec<f64>,
+    pub(crate) samples: Vec<f64>,
     /// Where the last step begins.
-    origin: Timestamp,
-    n_leads: usize,
+    pub(crate) origin: Timestamp,
+    pub(crate) n_leads: usize,
 }
 
 impl Hub {
@@ -48,8 +51,7 @@ impl Hub {
         confidence: Confidence,
     ) -> Result<api::Outlook, QueryError> {
         let past = self.past(id, horizon, "horizon")?;
-        let mut outlook = predict::Outlook::new(past.periods(), past.n_leads).within(past.range.0, past.range.1);
-        past.samples.iter().for_each(|sample| outlook.step(*sample));
+        let outlook = past.outlook();
         let forecast = outlook.forecast(past.n_leads, confidence);
         if forecast.is_empty() {
             return Err(past.too_young());
@@ -79,7 +81,8 @@ impl Hub {
         })?;
         let history = History { samples: &past.samples, periods: past.periods(), range: past.range };
         let answer = warn::ask(history, &question, SEED).ok_or_else(|| past.too_young())?;
-        let [p10_seconds, p50_seconds, p90_seconds] = answer.leads.map(|lead| lead.map(|lead| past.seconds(lead)));
+        let [p10_seconds, p50_seconds, p90_seconds] =
+            answer.chance.leads.map(|lead| lead.map(|lead| past.seconds(lead)));
         Ok(api::Probability {
             statement: statement.to_string(),
             line: question.line,
@@ -87,7 +90,7 @@ impl Hub {
             step_seconds: past.step.as_secs_f64(),
             within_seconds: past.seconds(past.n_leads),
             for_seconds: lasting.map(|_| past.seconds(question.n_sustained)),
-            probability: answer.probability,
+            probability: answer.chance.probability,
             after: api::Passage { p10_seconds, p50_seconds, p90_seconds },
             history_seconds: past.seconds(past.samples.len()),
             record: told(&answer.record),
@@ -97,25 +100,26 @@ impl Hub {
     }
 
     /// What is known of a series, in steps that suit a horizon.
-    fn past(&self, id: &str, horizon: Duration, field: &'static str) -> Result<Past, QueryError> {
-        let (own, range) = {
-            let engine = self.engine();
-            let entry = engine.get(id).ok_or_else(|| unknown(id))?;
-            (entry.about.step, entry.about.range())
-        };
+    pub(crate) fn past(&self, id: &str, horizon: Duration, field: &'static str) -> Result<Past, QueryError> {
+        let own = self.engine().get(id).ok_or_else(|| unknown(id))?.about.step;
         if horizon.is_zero() || horizon > HORIZON_MAX {
             let message = format!("`{field}` is {}; it must be above 0 and at most 14d", span::format(horizon));
             return Err(bad(field, message));
         }
-        let step = warn::step(own, horizon);
-        // The step that is under way is no whole mean yet.
-        let now = self.now();
-        let to = if step == own { now + Duration::from_nanos(1) } else { now.floor_to(step) };
+        self.past_in(id, warn::step(own, horizon), horizon)
+    }
+
+    /// What is known of a series in steps of `step`, or longer ones where the store has nothing finer.
+    pub(crate) fn past_in(&self, id: &str, step: Duration, horizon: Duration) -> Result<Past, QueryError> {
+        let (to, range) = {
+            let engine = self.engine();
+            let entry = engine.get(id).ok_or_else(|| unknown(id))?;
+            (self.last_end(entry, step), entry.about.range())
+        };
         let from = to - warn::past(step);
         let told = self.samples(id, TimeRange { from, to }, Some(step))?;
         let step = Duration::from_secs_f64(told.step_seconds);
         let n_gaps = told.values.iter().take_while(|value| value.is_none()).count();
-        let samples: Vec<f64> = told.values[n_gaps..].iter().map(|value| value.unwrap_or(f64::NAN)).collect();
         let or_endless = |end: Option<f64>, endless: f64| end.unwrap_or(endless);
         let past = Past {
             id: told.id,
@@ -124,13 +128,48 @@ impl Hub {
             step,
             origin: told.start + times(step, (told.values.len() as u64).saturating_sub(1)),
             n_leads: n_steps(horizon, step).max(1) as usize,
-            samples,
+            samples: told.values[n_gaps..].iter().map(|value| value.unwrap_or(f64::NAN)).collect(),
         };
         if past.samples.is_empty() { Err(past.too_young()) } else { Ok(past) }
+    }
+
+    /// The steps of a series that begin at `from` or later and are over, NaN for a gap; `None` where the store has none that begin
+    /// there.
+    pub(crate) fn steps_since(
+        &self,
+        id: &str,
+        from: Timestamp,
+        step: Duration,
+    ) -> Result<Option<Vec<f64>>, QueryError> {
+        let to = self.last_end(self.engine().get(id).ok_or_else(|| unknown(id))?, step);
+        if to <= from {
+            return Ok(Some(Vec::new()));
+        }
+        let told = self.samples(id, TimeRange { from, to }, Some(step))?;
+        let is_next = told.start == from && Duration::from_secs_f64(told.step_seconds) == step;
+        let values = told.values.into_iter().map(|value| value.unwrap_or(f64::NAN));
+        // Where nothing is known there are no values.
+        let n = n_steps(to.saturating_since(from), step) as usize;
+        Ok(is_next.then(|| values.chain(iter::repeat(f64::NAN)).take(n).collect()))
+    }
+
+    /// Where the last step ends that is over. One whose samples are late by less than two of the series' own steps is not.
+    fn last_end(&self, entry: &Entry, step: Duration) -> Timestamp {
+        let (own, now) = (entry.about.step, self.now());
+        let last = entry.last().map_or(now, |last| last.max(now - own.saturating_mul(3)).min(now));
+        // The step that is under way is no whole mean yet.
+        if step == own { last + Duration::from_nanos(1) } else { (last + own).min(now).floor_to(step) }
     }
 }
 
 impl Past {
+    /// What is to be expected after it.
+    pub(crate) fn outlook(&self) -> predict::Outlook {
+        let mut outlook = predict::Outlook::new(self.periods(), self.n_leads).within(self.range.0, self.range.1);
+        self.samples.iter().for_each(|sample| outlook.step(*sample));
+        outlook
+    }
+
     fn periods(&self) -> Periods {
         Periods::day_and_week(self.step)
     }
@@ -139,7 +178,7 @@ impl Past {
         self.step.as_secs_f64() * n_steps as f64
     }
 
-    fn too_young(&self) -> QueryError {
+    pub(crate) fn too_young(&self) -> QueryError {
         let n_known = self.samples.iter().filter(|sample| !sample.is_nan()).count() as u64;
         QueryError::TooYoung {
             id: self.id.clone(),

@@ -115,6 +115,7 @@ impl Collector {
         if self.own.is_none_or(|own| round > own) {
             self.own = Some(round);
             let mut families = Families::default();
+            families.add_warnings(&self.hub.warnings());
             families.add_node(&self.hub.counters());
             self.hub.remote_counters().iter().for_each(|remote| families.add_remote(remote));
             families.add_process();

@@ -16,8 +16,8 @@ use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
 
 use mpi_job::Folder;
-use node::{Config, Node};
-use node_api::{ErrorBody, ErrorCode};
+use node::{Config, Node, RulesFile, WarnSettings};
+use node_api::{ErrorBody, ErrorCode, Warnings};
 use serde::de::DeserializeOwned;
 use tempfile::TempDir;
 use testkit::mpi::Program;
@@ -44,12 +44,17 @@ impl Host {
         Self { node: Some(node), runtime, _job: None }
     }
 
-    /// One on which the job `heat` of an MPI program runs.
+    /// One on which the job `heat` of an MPI program runs, and that watches the rule `busy`.
     fn with_job() -> Self {
         let root = tempfile::tempdir().unwrap();
         let program = Program::start(&Folder::create(&root.path().join("jobs/heat")).unwrap());
         program.run(0..20);
-        let host = Self::with(Config { mpi_jobs: root.path().join("jobs"), ..Config::default() });
+        let rules = root.path().join("rules.toml");
+        std::fs::write(&rules, "[[rule]]\nname = \"busy\"\nwhen = \"trace > 0.9\"\nwithin = \"10s\"\n").unwrap();
+        let warnings = WarnSettings { rules: Some(RulesFile::open(&rules).unwrap()), ..WarnSettings::default() };
+        let host = Self::with(Config { mpi_jobs: root.path().join("jobs"), warnings, ..Config::default() });
+        let has_looked = || (!host.get("/api/v1/warnings").json::<Warnings>().rules.is_empty()).then_some(());
+        wait_until("the rule was looked at", PATIENCE, has_looked);
         Self { _job: Some((root, program)), ..host }
     }
 

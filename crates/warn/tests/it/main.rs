@@ -30,11 +30,11 @@ fn the_hour_of_the_peak_is_told() {
     let samples: Vec<f64> = noise.iter().enumerate().map(|(t, noise)| shape(t) + 0.3 * noise).collect();
     // At phase 40 the sine falls; it passes 16 again at phase 13 of the next day, 69 steps later.
     let answer = ask(history(&samples, &[DAY as f64]), &above(16.0, DAY), 1).unwrap();
-    assert!(answer.probability > 0.99, "{}", answer.probability);
-    let median = answer.leads[1].unwrap();
+    assert!(answer.chance.probability > 0.99, "{}", answer.chance.probability);
+    let median = answer.chance.leads[1].unwrap();
     assert!((66..=71).contains(&median), "{median}");
     let soon = ask(history(&samples, &[DAY as f64]), &above(16.0, 40), 1).unwrap();
-    assert!(soon.probability < 0.02, "{}", soon.probability);
+    assert!(soon.chance.probability < 0.02, "{}", soon.chance.probability);
 }
 
 #[test]

@@ -5,13 +5,13 @@ use std::path::PathBuf;
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::Duration;
 
+use alert::{Alert, Post, Server, Way};
 use anyhow::Context;
 use clap::Args;
-use http_client::{Address, RequestError, Trust, agent};
+use http_client::{Address, Login, Trust};
 use node_api::{self as api, Client, ClientError};
-use serde::Serialize;
 use text::printable;
-use units::{Timestamp, span};
+use units::Timestamp;
 use warn::{Alarm, Rule};
 
 use crate::argument::{NodeArgs, positive_span};
@@ -19,14 +19,8 @@ use crate::help::examples;
 use crate::interruption::interruptions;
 use crate::terminal::say;
 
-/// How long Alertmanager may take to answer.
-const TIMEOUT: Duration = Duration::from_secs(10);
-
 /// A warning that is not renewed for so many rounds is over for Alertmanager, as when this program is gone.
 const ROUNDS_KEPT: u32 = 5;
-
-/// Warnings that were taken back and could not be told, at most; the oldest are given up first.
-const N_UNTOLD_MAX: usize = 10_000;
 
 /// Ask a node again and again, and tell when a warning is raised or taken back
 ///
@@ -62,33 +56,6 @@ struct Watched {
     is_mute: bool,
 }
 
-/// As Alertmanager's API v2 has it.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Alert {
-    labels: Labels,
-    annotations: Annotations,
-    starts_at: String,
-    ends_at: String,
-    #[serde(rename = "generatorURL")]
-    generator_url: String,
-}
-
-#[derive(Clone, Debug, PartialEq, Serialize)]
-struct Labels {
-    alertname: String,
-    host: String,
-    series: String,
-}
-
-#[derive(Clone, Debug, PartialEq, Serialize)]
-struct Annotations {
-    summary: String,
-    probability: String,
-    /// When the last value was measured.
-    origin: String,
-}
-
 impl Watch {
     pub fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
         let rules = super::read(&self.file)?;
@@ -102,29 +69,30 @@ impl Watch {
             is_mute: false,
         };
         let mut watched: Vec<Watched> = rules.rules().iter().map(watch).collect();
-        let mut untold: Vec<Alert> = Vec::new();
-        let mut is_told = true;
+        let post = self.alertmanager.clone().map(|address| {
+            let way = Way::Alertmanager(Server { address, login: Login::None, trust: Trust::System });
+            Post::start(way, Vec::new(), self.every.saturating_mul(ROUNDS_KEPT), &::watch::Watch::default())
+        });
+        let post = post.transpose().context("cannot start a thread")?;
+        let mut problem = None;
         loop {
-            let mut standing = Vec::new();
+            let (mut standing, mut changes) = (Vec::new(), Vec::new());
             for one in &mut watched {
-                let (alert, stands) = self.ask(one, &client, &host, out)?;
-                let list = if stands { &mut standing } else { &mut untold };
-                list.extend(alert);
+                let (alert, has_changed) = self.ask(one, &client, &host, out)?;
+                changes.extend(alert.clone().filter(|_| has_changed));
+                standing.extend(alert.filter(|alert| alert.stands));
             }
-            untold.drain(..untold.len().saturating_sub(N_UNTOLD_MAX));
-            if let Some(server) = &self.alertmanager {
-                let alerts: Vec<&Alert> = untold.iter().chain(&standing).collect();
-                match if alerts.is_empty() { Ok(()) } else { tell(server, &alerts) } {
-                    Ok(()) => {
-                        untold.clear();
-                        is_told = true;
-                    }
+            if let Some(post) = &post {
+                // Of the round before; the answer to this one comes later.
+                let status = post.status();
+                if problem.is_none()
+                    && let Some(problem) = &status.problem
+                {
                     // Once, and not in every round.
-                    Err(error) if std::mem::take(&mut is_told) => say(&format!("warnings cannot be sent: {error:#}")),
-                    Err(_) => {}
+                    say(&format!("warnings cannot be sent: {problem}"));
                 }
-            } else {
-                untold.clear();
+                problem = status.problem;
+                post.put(&changes, &standing);
             }
             match interruptions.recv_timeout(self.every) {
                 Err(RecvTimeoutError::Timeout) => {}
@@ -133,7 +101,7 @@ impl Watch {
         }
     }
 
-    /// Asks about a rule and says what has changed. Gives its warning if it stands, and if it has just been taken back.
+    /// Asks about a rule, says what has changed, and gives its warning if it stands or has just been taken back, and whether that is new.
     fn ask(
         &self,
         watched: &mut Watched,
@@ -149,37 +117,32 @@ impl Watch {
                 if !std::mem::replace(is_mute, true) {
                     say(&printable(&format!("rule `{}` has no answer: {error}", rule.name)));
                 }
-                return refused(error).map(|()| (None, alarm.stands()));
+                return refused(error).map(|()| (None, false));
             }
         };
         *is_mute = false;
-        let now = clock::now();
+        let at = clock::now();
         let change = alarm.hear(answer.probability);
-        if let Some(raised) = change {
-            if raised {
-                *since = now;
-            }
-            let what = if raised { "WARNING" } else { "over" };
-            writeln!(out, "{now} {what} {}: {}", printable(&rule.name), printable(&summary(rule, &answer)))?;
+        if change == Some(true) {
+            *since = at;
+        }
+        let alert = Alert {
+            rule: rule.name.clone(),
+            host: host.to_owned(),
+            series: answer.id,
+            summary: rule.says(answer.probability),
+            probability: answer.probability,
+            stands: alarm.stands(),
+            since: *since,
+            at,
+            origin: answer.origin,
+            url: client.url().to_string(),
+        };
+        if change.is_some() {
+            writeln!(out, "{at} {}", printable(&alert.to_string()))?;
             out.flush()?;
         }
-        let stands = alarm.stands();
-        if !stands && change.is_none() {
-            return Ok((None, false));
-        }
-        let ends_at = if stands { now + self.every.saturating_mul(ROUNDS_KEPT) } else { now };
-        let alert = Alert {
-            labels: Labels { alertname: rule.name.clone(), host: host.to_owned(), series: answer.id.clone() },
-            annotations: Annotations {
-                summary: summary(rule, &answer),
-                probability: format!("{:.3}", answer.probability),
-                origin: answer.origin.to_string(),
-            },
-            starts_at: since.to_string(),
-            ends_at: ends_at.to_string(),
-            generator_url: client.url().to_string(),
-        };
-        Ok((Some(alert), stands))
+        Ok((Some(alert).filter(|alert| alert.stands || change.is_some()), change.is_some()))
     }
 }
 
@@ -189,25 +152,4 @@ fn refused(error: ClientError) -> anyhow::Result<()> {
         Some(api::ErrorCode::BadParameter | api::ErrorCode::Unauthorized) => Err(error.into()),
         _ => Ok(()),
     }
-}
-
-/// `memory.available < 500MB within 30m: 85 %`.
-fn summary(rule: &Rule, answer: &api::Probability) -> String {
-    let lasting = rule.lasting.map_or_else(String::new, |lasting| format!(" for {}", span::format(lasting)));
-    let within = span::format(rule.within);
-    format!("{}{lasting} within {within}: {:.0} %", answer.statement, 100.0 * answer.probability)
-}
-
-fn tell(server: &Address, alerts: &[&Alert]) -> anyhow::Result<()> {
-    let body = serde_json::to_vec(alerts).context("warnings are no JSON")?;
-    let address = server.join("/api/v2/alerts");
-    let answer = agent(TIMEOUT, "application/json", &address, &Trust::System)
-        .post(address.uri())
-        .header("Content-Type", "application/json")
-        .send(&body[..])
-        .map_err(|error| anyhow::Error::from(RequestError::Client(Box::new(error))))
-        .with_context(|| format!("{} does not answer", server.host_and_port()))?;
-    let status = answer.status();
-    anyhow::ensure!(status.is_success(), "{} answered {status}", server.host_and_port());
-    Ok(())
 }

@@ -25,6 +25,7 @@ use super::Flags;
 use super::feeds::{QuerySection, ResponderSection, ScrapeSection, SnmpSection, TransferSection};
 use super::remote_write::RemoteWriteSection;
 use super::streams::{FollowSection, StreamSection};
+use super::warnings::{ServerSection, WarnSection};
 use crate::argument::Peer;
 use crate::secret::warn_of;
 
@@ -38,6 +39,7 @@ pub struct Settings {
     pub store: StoreSection,
     pub access: AccessSection,
     pub mpi: MpiSection,
+    pub warn: WarnSection,
     pub log: LogSection,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub responder: Option<ResponderSection>,
@@ -214,6 +216,8 @@ impl Settings {
             stream,
             follow,
             stream_token_file,
+            rules,
+            alertmanager,
             mpi_jobs,
             log,
         } = flags;
@@ -228,6 +232,9 @@ impl Settings {
         replace(&mut self.store.max, store_max);
         replace(&mut self.mpi.jobs, mpi_jobs);
         replace(&mut self.log.filter, log);
+        self.warn.rules = rules.or_else(|| self.warn.rules.take());
+        let told = alertmanager.into_iter().map(ServerSection::new);
+        replace(&mut self.warn.alertmanager, Some(told.collect()).filter(|all: &Vec<_>| !all.is_empty()));
         // Exporters, queries, peers and servers that are named here stand for all of the file's.
         let scrapes = scrape.into_iter().map(|url| ScrapeSection::new(url, patterns.clone()));
         replace(&mut self.scrape, Some(scrapes.collect()).filter(|all: &Vec<_>| !all.is_empty()));
@@ -248,7 +255,9 @@ impl Settings {
         let scraped = self.scrape.iter_mut().map(|section| &mut section.authorities);
         let queried = self.query.iter_mut().map(|section| &mut section.authorities);
         let written = self.remote_write.iter_mut().map(|section| &mut section.authorities);
-        for authorities in scraped.chain(queried).chain(written) {
+        let warned = self.warn.alertmanager.iter_mut().chain(&mut self.warn.webhook);
+        let warned = warned.map(|section| &mut section.authorities);
+        for authorities in scraped.chain(queried).chain(written).chain(warned) {
             *authorities = authorities.take().or_else(|| ca.clone());
         }
         self.access.certificate = tls_cert.or_else(|| self.access.certificate.take());
@@ -267,7 +276,9 @@ impl Settings {
     /// Feeds, streams and servers, each of which may have files open.
     pub fn n_neighbours(&self) -> usize {
         let read = self.scrape.len() + self.query.len() + self.transfer.len() + usize::from(self.snmp.is_some());
-        read + self.remote_write.len() + self.stream.len() + self.follow.len()
+        let WarnSection { alertmanager, webhook, command, mail, .. } = &self.warn;
+        let told = alertmanager.len() + webhook.len() + command.len() + mail.len();
+        read + told + self.remote_write.len() + self.stream.len() + self.follow.len()
     }
 
     /// What the node takes, checked against this machine; `watch` watches its threads, and all who connect come through `door`.
@@ -295,6 +306,7 @@ impl Settings {
             remote_writes: self.to_remote_writes()?,
             outlets: self.stream.iter().map(outlet).collect::<Result<_, _>>()?,
             follow: self.follow.iter().map(FollowSection::to_follow).collect::<Result<_, _>>()?,
+            warnings: self.to_warnings()?,
             mpi_jobs: self.mpi.jobs.clone(),
             watch,
             door,

@@ -14,7 +14,7 @@ fn description(host: &Host) -> Value {
 
 /// A path that exists in this world: the ids in it are those of a series that was pushed, and of a job that runs.
 fn fill(path: &str) -> String {
-    path.replace("{id}", "trace").replace("{job}", "heat")
+    path.replace("{id}", "trace").replace("{name}", "busy").replace("{job}", "heat")
 }
 
 #[test]
@@ -55,6 +55,7 @@ fn request(method: &str, path: &str) -> (String, String) {
         ("get" | "delete", _) => "",
         ("post", "/api/v1/series") => r#"{"id":"another","step":"1s"}"#,
         ("post", "/api/v1/series/{id}/samples") => r#"{"samples":[{"value":0.5},{"value":null}]}"#,
+        ("post", "/api/v1/warnings/{name}/silence") => r#"{"for":"1h"}"#,
         ("post", "/api/v1/forecast") => r#"{"model":"AR(1)","samples":[1,3,2,null,1,2],"horizon":3,"confidence":0.8}"#,
         ("post", "/api/v1/forecasts") => {
             r#"{"model":"AR(1)","series":{"a":[1,3,2,null,1,2],"b":[1,1,1,1]},"horizon":3}"#
@@ -75,6 +76,8 @@ fn check_reads(schema: &str, answer: &super::Answer) {
         "Accuracy" => drop(answer.json::<api::Accuracy>()),
         "Outlook" => drop(answer.json::<api::Outlook>()),
         "Probability" => drop(answer.json::<api::Probability>()),
+        "Warnings" => drop(answer.json::<api::Warnings>()),
+        "Warning" => drop(answer.json::<api::Warning>()),
         "RunTime" => drop(answer.json::<api::RunTime>()),
         "MpiJobs" => assert_eq!(answer.json::<api::MpiJobs>().jobs.len(), 1),
         "MpiJobDetail" => assert_eq!(answer.json::<api::MpiJobDetail>().analyses.len(), 1),

@@ -1,0 +1,51 @@
+//! Prometheus Alertmanager, by its API v2. It groups, silences and routes; a warning that it does not hear of any more is over.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use serde::Serialize;
+
+use crate::{Alert, Server, TellError};
+
+/// As API v2 has it.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Posted<'a> {
+    labels: BTreeMap<&'static str, &'a str>,
+    annotations: BTreeMap<&'static str, String>,
+    starts_at: String,
+    ends_at: String,
+    #[serde(rename = "generatorURL")]
+    generator_url: &'a str,
+}
+
+/// What stands is over in `keep`, unless it is told of again before.
+pub(crate) fn tell(server: &Server, changes: &[Alert], standing: &[Alert], keep: Duration) -> Result<(), TellError> {
+    // What was raised stands, and is told of there.
+    let over = changes.iter().filter(|alert| !alert.stands);
+    let posted: Vec<Posted<'_>> = over.chain(standing).map(|alert| Posted::of(alert, keep)).collect();
+    if posted.is_empty() {
+        return Ok(());
+    }
+    let body = serde_json::to_vec(&posted).expect("text has a form in JSON");
+    server.post_json(Some("/api/v2/alerts"), &body)
+}
+
+impl<'a> Posted<'a> {
+    fn of(alert: &'a Alert, keep: Duration) -> Self {
+        let ends_at = if alert.stands { alert.at + keep } else { alert.at };
+        let probability = format!("{:.3}", alert.probability);
+        Self {
+            labels: [("alertname", &*alert.rule), ("host", &*alert.host), ("series", &*alert.series)].into(),
+            annotations: [
+                ("summary", alert.summary.clone()),
+                ("probability", probability),
+                ("origin", alert.origin.to_string()),
+            ]
+            .into(),
+            starts_at: alert.since.to_string(),
+            ends_at: ends_at.to_string(),
+            generator_url: &alert.url,
+        }
+    }
+}

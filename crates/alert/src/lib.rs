@@ -1,0 +1,160 @@
+//! Warnings on their way out: to Prometheus Alertmanager, a webhook, a command, or by mail.
+//!
+//! Whoever warns makes an [`Alert`] of each warning that is raised or over, and puts it into a [`Post`] for each [`Way`]. A post has a
+//! thread of its own: a server that is down delays nobody, and what it missed is told in order when it is back, within limits.
+//! Specified in docs/formats/warnings.md.
+#![forbid(unsafe_code)]
+
+mod alertmanager;
+mod command;
+mod mail;
+mod post;
+mod server;
+
+use std::fmt;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use units::Timestamp;
+
+pub use command::Command;
+pub use mail::{Encryption, Mail};
+pub use post::{N_WAITING_MAX, Post, Status};
+pub use server::Server;
+
+/// A warning as others are told of it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Alert {
+    /// The name of its rule.
+    pub rule: String,
+    /// The host that is warned of.
+    pub host: String,
+    /// The series that the rule is about.
+    pub series: String,
+    /// What is probable, for people.
+    pub summary: String,
+    /// How probable, in [0, 1].
+    pub probability: f64,
+    /// Whether it stands, or is over.
+    pub stands: bool,
+    /// When it was raised.
+    pub since: Timestamp,
+    /// When this was said.
+    pub at: Timestamp,
+    /// When the last sample was taken that it rests on.
+    pub origin: Timestamp,
+    /// Where to look.
+    pub url: String,
+}
+
+/// Where warnings go.
+#[derive(Clone, Debug)]
+pub enum Way {
+    /// Alertmanager is told of all warnings that stand, again and again, by its API v2.
+    Alertmanager(Server),
+    /// A server gets what has changed, as JSON.
+    Webhook(Server),
+    /// A program is run with what has changed, as JSON, on its standard input.
+    Command(Command),
+    /// Somebody gets what has changed as text.
+    Mail(Mail),
+}
+
+/// Why nobody was told.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum TellError {
+    /// It has no answer.
+    #[error("{place} does not answer")]
+    Request {
+        /// Host and port.
+        place: String,
+        /// Why not.
+        source: http_client::RequestError,
+    },
+    /// It did not take it.
+    #[error("{place} answered {status}")]
+    Status {
+        /// Host and port.
+        place: String,
+        /// Of HTTP.
+        status: u16,
+    },
+    /// Nobody can be logged in.
+    #[error(transparent)]
+    Login(#[from] http_client::LoginError),
+    /// A file of a password cannot be read.
+    #[error(transparent)]
+    Secret(#[from] secret::SecretError),
+    /// A command cannot be run.
+    #[error("cannot run `{program}`")]
+    Run {
+        /// Its name.
+        program: String,
+        /// Why not.
+        source: std::io::Error,
+    },
+    /// A command failed.
+    #[error("`{program}` failed: {how}")]
+    Failed {
+        /// Its name.
+        program: String,
+        /// Its exit status, or that it took too long.
+        how: String,
+    },
+    /// A mail could not be written or sent.
+    #[error("the mail server {server} did not take it")]
+    Mail {
+        /// Host and port.
+        server: String,
+        /// Why not.
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+}
+
+impl Way {
+    /// What a person calls it: `mail to ops@example.org`. It holds no secret.
+    #[must_use]
+    pub fn name(&self) -> String {
+        match self {
+            Self::Alertmanager(server) => format!("Alertmanager at {}", server.address.host_and_port()),
+            Self::Webhook(server) => format!("webhook at {}", server.address.host_and_port()),
+            Self::Command(command) => format!("command {}", command.program),
+            Self::Mail(mail) => format!("mail to {}", mail.to()),
+        }
+    }
+
+    /// Whether it has to hear of warnings that stand again and again.
+    fn takes_standing(&self) -> bool {
+        matches!(self, Self::Alertmanager(_))
+    }
+
+    /// Tells of what has changed, and of what stands where that is wanted; what stands is good for `keep`.
+    fn tell(&self, changes: &[Alert], standing: &[Alert], keep: Duration) -> Result<(), TellError> {
+        match self {
+            Self::Alertmanager(server) => alertmanager::tell(server, changes, standing, keep),
+            Self::Webhook(server) => server.post(None, &Message { warnings: changes }),
+            Self::Command(command) => command.run(&Message { warnings: changes }),
+            Self::Mail(mail) => mail.send(changes),
+        }
+    }
+}
+
+/// What webhooks and commands are given.
+#[derive(Serialize)]
+struct Message<'a> {
+    warnings: &'a [Alert],
+}
+
+impl Message<'_> {
+    fn to_json(&self) -> Vec<u8> {
+        serde_json::to_vec(self).expect("text and finite numbers have a form in JSON")
+    }
+}
+
+impl fmt::Display for Alert {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let what = if self.stands { "WARNING" } else { "over" };
+        write!(f, "{what} {} on {}: {}", self.rule, self.host, self.summary)
+    }
+}

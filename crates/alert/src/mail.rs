@@ -1,0 +1,103 @@
+//! Mail, one for all that has changed at one moment.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use lettre::message::{Mailbox, header::ContentType};
+use lettre::transport::smtp::authentication::Credentials;
+use lettre::transport::smtp::client::{Tls, TlsParameters};
+use lettre::{Message, SmtpTransport, Transport};
+use secret::{Form, Privacy};
+
+use crate::{Alert, TellError};
+
+/// How long each step of the conversation may take.
+const TIMEOUT: Duration = Duration::from_secs(20);
+
+/// How the connection to a mail server is protected.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Encryption {
+    /// Encrypted from the first byte on, usually port 465.
+    Tls,
+    /// Encrypted before anything is said (STARTTLS), usually port 587.
+    #[default]
+    StartTls,
+    /// Not at all; only for a server on this host.
+    None,
+}
+
+/// Who gets mail, and which server takes it.
+#[derive(Clone, Debug)]
+pub struct Mail {
+    /// The server's name.
+    pub host: String,
+    /// Its port.
+    pub port: u16,
+    /// How the connection is protected.
+    pub encryption: Encryption,
+    /// The name and the file of the password to log in with.
+    pub login: Option<(String, PathBuf)>,
+    /// Who sends it.
+    pub from: Mailbox,
+    /// Who gets it, at least one.
+    pub recipients: Vec<Mailbox>,
+}
+
+impl Mail {
+    pub(crate) fn to(&self) -> String {
+        self.recipients.iter().map(|one| one.email.to_string()).collect::<Vec<_>>().join(", ")
+    }
+
+    pub(crate) fn send(&self, changes: &[Alert]) -> Result<(), TellError> {
+        let server = format!("{}:{}", self.host, self.port);
+        let refused = |source: Box<dyn std::error::Error + Send + Sync>| TellError::Mail { server, source };
+        let credentials = match &self.login {
+            None => None,
+            Some((user, file)) => {
+                let password = secret::read(file, Form::Password, Privacy::Advised)?.secret;
+                Some(Credentials::new(user.clone(), password.reveal().to_owned()))
+            }
+        };
+        let sent = || -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+            let tls = || TlsParameters::new(self.host.clone());
+            let tls = match self.encryption {
+                Encryption::Tls => Tls::Wrapper(tls()?),
+                Encryption::StartTls => Tls::Required(tls()?),
+                Encryption::None => Tls::None,
+            };
+            let mut transport =
+                SmtpTransport::builder_dangerous(&self.host).port(self.port).tls(tls).timeout(Some(TIMEOUT));
+            if let Some(credentials) = credentials {
+                transport = transport.credentials(credentials);
+            }
+            transport.build().send(&self.message(changes)?)?;
+            Ok(())
+        };
+        sent().map_err(refused)
+    }
+
+    fn message(&self, changes: &[Alert]) -> Result<Message, lettre::error::Error> {
+        let builder = Message::builder().from(self.from.clone()).subject(subject(changes));
+        let builder = self.recipients.iter().cloned().fold(builder, |builder, one| builder.to(one));
+        builder.header(ContentType::TEXT_PLAIN).body(body(changes))
+    }
+}
+
+/// The only warning, or how many there are.
+fn subject(changes: &[Alert]) -> String {
+    if let [one] = changes {
+        let what = if one.stands { "Warning" } else { "Over" };
+        return text::printable(&format!("{what}: {} on {}", one.rule, one.host));
+    }
+    let n_raised = changes.iter().filter(|alert| alert.stands).count();
+    format!("{n_raised} warnings, {} over", changes.len() - n_raised)
+}
+
+fn body(changes: &[Alert]) -> String {
+    let lines = |alert: &Alert| {
+        let Alert { at, origin, url, .. } = alert;
+        let what = text::printable(&alert.to_string());
+        format!("{what}\r\nsaid at {at}, from samples up to {origin}\r\n{url}\r\n")
+    };
+    changes.iter().map(lines).collect::<Vec<_>>().join("\r\n")
+}

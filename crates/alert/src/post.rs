@@ -1,0 +1,160 @@
+//! What waits to be told one way, and the thread that tells it.
+
+use std::collections::VecDeque;
+use std::io;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use clock::Backoff;
+use watch::{OnPanic, Thread, Watch};
+
+use crate::{Alert, Way};
+
+/// Changes that wait, at most; the oldest are given up first.
+pub const N_WAITING_MAX: usize = 10_000;
+
+/// Changes of one message, at most.
+const N_TOLD_MAX: usize = 500;
+
+/// The first wait after a failure, and the longest.
+const WAITS: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(60));
+
+/// One way out. Dropping it ends its thread; what waits then is in [`Post::waiting`] before.
+#[derive(Debug)]
+pub struct Post {
+    shared: Arc<Shared>,
+    /// Ended by the drop of the post.
+    _thread: Thread,
+}
+
+/// How it goes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Status {
+    /// What a person calls the way.
+    pub name: String,
+    /// Changes that have still to be told.
+    pub n_waiting: usize,
+    /// Changes that were told.
+    pub n_told: u64,
+    /// Changes that were given up, because too many waited.
+    pub n_given_up: u64,
+    /// Why the last attempt failed.
+    pub problem: Option<String>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    changes: VecDeque<Alert>,
+    standing: Vec<Alert>,
+    /// Whether what stands was not told yet.
+    is_due: bool,
+    status: Status,
+    is_stopping: bool,
+}
+
+impl Post {
+    /// Begins to tell, `waiting` first. What stands is good for `keep` after it was told.
+    ///
+    /// # Errors
+    /// When the system has no thread to give.
+    pub fn start(way: Way, waiting: Vec<Alert>, keep: Duration, watch: &Watch) -> io::Result<Self> {
+        let name = way.name();
+        let status = Status { name: name.clone(), ..Status::default() };
+        let state = State { changes: waiting.into(), status, ..State::default() };
+        let shared = Arc::new(Shared { state: Mutex::new(state), changed: Condvar::new() });
+        let worked = Arc::clone(&shared);
+        let thread = Thread::start(watch, format!("warnings, {name}"), OnPanic::BeginAgain, move |_| {
+            worked.run(&way, keep);
+        })?;
+        Ok(Self { shared, _thread: thread })
+    }
+
+    /// Takes what has changed, in order, and all that stands now.
+    pub fn put(&self, changes: &[Alert], standing: &[Alert]) {
+        let mut state = self.shared.lock();
+        state.changes.extend(changes.iter().cloned());
+        let n_over = state.changes.len().saturating_sub(N_WAITING_MAX);
+        state.changes.drain(..n_over);
+        state.status.n_given_up += n_over as u64;
+        state.standing = standing.to_vec();
+        state.is_due = true;
+        self.shared.changed.notify_all();
+    }
+
+    /// Changes that have still to be told.
+    #[must_use]
+    pub fn waiting(&self) -> Vec<Alert> {
+        self.shared.lock().changes.iter().cloned().collect()
+    }
+
+    /// How it goes.
+    #[must_use]
+    pub fn status(&self) -> Status {
+        let state = self.shared.lock();
+        Status { n_waiting: state.changes.len(), ..state.status.clone() }
+    }
+}
+
+impl Drop for Post {
+    fn drop(&mut self) {
+        self.shared.lock().is_stopping = true;
+        self.shared.changed.notify_all();
+    }
+}
+
+impl Shared {
+    fn run(&self, way: &Way, keep: Duration) {
+        let mut backoff = Backoff::new(WAITS.0, WAITS.1);
+        loop {
+            let is_idle = |state: &mut State| {
+                let has_work = !state.changes.is_empty() || (state.is_due && way.takes_standing());
+                !has_work && !state.is_stopping
+            };
+            let mut state = self.changed.wait_while(self.lock(), is_idle).unwrap_or_else(PoisonError::into_inner);
+            if state.is_stopping {
+                return;
+            }
+            state.is_due = false;
+            let changes: Vec<Alert> = state.changes.iter().take(N_TOLD_MAX).cloned().collect();
+            let standing = state.standing.clone();
+            let n_given_up = state.status.n_given_up;
+            drop(state);
+            let told = way.tell(&changes, &standing, keep);
+            let mut state = self.lock();
+            match told {
+                Ok(()) => {
+                    backoff.succeeded();
+                    if state.status.problem.take().is_some() {
+                        tracing::info!(way = state.status.name, "warnings are told again");
+                    }
+                    // Some of them may have been given up meanwhile.
+                    let n_gone = (state.status.n_given_up - n_given_up) as usize;
+                    state.changes.drain(..changes.len().saturating_sub(n_gone));
+                    state.status.n_told += changes.len() as u64;
+                }
+                Err(error) => {
+                    let problem = text::with_causes(&error);
+                    // Once, and not at every attempt.
+                    if state.status.problem.is_none() {
+                        tracing::warn!(way = state.status.name, problem, "warnings cannot be told, and wait");
+                    }
+                    state.status.problem = Some(problem);
+                    state.is_due = true;
+                    let wait = backoff.next_wait();
+                    let stops = self.changed.wait_timeout_while(state, wait, |state| !state.is_stopping);
+                    drop(stops.unwrap_or_else(PoisonError::into_inner));
+                }
+            }
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,32 @@
+//! What is about to go wrong: `GET /api/v1/warnings`, `POST /api/v1/warnings/{name}/silence`.
+
+use axum::Json;
+use axum::extract::State;
+use units::span;
+
+use super::App;
+use super::extract::{Id, JsonBody, NoParameters, Query};
+use super::refusal::Refusal;
+use crate::api::{ErrorBody, ErrorCode, Silence, Warning, Warnings};
+
+/// Rules and how they stand, and signals that will leave their usual range.
+#[utoipa::path(get, path = "/api/v1/warnings", tag = "forecast", responses(
+    (status = 200, body = Warnings), (status = "default", description = "refused", body = ErrorBody)))]
+pub(super) async fn list(State(app): State<App>, _: Query<NoParameters>) -> Result<Json<Warnings>, Refusal> {
+    Ok(Json(app.hub.warnings()))
+}
+
+/// Has nobody told of a rule for some time.
+#[utoipa::path(post, path = "/api/v1/warnings/{name}/silence", tag = "forecast", params(("name" = String, Path)),
+    request_body = Silence,
+    responses((status = 200, body = Warning), (status = "default", description = "refused", body = ErrorBody)))]
+pub(super) async fn silence(
+    State(app): State<App>,
+    Id(name): Id,
+    _: Query<NoParameters>,
+    JsonBody(silence): JsonBody<Silence>,
+) -> Result<Json<Warning>, Refusal> {
+    let length = span::parse(&silence.length)
+        .map_err(|error| Refusal::of_field(ErrorCode::BadBody, "for", error.to_string()))?;
+    Ok(Json(app.hub.silence_rule(&name, length)?))
+}

@@ -1,0 +1,73 @@
+//! What is about to go wrong, as it was looked at last, and which rules are silent.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use units::{Timestamp, span};
+
+use super::{Hub, QueryError};
+use crate::api;
+
+/// The longest silence.
+const SILENCE_MAX: Duration = Duration::from_secs(30 * 86_400);
+
+/// Between whoever looks and whoever asks.
+#[derive(Debug, Default)]
+pub(super) struct Board {
+    warnings: api::Warnings,
+    silences: BTreeMap<String, Timestamp>,
+}
+
+impl Hub {
+    /// What was seen at the last look.
+    pub(crate) fn warnings(&self) -> api::Warnings {
+        self.board().warnings.clone()
+    }
+
+    /// Says what is seen.
+    pub(crate) fn tell_warnings(&self, warnings: api::Warnings) {
+        self.board().warnings = warnings;
+    }
+
+    /// The rules of which nobody is to be told at this moment, and until when.
+    pub(crate) fn silences(&self, now: Timestamp) -> BTreeMap<String, Timestamp> {
+        let mut board = self.board();
+        board.silences.retain(|_, until| *until > now);
+        board.silences.clone()
+    }
+
+    pub(crate) fn silence_until(&self, rule: String, until: Timestamp) {
+        self.board().silences.insert(rule, until);
+    }
+
+    /// Silences a rule for so long from now on; 0 ends its silence.
+    pub(crate) fn silence_rule(&self, rule: &str, length: Duration) -> Result<api::Warning, QueryError> {
+        if length > SILENCE_MAX {
+            let message = format!("`for` is {}; a silence lasts 30d at most", span::format(length));
+            return Err(QueryError::BadParameter { field: "for", message });
+        }
+        let until = self.now() + length;
+        let mut board = self.board();
+        let Some(warning) = board.warnings.rules.iter_mut().find(|warning| warning.name == rule) else {
+            return Err(QueryError::UnknownRule { name: rule.to_owned() });
+        };
+        warning.silent_until = (!length.is_zero()).then_some(until);
+        let warning = warning.clone();
+        match warning.silent_until {
+            Some(until) => board.silences.insert(rule.to_owned(), until),
+            None => board.silences.remove(rule),
+        };
+        Ok(warning)
+    }
+
+    /// The series that are there, by their steps.
+    pub(crate) fn steps(&self) -> BTreeMap<Arc<str>, Duration> {
+        let engine = self.engine();
+        engine.entries().map(|entry| (Arc::clone(&entry.about.id), entry.about.step)).collect()
+    }
+
+    fn board(&self) -> MutexGuard<'_, Board> {
+        self.board.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
