@@ -9,6 +9,7 @@ import { make } from "./dom.ts";
 import { helpButton } from "./help.ts";
 import { Jobs } from "./jobs.ts";
 import { Link, type LinkState } from "./link.ts";
+import { Ahead } from "./ahead.ts";
 import { Overview } from "./overview.ts";
 import { Repeater } from "./queue.ts";
 import { DEFAULT_VIEW, hashOf, hashOfJobs, viewIn, type View } from "./route.ts";
@@ -29,6 +30,7 @@ const token = new SessionToken();
 const api = new Api(token);
 const board = new Board();
 const view: View = { ...DEFAULT_VIEW };
+const ahead = new Ahead(api);
 const overview = new Overview(api, board, {
   stale: () => scheduleDraw(),
   filtered: (filter) => {
@@ -68,12 +70,13 @@ let wasOpenedHere = false;
 let scrollTop = 0;
 
 missing.hidden = true;
-document.body.replaceChildren(status.element, ignored, health.problems, overview.element, jobs.element, missing, health.absent);
+document.body.replaceChildren(status.element, ignored, health.problems, ahead.element, overview.element, jobs.element, missing, health.absent);
 document.addEventListener("keydown", onKey);
 window.addEventListener("hashchange", onHash);
 overview.element.addEventListener("click", onOpen);
 setInterval(() => list.run(), LIST_MS);
 setInterval(() => void jobs.look(), LIST_MS);
+setInterval(() => void ahead.look(), LIST_MS);
 setInterval(() => onClock(), CLOCK_MS);
 readHash();
 void link.run();
@@ -85,6 +88,7 @@ function onEvent({ event, data }: ServerEvent): void {
       board.forgetLoaded();
       list.run();
       void jobs.look();
+      void ahead.look();
       detail?.refresh();
       break;
     case "tick":
@@ -165,6 +169,7 @@ function showRoute(): void {
   jobs.show(view.job);
   overview.element.hidden = detail !== null || view.job !== null;
   overview.filter.hidden = overview.element.hidden;
+  ahead.element.hidden = overview.element.hidden || view.filter !== "";
   const name = [view.job ?? detail?.signal.info.id, board.node?.host, "Foretop"];
   document.title = name.filter((part) => part !== undefined && part !== "").join(" · ");
 }
@@ -175,6 +180,7 @@ function closeDetail(): void {
   detail = null;
   wasOpenedHere = false;
   overview.element.hidden = false;
+  ahead.element.hidden = view.filter !== "";
   window.scrollTo(0, scrollTop);
   if (id !== undefined) overview.focus(id);
 }

@@ -165,6 +165,47 @@ export interface Health {
   clock_behind_seconds: number;
 }
 
+/** Answer of `warnings`. */
+export interface Warnings {
+  at: string | null;
+  rules: Warning[];
+  problem?: string;
+  excursions: Excursion[];
+  n_too_young: number;
+}
+
+export interface Warning {
+  name: string;
+  id: string;
+  statement: string;
+  within_seconds: number;
+  for_seconds?: number;
+  probability: number | null;
+  after?: Passage;
+  problem?: string;
+  stands: boolean;
+  since?: string;
+  silent_until?: string;
+}
+
+export interface Excursion {
+  id: string;
+  unit: string;
+  rises: boolean;
+  line: number;
+  within_seconds: number;
+  probability: number;
+  base_rate: number;
+  after: Passage;
+}
+
+/** When something becomes true; `null` for later than was asked about. */
+export interface Passage {
+  p10_seconds: number | null;
+  p50_seconds: number | null;
+  p90_seconds: number | null;
+}
+
 export interface ErrorBody {
   error: { code: string; message: string; field?: string };
 }

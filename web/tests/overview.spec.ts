@@ -129,8 +129,11 @@ test("a signal made while the page is open appears", async ({ page, node }) => {
 test("a signal without samples says since when", async ({ page, node }) => {
   await node.push("trial.stale", wave(5));
   await page.goto(node.url);
-  await tile(page, "trial.stale").scrollIntoViewIfNeeded();
-  await expect(tile(page, "trial.stale")).toHaveClass(/stale/);
+  // What comes above it may push it out of view again, where nothing is drawn.
+  await expect(async () => {
+    await tile(page, "trial.stale").scrollIntoViewIfNeeded();
+    await expect(tile(page, "trial.stale")).toHaveClass(/stale/, { timeout: 2_000 });
+  }).toPass();
   await expect(tile(page, "trial.stale").locator(".scale")).toHaveText(/no sample since \d\d:\d\d:\d\d/);
 });
 

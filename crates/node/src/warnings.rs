@@ -27,6 +27,9 @@ pub use rules_file::{RulesFile, RulesFileError};
 /// Paths are drawn from this, so that the same samples have the same answer.
 const SEED: u64 = 1;
 
+/// At its start a node knows no series; a little later it knows all of them.
+const FIRST_AFTER: Duration = Duration::from_secs(5);
+
 /// For Alertmanager a warning that is not renewed for so many looks is over.
 const LOOKS_KEPT: u32 = 5;
 
@@ -102,13 +105,12 @@ impl Warnings {
     pub(crate) fn start(mut warden: Warden, watch: &Watch) -> Result<Self, StartError> {
         let every = warden.every;
         let thread = Thread::start(watch, "warnings", OnPanic::BeginAgain, move |stop| {
-            loop {
+            let mut wait = every.min(FIRST_AFTER);
+            while !stop.wait(wait) {
                 warden.look();
-                if stop.wait(every) {
-                    warden.write();
-                    return;
-                }
+                wait = every;
             }
+            warden.write();
         });
         thread.map(Self).map_err(StartError::NoThread)
     }

@@ -1,0 +1,105 @@
+// What is about to go wrong: rules that warn, rules that may, and signals that will leave their usual range.
+
+import type { Api } from "./api.ts";
+import { make, setText } from "./dom.ts";
+import { lengthText, momentText, quantityText } from "./format.ts";
+import { hashOf } from "./route.ts";
+import type { Excursion, Passage, Warning, Warnings } from "./wire.ts";
+
+/** A rule that is less probable than this by far is not worth a line. */
+const WORTH_A_LINE = 0.2;
+
+/** One line: what, how probable, when. */
+interface Line {
+  id: string;
+  what: string;
+  says: string;
+  stands: boolean;
+}
+
+/** The panel above the signals. Nothing is drawn until the node has looked ahead once. */
+export class Ahead {
+  readonly element = make("section", { class: "ahead", "aria-label": "about to happen" });
+  readonly #api: Api;
+  readonly #lines = make("ul");
+  readonly #note = make("p", { class: "legend" });
+
+  constructor(api: Api) {
+    this.#api = api;
+    this.element.hidden = true;
+    this.element.append(make("h2", {}, "about to happen"), this.#lines, this.#note);
+  }
+
+  /** Asks the node what is ahead. */
+  async look(): Promise<void> {
+    try {
+      this.#show(await this.#api.json<Warnings>("warnings"));
+    } catch {
+      // The connection says what is wrong, and the next look asks again.
+    }
+  }
+
+  #show(warnings: Warnings): void {
+    this.element.dataset["known"] = String(warnings.at !== null);
+    const lines = linesOf(warnings, Date.now());
+    this.#lines.replaceChildren(
+      ...lines.map(({ id, what, says, stands }) =>
+        make("li", { class: stands ? "stands" : null }, make("a", { href: hashOf(id) }, what), " ", says),
+      ),
+    );
+    this.#lines.hidden = lines.length === 0;
+    setText(this.#note, noteOf(warnings, lines.length));
+  }
+}
+
+/** Warnings that stand, then rules by probability, then excursions, which come soonest first. */
+export function linesOf(warnings: Warnings, nowMs: number): Line[] {
+  const isWorthy = ({ stands, probability, problem }: Warning) =>
+    stands || problem !== undefined || (probability ?? 0) >= WORTH_A_LINE;
+  const rank = ({ stands, probability }: Warning) => (stands ? 2 : 0) + (probability ?? 0);
+  const rules = warnings.rules.filter(isWorthy).sort((left, right) => rank(right) - rank(left));
+  return [...rules.map((rule) => lineOfRule(rule, nowMs)), ...warnings.excursions.map(lineOfExcursion)];
+}
+
+function lineOfRule(rule: Warning, nowMs: number): Line {
+  const lasting = rule.for_seconds === undefined ? "" : ` for ${lengthText(rule.for_seconds * 1_000)}`;
+  const within = lengthText(rule.within_seconds * 1_000);
+  const parts = [
+    rule.problem ?? `${rule.statement}${lasting} within ${within}: ${chanceText(rule.probability, rule.after)}`,
+    rule.stands && rule.since !== undefined ? `warned ${momentText(Date.parse(rule.since), nowMs)}` : "",
+    rule.silent_until === undefined ? "" : `silent until ${momentText(Date.parse(rule.silent_until), nowMs)}`,
+  ];
+  return { id: rule.id, what: rule.name, says: parts.filter((part) => part !== "").join(" · "), stands: rule.stands };
+}
+
+function lineOfExcursion({ id, unit, rises, line, within_seconds, probability, base_rate, after }: Excursion): Line {
+  const way = rises ? "rises above" : "falls below";
+  const chance = chanceText(probability, after);
+  const seldom = `otherwise ${percent(base_rate)}`;
+  const within = lengthText(within_seconds * 1_000);
+  return { id, what: id, says: `${way} ${quantityText(line, unit)} within ${within}: ${chance}, ${seldom}`, stands: false };
+}
+
+/** `85 %, by half in 20 min`. */
+function chanceText(probability: number | null, after: Passage | undefined): string {
+  if (probability === null) return "not known yet";
+  const half = after?.p50_seconds ?? null;
+  return half === null ? percent(probability) : `${percent(probability)} (50 % in ${lengthText(half * 1_000)})`;
+}
+
+function percent(share: number): string {
+  return `${Math.round(100 * share)} %`;
+}
+
+/** What there is to say beside the lines. */
+export function noteOf({ at, rules, problem, n_too_young, excursions }: Warnings, nLines: number): string {
+  if (at === null) return "The node has not looked ahead yet.";
+  const parts = [
+    problem === undefined ? "" : `The rules in force are older ones: ${problem}.`,
+    nLines > 0 ? "" : `Nothing is likely to go wrong${rules.length === 0 ? "" : ", by any rule"}.`,
+    n_too_young === 0 || excursions.length > 0
+      ? ""
+      : `What is usual is known after eight hours of samples; ${n_too_young} signals have fewer.`,
+  ];
+  return parts.filter((part) => part !== "").join(" ");
+}

@@ -1,0 +1,50 @@
+import { expect, test } from "vitest";
+
+import { linesOf, noteOf } from "../src/ahead.ts";
+import type { Warning, Warnings } from "../src/wire.ts";
+
+const rule = (name: string, probability: number | null, more: Partial<Warning> = {}): Warning => ({
+  name,
+  id: "load.1m",
+  statement: "load.1m > 3",
+  within_seconds: 1800,
+  probability,
+  stands: false,
+  ...more,
+});
+
+const warnings = (more: Partial<Warnings>): Warnings => ({
+  at: "2026-01-01T00:00:00Z",
+  rules: [],
+  excursions: [],
+  n_too_young: 0,
+  ...more,
+});
+
+test("what stands comes first, what is improbable not at all", () => {
+  const rules = [rule("likely", 0.7), rule("calm", 0.05), rule("stands", 0.6, { stands: true })];
+  const lines = linesOf(warnings({ rules }), 0);
+  expect(lines.map(({ what, stands }) => [what, stands])).toEqual([
+    ["stands", true],
+    ["likely", false],
+  ]);
+  expect(lines[1]?.says).toBe("load.1m > 3 within 30 min: 70 %");
+});
+
+test("a rule that cannot be asked says why", () => {
+  const lines = linesOf(warnings({ rules: [rule("lost", null, { problem: "there is no series `x`" })] }), 0);
+  expect(lines.map(({ says }) => says)).toEqual(["there is no series `x`"]);
+});
+
+test("an excursion says how seldom it is", () => {
+  const after = { p10_seconds: 300, p50_seconds: 7200, p90_seconds: null };
+  const excursion = { id: "a", unit: "ratio", rises: true, line: 0.9, within_seconds: 21_600, probability: 0.8, base_rate: 0.1, after };
+  const [line] = linesOf(warnings({ excursions: [excursion] }), 0);
+  expect(line?.says).toMatch(/^rises above .* within 6 h: 80 % \(50 % in 2 h\), otherwise 10 %$/);
+});
+
+test("when there is nothing, that is said", () => {
+  expect(noteOf(warnings({}), 0)).toBe("Nothing is likely to go wrong.");
+  expect(noteOf(warnings({ rules: [rule("calm", 0)] }), 0)).toBe("Nothing is likely to go wrong, by any rule.");
+  expect(noteOf(warnings({ at: null }), 0)).toBe("The node has not looked ahead yet.");
+});
