@@ -158,3 +158,65 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use testkit::{PATIENCE, wait_until};
+    use units::Timestamp;
+
+    use super::*;
+    use crate::Command;
+
+    fn alert(rule: &str, stands: bool) -> Alert {
+        let at = Timestamp::from_nanos(0);
+        Alert {
+            rule: rule.to_owned(),
+            host: "a".to_owned(),
+            series: "load.1m".to_owned(),
+            summary: "load.1m > 3 within 1h: 90 %".to_owned(),
+            probability: 0.9,
+            stands,
+            since: at,
+            at,
+            origin: at,
+            url: "http://a/".to_owned(),
+        }
+    }
+
+    /// A post to a shell command, which has the folder as `$0`.
+    fn post(script: &str, folder: &std::path::Path, waiting: Vec<Alert>) -> Post {
+        let arguments = ["-c", script, folder.to_str().unwrap()].map(str::to_owned).to_vec();
+        let way = Way::Command(Command { program: "/bin/sh".to_owned(), arguments });
+        Post::start(way, waiting, Duration::from_secs(60), &Watch::default()).unwrap()
+    }
+
+    #[test]
+    fn what_waited_is_told_first_and_all_of_it_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let post = post("cat >> $0/said; echo >> $0/said", folder.path(), vec![alert("first", true)]);
+        post.put(&[alert("second", true), alert("first", false)], &[]);
+        wait_until("all is told", PATIENCE, || (post.status().n_told == 3).then_some(()));
+        let said = std::fs::read_to_string(folder.path().join("said")).unwrap();
+        let messages = said.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
+        let told: Vec<(String, bool)> = messages
+            .flat_map(|message| message["warnings"].as_array().unwrap().clone())
+            .map(|one| (one["rule"].as_str().unwrap().to_owned(), one["stands"] == true))
+            .collect();
+        let expected = [("first", true), ("second", true), ("first", false)];
+        assert_eq!(told, expected.map(|(rule, stands)| (rule.to_owned(), stands)));
+        assert!(post.waiting().is_empty());
+    }
+
+    #[test]
+    fn what_nobody_takes_waits_and_the_oldest_are_given_up() {
+        let folder = tempfile::tempdir().unwrap();
+        let post = post("exit 3", folder.path(), Vec::new());
+        post.put(&vec![alert("old", true); N_WAITING_MAX], &[]);
+        wait_until("it has failed", PATIENCE, || post.status().problem);
+        post.put(&[alert("new", true)], &[]);
+        let status = post.status();
+        assert_eq!((status.n_waiting, status.n_given_up, status.n_told), (N_WAITING_MAX, 1, 0));
+        assert!(status.problem.unwrap().contains("`/bin/sh` failed: exit status: 3"));
+        assert_eq!(post.waiting().last().unwrap().rule, "new");
+    }
+}
