@@ -19,7 +19,7 @@ interface Line {
 
 /** The panel above the signals. Nothing is drawn until the node has looked ahead once. */
 export class Ahead {
-  readonly element = make("section", { class: "ahead", "aria-label": "about to happen" });
+  readonly element = make("section", { class: "group ahead", "aria-label": "about to happen" });
   readonly #api: Api;
   readonly #lines = make("ul");
   readonly #note = make("p", { class: "legend" });
@@ -27,7 +27,7 @@ export class Ahead {
   constructor(api: Api) {
     this.#api = api;
     this.element.hidden = true;
-    this.element.append(make("h2", {}, "about to happen"), this.#lines, this.#note);
+    this.element.append(make("h2", {}, "about to happen"), make("div", {}, this.#lines, this.#note));
   }
 
   /** Asks the node what is ahead. */
@@ -80,11 +80,11 @@ function lineOfExcursion({ id, unit, rises, line, within_seconds, probability, b
   return { id, what: id, says: `${way} ${quantityText(line, unit)} within ${within}: ${chance}, ${seldom}`, stands: false };
 }
 
-/** `85 %, by half in 20 min`. */
+/** `85 % (50 % in 20 min)`, without the time where it is there already. */
 function chanceText(probability: number | null, after: Passage | undefined): string {
   if (probability === null) return "not known yet";
   const half = after?.p50_seconds ?? null;
-  return half === null ? percent(probability) : `${percent(probability)} (50 % in ${lengthText(half * 1_000)})`;
+  return half === null || half === after?.p90_seconds ? percent(probability) : `${percent(probability)} (50 % in ${lengthText(half * 1_000)})`;
 }
 
 function percent(share: number): string {

@@ -1,5 +1,6 @@
 //! `foretop rules`: what somebody wants to be warned of, tried on what a node has seen.
 
+mod prometheus;
 mod watch;
 
 use std::io::Write;
@@ -46,6 +47,7 @@ enum What {
     Test(Test),
     Watch(watch::Watch),
     Silence(Silence),
+    Prometheus(prometheus::Prometheus),
 }
 
 /// Say how probable each rule's statement is now, and whether it would warn
@@ -130,6 +132,7 @@ impl RulesCommand {
             What::Test(test) => test.run(out),
             What::Watch(watch) => watch.run(out),
             What::Silence(silence) => silence.run(out),
+            What::Prometheus(prometheus) => prometheus.run(out),
         }
     }
 }

@@ -18,6 +18,11 @@ pub struct Point {
     pub value: f64,
 }
 
+/// The server that is tried. Its tools are beside it.
+pub fn binary() -> PathBuf {
+    std::env::var_os("FORETOP_PROMETHEUS").unwrap_or_else(|| "prometheus".into()).into()
+}
+
 /// A Prometheus server that takes remote write, and scrapes one node every second if it is told to.
 pub struct Prometheus {
     child: Child,
@@ -28,12 +33,16 @@ pub struct Prometheus {
 }
 
 impl Prometheus {
-    /// One that keeps what it has in `folder`, and scrapes `node`, an address without a scheme.
+    /// One that keeps what it has in `folder`, scrapes `node`, an address without a scheme, and alerts by `rules.yml` if that is in `folder`.
     pub fn start(folder: &Path, node: Option<&str>) -> Self {
         let jobs = node.map_or_else(String::new, |node| {
             format!("scrape_configs: [{{job_name: foretop, static_configs: [{{targets: ['{node}']}}]}}]\n")
         });
-        fs::write(folder.join("prometheus.yml"), format!("global: {{scrape_interval: 1s}}\n{jobs}")).unwrap();
+        fs::write(
+            folder.join("prometheus.yml"),
+            format!("global: {{scrape_interval: 1s, evaluation_interval: 1s}}\nrule_files: ['rules*.yml']\n{jobs}"),
+        )
+        .unwrap();
         for _ in 0..N_PORT_ATTEMPTS {
             // Port 0 is taken literally by old versions, so a free one is found first.
             let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
@@ -47,7 +56,7 @@ impl Prometheus {
     }
 
     fn spawn(folder: &Path, address: SocketAddr) -> Self {
-        let binary = std::env::var_os("FORETOP_PROMETHEUS").unwrap_or_else(|| "prometheus".into());
+        let binary = binary();
         let log = folder.join("prometheus.log");
         let child = Command::new(&binary)
             .arg(format!("--config.file={}", folder.join("prometheus.yml").display()))

@@ -1,0 +1,67 @@
+//! `foretop rules prometheus`: for who would rather alert there.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use clap::Args;
+use serde::Serialize;
+use units::span;
+use warn::Rule;
+
+use crate::help::examples;
+use crate::terminal::write_json;
+
+/// Print alerting rules for a Prometheus server that scrapes a node with these rules
+///
+/// The node decides when a warning stands; the server alerts while it does. What is printed is JSON, and with it YAML.
+#[derive(Args)]
+#[command(after_help = examples(&["foretop rules prometheus rules.toml > foretop-rules.yml", "promtool check rules foretop-rules.yml"]))]
+pub struct Prometheus {
+    /// The file of rules
+    file: PathBuf,
+}
+
+#[derive(Serialize)]
+struct Groups {
+    groups: [Group; 1],
+}
+
+#[derive(Serialize)]
+struct Group {
+    name: &'static str,
+    rules: Vec<Alerting>,
+}
+
+#[derive(Serialize)]
+struct Alerting {
+    alert: String,
+    expr: String,
+    annotations: Annotations,
+}
+
+#[derive(Serialize)]
+struct Annotations {
+    summary: String,
+}
+
+impl Prometheus {
+    pub fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
+        let rules = super::read(&self.file)?;
+        let rules = rules.rules().iter().map(alerting).collect();
+        Ok(write_json(out, &Groups { groups: [Group { name: "foretop", rules }] })?)
+    }
+}
+
+fn alerting(rule: &Rule) -> Alerting {
+    let name = serde_json::Value::from(rule.name.as_str());
+    // The left side is the value, the right side decides.
+    let expr = format!("foretop_probability{{rule={name}}} and foretop_warning{{rule={name}}} == 1");
+    let (when, within) = (rule.when.to_string(), span::format(rule.within));
+    let summary = format!("{} within {within}: {{{{ $value | humanizePercentage }}}}", literal(&when));
+    Alerting { alert: rule.name.clone(), expr, annotations: Annotations { summary } }
+}
+
+/// Text that a template of Prometheus shows as it is.
+fn literal(text: &str) -> String {
+    text.replace("{{", "{{\"{{\"}}")
+}
