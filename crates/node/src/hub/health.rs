@@ -126,6 +126,7 @@ impl Hub {
             problems.extend(pulse.sensor_problem.as_ref().map(|problem| format!("{name}: {problem}")));
         }
         problems.extend(self.problems_of_listeners());
+        problems.extend(self.problems_of_warnings());
         let (n_waiting, n_series) = self.engine().n_behind();
         api::Health {
             catching_up: api::CatchingUp { samples: n_waiting as u64, series: n_series as u64 },

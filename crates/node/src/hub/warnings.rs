@@ -25,6 +25,18 @@ impl Hub {
         self.board().warnings.clone()
     }
 
+    /// What a person should look at.
+    pub(super) fn problems_of_warnings(&self) -> Vec<String> {
+        let board = self.board();
+        let api::Warnings { problem, ways, .. } = &board.warnings;
+        let of_way = |way: &api::WarningWay| {
+            let problem = way.problem.as_ref()?;
+            Some(format!("warnings are not told, {}: {problem}; {} wait", way.name, way.n_waiting))
+        };
+        let of_rules = problem.iter().map(|problem| format!("older rules for warnings are in force: {problem}"));
+        of_rules.chain(ways.iter().filter_map(of_way)).collect()
+    }
+
     /// Says what is seen.
     pub(crate) fn tell_warnings(&self, warnings: api::Warnings) {
         self.board().warnings = warnings;

@@ -53,8 +53,6 @@ impl Host {
         std::fs::write(&rules, "[[rule]]\nname = \"busy\"\nwhen = \"trace > 0.9\"\nwithin = \"10s\"\n").unwrap();
         let warnings = WarnSettings { rules: Some(RulesFile::open(&rules).unwrap()), ..WarnSettings::default() };
         let host = Self::with(Config { mpi_jobs: root.path().join("jobs"), warnings, ..Config::default() });
-        let has_looked = || (!host.get("/api/v1/warnings").json::<Warnings>().rules.is_empty()).then_some(());
-        wait_until("the rule was looked at", PATIENCE, has_looked);
         Self { _job: Some((root, program)), ..host }
     }
 
@@ -105,6 +103,16 @@ impl Host {
     fn advising(self) -> Self {
         let is_advising = || (self.get("/api/v1/runtime?cpu_seconds=1").status == 200).then_some(());
         wait_until("the host's availability is forecast", PATIENCE, is_advising);
+        self
+    }
+
+    /// The same, once it has looked ahead, and enough of `trace` has passed to say something of its future.
+    fn looking_ahead(self) -> Self {
+        let has_looked = || (!self.get("/api/v1/warnings").json::<Warnings>().rules.is_empty()).then_some(());
+        wait_until("the rule was looked at", PATIENCE, has_looked);
+        let is_answered =
+            || (self.get("/api/v1/probability?statement=trace%3E0.9&within=10s").status == 200).then_some(());
+        wait_until("`trace` is forecast", PATIENCE, is_answered);
         self
     }
 
