@@ -6,7 +6,7 @@ import { lengthText, momentText, quantityText } from "./format.ts";
 import { hashOf } from "./route.ts";
 import type { Excursion, Passage, Warning, Warnings } from "./wire.ts";
 
-/** A rule that is less probable than this by far is not worth a line. */
+/** A rule that is less probable than this has no line. */
 const WORTH_A_LINE = 0.2;
 
 /** One line: what, how probable, when. */
@@ -17,7 +17,7 @@ interface Line {
   stands: boolean;
 }
 
-/** The panel above the signals. Nothing is drawn until the node has looked ahead once. */
+/** The panel above the signals. */
 export class Ahead {
   readonly element = make("section", { class: "group ahead", "aria-label": "about to happen" });
   readonly #api: Api;
@@ -40,7 +40,6 @@ export class Ahead {
   }
 
   #show(warnings: Warnings): void {
-    this.element.dataset["known"] = String(warnings.at !== null);
     const lines = linesOf(warnings, Date.now());
     this.#lines.replaceChildren(
       ...lines.map(({ id, what, says, stands }) =>
@@ -92,14 +91,13 @@ function percent(share: number): string {
 }
 
 /** What there is to say beside the lines. */
-export function noteOf({ at, rules, problem, n_too_young, excursions }: Warnings, nLines: number): string {
+export function noteOf({ at, rules, problem, n_too_young }: Warnings, nLines: number): string {
   if (at === null) return "The node has not looked ahead yet.";
+  const young = n_too_young === 1 ? "1 signal has" : `${n_too_young} signals have`;
   const parts = [
     problem === undefined ? "" : `The rules in force are older ones: ${problem}.`,
     nLines > 0 ? "" : `Nothing is likely to go wrong${rules.length === 0 ? "" : ", by any rule"}.`,
-    n_too_young === 0 || excursions.length > 0
-      ? ""
-      : `What is usual is known after eight hours of samples; ${n_too_young} signals have fewer.`,
+    n_too_young === 0 ? "" : `What is usual is known after eight hours and a half of samples; ${young} fewer.`,
   ];
   return parts.filter((part) => part !== "").join(" ");
 }

@@ -1,7 +1,7 @@
 //! A program that is run when something has changed.
 
-use std::io::Write;
-use std::process::{self, Stdio};
+use std::io::{self, Seek, Write};
+use std::process::{self, ExitStatus, Stdio};
 use std::time::Duration;
 
 use wait_timeout::ChildExt;
@@ -22,31 +22,32 @@ pub struct Command {
 
 impl Command {
     pub(crate) fn run(&self, message: &Message<'_>) -> Result<(), TellError> {
-        let program = &self.program;
-        let cannot = |source| TellError::Run { program: program.clone(), source };
-        let failed = |how: String| TellError::Failed { program: program.clone(), how };
-        let mut child = process::Command::new(program)
+        let program = self.program.clone();
+        match self.ended(&message.to_json()) {
+            Err(source) => Err(TellError::Run { program, source }),
+            Ok(Some(status)) if status.success() => Ok(()),
+            Ok(Some(status)) => Err(TellError::Failed { program, how: status.to_string() }),
+            Ok(None) => Err(TellError::Failed { program, how: format!("it took longer than {} s", TIMEOUT.as_secs()) }),
+        }
+    }
+
+    /// How it ended; `None` when it was killed.
+    fn ended(&self, input: &[u8]) -> io::Result<Option<ExitStatus>> {
+        // A file and not a pipe, so that nobody waits for a program that does not read.
+        let mut file = tempfile::tempfile()?;
+        file.write_all(input)?;
+        file.rewind()?;
+        let mut child = process::Command::new(&self.program)
             .args(&self.arguments)
-            .stdin(Stdio::piped())
+            .stdin(file)
             .stdout(Stdio::null())
             .stderr(Stdio::null())
-            .spawn()
-            .map_err(cannot)?;
-        let mut input = child.stdin.take().expect("standard input is a pipe");
-        let text = message.to_json();
-        // Beside, because a program that does not read would otherwise be waited for without an end. One that is not
-        // interested closes it, which is its business.
-        let writer = std::thread::spawn(move || drop(input.write_all(&text)));
-        let ended = child.wait_timeout(TIMEOUT).map_err(cannot)?;
+            .spawn()?;
+        let ended = child.wait_timeout(TIMEOUT)?;
         if ended.is_none() {
-            child.kill().and_then(|()| child.wait()).map_err(cannot)?;
+            child.kill()?;
+            child.wait()?;
         }
-        // The other end is closed: it has ended, or is about to.
-        let _ = writer.join();
-        match ended {
-            None => Err(failed(format!("it took longer than {} s", TIMEOUT.as_secs()))),
-            Some(status) if status.success() => Ok(()),
-            Some(status) => Err(failed(status.to_string())),
-        }
+        Ok(ended)
     }
 }

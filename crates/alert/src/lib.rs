@@ -113,9 +113,8 @@ pub enum TellError {
 }
 
 impl Way {
-    /// What a person calls it: `mail to ops@example.org`. It holds no secret.
-    #[must_use]
-    pub fn name(&self) -> String {
+    /// What a person calls it: `mail to ops@example.org`. It holds no secret, so that two may have the same.
+    fn name(&self) -> String {
         match self {
             Self::Alertmanager(server) => format!("Alertmanager at {}", server.address.host_and_port()),
             Self::Webhook(server) => format!("webhook at {}", server.address.host_and_port()),
@@ -140,6 +139,18 @@ impl Way {
     }
 }
 
+/// What ways are called, each by a name of its own: a second `webhook at example.org` is `webhook at example.org (2)`.
+#[must_use]
+pub fn names(ways: &[Way]) -> Vec<String> {
+    let mut names: Vec<String> = Vec::with_capacity(ways.len());
+    for name in ways.iter().map(Way::name) {
+        let numbered = (2..).map(|number| format!("{name} ({number})"));
+        let free = std::iter::once(name.clone()).chain(numbered).find(|name| !names.contains(name));
+        names.extend(free);
+    }
+    names
+}
+
 /// What webhooks and commands are given.
 #[derive(Serialize)]
 struct Message<'a> {
@@ -152,9 +163,29 @@ impl Message<'_> {
     }
 }
 
+impl Alert {
+    /// That it is over now.
+    #[must_use]
+    pub fn over(self, at: Timestamp) -> Self {
+        Self { stands: false, at, ..self }
+    }
+}
+
 impl fmt::Display for Alert {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let what = if self.stands { "WARNING" } else { "over" };
         write!(f, "{what} {} on {}: {}", self.rule, self.host, self.summary)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ways_of_one_name_are_numbered() {
+        let command = |program: &str| Way::Command(Command { program: program.to_owned(), arguments: Vec::new() });
+        let names = names(&[command("sh"), command("tell"), command("sh"), command("sh")]);
+        assert_eq!(names, ["command sh", "command tell", "command sh (2)", "command sh (3)"]);
     }
 }

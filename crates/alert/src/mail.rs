@@ -8,6 +8,7 @@ use lettre::transport::smtp::authentication::Credentials;
 use lettre::transport::smtp::client::{Tls, TlsParameters};
 use lettre::{Message, SmtpTransport, Transport};
 use secret::{Form, Privacy};
+use serde::{Deserialize, Serialize};
 
 use crate::{Alert, TellError};
 
@@ -15,7 +16,8 @@ use crate::{Alert, TellError};
 const TIMEOUT: Duration = Duration::from_secs(20);
 
 /// How the connection to a mail server is protected.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Encryption {
     /// Encrypted from the first byte on, usually port 465.
     Tls,

@@ -16,6 +16,9 @@ pub const N_WAITING_MAX: usize = 10_000;
 /// Changes of one message, at most.
 const N_TOLD_MAX: usize = 500;
 
+/// For Alertmanager a warning that is not renewed for so many times is over, as when whoever warns is gone.
+const TIMES_KEPT: u32 = 5;
+
 /// The first wait after a failure, and the longest.
 const WAITS: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(60));
 
@@ -59,12 +62,12 @@ struct State {
 }
 
 impl Post {
-    /// Begins to tell, `waiting` first. What stands is good for `keep` after it was told.
+    /// Begins to tell, `waiting` first. The name tells it from other posts; what stands is put `every` so often.
     ///
     /// # Errors
     /// When the system has no thread to give.
-    pub fn start(way: Way, waiting: Vec<Alert>, keep: Duration, watch: &Watch) -> io::Result<Self> {
-        let name = way.name();
+    pub fn start(name: &str, way: Way, waiting: Vec<Alert>, every: Duration, watch: &Watch) -> io::Result<Self> {
+        let (name, keep) = (name.to_owned(), every.saturating_mul(TIMES_KEPT));
         let status = Status { name: name.clone(), ..Status::default() };
         let state = State { changes: waiting.into(), status, ..State::default() };
         let shared = Arc::new(Shared { state: Mutex::new(state), changed: Condvar::new() });
@@ -187,7 +190,7 @@ mod tests {
     fn post(script: &str, folder: &std::path::Path, waiting: Vec<Alert>) -> Post {
         let arguments = ["-c", script, folder.to_str().unwrap()].map(str::to_owned).to_vec();
         let way = Way::Command(Command { program: "/bin/sh".to_owned(), arguments });
-        Post::start(way, waiting, Duration::from_secs(60), &Watch::default()).unwrap()
+        Post::start("a shell", way, waiting, Duration::from_secs(60), &Watch::default()).unwrap()
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! How probable something is, from the samples so far.
 
-use predict::{Outlook, Periods};
+use predict::{Outlook, Paths, Periods};
 
 use crate::question::{Question, share};
 use crate::record::Record;
@@ -66,21 +66,25 @@ pub fn ask(history: History<'_>, question: &Question, seed: u64) -> Option<Answe
             record.add(question.probability(&paths), came.is_some());
         }
     }
-    Some(Answer { chance: chance(&outlook, question, seed)?, record })
+    Some(Answer { chance: Chance::of(&futures(&outlook, question.n_leads, seed)?, question), record })
 }
 
-/// How probable it is after the samples that `outlook` has taken; `None` when they are too few for any forecast.
-///
-/// The same outlook, question and seed have the same answer.
+/// What may come after the samples that `outlook` has taken; `None` when they are too few for any forecast. The same seed draws the same
+/// futures.
 #[must_use]
-pub fn chance(outlook: &Outlook, question: &Question, seed: u64) -> Option<Chance> {
-    if !outlook.is_ready() {
-        return None;
+pub fn futures(outlook: &Outlook, n_leads: usize, seed: u64) -> Option<Paths> {
+    outlook.is_ready().then(|| outlook.paths(N_PATHS, n_leads, seed))
+}
+
+impl Chance {
+    /// That of a question, by the share of futures in which it comes true.
+    #[must_use]
+    pub fn of(futures: &Paths, question: &Question) -> Self {
+        let mut leads = question.of_paths(futures);
+        let probability = share(&leads);
+        // Those that never are come last.
+        leads.sort_unstable_by_key(|lead| lead.unwrap_or(usize::MAX));
+        let at = |quantile: f64| leads[(quantile * leads.len() as f64).ceil() as usize - 1];
+        Self { probability, leads: [0.1, 0.5, 0.9].map(at) }
     }
-    let mut leads = question.of_paths(&outlook.paths(N_PATHS, question.n_leads, seed));
-    let probability = share(&leads);
-    // Those that never are come last.
-    leads.sort_unstable_by_key(|lead| lead.unwrap_or(usize::MAX));
-    let at = |quantile: f64| leads[((quantile * N_PATHS as f64).ceil() as usize - 1).min(N_PATHS - 1)];
-    Some(Chance { probability, leads: [0.1, 0.5, 0.9].map(at) })
 }

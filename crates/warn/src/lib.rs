@@ -22,7 +22,7 @@ mod statement;
 mod steps;
 mod trial;
 
-pub use ask::{Answer, Chance, History, ask, chance};
+pub use ask::{Answer, Chance, History, ask, futures};
 pub use excursion::{Usual, base_rate};
 pub use question::{Question, QuestionError};
 pub use record::{Bin, Record};

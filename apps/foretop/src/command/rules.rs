@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use anyhow::Context;
 use clap::{Args, Subcommand};
+use node::RulesFile;
 use node_api::Client;
 use predict::Periods;
 use serde::Serialize;
@@ -262,9 +263,7 @@ fn tried(rule: &Rule, trial: &Trial, step: Duration) -> Tried {
 }
 
 fn read(file: &Path) -> anyhow::Result<Rules> {
-    let shown = printable(&file.display().to_string());
-    let text = std::fs::read_to_string(file).with_context(|| format!("cannot read `{shown}`")).or_usage()?;
-    text.parse::<Rules>().with_context(|| format!("`{shown}` is no file of rules")).or_usage()
+    Ok(RulesFile::open(file).or_usage()?.rules().clone())
 }
 
 fn of_rule(rule: &Rule) -> String {

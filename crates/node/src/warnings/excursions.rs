@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use units::Timestamp;
-use warn::{Comparison, Question, Usual};
+use warn::{Chance, Comparison, Question, Usual, base_rate, futures};
 
-use super::lookout::{Key, Lookout, Purpose, Running};
+use super::running::Running;
 use super::{SEED, passage};
 use crate::api;
 use crate::hub::Hub;
@@ -39,37 +39,34 @@ pub(super) struct Excursions(BTreeMap<Arc<str>, Known>);
 struct Known {
     /// When it is to be looked up again.
     until: Timestamp,
-    /// Falling below the usual range and rising above it, with their base rates; none for a series that is too young, or constant.
-    asked: Vec<(Question, f64)>,
-    is_young: bool,
-    /// Where the step begins that was not over when it was asked last.
-    next: Option<Timestamp>,
+    usual: State,
     found: Vec<api::Excursion>,
 }
 
+#[derive(Debug)]
+enum State {
+    /// It has too little history.
+    Young,
+    /// It does not move.
+    Constant,
+    /// Falling below the usual range and rising above it are asked about, with their base rates.
+    Asked { running: Box<Running>, questions: [(Question, f64); 2] },
+}
+
 impl Excursions {
-    /// Looks at the series of which a step has ended since the last look.
-    pub(super) fn look(&mut self, hub: &Hub, lookout: &mut Lookout, now: Timestamp) {
+    /// Looks at the series of which a step has ended since the last look. Blocks while the store is read.
+    pub(super) fn look(&mut self, hub: &Hub, now: Timestamp) {
         let series = hub.steps();
         self.0.retain(|id, _| series.contains_key(id));
         let mut n_begun = 0;
         for (id, own) in series {
-            let key = Key { id: Arc::clone(&id), horizon: HORIZON, purpose: Purpose::Excursion };
-            if self.0.get(&id).is_none_or(|known| known.until <= now) {
-                if n_begun == N_BEGUN_MAX {
-                    continue;
-                }
+            if let Some(known) = self.0.get_mut(&id).filter(|known| known.until > now) {
+                known.go_on(hub, &id, now);
+            } else if n_begun < N_BEGUN_MAX {
                 n_begun += 1;
-                self.0.insert(Arc::clone(&id), Known::begin(hub, lookout, &key, own, now));
-            }
-            let Some(known) = self.0.get_mut(&id).filter(|known| !known.asked.is_empty()) else { continue };
-            match lookout.look(hub, &key) {
-                Ok(running) => known.ask(&id, running),
-                // It is looked up again, and may be gone.
-                Err(_) => known.until = now,
+                self.0.insert(Arc::clone(&id), Known::begin(hub, &id, own, now));
             }
         }
-        lookout.keep(|key| key.purpose != Purpose::Excursion || self.0.contains_key(&key.id));
     }
 
     /// Those that are worth telling, soonest first, and how many series are too young to have any.
@@ -80,40 +77,55 @@ impl Excursions {
             soon(one).total_cmp(&soon(other)).then(other.probability.total_cmp(&one.probability))
         });
         found.truncate(N_TOLD_MAX);
-        (found, self.0.values().filter(|known| known.is_young).count())
+        (found, self.0.values().filter(|known| matches!(known.usual, State::Young)).count())
     }
 }
 
 impl Known {
-    fn begin(hub: &Hub, lookout: &mut Lookout, key: &Key, own: Duration, now: Timestamp) -> Self {
-        let nothing =
-            Self { until: now + REFRESH_EVERY, asked: Vec::new(), is_young: false, next: None, found: Vec::new() };
+    fn begin(hub: &Hub, id: &str, own: Duration, now: Timestamp) -> Self {
         let step = STEP.max(own);
-        // A series without a known step is as young as can be.
-        let Ok(past) = hub.past_in(&key.id, step, HORIZON) else {
-            return Self { until: now + step, is_young: true, ..nothing };
+        let young = |n_missing: usize, step| Self {
+            until: now + times(step, n_missing as u64),
+            usual: State::Young,
+            found: Vec::new(),
         };
+        // A series without a known step is as young as can be.
+        let Ok(past) = hub.past_in(id, step, HORIZON) else { return young(1, step) };
         let n_week = (WEEK.as_nanos() / past.step.as_nanos()) as usize;
         let week = &past.samples[past.samples.len().saturating_sub(n_week)..];
         let n_missing = Usual::N_MIN.saturating_sub(week.iter().filter(|sample| !sample.is_nan()).count());
         if n_missing > 0 {
-            return Self { until: now + times(past.step, n_missing as u64), is_young: true, ..nothing };
+            return young(n_missing, past.step);
         }
-        let Some(usual) = Usual::of(week) else { return nothing };
-        let asked = usual.questions(past.n_leads).map(|question| (question, warn::base_rate(&question, week)));
-        lookout.begin(key.clone(), past);
-        Self { asked: asked.into(), ..nothing }
+        let usual = Usual::of(week).map_or(State::Constant, |usual| {
+            let questions = usual.questions(past.n_leads).map(|question| (question, base_rate(&question, week)));
+            State::Asked { running: Box::new(Running::after(&past)), questions }
+        });
+        let mut known = Self { until: now + REFRESH_EVERY, usual, found: Vec::new() };
+        known.ask(id);
+        known
     }
 
-    fn ask(&mut self, id: &str, running: &Running) {
-        if self.next.replace(running.next) == Some(running.next) {
-            return;
+    /// Asks again when a step has ended.
+    fn go_on(&mut self, hub: &Hub, id: &str, now: Timestamp) {
+        let State::Asked { running, .. } = &mut self.usual else { return };
+        let before = running.next;
+        match running.go_on(hub, id) {
+            Ok(true) if running.next == before => {}
+            Ok(true) => self.ask(id),
+            // It is looked up again, and may be gone.
+            Ok(false) | Err(_) => self.until = now,
         }
+    }
+
+    fn ask(&mut self, id: &str) {
+        let State::Asked { running, questions } = &self.usual else { return };
+        let Some(futures) = futures(&running.outlook, running.n_leads, SEED) else { return };
         let excursion = |&(question, base_rate): &(Question, f64)| {
+            let chance = Chance::of(&futures, &question);
             let is_there = question.comparison.holds(running.last, question.line);
-            let chance = warn::chance(&running.outlook, &question, SEED).filter(|_| !is_there)?;
             let is_told = chance.probability >= PROBABILITY_MIN && chance.probability >= RATIO_MIN * base_rate;
-            is_told.then(|| api::Excursion {
+            (is_told && !is_there).then(|| api::Excursion {
                 id: id.to_owned(),
                 unit: running.unit.clone(),
                 rises: question.comparison == Comparison::Above,
@@ -121,10 +133,10 @@ impl Known {
                 within_seconds: times(running.step, running.n_leads as u64).as_secs_f64(),
                 probability: chance.probability,
                 base_rate,
-                after: passage(chance.leads, running.step),
+                after: passage(chance, running.step),
                 origin: running.known,
             })
         };
-        self.found = self.asked.iter().filter_map(excursion).collect();
+        self.found = questions.iter().filter_map(excursion).collect();
     }
 }

@@ -26,11 +26,11 @@ pub(super) struct Kept {
 }
 
 /// A warning that stands.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Stood {
     pub(super) since: Timestamp,
-    /// Whether somebody was told.
-    pub(super) is_told: bool,
+    /// What others were told of it; nothing where it was silent.
+    pub(super) told: Option<Alert>,
 }
 
 /// Where it is, and what is there.

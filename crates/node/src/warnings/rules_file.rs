@@ -18,7 +18,7 @@ pub struct RulesFile {
 #[non_exhaustive]
 pub enum RulesFileError {
     /// The file cannot be read.
-    #[error("cannot read the rules in `{}`", path.display())]
+    #[error("cannot read `{}`", path.display())]
     Read {
         /// The file.
         path: PathBuf,
@@ -51,7 +51,9 @@ impl RulesFile {
         }
     }
 
-    pub(super) fn rules(&self) -> &Rules {
+    /// What is in it.
+    #[must_use]
+    pub fn rules(&self) -> &Rules {
         &self.rules
     }
 

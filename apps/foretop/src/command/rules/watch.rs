@@ -19,9 +19,6 @@ use crate::help::examples;
 use crate::interruption::interruptions;
 use crate::terminal::say;
 
-/// A warning that is not renewed for so many rounds is over for Alertmanager, as when this program is gone.
-const ROUNDS_KEPT: u32 = 5;
-
 /// Ask a node again and again, and tell when a warning is raised or taken back
 ///
 /// Each change is a line on standard output. With --alertmanager, warnings that stand are sent there in every round, and those that
@@ -71,7 +68,7 @@ impl Watch {
         let mut watched: Vec<Watched> = rules.rules().iter().map(watch).collect();
         let post = self.alertmanager.clone().map(|address| {
             let way = Way::Alertmanager(Server { address, login: Login::None, trust: Trust::System });
-            Post::start(way, Vec::new(), self.every.saturating_mul(ROUNDS_KEPT), &::watch::Watch::default())
+            Post::start("alertmanager", way, Vec::new(), self.every, &::watch::Watch::default())
         });
         let post = post.transpose().context("cannot start a thread")?;
         let mut problem = None;

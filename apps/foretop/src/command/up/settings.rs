@@ -224,8 +224,8 @@ impl Settings {
         replace(&mut self.node.listen, listen);
         replace(&mut self.node.every, every);
         replace(&mut self.node.root, root);
-        replace(&mut self.node.only, Some(only).filter(|globs| !globs.is_empty()));
-        replace(&mut self.node.without, Some(without).filter(|globs| !globs.is_empty()));
+        replace_all(&mut self.node.only, only);
+        replace_all(&mut self.node.without, without);
         self.hybrid.enabled |= hybrid;
         replace(&mut self.forecast.model, model);
         replace(&mut self.store.retention, retention);
@@ -233,25 +233,23 @@ impl Settings {
         replace(&mut self.mpi.jobs, mpi_jobs);
         replace(&mut self.log.filter, log);
         self.warn.rules = rules.or_else(|| self.warn.rules.take());
-        let told = alertmanager.into_iter().map(ServerSection::new);
-        replace(&mut self.warn.alertmanager, Some(told.collect()).filter(|all: &Vec<_>| !all.is_empty()));
+        replace_all(&mut self.warn.alertmanager, alertmanager.into_iter().map(ServerSection::new));
         // Exporters, queries, peers and servers that are named here stand for all of the file's.
         let scrapes = scrape.into_iter().map(|url| ScrapeSection::new(url, patterns.clone()));
-        replace(&mut self.scrape, Some(scrapes.collect()).filter(|all: &Vec<_>| !all.is_empty()));
+        replace_all(&mut self.scrape, scrapes);
         let server = || prometheus.clone().unwrap_or_default();
         let queries = query.into_iter().map(|one| QuerySection::new(server(), one));
-        replace(&mut self.query, Some(queries.collect()).filter(|all: &Vec<_>| !all.is_empty()));
-        let servers = remote_write.into_iter().map(RemoteWriteSection::new);
-        replace(&mut self.remote_write, Some(servers.collect()).filter(|all: &Vec<_>| !all.is_empty()));
+        replace_all(&mut self.query, queries);
+        replace_all(&mut self.remote_write, remote_write.into_iter().map(RemoteWriteSection::new));
         let token = || flow_token_file.clone().unwrap_or_default();
         let transfers = flow.into_iter().map(|Peer { name, address }| TransferSection::new(name, address, token()));
-        replace(&mut self.transfer, Some(transfers.collect()).filter(|all: &Vec<_>| !all.is_empty()));
+        replace_all(&mut self.transfer, transfers);
         let responder = responder.map(|listen| ResponderSection { listen, token_file: token() });
         self.responder = responder.or_else(|| self.responder.take());
         let streams = (!stream.is_empty()).then(|| vec![StreamSection::new(stream, stream_token_file.clone())]);
         replace(&mut self.stream, streams);
         let followed = follow.into_iter().map(|endpoint| FollowSection::new(endpoint, stream_token_file.clone()));
-        replace(&mut self.follow, Some(followed.collect()).filter(|all: &Vec<_>| !all.is_empty()));
+        replace_all(&mut self.follow, followed);
         let scraped = self.scrape.iter_mut().map(|section| &mut section.authorities);
         let queried = self.query.iter_mut().map(|section| &mut section.authorities);
         let written = self.remote_write.iter_mut().map(|section| &mut section.authorities);
@@ -345,6 +343,14 @@ impl StoreSection {
 fn replace<T>(value: &mut T, given: Option<T>) {
     if let Some(given) = given {
         *value = given;
+    }
+}
+
+/// What is given stands for all that was there.
+fn replace_all<T>(values: &mut Vec<T>, given: impl IntoIterator<Item = T>) {
+    let given: Vec<T> = given.into_iter().collect();
+    if !given.is_empty() {
+        *values = given;
     }
 }
 

@@ -8,7 +8,10 @@ use anyhow::{Context, ensure};
 use node::{Config, RulesFile, WarnSettings};
 use serde::{Deserialize, Serialize};
 
+use secret::{Form, Privacy};
+
 use super::settings::{Settings, login, span_text, trust, warn_of_clear};
+use crate::secret::warn_of;
 
 /// `[warn]`
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -59,20 +62,11 @@ pub struct MailSection {
     pub from: String,
     pub server: String,
     #[serde(default)]
-    pub encryption: EncryptionName,
+    pub encryption: Encryption,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub user: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub password_file: Option<PathBuf>,
-}
-
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum EncryptionName {
-    Tls,
-    #[default]
-    StartTls,
-    None,
 }
 
 impl Default for WarnSection {
@@ -112,15 +106,17 @@ impl MailSection {
         let (host, port) = self.server.rsplit_once(':').context("`server` must be HOST:PORT, as in localhost:25")?;
         let port = port.parse().with_context(|| format!("`{port}` is no port"))?;
         let address = |text: &String| text.parse().with_context(|| format!("`{text}` is no mail address"));
-        let encryption = match self.encryption {
-            EncryptionName::Tls => Encryption::Tls,
-            EncryptionName::StartTls => Encryption::StartTls,
-            EncryptionName::None => Encryption::None,
-        };
+        let encryption = self.encryption;
         ensure!(!self.to.is_empty(), "`to` is empty; name somebody");
         let login = match (&self.user, &self.password_file) {
             (None, None) => None,
-            (Some(user), Some(file)) => Some((user.clone(), file.clone())),
+            (Some(user), Some(file)) => {
+                // One that is not there yet is told of when it is needed.
+                warn_of(
+                    secret::read(file, Form::Password, Privacy::Advised).ok().and_then(|found| found.exposed).as_ref(),
+                );
+                Some((user.clone(), file.clone()))
+            }
             _ => anyhow::bail!("to log in, it needs both `user` and `password_file`"),
         };
         ensure!(
@@ -139,22 +135,20 @@ impl Settings {
     /// When the file of rules is none, or a way makes no sense. The message begins with the section.
     pub fn to_warnings(&self) -> anyhow::Result<WarnSettings> {
         let WarnSection { rules, every, excursions, alertmanager, webhook, command, mail } = &self.warn;
-        let alertmanagers = alertmanager.iter().map(|one| {
-            Ok(Way::Alertmanager(one.to_server().with_context(|| format!("[[warn.alertmanager]] `{}`", one.url))?))
-        });
-        let webhooks = webhook
-            .iter()
-            .map(|one| Ok(Way::Webhook(one.to_server().with_context(|| format!("[[warn.webhook]] `{}`", one.url))?)));
-        let commands = command.iter().map(|one| Ok(Way::Command(one.to_command().context("[[warn.command]]")?)));
-        let mails = mail
-            .iter()
-            .map(|one| Ok(Way::Mail(one.to_mail().with_context(|| format!("[[warn.mail]] by `{}`", one.server))?)));
-        let ways = alertmanagers.chain(webhooks).chain(commands).chain(mails);
-        Ok(WarnSettings {
-            rules: rules.as_deref().map(RulesFile::open).transpose()?,
-            ways: ways.collect::<anyhow::Result<_>>()?,
-            every: *every,
-            excursions: *excursions,
-        })
+        let mut ways = Vec::new();
+        for one in alertmanager {
+            ways.push(Way::Alertmanager(one.to_server().context("[[warn.alertmanager]]")?));
+        }
+        for one in webhook {
+            ways.push(Way::Webhook(one.to_server().context("[[warn.webhook]]")?));
+        }
+        for one in command {
+            ways.push(Way::Command(one.to_command().context("[[warn.command]]")?));
+        }
+        for one in mail {
+            ways.push(Way::Mail(one.to_mail().with_context(|| format!("[[warn.mail]] by `{}`", one.server))?));
+        }
+        let rules = rules.as_deref().map(RulesFile::open).transpose()?;
+        Ok(WarnSettings { rules, ways, every: *every, excursions: *excursions })
     }
 }

@@ -1,0 +1,172 @@
+//! A rule, and how it stands.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use alert::Alert;
+use units::Timestamp;
+use warn::{Alarm, Chance, Question, Rule, futures};
+
+use super::kept::Stood;
+use super::running::Running;
+use super::{SEED, passage};
+use crate::api;
+use crate::hub::{Hub, QueryError};
+
+/// A series whose last known step is longer ago than this and three steps is said to be silent.
+const SILENCE_MIN: Duration = Duration::from_secs(300);
+
+/// The outlooks of rules, by series and horizon: several rules may ask the same one.
+pub(super) type Lookout = HashMap<(String, Duration), Running>;
+
+/// A rule that is watched.
+#[derive(Debug)]
+pub(super) struct Watched {
+    pub(super) rule: Rule,
+    alarm: Alarm,
+    since: Option<Timestamp>,
+    /// What others were told when it was raised, until they are told that it is over.
+    told: Option<Alert>,
+    said: Option<Said>,
+    problem: Option<String>,
+}
+
+/// What was said of it last.
+#[derive(Clone, Copy, Debug)]
+struct Said {
+    chance: Chance,
+    /// Where the last known step begins.
+    origin: Timestamp,
+    step: Duration,
+    /// Where the next step begins.
+    next: Timestamp,
+}
+
+impl Watched {
+    pub(super) fn new(rule: Rule, stood: Option<&Stood>) -> Self {
+        let alarm = Alarm::new(rule.raise, rule.clear);
+        Self {
+            alarm: if stood.is_some() { alarm.raised() } else { alarm },
+            since: stood.map(|stood| stood.since),
+            told: stood.and_then(|stood| stood.told.clone()),
+            rule,
+            said: None,
+            problem: None,
+        }
+    }
+
+    pub(super) fn key(&self) -> (String, Duration) {
+        (self.rule.when.signal.clone(), self.rule.within)
+    }
+
+    /// What outlives a restart; `None` where it does not stand.
+    pub(super) fn stood(&self) -> Option<Stood> {
+        Some(Stood { since: self.since?, told: self.told.clone() })
+    }
+
+    /// Asks how probable it is, if a step has ended since. A rule that cannot be asked stays as it was.
+    pub(super) fn ask(&mut self, hub: &Hub, lookout: &mut Lookout, now: Timestamp) {
+        let answer = look(hub, lookout, self.key()).map_err(|error| error.to_string());
+        match answer.and_then(|running| self.answer(running)) {
+            Err(problem) => self.problem = Some(problem),
+            Ok(said) => {
+                self.problem = None;
+                let is_new = self.said.is_none_or(|before| before.next != said.next);
+                self.said = Some(said);
+                if is_new && let Some(raised) = self.alarm.hear(said.chance.probability) {
+                    self.since = raised.then_some(now);
+                }
+            }
+        }
+    }
+
+    fn answer(&self, running: &Running) -> Result<Said, String> {
+        let Rule { when, within, lasting, .. } = &self.rule;
+        if let Some(said) = self.said.filter(|said| said.next == running.next) {
+            return Ok(said);
+        }
+        let question = Question::of(when, &running.unit, *within, *lasting, running.step);
+        let question = question.map_err(|error| error.to_string())?;
+        let futures = futures(&running.outlook, question.n_leads, SEED);
+        let futures = futures.ok_or_else(|| format!("`{}` is too young for a forecast", when.signal))?;
+        let &Running { step, known: origin, next, .. } = running;
+        Ok(Said { chance: Chance::of(&futures, &question), origin, step, next })
+    }
+
+    /// The warning, if it stands and may be told.
+    pub(super) fn standing(&self, is_silent: bool, now: Timestamp, host: &str, page: &str) -> Option<Alert> {
+        if !self.alarm.stands() || is_silent {
+            return None;
+        }
+        let Some(said) = self.said else {
+            // As others heard of it last, in another life of this node.
+            return self.told.clone().map(|told| Alert { at: now, ..told });
+        };
+        let rule = &self.rule;
+        let mut summary = rule.says(said.chance.probability);
+        if now.saturating_since(said.origin) > SILENCE_MIN + said.step.saturating_mul(3) {
+            summary.push_str(&format!("; no sample since {}", said.origin + said.step));
+        }
+        Some(Alert {
+            rule: rule.name.clone(),
+            host: host.to_owned(),
+            series: rule.when.signal.clone(),
+            summary,
+            probability: said.chance.probability,
+            stands: true,
+            since: self.since.unwrap_or(now),
+            at: now,
+            origin: said.origin,
+            url: page.to_owned(),
+        })
+    }
+
+    /// What has changed since others were told last. Who was told that it stands is told of its end as well, whatever was silenced
+    /// since.
+    pub(super) fn change(&mut self, standing: Option<&Alert>, now: Timestamp) -> Option<Alert> {
+        if !self.alarm.stands() {
+            let over = self.told.take()?.over(now);
+            let summary = self.said.map(|said| self.rule.says(said.chance.probability));
+            let probability = self.said.map_or(over.probability, |said| said.chance.probability);
+            return Some(Alert { summary: summary.unwrap_or_else(|| over.summary.clone()), probability, ..over });
+        }
+        if self.told.is_some() {
+            return None;
+        }
+        self.told = standing.cloned();
+        self.told.clone()
+    }
+
+    /// As it is told over HTTP.
+    pub(super) fn show(&self, silent_until: Option<Timestamp>) -> api::Warning {
+        let Rule { name, when, within, lasting, raise, clear } = &self.rule;
+        api::Warning {
+            name: name.clone(),
+            id: when.signal.clone(),
+            statement: when.to_string(),
+            within_seconds: within.as_secs_f64(),
+            for_seconds: lasting.map(|lasting| lasting.as_secs_f64()),
+            raise: *raise,
+            clear: *clear,
+            probability: self.said.map(|said| said.chance.probability),
+            after: self.said.map(|said| passage(said.chance, said.step)),
+            origin: self.said.map(|said| said.origin),
+            problem: self.problem.clone(),
+            stands: self.alarm.stands(),
+            since: self.since,
+            silent_until,
+        }
+    }
+}
+
+/// The outlook of a series up to this moment. What fails begins anew when it is asked for again.
+fn look<'a>(hub: &Hub, lookout: &'a mut Lookout, key: (String, Duration)) -> Result<&'a Running, QueryError> {
+    let (id, within) = &key;
+    let mut running = lookout.remove(&key);
+    let goes_on = running.as_mut().map_or(Ok(false), |running| running.go_on(hub, id))?;
+    let running = match running.filter(|_| goes_on) {
+        Some(running) => running,
+        None => Running::after(&hub.past(id, *within, "within")?),
+    };
+    Ok(lookout.entry(key).insert_entry(running).into_mut())
+}
