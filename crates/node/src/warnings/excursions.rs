@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use units::Timestamp;
-use warn::{Chance, Comparison, Question, Usual, base_rate, futures};
+use warn::{Alarm, Chance, Comparison, Question, Usual, base_rate, futures};
 
 use super::running::Running;
 use super::{SEED, passage};
@@ -24,8 +24,9 @@ const REFRESH_EVERY: Duration = Duration::from_secs(6 * 3600);
 /// Series whose past is read at one look, at most, so that a node with thousands of them starts gently.
 const N_BEGUN_MAX: usize = 16;
 
-/// An excursion is worth telling when it is at least this probable, and this many times as probable as it has been.
-const PROBABILITY_MIN: f64 = 0.5;
+/// An excursion is told from one probability on until it is below another, while it is so many times as probable as it has been.
+const RAISE: f64 = 0.8;
+const CLEAR: f64 = 0.5;
 const RATIO_MIN: f64 = 2.0;
 
 /// Those that are told, at most.
@@ -49,8 +50,15 @@ enum State {
     Young,
     /// It does not move.
     Constant,
-    /// Falling below the usual range and rising above it are asked about, with their base rates.
-    Asked { running: Box<Running>, questions: [(Question, f64); 2] },
+    /// Falling below the usual range and rising above it are asked about.
+    Asked { running: Box<Running>, sides: [Side; 2] },
+}
+
+#[derive(Debug)]
+struct Side {
+    question: Question,
+    base_rate: f64,
+    alarm: Alarm,
 }
 
 impl Excursions {
@@ -98,8 +106,9 @@ impl Known {
             return young(n_missing, past.step);
         }
         let usual = Usual::of(week).map_or(State::Constant, |usual| {
-            let questions = usual.questions(past.n_leads).map(|question| (question, base_rate(&question, week)));
-            State::Asked { running: Box::new(Running::after(&past)), questions }
+            let side =
+                |question| Side { base_rate: base_rate(&question, week), question, alarm: Alarm::new(RAISE, CLEAR) };
+            State::Asked { running: Box::new(Running::after(&past)), sides: usual.questions(past.n_leads).map(side) }
         });
         let mut known = Self { until: now + REFRESH_EVERY, usual, found: Vec::new() };
         known.ask(id);
@@ -119,24 +128,26 @@ impl Known {
     }
 
     fn ask(&mut self, id: &str) {
-        let State::Asked { running, questions } = &self.usual else { return };
+        let State::Asked { running, sides } = &mut self.usual else { return };
         let Some(futures) = futures(&running.outlook, running.n_leads, SEED) else { return };
-        let excursion = |&(question, base_rate): &(Question, f64)| {
-            let chance = Chance::of(&futures, &question);
+        let excursion = |Side { question, base_rate, alarm }: &mut Side| {
+            let chance = Chance::of(&futures, question);
             let is_there = question.comparison.holds(running.last, question.line);
-            let is_told = chance.probability >= PROBABILITY_MIN && chance.probability >= RATIO_MIN * base_rate;
-            (is_told && !is_there).then(|| api::Excursion {
+            let is_seldom = chance.probability >= RATIO_MIN * *base_rate;
+            // What is there already, or comes so often, is not ahead.
+            alarm.hear(if is_seldom && !is_there { chance.probability } else { 0.0 });
+            alarm.stands().then(|| api::Excursion {
                 id: id.to_owned(),
                 unit: running.unit.clone(),
                 rises: question.comparison == Comparison::Above,
                 line: question.line,
                 within_seconds: times(running.step, running.n_leads as u64).as_secs_f64(),
                 probability: chance.probability,
-                base_rate,
+                base_rate: *base_rate,
                 after: passage(chance, running.step),
                 origin: running.known,
             })
         };
-        self.found = questions.iter().filter_map(excursion).collect();
+        self.found = sides.iter_mut().filter_map(excursion).collect();
     }
 }
