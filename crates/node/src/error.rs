@@ -151,10 +151,12 @@ pub enum StartError {
 #[non_exhaustive]
 pub(crate) enum QueryError {
     /// There is no rule of this name.
-    #[error("there is no rule `{name}`; GET /api/v1/warnings lists them")]
+    #[error("there is no rule `{name}`; {}", if known.is_empty() { "the node was started without rules".to_owned() } else { format!("the rules are {}", known.join(", ")) })]
     UnknownRule {
         /// The name.
         name: String,
+        /// Those that there are, in quotes.
+        known: Vec<String>,
     },
     /// There is no series of this name.
     #[error("there is no series `{id}`")]

@@ -10,7 +10,7 @@ use std::time::Duration;
 use anyhow::Context;
 use clap::{Args, Subcommand};
 use node::RulesFile;
-use node_api::Client;
+use node_api::{Client, ErrorCode};
 use predict::Periods;
 use serde::Serialize;
 use statistics::median;
@@ -109,8 +109,11 @@ struct Silence {
 struct Told {
     #[serde(flatten)]
     rule: Rule,
-    probability: f64,
+    probability: Option<f64>,
     warns: bool,
+    /// Why there is no probability.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    problem: Option<String>,
 }
 
 /// What a rule would have done. Specified in docs/formats/cli.md.
@@ -143,10 +146,17 @@ impl Check {
         let rules = read(&self.file)?;
         let client = self.node.client()?;
         let tell = |rule: &Rule| {
-            let answer = client.probability(&rule.when.to_string(), rule.within, rule.lasting);
-            let answer = answer.map_err(|error| explain_unknown_signal(&client, &rule.when.signal, error));
-            let probability = answer.with_context(|| of_rule(rule))?.probability;
-            anyhow::Ok(Told { rule: rule.clone(), probability, warns: probability >= rule.raise })
+            let (probability, problem) = match client.probability(&rule.when.to_string(), rule.within, rule.lasting) {
+                Ok(answer) => (Some(answer.probability), None),
+                // The others may have an answer all the same.
+                Err(error) if error.code() == Some(ErrorCode::NotReady) => (None, Some(error.to_string())),
+                Err(error) => {
+                    let error = explain_unknown_signal(&client, &rule.when.signal, error);
+                    return Err(error).with_context(|| of_rule(rule));
+                }
+            };
+            let warns = probability.is_some_and(|probability| probability >= rule.raise);
+            Ok(Told { rule: rule.clone(), probability, warns, problem })
         };
         let told = rules.rules().iter().map(tell).collect::<anyhow::Result<Vec<_>>>()?;
         match self.format {
@@ -159,13 +169,14 @@ impl Check {
                     ("NOW", Align::Right),
                     ("WARNS", Align::Left),
                 ]);
-                for Told { rule, probability, warns } in &told {
+                for Told { rule, probability, warns, problem } in &told {
+                    let from = || format!("from {:.0} % on", 100.0 * rule.raise);
                     table.row([
                         printable(&rule.name),
                         printable(&rule.when.to_string()),
                         span::format(rule.within),
-                        format!("{:.0} %", 100.0 * probability),
-                        if *warns { "yes".to_owned() } else { format!("from {:.0} % on", 100.0 * rule.raise) },
+                        probability.map_or_else(|| "-".to_owned(), |known| format!("{:.0} %", 100.0 * known)),
+                        if *warns { "yes".to_owned() } else { problem.as_deref().map_or_else(from, printable) },
                     ]);
                 }
                 write!(out, "{table}")?;

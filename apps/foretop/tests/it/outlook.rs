@@ -73,6 +73,16 @@ fn rules_say_what_they_would_have_done() {
     let file = file.to_str().unwrap();
     let table = node.run(&["rules", "check", file]).output();
     assert!(table.lines().count() == 2 && table.contains("shop.requests > 140"), "{table}");
+    std::fs::write(
+        folder.path().join("two.toml"),
+        format!("{rule}{}", rule.replace("full", "far").replace("shop.requests", "load.1m").replace("4h", "7d")),
+    )
+    .unwrap();
+    let table = node.run(&["rules", "check", folder.path().join("two.toml").to_str().unwrap()]).output();
+    assert!(
+        table.lines().count() == 3 && table.contains("ask for less, or wait"),
+        "one answer is better than none: {table}"
+    );
     let tried = node.run(&["rules", "test", file, "--past", "5d", "--format", "json"]).json();
     let n = |key: &str| tried[0][key].as_u64().unwrap();
     // One peak a day; which of the days at both ends count depends on the hour.
@@ -259,6 +269,6 @@ fn a_rule_can_be_silenced_for_a_while() {
     assert!(node.run(&["rules", "silence", "busy", "--for", "2h"]).output().starts_with("busy is silent until "));
     assert!(node.get("/api/v1/warnings")["rules"][0]["silent_until"].is_string());
     assert_eq!(node.run(&["rules", "silence", "busy", "--for", "0s"]).output(), "busy is not silent\n");
-    node.run(&["rules", "silence", "bus"]).check_failed(1, "there is no rule `bus`");
+    node.run(&["rules", "silence", "bus"]).check_failed(1, "there is no rule `bus`; the rules are `busy`");
     node.run(&["rules", "silence", "busy", "--for", "31d"]).check_failed(1, "30d at most");
 }

@@ -12,6 +12,9 @@ use crate::api;
 /// The longest silence.
 const SILENCE_MAX: Duration = Duration::from_secs(30 * 86_400);
 
+/// Rules that a refusal names, at most.
+const N_NAMED_MAX: usize = 10;
+
 /// Between whoever looks and whoever asks.
 #[derive(Debug, Default)]
 pub(super) struct Board {
@@ -61,8 +64,10 @@ impl Hub {
         }
         let until = self.now() + length;
         let mut board = self.board();
-        let Some(warning) = board.warnings.rules.iter_mut().find(|warning| warning.name == rule) else {
-            return Err(QueryError::UnknownRule { name: rule.to_owned() });
+        let rules = &mut board.warnings.rules;
+        let Some(warning) = rules.iter_mut().find(|warning| warning.name == rule) else {
+            let known = rules.iter().take(N_NAMED_MAX).map(|warning| format!("`{}`", warning.name)).collect();
+            return Err(QueryError::UnknownRule { name: rule.to_owned(), known });
         };
         warning.silent_until = (!length.is_zero()).then_some(until);
         let warning = warning.clone();
