@@ -71,8 +71,10 @@ impl Excursions {
             if let Some(known) = self.0.get_mut(&id).filter(|known| known.until > now) {
                 known.go_on(hub, &id, now);
             } else if n_begun < N_BEGUN_MAX {
-                n_begun += 1;
-                self.0.insert(Arc::clone(&id), Known::begin(hub, &id, own, now));
+                let known = Known::begin(hub, &id, own, now);
+                // The past of a young one is soon read.
+                n_begun += usize::from(!matches!(known.usual, State::Young));
+                self.0.insert(Arc::clone(&id), known);
             }
         }
     }
