@@ -28,8 +28,8 @@ pub struct Outlook {
     pub upper: Vec<f64>,
     /// How much of the past this is made from.
     pub history_seconds: f64,
-    /// How far ahead forecasts of this series have been compared with what came. Beyond, bounds are those of the longest one that
-    /// was.
+    /// How far ahead forecasts of this series have been compared with what came. Beyond, bounds widen as a random walk's, which is a
+    /// guess.
     pub seen_seconds: f64,
     /// The weight of the daily season in the forecast of a day ahead, 0 to 1; `null` until a day has been forecast, and for steps that
     /// are too long to know a day.

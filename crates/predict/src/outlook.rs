@@ -12,7 +12,8 @@
 //! held to nothing but the season, the last sample, and the last sample at the same phase; they share the forecast by
 //! their recent errors.
 //!
-//! Errors are counted at each lead as they come in, in an interval's usual way. A path is one draw of all leads: errors at
+//! Errors are counted at each lead as they come in, in an interval's usual way. Until twice a lead has passed, they are expected to be as large
+//! as a random walk's that errs at the next shorter lead as was seen. A path is one draw of all leads: errors at
 //! neighbouring leads go together as those of past forecasts of the same origin did (a Gaussian copula, Markov along the leads).
 //!
 //! A step takes the same time and memory however long the series is.
@@ -29,7 +30,7 @@ use units::Confidence;
 use crate::intervals::Shares;
 use level::Level;
 use paths::{Errors, Shocks};
-use rung::{N_CANDIDATES, OF_LAST, Persistence, Rung, Said};
+use rung::{N_CANDIDATES, NORMAL_DEVIATION, OF_LAST, Persistence, Rung, Said};
 use season::{Season, Step};
 
 pub use paths::Paths;
@@ -55,6 +56,9 @@ const N_KNOWN_MIN: f64 = 4.0;
 /// Errors that the distribution at the next shorter watched lead counts for, and at lead 1 the normal one.
 const N_SHORTER: f64 = 10.0;
 const N_FIRST: f64 = 30.0;
+
+/// Lengths of a lead that have to pass until its errors are known.
+const N_KNOWN: f64 = 2.0;
 
 /// The furthest that can be forecast.
 const N_LEADS_MAX: usize = 1 << 16;
@@ -152,7 +156,7 @@ impl Outlook {
     }
 
     /// How far it can be seen: the longest lead for which forecasts of that length have been compared with what came. Beyond it
-    /// intervals go on as those of the longest one that was.
+    /// intervals widen as a random walk's.
     #[must_use]
     pub fn n_leads_seen(&self) -> usize {
         self.rungs.iter().rev().find(|rung| rung.n() > 0.0).map_or(0, |rung| rung.lead)
@@ -177,7 +181,7 @@ impl Outlook {
         if !self.is_ready() {
             return None;
         }
-        Some(self.quantile_of(lead, probability, &self.shares()))
+        Some(self.quantile_of(lead, probability, &self.errors()))
     }
 
     /// The medians and the central intervals of leads 1 to `n_leads`; empty while there is no forecast.
@@ -199,8 +203,8 @@ impl Outlook {
         if !self.is_ready() {
             return Vec::new();
         }
-        let shares = self.shares();
-        (1..=n_leads).map(|lead| self.quantile_of(lead, probability, &shares)).collect()
+        let errors = self.errors();
+        (1..=n_leads).map(|lead| self.quantile_of(lead, probability, &errors)).collect()
     }
 
     /// Futures drawn by chance, each from lead 1 to `n_leads`; none while there is no forecast. The same seed draws the same ones.
@@ -210,8 +214,7 @@ impl Outlook {
         if !self.is_ready() {
             return paths;
         }
-        let errors: Vec<Errors> =
-            self.shares().iter().zip(&self.rungs).map(|(shares, rung)| Errors::new(shares, rung.unit())).collect();
+        let errors: Vec<Errors> = self.errors().iter().map(|(shares, unit)| Errors::new(shares, *unit)).collect();
         let mut shocks = Shocks::new(n_paths, seed);
         let (mut lasting, mut passing) = (shocks.next().to_vec(), vec![0.0; n_paths]);
         let (min, max) = self.range;
@@ -329,19 +332,24 @@ impl Outlook {
         dot(&candidates, &all_between(&near.weights, &far.weights, share))
     }
 
-    fn quantile_of(&self, lead: usize, probability: f64, shares: &[Shares]) -> f64 {
+    fn quantile_of(&self, lead: usize, probability: f64, errors: &[(Shares, f64)]) -> f64 {
         let place @ Place { below, above, share } = self.place(lead);
-        let error = |idx: usize| self.rungs[idx].unit() * shares[idx].quantile(probability);
+        let error = |idx: usize| errors[idx].1 * errors[idx].0.quantile(probability);
         let value = self.combined(lead, place) + between(error(below), error(above), share);
         value.clamp(self.range.0, self.range.1)
     }
 
-    /// The distribution of errors at each watched lead.
-    fn shares(&self) -> Vec<Shares> {
+    /// The distribution of errors at each watched lead, and its unit.
+    fn errors(&self) -> Vec<(Shares, f64)> {
         let mut shares = Shares::NORMAL;
+        // A first forecast errs as samples differ from their mean; longer ones, until they are known, as a random walk.
+        let (mut expected, mut shorter) = (NORMAL_DEVIATION * self.level.typical(), 1.0);
         let of_rung = |(idx, rung): (usize, &Rung)| {
             rung.tails.mix_into(&mut shares, if idx == 0 { N_FIRST } else { N_SHORTER });
-            shares
+            let lead = rung.lead as f64;
+            expected = between(expected * (lead / shorter).sqrt(), rung.unit(), (rung.n_leads() / N_KNOWN).min(1.0));
+            shorter = lead;
+            (shares, expected)
         };
         self.rungs.iter().enumerate().map(of_rung).collect()
     }

@@ -50,7 +50,7 @@ const CORRELATED_MAX: f64 = 3.0;
 const LEAD_LONG: usize = 16;
 
 /// The standard deviation of normal errors of mean absolute value 1.
-const NORMAL_DEVIATION: f64 = 1.253_314_137_315_5;
+pub(super) const NORMAL_DEVIATION: f64 = 1.253_314_137_315_5;
 
 /// One watched lead.
 #[derive(Clone, Debug, PartialEq)]
@@ -262,6 +262,11 @@ impl Rung {
     /// The mean absolute error of what all said together, in the unit of the series, as a standard unit of [`Rung::tails`].
     pub(super) fn unit(&self) -> f64 {
         NORMAL_DEVIATION * self.typical()
+    }
+
+    /// How many times the lead errors were seen for.
+    pub(super) fn n_leads(&self) -> f64 {
+        self.n / self.n_under_way()
     }
 
     /// Errors that were seen.

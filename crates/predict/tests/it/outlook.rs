@@ -158,6 +158,21 @@ fn nothing_leaves_the_range() {
 }
 
 #[test]
+fn what_was_never_seen_is_less_certain_than_what_was() {
+    for samples in [&[2.6, 2.1, 1.0, 0.5][..], &[0.5, 0.3, 0.2, 0.13, 0.08, 0.10], &[3.0, 3.0, 3.0, 3.0, 0.1, 0.1, 0.2]]
+    {
+        let mut outlook = daily(288);
+        samples.iter().for_each(|sample| outlook.step(*sample));
+        let widths = [0.1, 0.9].map(|probability| outlook.quantiles(288, probability));
+        let width = |lead: usize| widths[1][lead - 1] - widths[0][lead - 1];
+        assert!(width(1) > 0.0 && width(12) > width(1) && width(288) > 2.0 * width(12), "{samples:?}");
+        let mut last = outlook.paths(1000, 288, 1).at(288).to_vec();
+        last.sort_unstable_by(f64::total_cmp);
+        assert!(last[900] - last[100] > 0.5 * width(288), "{samples:?}: paths spread as quantiles do");
+    }
+}
+
+#[test]
 fn a_constant_stays_and_says_so() {
     let mut outlook = daily(DAY);
     (0..DAY * 3).for_each(|_| outlook.step(5.0));
