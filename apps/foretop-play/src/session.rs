@@ -7,7 +7,7 @@ use clock::{Clock, Stopwatch, thread_cpu};
 use playback::stretch::{Format, RATES, Stretcher, Tier};
 use playback::{
     AHEAD_SECONDS_MAX, Arrivals, Cause, Controller, Decision, Decoding, Law, Limits, LiveEdge, Processor, Situation,
-    Work, ahead_seconds,
+    Work,
 };
 use predict::Policy;
 use program::{Failure, Interruption};
@@ -292,8 +292,9 @@ impl Session {
             processor.next_tier(tier, decision.rate, situation.requested_rate, offered.as_ref())
         });
         self.moment.tier = Some(next);
+        let Some(processor) = &self.processor else { return };
         let rate = situation.decoding.map(|decoding| decoding.rate);
-        let ahead = ahead_seconds(rate.as_ref(), situation.requested_rate);
+        let ahead = processor.ahead_seconds(rate.as_ref(), situation.requested_rate);
         // In whole seconds: decoding does not have to be told of each forecast.
         self.parts.decoded.set_ahead(Duration::from_secs(ahead.ceil() as u64));
     }
@@ -362,7 +363,7 @@ impl Session {
             (progress.n_frames, progress.busy, progress.processor);
         // By a virtual clock, work takes no time.
         if let Some(processor) = self.processor.as_mut().filter(|_| !is_virtual) {
-            processor.step(&work, elapsed);
+            processor.step(&work, self.wish.speed, elapsed);
         }
     }
 

@@ -21,7 +21,7 @@ pub use arrival::{Arrival, Arrivals, Reach};
 pub use bound::{Bounds, bounds};
 pub use control::{Cause, Controller, Decision};
 pub use law::{Law, UnknownLaw};
-pub use processor::{AHEAD_SECONDS_MAX, AHEAD_SECONDS_MIN, Processor, Work, ahead_seconds};
+pub use processor::{AHEAD_SECONDS_MAX, AHEAD_SECONDS_MIN, Processor, Work};
 pub use simulator::{Outcome, Setting, Step, TierCosts, simulate};
 pub use trace::{Kind, Trace, TraceError};
 

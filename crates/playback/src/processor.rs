@@ -1,10 +1,12 @@
 //! What the processor lets a player keep up with, and how far ahead sound has to be made for that.
 //!
 //! ```text
-//! rate  = share / cost                                       share: of a core; cost: processor seconds that a media second takes at this tier
-//! ahead = clamp(LEAST + max over h of (q - rate_h) h, LEAST, MOST)    q: the requested rate; rate_h: bad luck over the next h seconds
+//! rate  = share / cost                  share: of a core; cost: processor seconds that a media second takes at this tier
+//! ahead = min(LEAST + max(lost, max over h of (q - rate_h) h), MOST)      q: the requested rate; rate_h: bad luck over the next h seconds
+//! lost  = WORSE * what the worst busy stretch took, remembered for minutes
 //! ```
 //!
+//! Busy stretches come back, later than any forecast of half a minute sees: so what the last ones took is made ahead, too.
 //! The share is what the work itself got while it ran, forecast; where somebody else measures or forecasts what a process would get (a sensor,
 //! a node), the lower of both counts. A busy stretch that is foreseen is lived through from what was made before it.
 
@@ -32,8 +34,14 @@ const COST_GUESSED: f64 = 0.4;
 /// A lower tier costs at most this share of a higher one, or is not worth its sound.
 const SAVING: f64 = 0.9;
 
-/// Rates this near to 1 can be taken for it: a step of the rate and what rounding leaves.
-const NEAR_ONE: f64 = 0.01 + 1e-9;
+/// Rates this near to 1 are 1, but for rounding.
+const NEAR_ONE: f64 = 1e-9;
+
+/// The next busy stretch may be so much worse than the last: bounds that do not know when it ends keep something in hand.
+const WORSE: f64 = 1.5;
+
+/// Memory of the worst busy stretch, in seconds: after ten minutes a third of it is left.
+const LOST_SECONDS: f64 = 600.0;
 
 /// Memory of the cost, in seconds of work's media: codecs spend more on some seconds than on others.
 const COST_MEDIA_SECONDS: f64 = 10.0;
@@ -44,6 +52,9 @@ pub struct Processor {
     shares: Arrivals,
     /// Processor seconds of a media second, of each tier that was used.
     costs: [Option<f64>; Tier::ALL.len()],
+    /// What this busy stretch took from what was made ahead, and what the worst one did.
+    losing_seconds: f64,
+    lost_seconds: f64,
 }
 
 /// Work that was done since it was told of last.
@@ -63,11 +74,11 @@ impl Processor {
     /// Forecasts by a model's policy.
     #[must_use]
     pub fn new(policy: Policy) -> Self {
-        Self { shares: Arrivals::new(policy), costs: [None; Tier::ALL.len()] }
+        Self { shares: Arrivals::new(policy), costs: [None; Tier::ALL.len()], losing_seconds: 0.0, lost_seconds: 0.0 }
     }
 
-    /// Takes the work of the last `elapsed_seconds`.
-    pub fn step(&mut self, work: &Work, elapsed_seconds: f64) {
+    /// Takes the work of the last `elapsed_seconds`, of a listener who asked for `requested_rate`.
+    pub fn step(&mut self, work: &Work, requested_rate: f64, elapsed_seconds: f64) {
         let is_measured = work.busy_seconds > 0.0 && work.media_seconds > 0.0;
         let share = if is_measured { work.processor_seconds / work.busy_seconds } else { 0.0 };
         self.shares.step(share * elapsed_seconds, elapsed_seconds, !is_measured);
@@ -76,7 +87,19 @@ impl Processor {
             let measured = work.processor_seconds / work.media_seconds;
             let weight = 1.0 - (-work.media_seconds / COST_MEDIA_SECONDS).exp();
             *cost = Some(cost.map_or(measured, |cost| cost + weight * (measured - cost)));
+            let rate = work.media_seconds / work.busy_seconds;
+            self.losing_seconds = (self.losing_seconds + (requested_rate - rate) * elapsed_seconds).max(0.0);
         }
+        self.lost_seconds *= (-elapsed_seconds / LOST_SECONDS).exp();
+        self.lost_seconds = self.lost_seconds.max(self.losing_seconds.min(AHEAD_SECONDS_MAX));
+    }
+
+    /// How far ahead of play sound should be made, given the forecast of the rate that decoding keeps up with.
+    #[must_use]
+    pub fn ahead_seconds(&self, decoding: Option<&Arrival>, requested_rate: f64) -> f64 {
+        let losses = decoding.into_iter().flat_map(|rate| rate.reaches);
+        let losses = losses.map(|reach| (requested_rate - reach.least_rate) * reach.seconds);
+        (AHEAD_SECONDS_MIN + losses.fold(WORSE * self.lost_seconds, f64::max)).min(AHEAD_SECONDS_MAX)
     }
 
     /// Processor seconds that a media second takes at this tier, as far as it was measured: at the next lower one that was, otherwise.
@@ -130,14 +153,6 @@ impl Processor {
     }
 }
 
-/// How far ahead of play sound should be made, given the forecast of the rate that decoding keeps up with.
-#[must_use]
-pub fn ahead_seconds(decoding: Option<&Arrival>, requested_rate: f64) -> f64 {
-    let lost = decoding.into_iter().flat_map(|rate| rate.reaches);
-    let lost = lost.map(|reach| (requested_rate - reach.least_rate) * reach.seconds).fold(0.0, f64::max);
-    (AHEAD_SECONDS_MIN + lost).min(AHEAD_SECONDS_MAX)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -150,7 +165,7 @@ mod tests {
     fn a_rate_is_a_share_over_its_cost() {
         let mut processor = Processor::new("AR(4)".parse().unwrap());
         assert_eq!(processor.forecast(Tier::Full, None), None);
-        (0..400).for_each(|idx| processor.step(&work(0.6 + 0.01 * f64::from(idx % 3), Tier::Full, 0.4), 1.0));
+        (0..400).for_each(|idx| processor.step(&work(0.6 + 0.01 * f64::from(idx % 3), Tier::Full, 0.4), 1.0, 1.0));
         let rate = processor.forecast(Tier::Full, None).unwrap().expected_rate();
         assert!((rate - 0.61 / 0.4).abs() < 0.05, "{rate}");
         // Somebody else foresees less.
@@ -158,7 +173,7 @@ mod tests {
         let rate = processor.forecast(Tier::Full, Some(&offered)).unwrap().expected_rate();
         assert!((rate - 0.5).abs() < 0.01, "{rate}");
         // What a lower tier costs is known once it was used.
-        (0..60).for_each(|_| processor.step(&work(0.6, Tier::Plain, 0.1), 1.0));
+        (0..60).for_each(|_| processor.step(&work(0.6, Tier::Plain, 0.1), 1.0, 1.0));
         assert!((processor.cost_seconds(Tier::Plain).unwrap() - 0.1).abs() < 1e-3);
         assert!((processor.cost_seconds(Tier::Full).unwrap() - 0.4).abs() < 1e-3);
         assert!((processor.cost_seconds(Tier::None).unwrap() - 0.1).abs() < 1e-3);
@@ -172,7 +187,7 @@ mod tests {
         let mut seen = Vec::new();
         let mut live = |share: f64, rate: f64, seen: &mut Vec<Tier>| {
             for idx in 0..120 {
-                processor.step(&work(share + 0.001 * f64::from(idx % 3), tier, costs[tier as usize]), 1.0);
+                processor.step(&work(share + 0.001 * f64::from(idx % 3), tier, costs[tier as usize]), 1.0, 1.0);
                 tier = processor.next_tier(tier, rate, 1.0, None);
                 if seen.last() != Some(&tier) {
                     seen.push(tier);
@@ -195,18 +210,29 @@ mod tests {
         let mut processor = Processor::new("AR(4)".parse().unwrap());
         let mut tier = Tier::Full;
         for idx in 0..240 {
-            processor.step(&work(0.5 + 0.001 * f64::from(idx % 3), tier, 0.45 - 0.01 * f64::from(tier as u8)), 1.0);
+            processor.step(
+                &work(0.5 + 0.001 * f64::from(idx % 3), tier, 0.45 - 0.01 * f64::from(tier as u8)),
+                1.0,
+                1.0,
+            );
             tier = processor.next_tier(tier, 0.9, 1.0, None);
         }
         assert_eq!(tier, Tier::Full, "decoding costs most here");
     }
 
     #[test]
-    fn more_is_made_ahead_where_less_is_foreseen() {
-        assert_eq!(ahead_seconds(None, 1.0), AHEAD_SECONDS_MIN);
-        assert_eq!(ahead_seconds(Some(&Arrival::steady(1.5)), 1.0), AHEAD_SECONDS_MIN);
+    fn more_is_made_ahead_where_less_is_foreseen_or_was_seen() {
+        let mut processor = Processor::new("LAST".parse().unwrap());
+        let ahead = |processor: &Processor, rate: f64| processor.ahead_seconds(Some(&Arrival::steady(rate)), 1.0);
+        assert_eq!(processor.ahead_seconds(None, 1.0), AHEAD_SECONDS_MIN);
+        assert_eq!(ahead(&processor, 1.5), AHEAD_SECONDS_MIN);
         // A tenth of 32 s beside the usual.
-        assert!((ahead_seconds(Some(&Arrival::steady(0.9)), 1.0) - AHEAD_SECONDS_MIN - 3.2).abs() < 1e-9);
-        assert_eq!(ahead_seconds(Some(&Arrival::steady(0.1)), 1.0), AHEAD_SECONDS_MAX);
+        assert!((ahead(&processor, 0.9) - AHEAD_SECONDS_MIN - 3.2).abs() < 1e-9);
+        assert_eq!(ahead(&processor, 0.1), AHEAD_SECONDS_MAX);
+        // A busy stretch that took 4 s, and a quiet one after it.
+        (0..20).for_each(|_| processor.step(&work(0.4, Tier::Full, 0.5), 1.0, 1.0));
+        (0..60).for_each(|_| processor.step(&work(1.0, Tier::Full, 0.5), 1.0, 1.0));
+        let kept = 6.0 * (-60.0_f64 / LOST_SECONDS).exp();
+        assert!((ahead(&processor, 1.5) - AHEAD_SECONDS_MIN - kept).abs() < 1e-6, "{}", ahead(&processor, 1.5));
     }
 }

@@ -3,7 +3,7 @@
 use predict::Policy;
 
 use crate::optimum::{Given, best};
-use crate::processor::{AHEAD_SECONDS_MAX, AHEAD_SECONDS_MIN, Processor, Work, ahead_seconds};
+use crate::processor::{AHEAD_SECONDS_MAX, AHEAD_SECONDS_MIN, Processor, Work};
 use crate::stretch::Tier;
 use crate::{Arrival, Arrivals, Controller, Decoding, Law, Limits, LiveEdge, Situation, Trace};
 
@@ -252,7 +252,9 @@ impl<'a> Player<'a> {
     fn decode(&mut self, trace: &Trace, at: f64, forecast: Option<&Arrival>) {
         let by_full_search = trace.decoding_rate_at(at);
         let could = by_full_search / self.setting.costs.of(self.tier) * STEP_SECONDS;
-        let ahead = ahead_seconds(forecast, self.setting.requested_rate);
+        let requested = self.setting.requested_rate;
+        let ahead =
+            self.processor.as_ref().map_or(AHEAD_SECONDS_MIN, |processor| processor.ahead_seconds(forecast, requested));
         let room = (ahead.min(self.buffer_seconds) - self.decoded_seconds).max(0.0);
         self.decoded_seconds += could.min(room);
         if let Some(processor) = &mut self.processor
@@ -265,7 +267,7 @@ impl<'a> Player<'a> {
                 media_seconds: could,
                 tier: self.tier,
             };
-            processor.step(&work, STEP_SECONDS);
+            processor.step(&work, requested, STEP_SECONDS);
         }
     }
 
