@@ -310,9 +310,15 @@ impl Session {
         if self.is_playing && until.is_some() && waiting < -1e-6 {
             self.moment.n_late += 1;
         }
-        let is_busy = situation.decoding.is_some_and(|decoding| {
-            decoding.rate.reaches.iter().any(|reach| reach.least_rate < BUSY_RATIO * situation.requested_rate)
-        });
+        // Half of what should be waiting is gone: less work for each block, before one is late.
+        if self.is_playing && until.is_some() && waiting < OUT_AHEAD_SECONDS / 2.0 {
+            self.processor.iter_mut().for_each(Processor::hurry);
+        }
+        let is_busy = self.processor.as_ref().is_some_and(Processor::is_in_a_hurry);
+        let is_busy = is_busy
+            || situation.decoding.is_some_and(|decoding| {
+                decoding.rate.reaches.iter().any(|reach| reach.least_rate < BUSY_RATIO * situation.requested_rate)
+            });
         let wanted = if is_busy { OUT_AHEAD_BUSY_SECONDS } else { OUT_AHEAD_SECONDS };
         let n_blocks = ((wanted - waiting.max(0.0)) / TICK.as_secs_f64()).ceil().max(0.0);
         self.seen.out_until_seconds = Some(now + waiting.max(0.0) + n_blocks * TICK.as_secs_f64());

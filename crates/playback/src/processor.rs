@@ -43,6 +43,9 @@ const WORSE: f64 = 1.5;
 /// Memory of the worst busy stretch, in seconds: after ten minutes a third of it is left.
 const LOST_SECONDS: f64 = 600.0;
 
+/// After sound was nearly late, so long passes before a higher tier is tried: shares are measured and forecast by then.
+const HURRY_SECONDS: f64 = 12.0;
+
 /// Memory of the cost, in seconds of work's media: codecs spend more on some seconds than on others.
 const COST_MEDIA_SECONDS: f64 = 10.0;
 
@@ -50,11 +53,15 @@ const COST_MEDIA_SECONDS: f64 = 10.0;
 #[derive(Clone, Debug)]
 pub struct Processor {
     shares: Arrivals,
+    /// The last one that was measured.
+    share: Option<f64>,
     /// Processor seconds of a media second, of each tier that was used.
     costs: [Option<f64>; Tier::ALL.len()],
     /// What this busy stretch took from what was made ahead, and what the worst one did.
     losing_seconds: f64,
     lost_seconds: f64,
+    /// Time until a higher tier may be tried again.
+    hurry_seconds: f64,
 }
 
 /// Work that was done since it was told of last.
@@ -74,14 +81,26 @@ impl Processor {
     /// Forecasts by a model's policy.
     #[must_use]
     pub fn new(policy: Policy) -> Self {
-        Self { shares: Arrivals::new(policy), costs: [None; Tier::ALL.len()], losing_seconds: 0.0, lost_seconds: 0.0 }
+        Self {
+            shares: Arrivals::new(policy),
+            share: None,
+            costs: [None; Tier::ALL.len()],
+            losing_seconds: 0.0,
+            lost_seconds: 0.0,
+            hurry_seconds: 0.0,
+        }
     }
 
     /// Takes the work of the last `elapsed_seconds`, of a listener who asked for `requested_rate`.
     pub fn step(&mut self, work: &Work, requested_rate: f64, elapsed_seconds: f64) {
         let is_measured = work.busy_seconds > 0.0 && work.media_seconds > 0.0;
-        let share = if is_measured { work.processor_seconds / work.busy_seconds } else { 0.0 };
-        self.shares.step(share * elapsed_seconds, elapsed_seconds, !is_measured);
+        if is_measured {
+            self.share = Some(work.processor_seconds / work.busy_seconds);
+        }
+        // Between two packets there is nothing to do: the last share stands for the next.
+        if let Some(share) = self.share {
+            self.shares.step(share * elapsed_seconds, elapsed_seconds, false);
+        }
         if is_measured {
             let cost = &mut self.costs[work.tier as usize];
             let measured = work.processor_seconds / work.media_seconds;
@@ -90,8 +109,20 @@ impl Processor {
             let rate = work.media_seconds / work.busy_seconds;
             self.losing_seconds = (self.losing_seconds + (requested_rate - rate) * elapsed_seconds).max(0.0);
         }
+        self.hurry_seconds = (self.hurry_seconds - elapsed_seconds).max(0.0);
         self.lost_seconds *= (-elapsed_seconds / LOST_SECONDS).exp();
         self.lost_seconds = self.lost_seconds.max(self.losing_seconds.min(AHEAD_SECONDS_MAX));
+    }
+
+    /// Sound is nearly late, sooner than any forecast could say: the lowest tier that saves anything is next.
+    pub fn hurry(&mut self) {
+        self.hurry_seconds = HURRY_SECONDS;
+    }
+
+    /// Whether that was lately.
+    #[must_use]
+    pub fn is_in_a_hurry(&self) -> bool {
+        self.hurry_seconds > 0.0
     }
 
     /// How far ahead of play sound should be made, given the forecast of the rate that decoding keeps up with.
@@ -132,13 +163,17 @@ impl Processor {
         if tier == Tier::None && !is_near_one {
             return Tier::Plain;
         }
-        let Some(forecast) = self.forecast(tier, offered) else { return tier };
-        let spare =
-            forecast.reaches.iter().map(|reach| reach.least_rate).fold(f64::INFINITY, f64::min) / requested_rate;
         let saves = |from: Tier, to: Tier| {
             let (from, to) = (self.costs[from as usize], self.costs[to as usize]);
             from.zip(to).is_none_or(|(from, to)| to <= SAVING * from)
         };
+        if self.is_in_a_hurry() {
+            let lower = Tier::ALL.into_iter().rev().filter(|lower| *lower < Tier::None && *lower > tier);
+            return lower.into_iter().find(|lower| saves(tier, *lower)).unwrap_or(tier);
+        }
+        let Some(forecast) = self.forecast(tier, offered) else { return tier };
+        let least = forecast.reaches.iter().map(|reach| reach.least_rate).fold(f64::INFINITY, f64::min);
+        let spare = least / requested_rate;
         if spare < SPARE_MIN {
             let lower = Tier::ALL.into_iter().filter(|lower| *lower > tier && (*lower < Tier::None || is_near_one));
             if let Some(lower) = lower.into_iter().find(|lower| saves(tier, *lower)) {
