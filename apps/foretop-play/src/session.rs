@@ -6,8 +6,8 @@ use std::time::Duration;
 use clock::{Clock, Stopwatch, thread_cpu};
 use playback::stretch::{Format, RATES, Stretcher, Tier};
 use playback::{
-    AHEAD_SECONDS_MAX, Arrivals, Cause, Controller, Decision, Decoding, Law, Limits, LiveEdge, Processor, Situation,
-    Work,
+    AHEAD_SECONDS_MAX, Arrivals, Cause, Controller, Decision, Decoding, Law, Lead, Limits, LiveEdge, Processor,
+    Situation, Work,
 };
 use predict::Policy;
 use program::{Failure, Interruption};
@@ -22,13 +22,7 @@ use crate::processor::Offered;
 /// Sound is made in blocks of this length.
 pub const TICK: Duration = Duration::from_millis(20);
 
-/// Sound is put out so much before it is heard. The kernel's quotas stop a process for up to a tenth of a second, and a tick comes on top.
-const OUT_AHEAD_SECONDS: f64 = 0.2;
-
-/// And so much where decoding is foreseen to fall behind: quotas of longer periods, and blocks that take long themselves. Keys are obeyed so much later, too.
-const OUT_AHEAD_BUSY_SECONDS: f64 = 1.0;
-
-/// Of the rate of play: what decoding is foreseen to keep up with below that is little.
+/// Of the requested rate: where decoding is foreseen to keep up with less, sound is put out earlier.
 const BUSY_RATIO: f64 = 1.5;
 
 /// What a medium says of its length is believed up to this factor from what was decoded of it, once that is some seconds.
@@ -97,6 +91,7 @@ pub struct Session {
     fades_in: bool,
     /// What is done once sound has faded out.
     pending: Option<Request>,
+    lead: Lead,
     seen: Seen,
     moment: Moment,
 }
@@ -110,8 +105,6 @@ struct Seen {
     processor: Duration,
     /// Wall time and processor time of stretching.
     stretching: (Duration, Duration),
-    /// When all that was put out will have been heard; `None` before anything was.
-    out_until_seconds: Option<f64>,
     /// Bytes that came, and frames that were decoded, before play went to where it is.
     n_received_before: u64,
     n_frames_before: u64,
@@ -141,6 +134,7 @@ impl Session {
             is_playing: false,
             fades_in: false,
             pending: None,
+            lead: Lead::new(TICK.as_secs_f64()),
             seen: Seen::default(),
         }
     }
@@ -286,43 +280,32 @@ impl Session {
 
     /// Chooses how sound is stretched, and how far ahead it is decoded.
     fn provide(&mut self, situation: &Situation, decision: Option<&Decision>) {
-        let tier = self.moment.tier.unwrap_or(Tier::Full);
-        let next = self.processor.as_ref().zip(decision).map_or(tier, |(processor, decision)| {
-            let offered = self.parts.offered.as_ref().and_then(Offered::now);
-            processor.next_tier(tier, decision.rate, situation.requested_rate, offered.as_ref())
-        });
-        self.moment.tier = Some(next);
+        let tier = *self.moment.tier.get_or_insert(Tier::Full);
         let Some(processor) = &self.processor else { return };
-        let rate = situation.decoding.map(|decoding| decoding.rate);
-        let ahead = processor.ahead_seconds(rate.as_ref(), situation.requested_rate);
+        let offered = self.parts.offered.as_ref().and_then(Offered::now);
+        if let Some(decision) = decision {
+            let next = processor.next_tier(tier, decision.rate, situation.requested_rate, offered.as_ref());
+            self.moment.tier = Some(next);
+        }
+        let forecast = processor.forecast(tier, offered.as_ref());
+        let ahead = processor.ahead_seconds(forecast.as_ref(), situation.requested_rate);
         // In whole seconds: decoding does not have to be told of each forecast.
         self.parts.decoded.set_ahead(Duration::from_secs(ahead.ceil() as u64));
     }
 
     /// How many blocks have to be put out now, so that enough is waiting to be heard.
     fn n_wanted(&mut self, situation: &Situation, now: f64) -> usize {
-        let until = self.seen.out_until_seconds;
-        let waiting = match self.parts.output.waiting() {
-            Some(waiting) => waiting.as_secs_f64(),
-            None => until.map_or(0.0, |until| until - now),
-        };
-        // Without a device, what was due and not there is missed as a device would miss it. Rounding is not lateness.
-        if self.is_playing && until.is_some() && waiting < -1e-6 {
-            self.moment.n_late += 1;
-        }
-        // Half of what should be waiting is gone: less work for each block, before one is late.
-        if self.is_playing && until.is_some() && waiting < OUT_AHEAD_SECONDS / 2.0 {
+        let is_scarce = situation.decoding.is_some_and(|decoding| {
+            decoding.rate.reaches.iter().any(|reach| reach.least_rate < BUSY_RATIO * situation.requested_rate)
+        });
+        let is_busy = is_scarce || self.processor.as_ref().is_some_and(Processor::is_in_a_hurry);
+        let waiting = self.parts.output.waiting().map(|waiting| waiting.as_secs_f64());
+        let wanted = self.lead.wanted(now, waiting, is_busy);
+        if wanted.is_short && self.is_playing {
             self.processor.iter_mut().for_each(Processor::hurry);
         }
-        let is_busy = self.processor.as_ref().is_some_and(Processor::is_in_a_hurry);
-        let is_busy = is_busy
-            || situation.decoding.is_some_and(|decoding| {
-                decoding.rate.reaches.iter().any(|reach| reach.least_rate < BUSY_RATIO * situation.requested_rate)
-            });
-        let wanted = if is_busy { OUT_AHEAD_BUSY_SECONDS } else { OUT_AHEAD_SECONDS };
-        let n_blocks = ((wanted - waiting.max(0.0)) / TICK.as_secs_f64()).ceil().max(0.0);
-        self.seen.out_until_seconds = Some(now + waiting.max(0.0) + n_blocks * TICK.as_secs_f64());
-        n_blocks as usize
+        self.moment.n_late = self.lead.n_late();
+        wanted.n_blocks
     }
 
     /// By a virtual clock, decoding takes no time, and what is not paced is there at once: waits until nothing more can be decoded.
@@ -384,8 +367,7 @@ impl Session {
         let waiting = if progress.has_ended { 0.0 } else { (arrived - decoded).max(0.0) };
         let buffer_seconds = ahead_seconds + waiting;
         let offered = self.parts.offered.as_ref().and_then(Offered::now);
-        let tier = self.moment.tier.unwrap_or(Tier::Full);
-        let rate = self.processor.as_ref().and_then(|processor| processor.forecast(tier, offered.as_ref()));
+        let rate = self.processor.as_ref().and_then(|processor| processor.most_forecast(offered.as_ref()));
         let left = progress.length_seconds.map(|length| (length - self.moment.media_seconds).max(0.0));
         Situation {
             buffer_seconds,

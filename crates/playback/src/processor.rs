@@ -144,7 +144,18 @@ impl Processor {
     /// The rate that decoding and stretching will keep up with at this tier. `offered` is what others say of the share of a core that there will be.
     #[must_use]
     pub fn forecast(&self, tier: Tier, offered: Option<&Arrival>) -> Option<Arrival> {
-        let cost = self.cost_seconds(tier)?;
+        self.forecast_at(self.cost_seconds(tier)?, offered)
+    }
+
+    /// The same at the cheapest tier that stretches, as far as it was used: play has to slow down only where that is too slow.
+    #[must_use]
+    pub fn most_forecast(&self, offered: Option<&Arrival>) -> Option<Arrival> {
+        let costs = self.costs[..Tier::None as usize].iter().flatten();
+        let least = costs.copied().filter(|cost| *cost > 0.0).reduce(f64::min);
+        self.forecast_at(least?, offered)
+    }
+
+    fn forecast_at(&self, cost: f64, offered: Option<&Arrival>) -> Option<Arrival> {
         let own = self.shares.forecast();
         let share = match (own, offered) {
             (Some(own), Some(offered)) => own.at_most(offered),
@@ -152,9 +163,7 @@ impl Processor {
         };
         Some(share.times(1.0 / cost))
     }
-}
 
-impl Processor {
     /// The tier to go on with where `rate` is played and `requested_rate` was asked for. A lower one is tried where the tier in use is foreseen to fall behind, and kept where it
     /// costs less. None is for rates near 1 alone, which it plays at 1.
     #[must_use]
