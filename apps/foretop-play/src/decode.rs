@@ -21,6 +21,9 @@ use crate::capture::Capture;
 /// Packets in a row that cannot be decoded, until the medium is given up.
 const N_BROKEN_MAX: usize = 100;
 
+/// The thread's name.
+pub const THREAD: &str = "decoder";
+
 /// Samples that are held at most, 128 MB of them: 64 channels at 192 kHz for 2.7 s.
 const N_SAMPLES_MAX: usize = 32 << 20;
 
@@ -95,7 +98,7 @@ impl Decoded {
             worker.0.changed.notify_all();
         };
         std::thread::Builder::new()
-            .name("decoder".to_owned())
+            .name(THREAD.to_owned())
             .spawn(work)
             .map_err(|error| Failure::work(format!("cannot start a thread: {error}")))?;
         Ok(decoded)
