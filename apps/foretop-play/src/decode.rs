@@ -211,7 +211,7 @@ impl Decoded {
                 let in_seconds = |ts| time_base.and_then(|base| base.calc_time(ts)).map(|time| time.as_secs_f64());
                 self.state().landed_seconds = Some(landed.and_then(in_seconds).unwrap_or(seconds));
             }
-            let (watch, cpu) = (Stopwatch::start(), thread_cpu());
+            let (watch, cpu, waited) = (Stopwatch::start(), thread_cpu(), capture.waited());
             let packet = match format.next_packet() {
                 Ok(Some(packet)) => packet,
                 // The end, also of what was cut off.
@@ -239,7 +239,9 @@ impl Decoded {
                     let n_channels =
                         u16::try_from(n_channels).map_err(|_| format!("{n_channels} channels are too many"))?;
                     let format = Format { sample_rate_hertz: sound.spec().rate(), n_channels };
-                    if !self.keep(format, &samples, watch.elapsed(), thread_cpu().saturating_sub(cpu))? {
+                    // Waiting for bytes is no work.
+                    let busy = watch.elapsed().saturating_sub(capture.waited() - waited);
+                    if !self.keep(format, &samples, busy, thread_cpu().saturating_sub(cpu))? {
                         return Ok(());
                     }
                 }
