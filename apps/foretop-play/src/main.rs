@@ -53,7 +53,7 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
-    Simulate(simulate::Simulate),
+    Simulate(Box<simulate::Simulate>),
     RecordTrace(record::Record),
 }
 

@@ -117,7 +117,7 @@ fn damaged(whole: &[u8], seed: u64) -> Vec<u8> {
     }
     for _ in 0..1 + draw(30) {
         // Half of the changes hit the head, which says what the rest is.
-        let at = if draw(2) == 0 { draw(bytes.len().min(64).max(1)) } else { draw(bytes.len().max(1)) };
+        let at = if draw(2) == 0 { draw(bytes.len().clamp(1, 64)) } else { draw(bytes.len().max(1)) };
         if let Some(byte) = bytes.get_mut(at) {
             *byte = draw(256) as u8;
         }
