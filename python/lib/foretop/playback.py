@@ -228,7 +228,7 @@ def _step(rates: Any) -> float:
     """Return the seconds between two rates, by the index of a pandas Series of moments; 1 without one."""
     if not (is_pandas(rates, "Series") and len(rates) > 1):
         return 1.0
-    moments = rates.index
+    moments = rates.index.to_timestamp() if is_pandas(rates.index, "PeriodIndex") else rates.index
     if not (is_pandas(moments, "DatetimeIndex") or is_pandas(moments, "TimedeltaIndex")):
         return 1.0
     steps = np.diff(moments.asi8)
