@@ -10,7 +10,7 @@
 use std::arch::naked_asm;
 use std::cell::{Cell, UnsafeCell};
 
-use crate::library::{MPI, MPIFH, Symbol};
+use crate::library::{self, MPI, Symbol};
 use crate::{face, rank};
 
 /// Calls inside of calls: a program's callbacks, tracers, Fortran's wrappers. Deeper ones are not noted.
@@ -152,6 +152,11 @@ fn data_bytes(function: &Function, is_fortran: bool, slot: *mut usize) -> u64 {
             (count as i32, datatype)
         }
     };
+    // MPICH has the same handles in both languages.
+    let (datatype, is_fortran) = match library::mpich() {
+        Some(mpich) => (mpich.datatype(datatype), false),
+        None => (datatype, is_fortran),
+    };
     u64::try_from(count).unwrap_or(0) * face::datatype_bytes(datatype, is_fortran)
 }
 
@@ -163,13 +168,17 @@ extern "C" fn enter(entry: usize, slot: *mut usize) -> *mut libc::c_void {
         rank::ran(algorithm);
         return ALGORITHMS[algorithm].symbol.of(&MPI);
     };
+    if library::mpich().is_some_and(|mpich| (mpich.is_below)()) {
+        return MPI.function(function.symbols[name].name);
+    }
     if rank::is_simulated() {
         note(entry, function, slot);
     }
+    let [mpi, fortran] = library::of_program();
     match name {
-        PROFILED => function.symbols[PROFILED].of(&MPI),
-        FORTRAN => function.symbols[FORTRAN].next(&MPIFH),
-        _ => function.symbols[name].next(&MPI),
+        PROFILED => function.symbols[PROFILED].of(mpi),
+        FORTRAN => function.symbols[FORTRAN].next(fortran),
+        _ => function.symbols[name].next(mpi),
     }
 }
 
@@ -205,6 +214,7 @@ fn note(entry: usize, function: &Function, slot: *mut usize) {
             let root = (function.root > 0).then(|| argument(slot, function.root).read() as i32);
             (argument(slot, function.comm).read(), root)
         };
+        let comm = library::mpich().map_or(comm, |mpich| mpich.comm(comm));
         if function.asks_for_neighbours {
             face::meet_neighbours(comm);
         }

@@ -123,6 +123,7 @@ impl Run {
             n_workers: settings.n_workers,
             compute: self.compute.clone(),
             preloaded: parts.library.to_string_lossy().into_owned(),
+            searched: parts.mpich_folder().to_string_lossy().into_owned(),
         };
         let (program, arguments) = self.program.split_first().expect("clap asks for a program");
         let program = Program::find(Path::new(program)).map_err(Failure::of)?;
