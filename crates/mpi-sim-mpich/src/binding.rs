@@ -158,6 +158,7 @@ macro_rules! attributes {
             kind: c_int,
         ) -> c_int {
             static GET: Function = Function::new($below_get);
+            let keyval = number::keyval_of_c(keyval);
             // SAFETY: the caller's places.
             unsafe {
                 let key = Meaning::Keyval.below(keyval) as usize;

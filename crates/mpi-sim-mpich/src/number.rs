@@ -55,6 +55,8 @@ const KEYVALS: [c_int; 12] = [
     0x6600_0007,
     WIN_MODEL,
 ];
+/// Fortran's numbers for the same are one higher.
+const FORTRAN: c_int = 1;
 const TAG_UB: c_int = 0x6440_0001;
 pub const HOST: c_int = 0x6440_0003;
 pub const IO: c_int = 0x6440_0005;
@@ -129,6 +131,11 @@ fn pair_below(pairs: Pairs, number: c_int) -> c_int {
     pairs.iter().find(|(above, _)| *above == number).map_or(number, |(_, below)| *below)
 }
 
+/// What C has for the key of an attribute that MPI defines, if Fortran has it as this; else the key.
+pub fn keyval_of_c(keyval: c_int) -> c_int {
+    if KEYVALS.contains(&(keyval - FORTRAN)) { keyval - FORTRAN } else { keyval }
+}
+
 /// Open MPI's for a sum of modes.
 pub fn modes_below(modes: c_int) -> c_int {
     MODES.iter().filter(|(above, _)| modes & above != 0).map(|(_, below)| below).sum()
@@ -161,6 +168,7 @@ mod tests {
         assert_eq!(Meaning::Code.above(53), 45, "MPI_ERR_WIN");
         assert_eq!(Meaning::Code.above(60), UNKNOWN, "a code that MPICH has not");
         assert_eq!(Meaning::Keyval.below(TAG_UB), 0);
+        assert_eq!(keyval_of_c(0x6440_0002), TAG_UB, "Fortran's");
         assert_eq!(modes_below(1024 + 16384), 17);
         assert_eq!(Meaning::Order.below(57), 1, "MPI_ORDER_FORTRAN");
     }

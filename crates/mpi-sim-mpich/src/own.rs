@@ -111,12 +111,12 @@ handlers!(
 pub unsafe extern "C" fn mpi_op_create(function: *mut c_void, commutes: c_int, op: *mut u32) -> c_int {
     let operation = Operation::new(function);
     let mut made = 0_usize;
-    // SAFETY: Open MPI does not call the function, which is the operation, but `combine`; the place is the program's.
+    // SAFETY: `combine` is what C++'s binding would have there, and the operation is what it is then given; the place is the program's.
     unsafe {
-        let result = below!(Op_create((&raw const *operation), commutes, &raw mut made));
+        let result = below!(Op_create((callback::combine as *const ()), commutes, &raw mut made));
         if result == 0 {
             static SET: Function = Function::new(c"ompi_op_set_cxx_callback");
-            SET.call(&[made, callback::combine as *const () as usize]);
+            SET.call(&[made, (&raw const *operation).addr()]);
             operation.note(made);
             *op = handle::OP.handle(made);
         }

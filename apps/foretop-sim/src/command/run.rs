@@ -36,7 +36,7 @@ const ASSUMPTIONS: &[&str] = &[
 
 /// Run an MPI program, unmodified, and simulate its messages and clocks
 ///
-/// The program is one for Open MPI, in any language. Its ranks are processes of this host; their messages take the machine's time.
+/// The program is one for Open MPI or MPICH, in any language. Its ranks are processes of this host; their messages take the machine's time.
 #[derive(Args)]
 #[command(after_help = examples(&[
     "foretop sim run -n 16 --machine examples/sim/two-sites.toml -- ./heat 512",
