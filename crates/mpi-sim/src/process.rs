@@ -29,6 +29,8 @@ pub struct Setup {
     pub compute: Compute,
     /// The library to take out of the environment of the ranks' own children.
     pub preloaded: String,
+    /// The folder of libraries to take out of it.
+    pub searched: String,
 }
 
 /// Where the time between calls comes from.
