@@ -44,11 +44,12 @@ impl Default for Settings {
 
 /// All answers, one after the other.
 pub fn answers(settings: Settings) -> impl Iterator<Item = Answer> {
-    let all: [fn(Settings) -> Answer; 6] = [
+    let all: [fn(Settings) -> Answer; 7] = [
         levels::one_against_two,
         levels::segment_sizes,
         levels::collisions,
         levels::groups,
+        levels::fingerprints,
         shapes::smaller_segments,
         shapes::dimensions,
     ];
@@ -65,7 +66,7 @@ mod tests {
         let texts =
             || answers(settings).map(|answer| format!("{}{}", answer.table, answer.verdict)).collect::<Vec<_>>();
         let first = texts();
-        assert_eq!(first.len(), 6);
+        assert_eq!(first.len(), 7);
         assert_eq!(first, texts());
         assert!(answers(settings).filter(|answer| answer.picture.is_some()).count() >= 4);
     }

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use dedup::RunId;
-use rustls::ServerConfig;
 use secret::Token;
 use signal::Glob;
 use tokio::net::{TcpListener, TcpStream};
@@ -20,14 +19,14 @@ use crate::link::{Common, Link, Opening, Work};
 use crate::memory::Memory;
 use crate::relay::relay;
 use crate::status::{Status, Teller};
-use crate::transport::{admit, tune};
+use crate::transport::{Arrived, Listener, tune};
 
 /// How long a target may take to answer.
 const TARGET_LIMIT: Duration = Duration::from_secs(10);
 
 /// A far end that listens.
 pub struct Far {
-    listener: TcpListener,
+    listener: Listener,
     shared: Arc<Shared>,
     teller: Teller,
     status: tokio::net::UnixListener,
@@ -37,7 +36,6 @@ pub struct Far {
 struct Shared {
     common: Common,
     token: Token,
-    tls: Option<Arc<ServerConfig>>,
     allow: Vec<Glob>,
 }
 
@@ -48,21 +46,23 @@ impl Far {
     /// When the configuration makes no sense, or something in it cannot be had.
     pub async fn start(config: &Config) -> Result<Self, StartError> {
         let FarReady { listen, allow, tls } = config.far()?;
-        let listener = bind(listen).await?;
+        let listener = Listener::bind(listen, tls).await?;
         let ready = config.ready()?;
         let memory = Memory::new(ready.store);
         let counters = Arc::new(Counters::default());
         let teller = Teller {
             end: "far",
-            listens: vec![local(&listener)],
+            listens: vec![told(listener.address())],
             counters: Arc::clone(&counters),
             memory: memory.clone(),
+            steering: ready.steering.clone(),
         };
         let status = teller.listen(&ready.status);
         let status = status.map_err(|source| StartError::Unreadable { path: ready.status, source })?;
         let (stop, stopped) = watch::channel(false);
-        let common = Common { memory, counters, settings: ready.settings, n_window: ready.n_window, stop: stopped };
-        let shared = Arc::new(Shared { common, token: ready.token, tls, allow });
+        let (settings, steering, n_window) = (ready.settings, ready.steering, ready.n_window);
+        let common = Common { memory, counters, settings, steering, n_window, stop: stopped };
+        let shared = Arc::new(Shared { common, token: ready.token, allow });
         Ok(Self { listener, shared, teller, status, stop })
     }
 
@@ -72,7 +72,7 @@ impl Far {
     /// Never: what is bound has an address.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
-        self.listener.local_addr().expect("what is bound has an address")
+        self.listener.address().expect("what is bound has an address")
     }
 
     /// How it does.
@@ -92,9 +92,10 @@ impl Far {
             () = accept(&self.listener, &self.shared) => {}
             () = stop => {}
             () = self.teller.tell(self.status) => {}
-            () = self.shared.common.memory.keep_flushed() => {}
+            () = self.shared.common.keep() => {}
         }
-        self.shared.common.memory.flush().await;
+        self.listener.leave().await;
+        self.shared.common.end().await;
     }
 }
 
@@ -102,8 +103,9 @@ pub(crate) async fn bind(address: SocketAddr) -> Result<TcpListener, StartError>
     TcpListener::bind(address).await.map_err(|source| StartError::Listen { address, source })
 }
 
-pub(crate) fn local(listener: &TcpListener) -> String {
-    listener.local_addr().map_or_else(|error| error.to_string(), |address| address.to_string())
+/// An address as it is told.
+pub(crate) fn told(address: std::io::Result<SocketAddr>) -> String {
+    address.map_or_else(|error| error.to_string(), |address| address.to_string())
 }
 
 /// The terms of a new link, whose run has a name that was never used.
@@ -113,7 +115,7 @@ pub(crate) fn terms(common: &Common) -> Result<Terms, LinkError> {
 }
 
 /// Serves whoever connects, until it is stopped and all links have ended.
-async fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
+async fn accept(listener: &Listener, shared: &Arc<Shared>) {
     let mut links = JoinSet::new();
     loop {
         let accepted = tokio::select! {
@@ -122,9 +124,9 @@ async fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
             () = shared.common.stopped() => break,
         };
         match accepted {
-            Ok((stream, peer)) => {
+            Ok((arrived, peer)) => {
                 let shared = Arc::clone(shared);
-                links.spawn(async move { serve(&shared, stream, peer).await });
+                links.spawn(async move { serve(&shared, arrived, peer).await });
             }
             Err(error) => {
                 tracing::warn!(%error, "cannot take a connection");
@@ -135,10 +137,10 @@ async fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
     while links.join_next().await.is_some() {}
 }
 
-async fn serve(shared: &Arc<Shared>, stream: TcpStream, peer: SocketAddr) {
+async fn serve(shared: &Arc<Shared>, arrived: Arrived, peer: SocketAddr) {
     let (openings_in, openings) = mpsc::unbounded_channel();
     let made = async {
-        let (mut stream, binding) = admit(stream, shared.tls.as_ref()).await?;
+        let (mut stream, binding) = arrived.admit().await?;
         let ours = terms(&shared.common)?;
         let theirs = welcome(&mut stream, binding, &shared.token, ours).await?;
         Ok::<_, LinkError>(Link::new(shared.common.clone(), stream, (ours, theirs), Some(openings_in)))

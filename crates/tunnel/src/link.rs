@@ -22,6 +22,7 @@ use crate::error::LinkError;
 use crate::frame::Frame;
 use crate::handshake::Terms;
 use crate::memory::Memory;
+use crate::steering::Steering;
 use crate::transport::Bytes;
 
 /// Bytes of groups that may wait for the decoder: what an honest sender has room for, with what groups have beside their data.
@@ -43,6 +44,7 @@ pub(crate) struct Common {
     pub memory: Memory,
     pub counters: Arc<Counters>,
     pub settings: Settings,
+    pub steering: Steering,
     /// How many bytes of a stream are taken before credit is given.
     pub n_window: u32,
     /// Becomes true when all links have to end.
@@ -129,6 +131,21 @@ pub(crate) struct Parts {
 }
 
 impl Common {
+    /// Does what goes on beside links: flushes, notes what passed, chooses the level. Never ends.
+    pub async fn keep(&self) {
+        tokio::select! {
+            () = self.memory.keep_flushed() => {}
+            () = self.memory.keep_noted(&self.counters) => {}
+            () = self.steering.steer(Arc::clone(&self.counters)) => {}
+        }
+    }
+
+    /// Notes and writes what is in memory only.
+    pub async fn end(&self) {
+        self.memory.note(&self.counters);
+        self.memory.flush().await;
+    }
+
     /// Returns when all links have to end.
     pub async fn stopped(&self) {
         // Without anybody who could stop it, it is stopped.

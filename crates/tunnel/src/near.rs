@@ -13,14 +13,14 @@ use tokio::task::JoinSet;
 use crate::config::Config;
 use crate::counters::Counters;
 use crate::error::{LinkError, StartError};
-use crate::far::{bind, local, terms};
+use crate::far::{bind, terms, told};
 use crate::handshake::{HANDSHAKE_LIMIT, greet};
 use crate::link::{Common, Inbound, Link, Parts};
 use crate::memory::Memory;
 use crate::proxy::{ASKING_LIMIT, answer, asked};
 use crate::relay::relay;
 use crate::status::{Status, Teller};
-use crate::transport::{NearTls, break_at_end, connect, tune};
+use crate::transport::{Caller, break_at_end, tune};
 
 /// How long a program waits for a link that is down.
 const LINK_LIMIT: Duration = Duration::from_secs(10);
@@ -46,7 +46,7 @@ enum Service {
 struct Shared {
     common: Common,
     token: Token,
-    tls: Option<NearTls>,
+    caller: Caller,
     connect: String,
     link: watch::Sender<Option<Arc<Link>>>,
 }
@@ -70,16 +70,19 @@ impl Near {
         let counters = Arc::new(Counters::default());
         let teller = Teller {
             end: "near",
-            listens: listeners.iter().map(|(listener, _)| local(listener)).collect(),
+            listens: listeners.iter().map(|(listener, _)| told(listener.local_addr())).collect(),
             counters: Arc::clone(&counters),
             memory: memory.clone(),
+            steering: ready.steering.clone(),
         };
         let status = teller.listen(&ready.status);
         let status = status.map_err(|source| StartError::Unreadable { path: ready.status, source })?;
         let (stop, stopped) = watch::channel(false);
-        let common = Common { memory, counters, settings: ready.settings, n_window: ready.n_window, stop: stopped };
+        let (settings, steering, n_window) = (ready.settings, ready.steering, ready.n_window);
+        let common = Common { memory, counters, settings, steering, n_window, stop: stopped };
+        let caller = Caller::new(tls).map_err(|source| StartError::Call { source })?;
         let link = watch::Sender::new(None);
-        let shared = Arc::new(Shared { common, token: ready.token, tls, connect: near.connect, link });
+        let shared = Arc::new(Shared { common, token: ready.token, caller, connect: near.connect, link });
         Ok(Self { listeners, shared, teller, status, stop })
     }
 
@@ -117,10 +120,11 @@ impl Near {
             () = keep_linked(shared) => {}
             () = enough => {}
             () = self.teller.tell(self.status) => {}
-            () = shared.common.memory.keep_flushed() => {}
+            () = shared.common.keep() => {}
         }
         listeners.shutdown().await;
-        shared.common.memory.flush().await;
+        shared.caller.leave().await;
+        shared.common.end().await;
     }
 }
 
@@ -166,7 +170,7 @@ async fn keep_linked(shared: &Arc<Shared>) {
 }
 
 async fn make_link(shared: &Shared) -> Result<(Arc<Link>, Parts), LinkError> {
-    let (mut stream, binding) = connect(&shared.connect, shared.tls.as_ref()).await?;
+    let (mut stream, binding) = shared.caller.connect(&shared.connect).await?;
     let ours = terms(&shared.common)?;
     let theirs = greet(&mut stream, binding, &shared.token, ours).await?;
     Ok(Link::new(shared.common.clone(), stream, (ours, theirs), None))

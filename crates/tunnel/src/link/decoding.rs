@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::atomic::Ordering;
 
+use clock::Stopwatch;
 use dedup::{Decoded, Decoder, Flow, History, Lacking, RunId};
 use tokio::sync::mpsc;
 
@@ -64,12 +65,15 @@ impl Receiver<'_> {
     fn group(&mut self, stream: u32, group: &[u8], is_last: bool) -> Result<(), LinkError> {
         let counters = &self.link.common.counters;
         counters.decoder_queue.sub(1);
+        counters.came_bytes_total.add(group.len() as u64);
         self.link.n_queued.fetch_sub(group.len() as u64, Ordering::Relaxed);
         if self.flows.len() >= 2 * STREAMS_MAX && !self.flows.contains_key(&stream) {
             return Err(LinkError::Protocol { what: "it has data for more streams than there may be" });
         }
         let flow = self.flows.entry(stream).or_default();
+        let busy = Stopwatch::start();
         let mut decoded = self.decoder.decode(&mut *self.link.common.memory.lock(), flow, group)?;
+        counters.decoder_busy_ns_total.add(busy.elapsed_ns());
         loop {
             match decoded {
                 Decoded::Whole(bytes) => {

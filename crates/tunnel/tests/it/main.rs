@@ -3,6 +3,7 @@
 mod config;
 mod hostile;
 mod programs;
+mod quic;
 mod restart;
 mod security;
 mod world;
