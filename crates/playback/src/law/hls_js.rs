@@ -4,8 +4,8 @@
 //! rate = max(1, round(20 * 2 / (1 + e^(-0.75 (offset - target)))) / 20)    more than 0.05 s behind, and more than 1 s in the buffer
 //! ```
 //!
-//! Its default does not even speed up (`maxLiveSyncPlaybackRate` of 1); here it may, as fast as the listener accepts. Written from a description, not
-//! yet checked against the player.
+//! Its default does not even speed up (`maxLiveSyncPlaybackRate` of 1); here it may, as fast as the listener accepts. Checked against hls.js 1.7.4. Left
+//! out is that it gives up where play is behind by more than the target and a segment, and adds to the exponent what a playlist is late.
 
 use crate::{Limits, Situation};
 

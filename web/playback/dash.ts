@@ -1,0 +1,72 @@
+// The plug-in for dash.js.
+
+import { MediaPlayer, type FragmentRequest, type MediaPlayerClass, type MediaType } from "dashjs";
+
+import { nowSeconds, Pace, type Options } from "./pace.ts";
+
+/** What a fragment's events bring. */
+interface Load {
+  request: FragmentRequest;
+}
+
+const KINDS = ["video", "audio"] as const;
+
+/** Drives the rate of what `player` plays, instead of its own catching up. It has to be initialized already. */
+export function paceDash(player: MediaPlayerClass, options: Options): Pace {
+  const isDriving = options.isWatching !== true;
+  const catchup = player.getSettings().streaming?.liveCatchup?.enabled ?? null;
+  if (isDriving) player.updateSettings({ streaming: { liveCatchup: { enabled: false } } });
+  // The kind whose renditions differ.
+  const kind = (): MediaType => (player.getRepresentationsByType("video").length > 0 ? "video" : "audio");
+  const others = () =>
+    KINDS.filter((other) => other !== kind())
+      .map((other) => player.getCurrentRepresentationForType(other)?.bandwidth ?? 0)
+      .reduce((sum, bits) => sum + bits, 0);
+
+  const begin = (event: unknown) => {
+    const { request } = event as Load;
+    if (request.type === "MediaSegment") pace.meter.begin(request, nowSeconds(), () => request.bytesLoaded || 0);
+  };
+  const end = (event: unknown) => {
+    const { request } = event as Load;
+    if (request.type !== "MediaSegment") return;
+    const { mediaType, representationId, duration, bytesLoaded } = request;
+    const fragment = { kind: mediaType, rendition: representationId, mediaSeconds: duration, bytes: bytesLoaded || 0 };
+    pace.meter.end(request, nowSeconds(), fragment);
+  };
+  const drop = (event: unknown) => pace.meter.end((event as Load).request, nowSeconds(), null);
+  const pace = new Pace(
+    {
+      element: player.getVideoElement(),
+      capacitySeconds: () => player.getSettings().streaming?.buffer?.bufferTimeDefault ?? 18,
+      live: () =>
+        player.isReady() && player.isDynamic()
+          ? { offsetSeconds: Math.max(player.getCurrentLiveLatency() || 0, 0), targetSeconds: player.getTargetLiveDelay() }
+          : null,
+      bitrates: () =>
+        player.isReady() ? player.getRepresentationsByType(kind()).map(({ bandwidth }) => bandwidth + others()) : [],
+      bitrate: () => {
+        const bandwidth = player.isReady() ? player.getCurrentRepresentationForType(kind())?.bandwidth : undefined;
+        return bandwidth === undefined ? null : bandwidth + others();
+      },
+      limitBitrate: (bitsPerSecond) => {
+        // In kilobits, and a rendition that is exactly the limit may be picked.
+        const kilobits = Math.ceil((bitsPerSecond - others()) / 1_000);
+        player.updateSettings({ streaming: { abr: { maxBitrate: { [kind()]: kilobits } } } });
+      },
+      detach: () => {
+        player.off(MediaPlayer.events.FRAGMENT_LOADING_STARTED, begin);
+        player.off(MediaPlayer.events.FRAGMENT_LOADING_COMPLETED, end);
+        player.off(MediaPlayer.events.FRAGMENT_LOADING_ABANDONED, drop);
+        if (!isDriving) return;
+        player.updateSettings({ streaming: { abr: { maxBitrate: { audio: -1, video: -1 } } } });
+        if (catchup !== null) player.updateSettings({ streaming: { liveCatchup: { enabled: catchup } } });
+      },
+    },
+    options,
+  );
+  player.on(MediaPlayer.events.FRAGMENT_LOADING_STARTED, begin);
+  player.on(MediaPlayer.events.FRAGMENT_LOADING_COMPLETED, end);
+  player.on(MediaPlayer.events.FRAGMENT_LOADING_ABANDONED, drop);
+  return pace;
+}
