@@ -1,11 +1,12 @@
 //! Decoding ahead of play, in a thread of its own.
 
 use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use clock::Stopwatch;
-use playback::stretch::Format;
+use clock::{Stopwatch, thread_cpu};
+use playback::stretch::{Format, Stretcher, Tier};
 use program::Failure;
 use symphonia::core::codecs::audio::{AudioDecoder, AudioDecoderOptions};
 use symphonia::core::errors::Error;
@@ -20,6 +21,9 @@ use crate::capture::Capture;
 /// Packets in a row that cannot be decoded, until the medium is given up.
 const N_BROKEN_MAX: usize = 100;
 
+/// Samples that are held at most, 128 MB of them: 64 channels at 192 kHz for 2.7 s.
+const N_SAMPLES_MAX: usize = 32 << 20;
+
 /// What is decoded and not played.
 #[derive(Clone)]
 pub struct Decoded(Arc<Shared>);
@@ -27,11 +31,12 @@ pub struct Decoded(Arc<Shared>);
 struct Shared {
     state: Mutex<State>,
     changed: Condvar,
-    ahead: Duration,
 }
 
 #[derive(Default)]
 struct State {
+    /// How far to decode ahead.
+    ahead: Duration,
     format: Option<Format>,
     /// How long the medium is, where it says.
     length_seconds: Option<f64>,
@@ -39,6 +44,7 @@ struct State {
     /// Frames decoded since the beginning, and the time that it took.
     n_frames: u64,
     busy: Duration,
+    processor: Duration,
     n_broken: usize,
     has_ended: bool,
     failure: Option<String>,
@@ -61,8 +67,10 @@ pub struct Progress {
     pub is_full: bool,
     /// Frames decoded since the beginning.
     pub n_frames: u64,
-    /// The time that took.
+    /// The time that took, and how much of it the processor worked.
     pub busy: Duration,
+    /// Processor time.
+    pub processor: Duration,
     /// Packets that could not be decoded.
     pub n_broken: usize,
     /// Whether no more will come.
@@ -74,10 +82,13 @@ pub struct Progress {
 impl Decoded {
     /// Decodes what `capture` brings, so far ahead of play. `hint` is how the medium's name ends.
     pub fn start(capture: Capture, hint: Option<String>, ahead: Duration) -> Result<Self, Failure> {
-        let decoded = Self(Arc::new(Shared { state: Mutex::default(), changed: Condvar::new(), ahead }));
+        let state = Mutex::new(State { ahead, ..State::default() });
+        let decoded = Self(Arc::new(Shared { state, changed: Condvar::new() }));
         let worker = decoded.clone();
         let work = move || {
-            let done = worker.decode(&capture, hint.as_deref());
+            // A medium that breaks a decoder is a medium that cannot be played, and no reason to wait for it for ever.
+            let decode = AssertUnwindSafe(|| worker.decode(&capture, hint.as_deref()));
+            let done = catch_unwind(decode).unwrap_or_else(|_| Err("the medium broke its decoder".to_owned()));
             let mut state = worker.state();
             state.has_ended = true;
             state.failure = done.err();
@@ -102,9 +113,10 @@ impl Decoded {
             format: state.format,
             length_seconds: state.length_seconds,
             n_ready: state.samples.len() / n_channels,
-            is_full: state.format.is_some_and(|format| state.samples.len() >= self.room(format)),
+            is_full: state.format.is_some_and(|format| state.samples.len() >= state.room(format)),
             n_frames: state.n_frames,
             busy: state.busy,
+            processor: state.processor,
             n_broken: state.n_broken,
             has_ended: state.has_ended,
             failure: state.failure.clone(),
@@ -128,6 +140,15 @@ impl Decoded {
         let per_second =
             state.format.map_or(1.0, |format| f64::from(format.sample_rate_hertz) * f64::from(format.n_channels));
         frames.len() as f64 / per_second
+    }
+
+    /// Decodes so far ahead from here on, as far as there is room.
+    pub fn set_ahead(&self, ahead: Duration) {
+        let mut state = self.state();
+        if state.ahead != ahead {
+            state.ahead = ahead;
+            self.0.changed.notify_all();
+        }
     }
 
     /// Goes on from another place of the medium. What was decoded is thrown away.
@@ -187,7 +208,7 @@ impl Decoded {
                 let in_seconds = |ts| time_base.and_then(|base| base.calc_time(ts)).map(|time| time.as_secs_f64());
                 self.state().landed_seconds = Some(landed.and_then(in_seconds).unwrap_or(seconds));
             }
-            let watch = Stopwatch::start();
+            let (watch, cpu) = (Stopwatch::start(), thread_cpu());
             let packet = match format.next_packet() {
                 Ok(Some(packet)) => packet,
                 // The end, also of what was cut off.
@@ -215,7 +236,7 @@ impl Decoded {
                     let n_channels =
                         u16::try_from(n_channels).map_err(|_| format!("{n_channels} channels are too many"))?;
                     let format = Format { sample_rate_hertz: sound.spec().rate(), n_channels };
-                    if !self.keep(format, &samples, watch.elapsed())? {
+                    if !self.keep(format, &samples, watch.elapsed(), thread_cpu().saturating_sub(cpu))? {
                         return Ok(());
                     }
                 }
@@ -256,13 +277,8 @@ impl Decoded {
         state.is_closed
     }
 
-    /// Samples that are decoded ahead.
-    fn room(&self, format: Format) -> usize {
-        (self.0.ahead.as_secs_f64() * f64::from(format.sample_rate_hertz)) as usize * usize::from(format.n_channels)
-    }
-
     /// Waits until there is room; `false` when nobody listens any more.
-    fn keep(&self, format: Format, samples: &[f32], busy: Duration) -> Result<bool, String> {
+    fn keep(&self, format: Format, samples: &[f32], busy: Duration, processor: Duration) -> Result<bool, String> {
         let mut state = self.state();
         match state.format {
             Some(known) if known != format => {
@@ -271,18 +287,32 @@ impl Decoded {
                     known.n_channels, known.sample_rate_hertz, format.n_channels, format.sample_rate_hertz
                 ));
             }
-            _ => state.format = Some(format),
+            Some(_) => {}
+            None => {
+                // What cannot be stretched is told before anything is played.
+                Stretcher::new(format, Tier::Plain).map_err(|error| error.to_string())?;
+                state.format = Some(format);
+            }
         }
-        while state.samples.len() >= self.room(format) && !state.is_closed && state.sought_seconds.is_none() {
+        while state.samples.len() >= state.room(format) && !state.is_closed && state.sought_seconds.is_none() {
             state = self.0.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
         // All at once, and last: who sees a full store sees one that stays as it is.
         state.busy += busy;
+        state.processor += processor;
         state.n_frames += (samples.len() / usize::from(format.n_channels)) as u64;
         if state.sought_seconds.is_none() {
             state.samples.extend(samples);
         }
         self.0.changed.notify_all();
         Ok(!state.is_closed)
+    }
+}
+
+impl State {
+    /// Samples that are decoded ahead.
+    fn room(&self, format: Format) -> usize {
+        let n_frames = (self.ahead.as_secs_f64() * f64::from(format.sample_rate_hertz)) as usize;
+        (n_frames * usize::from(format.n_channels)).clamp(1, N_SAMPLES_MAX)
     }
 }

@@ -9,8 +9,8 @@ use cpal::{BufferSize, Stream, StreamConfig};
 use playback::stretch::Format;
 use program::Failure;
 
-/// What waits for the device: it asks for some tens of milliseconds at a time. Beyond the second, its clock is slower than ours, and a block is left for later.
-const WAITING: (Duration, Duration) = (Duration::from_millis(60), Duration::from_millis(120));
+/// Between two looks at what is left in the end.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 /// The end is given up when the device takes nothing for so long.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -39,13 +39,6 @@ impl Device {
         Ok(Self { device, stream: None, shared: Arc::default() })
     }
 
-    /// How many blocks are wanted now: none while much is waiting, two when little is.
-    pub fn n_wanted(&self) -> usize {
-        let Some((format, _)) = &self.stream else { return 1 };
-        let waiting = self.waiting(*format);
-        if waiting < WAITING.0 { 2 } else { usize::from(waiting < WAITING.1) }
-    }
-
     /// Puts whole frames where the device will take them.
     pub fn write(&mut self, format: Format, frames: &[f32]) -> Result<(), Failure> {
         if self.stream.is_none() {
@@ -61,16 +54,19 @@ impl Device {
 
     /// Waits until all is played.
     pub fn finish(&mut self) -> Result<(), Failure> {
-        let Some((format, _)) = &self.stream else { return Ok(()) };
-        let mut waited = Duration::ZERO;
-        while self.waiting(*format) > Duration::ZERO && waited < PATIENCE {
-            clock::sleep(WAITING.0);
-            waited += WAITING.0;
+        let (mut left, mut idle) = (self.waiting(), Duration::ZERO);
+        while left > Duration::ZERO && idle < PATIENCE {
+            clock::sleep(LOOK_EVERY);
+            let now = self.waiting();
+            idle = if now < left { Duration::ZERO } else { idle + LOOK_EVERY };
+            left = now;
         }
         Ok(())
     }
 
-    fn waiting(&self, format: Format) -> Duration {
+    /// How much sound the device has not asked for yet.
+    pub fn waiting(&self) -> Duration {
+        let Some((format, _)) = &self.stream else { return Duration::ZERO };
         let n_samples = self.shared.lock().unwrap_or_else(PoisonError::into_inner).samples.len();
         let n_frames = (n_samples / usize::from(format.n_channels)) as f64;
         Duration::from_secs_f64(n_frames / f64::from(format.sample_rate_hertz))

@@ -10,6 +10,7 @@ mod moment;
 mod output;
 mod pace;
 mod play;
+mod processor;
 mod record;
 mod session;
 mod simulate;

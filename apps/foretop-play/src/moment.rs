@@ -35,6 +35,14 @@ pub struct Moment {
     pub start_up_seconds: Option<f64>,
     /// How the sound is stretched.
     pub tier: Option<Tier>,
+    /// Media that are decoded ahead of play, in seconds.
+    pub ahead_seconds: f64,
+    /// The rate that decoding and stretching are expected to keep up with.
+    pub processor_rate: Option<f64>,
+    /// Times that sound was put out after it was due.
+    pub n_late: usize,
+    /// Why nobody says what the processor will do, where somebody was asked.
+    pub problem: Option<String>,
     /// Whether the listener has stopped play.
     pub is_paused: bool,
     /// Packets that could not be decoded.

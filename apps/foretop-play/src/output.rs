@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io::BufWriter;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use hound::{SampleFormat, WavSpec, WavWriter};
 use playback::stretch::Format;
@@ -41,12 +42,12 @@ impl Output {
         ))
     }
 
-    /// How many blocks are wanted now: one, but for a device whose clock is not ours.
-    pub fn n_wanted(&self) -> usize {
+    /// How much sound waits to be heard, by the clock of a device; `None` for an output that has none.
+    pub fn waiting(&self) -> Option<Duration> {
         match self {
             #[cfg(feature = "device")]
-            Self::Device(device) => device.n_wanted(),
-            Self::Null | Self::Wav { .. } => 1,
+            Self::Device(device) => Some(device.waiting()),
+            Self::Null | Self::Wav { .. } => None,
         }
     }
 

@@ -3,11 +3,12 @@
 use std::fs::File;
 use std::io::{BufWriter, IsTerminal, Write};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use clock::{Clock, System};
 use component::{Origin, Publisher};
-use playback::Law;
+use playback::{AHEAD_SECONDS_MIN, Law};
 use program::{Failure, Interruption, written};
 use stream::{Endpoint, Security};
 use text::figure::span_ns;
@@ -18,7 +19,8 @@ use crate::laws::{Accepted, within};
 use crate::moment::{Moment, Request};
 use crate::output::Output;
 use crate::pace::Pace;
-use crate::session::{DECODED_AHEAD, Session, TICK, Wish};
+use crate::processor::{Asked, Offered};
+use crate::session::{Parts, Session, TICK, Wish};
 use crate::simulate::trace;
 use crate::source::Source;
 use crate::view::{Keys, line, moment_csv};
@@ -40,6 +42,14 @@ pub struct Play {
 
     #[command(flatten)]
     accepted: Accepted,
+
+    /// The medium is made while it is played: keep so much of it waiting, in seconds, and play faster when more is
+    #[arg(long, value_name = "SECONDS")]
+    target: Option<f64>,
+
+    /// Who says what the processor will do: own (what decoding got so far), sensor (of CPU availability, in this process), or the address of a node
+    #[arg(long, value_name = "WHO", default_value = "own")]
+    cpu: Asked,
 
     /// How much of the medium may wait undecoded, in megabytes
     #[arg(long, value_name = "MB", default_value_t = 8.0)]
@@ -113,13 +123,14 @@ impl Play {
             source.start(capture.clone())?;
         }
         let hint = Path::new(&medium).extension().map(|extension| extension.to_string_lossy().into_owned());
-        let decoded = Decoded::start(capture.clone(), hint, DECODED_AHEAD)?;
+        let decoded = Decoded::start(capture.clone(), hint, Duration::from_secs_f64(AHEAD_SECONDS_MIN))?;
+        let offered = Offered::start(self.cpu.clone(), wish.policy.clone())?;
         let interruption = Interruption::watch()?;
         let keys = Keys::open(medium != "-" && std::io::stderr().is_terminal());
         let mut record = self.trace.as_deref().map(Record::create).transpose()?;
         let mut publisher = self.publisher()?;
         let clock = (!self.is_virtual).then(System::start);
-        let session = Session::new(wish, capture, decoded, output, pace, blamed);
+        let session = Session::new(wish, Parts { capture, decoded, output, pace, offered, blamed, interruption });
         let (mut tick, mut told) = (0_u64, None);
         let mut watch = |moment: &Moment| -> Result<Option<Request>, Failure> {
             if let Some(record) = &mut record
@@ -144,7 +155,7 @@ impl Play {
                 // Nothing is lost when nobody reads what standard error says.
                 let _ = writeln!(std::io::stderr(), "{}", line(moment, usize::MAX));
             }
-            Ok(if interruption.has_come() { Some(Request::Quit) } else { keys.pressed() })
+            Ok(keys.pressed())
         };
         let last = session.run(clock.as_ref().map(|clock| clock as &dyn Clock), &mut watch)?;
         drop(keys);
@@ -177,6 +188,7 @@ impl Play {
             start_seconds: within("start", self.accepted.start, 0.0, 3_600.0)?,
             policy: self.accepted.policy()?,
             capacity_bytes: (capacity * 1e6) as usize,
+            target_seconds: self.target.map(|target| within("target", target, 0.0, 3_600.0)).transpose()?,
         })
     }
 
@@ -267,9 +279,18 @@ fn summary(moment: &Moment) -> String {
         0 => String::new(),
         n => format!(", {n} packets could not be decoded"),
     };
+    let late = match moment.n_late {
+        0 => String::new(),
+        1 => ", sound was late once".to_owned(),
+        n => format!(", sound was late {n} times"),
+    };
+    let problem = moment
+        .problem
+        .as_ref()
+        .map_or(String::new(), |problem| format!("\nnobody says what the processor will do: {problem}"));
     let played = span(moment.media_seconds);
     format!(
-        "{played} of the medium in {}, {start}, {breaks}, mean rate of the last minute {:.2}{broken}",
+        "{played} of the medium in {}, {start}, {breaks}, mean rate of the last minute {:.2}{broken}{late}{problem}",
         span(moment.wall_seconds),
         moment.mean_rate
     )

@@ -3,23 +3,31 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use clock::{Clock, Stopwatch};
+use clock::{Clock, Stopwatch, thread_cpu};
 use playback::stretch::{Format, RATES, Stretcher, Tier};
-use playback::{Arrivals, Cause, Controller, Decision, Decoding, Law, Limits, Situation, next_tier};
+use playback::{
+    AHEAD_SECONDS_MAX, Arrivals, Cause, Controller, Decision, Decoding, Law, Lead, Limits, LiveEdge, Processor,
+    Situation, Work,
+};
 use predict::Policy;
-use program::Failure;
+use program::{Failure, Interruption};
 
 use crate::capture::{Capture, Level};
 use crate::decode::{Decoded, Progress};
 use crate::moment::{Moment, Request};
 use crate::output::Output;
 use crate::pace::Pace;
+use crate::processor::Offered;
 
 /// Sound is made in blocks of this length.
 pub const TICK: Duration = Duration::from_millis(20);
 
-/// How far decoding is ahead of play. So much of a busy CPU can be lived through; a seek throws it away.
-pub const DECODED_AHEAD: Duration = Duration::from_secs(4);
+/// Of the requested rate: where decoding is foreseen to keep up with less, sound is put out earlier.
+const BUSY_RATIO: f64 = 1.5;
+
+/// What a medium says of its length is believed up to this factor from what was decoded of it, once that is some seconds.
+const LENGTH_FACTOR_MAX: f64 = 4.0;
+const LENGTH_CHECKED_SECONDS: f64 = 5.0;
 
 /// After a break, play goes on so much before where it broke off (Gupta, as quoted in the reply, [0061]).
 const RESUMED_SECONDS: f64 = 0.5;
@@ -41,19 +49,35 @@ pub struct Wish {
     pub policy: Option<Policy>,
     /// Bytes that may be held.
     pub capacity_bytes: usize,
+    /// Of a live medium: media that should be waiting, in seconds.
+    pub target_seconds: Option<f64>,
+}
+
+/// What a session plays with.
+pub struct Parts {
+    /// Bytes as they come.
+    pub capture: Capture,
+    /// Sound as it is decoded.
+    pub decoded: Decoded,
+    /// Where it goes.
+    pub output: Output,
+    /// For a file that arrives as a trace says.
+    pub pace: Option<Pace>,
+    /// What others say of the processor.
+    pub offered: Option<Offered>,
+    /// What a slow arrival is blamed on.
+    pub blamed: &'static str,
+    /// Whether the process is to end.
+    pub interruption: Interruption,
 }
 
 /// A medium that is played.
 pub struct Session {
     wish: Wish,
-    capture: Capture,
-    decoded: Decoded,
-    output: Output,
-    pace: Option<Pace>,
-    blamed: &'static str,
+    parts: Parts,
     controller: Controller,
     arrivals: Option<Arrivals>,
-    decoding: Option<Arrivals>,
+    processor: Option<Processor>,
     stretcher: Option<Stretcher>,
     /// Sound that is made and not out.
     made: VecDeque<f32>,
@@ -67,6 +91,7 @@ pub struct Session {
     fades_in: bool,
     /// What is done once sound has faded out.
     pending: Option<Request>,
+    lead: Lead,
     seen: Seen,
     moment: Moment,
 }
@@ -77,7 +102,9 @@ struct Seen {
     n_received: u64,
     n_frames: u64,
     busy: Duration,
-    stretching: Duration,
+    processor: Duration,
+    /// Wall time and processor time of stretching.
+    stretching: (Duration, Duration),
     /// Bytes that came, and frames that were decoded, before play went to where it is.
     n_received_before: u64,
     n_frames_before: u64,
@@ -89,27 +116,16 @@ struct Seen {
 }
 
 impl Session {
-    /// Of a medium that `capture` brings and `decoded` decodes.
-    pub fn new(
-        wish: Wish,
-        capture: Capture,
-        decoded: Decoded,
-        output: Output,
-        pace: Option<Pace>,
-        blamed: &'static str,
-    ) -> Self {
-        let forecaster = || wish.policy.clone().filter(|_| wish.law.looks_ahead()).map(Arrivals::new);
+    /// Of a medium that is played as `wish` says.
+    pub fn new(wish: Wish, parts: Parts) -> Self {
         Self {
             controller: Controller::new(wish.law, wish.limits, wish.speed),
-            arrivals: forecaster(),
-            decoding: forecaster(),
+            // For laws that do not look ahead it is shown all the same.
+            arrivals: wish.policy.clone().map(Arrivals::new),
+            processor: wish.policy.clone().map(Processor::new),
             moment: Moment { requested_rate: wish.speed, mean_rate: wish.speed, ..Moment::default() },
             wish,
-            capture,
-            decoded,
-            output,
-            pace,
-            blamed,
+            parts,
             stretcher: None,
             made: VecDeque::new(),
             recent: VecDeque::new(),
@@ -118,6 +134,7 @@ impl Session {
             is_playing: false,
             fades_in: false,
             pending: None,
+            lead: Lead::new(TICK.as_secs_f64()),
             seen: Seen::default(),
         }
     }
@@ -130,9 +147,9 @@ impl Session {
         watch: &mut dyn FnMut(&Moment) -> Result<Option<Request>, Failure>,
     ) -> Result<Moment, Failure> {
         let done = self.play(clock, watch);
-        self.capture.close();
-        self.decoded.close();
-        self.output.finish()?;
+        self.parts.capture.close();
+        self.parts.decoded.close();
+        self.parts.output.finish()?;
         done.map(|()| self.moment)
     }
 
@@ -159,6 +176,9 @@ impl Session {
             let goes_on = self.tick((now - before).as_secs_f64(), clock.is_none())?;
             before = now;
             self.moment.wall_seconds = now.as_secs_f64();
+            if self.parts.interruption.has_come() {
+                return Ok(());
+            }
             match watch(&self.moment)? {
                 Some(Request::Quit) => return Ok(()),
                 // A sound that stops at an edge clicks: it fades out first.
@@ -194,7 +214,7 @@ impl Session {
                 self.fall_silent();
                 self.recent.clear();
                 self.made.clear();
-                self.decoded.seek(to);
+                self.parts.decoded.seek(to);
                 self.moment.media_seconds = to;
             }
             Request::Volume(factor) => self.volume.1 = (self.volume.1 * factor).clamp(0.0, 4.0),
@@ -204,22 +224,24 @@ impl Session {
 
     /// One block of time. `false` when all is played.
     fn tick(&mut self, elapsed: f64, is_virtual: bool) -> Result<bool, Failure> {
-        if let Some(pace) = &mut self.pace {
-            pace.bring(&self.capture, elapsed)?;
+        let Parts { pace, capture, .. } = &mut self.parts;
+        if let Some(pace) = pace {
+            pace.bring(capture, elapsed)?;
         }
         if is_virtual {
-            self.let_decode(self.pace.is_some());
+            self.let_decode(self.parts.pace.is_some());
         }
-        let (level, progress) = (self.capture.level(), self.decoded.progress());
+        let (level, progress) = (self.parts.capture.level(), self.parts.decoded.progress());
         if let Some(failure) = progress.failure {
             return Err(Failure::work(failure));
         }
         let per_byte = seconds_per_byte(&level, &progress);
         self.measure(&level, &progress, per_byte, elapsed, is_virtual);
+        let now = self.moment.wall_seconds + elapsed;
         let Some(format) = progress.format else {
             return Ok(!progress.has_ended);
         };
-        if let Some(landed) = self.decoded.landed() {
+        if let Some(landed) = self.parts.decoded.landed() {
             self.base_seconds = landed;
             self.seen.n_received_before = level.n_received - level.n_held as u64;
             self.seen.n_frames_before = progress.n_frames - progress.n_ready as u64;
@@ -235,14 +257,14 @@ impl Session {
         }
         let plays = self.is_playing && !self.moment.is_paused;
         let decision = plays.then(|| self.controller.step(&situation, elapsed));
+        self.provide(&situation, decision.as_ref());
         let n_out = (TICK.as_secs_f64() * f64::from(format.sample_rate_hertz)).round() as usize;
         let mut goes_on = true;
-        for _ in 0..self.output.n_wanted() {
+        let n_blocks = if is_virtual { 1 } else { self.n_wanted(&situation, now) };
+        for _ in 0..n_blocks {
             match &decision {
-                Some(decision) if goes_on && self.is_playing => {
-                    goes_on = self.make(format, n_out, decision.rate, &situation)?;
-                }
-                _ => self.output.silence(format, n_out)?,
+                Some(decision) if goes_on && self.is_playing => goes_on = self.make(format, n_out, decision.rate)?,
+                _ => self.parts.output.silence(format, n_out)?,
             }
         }
         self.tell(&situation, &progress, decision, elapsed);
@@ -256,18 +278,48 @@ impl Session {
         }
     }
 
+    /// Chooses how sound is stretched, and how far ahead it is decoded.
+    fn provide(&mut self, situation: &Situation, decision: Option<&Decision>) {
+        let tier = *self.moment.tier.get_or_insert(Tier::Full);
+        let Some(processor) = &self.processor else { return };
+        let offered = self.parts.offered.as_ref().and_then(Offered::now);
+        if let Some(decision) = decision {
+            let next = processor.next_tier(tier, decision.rate, situation.requested_rate, offered.as_ref());
+            self.moment.tier = Some(next);
+        }
+        let forecast = processor.forecast(tier, offered.as_ref());
+        let ahead = processor.ahead_seconds(forecast.as_ref(), situation.requested_rate);
+        // In whole seconds: decoding does not have to be told of each forecast.
+        self.parts.decoded.set_ahead(Duration::from_secs(ahead.ceil() as u64));
+    }
+
+    /// How many blocks have to be put out now, so that enough is waiting to be heard.
+    fn n_wanted(&mut self, situation: &Situation, now: f64) -> usize {
+        let is_scarce = situation.decoding.is_some_and(|decoding| {
+            decoding.rate.reaches.iter().any(|reach| reach.least_rate < BUSY_RATIO * situation.requested_rate)
+        });
+        let is_busy = is_scarce || self.processor.as_ref().is_some_and(Processor::is_in_a_hurry);
+        let waiting = self.parts.output.waiting().map(|waiting| waiting.as_secs_f64());
+        let wanted = self.lead.wanted(now, waiting, is_busy);
+        if wanted.is_short && self.is_playing {
+            self.processor.iter_mut().for_each(Processor::hurry);
+        }
+        self.moment.n_late = self.lead.n_late();
+        wanted.n_blocks
+    }
+
     /// By a virtual clock, decoding takes no time, and what is not paced is there at once: waits until nothing more can be decoded.
     fn let_decode(&self, is_paced: bool) {
         loop {
-            let (level, progress) = (self.capture.level(), self.decoded.progress());
+            let (level, progress) = (self.parts.capture.level(), self.parts.decoded.progress());
             let is_starved = level.is_decoder_waiting && level.n_held == 0 && !level.has_ended;
             let has_all = level.has_ended || level.n_held >= self.wish.capacity_bytes;
             let is_far = if is_paced { is_starved || progress.is_full } else { has_all && progress.is_full };
-            if is_far || progress.has_ended {
+            if is_far || progress.has_ended || self.parts.interruption.has_come() {
                 return;
             }
             let at_most = Duration::from_millis(1);
-            if is_paced { self.capture.rest(at_most) } else { self.decoded.rest(at_most) }
+            if is_paced { self.parts.capture.rest(at_most) } else { self.parts.decoded.rest(at_most) }
         }
     }
 
@@ -289,14 +341,18 @@ impl Session {
             (self.seen.arrived_seconds, self.seen.elapsed_seconds) = (0.0, 0.0);
         }
         let decoded = (progress.n_frames - self.seen.n_frames) as f64 / f64::from(format.sample_rate_hertz);
-        let busy = (progress.busy - self.seen.busy + std::mem::take(&mut self.seen.stretching)).as_secs_f64();
-        (self.seen.n_frames, self.seen.busy) = (progress.n_frames, progress.busy);
-        if let Some(decoding) = &mut self.decoding
-            && !is_virtual
-            && busy > 0.0
-        {
-            // What was decoded while it took so long, as if there had been work all the time.
-            decoding.step((decoded / busy).min(4.0) * elapsed, elapsed, decoded == 0.0);
+        let (stretching, stretched) = std::mem::take(&mut self.seen.stretching);
+        let work = Work {
+            processor_seconds: (progress.processor - self.seen.processor + stretched).as_secs_f64(),
+            busy_seconds: (progress.busy - self.seen.busy + stretching).as_secs_f64(),
+            media_seconds: decoded,
+            tier: self.moment.tier.unwrap_or(Tier::Full),
+        };
+        (self.seen.n_frames, self.seen.busy, self.seen.processor) =
+            (progress.n_frames, progress.busy, progress.processor);
+        // By a virtual clock, work takes no time.
+        if let Some(processor) = self.processor.as_mut().filter(|_| !is_virtual) {
+            processor.step(&work, self.wish.speed, elapsed);
         }
     }
 
@@ -310,41 +366,47 @@ impl Session {
         let decoded = (progress.n_frames - self.seen.n_frames_before) as f64 / hertz;
         let waiting = if progress.has_ended { 0.0 } else { (arrived - decoded).max(0.0) };
         let buffer_seconds = ahead_seconds + waiting;
+        let offered = self.parts.offered.as_ref().and_then(Offered::now);
+        let rate = self.processor.as_ref().and_then(|processor| processor.most_forecast(offered.as_ref()));
         let left = progress.length_seconds.map(|length| (length - self.moment.media_seconds).max(0.0));
         Situation {
             buffer_seconds,
-            capacity_seconds: (self.wish.capacity_bytes as f64 * per_byte + DECODED_AHEAD.as_secs_f64())
+            capacity_seconds: (self.wish.capacity_bytes as f64 * per_byte + AHEAD_SECONDS_MAX)
                 .max(self.wish.start_seconds),
             start_seconds: self.wish.start_seconds,
             left_seconds: if level.has_ended { Some(buffer_seconds) } else { left },
             arrival: self.arrivals.as_ref().and_then(Arrivals::forecast),
-            does_sender_wait: true,
-            decoding: self.decoding.as_ref().and_then(Arrivals::forecast).map(|rate| Decoding { ahead_seconds, rate }),
-            live: None,
+            // Who sends what is made at this moment cannot wait.
+            does_sender_wait: self.wish.target_seconds.is_none(),
+            decoding: rate.map(|rate| Decoding { ahead_seconds, rate }),
+            // What is on its way is not known: what waits here stands for all that play is behind.
+            live: self
+                .wish
+                .target_seconds
+                .map(|target_seconds| LiveEdge { offset_seconds: buffer_seconds, target_seconds }),
             requested_rate: self.wish.speed,
         }
     }
 
     /// Makes and puts out a block at this rate. `false` when all is out.
-    fn make(&mut self, format: Format, n_out: usize, rate: f64, situation: &Situation) -> Result<bool, Failure> {
+    fn make(&mut self, format: Format, n_out: usize, rate: f64) -> Result<bool, Failure> {
         let n_channels = usize::from(format.n_channels);
-        let tier = next_tier(self.moment.tier.unwrap_or(Tier::Full), situation);
-        self.moment.tier = Some(tier);
+        let tier = self.moment.tier.unwrap_or(Tier::Full);
         let mut stretcher = match self.stretcher.take() {
             Some(stretcher) => stretcher,
             None => Stretcher::new(format, tier).map_err(Failure::work)?,
         };
         stretcher.set_tier(tier);
-        let watch = Stopwatch::start();
+        let (watch, cpu) = (Stopwatch::start(), thread_cpu());
         let mut has_ended = false;
         let mut sound = Vec::new();
         // Always so much in hand that its end can fade.
         let n_fade = (FADE_SECONDS * f64::from(format.sample_rate_hertz)) as usize;
         let n_needed = (n_out + n_fade) * n_channels;
         while self.made.len() + sound.len() < n_needed {
-            let frames = self.decoded.take((rate * n_out as f64).ceil() as usize);
+            let frames = self.parts.decoded.take((rate * n_out as f64).ceil() as usize);
             if frames.is_empty() {
-                has_ended = self.decoded.progress().has_ended;
+                has_ended = self.parts.decoded.progress().has_ended;
                 break;
             }
             stretcher.push(&frames, rate.clamp(*RATES.start(), *RATES.end())).map_err(Failure::work)?;
@@ -353,7 +415,8 @@ impl Session {
         }
         let n_recent = (RESUMED_SECONDS * f64::from(format.sample_rate_hertz)) as usize * n_channels;
         self.recent.drain(..self.recent.len().saturating_sub(n_recent));
-        self.seen.stretching += watch.elapsed();
+        self.seen.stretching.0 += watch.elapsed();
+        self.seen.stretching.1 += thread_cpu().saturating_sub(cpu);
         self.made.extend(sound);
         self.moment.media_seconds = self.base_seconds + stretcher.media_seconds();
         if self.made.len() < n_needed {
@@ -389,7 +452,7 @@ impl Session {
         if is_short {
             block.resize(block.len().max(n_out * n_channels), 0.0);
         }
-        self.output.write(format, &block)?;
+        self.parts.output.write(format, &block)?;
         if is_short && !has_ended {
             self.moment.n_breaks += 1;
             self.fall_silent();
@@ -413,7 +476,7 @@ impl Session {
         }
         self.controller.fall_silent();
         let again: Vec<f32> = self.recent.drain(..).collect();
-        self.base_seconds -= self.decoded.put_back(&again);
+        self.base_seconds -= self.parts.decoded.put_back(&again);
     }
 
     fn tell(&mut self, situation: &Situation, progress: &Progress, decision: Option<Decision>, elapsed: f64) {
@@ -426,30 +489,46 @@ impl Session {
             .map(|reach| (reach.least_rate, reach.expected_rate, reach.greatest_rate));
         moment.n_broken = progress.n_broken;
         let decision = decision.filter(|_| self.is_playing);
-        moment.rate = decision.map_or(0.0, |decision| decision.rate);
+        let at_own_rate = moment.tier == Some(Tier::None);
+        moment.rate = decision.map_or(0.0, |decision| if at_own_rate { 1.0 } else { decision.rate });
+        moment.ahead_seconds = situation.decoding.map_or(0.0, |decoding| decoding.ahead_seconds);
+        moment.processor_rate = situation.decoding.map(|decoding| decoding.rate.expected_rate());
+        moment.problem = self.parts.offered.as_ref().and_then(Offered::problem);
         moment.until_break_seconds = decision.and_then(|decision| decision.until_break_seconds);
         if let Some(decision) = decision {
             moment.mean_rate = decision.mean_rate;
         }
         moment.cause = decision.and_then(|decision| decision.cause).map(|cause| match cause {
-            Cause::Arrival => self.blamed,
+            Cause::Arrival => self.parts.blamed,
             Cause::Overflow => "full buffer",
             Cause::Cpu => "CPU",
             Cause::LiveEdge => "live edge",
             Cause::Slew => "on its way",
         });
+        // What differs from the medium's own rate because somebody wants it so has a cause, too.
+        if moment.is_paused || (moment.cause.is_none() && moment.rate != 1.0 && moment.rate > 0.0) {
+            moment.cause = Some("listener");
+        }
         if moment.start_up_seconds.is_some() && !self.is_playing && !moment.is_paused {
             moment.stalled_seconds += elapsed;
         }
     }
 }
 
-/// Media seconds that a byte is: by what the medium says of itself, or by what was decoded.
+/// Media seconds that a byte is: by what the medium says of itself, or by what was decoded where that cannot be.
 pub fn seconds_per_byte(level: &Level, progress: &Progress) -> Option<f64> {
     let told = progress.length_seconds.zip(level.medium.length).map(|(seconds, bytes)| seconds / bytes as f64);
+    let told = told.filter(|told| told.is_finite() && *told > 0.0);
     let format = progress.format?;
-    let decoded = progress.n_frames as f64 / f64::from(format.sample_rate_hertz);
-    told.or_else(|| (decoded >= 0.5 && level.n_taken > 0).then(|| decoded / level.n_taken as f64))
+    let decoded_seconds = progress.n_frames as f64 / f64::from(format.sample_rate_hertz);
+    let decoded = (decoded_seconds >= 0.5 && level.n_taken > 0).then(|| decoded_seconds / level.n_taken as f64);
+    match (told, decoded) {
+        (Some(told), Some(decoded)) if decoded_seconds >= LENGTH_CHECKED_SECONDS => {
+            let factor = told / decoded;
+            Some(if (1.0 / LENGTH_FACTOR_MAX..=LENGTH_FACTOR_MAX).contains(&factor) { told } else { decoded })
+        }
+        (told, decoded) => told.or(decoded),
+    }
 }
 
 /// From silence upward over `n` frames, along half a period of a cosine.

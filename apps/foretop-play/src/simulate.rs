@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use playback::report::{Row, by_trace, draw, totals};
-use playback::{Kind, Law, Outcome, Setting, Trace, simulate};
+use playback::{Kind, Law, Outcome, Setting, TierCosts, Trace, requested, simulate};
 use program::{Failure, written};
 use rayon::prelude::*;
 use series::Resampling;
@@ -54,6 +54,18 @@ pub struct Simulate {
     /// Media that the buffer can hold, in seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 30.0)]
     capacity: f64,
+
+    /// Shares of a core that decoding gets, again and again: a CSV file with a column `cpu.availability`, as a node exports it
+    #[arg(long, value_name = "FILE.csv")]
+    cpu: Option<PathBuf>,
+
+    /// With --cpu: media seconds that a whole core decodes and stretches in a second
+    #[arg(long, value_name = "RATE", default_value_t = 1.5, requires = "cpu")]
+    cpu_speed: f64,
+
+    /// Do not look at the processor, to see what that is worth
+    #[arg(long)]
+    blind_to_cpu: bool,
 
     #[command(flatten)]
     accepted: Accepted,
@@ -117,20 +129,28 @@ impl Simulate {
         Ok(Setting {
             law: Law::Restricted,
             limits: self.accepted.limits()?,
-            requested_rate: within("speed", self.accepted.speed, 0.0, 4.0)?,
+            requested_rate: requested(self.accepted.speed).map_err(Failure::usage)?,
             start_seconds,
             capacity_seconds,
             media_seconds: None,
             is_live: self.live,
             policy: self.accepted.policy()?,
+            heeds_processor: !self.blind_to_cpu,
+            costs: TierCosts::PLAYER,
         })
     }
 
     fn traces(&self) -> Result<Vec<Trace>, Failure> {
-        if self.traces.is_empty() {
-            return Ok(Kind::ALL.map(|kind| Trace::made(kind, self.seconds, self.seed)).into());
-        }
-        self.traces.iter().map(|path| trace(path, &self.column, self.seconds, self.seed)).collect()
+        let traces: Vec<Trace> = if self.traces.is_empty() {
+            Kind::ALL.map(|kind| Trace::made(kind, self.seconds, self.seed)).into()
+        } else {
+            let read = |path: &PathBuf| trace(path, &self.column, self.seconds, self.seed);
+            self.traces.iter().map(read).collect::<Result<_, _>>()?
+        };
+        let Some(path) = &self.cpu else { return Ok(traces) };
+        let speed = within("cpu-speed", self.cpu_speed, 0.0, 1_000.0)?;
+        let shares = read(path, "cpu.availability")?;
+        Ok(traces.into_iter().map(|trace| trace.on_processor(&shares, speed)).collect())
     }
 }
 
@@ -176,12 +196,12 @@ fn laws(texts: &[String]) -> Result<Vec<Law>, Failure> {
 
 fn keep(folder: &Path, traces: &[Trace], rows: &[Row]) -> Result<(), Failure> {
     let mut all = String::from(
-        "law,trace,seconds,stalled_seconds,stalls,mean_deviation,rms_deviation,least_mean_deviation,slew_per_second,lost_seconds\n",
+        "law,trace,seconds,stalled_seconds,stalls,mean_deviation,rms_deviation,least_stalled_seconds,least_mean_deviation,slew_per_second,lost_seconds\n",
     );
     for row in rows {
         for (trace, outcome) in traces.iter().zip(&row.outcomes) {
             all += &format!(
-                "{},{},{:.1},{:.1},{},{:.6},{:.6},{:.6},{:.4},{:.1}\n",
+                "{},{},{:.1},{:.1},{},{:.6},{:.6},{:.1},{:.6},{:.4},{:.1}\n",
                 row.law,
                 trace.name,
                 outcome.seconds,
@@ -189,17 +209,19 @@ fn keep(folder: &Path, traces: &[Trace], rows: &[Row]) -> Result<(), Failure> {
                 outcome.n_stalls,
                 outcome.mean_deviation,
                 outcome.rms_deviation,
+                outcome.least_stalled_seconds,
                 outcome.least_mean_deviation,
                 outcome.slew_per_second,
                 outcome.lost_seconds
             );
-            let mut text = String::from("seconds,arrival_rate,buffer_seconds,rate,least_rate,expected_rate\n");
+            let mut text =
+                String::from("seconds,arrival_rate,buffer_seconds,rate,least_rate,expected_rate,ahead_seconds\n");
             for step in &outcome.steps {
                 let (least, expected) = step.forecast;
                 let forecast = if least.is_nan() { ",".to_owned() } else { format!("{least:.4},{expected:.4}") };
                 text += &format!(
-                    "{:.1},{:.4},{:.4},{:.4},{forecast}\n",
-                    step.seconds, step.arrival_rate, step.buffer_seconds, step.rate
+                    "{:.1},{:.4},{:.4},{:.4},{forecast},{:.4}\n",
+                    step.seconds, step.arrival_rate, step.buffer_seconds, step.rate, step.ahead_seconds
                 );
             }
             write(folder, &format!("{}-{}.csv", trace.name, row.law), text.as_bytes())?;

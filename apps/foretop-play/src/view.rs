@@ -6,6 +6,8 @@ use std::time::Duration;
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyEventKind, KeyModifiers};
 use ratatui::crossterm::terminal;
 
+use playback::stretch::Tier;
+
 use crate::moment::{Moment, Request};
 
 /// Steps of keys.
@@ -16,13 +18,13 @@ const VOLUME_STEP: f32 = 1.25;
 /// A moment as a line of CSV, or the names of the columns.
 pub fn moment_csv(moment: Option<&Moment>) -> String {
     let Some(moment) = moment else {
-        return "seconds,media_seconds,arrival_rate,buffer_seconds,requested_rate,rate,mean_rate,cause,until_break_seconds,least_rate,expected_rate,greatest_rate,breaks"
+        return "seconds,media_seconds,arrival_rate,buffer_seconds,requested_rate,rate,mean_rate,cause,until_break_seconds,least_rate,expected_rate,greatest_rate,breaks,ahead_seconds,processor_rate,tier,late"
             .to_owned();
     };
     let or_nothing = |value: Option<f64>| value.map_or(String::new(), |value| format!("{value:.4}"));
     let forecast = moment.forecast;
     format!(
-        "{:.2},{:.3},{:.4},{:.3},{:.3},{:.3},{:.4},{},{},{},{},{},{}",
+        "{:.2},{:.3},{:.4},{:.3},{:.3},{:.3},{:.4},{},{},{},{},{},{},{:.3},{},{},{}",
         moment.wall_seconds,
         moment.media_seconds,
         moment.arrival_rate,
@@ -36,7 +38,30 @@ pub fn moment_csv(moment: Option<&Moment>) -> String {
         or_nothing(forecast.map(|forecast| forecast.1)),
         or_nothing(forecast.map(|forecast| forecast.2)),
         moment.n_breaks,
+        moment.ahead_seconds,
+        or_nothing(moment.processor_rate),
+        moment.tier.map_or("", tier_name),
+        moment.n_late,
     )
+}
+
+/// How sound is stretched, for people.
+fn tier_words(tier: Tier) -> &'static str {
+    match tier {
+        Tier::Full => "by full search",
+        Tier::Coarse => "by coarse search",
+        Tier::Plain => "without search",
+        Tier::None => "not at all",
+    }
+}
+
+fn tier_name(tier: Tier) -> &'static str {
+    match tier {
+        Tier::Full => "full",
+        Tier::Coarse => "coarse",
+        Tier::Plain => "plain",
+        Tier::None => "none",
+    }
 }
 
 /// A moment in a line of at most `width` characters: what matters most comes first, and what does not fit is left out.
@@ -49,8 +74,13 @@ pub fn line(moment: &Moment, width: usize) -> String {
     };
     let length = moment.length_seconds.map_or(String::new(), |length| format!("/{}", clock(length)));
     let rate = if moment.rate > 0.0 { moment.rate } else { moment.requested_rate };
-    let cause = moment.cause.map_or(String::new(), |cause| format!(" (asked {:.2}; {cause})", moment.requested_rate));
-    let mut line = format!("{state} {}{length}  rate {rate:.2}{cause}", clock(moment.media_seconds));
+    let cause = match moment.cause {
+        None | Some("listener") => String::new(),
+        Some(cause) => format!(" (asked {:.2}; {cause})", moment.requested_rate),
+    };
+    let wall =
+        moment.start_up_seconds.map_or(String::new(), |start| format!(" in {}", clock(moment.wall_seconds - start)));
+    let mut line = format!("{state} {}{length}{wall}  rate {rate:.2}{cause}", clock(moment.media_seconds));
     let breaks = match moment.n_breaks {
         1 => "1 break".to_owned(),
         n => format!("{n} breaks"),
@@ -65,6 +95,8 @@ pub fn line(moment: &Moment, width: usize) -> String {
         Some(breaks),
         Some(format!("mean rate {:.2}", moment.mean_rate)),
         band.map(|(least, _, greatest)| format!("arrival {least:.2} to {greatest:.2}")),
+        moment.tier.filter(|tier| *tier != Tier::Full).map(|tier| format!("stretched {}", tier_words(tier))),
+        Some(moment.n_late).filter(|n_late| *n_late > 0).map(|n_late| format!("late {n_late} times")),
     ];
     for part in more.into_iter().flatten() {
         if line.chars().count() + 2 + part.chars().count() <= width {

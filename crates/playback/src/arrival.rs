@@ -43,19 +43,51 @@ impl Arrival {
     /// The same rate for ever, known exactly.
     #[must_use]
     pub fn steady(rate: f64) -> Self {
-        let reach = |lead| Reach {
-            seconds: (lead * SAMPLE_SECONDS) as f64,
-            least_rate: rate,
-            expected_rate: rate,
-            greatest_rate: rate,
-        };
-        Self { reaches: LEADS.map(reach) }
+        Self::of(|_| [rate; 3])
     }
 
     /// What is expected over the whole look-ahead.
     #[must_use]
     pub fn expected_rate(&self) -> f64 {
         self.reaches[N_LEADS - 1].expected_rate
+    }
+
+    /// All rates so many times as high.
+    #[must_use]
+    pub fn times(self, factor: f64) -> Self {
+        let reach = |reach: Reach| Reach {
+            seconds: reach.seconds,
+            least_rate: factor * reach.least_rate,
+            expected_rate: factor * reach.expected_rate,
+            greatest_rate: factor * reach.greatest_rate,
+        };
+        Self { reaches: self.reaches.map(reach) }
+    }
+
+    /// The lower of both, rate by rate.
+    #[must_use]
+    pub fn at_most(self, other: &Self) -> Self {
+        let lower = |idx: usize| {
+            let (own, other) = (self.reaches[idx], other.reaches[idx]);
+            Reach {
+                seconds: own.seconds,
+                least_rate: own.least_rate.min(other.least_rate),
+                expected_rate: own.expected_rate.min(other.expected_rate),
+                greatest_rate: own.greatest_rate.min(other.greatest_rate),
+            }
+        };
+        Self { reaches: std::array::from_fn(lower) }
+    }
+
+    /// Of `rate_over`, which says for the next so many seconds what is bad luck, expected, and good luck.
+    #[must_use]
+    pub fn of(mut rate_over: impl FnMut(f64) -> [f64; 3]) -> Self {
+        let reach = |lead: usize| {
+            let seconds = (lead * SAMPLE_SECONDS) as f64;
+            let [least_rate, expected_rate, greatest_rate] = rate_over(seconds);
+            Reach { seconds, least_rate, expected_rate, greatest_rate }
+        };
+        Self { reaches: LEADS.map(reach) }
     }
 }
 

@@ -1,7 +1,7 @@
 //! The controller: a law, the state it carries, and what a listener is told of it.
 
 use crate::law::{Law, State};
-use crate::{Limits, Situation, bounds};
+use crate::{Arrival, Limits, Situation, bounds};
 
 /// Memory of the mean rate that is told, in seconds.
 const MEAN_SECONDS: f64 = 60.0;
@@ -102,16 +102,59 @@ impl Controller {
     }
 }
 
-/// When the buffer is empty at `rate`: between two leads of the forecast, media arrive at one rate.
+/// When the first of what was received and what was decoded is used up at `rate`.
 fn until_break(situation: &Situation, rate: f64) -> Option<f64> {
-    let arrival = situation.arrival?;
-    let (mut before, mut held) = (0.0, situation.buffer_seconds);
-    for reach in arrival.reaches {
-        let then = situation.buffer_seconds + (reach.expected_rate - rate) * reach.seconds;
+    let received = situation.arrival.and_then(|arrival| until_empty(&arrival, situation.buffer_seconds, rate));
+    let decoded = situation.decoding.and_then(|decoding| until_empty(&decoding.rate, decoding.ahead_seconds, rate));
+    // Nobody waits for what does not come any more.
+    let left_seconds = situation.left_seconds.unwrap_or(f64::INFINITY);
+    let first = received.into_iter().chain(decoded).fold(f64::INFINITY, f64::min);
+    (first.is_finite() && first * rate < left_seconds).then_some(first)
+}
+
+/// When what is held is used up at `rate`: between two leads of the forecast, it is filled at one rate.
+fn until_empty(filling: &Arrival, held_seconds: f64, rate: f64) -> Option<f64> {
+    let (mut before, mut held) = (0.0, held_seconds);
+    for reach in filling.reaches {
+        let then = held_seconds + (reach.expected_rate - rate) * reach.seconds;
         if then < 0.0 {
             return Some(before + (reach.seconds - before) * held / (held - then));
         }
         (before, held) = (reach.seconds, then);
     }
     None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Decoding;
+
+    #[test]
+    fn a_break_is_foreseen_from_whatever_runs_out_first() {
+        let mut situation = Situation {
+            buffer_seconds: 8.0,
+            capacity_seconds: 30.0,
+            start_seconds: 5.0,
+            left_seconds: None,
+            arrival: Some(Arrival::steady(0.5)),
+            does_sender_wait: true,
+            decoding: None,
+            live: None,
+            requested_rate: 1.0,
+        };
+        let check = |situation: &Situation, expected: Option<f64>| {
+            let found = until_break(situation, 1.0);
+            assert!(found.zip(expected).is_none_or(|(found, expected)| (found - expected).abs() < 1e-9), "{found:?}");
+            assert_eq!(found.is_some(), expected.is_some(), "{found:?}");
+        };
+        check(&situation, Some(16.0));
+        situation.decoding = Some(Decoding { ahead_seconds: 4.0, rate: Arrival::steady(0.6) });
+        check(&situation, Some(10.0));
+        situation.left_seconds = Some(9.0);
+        check(&situation, None);
+        situation.arrival = Some(Arrival::steady(1.0));
+        situation.decoding = None;
+        check(&Situation { left_seconds: None, ..situation }, None);
+    }
 }

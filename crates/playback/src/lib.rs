@@ -10,18 +10,21 @@ mod arrival;
 mod bound;
 mod control;
 pub mod law;
+mod lead;
+mod optimum;
+mod processor;
 pub mod report;
 mod simulator;
 pub mod stretch;
-mod tier;
 mod trace;
 
 pub use arrival::{Arrival, Arrivals, Reach};
 pub use bound::{Bounds, bounds};
 pub use control::{Cause, Controller, Decision};
 pub use law::{Law, UnknownLaw};
-pub use simulator::{Outcome, Setting, Step, simulate};
-pub use tier::next_tier;
+pub use lead::{Lead, Wanted};
+pub use processor::{AHEAD_SECONDS_MAX, AHEAD_SECONDS_MIN, Processor, Work};
+pub use simulator::{Outcome, Setting, Step, TierCosts, simulate};
 pub use trace::{Kind, Trace, TraceError};
 
 /// What a law knows when it chooses a rate. Values in seconds are finite and at least 0.
@@ -63,6 +66,19 @@ pub struct LiveEdge {
     pub offset_seconds: f64,
     /// What the listener accepts of that.
     pub target_seconds: f64,
+}
+
+/// A rate that nobody can ask for.
+#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
+#[error("a rate of {0} cannot be asked for: it is above 0 and at most 4")]
+pub struct RequestError(pub f64);
+
+/// The rate, if a listener can ask for it: above 0 and at most 4.
+///
+/// # Errors
+/// [`RequestError`] for others.
+pub fn requested(rate: f64) -> Result<f64, RequestError> {
+    (rate > 0.0 && rate <= 4.0).then_some(rate).ok_or(RequestError(rate))
 }
 
 /// The rates that a listener accepts, as shares of the requested one.
@@ -117,5 +133,21 @@ impl Default for Limits {
     /// 0.8 to 1.1.
     fn default() -> Self {
         Self { slowest_ratio: 0.8, fastest_ratio: 1.1 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nobody_can_ask_for_nothing_backwards_or_fifty_times() {
+        assert_eq!(requested(1.2), Ok(1.2));
+        for rate in [0.0, -1.0, 50.0, f64::INFINITY, f64::NAN] {
+            let told = requested(rate).unwrap_err().to_string();
+            assert!(told.contains(&rate.to_string()) && told.contains("at most 4"), "{told}");
+            assert!(Limits::new(rate, 1.1).is_err(), "{rate}");
+        }
+        assert!(Limits::new(0.8, f64::NAN).is_err());
     }
 }

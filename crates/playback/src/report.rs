@@ -31,7 +31,7 @@ pub fn totals(rows: &[Row]) -> Table {
     ];
     let mut table = Table::of_figures(&columns);
     let stalled = |row: &Row| row.outcomes.iter().map(|outcome| outcome.stalled_seconds).sum::<f64>();
-    let least = rows.iter().find(|row| row.law == Law::Slowest).map(stalled);
+    let least = |row: &Row| row.outcomes.iter().map(|outcome| outcome.least_stalled_seconds).sum::<f64>();
     for row in rows {
         let seconds: f64 = row.outcomes.iter().map(|outcome| outcome.seconds).sum();
         let mean = |of: fn(&Outcome) -> f64| {
@@ -43,7 +43,7 @@ pub fn totals(rows: &[Row]) -> Table {
             row.law.to_string(),
             format!("{:.1} s", stalled(row)),
             row.outcomes.iter().map(|outcome| outcome.n_stalls).sum::<usize>().to_string(),
-            least.map_or("-".to_owned(), |least| format!("{:.1} s", stalled(row) - least)),
+            format!("{:.1} s", stalled(row) - least(row)),
             percent(mean(|outcome| outcome.mean_deviation)),
             percent(mean(|outcome| outcome.rms_deviation.powi(2)).sqrt()),
             percent(mean(|outcome| outcome.least_mean_deviation)),

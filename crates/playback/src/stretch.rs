@@ -74,7 +74,7 @@ pub struct Format {
 }
 
 /// How much work goes into finding lags, from the most to none.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Tier {
     /// All lags at a low sample rate, then the frames around the best few.
     Full,
@@ -85,6 +85,11 @@ pub enum Tier {
     /// No stretch: input passes unchanged at a rate of 1, whatever the rate asked for. Repeating or dropping without a
     /// cross-fade would click, and resampling change the pitch; a player that needs more time here has to pause.
     None,
+}
+
+impl Tier {
+    /// All tiers, from the one with the most work on.
+    pub const ALL: [Self; 4] = [Self::Full, Self::Coarse, Self::Plain, Self::None];
 }
 
 /// What a stretcher refuses.

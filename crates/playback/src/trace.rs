@@ -172,6 +172,14 @@ impl Trace {
         Self { name: kind.name().to_owned(), step_seconds: STEP_SECONDS, rates, decoding_rates }
     }
 
+    /// On a processor of which there are these shares of a core, again and again, and which decodes and stretches `full_rate` media seconds per second with a whole one.
+    #[must_use]
+    pub fn on_processor(mut self, shares: &Trace, full_rate: f64) -> Self {
+        let at = |idx: usize| full_rate * shares.rate_at(idx as f64 * self.step_seconds % shares.seconds());
+        self.decoding_rates = (0..self.rates.len()).map(at).collect();
+        self
+    }
+
     /// The rates, at even steps.
     #[must_use]
     pub fn rates(&self) -> &[f64] {
@@ -296,6 +304,14 @@ mod tests {
             assert_eq!(kind.name().parse(), Ok(kind));
         }
         assert_ne!(Trace::made(Kind::Markov, 600.0, 1), Trace::made(Kind::Markov, 600.0, 2));
+    }
+
+    #[test]
+    fn a_processor_s_shares_bound_decoding_again_and_again() {
+        let shares = Trace::of_rates("shares", 1.0, &[1.0, 0.25]).unwrap();
+        let trace = Trace::of_rates("link", 0.5, &[1.0; 8]).unwrap().on_processor(&shares, 3.0);
+        let rates: Vec<f64> = (0..8).map(|idx| trace.decoding_rate_at(f64::from(idx) * 0.5)).collect();
+        assert_eq!(rates, [3.0, 3.0, 0.75, 0.75, 3.0, 3.0, 0.75, 0.75]);
     }
 
     #[test]

@@ -84,6 +84,20 @@ impl Host {
         Ok(host)
     }
 
+    /// CPU availability, `cpu.availability` and what it is made of, `cpu.*` and `pressure.*`.
+    ///
+    /// # Errors
+    /// [`OpenError::NoProc`] when there is no directory `proc` under `root`.
+    pub fn open_availability(root: &Path) -> Result<Host, OpenError> {
+        let mut host = Host::open_none(root)?;
+        host.add("cpu.*", Cpu::open(root));
+        for (signal, opened) in pressure::open(root) {
+            host.add(signal, opened);
+        }
+        host.sensors.push(Box::new(CpuAvailability::open(root)));
+        Ok(host)
+    }
+
     fn open_none(root: &Path) -> Result<Host, OpenError> {
         let proc = root.join("proc");
         if !proc.is_dir() {

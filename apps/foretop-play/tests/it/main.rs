@@ -2,6 +2,7 @@
 
 mod medium;
 mod play;
+mod root;
 mod server;
 mod simulate;
 

@@ -3,10 +3,11 @@
 //! ```text
 //! asked = requested * (1 + min(offset - target, max(B - S, 0)) / LOOK_AHEAD)    of a live medium
 //!       = requested                                                             otherwise
-//! wish  = clamp(min(max(asked, least), greatest), requested * slowest, requested * fastest)
+//! wish  = clamp(min(max(asked, B > S ? least : 0), greatest), requested * slowest, requested * fastest)
 //! ```
 //!
-//! with B seconds in the buffer and S that play starts with: only what is more than that is spent on coming nearer.
+//! with B seconds in the buffer and S that play starts with: only what is more than that is spent on coming nearer, or on making room. So a forecast that
+//! is wrong, however far, never empties the buffer faster than the request would.
 //!
 //! The rate moves towards the wish at no more than 2 % a second, in steps of 0.01. Where the bounds cross, not running out goes before not overflowing: an overflow can
 //! be left to the sender.
@@ -21,7 +22,8 @@ const LOOK_AHEAD_SECONDS: f64 = 30.0;
 pub(super) fn rate(state: State, situation: &Situation, limits: Limits) -> f64 {
     let bounds = bounds(situation, limits);
     let asked = asked(situation);
-    let wish = asked.max(bounds.least_rate).min(bounds.greatest_rate());
+    let least = if situation.buffer_seconds > situation.start_seconds { bounds.least_rate } else { 0.0 };
+    let wish = asked.max(least).min(bounds.greatest_rate());
     towards(limits.clamp(wish, situation.requested_rate), state)
 }
 
