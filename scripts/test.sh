@@ -191,7 +191,7 @@ run_peers() {
 }
 
 run_servers() {
-    get_ready snmpd blastp diamond
+    get_ready snmpd blastp diamond ssw-align
     FORETOP_PROMETHEUS=$(scripts/unpack-package.sh prometheus)
     FORETOP_NATS_SERVER=$(scripts/unpack-package.sh nats-server)
     FORETOP_NODE_EXPORTER=$(scripts/unpack-package.sh prometheus-node-exporter)
