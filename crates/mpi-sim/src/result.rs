@@ -103,6 +103,15 @@ impl Found {
         Self { run: Run::of(&ranks, world.counts()), ranks, calls, algorithms: Vec::new(), ending }
     }
 
+    /// With the algorithms that ran, each behind the call that it ran in.
+    #[must_use]
+    pub fn with_algorithms<'a>(self, ran: impl IntoIterator<Item = &'a (&'static str, &'static str)>) -> Self {
+        let used = ran
+            .into_iter()
+            .map(|(call, name)| AlgorithmUsed { call: (*call).to_owned(), algorithm: (*name).to_owned() });
+        Self { algorithms: used.collect(), ..self }
+    }
+
     /// Writes it, with the machine.
     ///
     /// # Errors
