@@ -57,6 +57,11 @@ impl Setup<'_> {
             Protocol::Quantum(_) => ", exact only where no message is faster than the quantum",
             _ => ", exact",
         };
+        let tags = if self.settings.has_unique_tags {
+            "no two ranks send the same one to one rank, as was declared"
+        } else {
+            "any"
+        };
         let said = [
             format!(
                 "machine: {machine}, {} cores; all of it is in the record `{}`",
@@ -65,6 +70,7 @@ impl Setup<'_> {
             ),
             format!("protocol: {}, workers {}{exact}", self.settings.protocol, self.settings.n_workers),
             format!("compute times: {}", self.compute),
+            format!("tags: {tags}"),
             format!("collectives: {}", self.algorithms),
             format!(
                 "factors: latency {}, bandwidth {}, compute {}",

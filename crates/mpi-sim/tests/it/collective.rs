@@ -19,7 +19,11 @@ fn check(
 ) -> Vec<&'static str> {
     let ran = Mutex::new(BTreeSet::new());
     for n in 1..=33 {
-        let settings = Settings { protocol: "sequential".parse().unwrap(), n_workers: NonZero::<u32>::MIN };
+        let settings = Settings {
+            protocol: "sequential".parse().unwrap(),
+            n_workers: NonZero::<u32>::MIN,
+            has_unique_tags: false,
+        };
         let world = World::new(machine(n, ""), settings);
         // Places differ from ranks.
         let members: Vec<u32> = (0..n).rev().collect();
@@ -171,6 +175,47 @@ fn parts_may_differ_in_length() {
         Ok(algorithm)
     });
     assert_eq!(ran, ["spread"]);
+}
+
+#[test]
+fn data_of_which_only_the_size_is_there_take_as_long() {
+    type Call = fn(&mut Group<'_, '_, Contexts>, Block, Block) -> Result<Algorithm, Stopped>;
+    let calls: [Call; 9] = [
+        |group, mut own, _| group.broadcast(0, &mut own),
+        |group, mut own, _| group.reduce(0, &mut own, &SUM),
+        |group, mut own, _| group.allreduce(&mut own, &SUM),
+        |group, _, mut all| group.allgather(&mut all),
+        |group, _, all| group.alltoall(&all).map(|(_, algorithm)| algorithm),
+        |group, own, _| group.gather(0, &own).map(|(_, algorithm)| algorithm),
+        |group, own, all| group.scatter(0, &all, own.len()).map(|(_, algorithm)| algorithm),
+        |group, _, mut all| group.reduce_scatter(&mut all, &SUM).map(|(_, algorithm)| algorithm),
+        |group, mut own, _| group.scan(&mut own, &SUM, false),
+    ];
+    for n in [1, 2, 7, 8, 12, 33] {
+        let took = |block: fn(usize) -> Block, call: Call, length: usize| {
+            let settings = Settings {
+                protocol: "sequential".parse().unwrap(),
+                n_workers: NonZero::<u32>::MIN,
+                has_unique_tags: false,
+            };
+            let world = World::new(machine(n, ""), settings);
+            let members: Vec<u32> = (0..n).collect();
+            user::run(&world, 256 * 1024, |rank| {
+                let mut group = Group::new(rank, &members, 5).unwrap();
+                call(&mut group, block(length), block(length * n as usize)).map(drop)
+            })
+            .unwrap();
+            let world = world.hold();
+            (0..n).map(|rank| world.clock(rank)).collect::<Vec<_>>()
+        };
+        for (call, length) in calls.iter().flat_map(|call| [(call, 0), (call, 300), (call, 20_000)]) {
+            assert_eq!(
+                took(|size| vec![0; size].into(), *call, length),
+                took(Block::Size, *call, length),
+                "{n} {length}"
+            );
+        }
+    }
 }
 
 #[test]
