@@ -25,6 +25,8 @@ pub struct Setup {
     pub protocol: des::Protocol,
     /// Ranks that run at a time.
     pub n_workers: std::num::NonZero<u32>,
+    /// Whether no two ranks send the same tag to one rank.
+    pub has_unique_tags: bool,
     /// Where the time between calls comes from.
     pub compute: Compute,
     /// The library to take out of the environment of the ranks' own children.

@@ -121,6 +121,7 @@ impl Run {
             n_ranks: self.ranks,
             protocol: settings.protocol,
             n_workers: settings.n_workers,
+            has_unique_tags: settings.has_unique_tags,
             compute: self.compute.clone(),
             preloaded: parts.library.to_string_lossy().into_owned(),
             searched: parts.mpich_folder().to_string_lossy().into_owned(),

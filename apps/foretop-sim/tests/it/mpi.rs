@@ -6,6 +6,7 @@ use std::process::Command;
 use tempfile::TempDir;
 use testkit::launch::{Program, preloaded};
 
+use crate::kernel::n_rounds;
 use crate::{done, refused};
 
 /// Each with a number of ranks that it takes.
@@ -91,6 +92,16 @@ fn a_program_for_mpich_that_goes_wrong_ends_as_any_other() {
         let told = refused(1, &["run", "-n", "2", "--machine", MACHINE, "--", file.to_str().unwrap(), how]);
         assert!(told.contains(wanted), "{how}: {told}");
     }
+}
+
+#[test]
+#[ignore = "needs Open MPI: make test"]
+fn tags_of_a_program_that_are_declared_unique_leave_no_rounds() {
+    let folder = tempfile::tempdir().unwrap();
+    let tags = program(folder.path(), "tags");
+    let none = ["--compute", "none"];
+    assert!(n_rounds(&folder, "run", &none, &tags) > 0);
+    assert_eq!(n_rounds(&folder, "run", &[&none[..], &["--unique-tags"]].concat(), &tags), 0);
 }
 
 fn source_of(name: &str) -> PathBuf {
