@@ -3,6 +3,7 @@
 use std::fs;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use dedup::{Key, Packing};
 use rustls::pki_types::ServerName;
@@ -120,6 +121,7 @@ struct Far {
     allow: Vec<String>,
     #[serde(default)]
     sockets: Vec<PathBuf>,
+    files: Option<PathBuf>,
 }
 
 /// An end of a tunnel as it is described in a file.
@@ -134,6 +136,7 @@ pub(crate) struct FarReady {
     pub listen: SocketAddr,
     pub allow: Vec<Glob>,
     pub sockets: Vec<PathBuf>,
+    pub files: Option<Arc<Path>>,
     pub tls: FarTls,
 }
 
@@ -277,6 +280,11 @@ impl Config {
             .iter()
             .map(|text| text.parse::<Glob>().map_err(|error| self.wrong(format!("`allow` has `{text}`: {error}"))));
         let allow = allow.collect::<Result<Vec<Glob>, _>>()?;
+        let files = far.files.as_ref().map(|folder| Arc::from(self.place(folder)));
+        if let Some(missing) = files.as_ref().filter(|folder: &&Arc<Path>| !folder.is_dir()) {
+            return Err(self.wrong(format!("`files` is `{}`, which is no folder", missing.display())));
+        }
+        let sockets = far.sockets.clone();
         let (certificate, key) = match (&self.text.security.certificate, &self.text.security.key) {
             (Some(certificate), Some(key)) => (self.place(certificate), self.place(key)),
             (None, None) if self.text.transfer.carrier == Carrier::Quic => {
@@ -284,12 +292,7 @@ impl Config {
                 return Err(self.wrong(wanted.to_owned()));
             }
             (None, None) if is_loopback(&far.listen) => {
-                return Ok(FarReady {
-                    listen: far.listen,
-                    allow,
-                    sockets: far.sockets.clone(),
-                    tls: FarTls::Tcp(None),
-                });
+                return Ok(FarReady { listen: far.listen, allow, sockets, files, tls: FarTls::Tcp(None) });
             }
             (None, None) => {
                 return Err(self.wrong(format!(
@@ -305,7 +308,7 @@ impl Config {
             Carrier::Tcp => FarTls::Tcp(Some(config)),
             Carrier::Quic => FarTls::Quic(config),
         };
-        Ok(FarReady { listen: far.listen, allow, sockets: far.sockets.clone(), tls })
+        Ok(FarReady { listen: far.listen, allow, sockets, files, tls })
     }
 
     fn place(&self, path: &Path) -> PathBuf {

@@ -15,6 +15,7 @@ use tokio::task::JoinSet;
 use crate::config::{Config, FarReady};
 use crate::counters::Counters;
 use crate::error::{LinkError, StartError};
+use crate::files;
 use crate::handshake::{HANDSHAKE_LIMIT, Terms, random, welcome};
 use crate::link::{Common, Link, Opening, Work};
 use crate::memory::Memory;
@@ -41,6 +42,7 @@ struct Shared {
     token: Token,
     allow: Vec<Glob>,
     sockets: Vec<PathBuf>,
+    files: Option<Arc<Path>>,
 }
 
 impl Far {
@@ -57,7 +59,7 @@ impl Far {
     /// # Errors
     /// When the configuration makes no sense, or something in it cannot be had.
     pub async fn start_with(config: &Config, components: Components) -> Result<Self, StartError> {
-        let FarReady { listen, allow, sockets, tls } = config.far()?;
+        let FarReady { listen, allow, sockets, files, tls } = config.far()?;
         let listener = Listener::bind(listen, tls).await?;
         let ready = config.ready()?;
         let memory = Memory::new(ready.store);
@@ -74,7 +76,7 @@ impl Far {
         let (stop, stopped) = watch::channel(false);
         let (settings, steering, n_window) = (ready.settings, ready.steering, ready.n_window);
         let common = Common { memory, counters, settings, steering, n_window, stop: stopped };
-        let shared = Arc::new(Shared { common, components, token: ready.token, allow, sockets });
+        let shared = Arc::new(Shared { common, components, token: ready.token, allow, sockets, files });
         Ok(Self { listener, shared, teller, status, stop })
     }
 
@@ -225,9 +227,15 @@ async fn reach(shared: &Shared, component: &str, target: &str) -> Result<(Local,
         .ok_or_else(|| format!("the far end has no component `{component}`; it has {}", shared.components.names()))?;
     let local = match target.strip_prefix("unix:") {
         Some(path) => Local::Unix(reach_process(shared, Path::new(path)).await?),
+        None if target == files::TARGET => Local::Unix(reach_files(shared)?),
         None => Local::Tcp(reach_host(shared, target).await?),
     };
     Ok((local, cutter))
+}
+
+fn reach_files(shared: &Shared) -> Result<UnixStream, String> {
+    let root = shared.files.as_ref().ok_or("the far end has no `files`")?;
+    files::connect(root).map_err(|error| format!("the far end cannot open a connection to its files: {error}"))
 }
 
 async fn reach_process(shared: &Shared, path: &Path) -> Result<UnixStream, String> {

@@ -10,6 +10,7 @@ mod config;
 mod counters;
 mod error;
 mod far;
+mod files;
 mod frame;
 mod handshake;
 mod level;

@@ -54,6 +54,42 @@ async fn http_arrives_as_it_was_said_with_its_heads_apart() {
     far.stop().await;
 }
 
+/// What comes back until the connection ends.
+async fn ask(address: SocketAddr, said: &str) -> Vec<u8> {
+    let mut client = TcpStream::connect(address).await.unwrap();
+    client.write_all(said.as_bytes()).await.unwrap();
+    let mut heard = Vec::new();
+    client.read_to_end(&mut heard).await.unwrap();
+    heard
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn files_of_the_far_end_are_fetched_without_a_server() {
+    let site = Site::new();
+    let data = noise(3, 700_000);
+    std::fs::create_dir(site.path("files")).unwrap();
+    std::fs::write(site.path("files/one"), &data).unwrap();
+    let forward = "[[near.forward]]\nlisten = \"127.0.0.1:0\"\ntarget = \"files\"\ncomponent = \"http\"";
+    let far = site.far("*", Asked { far: "files = \"files\"", ..Asked::default() }).await;
+    let near = site.near(far.addresses[0], "127.0.0.1:1", Asked { near: forward, ..Asked::default() }).await;
+    let files = near.addresses[0];
+    let whole = ask(files, "GET /one HTTP/1.1\r\nConnection: close\r\n\r\n").await;
+    assert!(whole.starts_with(b"HTTP/1.1 200 OK\r\n") && whole.ends_with(&data));
+    let two = "HEAD /one HTTP/1.1\r\n\r\nGET /one HTTP/1.1\r\nRange: bytes=699990-\r\nConnection: close\r\n\r\n";
+    let two = String::from_utf8_lossy(&ask(files, two).await).into_owned();
+    assert!(two.contains("Content-Length: 700000") && two.contains("bytes 699990-699999/700000"), "{two}");
+    for (said, told) in [("GET /none HTTP/1.0", "404"), ("PUT /one HTTP/1.1", "405"), ("hello", "400")] {
+        let heard = String::from_utf8_lossy(&ask(files, &format!("{said}\r\n\r\n")).await).into_owned();
+        assert!(heard.starts_with(&format!("HTTP/1.1 {told}")), "{heard}");
+    }
+    let sent = far.status().await.counts;
+    ask(files, "GET /one HTTP/1.1\r\nConnection: close\r\n\r\n").await;
+    let again = far.status().await.counts;
+    assert!(again.sent_bytes_total - sent.sent_bytes_total < 2_000, "{again:?}");
+    near.stop().await;
+    far.stop().await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_stream_may_lead_to_another_process_that_is_listed() {
     let site = Site::new();

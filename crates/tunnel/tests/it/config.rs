@@ -56,6 +56,7 @@ async fn each_mistake_is_named() {
     for (text, told) in [
         ("", "no section [far]"),
         ("[far]\nlisten = \"0.0.0.0:0\"\nallow = []\n", "`certificate` and `key`"),
+        ("[far]\nlisten = \"127.0.0.1:0\"\nallow = []\nfiles = \"none\"\n", "which is no folder"),
         ("[transfer]\ncarrier = \"quic\"\n[far]\nlisten = \"127.0.0.1:0\"\nallow = []\n", "QUIC is always encrypted"),
     ] {
         std::fs::write(&path, format!("format = 1\n{SECURITY}{STORE}{text}")).unwrap();
