@@ -3,6 +3,7 @@
 use std::fs;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use dedup::{Key, Packing};
 use rustls::pki_types::ServerName;
@@ -15,6 +16,8 @@ use units::ByteCount;
 use crate::error::StartError;
 use crate::frame::dedup_group_max;
 use crate::level::Level;
+use crate::near::RAW;
+use crate::part::Components;
 use crate::steering::Steering;
 use crate::transport::{Carrier, FarTls, NearTls, NearTlsChoice, is_loopback};
 
@@ -103,6 +106,12 @@ pub(crate) struct Near {
 pub(crate) struct Forward {
     pub listen: SocketAddr,
     pub target: String,
+    #[serde(default = "raw")]
+    pub component: String,
+}
+
+fn raw() -> String {
+    RAW.to_owned()
 }
 
 #[derive(Debug, Deserialize)]
@@ -110,6 +119,9 @@ pub(crate) struct Forward {
 struct Far {
     listen: SocketAddr,
     allow: Vec<String>,
+    #[serde(default)]
+    sockets: Vec<PathBuf>,
+    files: Option<PathBuf>,
 }
 
 /// An end of a tunnel as it is described in a file.
@@ -123,6 +135,8 @@ pub struct Config {
 pub(crate) struct FarReady {
     pub listen: SocketAddr,
     pub allow: Vec<Glob>,
+    pub sockets: Vec<PathBuf>,
+    pub files: Option<Arc<Path>>,
     pub tls: FarTls,
 }
 
@@ -218,10 +232,16 @@ impl Config {
         Ok(Ready { token, settings, steering, n_window: window.bytes() as u32, store, status: self.status() })
     }
 
-    pub(crate) fn near(&self) -> Result<(Near, NearTlsChoice), StartError> {
+    pub(crate) fn near(&self, components: &Components) -> Result<(Near, NearTlsChoice), StartError> {
         let near = self.text.near.clone().ok_or_else(|| self.wrong("there is no section [near]".to_owned()))?;
         if near.forward.is_empty() && near.proxy.is_none() {
             return Err(self.wrong("nothing would listen: [near] has neither `forward` nor `proxy`".to_owned()));
+        }
+        for Forward { listen, component, .. } in &near.forward {
+            if components.make(component).is_none() {
+                let known = components.names();
+                return Err(self.wrong(format!("`component` of {listen} is `{component}`; there are {known}")));
+            }
         }
         let host = near.connect.rsplit_once(':').map(|(host, _)| host.trim_matches(['[', ']']).to_owned());
         let host = host.ok_or_else(|| self.wrong(format!("`connect` is `{}`, which lacks `:PORT`", near.connect)))?;
@@ -260,6 +280,11 @@ impl Config {
             .iter()
             .map(|text| text.parse::<Glob>().map_err(|error| self.wrong(format!("`allow` has `{text}`: {error}"))));
         let allow = allow.collect::<Result<Vec<Glob>, _>>()?;
+        let files = far.files.as_ref().map(|folder| Arc::from(self.place(folder)));
+        if let Some(missing) = files.as_ref().filter(|folder: &&Arc<Path>| !folder.is_dir()) {
+            return Err(self.wrong(format!("`files` is `{}`, which is no folder", missing.display())));
+        }
+        let sockets = far.sockets.clone();
         let (certificate, key) = match (&self.text.security.certificate, &self.text.security.key) {
             (Some(certificate), Some(key)) => (self.place(certificate), self.place(key)),
             (None, None) if self.text.transfer.carrier == Carrier::Quic => {
@@ -267,7 +292,7 @@ impl Config {
                 return Err(self.wrong(wanted.to_owned()));
             }
             (None, None) if is_loopback(&far.listen) => {
-                return Ok(FarReady { listen: far.listen, allow, tls: FarTls::Tcp(None) });
+                return Ok(FarReady { listen: far.listen, allow, sockets, files, tls: FarTls::Tcp(None) });
             }
             (None, None) => {
                 return Err(self.wrong(format!(
@@ -283,7 +308,7 @@ impl Config {
             Carrier::Tcp => FarTls::Tcp(Some(config)),
             Carrier::Quic => FarTls::Quic(config),
         };
-        Ok(FarReady { listen: far.listen, allow, tls })
+        Ok(FarReady { listen: far.listen, allow, sockets, files, tls })
     }
 
     fn place(&self, path: &Path) -> PathBuf {

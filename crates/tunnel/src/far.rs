@@ -1,24 +1,27 @@
 //! The far end: near ends connect to it, and it to the targets that they may reach.
 
 use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use dedup::RunId;
 use secret::Token;
 use signal::Glob;
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::{TcpListener, TcpStream, UnixStream};
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
 
 use crate::config::{Config, FarReady};
 use crate::counters::Counters;
 use crate::error::{LinkError, StartError};
+use crate::files;
 use crate::handshake::{HANDSHAKE_LIMIT, Terms, random, welcome};
 use crate::link::{Common, Link, Opening, Work};
 use crate::memory::Memory;
-use crate::relay::relay;
-use crate::status::{Status, Teller};
+use crate::part::{Component, Components};
+use crate::relay::{Local, relay};
+use crate::status::{Status, Teller, Watcher};
 use crate::transport::{Arrived, Listener, tune};
 
 /// How long a target may take to answer.
@@ -35,8 +38,11 @@ pub struct Far {
 
 struct Shared {
     common: Common,
+    components: Components,
     token: Token,
     allow: Vec<Glob>,
+    sockets: Vec<PathBuf>,
+    files: Option<Arc<Path>>,
 }
 
 impl Far {
@@ -45,7 +51,15 @@ impl Far {
     /// # Errors
     /// When the configuration makes no sense, or something in it cannot be had.
     pub async fn start(config: &Config) -> Result<Self, StartError> {
-        let FarReady { listen, allow, tls } = config.far()?;
+        Self::start_with(config, Components::default()).await
+    }
+
+    /// The same with these components.
+    ///
+    /// # Errors
+    /// When the configuration makes no sense, or something in it cannot be had.
+    pub async fn start_with(config: &Config, components: Components) -> Result<Self, StartError> {
+        let FarReady { listen, allow, sockets, files, tls } = config.far()?;
         let listener = Listener::bind(listen, tls).await?;
         let ready = config.ready()?;
         let memory = Memory::new(ready.store);
@@ -62,7 +76,7 @@ impl Far {
         let (stop, stopped) = watch::channel(false);
         let (settings, steering, n_window) = (ready.settings, ready.steering, ready.n_window);
         let common = Common { memory, counters, settings, steering, n_window, stop: stopped };
-        let shared = Arc::new(Shared { common, token: ready.token, allow });
+        let shared = Arc::new(Shared { common, components, token: ready.token, allow, sockets, files });
         Ok(Self { listener, shared, teller, status, stop })
     }
 
@@ -79,6 +93,12 @@ impl Far {
     #[must_use]
     pub fn status(&self) -> Status {
         self.teller.status()
+    }
+
+    /// Who can say how it does while it runs.
+    #[must_use]
+    pub fn watcher(&self) -> Watcher {
+        Watcher::new(&self.teller)
     }
 
     /// Serves until `enough`, then writes what the store has in memory only.
@@ -181,12 +201,13 @@ async fn open_all(shared: &Arc<Shared>, link: &Arc<Link>, mut openings: mpsc::Un
     streams.shutdown().await;
 }
 
-async fn open(shared: &Shared, link: &Arc<Link>, (stream, target, inbound): Opening) {
+async fn open(shared: &Shared, link: &Arc<Link>, opening: Opening) {
+    let Opening { stream, component, target, inbound } = opening;
     let counters = &shared.common.counters;
-    match reach(shared, &target).await {
-        Ok(local) => {
+    match reach(shared, &component, &target).await {
+        Ok((local, cutter)) => {
             link.tell_opened(stream);
-            if let Err(broken) = relay(link, stream, inbound, local).await {
+            if let Err(broken) = relay(link, stream, cutter, inbound, local).await {
                 counters.streams_failed_total.add(1);
                 tracing::info!(stream, target, %broken, "stream broken");
             }
@@ -200,7 +221,32 @@ async fn open(shared: &Shared, link: &Arc<Link>, (stream, target, inbound): Open
     }
 }
 
-async fn reach(shared: &Shared, target: &str) -> Result<TcpStream, String> {
+async fn reach(shared: &Shared, component: &str, target: &str) -> Result<(Local, Box<dyn Component>), String> {
+    let cutter = shared.components.make(component);
+    let cutter = cutter
+        .ok_or_else(|| format!("the far end has no component `{component}`; it has {}", shared.components.names()))?;
+    let local = match target.strip_prefix("unix:") {
+        Some(path) => Local::Unix(reach_process(shared, Path::new(path)).await?),
+        None if target == files::TARGET => Local::Unix(reach_files(shared)?),
+        None => Local::Tcp(reach_host(shared, target).await?),
+    };
+    Ok((local, cutter))
+}
+
+fn reach_files(shared: &Shared) -> Result<UnixStream, String> {
+    let root = shared.files.as_ref().ok_or("the far end has no `files`")?;
+    files::connect(root).map_err(|error| format!("the far end cannot open a connection to its files: {error}"))
+}
+
+async fn reach_process(shared: &Shared, path: &Path) -> Result<UnixStream, String> {
+    let shown = path.display();
+    if !shared.sockets.iter().any(|socket| socket == path) {
+        return Err(format!("`{shown}` is not among what the far end's `sockets` lists"));
+    }
+    UnixStream::connect(path).await.map_err(|error| format!("the far end cannot reach `{shown}`: {error}"))
+}
+
+async fn reach_host(shared: &Shared, target: &str) -> Result<TcpStream, String> {
     if !shared.allow.iter().any(|allowed| allowed.matches(target)) {
         return Err(format!("`{target}` is not among what the far end's `allow` lists"));
     }

@@ -54,7 +54,7 @@ pub(crate) struct Common {
 /// What a local program gave.
 #[derive(Debug)]
 pub(crate) enum Work {
-    Data { stream: u32, bytes: Vec<u8> },
+    Data { stream: u32, lane: u8, bytes: Vec<u8> },
     End { stream: u32 },
     Reset { stream: u32, reason: String },
 }
@@ -71,13 +71,20 @@ pub(crate) enum Inbound {
 /// What comes from the peer for the decoder, in its order.
 #[derive(Debug)]
 enum Incoming {
-    Group { stream: u32, group: Vec<u8> },
+    Group { stream: u32, lane: u8, group: Vec<u8> },
     End { stream: u32 },
     Reset { stream: u32, reason: String },
 }
 
-/// A stream that the peer opens: its number, its target and what comes on it.
-pub(crate) type Opening = (u32, String, mpsc::UnboundedReceiver<Inbound>);
+/// A stream that the peer opens.
+#[derive(Debug)]
+pub(crate) struct Opening {
+    pub stream: u32,
+    pub component: String,
+    pub target: String,
+    /// What comes on it.
+    pub inbound: mpsc::UnboundedReceiver<Inbound>,
+}
 
 /// A stream at this end.
 #[derive(Debug)]
@@ -215,10 +222,10 @@ impl Link {
     }
 
     /// Opens a stream to a target of the peer's. `None` when there are too many, or the link has ended.
-    pub fn open(&self, target: String) -> Option<(u32, mpsc::UnboundedReceiver<Inbound>)> {
+    pub fn open(&self, component: String, target: String) -> Option<(u32, mpsc::UnboundedReceiver<Inbound>)> {
         let stream = self.next_stream.fetch_add(1, Ordering::Relaxed);
         let inbound = self.add(stream)?;
-        self.control.send(Frame::Open { stream, target }).ok()?;
+        self.control.send(Frame::Open { stream, component, target }).ok()?;
         Some((stream, inbound))
     }
 

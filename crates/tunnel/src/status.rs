@@ -143,6 +143,28 @@ impl From<Period> for PeriodStatus {
     }
 }
 
+/// Says how a running end does.
+#[derive(Clone)]
+pub struct Watcher(Teller);
+
+impl std::fmt::Debug for Watcher {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Watcher").field("end", &self.0.end).finish_non_exhaustive()
+    }
+}
+
+impl Watcher {
+    pub(crate) fn new(teller: &Teller) -> Self {
+        Self(teller.clone())
+    }
+
+    /// What was counted since it was started.
+    #[must_use]
+    pub fn counts(&self) -> Counts {
+        self.0.counters.counts()
+    }
+}
+
 /// Who answers.
 #[derive(Clone)]
 pub(crate) struct Teller {

@@ -40,6 +40,10 @@ async fn each_mistake_is_named() {
         ("", "no section [near]"),
         ("[near]\nconnect = \"127.0.0.1:1\"\n", "nothing would listen"),
         ("[near]\nconnect = \"127.0.0.1\"\nproxy = \"127.0.0.1:0\"\n", "lacks `:PORT`"),
+        (
+            "[near]\nconnect = \"127.0.0.1:1\"\n[[near.forward]]\nlisten = \"127.0.0.1:0\"\ntarget = \"a:1\"\ncomponent = \"ftp\"\n",
+            "there are `http`, `tcp`",
+        ),
         ("[near]\nconnect = \"far.example:7400\"\nproxy = \"127.0.0.1:0\"\n", "`authorities`"),
         (
             "[transfer]\ncarrier = \"quic\"\n[near]\nconnect = \"127.0.0.1:1\"\nproxy = \"127.0.0.1:0\"\n",
@@ -52,6 +56,7 @@ async fn each_mistake_is_named() {
     for (text, told) in [
         ("", "no section [far]"),
         ("[far]\nlisten = \"0.0.0.0:0\"\nallow = []\n", "`certificate` and `key`"),
+        ("[far]\nlisten = \"127.0.0.1:0\"\nallow = []\nfiles = \"none\"\n", "which is no folder"),
         ("[transfer]\ncarrier = \"quic\"\n[far]\nlisten = \"127.0.0.1:0\"\nallow = []\n", "QUIC is always encrypted"),
     ] {
         std::fs::write(&path, format!("format = 1\n{SECURITY}{STORE}{text}")).unwrap();

@@ -1,5 +1,6 @@
 //! Tunnels over the loopback, with programs at both ends.
 
+mod components;
 mod config;
 mod hostile;
 mod programs;

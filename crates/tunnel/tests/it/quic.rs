@@ -8,9 +8,10 @@ use crate::security::certificate;
 use crate::world::{Asked, Site, echo, fetch, noise, server};
 
 const TRANSFER: &str = "carrier = \"quic\"";
-const FAR: Asked<'_> = Asked { security: "certificate = \"far.pem\"\nkey = \"far.key\"", near: "", transfer: TRANSFER };
+const FAR: Asked<'_> =
+    Asked { security: "certificate = \"far.pem\"\nkey = \"far.key\"", near: "", far: "", transfer: TRANSFER };
 const NEAR: Asked<'_> =
-    Asked { security: "authorities = \"far.pem\"\nname = \"far.example\"", near: "", transfer: TRANSFER };
+    Asked { security: "authorities = \"far.pem\"\nname = \"far.example\"", near: "", far: "", transfer: TRANSFER };
 
 #[tokio::test(flavor = "multi_thread")]
 async fn one_direction_may_end_before_the_other() {

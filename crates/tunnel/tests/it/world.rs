@@ -37,6 +37,8 @@ pub struct Asked<'a> {
     pub near: &'a str,
     /// Lines in `[transfer]`.
     pub transfer: &'a str,
+    /// Lines in `[far]`.
+    pub far: &'a str,
 }
 
 impl Site {
@@ -62,7 +64,7 @@ impl Site {
     }
 
     pub async fn far_at(&self, listen: SocketAddr, allow: &str, asked: Asked<'_>) -> Running {
-        let text = format!("[far]\nlisten = \"{listen}\"\nallow = [\"{allow}\"]\n");
+        let text = format!("[far]\nlisten = \"{listen}\"\nallow = [\"{allow}\"]\n{}\n", asked.far);
         let config = self.config("far", asked, &text);
         let far = Far::start(&config).await.unwrap();
         let (stop, stopped) = oneshot::channel();
