@@ -12,7 +12,7 @@ use sched::{Job, Spec, Work};
 use text::help::examples;
 use units::Confidence;
 
-use super::run::{Destination, have_done};
+use super::run::{Destination, ShowPage, have_done};
 use crate::protection::Protection;
 use program::Failure;
 
@@ -66,6 +66,9 @@ pub struct Sequences {
     destination: Destination,
 
     #[command(flatten)]
+    page: ShowPage,
+
+    #[command(flatten)]
     protection: Protection,
 
     /// The search as one would run it
@@ -103,7 +106,7 @@ impl Sequences {
             confidence: self.confidence,
             lost_after: self.lost_after,
         };
-        have_done(&runner, &self.destination, out, &|outputs, out| {
+        have_done(&runner, &self.destination, &self.page, out, &|outputs, out| {
             let n_uncertain = search.put_together(outputs, out).map_err(|error| Failure::of(&error))?;
             if n_uncertain > 0 {
                 let _ = writeln!(

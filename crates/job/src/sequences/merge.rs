@@ -1,7 +1,7 @@
 //! The hits of a search in library parts, put together as one run has them.
 //!
 //! BLAST lists the subjects of a query by e-value, then score, then place in the library, later ones first (`s_EvalueCompareHSPLists` in
-//! `blast_hits.c`). DIAMOND does the same with earlier ones first (`Match::cmp_evalue` in `target.h`). Both print three digits of an e-value and sort
+//! `blast_hits.c`). DIAMOND was seen to do the same with earlier ones first (2.1.3). Both print three digits of an e-value and sort
 //! by all of them: two subjects of different parts that look alike in what is printed may stand the other way round in one run. How many do is told.
 //! SSW compares each query with each sequence, in the order of both, and lists all of it.
 
