@@ -1,0 +1,91 @@
+// The laws of other players, written anew in `crates/playback`, against the players themselves.
+
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, type Browser } from "@playwright/test";
+
+import type { Core } from "../playback/core.ts";
+import type { Line } from "../playback/laws.ts";
+import { core, open, PLAYERS, test } from "./playback.ts";
+
+/** Bits per second; a live medium falls behind in each, and comes back. */
+const TRACES: Record<string, [seconds: number, bits: number][]> = {
+  outage: [[5, 300_000], [3.5, 0], [600, 300_000]],
+  slow: [[4, 300_000], [8, 50_000], [600, 300_000]],
+  lumps: [[0.4, 500_000], [1.2, 10_000]],
+};
+
+const N_LINES = 45;
+
+/** How far apart two rates may be that are the same: dash.js makes no smaller change, and the others' rates are in steps. */
+const SAME: Record<string, number> = { "hls.js": 1e-6, "dash.js": 0.02 + 1e-6, shaka: 1e-6 };
+
+test("the rate of each player follows the law that is written after it", async ({ browser, server }) => {
+  const laws = await core();
+  // Shaka has one law for live media and one on demand; the others have none on demand.
+  const runs = PLAYERS.flatMap((player) =>
+    Object.keys(TRACES).flatMap((trace) => (player === "shaka" ? [true, false] : [true]).map((isLive) => ({ player, trace, isLive }))),
+  );
+  const found = await Promise.all(
+    runs.map(async (run) => ({ ...run, lines: await record(browser, server.url, run) })),
+  );
+  for (const player of PLAYERS) {
+    const own = found.filter((run) => run.player === player);
+    const compared = own.flatMap((run) => compare(laws, run).map((line) => ({ ...line, run })));
+    const nSame = compared.filter(({ ours, rate }) => Math.abs(ours - rate) <= SAME[player]!).length;
+    const rates = new Set(compared.map(({ rate }) => rate.toFixed(2)));
+    const version = await versionOf(player);
+    console.log(`${player} ${version}: ${compared.length} moments, ${rates.size} rates; at ${nSame} of them ours is the same`);
+    for (const { run, rate, near, ...inputs } of compared) {
+      const what = `${player} ${run.trace} ${run.isLive ? "live" : "on demand"}: ${JSON.stringify(inputs)}, played at ${rate}, ours around it ${near}`;
+      // A law that is told the same a moment later does the same a moment later.
+      expect(near.some((ours) => Math.abs(ours - rate) <= SAME[player]!), what).toBe(true);
+    }
+    // One that never moved would follow anything.
+    expect(rates.size, player).toBeGreaterThan(1);
+  }
+});
+
+interface Run {
+  player: string;
+  trace: string;
+  isLive: boolean;
+}
+
+async function record(browser: Browser, url: string, { player, trace, isLive }: Run): Promise<Line[]> {
+  const made = await fetch(`${url}links`, { method: "POST", body: JSON.stringify({ trace: TRACES[trace], isLive }) });
+  const { path } = (await made.json()) as { path: string };
+  const page = await open(browser, `${url}laws.html`, { player, link: path, live: isLive ? "1" : "0" });
+  await page.waitForFunction((n) => window.lines.length >= n || window.failure !== null, N_LINES, { timeout: 100_000, polling: 250 });
+  const { lines, failure } = await page.evaluate(() => ({ lines: window.lines, failure: window.failure }));
+  if (failure !== null) throw new Error(`${player} on ${trace}: ${failure}`);
+  await page.close();
+  return lines;
+}
+
+/** What our law says at each line, and what it says at the ones beside it. */
+function compare(laws: Core, { player, lines }: Run & { lines: Line[] }) {
+  // What the players are configured with.
+  const controller = laws.open({ law: player, model: "LAST", slowest: 0.5, fastest: 1.5, requestedRate: 1 });
+  const ours = lines.map(({ seconds, bufferSeconds, offsetSeconds, targetSeconds }, idx) => {
+    const situation = {
+      bufferSeconds,
+      capacitySeconds: 6,
+      startSeconds: 3,
+      leftSeconds: Infinity,
+      doesSenderWait: true,
+      live: offsetSeconds === null ? null : { offsetSeconds: Math.max(offsetSeconds, 0), targetSeconds },
+      requestedRate: 1,
+      scale: 1,
+    };
+    return controller.decide(situation, seconds - (lines[idx - 1]?.seconds ?? seconds)).rate;
+  });
+  controller.close();
+  return lines.map((line, idx) => ({ ...line, ours: ours[idx]!, near: ours.slice(Math.max(idx - 1, 0), idx + 2) }));
+}
+
+async function versionOf(player: string): Promise<string> {
+  const folder = { "hls.js": "hls.js", "dash.js": "dashjs", shaka: "shaka-player" }[player]!;
+  const text = await readFile(join(import.meta.dirname, "../node_modules", folder, "package.json"), "utf8");
+  return (JSON.parse(text) as { version: string }).version;
+}
