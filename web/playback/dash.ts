@@ -46,7 +46,10 @@ export function paceDash(player: MediaPlayerClass, options: Options): Pace {
           ? { offsetSeconds: Math.max(player.getCurrentLiveLatency() || 0, 0), targetSeconds: player.getTargetLiveDelay() }
           : null,
       bitrates: () =>
-        player.isReady() ? player.getRepresentationsByType(kind()).map(({ bandwidth }) => bandwidth + others()) : [],
+        // All of them, and not only those that the limit leaves.
+        player.isReady()
+          ? player.getRepresentationsByTypeUnfiltered(kind()).map(({ bandwidth }) => bandwidth + others())
+          : [],
       bitrate: () => {
         const bandwidth = player.isReady() ? player.getCurrentRepresentationForType(kind())?.bandwidth : undefined;
         return bandwidth === undefined ? null : bandwidth + others();

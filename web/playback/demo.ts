@@ -1,7 +1,7 @@
 // The demo: a player, a law and a link to choose, and what becomes of them.
 //
-// `index.html?player=shaka&law=own&link=slow&start=1` begins at once, and without sound, as browsers want it; a `trace` in JSON stands for a
-// link. Tests read `window.moments`.
+// `index.html?player=shaka&law=own&link=slow&start=1` begins at once, and without sound, as browsers want it. Tests read
+// `window.moments`.
 
 import "./demo.css";
 import { Core } from "./core.ts";
@@ -13,6 +13,8 @@ declare global {
   interface Window {
     moments: Moment[];
     pace: Pace | null;
+    /** Where what is played comes from. */
+    link: string;
   }
 }
 
@@ -101,10 +103,10 @@ async function start(): Promise<void> {
   const chosen = new FormData(form);
   const player = String(chosen.get("player"));
   const law = String(chosen.get("law"));
-  const given = query.get("trace");
-  const trace = given === null ? LINKS[String(chosen.get("link"))]!.trace : (JSON.parse(given) as [number, number][]);
+  const { trace } = LINKS[String(chosen.get("link"))]!;
   const bits = player === "plain" ? BITS.file : BITS.list;
   const path = await makeLink(trace.map(([seconds, times]) => [seconds, times * bits]), chosen.get("live") === "on");
+  window.link = path;
   const element = anewElement(player === "plain");
   const options: Options = {
     core,

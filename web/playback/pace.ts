@@ -142,6 +142,7 @@ export class Pace {
     this.#defaultRate = element.defaultPlaybackRate;
     // What a load sets the rate to, and a player after a wait of its own.
     element.defaultPlaybackRate = this.#requestedRate;
+    if (!this.#isWatching) this.#apply(this.#requestedRate);
     this.#lastMediaSeconds = element.currentTime;
     const { signal } = this.#abort;
     element.addEventListener("ratechange", () => this.#rateChanged(), { signal });
@@ -218,7 +219,7 @@ export class Pace {
     const elapsed = now - this.#lastSeconds;
     this.#lastSeconds = now;
     const arrivalRate = this.#takeArrival(now);
-    this.#playedSeconds += Math.max(element.currentTime - this.#lastMediaSeconds, 0);
+    if (!element.seeking) this.#playedSeconds += Math.max(element.currentTime - this.#lastMediaSeconds, 0);
     const stood = element.currentTime === this.#lastMediaSeconds;
     this.#lastMediaSeconds = element.currentTime;
     // At the end all of it plays.

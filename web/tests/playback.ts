@@ -18,9 +18,6 @@ const MEDIA = join(process.env["CARGO_TARGET_DIR"] ?? join(import.meta.dirname, 
 /** The players that fetch fragments. */
 export const PLAYERS = ["hls.js", "dash.js", "shaka"] as const;
 
-/** Times the rate of the smallest rendition, for so many seconds each. */
-export type Trace = [seconds: number, times: number][];
-
 interface Fixtures {
   /** Where media and pages are. */
   server: { url: string };
@@ -57,7 +54,12 @@ export async function open(browser: Browser, url: string, parameters: Record<str
 /** The moments of the demo once `isEnough` says so of them, or it says why there will be no more. */
 export async function moments(page: Page, isEnough: (moments: Moment[]) => boolean): Promise<Moment[]> {
   const source = `(() => { const m = window.moments; return document.querySelector("#message").textContent !== "" || (${isEnough})(m); })()`;
-  await page.waitForFunction(source, undefined, { timeout: 100_000, polling: 250 });
+  const enough = page.waitForFunction(source, undefined, { timeout: 100_000, polling: 250 });
+  // What it came to says more than that time is up.
+  await enough.catch(async (error: Error) => {
+    const last = await page.evaluate(() => window.moments.at(-1));
+    throw new Error(`${page.url()}: ${error.message}: it came to ${JSON.stringify(last)}`);
+  });
   const message = await page.textContent("#message");
   if (message) throw new Error(message);
   return page.evaluate(() => window.moments);
