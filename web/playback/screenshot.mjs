@@ -19,7 +19,7 @@ try {
   const page = await browser.newPage({ viewport: { width: 1120, height: 900 }, colorScheme: "light", deviceScaleFactor: 2 });
   await page.goto(`${server.url}?player=hls.js&link=mobile&start=1`);
   await page.waitForFunction(() => window.moments.at(-1)?.wallSeconds > 75, undefined, { timeout: 300_000 });
-  await page.screenshot({ path: file });
+  await page.screenshot({ path: file, fullPage: true });
   console.log(file);
 } finally {
   await browser.close();

@@ -117,7 +117,8 @@ export async function serve({ pages, media, port = 0 }) {
 
   const server = createServer((request, response) => {
     answer(request, response).catch((error) => {
-      if (!response.headersSent) response.writeHead(error.status ?? 500, { "Content-Type": "text/plain" });
+      // What is left of a body that was too long would be taken for the next request.
+      if (!response.headersSent) response.writeHead(error.status ?? 500, { "Content-Type": "text/plain", Connection: "close" });
       response.end(`${error.message}\n`);
     });
   });
