@@ -220,7 +220,9 @@ run_chaos() {
 }
 
 run_page() {
-    get_ready chromium
+    get_ready chromium espeak-ng ffmpeg
+    begin "page: the demo of playback"
+    scripts/build-playback.sh
     begin "page: units"
     npm --prefix web test
     begin "page: in a browser"

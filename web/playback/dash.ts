@@ -4,9 +4,10 @@ import { MediaPlayer, type FragmentRequest, type MediaPlayerClass, type MediaTyp
 
 import { nowSeconds, Pace, type Options } from "./pace.ts";
 
-/** What a fragment's events bring. */
+/** What a fragment's events bring; the package's types lack the representation. */
 interface Load {
-  request: FragmentRequest;
+  request: FragmentRequest & { representation: { id: string } | null };
+  response?: ArrayBuffer | null;
 }
 
 const KINDS = ["video", "audio"] as const;
@@ -14,8 +15,9 @@ const KINDS = ["video", "audio"] as const;
 /** Drives the rate of what `player` plays, instead of its own catching up. It has to be initialized already. */
 export function paceDash(player: MediaPlayerClass, options: Options): Pace {
   const isDriving = options.isWatching !== true;
-  const catchup = player.getSettings().streaming?.liveCatchup?.enabled ?? null;
-  if (isDriving) player.updateSettings({ streaming: { liveCatchup: { enabled: false } } });
+  const catchup = { ...player.getSettings().streaming?.liveCatchup?.playbackRate };
+  // Switched off as a whole, it would set the rate once more, whenever there is enough to play.
+  if (isDriving) player.updateSettings({ streaming: { liveCatchup: { playbackRate: { min: 0, max: 0 } } } });
   // The kind whose renditions differ.
   const kind = (): MediaType => (player.getRepresentationsByType("video").length > 0 ? "video" : "audio");
   const others = () =>
@@ -28,11 +30,11 @@ export function paceDash(player: MediaPlayerClass, options: Options): Pace {
     if (request.type === "MediaSegment") pace.meter.begin(request, nowSeconds(), () => request.bytesLoaded || 0);
   };
   const end = (event: unknown) => {
-    const { request } = event as Load;
+    const { request, response } = event as Load;
     if (request.type !== "MediaSegment") return;
-    const { mediaType, representationId, duration, bytesLoaded } = request;
-    const fragment = { kind: mediaType, rendition: representationId, mediaSeconds: duration, bytes: bytesLoaded || 0 };
-    pace.meter.end(request, nowSeconds(), fragment);
+    const { mediaType: kind, representation, duration: mediaSeconds } = request;
+    const bytes = response?.byteLength ?? 0;
+    pace.meter.end(request, nowSeconds(), { kind, rendition: representation?.id ?? "", mediaSeconds, bytes });
   };
   const drop = (event: unknown) => pace.meter.end((event as Load).request, nowSeconds(), null);
   const pace = new Pace(
@@ -44,7 +46,10 @@ export function paceDash(player: MediaPlayerClass, options: Options): Pace {
           ? { offsetSeconds: Math.max(player.getCurrentLiveLatency() || 0, 0), targetSeconds: player.getTargetLiveDelay() }
           : null,
       bitrates: () =>
-        player.isReady() ? player.getRepresentationsByType(kind()).map(({ bandwidth }) => bandwidth + others()) : [],
+        // All of them, and not only those that the limit leaves.
+        player.isReady()
+          ? player.getRepresentationsByTypeUnfiltered(kind()).map(({ bandwidth }) => bandwidth + others())
+          : [],
       bitrate: () => {
         const bandwidth = player.isReady() ? player.getCurrentRepresentationForType(kind())?.bandwidth : undefined;
         return bandwidth === undefined ? null : bandwidth + others();
@@ -60,7 +65,7 @@ export function paceDash(player: MediaPlayerClass, options: Options): Pace {
         player.off(MediaPlayer.events.FRAGMENT_LOADING_ABANDONED, drop);
         if (!isDriving) return;
         player.updateSettings({ streaming: { abr: { maxBitrate: { audio: -1, video: -1 } } } });
-        if (catchup !== null) player.updateSettings({ streaming: { liveCatchup: { enabled: catchup } } });
+        player.updateSettings({ streaming: { liveCatchup: { playbackRate: catchup } } });
       },
     },
     options,

@@ -1,6 +1,7 @@
 // The demo: a player, a law and a link to choose, and what becomes of them.
 //
-// `index.html?player=shaka&law=own&link=slow&start=1` begins at once; tests read `window.moments`.
+// `index.html?player=shaka&law=own&link=slow&start=1` begins at once, and without sound, as browsers want it. Tests read
+// `window.moments`.
 
 import "./demo.css";
 import { Core } from "./core.ts";
@@ -12,6 +13,8 @@ declare global {
   interface Window {
     moments: Moment[];
     pace: Pace | null;
+    /** Where what is played comes from. */
+    link: string;
   }
 }
 
@@ -24,6 +27,7 @@ const LINKS: Record<string, { title: string; trace: [number, number][] }> = {
   steps: { title: "1.3 times, then 0.85", trace: [[25, 1.3], [35, 0.85]] },
   mobile: { title: "mobile", trace: [[8, 1.4], [5, 0.5], [9, 1.1], [3, 0.2], [10, 1.2], [4, 0.7], [6, 0.9]] },
   outage: { title: "an outage every minute", trace: [[50, 1.3], [10, 0]] },
+  enough: { title: "two and a half times the rate", trace: [[3_600, 2.5]] },
   plenty: { title: "eight times the rate", trace: [[3_600, 8]] },
 };
 
@@ -102,6 +106,7 @@ async function start(): Promise<void> {
   const { trace } = LINKS[String(chosen.get("link"))]!;
   const bits = player === "plain" ? BITS.file : BITS.list;
   const path = await makeLink(trace.map(([seconds, times]) => [seconds, times * bits]), chosen.get("live") === "on");
+  window.link = path;
   const element = anewElement(player === "plain");
   const options: Options = {
     core,
@@ -170,6 +175,7 @@ function anewElement(hasPicture: boolean): HTMLVideoElement {
   const element = document.createElement("video");
   element.id = "element";
   element.controls = true;
+  element.muted = query.get("start") === "1";
   element.className = hasPicture ? "has-picture" : "";
   before.replaceWith(element);
   return element;

@@ -74,7 +74,13 @@ function toLastEnd(): number {
 
 async function hls(): Promise<Look> {
   const { default: Hls } = await import("hls.js");
-  const hls = new Hls({ maxLiveSyncPlaybackRate: 1.5, liveSyncDuration: TARGET_SECONDS, liveMaxLatencyDuration: 60 });
+  const hls = new Hls({
+    maxLiveSyncPlaybackRate: 1.5,
+    liveSyncDuration: TARGET_SECONDS,
+    liveMaxLatencyDuration: 60,
+    // A target that moves at each break would be a third law.
+    liveSyncOnStallIncrease: 0,
+  });
   hls.on(Hls.Events.ERROR, (_, { fatal, details }) => fatal && fail(new Error(details)));
   hls.loadSource(new URL(`${link}hls.m3u8`, location.href).href);
   hls.attachMedia(element);

@@ -43,7 +43,7 @@ export class Meter {
     if (known !== undefined) this.#bytes += Math.max(fragment.bytes - known.counted, 0);
     const bytesPerSecond = fragment.bytes / fragment.mediaSeconds;
     const before = this.#sizes.get(fragment.kind);
-    const isSame = before?.rendition === fragment.rendition;
+    const isSame = before !== undefined && before.rendition === fragment.rendition;
     this.#sizes.set(fragment.kind, {
       rendition: fragment.rendition,
       bytesPerSecond: isSame ? before.bytesPerSecond + WEIGHT * (bytesPerSecond - before.bytesPerSecond) : bytesPerSecond,

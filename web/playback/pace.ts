@@ -67,6 +67,9 @@ const EVERY_MS = 250;
 /** After a break, play goes on so long before where it broke off. */
 const BACK_SECONDS = 0.5;
 
+/** What a browser says is buffered and does not play: of a file, Chromium guesses it from the bytes. More than this is no such error. */
+const UNPLAYABLE_SECONDS_MAX = 3;
+
 /** What rounding may leave between two equal rates. */
 const SAME_RATE = 1e-6;
 
@@ -106,6 +109,7 @@ export class Pace {
   readonly #abort = new AbortController();
   readonly #timer: number;
   readonly #beganSeconds = nowSeconds();
+  readonly #defaultRate: number;
   #requestedRate: number;
   #setRate: number | null = null;
   #lastSeconds = nowSeconds();
@@ -117,6 +121,8 @@ export class Pace {
   /** Bytes in a second of what arrival is measured in. */
   #reference: number | null = null;
   #bitrateLimit = Infinity;
+  /** What was said to be in the buffer when play broke off all the same. */
+  #unplayableSeconds = 0;
 
   constructor(player: Player, options: Options) {
     this.#player = player;
@@ -133,6 +139,10 @@ export class Pace {
     });
     const { element } = player;
     element.preservesPitch = true;
+    this.#defaultRate = element.defaultPlaybackRate;
+    // What a load sets the rate to, and a player after a wait of its own.
+    element.defaultPlaybackRate = this.#requestedRate;
+    if (!this.#isWatching) this.#apply(this.#requestedRate);
     this.#lastMediaSeconds = element.currentTime;
     const { signal } = this.#abort;
     element.addEventListener("ratechange", () => this.#rateChanged(), { signal });
@@ -148,6 +158,7 @@ export class Pace {
     // What browsers play at all.
     if (!(rate >= 0.0625 && rate <= 16)) throw new RangeError(`a rate of ${rate}: it has to be from 0.0625 to 16`);
     this.#requestedRate = rate;
+    this.#player.element.defaultPlaybackRate = rate;
     this.#controller.fallSilent();
   }
 
@@ -165,12 +176,14 @@ export class Pace {
     this.#abort.abort();
     this.#player.detach();
     this.#controller.close();
+    this.#player.element.defaultPlaybackRate = this.#defaultRate;
     if (!this.#isWatching) this.#player.element.playbackRate = this.#requestedRate;
   }
 
   #begin(): void {
     this.#isHolding = true;
     this.#hasBroken = false;
+    this.#unplayableSeconds = 0;
     this.#controller.fallSilent();
   }
 
@@ -188,7 +201,10 @@ export class Pace {
     this.#isHolding = true;
     this.#hasBroken = true;
     this.#controller.fallSilent();
-    if (!this.#isWatching) this.#apply(0);
+    if (this.#isWatching) return;
+    const unplayable = Math.min(bufferedEnd(element) - element.currentTime, UNPLAYABLE_SECONDS_MAX);
+    this.#unplayableSeconds = Math.max(unplayable, this.#unplayableSeconds);
+    this.#apply(0);
   }
 
   /** Whether nothing is left to wait for. */
@@ -203,10 +219,12 @@ export class Pace {
     const elapsed = now - this.#lastSeconds;
     this.#lastSeconds = now;
     const arrivalRate = this.#takeArrival(now);
-    this.#playedSeconds += Math.max(element.currentTime - this.#lastMediaSeconds, 0);
+    if (!element.seeking) this.#playedSeconds += Math.max(element.currentTime - this.#lastMediaSeconds, 0);
     const stood = element.currentTime === this.#lastMediaSeconds;
     this.#lastMediaSeconds = element.currentTime;
-    const bufferSeconds = Math.max(bufferedEnd(element) - element.currentTime, 0);
+    // At the end all of it plays.
+    const unplayable = this.#hasAll() ? 0 : this.#unplayableSeconds;
+    const bufferSeconds = Math.max(bufferedEnd(element) - element.currentTime - unplayable, 0);
     if (this.#isHolding && this.#mayPlay(bufferSeconds, stood)) this.#release();
     const isSilent = this.#isHolding || element.paused || element.ended || element.seeking;
     if (isSilent) this.#controller.fallSilent();

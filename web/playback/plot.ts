@@ -3,17 +3,17 @@
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 
-/** A line; `null` where there is nothing. */
+/** How a line looks. */
 export interface Series {
   /** A property of the style sheet that holds its colour. */
   colour: string;
   isDashed?: boolean;
 }
 
-const HEIGHT_PX = 170;
+const HEIGHT_PX = 160;
 const FONT = '11px system-ui, "DejaVu Sans", sans-serif';
 
-/** A picture of several lines over seconds; the last two may be the upper and lower end of a band. */
+/** A picture of several lines over seconds, and of a band. */
 export class Plot {
   readonly #plot: uPlot;
 
@@ -43,7 +43,7 @@ export class Plot {
           x: { time: false },
           y: { range: (_, __, greatest) => [0, Math.max(top, (greatest ?? 0) * 1.05)] },
         },
-        axes: [{ ...axis, values: (_, ticks) => ticks.map((tick) => `${tick} s`) }, { ...axis, size: 44 }],
+        axes: [{ ...axis, size: 28, values: (_, ticks) => ticks.map((tick) => `${tick} s`) }, { ...axis, size: 44 }],
         series: [{}, ...lines, ...ends],
         ...(hasBand ? { bands: [{ series: [n + 1, n + 2], fill: resolved("--band") }] } : {}),
       },
@@ -63,7 +63,7 @@ export class Plot {
     }
   }
 
-  /** Moments in seconds, and a row of values for each line and each end of the band. */
+  /** Moments in seconds, and a row of values for each line, then for the upper and the lower end of the band; `null` where there is nothing. */
   show(seconds: number[], ...rows: (number | null)[][]): void {
     this.#plot.setData([seconds, ...rows]);
   }

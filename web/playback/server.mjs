@@ -33,7 +33,7 @@ const TURN_MS = 20;
 const N_MADE = 12;
 
 /** Segments that a live list has. */
-const N_LISTED = 20;
+const N_LISTED = 60;
 
 /** Carries bytes as fast as a trace of `[seconds, bits per second]` says, over and over; responses share it evenly. */
 class Link {
@@ -55,6 +55,12 @@ class Link {
     this.#queue.push(entry);
     response.on("close", () => (this.#queue = this.#queue.filter((other) => other !== entry)));
     this.#timer ??= setInterval(() => this.#turn(), TURN_MS);
+  }
+
+  /** From here on it is as another trace says, from that one's beginning. */
+  change(trace) {
+    this.#trace = trace;
+    this.#beganMs = performance.now();
   }
 
   close() {
@@ -102,7 +108,7 @@ class Link {
  * Serves `pages` and the media in `media` on a free port of the loopback interface, or on the given one.
  *
  * `POST /links` with `{trace: [[seconds, bitsPerSecond]...], isLive}` makes a link; what is under its path comes over it: `hls.m3u8`,
- * `dash.mpd`, `lecture.mp4`. Lists come at once: the link is for media.
+ * `dash.mpd`, `lecture.mp4`. Lists come at once: the link is for media. `POST` to the path with another trace changes the link.
  */
 export async function serve({ pages, media, port = 0 }) {
   const durations = await durationsOf(media);
@@ -111,7 +117,8 @@ export async function serve({ pages, media, port = 0 }) {
 
   const server = createServer((request, response) => {
     answer(request, response).catch((error) => {
-      if (!response.headersSent) response.writeHead(error.status ?? 500, { "Content-Type": "text/plain" });
+      // What is left of a body that was too long would be taken for the next request.
+      if (!response.headersSent) response.writeHead(error.status ?? 500, { "Content-Type": "text/plain", Connection: "close" });
       response.end(`${error.message}\n`);
     });
   });
@@ -119,17 +126,17 @@ export async function serve({ pages, media, port = 0 }) {
   async function answer(request, response) {
     const path = decodeURIComponent(new URL(request.url, "http://localhost").pathname);
     if (request.method === "POST" && path === "/links") return makeLink(request, response);
+    const [, id, inside] = /^\/links\/(\d+)\/(.*)$/.exec(path) ?? [];
+    const of = links.get(Number(id));
+    if (id !== undefined && of === undefined) throw refusal(404, `there is no link ${id}: it was closed`);
+    if (request.method === "POST" && inside === "") return changeLink(of.link, request, response);
     if (request.method !== "GET") throw refusal(405, `${request.method} is not understood here`);
-    const [, id, inside] = /^\/links\/(\d+)\/(.+)$/.exec(path) ?? [];
-    if (id === undefined) return sendFile(response, pages, path === "/" ? "/index.html" : path);
-    const link = links.get(Number(id));
-    if (link === undefined) throw refusal(404, `there is no link ${id}: it was closed`);
-    return answerOver(link, inside, request, response);
+    if (of === undefined) return sendFile(response, pages, path === "/" ? "/index.html" : path);
+    return answerOver(of, inside, request, response);
   }
 
   async function makeLink(request, response) {
-    const { trace, isLive = false } = JSON.parse(await bodyOf(request));
-    checkTrace(trace);
+    const { trace, isLive = false } = await bodyOf(request);
     nLinks += 1;
     links.set(nLinks, { link: new Link(trace), isLive, beganMs: Date.now() });
     const [oldest] = links.keys();
@@ -138,6 +145,11 @@ export async function serve({ pages, media, port = 0 }) {
       links.delete(oldest);
     }
     send(response, ".json", JSON.stringify({ path: `/links/${nLinks}/` }));
+  }
+
+  async function changeLink(link, request, response) {
+    link.change((await bodyOf(request)).trace);
+    send(response, ".json", "{}");
   }
 
   async function answerOver(of, inside, request, response) {
@@ -227,21 +239,26 @@ async function durationsOf(media) {
   return [...list.matchAll(/^#EXTINF:([\d.]+)/gm)].map(([, seconds]) => Number(seconds));
 }
 
-function checkTrace(trace) {
+/** The JSON of a body, whose trace is one. */
+async function bodyOf(request) {
+  let text = "";
+  for await (const bytes of request) {
+    text += bytes;
+    if (text.length > BODY_BYTES_MAX) throw refusal(413, `a body has at most ${BODY_BYTES_MAX} bytes`);
+  }
+  let body;
+  try {
+    body = JSON.parse(text);
+  } catch (error) {
+    throw refusal(400, `the body is not JSON: ${error.message}`);
+  }
+  const { trace } = body ?? {};
   const isRight =
     Array.isArray(trace) &&
     trace.length > 0 &&
     trace.length <= N_PIECES_MAX &&
-    trace.every(([seconds, rate]) => seconds > 0 && seconds < 1e6 && rate >= 0 && rate < 1e12);
+    trace.every((piece) => Array.isArray(piece) && piece[0] > 0 && piece[0] < 1e6 && piece[1] >= 0 && piece[1] < 1e12);
   if (!isRight) throw refusal(400, `a trace is 1 to ${N_PIECES_MAX} pairs of seconds and bits per second`);
-}
-
-async function bodyOf(request) {
-  let body = "";
-  for await (const bytes of request) {
-    body += bytes;
-    if (body.length > BODY_BYTES_MAX) throw refusal(413, `a body has at most ${BODY_BYTES_MAX} bytes`);
-  }
   return body;
 }
 

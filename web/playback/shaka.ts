@@ -18,7 +18,7 @@ export function paceShaka(player: shaka.Player, options: Options): Pace {
   if (element === null) throw new Error("Shaka has no media element yet: call `attach` first");
   const networking = player.getNetworkingEngine();
   if (networking === null) throw new Error("Shaka has no networking engine: it was destroyed");
-  const { abrFactory, streaming } = player.getConfiguration();
+  const { abrFactory, networking: network, streaming } = player.getConfiguration();
   if (options.isWatching !== true) {
     player.configure({ streaming: { liveSync: { enabled: false }, vodDynamicPlaybackRate: false } });
   }
@@ -46,7 +46,8 @@ export function paceShaka(player: shaka.Player, options: Options): Pace {
     pace.meter.end(request, nowSeconds(), null);
     loaded.delete(request);
   };
-  // Progress is told to the one who chooses renditions, and to nobody else.
+  // Progress is told to the one who chooses renditions, and to nobody else; and by default in pieces that are longer than many segments of sound.
+  player.configure("networking.minBytesForProgressEvents", 1);
   player.configure("abrFactory", () => {
     const abr = abrFactory();
     const told = abr.segmentDownloaded.bind(abr);
@@ -78,7 +79,7 @@ export function paceShaka(player: shaka.Player, options: Options): Pace {
         networking.unregisterRequestFilter(begin);
         player.removeEventListener("downloadcompleted", end);
         player.removeEventListener("downloadfailed", drop);
-        player.configure({ abrFactory, streaming: { liveSync: streaming.liveSync, vodDynamicPlaybackRate: streaming.vodDynamicPlaybackRate } });
+        player.configure({ abrFactory, networking: network, streaming: { liveSync: streaming.liveSync, vodDynamicPlaybackRate: streaming.vodDynamicPlaybackRate } });
         if (options.isWatching !== true) player.configure("abr.restrictions.maxBandwidth", Infinity);
       },
     },

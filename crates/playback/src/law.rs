@@ -179,6 +179,8 @@ mod tests {
         // 2 / (1 + e^(-0.75)) in twentieths.
         check(Law::HlsJs, 4.0, 5.0, 1.35);
         check(Law::HlsJs, 4.0, 3.0, 1.0);
+        check(Law::HlsJs, 4.0, 9.2, 1.5);
+        check(Law::HlsJs, 4.0, 9.4, 1.0);
         check(Law::Media3, 4.0, 4.2, 1.02);
         check(Law::Media3, 4.0, 9.0, 1.03);
         check(Law::Media3, 4.0, 4.01, 1.0);

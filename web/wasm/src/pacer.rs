@@ -158,7 +158,8 @@ mod tests {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../unit/decisions.csv");
         let trace = Trace::made(Kind::Mobile, 240.0, 3);
         let mut pacer = opened("restricted\nAUTO", 0.8, 1.0).unwrap();
-        let mut said = String::from("arrived,buffer,scale,rate,cause,until_break,mean_rate,by_arrival,least,expected\n");
+        let mut said =
+            String::from("arrived,buffer,scale,rate,cause,until_break,mean_rate,by_arrival,least,expected\n");
         let mut buffer = 4.0_f64;
         for idx in 0..480 {
             let arrived = 0.5 * trace.rate_at(f64::from(idx) * 0.5);
@@ -186,7 +187,8 @@ mod tests {
         let expected = std::fs::read_to_string(path).unwrap();
         for (line, (found, was)) in said.lines().zip(expected.lines()).enumerate().skip(1) {
             let numbers = |text: &str| text.split(',').map(|number| number.parse().unwrap()).collect::<Vec<f64>>();
-            let are_near = |(found, was): (f64, f64)| (found - was).abs() < 1e-6 || found.to_string() == was.to_string();
+            let are_near =
+                |(found, was): (f64, f64)| (found - was).abs() < 1e-6 || found.to_string() == was.to_string();
             let is_same = numbers(found).into_iter().zip(numbers(was)).all(are_near);
             assert!(is_same, "line {}: {found}, and it was {was}; UPDATE_EXPECT=1 accepts it", line + 1);
         }
