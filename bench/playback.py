@@ -1,12 +1,16 @@
 """Playback that slows down: laws on the same traces of arrival.
 
-Laws are compared by a virtual clock, so their figures do not depend on the machine. A stall counts as a rate of 0.
+Laws are compared by a virtual clock, so their figures do not depend on the machine. A stall counts as a rate of 0. What play itself costs is
+measured by the real clock: processor time of a medium in stereo, and how soon sound begins after the last byte of the start-up buffer.
 """
 
 import argparse
 import csv
+import resource
+import signal
 import subprocess
 import tempfile
+import time
 from collections import defaultdict
 from pathlib import Path
 
@@ -16,6 +20,7 @@ SEEDS = (1, 2, 3, 4, 5)
 MODELS = ("AUTO", "LAST", "none")
 # How many seconds of silence are known to nobody before they come.
 UNFORETOLD = ("outage",)
+COST_SECONDS = 30
 
 Row = dict[str, str]
 
@@ -31,6 +36,7 @@ def main() -> None:
             "laws": laws(given.binary, folder, []),
             "laws_live": laws(given.binary, folder, ["--live"]),
             "ablation": ablation(given.binary, folder),
+            "cost": cost(given.binary, folder),
         }
     print_machine(machine())
     save("playback", figures)
@@ -71,17 +77,62 @@ def laws(binary: Path, folder: Path, arguments: list[str]) -> dict[str, dict[str
 
 
 def ablation(binary: Path, folder: Path) -> dict[str, dict[str, float]]:
-    """Take the forecast away, and put a worse one in its place."""
-    found = {}
-    for model in MODELS:
-        rows = simulated(binary, folder, ["--law", "restricted", "--model", model])
-        found[model] = summed(rows)
+    """Take the forecast away, and the look at the processor, and put a worse forecast in its place."""
+    cases = {f"forecasts by {model}": ["--model", model] for model in MODELS}
+    cases["AUTO, blind to the processor"] = ["--blind-to-cpu"]
+    found = {name: summed(simulated(binary, folder, ["--law", "restricted", *case])) for name, case in cases.items()}
     rows = [
-        [model, f"{of['stalled_seconds']:.0f} s", f"{of['mean_deviation']:.2%}", f"{of['rms_deviation']:.2%}"]
-        for model, of in found.items()
+        [name, f"{of['stalled_seconds']:.0f} s", f"{of['mean_deviation']:.2%}", f"{of['rms_deviation']:.2%}"]
+        for name, of in found.items()
     ]
-    print_table("Our law by who forecasts", ["model", "stalled", "mean abs(rate - 1)", "root mean square"], rows)
+    print_table("Our law with less", ["", "stalled", "mean abs(rate - 1)", "root mean square"], rows)
     return found
+
+
+def cost(binary: Path, folder: Path) -> dict[str, float]:
+    """Play a medium in stereo by the real clock, and one that comes byte by byte up to the start-up buffer."""
+    medium = folder / "music.mp3"
+    make = ["-f", "lavfi", "-i", "anoisesrc=d=60:c=pink:r=48000:a=0.3", "-ac", "2", "-b:a", "128k", str(medium)]
+    subprocess.run(["ffmpeg", "-v", "error", "-y", *make], check=True)
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    # An interruption ends play after a while: processes start and end in the figure, too.
+    command = [str(binary), str(medium), "--null", "--speed", "0.9"]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as playing:
+        time.sleep(COST_SECONDS)
+        playing.send_signal(signal.SIGINT)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    core = (after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime) / COST_SECONDS
+    delay = start_delay(binary, medium.read_bytes())
+    rows = [
+        ["share of a core, MP3 in stereo at 0.9", f"{core:.2%}"],
+        ["sound after the last byte", f"{delay * 1000:.0f} ms"],
+    ]
+    print_table("What `foretop play` costs, and how soon it sounds", ["", ""], rows)
+    return {"core_ratio": core, "start_delay_seconds": delay}
+
+
+def start_delay(binary: Path, medium: bytes) -> float:
+    """Return how long after the last byte of 2 s of a medium its sound begins, with a start-up buffer of so much."""
+    command = [str(binary), "-", "--null", "--start", "2"]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=False
+    ) as playing:
+        assert playing.stdin is not None
+        assert playing.stderr is not None
+        # 128 kbit/s: 2 s, and what the decoder holds back.
+        playing.stdin.write(medium[:29_000])
+        playing.stdin.flush()
+        time.sleep(1)
+        playing.stdin.write(medium[29_000:36_000])
+        playing.stdin.flush()
+        began = time.perf_counter()
+        for line in playing.stderr:
+            if line.startswith(b"plays"):
+                break
+        delay = time.perf_counter() - began
+        playing.send_signal(signal.SIGINT)
+        playing.stdin.close()
+    return delay
 
 
 def by_law(rows: list[Row]) -> dict[str, list[Row]]:

@@ -54,7 +54,7 @@ mod _native {
     #[pymodule_export]
     use crate::outlook::Outlook;
     #[pymodule_export]
-    use crate::playback::{made_trace, simulate_playback};
+    use crate::playback::{made_trace, playback_laws, simulate_playback};
     #[pymodule_export]
     use crate::predictor::Predictor;
     #[pymodule_export]

@@ -5,6 +5,7 @@ use std::io::{self, Read, Seek, SeekFrom};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use clock::Stopwatch;
 use symphonia::core::io::MediaSource;
 
 /// Shared by a source, a decoder, and the loop that watches both.
@@ -33,6 +34,8 @@ struct State {
     n_received: u64,
     n_taken: u64,
     is_decoder_waiting: bool,
+    /// Time that the decoder waited for bytes.
+    waited: Duration,
     /// The source had to wait since somebody last looked.
     was_full: bool,
     is_closed: bool,
@@ -179,6 +182,11 @@ impl Capture {
         }
     }
 
+    /// Time that the decoder waited for bytes so far, which is no work of its.
+    pub fn waited(&self) -> Duration {
+        self.state().waited
+    }
+
     /// Rests until something changes, or for this long.
     pub fn rest(&self, at_most: Duration) {
         let state = self.state();
@@ -223,7 +231,9 @@ impl Read for Reader {
             }
             state.is_decoder_waiting = true;
             self.capture.0.changed.notify_all();
+            let watch = Stopwatch::start();
             state = self.capture.wait(state);
+            state.waited += watch.elapsed();
         }
     }
 }

@@ -21,6 +21,9 @@ use crate::capture::Capture;
 /// Packets in a row that cannot be decoded, until the medium is given up.
 const N_BROKEN_MAX: usize = 100;
 
+/// The thread's name.
+pub const THREAD: &str = "decoder";
+
 /// Samples that are held at most, 128 MB of them: 64 channels at 192 kHz for 2.7 s.
 const N_SAMPLES_MAX: usize = 32 << 20;
 
@@ -95,7 +98,7 @@ impl Decoded {
             worker.0.changed.notify_all();
         };
         std::thread::Builder::new()
-            .name("decoder".to_owned())
+            .name(THREAD.to_owned())
             .spawn(work)
             .map_err(|error| Failure::work(format!("cannot start a thread: {error}")))?;
         Ok(decoded)
@@ -208,7 +211,7 @@ impl Decoded {
                 let in_seconds = |ts| time_base.and_then(|base| base.calc_time(ts)).map(|time| time.as_secs_f64());
                 self.state().landed_seconds = Some(landed.and_then(in_seconds).unwrap_or(seconds));
             }
-            let (watch, cpu) = (Stopwatch::start(), thread_cpu());
+            let (watch, cpu, waited) = (Stopwatch::start(), thread_cpu(), capture.waited());
             let packet = match format.next_packet() {
                 Ok(Some(packet)) => packet,
                 // The end, also of what was cut off.
@@ -236,7 +239,9 @@ impl Decoded {
                     let n_channels =
                         u16::try_from(n_channels).map_err(|_| format!("{n_channels} channels are too many"))?;
                     let format = Format { sample_rate_hertz: sound.spec().rate(), n_channels };
-                    if !self.keep(format, &samples, watch.elapsed(), thread_cpu().saturating_sub(cpu))? {
+                    // Waiting for bytes is no work.
+                    let busy = watch.elapsed().saturating_sub(capture.waited() - waited);
+                    if !self.keep(format, &samples, busy, thread_cpu().saturating_sub(cpu))? {
                         return Ok(());
                     }
                 }

@@ -1,7 +1,7 @@
 //! A file that arrives as a trace says, by whatever clock paces play.
 
 use std::fs::File;
-use std::io::Read;
+use std::io::{Cursor, Read};
 use std::path::Path;
 
 use playback::Trace;
@@ -12,6 +12,7 @@ use symphonia::core::io::MediaSourceStream;
 use symphonia::core::meta::MetadataOptions;
 
 use crate::capture::{Capture, Medium};
+use crate::decode::THREAD;
 
 /// A file, and when its bytes come.
 pub struct Pace {
@@ -30,15 +31,13 @@ impl Pace {
             |error: &dyn std::fmt::Display| Failure::work(format!("cannot read `{}`: {error}", path.display()));
         let mut bytes = Vec::new();
         File::open(path).and_then(|mut file| file.read_to_end(&mut bytes)).map_err(|error| cannot(&error))?;
-        let stream = MediaSourceStream::new(Box::new(std::io::Cursor::new(bytes.clone())), Default::default());
-        let format = symphonia::default::get_probe()
-            .probe(&Hint::new(), stream, FormatOptions::default(), MetadataOptions::default())
-            .map_err(|error| cannot(&error))?;
-        let seconds = format.default_track(TrackType::Audio).and_then(|track| {
-            let hertz = track.codec_params.as_ref()?.audio()?.sample_rate?;
-            Some(track.num_frames? as f64 / f64::from(hertz))
-        });
+        let medium = bytes.clone();
+        // What breaks a decoder must not end this process, as in play itself.
+        let asked = std::thread::Builder::new().name(THREAD.to_owned()).spawn(move || seconds(medium));
+        let asked = asked.map_err(|error| Failure::work(format!("cannot start a thread: {error}")))?;
+        let seconds = asked.join().unwrap_or_else(|_| Err("the medium broke its decoder".to_owned()));
         let seconds = seconds
+            .map_err(|error| cannot(&error))?
             .filter(|seconds| *seconds > 0.0)
             .ok_or_else(|| cannot(&"it does not say how long it is, which a trace of arrival needs"))?;
         capture.opened(Medium { length: Some(bytes.len() as u64), is_seekable: false });
@@ -60,4 +59,16 @@ impl Pace {
         }
         Ok(())
     }
+}
+
+/// How long a medium plays, where it says.
+fn seconds(medium: Vec<u8>) -> Result<Option<f64>, String> {
+    let stream = MediaSourceStream::new(Box::new(Cursor::new(medium)), Default::default());
+    let format = symphonia::default::get_probe()
+        .probe(&Hint::new(), stream, FormatOptions::default(), MetadataOptions::default())
+        .map_err(|error| error.to_string())?;
+    Ok(format.default_track(TrackType::Audio).and_then(|track| {
+        let hertz = track.codec_params.as_ref()?.audio()?.sample_rate?;
+        Some(track.num_frames? as f64 / f64::from(hertz))
+    }))
 }

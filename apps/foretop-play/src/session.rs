@@ -538,3 +538,110 @@ fn fade<'a>(frames: impl Iterator<Item = &'a mut [f32]>, n: usize) {
         frame.iter_mut().for_each(|sample| *sample *= weight);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use clock::Manual;
+    use units::Timestamp;
+
+    use super::*;
+
+    /// A second of a tone in a WAV file of one channel at 8 kHz, so many times.
+    fn medium(n_seconds: u32) -> Vec<u8> {
+        let n_bytes = 16_000 * n_seconds;
+        let mut bytes = Vec::new();
+        bytes.extend(b"RIFF");
+        bytes.extend((36 + n_bytes).to_le_bytes());
+        bytes.extend(b"WAVEfmt ");
+        bytes.extend([16, 0, 0, 0, 1, 0, 1, 0]);
+        bytes.extend([8_000_u32.to_le_bytes(), 16_000_u32.to_le_bytes()].concat());
+        bytes.extend([2, 0, 16, 0]);
+        bytes.extend(b"data");
+        bytes.extend(n_bytes.to_le_bytes());
+        bytes.extend((0..8_000 * n_seconds).flat_map(|idx| (((idx % 80) as i16 - 40) * 200).to_le_bytes()));
+        bytes
+    }
+
+    fn session(n_seconds: u32) -> Session {
+        let (bytes, capture) = (medium(n_seconds), Capture::new(8_000_000));
+        capture.opened(crate::capture::Medium { length: Some(bytes.len() as u64), is_seekable: false });
+        capture.bring_some(&bytes);
+        capture.mark_end();
+        let decoded = Decoded::start(capture.clone(), None, Duration::from_secs(4)).unwrap();
+        let wish = Wish {
+            law: Law::Restricted,
+            speed: 1.0,
+            limits: Limits::default(),
+            start_seconds: 1.0,
+            policy: Some("LAST".parse().unwrap()),
+            capacity_bytes: 8_000_000,
+            target_seconds: None,
+        };
+        let parts = Parts {
+            capture,
+            decoded,
+            output: Output::Null,
+            pace: None,
+            offered: None,
+            blamed: "disk",
+            interruption: Interruption::watch().unwrap(),
+        };
+        Session::new(wish, parts)
+    }
+
+    /// What a listener who presses these keys at these ticks sees, tick by tick.
+    fn seen(n_seconds: u32, pressed: &[(usize, Request)]) -> Vec<Moment> {
+        let mut moments = Vec::new();
+        let mut watch = |moment: &Moment| {
+            moments.push(moment.clone());
+            Ok(pressed.iter().find(|(at, _)| *at == moments.len()).map(|(_, request)| *request))
+        };
+        session(n_seconds).run(None, &mut watch).unwrap();
+        moments
+    }
+
+    #[test]
+    fn keys_pause_seek_and_change_the_speed_within_what_can_be_played() {
+        let moments = seen(
+            20,
+            &[(50, Request::Pause), (150, Request::Pause), (200, Request::Speed(50.0)), (250, Request::Speed(-50.0))],
+        );
+        assert!(moments[60..150].iter().all(|moment| moment.rate == 0.0 && moment.cause == Some("listener")));
+        assert_eq!(moments[149].media_seconds, moments[60].media_seconds);
+        let asked: Vec<f64> = [220, 260].map(|at: usize| moments[at].requested_rate).into();
+        assert!((asked[0] - 2.0 / 1.1).abs() < 1e-9 && (asked[1] - 0.5 / 0.8).abs() < 1e-9, "{asked:?}");
+        assert!(moments.iter().all(|moment| moment.rate == 0.0 || RATES.contains(&moment.rate)));
+        assert_eq!(moments.last().unwrap().n_breaks, 0);
+    }
+
+    #[test]
+    fn a_process_that_was_suspended_for_a_minute_goes_on_from_where_it_was() {
+        let clock = Manual::at(Timestamp::from_nanos(0));
+        let session = session(10);
+        let decoded = session.parts.decoded.clone();
+        let mut n_ticks = 0;
+        let mut before = 0.0;
+        let mut longest = 0.0_f64;
+        let mut watch = |moment: &Moment| {
+            n_ticks += 1;
+            // The decoder is a thread by real time.
+            while !decoded.progress().is_full && !decoded.progress().has_ended {
+                decoded.rest(TICK);
+            }
+            if n_ticks == 100 {
+                // Wall time goes back meanwhile, which nothing here looks at.
+                clock.set_wall(Timestamp::from_nanos(-3_600_000_000_000));
+                clock.pass(Duration::from_secs(60));
+            } else {
+                clock.pass(TICK);
+            }
+            longest = longest.max(moment.media_seconds - before);
+            before = moment.media_seconds;
+            Ok((n_ticks == 2_000).then_some(Request::Quit))
+        };
+        let last = session.run(Some(&clock), &mut watch).unwrap();
+        assert!((last.media_seconds - 10.0).abs() < 0.05, "{}", last.media_seconds);
+        assert!(longest < 1.0, "nothing is skipped or made up for: {longest} s at once");
+        assert!(last.n_late <= 1 && last.n_breaks == 0, "{} late, {} breaks", last.n_late, last.n_breaks);
+    }
+}

@@ -70,7 +70,7 @@ impl Source {
                 capture.opened(Medium::default());
                 Box::new(move || from_stdin(&capture))
             }
-            Self::Server(address) => Box::new(move || from_server(&address, &capture)),
+            Self::Server(address) => Box::new(move || from_server(&address, &capture, SILENCE, WAIT)),
         };
         std::thread::Builder::new()
             .name("source".to_owned())
@@ -117,8 +117,8 @@ fn from_stdin(capture: &Capture) {
 }
 
 /// Goes on where a connection broke off, if the server can; a medium without a length goes on where its sender is.
-fn from_server(address: &Address, capture: &Capture) {
-    let agent = media_agent(SILENCE, &Trust::System);
+fn from_server(address: &Address, capture: &Capture, silence: Duration, wait: Duration) {
+    let agent = media_agent(silence, &Trust::System);
     let mut at = 0_u64;
     let mut n_tries = 0;
     let mut why = String::new();
@@ -136,7 +136,7 @@ fn from_server(address: &Address, capture: &Capture) {
                 Err(Refusal::ForNow(told)) => {
                     why = told;
                     n_tries += 1;
-                    clock::sleep(WAIT * n_tries);
+                    clock::sleep(wait * n_tries);
                     capture.bring(&[])
                 }
             }
@@ -223,4 +223,62 @@ fn connect(agent: &Agent, address: &Address, at: u64) -> Result<(Medium, Box<dyn
         }
     }
     Ok((medium, Box::new(body)))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+    use std::net::TcpListener;
+
+    use super::*;
+
+    /// A server that says its head and then `bytes`, one after the other, and keeps the connection.
+    fn serve(bytes: &'static [u8], pause: Duration) -> Address {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = format!("http://{}/x", listener.local_addr().unwrap());
+        std::thread::spawn(move || {
+            let mut kept = Vec::new();
+            for stream in listener.incoming() {
+                let mut stream = stream.unwrap();
+                let _ = stream.read(&mut [0; 4_096]);
+                let _ = write!(stream, "HTTP/1.1 200 OK\r\ncontent-length: 1000000\r\n\r\n");
+                for byte in bytes {
+                    let _ = stream.write_all(&[*byte]).and_then(|()| stream.flush());
+                    clock::sleep(pause);
+                }
+                kept.push(stream);
+            }
+        });
+        address.parse().unwrap()
+    }
+
+    #[test]
+    fn a_server_that_stops_for_ever_is_given_up_after_some_tries() {
+        let (address, capture) = (serve(b"", Duration::ZERO), Capture::new(1_000));
+        let source = capture.clone();
+        let thread = std::thread::spawn(move || {
+            from_server(&address, &source, Duration::from_millis(20), Duration::from_millis(1));
+        });
+        while !capture.level().has_ended {
+            capture.rest(Duration::from_millis(10));
+        }
+        let failure = capture.level().failure.unwrap();
+        assert!(failure.contains("timeout"), "{failure}");
+        capture.close();
+        thread.join().unwrap();
+    }
+
+    #[test]
+    fn a_server_that_sends_a_byte_at_a_time_is_not_given_up() {
+        let (address, capture) = (serve(b"slowly", Duration::from_millis(2)), Capture::new(1_000));
+        let source = capture.clone();
+        std::thread::spawn(move || {
+            from_server(&address, &source, Duration::from_secs(60), Duration::from_millis(1));
+        });
+        while capture.level().n_received < 6 {
+            capture.rest(Duration::from_millis(10));
+        }
+        assert!(!capture.level().has_ended);
+        capture.close();
+    }
 }

@@ -43,6 +43,7 @@ __all__ = [
     "models",
     "pacf",
     "periodogram",
+    "playback_laws",
     "pox_plot",
     "read_mpi_trace",
     "read_results",
@@ -302,7 +303,9 @@ def simulate_playback(
     capacity_seconds: float,
     live: bool,
     model: str | None,
+    cpu: tuple[NDArray[np.float64], float] | None,
 ) -> dict[str, Any]: ...
+def playback_laws() -> list[str]: ...
 def read_mpi_trace(path: Path) -> tuple[list[dict[str, Any]], int, list[str]]: ...
 def read_results(path: str) -> dict[str, Cells]: ...
 def version() -> str: ...

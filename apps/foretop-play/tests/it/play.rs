@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use hound::{SampleFormat, WavSpec, WavWriter};
 use tempfile::tempdir;
 
 use crate::medium::{HERTZ, pitch, samples, tone};
@@ -99,4 +100,77 @@ fn a_sound_that_was_cut_off_is_played_as_far_as_it_goes() {
     let said = succeeds(&foretop_play(folder.path(), &["tone.wav", "--virtual", "--null"]));
     let seconds: f64 = said.split(' ').next().unwrap().parse().unwrap();
     assert!((4.5..=5.0).contains(&seconds), "{said}");
+}
+
+/// Bytes of a sound, cut off or with some of them changed at places that a seed draws.
+fn damaged(whole: &[u8], seed: u64) -> Vec<u8> {
+    let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
+    let mut draw = |below: usize| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        (state % below as u64) as usize
+    };
+    let mut bytes = whole.to_vec();
+    if seed.is_multiple_of(3) {
+        bytes.truncate(draw(whole.len()));
+    }
+    for _ in 0..1 + draw(30) {
+        // Half of the changes hit the head, which says what the rest is.
+        let at = if draw(2) == 0 { draw(bytes.len().clamp(1, 64)) } else { draw(bytes.len().max(1)) };
+        if let Some(byte) = bytes.get_mut(at) {
+            *byte = draw(256) as u8;
+        }
+    }
+    bytes
+}
+
+#[test]
+fn hostile_sounds_end_with_a_sentence_and_never_in_a_panic() {
+    let folder = tempdir().unwrap();
+    let path = folder.path().join("tone.wav");
+    tone(&path, 1.0);
+    let whole = fs::read(&path).unwrap();
+    for seed in 0..60 {
+        fs::write(folder.path().join("hostile.wav"), damaged(&whole, seed)).unwrap();
+        let ended = foretop_play(folder.path(), &["hostile.wav", "--virtual", "--null"]);
+        let err = String::from_utf8_lossy(&ended.stderr);
+        assert!(matches!(ended.status.code(), Some(0 | 1)), "{seed}: {:?} {err}", ended.status);
+        assert!(!err.contains("panicked"), "{seed}: {err}");
+    }
+}
+
+#[test]
+fn formats_that_nobody_has_are_told() {
+    let folder = tempdir().unwrap();
+    let check = |channels: u16, sample_rate: u32, told: &str| {
+        let spec = WavSpec { channels, sample_rate, bits_per_sample: 16, sample_format: SampleFormat::Int };
+        let mut writer = WavWriter::create(folder.path().join("odd.wav"), spec).unwrap();
+        (0..usize::from(channels) * 4_000).for_each(|_| writer.write_sample(0_i16).unwrap());
+        writer.finalize().unwrap();
+        let ended = foretop_play(folder.path(), &["odd.wav", "--virtual", "--null"]);
+        if told.is_empty() { drop(succeeds(&ended)) } else { fails(&ended, 1, told) }
+    };
+    check(1, 1, "cannot stretch sound of 1 Hz: sample rates are from 8000 to 192000 Hz");
+    check(1, 10_000_000, "cannot stretch sound of 10000000 Hz");
+    // WAV tells the places of more channels than its decoder has names for.
+    check(64, 48_000, "foretop play: ");
+    check(32, 48_000, "too many channels");
+    check(8, 48_000, "");
+}
+
+#[test]
+fn a_length_that_lies_is_seen_through() {
+    let folder = tempdir().unwrap();
+    let path = folder.path().join("tone.wav");
+    tone(&path, 30.0);
+    // A thousand times as long as it is, by its own head.
+    let mut bytes = fs::read(&path).unwrap();
+    for at in [4, 40] {
+        let size = u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap());
+        bytes[at..at + 4].copy_from_slice(&(size * 1_000).to_le_bytes());
+    }
+    fs::write(&path, bytes).unwrap();
+    let said = succeeds(&foretop_play(folder.path(), &["tone.wav", "--virtual", "--null"]));
+    assert!(said.starts_with("30.0 s of the medium in 30.0 s") && said.contains("no break"), "{said}");
 }

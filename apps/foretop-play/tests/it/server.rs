@@ -95,3 +95,36 @@ fn answers_without_a_medium_are_told() {
     fails(&play(&circle), 1, "redirect");
     fails(&play("http://user:secret@127.0.0.1/tone.wav"), 2, "is no address of a server");
 }
+
+#[test]
+fn lengths_that_lie_and_ends_that_come_early_are_lived_with() {
+    // Promises twice what there is, and has nothing from there on.
+    let longer = serve(whole(10.0), |stream, medium, from, number| {
+        head(stream, "206 Partial Content", if number == 0 { 2 * medium.len() } else { 0 });
+        let _ = stream.write_all(&medium[from.min(medium.len())..]);
+    });
+    let said = succeeds(&play(&longer));
+    assert!(said.starts_with("10.0 s of the medium"), "{said}");
+    // Half of it is all that was promised.
+    let shorter = serve(whole(10.0), |stream, medium, _, _| {
+        head(stream, "200 OK", medium.len() / 2);
+        let _ = stream.write_all(medium);
+    });
+    let said = succeeds(&play(&shorter));
+    assert!(said.starts_with("5.00 s of the medium"), "{said}");
+}
+
+#[test]
+fn a_stream_without_an_end_is_played_until_its_sender_goes() {
+    let endless = serve(whole(10.0), |stream, medium, _, _| {
+        let _ = write!(stream, "HTTP/1.1 200 OK\r\nconnection: close\r\ntransfer-encoding: chunked\r\n\r\n");
+        for chunk in medium.chunks(4_000) {
+            let _ = write!(stream, "{:x}\r\n", chunk.len());
+            let _ = stream.write_all(chunk);
+            let _ = write!(stream, "\r\n");
+        }
+        let _ = write!(stream, "0\r\n\r\n");
+    });
+    let said = succeeds(&play(&endless));
+    assert!(said.starts_with("10.0 s of the medium"), "{said}");
+}
