@@ -4,7 +4,7 @@ TARGET_DIR := $(or $(CARGO_TARGET_DIR),target)
 export CARGO_TARGET_DIR := $(abspath $(TARGET_DIR))
 
 .DEFAULT_GOAL := help
-.PHONY: help run test fuzz lint soak bench web build all dist mpi kernel python screenshots host-load-study mpi-tree-study wan-study study clean
+.PHONY: help run test fuzz lint soak bench web build all dist mpi kernel python playback-demo screenshots host-load-study mpi-tree-study wan-study study clean
 
 help: ## Lists the targets.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -52,6 +52,9 @@ kernel: ## Builds the program that measures the kernel, which needs clang; `fore
 python: ## Builds the Python package and installs it into .venv.
 	@scripts/python-package.sh release
 
+playback-demo: ## Serves the demo of playback in browsers, over links as slow as one chooses, until Ctrl-C.
+	@scripts/playback-demo.sh
+
 screenshots: build ## Makes the pictures of the page and the terminal view in docs/images.
 	@scripts/screenshots.sh
 
@@ -70,4 +73,4 @@ study:
 
 clean: ## Removes everything that was built or fetched into this folder.
 	@cargo clean
-	@rm -rf web/dist web/node_modules web/test-results web/playwright-report .venv
+	@rm -rf web/dist web/node_modules web/playback/dist web/playback/playback.wasm web/test-results web/playwright-report .venv

@@ -2,16 +2,30 @@
 
 The packages come by npm and pip, once, and stay in the target folder; their checksums are saved with the figures. Each
 release is unpacked and its members are put one after the other, by name. Speeds are by processor time of one core.
+
+Peers that send one release after the other, and what a tunnel does on the loopback, stand in tables of their own: the
+bytes that a link would carry, and processor time of all processes of the peer.
 """
 
 import argparse
 import hashlib
 import json
+import os
+import random
+import re
+import resource
+import shutil
+import socket
 import statistics
 import subprocess
 import sys
 import tarfile
+import tempfile
+import threading
+import time
 import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from report import TARGET, machine, print_machine, print_table, save
@@ -31,7 +45,12 @@ SEGMENTERS = [
     "spring-256",
     "fifo-1024",
 ]
-PEERS = ["zstd-27", "zstd-30"]
+PEERS = ["none", "zstd-27", "zstd-30"]
+# Bytes that nothing is found in, and how often a small answer is fetched.
+N_NOISE = 200_000_000
+N_FIRST_BYTES = 300
+# The share of a store that is opened: its index has as many anchors as a terabyte's.
+TERABYTES = 1.0
 CORPORA = TARGET / "bench" / "corpora"
 
 
@@ -59,6 +78,17 @@ def main() -> None:
         rows.append(["both, packed as they came", found["segmenter"], "5", *cells(found)])
     head = ["data", "by", "level", "ratio", "sent", "index entries", "speed of a core"]
     print_table("Eight releases of TypeScript and five of numpy, flushed every 16 KiB", head, rows)
+    others = []
+    for name, files in corpora.items():
+        for peer, (n_sent, cpu_seconds) in peers(files).items():
+            n_given = sum(file.stat().st_size for file in files)
+            figures[f"{name}, {peer}"] = {"given_bytes": n_given, "wire_bytes": n_sent, "cpu_seconds": cpu_seconds}
+            speed = n_given / cpu_seconds / 1e6
+            others.append([name, peer, f"{n_given / n_sent:.1f}:1", f"{n_sent / 1e6:.2f} MB", f"{speed:.0f} MB/s"])
+    print_table("One release after the other, by others", ["data", "by", "ratio", "sent", "speed"], others)
+    figures["noise"] = noise(program)
+    figures["tunnel"] = through_a_tunnel(program.with_name("foretop-tunnel"), corpora["TypeScript"][-1])
+    figures["store"] = a_great_store(program.with_name("examples") / "terabyte")
     figures["two encoders over one"] = gain = two_over_one(program, corpora["TypeScript"])
     title = "Two encoders at once, each with a history of its own, over one, by processor time"
     print_table(title, ["data", "gain"], [["TypeScript", f"{gain:.2f}"]])
@@ -110,6 +140,197 @@ def estimate(binary: Path, files: list[Path], level: int, segmenters: list[str])
     command = [binary, "estimate", "--format", "json", "--level", str(level), *chosen, *files]
     lines = subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()
     return [json.loads(line) for line in lines]
+
+
+def peers(files: list[Path]) -> dict[str, tuple[int, float]]:
+    """Return what others would send of files one after the other, and the processor time of that."""
+    found = {}
+    with tempfile.TemporaryDirectory(dir=CORPORA) as folder:
+        here = Path(folder)
+        names = [here / f"{number:02}.plain" for number in range(len(files))]
+        for file, name in zip(files, names, strict=True):
+            name.symlink_to(file)
+
+        def patch() -> int:
+            n_sent = 0
+            for before, name in zip([None, *names], names, strict=False):
+                known = [f"--patch-from={before.resolve()}"] if before else []
+                # Its window is what it needs to see all of the release before.
+                out = here / "patch.zst"
+                command = ["zstd", "-3", "--long=30", "-q", "-f", *known, name.resolve(), "-o", out]
+                subprocess.run(command, check=True)
+                n_sent += out.stat().st_size
+            return n_sent
+
+        def rsync() -> int:
+            n_sent, there = 0, here / "there.plain"
+            for name in names:
+                options = ["--no-whole-file", "--compress", "--inplace", "--ignore-times", "--stats", "--copy-links"]
+                told = subprocess.run(
+                    ["rsync", *options, name, there], check=True, capture_output=True, text=True
+                ).stdout
+                n_sent += number_in(told, r"Total bytes sent: ([\d,]+)")
+                n_sent += number_in(told, r"Total bytes received: ([\d,]+)")
+            return n_sent
+
+        def borg() -> int:
+            repository = here / "borg"
+            surroundings = {**os.environ, "BORG_BASE_DIR": folder, "BORG_UNKNOWN_UNENCRYPTED_REPO_ACCESS_IS_OK": "yes"}
+
+            def run(*command: str) -> None:
+                subprocess.run(["borg", *command], check=True, env=surroundings, cwd=here, capture_output=True)
+
+            run("init", "--encryption=none", str(repository))
+            for name in names:
+                # Each under the same name, as a backup of one file that changes.
+                shutil.copyfile(name, here / "file")
+                run("create", "--compression", "zstd,3", f"{repository}::{name.stem}", "file")
+            return sum(file.stat().st_size for file in (repository / "data").rglob("*") if file.is_file())
+
+        for peer, send in {"zstd -3 --patch-from": patch, "rsync -z": rsync, "borg, zstd 3": borg}.items():
+            before = children_cpu_seconds()
+            n_sent = send()
+            found[peer] = (n_sent, children_cpu_seconds() - before)
+    return found
+
+
+def number_in(text: str, pattern: str) -> int:
+    """Return the number that a program told."""
+    match = re.search(pattern, text)
+    if match is None:
+        sys.exit(f"no {pattern} in {text}")
+    return int(match[1].replace(",", ""))
+
+
+def children_cpu_seconds() -> float:
+    """Return the processor time of all processes that have ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def noise(program: Path) -> dict[str, float]:
+    """Return what noise costs beside its bytes, and over leaving it as it is."""
+    file = CORPORA / "noise"
+    if not file.exists() or file.stat().st_size != N_NOISE:
+        file.write_bytes(random.Random(1).randbytes(N_NOISE))
+    [searched] = estimate(program, [file], 5, ["anchors-8"])
+    [again] = estimate(program, [file, file], 5, ["anchors-8"])
+    expansion = searched["wire_bytes"] / searched["given_bytes"] - 1
+    second = (again["wire_bytes"] - searched["wire_bytes"]) / N_NOISE
+    speed = searched["given_bytes"] / searched["cpu_seconds"]
+    # At 1 Gbit/s there are 8 ns for a byte, and what an encoder does beyond that delays it.
+    over = max(0.0, 125e6 / speed - 1)
+    print_table(
+        "Noise: 200 MB, and the same again",
+        ["expansion", "of it the second time", "speed of a core", "behind a link of 1 Gbit/s"],
+        [[f"{100 * expansion:.3f} %", f"{100 * second:.3f} %", f"{speed / 1e6:.0f} MB/s", f"{100 * over:.1f} %"]],
+    )
+    return {"expansion": expansion, "second": second, "bytes_per_cpu_second": speed, "behind_1_gbit": over}
+
+
+def through_a_tunnel(program: Path, file: Path) -> dict[str, float]:
+    """Return what the same file takes after a restart of both ends, and how much later a first byte comes."""
+    data = file.read_bytes()
+    with tempfile.TemporaryDirectory(dir=CORPORA) as folder, server(data) as port:
+        here = Path(folder)
+        (here / "token").write_text("a-token-for-both-of-them")
+        (here / "token").chmod(0o600)
+        ratios, later = [], []
+        for _ in range(2):
+            with tunnel(program, here, port) as (near, far):
+                if fetch(near, len(data)) != data:
+                    sys.exit("the tunnel gave other bytes")
+                status = [program, "status", "--config", here / "far.toml", "--format", "json"]
+                told = json.loads(subprocess.run(status, check=True, capture_output=True).stdout)
+                ratios.append(len(data) / told["counts"]["wire_out_bytes_total"])
+                direct, tunnelled = ([first_byte(at) for _ in range(N_FIRST_BYTES)] for at in (port, near))
+                later.append(statistics.median(tunnelled) - statistics.median(direct))
+                del far
+    print_table(
+        f"A tunnel on the loopback: {file.name} of {len(data) / 1e6:.0f} MB, all bytes of the link counted",
+        ["first", "after a restart of both ends", "a first byte comes later by"],
+        [[f"{ratios[0]:.1f}:1", f"{ratios[1]:.0f}:1", f"{1e3 * min(later):.2f} ms"]],
+    )
+    return {"first_ratio": ratios[0], "restart_ratio": ratios[1], "first_byte_later_seconds": min(later)}
+
+
+@contextmanager
+def server(data: bytes) -> Iterator[int]:
+    """Serve as much of some bytes as a client asks for, at a port."""
+    listener = socket.create_server(("127.0.0.1", 0))
+
+    def answer(client: socket.socket) -> None:
+        with client:
+            asked = int.from_bytes(client.recv(8), "little")
+            client.sendall(data[:asked])
+
+    def serve() -> None:
+        while True:
+            try:
+                client, _ = listener.accept()
+            except OSError:
+                return
+            threading.Thread(target=answer, args=(client,), daemon=True).start()
+
+    threading.Thread(target=serve, daemon=True).start()
+    try:
+        yield listener.getsockname()[1]
+    finally:
+        listener.close()
+
+
+@contextmanager
+def tunnel(program: Path, here: Path, port: int) -> Iterator[tuple[int, int]]:
+    """Run both ends of a tunnel that leads to a port, with stores that outlive them."""
+    running: list[subprocess.Popen[str]] = []
+
+    def start(end: str, lines: str) -> int:
+        config = here / f"{end}.toml"
+        common = f'format = 1\n[security]\ntoken = "token"\n[store]\nfolder = "{end}"\n'
+        config.write_text(f"{common}[{end}]\n{lines}")
+        command = [program, end, "--config", config]
+        process = subprocess.Popen(
+            command, stdout=subprocess.PIPE, text=True, env={**os.environ, "FORETOP_LOG": "error"}
+        )
+        running.append(process)
+        if process.stdout is None:
+            sys.exit("nothing can be read from the tunnel")
+        return int(process.stdout.readline().rpartition(":")[2])
+
+    try:
+        far = start("far", f'listen = "127.0.0.1:0"\nallow = ["127.0.0.1:{port}"]\n')
+        forward = f'[[near.forward]]\nlisten = "127.0.0.1:0"\ntarget = "127.0.0.1:{port}"\n'
+        near = start("near", f'connect = "127.0.0.1:{far}"\n{forward}')
+        yield near, far
+    finally:
+        for process in reversed(running):
+            process.terminate()
+            process.wait()
+
+
+def fetch(port: int, n_bytes: int) -> bytes:
+    """Return so many bytes from a server."""
+    with socket.create_connection(("127.0.0.1", port)) as client:
+        client.sendall(n_bytes.to_bytes(8, "little"))
+        with client.makefile("rb") as stream:
+            return stream.read()
+
+
+def first_byte(port: int) -> float:
+    """Return how many seconds pass from a connection to the first byte of an answer."""
+    before = time.perf_counter()
+    fetch(port, 1)
+    return time.perf_counter() - before
+
+
+def a_great_store(program: Path) -> list[str]:
+    """Return what the index of a terabyte takes, and how long it takes to open."""
+    with tempfile.TemporaryDirectory(dir=CORPORA) as folder:
+        command = [program, Path(folder) / "store", str(TERABYTES)]
+        told = subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()
+    title = f"The index of a store of {TERABYTES:g} TB: as many anchors and containers, no data"
+    print_table(title, ["what", "took"], [line.split(": ", 1) for line in told if ": " in line])
+    return told
 
 
 def two_over_one(program: Path, files: list[Path]) -> float:

@@ -9,7 +9,7 @@ export CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-$PWD/target}"
 export OPENBLAS_NUM_THREADS=1
 binary="$CARGO_TARGET_DIR/dist/foretop"
 
-scripts/install-system-packages.sh bpftrace cargo cc clang espeak-ng ffmpeg libelf Rscript fracdiff mpifort.openmpi rubberband smpicc soundstretch tc unshare
+scripts/install-system-packages.sh borg bpftrace cargo cc clang espeak-ng ffmpeg libelf Rscript fracdiff mpifort.openmpi rsync rubberband smpicc soundstretch tc unshare zstd
 scripts/python-venv.sh bench/requirements.txt
 scripts/python-package.sh dist
 cargo build --profile dist --locked -p bench --features skaters
@@ -42,6 +42,7 @@ cargo bench --locked -p sched
 cargo bench --locked -p playback
 .venv/bin/python bench/playback.py --binary "$CARGO_TARGET_DIR/dist/foretop-play"
 .venv/bin/python bench/stretch.py --binary "$CARGO_TARGET_DIR/dist/foretop-play"
+cargo build --profile dist --locked -p segment-store --example terabyte
 .venv/bin/python bench/dedup.py --binary "$binary"
 cargo build --profile dist --locked -p foretop-kernel
 .venv/bin/python bench/kernel_cost.py --binary "$CARGO_TARGET_DIR/dist/foretop-kernel"

@@ -8,9 +8,11 @@ set -euo pipefail
 declare -A package_of=(
     [cc]="gcc libc6-dev"
     [blastp]="ncbi-blast+"
+    [borg]="borgbackup"
     [bpftrace]="bpftrace"
     [espeak-ng]="espeak-ng"
     [ffmpeg]="ffmpeg"
+    [rsync]="rsync"
     [rubberband]="rubberband-cli"
     [soundstretch]="soundstretch"
     [c++]="g++"
@@ -37,6 +39,7 @@ declare -A package_of=(
     [tc]="iproute2"
     [tmux]="tmux"
     [unshare]="util-linux"
+    [zstd]="zstd"
     [python3]="python3"
     [venv]="python3-venv"
 )

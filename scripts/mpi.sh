@@ -47,6 +47,9 @@ simulate() {
     for kind in ess pmix; do
         ln -sf mca_pml_foretop.so "$folder/mca_${kind}_foretop.so"
     done
+    # For programs that are linked with MPICH.
+    mkdir -p "$folder/mpich"
+    cp "$CARGO_TARGET_DIR/$2/libmpi_sim_mpich.so" "$folder/mpich/libmpich.so.12"
 }
 
 all=(--locked -p foretop-mpi -p mpi-run -p ace -p comb -p miniapp -p noise --features "mpi-run/mpi,ace/mpi,comb/mpi,miniapp/mpi,noise/mpi")
@@ -58,11 +61,11 @@ for flavour in "${flavours[@]}"; do
     case "$what" in
         build)
             bind_to release "$flavour"
-            cargo build --release --locked -p foretop-mpi -p mpi-coll -p mpi-sim-component -p mpi-tracer
+            cargo build --release --locked -p foretop-mpi -p mpi-coll -p mpi-sim-component -p mpi-sim-mpich -p mpi-tracer
             keep release "$place"
             # For the programs of every profile.
             cp "$CARGO_TARGET_DIR"/release/libmpi_{coll,sim_component,tracer}.so "$CARGO_TARGET_DIR/mpi/"
-            simulate "$flavour"
+            simulate "$flavour" release
             ;;
         test)
             bind_to dev "$flavour"
@@ -70,9 +73,9 @@ for flavour in "${flavours[@]}"; do
             # What is in our crates does not depend on the library below: it is tested with one.
             [ "$flavour" != openmpi ] || targets+=(--lib)
             cargo test "${tested[@]}" "${targets[@]}"
-            cargo build --locked -p foretop-sim -p mpi-coll -p mpi-sim-component -p mpi-tracer
+            cargo build --locked -p foretop-sim -p mpi-coll -p mpi-sim-component -p mpi-sim-mpich -p mpi-tracer
             keep debug "$place/debug"
-            simulate "$flavour"
+            simulate "$flavour" debug
             ;;
         clippy)
             bind_to dev "$flavour"

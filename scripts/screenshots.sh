@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Makes the README's pictures in docs/images: the page in a real Chromium, `foretop top` in a terminal, and a plot.
+# Makes the pictures in docs/images: the page and the demo of playback in a real Chromium, `foretop top` in a terminal, and a plot.
 #
 # Runs a node of its own as `make run` does, with its defaults, and some load beside it, so that there is something to see.
 # FORETOP_SCREENSHOT_SECONDS says how long the node measures before; it has to be past two minutes, when its forecasts for a minute
@@ -11,8 +11,9 @@ foretop="${FORETOP_BIN:-${CARGO_TARGET_DIR:-target}/release/foretop}"
 seconds="${FORETOP_SCREENSHOT_SECONDS:-600}"
 images=docs/images
 
-scripts/install-system-packages.sh chromium tmux npm
+scripts/install-system-packages.sh chromium espeak-ng ffmpeg tmux npm
 scripts/build-web.sh --tools
+scripts/build-playback.sh
 scripts/python-venv.sh scripts/requirements.txt
 export CHROMIUM="${CHROMIUM:-$(command -v chromium)}"
 
@@ -91,3 +92,5 @@ echo "$images/top.png"
 
 "$foretop" analyze testdata/nab/ec2_cpu_utilization_5f5533.csv --plot "$images/analyze.svg" >/dev/null
 echo "$images/analyze.svg"
+
+node web/playback/screenshot.mjs "${CARGO_TARGET_DIR:-target}/playback-media-120" "$images/playback-demo.png"

@@ -191,7 +191,7 @@ run_peers() {
 }
 
 run_servers() {
-    get_ready snmpd blastp diamond
+    get_ready snmpd blastp diamond ssw-align
     FORETOP_PROMETHEUS=$(scripts/unpack-package.sh prometheus)
     FORETOP_NATS_SERVER=$(scripts/unpack-package.sh nats-server)
     FORETOP_NODE_EXPORTER=$(scripts/unpack-package.sh prometheus-node-exporter)
@@ -220,7 +220,9 @@ run_chaos() {
 }
 
 run_page() {
-    get_ready chromium
+    get_ready chromium espeak-ng ffmpeg
+    begin "page: the demo of playback"
+    scripts/build-playback.sh
     begin "page: units"
     npm --prefix web test
     begin "page: in a browser"

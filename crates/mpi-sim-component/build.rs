@@ -4,6 +4,9 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::{env, fs, io};
 
+/// Of each function: those of C, and those of Fortran's bindings.
+const N_NAMES: usize = 5;
+
 fn main() -> io::Result<()> {
     let (mut functions, mut algorithms, mut entries) = (String::new(), String::new(), Vec::new());
     let calls = read("calls.txt")?;
@@ -17,7 +20,10 @@ fn main() -> io::Result<()> {
             (marks == "refused", argument("comm="), argument("root="), argument("count="));
         let asks_for_neighbours = marks.split(' ').any(|mark| mark == "neighbours");
         let next = entries.len();
-        let names = [name.to_owned(), format!("P{name}"), format!("{}_", name.to_lowercase())];
+        let lower = name.to_lowercase();
+        let fortran = ["", "f08_", "f08ts_"].map(|binding| format!("{lower}_{binding}"));
+        let [plain, later, with_descriptors] = fortran;
+        let names = [name.to_owned(), format!("P{name}"), plain, later, with_descriptors];
         entries.extend(names.clone().into_iter().zip(next..));
         let symbols = names.map(|name| format!("Symbol::new(c\"{name}\")")).join(", ");
         writeln!(
@@ -36,9 +42,12 @@ fn main() -> io::Result<()> {
             "Algorithm {{ symbol: Symbol::new(c\"{symbol}\"), operation: \"{operation}\", name: \"{algorithm}\" }},"
         )
         .expect("a string takes any text");
-        entries.push((symbol, 3 * calls.len() + at));
+        entries.push((symbol, N_NAMES * calls.len() + at));
     }
-    let mut code = format!("static FUNCTIONS: [Function; {}] = [\n{functions}];\n", calls.len());
+    let mut code = format!(
+        "const N_NAMES: usize = {N_NAMES};\nstatic FUNCTIONS: [Function; {}] = [\n{functions}];\n",
+        calls.len()
+    );
     code += &format!("static ALGORITHMS: [Algorithm; {}] = [\n{algorithms}];\n", names.len());
     for (symbol, number) in entries {
         writeln!(

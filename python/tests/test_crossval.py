@@ -10,7 +10,8 @@ import dask
 import pytest
 from dask.distributed import Client, LocalCluster
 from forecasters import Deadly, Lethal, Own
-from foretop import _native, crossval
+from foretop import InputError, _native, crossval
+from foretop.sched.dask import PlaceByForecast
 from reference import TESTDATA, read_trace
 
 NAMES = ["ec2_cpu_utilization_24ae8d", "ec2_cpu_utilization_5f5533"]
@@ -57,6 +58,26 @@ def test_an_address_a_cluster_and_the_word_local_are_clients(tmp_path: Path, alo
     for name, given in (("address", address), ("cluster", client.cluster), ("local", "local")):
         done = run(tmp_path / f"{name}.parquet", client=given, workers=2)
         assert (name, done.path.read_bytes() == alone) == (name, True)
+
+
+class Counting(PlaceByForecast):
+    """Tells how many tasks come together."""
+
+    def update_graph(self, scheduler: Any, *, tasks: list[Any], **kwargs: Any) -> None:
+        """Count them."""
+        scheduler.log_event("asked", len(tasks))
+        super().update_graph(scheduler, tasks=tasks, **kwargs)
+
+
+def test_placement_changes_nothing_but_places(tmp_path: Path, alone: bytes) -> None:
+    with cluster(processes=False) as workers, Client(workers, set_as_default=False) as client:
+        assert run(tmp_path / "a.parquet", client=client, placement=Counting(nodes={})).path.read_bytes() == alone
+        # What comes together is more than there are workers, so that it can be placed.
+        assert max(n_tasks for _, n_tasks in client.get_events("asked")) > 2
+        plugins = client.run_on_scheduler(lambda dask_scheduler: list(dask_scheduler.plugins))
+        assert PlaceByForecast.name not in plugins
+    with pytest.raises(InputError, match="placement is among the workers of a client"):
+        run(tmp_path / "b.parquet", placement=PlaceByForecast())
 
 
 def test_a_campaign_leaves_nothing_on_the_workers(tmp_path: Path, client: Client) -> None:

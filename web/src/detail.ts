@@ -8,7 +8,7 @@ import { csvName, toCsv } from "./csv.ts";
 import { make, setAttribute, setText } from "./dom.ts";
 import { clockText, dateText, lengthText, momentText, quantity } from "./format.ts";
 import { CONFIDENCES, Inquiry } from "./inquiry.ts";
-import { aheadText, forecastLine, historyLine, readingText, rememberedLine } from "./lines.ts";
+import { aheadText, farText, forecastLine, historyLine, readingText, rememberedLine } from "./lines.ts";
 import type { ForecastLine, HistoryLine, Reading } from "./lines.ts";
 import { accuracyTable, modelPanel, residualsText } from "./panel.ts";
 import { zoomIn, type View, type Zoom } from "./route.ts";
@@ -151,6 +151,12 @@ export class Detail {
     this.#choiceRow.replaceChildren(
       choice("horizon", "horizon", lengths(inquiry.horizonsMs), inquiry.horizonMs, (ms) => {
         view.horizonMs = ms;
+        // A day ahead beside ten minutes of the past would say little.
+        if (inquiry.isFar && !isZoomed && view.spanMs < ms) {
+          view.spanMs = ms;
+          this.#all((asked) => asked.askSpan());
+          this.#showChoices();
+        }
         chosen(() => this.#all((asked) => asked.askAhead()));
       }),
       choice("span", "history", spans, isZoomed ? "range" : inquiry.spanMs, (ms) => {
@@ -241,7 +247,8 @@ export class Detail {
   }
 
   #showNotes(): void {
-    const notes = [this.#inquiry.refusal, this.#notes.range, this.#notes.other];
+    const { outlook, refusal } = this.#inquiry;
+    const notes = [refusal, outlook === null ? "" : farText(outlook), this.#notes.range, this.#notes.other];
     setText(this.#note, notes.filter((note) => note !== "").join("; "));
   }
 
@@ -271,7 +278,7 @@ export class Detail {
   #drawChart(): void {
     const endMs = this.signal.history.endMs;
     if (endMs === null) return;
-    const { forecast, forecasts, horizonMs, spanMs } = this.#inquiry;
+    const { forecast, forecasts, horizonMs, isFar, spanMs } = this.#inquiry;
     const { zoom } = this.#view;
     const { info, stepMs } = this.signal;
     const leastMs = 60 * stepMs;
@@ -284,7 +291,8 @@ export class Detail {
       forecast: line,
       remembered,
       other: otherLine === null ? null : { history: otherHistory, forecast: otherLine },
-      originMs: forecast === null ? endMs : Date.parse(forecast.origin),
+      // The steps of an outlook end before the last sample.
+      originMs: forecast === null || isFar ? endMs : Date.parse(forecast.origin),
       // A node that has just begun fills its drawing all the same.
       fromMs: zoom?.fromMs ?? Math.max(endMs - spanMs, Math.min(history.times[0] ?? endMs, endMs - leastMs)),
       toMs: zoom?.toMs ?? endMs + horizonMs,
@@ -328,9 +336,10 @@ export class Detail {
   }
 
   #drawReading(): void {
-    const { forecast, leadMs } = this.#inquiry;
+    const { forecast, isFar, leadMs } = this.#inquiry;
     const { history, info } = this.signal;
-    const originMs = forecast === null ? (history.endMs ?? 0) : Date.parse(forecast.origin);
+    const endMs = history.endMs ?? 0;
+    const originMs = forecast === null || isFar ? endMs : Date.parse(forecast.origin);
     const pointed = this.#pointed;
     const said = { originMs, leadMs, other: this.#other?.signal.info.id ?? null };
     const text = pointed === null ? aheadText(forecast, info.unit) : readingText(pointed, info.unit, said);
@@ -348,12 +357,14 @@ export class Detail {
 }
 
 /** What is drawn of a signal: its forecast, and its samples, up to the last tick unless a past range is shown. */
-function linesOf(signal: Signal, { forecasts, history }: Inquiry, zoom: Zoom | null): [ForecastLine, HistoryLine] {
+function linesOf(signal: Signal, { forecasts, history, outlook }: Inquiry, zoom: Zoom | null): [ForecastLine, HistoryLine] {
   const { endMs } = signal.history;
   const originMs = Date.parse(forecasts[0]?.origin ?? "");
   const isPast = zoom !== null && endMs !== null && zoom.toMs < endMs;
   return [
-    forecastLine(forecasts, originMs === endMs ? signal.value : null),
+    outlook === null
+      ? forecastLine(forecasts, originMs === endMs ? signal.value : null)
+      : forecastLine(forecasts, null, endMs ?? undefined),
     historyLine(history, isPast ? history : signal.history),
   ];
 }

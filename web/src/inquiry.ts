@@ -4,10 +4,11 @@ import { ApiError, seriesPath, type Api } from "./api.ts";
 import type { Signal } from "./board.ts";
 import { lengthParameter } from "./format.ts";
 import { History } from "./history.ts";
+import { farForecast } from "./lines.ts";
 import { Repeater } from "./queue.ts";
 import type { View } from "./route.ts";
-import { bucketMs, horizonsMs, nearest, spansMs } from "./reach.ts";
-import type { Accuracy, Forecast, Remembered, Samples, SeriesDetail } from "./wire.ts";
+import { bucketMs, horizonsMs, isFar, nearest, spansMs } from "./reach.ts";
+import type { Accuracy, Forecast, Outlook, Remembered, Samples, SeriesDetail } from "./wire.ts";
 
 /** The confidences of the bands, the widest last: that one is said in words. */
 export const CONFIDENCES = [0.5, 0.8, 0.95];
@@ -22,6 +23,8 @@ export class Inquiry {
   history: History;
   /** The forecast with each of its bands, the widest first; empty before there is one. */
   forecasts: Forecast[] = [];
+  /** Where the forecast is one of hours or days: the answer that it was made of. */
+  outlook: Outlook | null = null;
   remembered: Remembered | null = null;
   detail: SeriesDetail | null = null;
   accuracy: Accuracy | null = null;
@@ -32,7 +35,7 @@ export class Inquiry {
   readonly #abort = new AbortController();
   readonly #fast = new Repeater(() => this.#try("forecast", () => this.#askForecast()), REST_MS);
   readonly #slow = new Repeater(() => this.#try("rest", () => this.#askRest()), REST_MS);
-  readonly #timer = setInterval(() => this.#slow.run(), SLOW_MS);
+  readonly #timer = setInterval(() => this.#askSlowly(), SLOW_MS);
   /** What the node last had against answering, by what was asked. */
   readonly #refusals = new Map<"forecast" | "rest", string>();
   /** Whether samples may be missing because the node could not be asked. */
@@ -61,6 +64,11 @@ export class Inquiry {
   /** The horizon in use: the chosen one, as the signal's step allows. */
   get horizonMs(): number {
     return nearest(this.horizonsMs, this.#view.horizonMs);
+  }
+
+  /** Whether the horizon in use is one of hours or days. */
+  get isFar(): boolean {
+    return isFar(this.horizonMs, this.#signal.stepMs);
   }
 
   /** The lengths of history to choose from. */
@@ -98,7 +106,7 @@ export class Inquiry {
     const { endMs } = this.#signal.history;
     const isShown = endMs !== null && endMs <= (this.#view.zoom?.toMs ?? Infinity);
     if (this.#isRaw() && isShown) this.history.put(endMs, this.#signal.value);
-    this.#fast.run();
+    if (!this.isFar) this.#fast.run();
   }
 
   /** Asks for everything, the samples that may have been missed too. */
@@ -110,6 +118,8 @@ export class Inquiry {
 
   /** Asks for what depends on the horizon. */
   askAhead(): void {
+    this.forecasts = [];
+    this.outlook = null;
     this.#fast.run();
   }
 
@@ -131,6 +141,18 @@ export class Inquiry {
     this.#abort.abort();
   }
 
+  #askSlowly(): void {
+    this.#slow.run();
+    if (this.isFar && this.#isFarStale()) this.#fast.run();
+  }
+
+  /** Whether a step has ended since the outlook was made: it costs the node a run over weeks. */
+  #isFarStale(): boolean {
+    if (this.outlook === null) return true;
+    const nextMs = Date.parse(this.outlook.origin) + 2_000 * this.outlook.step_seconds;
+    return (this.#signal.history.endMs ?? 0) >= nextMs;
+  }
+
   async #try(what: "forecast" | "rest", ask: () => Promise<void>): Promise<void> {
     // A wish may outlive the view.
     if (this.#abort.signal.aborted) return;
@@ -146,12 +168,21 @@ export class Inquiry {
   }
 
   async #askForecast(): Promise<void> {
-    const horizon = lengthParameter(this.horizonMs);
+    const { horizonMs, isFar } = this;
+    const horizon = lengthParameter(horizonMs);
     const confidences = [...CONFIDENCES].reverse().slice(0, this.#isBrief ? 1 : undefined);
-    const asked = confidences.map((share) => this.#ask<Forecast>("/forecast", { horizon, confidence: String(share) }));
+    let outlook: Outlook | null = null;
+    const asked = confidences.map(async (share) => {
+      const query = { horizon, confidence: String(share) };
+      if (!isFar) return this.#ask<Forecast>("/forecast", query);
+      outlook = await this.#ask<Outlook>("/outlook", query);
+      return farForecast(outlook);
+    });
     const all = await Promise.all(asked);
+    if (horizonMs !== this.horizonMs) return;
     // A sample may have come between two answers: bands of another origin do not belong to the first.
     this.forecasts = all.filter(({ origin }) => origin === all[0]?.origin);
+    this.outlook = outlook;
   }
 
   async #askRest(): Promise<void> {

@@ -2,7 +2,7 @@
 
 import { lengthText, momentText, quantityText, rangeText } from "./format.ts";
 import type { History, Sample } from "./history.ts";
-import type { Forecast, Range, Remembered } from "./wire.ts";
+import type { Forecast, Outlook, Range, Remembered } from "./wire.ts";
 
 /** Samples by their moments; `null` breaks the line. */
 export interface HistoryLine {
@@ -73,13 +73,18 @@ export function historyLine(history: History, recent: History): HistoryLine {
   return { times, values };
 }
 
-/** One forecast with the bands of all `forecasts`, begun at `known`, the sample it was made from, if not a gap. */
-export function forecastLine(forecasts: readonly Forecast[], known: Sample): ForecastLine {
+/**
+ * One forecast with the bands of all `forecasts`, begun at `known`, the sample it was made from, if not a gap. Steps up to
+ * `afterMs` are left out.
+ */
+export function forecastLine(forecasts: readonly Forecast[], known: Sample, afterMs = -Infinity): ForecastLine {
   const [first] = forecasts;
   if (first === undefined) return { times: [], mean: [], bands: [] };
   const originMs = Date.parse(first.origin);
-  const times = first.mean.map((_, idx) => originMs + Math.round((idx + 1) * first.step_seconds * 1_000));
-  const begun = (values: number[]) => (known === null ? values : [known, ...values]);
+  const all = first.mean.map((_, idx) => originMs + Math.round((idx + 1) * first.step_seconds * 1_000));
+  const nPast = all.findLastIndex((ms) => ms <= afterMs) + 1;
+  const times = all.slice(nPast);
+  const begun = (values: number[]) => (known === null ? values.slice(nPast) : [known, ...values.slice(nPast)]);
   return {
     times: known === null ? times : [originMs, ...times],
     mean: begun(first.mean),
@@ -104,6 +109,19 @@ export function rememberedLine(remembered: Remembered | null, range: Range): Rem
     put(ms, remembered?.mean[idx] ?? null, 2 * (remembered?.standard_error[idx] ?? 0));
   });
   return line;
+}
+
+/** An outlook as a forecast, which has no standard errors. */
+export function farForecast({ median, ...outlook }: Outlook): Forecast {
+  return { ...outlook, model: "OUTLOOK", mean: median, standard_error: [] };
+}
+
+/** What a reader has to know of an outlook: over what its values are means, and how far its band is more than a guess. */
+export function farText({ median, step_seconds, seen_seconds }: Outlook): string {
+  const means = `each value is a mean over ${lengthText(step_seconds * 1_000)}`;
+  if (seen_seconds >= median.length * step_seconds) return means;
+  if (seen_seconds === 0) return `${means}; the band is a guess, for no forecast has been checked yet`;
+  return `${means}; the band is a guess beyond ${lengthText(seen_seconds * 1_000)}, for no longer forecast has been checked yet`;
 }
 
 /** How the forecast ends: `in 1 min: 72.9 %, with 95 % confidence 40.2 – 98.1 %`. */

@@ -4,23 +4,36 @@ const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 
+const DAY = 24 * HOUR;
 const HORIZONS_MS = [10 * SECOND, 30 * SECOND, MINUTE, 5 * MINUTE, 10 * MINUTE];
-const SPANS_MS = [10 * MINUTE, HOUR, 6 * HOUR, 24 * HOUR, 7 * 24 * HOUR];
+/** Of these an outlook speaks, whatever the step of the signal. */
+const FAR_HORIZONS_MS = [6 * HOUR, DAY, 7 * DAY];
+const SPANS_MS = [10 * MINUTE, HOUR, 6 * HOUR, DAY, 7 * DAY, 28 * DAY];
 const HORIZON_STEPS = [1, 10, 30, 60];
 
 /** More steps than this are asked for as means over buckets. */
 const MOST_POINTS = 3_600;
-/** More steps ahead than this would take the node long and are not seen on any screen. */
-const MOST_STEPS_AHEAD = 20_000;
+/** Beyond this, or this many steps, forecasts of the signal's model come to rest, and an outlook knows more. */
+const NEAR_MS = HOUR;
+const NEAR_STEPS = 600;
+/** As far as an outlook reaches. */
+const FARTHEST_MS = 14 * DAY;
 
 /**
  * The horizons to choose from, with `wanted` if the step allows it: at least one step, and in steps where the usual
  * ones are too short.
  */
 export function horizonsMs(stepMs: number, wanted?: number): number[] {
-  const isPossible = (horizon: number) => horizon >= stepMs && horizon / stepMs <= MOST_STEPS_AHEAD;
-  const usual = HORIZONS_MS.filter(isPossible);
-  return withWanted(usual.length >= 2 ? usual : HORIZON_STEPS.map((steps) => steps * stepMs), wanted, isPossible);
+  const isPossible = (horizon: number) => horizon >= stepMs && horizon <= FARTHEST_MS;
+  const near = HORIZONS_MS.filter(isPossible);
+  const usual = near.length >= 2 ? near : HORIZON_STEPS.map((steps) => steps * stepMs);
+  const far = FAR_HORIZONS_MS.filter((horizon) => horizon > Math.max(...usual) && isFar(horizon, stepMs));
+  return withWanted([...usual, ...far].filter(isPossible), wanted, isPossible);
+}
+
+/** Whether so long a horizon is answered by an outlook, and not by the signal's model. */
+export function isFar(horizonMs: number, stepMs: number): boolean {
+  return horizonMs > NEAR_MS || horizonMs / stepMs > NEAR_STEPS;
 }
 
 /** The lengths of history to choose from, likewise: at least ten steps. */
@@ -43,7 +56,7 @@ export function bucketMs(spanMs: number, stepMs: number): number {
   if (spanMs / stepMs <= MOST_POINTS) return stepMs;
   const least = Math.ceil(spanMs / MOST_POINTS);
   if (MINUTE % stepMs === 0) {
-    const round = [SECOND, 10 * SECOND, MINUTE, 5 * MINUTE].find((size) => size >= least && size % stepMs === 0);
+    const round = [SECOND, 10 * SECOND, MINUTE, 5 * MINUTE, 15 * MINUTE].find((size) => size >= least && size % stepMs === 0);
     if (round !== undefined) return round;
   }
   return Math.ceil(least / stepMs) * stepMs;

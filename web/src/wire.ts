@@ -97,6 +97,21 @@ export interface Forecast {
   upper: number[];
 }
 
+/** Hours and days ahead: means over steps. */
+export interface Outlook {
+  id: string;
+  unit: string;
+  /** Where the last step that was known begins. */
+  origin: string;
+  step_seconds: number;
+  confidence: number;
+  median: number[];
+  lower: number[];
+  upper: number[];
+  /** How far ahead forecasts have been compared with what came. */
+  seen_seconds: number;
+}
+
 export interface Remembered {
   id: string;
   lead_seconds: number;

@@ -54,6 +54,19 @@ test("the horizon decides how many steps are forecast", async ({ page, node }) =
   }
 });
 
+test("a day ahead is drawn beside a day of the past, and says what it is", async ({ page, node }) => {
+  const id = "trial.far";
+  await node.push(id, wave(60), "ms", 3_600);
+  await page.goto(node.url + hashOf(id));
+  await radio(page, "horizon", "7 d").check();
+  await expect.poll(() => figure(chart(page), "forecast-points")).toBe(168);
+  await expect(radio(page, "history", "7 d")).toBeChecked();
+  await expect(page.locator(".note")).toContainText("each value is a mean over 1 h; the band is a guess beyond");
+  await radio(page, "horizon", "1 h").check();
+  await expect.poll(() => figure(chart(page), "forecast-points")).toBe(1);
+  await expect(page.locator(".note")).not.toContainText("a mean over");
+});
+
 test("the band of more confidence holds those of less", async ({ page, node }) => {
   await openPushed(page, node, "trial.confidence");
   const ends = await Promise.all(

@@ -98,12 +98,12 @@ export class Node {
     }
   }
 
-  /** Makes a signal of one sample per second that ends now, and feeds it with these values. */
-  async push(id: string, values: (number | null)[], unit = "ms"): Promise<void> {
-    await this.#post("series", { id, unit, sentence: `Pushed by a test: ${id}`, step: "1s" });
+  /** Makes a signal of one sample per step that ends now, and feeds it with these values. */
+  async push(id: string, values: (number | null)[], unit = "ms", stepSeconds = 1): Promise<void> {
+    await this.#post("series", { id, unit, sentence: `Pushed by a test: ${id}`, step: `${stepSeconds}s` });
     const lastMs = Math.floor(Date.now() / 1_000) * 1_000;
     const samples = values.map((value, idx) => ({
-      time: new Date(lastMs - (values.length - 1 - idx) * 1_000).toISOString(),
+      time: new Date(lastMs - (values.length - 1 - idx) * stepSeconds * 1_000).toISOString(),
       value,
     }));
     await this.#post(`series/${encodeURIComponent(id)}/samples`, { samples });

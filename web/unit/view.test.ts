@@ -3,10 +3,10 @@ import { expect, test } from "vitest";
 import { csvName, toCsv } from "../src/csv.ts";
 import { History } from "../src/history.ts";
 import { downState, retryDelayMs } from "../src/link.ts";
-import { aheadText, forecastLine, historyLine, readingText, rememberedLine } from "../src/lines.ts";
+import { aheadText, farForecast, farText, forecastLine, historyLine, readingText, rememberedLine } from "../src/lines.ts";
 import { neighbour } from "../src/neighbour.ts";
 import { waitingText } from "../src/panel.ts";
-import { bucketMs, horizonsMs, nearest, spansMs } from "../src/reach.ts";
+import { bucketMs, horizonsMs, isFar, nearest, spansMs } from "../src/reach.ts";
 import { DEFAULT_VIEW, hashOf, lengthIn, viewIn, type View } from "../src/route.ts";
 
 const T0 = Date.parse("2026-11-21T09:00:00Z");
@@ -25,13 +25,31 @@ const FORECAST = {
 };
 
 test("the usual horizons are offered as the step allows", () => {
-  expect(horizonsMs(1_000)).toEqual([10_000, 30_000, 60_000, 300_000, 600_000]);
-  expect(horizonsMs(60_000)).toEqual([60_000, 300_000, 600_000]);
-  expect(horizonsMs(100_000)).toEqual([300_000, 600_000]);
-  expect(horizonsMs(3_600_000)).toEqual([1, 10, 30, 60].map((steps) => steps * 3_600_000));
+  const far = [21_600_000, 86_400_000, 604_800_000];
+  expect(horizonsMs(1_000)).toEqual([10_000, 30_000, 60_000, 300_000, 600_000, ...far]);
+  expect(horizonsMs(60_000)).toEqual([60_000, 300_000, 600_000, ...far]);
+  expect(horizonsMs(100_000)).toEqual([300_000, 600_000, ...far]);
+  expect(horizonsMs(3_600_000)).toEqual([...[1, 10, 30, 60].map((steps) => steps * 3_600_000), 604_800_000]);
   expect(nearest(horizonsMs(60_000), 10_000)).toBe(60_000);
-  expect(horizonsMs(60_000, 120_000)).toEqual([60_000, 120_000, 300_000, 600_000]);
-  expect(horizonsMs(60_000, 1_000)).toEqual([60_000, 300_000, 600_000]);
+  expect(horizonsMs(60_000, 120_000)).toEqual([60_000, 120_000, 300_000, 600_000, ...far]);
+  expect(horizonsMs(60_000, 1_000)).toEqual([60_000, 300_000, 600_000, ...far]);
+  expect(horizonsMs(1_000, 15 * 86_400_000)).not.toContain(15 * 86_400_000);
+});
+
+test("an outlook answers for more than an hour, and for more steps than a model has news of", () => {
+  expect([600_000, 601_000].map((ms) => isFar(ms, 1_000))).toEqual([false, true]);
+  expect([3_600_000, 3_660_000].map((ms) => isFar(ms, 60_000))).toEqual([false, true]);
+});
+
+test("an outlook says over what its values are means, and how far its band is more than a guess", () => {
+  const { mean, standard_error: _, ...rest } = FORECAST;
+  const outlook = { ...rest, step_seconds: 300, median: [...mean, 2], lower: [1, 1], upper: [3, 3], seen_seconds: 600 };
+  expect(farText(outlook)).toBe("each value is a mean over 5 min");
+  expect(farText({ ...outlook, seen_seconds: 300 })).toContain("the band is a guess beyond 5 min");
+  expect(farText({ ...outlook, seen_seconds: 0 })).toContain("the band is a guess, for no forecast");
+  expect(aheadText(farForecast(outlook), "tasks")).toBe("in 10 min: 2.00 tasks, with 80 % confidence 1.00 – 3.00 tasks");
+  const rows = toCsv(T0, 1_000, [], farForecast(outlook)).trimEnd().split("\n");
+  expect(rows[1]).toBe("2026-11-21T09:05:01.000Z,,2,,1,3,0.8");
 });
 
 test("no history is asked for in more than 3,600 values, each a whole number of steps", () => {
@@ -149,6 +167,9 @@ test("a forecast begins at the sample it was made from", () => {
   const begun = { times: [T0 + 1_000, T0 + 2_000], mean: [5, 2], bands };
   expect(forecastLine([FORECAST, narrow], 5)).toEqual(begun);
   expect(forecastLine([FORECAST], null).times).toEqual([T0 + 2_000]);
+  const longer = { ...FORECAST, mean: [2, 4], lower: [1, 3], upper: [3, 5] };
+  const after = { times: [T0 + 3_000], mean: [4], bands: [{ lower: [3], upper: [5] }] };
+  expect(forecastLine([longer], null, T0 + 2_000)).toEqual(after);
   expect(forecastLine([], 5).times).toEqual([]);
 });
 

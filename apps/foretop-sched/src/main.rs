@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod command;
+mod page;
 mod protection;
 
 use std::io;

@@ -13,7 +13,7 @@ use mpi_sim::result::Simulation;
 use picture::{Kind, Picture};
 use program::Failure;
 
-/// How the simulation runs; the result does not depend on it.
+/// How the simulation runs; the result does not depend on it, if what it says of tags is so.
 #[derive(Args, Clone, Copy, Debug)]
 pub struct Running {
     /// How ranks learn that nothing earlier can arrive: sequential, nmp, cep, nmp+cep, the last three with +det, or
@@ -24,6 +24,11 @@ pub struct Running {
     /// How many ranks may run at a time
     #[arg(long, value_name = "N", default_value = "1", help_heading = "Running")]
     workers: NonZero<u32>,
+
+    /// Take it that no two ranks send the same tag to one rank: a receive of any source that names its tag then waits for no other rank,
+    /// by sequential and by the protocols with +det
+    #[arg(long, help_heading = "Running")]
+    unique_tags: bool,
 }
 
 /// Where results go.
@@ -41,7 +46,7 @@ pub fn kinds() -> impl TypedValueParser<Value = Kind> {
 
 impl Running {
     pub fn settings(self) -> Settings {
-        Settings { protocol: self.protocol, n_workers: self.workers }
+        Settings { protocol: self.protocol, n_workers: self.workers, has_unique_tags: self.unique_tags }
     }
 }
 

@@ -66,6 +66,18 @@ pub enum JournalError {
         /// The journal.
         path: PathBuf,
     },
+    /// Studies that were made in different ways say nothing together.
+    #[error("the journal `{}` has {name} {given}, and the first one {expected}: such studies cannot be joined", path.display())]
+    Unlike {
+        /// The journal.
+        path: PathBuf,
+        /// What differs, as it is called in the journal.
+        name: String,
+        /// Its value there.
+        given: String,
+        /// That of the first journal.
+        expected: String,
+    },
 }
 
 /// A study that cannot be made.

@@ -1,9 +1,12 @@
 //! What a journal says: visits, and in each the readings and the tests.
 
-use std::{collections::BTreeMap, path::Path};
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+};
 
 use crate::{
-    Header, JournalError, Mark, Outcome, Reading, TestDone, VisitStart,
+    Header, JournalError, Mark, Outcome, Reading, Settings, TestDone, VisitStart,
     journal::{self, FILE_NAME, Line, Lines},
 };
 
@@ -17,11 +20,13 @@ const LOAD: &str = "load.1m";
 /// No visit lasts for longer, so a reading that says so is none, and no journal makes a series that fills the memory.
 const VISIT_SECONDS_MAX: f64 = 1e6;
 
-/// Everything that a study has found so far.
+/// Everything that a study has found so far, or several that were made alike.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Record {
     /// Where and how.
     pub header: Header,
+    /// The headers of studies that were joined to this one, in their order.
+    pub joined: Vec<Header>,
     /// The visits that were made, in their order, whole or broken off.
     pub segments: Vec<Segment>,
     /// Scenarios that could not be made, and why.
@@ -49,6 +54,46 @@ impl Record {
     pub fn read(dir: &Path) -> Result<Record, JournalError> {
         let lines = journal::read(dir)?;
         lines.map(Record::from).ok_or_else(|| JournalError::Missing { path: dir.join(FILE_NAME) })
+    }
+
+    /// Reads the journals in these folders as one record. Rounds of later ones go on from those of earlier ones.
+    ///
+    /// Studies that are joined have tests, pauses, readings and probes of the same lengths, on hosts with as many cores: an hour
+    /// here and an hour there then say what two hours would have.
+    ///
+    /// # Errors
+    /// As [`Record::read`], and [`JournalError::Unlike`] for a study that was made in another way than the first.
+    ///
+    /// # Panics
+    /// Without a folder.
+    pub fn read_all(dirs: &[PathBuf]) -> Result<Record, JournalError> {
+        let (first, others) = dirs.split_first().expect("a record is read from one folder or more");
+        let mut record = Record::read(first)?;
+        for dir in others {
+            let other = Record::read(dir)?;
+            if let Some((name, expected, given)) = record.header.difference(&other.header) {
+                let path = dir.join(FILE_NAME);
+                return Err(JournalError::Unlike { path, name, given, expected });
+            }
+            record.join(other);
+        }
+        Ok(record)
+    }
+
+    fn join(&mut self, other: Record) {
+        let n_rounds = self.segments.iter().map(|segment| segment.start.round).max().unwrap_or(0);
+        self.joined.push(other.header);
+        self.skipped.extend(other.skipped);
+        self.is_torn |= other.is_torn;
+        self.segments.extend(other.segments.into_iter().map(|mut segment| {
+            segment.start.round += n_rounds;
+            segment
+        }));
+    }
+
+    /// The headers of all studies in this record.
+    pub(crate) fn headers(&self) -> impl Iterator<Item = &Header> {
+        std::iter::once(&self.header).chain(&self.joined)
     }
 
     /// The segments of one scenario.
@@ -147,6 +192,19 @@ impl Segment {
     }
 }
 
+impl Header {
+    /// What keeps a study from being joined to this one: a name, its value here and there. How long a study takes, which scenarios
+    /// it visits, and what it draws may differ.
+    fn difference(&self, other: &Header) -> Option<(String, String, String)> {
+        if self.n_cores != other.n_cores {
+            return Some(("n_cores".to_owned(), self.n_cores.to_string(), other.n_cores.to_string()));
+        }
+        let Settings { scenarios, seed, total, visit, rounds, long_share, .. } = self.settings.clone();
+        let alike = Settings { scenarios, seed, total, visit, rounds, long_share, ..other.settings.clone() };
+        self.settings.difference(&alike)
+    }
+}
+
 impl TestDone {
     /// What the test had by the moment `wanted_seconds` that it was to look at its clocks.
     pub(crate) fn mark(&self, wanted_seconds: f64) -> Option<Mark> {
@@ -164,8 +222,13 @@ impl Mark {
 
 impl From<Lines> for Record {
     fn from(lines: Lines) -> Record {
-        let mut record =
-            Record { header: *lines.header, segments: Vec::new(), skipped: BTreeMap::new(), is_torn: lines.is_torn };
+        let mut record = Record {
+            header: *lines.header,
+            joined: Vec::new(),
+            segments: Vec::new(),
+            skipped: BTreeMap::new(),
+            is_torn: lines.is_torn,
+        };
         let mut is_open = false;
         for line in lines.rest {
             match (line, record.segments.last_mut().filter(|_| is_open)) {

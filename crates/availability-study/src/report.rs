@@ -10,7 +10,7 @@ use std::{
 use text::markdown_cell;
 
 use crate::{
-    Outcome, Record,
+    Header, Outcome, Record,
     table::{Cell, Row, Source, Table},
     tables,
 };
@@ -154,12 +154,18 @@ fn about(record: &Record) -> Vec<(&'static str, String)> {
     let span = units::span::format;
     let tests = || record.segments.iter().flat_map(|segment| &segment.tests);
     let n_done = tests().filter(|test| matches!(test.outcome, Outcome::Done(_))).count();
+    // What joined studies differ in is told of all of them, in their order.
+    let all = |tell: &dyn Fn(&Header) -> String| {
+        let mut told: Vec<String> = record.headers().map(tell).collect();
+        told.dedup();
+        told.join("; ")
+    };
     vec![
-        ("host", format!("{}, {} cores", header.host, header.n_cores)),
-        ("kernel", header.kernel.clone()),
-        ("foretop", header.version.clone()),
-        ("begun", header.time.to_string()),
-        ("seed", settings.seed.to_string()),
+        ("host", all(&|header| format!("{}, {} cores", header.host, header.n_cores))),
+        ("kernel", all(&|header| header.kernel.clone())),
+        ("foretop", all(&|header| header.version.clone())),
+        ("begun", all(&|header| header.time.to_string())),
+        ("seed", all(&|header| header.settings.seed.to_string())),
         (
             "tests",
             format!(
@@ -179,7 +185,7 @@ fn about(record: &Record) -> Vec<(&'static str, String)> {
             ),
         ),
         ("probes", format!("{} every {}", span(settings.probe_for), span(settings.probe_every))),
-        ("busy before", format!("{:.1} % of all cores", 100.0 * header.busy_before)),
+        ("busy before", all(&|header| format!("{:.1} % of all cores", 100.0 * header.busy_before))),
         ("published", "of six hosts in 1998: Wolski, Spring and Hayes, technical report CS98-602 of UCSD".to_owned()),
     ]
 }
@@ -190,10 +196,11 @@ fn warnings(record: &Record) -> Vec<String> {
     if header.settings.is_quick {
         warnings.push("a rehearsal (--quick): its tests are too short for its figures to mean much".to_owned());
     }
-    if header.busy_before > BUSY_MAX {
+    let busy_before = record.headers().map(|header| header.busy_before).fold(0.0, f64::max);
+    if busy_before > BUSY_MAX {
         warnings.push(format!(
             "the host was busy to {:.0} % before any load was made; what else ran is in all figures",
-            100.0 * header.busy_before
+            100.0 * busy_before
         ));
     }
     if record.is_torn {

@@ -22,6 +22,16 @@ pub struct Settings {
     pub n_group_max: usize,
 }
 
+/// How much is done to send less: the sender's choice, at any time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Effort {
+    /// New bytes are remembered and sent as they are. What follows a match is followed, and one group in sixteen is searched, so that what
+    /// was seen before is still found.
+    Bypass,
+    /// All is searched, and what is new is packed like this.
+    Search(Packing),
+}
+
 /// What became of bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
@@ -46,8 +56,13 @@ pub struct Encoder {
     body: Vec<u8>,
     /// How many bytes the last group was of.
     n_last: usize,
+    effort: Effort,
+    n_groups: u64,
     tally: Tally,
 }
+
+/// One group in as many is searched when others are not.
+const N_SAMPLED: u64 = 16;
 
 impl Default for Settings {
     fn default() -> Self {
@@ -87,8 +102,19 @@ impl Encoder {
             found: Vec::new(),
             body: Vec::new(),
             n_last: 0,
+            effort: Effort::Search(settings.packing),
+            n_groups: 0,
             tally: Tally::default(),
         }
+    }
+
+    /// What is done for groups from here on. Another level of zstd begins its stream anew, without what it knew.
+    pub fn set_effort(&mut self, effort: Effort) {
+        self.effort = effort;
+        self.packer.set(match effort {
+            Effort::Bypass => Packing::Plain,
+            Effort::Search(packing) => packing,
+        });
     }
 
     /// Appends to `out` the group that stands for `data`, the next bytes of `flow`.
@@ -99,7 +125,14 @@ impl Encoder {
         assert!(data.len() <= self.settings.n_group_max, "a group of {} bytes is too great", data.len());
         let began = out.len();
         let mut found = std::mem::take(&mut self.found);
-        Search { gear: &self.gear, history: &mut *history, hints: &self.hints }.matches(flow, data, &mut found);
+        let is_searched = self.effort != Effort::Bypass || self.n_groups.is_multiple_of(N_SAMPLED);
+        self.n_groups += 1;
+        let mut search = Search { gear: &self.gear, history: &mut *history, hints: &self.hints };
+        if is_searched {
+            search.matches(flow, data, &mut found);
+        } else {
+            search.sequel(flow, data, &mut found);
+        }
         self.put_frame(history, flow, &found, data, out);
         out.extend_from_slice(&hash(&self.settings.key, data));
         note(history, self.slots.0[0], flow, &found, data, Some(&mut self.hints));

@@ -12,6 +12,7 @@ use crate::history::{MemoryHistory, RunId};
 use crate::literals::{Packer, Packing};
 use crate::segmenter::{Anchoring, Area, FastCdc, Field, Grid, Lbfs, Manber, Segmenter, Squares, Static, Tiles, Varg};
 use crate::spring::{Spring, Token};
+use crate::two_level;
 
 /// How redundancy is looked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -298,6 +299,17 @@ impl Estimator {
         }))
     }
 
+    /// The same with table 18's messages on the wire, as published: a type before each id, a number and a length before each segment, nothing
+    /// packed. `None` for methods that do not send segments by ids.
+    #[must_use]
+    pub fn on_paper(mut self) -> Option<Self> {
+        match &mut self.0 {
+            Inner::Chunks(chunks) if chunks.segmenter.is_some() => chunks.is_on_paper = true,
+            _ => return None,
+        }
+        Some(self)
+    }
+
     /// The next bytes, which are flushed: a receiver would have them. Chunks that are not complete wait for more.
     ///
     /// # Panics
@@ -389,7 +401,20 @@ struct Chunks {
     /// What has not been cut yet.
     waiting: Vec<u8>,
     known: HashSet<[u8; 16]>,
+    /// Whether table 18's messages are counted.
+    is_on_paper: bool,
     tally: Tally,
+}
+
+/// What table 18's messages have beside ids, hashes and bytes.
+mod paper {
+    pub const TYPE: usize = 1;
+    /// Type, number, length.
+    pub const SEGMENT: usize = TYPE + 4 + 2;
+    /// Type, length.
+    pub const LITERAL: usize = TYPE + 2;
+    /// Type, bytes, width, number of segments.
+    pub const FIELD: usize = TYPE + 12;
 }
 
 impl Chunks {
@@ -400,7 +425,8 @@ impl Chunks {
     const GROUP: usize = 20;
 
     fn new(segmenter: Option<Box<dyn Segmenter + Send>>, shape: Option<Shape>, packer: Packer) -> Self {
-        Self { segmenter, shape, packer, waiting: Vec::new(), known: HashSet::new(), tally: Tally::default() }
+        let (waiting, known, tally) = Default::default();
+        Self { segmenter, shape, packer, waiting, known, is_on_paper: false, tally }
     }
 
     fn add(&mut self, data: &[u8], is_end: bool) {
@@ -435,7 +461,11 @@ impl Chunks {
         if let Ok(field) = Field::rows(rows, n_row, shape.unit) {
             self.cut(&field, true);
         }
-        self.tally.n_wire += packed(&mut self.packer, rest);
+        self.tally.n_wire += match self.is_on_paper {
+            true if rest.is_empty() => 0,
+            true => (paper::LITERAL + rest.len()) as u64,
+            false => packed(&mut self.packer, rest),
+        };
     }
 
     /// Sends a field but for the last chunk of a line that goes on, and says how many bytes that is.
@@ -465,7 +495,11 @@ impl Chunks {
                 last = area;
                 let hash = Key::OPEN.hasher().update(&one).finalize();
                 let is_new = self.known.insert(*hash.as_bytes().first_chunk().expect("32 > 16"));
-                if is_new {
+                if is_new && self.is_on_paper {
+                    // A segment is sent whole.
+                    self.tally.n_wire += (paper::SEGMENT + one.len()) as u64;
+                    area.mark(&mut is_covered, field.width());
+                } else if is_new {
                     // Bytes travel once, also those of several segments.
                     for y in area.y..area.y + area.height {
                         let at = y * field.width() + area.x;
@@ -484,11 +518,21 @@ impl Chunks {
                     self.tally.n_matches += 1;
                 }
             }
-            self.tally.n_wire += (head.len() + group.len() * Self::ID_BYTES + HASH_BYTES) as u64;
+            let n_said = if self.is_on_paper {
+                group.len() * (paper::TYPE + Self::ID_BYTES) + paper::TYPE + two_level::HASH_BYTES
+            } else {
+                group.len() * Self::ID_BYTES + HASH_BYTES
+            };
+            self.tally.n_wire += (head.len() + n_said) as u64;
             self.tally.n_wire += packed(&mut self.packer, &body);
             body.clear();
         }
         body.extend(field.bytes()[..n_cut].iter().zip(&is_covered).filter(|(_, c)| !**c).map(|(b, _)| b));
+        if self.is_on_paper {
+            let n_literals = body.len().div_ceil(usize::from(u16::MAX));
+            self.tally.n_wire += (paper::FIELD + n_literals * paper::LITERAL + body.len()) as u64;
+            return n_cut;
+        }
         self.tally.n_wire += packed(&mut self.packer, &body);
         n_cut
     }

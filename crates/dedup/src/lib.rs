@@ -26,7 +26,7 @@ pub mod two_level;
 mod varint;
 
 pub use decoder::{Decoded, Decoder, Lacking, RepairError};
-pub use encoder::{Encoder, Settings, Tally};
+pub use encoder::{Effort, Encoder, Settings, Tally};
 pub use flow::Flow;
 pub use gear::{Anchor, Gear, Key, WINDOW};
 pub use group::{GroupError, HASH_BYTES};

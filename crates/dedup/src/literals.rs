@@ -40,6 +40,12 @@ mod with_zstd {
     /// One end of a stream of packed bytes.
     pub(crate) struct Packer {
         encoder: Option<Encoder<'static>>,
+        /// The level of the frame that is being written, or the next.
+        level: i32,
+        /// What is wanted from here on.
+        packing: Packing,
+        window_log: u32,
+        is_long: bool,
         scratch: Vec<u8>,
         /// How many groups are skipped after the next try that does not pay.
         n_patience: u32,
@@ -57,24 +63,53 @@ mod with_zstd {
         }
 
         fn with_window(packing: Packing, window_log: u32, is_long: bool) -> Self {
-            let encoder = match packing {
-                Packing::Plain => None,
-                Packing::Zstd(level) => {
-                    let mut encoder = Encoder::new(level).expect("zstd has memory for a stream");
-                    let window = CParameter::WindowLog(window_log);
-                    let long = CParameter::EnableLongDistanceMatching(is_long);
-                    for parameter in [window, long, CParameter::ContentSizeFlag(false)] {
-                        encoder.set_parameter(parameter).expect("these are parameters of zstd");
+            Self {
+                encoder: None,
+                level: 0,
+                packing,
+                window_log,
+                is_long,
+                scratch: vec![0; 1 << 16],
+                n_patience: 1,
+                n_skipped: 0,
+            }
+        }
+
+        /// How bytes are packed from here on.
+        pub fn set(&mut self, packing: Packing) {
+            if packing != self.packing {
+                (self.n_patience, self.n_skipped) = (1, 0);
+            }
+            self.packing = packing;
+        }
+
+        /// Has a frame of this level under way; ends that of another one first.
+        fn begin(&mut self, level: i32, out: &mut Vec<u8>) {
+            if self.encoder.is_some() && self.level == level {
+                return;
+            }
+            if let Some(mut encoder) = self.encoder.take() {
+                loop {
+                    let mut output = OutBuffer::around(&mut self.scratch[..]);
+                    let n_left = encoder.finish(&mut output, true).expect("zstd packs any bytes");
+                    out.extend_from_slice(output.as_slice());
+                    if n_left == 0 {
+                        break;
                     }
-                    Some(encoder)
                 }
-            };
-            Self { encoder, scratch: vec![0; 1 << 16], n_patience: 1, n_skipped: 0 }
+            }
+            let mut encoder = Encoder::new(level).expect("zstd has memory for a stream");
+            let window = CParameter::WindowLog(self.window_log);
+            let long = CParameter::EnableLongDistanceMatching(self.is_long);
+            for parameter in [window, long, CParameter::ContentSizeFlag(false)] {
+                encoder.set_parameter(parameter).expect("these are parameters of zstd");
+            }
+            (self.encoder, self.level) = (Some(encoder), level);
         }
 
         /// Appends the packed bytes, or says that it is better to leave them as they are. In either case nothing of them is held back.
         pub fn pack(&mut self, body: &[u8], out: &mut Vec<u8>) -> bool {
-            let Some(encoder) = &mut self.encoder else {
+            let Packing::Zstd(level) = self.packing else {
                 return false;
             };
             if body.len() < N_WORTHWHILE {
@@ -85,6 +120,8 @@ mod with_zstd {
                 return false;
             }
             let began = out.len();
+            self.begin(level, out);
+            let encoder = self.encoder.as_mut().expect("a frame was begun");
             let mut input = InBuffer::around(body);
             while input.pos() < body.len() {
                 let mut output = OutBuffer::around(&mut self.scratch[..]);
@@ -164,6 +201,8 @@ mod without {
         pub fn long(_: Packing, _: u32) -> Self {
             Self
         }
+
+        pub fn set(&mut self, _: Packing) {}
 
         pub fn pack(&mut self, _: &[u8], _: &mut Vec<u8>) -> bool {
             false

@@ -60,6 +60,15 @@ impl<H: History> Search<'_, H> {
         }
     }
 
+    /// The matches that follow the last one, without a search for others.
+    pub fn sequel(&mut self, flow: &mut Flow, data: &[u8], found: &mut Vec<Match>) {
+        found.clear();
+        if let Some(expected) = flow.expected {
+            self.follow(expected, 0, data, found);
+        }
+        flow.hash = self.gear.hash(data);
+    }
+
     /// The match around an anchor that ends at `at`, of bytes that are not covered yet.
     fn at_anchor(&mut self, anchor: Anchor, at: usize, n_covered: usize, data: &[u8]) -> Option<Match> {
         let end = self.history.find(anchor)?;

@@ -14,8 +14,10 @@ mod sender;
 pub use codec::{BadMessage, Codec, Message, Wire};
 pub use exchange::{Exchange, Exchanged};
 pub use filter::Filter;
-pub use receiver::{MemorySegments, Receiver, Segments};
+pub use receiver::{Early, MemorySegments, Neighbour, Receiver, Segments};
 pub use sender::Sender;
+
+use sha1::Digest;
 
 use crate::gear::Key;
 
@@ -35,6 +37,19 @@ pub struct Settings {
     pub first_sequence: u32,
     /// No field is of more bytes. Beyond 2^20 meta-data may not fit its messages.
     pub n_field_max: usize,
+    /// What ids and hashes are made by.
+    pub fingerprints: Fingerprints,
+}
+
+/// What ids and hashes are made by.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Fingerprints {
+    /// BLAKE3 under the tenant's key, of where segments lie, their lengths and their bytes.
+    #[default]
+    Keyed,
+    /// As printed, for comparison only: FNV-1a for ids, and SHA-1 of a group's bytes. Whoever chooses data can have ids collide, and
+    /// where segments lie is not checked.
+    Published,
 }
 
 /// A peer that breaks the protocol.
@@ -90,13 +105,18 @@ pub enum ProtocolError {
 impl Default for Settings {
     /// As published: ids of 40 bits, groups of 20.
     fn default() -> Self {
-        Self { key: Key::OPEN, id_bytes: 5, n_group: 20, first_sequence: 0, n_field_max: 1 << 20 }
+        let fingerprints = Fingerprints::Keyed;
+        Self { key: Key::OPEN, id_bytes: 5, n_group: 20, first_sequence: 0, n_field_max: 1 << 20, fingerprints }
     }
 }
 
 impl Settings {
     /// The id of a segment: the first bits of its keyed hash, so that a shorter id is a prefix of a longer one.
-    fn id(&self, segment: &[u8]) -> u64 {
+    #[must_use]
+    pub fn id(&self, segment: &[u8]) -> u64 {
+        if self.fingerprints == Fingerprints::Published {
+            return fnv(segment, 8 * self.id_bytes as u32);
+        }
         let hash = self.key.hasher().update(segment).finalize();
         let bytes = hash.as_bytes().first_chunk::<8>().expect("BLAKE3 gives 32 bytes");
         u64::from_be_bytes(*bytes) >> (64 - 8 * self.id_bytes)
@@ -104,23 +124,46 @@ impl Settings {
 }
 
 /// The hash of a group: over where its segments lie, their lengths and their bytes.
-struct GroupHash(blake3::Hasher);
+#[expect(clippy::large_enum_variant, reason = "there is one for each end")]
+enum GroupHash {
+    Keyed(blake3::Hasher),
+    Published(sha1::Sha1),
+}
 
 impl GroupHash {
     fn new(settings: &Settings) -> Self {
+        if settings.fingerprints == Fingerprints::Published {
+            return Self::Published(sha1::Sha1::new());
+        }
         let mut hasher = settings.key.hasher();
         hasher.update(b"group");
-        Self(hasher)
+        Self::Keyed(hasher)
     }
 
     fn add(&mut self, area: crate::segmenter::Area, bytes: &[u8]) {
-        for number in [area.x, area.y, area.width, area.height] {
-            self.0.update(&(number as u64).to_le_bytes());
+        match self {
+            Self::Keyed(hasher) => {
+                for number in [area.x, area.y, area.width, area.height] {
+                    hasher.update(&(number as u64).to_le_bytes());
+                }
+                hasher.update(bytes);
+            }
+            Self::Published(hasher) => hasher.update(bytes),
         }
-        self.0.update(bytes);
     }
 
-    fn finish(&self) -> [u8; HASH_BYTES] {
-        *self.0.finalize().as_bytes().first_chunk().expect("BLAKE3 gives 32 bytes")
+    fn finish(self) -> [u8; HASH_BYTES] {
+        match self {
+            Self::Keyed(hasher) => *hasher.finalize().as_bytes().first_chunk().expect("BLAKE3 gives 32 bytes"),
+            Self::Published(hasher) => hasher.finalize().into(),
+        }
     }
+}
+
+/// FNV-1a of 64 bits, folded to fewer as its authors say (RFC 9923).
+fn fnv(bytes: &[u8], bits: u32) -> u64 {
+    let hash = bytes
+        .iter()
+        .fold(0xcbf2_9ce4_8422_2325_u64, |hash, &byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3));
+    if bits == 64 { hash } else { ((hash >> bits) ^ hash) & ((1 << bits) - 1) }
 }

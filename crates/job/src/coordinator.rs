@@ -8,11 +8,12 @@ use std::time::Duration;
 use clock::Stopwatch;
 use sched::{Action, Event, Plan, Policy, State, Worker};
 use stream::Endpoint;
+use units::Confidence;
 
 use crate::connection::{Connection, Heard, Order, Orders, To};
 use crate::kept::{Given, Kept, Line};
 use crate::protocol::Ended;
-use crate::run::{Finished, N_TRIES_MAX, News, Part, RunError, Runner};
+use crate::run::{Expected, Finished, N_TRIES_MAX, News, Part, RunError, Runner};
 use feed::Feed;
 
 /// How often idle workers are thought of again.
@@ -47,6 +48,8 @@ struct Coordinator<'a> {
     spent: (f64, f64),
     n_moved: usize,
     n_twins: usize,
+    /// The probabilities with which units were forecast to take no longer than they did.
+    levels: Vec<f64>,
 }
 
 impl<'a> Coordinator<'a> {
@@ -117,6 +120,7 @@ impl<'a> Coordinator<'a> {
             spent: (0.0, 0.0),
             n_moved: 0,
             n_twins: 0,
+            levels: Vec::new(),
         })
     }
 
@@ -141,7 +145,9 @@ impl<'a> Coordinator<'a> {
             if ticked.elapsed() >= TICK {
                 ticked = Stopwatch::start();
                 let (n_done, n_units) = (self.kept.n_done(), self.state.work.n_units());
-                tell(News::Progress { n_done, n_units, seconds: self.began.elapsed().as_secs_f64() });
+                self.state.now = self.began.elapsed().as_secs_f64();
+                let expected = self.expected();
+                tell(News::Progress { n_done, n_units, seconds: self.state.now, expected: &expected });
                 if self.state.idle().next().is_some() {
                     self.ask(Event::Tick, tell)?;
                 }
@@ -197,20 +203,22 @@ impl<'a> Coordinator<'a> {
         tell: &mut dyn FnMut(News<'_>),
     ) -> Result<(), RunError> {
         let (unit, name) = (ended.unit, self.state.workers[worker].name.clone());
-        if !self.feeds[worker].take_back(unit) {
-            return Ok(());
-        }
+        let Some(curve) = self.feeds[worker].take_back(unit) else { return Ok(()) };
         match &ended.failure {
             None if self.kept.is_done(unit) => {}
             None => {
                 let Ended { seconds, cpu_seconds, .. } = *ended;
                 let t = self.began.elapsed().as_secs_f64();
-                self.kept.keep(unit, output, &Line::Done { t, unit, worker: name, seconds, cpu_seconds })?;
+                let level = self.state.unit_within(worker, &curve, unit, seconds);
+                self.kept.keep(unit, output, &Line::Done { t, unit, worker: name, seconds, cpu_seconds, level })?;
+                self.levels.extend(level);
                 let part = &mut self.parts[worker];
                 (part.n_units, part.seconds, part.cpu_seconds) =
                     (part.n_units + 1, part.seconds + seconds, part.cpu_seconds + cpu_seconds);
-                self.spent.0 += cpu_seconds * self.state.workers[worker].speed;
-                self.spent.1 += self.state.work.cost(&(unit..unit + 1));
+                let (cost, expected) =
+                    (cpu_seconds * self.state.workers[worker].speed, self.state.work.cost(&(unit..unit + 1)));
+                self.spent = (self.spent.0 + cost, self.spent.1 + expected);
+                self.state.cost_spread.add(cost, expected);
                 // A unit that hardly computes says nothing of what others cost.
                 self.state.cost_ratio = if self.spent.0 > 0.0 { self.spent.0 / self.spent.1 } else { 1.0 };
             }
@@ -257,7 +265,12 @@ impl<'a> Coordinator<'a> {
     }
 
     fn apply(&mut self, actions: Vec<Action>, tell: &mut dyn FnMut(News<'_>)) -> Result<(), RunError> {
-        for action in actions {
+        // Who takes what another gives up stands behind that.
+        let takers: Vec<Option<usize>> = (1..=actions.len())
+            .map(|at| if let Some(Action::Run { worker, .. }) = actions.get(at) { Some(*worker) } else { None })
+            .collect();
+        for (action, taker) in actions.into_iter().zip(takers) {
+            let mut reason = None;
             let (what, worker, units) = match action {
                 Action::Run { worker, units } => {
                     self.state.take(&units);
@@ -265,6 +278,7 @@ impl<'a> Coordinator<'a> {
                     ("run", worker, units)
                 }
                 Action::GiveUp { worker, from } => {
+                    let why = self.why_give_up(worker, taker);
                     let Some(chunk) = &mut self.state.chunks[worker] else { continue };
                     let units = from..std::mem::replace(&mut chunk.waiting.end, from);
                     self.n_moved += units.len();
@@ -272,13 +286,18 @@ impl<'a> Coordinator<'a> {
                         what: "give up",
                         worker: &self.state.workers[worker].name,
                         n_units: units.len(),
+                        why: &why,
                     });
+                    reason = Some(why);
                     self.state.put(units.clone());
                     ("give_up", worker, units)
                 }
                 Action::Twin { worker, unit } => {
                     self.n_twins += 1;
-                    tell(News::Decided { what: "run twice", worker: &self.state.workers[worker].name, n_units: 1 });
+                    let name = &self.state.workers[worker].name;
+                    let why = "it is idle, and forecast to be done earlier than who runs it";
+                    tell(News::Decided { what: "run twice", worker: name, n_units: 1, why });
+                    reason = Some(why.to_owned());
                     self.feeds[worker].begin(&mut self.state.chunks[worker], unit..unit + 1, self.state.now);
                     ("twin", worker, unit..unit + 1)
                 }
@@ -286,7 +305,8 @@ impl<'a> Coordinator<'a> {
             };
             let name = self.state.workers[worker].name.clone();
             let t = self.began.elapsed().as_secs_f64();
-            let line = Line::Decided { t, what: what.to_owned(), worker: name, from: units.start, to: units.end };
+            let (what, from, to) = (what.to_owned(), units.start, units.end);
+            let line = Line::Decided { t, what, worker: name, from, to, why: reason };
             self.kept.note(&line)?;
             self.feed(worker);
         }
@@ -295,7 +315,32 @@ impl<'a> Coordinator<'a> {
 
     fn feed(&mut self, worker: usize) {
         let cost = self.state.cost_ratio * self.state.mean_cost() / self.state.workers[worker].speed;
-        self.feeds[worker].send(&mut self.state.chunks[worker], cost, &self.runner.stdin);
+        let curve = &self.state.workers[worker].curve;
+        self.feeds[worker].send(&mut self.state.chunks[worker], cost, curve, &self.runner.stdin);
+    }
+
+    /// When each worker has done what it has.
+    fn expected(&self) -> Vec<Expected> {
+        let outside = 0.5 * (1.0 - self.runner.confidence.probability());
+        let of = |worker: usize| {
+            let left = |p: f64| self.state.left(worker, p).unwrap_or(0.0);
+            let chunk = self.state.chunks[worker].as_ref();
+            Expected {
+                worker: self.state.workers[worker].name.clone(),
+                n_left: chunk.map_or(0, |chunk| 1 + chunk.waiting.len()),
+                lower: left(outside),
+                median: left(0.5),
+                upper: left(1.0 - outside),
+            }
+        };
+        self.state.alive().map(of).collect()
+    }
+
+    /// Why a worker gives units up: what was forecast of it before.
+    fn why_give_up(&self, worker: usize, taker: Option<usize>) -> String {
+        let seconds = self.state.left(worker, 0.5).unwrap_or(0.0);
+        let taker = taker.map_or("others", |taker| &self.state.workers[taker].name);
+        format!("it is forecast to need {seconds:.1} s more, and {taker} to be done earlier")
     }
 
     fn note_failure(&mut self, worker: usize, why: &str) -> Result<(), RunError> {
@@ -332,8 +377,16 @@ impl<'a> Coordinator<'a> {
             hindsight: n_units as f64 / self.parts.iter().map(pace).sum::<f64>(),
             n_moved: self.n_moved,
             n_twins: self.n_twins,
+            units_held: held(&self.levels, self.runner.confidence),
         }
     }
+}
+
+/// The share of levels that lie in a central interval; nothing where there are none.
+pub fn held(levels: &[f64], confidence: Confidence) -> Option<f64> {
+    let outside = 0.5 * (1.0 - confidence.probability());
+    let n_held = levels.iter().filter(|level| (outside..=1.0 - outside).contains(*level)).count();
+    (!levels.is_empty()).then(|| n_held as f64 / levels.len() as f64)
 }
 
 /// Starts a connection's thread.

@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-const JOURNAL: &str = "run.jsonl";
+/// The journal's name in the run's folder.
+pub const JOURNAL: &str = "run.jsonl";
 const OUTPUTS: &str = "outputs";
 
 /// Why a run's folder is of no use.
@@ -92,6 +93,9 @@ pub enum Line {
         seconds: f64,
         /// And how much processor time.
         cpu_seconds: f64,
+        /// The probability with which it was forecast, when it was sent, to take no longer; nothing before costs are known.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        level: Option<f64>,
     },
     /// Something was decided.
     Decided {
@@ -105,6 +109,9 @@ pub enum Line {
         from: usize,
         /// The one after the last.
         to: usize,
+        /// Why work is moved or done twice.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        why: Option<String>,
     },
     /// A unit or a worker failed.
     Failed {
@@ -246,7 +253,7 @@ mod tests {
     use super::*;
 
     fn done(unit: usize) -> Line {
-        Line::Done { t: 1.0, unit, worker: "a".to_owned(), seconds: 1.0, cpu_seconds: 0.5 }
+        Line::Done { t: 1.0, unit, worker: "a".to_owned(), seconds: 1.0, cpu_seconds: 0.5, level: None }
     }
 
     #[test]

@@ -19,8 +19,8 @@ mod worker;
 
 pub use allow::{AllowError, Allowed};
 pub use input::Input;
-pub use kept::{Given, KeptError, Line, journal};
+pub use kept::{Given, JOURNAL, KeptError, Line, journal};
 pub use record::{Done, Record, Session};
-pub use run::{Finished, News, Outputs, Part, RunError, Runner, run};
+pub use run::{Expected, Finished, News, Outputs, Part, RunError, Runner, run};
 pub use sequences::{MergeError, PutTogetherError, Search, SearchError};
 pub use worker::{Limits, Worker};

@@ -2,6 +2,9 @@
 
 use sched::simulate::Stretch;
 
+use units::Confidence;
+
+use crate::coordinator::held;
 use crate::kept::{Given, Line};
 use crate::run::Part;
 
@@ -44,6 +47,8 @@ pub struct Done {
     pub seconds: f64,
     /// And how much processor time.
     pub cpu_seconds: f64,
+    /// The probability with which it was forecast to take no longer.
+    pub level: Option<f64>,
 }
 
 impl Record {
@@ -58,9 +63,9 @@ impl Record {
                     let (n_before, interval, done) = (n_done, (lower, upper), Vec::new());
                     record.sessions.push(Session { policy, n_before, makespan, interval, confidence, shares, done });
                 }
-                Line::Done { t, worker, seconds, cpu_seconds, .. } => {
+                Line::Done { t, worker, seconds, cpu_seconds, level, .. } => {
                     if let Some(session) = record.sessions.last_mut() {
-                        session.done.push(Done { t, worker, seconds, cpu_seconds });
+                        session.done.push(Done { t, worker, seconds, cpu_seconds, level });
                     }
                 }
                 Line::Decided { .. } | Line::Failed { .. } => {}
@@ -75,6 +80,12 @@ impl Session {
     #[must_use]
     pub fn seconds(&self) -> f64 {
         self.done.iter().map(|done| done.t).fold(0.0, f64::max)
+    }
+
+    /// The share of units whose time lay in the interval of such a confidence; nothing where none was forecast.
+    #[must_use]
+    pub fn units_held(&self, confidence: Confidence) -> Option<f64> {
+        held(&self.done.iter().filter_map(|done| done.level).collect::<Vec<_>>(), confidence)
     }
 
     /// Workers in the order of their names, and what each did.
@@ -114,8 +125,10 @@ mod tests {
 
     #[test]
     fn a_journal_tells_who_did_what_when() {
-        let done =
-            |t, unit, worker: &str| Line::Done { t, unit, worker: worker.to_owned(), seconds: 2.0, cpu_seconds: 1.0 };
+        let done = |t, unit, worker: &str| {
+            let worker = worker.to_owned();
+            Line::Done { t, unit, worker, seconds: 2.0, cpu_seconds: 1.0, level: Some(0.5 - 0.2 * t) }
+        };
         let planned = |n_done| Line::Planned {
             policy: "EQUAL".to_owned(),
             n_done,
@@ -130,6 +143,11 @@ mod tests {
         let record = Record::new(lines);
         let [begun, taken_up] = &record.sessions[..] else { panic!("{record:?}") };
         assert_eq!((record.n_units, taken_up.n_before, taken_up.done.len(), begun.seconds()), (4, 2, 1, 2.5));
+        // 0.1 and 0.0.
+        assert_eq!(
+            (begun.units_held(Confidence::new(0.8).unwrap()), taken_up.units_held(Confidence::new(0.1).unwrap())),
+            (Some(0.5), Some(0.0))
+        );
         assert_eq!(begun.parts().iter().map(|part| &part.worker[..]).collect::<Vec<_>>(), ["a", "b"]);
         assert_eq!(begun.stretches()[0], Stretch { worker: 1, from: 0.0, until: 2.0, n_units: 1 });
     }

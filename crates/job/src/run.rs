@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use sched::{Job, Plan, Spec, Work, Worker};
+use serde::Serialize;
 use stream::{EndpointError, Security};
 use units::Confidence;
 
@@ -74,6 +75,8 @@ pub enum News<'a> {
         worker: &'a str,
         /// How many units.
         n_units: usize,
+        /// Why.
+        why: &'a str,
     },
     /// A unit failed, and is tried again.
     Failed {
@@ -92,7 +95,24 @@ pub enum News<'a> {
         n_units: usize,
         /// Seconds since the run began.
         seconds: f64,
+        /// What is forecast of each worker that can be had.
+        expected: &'a [Expected],
     },
+}
+
+/// What is forecast of a worker while a run is going on.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Expected {
+    /// Its name.
+    pub worker: String,
+    /// Units that it has.
+    pub n_left: usize,
+    /// When these are done, in seconds from now; the lower end of the interval.
+    pub lower: f64,
+    /// The median.
+    pub median: f64,
+    /// The upper end.
+    pub upper: f64,
 }
 
 /// How a run went.
@@ -110,6 +130,8 @@ pub struct Finished {
     pub n_moved: usize,
     /// Units that ran twice.
     pub n_twins: usize,
+    /// The share of units whose time lay in the interval that was forecast when they were sent; nothing where too few were done to know costs.
+    pub units_held: Option<f64>,
 }
 
 /// What a worker did.
@@ -176,7 +198,15 @@ pub fn run(
     let n_units = runner.work.n_units();
     let kept = Kept::open(&runner.folder, &runner.text, n_units)?;
     if kept.n_done() == n_units {
-        let finished = Finished { seconds: 0.0, plan: None, parts: Vec::new(), hindsight: 0.0, n_moved: 0, n_twins: 0 };
+        let finished = Finished {
+            seconds: 0.0,
+            plan: None,
+            parts: Vec::new(),
+            hindsight: 0.0,
+            n_moved: 0,
+            n_twins: 0,
+            units_held: None,
+        };
         return Ok((finished, Outputs(kept)));
     }
     coordinate(runner, kept, is_interrupted, tell).map(|(finished, kept)| (finished, Outputs(kept)))

@@ -4,8 +4,10 @@
 //! The statistics of a hit are those of the whole library, whichever part of it a unit searches. Units that differ in queries write their hits in
 //! the order of these; those that differ in library parts are merged.
 
+mod fasta;
 mod library;
 mod merge;
+mod tool;
 
 use std::collections::HashSet;
 use std::num::NonZero;
@@ -15,12 +17,14 @@ use std::{fs, io};
 use crate::input::Input;
 use crate::kept::KeptError;
 use crate::run::Outputs;
+use fasta::{cut_library, cut_queries};
+use library::{PART, Parts};
 pub use merge::MergeError;
+use merge::{Columns, Order};
+use tool::{Family, Tool, is_sam, ssw_files};
 
 /// Under this name a unit finds what it reads from its standard input, too: not every tool reads that.
 pub const QUERIES: &str = "input";
-/// Bytes of one unit's queries: a request has to hold two of them.
-const UNIT_BYTES_MAX: usize = 400 << 10;
 
 /// A search.
 #[derive(Clone, Debug)]
@@ -39,12 +43,18 @@ pub struct Search {
     pub caution: Option<&'static str>,
     /// Into how many parts the library is cut; units that follow each other differ in these.
     n_library_parts: usize,
-    /// What the outputs of library parts have.
-    columns: merge::Columns,
-    /// Subjects that a query has at most.
-    n_subjects_max: usize,
-    /// Whether the tool sorts by more digits of a score than it prints.
-    has_scaled_scores: bool,
+    merging: Merging,
+}
+
+/// How outputs become that of one run.
+#[derive(Clone, Debug)]
+enum Merging {
+    /// They follow each other.
+    Copy,
+    /// The best hits of each query, from all library parts.
+    Hits { columns: Columns, order: Order, n_subjects_max: usize },
+    /// Each query's comparisons with all library parts.
+    Pairs { is_sam: bool },
 }
 
 /// Why outputs are not put together.
@@ -73,7 +83,7 @@ pub enum PutTogetherError {
 pub enum SearchError {
     /// A tool that is not known.
     #[error(
-        "`{0}` is no search that can be cut: blastp, blastn, blastx, tblastn, tblastx, `diamond blastp` and `diamond blastx` can"
+        "`{0}` is no search that can be cut: blastp, blastn, blastx, tblastn, tblastx, `diamond blastp`, `diamond blastx` and ssw-align can"
     )]
     Tool(String),
     /// Something is not said.
@@ -128,158 +138,151 @@ pub enum SearchError {
     },
 }
 
-/// How a tool names what matters.
-struct Tool {
-    query: &'static [&'static str],
-    library: &'static [&'static str],
-    format: &'static [&'static str],
-    /// Formats whose parts are a whole when put together: no heads, no tails.
-    mergeable: &'static [&'static str],
-    needs_format: bool,
-    refused: &'static [(&'static str, &'static str)],
-    /// Units that a search is cut into, if it has as many queries and nobody says otherwise.
-    n_units: usize,
-    caution: Option<&'static str>,
-}
-
-const NCBI: Tool = Tool {
-    query: &["-query"],
-    library: &["-db"],
-    format: &["-outfmt"],
-    mergeable: &["6", "10"],
-    needs_format: true,
-    refused: &[
-        ("-out", "outputs go where --out says"),
-        ("-remote", "it is another's machine that searches"),
-        ("-subject", "a library is searched by -db, after makeblastdb"),
-        ("-html", "pages have heads and tails"),
-        ("-import_search_strategy", "it names other files"),
-        ("-export_search_strategy", "it names other files"),
-    ],
-    n_units: 256,
-    caution: None,
-};
-
-const DIAMOND: Tool = Tool {
-    query: &["-q", "--query"],
-    library: &["-d", "--db"],
-    format: &["-f", "--outfmt"],
-    mergeable: &["6"],
-    needs_format: false,
-    refused: &[
-        ("-o", "outputs go where --out says"),
-        ("--out", "outputs go where --out says"),
-        ("--un", "it writes other files"),
-        ("--al", "it writes other files"),
-    ],
-    // Each goes through the whole library, for one query as for many.
-    n_units: 16,
-    caution: Some(
-        "diamond chooses its algorithm by how many queries there are, unless --algo says which: parts may find other hits than one run",
-    ),
-};
-
 impl Search {
+    /// How many units suit a tool, if nobody says otherwise.
+    ///
+    /// # Errors
+    /// [`SearchError::Tool`].
+    pub fn n_units(words: &[String]) -> Result<usize, SearchError> {
+        Ok(Tool::of(words)?.n_units)
+    }
+
     /// Of a command line as one would run it, in about so many units or as many as suit the tool.
     ///
     /// # Errors
     /// [`SearchError`], before anything is run.
     pub fn new(words: &[String], n_units: Option<NonZero<usize>>) -> Result<Self, SearchError> {
-        let name = words.first().map(String::as_str).unwrap_or_default();
-        let (tool, n_words) = match (name, words.get(1).map(String::as_str)) {
-            ("blastp" | "blastn" | "blastx" | "tblastn" | "tblastx", _) => (&NCBI, 1),
-            ("diamond", Some("blastp" | "blastx")) => (&DIAMOND, 2),
-            _ => return Err(SearchError::Tool(words.join(" "))),
-        };
+        let tool = Tool::of(words)?;
+        let name = &words[0];
+        let missing = |option| SearchError::Missing { tool: name.clone(), option };
         let mut args: Vec<String> = words[1..].to_vec();
-        let missing = |option| SearchError::Missing { tool: name.to_owned(), option };
-        check_options(tool, &args[n_words - 1..])?;
         let format =
             value(&mut args, tool.format).map(|format| format.split(' ').next().unwrap_or_default().to_owned());
-        match format {
-            Some(format) if !tool.mergeable.contains(&format.as_str()) => {
-                let option = format!("{} {format}", tool.format[0]);
-                return Err(SearchError::Option { option, why: "only formats of one line for each hit can be" });
+        tool.check(&args, format.as_deref())?;
+        let (library_at, query_at) = match tool.family {
+            Family::Ssw => ssw_files(&args)
+                .map(|[library, query]| (library, query))
+                .ok_or_else(|| missing("two files without an option: the library, then the queries"))?,
+            _ => {
+                let query = place(&args, tool.query).ok_or_else(|| missing("a file of queries"))?;
+                (place(&args, tool.library).ok_or_else(|| missing("a library"))?, query)
             }
-            None if tool.needs_format => {
-                return Err(missing("-outfmt 6 or 10: other formats cannot be put together from parts"));
-            }
-            _ => {}
-        }
-        let query = value(&mut args, tool.query).ok_or_else(|| missing("a file of queries"))?;
-        let path = PathBuf::from(std::mem::replace(query, QUERIES.to_owned()));
-        let (units, costs) = cut(&path, n_units.map_or(tool.n_units, NonZero::get))?;
-        let place = value(&mut args, tool.library).ok_or_else(|| missing("a library"))?;
-        let library = PathBuf::from(&*place);
-        let (library, mark) =
-            if std::ptr::eq(tool, &NCBI) { ncbi_library(&library)? } else { diamond_library(&library)? };
-        *place = mark;
-        let has_algorithm = args.iter().any(|arg| arg == "--algo");
-        let caution = tool.caution.filter(|_| !has_algorithm);
+        };
+        let path = PathBuf::from(std::mem::replace(&mut args[query_at], QUERIES.to_owned()));
+        let (units, costs) = cut_queries(&path, n_units.map_or(tool.n_units, NonZero::get))?;
+        let library = PathBuf::from(&args[library_at]);
+        let (library, mark) = match tool.family {
+            Family::Ncbi => ncbi_library(&library)?,
+            Family::Diamond => diamond_library(&library)?,
+            Family::Ssw => file_library(library)?,
+        };
+        args[library_at] = mark;
         Ok(Self {
-            tool: name.to_owned(),
+            tool: name.clone(),
+            caution: tool.caution(&args),
             args,
             library,
             units,
             costs,
-            caution,
             n_library_parts: 1,
-            columns: merge::Columns::new([]),
-            n_subjects_max: usize::MAX,
-            has_scaled_scores: false,
+            merging: Merging::Copy,
         })
     }
 
-    /// The same search, each unit once for each of so many parts of the library. What describes the parts is written to a folder, where it has to
+    /// The same search, each unit once for each of so many parts of the library. What the parts consist of is written to a folder, where it has to
     /// stay as long as workers may want it.
     ///
     /// # Errors
-    /// [`SearchError`]: another tool than blastp, a format or an option that needs all hits at once, queries of one name, a library that cannot be
-    /// cut or a folder that cannot be written.
+    /// [`SearchError`]: another tool than blastp, `diamond blastp` and SSW, a format or an option that needs all hits at once, queries of one name,
+    /// a library that cannot be cut or a folder that cannot be written.
     pub fn by_library(mut self, n_parts: NonZero<usize>, folder: &Path) -> Result<Self, SearchError> {
-        let refused = |what: &str, why| SearchError::Parts { what: format!("`{what}`"), why };
-        if self.tool != "blastp" {
-            return Err(refused(
-                &self.tool,
-                "the order and statistics of its hits in parts are not known; blastp can be",
-            ));
+        let words: Vec<String> = std::iter::once(&self.tool).chain(&self.args).cloned().collect();
+        let tool = Tool::of(&words)?;
+        if !words.iter().zip(tool.words).all(|(word, wanted)| word == wanted) {
+            let why = "the order and statistics of its hits in parts are not known; blastp, `diamond blastp` and ssw-align can be";
+            return Err(refused(&words[..tool.words.len()].join(" "), why));
         }
-        for (option, why) in NOT_BY_LIBRARY {
-            if self.args.iter().any(|arg| arg == option) {
-                return Err(refused(option, why));
-            }
-        }
-        let names: Vec<&str> = self.units.iter().flat_map(|unit| query_names(unit)).collect();
-        if names.contains(&"") {
-            return Err(refused(">", "a query without a name cannot be found again in the hits"));
-        }
-        let mut seen = HashSet::new();
-        if let Some(twice) = names.iter().find(|name| !seen.insert(**name)) {
-            return Err(refused(twice, "two queries have this name, and hits are told apart by it"));
-        }
-        let n_subjects_max = match value(&mut self.args, &["-max_target_seqs"]) {
-            Some(text) => text.parse().map_err(|_| refused("-max_target_seqs", "what follows it is no number"))?,
-            None => N_SUBJECTS_MAX,
+        tool.check_by_library(&self.args)?;
+        check_names(&self.units)?;
+        let (parts, merging) = match tool.family {
+            Family::Ncbi => self.ncbi_parts(n_parts, folder)?,
+            Family::Diamond => self.diamond_parts(n_parts, folder)?,
+            Family::Ssw => self.ssw_parts(n_parts, folder)?,
         };
+        let order = if let Merging::Hits { order, .. } = &merging { Some(*order) } else { None };
+        let n = parts.shares.len();
+        self.units = self.units.into_iter().flat_map(|unit| std::iter::repeat_n(unit, n)).collect();
+        self.costs = self.costs.iter().flat_map(|cost| parts.shares.iter().map(move |share| cost * share)).collect();
+        self.caution = tool.caution_by_library(&self.args, order);
+        (self.library, self.n_library_parts, self.merging) = (parts.input, n, merging);
+        Ok(self)
+    }
+
+    fn ncbi_parts(&mut self, n_parts: NonZero<usize>, folder: &Path) -> Result<(Parts, Merging), SearchError> {
+        let n_subjects_max = self.n_subjects_max(&["-max_target_seqs"], 500)?;
         let has_scaled_scores =
             value(&mut self.args, &["-comp_based_stats"]).is_none_or(|mode| !matches!(mode.as_str(), "0" | "F" | "f"));
-        let format = value(&mut self.args, NCBI.format).expect("a search by blastp has a format");
+        let order = Order::Blast { has_scaled_scores };
+        let format = value(&mut self.args, &["-outfmt"]).expect("a search by blastp has a format");
         let mut words = format.split_whitespace();
         if words.next() != Some("6") || words.clone().any(|word| word.contains('=')) {
             return Err(refused(&format!("-outfmt {format}"), "6 with its own delimiter can be"));
         }
-        self.columns = merge::Columns::new(words);
-        *format = format!("6 {}", self.columns.names.join(" "));
+        let columns = Columns::new(order, words);
+        *format = format!("6 {}", columns.names.join(" "));
         let parts = library::cut(&self.library, n_parts, folder)?;
-        let n = parts.shares.len();
-        let place = value(&mut self.args, NCBI.library).expect("a search has a library");
-        *place = format!("{}/{}{{unit%{n}}}", parts.input.mark(), library::PART);
-        self.units = self.units.into_iter().flat_map(|unit| std::iter::repeat_n(unit, n)).collect();
-        self.costs = self.costs.iter().flat_map(|cost| parts.shares.iter().map(move |share| cost * share)).collect();
-        (self.library, self.n_library_parts, self.n_subjects_max) = (parts.input, n, n_subjects_max);
-        self.has_scaled_scores = has_scaled_scores;
-        self.caution = Some(if has_scaled_scores { SCALED } else { CANDIDATES });
-        Ok(self)
+        let place = value(&mut self.args, &["-db"]).expect("a search has a library");
+        *place = format!("{}/{PART}{{unit%{}}}", parts.input.mark(), parts.shares.len());
+        Ok((parts, Merging::Hits { columns, order, n_subjects_max }))
+    }
+
+    fn diamond_parts(&mut self, n_parts: NonZero<usize>, folder: &Path) -> Result<(Parts, Merging), SearchError> {
+        // All, by its own way of saying so.
+        let n_subjects_max = match self.n_subjects_max(&["-k", "--max-target-seqs"], 25)? {
+            0 => usize::MAX,
+            n => n,
+        };
+        let order = Order::Diamond;
+        let format = place(&self.args, &["-f", "--outfmt"]);
+        let wanted = format.map_or(0..0, |at| {
+            let n_words = self.args[at..].iter().take_while(|arg| !arg.starts_with('-')).count();
+            at + 1..at + n_words
+        });
+        let columns = Columns::new(order, self.args[wanted.clone()].iter().map(String::as_str));
+        if format.is_some() {
+            self.args.splice(wanted, columns.names.iter().cloned());
+        } else {
+            self.args.extend(["--outfmt", "6"].map(str::to_owned).into_iter().chain(columns.names.iter().cloned()));
+        }
+        let library = self.fasta("the FASTA file that a library was made of can be; -d takes that as well")?;
+        let cut = cut_library(&library, n_parts, folder, true)?;
+        if place(&self.args, &["--dbsize"]).is_none() {
+            self.args.extend(["--dbsize".to_owned(), cut.n_letters.to_string()]);
+        }
+        let at = place(&self.args, &["-d", "--db"]).expect("a search has a library");
+        self.args[at] = part_mark(&cut.parts);
+        Ok((cut.parts, Merging::Hits { columns, order, n_subjects_max }))
+    }
+
+    fn ssw_parts(&mut self, n_parts: NonZero<usize>, folder: &Path) -> Result<(Parts, Merging), SearchError> {
+        let library = self.fasta("a file in FASTA can be")?;
+        // It goes by places, and never by names of sequences.
+        let parts = cut_library(&library, n_parts, folder, false)?.parts;
+        let [at, _] = ssw_files(&self.args).expect("a search by SSW has two files");
+        self.args[at] = part_mark(&parts);
+        Ok((parts, Merging::Pairs { is_sam: is_sam(&self.args) }))
+    }
+
+    /// The library, if it is a text.
+    fn fasta(&self, why: &'static str) -> Result<PathBuf, SearchError> {
+        let (name, path) = self.library.files().next().expect("a library has a file");
+        if name.ends_with(".dmnd") { Err(refused(name, why)) } else { Ok(path.to_owned()) }
+    }
+
+    /// Subjects that a query has at most.
+    fn n_subjects_max(&mut self, options: &[&'static str], default: usize) -> Result<usize, SearchError> {
+        let given = value(&mut self.args, options).map(|text| text.parse());
+        given.unwrap_or(Ok(default)).map_err(|_| refused(options[0], "what follows it is no number"))
     }
 
     /// Writes what all units found as one run does. Gives the number of neighbours among the hits whose order in one run is not certain, since all
@@ -288,7 +291,7 @@ impl Search {
     /// # Errors
     /// [`PutTogetherError`]. What was written until then is right.
     pub fn put_together(&self, outputs: &Outputs, out: &mut dyn io::Write) -> Result<usize, PutTogetherError> {
-        if self.n_library_parts == 1 {
+        if matches!(self.merging, Merging::Copy) {
             return Ok(outputs.copy(out).map(|()| 0)?);
         }
         let mut n_uncertain = 0;
@@ -298,40 +301,49 @@ impl Search {
             let parts =
                 (first..first + self.n_library_parts).map(|unit| outputs.text(unit)).collect::<Result<Vec<_>, _>>()?;
             merged.clear();
-            n_uncertain +=
-                merge::merge(&names, &self.columns, &parts, self.n_subjects_max, &mut merged).map_err(|source| {
-                    PutTogetherError::Merge { query: names.first().copied().unwrap_or_default().to_owned(), source }
-                })?;
+            let done = match &self.merging {
+                Merging::Hits { columns, order, n_subjects_max } => {
+                    merge::merge(&names, columns, *order, &parts, *n_subjects_max, &mut merged)
+                }
+                Merging::Pairs { is_sam } => merge::merge_pairs(&names, *is_sam, &parts, &mut merged).map(|()| 0),
+                Merging::Copy => unreachable!("copies are made above"),
+            };
+            n_uncertain += done.map_err(|source| PutTogetherError::Merge {
+                query: names.first().copied().unwrap_or_default().to_owned(),
+                source,
+            })?;
             out.write_all(merged.as_bytes()).map_err(PutTogetherError::Write)?;
         }
-        Ok(if self.has_scaled_scores { n_uncertain } else { 0 })
+        Ok(n_uncertain)
     }
 }
 
-/// Subjects of a query that blastp lists unless it is told another number.
-const N_SUBJECTS_MAX: usize = 500;
-const NOT_BY_LIBRARY: &[(&str, &str)] = &[
-    ("-culling_limit", "it compares hits of the whole library"),
-    ("-best_hit_overhang", "it compares hits of the whole library"),
-    ("-best_hit_score_edge", "it compares hits of the whole library"),
-    ("-num_alignments", "it is for other formats; -max_target_seqs can be"),
-    ("-num_descriptions", "it is for other formats; -max_target_seqs can be"),
-    ("-gilist", "it names other files"),
-    ("-seqidlist", "it names other files"),
-    ("-negative_gilist", "it names other files"),
-    ("-negative_seqidlist", "it names other files"),
-    ("-taxids", "it changes the library's statistics"),
-    ("-taxidlist", "it names other files"),
-    ("-negative_taxids", "it changes the library's statistics"),
-    ("-negative_taxidlist", "it names other files"),
-    ("-ipglist", "it names other files"),
-    ("-negative_ipglist", "it names other files"),
-];
-const CANDIDATES: &str = "blastp aligns a limited number of candidates for each query (-max_target_seqs and some more), and each library part has as \
-    many for itself: a query with more may have hits that one run does not list";
-const SCALED: &str = "blastp aligns a limited number of candidates for each query (-max_target_seqs and some more), and each library part has as \
-    many for itself: a query with more may have hits that one run does not list. It sorts hits by digits of their e-values that it does not print, \
-    so hits of different parts that look alike may stand the other way round; how many do is told in the end";
+fn refused(what: &str, why: &'static str) -> SearchError {
+    SearchError::Parts { what: format!("`{what}`"), why }
+}
+
+/// Refuses queries that hits cannot be told apart by.
+fn check_names(units: &[String]) -> Result<(), SearchError> {
+    let mut seen = HashSet::new();
+    for name in units.iter().flat_map(|unit| query_names(unit)) {
+        if name.is_empty() {
+            return Err(refused(">", "a query without a name cannot be found again in the hits"));
+        }
+        if !seen.insert(name) {
+            return Err(refused(name, "two queries have this name, and hits are told apart by it"));
+        }
+    }
+    Ok(())
+}
+
+/// What an argument says of a unit's part of a library in FASTA.
+fn part_mark(parts: &Parts) -> String {
+    match parts.shares.len() {
+        // An input of one file is that file.
+        1 => parts.input.mark(),
+        n => format!("{}/{PART}{{unit%{n}}}.fa", parts.input.mark()),
+    }
+}
 
 /// The first word of each query's title, which hits name it by.
 fn query_names(text: &str) -> impl Iterator<Item = &str> {
@@ -339,19 +351,15 @@ fn query_names(text: &str) -> impl Iterator<Item = &str> {
     titles.map(|title| title.split_whitespace().next().unwrap_or_default())
 }
 
-fn check_options(tool: &Tool, args: &[String]) -> Result<(), SearchError> {
-    for (refused, why) in tool.refused {
-        if args.iter().any(|arg| arg == refused) {
-            return Err(SearchError::Option { option: (*refused).to_owned(), why });
-        }
-    }
-    Ok(())
+/// Where what follows an option of one of these names stands.
+fn place(args: &[String], names: &[&str]) -> Option<usize> {
+    let at = args.iter().position(|arg| names.contains(&arg.as_str()))? + 1;
+    (at < args.len()).then_some(at)
 }
 
 /// What follows an option of one of these names.
 fn value<'a>(args: &'a mut [String], names: &[&str]) -> Option<&'a mut String> {
-    let at = args.iter().position(|arg| names.contains(&arg.as_str()))?;
-    args.get_mut(at + 1)
+    place(args, names).map(|at| &mut args[at])
 }
 
 /// The files that makeblastdb made, and what an argument says of them.
@@ -381,77 +389,19 @@ fn ncbi_library(path: &Path) -> Result<(Input, String), SearchError> {
     Ok((library, mark))
 }
 
+/// A file that `diamond makedb` made, or one in FASTA.
 fn diamond_library(path: &Path) -> Result<(Input, String), SearchError> {
+    // The tool, too, looks for this one first.
     let with_extension = PathBuf::from(format!("{}.dmnd", path.display()));
-    let found = [path.to_owned(), with_extension]
-        .into_iter()
-        .find(|path| path.is_file() && path.extension().is_some_and(|extension| extension == "dmnd"));
+    let found = [with_extension, path.to_owned()].into_iter().find(|path| path.is_file());
     let how = "`diamond makedb --in FILE.fa -d NAME` makes one";
-    let found = found.ok_or_else(|| SearchError::Library { path: path.to_owned(), how })?;
-    let library = Input::new([found]).map_err(|source| SearchError::Unreadable { path: path.to_owned(), source })?;
+    file_library(found.ok_or_else(|| SearchError::Library { path: path.to_owned(), how })?)
+}
+
+fn file_library(path: PathBuf) -> Result<(Input, String), SearchError> {
+    let library = Input::new([path.clone()]).map_err(|source| SearchError::Unreadable { path, source })?;
     let mark = library.mark();
     Ok((library, mark))
-}
-
-/// Queries as they stand in the file, in units of about the same number of residues, and these numbers.
-fn cut(path: &Path, n_units: usize) -> Result<(Vec<String>, Vec<f64>), SearchError> {
-    let text = fs::read_to_string(path).map_err(|source| SearchError::Unreadable { path: path.to_owned(), source })?;
-    let queries = queries(path, &text)?;
-    let total: u64 = queries.iter().map(|(_, n_residues)| n_residues).sum();
-    let enough = total / n_units as u64;
-    let (mut units, mut n_residues): (Vec<String>, Vec<u64>) = (Vec::new(), Vec::new());
-    for (text, n) in queries {
-        match (units.last_mut(), n_residues.last_mut()) {
-            (Some(unit), Some(sum)) if *sum < enough && unit.len() + text.len() <= UNIT_BYTES_MAX => {
-                unit.push_str(text);
-                *sum += n;
-            }
-            _ => {
-                units.push(text.to_owned());
-                n_residues.push(n);
-            }
-        }
-    }
-    Ok((units, n_residues.into_iter().map(|n| n as f64).collect()))
-}
-
-/// Each query, from its `>` to the next, and how many residues it has.
-fn queries<'a>(path: &Path, text: &'a str) -> Result<Vec<(&'a str, u64)>, SearchError> {
-    let wrong = |line: usize, why: String| SearchError::Fasta { path: path.to_owned(), line, why };
-    let mut found: Vec<(usize, usize, usize, u64)> = Vec::new();
-    let mut at = 0;
-    for (number, line) in text.split_inclusive('\n').enumerate() {
-        let (begin, content) = (at, line.trim_end());
-        at += line.len();
-        if content.starts_with('>') {
-            found.push((number + 1, begin, at, 0));
-        } else if !content.is_empty() && !content.starts_with(';') {
-            let query = found
-                .last_mut()
-                .ok_or_else(|| wrong(number + 1, "a sequence has a line before it that begins with `>`".to_owned()))?;
-            if let Some(letter) =
-                content.chars().find(|letter| !letter.is_ascii_alphabetic() && !"*-. ".contains(*letter))
-            {
-                return Err(wrong(number + 1, format!("`{}` stands for no residue", letter.escape_default())));
-            }
-            query.3 += content.chars().filter(char::is_ascii_alphabetic).count() as u64;
-        }
-        if let Some(query) = found.last_mut() {
-            query.2 = at;
-        }
-    }
-    if found.is_empty() {
-        return Err(wrong(1, "there is no query in it".to_owned()));
-    }
-    for (line, begin, end, n_residues) in &found {
-        if *n_residues == 0 {
-            return Err(wrong(*line, "the query has no residues".to_owned()));
-        }
-        if end - begin > UNIT_BYTES_MAX {
-            return Err(wrong(*line, format!("the query has {} bytes, and {UNIT_BYTES_MAX} can be sent", end - begin)));
-        }
-    }
-    Ok(found.into_iter().map(|(_, begin, end, n_residues)| (&text[begin..end], n_residues)).collect())
 }
 
 #[cfg(test)]
@@ -463,23 +413,6 @@ mod tests {
     }
 
     #[test]
-    fn queries_are_cut_as_they_stand() {
-        let text = ">one\r\nACD\r\nEF\r\n\r\n>two with words\nAC*\n>three\nA";
-        let found = queries(Path::new("q.fa"), text).unwrap();
-        assert_eq!(found.iter().map(|(text, _)| *text).collect::<String>(), text);
-        assert_eq!(found.iter().map(|(_, n_residues)| *n_residues).collect::<Vec<_>>(), [5, 2, 1]);
-        for (text, wanted) in [
-            ("", "line 1: there is no query"),
-            ("ACD\n", "line 1: a sequence has a line before it"),
-            (">a\nAC\n>b\n>c\nA\n", "line 3: the query has no residues"),
-            (">a\nAC\nA1\n", "line 3: `1` stands for no residue"),
-        ] {
-            let told = queries(Path::new("q.fa"), text).unwrap_err().to_string();
-            assert!(told.contains(wanted), "{told}");
-        }
-    }
-
-    #[test]
     fn what_cannot_be_put_together_is_refused() {
         for (line, wanted) in [
             ("grep|x", "`grep x` is no search that can be cut"),
@@ -488,6 +421,11 @@ mod tests {
             ("blastp|-query|q|-db|d|-outfmt|6|-out|x", "`-out` cannot be put together"),
             ("blastp|-db|d|-outfmt|6 qseqid", "`blastp` needs a file of queries"),
             ("diamond|blastp|-q|nowhere.fa|-d|d", "cannot read `nowhere.fa`"),
+            ("diamond|blastp|-q|q|-d|d|-f|101", "`-f 101` cannot be put together"),
+            ("diamond|blastp|-q|q|-d|d|--header", "`--header` cannot be put together"),
+            ("ssw-align|-p|lib.fa", "`ssw-align` needs two files without an option"),
+            ("ssw-align|-pa|matrix|lib.fa|q.fa", "`-a` cannot be put together from parts: it names other files"),
+            ("ssw-align|-pcsh|lib.fa|q.fa", "`-h` cannot be put together"),
         ] {
             let told = Search::new(&words(line), None).unwrap_err().to_string();
             assert!(told.contains(wanted), "{told}");

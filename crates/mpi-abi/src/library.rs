@@ -91,7 +91,8 @@ impl Mpi {
     }
 
     fn find() -> Option<Self> {
-        let description = open_mpi::description().or_else(|| is_mpich().then(mpich::description))?;
+        // MPICH first: below the library that a simulated program takes for it lies an Open MPI.
+        let description = is_mpich().then(mpich::description).or_else(open_mpi::description)?;
         Some(Self { calls: Calls::find()?, fortran: Fortran::find(description.library), description })
     }
 

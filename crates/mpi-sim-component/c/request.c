@@ -231,7 +231,12 @@ static int wait_any(size_t n, ompi_request_t **requests, int *index, ompi_status
 }
 static int wait_all(size_t n, ompi_request_t **requests, ompi_status_public_t *statuses) {
     foretop_settle(requests, n, true);
-    return plain.req_wait_all(n, requests, statuses);
+    /* Where one has failed, Open MPI waits for a signal that only threads would give. All are complete. */
+    bool had_threads = opal_using_threads();
+    opal_set_using_threads(false);
+    int result = plain.req_wait_all(n, requests, statuses);
+    opal_set_using_threads(had_threads);
+    return result;
 }
 static int wait_some(size_t n, ompi_request_t **requests, int *n_done, int *indices, ompi_status_public_t *statuses) {
     foretop_settle(requests, n, false);

@@ -10,7 +10,7 @@
 use std::arch::naked_asm;
 use std::cell::{Cell, UnsafeCell};
 
-use crate::library::{MPI, MPIFH, Symbol};
+use crate::library::{self, MPI, Symbol};
 use crate::{face, rank};
 
 /// Calls inside of calls: a program's callbacks, tracers, Fortran's wrappers. Deeper ones are not noted.
@@ -18,8 +18,8 @@ const DEPTH_MAX: usize = 64;
 
 /// A function of MPI.
 pub struct Function {
-    /// Its names, by the second of which, `PMPI_…`, tracers call it that have one of the others too.
-    symbols: [Symbol; 3],
+    /// Its names, by the second of which, `PMPI_…`, tracers call it that have one of the others too; then those of Fortran.
+    symbols: [Symbol; N_NAMES],
     is_refused: bool,
     /// Which argument of a collective call is the communicator, from 1; 0 for other calls.
     comm: usize,
@@ -53,7 +53,7 @@ struct Note {
     returns_to: usize,
 }
 
-/// Which of a function's names are `PMPI_…` and Fortran's.
+/// Which of a function's names are `PMPI_…` and, from there on, Fortran's.
 const PROFILED: usize = 1;
 const FORTRAN: usize = 2;
 
@@ -152,30 +152,39 @@ fn data_bytes(function: &Function, is_fortran: bool, slot: *mut usize) -> u64 {
             (count as i32, datatype)
         }
     };
+    // MPICH has the same handles in both languages.
+    let (datatype, is_fortran) = match library::mpich() {
+        Some(mpich) => (mpich.datatype(datatype), false),
+        None => (datatype, is_fortran),
+    };
     u64::try_from(count).unwrap_or(0) * face::datatype_bytes(datatype, is_fortran)
 }
 
 /// Notes a call, and gives the function to go on to.
 extern "C" fn enter(entry: usize, slot: *mut usize) -> *mut libc::c_void {
-    let (number, name) = (entry / 3, entry % 3);
+    let (number, name) = (entry / N_NAMES, entry % N_NAMES);
     let Some(function) = FUNCTIONS.get(number) else {
-        let algorithm = entry - 3 * FUNCTIONS.len();
+        let algorithm = entry - N_NAMES * FUNCTIONS.len();
         rank::ran(algorithm);
         return ALGORITHMS[algorithm].symbol.of(&MPI);
     };
+    if library::mpich().is_some_and(|mpich| (mpich.is_below)()) {
+        return MPI.function(function.symbols[name].name);
+    }
     if rank::is_simulated() {
         note(entry, function, slot);
     }
+    let [mpi, fortran] = library::of_program();
     match name {
-        PROFILED => function.symbols[PROFILED].of(&MPI),
-        FORTRAN => function.symbols[FORTRAN].next(&MPIFH),
-        _ => function.symbols[name].next(&MPI),
+        PROFILED => function.symbols[PROFILED].of(mpi),
+        FORTRAN.. => function.symbols[name].next(fortran),
+        _ => function.symbols[name].next(mpi),
     }
 }
 
 /// Has a call return to `exit`, and tells the rank of it if it is the program's own.
 fn note(entry: usize, function: &Function, slot: *mut usize) {
-    let (number, name) = (entry / 3, entry % 3);
+    let (number, name) = (entry / N_NAMES, entry % N_NAMES);
     let mut depth = DEPTH.get();
     // SAFETY: the notes are this thread's, and nobody holds a reference to them beyond these functions.
     let notes = NOTES.with(|notes| unsafe { &mut *notes.get() });
@@ -192,19 +201,21 @@ fn note(entry: usize, function: &Function, slot: *mut usize) {
     DEPTH.set(depth + 1);
     if depth == 0 {
         OUTERMOST.set(entry);
-        rank::enter(number, returns_to, || data_bytes(function, name == FORTRAN, slot));
+        rank::enter(number, returns_to, || data_bytes(function, name >= FORTRAN, slot));
         if function.is_refused {
             rank::refuse(function.name());
         }
     }
+    let outermost = OUTERMOST.get();
     // Fortran's function calls that of C, whose arguments are known.
-    let is_programs = depth == 0 || depth == 1 && OUTERMOST.get() == entry - name + FORTRAN;
-    if function.comm > 0 && is_programs && name != FORTRAN {
+    let is_programs = depth == 0 || depth == 1 && outermost / N_NAMES == number && outermost % N_NAMES >= FORTRAN;
+    if function.comm > 0 && is_programs && name < FORTRAN {
         // SAFETY: the function has these arguments; the root is an integer of 32 bits.
         let (comm, root) = unsafe {
             let root = (function.root > 0).then(|| argument(slot, function.root).read() as i32);
             (argument(slot, function.comm).read(), root)
         };
+        let comm = library::mpich().map_or(comm, |mpich| mpich.comm(comm));
         if function.asks_for_neighbours {
             face::meet_neighbours(comm);
         }

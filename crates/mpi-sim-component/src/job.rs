@@ -215,7 +215,8 @@ impl Job {
     pub fn new(setup: &Setup) -> Result<Self, String> {
         let machine = Description::read(&setup.machine).map_err(|error| error.to_string())?;
         let machine = Machine::new(&machine, setup.n_ranks).map_err(|error| error.to_string())?;
-        let settings = Settings { protocol: setup.protocol, n_workers: setup.n_workers };
+        let settings =
+            Settings { protocol: setup.protocol, n_workers: setup.n_workers, has_unique_tags: setup.has_unique_tags };
         Ok(Self {
             world: World::new(machine, settings),
             turns: Turns::new(setup.n_ranks, setup.n_workers.get()),

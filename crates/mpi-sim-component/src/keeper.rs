@@ -12,9 +12,10 @@ use mpi_sim::{Reason, Stopped, Switch};
 use units::{Rank, SimTime};
 
 use crate::job::Job;
-use crate::rank;
+use crate::{library, rank};
 
 const PRELOAD: &str = "LD_PRELOAD";
+const SEARCHED: &str = "LD_LIBRARY_PATH";
 /// How often the launcher hears of progress.
 const TICK_S: i64 = 1;
 /// Any child, for `waitpid`.
@@ -33,6 +34,10 @@ pub fn begin() {
         Ok(job) => Box::leak(Box::new(job)),
         Err(what) => teller.give_up(0, &what),
     };
+    if library::has_other_mpich() {
+        let what = "the program loads an MPICH of its own (RPATH): link it without, so that the simulator's is found";
+        teller.give_up(0, what);
+    }
     die_with_parent();
     rank::prepare(job);
     let signals = block_signals();
@@ -80,24 +85,25 @@ fn prepare() -> Option<(Result<Job, String>, File)> {
     let setup = read.and_then(|_| serde_json::from_str::<Setup>(&text).map_err(|error| error.to_string()));
     let job = setup.and_then(|setup| {
         // SAFETY: no thread is there yet.
-        unsafe { clean_environment(&setup.preloaded) };
+        unsafe { clean_environment(&setup) };
         Job::new(&setup)
     });
     Some((job, report))
 }
 
 /// What the ranks start is not simulated.
-unsafe fn clean_environment(preloaded: &str) {
+unsafe fn clean_environment(setup: &Setup) {
     // SAFETY: the caller's.
     unsafe {
         std::env::remove_var(DESCRIPTORS);
-        let others = std::env::var(PRELOAD).unwrap_or_default();
-        let others: Vec<&str> =
-            others.split([':', ' ']).filter(|path| *path != preloaded && !path.is_empty()).collect();
-        if others.is_empty() {
-            std::env::remove_var(PRELOAD);
-        } else {
-            std::env::set_var(PRELOAD, others.join(":"));
+        for (variable, own) in [(PRELOAD, &setup.preloaded), (SEARCHED, &setup.searched)] {
+            let others = std::env::var(variable).unwrap_or_default();
+            let others: Vec<&str> = others.split([':', ' ']).filter(|path| path != own && !path.is_empty()).collect();
+            if others.is_empty() {
+                std::env::remove_var(variable);
+            } else {
+                std::env::set_var(variable, others.join(":"));
+            }
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use std::ffi::CStr;
 use std::ptr::null_mut;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
 /// A function of a library, looked up once.
@@ -18,7 +19,67 @@ pub struct Library {
 
 pub static MPI: Library = Library::new(c"libmpi.so.40");
 pub static MPIFH: Library = Library::new(c"libmpi_mpifh.so.40");
+static MPICH: Library = Library::new(c"libmpich.so.12");
+static MPICHFORT: Library = Library::new(c"libmpichfort.so.12");
 pub static PAL: Library = Library::new(c"libopen-pal.so.40");
+
+/// The face of MPICH, where the program has that: its calls become those of Open MPI in a library that stands in MPICH's place.
+#[derive(Clone, Copy)]
+pub struct Mpich {
+    /// Whether this thread is inside of Open MPI, whose own calls are not the program's.
+    pub is_below: extern "C" fn() -> bool,
+    comm: extern "C" fn(u32) -> usize,
+    datatype: extern "C" fn(u32) -> usize,
+}
+
+/// The one that this program has.
+pub fn mpich() -> Option<&'static Mpich> {
+    static FOUND: OnceLock<Option<Mpich>> = OnceLock::new();
+    FOUND.get_or_init(Mpich::find).as_ref()
+}
+
+/// Whether the program has loaded an MPICH that is not ours.
+pub fn has_other_mpich() -> bool {
+    // SAFETY: the name ends with a zero, and nothing is loaded.
+    let is_loaded = unsafe { !libc::dlopen(MPICH.name.as_ptr(), libc::RTLD_LAZY | libc::RTLD_NOLOAD).is_null() };
+    is_loaded && mpich().is_none()
+}
+
+/// The libraries with the functions that the program calls, and their twins for Fortran.
+pub fn of_program() -> [&'static Library; 2] {
+    if mpich().is_some() { [&MPICH, &MPICHFORT] } else { [&MPI, &MPIFH] }
+}
+
+impl Mpich {
+    fn find() -> Option<Self> {
+        let function = |name: &CStr| {
+            // SAFETY: the name ends with a zero.
+            let place = unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) };
+            (!place.is_null()).then_some(place)
+        };
+        type Address = extern "C" fn(u32) -> usize;
+        // SAFETY: the functions of our library have these types.
+        unsafe {
+            Some(Self {
+                is_below: std::mem::transmute::<*mut libc::c_void, extern "C" fn() -> bool>(function(
+                    c"foretop_mpich_is_below",
+                )?),
+                comm: std::mem::transmute::<*mut libc::c_void, Address>(function(c"foretop_mpich_comm")?),
+                datatype: std::mem::transmute::<*mut libc::c_void, Address>(function(c"foretop_mpich_type")?),
+            })
+        }
+    }
+
+    /// Open MPI's communicator for the program's. What lies in a word beyond a handle is anything.
+    pub fn comm(&self, word: usize) -> usize {
+        (self.comm)(word as u32)
+    }
+
+    /// Open MPI's datatype for the program's.
+    pub fn datatype(&self, word: usize) -> usize {
+        (self.datatype)(word as u32)
+    }
+}
 
 impl Symbol {
     pub const fn new(name: &'static CStr) -> Self {

@@ -271,14 +271,17 @@ pub fn fail(what: String) -> ! {
 
 /// Ends the run because of a call that is not simulated.
 pub fn refuse(name: &str) -> ! {
+    let later = ["_port", "_name", "_accept", "_connect", "_join", "_spawn", "_spawn_multiple"];
     let why = if name.starts_with("MPI_T_") {
         "the variables of the MPI library are not simulated"
-    } else if name.starts_with("MPI_File") || name == "MPI_Register_datarep" {
+    } else if name.starts_with("MPI_File") || name.starts_with("MPI_Register_datarep") {
         "files are not simulated"
-    } else if name.starts_with("MPI_Win") {
+    } else if name.starts_with("MPI_Win_allocate_shared") {
         "memory that ranks reach without a call is not simulated"
-    } else {
+    } else if later.iter().any(|end| name.ends_with(end)) {
         "processes that start later are not simulated"
+    } else {
+        "what MPI 4 brought is not simulated"
     };
     fail(format!("{name} was called, and {why}"))
 }

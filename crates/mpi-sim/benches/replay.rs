@@ -43,7 +43,7 @@ fn rings(criterion: &mut Criterion) {
     let mut described = Description::read(text).expect("an example is a machine");
     // Links are for accuracy; what a call costs without them is what other simulators are measured by.
     described.site[0].network = None;
-    let settings = Settings { protocol: Protocol::Sequential, n_workers: NonZero::<u32>::MIN };
+    let settings = Settings { protocol: Protocol::Sequential, n_workers: NonZero::<u32>::MIN, has_unique_tags: false };
     for n_ranks in [16, 256] {
         let recordings: Vec<Recording> = (0..n_ranks).map(|rank| recording(rank, n_ranks)).collect();
         let script = Script::of(&recordings).expect("all ranks recorded");

@@ -15,7 +15,10 @@ const N_MESSAGES: u32 = 200_000;
 
 fn world(n_ranks: u32) -> Lock<World> {
     let machine = Machine::new(&Description::read(MACHINE).unwrap(), n_ranks).unwrap();
-    World::new(machine, Settings { protocol: "sequential".parse().unwrap(), n_workers: NonZero::<u32>::MIN })
+    World::new(
+        machine,
+        Settings { protocol: "sequential".parse().unwrap(), n_workers: NonZero::<u32>::MIN, has_unique_tags: false },
+    )
 }
 
 fn pass_on(rank: &mut Rank<'_, Contexts>) -> Result<(), Stopped> {

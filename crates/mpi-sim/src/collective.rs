@@ -1,15 +1,16 @@
-//! Collective operations as messages, for ranks that have no MPI library beneath them: the algorithms of MPICH, chosen by its rules.
+//! Collective operations as messages, for ranks that have no MPI library beneath them (user-level ranks and replays): the algorithms of MPICH, chosen by its rules.
 //!
 //! Ranks that are processes run their library's own. Source of algorithms and limits: MPICH 4.0's `src/mpi/coll`, after
 //! Thakur, Rabenseifner and Gropp 2005. Operations have to be commutative.
 
+mod block;
 mod parts;
 
-pub use parts::PartsOfAll;
+pub use block::Block;
 
 use units::Rank as RankIdx;
 
-use crate::message::{Context, Mode, Wanted};
+use crate::message::{Context, Handle, Mode, Wanted};
 use crate::rank::{Rank, Taken};
 use crate::switch::Switch;
 use crate::world::Stopped;
@@ -118,13 +119,13 @@ impl<'a, 'w, S: Switch> Group<'a, 'w, S> {
     pub fn barrier(&mut self) -> Result<Algorithm, Stopped> {
         let (n, me) = (self.members.len(), self.me);
         for distance in doublings(n) {
-            self.exchange((me + distance) % n, &[], (me + n - distance) % n)?;
+            self.exchange((me + distance) % n, Block::Size(0), (me + n - distance) % n)?;
         }
         Ok(Algorithm::Dissemination)
     }
 
     /// Brings the root's `data` to all, which have as many bytes.
-    pub fn broadcast(&mut self, root: usize, data: &mut [u8]) -> Result<Algorithm, Stopped> {
+    pub fn broadcast(&mut self, root: usize, data: &mut Block) -> Result<Algorithm, Stopped> {
         if data.len() <= BROADCAST_SHORT_BYTES || self.members.len() < BROADCAST_RANKS_MIN {
             self.down(root, data)?;
             return Ok(Algorithm::Binomial);
@@ -134,23 +135,23 @@ impl<'a, 'w, S: Switch> Group<'a, 'w, S> {
     }
 
     /// Combines everybody's `data` into the root's; others' are left in between.
-    pub fn reduce(&mut self, root: usize, data: &mut [u8], combine: &Combine<'_>) -> Result<Algorithm, Stopped> {
+    pub fn reduce(&mut self, root: usize, data: &mut Block, combine: &Combine<'_>) -> Result<Algorithm, Stopped> {
         let (n, place) = (self.members.len(), self.place(root));
         for distance in doublings(n) {
             if place & distance != 0 {
-                self.send(self.at(root, place - distance), data)?;
+                self.send(self.at(root, place - distance), data.clone())?;
                 break;
             }
             if place + distance < n {
                 let part = self.receive(self.at(root, place + distance))?;
-                (combine.with)(data, &part);
+                data.combine_all(&part, combine);
             }
         }
         Ok(Algorithm::Binomial)
     }
 
     /// Combines everybody's `data` into everybody's.
-    pub fn allreduce(&mut self, data: &mut [u8], combine: &Combine<'_>) -> Result<Algorithm, Stopped> {
+    pub fn allreduce(&mut self, data: &mut Block, combine: &Combine<'_>) -> Result<Algorithm, Stopped> {
         let n_values = data.len() / combine.value_bytes.max(1);
         let most = 1 << self.members.len().ilog2();
         let algorithm = if data.len() <= REDUCE_SHORT_BYTES || n_values < most {
@@ -162,56 +163,54 @@ impl<'a, 'w, S: Switch> Group<'a, 'w, S> {
         let n_pairs = self.members.len() - most;
         let is_paired = self.me < 2 * n_pairs;
         if is_paired && self.me.is_multiple_of(2) {
-            self.send(self.me + 1, data)?;
-            let result = self.receive(self.me + 1)?;
-            data.copy_from_slice(&result);
+            self.send(self.me + 1, data.clone())?;
+            *data = self.receive(self.me + 1)?;
             return Ok(algorithm);
         }
         if is_paired {
             let part = self.receive(self.me - 1)?;
-            (combine.with)(data, &part);
+            data.combine_all(&part, combine);
         }
         let place = if is_paired { self.me / 2 } else { self.me - n_pairs };
         let member = |place: usize| if place < n_pairs { 2 * place + 1 } else { place + n_pairs };
         if algorithm == Algorithm::RecursiveDoubling {
             for distance in doublings(most) {
                 let partner = member(place ^ distance);
-                let part = self.exchange(partner, data, partner)?;
-                (combine.with)(data, &part);
+                let part = self.exchange(partner, data.clone(), partner)?;
+                data.combine_all(&part, combine);
             }
         } else {
             self.halve_and_double(place, most, &member, data, combine)?;
         }
         if is_paired {
-            self.send(self.me - 1, data)?;
+            self.send(self.me - 1, data.clone())?;
         }
         Ok(algorithm)
     }
 
     /// Brings everybody's block of the same length to all; `data` has room for all, and this rank's is in its place.
-    pub fn allgather(&mut self, data: &mut [u8]) -> Result<Algorithm, Stopped> {
+    pub fn allgather(&mut self, data: &mut Block) -> Result<Algorithm, Stopped> {
         let (n, me) = (self.members.len(), self.me);
         let block = data.len() / n;
         if data.len() < ALLGATHER_LONG_BYTES && n.is_power_of_two() {
             for distance in doublings(n) {
                 let (partner, own) = (me ^ distance, me / distance * distance);
-                let part = self.exchange(partner, &data[own * block..(own + distance) * block], partner)?;
+                let part = self.exchange(partner, data.part(own * block..(own + distance) * block), partner)?;
                 let first = partner / distance * distance;
-                data[first * block..(first + distance) * block].copy_from_slice(&part);
+                data.put(first * block..(first + distance) * block, &part);
             }
             return Ok(Algorithm::RecursiveDoubling);
         }
         if data.len() < ALLGATHER_SHORT_BYTES {
-            let mut turned = data[me * block..(me + 1) * block].to_vec();
+            let mut turned = data.part(me * block..(me + 1) * block);
             for distance in doublings(n) {
                 let n_blocks = distance.min(n - distance);
-                let part = self.exchange((me + n - distance) % n, &turned[..n_blocks * block], (me + distance) % n)?;
-                turned.extend_from_slice(&part);
+                let sent = turned.part(0..n_blocks * block);
+                let part = self.exchange((me + n - distance) % n, sent, (me + distance) % n)?;
+                turned.append(&part);
             }
-            for (idx, part) in turned.chunks(block.max(1)).enumerate() {
-                let place = (me + idx) % n;
-                data[place * block..(place + 1) * block].copy_from_slice(part);
-            }
+            turned.rotate_right(me * block);
+            *data = turned;
             return Ok(Algorithm::Bruck);
         }
         self.ring(me, data, |idx| idx * block..(idx + 1) * block)?;
@@ -219,42 +218,34 @@ impl<'a, 'w, S: Switch> Group<'a, 'w, S> {
     }
 
     /// Brings the block at each place of `data` to the member there, and gives what all sent to this one.
-    pub fn alltoall(&mut self, data: &[u8]) -> Result<(Vec<u8>, Algorithm), Stopped> {
+    pub fn alltoall(&mut self, data: &Block) -> Result<(Block, Algorithm), Stopped> {
         let (n, me) = (self.members.len(), self.me);
         let block = data.len() / n;
         let at = |idx: usize| idx * block..(idx + 1) * block;
-        let mut result = vec![0; data.len()];
-        result[at(me)].copy_from_slice(&data[at(me)]);
+        let mut result = data.like(data.len());
+        result.put(at(me), &data.part(at(me)));
         if block <= ALLTOALL_SHORT_BYTES && n >= BROADCAST_RANKS_MIN {
             // What is for the member so far ahead; each bit of the distance is one step of the way.
-            let mut turned: Vec<Vec<u8>> = (0..n).map(|ahead| data[at((me + ahead) % n)].to_vec()).collect();
+            let mut turned = data.clone();
+            turned.rotate_left(me * block);
             for distance in doublings(n) {
                 let moved = || (0..n).filter(|ahead| ahead & distance != 0);
-                let sent: Vec<u8> = moved().flat_map(|ahead| turned[ahead].iter().copied()).collect();
-                let part = self.exchange((me + distance) % n, &sent, (me + n - distance) % n)?;
+                let mut sent = data.like(0);
+                moved().for_each(|ahead| sent.append(&turned.part(at(ahead))));
+                let part = self.exchange((me + distance) % n, sent, (me + n - distance) % n)?;
                 for (idx, ahead) in moved().enumerate() {
-                    turned[ahead].copy_from_slice(&part[at(idx)]);
+                    turned.put(at(ahead), &part.part(at(idx)));
                 }
             }
-            for (ahead, part) in turned.iter().enumerate() {
-                result[at((me + n - ahead) % n)].copy_from_slice(part);
+            for ahead in 0..n {
+                result.put(at((me + n - ahead) % n), &turned.part(at(ahead)));
             }
             return Ok((result, Algorithm::Bruck));
         }
         if block <= ALLTOALL_MEDIUM_BYTES {
-            let mut handles = Vec::with_capacity(2 * n);
-            for distance in 1..n {
-                handles.push(self.rank.receive(self.wanted((me + distance) % n)));
-            }
-            for distance in 1..n {
-                let to = (me + n - distance) % n;
-                handles.push(self.rank.send(self.members[to], self.context, TAG, Mode::Standard, data[at(to)].into()));
-            }
-            self.rank.wait_all(&handles)?;
-            for (idx, handle) in handles.into_iter().enumerate() {
-                if let Taken::Received(_, part) = self.rank.take(handle) {
-                    result[at((me + idx + 1) % n)].copy_from_slice(&part);
-                }
+            let parts: Vec<Block> = (0..n).map(|to| data.part(at(to))).collect();
+            for (from, part) in self.spread(parts)?.iter().enumerate() {
+                result.put(at(from), part);
             }
             return Ok((result, Algorithm::Spread));
         }
@@ -264,37 +255,36 @@ impl<'a, 'w, S: Switch> Group<'a, 'w, S> {
             } else {
                 ((me + distance) % n, (me + n - distance) % n)
             };
-            let part = self.exchange(to, &data[at(to)], from)?;
-            result[at(from)].copy_from_slice(&part);
+            let part = self.exchange(to, data.part(at(to)), from)?;
+            result.put(at(from), &part);
         }
         Ok((result, Algorithm::Pairwise))
     }
 
-    fn down(&mut self, root: usize, data: &mut [u8]) -> Result<(), Stopped> {
+    fn down(&mut self, root: usize, data: &mut Block) -> Result<(), Stopped> {
         let (n, place) = (self.members.len(), self.place(root));
         let span = span(place, n);
         if place > 0 {
-            let whole = self.receive(self.at(root, place - span))?;
-            data.copy_from_slice(&whole);
+            *data = self.receive(self.at(root, place - span))?;
         }
         for distance in halvings(span).filter(|distance| place + distance < n) {
-            self.send(self.at(root, place + distance), data)?;
+            self.send(self.at(root, place + distance), data.clone())?;
         }
         Ok(())
     }
 
-    fn scatter_ring(&mut self, root: usize, data: &mut [u8]) -> Result<(), Stopped> {
+    fn scatter_ring(&mut self, root: usize, data: &mut Block) -> Result<(), Stopped> {
         let (n, place, length) = (self.members.len(), self.place(root), data.len());
         let block = length.div_ceil(n);
         let from = |place: usize| (place * block).min(length);
         let span = span(place, n);
         if place > 0 {
             let part = self.receive(self.at(root, place - span))?;
-            data[from(place)..from((place + span).min(n))].copy_from_slice(&part);
+            data.put(from(place)..from((place + span).min(n)), &part);
         }
         for distance in halvings(span).filter(|distance| place + distance < n) {
             let part = from(place + distance)..from((place + 2 * distance).min(n));
-            self.send(self.at(root, place + distance), &data[part])?;
+            self.send(self.at(root, place + distance), data.part(part))?;
         }
         self.ring(place, data, |place| from(place)..from(place + 1))
     }
@@ -303,14 +293,14 @@ impl<'a, 'w, S: Switch> Group<'a, 'w, S> {
     fn ring(
         &mut self,
         place: usize,
-        data: &mut [u8],
+        data: &mut Block,
         at: impl Fn(usize) -> std::ops::Range<usize>,
     ) -> Result<(), Stopped> {
         let (n, me) = (self.members.len(), self.me);
         for step in 0..n - 1 {
             let (sent, received) = ((place + n - step) % n, (place + 2 * n - step - 1) % n);
-            let part = self.exchange((me + 1) % n, &data[at(sent)], (me + n - 1) % n)?;
-            data[at(received)].copy_from_slice(&part);
+            let part = self.exchange((me + 1) % n, data.part(at(sent)), (me + n - 1) % n)?;
+            data.put(at(received), &part);
         }
         Ok(())
     }
@@ -320,7 +310,7 @@ impl<'a, 'w, S: Switch> Group<'a, 'w, S> {
         place: usize,
         n: usize,
         member: &impl Fn(usize) -> usize,
-        data: &mut [u8],
+        data: &mut Block,
         combine: &Combine<'_>,
     ) -> Result<(), Stopped> {
         let n_values = data.len() / combine.value_bytes;
@@ -331,15 +321,15 @@ impl<'a, 'w, S: Switch> Group<'a, 'w, S> {
             let (partner, middle) = (member(place ^ distance), (low + high) / 2);
             let (sent, kept) =
                 if place & distance == 0 { ((middle, high), (low, middle)) } else { ((low, middle), (middle, high)) };
-            let part = self.exchange(partner, &data[at(sent.0, sent.1)], partner)?;
-            (combine.with)(&mut data[at(kept.0, kept.1)], &part);
+            let part = self.exchange(partner, data.part(at(sent.0, sent.1)), partner)?;
+            data.combine(at(kept.0, kept.1), &part, combine);
             (low, high) = kept;
         }
         for distance in doublings(n) {
             let partner = member(place ^ distance);
-            let part = self.exchange(partner, &data[at(low, high)], partner)?;
+            let part = self.exchange(partner, data.part(at(low, high)), partner)?;
             let other = if place & distance == 0 { (high, high + distance) } else { (low - distance, low) };
-            data[at(other.0, other.1)].copy_from_slice(&part);
+            data.put(at(other.0, other.1), &part);
             (low, high) = (low.min(other.0), high.max(other.1));
         }
         Ok(())
@@ -358,25 +348,60 @@ impl<'a, 'w, S: Switch> Group<'a, 'w, S> {
         Wanted { source: Some(self.members[from]), context: self.context, tag: Some(TAG) }
     }
 
-    fn send(&mut self, to: usize, data: &[u8]) -> Result<(), Stopped> {
-        let sent = self.rank.send(self.members[to], self.context, TAG, Mode::Standard, data.into());
+    fn begin_to_send(&mut self, to: usize, data: Block) -> Handle {
+        let to = self.members[to];
+        match data {
+            Block::Bytes(bytes) => self.rank.send(to, self.context, TAG, Mode::Standard, bytes.into()),
+            Block::Size(size) => self.rank.send_sized(to, self.context, TAG, Mode::Standard, size as u64),
+        }
+    }
+
+    fn send(&mut self, to: usize, data: Block) -> Result<(), Stopped> {
+        let sent = self.begin_to_send(to, data);
         self.rank.wait_all(&[sent])?;
         self.rank.take(sent);
         Ok(())
     }
 
-    fn receive(&mut self, from: usize) -> Result<Box<[u8]>, Stopped> {
+    fn receive(&mut self, from: usize) -> Result<Block, Stopped> {
         let received = self.rank.receive(self.wanted(from));
         self.rank.wait_all(&[received])?;
-        Ok(self.rank.take(received).into_bytes())
+        Ok(self.take(received))
     }
 
-    fn exchange(&mut self, to: usize, data: &[u8], from: usize) -> Result<Box<[u8]>, Stopped> {
+    fn exchange(&mut self, to: usize, data: Block, from: usize) -> Result<Block, Stopped> {
         let received = self.rank.receive(self.wanted(from));
-        let sent = self.rank.send(self.members[to], self.context, TAG, Mode::Standard, data.into());
+        let sent = self.begin_to_send(to, data);
         self.rank.wait_all(&[received, sent])?;
         self.rank.take(sent);
-        Ok(self.rank.take(received).into_bytes())
+        Ok(self.take(received))
+    }
+
+    /// Has a message with each other member at once; gives what came from each, in their order.
+    fn spread(&mut self, mut parts: Vec<Block>) -> Result<Vec<Block>, Stopped> {
+        let (n, me) = (self.members.len(), self.me);
+        let ahead = |distance: usize| (me + distance) % n;
+        let received: Vec<Handle> = (1..n).map(|distance| self.rank.receive(self.wanted(ahead(distance)))).collect();
+        let behind = |distance: usize| (me + n - distance) % n;
+        let sent: Vec<Handle> = (1..n)
+            .map(|distance| {
+                let part = std::mem::replace(&mut parts[behind(distance)], Block::Size(0));
+                self.begin_to_send(behind(distance), part)
+            })
+            .collect();
+        self.rank.wait_all(&[&received[..], &sent].concat())?;
+        for (distance, handle) in (1..n).zip(received) {
+            parts[ahead(distance)] = self.take(handle);
+        }
+        sent.into_iter().for_each(|handle| drop(self.rank.take(handle)));
+        Ok(parts)
+    }
+
+    fn take(&mut self, handle: Handle) -> Block {
+        match self.rank.take(handle) {
+            Taken::Received(envelope, bytes) => Block::received(&envelope, bytes),
+            Taken::Sent | Taken::Cancelled => Block::Size(0),
+        }
     }
 }
 

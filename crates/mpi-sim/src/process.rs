@@ -25,10 +25,14 @@ pub struct Setup {
     pub protocol: des::Protocol,
     /// Ranks that run at a time.
     pub n_workers: std::num::NonZero<u32>,
+    /// Whether no two ranks send the same tag to one rank.
+    pub has_unique_tags: bool,
     /// Where the time between calls comes from.
     pub compute: Compute,
     /// The library to take out of the environment of the ranks' own children.
     pub preloaded: String,
+    /// The folder of libraries to take out of it.
+    pub searched: String,
 }
 
 /// Where the time between calls comes from.

@@ -9,6 +9,7 @@ mod collective;
 mod play;
 mod script;
 
+use std::collections::BTreeSet;
 use std::sync::OnceLock;
 
 use mpi_trace::file::{Clock, RingNote};
@@ -19,6 +20,7 @@ use crate::machine::Machine;
 use crate::user::{self, UserError};
 use crate::world::{Lock, Settings, Stopped, World};
 
+use play::Part;
 pub use script::{Script, ScriptError};
 
 /// What a replay takes for granted, a sentence each.
@@ -28,8 +30,7 @@ pub const ASSUMPTIONS: &[&str] = &[
     "MPI_Wait is for the oldest request that is not complete, MPI_Waitall and MPI_Waitsome for all",
     "of several MPI_Test or MPI_Iprobe in a row the last was successful",
     "collectives that return at once are over when they return",
-    "barrier: dissemination; bcast, reduce, gather, scatter: binomial tree; allreduce: recursive doubling; allgather: ring; \
-     alltoall, reduce_scatter: pairwise; scan: from rank to rank",
+    "operations of collectives are commutative; neighbourhood collectives are among all ranks; all parts of a call are as long as the rank's own",
 ];
 
 /// A call as it went in the simulation.
@@ -49,6 +50,8 @@ pub struct Replayed {
     pub world: Lock<World>,
     /// Each rank's calls.
     pub calls: Vec<Vec<Played>>,
+    /// Which algorithms collective calls ran by.
+    pub algorithms: BTreeSet<(&'static str, &'static str)>,
     /// Why it ended before its time.
     pub stopped: Option<Stopped>,
 }
@@ -85,14 +88,18 @@ pub fn replay(script: &Script, machine: Machine, settings: Settings) -> Result<R
     let n_ranks = machine.n_ranks();
     assert_eq!(n_ranks, script.n_ranks(), "the machine is for {n_ranks} ranks, the script has {}", script.n_ranks());
     let world = World::new(machine, settings);
-    let calls: Vec<OnceLock<Vec<Played>>> = (0..n_ranks).map(|_| OnceLock::new()).collect();
+    let parts: Vec<OnceLock<Part>> = (0..n_ranks).map(|_| OnceLock::new()).collect();
     user::run(&world, user::STACK_BYTES, |rank| {
         let (played, result) = play::play(rank, script);
         // Each rank runs once.
-        calls[rank.me() as usize].get_or_init(|| played);
+        parts[rank.me() as usize].get_or_init(|| played);
         result
     })?;
     let stopped = world.hold().stopped().cloned();
-    let calls = calls.into_iter().map(|calls| calls.into_inner().unwrap_or_default()).collect();
-    Ok(Replayed { world, calls, stopped })
+    let (mut calls, mut algorithms) = (Vec::with_capacity(parts.len()), BTreeSet::new());
+    for part in parts.into_iter().map(|part| part.into_inner().unwrap_or_default()) {
+        calls.push(part.calls);
+        algorithms.extend(part.algorithms);
+    }
+    Ok(Replayed { world, calls, algorithms, stopped })
 }

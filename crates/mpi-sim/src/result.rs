@@ -57,6 +57,11 @@ impl Setup<'_> {
             Protocol::Quantum(_) => ", exact only where no message is faster than the quantum",
             _ => ", exact",
         };
+        let tags = if self.settings.has_unique_tags {
+            "no two ranks send the same one to one rank, as was declared"
+        } else {
+            "any"
+        };
         let said = [
             format!(
                 "machine: {machine}, {} cores; all of it is in the record `{}`",
@@ -65,6 +70,7 @@ impl Setup<'_> {
             ),
             format!("protocol: {}, workers {}{exact}", self.settings.protocol, self.settings.n_workers),
             format!("compute times: {}", self.compute),
+            format!("tags: {tags}"),
             format!("collectives: {}", self.algorithms),
             format!(
                 "factors: latency {}, bandwidth {}, compute {}",
@@ -101,6 +107,15 @@ impl Found {
         let ranks: Vec<RankTimes> = (0..world.machine().n_ranks()).map(|rank| RankTimes::of(world, rank)).collect();
         let ending = world.stopped().map(|stopped| Ending::of(stopped, world.waits()));
         Self { run: Run::of(&ranks, world.counts()), ranks, calls, algorithms: Vec::new(), ending }
+    }
+
+    /// With the algorithms that ran, each behind the call that it ran in.
+    #[must_use]
+    pub fn with_algorithms<'a>(self, ran: impl IntoIterator<Item = &'a (&'static str, &'static str)>) -> Self {
+        let used = ran
+            .into_iter()
+            .map(|(call, name)| AlgorithmUsed { call: (*call).to_owned(), algorithm: (*name).to_owned() });
+        Self { algorithms: used.collect(), ..self }
     }
 
     /// Writes it, with the machine.

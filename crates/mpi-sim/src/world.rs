@@ -37,6 +37,8 @@ pub struct Settings {
     pub protocol: Protocol,
     /// Ranks that run at a time.
     pub n_workers: NonZero<u32>,
+    /// Whether no two ranks send the same tag to one rank, as whoever runs the program says.
+    pub has_unique_tags: bool,
 }
 
 /// Why nothing goes on.
@@ -414,8 +416,10 @@ impl World {
 
     /// Whether the first of several sources' messages has to be found for such a receive.
     pub(crate) fn is_wild(&self, me: Rank, wanted: &Wanted) -> bool {
-        let has_unique_tags =
-            || self.communicators.get(&(me, wanted.context)).is_some_and(|known| known.has_unique_tags);
+        let has_unique_tags = || {
+            self.settings.has_unique_tags
+                || self.communicators.get(&(me, wanted.context)).is_some_and(|known| known.has_unique_tags)
+        };
         wanted.source.is_none() && !(self.runs_ahead && wanted.tag.is_some() && has_unique_tags())
     }
 

@@ -110,7 +110,7 @@ impl Law {
             Self::Restricted => restricted::rate(state, situation, limits),
             Self::Arrival => arrival::rate(state, situation, limits),
             Self::Shaka => shaka::rate(state, situation),
-            Self::DashJs => dash_js::rate(state, situation),
+            Self::DashJs => dash_js::rate(state, situation, limits),
             Self::HlsJs => hls_js::rate(situation, limits),
             Self::Media3 => media3::rate(state, situation),
             Self::NetEq => net_eq::rate(situation, limits),
@@ -169,8 +169,9 @@ mod tests {
 
     #[test]
     fn each_law_says_what_its_player_would() {
-        check(Law::Shaka, 1.9, 4.0, 0.95);
-        check(Law::Shaka, 3.0, 4.0, 1.0);
+        check(Law::Shaka, 1.9, 3.6, 1.0);
+        check(Law::Shaka, 1.9, 3.4, 0.95);
+        check(Law::Shaka, 1.9, 4.6, 1.1);
         // 1 - 0.5 + 1 / (1 + e^1): 0.2 s short of half a second.
         check(Law::DashJs, 0.3, 4.0, 0.769);
         check(Law::DashJs, 4.0, 4.05, 1.0);
@@ -178,6 +179,8 @@ mod tests {
         // 2 / (1 + e^(-0.75)) in twentieths.
         check(Law::HlsJs, 4.0, 5.0, 1.35);
         check(Law::HlsJs, 4.0, 3.0, 1.0);
+        check(Law::HlsJs, 4.0, 9.2, 1.5);
+        check(Law::HlsJs, 4.0, 9.4, 1.0);
         check(Law::Media3, 4.0, 4.2, 1.02);
         check(Law::Media3, 4.0, 9.0, 1.03);
         check(Law::Media3, 4.0, 4.01, 1.0);
@@ -185,6 +188,18 @@ mod tests {
         check(Law::NetEq, 3.5, 4.0, 1.0);
         check(Law::NetEq, 4.1, 4.0, 1.5);
         check(Law::Us2004, 2.0, 4.0, 1.0 + 0.1 * (-0.5_f64).atanh());
+    }
+
+    #[test]
+    fn shaka_slows_down_below_half_of_what_it_wants_ahead_until_it_has_all_of_it() {
+        let mut state = State::silent(1.0);
+        let mut at = |buffer_seconds, left_seconds| {
+            let situation = Situation { live: None, left_seconds, ..situation(buffer_seconds, 0.0) };
+            state = Law::Shaka.step(state, &situation, Limits::default(), 1.0);
+            state.rate
+        };
+        assert_eq!([at(16.0, None), at(15.0, None), at(29.0, None), at(30.0, None)], [1.0, 0.95, 0.95, 1.0]);
+        assert_eq!([at(15.0, None), at(20.0, Some(20.0))], [0.95, 1.0], "nothing more is to come");
     }
 
     #[test]

@@ -49,6 +49,9 @@ pub struct Units {
     /// How much units are known to differ: the standard deviation of their costs' logarithms.
     #[serde(default)]
     pub cost_spread: f64,
+    /// What units cost beside each other, one for each; `cost` is their mean. Nothing where they are alike.
+    #[serde(default)]
+    pub weights: Vec<f64>,
     /// How far each unit's real cost is from what is known: likewise.
     #[serde(default)]
     pub cost_error: f64,
@@ -103,6 +106,14 @@ pub enum JobError {
         /// What would be right.
         wanted: &'static str,
     },
+    /// Weights that are not one for each unit.
+    #[error("there are {have} weights for {need} units: work.weights has one for each")]
+    Weights {
+        /// How many there are.
+        have: usize,
+        /// How many units.
+        need: usize,
+    },
     /// Units that are no work.
     #[error(transparent)]
     Work(#[from] WorkError),
@@ -143,6 +154,14 @@ impl Job {
                 return Err(JobError::Number { key: key.to_owned(), value, wanted: spread });
             }
         }
+        let weights = &self.work.weights;
+        if !weights.is_empty() && weights.len() != self.work.units {
+            return Err(JobError::Weights { have: weights.len(), need: self.work.units });
+        }
+        if let Some(unit) = weights.iter().position(|weight| !(*weight > 0.0 && weight.is_finite())) {
+            let key = format!("work.weights, unit {unit}");
+            return Err(JobError::Number { key, value: weights[unit], wanted: "above 0 and finite" });
+        }
         if self.workers.iter().all(|group| group.count == 0) {
             return Err(JobError::NoWorker);
         }
@@ -162,8 +181,23 @@ impl Job {
     pub fn work(&self, seed: u64) -> Result<Work, JobError> {
         let mut chance = ChaCha8Rng::seed_from_u64(seed);
         let factor = factor(self.work.cost_spread);
-        let cost = self.work.cost.as_secs_f64();
-        Ok(Work::new((0..self.work.units).map(|_| cost * factor.sample(&mut chance)))?)
+        Ok(Work::new(self.costs().map(|cost| cost * factor.sample(&mut chance)))?)
+    }
+
+    /// What is said of the units' costs, for real runs: nothing is drawn.
+    ///
+    /// # Errors
+    /// As of [`Job::work`].
+    pub fn stated_work(&self) -> Result<Work, JobError> {
+        Ok(Work::new(self.costs())?)
+    }
+
+    /// In seconds.
+    fn costs(&self) -> impl Iterator<Item = f64> {
+        let Units { units, cost, weights, .. } = &self.work;
+        let cost = cost.as_secs_f64();
+        let mean = weights.iter().sum::<f64>() / *units as f64;
+        (0..*units).map(move |unit| weights.get(unit).map_or(cost, |weight| cost * weight / mean))
     }
 
     /// All workers: their names, and the group that each belongs to.
@@ -209,6 +243,20 @@ mod tests {
         assert_eq!(job.work(1).unwrap(), job.work(1).unwrap());
         let mean = job.work(1).unwrap().total() / 100.0;
         assert!((1.5..2.6).contains(&mean), "{mean}");
+    }
+
+    #[test]
+    fn weights_share_the_cost_out() {
+        let weighted = FILE.replace("100", "3").replace("cost-spread = 0.5", "weights = [1, 1.0, 4]");
+        let work = Job::read(&weighted).unwrap().stated_work().unwrap();
+        assert_eq!([0, 1, 2].map(|unit| work.cost(&(unit..unit + 1))), [1.0, 1.0, 4.0]);
+        assert_eq!(Job::read(FILE).unwrap().stated_work().unwrap().total(), 200.0);
+        for (weights, wanted) in
+            [("[1, 2]", "2 weights for 3 units"), ("[1, 0, 1]", "`work.weights, unit 1 = 0` is not above 0")]
+        {
+            let told = Job::read(&weighted.replace("[1, 1.0, 4]", weights)).unwrap_err().to_string();
+            assert!(told.contains(wanted), "{told}");
+        }
     }
 
     #[test]

@@ -25,7 +25,7 @@ mod worker;
 pub use curve::{Curve, LEVELS};
 pub use job::{Command, Job, JobError, WorkerGroup};
 pub use plan::{Plan, Share};
-pub use policy::{Action, Chunk, Event, Policy, PolicyError, Spec, State};
+pub use policy::{Action, Chunk, Event, Policy, PolicyError, Spec, Spread, State};
 pub use trace::{Trace, TraceError};
 pub use work::{Work, WorkError};
 pub use worker::Worker;

@@ -12,7 +12,7 @@ mod upfront;
 
 pub use balance::balance;
 pub use spec::{PolicyError, Spec};
-pub use state::{Action, Chunk, Event, State};
+pub use state::{Action, Chunk, Event, Spread, State};
 
 /// A way to decide, as a state machine: it reads no clock and draws no chance.
 pub trait Policy: Send {

@@ -112,6 +112,10 @@ pub struct Row {
     pub coverage_80: f64,
     /// The same for 95 %.
     pub coverage_95: f64,
+    /// The share of units whose time lay in the interval that was to hold 80 %, the mean of all runs; nothing where no run could tell.
+    pub units_80: Option<f64>,
+    /// The same for 95 %.
+    pub units_95: Option<f64>,
     /// Of the 80 % interval, over the forecast; the median. Forecasts that are certain have none, and hold nothing.
     pub width_80: f64,
 }
@@ -273,9 +277,16 @@ fn row((policy, advisor): (&str, &str), cases: &[&Case], equal: &BTreeMap<usize,
         moved: mean(values(&|case| case.outcome.moved)),
         coverage_80: mean(values(&|case| is_in(case.outcome.interval_80, case.outcome.makespan))),
         coverage_95: mean(values(&|case| is_in(case.outcome.interval_95, case.outcome.makespan))),
+        units_80: mean_of(cases, |outcome| outcome.units_80),
+        units_95: mean_of(cases, |outcome| outcome.units_95),
         width_80: at(
             values(&|case| (case.outcome.interval_80.upper - case.outcome.interval_80.lower) / case.outcome.forecast),
             0.5,
         ),
     }
+}
+
+fn mean_of(cases: &[&Case], value: impl Fn(&Outcome) -> Option<f64>) -> Option<f64> {
+    let values: Vec<f64> = cases.iter().filter_map(|case| value(&case.outcome)).collect();
+    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }

@@ -18,6 +18,8 @@ use crate::worker::Worker;
 const N_HALVINGS: usize = 50;
 /// How often a policy is asked again about idle workers, in seconds.
 const TICK_SECONDS: f64 = 5.0;
+/// Of so many units the time of one is held against its forecast.
+const LOOKED_AT: usize = 8;
 /// A run that takes so many times the bound is given up: its policy gives nothing to anybody.
 const PATIENCE: f64 = 1_000.0;
 
@@ -45,6 +47,11 @@ pub struct Outcome {
     pub interval_80: Interval,
     /// And in 95 %.
     pub interval_95: Interval,
+    /// Of the units' times, the share that lay in the intervals that were to hold 80 % of them; every eighth unit is looked at, and none before costs
+    /// are known.
+    pub units_80: Option<f64>,
+    /// And 95 %.
+    pub units_95: Option<f64>,
     /// The share of all workers' time in which they had nothing to do.
     pub idle: f64,
     /// Chunks that were begun.
@@ -89,6 +96,7 @@ pub fn run(hosts: &[Host<'_>], known: &Work, real: &Work, policy: &mut dyn Polic
         n_left: known.n_units(),
         spent: (0.0, 0.0),
         outcome: None,
+        unit_levels: Vec::new(),
         open: vec![None; hosts.len()],
         moved: 0.0,
         n_twins: 0,
@@ -134,6 +142,8 @@ struct Run<'a> {
     /// What finished units cost, and were expected to.
     spent: (f64, f64),
     outcome: Option<(Plan, Plan)>,
+    /// The probabilities with which units were forecast to take no longer than they did.
+    unit_levels: Vec<f64>,
     /// The stretch that each worker is in.
     open: Vec<Option<Stretch>>,
     moved: f64,
@@ -181,6 +191,7 @@ impl Run<'_> {
             self.spent.0 += self.real.cost(&(unit..unit + 1));
             self.spent.1 += self.state.work.cost(&(unit..unit + 1));
             self.state.cost_ratio = self.spent.0 / self.spent.1;
+            self.state.cost_spread.add(self.real.cost(&(unit..unit + 1)), self.state.work.cost(&(unit..unit + 1)));
         }
         // Whoever runs the same unit stops it.
         let mut freed = Vec::new();
@@ -238,7 +249,12 @@ impl Run<'_> {
         let host = &self.hosts[worker];
         let unit_began = self.state.now + start_seconds + host.worker.unit_seconds;
         let cpu = self.real.cost(&(units.start..units.start + 1)) / host.worker.speed;
-        self.ends[worker] = unit_began + host.trace.time_for(host.from + unit_began, cpu);
+        let seconds = host.trace.time_for(host.from + unit_began, cpu);
+        self.ends[worker] = unit_began + seconds;
+        if units.start.is_multiple_of(LOOKED_AT) {
+            let curve = forecast(host, unit_began);
+            self.unit_levels.extend(self.state.unit_within(worker, &curve, units.start, seconds));
+        }
         self.state.chunks[worker] = Some(Chunk { unit: units.start, waiting: units.start + 1..units.end, unit_began });
     }
 
@@ -262,7 +278,14 @@ impl Run<'_> {
         self.stretches.extend(self.open.into_iter().flatten().map(|stretch| Stretch { until: makespan, ..stretch }));
         let busy: f64 = self.stretches.iter().map(|stretch| stretch.until - stretch.from).sum();
         let (plan_80, plan_95) = self.outcome.expect("a run that has ended began with a plan");
+        let held = |confidence: f64| {
+            let outside = 0.5 * (1.0 - confidence);
+            let n_held = self.unit_levels.iter().filter(|level| (outside..=1.0 - outside).contains(*level)).count();
+            (!self.unit_levels.is_empty()).then(|| n_held as f64 / self.unit_levels.len() as f64)
+        };
         Outcome {
+            units_80: held(0.80),
+            units_95: held(0.95),
             makespan,
             forecast: plan_80.makespan,
             interval_80: plan_80.interval,

@@ -4,6 +4,9 @@ use std::sync::Arc;
 
 use crate::curve::Curve;
 
+/// Of a standard normal distribution, the middles of ten parts of equal probability.
+const NORMAL_SCORES: [f64; 10] = [-1.645, -1.036, -0.674, -0.385, -0.126, 0.126, 0.385, 0.674, 1.036, 1.645];
+
 /// What a worker can do, and what it takes to have it do something.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Worker {
@@ -41,6 +44,18 @@ impl Worker {
         self.start_seconds + self.unit_seconds * n_units as f64 + self.curve.time_for(work / self.speed, p)
     }
 
+    /// The probability that a unit of about so much work takes no longer than so many seconds, from its own beginning on. `cost_spread` is the
+    /// standard deviation of the logarithm of what it really costs.
+    #[must_use]
+    pub fn unit_within(&self, cost: f64, cost_spread: f64, seconds: f64) -> f64 {
+        let cpu = cost / self.speed;
+        if cost_spread == 0.0 {
+            return self.curve.probability_within(cpu, seconds);
+        }
+        let at = |score: f64| self.curve.probability_within(cpu * (cost_spread * score).exp(), seconds);
+        NORMAL_SCORES.iter().map(|score| at(*score)).sum::<f64>() / NORMAL_SCORES.len() as f64
+    }
+
     /// The probability that these units take no longer than so many seconds.
     #[must_use]
     pub fn probability_within(&self, work: f64, n_units: usize, seconds: f64) -> f64 {
@@ -49,5 +64,20 @@ impl Worker {
         }
         let left = seconds - self.start_seconds - self.unit_seconds * n_units as f64;
         self.curve.probability_within(work / self.speed, left)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_unit_of_uncertain_cost_takes_uncertain_time() {
+        let curve = Curve::constant(0.5).into();
+        let worker = Worker { name: String::new(), speed: 2.0, start_seconds: 9.0, unit_seconds: 9.0, curve };
+        // 10 s of work are 5 s of processor time there, and 10 s.
+        assert_eq!((worker.unit_within(10.0, 0.0, 9.9), worker.unit_within(10.0, 0.0, 10.1)), (0.0, 1.0));
+        let within = [5.0, 8.0, 10.0, 12.0, 20.0].map(|seconds| worker.unit_within(10.0, 0.3, seconds));
+        assert_eq!(within, [0.0, 0.2, 0.5, 0.7, 1.0]);
     }
 }

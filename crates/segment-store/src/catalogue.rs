@@ -16,7 +16,7 @@ pub(crate) struct Container {
     pub n_disk: u32,
     /// When something was found in it last; counts uses of the store.
     pub used: u64,
-    /// How many bytes had been appended to the store when it was written.
+    /// How many bytes had ever been appended to the store when it was written.
     pub born: u64,
     pub loaded: Option<Loaded>,
 }
@@ -51,6 +51,16 @@ impl Catalogue {
             self.runs.push(Known { id, containers: BTreeMap::new() });
             Run(self.runs.len() as u32 - 1)
         })
+    }
+
+    /// One in which so many slots have been given.
+    pub fn of_slots(n_slots: u32) -> Self {
+        Self { n_slots, ..Self::default() }
+    }
+
+    /// How many slots have been given.
+    pub fn n_slots(&self) -> u32 {
+        self.n_slots
     }
 
     /// A slot for a container that is about to be.

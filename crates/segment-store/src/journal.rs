@@ -1,15 +1,19 @@
-//! The journal: which containers there are, of which run, and their sparse anchors, so that nothing else is read when a store is opened.
+//! The journal: which containers there are, of which run, their sparse anchors, and what passed. What a snapshot has of it is not read again.
 //!
 //! It grows at its end and each record has a checksum: what a crash left half written is not a record, and ends it.
 
 use dedup::{Anchor, Key, RunId};
 
+use crate::growth::Period;
+
 /// The name of the file.
 pub(crate) const NAME: &str = "journal";
+/// The name of the next one while it is written.
+pub(crate) const NEXT: &str = "journal.new";
 
 const MAGIC: [u8; 8] = *b"fortjnl1";
 /// Magic, tag of the key, bits of anchors and of sparse ones.
-const HEAD_BYTES: usize = 8 + 16 + 2;
+pub(crate) const HEAD_BYTES: usize = 8 + 16 + 2;
 
 /// What a store's containers depend on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,6 +30,8 @@ pub(crate) enum Record {
     Written(Entry),
     /// It was removed.
     Removed { number: u64 },
+    /// What passed for a while.
+    Passed(Box<Period>),
 }
 
 /// A container, without its data.
@@ -61,18 +67,22 @@ impl Head {
         [&MAGIC[..], &self.key, &[self.anchor_bits, self.sparse_bits]].concat()
     }
 
-    /// Checks the beginning of a journal, and gives the rest.
-    pub fn check(self, bytes: &[u8]) -> Result<&[u8], Foreign> {
-        let (head, rest) = bytes.split_at_checked(HEAD_BYTES).ok_or(Foreign::Format)?;
-        if head[..8] != MAGIC {
-            return Err(Foreign::Format);
-        }
-        if head[8..24] != self.key {
+    /// Checks the beginning of a journal.
+    pub fn check(self, mut bytes: &[u8]) -> Result<(), Foreign> {
+        let found = Self::take(&mut bytes).ok_or(Foreign::Format)?;
+        if found.key != self.key {
             return Err(Foreign::Key);
         }
-        let (bits, sparse_bits) = (head[24], head[25]);
-        let is_same = (bits, sparse_bits) == (self.anchor_bits, self.sparse_bits);
-        if is_same { Ok(rest) } else { Err(Foreign::Anchors { bits, sparse_bits }) }
+        let Self { anchor_bits: bits, sparse_bits, .. } = found;
+        if found == self { Ok(()) } else { Err(Foreign::Anchors { bits, sparse_bits }) }
+    }
+
+    /// Takes it off the front, if it is one.
+    pub fn take(bytes: &mut &[u8]) -> Option<Self> {
+        let magic: [u8; 8] = part(bytes)?;
+        let key = part(bytes)?;
+        let [anchor_bits, sparse_bits] = part(bytes)?;
+        (magic == MAGIC).then_some(Self { key, anchor_bits, sparse_bits })
     }
 }
 
@@ -96,6 +106,10 @@ impl Record {
                 body.push(2);
                 body.extend_from_slice(&number.to_le_bytes());
             }
+            Self::Passed(period) => {
+                body.push(3);
+                period.put(&mut body);
+            }
         }
         let mut bytes = (body.len() as u32).to_le_bytes().to_vec();
         bytes.extend_from_slice(&crc32fast::hash(&body).to_le_bytes());
@@ -113,17 +127,17 @@ impl Record {
             return None;
         }
         let [kind] = part(&mut body)?;
-        let number = u64::from_le_bytes(part(&mut body)?);
         let record = match kind {
             1 => Self::Written(Entry {
-                number,
+                number: u64::from_le_bytes(part(&mut body)?),
                 run: RunId(part(&mut body)?),
                 start: u64::from_le_bytes(part(&mut body)?),
                 n_bytes: u32::from_le_bytes(part(&mut body)?),
                 n_disk: u32::from_le_bytes(part(&mut body)?),
                 sparse: body.as_chunks().0.iter().map(|anchor| Anchor(u64::from_le_bytes(*anchor))).collect(),
             }),
-            2 => Self::Removed { number },
+            2 => Self::Removed { number: u64::from_le_bytes(part(&mut body)?) },
+            3 => Self::Passed(Box::new(Period::take(&mut body)?)),
             _ => return None,
         };
         *bytes = rest;
@@ -131,7 +145,8 @@ impl Record {
     }
 }
 
-fn part<const N: usize>(bytes: &mut &[u8]) -> Option<[u8; N]> {
+/// Takes so many bytes off the front.
+pub(crate) fn part<const N: usize>(bytes: &mut &[u8]) -> Option<[u8; N]> {
     let (part, rest) = bytes.split_first_chunk()?;
     *bytes = rest;
     Some(*part)
@@ -152,15 +167,17 @@ mod tests {
             sparse: vec![Anchor(1), Anchor(2)],
         });
         let removed = Record::Removed { number: 7 };
-        let whole = [written.to_bytes(), removed.to_bytes()].concat();
+        let passed = Record::Passed(Box::default());
+        let all = [written.clone(), removed, passed];
+        let whole = all.each_ref().map(Record::to_bytes).concat();
         for n_kept in 0..=whole.len() {
             let mut rest = &whole[..n_kept];
             let mut read = Vec::new();
             while let Some(record) = Record::take(&mut rest) {
                 read.push(record);
             }
-            let n_whole = if n_kept == whole.len() { 2 } else { usize::from(n_kept >= written.to_bytes().len()) };
-            assert_eq!(read, [written.clone(), removed.clone()][..n_whole]);
+            let ends = (1..=all.len()).map(|n| all[..n].iter().map(|record| record.to_bytes().len()).sum::<usize>());
+            assert_eq!(read, all[..ends.filter(|&end| end <= n_kept).count()]);
         }
     }
 
@@ -168,7 +185,7 @@ mod tests {
     fn a_journal_of_another_key_or_with_other_anchors_is_known() {
         let head = Head::new(&Key::OPEN, 8, 5);
         let bytes = head.to_bytes();
-        assert_eq!(head.check(&bytes), Ok(&[][..]));
+        assert_eq!(head.check(&bytes), Ok(()));
         assert_eq!(Head::new(&Key::of_tenant(b"x", "y"), 8, 5).check(&bytes), Err(Foreign::Key));
         assert_eq!(Head::new(&Key::OPEN, 7, 5).check(&bytes), Err(Foreign::Anchors { bits: 8, sparse_bits: 5 }));
         assert_eq!(head.check(b"something else entirely, and long enough"), Err(Foreign::Format));

@@ -9,13 +9,16 @@
 
 mod catalogue;
 mod container;
+mod growth;
 mod journal;
 mod settings;
+mod snapshot;
 mod sparse;
 mod storage;
 mod store;
 
 pub use container::BLOCK_BYTES;
+pub use growth::{N_AGES, Period, Traffic};
 pub use settings::{OpenError, Policy, Settings, Statistics};
 pub use storage::{Folder, FolderError, Storage};
 pub use store::Store;

@@ -2,6 +2,7 @@
 
 use dedup::Key;
 
+use crate::growth::N_AGES;
 use crate::journal::Foreign;
 
 /// What a store is for, and what it may take.
@@ -17,8 +18,11 @@ pub struct Settings {
     pub container_bytes: usize,
     /// Data and anchors in memory. The sparse index and what is being written come on top.
     pub memory_bytes: u64,
-    /// Files on disk, the journal left out.
+    /// Containers on disk. The journal and the index's snapshot come on top: two thousandths of them.
     pub disk_bytes: u64,
+    /// How much of the journal is read again when the store is opened, a small store's: a snapshot is written after so many bytes. The tail
+    /// may grow to a part of the journal, and to eight times this.
+    pub tail_bytes: u64,
     /// Which containers are given up first when the disk's budget is used.
     pub policy: Policy,
 }
@@ -66,8 +70,24 @@ pub struct Statistics {
     pub disk_bytes: u64,
     /// Data and anchors in memory, within the budget.
     pub resident_bytes: u64,
-    /// The sparse index in memory.
+    /// The sparse index in memory, with its filters.
     pub sparse_bytes: u64,
+    /// Its filters.
+    pub filter_bytes: u64,
+    /// Sparse anchors that the filter knew to be strange.
+    pub n_filtered: u64,
+    /// Strange ones that the filter let pass.
+    pub n_passed: u64,
+    /// Shards of the index that were read from the snapshot.
+    pub n_shards_read: u64,
+    /// Snapshots that were written.
+    pub n_snapshots: u64,
+    /// Bytes of the journal that had to be read when it was opened.
+    pub n_replayed: u64,
+    /// Times that the snapshot was damaged, and the index made again.
+    pub n_rebuilt: u64,
+    /// Bytes that were ever appended, as far as is known.
+    pub n_ever: u64,
     /// Bytes that were appended since it was opened.
     pub n_appended: u64,
     /// Anchors that were looked for.
@@ -84,7 +104,7 @@ pub struct Statistics {
     pub n_given_up: u64,
     /// How long ago what was found had been written: entry `i` counts those with 2^(16+i) to 2^(17+i) bytes written since, and the first
     /// one also those with fewer.
-    pub ages: [u64; 32],
+    pub ages: [u64; N_AGES],
 }
 
 impl Default for Settings {
@@ -97,6 +117,7 @@ impl Default for Settings {
             container_bytes: 4 << 20,
             memory_bytes: 256 << 20,
             disk_bytes: 16 << 30,
+            tail_bytes: 4 << 20,
             policy: Policy::LeastRecentlyUsed,
         }
     }

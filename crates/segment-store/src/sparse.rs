@@ -1,83 +1,306 @@
-//! Which container to look in for a sparse anchor: eight bytes a slot, for everything that is on disk.
+//! Which container to look in for a sparse anchor, for everything that is on disk: eight bytes a slot, a filter before them, in
+//! shards that are read from the last snapshot when they are first needed.
 
 use dedup::Anchor;
+use dedup::two_level::Filter;
 
-/// Open addressing. A slot has 32 bits of the anchor's hash, by which it lies where it does, and 32 of the container, plus one; zero is free.
+use crate::container::Lost;
+use crate::storage::Storage;
+
+/// Shards, chosen by the highest bits of an anchor's hash. Of a terabyte each has some 30,000 anchors, 350 KB.
+const SHARD_BITS: u32 = 12;
+pub(crate) const N_SHARDS: usize = 1 << SHARD_BITS;
+/// What is read or written at once.
+const N_PIECE: usize = 1 << 20;
+const SLOT_BYTES: usize = size_of::<u64>();
+
+/// Open addressing within shards. A slot has 32 bits of the anchor's hash beside those that choose the shard, by which it lies where it
+/// does, and 32 of the container, plus one; zero is free.
 ///
-/// With 134 million sparse anchors, a terabyte's, one strange anchor in 32 has the bits of a known one: a container is then read in vain.
-#[derive(Debug, Default)]
+/// With 122 million sparse anchors, a terabyte's, one strange anchor in 140,000 that passes the filter has the bits of a known one.
+#[derive(Debug)]
 pub(crate) struct SparseIndex {
-    slots: Vec<u64>,
+    shards: Vec<Shard>,
+    statistics: Looked,
+}
+
+/// What became of lookups.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Looked {
+    /// The filter knew that the anchor is strange.
+    pub n_filtered: u64,
+    /// The filter let a strange anchor pass.
+    pub n_passed: u64,
+    /// Shards that were read.
+    pub n_shards_read: u64,
+}
+
+#[derive(Debug)]
+struct Shard {
+    filter: Filter,
     n_taken: usize,
+    slots: Slots,
+}
+
+#[derive(Debug)]
+enum Slots {
+    Here(Vec<u64>),
+    /// In the snapshot, and what was set since.
+    Stored(Stored, Vec<u64>),
+}
+
+/// Where in the snapshot a shard's slots are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Stored {
+    pub at: u64,
+    pub n_slots: u32,
+    pub n_taken: u32,
+    pub checksum: u32,
+}
+
+/// A shard without its slots: what is read when a store is opened.
+#[derive(Debug)]
+pub(crate) struct ShardOutline {
+    pub stored: Stored,
+    pub filter: Filter,
+}
+
+impl Default for SparseIndex {
+    fn default() -> Self {
+        let shard = || Shard { filter: Filter::new(0), n_taken: 0, slots: Slots::Here(Vec::new()) };
+        Self { shards: (0..N_SHARDS).map(|_| shard()).collect(), statistics: Looked::default() }
+    }
 }
 
 impl SparseIndex {
-    /// Bytes of memory that it takes.
+    /// The index of a snapshot, of which no shard has been read.
+    pub fn stored(outlines: Vec<ShardOutline>) -> Self {
+        let shards = outlines.into_iter().map(|outline| Shard {
+            filter: outline.filter,
+            n_taken: outline.stored.n_taken as usize,
+            slots: Slots::Stored(outline.stored, Vec::new()),
+        });
+        Self { shards: shards.collect(), statistics: Looked::default() }
+    }
+
+    /// Bytes of memory that it takes, filters and slots.
     pub fn n_bytes(&self) -> usize {
-        self.slots.len() * size_of::<u64>()
+        self.shards.iter().map(Shard::n_bytes).sum()
     }
 
-    pub fn get(&self, anchor: Anchor) -> Option<u32> {
-        let found = *self.slots.get(self.slot(tag(anchor)))?;
-        (found as u32).checked_sub(1)
+    /// Bytes among them that are filters.
+    pub fn n_filter_bytes(&self) -> usize {
+        self.shards.iter().map(|shard| size_of_val(shard.filter.words())).sum()
     }
 
-    /// Sets the container of an anchor, in place of an earlier one.
-    pub fn set(&mut self, anchor: Anchor, container: u32) {
-        let tag = tag(anchor);
-        let at = self.slot(tag);
-        self.n_taken += usize::from(self.slots[at] == 0);
-        self.slots[at] = u64::from(tag) << 32 | u64::from(container + 1);
+    pub fn looked(&self) -> Looked {
+        self.statistics
     }
 
-    /// Makes room for so many more at three quarters full, without those of containers that are gone.
-    pub fn reserve(&mut self, n_more: usize, is_there: impl Fn(u32) -> bool) {
-        if (self.n_taken + n_more) * 4 <= self.slots.len() * 3 {
-            return;
+    /// The container of an anchor.
+    ///
+    /// # Errors
+    /// When the shard cannot be read from the snapshot.
+    pub fn get(
+        &mut self,
+        anchor: Anchor,
+        storage: &mut dyn Storage,
+        is_there: impl Fn(u32) -> bool,
+    ) -> Result<Option<u32>, Lost> {
+        let (shard, tag) = place(anchor);
+        let shard = &mut self.shards[shard];
+        if !shard.filter.may_have(u64::from(tag)) {
+            self.statistics.n_filtered += 1;
+            return Ok(None);
         }
-        let mut kept = std::mem::take(&mut self.slots);
-        kept.retain(|&slot| slot != 0 && is_there(slot as u32 - 1));
-        self.n_taken = kept.len();
-        self.slots = vec![0; ((kept.len() + n_more) * 2).next_power_of_two().max(1 << 12)];
-        for slot in kept {
-            let at = self.slot((slot >> 32) as u32);
-            self.slots[at] = slot;
+        if let Slots::Stored(stored, pending) = &mut shard.slots {
+            let slots = read(*stored, storage)?;
+            let pending = std::mem::take(pending);
+            shard.slots = Slots::Here(slots);
+            self.statistics.n_shards_read += 1;
+            pending.into_iter().for_each(|slot| shard.put(slot, &is_there));
+        }
+        let found = shard.get(tag);
+        self.statistics.n_passed += u64::from(found.is_none());
+        Ok(found)
+    }
+
+    /// Sets the container of an anchor, in place of an earlier one. Those of containers that are gone make room.
+    pub fn set(&mut self, anchor: Anchor, container: u32, is_there: impl Fn(u32) -> bool) {
+        let (shard, tag) = place(anchor);
+        let shard = &mut self.shards[shard];
+        let slot = u64::from(tag) << 32 | u64::from(container + 1);
+        match &mut shard.slots {
+            Slots::Here(_) => shard.put(slot, &is_there),
+            Slots::Stored(_, pending) => {
+                pending.push(slot);
+                shard.filter.insert(u64::from(tag));
+            }
         }
     }
 
-    /// Where a tag is, or the free slot where it would go.
-    fn slot(&self, tag: u32) -> usize {
-        let Some(mask) = self.slots.len().checked_sub(1) else {
-            return 0;
-        };
-        // Tags have good bits: they are of a mixed hash.
-        let mut at = tag as usize & mask;
-        while self.slots[at] != 0 && (self.slots[at] >> 32) as u32 != tag {
-            at = (at + 1) & mask;
+    /// Writes all slots to `name`, where nothing is, and gives what a snapshot has to say of the shards.
+    ///
+    /// # Errors
+    /// When they cannot be written, or those of the last snapshot cannot be read.
+    pub fn write(
+        &self,
+        name: &str,
+        storage: &mut dyn Storage,
+        is_there: impl Fn(u32) -> bool,
+    ) -> Result<Vec<ShardOutline>, Lost> {
+        let (mut outlines, mut piece, mut at) = (Vec::with_capacity(N_SHARDS), Vec::new(), 0);
+        for shard in &self.shards {
+            let merged;
+            let (slots, filter, n_taken) = match &shard.slots {
+                Slots::Here(slots) => (slots, &shard.filter, shard.n_taken),
+                Slots::Stored(stored, pending) => {
+                    let slots = Slots::Here(read(*stored, storage)?);
+                    let mut whole = Shard { filter: shard.filter.clone(), n_taken: shard.n_taken, slots };
+                    pending.iter().for_each(|&slot| whole.put(slot, &is_there));
+                    merged = whole;
+                    let Slots::Here(slots) = &merged.slots else { unreachable!("it was just read") };
+                    (slots, &merged.filter, merged.n_taken)
+                }
+            };
+            let began = piece.len();
+            slots.iter().for_each(|slot| piece.extend_from_slice(&slot.to_le_bytes()));
+            let stored = Stored {
+                at,
+                n_slots: slots.len() as u32,
+                n_taken: n_taken as u32,
+                checksum: crc32fast::hash(&piece[began..]),
+            };
+            at += (slots.len() * SLOT_BYTES) as u64;
+            outlines.push(ShardOutline { stored, filter: filter.clone() });
+            if piece.len() >= N_PIECE {
+                storage.append(name, &piece)?;
+                piece.clear();
+            }
         }
-        at
+        storage.append(name, &piece)?;
+        Ok(outlines)
+    }
+
+    /// Shards that are not in memory are in this snapshot from here on.
+    pub fn moved(&mut self, outlines: Vec<ShardOutline>) {
+        for (shard, outline) in self.shards.iter_mut().zip(outlines) {
+            if matches!(shard.slots, Slots::Stored(..)) {
+                *shard = Shard {
+                    filter: outline.filter,
+                    n_taken: outline.stored.n_taken as usize,
+                    slots: Slots::Stored(outline.stored, Vec::new()),
+                };
+            }
+        }
     }
 }
 
-fn tag(anchor: Anchor) -> u32 {
-    (anchor.mixed() >> 32) as u32
+impl Shard {
+    fn n_bytes(&self) -> usize {
+        let n_slots = match &self.slots {
+            Slots::Here(slots) => slots.capacity(),
+            Slots::Stored(_, pending) => pending.capacity(),
+        };
+        n_slots * SLOT_BYTES + size_of_val(self.filter.words())
+    }
+
+    fn get(&self, tag: u32) -> Option<u32> {
+        let Slots::Here(slots) = &self.slots else { return None };
+        (*slots.get(find(slots, tag))? as u32).checked_sub(1)
+    }
+
+    fn put(&mut self, slot: u64, is_there: &impl Fn(u32) -> bool) {
+        let Slots::Here(slots) = &mut self.slots else { return };
+        if (self.n_taken + 1) * 4 > slots.len() * 3 {
+            let mut kept = std::mem::take(slots);
+            kept.retain(|&slot| slot != 0 && is_there(slot as u32 - 1));
+            self.n_taken = kept.len();
+            // Between five eighths and three quarters are taken.
+            let n_slots = (kept.len() * 8 / 5).max(4);
+            self.filter = Filter::new(n_slots * 3 / 4);
+            *slots = vec![0; n_slots];
+            for slot in kept {
+                let tag = (slot >> 32) as u32;
+                let at = find(slots, tag);
+                slots[at] = slot;
+                self.filter.insert(u64::from(tag));
+            }
+        }
+        let tag = (slot >> 32) as u32;
+        let at = find(slots, tag);
+        self.n_taken += usize::from(slots[at] == 0);
+        slots[at] = slot;
+        self.filter.insert(u64::from(tag));
+    }
+}
+
+/// Where a tag is, or the free slot where it would go.
+fn find(slots: &[u64], tag: u32) -> usize {
+    if slots.is_empty() {
+        return 0;
+    }
+    // Tags have good bits: they are of a mixed hash.
+    let mut at = ((u64::from(tag) * slots.len() as u64) >> 32) as usize;
+    while slots[at] != 0 && (slots[at] >> 32) as u32 != tag {
+        at = if at + 1 == slots.len() { 0 } else { at + 1 };
+    }
+    at
+}
+
+fn read(stored: Stored, storage: &mut dyn Storage) -> Result<Vec<u64>, Lost> {
+    let mut bytes = vec![0; stored.n_slots as usize * SLOT_BYTES];
+    storage.read(crate::snapshot::NAME, stored.at, &mut bytes)?;
+    if crc32fast::hash(&bytes) != stored.checksum {
+        return Err(Lost::Altered);
+    }
+    Ok(bytes.as_chunks().0.iter().map(|slot| u64::from_le_bytes(*slot)).collect())
+}
+
+/// The shard of an anchor, and its tag there.
+fn place(anchor: Anchor) -> (usize, u32) {
+    let mixed = anchor.mixed();
+    ((mixed >> (64 - SHARD_BITS)) as usize, (mixed >> (32 - SHARD_BITS)) as u32)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::storage::Folder;
 
     #[test]
     fn what_was_set_last_is_found_and_what_is_gone_makes_room() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut storage = Folder::open(folder.path()).unwrap();
         let mut index = SparseIndex::default();
-        assert_eq!(index.get(Anchor(1)), None);
-        for anchor in 0..20_000 {
-            index.reserve(1, |_| true);
-            index.set(Anchor(anchor), anchor as u32 % 100);
+        let mut get = |index: &mut SparseIndex, anchor| index.get(Anchor(anchor), &mut storage, |_| true).unwrap();
+        assert_eq!(get(&mut index, 1), None);
+        for anchor in 0..200_000 {
+            index.set(Anchor(anchor), anchor as u32 % 100, |_| true);
         }
-        index.set(Anchor(5), 77);
-        assert_eq!((index.get(Anchor(5)), index.get(Anchor(6)), index.get(Anchor(30_000))), (Some(77), Some(6), None));
-        index.reserve(1 << 20, |container| container % 2 == 1);
-        assert_eq!((index.get(Anchor(5)), index.get(Anchor(6))), (Some(77), None));
+        index.set(Anchor(5), 77, |_| true);
+        assert_eq!([5, 6, 300_000].map(|anchor| get(&mut index, anchor)), [Some(77), Some(6), None]);
+        for anchor in 1_000_000..1_500_000 {
+            index.set(Anchor(anchor), 101, |container| container % 2 == 1);
+        }
+        assert_eq!([5, 6].map(|anchor| get(&mut index, anchor)), [Some(77), None]);
+        assert!(index.n_bytes() < 600_000 * 14, "{}", index.n_bytes());
+    }
+
+    #[test]
+    fn the_filter_keeps_strange_anchors_out_as_its_formula_says() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut storage = Folder::open(folder.path()).unwrap();
+        let mut index = SparseIndex::default();
+        (0..1_000_000).for_each(|anchor| index.set(Anchor(anchor), 1, |_| true));
+        let n_strange = 500_000;
+        for anchor in 0..n_strange {
+            assert_eq!(index.get(Anchor((1 << 40) + anchor), &mut storage, |_| true).unwrap(), None);
+        }
+        let looked = index.looked();
+        assert_eq!(looked.n_filtered + looked.n_passed, n_strange);
+        // 2.16 % where a shard is about to grow, 0.9 % where it just did.
+        let share = looked.n_passed as f64 / n_strange as f64;
+        assert!((0.008..0.022).contains(&share), "{share}");
     }
 }

@@ -4,7 +4,7 @@ use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-/// Named, immutable blobs, and one that grows.
+/// Named blobs, of which few grow.
 ///
 /// Any call may fail at any time; whatever was stored may be gone, cut or altered when it is read.
 pub trait Storage: Send {
@@ -20,11 +20,23 @@ pub trait Storage: Send {
     /// When there is not that much, or it cannot be read.
     fn read(&mut self, name: &str, offset: u64, bytes: &mut [u8]) -> io::Result<()>;
 
-    /// All of `name`; nothing where there is no such thing.
+    /// How many bytes `name` has; none where there is no such thing.
     ///
     /// # Errors
-    /// When it cannot be read.
-    fn read_all(&mut self, name: &str) -> io::Result<Vec<u8>>;
+    /// When that cannot be found out.
+    fn size(&mut self, name: &str) -> io::Result<u64>;
+
+    /// Cuts off what `name` has beyond `n_bytes`.
+    ///
+    /// # Errors
+    /// When it cannot be changed.
+    fn cut(&mut self, name: &str, n_bytes: u64) -> io::Result<()>;
+
+    /// Gives `name` another name, in place of what has that: at any moment one of the two is there, and whole.
+    ///
+    /// # Errors
+    /// When it cannot be changed.
+    fn rename(&mut self, name: &str, to: &str) -> io::Result<()>;
 
     /// Adds to the end of `name`.
     ///
@@ -127,11 +139,20 @@ impl Storage for Folder {
         file.read_exact(bytes)
     }
 
-    fn read_all(&mut self, name: &str) -> io::Result<Vec<u8>> {
-        match fs::read(self.path.join(name)) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
-            read => read,
+    fn size(&mut self, name: &str) -> io::Result<u64> {
+        match fs::metadata(self.path.join(name)) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(0),
+            found => Ok(found?.len()),
         }
+    }
+
+    fn cut(&mut self, name: &str, n_bytes: u64) -> io::Result<()> {
+        OpenOptions::new().write(true).open(self.path.join(name))?.set_len(n_bytes)
+    }
+
+    fn rename(&mut self, name: &str, to: &str) -> io::Result<()> {
+        self.open = None;
+        fs::rename(self.path.join(name), self.path.join(to))
     }
 
     fn append(&mut self, name: &str, bytes: &[u8]) -> io::Result<()> {

@@ -1,17 +1,19 @@
 //! The store: a history whose runs are in containers on disk, with what was used last in memory.
 
 mod lookup;
+mod recovery;
 mod room;
 mod writing;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use dedup::{Anchor, AnchorTable, Gear, History, Place, Run, RunId};
 
 use crate::catalogue::{Catalogue, Container};
-use crate::container;
-use crate::journal::{self, Entry, Head, Record};
+use crate::growth::{Growth, N_AGES, Period, Traffic};
+use crate::journal::{self, Entry, HEAD_BYTES, Head, Record};
 use crate::settings::{OpenError, Settings, Statistics};
+use crate::snapshot;
 use crate::sparse::SparseIndex;
 use crate::storage::Storage;
 
@@ -22,6 +24,7 @@ pub struct Store {
     settings: Settings,
     storage: Box<dyn Storage>,
     gear: Gear,
+    head: Head,
     catalogue: Catalogue,
     /// Containers that are being written.
     active: HashMap<(Run, Writing), Active>,
@@ -30,10 +33,25 @@ pub struct Store {
     sparse: SparseIndex,
     /// Anchors of what is in memory: the container's slot above the offset.
     dense: AnchorTable,
+    growth: Growth,
+    /// What periods have of the statistics.
+    counted: Counted,
     next_number: u64,
+    /// Bytes of the journal.
+    n_journal: u64,
+    /// How many of them are in the last snapshot, or could not be put into one.
+    n_snapshot: u64,
+    /// Records in the journal of containers that are gone.
+    n_removed: u64,
     /// Counts uses, so that what was not used for long is known.
     now: u64,
     statistics: Statistics,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Counted {
+    n_appended: u64,
+    ages: [u64; N_AGES],
 }
 
 impl std::fmt::Debug for Store {
@@ -46,43 +64,46 @@ impl std::fmt::Debug for Store {
 }
 
 impl Store {
-    /// Opens what is in `storage`, or begins there. Reads the journal only.
+    /// Opens what is in `storage`, or begins there. Reads the last snapshot without its index, and what the journal says since: no container,
+    /// and the whole journal only if the snapshot is damaged or gone.
     ///
     /// # Errors
     /// When it cannot be read, or is not what the settings say.
-    pub fn open(mut storage: Box<dyn Storage>, settings: Settings) -> Result<Self, OpenError> {
-        let head = Head::new(&settings.key, settings.anchor_bits, settings.sparse_bits);
-        let bytes = storage.read_all(journal::NAME).map_err(OpenError::Journal)?;
+    pub fn open(storage: Box<dyn Storage>, settings: Settings) -> Result<Self, OpenError> {
         let mut store = Self {
             settings,
             storage,
             gear: Gear::new(&settings.key, settings.anchor_bits),
+            head: Head::new(&settings.key, settings.anchor_bits, settings.sparse_bits),
             catalogue: Catalogue::default(),
             active: HashMap::new(),
             ends: HashMap::new(),
             sparse: SparseIndex::default(),
             dense: AnchorTable::default(),
+            growth: Growth::default(),
+            counted: Counted::default(),
             next_number: 1,
+            n_journal: HEAD_BYTES as u64,
+            n_snapshot: HEAD_BYTES as u64,
+            n_removed: 0,
             now: 0,
             statistics: Statistics::default(),
         };
-        if bytes.is_empty() {
+        let head = store.head;
+        if store.storage.size(journal::NAME).map_err(OpenError::Journal)? == 0 {
             store.storage.append(journal::NAME, &head.to_bytes()).map_err(OpenError::Journal)?;
-            return Ok(store);
         }
-        let records = head.check(&bytes)?;
-        let removed = removed(records);
-        let mut rest = records;
-        while let Some(record) = Record::take(&mut rest) {
-            match record {
-                Record::Written(entry) if !removed.contains(&entry.number) => store.know(&entry, None),
-                _ => {}
-            }
+        let mut bytes = [0; HEAD_BYTES];
+        match store.storage.read(journal::NAME, 0, &mut bytes) {
+            Err(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => return Err(OpenError::Format),
+            read => read.map_err(OpenError::Journal)?,
         }
-        // What follows a half-written record would never be read.
-        if !rest.is_empty() || removed.len() > store.catalogue.containers.len() {
-            store.rewrite_journal(records, head).map_err(OpenError::Journal)?;
+        head.check(&bytes)?;
+        match snapshot::read(&mut *store.storage, head) {
+            Some(snapshot) => store.begin_with(snapshot),
+            None => store.statistics.n_rebuilt += u64::from(store.storage.size(snapshot::NAME).unwrap_or(0) > 0),
         }
+        store.replay().map_err(OpenError::Journal)?;
         store.remove_strays();
         Ok(store)
     }
@@ -90,7 +111,15 @@ impl Store {
     /// What it has, and did since it was opened.
     #[must_use]
     pub fn statistics(&self) -> Statistics {
-        Statistics { sparse_bytes: self.sparse.n_bytes() as u64, ..self.statistics.clone() }
+        let looked = self.sparse.looked();
+        Statistics {
+            sparse_bytes: self.sparse.n_bytes() as u64,
+            filter_bytes: self.sparse.n_filter_bytes() as u64,
+            n_filtered: looked.n_filtered,
+            n_passed: looked.n_passed,
+            n_shards_read: looked.n_shards_read,
+            ..self.statistics.clone()
+        }
     }
 
     /// The anchors that it has.
@@ -99,14 +128,33 @@ impl Store {
         &self.gear
     }
 
+    /// How it grew, and what it was good for, as [`Store::note`] was told.
+    #[must_use]
+    pub fn periods(&self) -> &[Period] {
+        self.growth.periods()
+    }
+
+    /// Remembers what passed in a period that ended just now. Times are in nanoseconds of wall time.
+    pub fn note(&mut self, (begin_ns, end_ns): (i64, i64), traffic: Traffic) {
+        let (ages, n_appended) = (self.statistics.ages, self.statistics.n_appended);
+        let period = Period {
+            begin_ns,
+            end_ns,
+            traffic,
+            appended_bytes: n_appended - self.counted.n_appended,
+            disk_bytes: self.statistics.disk_bytes,
+            ages: std::array::from_fn(|i| ages[i] - self.counted.ages[i]),
+        };
+        self.counted = Counted { n_appended, ages };
+        self.growth.push(period);
+        // Without it, the period is forgotten at the end.
+        let _ = self.log(&Record::Passed(Box::new(period)));
+    }
+
+    /// A container is known from here on.
     fn know(&mut self, entry: &Entry, slot: Option<u32>) {
         let slot = slot.unwrap_or_else(|| self.catalogue.slot());
         let run = self.catalogue.run(entry.run);
-        let catalogue = &self.catalogue;
-        self.sparse.reserve(entry.sparse.len(), |slot| catalogue.containers.contains_key(&slot));
-        for &anchor in &entry.sparse {
-            self.sparse.set(anchor, slot);
-        }
         self.next_number = self.next_number.max(entry.number + 1);
         self.statistics.n_containers += 1;
         self.statistics.disk_bytes += u64::from(entry.n_disk);
@@ -117,10 +165,18 @@ impl Store {
             n_bytes: entry.n_bytes,
             n_disk: entry.n_disk,
             used: 0,
-            born: self.statistics.n_appended,
+            born: self.statistics.n_ever,
             loaded: None,
         };
         self.catalogue.add(slot, container);
+        self.index(&entry.sparse, slot);
+    }
+
+    fn index(&mut self, anchors: &[Anchor], slot: u32) {
+        let containers = &self.catalogue.containers;
+        for &anchor in anchors {
+            self.sparse.set(anchor, slot, |slot| containers.contains_key(&slot));
+        }
     }
 
     /// Drops a container from memory. Its file is another matter.
@@ -134,44 +190,6 @@ impl Store {
         }
         Some(container)
     }
-
-    /// Writes the journal anew, with what is still there.
-    fn rewrite_journal(&mut self, mut rest: &[u8], head: Head) -> std::io::Result<()> {
-        let mut bytes = head.to_bytes();
-        let kept: HashSet<u64> = self.catalogue.containers.values().map(|kept| kept.number).collect();
-        while let Some(record) = Record::take(&mut rest) {
-            if matches!(&record, Record::Written(entry) if kept.contains(&entry.number)) {
-                bytes.extend_from_slice(&record.to_bytes());
-            }
-        }
-        // A crash in between leaves a store without a journal: an empty one, whose files are removed.
-        self.storage.create(journal::NAME, &[&bytes])
-    }
-
-    /// Removes containers that the journal does not know: written when the process was ended.
-    fn remove_strays(&mut self) {
-        let known: HashSet<u64> = self.catalogue.containers.values().map(|known| known.number).collect();
-        for name in self.storage.names().unwrap_or_default() {
-            if let Some(number) = container::number(&name) {
-                self.next_number = self.next_number.max(number + 1);
-                if !known.contains(&number) {
-                    // It takes room until the store is opened the next time.
-                    let _ = self.storage.remove(&name);
-                }
-            }
-        }
-    }
-}
-
-/// The containers that were removed.
-fn removed(mut records: &[u8]) -> HashSet<u64> {
-    let mut removed = HashSet::new();
-    while let Some(record) = Record::take(&mut records) {
-        if let Record::Removed { number } = record {
-            removed.insert(number);
-        }
-    }
-    removed
 }
 
 impl History for Store {

@@ -206,5 +206,9 @@ fn run(
 }
 
 pub(crate) fn settings(protocol: Protocol, n_workers: u32) -> mpi_sim::Settings {
-    mpi_sim::Settings { protocol, n_workers: NonZero::new(n_workers).unwrap_or(NonZero::<u32>::MIN) }
+    mpi_sim::Settings {
+        protocol,
+        n_workers: NonZero::new(n_workers).unwrap_or(NonZero::<u32>::MIN),
+        has_unique_tags: false,
+    }
 }

@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use dedup::{Key, Packing};
-use rustls::ServerConfig;
 use rustls::pki_types::ServerName;
 use secret::Token;
 use segment_store::{Folder, Policy, Store};
@@ -16,7 +15,11 @@ use units::ByteCount;
 
 use crate::error::StartError;
 use crate::frame::dedup_group_max;
-use crate::transport::{NearTls, is_loopback};
+use crate::level::Level;
+use crate::near::RAW;
+use crate::part::Components;
+use crate::steering::Steering;
+use crate::transport::{Carrier, FarTls, NearTls, NearTlsChoice, is_loopback};
 
 /// A file's text.
 #[derive(Debug, Deserialize)]
@@ -34,9 +37,28 @@ struct Text {
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 struct Transfer {
-    level: u8,
+    level: LevelText,
+    carrier: Carrier,
     anchor_bits: u32,
     window: ByteCount,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(
+    untagged,
+    expecting = "`level` is \"auto\", \"bypass\", \"anchors\", or a level of zstd from 0, which packs nothing, to 19"
+)]
+enum LevelText {
+    Number(u8),
+    Name(LevelName),
+}
+
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum LevelName {
+    Auto,
+    Bypass,
+    Anchors,
 }
 
 #[derive(Debug, Deserialize)]
@@ -84,6 +106,12 @@ pub(crate) struct Near {
 pub(crate) struct Forward {
     pub listen: SocketAddr,
     pub target: String,
+    #[serde(default = "raw")]
+    pub component: String,
+}
+
+fn raw() -> String {
+    RAW.to_owned()
 }
 
 #[derive(Debug, Deserialize)]
@@ -91,6 +119,9 @@ pub(crate) struct Forward {
 struct Far {
     listen: SocketAddr,
     allow: Vec<String>,
+    #[serde(default)]
+    sockets: Vec<PathBuf>,
+    files: Option<PathBuf>,
 }
 
 /// An end of a tunnel as it is described in a file.
@@ -104,21 +135,28 @@ pub struct Config {
 pub(crate) struct FarReady {
     pub listen: SocketAddr,
     pub allow: Vec<Glob>,
-    pub tls: Option<Arc<ServerConfig>>,
+    pub sockets: Vec<PathBuf>,
+    pub files: Option<Arc<Path>>,
+    pub tls: FarTls,
 }
 
 /// What both ends need.
 pub(crate) struct Ready {
     pub token: Token,
     pub settings: dedup::Settings,
+    pub steering: Steering,
     pub n_window: u32,
     pub store: Store,
     pub status: PathBuf,
 }
 
+/// The level of zstd that is set unless another is; where levels are chosen, the first.
+const LEVEL: u8 = 5;
+
 impl Default for Transfer {
     fn default() -> Self {
-        Self { level: 5, anchor_bits: 8, window: ByteCount::new(4 << 20) }
+        let level = LevelText::Number(LEVEL);
+        Self { level, carrier: Carrier::Tcp, anchor_bits: 8, window: ByteCount::new(4 << 20) }
     }
 }
 
@@ -144,11 +182,11 @@ impl Config {
     }
 
     fn check(&self) -> Result<(), StartError> {
-        let Transfer { level, anchor_bits, window } = self.text.transfer;
+        let Transfer { level, anchor_bits, window, .. } = self.text.transfer;
         if self.text.format != 1 {
             return Err(self.wrong(format!("`format` is {}, and this version reads 1", self.text.format)));
         }
-        if level > 19 {
+        if let LevelText::Number(level @ 20..) = level {
             return Err(self.wrong(format!("`level` is {level}; it goes from 0, which packs nothing, to 19")));
         }
         if !(4..=16).contains(&anchor_bits) {
@@ -161,11 +199,18 @@ impl Config {
     }
 
     pub(crate) fn ready(&self) -> Result<Ready, StartError> {
-        let Transfer { level, anchor_bits, window } = self.text.transfer;
+        let Transfer { level, anchor_bits, window, .. } = self.text.transfer;
         let token = Token::from_file(&self.place(&self.text.security.token))?;
         let text = &self.text.store;
         let key = Key::of_tenant(token.reveal().as_bytes(), text.tenant.as_deref().unwrap_or(""));
-        let packing = if level == 0 { Packing::Plain } else { Packing::Zstd(i32::from(level)) };
+        let (level, is_chosen) = match level {
+            LevelText::Number(0) | LevelText::Name(LevelName::Anchors) => (Level::Anchors, false),
+            LevelText::Number(level) => (Level::Zstd(level), false),
+            LevelText::Name(LevelName::Bypass) => (Level::Bypass, false),
+            LevelText::Name(LevelName::Auto) => (Level::Zstd(LEVEL), true),
+        };
+        // What each encoder is told before its first group.
+        let packing = Packing::Plain;
         let settings = dedup::Settings { key, anchor_bits, packing, n_group_max: dedup_group_max() };
         let defaults = segment_store::Settings::default();
         let store_settings = segment_store::Settings {
@@ -183,20 +228,32 @@ impl Config {
         let folder = Folder::open(&path)?;
         let store = Store::open(Box::new(folder), store_settings)
             .map_err(|source| StartError::Store { path: path.clone(), source })?;
-        Ok(Ready { token, settings, n_window: window.bytes() as u32, store, status: self.status() })
+        let steering = Steering::new(level, is_chosen);
+        Ok(Ready { token, settings, steering, n_window: window.bytes() as u32, store, status: self.status() })
     }
 
-    pub(crate) fn near(&self) -> Result<(Near, Option<NearTls>), StartError> {
+    pub(crate) fn near(&self, components: &Components) -> Result<(Near, NearTlsChoice), StartError> {
         let near = self.text.near.clone().ok_or_else(|| self.wrong("there is no section [near]".to_owned()))?;
         if near.forward.is_empty() && near.proxy.is_none() {
             return Err(self.wrong("nothing would listen: [near] has neither `forward` nor `proxy`".to_owned()));
+        }
+        for Forward { listen, component, .. } in &near.forward {
+            if components.make(component).is_none() {
+                let known = components.names();
+                return Err(self.wrong(format!("`component` of {listen} is `{component}`; there are {known}")));
+            }
         }
         let host = near.connect.rsplit_once(':').map(|(host, _)| host.trim_matches(['[', ']']).to_owned());
         let host = host.ok_or_else(|| self.wrong(format!("`connect` is `{}`, which lacks `:PORT`", near.connect)))?;
         let Some(authorities) = &self.text.security.authorities else {
             let is_local = host == "localhost" || host.parse().is_ok_and(|ip| is_loopback(&SocketAddr::new(ip, 0)));
+            let is_quic = self.text.transfer.carrier == Carrier::Quic;
             return match is_local {
-                true => Ok((near, None)),
+                true if is_quic => Err(self.wrong(
+                    "QUIC is always encrypted: give `authorities`, certificates that vouch for the far end, in [security]"
+                        .to_owned(),
+                )),
+                true => Ok((near, NearTlsChoice::Tcp(None))),
                 false => Err(self.wrong(format!(
                     "`{host}` is another machine: give `authorities`, certificates that vouch for it, in [security]"
                 ))),
@@ -208,7 +265,12 @@ impl Config {
         let name = self.text.security.name.clone().unwrap_or(host);
         let name = ServerName::try_from(name.clone())
             .map_err(|_| self.wrong(format!("`name` is `{name}`, which is neither a host's name nor an address")))?;
-        Ok((near, Some(NearTls { config, name })))
+        let tls = NearTls { config, name };
+        let choice = match self.text.transfer.carrier {
+            Carrier::Tcp => NearTlsChoice::Tcp(Some(tls)),
+            Carrier::Quic => NearTlsChoice::Quic(tls),
+        };
+        Ok((near, choice))
     }
 
     pub(crate) fn far(&self) -> Result<FarReady, StartError> {
@@ -218,10 +280,19 @@ impl Config {
             .iter()
             .map(|text| text.parse::<Glob>().map_err(|error| self.wrong(format!("`allow` has `{text}`: {error}"))));
         let allow = allow.collect::<Result<Vec<Glob>, _>>()?;
+        let files = far.files.as_ref().map(|folder| Arc::from(self.place(folder)));
+        if let Some(missing) = files.as_ref().filter(|folder: &&Arc<Path>| !folder.is_dir()) {
+            return Err(self.wrong(format!("`files` is `{}`, which is no folder", missing.display())));
+        }
+        let sockets = far.sockets.clone();
         let (certificate, key) = match (&self.text.security.certificate, &self.text.security.key) {
             (Some(certificate), Some(key)) => (self.place(certificate), self.place(key)),
+            (None, None) if self.text.transfer.carrier == Carrier::Quic => {
+                let wanted = "QUIC is always encrypted: give `certificate` and `key` in [security]";
+                return Err(self.wrong(wanted.to_owned()));
+            }
             (None, None) if is_loopback(&far.listen) => {
-                return Ok(FarReady { listen: far.listen, allow, tls: None });
+                return Ok(FarReady { listen: far.listen, allow, sockets, files, tls: FarTls::Tcp(None) });
             }
             (None, None) => {
                 return Err(self.wrong(format!(
@@ -233,7 +304,11 @@ impl Config {
         };
         let config = tls::server(&read(&certificate)?, &read(&key)?);
         let config = config.map_err(|source| StartError::Tls { path: certificate, source })?;
-        Ok(FarReady { listen: far.listen, allow, tls: Some(config) })
+        let tls = match self.text.transfer.carrier {
+            Carrier::Tcp => FarTls::Tcp(Some(config)),
+            Carrier::Quic => FarTls::Quic(config),
+        };
+        Ok(FarReady { listen: far.listen, allow, sockets, files, tls })
     }
 
     fn place(&self, path: &Path) -> PathBuf {

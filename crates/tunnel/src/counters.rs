@@ -57,6 +57,8 @@ counters! {
     wire_out_bytes_total,
     /// Bytes that came for local programs.
     received_bytes_total,
+    /// Bytes of groups that came for them.
+    came_bytes_total,
     /// Groups that were sent.
     groups_sent_total,
     /// Groups that came.
@@ -67,6 +69,14 @@ counters! {
     groups_collided_total,
     /// Bytes that were sent again because the peer asked.
     repaired_bytes_total,
+    /// Nanoseconds in which the encoder was at work.
+    encoder_busy_ns_total,
+    /// Nanoseconds of processor time that it got.
+    encoder_cpu_ns_total,
+    /// Nanoseconds in which something was written to links.
+    writer_busy_ns_total,
+    /// Nanoseconds in which the decoder was at work.
+    decoder_busy_ns_total,
     /// Pieces that wait for the encoder.
     encoder_queue,
     /// Bytes of groups that are not acknowledged.

@@ -113,6 +113,12 @@ pub enum StartError {
         /// Why.
         source: segment_store::OpenError,
     },
+    /// There is no socket to connect from.
+    #[error("cannot connect from this machine over QUIC")]
+    Call {
+        /// Why.
+        source: io::Error,
+    },
     /// An address is taken, or not of this machine.
     #[error("cannot listen at {address}")]
     Listen {

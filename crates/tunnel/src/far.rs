@@ -1,33 +1,35 @@
 //! The far end: near ends connect to it, and it to the targets that they may reach.
 
 use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use dedup::RunId;
-use rustls::ServerConfig;
 use secret::Token;
 use signal::Glob;
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::{TcpListener, TcpStream, UnixStream};
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
 
 use crate::config::{Config, FarReady};
 use crate::counters::Counters;
 use crate::error::{LinkError, StartError};
+use crate::files;
 use crate::handshake::{HANDSHAKE_LIMIT, Terms, random, welcome};
 use crate::link::{Common, Link, Opening, Work};
 use crate::memory::Memory;
-use crate::relay::relay;
-use crate::status::{Status, Teller};
-use crate::transport::{admit, tune};
+use crate::part::{Component, Components};
+use crate::relay::{Local, relay};
+use crate::status::{Status, Teller, Watcher};
+use crate::transport::{Arrived, Listener, tune};
 
 /// How long a target may take to answer.
 const TARGET_LIMIT: Duration = Duration::from_secs(10);
 
 /// A far end that listens.
 pub struct Far {
-    listener: TcpListener,
+    listener: Listener,
     shared: Arc<Shared>,
     teller: Teller,
     status: tokio::net::UnixListener,
@@ -36,9 +38,11 @@ pub struct Far {
 
 struct Shared {
     common: Common,
+    components: Components,
     token: Token,
-    tls: Option<Arc<ServerConfig>>,
     allow: Vec<Glob>,
+    sockets: Vec<PathBuf>,
+    files: Option<Arc<Path>>,
 }
 
 impl Far {
@@ -47,22 +51,32 @@ impl Far {
     /// # Errors
     /// When the configuration makes no sense, or something in it cannot be had.
     pub async fn start(config: &Config) -> Result<Self, StartError> {
-        let FarReady { listen, allow, tls } = config.far()?;
-        let listener = bind(listen).await?;
+        Self::start_with(config, Components::default()).await
+    }
+
+    /// The same with these components.
+    ///
+    /// # Errors
+    /// When the configuration makes no sense, or something in it cannot be had.
+    pub async fn start_with(config: &Config, components: Components) -> Result<Self, StartError> {
+        let FarReady { listen, allow, sockets, files, tls } = config.far()?;
+        let listener = Listener::bind(listen, tls).await?;
         let ready = config.ready()?;
         let memory = Memory::new(ready.store);
         let counters = Arc::new(Counters::default());
         let teller = Teller {
             end: "far",
-            listens: vec![local(&listener)],
+            listens: vec![told(listener.address())],
             counters: Arc::clone(&counters),
             memory: memory.clone(),
+            steering: ready.steering.clone(),
         };
         let status = teller.listen(&ready.status);
         let status = status.map_err(|source| StartError::Unreadable { path: ready.status, source })?;
         let (stop, stopped) = watch::channel(false);
-        let common = Common { memory, counters, settings: ready.settings, n_window: ready.n_window, stop: stopped };
-        let shared = Arc::new(Shared { common, token: ready.token, tls, allow });
+        let (settings, steering, n_window) = (ready.settings, ready.steering, ready.n_window);
+        let common = Common { memory, counters, settings, steering, n_window, stop: stopped };
+        let shared = Arc::new(Shared { common, components, token: ready.token, allow, sockets, files });
         Ok(Self { listener, shared, teller, status, stop })
     }
 
@@ -72,13 +86,19 @@ impl Far {
     /// Never: what is bound has an address.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
-        self.listener.local_addr().expect("what is bound has an address")
+        self.listener.address().expect("what is bound has an address")
     }
 
     /// How it does.
     #[must_use]
     pub fn status(&self) -> Status {
         self.teller.status()
+    }
+
+    /// Who can say how it does while it runs.
+    #[must_use]
+    pub fn watcher(&self) -> Watcher {
+        Watcher::new(&self.teller)
     }
 
     /// Serves until `enough`, then writes what the store has in memory only.
@@ -92,9 +112,10 @@ impl Far {
             () = accept(&self.listener, &self.shared) => {}
             () = stop => {}
             () = self.teller.tell(self.status) => {}
-            () = self.shared.common.memory.keep_flushed() => {}
+            () = self.shared.common.keep() => {}
         }
-        self.shared.common.memory.flush().await;
+        self.listener.leave().await;
+        self.shared.common.end().await;
     }
 }
 
@@ -102,8 +123,9 @@ pub(crate) async fn bind(address: SocketAddr) -> Result<TcpListener, StartError>
     TcpListener::bind(address).await.map_err(|source| StartError::Listen { address, source })
 }
 
-pub(crate) fn local(listener: &TcpListener) -> String {
-    listener.local_addr().map_or_else(|error| error.to_string(), |address| address.to_string())
+/// An address as it is told.
+pub(crate) fn told(address: std::io::Result<SocketAddr>) -> String {
+    address.map_or_else(|error| error.to_string(), |address| address.to_string())
 }
 
 /// The terms of a new link, whose run has a name that was never used.
@@ -113,7 +135,7 @@ pub(crate) fn terms(common: &Common) -> Result<Terms, LinkError> {
 }
 
 /// Serves whoever connects, until it is stopped and all links have ended.
-async fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
+async fn accept(listener: &Listener, shared: &Arc<Shared>) {
     let mut links = JoinSet::new();
     loop {
         let accepted = tokio::select! {
@@ -122,9 +144,9 @@ async fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
             () = shared.common.stopped() => break,
         };
         match accepted {
-            Ok((stream, peer)) => {
+            Ok((arrived, peer)) => {
                 let shared = Arc::clone(shared);
-                links.spawn(async move { serve(&shared, stream, peer).await });
+                links.spawn(async move { serve(&shared, arrived, peer).await });
             }
             Err(error) => {
                 tracing::warn!(%error, "cannot take a connection");
@@ -135,10 +157,10 @@ async fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
     while links.join_next().await.is_some() {}
 }
 
-async fn serve(shared: &Arc<Shared>, stream: TcpStream, peer: SocketAddr) {
+async fn serve(shared: &Arc<Shared>, arrived: Arrived, peer: SocketAddr) {
     let (openings_in, openings) = mpsc::unbounded_channel();
     let made = async {
-        let (mut stream, binding) = admit(stream, shared.tls.as_ref()).await?;
+        let (mut stream, binding) = arrived.admit().await?;
         let ours = terms(&shared.common)?;
         let theirs = welcome(&mut stream, binding, &shared.token, ours).await?;
         Ok::<_, LinkError>(Link::new(shared.common.clone(), stream, (ours, theirs), Some(openings_in)))
@@ -179,12 +201,13 @@ async fn open_all(shared: &Arc<Shared>, link: &Arc<Link>, mut openings: mpsc::Un
     streams.shutdown().await;
 }
 
-async fn open(shared: &Shared, link: &Arc<Link>, (stream, target, inbound): Opening) {
+async fn open(shared: &Shared, link: &Arc<Link>, opening: Opening) {
+    let Opening { stream, component, target, inbound } = opening;
     let counters = &shared.common.counters;
-    match reach(shared, &target).await {
-        Ok(local) => {
+    match reach(shared, &component, &target).await {
+        Ok((local, cutter)) => {
             link.tell_opened(stream);
-            if let Err(broken) = relay(link, stream, inbound, local).await {
+            if let Err(broken) = relay(link, stream, cutter, inbound, local).await {
                 counters.streams_failed_total.add(1);
                 tracing::info!(stream, target, %broken, "stream broken");
             }
@@ -198,7 +221,32 @@ async fn open(shared: &Shared, link: &Arc<Link>, (stream, target, inbound): Open
     }
 }
 
-async fn reach(shared: &Shared, target: &str) -> Result<TcpStream, String> {
+async fn reach(shared: &Shared, component: &str, target: &str) -> Result<(Local, Box<dyn Component>), String> {
+    let cutter = shared.components.make(component);
+    let cutter = cutter
+        .ok_or_else(|| format!("the far end has no component `{component}`; it has {}", shared.components.names()))?;
+    let local = match target.strip_prefix("unix:") {
+        Some(path) => Local::Unix(reach_process(shared, Path::new(path)).await?),
+        None if target == files::TARGET => Local::Unix(reach_files(shared)?),
+        None => Local::Tcp(reach_host(shared, target).await?),
+    };
+    Ok((local, cutter))
+}
+
+fn reach_files(shared: &Shared) -> Result<UnixStream, String> {
+    let root = shared.files.as_ref().ok_or("the far end has no `files`")?;
+    files::connect(root).map_err(|error| format!("the far end cannot open a connection to its files: {error}"))
+}
+
+async fn reach_process(shared: &Shared, path: &Path) -> Result<UnixStream, String> {
+    let shown = path.display();
+    if !shared.sockets.iter().any(|socket| socket == path) {
+        return Err(format!("`{shown}` is not among what the far end's `sockets` lists"));
+    }
+    UnixStream::connect(path).await.map_err(|error| format!("the far end cannot reach `{shown}`: {error}"))
+}
+
+async fn reach_host(shared: &Shared, target: &str) -> Result<TcpStream, String> {
     if !shared.allow.iter().any(|allowed| allowed.matches(target)) {
         return Err(format!("`{target}` is not among what the far end's `allow` lists"));
     }

@@ -4,6 +4,8 @@ use std::ops::Range;
 
 use tokio::io::{AsyncRead, AsyncReadExt};
 
+use crate::part::N_LANES;
+
 /// No frame is longer: a group as it is, or a repair of all of it, and what stands before it.
 pub const FRAME_BYTES_MAX: usize = dedup_group_max() + (1 << 16);
 /// Longer names of targets or reasons are not taken.
@@ -23,6 +25,8 @@ pub enum Frame {
     Open {
         /// The stream, counted by the near end.
         stream: u32,
+        /// The component that cuts it, at most 255 bytes.
+        component: String,
         /// A host and a port.
         target: String,
     },
@@ -35,6 +39,8 @@ pub enum Frame {
     Data {
         /// The stream.
         stream: u32,
+        /// To which lane of the stream they belong.
+        lane: u8,
         /// As `dedup` made it.
         group: Vec<u8>,
     },
@@ -118,9 +124,12 @@ impl Frame {
         let began = out.len();
         out.extend_from_slice(&[0; 4]);
         match self {
-            Self::Open { stream, target } => put(out, 1, &[stream.to_le_bytes().as_slice(), target.as_bytes()]),
+            Self::Open { stream, component, target } => {
+                let component = &component.as_bytes()[..component.len().min(255)];
+                put(out, 1, &[&stream.to_le_bytes(), &[component.len() as u8], component, target.as_bytes()]);
+            }
             Self::Opened { stream } => put(out, 2, &[&stream.to_le_bytes()]),
-            Self::Data { stream, group } => put(out, 3, &[&stream.to_le_bytes(), group]),
+            Self::Data { stream, lane, group } => put(out, 3, &[&stream.to_le_bytes(), &[*lane], group]),
             Self::End { stream } => put(out, 4, &[&stream.to_le_bytes()]),
             Self::Reset { stream, reason } => put(out, 5, &[stream.to_le_bytes().as_slice(), reason.as_bytes()]),
             Self::Ack { n_groups } => put(out, 6, &[&n_groups.to_le_bytes()]),
@@ -155,9 +164,13 @@ impl Frame {
 
     fn of_kind(kind: u8, rest: &mut &[u8]) -> Result<Option<Self>, FrameError> {
         Ok(match kind {
-            1 => take_u32(rest).zip(take_text(rest)).map(|(stream, target)| Self::Open { stream, target }),
+            1 => take_open(rest),
             2 => take_u32(rest).map(|stream| Self::Opened { stream }),
-            3 => take_u32(rest).map(|stream| Self::Data { stream, group: take_all(rest) }),
+            3 => take_u32(rest).zip(take(rest).filter(|[lane]| *lane < N_LANES)).map(|(stream, [lane])| Self::Data {
+                stream,
+                lane,
+                group: take_all(rest),
+            }),
             4 => take_u32(rest).map(|stream| Self::End { stream }),
             5 => take_u32(rest).zip(take_text(rest)).map(|(stream, reason)| Self::Reset { stream, reason }),
             6 => take_u64(rest).map(|n_groups| Self::Ack { n_groups }),
@@ -180,6 +193,14 @@ fn take<const N: usize>(rest: &mut &[u8]) -> Option<[u8; N]> {
     let (part, after) = rest.split_first_chunk()?;
     *rest = after;
     Some(*part)
+}
+
+fn take_open(rest: &mut &[u8]) -> Option<Frame> {
+    let stream = take_u32(rest)?;
+    let [n_component] = take(rest)?;
+    let (mut component, after) = rest.split_at_checked(usize::from(n_component))?;
+    *rest = after;
+    Some(Frame::Open { stream, component: take_text(&mut component)?, target: take_text(rest)? })
 }
 
 fn take_u32(rest: &mut &[u8]) -> Option<u32> {
@@ -240,9 +261,9 @@ mod tests {
     #[test]
     fn frames_come_back_and_pieces_of_them_are_refused() {
         let frames = [
-            Frame::Open { stream: 7, target: "db:5432".to_owned() },
+            Frame::Open { stream: 7, component: "http".to_owned(), target: "db:5432".to_owned() },
             Frame::Opened { stream: 7 },
-            Frame::Data { stream: u32::MAX, group: vec![1, 2, 3] },
+            Frame::Data { stream: u32::MAX, lane: 1, group: vec![1, 2, 3] },
             Frame::End { stream: 7 },
             Frame::Reset { stream: 7, reason: "the client went away".to_owned() },
             Frame::Ack { n_groups: 3 },
@@ -265,6 +286,8 @@ mod tests {
     fn what_is_no_frame_is_refused() {
         assert_eq!(Frame::read(&[77]), Err(FrameError::Kind { kind: 77 }));
         assert_eq!(Frame::read(&[]), Err(FrameError::Kind { kind: 0 }));
+        assert_eq!(Frame::read(&[3, 1, 0, 0, 0, N_LANES]), Err(FrameError::Damaged { kind: 3 }));
+        assert_eq!(Frame::read(&[1, 1, 0, 0, 0, 9, 1]), Err(FrameError::Damaged { kind: 1 }));
         assert_eq!(Frame::read(&[4, 1, 0, 0, 0, 9]), Err(FrameError::Damaged { kind: 4 }));
         let mut backwards = Vec::new();
         Frame::Ask { group: 1, ranges: vec![5..9, 0..5] }.put(&mut backwards);

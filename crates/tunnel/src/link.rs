@@ -22,6 +22,7 @@ use crate::error::LinkError;
 use crate::frame::Frame;
 use crate::handshake::Terms;
 use crate::memory::Memory;
+use crate::steering::Steering;
 use crate::transport::Bytes;
 
 /// Bytes of groups that may wait for the decoder: what an honest sender has room for, with what groups have beside their data.
@@ -43,6 +44,7 @@ pub(crate) struct Common {
     pub memory: Memory,
     pub counters: Arc<Counters>,
     pub settings: Settings,
+    pub steering: Steering,
     /// How many bytes of a stream are taken before credit is given.
     pub n_window: u32,
     /// Becomes true when all links have to end.
@@ -52,7 +54,7 @@ pub(crate) struct Common {
 /// What a local program gave.
 #[derive(Debug)]
 pub(crate) enum Work {
-    Data { stream: u32, bytes: Vec<u8> },
+    Data { stream: u32, lane: u8, bytes: Vec<u8> },
     End { stream: u32 },
     Reset { stream: u32, reason: String },
 }
@@ -69,13 +71,20 @@ pub(crate) enum Inbound {
 /// What comes from the peer for the decoder, in its order.
 #[derive(Debug)]
 enum Incoming {
-    Group { stream: u32, group: Vec<u8> },
+    Group { stream: u32, lane: u8, group: Vec<u8> },
     End { stream: u32 },
     Reset { stream: u32, reason: String },
 }
 
-/// A stream that the peer opens: its number, its target and what comes on it.
-pub(crate) type Opening = (u32, String, mpsc::UnboundedReceiver<Inbound>);
+/// A stream that the peer opens.
+#[derive(Debug)]
+pub(crate) struct Opening {
+    pub stream: u32,
+    pub component: String,
+    pub target: String,
+    /// What comes on it.
+    pub inbound: mpsc::UnboundedReceiver<Inbound>,
+}
 
 /// A stream at this end.
 #[derive(Debug)]
@@ -129,6 +138,21 @@ pub(crate) struct Parts {
 }
 
 impl Common {
+    /// Does what goes on beside links: flushes, notes what passed, chooses the level. Never ends.
+    pub async fn keep(&self) {
+        tokio::select! {
+            () = self.memory.keep_flushed() => {}
+            () = self.memory.keep_noted(&self.counters) => {}
+            () = self.steering.steer(Arc::clone(&self.counters)) => {}
+        }
+    }
+
+    /// Notes and writes what is in memory only.
+    pub async fn end(&self) {
+        self.memory.note(&self.counters);
+        self.memory.flush().await;
+    }
+
     /// Returns when all links have to end.
     pub async fn stopped(&self) {
         // Without anybody who could stop it, it is stopped.
@@ -198,10 +222,10 @@ impl Link {
     }
 
     /// Opens a stream to a target of the peer's. `None` when there are too many, or the link has ended.
-    pub fn open(&self, target: String) -> Option<(u32, mpsc::UnboundedReceiver<Inbound>)> {
+    pub fn open(&self, component: String, target: String) -> Option<(u32, mpsc::UnboundedReceiver<Inbound>)> {
         let stream = self.next_stream.fetch_add(1, Ordering::Relaxed);
         let inbound = self.add(stream)?;
-        self.control.send(Frame::Open { stream, target }).ok()?;
+        self.control.send(Frame::Open { stream, component, target }).ok()?;
         Some((stream, inbound))
     }
 

@@ -13,19 +13,23 @@ use tokio::task::JoinSet;
 use crate::config::Config;
 use crate::counters::Counters;
 use crate::error::{LinkError, StartError};
-use crate::far::{bind, local, terms};
+use crate::far::{bind, terms, told};
 use crate::handshake::{HANDSHAKE_LIMIT, greet};
 use crate::link::{Common, Inbound, Link, Parts};
 use crate::memory::Memory;
+use crate::part::Components;
 use crate::proxy::{ASKING_LIMIT, answer, asked};
-use crate::relay::relay;
-use crate::status::{Status, Teller};
-use crate::transport::{NearTls, break_at_end, connect, tune};
+use crate::relay::{Local, relay};
+use crate::status::{Status, Teller, Watcher};
+use crate::transport::{Caller, break_at_end, tune};
 
 /// How long a program waits for a link that is down.
 const LINK_LIMIT: Duration = Duration::from_secs(10);
 /// How long a program's streams have to come to their end when the process is told to.
 const DRAIN_LIMIT: Duration = Duration::from_secs(5);
+
+/// The component of what programs ask a proxy for, and of forwards that name none.
+pub(crate) const RAW: &str = "tcp";
 
 /// A near end that listens.
 pub struct Near {
@@ -39,14 +43,15 @@ pub struct Near {
 /// What those who connect get.
 #[derive(Clone, Debug)]
 enum Service {
-    Forward(Arc<str>),
+    Forward { component: Arc<str>, target: Arc<str> },
     Proxy,
 }
 
 struct Shared {
     common: Common,
+    components: Components,
     token: Token,
-    tls: Option<NearTls>,
+    caller: Caller,
     connect: String,
     link: watch::Sender<Option<Arc<Link>>>,
 }
@@ -57,10 +62,19 @@ impl Near {
     /// # Errors
     /// When the configuration makes no sense, or something in it cannot be had.
     pub async fn start(config: &Config) -> Result<Self, StartError> {
-        let (near, tls) = config.near()?;
+        Self::start_with(config, Components::default()).await
+    }
+
+    /// The same with these components.
+    ///
+    /// # Errors
+    /// When the configuration makes no sense, or something in it cannot be had.
+    pub async fn start_with(config: &Config, components: Components) -> Result<Self, StartError> {
+        let (near, tls) = config.near(&components)?;
         let mut listeners = Vec::new();
         for forward in &near.forward {
-            listeners.push((bind(forward.listen).await?, Service::Forward(forward.target.as_str().into())));
+            let (component, target) = (forward.component.as_str().into(), forward.target.as_str().into());
+            listeners.push((bind(forward.listen).await?, Service::Forward { component, target }));
         }
         if let Some(address) = near.proxy {
             listeners.push((bind(address).await?, Service::Proxy));
@@ -70,16 +84,19 @@ impl Near {
         let counters = Arc::new(Counters::default());
         let teller = Teller {
             end: "near",
-            listens: listeners.iter().map(|(listener, _)| local(listener)).collect(),
+            listens: listeners.iter().map(|(listener, _)| told(listener.local_addr())).collect(),
             counters: Arc::clone(&counters),
             memory: memory.clone(),
+            steering: ready.steering.clone(),
         };
         let status = teller.listen(&ready.status);
         let status = status.map_err(|source| StartError::Unreadable { path: ready.status, source })?;
         let (stop, stopped) = watch::channel(false);
-        let common = Common { memory, counters, settings: ready.settings, n_window: ready.n_window, stop: stopped };
+        let (settings, steering, n_window) = (ready.settings, ready.steering, ready.n_window);
+        let common = Common { memory, counters, settings, steering, n_window, stop: stopped };
+        let caller = Caller::new(tls).map_err(|source| StartError::Call { source })?;
         let link = watch::Sender::new(None);
-        let shared = Arc::new(Shared { common, token: ready.token, tls, connect: near.connect, link });
+        let shared = Arc::new(Shared { common, components, token: ready.token, caller, connect: near.connect, link });
         Ok(Self { listeners, shared, teller, status, stop })
     }
 
@@ -97,6 +114,12 @@ impl Near {
     #[must_use]
     pub fn status(&self) -> Status {
         self.teller.status()
+    }
+
+    /// Who can say how it does while it runs.
+    #[must_use]
+    pub fn watcher(&self) -> Watcher {
+        Watcher::new(&self.teller)
     }
 
     /// Serves until `enough`, then lets streams come to their end for a while, and writes what the store has in memory only.
@@ -117,10 +140,11 @@ impl Near {
             () = keep_linked(shared) => {}
             () = enough => {}
             () = self.teller.tell(self.status) => {}
-            () = shared.common.memory.keep_flushed() => {}
+            () = shared.common.keep() => {}
         }
         listeners.shutdown().await;
-        shared.common.memory.flush().await;
+        shared.caller.leave().await;
+        shared.common.end().await;
     }
 }
 
@@ -166,7 +190,7 @@ async fn keep_linked(shared: &Arc<Shared>) {
 }
 
 async fn make_link(shared: &Shared) -> Result<(Arc<Link>, Parts), LinkError> {
-    let (mut stream, binding) = connect(&shared.connect, shared.tls.as_ref()).await?;
+    let (mut stream, binding) = shared.caller.connect(&shared.connect).await?;
     let ours = terms(&shared.common)?;
     let theirs = greet(&mut stream, binding, &shared.token, ours).await?;
     Ok(Link::new(shared.common.clone(), stream, (ours, theirs), None))
@@ -193,16 +217,18 @@ async fn accept(listener: TcpListener, service: Service, shared: Arc<Shared>) {
 }
 
 async fn serve(shared: &Shared, service: &Service, mut client: TcpStream) {
-    let (target, manner) = match service {
-        Service::Forward(target) => (target.to_string(), None),
+    let (component, target, manner) = match service {
+        Service::Forward { component, target } => (&**component, target.to_string(), None),
         Service::Proxy => match tokio::time::timeout(ASKING_LIMIT, asked(&mut client)).await {
-            Ok(Ok((manner, target))) => (target, Some(manner)),
+            Ok(Ok((manner, target))) => (RAW, target, Some(manner)),
             // Who asks wrongly has been told, or has gone.
             Ok(Err(_)) | Err(_) => return,
         },
     };
     let opened = tokio::time::timeout(LINK_LIMIT, linked(shared)).await.ok();
-    let opened = opened.and_then(|link| link.open(target.clone()).map(|(stream, inbound)| (link, stream, inbound)));
+    let opened = opened.and_then(|link| {
+        link.open(component.to_owned(), target.clone()).map(|(stream, inbound)| (link, stream, inbound))
+    });
     let Some((link, stream, mut inbound)) = opened else {
         shared.common.counters.streams_failed_total.add(1);
         refuse(&mut client, manner).await;
@@ -220,7 +246,8 @@ async fn serve(shared: &Shared, service: &Service, mut client: TcpStream) {
     }
     // It works untuned as well.
     let _ = tune(&client);
-    if let Err(broken) = relay(&link, stream, inbound, client).await {
+    let cutter = shared.components.make(component).expect("the configuration was checked");
+    if let Err(broken) = relay(&link, stream, cutter, inbound, Local::Tcp(client)).await {
         shared.common.counters.streams_failed_total.add(1);
         tracing::info!(stream, target, %broken, "stream broken");
     }

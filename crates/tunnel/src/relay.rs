@@ -3,13 +3,13 @@
 use std::io;
 use std::sync::Arc;
 
-use tokio::io::AsyncWriteExt;
-use tokio::net::TcpStream;
-use tokio::net::tcp::{ReadHalf, WriteHalf};
+use tokio::io::{AsyncWrite, AsyncWriteExt};
+use tokio::net::{TcpStream, UnixStream, tcp, unix};
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::sync::oneshot;
 
 use crate::link::{Inbound, Link, PIECE_BYTES, Work};
+use crate::part::{Component, checked};
 use crate::transport::{break_at_end, end_in_order};
 
 /// Why a stream ended before its time.
@@ -26,29 +26,66 @@ pub(crate) enum Broken {
     Link,
 }
 
+/// A local program's connection.
+pub(crate) enum Local {
+    Tcp(TcpStream),
+    /// Another process of this machine. It sees an end where a TCP connection is reset: its protocol has to say where its messages end.
+    Unix(UnixStream),
+}
+
+/// What is read without a buffer that waits.
+trait Readable {
+    async fn readable(&self) -> io::Result<()>;
+    fn try_read_buf(&self, bytes: &mut Vec<u8>) -> io::Result<usize>;
+}
+
+impl Readable for tcp::ReadHalf<'_> {
+    async fn readable(&self) -> io::Result<()> {
+        tcp::ReadHalf::readable(self).await
+    }
+
+    fn try_read_buf(&self, bytes: &mut Vec<u8>) -> io::Result<usize> {
+        tcp::ReadHalf::try_read_buf(self, bytes)
+    }
+}
+
+impl Readable for unix::ReadHalf<'_> {
+    async fn readable(&self) -> io::Result<()> {
+        unix::ReadHalf::readable(self).await
+    }
+
+    fn try_read_buf(&self, bytes: &mut Vec<u8>) -> io::Result<usize> {
+        unix::ReadHalf::try_read_buf(self, bytes)
+    }
+}
+
 /// Carries bytes until both directions have ended. One that breaks is broken at both ends, so that nobody takes a part for the whole.
 pub(crate) async fn relay(
     link: &Arc<Link>,
     stream: u32,
+    component: Box<dyn Component>,
     inbound: UnboundedReceiver<Inbound>,
-    mut local: TcpStream,
+    local: Local,
 ) -> Result<(), Broken> {
-    break_at_end(&local);
-    let (reader, writer) = local.split();
     let mut has_ended = false;
-    let (inward_ended_in, inward_ended) = oneshot::channel();
-    let result = {
-        let both = async {
-            outward(link, stream, &reader, &mut has_ended).await?;
-            inward_ended.await.map_err(|_| Broken::Link)
-        };
-        tokio::select! {
-            result = both => result,
-            broken = inward(link, stream, inbound, writer, inward_ended_in) => Err(broken),
+    let result = match local {
+        Local::Tcp(mut local) => {
+            break_at_end(&local);
+            let (reader, writer) = local.split();
+            let outward = Outward { link, stream, component, reader, has_ended: &mut has_ended };
+            let result = both(outward, inbound, writer).await;
+            if result.is_ok() {
+                end_in_order(&local);
+            }
+            result
+        }
+        Local::Unix(mut local) => {
+            let (reader, writer) = local.split();
+            both(Outward { link, stream, component, reader, has_ended: &mut has_ended }, inbound, writer).await
         }
     };
     match &result {
-        Ok(()) => end_in_order(&local),
+        Ok(()) => {}
         Err(Broken::Peer(_)) if has_ended => {}
         Err(broken) => drop(link.give(Work::Reset { stream, reason: broken.to_string() }).await),
     }
@@ -56,8 +93,35 @@ pub(crate) async fn relay(
     result
 }
 
+/// What the program says, and where it goes.
+struct Outward<'a, R> {
+    link: &'a Link,
+    stream: u32,
+    component: Box<dyn Component>,
+    reader: R,
+    has_ended: &'a mut bool,
+}
+
+async fn both<R: Readable>(
+    from: Outward<'_, R>,
+    inbound: UnboundedReceiver<Inbound>,
+    writer: impl AsyncWrite + Unpin,
+) -> Result<(), Broken> {
+    let (link, stream) = (from.link, from.stream);
+    let (inward_ended_in, inward_ended) = oneshot::channel();
+    let both = async {
+        outward(from).await?;
+        inward_ended.await.map_err(|_| Broken::Link)
+    };
+    tokio::select! {
+        result = both => result,
+        broken = inward(link, stream, inbound, writer, inward_ended_in) => Err(broken),
+    }
+}
+
 /// What the program says.
-async fn outward(link: &Link, stream: u32, reader: &ReadHalf<'_>, has_ended: &mut bool) -> Result<(), Broken> {
+async fn outward<R: Readable>(from: Outward<'_, R>) -> Result<(), Broken> {
+    let Outward { link, stream, mut component, reader, has_ended } = from;
     let credit = link.credit(stream).ok_or(Broken::Link)?;
     loop {
         // No buffer is held for a program that says nothing.
@@ -73,8 +137,14 @@ async fn outward(link: &Link, stream: u32, reader: &ReadHalf<'_>, has_ended: &mu
         let granted = credit.acquire_many(bytes.len() as u32).await.map_err(|_| Broken::Link)?;
         // The peer gives it back when its program took the bytes.
         granted.forget();
-        if !link.give(Work::Data { stream, bytes }).await {
-            return Err(Broken::Link);
+        let parts = checked(component.cut(&bytes), bytes.len());
+        let mut rest = bytes;
+        for part in parts {
+            let after = rest.split_off(part.n_bytes);
+            let bytes = std::mem::replace(&mut rest, after);
+            if !link.give(Work::Data { stream, lane: part.lane, bytes }).await {
+                return Err(Broken::Link);
+            }
         }
     }
     *has_ended = true;
@@ -86,7 +156,7 @@ async fn inward(
     link: &Link,
     stream: u32,
     mut inbound: UnboundedReceiver<Inbound>,
-    mut writer: WriteHalf<'_>,
+    mut writer: impl AsyncWrite + Unpin,
     ended: oneshot::Sender<()>,
 ) -> Broken {
     let mut n_taken = 0;

@@ -1,19 +1,23 @@
-//! TCP between two ends, under TLS wherever it leaves this machine.
+//! What carries a link: TCP, under TLS wherever it leaves this machine, or QUIC.
+
+pub(crate) mod quic;
 
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use quinn::Endpoint;
 use rustls::pki_types::ServerName;
 use rustls::{ClientConfig, ConnectionCommon, ServerConfig};
+use serde::Deserialize;
 use socket2::{SockRef, TcpKeepalive};
 use tls::Complaint;
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::net::TcpStream;
+use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::{TlsAcceptor, TlsConnector};
 
-use crate::error::LinkError;
+use crate::error::{LinkError, StartError};
 
 /// What names an encrypted connection, the same at both ends; zeros for one in the clear.
 pub(crate) type Binding = [u8; 32];
@@ -25,6 +29,51 @@ pub(crate) trait Both: AsyncRead + AsyncWrite + Send + Unpin {}
 
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Both for T {}
 
+/// The label of what names an encrypted connection (RFC 5705).
+const EXPORTER: &[u8] = b"EXPORTER-foretop-tunnel";
+
+/// What carries a link.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Carrier {
+    #[default]
+    Tcp,
+    Quic,
+}
+
+/// How a far end is known by near ones.
+#[derive(Clone, Debug)]
+pub(crate) enum FarTls {
+    Tcp(Option<Arc<ServerConfig>>),
+    Quic(Arc<ServerConfig>),
+}
+
+/// How a near end knows the far one, over either carrier.
+#[derive(Clone, Debug)]
+pub(crate) enum NearTlsChoice {
+    Tcp(Option<NearTls>),
+    Quic(NearTls),
+}
+
+/// Where near ends connect.
+pub(crate) enum Listener {
+    Tcp(TcpListener, Option<Arc<ServerConfig>>),
+    Quic(Endpoint),
+}
+
+/// From where a near end connects.
+#[derive(Debug)]
+pub(crate) enum Caller {
+    Tcp(Option<NearTls>),
+    Quic(Endpoint, NearTls),
+}
+
+/// Somebody who connected, and has said nothing yet.
+pub(crate) enum Arrived {
+    Tcp(TcpStream, Option<Arc<ServerConfig>>),
+    Quic(Box<quinn::Incoming>),
+}
+
 const QUIET: Duration = Duration::from_secs(60);
 
 /// How the near end knows the far one.
@@ -34,7 +83,82 @@ pub(crate) struct NearTls {
     pub name: ServerName<'static>,
 }
 
-pub(crate) async fn connect(to: &str, tls: Option<&NearTls>) -> Result<(Bytes, Binding), LinkError> {
+impl Listener {
+    /// Binds; needs a runtime around it.
+    pub async fn bind(address: SocketAddr, tls: FarTls) -> Result<Self, StartError> {
+        let bound = match tls {
+            FarTls::Tcp(tls) => TcpListener::bind(address).await.map(|listener| Self::Tcp(listener, tls)),
+            FarTls::Quic(tls) => quic::listener(address, &tls).map(Self::Quic),
+        };
+        bound.map_err(|source| StartError::Listen { address, source })
+    }
+
+    pub fn address(&self) -> io::Result<SocketAddr> {
+        match self {
+            Self::Tcp(listener, _) => listener.local_addr(),
+            Self::Quic(endpoint) => endpoint.local_addr(),
+        }
+    }
+
+    pub async fn accept(&self) -> io::Result<(Arrived, SocketAddr)> {
+        match self {
+            Self::Tcp(listener, tls) => {
+                let (stream, peer) = listener.accept().await?;
+                Ok((Arrived::Tcp(stream, tls.clone()), peer))
+            }
+            Self::Quic(endpoint) => match endpoint.accept().await {
+                Some(incoming) => {
+                    let peer = incoming.remote_address();
+                    Ok((Arrived::Quic(Box::new(incoming)), peer))
+                }
+                // It is closed when this end leaves, and nobody accepts then.
+                None => std::future::pending().await,
+            },
+        }
+    }
+
+    /// Tells near ends that this end has gone, where that is not told by itself.
+    pub async fn leave(&self) {
+        if let Self::Quic(endpoint) = self {
+            quic::leave(endpoint).await;
+        }
+    }
+}
+
+impl Caller {
+    /// From where to connect; needs a runtime around it.
+    pub fn new(tls: NearTlsChoice) -> io::Result<Self> {
+        Ok(match tls {
+            NearTlsChoice::Tcp(tls) => Self::Tcp(tls),
+            NearTlsChoice::Quic(tls) => Self::Quic(quic::caller()?, tls),
+        })
+    }
+
+    pub async fn connect(&self, to: &str) -> Result<(Bytes, Binding), LinkError> {
+        match self {
+            Self::Tcp(tls) => connect(to, tls.as_ref()).await,
+            Self::Quic(endpoint, tls) => quic::connect(endpoint, to, tls).await,
+        }
+    }
+
+    /// Tells the far end that this end has gone, where that is not told by itself.
+    pub async fn leave(&self) {
+        if let Self::Quic(endpoint, _) = self {
+            quic::leave(endpoint).await;
+        }
+    }
+}
+
+impl Arrived {
+    pub async fn admit(self) -> Result<(Bytes, Binding), LinkError> {
+        match self {
+            Self::Tcp(stream, tls) => admit(stream, tls.as_ref()).await,
+            Self::Quic(incoming) => quic::admit(*incoming).await,
+        }
+    }
+}
+
+async fn connect(to: &str, tls: Option<&NearTls>) -> Result<(Bytes, Binding), LinkError> {
     let stream = TcpStream::connect(to).await?;
     tune(&stream)?;
     let Some(tls) = tls else {
@@ -49,7 +173,7 @@ pub(crate) async fn connect(to: &str, tls: Option<&NearTls>) -> Result<(Bytes, B
     Ok((Box::new(stream), binding))
 }
 
-pub(crate) async fn admit(stream: TcpStream, tls: Option<&Arc<ServerConfig>>) -> Result<(Bytes, Binding), LinkError> {
+async fn admit(stream: TcpStream, tls: Option<&Arc<ServerConfig>>) -> Result<(Bytes, Binding), LinkError> {
     tune(&stream)?;
     let Some(tls) = tls else {
         return Ok((Box::new(stream), Binding::default()));
@@ -87,6 +211,6 @@ pub(crate) fn tune(stream: &TcpStream) -> io::Result<()> {
 }
 
 fn binding<Side>(connection: &ConnectionCommon<Side>) -> io::Result<Binding> {
-    let exported = connection.export_keying_material(Binding::default(), b"EXPORTER-foretop-tunnel", None);
+    let exported = connection.export_keying_material(Binding::default(), EXPORTER, None);
     exported.map_err(io::Error::other)
 }

@@ -7,7 +7,7 @@ forecasts continue. ``Fleet`` is the same for many series, from arrays, dictiona
 :mod:`foretop.sklearn`, :mod:`foretop.statsforecast` and :mod:`foretop.sktime` have forecasters that look like those of these libraries.
 """
 
-from foretop import crossval, dedup, mpi_trace, playback
+from foretop import crossval, dedup, mpi_trace, playback, sequences
 from foretop._errors import (
     CompareError,
     ConfidenceError,
@@ -66,4 +66,5 @@ __all__ = [
     "pox_plot",
     "residuals",
     "select",
+    "sequences",
 ]

@@ -274,3 +274,15 @@ class SegmenterError(Error):
 
 class ComparisonError(Error):
     """Results of two campaigns that have no case in common."""
+
+
+class SearchError(Error):
+    """A search of a sequence library that cannot be begun, or that failed.
+
+    Attributes
+    ----------
+    status : int
+        The exit status of the program, or 0 where it is not what failed.
+    """
+
+    status: int

@@ -41,13 +41,15 @@ impl Calibrate {
         let text = fs::read_to_string(&self.job);
         let text = text.map_err(|error| Failure::work(format!("cannot read the job `{shown}`: {error}")))?;
         let job = Job::read(&text).map_err(|error| Failure::usage(format!("`{shown}`: {error}")))?;
+        let stated = job.stated_work().map_err(|error| Failure::usage(format!("`{shown}`: {error}")))?;
         let security = self.protection.security()?;
         let interruption = Interruption::watch()?;
         let mut table = Table::of_figures(&["worker", "processor time of a unit", "got of it", "speed ="]);
         for group in &job.workers {
             let mut alone = job.clone();
             (alone.workers, alone.work.units) = (vec![group.clone()], (self.units as usize).min(job.work.units));
-            let costs = std::iter::repeat_n(job.work.cost.as_secs_f64(), alone.work.units);
+            let costs = (0..alone.work.units).map(|unit| stated.cost(&(unit..unit + 1)));
+            let cost = stated.cost(&(0..alone.work.units)) / alone.work.units as f64;
             let work = Work::new(costs).map_err(|error| Failure::usage(format!("`{shown}`: {error}")))?;
             let folder =
                 tempfile::tempdir().map_err(|error| Failure::work(format!("no folder for a trial: {error}")))?;
@@ -71,19 +73,19 @@ impl Calibrate {
             };
             job::run(&runner, &|| interruption.has_come(), &mut tell).map_err(|error| Failure::of(&error))?;
             let record = Record::new(journal(folder.path()).map_err(|error| Failure::of(&error))?);
-            row(&mut table, &group.name, &record, job.work.cost);
+            row(&mut table, &group.name, &record, cost);
         }
         written(out.write_all(table.to_string().as_bytes()))
     }
 }
 
-fn row(table: &mut Table, name: &str, record: &Record, cost: Duration) {
+fn row(table: &mut Table, name: &str, record: &Record, cost: f64) {
     let parts: Vec<_> = record.sessions.iter().flat_map(job::Session::parts).collect();
     let (n_units, seconds, cpu) = parts
         .iter()
         .fold((0, 0.0, 0.0), |sum, part| (sum.0 + part.n_units, sum.1 + part.seconds, sum.2 + part.cpu_seconds));
     let of_unit = cpu / n_units as f64;
     // The system counts processor time in hundredths of a second.
-    let speed = if cpu > 0.0 { format!("{:.2}", cost.as_secs_f64() / of_unit) } else { "-".to_owned() };
+    let speed = if cpu > 0.0 { format!("{:.2}", cost / of_unit) } else { "-".to_owned() };
     table.row([name.to_owned(), span_ns(1e9 * of_unit), percent(cpu / seconds), speed]);
 }

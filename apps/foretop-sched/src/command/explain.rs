@@ -11,6 +11,7 @@ use sched::draw;
 use text::figure::{percent, span_ns};
 use text::help::examples;
 use text::{Align, Table};
+use units::Confidence;
 
 use program::{Failure, written};
 
@@ -96,7 +97,16 @@ fn forecast(session: &Session, n_units: usize, out: &mut dyn Write) -> io::Resul
         out,
         "done after {}, {held} the forecast of {range}; its median, {median}, is off by {error}",
         seconds(took)
-    )
+    )?;
+    match Confidence::new(session.confidence).ok().and_then(|confidence| session.units_held(confidence)) {
+        Some(share) => writeln!(
+            out,
+            "{} of the units' times lay in their own intervals of {}",
+            percent(share),
+            percent(session.confidence)
+        ),
+        None => Ok(()),
+    }
 }
 
 fn seconds(seconds: f64) -> String {
@@ -116,19 +126,19 @@ fn tell(lines: &[Line], out: &mut dyn Write) -> io::Result<()> {
                 (part.n_units, part.last) = (part.n_units + 1, *t);
                 (part.seconds, part.cpu_seconds) = (part.seconds + seconds, part.cpu_seconds + cpu_seconds);
             }
-            Line::Decided { t, what, worker, from, to } => {
+            Line::Decided { t, what, worker, from, to, why } => {
                 let part = parts.entry(worker).or_default();
                 match what.as_str() {
                     "run" => part.n_chunks += 1,
                     "give_up" => {
                         part.n_given_up += to - from;
-                        events.push((
-                            *t,
-                            worker,
-                            format!("gives up units {from} to {}: it is forecast to be late", to - 1),
-                        ));
+                        let why = why.as_deref().unwrap_or("it is forecast to be late");
+                        events.push((*t, worker, format!("gives up units {from} to {}: {why}", to - 1)));
                     }
-                    _ => events.push((*t, worker, format!("runs unit {from} as well: it is forecast to be sooner"))),
+                    _ => {
+                        let why = why.as_deref().unwrap_or("it is forecast to be sooner");
+                        events.push((*t, worker, format!("runs unit {from} as well: {why}")));
+                    }
                 }
             }
             Line::Failed { t, worker, why } => {

@@ -2,17 +2,19 @@
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
 use job::{Finished, News, Outputs, RunError, Runner};
-use sched::{Job, Spec, Work};
+use sched::{Job, Spec};
 use text::figure::{percent, span_ns};
 use text::help::examples;
 use text::{Align, Table};
 use units::Confidence;
 
+use crate::page::Page;
 use crate::protection::Protection;
 use program::Interruption;
 use program::{Failure, written};
@@ -25,6 +27,14 @@ pub struct Destination {
     out: Option<PathBuf>,
 }
 
+/// Whether the run is shown.
+#[derive(Args, Clone, Debug)]
+pub struct ShowPage {
+    /// Show the run, while it goes on, on a page at this address of the loopback; port 0 is any free one
+    #[arg(long, value_name = "HOST:PORT")]
+    page: Option<SocketAddr>,
+}
+
 /// Have a job done by workers, split as a policy says
 ///
 /// What units wrote to their standard output is put together in their order. Each unit that is done is kept in the run's folder: the same command
@@ -32,6 +42,7 @@ pub struct Destination {
 #[derive(Args)]
 #[command(after_help = examples(&[
     "foretop sched run job.toml --run tonight --out result.txt",
+    "foretop sched run job.toml --run tonight --out result.txt --page 127.0.0.1:8080",
     "foretop sched run job.toml --run tonight --policy 'PREDICTED(q=0.8,tail=0.2)' --out result.txt",
 ]))]
 pub struct Run {
@@ -54,6 +65,9 @@ pub struct Run {
     #[command(flatten)]
     destination: Destination,
 
+    #[command(flatten)]
+    page: ShowPage,
+
     /// After so long without an answer a worker is lost, and its units go to others
     #[arg(long, value_name = "SPAN", default_value = "15s", value_parser = units::span::parse)]
     lost_after: Duration,
@@ -69,13 +83,12 @@ impl Run {
         let text = text.map_err(|error| Failure::work(format!("cannot read the job `{shown}`: {error}")))?;
         let job = Job::read(&text).map_err(|error| Failure::usage(format!("`{shown}`: {error}")))?;
         let (policy, confidence, folder, lost_after) = (self.policy, self.confidence, self.run, self.lost_after);
-        let cost = job.work.cost.as_secs_f64();
-        let work = Work::new(std::iter::repeat_n(cost, job.work.units));
+        let work = job.stated_work();
         let work = work.map_err(|error| Failure::usage(format!("`{shown}`: {error}")))?;
         let (stdin, inputs, security) = (Vec::new(), Vec::new(), self.protection.security()?);
         let runner = Runner { job, text, work, stdin, inputs, policy, folder, security, confidence, lost_after };
         let copy = |outputs: &Outputs, out: &mut dyn Write| outputs.copy(out).map_err(|error| Failure::of(&error));
-        have_done(&runner, &self.destination, out, &copy)
+        have_done(&runner, &self.destination, &self.page, out, &copy)
     }
 }
 
@@ -83,15 +96,26 @@ impl Run {
 pub fn have_done(
     runner: &Runner,
     destination: &Destination,
+    page: &ShowPage,
     out: &mut dyn Write,
     put_together: &dyn Fn(&Outputs, &mut dyn Write) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     let interruption = Interruption::watch()?;
+    let page = page.page.map(|at| Page::serve(at, &runner.folder)).transpose()?;
+    if let Some(page) = &page {
+        let _ = writeln!(io::stderr().lock(), "the run is shown at http://{}/", page.address());
+    }
     let mut tell = |news: News<'_>| {
+        if let (Some(page), News::Progress { seconds, expected, .. }) = (&page, &news) {
+            page.expect(*seconds, expected);
+        }
         // Whoever does not read this goes without it.
         let _ = show(&news, &mut io::stderr().lock());
     };
     let done = job::run(runner, &|| interruption.has_come(), &mut tell);
+    if let Some(page) = page {
+        page.end();
+    }
     let (finished, outputs) = done.map_err(|error| match error {
         RunError::NoCommand | RunError::NoEndpoint(_) | RunError::Endpoint { .. } => Failure::usage_of(&error),
         _ => Failure::of(&error),
@@ -139,15 +163,24 @@ fn show(news: &News<'_>, err: &mut dyn Write) -> io::Result<()> {
             write!(err, "{table}")?;
             writeln!(err, "all done after {} ({lower} to {upper})", seconds(plan.makespan))
         }
-        News::Decided { what, worker, n_units } => {
+        News::Decided { what, worker, n_units, why } => {
             let units = if *n_units == 1 { "unit" } else { "units" };
-            writeln!(err, "{worker}: {what} {n_units} {units}")
+            writeln!(err, "{worker}: {what} {n_units} {units}, since {why}")
         }
         News::Failed { unit, worker, why } => {
             writeln!(err, "unit {unit} failed on {worker} and is tried again: {}", text::printable(why))
         }
-        News::Progress { n_done, n_units, seconds: since } => {
-            writeln!(err, "{n_done} of {n_units} units after {}", seconds(*since))
+        News::Progress { n_done, n_units, seconds: since, expected } => {
+            let last = expected.iter().max_by(|one, other| one.median.total_cmp(&other.median));
+            let rest = last.filter(|last| last.n_left > 0).map_or_else(String::new, |last| {
+                let (lower, upper) = (seconds(last.lower), seconds(last.upper));
+                format!(
+                    "; {} is forecast to be the last, in {} ({lower} to {upper})",
+                    last.worker,
+                    seconds(last.median)
+                )
+            });
+            writeln!(err, "{n_done} of {n_units} units after {}{rest}", seconds(*since))
         }
         _ => Ok(()),
     }
@@ -176,6 +209,9 @@ fn summarize(finished: &Finished, err: &mut dyn Write) -> io::Result<()> {
         "done after {}, {held} the forecast of {lower} to {upper}; its median is off by {error}",
         seconds(finished.seconds)
     )?;
+    if let Some(share) = finished.units_held {
+        writeln!(err, "{} of the units' times lay in their own intervals", percent(share))?;
+    }
     let regret = finished.seconds / finished.hindsight;
     let (moved, twins) = (finished.n_moved, finished.n_twins);
     writeln!(

@@ -12,22 +12,22 @@ use sched::{Job, Spec, Work};
 use text::help::examples;
 use units::Confidence;
 
-use super::run::{Destination, have_done};
+use super::run::{Destination, ShowPage, have_done};
 use crate::protection::Protection;
 use program::Failure;
 
-/// Units of a search that is cut by queries and by library, unless somebody says otherwise.
-const N_PARTS: usize = 256;
-
-/// Search a sequence library with workers: blastp and its like, and diamond
+/// Search a sequence library with workers: blastp and its like, diamond, and ssw-align
 ///
 /// The search is cut by queries, and with --library-parts by the library, too. The library goes to a worker once, each hit has the statistics of
 /// all of it, and the outputs put together are those of one run, line for line; where that is not certain, the command says so. The tool is the
-/// workers' own: `--allow 'blastp=/usr/bin/blastp -* 6*'`, where `6*` is for formats of several words, which library parts need.
+/// workers' own: `--allow 'blastp=/usr/bin/blastp -* 6*'`, where `6*` is for formats of several words, which library parts need, or
+/// `--allow 'ssw-align=/usr/bin/ssw-align -*'`.
 #[derive(Args)]
 #[command(after_help = examples(&[
     "foretop sequences --worker 127.0.0.1:7400 --worker 127.0.0.1:7401 --run search -- blastp -query q.fa -db lib -evalue 1e-3 -outfmt 6",
     "foretop sequences --worker 127.0.0.1:7400 --library-parts 8 --run search -- blastp -query one.fa -db lib -outfmt 6",
+    "foretop sequences --worker 127.0.0.1:7400 --library-parts 4 --run search -- diamond blastp --swipe -q q.fa -d lib.fa",
+    "foretop sequences --worker 127.0.0.1:7400 --run search -- ssw-align -p lib.fa q.fa",
 ]))]
 pub struct Sequences {
     /// Where a worker listens; several share the search
@@ -46,7 +46,7 @@ pub struct Sequences {
     #[arg(long, value_name = "N")]
     parts: Option<NonZero<usize>>,
 
-    /// How many parts the library is cut into, each of which every query meets; blastp only
+    /// How many parts the library is cut into, each of which every query meets: blastp; `diamond blastp` and ssw-align with a library in FASTA
     #[arg(long, value_name = "N")]
     library_parts: Option<NonZero<usize>>,
 
@@ -66,6 +66,9 @@ pub struct Sequences {
     destination: Destination,
 
     #[command(flatten)]
+    page: ShowPage,
+
+    #[command(flatten)]
     protection: Protection,
 
     /// The search as one would run it
@@ -75,7 +78,8 @@ pub struct Sequences {
 
 impl Sequences {
     pub fn run(self, out: &mut dyn Write) -> Result<(), Failure> {
-        let of_queries = self.library_parts.and_then(|n_parts| NonZero::new(N_PARTS.div_ceil(n_parts.get())));
+        let n_units = Search::n_units(&self.words).map_err(|error| Failure::usage_of(&error))?;
+        let of_queries = self.library_parts.and_then(|n_parts| NonZero::new(n_units.div_ceil(n_parts.get())));
         let mut search =
             Search::new(&self.words, self.parts.or(of_queries)).map_err(|error| Failure::usage_of(&error))?;
         if let Some(n_parts) = self.library_parts {
@@ -102,7 +106,7 @@ impl Sequences {
             confidence: self.confidence,
             lost_after: self.lost_after,
         };
-        have_done(&runner, &self.destination, out, &|outputs, out| {
+        have_done(&runner, &self.destination, &self.page, out, &|outputs, out| {
             let n_uncertain = search.put_together(outputs, out).map_err(|error| Failure::of(&error))?;
             if n_uncertain > 0 {
                 let _ = writeln!(

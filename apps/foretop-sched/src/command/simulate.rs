@@ -212,6 +212,8 @@ fn table(rows: &[Row]) -> Table {
         "80 % held",
         "95 % held",
         "width",
+        "units 80 %",
+        "units 95 %",
     ];
     let mut columns: Vec<(&str, Align)> = columns.map(|name| (name, Align::Right)).to_vec();
     columns[0].1 = Align::Left;
@@ -234,6 +236,8 @@ fn table(rows: &[Row]) -> Table {
             if_uncertain(row.coverage_80),
             if_uncertain(row.coverage_95),
             if_uncertain(row.width_80),
+            row.units_80.map_or_else(|| "-".to_owned(), if_uncertain),
+            row.units_95.map_or_else(|| "-".to_owned(), if_uncertain),
         ]);
     }
     table

@@ -1,5 +1,6 @@
 //! `foretop sched` as its users meet it.
 
+mod page;
 mod workers;
 
 use std::io::{BufRead, BufReader};

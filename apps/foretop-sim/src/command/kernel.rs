@@ -10,7 +10,7 @@ use clap::Args;
 use clock::Stopwatch;
 use mpi_run::Measurement;
 use mpi_sim::machine::{Description, Machine};
-use mpi_sim::result::{AlgorithmUsed, Found, Setup, Simulation};
+use mpi_sim::result::{Found, Setup, Simulation};
 use mpi_sim::user::native::{Algorithms, Kernel as Loaded, NativeError};
 use mpi_sim::{Lock, Settings, World};
 use program::{Failure, written};
@@ -106,9 +106,7 @@ impl Kernel {
         let (world, ran) = kernel.run(&described, self.ranks, settings)?;
         let took_ns = watch.elapsed_ns() as f64;
         let world = world.hold();
-        let algorithms =
-            ran.iter().map(|(call, name)| AlgorithmUsed { call: (*call).to_owned(), algorithm: (*name).to_owned() });
-        let found = Found { algorithms: algorithms.collect(), ..Found::of(&world, BTreeMap::new()) };
+        let found = Found::of(&world, BTreeMap::new()).with_algorithms(&ran);
         found.write(&mut writer, &described).map_err(Failure::of)?;
         let mut told = Simulation.table(writer.outcome()).map_err(Failure::of)?;
         let a_message = took_ns / found.run.n_messages.max(1) as f64;

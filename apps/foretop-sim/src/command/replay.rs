@@ -68,7 +68,8 @@ impl Replay {
         let mut writer = self.out.writer(&header)?;
         let played = play(&script, &described, settings)?;
         let calls = calls_by_name(played.calls.iter().flatten());
-        Found::of(&played.world.hold(), calls).write(&mut writer, &described).map_err(Failure::of)?;
+        let found = Found::of(&played.world.hold(), calls).with_algorithms(&played.algorithms);
+        found.write(&mut writer, &described).map_err(Failure::of)?;
         let mut teller = Teller::new();
         for draw in 0..self.draws {
             teller.tell("draws", draw.into(), self.draws.into());
@@ -113,7 +114,7 @@ pub fn setup<'a>(described: &'a Description, settings: Settings, trace: &Path) -
         machine: described,
         settings,
         compute: format!("recorded in {}", trace.display()),
-        algorithms: "those of the replay, see below".to_owned(),
+        algorithms: "MPICH's, by its rules".to_owned(),
         assumptions: ASSUMPTIONS,
     }
 }

@@ -36,7 +36,7 @@ const ASSUMPTIONS: &[&str] = &[
 
 /// Run an MPI program, unmodified, and simulate its messages and clocks
 ///
-/// The program is one for Open MPI, in any language. Its ranks are processes of this host; their messages take the machine's time.
+/// The program is one for Open MPI or MPICH, in any language. Its ranks are processes of this host; their messages take the machine's time.
 #[derive(Args)]
 #[command(after_help = examples(&[
     "foretop sim run -n 16 --machine examples/sim/two-sites.toml -- ./heat 512",
@@ -121,8 +121,10 @@ impl Run {
             n_ranks: self.ranks,
             protocol: settings.protocol,
             n_workers: settings.n_workers,
+            has_unique_tags: settings.has_unique_tags,
             compute: self.compute.clone(),
             preloaded: parts.library.to_string_lossy().into_owned(),
+            searched: parts.mpich_folder().to_string_lossy().into_owned(),
         };
         let (program, arguments) = self.program.split_first().expect("clap asks for a program");
         let program = Program::find(Path::new(program)).map_err(Failure::of)?;

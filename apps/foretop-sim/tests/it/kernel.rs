@@ -39,6 +39,43 @@ fn collective_calls_give_what_mpi_says() {
 }
 
 #[test]
+fn a_kernel_in_rust_runs_as_one_in_c_does() {
+    let folder = tempfile::tempdir().unwrap();
+    let [in_c, in_rust] = ["kernel.so", "ring.so"].map(|name| folder.path().join(name).to_str().unwrap().to_owned());
+    compiled(&folder, include_str!("../../../../examples/sim/user/ring.c"));
+    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/sim/user/ring.rs");
+    let built = Command::new(std::env::var("RUSTC").unwrap_or_else(|_| "rustc".to_owned()))
+        .args(["--edition", "2024", "--crate-type", "cdylib", "-C", "panic=abort", "-O", "-o", &in_rust, source])
+        .current_dir(&folder)
+        .output()
+        .unwrap();
+    assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
+    let run =
+        |kernel: &str| done(&["kernel", "-n", "200", "--machine", "examples/sim/dragonfly.toml", "--", kernel, "3"]);
+    assert!(run(&in_c).contains("; 600 messages, "));
+    let told = run(&in_rust);
+    assert!(told.contains("MPI_Allreduce by recursive-doubling"), "{told}");
+}
+
+#[test]
+fn tags_that_are_declared_unique_leave_no_rounds() {
+    let folder = tempfile::tempdir().unwrap();
+    let kernel = compiled(&folder, include_str!("../programs/tags.c"));
+    assert!(n_rounds(&folder, "kernel", &[], &kernel) > 0);
+    assert_eq!(n_rounds(&folder, "kernel", &["--unique-tags"], &kernel), 0);
+}
+
+/// Rounds of the protocol that a program takes.
+pub fn n_rounds(folder: &tempfile::TempDir, command: &str, more: &[&str], program: &str) -> u64 {
+    let result = folder.path().join(format!("rounds{}.jsonl", more.len())).to_str().unwrap().to_owned();
+    let words = [command, "-n", "5", "--machine", "examples/sim/cluster.toml", "--protocol", "nmp+cep+det"];
+    done(&[&words[..], more, &["--out", &result, "--", program]].concat());
+    let csv = done(&["show", &result, "--csv", "sim.run"]);
+    let at = csv.lines().next().unwrap().split(',').position(|name| name == "n_rounds").unwrap();
+    csv.lines().nth(1).unwrap().split(',').nth(at).unwrap().parse().unwrap()
+}
+
+#[test]
 fn a_sweep_over_ranks_shows_from_where_on_more_do_not_help() {
     let folder = tempfile::tempdir().unwrap();
     let kernel = compiled(&folder, include_str!("../../../../examples/sim/user/heat.c"));

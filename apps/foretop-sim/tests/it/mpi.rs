@@ -1,16 +1,19 @@
 //! The kernels of `examples/sim/kernels` on real MPI libraries and on the simulator, and what becomes of programs that go wrong.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use tempfile::TempDir;
 use testkit::launch::{Program, preloaded};
 
+use crate::kernel::n_rounds;
 use crate::{done, refused};
 
 /// Each with a number of ranks that it takes.
 const KERNELS: [(&str, u32); 9] =
     [("lu", 4), ("mg", 4), ("bt", 4), ("sp", 4), ("cg", 4), ("ft", 3), ("is", 3), ("ep", 2), ("master-worker", 3)];
+
+const LIBRARIES: [&str; 2] = ["openmpi", "mpich"];
 
 const MACHINE: &str = "examples/sim/cluster.toml";
 
@@ -26,8 +29,8 @@ fn built(library: &str) -> TempDir {
 #[test]
 #[ignore = "needs Open MPI and MPICH: make test"]
 fn kernels_check_themselves_and_have_the_same_result_with_both_libraries_and_simulated() {
-    let sums = ["openmpi", "mpich"].map(|library| {
-        let folder = built(library);
+    let folders = LIBRARIES.map(|library| (library, built(library)));
+    let sums = folders.each_ref().map(|(library, folder)| {
         KERNELS.map(|(name, n_ranks)| {
             let file = folder.path().join(name);
             let ended = Program::words(library, &[file.to_str().unwrap()]).run(n_ranks, &["2", "1000"], &[]);
@@ -38,21 +41,76 @@ fn kernels_check_themselves_and_have_the_same_result_with_both_libraries_and_sim
         })
     });
     assert_eq!(sums[0], sums[1]);
-    let folder = built("openmpi");
-    let simulated = KERNELS.map(|(name, n_ranks)| {
-        let file = folder.path().join(name);
-        let n_ranks = n_ranks.to_string();
-        let words = ["run", "-n", &n_ranks, "--machine", MACHINE, "--", file.to_str().unwrap(), "2", "1000"];
-        let told = done(&words);
-        let line = told.lines().find(|line| line.starts_with(name)).unwrap_or_default();
-        line.rsplit_once(", ").unwrap_or_default().0.to_owned()
-    });
-    assert_eq!(simulated, sums[0]);
+    for (library, folder) in &folders {
+        let simulated = KERNELS.map(|(name, n_ranks)| {
+            let file = folder.path().join(name);
+            let n_ranks = n_ranks.to_string();
+            let words = ["run", "-n", &n_ranks, "--machine", MACHINE, "--", file.to_str().unwrap(), "2", "1000"];
+            let told = done(&words);
+            let line = told.lines().find(|line| line.starts_with(name)).unwrap_or_default();
+            line.rsplit_once(", ").unwrap_or_default().0.to_owned()
+        });
+        assert_eq!(simulated, sums[0], "{library}");
+    }
+}
+
+#[test]
+#[ignore = "needs Open MPI and MPICH: make test"]
+fn what_each_library_has_of_its_own_is_there_when_it_is_simulated() {
+    for (library, source) in LIBRARIES.iter().flat_map(|library| ["faces.c", "faces.f90"].map(|name| (*library, name)))
+    {
+        let program = Program::compiled(library, &source_of(source));
+        let ended = program.run(3, &[], &[]);
+        assert!(ended.is_well && ended.stdout.matches("all is well").count() == 3, "{source}: {}", ended.stderr);
+        let file = program.folder.path().join("program");
+        let [plain, traced] = ["plain.jsonl", "traced.jsonl"].map(|name| program.folder.path().join(name));
+        let trace = program.folder.path().join("trace");
+        let run = ["run", "-n", "3", "--machine", MACHINE, "--compute", "none"];
+        for (result, more) in [(&plain, &[][..]), (&traced, &["--trace", trace.to_str().unwrap()])] {
+            let out = ["--out", result.to_str().unwrap(), "--", file.to_str().unwrap()];
+            let told = done(&[&run[..], more, &out].concat());
+            assert_eq!(told.matches("all is well").count(), 3, "{library} {source}: {told}");
+        }
+        let times = [&plain, &traced].map(|result| done(&["show", result.to_str().unwrap(), "--csv", "sim.rank"]));
+        assert_eq!(times[0], times[1], "a tracer changes no time");
+    }
+}
+
+#[test]
+#[ignore = "needs MPICH: make test"]
+fn a_program_for_mpich_that_goes_wrong_ends_as_any_other() {
+    let program = Program::compiled("mpich", &source_of("wrong.c"));
+    let file = program.folder.path().join("program");
+    for (how, wanted) in [
+        ("deadlock", "in MPI_Recv at"),
+        ("abort", "aborted with status 3"),
+        ("collective", "its collective call 2 on this communicator is MPI_B"),
+        ("truncate", "it failed: MPI_ERR_TRUNCATE: message truncated"),
+        ("file", "MPI_File_open was called, and files are not simulated"),
+        ("later", "MPI_Isendrecv was called, and what MPI 4 brought is not simulated"),
+    ] {
+        let told = refused(1, &["run", "-n", "2", "--machine", MACHINE, "--", file.to_str().unwrap(), how]);
+        assert!(told.contains(wanted), "{how}: {told}");
+    }
+}
+
+#[test]
+#[ignore = "needs Open MPI: make test"]
+fn tags_of_a_program_that_are_declared_unique_leave_no_rounds() {
+    let folder = tempfile::tempdir().unwrap();
+    let tags = program(folder.path(), "tags");
+    let none = ["--compute", "none"];
+    assert!(n_rounds(&folder, "run", &none, &tags) > 0);
+    assert_eq!(n_rounds(&folder, "run", &[&none[..], &["--unique-tags"]].concat(), &tags), 0);
+}
+
+fn source_of(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs").join(name)
 }
 
 /// Compiles a program of `tests/programs`.
 fn program(folder: &Path, name: &str) -> String {
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs").join(name).with_extension("c");
+    let source = source_of(name).with_extension("c");
     let file = folder.join(name);
     assert!(Command::new("mpicc.openmpi").arg("-o").arg(&file).arg(source).status().unwrap().success());
     file.to_str().unwrap().to_owned()

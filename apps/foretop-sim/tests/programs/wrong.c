@@ -19,6 +19,12 @@ int main(int argc, char **argv) {
         void *shared;
         MPI_Win_allocate_shared(8, 8, MPI_INFO_NULL, MPI_COMM_WORLD, &shared, &window);
     }
+#if MPI_VERSION >= 4
+    if (!strcmp(argv[1], "later")) {
+        MPI_Request request;
+        MPI_Isendrecv(&rank, 1, MPI_INT, 0, 0, &in, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, &request);
+    }
+#endif
     if (!strcmp(argv[1], "leak")) {
         MPI_Request request;
         if (rank == 0) MPI_Send(&rank, 1, MPI_INT, 1, 5, MPI_COMM_WORLD);

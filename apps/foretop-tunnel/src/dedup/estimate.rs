@@ -54,9 +54,19 @@ pub struct Estimate {
     #[arg(long, value_name = "SIZE", default_value = "16KiB")]
     flush: ByteCount,
 
+    /// What segments with ids are said in: short heads and packed bytes, or the paper's table 18; other segmenters have their own
+    #[arg(long, value_enum, default_value = "packed")]
+    wire: OnWire,
+
     /// A table, or a line of JSON for each segmenter
     #[arg(long, value_enum, default_value = "table")]
     format: Format,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum OnWire {
+    Packed,
+    Paper,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -88,8 +98,14 @@ impl Estimate {
         };
         let mut rows = Vec::new();
         for &method in compared {
-            let estimator = Estimator::new(method, packing, shape)
+            let mut estimator = Estimator::new(method, packing, shape)
                 .map_err(|error| Failure::usage(format!("{error}, with --width and --height")))?;
+            if self.wire == OnWire::Paper {
+                let told = format!(
+                    "`{method}` sends no segments by ids, which --wire paper is for: give --segmenter static-32, say"
+                );
+                estimator = estimator.on_paper().ok_or_else(|| Failure::usage(told))?;
+            }
             rows.push(row(method, estimator, &self.files, n_flush as usize)?);
         }
         match self.format {

@@ -9,9 +9,10 @@ use text::Table;
 use text::help::examples;
 use units::{ByteCount, Ratio};
 
-/// Bytes of data for each sparse anchor of this store, and of its index for each: at three quarters and three eighths full.
+/// Bytes of data for each sparse anchor of this store, and of its index for each, with six bits of filter: at three quarters and five
+/// eighths full.
 const SPARSE_BYTES: f64 = 8192.0;
-const INDEX_BYTES: [f64; 2] = [8.0 / 0.75, 8.0 / 0.375];
+const INDEX_BYTES: [f64; 2] = [8.75 / 0.75, 8.75 / 0.625];
 
 /// Say what ids, groups and memory so much data needs: by the published formulas, and in this store
 #[derive(Args)]

@@ -1,5 +1,6 @@
 //! The tunnel's command line: parse, run, report. `foretop tunnel` starts it.
 
+mod publish;
 mod run;
 mod status;
 

@@ -10,6 +10,8 @@ use tokio::signal::unix::{SignalKind, signal};
 use tracing_subscriber::EnvFilter;
 use tunnel::{Config, Far, Near, StartError};
 
+use crate::publish::{Publishing, publish};
+
 /// Have local programs connect here, and carry what they say to the far end
 #[derive(Args)]
 #[command(after_help = examples(&["foretop tunnel near --config near.toml"]))]
@@ -17,6 +19,9 @@ pub struct NearEnd {
     /// What listens here, where the far end is, where the store is (docs/howto/tunnel.md)
     #[arg(long, value_name = "FILE.toml")]
     config: PathBuf,
+
+    #[command(flatten)]
+    publishing: Publishing,
 }
 
 /// Connect what near ends ask for to its targets
@@ -26,18 +31,26 @@ pub struct FarEnd {
     /// Where near ends connect, what they may reach, where the store is (docs/howto/tunnel.md)
     #[arg(long, value_name = "FILE.toml")]
     config: PathBuf,
+
+    #[command(flatten)]
+    publishing: Publishing,
 }
 
 impl NearEnd {
     pub fn run(self, out: &mut dyn Write) -> Result<(), Failure> {
         let config = Config::read(&self.config).map_err(failure)?;
+        let publisher = self.publishing.start()?;
         runtime()?.block_on(async {
             let near = Near::start(&config).await.map_err(failure)?;
             for address in near.addresses() {
                 written(writeln!(out, "listening at {address}"))?;
             }
             written(out.flush())?;
-            near.run(told_to_end()?).await;
+            let (watcher, enough) = (near.watcher(), told_to_end()?);
+            tokio::select! {
+                () = near.run(enough) => {}
+                () = publish(publisher, watcher) => {}
+            }
             Ok(())
         })
     }
@@ -46,11 +59,16 @@ impl NearEnd {
 impl FarEnd {
     pub fn run(self, out: &mut dyn Write) -> Result<(), Failure> {
         let config = Config::read(&self.config).map_err(failure)?;
+        let publisher = self.publishing.start()?;
         runtime()?.block_on(async {
             let far = Far::start(&config).await.map_err(failure)?;
             written(writeln!(out, "listening at {}", far.address()))?;
             written(out.flush())?;
-            far.run(told_to_end()?).await;
+            let (watcher, enough) = (far.watcher(), told_to_end()?);
+            tokio::select! {
+                () = far.run(enough) => {}
+                () = publish(publisher, watcher) => {}
+            }
             Ok(())
         })
     }

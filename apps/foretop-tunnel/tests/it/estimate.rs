@@ -2,6 +2,9 @@
 
 use std::process::{Command, Output};
 
+use dedup::segmenter::{Field, Static};
+use dedup::two_level::{Exchange, Settings, Wire};
+
 fn estimate(arguments: &[&str]) -> Output {
     let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
     Command::new(env!("CARGO_BIN_EXE_foretop-dedup"))
@@ -36,6 +39,22 @@ fn the_table_has_a_row_for_each_segmenter() {
     let output = estimate(&["Cargo.lock", "README.md"]);
     let table = String::from_utf8(output.stdout).unwrap();
     assert!(table.starts_with("segmenter") && table.lines().count() == 7, "{table}");
+}
+
+#[test]
+fn the_papers_wire_is_what_an_exchange_over_it_takes() {
+    let sent = |wire: &str| {
+        let output =
+            estimate(&["--format", "json", "--segmenter", "static-32", "--level", "0", "--wire", wire, "Cargo.lock"]);
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        serde_json::from_slice::<serde_json::Value>(&output.stdout).unwrap()["wire_bytes"].as_u64().unwrap()
+    };
+    let data = std::fs::read(concat!(env!("CARGO_MANIFEST_DIR"), "/../../Cargo.lock")).unwrap();
+    let mut exchange =
+        Exchange::new(Settings { n_field_max: 1 << 22, ..Settings::default() }, Wire::Paper, (1 << 30, 32));
+    exchange.send(&Field::line(&data), &mut Static { n_bytes: 32 }).unwrap();
+    assert_eq!(sent("paper"), exchange.tally().n_there);
+    assert!(sent("packed") < sent("paper"));
 }
 
 #[test]

@@ -54,10 +54,12 @@ enum Part {
 #[command(after_help = examples(&[
     "foretop availability-study report study --format markdown",
     "foretop availability-study report study --series readings --plots figures",
+    "foretop availability-study report monday tuesday",
 ]))]
 struct ReportOf {
-    /// Folder of the study
-    dir: PathBuf,
+    /// Folder of the study; several that were made alike, on hosts with as many cores, are joined
+    #[arg(value_name = "DIR", required = true)]
+    dirs: Vec<PathBuf>,
 
     /// Also write the readings of each visit into this folder, as CSV for `foretop analyze`
     #[arg(long, value_name = "DIR")]
@@ -160,7 +162,7 @@ impl AvailabilityStudy {
 
 impl ReportOf {
     fn run(self, out: &mut dyn Write) -> anyhow::Result<()> {
-        let record = Record::read(&self.dir)?;
+        let record = Record::read_all(&self.dirs)?;
         if let Some(dir) = &self.series {
             write_all(dir, record.series_files())?;
         }

@@ -47,3 +47,40 @@ fn every_line_of_csv_has_as_many_cells() {
         assert_eq!(line.split(',').count(), 8, "{line}");
     }
 }
+
+/// A study in a folder of its own whose journal is the one in `testdata/study` with its header changed.
+fn changed(dir: &Path, from: &str, to: &str) -> PathBuf {
+    let journal = std::fs::read_to_string(testdata().join("journal.jsonl")).unwrap();
+    assert!(journal.contains(from), "{from}");
+    std::fs::write(dir.join("journal.jsonl"), journal.replace(from, to)).unwrap();
+    dir.to_owned()
+}
+
+#[test]
+fn joined_studies_have_the_observations_of_all() {
+    let dir = tempfile::tempdir().unwrap();
+    let other = changed(dir.path(), r#""seed": 1,"#, r#""seed": 2,"#);
+    let one = Record::read(&testdata()).unwrap();
+    let both = Record::read_all(&[testdata(), other]).unwrap();
+    assert_eq!(both.segments.len(), 2 * one.segments.len());
+    let rounds: Vec<usize> = both.segments.iter().map(|segment| segment.start.round).collect();
+    assert!(rounds.is_sorted() && rounds.last() > one.segments.last().map(|segment| &segment.start.round));
+    let observations = |record: &Record| {
+        let mut csv = Vec::new();
+        Report::new(record).write(Format::Csv, &mut csv).unwrap();
+        let csv = String::from_utf8(csv).unwrap();
+        let line = csv.lines().find(|line| line.starts_with("1,measured,all,,cpu.availability,")).unwrap();
+        line.split(',').nth(6).unwrap().parse::<usize>().unwrap()
+    };
+    assert_eq!(observations(&both), 2 * observations(&one));
+    let about = Report::new(&both).about;
+    assert!(about.contains(&("seed", "1; 2".to_owned())), "{about:?}");
+}
+
+#[test]
+fn studies_of_different_kinds_are_not_joined() {
+    let dir = tempfile::tempdir().unwrap();
+    let other = changed(dir.path(), r#""rest_seconds": 20.0"#, r#""rest_seconds": 30.0"#);
+    let error = Record::read_all(&[testdata(), other]).unwrap_err().to_string();
+    assert!(error.contains("has rest_seconds 30.0, and the first one 20.0"), "{error}");
+}

@@ -41,6 +41,23 @@ pub enum Message {
     Literal(Vec<u8>),
     /// The oldest group arrived.
     Ack,
+    /// A receiver asks somebody nearer than the sender for a segment.
+    Fetch {
+        /// Its id.
+        id: u64,
+    },
+    /// The answer: that segment, as far as ids tell.
+    Fetched {
+        /// Its id.
+        id: u64,
+        /// Its bytes, at most 65,535.
+        bytes: Vec<u8>,
+    },
+    /// The other answer.
+    Unknown {
+        /// The id that leads to nothing there.
+        id: u64,
+    },
 }
 
 /// How messages are written.
@@ -79,6 +96,10 @@ mod tag {
     pub const GROUP: u8 = 0x07;
     pub const PACKED_SEGMENT: u8 = 0x08;
     pub const PACKED_LITERAL: u8 = 0x09;
+    pub const FETCH: u8 = 0x0a;
+    pub const FETCHED: u8 = 0x0b;
+    pub const PACKED_FETCHED: u8 = 0x0c;
+    pub const UNKNOWN: u8 = 0x0d;
     /// With the length of the meta-data in its lower half.
     pub const ID: u8 = 0x10;
 }
@@ -143,8 +164,7 @@ impl Codec {
             }
             Message::Id { id, meta } => {
                 assert!(meta.len() <= N_META_MAX, "{} bytes of meta-data do not fit", meta.len());
-                out.push(tag::ID | meta.len() as u8);
-                out.extend_from_slice(&id.to_le_bytes()[..self.id_bytes]);
+                self.put_id(tag::ID | meta.len() as u8, *id, out);
                 out.extend_from_slice(meta);
             }
             Message::Hash(hash) => {
@@ -171,7 +191,21 @@ impl Codec {
                 }
             }
             Message::Ack => out.push(tag::ACK),
+            Message::Fetch { id } => self.put_id(tag::FETCH, *id, out),
+            Message::Unknown { id } => self.put_id(tag::UNKNOWN, *id, out),
+            Message::Fetched { id, bytes } => {
+                let at = out.len();
+                self.put_id(tag::FETCHED, *id, out);
+                if self.put_bytes(bytes, out) {
+                    out[at] = tag::PACKED_FETCHED;
+                }
+            }
         }
+    }
+
+    fn put_id(&self, tag: u8, id: u64, out: &mut Vec<u8>) {
+        out.push(tag);
+        out.extend_from_slice(&id.to_le_bytes()[..self.id_bytes]);
     }
 
     fn put_sequence(&mut self, sequence: u32, out: &mut Vec<u8>) {
@@ -255,6 +289,12 @@ impl Codec {
             }
             tag::HASH => Message::Hash(*part(bytes, HASH_BYTES)?.first_chunk().expect("so many were taken")),
             tag::ACK => Message::Ack,
+            tag::FETCH => Message::Fetch { id: self.take_id(bytes)? },
+            tag::UNKNOWN => Message::Unknown { id: self.take_id(bytes)? },
+            tag::FETCHED | tag::PACKED_FETCHED => {
+                let id = self.take_id(bytes)?;
+                Message::Fetched { id, bytes: self.take_bytes(bytes, tag == tag::PACKED_FETCHED)? }
+            }
             tag::LITERAL | tag::PACKED_LITERAL => Message::Literal(self.take_bytes(bytes, tag == tag::PACKED_LITERAL)?),
             tag::GROUP if self.wire != Wire::Paper => return self.take_group(bytes, messages),
             id if (tag::ID..=tag::ID | N_META_MAX as u8).contains(&id) => {

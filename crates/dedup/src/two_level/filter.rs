@@ -34,6 +34,18 @@ impl Filter {
         self.places(id).all(|(word, bit)| self.0[word] & bit != 0)
     }
 
+    /// What it is made of, so that it can be kept.
+    #[must_use]
+    pub fn words(&self) -> &[u64] {
+        &self.0
+    }
+
+    /// One that was kept, unless there is nothing.
+    #[must_use]
+    pub fn from_words(words: Vec<u64>) -> Option<Self> {
+        (!words.is_empty()).then_some(Self(words))
+    }
+
     fn places(&self, id: u64) -> impl Iterator<Item = (usize, u64)> + use<> {
         let n_bits = self.0.len() as u64 * 64;
         // Two hashes make all probes (Kirsch and Mitzenmacher 2008).

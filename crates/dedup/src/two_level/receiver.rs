@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use super::codec::{Message, N_GROUP_MAX};
+use super::codec::{Message, N_GROUP_MAX, N_SEGMENT_MAX};
 use super::{Filter, GroupHash, HASH_BYTES, ProtocolError, Settings};
 use crate::segmenter::Area;
 
@@ -37,7 +37,37 @@ pub struct Receiver<S> {
     pushed: VecDeque<(u32, Vec<u8>)>,
     /// Ids that were asked for, and the numbers of later segments with the same ids, which wait for the answer.
     asked: HashMap<u64, Vec<u32>>,
+    /// Where segments are looked for before the sender is asked.
+    neighbour: Option<Fetching>,
+    /// Groups that hold before all earlier ones do, if those are wanted.
+    early: Option<Vec<Early>>,
+    /// How many fields were handed on.
+    n_complete: u64,
 }
+
+/// What a neighbour is asked for.
+#[derive(Debug, Default)]
+struct Fetching {
+    /// Ids to ask for.
+    due: Vec<u64>,
+    /// Ids that were asked for, and the numbers of the segments that wait.
+    waiting: HashMap<u64, Vec<u32>>,
+}
+
+/// A segment whose group holds, though something before it may still be missing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Early {
+    /// The number of its field, from 0.
+    pub field: u64,
+    /// Where in the field.
+    pub area: Area,
+    /// Its bytes.
+    pub bytes: Vec<u8>,
+}
+
+/// Who has segments, and is nearer to a receiver than the sender.
+#[derive(Debug)]
+pub struct Neighbour<S>(pub S);
 
 /// A field that is not complete.
 #[derive(Debug)]
@@ -58,6 +88,8 @@ struct Group {
     first: u32,
     slots: Vec<Slot>,
     hash: Option<[u8; HASH_BYTES]>,
+    /// Whether all of it was there and its hash was computed.
+    is_checked: bool,
 }
 
 #[derive(Debug)]
@@ -65,7 +97,15 @@ struct Slot {
     id: u64,
     area: Area,
     bytes: Option<Vec<u8>>,
-    is_from_memory: bool,
+    origin: Origin,
+}
+
+/// Where a segment came from. What came from elsewhere than the sender may be another one with the same id.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Origin {
+    Sender,
+    Memory,
+    Neighbour,
 }
 
 impl MemorySegments {
@@ -86,6 +126,20 @@ impl MemorySegments {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.segments.is_empty()
+    }
+}
+
+impl<S: Segments> Neighbour<S> {
+    /// The answer to what a receiver fetches.
+    ///
+    /// # Errors
+    /// When it says something else.
+    pub fn answer(&mut self, message: &Message) -> Result<Message, ProtocolError> {
+        let Message::Fetch { id } = *message else {
+            return Err(ProtocolError::Unexpected { message: "what a neighbour is not told" });
+        };
+        let found = self.0.get(id).filter(|bytes| bytes.len() <= N_SEGMENT_MAX);
+        Ok(found.map_or(Message::Unknown { id }, |bytes| Message::Fetched { id, bytes }))
     }
 }
 
@@ -113,7 +167,22 @@ impl<S: Segments> Receiver<S> {
     #[must_use]
     pub fn new(settings: Settings, segments: S) -> Self {
         let (fields, groups, pushed, asked) = Default::default();
-        Self { settings, segments, next: settings.first_sequence, fields, groups, pushed, asked }
+        let (neighbour, early, n_complete) = (None, None, 0);
+        let next = settings.first_sequence;
+        Self { settings, segments, next, fields, groups, pushed, asked, neighbour, early, n_complete }
+    }
+
+    /// The same, looking for segments nearby before it asks the sender: see [`Receiver::fetches`]. It costs a trip there for what is new.
+    #[must_use]
+    pub fn with_neighbour(self) -> Self {
+        Self { neighbour: Some(Fetching::default()), ..self }
+    }
+
+    /// The same, handing on each group as soon as its own hash holds, for protocols that do not need order: see [`Receiver::take_early`].
+    /// Fields still arrive in order and whole, with what no segment covers.
+    #[must_use]
+    pub fn with_early(self) -> Self {
+        Self { early: Some(Vec::new()), ..self }
     }
 
     /// What it remembers.
@@ -132,7 +201,11 @@ impl<S: Segments> Receiver<S> {
             Message::Hash(hash) => self.hash(hash)?,
             Message::Segment { sequence, bytes } => self.segment(sequence, bytes, answers)?,
             Message::Literal(bytes) => self.literal(&bytes)?,
-            Message::Request { .. } | Message::Ack => {
+            Message::Request { .. }
+            | Message::Ack
+            | Message::Fetch { .. }
+            | Message::Fetched { .. }
+            | Message::Unknown { .. } => {
                 return Err(ProtocolError::Unexpected { message: "what a receiver says" });
             }
         }
@@ -174,21 +247,28 @@ impl<S: Segments> Receiver<S> {
         field.n_uncovered -= area.mark(&mut field.is_covered, field.width);
         if self.groups.back().is_none_or(|group| group.hash.is_some()) {
             field.n_groups += 1;
-            self.groups.push_back(Group { first: sequence, slots: Vec::new(), hash: None });
+            self.groups.push_back(Group { first: sequence, slots: Vec::new(), hash: None, is_checked: false });
         }
         let group = self.groups.back_mut().expect("one was pushed");
         if group.slots.len() == N_GROUP_MAX {
             return Err(unexpected);
         }
-        let mut slot = Slot { id, area, bytes: None, is_from_memory: false };
+        let mut slot = Slot { id, area, bytes: None, origin: Origin::Sender };
         if self.pushed.front().is_some_and(|(pushed, _)| *pushed == sequence) {
             let (_, bytes) = self.pushed.pop_front().expect("there is one");
             slot.fill(sequence, bytes)?;
         } else if let Some(bytes) = self.segments.get(id).filter(|bytes| bytes.len() == area.n_bytes()) {
-            (slot.bytes, slot.is_from_memory) = (Some(bytes), true);
+            (slot.bytes, slot.origin) = (Some(bytes), Origin::Memory);
         } else if let Some(later) = self.asked.get_mut(&id) {
-            slot.is_from_memory = true;
+            slot.origin = Origin::Memory;
             later.push(sequence);
+        } else if let Some(fetching) = &mut self.neighbour {
+            slot.origin = Origin::Neighbour;
+            let waiting = fetching.waiting.entry(id).or_default();
+            if waiting.is_empty() {
+                fetching.due.push(id);
+            }
+            waiting.push(sequence);
         } else {
             self.asked.insert(id, Vec::new());
             answers.push(Message::Request { sequence });
@@ -210,18 +290,19 @@ impl<S: Segments> Receiver<S> {
         if slot.bytes.is_some() {
             return Err(ProtocolError::Sequence { sequence });
         }
-        slot.is_from_memory = false;
+        slot.origin = Origin::Sender;
         slot.fill(sequence, bytes)?;
         let id = slot.id;
         let filled = slot.bytes.clone();
         for later in self.asked.remove(&id).unwrap_or_default() {
-            let Some(slot) = self.slot(later).filter(|slot| slot.bytes.is_none() && slot.is_from_memory) else {
+            let Some(slot) = self.slot(later).filter(|slot| slot.bytes.is_none() && slot.origin != Origin::Sender)
+            else {
                 continue;
             };
             if filled.as_ref().is_some_and(|bytes| bytes.len() == slot.area.n_bytes()) {
                 slot.bytes.clone_from(&filled);
             } else {
-                slot.is_from_memory = false;
+                slot.origin = Origin::Sender;
                 answers.push(Message::Request { sequence: later });
             }
         }
@@ -258,11 +339,79 @@ impl<S: Segments> Receiver<S> {
         Ok(())
     }
 
+    /// What the neighbour is to be asked.
+    pub fn fetches(&mut self) -> Vec<Message> {
+        let due = self.neighbour.as_mut().map(|fetching| std::mem::take(&mut fetching.due)).unwrap_or_default();
+        due.into_iter().map(|id| Message::Fetch { id }).collect()
+    }
+
+    /// Takes an answer of the neighbour's, as [`Receiver::receive`] takes what the sender says. What it does not have, or has otherwise, the
+    /// sender is asked for.
+    ///
+    /// # Errors
+    /// When it was not asked for that.
+    pub fn receive_nearby(
+        &mut self,
+        message: Message,
+        answers: &mut Vec<Message>,
+    ) -> Result<Vec<Vec<u8>>, ProtocolError> {
+        let (id, bytes) = match message {
+            Message::Fetched { id, bytes } => (id, Some(bytes)),
+            Message::Unknown { id } => (id, None),
+            _ => return Err(ProtocolError::Unexpected { message: "what a neighbour does not say" }),
+        };
+        let waiting = self.neighbour.as_mut().and_then(|fetching| fetching.waiting.remove(&id));
+        let waiting = waiting.ok_or(ProtocolError::Unexpected { message: "a segment that was not fetched" })?;
+        for sequence in waiting {
+            let is_asked = self.asked.contains_key(&id);
+            // It may have been pushed, or asked for with all of its group.
+            let Some(slot) = self.slot(sequence).filter(|slot| slot.bytes.is_none() && slot.origin != Origin::Sender)
+            else {
+                continue;
+            };
+            if bytes.as_ref().is_some_and(|bytes| bytes.len() == slot.area.n_bytes()) {
+                slot.bytes.clone_from(&bytes);
+                continue;
+            }
+            if !is_asked {
+                slot.origin = Origin::Sender;
+                answers.push(Message::Request { sequence });
+            }
+            let later = self.asked.entry(id).or_default();
+            if is_asked {
+                later.push(sequence);
+            }
+        }
+        self.settle(answers)
+    }
+
+    /// What arrived early since the last call.
+    pub fn take_early(&mut self) -> Vec<Early> {
+        self.early.as_mut().map(std::mem::take).unwrap_or_default()
+    }
+
+    /// Hands on groups that hold, whatever is missing before them.
+    fn hand_early(&mut self) {
+        let Some(early) = &mut self.early else { return };
+        let numbers = self.fields.iter().zip(self.n_complete..);
+        let numbers = numbers.flat_map(|(field, number)| std::iter::repeat_n(number, field.n_groups));
+        for (group, field) in self.groups.iter_mut().zip(numbers).filter(|(group, _)| !group.is_checked) {
+            let Some(holds) = group.holds(&self.settings) else { continue };
+            group.is_checked = true;
+            if holds {
+                let segments = group.slots.iter().filter_map(|slot| Some((slot.area, slot.bytes.clone()?)));
+                early.extend(segments.map(|(area, bytes)| Early { field, area, bytes }));
+            }
+        }
+    }
+
     /// Acknowledges the oldest groups as long as their hashes hold, and hands on the fields that are complete.
     fn settle(&mut self, answers: &mut Vec<Message>) -> Result<Vec<Vec<u8>>, ProtocolError> {
+        self.hand_early();
         let mut complete = Vec::new();
         loop {
             if self.fields.front().is_some_and(Coming::is_complete) {
+                self.n_complete += 1;
                 complete.extend(self.fields.pop_front().map(Coming::finish));
                 continue;
             }
@@ -279,7 +428,7 @@ impl<S: Segments> Receiver<S> {
                 let bytes = slot.bytes.expect("the hash was made of all bytes");
                 let fits = slot.area.put(&bytes, &mut field.bytes, field.width);
                 debug_assert!(fits, "areas were checked when they came");
-                if !slot.is_from_memory {
+                if slot.origin != Origin::Memory {
                     self.segments.put(slot.id, &bytes);
                 }
             }
@@ -321,10 +470,11 @@ impl Group {
 
     /// Asks for all that came from memory.
     fn ask_again(&mut self, answers: &mut Vec<Message>) -> Result<(), ProtocolError> {
+        self.is_checked = false;
         let n_before = answers.len();
         for (sequence, slot) in (0..).map(|i| self.first.wrapping_add(i)).zip(&mut self.slots) {
-            if slot.is_from_memory {
-                (slot.bytes, slot.is_from_memory) = (None, false);
+            if slot.origin != Origin::Sender {
+                (slot.bytes, slot.origin) = (None, Origin::Sender);
                 answers.push(Message::Request { sequence });
             }
         }

@@ -12,6 +12,10 @@ pub struct Sender {
     settings: Settings,
     next: u32,
     kept: VecDeque<Kept>,
+    /// How many groups all receivers have acknowledged.
+    n_dropped: u64,
+    /// How many each receiver has; none where it has left.
+    acknowledged: Vec<Option<u64>>,
     /// Ids that were sent: what is not among them is pushed.
     sent: Option<Filter>,
 }
@@ -32,7 +36,34 @@ impl Sender {
     pub fn new(settings: Settings) -> Self {
         assert!((1..=8).contains(&settings.id_bytes), "an id has 1 to 8 bytes, not {}", settings.id_bytes);
         assert!((1..=N_GROUP_MAX).contains(&settings.n_group), "a group has 1 to {N_GROUP_MAX} segments");
-        Self { settings, next: settings.first_sequence, kept: VecDeque::new(), sent: None }
+        Self {
+            settings,
+            next: settings.first_sequence,
+            kept: VecDeque::new(),
+            n_dropped: 0,
+            acknowledged: vec![Some(0)],
+            sent: None,
+        }
+    }
+
+    /// The same for so many receivers, numbered from 0: what is sent is cut, hashed and written once, and goes to all of them. A group is kept
+    /// until each has acknowledged it or left. Answers go to who asked, and are written by a [`Codec`](super::Codec) for that receiver alone.
+    ///
+    /// # Panics
+    /// When there is no receiver.
+    #[must_use]
+    pub fn with_receivers(mut self, n_receivers: usize) -> Self {
+        assert!(n_receivers > 0, "somebody has to receive what is sent");
+        self.acknowledged = vec![Some(0); n_receivers];
+        self
+    }
+
+    /// A receiver is there no more: nothing is kept for it.
+    pub fn leave(&mut self, receiver: usize) {
+        if let Some(acknowledged) = self.acknowledged.get_mut(receiver) {
+            *acknowledged = None;
+        }
+        self.drop_acknowledged();
     }
 
     /// One that sends at once what it never sent, with a filter for so many ids: one trip.
@@ -93,19 +124,42 @@ impl Sender {
         self.kept.push_back(Kept { first, segments });
     }
 
-    /// What to answer to a message of the receiver.
+    /// What to answer to a message of the only receiver.
     ///
     /// # Errors
     /// When it breaks the protocol.
     pub fn answer(&mut self, message: &Message) -> Result<Option<Message>, ProtocolError> {
+        self.answer_to(0, message)
+    }
+
+    /// What to answer to a message of one of several receivers.
+    ///
+    /// # Errors
+    /// When it breaks the protocol, or has left.
+    pub fn answer_to(&mut self, receiver: usize, message: &Message) -> Result<Option<Message>, ProtocolError> {
+        let n_sent = self.n_dropped + self.kept.len() as u64;
+        let acknowledged = self.acknowledged.get_mut(receiver).and_then(Option::as_mut);
+        let acknowledged = acknowledged.ok_or(ProtocolError::Unexpected { message: "what one says who has left" })?;
         match *message {
             Message::Request { sequence } => {
                 let bytes = self.kept(sequence).ok_or(ProtocolError::Sequence { sequence })?.clone();
                 Ok(Some(Message::Segment { sequence, bytes }))
             }
-            Message::Ack => self.kept.pop_front().map(|_| None).ok_or(ProtocolError::Acknowledged),
+            Message::Ack if *acknowledged == n_sent => Err(ProtocolError::Acknowledged),
+            Message::Ack => {
+                *acknowledged += 1;
+                self.drop_acknowledged();
+                Ok(None)
+            }
             _ => Err(ProtocolError::Unexpected { message: "what a sender says" }),
         }
+    }
+
+    fn drop_acknowledged(&mut self) {
+        let n_sent = self.n_dropped + self.kept.len() as u64;
+        let least = self.acknowledged.iter().flatten().copied().min().unwrap_or(n_sent);
+        self.kept.drain(..(least - self.n_dropped) as usize);
+        self.n_dropped = least;
     }
 
     /// The segment of this number, if its group was not acknowledged.

@@ -1,6 +1,6 @@
 //! What goes in comes out, and what is known costs little.
 
-use dedup::{Packing, Settings};
+use dedup::{Effort, Packing, Settings};
 use proptest::prelude::*;
 
 use crate::world::{World, edited, noise};
@@ -19,6 +19,43 @@ fn a_second_sight_costs_a_thousandth() {
         let again = world.check(&data, 1 << 16);
         assert!(again < 2_000, "the second time it took {again} bytes");
     }
+}
+
+#[test]
+fn what_goes_by_untouched_is_remembered_and_found_on_the_second_sight() {
+    let mut world = World::new(plain());
+    world.encoder.set_effort(Effort::Bypass);
+    let (other, data) = (noise(6, 3 << 16), noise(5, 4_000_000));
+    world.check(&other, 1 << 16);
+    let first = world.check(&data, 1 << 16);
+    assert!(first < 4_000_000 + 4_000_000 / 1000, "random bytes took {first}");
+    world.check(&other, 1 << 16);
+    let again = world.check(&data, 1 << 16);
+    // At most fifteen groups go by before one is searched; what follows is followed.
+    assert!(again < 16 << 16, "the second time it took {again} bytes");
+}
+
+#[cfg(feature = "zstd")]
+#[test]
+fn the_effort_changes_between_any_two_groups() {
+    let text: String = (0..60_000_u64).map(|i| format!("{i}: {}\n", (i * i) % 977)).collect();
+    let efforts = [
+        Effort::Search(Packing::Zstd(3)),
+        Effort::Bypass,
+        Effort::Search(Packing::Zstd(3)),
+        Effort::Search(Packing::Zstd(9)),
+        Effort::Search(Packing::Plain),
+        Effort::Search(Packing::Zstd(1)),
+        Effort::Search(Packing::Zstd(12)),
+    ];
+    let mut world = World::new(Settings::default());
+    let (mut n_packed, n_part) = (0, text.len() / 40);
+    for (part, effort) in text.as_bytes().chunks(n_part).zip(efforts.into_iter().cycle()) {
+        world.encoder.set_effort(effort);
+        let n_wire = world.check(part, 1 << 14);
+        n_packed += usize::from(n_wire < n_part * 2 / 3);
+    }
+    assert!(n_packed > 20, "{n_packed} parts of forty were packed");
 }
 
 #[test]

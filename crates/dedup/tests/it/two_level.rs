@@ -2,7 +2,9 @@
 
 use dedup::Packing;
 use dedup::segmenter::{Anchoring, FastCdc, Field, Lbfs, Manber, Segmenter, Squares, Static, Tiles, Varg};
-use dedup::two_level::{Codec, MemorySegments, Message, ProtocolError, Receiver, Segments, Sender, Settings, Wire};
+use dedup::two_level::{
+    Codec, Fingerprints, MemorySegments, Message, Neighbour, ProtocolError, Receiver, Segments, Sender, Settings, Wire,
+};
 use proptest::prelude::*;
 use rand::RngExt;
 
@@ -345,5 +347,130 @@ proptest! {
                 }
             }
         }
+    }
+}
+
+#[test]
+fn several_receivers_get_what_was_cut_and_written_once() {
+    let (settings, wire) = (Settings::default(), Wire::Packed(Packing::Plain));
+    let codec = || Codec::new(wire, &settings);
+    let mut sender = Sender::new(settings).with_receivers(3);
+    let mut receivers: Vec<_> = (0..3).map(|_| Receiver::new(settings, MemorySegments::new(1 << 24, 64))).collect();
+    let (mut shared, mut heard) = (codec(), vec![codec(), codec(), codec()]);
+    let mut own: Vec<_> = (0..3).map(|_| [codec(), codec()]).collect();
+    let (data, mut n_requests) = (noise(40, 200_000), [0; 3]);
+    for round in 0..2 {
+        let field = Field::line(&data[round * 50_000..][..150_000]);
+        let mut bytes = Vec::new();
+        shared.put(&sender.send(&field, &mut Static { n_bytes: 50 }), &mut bytes);
+        for (i, receiver) in receivers.iter_mut().enumerate() {
+            if (i, round) == (2, 1) {
+                // What was kept for it alone is kept no longer.
+                sender.leave(2);
+                assert!(sender.answer_to(2, &Message::Ack).is_err());
+                continue;
+            }
+            let (mut messages, mut arrived) = (heard[i].take(&mut &bytes[..]).unwrap(), Vec::new());
+            while !messages.is_empty() {
+                let mut answers = Vec::new();
+                for message in messages {
+                    arrived.extend(receiver.receive(message, &mut answers).unwrap());
+                }
+                n_requests[i] += answers.iter().filter(|answer| matches!(answer, Message::Request { .. })).count();
+                let replies: Vec<_> =
+                    answers.iter().filter_map(|answer| sender.answer_to(i, answer).unwrap()).collect();
+                messages = through(&mut own[i], &replies, &mut 0);
+            }
+            assert!(arrived == [field.bytes()]);
+            assert!((sender.n_kept() == 0) == ((i, round) == (2, 0)), "receiver {i}, round {round}");
+        }
+    }
+    assert_eq!(sender.n_kept(), 0);
+    assert_eq!(n_requests, [4_000, 4_000, 3_000]);
+}
+
+#[test]
+fn a_neighbour_has_segments_so_that_the_sender_sends_none() {
+    let settings = Settings::default();
+    let data = noise(41, 60_000);
+    let field = Field::line(&data);
+    for (what, n_known, has_lies) in [("all", 60_000, false), ("half", 30_000, false), ("lies", 60_000, true)] {
+        let mut held = MemorySegments::new(1 << 24, 64);
+        for segment in data[..n_known].chunks(60) {
+            let bytes = if has_lies { vec![7; segment.len()] } else { segment.to_vec() };
+            held.put(settings.id(segment), &bytes);
+        }
+        let mut neighbour = Neighbour(held);
+        let mut sender = Sender::new(settings);
+        let mut receiver = Receiver::new(settings, MemorySegments::new(1 << 24, 64)).with_neighbour();
+        let mut codecs = [Codec::new(Wire::Paper, &settings), Codec::new(Wire::Paper, &settings)];
+        let (mut messages, mut arrived, mut n_requests) =
+            (sender.send(&field, &mut Static { n_bytes: 60 }), Vec::new(), 0);
+        while !messages.is_empty() {
+            let mut answers = Vec::new();
+            for message in messages {
+                arrived.extend(receiver.receive(message, &mut answers).unwrap());
+            }
+            let fetches = receiver.fetches();
+            let found: Vec<_> = fetches.iter().map(|fetch| neighbour.answer(fetch).unwrap()).collect();
+            for message in through(&mut codecs, &found, &mut 0) {
+                arrived.extend(receiver.receive_nearby(message, &mut answers).unwrap());
+            }
+            n_requests += answers.iter().filter(|answer| matches!(answer, Message::Request { .. })).count();
+            messages = answers.iter().filter_map(|answer| sender.answer(answer).unwrap()).collect();
+        }
+        assert!(arrived == [field.bytes()], "other bytes arrived of {what}");
+        let expected = if has_lies { 1_000 } else { (60_000 - n_known) / 60 };
+        assert_eq!(n_requests, expected, "{what}");
+        assert!(receiver.receive_nearby(Message::Unknown { id: 1 }, &mut Vec::new()).is_err());
+        assert!(neighbour.answer(&Message::Ack).is_err());
+    }
+}
+
+#[test]
+fn groups_that_hold_are_there_early_if_that_is_wanted() {
+    let settings = Settings { n_group: 10, ..Settings::default() };
+    let data = noise(42, 3_000);
+    let mut sender = Sender::new(settings);
+    let mut receiver = Receiver::new(settings, MemorySegments::new(1 << 20, 64)).with_early();
+    let mut answers = Vec::new();
+    for message in sender.send(&Field::line(&data), &mut Static { n_bytes: 100 }) {
+        assert!(receiver.receive(message, &mut answers).unwrap().is_empty());
+    }
+    // The answers come the wrong way round.
+    let replies: Vec<_> = answers.iter().rev().filter_map(|answer| sender.answer(answer).unwrap()).collect();
+    let (mut n_early, mut arrived, mut answers) = (Vec::new(), Vec::new(), Vec::new());
+    for reply in replies {
+        arrived.extend(receiver.receive(reply, &mut answers).unwrap());
+        for early in receiver.take_early() {
+            assert_eq!((early.field, early.area.n_bytes()), (0, 100));
+            assert!(early.bytes == data[early.area.x..][..100]);
+            n_early.push(early.area.x);
+        }
+        if n_early.len() == 20 {
+            assert!(arrived.is_empty() && answers.is_empty() && n_early.iter().all(|&x| x >= 1_000));
+        }
+    }
+    assert_eq!(n_early.len(), 30);
+    assert!(arrived == [data] && answers.len() == 3);
+}
+
+#[test]
+fn fingerprints_as_printed_do_as_well_on_data_that_nobody_chose() {
+    let settings = Settings { fingerprints: Fingerprints::Published, ..Settings::default() };
+    let mut link = Link::new(settings, Wire::Paper, false);
+    let data = noise(43, 64_000);
+    for _ in 0..2 {
+        link.check(&Field::line(&data), &mut Static { n_bytes: 32 });
+    }
+    assert_eq!(link.n_requests, 2_000);
+    // FNV-1a of one byte, from its authors' list.
+    let whole = Settings { id_bytes: 8, ..settings };
+    assert_eq!(whole.id(b"a"), 0xaf63_dc4c_8601_ec8c);
+    assert_eq!(settings.id(b"a"), (0xaf63_dc4c_8601_ec8c >> 40) ^ 0x4c_8601_ec8c);
+    // Short ids collide all the time, and bytes are exact.
+    let mut short = Link::new(Settings { id_bytes: 1, ..settings }, Wire::Paper, false);
+    for _ in 0..2 {
+        short.check(&Field::line(&data), &mut Static { n_bytes: 32 });
     }
 }

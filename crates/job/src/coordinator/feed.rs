@@ -2,8 +2,9 @@
 
 use std::collections::VecDeque;
 use std::ops::Range;
+use std::sync::Arc;
 
-use sched::Chunk;
+use sched::{Chunk, Curve};
 
 use crate::connection::{Order, Orders};
 use crate::protocol::Unit;
@@ -18,8 +19,8 @@ pub struct Feed {
     pub slot: usize,
     orders: Orders,
     args: Vec<String>,
-    /// Sent and not ended, in order.
-    sent: VecDeque<usize>,
+    /// Sent and not ended, in order, with what was forecast then.
+    sent: VecDeque<(usize, Arc<Curve>)>,
     /// Of the chunk, not sent.
     first: Option<usize>,
 }
@@ -36,7 +37,7 @@ impl Feed {
     }
 
     /// Sends what is due; a chunk of which everything has ended is over.
-    pub fn send(&mut self, chunk: &mut Option<Chunk>, unit_seconds: f64, stdin: &[String]) {
+    pub fn send(&mut self, chunk: &mut Option<Chunk>, unit_seconds: f64, curve: &Arc<Curve>, stdin: &[String]) {
         let Some(of) = chunk else { return };
         let mut units: Vec<usize> = self.first.take().into_iter().collect();
         let n_ahead = N_AHEAD_MIN.max((AHEAD_SECONDS / unit_seconds) as usize);
@@ -45,9 +46,9 @@ impl Feed {
         {
             units.push(unit);
         }
-        self.sent.extend(&units);
+        self.sent.extend(units.iter().map(|unit| (*unit, Arc::clone(curve))));
         match self.sent.front() {
-            Some(unit) => of.unit = *unit,
+            Some((unit, _)) => of.unit = *unit,
             None => *chunk = None,
         }
         if !units.is_empty() {
@@ -62,18 +63,19 @@ impl Feed {
         }
     }
 
-    /// A unit has ended; false for one that the slot did not have.
-    pub fn take_back(&mut self, unit: usize) -> bool {
-        let at = self.sent.iter().position(|sent| *sent == unit);
-        at.is_some_and(|at| self.sent.remove(at).is_some())
+    /// A unit has ended: what was forecast when it was sent; nothing for one that the slot did not have.
+    pub fn take_back(&mut self, unit: usize) -> Option<Arc<Curve>> {
+        let at = self.sent.iter().position(|(sent, _)| *sent == unit)?;
+        self.sent.remove(at).map(|(_, curve)| curve)
     }
 
     pub fn take_all(&mut self) -> impl Iterator<Item = usize> + use<> {
-        std::mem::take(&mut self.sent).into_iter().chain(self.first.take()).collect::<Vec<_>>().into_iter()
+        let sent = std::mem::take(&mut self.sent).into_iter().map(|(unit, _)| unit);
+        sent.chain(self.first.take()).collect::<Vec<_>>().into_iter()
     }
 
     pub fn has(&self, unit: usize) -> bool {
-        self.sent.contains(&unit)
+        self.sent.iter().any(|(sent, _)| *sent == unit)
     }
 
     pub fn stop(&self) {

@@ -21,10 +21,13 @@ const LIMITED: &str = "ulimit -f \"$1\" && shift && exec \"$@\"";
 /// What the limit counts in.
 const BLOCK_BYTES: u64 = 512;
 
+/// What a process gets whose file would be longer than its limit.
+const SIGXFSZ: i32 = Signal::XFSZ.as_raw();
+const AFTER_SIGXFSZ: i32 = 128 + SIGXFSZ;
+
 /// Starts a unit in a folder that it has for itself, as the leader of a process group. No file that it writes may have more bytes.
 pub fn start(path: &Path, unit: &Unit, folder: &Path, bytes_max: u64) -> io::Result<Child> {
-    // What an earlier try left.
-    let _ = fs::remove_dir_all(folder);
+    forget(folder);
     fs::create_dir(folder)?;
     let input = folder.join(INPUT);
     fs::write(&input, &unit.stdin)?;
@@ -46,7 +49,7 @@ pub fn start(path: &Path, unit: &Unit, folder: &Path, bytes_max: u64) -> io::Res
 }
 
 /// Waits for its end, and gives the processor time in seconds that it and those that it waited for took, and why it failed if it did.
-pub fn wait(mut child: Child, folder: &Path) -> (f64, Option<String>) {
+pub fn wait(mut child: Child, folder: &Path, bytes_max: u64) -> (f64, Option<String>) {
     let id = child.id();
     // The kernel tells of a process that has ended until it is waited for.
     if let Some(pid) = pid(id) {
@@ -56,6 +59,10 @@ pub fn wait(mut child: Child, folder: &Path) -> (f64, Option<String>) {
     let failure = match child.wait() {
         Ok(status) if status.success() => None,
         Ok(status) => Some(match (status.signal(), status.code()) {
+            // What the limit sends, or what a shell says of a process that got it.
+            (Some(SIGXFSZ), _) | (_, Some(AFTER_SIGXFSZ)) => {
+                format!("it wrote more than the worker's quota has room for: {bytes_max} bytes")
+            }
             (Some(signal), _) => format!("it was ended by signal {signal}{}", complaint(folder)),
             (_, code) => format!("it ended with status {}{}", code.unwrap_or(-1), complaint(folder)),
         }),
@@ -79,6 +86,12 @@ pub fn cpu_seconds(id: u32) -> Option<f64> {
     let fields = stat.rsplit(')').next()?.split_whitespace();
     let ticks: u64 = fields.skip(11).take(4).map(|field| field.parse::<u64>().unwrap_or(0)).sum();
     Some(ticks as f64 / rustix::param::clock_ticks_per_second() as f64)
+}
+
+/// Removes what a unit or an earlier try of it left.
+pub fn forget(folder: &Path) {
+    // What cannot be removed goes with the run's folder.
+    let _ = fs::remove_dir_all(folder);
 }
 
 /// What a unit wrote.

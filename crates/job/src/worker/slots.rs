@@ -213,15 +213,20 @@ impl Slots {
             state.slots[at].working = Some(Now { run: run.clone(), unit: number, since, process });
             drop(state);
             let (cpu_seconds, mut failure) = match started {
-                Ok(child) => process::wait(child, &folder),
+                Ok(child) => process::wait(child, &folder, bytes_max),
                 Err(error) => (0.0, Some(format!("`{}` cannot be started: {error}", path.display()))),
             };
             let seconds = since.elapsed().as_secs_f64();
             let written = process::output(&folder).and_then(|file| Ok(file.metadata()?.len()));
-            let n_bytes = written.unwrap_or_else(|error| {
+            let mut n_bytes = written.unwrap_or_else(|error| {
                 failure.get_or_insert_with(|| format!("what it wrote is gone: {error}"));
                 0
             });
+            if failure.is_some() {
+                // Nobody wants what it wrote, so that it does not count.
+                process::forget(&folder);
+                n_bytes = 0;
+            }
             state = self.lock();
             state.slots[at].working = None;
             state.used.cpu += cpu_seconds;

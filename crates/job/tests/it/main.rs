@@ -22,7 +22,7 @@ struct Hired {
 
 fn hire(allowed: &[&str], security: Security) -> Hired {
     let folder = tempfile::tempdir().unwrap();
-    let limits = Limits { n_slots: 1, run_bytes: 1 << 20, input_bytes: 1 << 20, folder: folder.path().to_owned() };
+    let limits = Limits { n_slots: 1, run_bytes: 16 << 20, input_bytes: 1 << 20, folder: folder.path().to_owned() };
     let allowed = allowed.iter().map(|text| Allowed::new(text).unwrap()).collect();
     let mut mirror = Mirror::new("worker", Worker::new(allowed, limits).unwrap()).with_security(security);
     let at = mirror.add("server:tcp:0".parse().unwrap());
@@ -162,9 +162,10 @@ fn nothing_is_run_that_is_not_allowed() {
 fn a_unit_that_writes_too_much_fails() {
     let folder = tempfile::tempdir().unwrap();
     let hired = hire(&["sh=/bin/sh -c */*"], Security::default());
-    let command = "name = \"sh\"\nargs = [\"-c\", \"head -c 2000000 /dev/zero\"]";
+    let command = "name = \"sh\"\nargs = [\"-c\", \"head -c 20000000 /dev/zero\"]";
     let ended = run(&runner(folder.path(), 1, command, &[&hired]), &|| false, &mut |_| {}).map(|_| ());
-    assert!(matches!(ended, Err(RunError::Unit { unit: 0, .. })), "{ended:?}");
+    let told = ended.unwrap_err().to_string();
+    assert!(told.contains("it wrote more than the worker's quota has room for: 16777216 bytes"), "{told}");
 }
 
 #[test]

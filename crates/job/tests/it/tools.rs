@@ -78,9 +78,13 @@ fn searched(folder: &Path, search: &Search) -> (String, usize) {
     (String::from_utf8(text).unwrap(), n_uncertain)
 }
 
-/// A search by blastp for the first queries, with more options, in so many parts of the library.
+const BLASTP: &[&str] = &["blastp", "-query", "@queries.fa", "-db", "@library"];
+const DIAMOND: &[&str] = &["diamond", "blastp", "-q", "@queries.fa", "-d", "@library.fa", "--quiet"];
+const SSW: &[&str] = &["ssw-align", "@library.fa", "@queries.fa", "-p"];
+
+/// A search with more options, in so many parts of the library.
 #[track_caller]
-fn check_by_library(n_parts: usize, options: &[&str]) {
+fn check_by_library(tool: &[&str], n_parts: usize, options: &[&str]) {
     let folder = tempfile::tempdir().unwrap();
     made(folder.path());
     let place = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
@@ -89,14 +93,17 @@ fn check_by_library(n_parts: usize, options: &[&str]) {
     let (_, twin) = library.split_once(">relative4_0.3 of query4\n").unwrap();
     let twin = twin.lines().next().unwrap();
     std::fs::write(place("library.fa"), format!(">first\n{twin}\n{library}>last\n{twin}\n")).unwrap();
-    output(folder.path(), &["makeblastdb", "-in", "library.fa", "-dbtype", "prot", "-out", "library"]);
+    if tool == BLASTP {
+        output(folder.path(), &["makeblastdb", "-in", "library.fa", "-dbtype", "prot", "-out", "library"]);
+    }
     // From another system.
     let queries = std::fs::read_to_string(place("queries.fa")).unwrap().replace('\n', "\r\n");
     std::fs::write(place("queries.fa"), queries).unwrap();
-    let mut words = vec!["blastp", "-query", "@queries.fa", "-db", "@library"];
-    words.extend(options);
-    let words: Vec<String> =
-        words.iter().map(|word| word.strip_prefix('@').map_or_else(|| (*word).to_owned(), place)).collect();
+    let words: Vec<String> = tool
+        .iter()
+        .chain(options)
+        .map(|word| word.strip_prefix('@').map_or_else(|| (*word).to_owned(), place))
+        .collect();
     let whole = output(folder.path(), &words.iter().map(String::as_str).collect::<Vec<_>>());
     assert!(whole.lines().count() >= 9, "{whole}");
     let search = Search::new(&words, NonZero::new(3)).unwrap();
@@ -107,7 +114,7 @@ fn check_by_library(n_parts: usize, options: &[&str]) {
     if n_uncertain == 0 {
         assert_eq!(found, whole);
     } else {
-        assert!(!options.contains(&"-comp_based_stats"), "without fractions all orders are certain");
+        assert!(tool != SSW && !options.contains(&"-comp_based_stats"), "without fractions all orders are certain");
         // What is not certain is an order, and of no more lines than that.
         let sorted = |text: &str| {
             let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
@@ -139,9 +146,48 @@ fn diamond_in_parts_finds_what_one_run_finds() {
 #[ignore = "needs ncbi-blast+: make test"]
 fn blastp_by_queries_and_library_finds_what_one_run_finds() {
     // Scores without fractions: no two hits differ by what is not printed.
-    check_by_library(3, &["-evalue", "10", "-outfmt", "6", "-comp_based_stats", "0"]);
-    check_by_library(5, &["-evalue", "1e-3", "-outfmt", "6 sseqid qstart score", "-max_target_seqs", "2"]);
-    check_by_library(2, &["-evalue", "10", "-outfmt", "6"]);
+    check_by_library(BLASTP, 3, &["-evalue", "10", "-outfmt", "6", "-comp_based_stats", "0"]);
+    check_by_library(BLASTP, 5, &["-evalue", "1e-3", "-outfmt", "6 sseqid qstart score", "-max_target_seqs", "2"]);
+    check_by_library(BLASTP, 2, &["-evalue", "10", "-outfmt", "6"]);
+}
+
+#[test]
+#[ignore = "needs diamond-aligner: make test"]
+fn diamond_by_queries_and_library_finds_what_one_run_finds() {
+    check_by_library(DIAMOND, 3, &["--swipe"]);
+    check_by_library(DIAMOND, 2, &["--swipe", "-k", "2", "-f", "6", "sseqid", "score", "score", "qstart"]);
+    // Far beyond what matters, where e-values look alike.
+    check_by_library(DIAMOND, 4, &["--swipe", "-k", "0", "-e", "100"]);
+    check_by_library(DIAMOND, 3, &["--algo", "0"]);
+}
+
+#[test]
+#[ignore = "needs ssw-align: make test"]
+fn ssw_in_parts_finds_what_one_run_finds() {
+    check_same(&["true"], &["ssw-align", "-p", "@library.fa", "@queries.fa"]);
+    check_by_library(SSW, 3, &[]);
+    check_by_library(SSW, 5, &["-c", "-f", "300"]);
+    check_by_library(SSW, 2, &["-cs"]);
+}
+
+#[test]
+#[ignore = "needs diamond-aligner: make test"]
+fn what_diamond_cannot_do_in_library_parts_is_told_before() {
+    let folder = tempfile::tempdir().unwrap();
+    made(folder.path());
+    output(folder.path(), &["diamond", "makedb", "--in", "library.fa", "-d", "library", "--quiet"]);
+    let by_library = |library: &str, options: &str| {
+        let base = format!("diamond blastp -q {0}/queries.fa -d {0}/{library}", folder.path().display());
+        let words: Vec<String> = format!("{base} {options}").split_whitespace().map(str::to_owned).collect();
+        let search = Search::new(&words, None).unwrap();
+        search.by_library(NonZero::new(2).unwrap(), &folder.path().join("parts")).map_err(|error| error.to_string())
+    };
+    let told = by_library("library", "").unwrap_err();
+    assert!(told.contains("`library.dmnd` cannot be cut by library: the FASTA file"), "{told}");
+    let told = by_library("library.fa", "--top 5").unwrap_err();
+    assert!(told.contains("`--top` cannot be cut by library"), "{told}");
+    let caution = |options: &str| by_library("library.fa", options).unwrap().caution.unwrap();
+    assert!(caution("").contains("unless --swipe") && !caution("--swipe").contains("seeds"));
 }
 
 #[test]

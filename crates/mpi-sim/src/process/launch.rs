@@ -13,6 +13,10 @@ use super::{DESCRIPTORS, Report, Setup};
 /// Where the tracer leaves its files.
 const TRACE_FOLDER: &str = "FORETOP_MPI_TRACE";
 const PRELOAD: &str = "LD_PRELOAD";
+const SEARCHED: &str = "LD_LIBRARY_PATH";
+/// The face of MPICH, in a folder beside the components.
+const MPICH_FOLDER: &str = "mpich";
+const MPICH: &str = "libmpich.so.12";
 /// Where Open MPI's own components are on this system.
 const SYSTEM_COMPONENTS: &str = "/usr/lib/x86_64-linux-gnu/openmpi/lib/openmpi3";
 /// What Open MPI is to use. `schizo=ompi` leaves the choice of the start-up to `ess`.
@@ -44,6 +48,15 @@ pub struct Parts {
     pub tracer: Option<(PathBuf, PathBuf)>,
 }
 
+impl Parts {
+    /// The folder of the library that programs get which are linked with MPICH.
+    #[must_use]
+    pub fn mpich_folder(&self) -> PathBuf {
+        let folder = self.components.join(MPICH_FOLDER);
+        std::path::absolute(&folder).unwrap_or(folder)
+    }
+}
+
 /// A program that cannot be started as ranks.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -62,9 +75,14 @@ pub enum LaunchError {
     /// Nothing can be preloaded into it.
     #[error("`{0}` is linked statically, so that no library can be put before its own: link it dynamically")]
     Static(PathBuf),
-    /// Another MPI.
-    #[error("`{0}` is linked with MPICH: compile it with Open MPI's mpicc")]
-    Mpich(PathBuf),
+    /// The face of another MPI is missing.
+    #[error("`{program}` is linked with MPICH, and there is no `{}`: `make mpi` builds it", library.display())]
+    Mpich {
+        /// The program.
+        program: PathBuf,
+        /// What it would be given.
+        library: PathBuf,
+    },
     /// The system would not preload anything.
     #[error(
         "`{0}` runs as another user (set-user-ID), and the system preloads nothing into it: use a copy without that bit"
@@ -83,6 +101,8 @@ pub struct Program {
     path: PathBuf,
     /// Arguments that come before the user's.
     before: Vec<OsString>,
+    /// Whether it is linked with MPICH.
+    is_mpich: bool,
 }
 
 /// Ranks that run.
@@ -112,10 +132,8 @@ impl Program {
         if elf::is_static(&bytes) {
             return Err(LaunchError::Static(path));
         }
-        if memchr_text(&bytes, b"libmpich.so") && !memchr_text(&bytes, b"libmpi.so") {
-            return Err(LaunchError::Mpich(path));
-        }
-        Ok(Self { path, before: Vec::new() })
+        let is_mpich = memchr_text(&bytes, b"libmpich.so") && !memchr_text(&bytes, b"libmpi.so");
+        Ok(Self { path, before: Vec::new(), is_mpich })
     }
 
     /// Starts it with these arguments.
@@ -123,6 +141,11 @@ impl Program {
     /// # Errors
     /// Where it does not start.
     pub fn launch(self, setup: &Setup, parts: &Parts, arguments: &[OsString]) -> Result<Running, LaunchError> {
+        let mpich = parts.mpich_folder();
+        let library = mpich.join(MPICH);
+        if self.is_mpich && !library.is_file() {
+            return Err(LaunchError::Mpich { program: self.path, library });
+        }
         let (description, reader, writer) = channels(setup).map_err(LaunchError::Setup)?;
         let mut command = Command::new(&self.path);
         command.args(self.before).args(arguments);
@@ -137,6 +160,8 @@ impl Program {
         if let Some((_, folder)) = &parts.tracer {
             command.env(TRACE_FOLDER, folder);
         }
+        // Libraries of the program may be linked with it where the program is not.
+        command.env(SEARCHED, before(SEARCHED, &mpich));
         command.env(DESCRIPTORS, format!("{},{}", description.as_raw_fd(), writer.as_raw_fd()));
         for (name, value) in CHOICES {
             command.env(format!("OMPI_MCA_{name}"), value);
@@ -184,6 +209,17 @@ fn channels(setup: &Setup) -> io::Result<(File, File, File)> {
     Ok((description, reader.into(), writer.into()))
 }
 
+/// A list of folders in the environment, with one more at its start.
+fn before(variable: &str, folder: &Path) -> OsString {
+    let others = std::env::var_os(variable).filter(|others| !others.is_empty());
+    let mut folders = folder.as_os_str().to_owned();
+    if let Some(others) = others {
+        folders.push(":");
+        folders.push(others);
+    }
+    folders
+}
+
 fn in_path(program: &Path) -> Option<PathBuf> {
     let folders = std::env::var_os("PATH")?;
     std::env::split_paths(&folders).map(|folder| folder.join(program)).find(|path| path.is_file())
@@ -199,10 +235,10 @@ fn interpreted(path: &Path, script: &[u8]) -> Result<Program, LaunchError> {
     if interpreter.file_name().is_none_or(|name| shells.iter().any(|shell| *name == **shell)) {
         return Err(LaunchError::Script(path.to_owned()));
     }
-    let Program { path: interpreter, mut before } = Program::find(interpreter)?;
-    before.extend(words.map(OsString::from));
-    before.push(path.as_os_str().to_owned());
-    Ok(Program { path: interpreter, before })
+    let mut program = Program::find(interpreter)?;
+    program.before.extend(words.map(OsString::from));
+    program.before.push(path.as_os_str().to_owned());
+    Ok(program)
 }
 
 fn memchr_text(bytes: &[u8], text: &[u8]) -> bool {
@@ -250,9 +286,20 @@ mod tests {
         let mut header = [0; 64];
         header[..4].copy_from_slice(b"\x7fELF");
         check_refused("static", &header, "link it dynamically");
-        check_refused("peer", b"NEEDED libmpich.so.12", "Open MPI's mpicc");
         check_refused("script", b"#!/bin/sh\nmpirun x", "shell script");
         assert!(matches!(Program::find(Path::new("/nowhere/x")), Err(LaunchError::Absent(_))));
+    }
+
+    #[test]
+    fn a_program_for_mpich_is_one_that_names_no_other_library() {
+        let folder = tempfile::tempdir().expect("a folder");
+        for (content, is_mpich) in
+            [(&b"libmpich.so.12"[..], true), (b"libmpi.so.40", false), (b"libmpich.so.12 libmpi.so.40", false)]
+        {
+            let path = folder.path().join("peer");
+            std::fs::write(&path, content).expect("a file");
+            assert_eq!(Program::find(&path).expect("a program").is_mpich, is_mpich);
+        }
     }
 
     #[test]

@@ -1,23 +1,31 @@
 //! One rank's part in a replay.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 
 use mpi_trace::{Event, Operation};
 use units::SimTime;
 
-use super::Played;
-use super::collective::steps;
 use super::script::{Call, Script};
+use super::{Played, collective};
+use crate::collective::Group;
 use crate::message::{Handle, Mode, Wanted};
 use crate::rank::Rank;
 use crate::switch::Switch;
 use crate::world::Stopped;
 
+/// What a rank did.
+#[derive(Default)]
+pub(super) struct Part {
+    pub(super) calls: Vec<Played>,
+    /// Which algorithms its collective calls ran by.
+    pub(super) algorithms: BTreeSet<(&'static str, &'static str)>,
+}
+
 /// Does what was recorded of the rank, and gives what it did up to where the simulation stopped, if it did.
-pub(super) fn play<S: Switch>(rank: &mut Rank<'_, S>, script: &Script) -> (Vec<Played>, Result<(), Stopped>) {
+pub(super) fn play<S: Switch>(rank: &mut Rank<'_, S>, script: &Script) -> (Part, Result<(), Stopped>) {
     let me = rank.me();
     let calls = script.calls(me);
-    let mut player = Player { script, rank, pending: VecDeque::new() };
+    let mut player = Player { script, rank, pending: VecDeque::new(), ran: BTreeSet::new() };
     let mut played = Vec::with_capacity(calls.len());
     let mut at = 0;
     while at < calls.len() {
@@ -30,11 +38,11 @@ pub(super) fn play<S: Switch>(rank: &mut Rank<'_, S>, script: &Script) -> (Vec<P
         let end = player.rank.now();
         played.extend(whole.iter().map(|call| Played { start, end, event: call.event }));
         if done.is_err() {
-            return (played, done);
+            return (Part { calls: played, algorithms: player.ran }, done);
         }
         at += n_parts + 1;
     }
-    (played, Ok(()))
+    (Part { calls: played, algorithms: player.ran }, Ok(()))
 }
 
 struct Player<'a, 'w, S> {
@@ -42,6 +50,7 @@ struct Player<'a, 'w, S> {
     rank: &'a mut Rank<'w, S>,
     /// Requests that nobody waited for yet, the oldest first; none where one is complete as soon as it is made.
     pending: VecDeque<Option<Handle>>,
+    ran: BTreeSet<(&'static str, &'static str)>,
 }
 
 const AT_ONCE: [Operation; 6] =
@@ -145,18 +154,11 @@ impl<S: Switch> Player<'_, '_, S> {
     }
 
     fn collective(&mut self, call: &Call) -> Result<(), Stopped> {
-        let me = self.rank.me();
-        let group = self.script.members(call);
-        let Some(own) = group.iter().position(|member| *member == me) else { return Ok(()) };
-        let root = call.peer.and_then(|root| group.iter().position(|member| *member == root)).unwrap_or(0);
-        for step in steps(call.event.operation, group.len(), own, root, call.event.bytes) {
-            let context = call.context() + 1;
-            let receive =
-                step.receive.map(|from| self.rank.receive(Wanted { source: Some(group[from]), context, tag: Some(0) }));
-            let send = step.send.map(|(to, bytes)| self.rank.send_sized(group[to], context, 0, Mode::Standard, bytes));
-            let both: Vec<Handle> = receive.into_iter().chain(send).collect();
-            self.complete(&both)?;
-        }
+        let (members, operation) = (self.script.members(call), call.event.operation);
+        let root = call.peer.and_then(|root| members.iter().position(|member| *member == root)).unwrap_or(0);
+        let Some(mut group) = Group::new(self.rank, members, call.context() + 1) else { return Ok(()) };
+        let algorithm = collective::call(&mut group, operation, root, call.event.bytes)?;
+        self.ran.insert((operation.name(), algorithm.name()));
         Ok(())
     }
 

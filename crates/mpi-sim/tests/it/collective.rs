@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::num::NonZero;
 use std::sync::Mutex;
 
-use mpi_sim::collective::{Algorithm, Combine, Group};
+use mpi_sim::collective::{Algorithm, Block, Combine, Group};
 use mpi_sim::user::{self, Contexts};
 use mpi_sim::{Settings, Stopped, World};
 
@@ -19,7 +19,11 @@ fn check(
 ) -> Vec<&'static str> {
     let ran = Mutex::new(BTreeSet::new());
     for n in 1..=33 {
-        let settings = Settings { protocol: "sequential".parse().unwrap(), n_workers: NonZero::<u32>::MIN };
+        let settings = Settings {
+            protocol: "sequential".parse().unwrap(),
+            n_workers: NonZero::<u32>::MIN,
+            has_unique_tags: false,
+        };
         let world = World::new(machine(n, ""), settings);
         // Places differ from ranks.
         let members: Vec<u32> = (0..n).rev().collect();
@@ -43,8 +47,13 @@ fn byte(member: usize, other: usize, idx: usize) -> u8 {
     (member * 31 + other * 7 + idx) as u8
 }
 
-fn data(member: usize, length: usize) -> Vec<u8> {
-    (0..length).map(|idx| byte(member, 0, idx)).collect()
+fn data(member: usize, length: usize) -> Block {
+    Block::Bytes((0..length).map(|idx| byte(member, 0, idx)).collect())
+}
+
+/// One after the other.
+fn joined(parts: impl IntoIterator<Item = Block>) -> Block {
+    Block::Bytes(parts.into_iter().flat_map(|part| part.bytes().to_vec()).collect())
 }
 
 fn sum(into: &mut [u8], other: &[u8]) {
@@ -53,17 +62,17 @@ fn sum(into: &mut [u8], other: &[u8]) {
 
 const SUM: Combine<'static> = Combine { value_bytes: 1, with: &sum };
 
-fn total(n: usize, length: usize) -> Vec<u8> {
+fn total(n: usize, length: usize) -> Block {
     let mut total = vec![0; length];
-    (0..n).for_each(|member| sum(&mut total, &data(member, length)));
-    total
+    (0..n).for_each(|member| sum(&mut total, data(member, length).bytes()));
+    total.into()
 }
 
 #[test]
 fn a_broadcast_brings_the_roots_data_to_all() {
     let ran = check(&[0, 5, 20_001], |group, me, length| {
         let root = length % group.n_members();
-        let mut own = if me == root { data(root, length) } else { vec![0; length] };
+        let mut own = if me == root { data(root, length) } else { vec![0; length].into() };
         let algorithm = group.broadcast(root, &mut own)?;
         assert_eq!(own, data(root, length));
         Ok(algorithm)
@@ -92,10 +101,9 @@ fn sums_are_right_at_the_root_and_everywhere() {
 fn blocks_come_to_all_and_from_all() {
     let ran = check(&[0, 3, 2_600], |group, me, length| {
         let n = group.n_members();
-        let mut all = vec![0; n * length];
-        all[me * length..(me + 1) * length].copy_from_slice(&data(me, length));
+        let mut all = joined((0..n).map(|member| if member == me { data(me, length) } else { vec![0; length].into() }));
         let algorithm = group.allgather(&mut all)?;
-        let expected: Vec<u8> = (0..n).flat_map(|member| data(member, length)).collect();
+        let expected = joined((0..n).map(|member| data(member, length)));
         assert_eq!(all, expected);
         Ok(algorithm)
     });
@@ -104,9 +112,9 @@ fn blocks_come_to_all_and_from_all() {
         let n = group.n_members();
         let length = if n > 5 { length.min(400) } else { length };
         let sent: Vec<u8> = (0..n).flat_map(|to| (0..length).map(move |idx| byte(me, to, idx))).collect();
-        let (got, algorithm) = group.alltoall(&sent)?;
+        let (got, algorithm) = group.alltoall(&sent.into())?;
         let expected: Vec<u8> = (0..n).flat_map(|from| (0..length).map(move |idx| byte(from, me, idx))).collect();
-        assert_eq!(got, expected);
+        assert_eq!(got, Block::Bytes(expected));
         Ok(algorithm)
     });
     assert_eq!(ran, ["bruck", "pairwise", "spread"]);
@@ -116,20 +124,20 @@ fn blocks_come_to_all_and_from_all() {
 fn each_member_gets_its_part() {
     let ran = check(&[0, 3, 40], |group, me, length| {
         let (root, n) = (length % group.n_members(), group.n_members());
-        let all: Vec<u8> = (0..n).flat_map(|member| data(member, length)).collect();
+        let all = joined((0..n).map(|member| data(member, length)));
         let (gathered, _) = group.gather(root, &data(me, length))?;
-        assert_eq!(gathered, if me == root { all.clone() } else { Vec::new() });
-        let (own, algorithm) = group.scatter(root, if me == root { &all } else { &[] }, length)?;
+        assert_eq!(gathered, if me == root { all.clone() } else { Vec::new().into() });
+        let (own, algorithm) = group.scatter(root, &if me == root { all } else { Vec::new().into() }, length)?;
         assert_eq!(own, data(me, length));
         Ok(algorithm)
     });
     assert_eq!(ran, ["binomial"]);
     let ran = check(&[0, 3, 17_000], |group, me, length| {
         let n = group.n_members();
-        let all: Vec<u8> = (0..n).flat_map(|member| data(member, length)).collect();
-        let (own, algorithm) = group.reduce_scatter(&mut all.clone(), &SUM)?;
-        let expected: Vec<u8> = data(me, length).into_iter().map(|byte| byte.wrapping_mul(n as u8)).collect();
-        assert_eq!(own, expected);
+        let mut all = joined((0..n).map(|member| data(member, length)));
+        let (own, algorithm) = group.reduce_scatter(&mut all, &SUM)?;
+        let expected: Vec<u8> = data(me, length).bytes().iter().map(|byte| byte.wrapping_mul(n as u8)).collect();
+        assert_eq!(own, Block::Bytes(expected));
         Ok(algorithm)
     });
     assert_eq!(ran, ["pairwise", "recursive-halving"]);
@@ -153,22 +161,61 @@ fn parts_may_differ_in_length() {
     let ran = check(&[0, 5], |group, me, length| {
         let (root, n) = (length % group.n_members(), group.n_members());
         let part = |member: usize| data(member, length * (member % 4));
-        let all: Vec<Box<[u8]>> = (0..n).map(|member| part(member).into()).collect();
-        let slices: Vec<&[u8]> = all.iter().map(|part| &**part).collect();
+        let all: Vec<Block> = (0..n).map(part).collect();
         let (gathered, _) = group.gather_parts(root, &part(me))?;
         assert_eq!(gathered, if me == root { all.clone() } else { Vec::new() });
-        let (own, _) = group.scatter_parts(root, if me == root { &slices } else { &[] })?;
-        assert_eq!(*own, part(me));
+        let (own, _) = group.scatter_parts(root, if me == root { &all } else { &[] })?;
+        assert_eq!(own, part(me));
         let (everywhere, _) = group.allgather_parts(&part(me))?;
         assert_eq!(everywhere, all);
-        let sent: Vec<Vec<u8>> = (0..n).map(|to| vec![byte(me, to, 0); length * (to % 3)]).collect();
-        let sent: Vec<&[u8]> = sent.iter().map(Vec::as_slice).collect();
-        let (got, algorithm) = group.alltoall_parts(&sent)?;
-        let expected: Vec<Box<[u8]>> = (0..n).map(|from| vec![byte(from, me, 0); length * (me % 3)].into()).collect();
+        let sent = (0..n).map(|to| vec![byte(me, to, 0); length * (to % 3)].into()).collect();
+        let (got, algorithm) = group.alltoall_parts(sent)?;
+        let expected: Vec<Block> = (0..n).map(|from| vec![byte(from, me, 0); length * (me % 3)].into()).collect();
         assert_eq!(got, expected);
         Ok(algorithm)
     });
     assert_eq!(ran, ["spread"]);
+}
+
+#[test]
+fn data_of_which_only_the_size_is_there_take_as_long() {
+    type Call = fn(&mut Group<'_, '_, Contexts>, Block, Block) -> Result<Algorithm, Stopped>;
+    let calls: [Call; 9] = [
+        |group, mut own, _| group.broadcast(0, &mut own),
+        |group, mut own, _| group.reduce(0, &mut own, &SUM),
+        |group, mut own, _| group.allreduce(&mut own, &SUM),
+        |group, _, mut all| group.allgather(&mut all),
+        |group, _, all| group.alltoall(&all).map(|(_, algorithm)| algorithm),
+        |group, own, _| group.gather(0, &own).map(|(_, algorithm)| algorithm),
+        |group, own, all| group.scatter(0, &all, own.len()).map(|(_, algorithm)| algorithm),
+        |group, _, mut all| group.reduce_scatter(&mut all, &SUM).map(|(_, algorithm)| algorithm),
+        |group, mut own, _| group.scan(&mut own, &SUM, false),
+    ];
+    for n in [1, 2, 7, 8, 12, 33] {
+        let took = |block: fn(usize) -> Block, call: Call, length: usize| {
+            let settings = Settings {
+                protocol: "sequential".parse().unwrap(),
+                n_workers: NonZero::<u32>::MIN,
+                has_unique_tags: false,
+            };
+            let world = World::new(machine(n, ""), settings);
+            let members: Vec<u32> = (0..n).collect();
+            user::run(&world, 256 * 1024, |rank| {
+                let mut group = Group::new(rank, &members, 5).unwrap();
+                call(&mut group, block(length), block(length * n as usize)).map(drop)
+            })
+            .unwrap();
+            let world = world.hold();
+            (0..n).map(|rank| world.clock(rank)).collect::<Vec<_>>()
+        };
+        for (call, length) in calls.iter().flat_map(|call| [(call, 0), (call, 300), (call, 20_000)]) {
+            assert_eq!(
+                took(|size| vec![0; size].into(), *call, length),
+                took(Block::Size, *call, length),
+                "{n} {length}"
+            );
+        }
+    }
 }
 
 #[test]

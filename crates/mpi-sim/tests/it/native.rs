@@ -32,7 +32,11 @@ fn compiled(code: &str) -> Compiled {
 }
 
 fn run(code: &str, n_ranks: u32, n_workers: u32) -> (Lock<World>, Algorithms) {
-    let settings = Settings { protocol: "sequential".parse().unwrap(), n_workers: NonZero::new(n_workers).unwrap() };
+    let settings = Settings {
+        protocol: "sequential".parse().unwrap(),
+        n_workers: NonZero::new(n_workers).unwrap(),
+        has_unique_tags: false,
+    };
     let world = World::new(machine(n_ranks, ""), settings);
     let kernel = Kernel::load(&compiled(code).path).unwrap();
     let ran = kernel.run(&world, STACK_BYTES, &[c"kernel".to_owned(), CString::new("7").unwrap()]).unwrap();

@@ -13,7 +13,8 @@ fn counts<K>(n_ranks: u32, protocol: &str, kernel: K) -> Counts
 where
     K: Fn(&mut Rank<'_, Contexts>) -> Result<(), Stopped> + Sync,
 {
-    let settings = Settings { protocol: protocol.parse().unwrap(), n_workers: NonZero::<u32>::MIN };
+    let settings =
+        Settings { protocol: protocol.parse().unwrap(), n_workers: NonZero::<u32>::MIN, has_unique_tags: false };
     let world = World::new(machine(n_ranks, ""), settings);
     user::run(&world, user::STACK_BYTES, kernel).unwrap();
     let world = world.hold();

@@ -41,7 +41,11 @@ fn machine(n_ranks: u32) -> Machine {
 
 fn played(recordings: &[Recording], protocol: &str) -> Replayed {
     let script = Script::of(recordings).unwrap();
-    let settings = Settings { protocol: protocol.parse().unwrap(), n_workers: std::num::NonZero::new(2).unwrap() };
+    let settings = Settings {
+        protocol: protocol.parse().unwrap(),
+        n_workers: std::num::NonZero::new(2).unwrap(),
+        has_unique_tags: false,
+    };
     replay(&script, machine(script.n_ranks()), settings).unwrap()
 }
 

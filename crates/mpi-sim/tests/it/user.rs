@@ -10,7 +10,11 @@ use units::SimTime;
 use crate::world::{PROTOCOLS, from, machine, random};
 
 fn world(n_ranks: u32, protocol: &str, n_workers: u32) -> Lock<World> {
-    let settings = Settings { protocol: protocol.parse().unwrap(), n_workers: NonZero::new(n_workers).unwrap() };
+    let settings = Settings {
+        protocol: protocol.parse().unwrap(),
+        n_workers: NonZero::new(n_workers).unwrap(),
+        has_unique_tags: false,
+    };
     World::new(machine(n_ranks, ""), settings)
 }
 

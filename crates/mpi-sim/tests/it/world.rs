@@ -27,7 +27,11 @@ pub fn run<R: Send>(
     program: impl Fn(&mut Rank<'_, Futexes>) -> R + Sync,
 ) -> Vec<(R, SimTime)> {
     let n_ranks = machine.n_ranks();
-    let settings = Settings { protocol: protocol.parse().unwrap(), n_workers: NonZero::new(n_workers).unwrap() };
+    let settings = Settings {
+        protocol: protocol.parse().unwrap(),
+        n_workers: NonZero::new(n_workers).unwrap(),
+        has_unique_tags: false,
+    };
     let world = World::new(machine.clone(), settings);
     let switch = Futexes::new(n_ranks);
     let first = world.hold().first();

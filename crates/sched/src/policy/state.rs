@@ -1,7 +1,9 @@
 //! What a policy sees of a run, and what it can have done.
 
 use std::ops::Range;
+use std::sync::Arc;
 
+use crate::curve::Curve;
 use crate::work::Work;
 use crate::worker::Worker;
 
@@ -22,6 +24,38 @@ pub struct State {
     pub pool: Vec<Range<usize>>,
     /// What finished units cost beside what was expected of them.
     pub cost_ratio: f64,
+    /// How far single units were from that.
+    pub cost_spread: Spread,
+}
+
+/// The spread of what units cost beside what was expected of them.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Spread {
+    n: f64,
+    mean: f64,
+    squares: f64,
+}
+
+/// Units that have to be done before anything is said of the others.
+const N_UNITS_KNOWN: f64 = 8.0;
+
+impl Spread {
+    /// Counts a unit.
+    pub fn add(&mut self, cost: f64, expected: f64) {
+        let ratio = (cost / expected).ln();
+        if ratio.is_finite() {
+            self.n += 1.0;
+            let off = ratio - self.mean;
+            self.mean += off / self.n;
+            self.squares += off * (ratio - self.mean);
+        }
+    }
+
+    /// The standard deviation of the ratios' logarithms; nothing before some units are known.
+    #[must_use]
+    pub fn standard_deviation(&self) -> Option<f64> {
+        (self.n >= N_UNITS_KNOWN).then(|| (self.squares / (self.n - 1.0)).sqrt())
+    }
 }
 
 /// Units that a worker has.
@@ -88,6 +122,7 @@ impl State {
             lost: vec![false; n_workers],
             pool: Vec::from([all]),
             cost_ratio: 1.0,
+            cost_spread: Spread::default(),
         }
     }
 
@@ -117,6 +152,25 @@ impl State {
     #[must_use]
     pub fn mean_cost(&self) -> f64 {
         self.work.total() / self.work.n_units() as f64
+    }
+
+    /// When a worker has done what it has, in seconds from now, with probability `p`; nothing where it has nothing.
+    #[must_use]
+    pub fn left(&self, worker: usize, p: f64) -> Option<f64> {
+        let chunk = self.chunks[worker].as_ref()?;
+        let units = chunk.unit..chunk.unit + 1;
+        let cost = self.cost_ratio * (self.work.cost(&units) + self.work.cost(&chunk.waiting));
+        let of = &self.workers[worker];
+        let seconds = of.unit_seconds * chunk.waiting.len() as f64 + of.curve.time_for(cost / of.speed, p);
+        Some((seconds - (self.now - chunk.unit_began)).max(0.0))
+    }
+
+    /// The probability with which a unit was forecast to take no longer than that on a worker with such a curve; nothing before costs are known.
+    #[must_use]
+    pub fn unit_within(&self, worker: usize, curve: &Arc<Curve>, unit: usize, seconds: f64) -> Option<f64> {
+        let spread = self.cost_spread.standard_deviation()?;
+        let of = Worker { curve: Arc::clone(curve), ..self.workers[worker].clone() };
+        Some(of.unit_within(self.cost_ratio * self.work.cost(&(unit..unit + 1)), spread, seconds))
     }
 
     /// Takes units out of the pool.
@@ -187,6 +241,33 @@ impl<'a> Dealer<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_left_shrinks_as_time_goes_by() {
+        let curve = Arc::new(Curve::constant(0.5));
+        let worker = Worker { name: String::new(), speed: 1.0, start_seconds: 1.0, unit_seconds: 0.0, curve };
+        let mut state = State::new(Work::new([1.0; 10]).unwrap(), vec![worker]);
+        assert_eq!(state.left(0, 0.5), None);
+        state.chunks[0] = Some(Chunk { unit: 3, waiting: 4..6, unit_began: 10.0 });
+        state.now = 11.0;
+        assert_eq!(state.left(0, 0.5), Some(5.0));
+        state.now = 99.0;
+        assert_eq!(state.left(0, 0.5), Some(0.0));
+    }
+
+    #[test]
+    fn a_spread_is_known_after_some_units() {
+        let mut spread = Spread::default();
+        for nth in 0..8 {
+            assert_eq!(spread.standard_deviation(), None);
+            spread.add(if nth % 2 == 0 { 2.0 } else { 0.5 }, 1.0);
+        }
+        let wanted = 2_f64.ln() * (8.0_f64 / 7.0).sqrt();
+        assert!((spread.standard_deviation().unwrap() - wanted).abs() < 1e-12);
+        // One that took no time says nothing.
+        spread.add(0.0, 1.0);
+        assert!((spread.standard_deviation().unwrap() - wanted).abs() < 1e-12);
+    }
 
     #[test]
     fn the_pool_gives_and_takes() {

@@ -7,14 +7,15 @@ use super::writing::{ANCHOR_MEMORY_BYTES, Writing, slot_of, value};
 use crate::catalogue::Loaded;
 use crate::container::{BLOCK_BYTES, Lost, Outline};
 
-/// How many blocks are read at once where the one before was read as well: 256 KiB.
-const N_READ_AHEAD: usize = 4;
+/// How many blocks are read at once at most: 1 MiB. A random read of one takes about as long as moving it, so that reading on is nearly
+/// free, and what was read in vain takes memory from others.
+const N_READ_AHEAD: usize = 16;
 
 impl Store {
     pub(super) fn look_up(&mut self, anchor: Anchor) -> Option<Place> {
         self.statistics.n_looked_for += 1;
         if self.dense.get(anchor).is_none() && self.is_sparse(anchor) {
-            let slot = self.sparse.get(anchor)?;
+            let slot = self.look_up_sparse(anchor)?;
             self.load(slot);
         }
         let found = self.dense.get(anchor)?;
@@ -23,7 +24,7 @@ impl Store {
         let (run, start, age) = match self.catalogue.containers.get_mut(&slot) {
             Some(container) => {
                 container.used = self.now;
-                (container.run, container.start, self.statistics.n_appended - container.born)
+                (container.run, container.start, self.statistics.n_ever - container.born)
             }
             None => {
                 let ((run, _), active) = self.active.iter().find(|(_, active)| active.slot == slot)?;
@@ -33,6 +34,17 @@ impl Store {
         self.statistics.n_found += 1;
         self.statistics.ages[(age.max(1 << 16).ilog2() as usize - 16).min(31)] += 1;
         Some(Place { run, position: start + offset })
+    }
+
+    fn look_up_sparse(&mut self, anchor: Anchor) -> Option<u32> {
+        let containers = &self.catalogue.containers;
+        let found = self.sparse.get(anchor, &mut *self.storage, |slot| containers.contains_key(&slot));
+        found.unwrap_or_else(|_| {
+            self.rebuild_index();
+            let containers = &self.catalogue.containers;
+            // It is all in memory.
+            self.sparse.get(anchor, &mut *self.storage, |slot| containers.contains_key(&slot)).ok().flatten()
+        })
     }
 
     pub(super) fn bytes_ahead(&mut self, from: Place) -> &[u8] {
@@ -87,10 +99,10 @@ impl Store {
     }
 
     fn read_blocks(&mut self, slot: u32, first: usize) -> Result<(), Lost> {
+        // As much as was read right before this: what is read in a row is read twice as much at a time, until the limit.
+        let n_wanted = self.n_read_before(slot, first).clamp(1, N_READ_AHEAD);
         let container = self.catalogue.containers.get_mut(&slot).expect("the container is known");
         let loaded = container.loaded.as_mut().expect("the container is loaded");
-        let is_sequel = first > 0 && loaded.blocks[first - 1].is_some();
-        let n_wanted = if is_sequel { N_READ_AHEAD } else { 1 };
         let n_free = loaded.blocks[first..].iter().take(n_wanted).take_while(|block| block.is_none()).count();
         let last = first + n_free - 1;
         let n_bytes = container.n_bytes as usize;
@@ -103,6 +115,21 @@ impl Store {
         container.used = self.now;
         self.make_room_in_memory();
         Ok(())
+    }
+
+    /// How many blocks of a run are in memory right before one: of this container, or of the one before it.
+    fn n_read_before(&self, slot: u32, idx: usize) -> usize {
+        let n_at_end = |slot: u32, idx: usize| -> usize {
+            let loaded = self.catalogue.containers.get(&slot).and_then(|container| container.loaded.as_ref());
+            let blocks = loaded.map_or(&[][..], |loaded| &loaded.blocks);
+            blocks[..idx.min(blocks.len())].iter().rev().take(N_READ_AHEAD).take_while(|block| block.is_some()).count()
+        };
+        if idx > 0 {
+            return n_at_end(slot, idx);
+        }
+        let container = &self.catalogue.containers[&slot];
+        let before = container.start.checked_sub(1).and_then(|last| self.catalogue.find(container.run, last));
+        before.map_or(0, |before| n_at_end(before, usize::MAX))
     }
 
     /// Has the anchors of a container in memory.

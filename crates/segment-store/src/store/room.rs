@@ -3,7 +3,7 @@
 use super::Store;
 use super::writing::slot_of;
 use crate::container;
-use crate::journal::{self, Record};
+use crate::journal::Record;
 use crate::settings::Policy;
 
 impl Store {
@@ -64,6 +64,6 @@ impl Store {
         let record = Record::Removed { number: container.number };
         // If either fails, the container is found to be gone, or a stray, when the store is opened the next time.
         let _ = self.storage.remove(&container::name(container.number));
-        let _ = self.storage.append(journal::NAME, &record.to_bytes());
+        self.n_removed += u64::from(self.log(&record).is_ok());
     }
 }

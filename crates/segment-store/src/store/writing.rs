@@ -5,7 +5,7 @@ use dedup::{Anchor, Place, Run};
 use super::Store;
 use crate::catalogue::Loaded;
 use crate::container::{self, BLOCK_BYTES};
-use crate::journal::{self, Entry, Record};
+use crate::journal::{Entry, Record};
 
 /// Bytes of memory for an anchor: two slots of sixteen bytes in the table, and its entry in the container's outline.
 pub(super) const ANCHOR_MEMORY_BYTES: u64 = 2 * 16 + 16;
@@ -132,6 +132,7 @@ impl Store {
             *self.ends.entry(key.0).or_insert(0) += bytes.len() as u64;
         }
         self.statistics.n_appended += bytes.len() as u64;
+        self.statistics.n_ever += bytes.len() as u64;
     }
 
     /// Writes a container that is full or finished. One that cannot be written is forgotten: whoever needs it asks for it.
@@ -147,19 +148,18 @@ impl Store {
             active.anchors.iter().map(|(anchor, _)| *anchor).filter(|&a| self.is_sparse(a)).collect();
         let n_anchors = active.anchors.len() as u64;
         let written = container::write(&mut *self.storage, number, &active.data, active.anchors).and_then(|written| {
-            let entry = Entry {
+            let record = Record::Written(Entry {
                 number,
                 run: self.catalogue.runs[run.0 as usize].id,
                 start: active.start,
                 n_bytes: active.data.len() as u32,
                 n_disk: u32::try_from(written.1).unwrap_or(u32::MAX),
                 sparse,
-            };
-            let record = Record::Written(entry.clone()).to_bytes();
-            self.storage.append(journal::NAME, &record)?;
-            Ok((written.0, entry))
+            });
+            self.log(&record)?;
+            Ok((written.0, record))
         });
-        let Ok((outline, entry)) = written else {
+        let Ok((outline, Record::Written(entry))) = written else {
             self.statistics.n_unwritten += 1;
             self.dense.retain(|value| slot_of(value) != slot);
             return;
@@ -173,6 +173,7 @@ impl Store {
         container.used = self.now;
         container.loaded = Some(Loaded { outline, blocks, n_resident });
         self.make_room_in_memory();
+        self.snapshot_when_due();
     }
 
     pub(super) fn is_sparse(&self, anchor: Anchor) -> bool {

@@ -59,7 +59,8 @@ fn memory_stays_within_its_budget_and_what_left_it_is_found_on_disk() {
     for store in [&sender, &receiver] {
         let statistics = store.statistics();
         assert!(statistics.resident_bytes <= settings.memory_bytes, "{statistics:?}");
-        assert!(statistics.sparse_bytes < 64 << 10);
+        // Most of it are shards of a few anchors: a terabyte has as many.
+        assert!(statistics.sparse_bytes < 128 << 10);
     }
     assert!(sender.statistics().n_loaded > 20);
 }

@@ -3,4 +3,5 @@
 mod budget;
 mod damage;
 mod restart;
+mod snapshot;
 mod world;

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use dedup::{Decoded, Decoder, Encoder, Flow, RunId};
@@ -27,6 +28,8 @@ pub struct Connection<'a> {
 pub struct Disk {
     pub files: Arc<Mutex<BTreeMap<String, Vec<u8>>>>,
     pub n_most: Option<usize>,
+    /// How often something was read.
+    pub n_reads: Arc<AtomicUsize>,
 }
 
 pub fn small() -> Settings {
@@ -79,6 +82,7 @@ impl Storage for Disk {
     }
 
     fn read(&mut self, name: &str, offset: u64, bytes: &mut [u8]) -> io::Result<()> {
+        self.n_reads.fetch_add(1, Ordering::Relaxed);
         let files = self.files.lock().unwrap();
         let file = files.get(name).ok_or(io::ErrorKind::NotFound)?;
         let found = file.get(offset as usize..offset as usize + bytes.len()).ok_or(io::ErrorKind::UnexpectedEof)?;
@@ -86,8 +90,21 @@ impl Storage for Disk {
         Ok(())
     }
 
-    fn read_all(&mut self, name: &str) -> io::Result<Vec<u8>> {
-        Ok(self.files.lock().unwrap().get(name).cloned().unwrap_or_default())
+    fn size(&mut self, name: &str) -> io::Result<u64> {
+        Ok(self.files.lock().unwrap().get(name).map_or(0, |bytes| bytes.len() as u64))
+    }
+
+    fn cut(&mut self, name: &str, n_bytes: u64) -> io::Result<()> {
+        let mut files = self.files.lock().unwrap();
+        files.get_mut(name).ok_or(io::ErrorKind::NotFound)?.truncate(n_bytes as usize);
+        Ok(())
+    }
+
+    fn rename(&mut self, name: &str, to: &str) -> io::Result<()> {
+        let mut files = self.files.lock().unwrap();
+        let bytes = files.remove(name).ok_or(io::ErrorKind::NotFound)?;
+        files.insert(to.to_owned(), bytes);
+        Ok(())
     }
 
     fn append(&mut self, name: &str, bytes: &[u8]) -> io::Result<()> {

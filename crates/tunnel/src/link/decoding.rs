@@ -3,12 +3,14 @@
 use std::collections::HashMap;
 use std::sync::atomic::Ordering;
 
+use clock::Stopwatch;
 use dedup::{Decoded, Decoder, Flow, History, Lacking, RunId};
 use tokio::sync::mpsc;
 
 use super::{Inbound, Incoming, Link, STREAMS_MAX};
 use crate::error::LinkError;
 use crate::frame::Frame;
+use crate::part::N_LANES;
 
 /// So many groups are acknowledged at once while more are waiting.
 const N_ACK: u64 = 16;
@@ -31,11 +33,16 @@ pub(super) fn decode(
     error
 }
 
+/// Forgets all lanes of a stream.
+pub(super) fn forget(flows: &mut HashMap<(u32, u8), Flow>, stream: u32) {
+    (0..N_LANES).for_each(|lane| drop(flows.remove(&(stream, lane))));
+}
+
 struct Receiver<'a> {
     link: &'a Link,
     decoder: Decoder,
     repairs: mpsc::UnboundedReceiver<Repair>,
-    flows: HashMap<u32, Flow>,
+    flows: HashMap<(u32, u8), Flow>,
     n_groups: u64,
     n_unacknowledged: u64,
 }
@@ -44,13 +51,13 @@ impl Receiver<'_> {
     fn run(&mut self, mut incoming: mpsc::UnboundedReceiver<Incoming>) -> LinkError {
         while let Some(next) = incoming.blocking_recv() {
             let done = match next {
-                Incoming::Group { stream, group } => self.group(stream, &group, incoming.is_empty()),
+                Incoming::Group { stream, lane, group } => self.group((stream, lane), &group, incoming.is_empty()),
                 Incoming::End { stream } => {
-                    self.flows.remove(&stream);
+                    forget(&mut self.flows, stream);
                     self.hand(stream, Inbound::End)
                 }
                 Incoming::Reset { stream, reason } => {
-                    self.flows.remove(&stream);
+                    forget(&mut self.flows, stream);
                     self.hand(stream, Inbound::Reset(reason))
                 }
             };
@@ -61,15 +68,18 @@ impl Receiver<'_> {
         LinkError::Ended
     }
 
-    fn group(&mut self, stream: u32, group: &[u8], is_last: bool) -> Result<(), LinkError> {
+    fn group(&mut self, at: (u32, u8), group: &[u8], is_last: bool) -> Result<(), LinkError> {
         let counters = &self.link.common.counters;
         counters.decoder_queue.sub(1);
+        counters.came_bytes_total.add(group.len() as u64);
         self.link.n_queued.fetch_sub(group.len() as u64, Ordering::Relaxed);
-        if self.flows.len() >= 2 * STREAMS_MAX && !self.flows.contains_key(&stream) {
+        if self.flows.len() >= 2 * STREAMS_MAX * usize::from(N_LANES) && !self.flows.contains_key(&at) {
             return Err(LinkError::Protocol { what: "it has data for more streams than there may be" });
         }
-        let flow = self.flows.entry(stream).or_default();
+        let flow = self.flows.entry(at).or_default();
+        let busy = Stopwatch::start();
         let mut decoded = self.decoder.decode(&mut *self.link.common.memory.lock(), flow, group)?;
+        counters.decoder_busy_ns_total.add(busy.elapsed_ns());
         loop {
             match decoded {
                 Decoded::Whole(bytes) => {
@@ -77,14 +87,14 @@ impl Receiver<'_> {
                     counters.received_bytes_total.add(bytes.len() as u64);
                     self.n_groups += 1;
                     self.acknowledge(is_last);
-                    return self.hand(stream, Inbound::Data(bytes));
+                    return self.hand(at.0, Inbound::Data(bytes));
                 }
-                Decoded::Lacking(lacking) => decoded = self.ask(stream, lacking)?,
+                Decoded::Lacking(lacking) => decoded = self.ask(at, lacking)?,
             }
         }
     }
 
-    fn ask(&mut self, stream: u32, lacking: Lacking) -> Result<Decoded, LinkError> {
+    fn ask(&mut self, at: (u32, u8), lacking: Lacking) -> Result<Decoded, LinkError> {
         let counters = &self.link.common.counters;
         let counter =
             if lacking.is_collision() { &counters.groups_collided_total } else { &counters.groups_lacking_total };
@@ -94,7 +104,7 @@ impl Receiver<'_> {
         if number != self.n_groups {
             return Err(LinkError::Protocol { what: "it sent again what nobody asked for" });
         }
-        let flow = self.flows.entry(stream).or_default();
+        let flow = self.flows.entry(at).or_default();
         Ok(self.decoder.repair(&mut *self.link.common.memory.lock(), flow, lacking, &bytes)?)
     }
 

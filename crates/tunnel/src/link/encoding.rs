@@ -2,10 +2,12 @@
 
 use std::collections::HashMap;
 
+use clock::Stopwatch;
 use dedup::{Encoder, Flow, History, RunId, Tally};
 use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 
+use super::decoding::forget;
 use super::{HeldGroup, Link, Work, kib};
 use crate::frame::Frame;
 
@@ -18,31 +20,39 @@ pub(super) fn encode(
 ) {
     let counters = &link.common.counters;
     let mut encoder = Encoder::new(link.common.settings, &mut *link.common.memory.lock(), run);
-    let mut flows: HashMap<u32, Flow> = HashMap::new();
+    let mut flows: HashMap<(u32, u8), Flow> = HashMap::new();
+    let mut level = None;
     while let Some(piece) = runtime.block_on(next(link, &mut work)) {
         counters.encoder_queue.sub(1);
         let frame = match piece {
-            Work::Data { stream, bytes } => {
+            Work::Data { stream, lane, bytes } => {
                 let Ok(room) = runtime.block_on(link.room.acquire_many(kib(bytes.len()))) else {
                     break;
                 };
                 // It is given back when the group is acknowledged.
                 room.forget();
+                let wanted = link.common.steering.level();
+                if level.replace(wanted) != Some(wanted) {
+                    encoder.set_effort(wanted.effort());
+                }
                 let before = encoder.tally();
+                let (busy, cpu) = (Stopwatch::start(), clock::thread_cpu());
                 let mut group = Vec::new();
-                let flow = flows.entry(stream).or_default();
+                let flow = flows.entry((stream, lane)).or_default();
                 encoder.encode(&mut *link.common.memory.lock(), flow, &bytes, &mut group);
                 count(link, before, encoder.tally());
+                counters.encoder_busy_ns_total.add(busy.elapsed_ns());
+                counters.encoder_cpu_ns_total.add((clock::thread_cpu() - cpu).as_nanos() as u64);
                 counters.unacknowledged_bytes.add(bytes.len() as u64);
                 link.held().groups.push_back(HeldGroup { data: bytes, n_asked: 0 });
-                Frame::Data { stream, group }
+                Frame::Data { stream, lane, group }
             }
             Work::End { stream } => {
-                flows.remove(&stream);
+                forget(&mut flows, stream);
                 Frame::End { stream }
             }
             Work::Reset { stream, reason } => {
-                flows.remove(&stream);
+                forget(&mut flows, stream);
                 Frame::Reset { stream, reason }
             }
         };

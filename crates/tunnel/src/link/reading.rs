@@ -7,7 +7,7 @@ use tokio::io::{AsyncRead, BufReader};
 use tokio::sync::mpsc;
 
 use super::decoding::Repair;
-use super::{Inbound, Incoming, Link, QUEUED_BYTES_MAX};
+use super::{Inbound, Incoming, Link, Opening, QUEUED_BYTES_MAX};
 use crate::error::LinkError;
 use crate::frame::{Frame, next};
 
@@ -43,18 +43,18 @@ fn take(
     repairs: &mpsc::UnboundedSender<Repair>,
 ) -> Result<(), LinkError> {
     let is_taken = match frame {
-        Frame::Data { stream, group } => {
+        Frame::Data { stream, lane, group } => {
             let n_bytes = group.len() as u64;
             if link.n_queued.fetch_add(n_bytes, Ordering::Relaxed) + n_bytes > QUEUED_BYTES_MAX {
                 return Err(LinkError::Protocol { what: "it does not wait for acknowledgements" });
             }
             link.common.counters.decoder_queue.add(1);
-            incoming.send(Incoming::Group { stream, group }).is_ok()
+            incoming.send(Incoming::Group { stream, lane, group }).is_ok()
         }
         Frame::End { stream } => incoming.send(Incoming::End { stream }).is_ok(),
         Frame::Reset { stream, reason } => incoming.send(Incoming::Reset { stream, reason }).is_ok(),
         Frame::Repair { group, bytes } => repairs.send((group, bytes)).is_ok(),
-        Frame::Open { stream, target } => return open(link, stream, target),
+        Frame::Open { stream, component, target } => return open(link, stream, component, target),
         Frame::Opened { stream } => {
             if let Some(entry) = link.streams().get(&stream) {
                 // The task that waits for it may just be ending.
@@ -74,7 +74,7 @@ fn take(
     if is_taken { Ok(()) } else { Err(LinkError::Ended) }
 }
 
-fn open(link: &Link, stream: u32, target: String) -> Result<(), LinkError> {
+fn open(link: &Link, stream: u32, component: String, target: String) -> Result<(), LinkError> {
     let Some(openings) = &link.openings else {
         return Err(LinkError::Protocol { what: "a far end opens no streams" });
     };
@@ -82,7 +82,8 @@ fn open(link: &Link, stream: u32, target: String) -> Result<(), LinkError> {
         return Err(LinkError::Protocol { what: "it opens a stream twice" });
     }
     let inbound = link.add(stream).ok_or(LinkError::Protocol { what: "it opens more streams than there may be" })?;
-    openings.send((stream, target, inbound)).map_err(|_| LinkError::Ended)
+    let opening = Opening { stream, component, target, inbound };
+    openings.send(opening).map_err(|_| LinkError::Ended)
 }
 
 fn acknowledged(link: &Link, n_groups: u64) -> Result<(), LinkError> {

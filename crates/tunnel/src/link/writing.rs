@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use clock::Stopwatch;
 use tokio::io::{AsyncWrite, AsyncWriteExt};
 use tokio::sync::mpsc;
 
@@ -44,6 +45,7 @@ pub(super) async fn write(
             };
             frame.put(&mut bytes);
         }
+        let busy = Stopwatch::start();
         let written = async {
             writer.write_all(&bytes).await?;
             writer.flush().await
@@ -51,6 +53,7 @@ pub(super) async fn write(
         if let Err(error) = written.await {
             return error.into();
         }
+        link.common.counters.writer_busy_ns_total.add(busy.elapsed_ns());
         link.common.counters.wire_out_bytes_total.add(bytes.len() as u64);
     }
 }

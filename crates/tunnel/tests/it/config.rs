@@ -27,6 +27,8 @@ async fn each_mistake_is_named() {
         ("format = 2\n", "this version reads 1"),
         ("format = 1\nspeed = 9\n", "speed"),
         ("format = 1\n[transfer]\nlevel = 20\n", "from 0"),
+        ("format = 1\n[transfer]\nlevel = \"fast\"\n", "`level` is \"auto\", \"bypass\""),
+        ("format = 1\n[transfer]\ncarrier = \"udp\"\n", "`tcp` or `quic`"),
         ("format = 1\n[transfer]\nwindow = \"1GiB\"\n", "from 64KiB"),
         ("format = 1\n[transfer]\nanchor_bits = 3\n", "from 4 to 16"),
     ] {
@@ -38,14 +40,25 @@ async fn each_mistake_is_named() {
         ("", "no section [near]"),
         ("[near]\nconnect = \"127.0.0.1:1\"\n", "nothing would listen"),
         ("[near]\nconnect = \"127.0.0.1\"\nproxy = \"127.0.0.1:0\"\n", "lacks `:PORT`"),
+        (
+            "[near]\nconnect = \"127.0.0.1:1\"\n[[near.forward]]\nlisten = \"127.0.0.1:0\"\ntarget = \"a:1\"\ncomponent = \"ftp\"\n",
+            "there are `http`, `tcp`",
+        ),
         ("[near]\nconnect = \"far.example:7400\"\nproxy = \"127.0.0.1:0\"\n", "`authorities`"),
+        (
+            "[transfer]\ncarrier = \"quic\"\n[near]\nconnect = \"127.0.0.1:1\"\nproxy = \"127.0.0.1:0\"\n",
+            "QUIC is always encrypted",
+        ),
     ] {
         std::fs::write(&path, format!("format = 1\n{SECURITY}{STORE}{text}")).unwrap();
         check(Near::start(&Config::read(&path).unwrap()).await.map(drop), told);
     }
-    for (text, told) in
-        [("", "no section [far]"), ("[far]\nlisten = \"0.0.0.0:0\"\nallow = []\n", "`certificate` and `key`")]
-    {
+    for (text, told) in [
+        ("", "no section [far]"),
+        ("[far]\nlisten = \"0.0.0.0:0\"\nallow = []\n", "`certificate` and `key`"),
+        ("[far]\nlisten = \"127.0.0.1:0\"\nallow = []\nfiles = \"none\"\n", "which is no folder"),
+        ("[transfer]\ncarrier = \"quic\"\n[far]\nlisten = \"127.0.0.1:0\"\nallow = []\n", "QUIC is always encrypted"),
+    ] {
         std::fs::write(&path, format!("format = 1\n{SECURITY}{STORE}{text}")).unwrap();
         check(Far::start(&Config::read(&path).unwrap()).await.map(drop), told);
     }

@@ -36,15 +36,15 @@ async fn whoever_breaks_the_protocol_is_cut_off_alone() {
     let target = server.to_string();
     let far = site.far("127.0.0.1:*", Asked::default()).await;
     let near = site.near(far.addresses[0], &target, Asked::default()).await;
-    let open = Frame::Open { stream: 1, target };
+    let open = Frame::Open { stream: 1, component: "tcp".to_owned(), target };
     let wrongs = [
         vec![0xff; 8],
         vec![1, 0, 0, 0, 99],
         bytes(&[open.clone(), open.clone()]),
         bytes(&[Frame::Ack { n_groups: 1 }]),
         bytes(&[Frame::Ask { group: 0, ranges: vec![0..1; 1] }]),
-        bytes(&[Frame::Data { stream: 1, group: noise(2, 100) }]),
-        bytes(&[Frame::Data { stream: 1, group: Vec::new() }]),
+        bytes(&[Frame::Data { stream: 1, lane: 0, group: noise(2, 100) }]),
+        bytes(&[Frame::Data { stream: 1, lane: 0, group: Vec::new() }]),
         bytes(&[open.clone(), Frame::Credit { stream: 1, n_bytes: u32::MAX }]),
     ];
     for wrong in wrongs {
@@ -68,13 +68,13 @@ async fn a_peer_that_never_acknowledges_gets_no_more_than_there_is_room_for() {
     for number in 1..40 {
         // Each says something of its own, so that all of it has to come.
         let target = server(noise(number.into(), 1 << 20)).await.to_string();
-        stream.write_all(&bytes(&[Frame::Open { stream: number, target }])).await.unwrap();
+        stream.write_all(&bytes(&[Frame::Open { stream: number, component: "tcp".to_owned(), target }])).await.unwrap();
     }
     // A group of one byte: what the server waits for. All of it is new, and packed by nobody.
     let mut encoder = dedup_encoder();
     for number in 1..40 {
         let group = encoder(b"?");
-        stream.write_all(&bytes(&[Frame::Data { stream: number, group }])).await.unwrap();
+        stream.write_all(&bytes(&[Frame::Data { stream: number, lane: 0, group }])).await.unwrap();
     }
     // All that may come does, but for a group that does not fit into the rest of the room.
     let mut heard = vec![0; (16 << 20) - (1 << 18)];

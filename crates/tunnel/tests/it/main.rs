@@ -1,8 +1,10 @@
 //! Tunnels over the loopback, with programs at both ends.
 
+mod components;
 mod config;
 mod hostile;
 mod programs;
+mod quic;
 mod restart;
 mod security;
 mod world;

@@ -34,6 +34,26 @@ async fn one_direction_may_end_before_the_other() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn bytes_are_exact_at_every_level() {
+    let text: Vec<u8> = (0..40_000_u64).flat_map(|i| format!("{i}: {}\n", i * i % 977).into_bytes()).collect();
+    for (level, n_sent_max) in
+        [("\"auto\"", 300_000), ("\"anchors\"", 650_000), ("\"bypass\"", 2_000_000), ("12", 250_000)]
+    {
+        let site = Site::new();
+        let transfer = format!("level = {level}");
+        let asked = Asked { transfer: &transfer, ..Asked::default() };
+        let far = site.far("127.0.0.1:*", asked).await;
+        let near = site.near(far.addresses[0], &echo().await.to_string(), asked).await;
+        check_echo(near.addresses[0], &text).await;
+        check_echo(near.addresses[0], &text).await;
+        let counts = near.status().await.counts;
+        assert!(counts.sent_bytes_total < n_sent_max, "{level} took {} bytes", counts.sent_bytes_total);
+        near.stop().await;
+        far.stop().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn many_streams_at_once_do_not_mix() {
     let site = Site::new();
     let far = site.far("127.0.0.1:*", Asked::default()).await;

@@ -15,6 +15,12 @@ async fn a_second_fetch_after_a_restart_of_both_ends_costs_a_thousandth() {
         assert_eq!((sent.given_bytes_total, sent.repaired_bytes_total), (6_000_000, 0));
         if round == 1 {
             assert!(sent.sent_bytes_total < 6_000, "groups took {} bytes", sent.sent_bytes_total);
+            let told = near.status().await;
+            let [period] = told.history[..] else { panic!("{:?}", told.history) };
+            assert_eq!((period.received_bytes, period.appended_bytes, period.given_bytes), (6_000_000, 6_000_001, 1));
+            assert!(period.came_bytes > 6_000_000 && period.disk_bytes > 6_000_000, "{period:?}");
+            // And what was asked for, twice.
+            assert_eq!(told.store.ever_appended_bytes, 6_000_002);
         }
         near.stop().await;
         far.stop().await;

@@ -21,7 +21,7 @@ async fn is_linked(near: &Running) -> bool {
     tokio::time::timeout(testkit::PATIENCE, counts).await.expect("nothing became of the link").links > 0
 }
 
-fn certificate(site: &Site, name: &str) {
+pub fn certificate(site: &Site, name: &str) {
     let made = rcgen::generate_simple_self_signed(vec!["far.example".to_owned()]).unwrap();
     fs::write(site.path(&format!("{name}.pem")), made.cert.pem()).unwrap();
     fs::write(site.path(&format!("{name}.key")), made.signing_key.serialize_pem()).unwrap();
@@ -29,20 +29,49 @@ fn certificate(site: &Site, name: &str) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_link_is_encrypted_with_a_certificate_that_is_believed() {
+    check_certificates("").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_link_over_quic_is_believed_for_the_same_reasons() {
+    check_certificates("carrier = \"quic\"").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn another_token_makes_no_link_over_quic() {
+    let site = Site::new();
+    certificate(&site, "far");
+    site.token("near.token", "another-token-long-enough-too");
+    let transfer = "carrier = \"quic\"";
+    let security = "certificate = \"far.pem\"\nkey = \"far.key\"";
+    let far = site.far("*", Asked { security, transfer, ..Asked::default() }).await;
+    let security = "authorities = \"far.pem\"\nname = \"far.example\"";
+    let near = site.near(far.addresses[0], "127.0.0.1:1", Asked { security, transfer, ..Asked::default() }).await;
+    assert!(!is_linked(&near).await);
+    near.stop().await;
+    far.stop().await;
+}
+
+async fn check_certificates(transfer: &str) {
     let site = Site::new();
     certificate(&site, "far");
     certificate(&site, "other");
     let data = noise(1, 1_000_000);
     let server = server(data.clone()).await;
     let security = "certificate = \"far.pem\"\nkey = \"far.key\"";
-    let far = site.far("127.0.0.1:*", Asked { security, ..Asked::default() }).await;
+    let far = site.far("127.0.0.1:*", Asked { security, transfer, ..Asked::default() }).await;
     for (security, is_good) in [
         ("authorities = \"far.pem\"\nname = \"far.example\"", true),
         ("authorities = \"other.pem\"\nname = \"far.example\"", false),
         ("authorities = \"far.pem\"\nname = \"other.example\"", false),
         ("", false),
     ] {
-        let near = site.near(far.addresses[0], &server.to_string(), Asked { security, ..Asked::default() }).await;
+        if security.is_empty() && !transfer.is_empty() {
+            // That is not even a configuration.
+            continue;
+        }
+        let asked = Asked { security, transfer, ..Asked::default() };
+        let near = site.near(far.addresses[0], &server.to_string(), asked).await;
         assert_eq!(is_linked(&near).await, is_good, "with {security}");
         if is_good {
             assert!(fetch(near.addresses[0]).await.unwrap() == data);

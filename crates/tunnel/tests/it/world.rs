@@ -35,6 +35,10 @@ pub struct Asked<'a> {
     pub security: &'a str,
     /// Lines in `[near]`.
     pub near: &'a str,
+    /// Lines in `[transfer]`.
+    pub transfer: &'a str,
+    /// Lines in `[far]`.
+    pub far: &'a str,
 }
 
 impl Site {
@@ -60,8 +64,8 @@ impl Site {
     }
 
     pub async fn far_at(&self, listen: SocketAddr, allow: &str, asked: Asked<'_>) -> Running {
-        let text = format!("[far]\nlisten = \"{listen}\"\nallow = [\"{allow}\"]\n");
-        let config = self.config("far", asked.security, &text);
+        let text = format!("[far]\nlisten = \"{listen}\"\nallow = [\"{allow}\"]\n{}\n", asked.far);
+        let config = self.config("far", asked, &text);
         let far = Far::start(&config).await.unwrap();
         let (stop, stopped) = oneshot::channel();
         let addresses = vec![far.address()];
@@ -76,7 +80,7 @@ impl Site {
              target = \"{target}\"\n",
             asked.near,
         );
-        let config = self.config("near", asked.security, &text);
+        let config = self.config("near", asked, &text);
         let near = Near::start(&config).await.unwrap();
         let (stop, stopped) = oneshot::channel();
         let addresses = near.addresses();
@@ -84,9 +88,10 @@ impl Site {
         Running { addresses, status: config.status(), stop, task }
     }
 
-    fn config(&self, end: &str, security: &str, rest: &str) -> Config {
-        let text =
-            format!("format = 1\n[security]\ntoken = \"{end}.token\"\n{security}\n[store]\nfolder = \"{end}\"\n{rest}");
+    fn config(&self, end: &str, Asked { security, transfer, .. }: Asked<'_>, rest: &str) -> Config {
+        let text = format!(
+            "format = 1\n[transfer]\n{transfer}\n[security]\ntoken = \"{end}.token\"\n{security}\n[store]\nfolder = \"{end}\"\n{rest}"
+        );
         let path = self.path(&format!("{end}.toml"));
         fs::write(&path, text).unwrap();
         Config::read(&path).unwrap()

@@ -11,6 +11,7 @@ import uuid
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any
 
@@ -23,9 +24,14 @@ if TYPE_CHECKING:
     from foretop._native import Campaign, Run
     from foretop.crossval._progress import Tally
     from foretop.crossval.peers import Peer
+    from foretop.sched.dask import PlaceByForecast
 
 # Ranges for each thread of a worker: the one it is at, and the one it goes on with.
 _N_RANGES_PER_THREAD = 2
+
+# The same where a scheduler's plug-in places them: it places what comes together, if that is more than there are workers. As many again come when
+# half of them are done.
+_N_PLACED_PER_THREAD = 8
 
 # How long to wait for an answer before looking at the progress and for workers that came.
 _PERIOD_SECONDS = 0.5
@@ -84,13 +90,16 @@ def evaluate(
     run: Run,
     missing: list[Cases],
     look: Callable[[], None],
+    placement: PlaceByForecast | None = None,
 ) -> None:
-    """Have the workers evaluate what is missing, and hand the parts to the run."""
+    """Have the workers evaluate what is missing, placed by a plug-in if one is given, and hand the parts to the run."""
     if not missing:
         return
     bearer = _Bearer(campaign.to_bytes(), list(peers), _native.version())
-    flow = _Flow(client, bearer.name, missing)
+    flow = _Flow(client, bearer.name, missing, is_placed=placement is not None)
     try:
+        if placement is not None:
+            client.register_plugin(placement)
         client.register_plugin(bearer, name=bearer.name)
         for cases, results, timings, tally in flow.parts(look):
             run.add(cases, results, timings, tally)
@@ -100,12 +109,16 @@ def evaluate(
         # the place of a lost one answers with a KeyError that it has no such plugin yet.
         with suppress(OSError, KeyError):
             client.unregister_worker_plugin(bearer.name)
+        if placement is not None:
+            with suppress(OSError, KeyError, ValueError):
+                client.unregister_scheduler_plugin(placement.name)
 
 
 class _Flow:
     """Ranges on their way to the workers and back."""
 
-    def __init__(self, client: Client, name: str, missing: list[Cases]) -> None:
+    def __init__(self, client: Client, name: str, missing: list[Cases], *, is_placed: bool) -> None:
+        self._is_placed = is_placed
         self._client = client
         self._name = name
         self._waiting = deque(missing)
@@ -125,9 +138,17 @@ class _Flow:
 
     def _send(self) -> None:
         n_threads = sum(self._client.nthreads().values())
-        while self._waiting and len(self._under_way) < max(1, _N_RANGES_PER_THREAD * n_threads):
-            cases = self._waiting.popleft()
-            future = self._client.submit(_evaluate_range, self._name, cases, pure=False)
+        n_max = max(1, (_N_PLACED_PER_THREAD if self._is_placed else _N_RANGES_PER_THREAD) * n_threads)
+        if self._is_placed and len(self._under_way) > n_max // 2:
+            return
+        n_more = min(len(self._waiting), n_max - len(self._under_way))
+        if n_more <= 0:
+            return
+        batch = [self._waiting.popleft() for _ in range(n_more)]
+        futures = self._client.map(
+            partial(_evaluate_range, self._name), batch, pure=False, key="foretop-crossval-range"
+        )
+        for future, cases in zip(futures, batch, strict=True):
             self._under_way[future] = cases
             future.add_done_callback(self._done.put)
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from foretop.crossval._inputs import Traces
     from foretop.crossval.peers import Peer
+    from foretop.sched.dask import PlaceByForecast
 
 
 @dataclass(frozen=True)
@@ -71,6 +72,7 @@ def run(
     peers: Sequence[Peer] = (),
     client: Any = None,
     workers: int | None = None,
+    placement: PlaceByForecast | None = None,
     progress: bool | Callable[[Progress], object] | None = None,
 ) -> Outcome:
     """Evaluate random test cases, and write what they come to.
@@ -103,6 +105,8 @@ def run(
         was at.
     workers : int, optional
         How many threads, or processes of ``"local"``; one for each processor unless given.
+    placement : foretop.sched.dask.PlaceByForecast, optional
+        What places the work among the workers of `client`; Dask itself unless given. It is taken off the scheduler at the end. The file is the same.
     progress : bool or callable, optional
         Whether to write to standard error how far the run is, or what to call with a :class:`Progress` now and then. Unless
         given, a line is written where standard error is a terminal.
@@ -138,6 +142,10 @@ def run(
     """
     for name, given, least in (("cases", cases, 1), ("seed", seed, 0), ("workers", workers, 1)):
         _check_number(name, given, least)
+    if placement is not None and client is None:
+        raise InputError(
+            "placement is among the workers of a client, and none is given", kind="Placement", given=placement
+        )
     campaign = _native.Campaign(template_text(template), trace_rows(traces, column), seed, list(peers))
     opened = _native.Run(campaign, cases, fspath(out))
     try:
@@ -150,7 +158,7 @@ def run(
             from foretop.crossval import _dask
 
             with _dask.connected(client, workers) as connected:
-                _dask.evaluate(connected, campaign, peers, opened, missing, watch.look)
+                _dask.evaluate(connected, campaign, peers, opened, missing, watch.look, placement)
             opened.finish()
     finally:
         opened.close()

@@ -29,6 +29,12 @@ impl Band {
         Self::new(last, leads, &forecast.mean, &forecast.lower, &forecast.upper)
     }
 
+    /// From an outlook, in its own steps.
+    pub fn from_outlook(last: Option<f64>, outlook: &api::Outlook) -> Self {
+        let leads = (1..=outlook.median.len()).map(|lead| lead as f64);
+        Self::new(last, leads, &outlook.median, &outlook.lower, &outlook.upper)
+    }
+
     fn new(last: Option<f64>, leads: impl Iterator<Item = f64>, mean: &[f64], lower: &[f64], upper: &[f64]) -> Self {
         let forecast = leads.zip(mean).zip(lower.iter().zip(upper));
         let forecast = forecast.map(|((lead, &mean), (&lower, &upper))| (lead, Point { mean, lower, upper }));

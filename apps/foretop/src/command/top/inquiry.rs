@@ -3,16 +3,18 @@
 use std::sync::mpsc::{self, Sender};
 use std::time::Duration;
 
-use node_api::{Client, ClientError};
-use units::Confidence;
+use node_api::{Client, ClientError, RangeText};
+use units::{Confidence, span};
 
-use super::state::{Detail, Update};
+use super::state::{Detail, Far, Update};
 
 /// Which signal, and how far ahead.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Question {
     pub id: String,
     pub horizon: Duration,
+    /// Whether the horizon is one for an outlook.
+    pub is_far: bool,
 }
 
 /// Answers every question with an [`Update::Detail`]; of several that wait, only the last one.
@@ -33,10 +35,21 @@ pub fn start<T: From<Update> + Send + 'static>(client: Client, updates: Sender<T
 /// What can be had; the first thing that cannot is the problem.
 fn answer(client: &Client, question: &Question) -> Detail {
     let mut problem = None;
-    let forecast = keep(&mut problem, client.forecast(&question.id, question.horizon, Confidence::P95));
+    let (forecast, far) = if question.is_far {
+        (None, keep(&mut problem, far(client, question)))
+    } else {
+        (keep(&mut problem, client.forecast(&question.id, question.horizon, Confidence::P95)), None)
+    };
     let accuracy = keep(&mut problem, client.accuracy(&question.id));
     let series = keep(&mut problem, client.detail(&question.id));
-    Detail { forecast, accuracy, series, problem }
+    Detail { forecast, far, accuracy, series, problem }
+}
+
+fn far(client: &Client, Question { id, horizon, .. }: &Question) -> Result<Far, ClientError> {
+    let outlook = client.outlook(id, *horizon, Confidence::P95)?;
+    let range = RangeText { from: Some(format!("-{}", span::format(*horizon))), to: None };
+    let samples = client.samples(id, range, Duration::try_from_secs_f64(outlook.step_seconds).ok())?;
+    Ok(Far { outlook, past: samples.values.into_iter().map(|value| value.unwrap_or(f64::NAN)).collect() })
 }
 
 fn keep<T>(problem: &mut Option<String>, result: Result<T, ClientError>) -> Option<T> {

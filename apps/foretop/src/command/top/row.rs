@@ -1,6 +1,7 @@
 //! One signal as `top` knows it: what it is, what it was, what it is to be.
 
 use std::collections::VecDeque;
+use std::time::Duration;
 
 use node_api as api;
 use text::printable;
@@ -94,6 +95,11 @@ impl Row {
         self.history.push_back(value.unwrap_or(f64::NAN));
         self.history.drain(..self.history.len().saturating_sub(HISTORY_MAX));
         self.time = Some(time);
+    }
+
+    /// Time between two samples.
+    pub fn step(&self) -> Duration {
+        Duration::try_from_secs_f64(self.step_seconds).unwrap_or_default()
     }
 
     /// The newest value; `None` in a gap and before the first.

@@ -7,7 +7,7 @@ use std::time::Duration;
 use node_api as api;
 use units::Timestamp;
 
-use super::state::{Detail, LEADS, Link, Sort, State, Update};
+use super::state::{Detail, Far, LEADS, Link, Sort, State, Update};
 
 const IDS: [&str; 4] = ["cpu.availability.vmstat", "load.1m", "memory.available", "swap.used"];
 
@@ -80,6 +80,25 @@ pub fn state() -> State {
     state
 }
 
+/// A day ahead of `load.1m`, and a day of its past.
+pub fn far() -> Far {
+    const N_STEPS: usize = 288;
+    let outlook = api::Outlook {
+        id: "load.1m".to_owned(),
+        unit: "tasks".to_owned(),
+        origin: Timestamp::from_nanos(0),
+        step_seconds: 300.0,
+        confidence: 0.95,
+        median: vec![3.0; N_STEPS],
+        lower: vec![1.0; N_STEPS],
+        upper: vec![5.0; N_STEPS],
+        history_seconds: 604_800.0,
+        seen_seconds: 7200.0,
+        season_ratio: None,
+    };
+    Far { outlook, past: vec![2.0; N_STEPS] }
+}
+
 /// What the large view of `load.1m` shows: a forecast over a minute, a fit, and one lead that has been scored.
 pub fn detail() -> Detail {
     let leads = forecast(2.0, 4.0, 2.0, 1e9);
@@ -117,6 +136,7 @@ pub fn detail() -> Detail {
             lower: points.iter().map(|point| point.lower).collect(),
             upper: points.iter().map(|point| point.upper).collect(),
         }),
+        far: None,
         accuracy: Some(api::Accuracy {
             id: "load.1m".to_owned(),
             unit: "tasks".to_owned(),

@@ -19,6 +19,8 @@ use node_api::Client;
 const FRAME: Duration = Duration::from_millis(50);
 /// How often the large view asks anew while it is open.
 const INQUIRE_EVERY: Duration = Duration::from_secs(1);
+/// The same where it shows an outlook, for which the node runs over weeks.
+const INQUIRE_FAR_EVERY: Duration = Duration::from_secs(10);
 
 enum Input {
     Update(Update),
@@ -44,7 +46,8 @@ pub fn run(mut state: State, client: Client, palette: &Palette) -> anyhow::Resul
     loop {
         screen.draw(|frame| view::draw(frame, &state, palette)).context("cannot draw on the terminal")?;
         let effect = take_inputs(&mut state, &inputs);
-        let is_due = state.mode == Mode::Detail && inquired.elapsed() >= INQUIRE_EVERY;
+        let every = if state.detail.far.is_some() { INQUIRE_FAR_EVERY } else { INQUIRE_EVERY };
+        let is_due = state.mode == Mode::Detail && inquired.elapsed() >= every;
         match effect {
             Effect::Quit => return Ok(()),
             Effect::None if !is_due => {}
@@ -75,9 +78,9 @@ fn take_inputs(state: &mut State, inputs: &Receiver<Input>) -> Effect {
 
 fn inquire(state: &State, questions: &Sender<Question>) {
     if let Some(row) = state.selected_row() {
-        let horizon = Duration::try_from_secs_f64(row.step_seconds * state.horizon() as f64).unwrap_or_default();
+        let (horizon, is_far) = state.horizon(row.step());
         // The thread at the other end lives as long as this loop.
-        let _ = questions.send(Question { id: row.id.clone(), horizon });
+        let _ = questions.send(Question { id: row.id.clone(), horizon, is_far });
     }
 }
 

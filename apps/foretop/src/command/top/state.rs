@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::ops::Bound;
+use std::time::Duration;
 
 use clap::ValueEnum;
 use node_api as api;
@@ -12,7 +13,16 @@ use super::row::Row;
 /// The leads that the node is asked for, in steps.
 pub const LEADS: [usize; 7] = [1, 2, 5, 10, 20, 30, 60];
 /// How far the large view can look ahead, in steps.
-pub const HORIZONS: [usize; 7] = [10, 30, 60, 120, 300, 600, 1800];
+const HORIZONS: [u32; 6] = [10, 30, 60, 120, 300, 600];
+/// And further, by an outlook.
+const FAR_HORIZONS: [Duration; 4] = [
+    Duration::from_secs(3600),
+    Duration::from_secs(6 * 3600),
+    Duration::from_secs(86_400),
+    Duration::from_secs(7 * 86_400),
+];
+/// Up to here the signal's own model is asked, if the horizon has no more steps than the longest of [`HORIZONS`].
+const HORIZON_OWN: Duration = Duration::from_secs(3600);
 
 /// What the signals are sorted by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -61,10 +71,19 @@ pub enum Link {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Detail {
     pub forecast: Option<api::Forecast>,
+    /// In place of the forecast, where the horizon is one of hours or days.
+    pub far: Option<Far>,
     pub accuracy: Option<api::Accuracy>,
     pub series: Option<api::SeriesDetail>,
     /// Why something of it is absent.
     pub problem: Option<String>,
+}
+
+/// Hours or days ahead, and as long a past in the same steps, NaN for a gap.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Far {
+    pub outlook: api::Outlook,
+    pub past: Vec<f64>,
 }
 
 /// News from the node.
@@ -126,18 +145,21 @@ impl State {
         LEADS[self.lead_idx]
     }
 
-    /// How far ahead the large view looks, in steps.
-    pub fn horizon(&self) -> usize {
-        HORIZONS[self.horizon_idx]
+    /// How far ahead the large view looks at a signal of this step, and whether that is for an outlook to say.
+    pub fn horizon(&self, step: Duration) -> (Duration, bool) {
+        let horizons = horizons(step);
+        let horizon = horizons[self.horizon_idx.min(horizons.len() - 1)];
+        (horizon, horizon > HORIZON_OWN || horizon > step.saturating_mul(HORIZONS[HORIZONS.len() - 1]))
     }
 
     /// Looks further ahead, or less far, in the view that is shown.
     pub fn shift_horizon(&mut self, further: bool) {
+        let n_horizons = self.selected_row().map_or(1, |row| horizons(row.step()).len());
         let (idx, max) = match self.mode {
-            Mode::Detail => (&mut self.horizon_idx, HORIZONS.len() - 1),
+            Mode::Detail => (&mut self.horizon_idx, n_horizons - 1),
             _ => (&mut self.lead_idx, LEADS.len() - 1),
         };
-        *idx = if further { (*idx + 1).min(max) } else { idx.saturating_sub(1) };
+        *idx = if further { *idx + 1 } else { idx.saturating_sub(1) }.min(max);
     }
 
     /// Takes news in.
@@ -266,6 +288,18 @@ impl State {
     }
 }
 
+/// The horizons to choose from, at least one, for a signal of this step.
+fn horizons(step: Duration) -> Vec<Duration> {
+    let near = HORIZONS.map(|n_steps| step.saturating_mul(n_steps));
+    let far = FAR_HORIZONS.into_iter().filter(|far| *far > near[near.len() - 1]);
+    near.into_iter()
+        .chain(far)
+        .enumerate()
+        .filter(|(idx, horizon)| *idx == 0 || *horizon <= warn::HORIZON_MAX)
+        .map(|(_, horizon)| horizon)
+        .collect()
+}
+
 /// Greatest first; what has no figure comes last; equals by name, so that rows do not dance.
 fn sort_by_figure(rows: &mut [&Row], figure: impl Fn(&Row) -> Option<f64>) {
     rows.sort_by(|a, b| match (figure(a), figure(b)) {
@@ -330,6 +364,22 @@ mod tests {
             shown.push(names(&state).join(" "));
         }
         assert_eq!(shown, ["load.1m", "a/load.1m", "b/load.1m", "a/load.1m b/load.1m load.1m"]);
+    }
+
+    #[test]
+    fn beyond_an_hour_or_600_steps_an_outlook_answers() {
+        let mut state = sample::state();
+        let at = |state: &State, step_seconds| {
+            let (horizon, is_far) = state.horizon(Duration::from_secs(step_seconds));
+            (horizon.as_secs(), is_far)
+        };
+        assert_eq!((at(&state, 1), at(&state, 300)), ((60, false), (18_000, true)));
+        state.horizon_idx = 6;
+        assert_eq!((at(&state, 1), at(&state, 300)), ((3600, true), (604_800, true)));
+        state.horizon_idx = 9;
+        assert_eq!((at(&state, 1), at(&state, 3600)), ((604_800, true), (300 * 3600, true)));
+        // No further than an outlook sees, and not nowhere.
+        assert_eq!(at(&state, 1_000_000), (10_000_000, true));
     }
 
     #[test]

@@ -92,6 +92,7 @@ mod tests {
 
     use super::super::sample;
     use super::super::snapshot::to_text;
+    use super::super::state::Detail;
     use super::*;
 
     #[track_caller]
@@ -216,6 +217,18 @@ mod tests {
                 Esc list   + - horizon   ↑ ↓ signal   ? help   q quit
             "#]],
         );
+    }
+
+    #[test]
+    fn a_day_ahead_stands_beside_a_day_of_the_past() {
+        let mut state = sample::state();
+        state.selected = Some("load.1m".to_owned());
+        state.mode = Mode::Detail;
+        state.detail = Detail { far: Some(sample::far()), ..sample::detail() };
+        let text = to_text(&state, 120, 20).unwrap();
+        let head = "in 1day 3.00 tasks (95 %: 1.00 tasks to 5.00 tasks), means over 5m, a guess beyond 2h";
+        assert!(text.contains(head), "{text}");
+        assert!(text.contains("-23h 55m") && text.contains("+1day"), "{text}");
     }
 
     #[test]

@@ -5,7 +5,7 @@ const WRITABLE: u64 = 1;
 const OBJECT: u8 = 1;
 const THREAD_LOCAL: u8 = 6;
 /// The simulator's, and those that compilers put into every object.
-const ALLOWED: [&str; 4] = ["foretop_sim", "completed.0", "__dso_handle", "__TMC_END__"];
+const ALLOWED: [&str; 5] = ["foretop_sim", "completed.0", "__dso_handle", "__TMC_END__", "DW.ref.rust_eh_personality"];
 
 /// Why a shared object cannot be a kernel.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

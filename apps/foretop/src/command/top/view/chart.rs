@@ -1,5 +1,7 @@
 //! A signal large: its history, and its forecast with the band around it, on one scale.
 
+use std::time::Duration;
+
 use node_api as api;
 use ratatui::Frame;
 use ratatui::layout::Rect;
@@ -7,9 +9,13 @@ use ratatui::symbols::Marker;
 use ratatui::text::Line;
 use ratatui::widgets::canvas::{Canvas, Line as Segment};
 use text::figure;
+use units::span;
 
 use super::super::band::Band;
 use super::palette::Palette;
+
+/// From here on seconds are hard to read.
+const HOUR: Duration = Duration::from_secs(3600);
 
 /// Room for the figures of the vertical scale.
 const LABEL_WIDTH: u16 = 11;
@@ -102,11 +108,17 @@ fn draw_scales(
     }
     let n_past = chart.history.len().saturating_sub(1) as f64;
     let n_ahead = chart.band.lead_max();
-    let seconds = |steps: f64| figure::number(steps * chart.step_seconds).trim_end_matches(".00").to_owned();
+    let length = |steps: f64| {
+        let seconds = steps * chart.step_seconds;
+        match Duration::try_from_secs_f64(seconds) {
+            Ok(long) if long >= HOUR => span::format(Duration::from_secs(long.as_secs())),
+            _ => format!("{} s", figure::number(seconds).trim_end_matches(".00")),
+        }
+    };
     let now_x = f64::from(plot.width - 1) * n_past / (n_past + n_ahead).max(1.0);
     let below = Rect { y: plot.bottom(), height: 1, ..plot };
-    let past = format!("-{} s", seconds(n_past));
-    let ahead = format!("+{} s", seconds(n_ahead));
+    let past = format!("-{}", length(n_past));
+    let ahead = format!("+{}", length(n_ahead));
     let at = |x: u16, text: &str| {
         let x = x.min(plot.width.saturating_sub(text.len() as u16));
         Rect { x: below.x + x, width: (text.len() as u16).min(plot.width - x), ..below }

@@ -1,14 +1,17 @@
 //! One signal large: chart, model, and how its forecasts did.
 
+use std::time::Duration;
+
 use node_api as api;
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::{Line, Span, Text};
 use text::{figure, printable};
+use units::span;
 
 use super::super::band::Band;
 use super::super::row::Row;
-use super::super::state::{Detail, State};
+use super::super::state::{Detail, Far, State};
 use super::chart::{self, Chart};
 use super::palette::Palette;
 
@@ -36,13 +39,21 @@ pub fn draw(frame: &mut Frame<'_>, area: Rect, state: &State, palette: &Palette)
     ])
     .areas(area);
     frame.render_widget(headline(row, state, palette), head);
-    let forecast = state.detail.forecast.as_ref();
-    let band = forecast.map_or_else(|| row.band(), |forecast| Band::from_forecast(row.value(), forecast));
-    // As much history as there is forecast, and a minute at least.
-    let n_past = state.horizon().max(60).min(row.history.len());
-    let history: Vec<f64> = row.history.iter().skip(row.history.len() - n_past).copied().collect();
-    let chart =
-        Chart { history: &history, band: &band, unit: &row.unit, range: row.range, step_seconds: row.step_seconds };
+    let Detail { forecast, far, .. } = &state.detail;
+    let (history, band, step_seconds) = match far {
+        Some(far) => {
+            let last = far.past.last().copied().filter(|value| !value.is_nan());
+            (far.past.clone(), Band::from_outlook(last, &far.outlook), far.outlook.step_seconds)
+        }
+        None => {
+            let forecast = forecast.as_ref();
+            let band = forecast.map_or_else(|| row.band(), |forecast| Band::from_forecast(row.value(), forecast));
+            // As much history as there is forecast, and a minute at least.
+            let n_past = (band.lead_max() as usize).max(60).min(row.history.len());
+            (row.history.iter().skip(row.history.len() - n_past).copied().collect(), band, row.step_seconds)
+        }
+    };
+    let chart = Chart { history: &history, band: &band, unit: &row.unit, range: row.range, step_seconds };
     chart::draw(frame, plot, &chart, palette);
     frame.render_widget(below, rest);
 }
@@ -62,7 +73,30 @@ fn headline<'a>(row: &'a Row, state: &State, palette: &Palette) -> Text<'a> {
         let text = format!("  in {seconds} s {} (95 %: {} to {})", show(*mean), show(*lower), show(*upper));
         first.push(Span::styled(text, palette.mean));
     }
+    if let Some(far) = &state.detail.far {
+        first.extend(far_text(far, &row.unit).map(|text| Span::styled(text, palette.mean)));
+    }
     Text::from(vec![Line::from(first), Line::styled(row.sentence.as_str(), palette.dim)])
+}
+
+/// `  in 1day 3.2 (95 %: 1.1 to 6.0), means over 5m, a guess beyond 2h`.
+fn far_text(Far { outlook, .. }: &Far, unit: &str) -> Option<String> {
+    let show = |value: f64| figure::format(value, unit);
+    let length = |seconds: f64| span::format(Duration::try_from_secs_f64(seconds).unwrap_or_default());
+    let reach_seconds = outlook.step_seconds * outlook.median.len() as f64;
+    let seen = if outlook.seen_seconds < reach_seconds {
+        format!(", a guess beyond {}", length(outlook.seen_seconds))
+    } else {
+        String::new()
+    };
+    Some(format!(
+        "  in {} {} (95 %: {} to {}), means over {}{seen}",
+        length(reach_seconds),
+        show(*outlook.median.last()?),
+        show(*outlook.lower.last()?),
+        show(*outlook.upper.last()?),
+        length(outlook.step_seconds),
+    ))
 }
 
 fn model_lines<'a>(row: &Row, detail: &Detail, palette: &Palette) -> Vec<Line<'a>> {

@@ -6,7 +6,7 @@ use std::sync::PoisonError;
 
 use super::super::super::Contexts;
 use super::{ANY, COLLECTIVE, Client, array, ask};
-use crate::collective::{Algorithm, Combine, Group};
+use crate::collective::{Algorithm, Block, Combine, Group};
 use crate::world::Stopped;
 
 /// What is done with parts of different lengths, as `enum foretop_sim_exchange` of the header; the fourth is all to all.
@@ -36,6 +36,19 @@ impl<'w> Client<'_, 'w> {
         let algorithm = work(&mut group)?;
         let mut ran = self.ran.lock().unwrap_or_else(PoisonError::into_inner);
         ran.insert((call, algorithm.name()));
+        Ok(())
+    }
+
+    /// Calls together with all others about data, which the call changes.
+    fn together_on(
+        &mut self,
+        call: &'static str,
+        data: &mut [u8],
+        work: impl FnOnce(&mut Group<'_, 'w, Contexts>, &mut Block) -> Result<Algorithm, Stopped>,
+    ) -> Result<(), Stopped> {
+        let mut block = Block::from(&*data);
+        self.together(call, |group| work(group, &mut block))?;
+        data.copy_from_slice(block.bytes());
         Ok(())
     }
 
@@ -78,7 +91,7 @@ pub(super) unsafe extern "C" fn broadcast(data: *mut u8, n_bytes: c_long, root: 
         let root = client.root(root)?;
         // SAFETY: C's `data` holds so many bytes.
         let data = unsafe { array(data, n_bytes as usize) };
-        client.together("MPI_Bcast", |group| group.broadcast(root, data))
+        client.together_on("MPI_Bcast", data, |group, data| group.broadcast(root, data))
     });
 }
 
@@ -89,10 +102,10 @@ pub(super) unsafe extern "C" fn reduce(data: *mut u8, count: c_int, kind: c_int,
         let data = unsafe { array(data, count as usize * value_bytes) };
         let combine = Combine { value_bytes, with: &with };
         if root == ANY {
-            return client.together("MPI_Allreduce", |group| group.allreduce(data, &combine));
+            return client.together_on("MPI_Allreduce", data, |group, data| group.allreduce(data, &combine));
         }
         let root = client.root(root)?;
-        client.together("MPI_Reduce", |group| group.reduce(root, data, &combine))
+        client.together_on("MPI_Reduce", data, |group, data| group.reduce(root, data, &combine))
     });
 }
 
@@ -100,7 +113,7 @@ pub(super) unsafe extern "C" fn allgather(data: *mut u8, n_bytes: c_long) {
     ask(|client| {
         // SAFETY: C's `data` holds so many bytes of each member.
         let data = unsafe { array(data, n_bytes as usize * client.members.len()) };
-        client.together("MPI_Allgather", |group| group.allgather(data))
+        client.together_on("MPI_Allgather", data, |group, data| group.allgather(data))
     });
 }
 
@@ -110,8 +123,8 @@ pub(super) unsafe extern "C" fn alltoall(sent: *const u8, received: *mut u8, n_b
         // SAFETY: both hold so many bytes for each member.
         let (sent, received) = unsafe { (array(sent.cast_mut(), length), array(received, length)) };
         client.together("MPI_Alltoall", |group| {
-            let (got, algorithm) = group.alltoall(sent)?;
-            received.copy_from_slice(&got);
+            let (got, algorithm) = group.alltoall(&Block::from(&*sent))?;
+            received.copy_from_slice(got.bytes());
             Ok(algorithm)
         })
     });
@@ -123,9 +136,9 @@ pub(super) unsafe extern "C" fn gather(sent: *const u8, n_bytes: c_long, receive
         // SAFETY: C's `sent` holds so many bytes, and the root's `received` as many for each member.
         let block = unsafe { array(sent.cast_mut(), length) };
         client.together("MPI_Gather", |group| {
-            let (all, algorithm) = group.gather(root, block)?;
+            let (all, algorithm) = group.gather(root, &Block::from(&*block))?;
             // SAFETY: as above; others than the root get nothing.
-            unsafe { ptr::copy_nonoverlapping(all.as_ptr(), received, all.len()) };
+            unsafe { ptr::copy_nonoverlapping(all.bytes().as_ptr(), received, all.len()) };
             Ok(algorithm)
         })
     });
@@ -138,9 +151,9 @@ pub(super) unsafe extern "C" fn scatter(sent: *const u8, n_bytes: c_long, receiv
         // SAFETY: the root's `sent` holds so many bytes for each member, and `received` as many.
         let data = unsafe { array(sent.cast_mut(), n_sent) };
         client.together("MPI_Scatter", |group| {
-            let (block, algorithm) = group.scatter(root, data, length)?;
+            let (block, algorithm) = group.scatter(root, &Block::from(&*data), length)?;
             // SAFETY: as above.
-            unsafe { ptr::copy_nonoverlapping(block.as_ptr(), received, block.len()) };
+            unsafe { ptr::copy_nonoverlapping(block.bytes().as_ptr(), received, block.len()) };
             Ok(algorithm)
         })
     });
@@ -153,7 +166,7 @@ pub(super) unsafe extern "C" fn scan(data: *mut u8, count: c_int, kind: c_int, o
         let data = unsafe { array(data, count as usize * value_bytes) };
         let (call, combine) =
             (if includes_own == 0 { "MPI_Exscan" } else { "MPI_Scan" }, Combine { value_bytes, with: &with });
-        client.together(call, |group| group.scan(data, &combine, includes_own != 0))
+        client.together_on(call, data, |group, data| group.scan(data, &combine, includes_own != 0))
     });
 }
 
@@ -170,9 +183,9 @@ pub(super) unsafe extern "C" fn reduce_scatter(
         let data = unsafe { array(data, count as usize * value_bytes * client.members.len()) };
         let combine = Combine { value_bytes, with: &with };
         client.together("MPI_Reduce_scatter_block", |group| {
-            let (block, algorithm) = group.reduce_scatter(data, &combine)?;
+            let (block, algorithm) = group.reduce_scatter(&mut Block::from(&*data), &combine)?;
             // SAFETY: as above.
-            unsafe { ptr::copy_nonoverlapping(block.as_ptr(), received, block.len()) };
+            unsafe { ptr::copy_nonoverlapping(block.bytes().as_ptr(), received, block.len()) };
             Ok(algorithm)
         })
     });
@@ -191,16 +204,16 @@ pub(super) unsafe extern "C" fn exchange(what: c_int, sent: *const Parts, receiv
             _ => (n, n),
         };
         // SAFETY: C's arrays have so many entries, and its data the parts that these say.
-        let sent: Vec<&[u8]> = unsafe { (*sent).parts(n_sent) }.map(|part| &*part).collect();
+        let sent: Vec<Block> = unsafe { (*sent).parts(n_sent) }.map(|part| Block::from(&*part)).collect();
         let call = ["MPI_Gatherv", "MPI_Scatterv", "MPI_Allgatherv", "MPI_Alltoallv"][what as usize];
         let mut got = Vec::new();
         client.together(call, |group| {
             let algorithm;
             (got, algorithm) = match what {
-                GATHER => group.gather_parts(root, sent[0])?,
+                GATHER => group.gather_parts(root, &sent[0])?,
                 SCATTER => group.scatter_parts(root, &sent).map(|(part, algorithm)| (vec![part], algorithm))?,
-                ALLGATHER => group.allgather_parts(sent[0])?,
-                _ => group.alltoall_parts(&sent)?,
+                ALLGATHER => group.allgather_parts(&sent[0])?,
+                _ => group.alltoall_parts(sent)?,
             };
             Ok(algorithm)
         })?;
@@ -213,7 +226,7 @@ pub(super) unsafe extern "C" fn exchange(what: c_int, sent: *const Parts, receiv
                     place.len()
                 )));
             }
-            place[..part.len()].copy_from_slice(part);
+            place[..part.len()].copy_from_slice(part.bytes());
         }
         Ok(())
     });
