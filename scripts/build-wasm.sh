@@ -9,7 +9,7 @@ export CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-$PWD/target}"
 
 target=wasm32-unknown-unknown
 module=web/playback/playback.wasm
-from=(Cargo.lock web/wasm crates/playback crates/predict crates/series crates/statistics)
+from=(Cargo.lock web/wasm crates/{picture,playback,predict,series,statistics,text})
 if [ -e "$module" ] && [ -z "$(find "${from[@]}" -newer "$module" -type f -print -quit)" ]; then
     exit 0
 fi
