@@ -1,4 +1,5 @@
-// The controller of `playback`, compiled to WebAssembly: text and numbers in, text and numbers out. `web/wasm` is the other side.
+// The controller of `playback`, compiled to WebAssembly: text and numbers in, text and numbers out. `web/wasm` is the
+// other side.
 
 /** What the module exports. */
 interface Exports {

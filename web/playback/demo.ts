@@ -1,7 +1,7 @@
 // The demo: a player, a law and a link to choose, and what becomes of them.
 //
-// `index.html?player=shaka&law=own&link=slow&start=1` begins at once, and without sound, as browsers want it. Tests read
-// `window.moments`.
+// `index.html?player=shaka&law=own&link=slow&start=1` begins at once, and without sound, as browsers want it. Tests
+// read `window.moments`.
 
 import "./demo.css";
 import { Core } from "./core.ts";
