@@ -119,7 +119,7 @@ export class Core {
 /** One player's controller and forecast. */
 export class Controller {
   readonly #exports: Exports;
-  readonly #pacer: number;
+  #pacer: number;
 
   /** Made by `Core.open`. */
   constructor(exports: Exports, pacer: number) {
@@ -154,8 +154,10 @@ export class Controller {
     checked(this.#exports, this.#exports.fall_silent(this.#pacer));
   }
 
+  /** Ends it, once and for all: another may have its number then. */
   close(): void {
     this.#exports.close(this.#pacer);
+    this.#pacer = -1;
   }
 }
 

@@ -173,6 +173,7 @@ export class Pace {
 
   /** Leaves element and player to themselves. */
   close(): void {
+    if (this.#abort.signal.aborted) return;
     clearInterval(this.#timer);
     this.#abort.abort();
     this.#player.detach();
