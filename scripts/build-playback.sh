@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Builds the demo of playback in browsers into web/playback/dist, and does nothing when it is newer than all it is made from.
+# Builds the demo of playback in browsers into web/playback/dist, and does nothing when it is newer than all it is made
+# from.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

@@ -1,8 +1,10 @@
 #!/usr/bin/env bash
-# Builds the controller for browsers into web/playback/playback.wasm, and does nothing when it is newer than all it is made from.
+# Builds the controller for browsers into web/playback/playback.wasm, and does nothing when it is newer than all it is
+# made from.
 #
-# With the target wasm32-unknown-unknown (`rustup target add wasm32-unknown-unknown`) cargo does all. Without it, Debian's rustc and its sources of
-# the standard library are unpacked below the target folder, and the standard library is compiled for the page.
+# With the target wasm32-unknown-unknown (`rustup target add wasm32-unknown-unknown`) cargo does all. Without it,
+# Debian's rustc and its sources of the standard library are unpacked below the target folder, and the standard library
+# is compiled for the page.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 export CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-$PWD/target}"
@@ -47,7 +49,8 @@ else
         )
     fi
     host=$(rustc -vV | sed -n 's/^host: //p')
-    # Building the standard library is not stable yet; and this toolchain brings the linker that Debian's compiler does without.
+    # Building the standard library is not stable yet; and this toolchain brings the linker that Debian's compiler does
+    # without.
     RUSTC="$debian/rustc" RUSTC_BOOTSTRAP=1 CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_LINKER="$sysroot/lib/rustlib/$host/bin/rust-lld" \
         "${build[@]}" -Zbuild-std=std,panic_abort
 fi

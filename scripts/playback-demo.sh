@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Serves the demo of playback in browsers, with media that espeak-ng speaks and links that are as slow as one chooses, until Ctrl-C.
+# Serves the demo of playback in browsers, with media that espeak-ng speaks and links that are as slow as one chooses,
+# until Ctrl-C.
 #
 # Usage: scripts/playback-demo.sh [PORT]
 set -euo pipefail

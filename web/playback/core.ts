@@ -1,4 +1,5 @@
-// The controller of `playback`, compiled to WebAssembly: text and numbers in, text and numbers out. `web/wasm` is the other side.
+// The controller of `playback`, compiled to WebAssembly: text and numbers in, text and numbers out. `web/wasm` is the
+// other side.
 
 /** What the module exports. */
 interface Exports {
@@ -118,7 +119,7 @@ export class Core {
 /** One player's controller and forecast. */
 export class Controller {
   readonly #exports: Exports;
-  readonly #pacer: number;
+  #pacer: number;
 
   /** Made by `Core.open`. */
   constructor(exports: Exports, pacer: number) {
@@ -153,8 +154,10 @@ export class Controller {
     checked(this.#exports, this.#exports.fall_silent(this.#pacer));
   }
 
+  /** Ends it, once and for all: another may have its number then. */
   close(): void {
     this.#exports.close(this.#pacer);
+    this.#pacer = -1;
   }
 }
 

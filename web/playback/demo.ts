@@ -1,7 +1,7 @@
 // The demo: a player, a law and a link to choose, and what becomes of them.
 //
-// `index.html?player=shaka&law=own&link=slow&start=1` begins at once, and without sound, as browsers want it. Tests read
-// `window.moments`.
+// `index.html?player=shaka&law=own&link=slow&start=1` begins at once, and without sound, as browsers want it. Tests
+// read `window.moments`.
 
 import "./demo.css";
 import { Core } from "./core.ts";
@@ -27,7 +27,7 @@ const LINKS: Record<string, { title: string; trace: [number, number][] }> = {
   steps: { title: "1.3 times, then 0.85", trace: [[25, 1.3], [35, 0.85]] },
   mobile: { title: "mobile", trace: [[8, 1.4], [5, 0.5], [9, 1.1], [3, 0.2], [10, 1.2], [4, 0.7], [6, 0.9]] },
   outage: { title: "an outage every minute", trace: [[50, 1.3], [10, 0]] },
-  enough: { title: "two and a half times the rate", trace: [[3_600, 2.5]] },
+  enough: { title: "2.9 times the rate", trace: [[3_600, 2.9]] },
   plenty: { title: "eight times the rate", trace: [[3_600, 8]] },
 };
 

@@ -1,7 +1,7 @@
 // Records what a player's own law was told and what it did: `laws.html?player=hls.js&link=/links/1/&live=1`.
 //
-// Each line is written in the very event in which the player decides, after it has. What the buffer held is read before: dash.js decides by what
-// it held at the event before.
+// Each line is written in the very event in which the player decides, after it has. What the buffer held is read
+// before: dash.js decides by what it held at the event before.
 
 import { nowSeconds } from "./pace.ts";
 

@@ -1,4 +1,5 @@
-// Media for the demo and the tests: a lecture that espeak-ng speaks over a quiet chord, packed by ffmpeg. None is kept in the repository.
+// Media for the demo and the tests: a lecture that espeak-ng speaks over a quiet chord, packed by ffmpeg. None is kept
+// in the repository.
 
 import { execFile } from "node:child_process";
 import { access, mkdir, rename, rm, writeFile } from "node:fs/promises";
@@ -19,7 +20,8 @@ const WORDS =
   "would run empty, and slows down before that, no faster than two parts in a hundred a second. ";
 
 /**
- * Makes what is missing in `folder`: `RATE/init.mp4` and `RATE/N.m4s` of each rendition, and `lecture.mp4` with a picture.
+ * Makes what is missing in `folder`: `RATE/init.mp4` and `RATE/N.m4s` of each rendition, and `lecture.mp4` with a
+ * picture.
  *
  * @param {string} folder
  * @param {number} seconds how long they are

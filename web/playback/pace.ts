@@ -86,7 +86,8 @@ export function bufferedEnd(element: HTMLMediaElement): number {
 /**
  * The greatest of these bit rates that the forecast carries at the requested rate, and at least the smallest.
  *
- * A higher one has to be carried by what arrives alone. The one that is fetched stays while buffer and arrival carry it together.
+ * A higher one has to be carried by what arrives alone. The one that is fetched stays while buffer and arrival carry
+ * it together.
  */
 export function carriedBitrate(
   bitrates: number[],
@@ -172,6 +173,7 @@ export class Pace {
 
   /** Leaves element and player to themselves. */
   close(): void {
+    if (this.#abort.signal.aborted) return;
     clearInterval(this.#timer);
     this.#abort.abort();
     this.#player.detach();

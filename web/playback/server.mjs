@@ -1,4 +1,5 @@
-// A local server of media over links that are as slow as a trace says: for the demo and the tests, on the loopback interface only.
+// A local server of media over links that are as slow as a trace says: for the demo and the tests, on the loopback
+// interface only.
 
 import { createServer } from "node:http";
 import { readFile } from "node:fs/promises";
@@ -107,8 +108,9 @@ class Link {
 /**
  * Serves `pages` and the media in `media` on a free port of the loopback interface, or on the given one.
  *
- * `POST /links` with `{trace: [[seconds, bitsPerSecond]...], isLive}` makes a link; what is under its path comes over it: `hls.m3u8`,
- * `dash.mpd`, `lecture.mp4`. Lists come at once: the link is for media. `POST` to the path with another trace changes the link.
+ * `POST /links` with `{trace: [[seconds, bitsPerSecond]...], isLive}` makes a link; what is under its path comes over
+ * it: `hls.m3u8`, `dash.mpd`, `lecture.mp4`. Lists come at once: the link is for media. `POST` to the path with
+ * another trace changes the link.
  */
 export async function serve({ pages, media, port = 0 }) {
   const durations = await durationsOf(media);

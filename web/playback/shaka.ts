@@ -46,7 +46,8 @@ export function paceShaka(player: shaka.Player, options: Options): Pace {
     pace.meter.end(request, nowSeconds(), null);
     loaded.delete(request);
   };
-  // Progress is told to the one who chooses renditions, and to nobody else; and by default in pieces that are longer than many segments of sound.
+  // Progress is told to the one who chooses renditions, and to nobody else; and by default in pieces that are longer
+  // than many segments of sound.
   player.configure("networking.minBytesForProgressEvents", 1);
   player.configure("abrFactory", () => {
     const abr = abrFactory();

@@ -37,8 +37,8 @@ test("a rendition that is not carried at the wished speed is not picked", async 
     await moments(page, source as unknown as (all: Moment[]) => boolean);
     await page.close();
   };
-  // 90 kbit/s carry the second rendition as it is, and not at 1.3 times its speed.
-  await Promise.all(PLAYERS.flatMap((player) => [limited(player, "1", 71_560), limited(player, "1.3", 38_280)]));
+  // 105 kbit/s carry the second rendition as it is, and not at 1.6 times its speed.
+  await Promise.all(PLAYERS.flatMap((player) => [limited(player, "1", 71_560), limited(player, "1.6", 38_280)]));
 });
 
 test("after a break it goes on half a second before, and a listener's own rate is the one asked for", async ({ browser, server }) => {

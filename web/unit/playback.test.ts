@@ -73,7 +73,10 @@ describe("the controller", () => {
     const open = Array.from({ length: 64 }, () => core.open(WISH));
     expect(() => core.open(WISH)).toThrow(/64 players are open/);
     open.forEach((controller) => controller.close());
-    core.open(WISH).close();
+    const next = core.open(WISH);
+    open.forEach((controller) => controller.close());
+    expect(next.decide(situation(), 1).rate, "closed twice is closed once").toBe(1);
+    next.close();
   });
 });
 

@@ -1,8 +1,9 @@
 //! The controller of `playback` for browsers: a C interface that JavaScript calls without generated code.
 //!
-//! A page writes into two buffers, one of text and one of numbers, calls a function, and reads the answer from the same buffers;
-//! `web/playback/core.ts` is the other side. A function that refuses what it was given returns [`REFUSED`], and the text says why.
-//! wasm-bindgen would bring a program of exactly its own version, for seven functions that take numbers.
+//! A page writes into two buffers, one of text and one of numbers, calls a function, and reads the answer from the
+//! same buffers; `web/playback/core.ts` is the other side. A function that refuses what it was given returns
+//! [`REFUSED`], and the text says why. wasm-bindgen would bring a program of exactly its own version, for seven
+//! functions that take numbers.
 
 mod pacer;
 
@@ -56,7 +57,8 @@ pub extern "C" fn laws() {
     say(&Law::ALL.map(Law::name).join(" "));
 }
 
-/// A pacer of the law and the model that the text names, on a line each, and of the limits and the request in the numbers. Returns its number.
+/// A pacer of the law and the model that the text names, on a line each, and of the limits and the request in the
+/// numbers. Returns its number.
 #[unsafe(no_mangle)]
 pub extern "C" fn open() -> i32 {
     let text = String::from_utf8_lossy(&lock(&TEXT)).into_owned();
@@ -75,7 +77,8 @@ pub extern "C" fn open() -> i32 {
     opened.unwrap_or_else(|why| refuse(&why))
 }
 
-/// Takes media that arrived, in seconds of the rendition that all arrival is measured in, over seconds in which something was asked for.
+/// Takes media that arrived, in seconds of the rendition that all arrival is measured in, over seconds in which
+/// something was asked for.
 #[unsafe(no_mangle)]
 pub extern "C" fn arrived(pacer: i32, media_seconds: f64, elapsed_seconds: f64) -> i32 {
     with(pacer, |pacer| pacer.arrived(media_seconds, elapsed_seconds))

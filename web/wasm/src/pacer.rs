@@ -2,14 +2,16 @@
 //!
 //! ```text
 //! open    in    0 slowest ratio   1 fastest ratio   2 requested rate
-//! decide  in    0 buffer   1 capacity   2 start-up buffer   3 left of the medium, infinite without an end   4 whether the sender waits, 0 or 1
-//!               5 live offset, NaN on demand   6 its target   7 requested rate   8 scale
-//!         out   0 rate   1 cause   2 seconds until a break, infinite for none   3 mean rate   4 greatest rate by arrival   5 least rate
-//!               6 reaches, 0 for no forecast   7... of each reach: seconds, least, expected and greatest rate
+//! decide  in    0 buffer   1 capacity   2 start-up buffer   3 left of the medium, infinite without an end
+//!               4 whether the sender waits, 0 or 1   5 live offset, NaN on demand   6 its target
+//!               7 requested rate   8 scale
+//!         out   0 rate   1 cause   2 seconds until a break, infinite for none   3 mean rate
+//!               4 greatest rate by arrival   5 least rate   6 reaches, 0 for no forecast
+//!               7... of each reach: seconds, least, expected and greatest rate
 //! ```
 //!
-//! The scale says how many seconds of what is fetched there are in one of what arrival is measured in: renditions change, and a
-//! forecast of bytes stays true.
+//! The scale says how many seconds of what is fetched there are in one of what arrival is measured in: renditions
+//! change, and a forecast of bytes stays true.
 
 use playback::{Arrival, Arrivals, Cause, Controller, Law, Limits, LiveEdge, Reach, Situation, bounds};
 use predict::Policy;
@@ -150,7 +152,8 @@ mod tests {
         numbers
     }
 
-    /// What the module has to say in a browser as well, to the last digits of an exponential: inputs, and what came out of them.
+    /// What the module has to say in a browser as well, to the last digits of an exponential: inputs, and what came
+    /// out of them.
     ///
     /// `UPDATE_EXPECT=1` writes it anew.
     #[test]

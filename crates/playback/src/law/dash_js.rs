@@ -1,4 +1,5 @@
-//! dash.js with LoL+: a logistic curve of how much the buffer lacks of half a second, and otherwise of how far play is behind.
+//! dash.js with LoL+: a logistic curve of how much the buffer lacks of half a second, and otherwise of how far play is
+//! behind.
 //!
 //! ```text
 //! rate = 1 - w + 2 w / (1 + e^(-5 d))    w: how far the listener lets it go, to the side of d
@@ -7,9 +8,9 @@
 //!      = 0                               otherwise
 //! ```
 //!
-//! A change of less than 0.02, where it may go 0.5 faster, is not made, but to 1 it goes in any case. Checked against dash.js 5.2.1. The player does this
-//! for live media only; here it does so on demand as well, where it would have no law at all. It jumps where play is more than 12 s behind,
-//! which is no rate.
+//! A change of less than 0.02, where it may go 0.5 faster, is not made, but to 1 it goes in any case. Checked against
+//! dash.js 5.2.1. The player does this for live media only; here it does so on demand as well, where it would have no
+//! law at all. It jumps where play is more than 12 s behind, which is no rate.
 
 use super::State;
 use crate::{Limits, Situation};

@@ -1,12 +1,13 @@
 //! hls.js: a live medium that is behind plays faster, along a logistic curve in twentieths; nothing ever plays slower.
 //!
 //! ```text
-//! rate = max(1, round(20 * 2 / (1 + e^(-0.75 (offset - target)))) / 20)    more than 0.05 s behind, less than target + segment, and more than 1 s in the buffer
+//! rate = max(1, round(20 * 2 / (1 + e^(-0.75 d))) / 20)    0.05 s < d < target + segment, and more than 1 s in the buffer
+//! d    = offset - target
 //! ```
 //!
-//! Its default does not even speed up (`maxLiveSyncPlaybackRate` of 1); here it may, as fast as the listener accepts. What is further behind is taken for
-//! somebody's wish. A segment is a third of the target, as by default. Checked against hls.js 1.7.4; left out is that it adds to the exponent what
-//! a playlist is late.
+//! Its default does not even speed up (`maxLiveSyncPlaybackRate` of 1); here it may, as fast as the listener accepts.
+//! What is further behind is taken for somebody's wish. A segment is a third of the target, as by default. Checked
+//! against hls.js 1.7.4; left out is that it adds to the exponent what a playlist is late.
 
 use crate::{Limits, Situation};
 

@@ -8,8 +8,9 @@
 //!             1        otherwise
 //! ```
 //!
-//! The goal is what it fetches ahead of play: the buffer's capacity, or what is left. Both are options of the player's that are off unless
-//! asked for (`vodDynamicPlaybackRate`, `liveSync`), with their default values. Checked against Shaka Player 5.2.12.
+//! The goal is what it fetches ahead of play: the buffer's capacity, or what is left. Both are options of the player's
+//! that are off unless asked for (`vodDynamicPlaybackRate`, `liveSync`), with their default values. Checked against
+//! Shaka Player 5.2.12.
 
 use super::State;
 use crate::Situation;
