@@ -224,7 +224,7 @@ mod tests {
         let mut state = sample::state();
         state.selected = Some("load.1m".to_owned());
         state.mode = Mode::Detail;
-        state.detail = Detail { far: Some(sample::far()), ..sample::detail() };
+        state.detail = Detail { forecast: None, far: Some(sample::far()), ..sample::detail() };
         let text = to_text(&state, 120, 20).unwrap();
         let head = "in 1day 3.00 tasks (95 %: 1.00 tasks to 5.00 tasks), means over 5m, a guess beyond 2h";
         assert!(text.contains(head), "{text}");
