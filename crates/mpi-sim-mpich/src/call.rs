@@ -272,7 +272,8 @@ impl Call {
 
     /// Keeps the arrays of handles of a call that goes on: Open MPI looks at them until it is done.
     fn keep(&self, held: &mut [Held]) {
-        let Some((Kind::Handle(_, Way::Out, Length::One), Held::Word(request))) = self.kinds.iter().zip(&*held).last()
+        let Some((Kind::Handle(_, Way::Out, Length::One), Held::Word(request))) =
+            self.kinds.iter().zip(&*held).next_back()
         else {
             return;
         };

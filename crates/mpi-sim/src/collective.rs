@@ -1,12 +1,14 @@
-//! Collective operations as messages, for ranks that have no MPI library beneath them (user-level ranks and replays): the algorithms of MPICH, chosen by its rules.
+//! Collective operations as messages, for ranks that have no MPI library beneath them: user-level ranks and replays. [`Rules`] choose the algorithms.
 //!
-//! Ranks that are processes run their library's own. Source of algorithms and limits: MPICH 4.0's `src/mpi/coll`, after
-//! Thakur, Rabenseifner and Gropp 2005. Operations have to be commutative.
+//! Ranks that are processes run their library's own. Operations have to be commutative.
 
 mod block;
 mod parts;
+mod rules;
+mod tree;
 
 pub use block::Block;
+pub use rules::{NoRules, Rules};
 
 use units::Rank as RankIdx;
 
@@ -15,19 +17,6 @@ use crate::rank::{Rank, Taken};
 use crate::switch::Switch;
 use crate::world::Stopped;
 
-/// Longer broadcasts among at least [`BROADCAST_RANKS_MIN`] are scattered first (`MPIR_CVAR_BCAST_SHORT_MSG_SIZE`).
-const BROADCAST_SHORT_BYTES: usize = 12_288;
-const BROADCAST_RANKS_MIN: usize = 8;
-/// Longer sums are scattered first (`MPIR_CVAR_ALLREDUCE_SHORT_MSG_SIZE`, `MPIR_CVAR_REDUCE_SHORT_MSG_SIZE`).
-const REDUCE_SHORT_BYTES: usize = 2_048;
-/// Gathered results up to this come in a logarithmic number of steps (`MPIR_CVAR_ALLGATHER_SHORT_MSG_SIZE`).
-const ALLGATHER_SHORT_BYTES: usize = 81_920;
-/// The same in groups of a power of two (`MPIR_CVAR_ALLGATHER_LONG_MSG_SIZE`).
-const ALLGATHER_LONG_BYTES: usize = 524_288;
-/// Blocks up to this are passed on by others (`MPIR_CVAR_ALLTOALL_SHORT_MSG_SIZE`).
-const ALLTOALL_SHORT_BYTES: usize = 256;
-/// Longer blocks go to one rank at a time (`MPIR_CVAR_ALLTOALL_MEDIUM_MSG_SIZE`).
-const ALLTOALL_MEDIUM_BYTES: usize = 32_768;
 const TAG: i32 = 0;
 
 /// Which algorithm ran.
@@ -55,6 +44,20 @@ pub enum Algorithm {
     Spread,
     /// One partner after the other.
     Pairwise,
+    /// Along a binary tree, in segments.
+    Binary,
+    /// Half of the data down each side of a binary tree, in segments; then pairs exchange halves.
+    SplitBinary,
+    /// From each to the next, in segments.
+    Pipeline,
+    /// A ring, of one segment of all blocks after the other.
+    SegmentedRing,
+    /// To one, and from it to all.
+    ReduceBroadcast,
+    /// Pairs exchange all they have with the neighbours on both sides in turn.
+    NeighbourExchange,
+    /// The root has messages with each, and asks one after the other.
+    LinearInTurn,
 }
 
 impl Algorithm {
@@ -73,6 +76,13 @@ impl Algorithm {
             Self::Linear => "linear",
             Self::Spread => "spread",
             Self::Pairwise => "pairwise",
+            Self::Binary => "binary",
+            Self::SplitBinary => "split-binary",
+            Self::Pipeline => "pipeline",
+            Self::SegmentedRing => "segmented-ring",
+            Self::ReduceBroadcast => "reduce-broadcast",
+            Self::NeighbourExchange => "neighbour-exchange",
+            Self::LinearInTurn => "linear-in-turn",
         }
     }
 }
@@ -91,6 +101,7 @@ pub struct Group<'a, 'w, S> {
     members: &'a [RankIdx],
     me: usize,
     context: Context,
+    rules: Rules,
 }
 
 impl<'a, 'w, S: Switch> Group<'a, 'w, S> {
@@ -98,7 +109,8 @@ impl<'a, 'w, S: Switch> Group<'a, 'w, S> {
     #[must_use]
     pub fn new(rank: &'a mut Rank<'w, S>, members: &'a [RankIdx], context: Context) -> Option<Self> {
         let me = members.iter().position(|member| *member == rank.me())?;
-        Some(Self { rank, members, me, context })
+        let rules = rank.rules();
+        Some(Self { rank, members, me, context, rules })
     }
 
     /// How many call together.
@@ -118,47 +130,64 @@ impl<'a, 'w, S: Switch> Group<'a, 'w, S> {
     /// Where the simulation has stopped, as in all that follow.
     pub fn barrier(&mut self) -> Result<Algorithm, Stopped> {
         let (n, me) = (self.members.len(), self.me);
+        let algorithm = self.rules.barrier(n);
         for distance in doublings(n) {
-            self.exchange((me + distance) % n, Block::Size(0), (me + n - distance) % n)?;
+            let (to, from) = if algorithm == Algorithm::RecursiveDoubling {
+                (me ^ distance, me ^ distance)
+            } else {
+                ((me + distance) % n, (me + n - distance) % n)
+            };
+            self.exchange(to, Block::Size(0), from)?;
         }
-        Ok(Algorithm::Dissemination)
+        Ok(algorithm)
     }
 
     /// Brings the root's `data` to all, which have as many bytes.
     pub fn broadcast(&mut self, root: usize, data: &mut Block) -> Result<Algorithm, Stopped> {
-        if data.len() <= BROADCAST_SHORT_BYTES || self.members.len() < BROADCAST_RANKS_MIN {
-            self.down(root, data)?;
-            return Ok(Algorithm::Binomial);
+        let (algorithm, segment) = self.rules.broadcast(self.members.len(), data.len());
+        match algorithm {
+            Algorithm::ScatterRing => self.scatter_ring(root, data)?,
+            Algorithm::SplitBinary => self.split_binary(root, data, segment)?,
+            Algorithm::Pipeline => self.pipeline_down(root, data, segment)?,
+            _ => self.down(root, data)?,
         }
-        self.scatter_ring(root, data)?;
-        Ok(Algorithm::ScatterRing)
+        Ok(algorithm)
     }
 
     /// Combines everybody's `data` into the root's; others' are left in between.
     pub fn reduce(&mut self, root: usize, data: &mut Block, combine: &Combine<'_>) -> Result<Algorithm, Stopped> {
-        let (n, place) = (self.members.len(), self.place(root));
-        for distance in doublings(n) {
-            if place & distance != 0 {
-                self.send(self.at(root, place - distance), data.clone())?;
-                break;
+        let choice = self.rules.reduce(self.members.len(), data.len());
+        match choice.0 {
+            Algorithm::Binary | Algorithm::Pipeline => self.reduce_in_segments(root, data, combine, choice)?,
+            Algorithm::Linear if self.me != root => self.send(root, data.clone())?,
+            Algorithm::Linear => {
+                let others: Vec<usize> = self.others().collect();
+                for part in self.receive_all(&others)? {
+                    data.combine_all(&part, combine);
+                }
             }
-            if place + distance < n {
-                let part = self.receive(self.at(root, place + distance))?;
-                data.combine_all(&part, combine);
-            }
+            _ => self.up(root, data, combine)?,
         }
-        Ok(Algorithm::Binomial)
+        Ok(choice.0)
     }
 
     /// Combines everybody's `data` into everybody's.
     pub fn allreduce(&mut self, data: &mut Block, combine: &Combine<'_>) -> Result<Algorithm, Stopped> {
         let n_values = data.len() / combine.value_bytes.max(1);
         let most = 1 << self.members.len().ilog2();
-        let algorithm = if data.len() <= REDUCE_SHORT_BYTES || n_values < most {
-            Algorithm::RecursiveDoubling
-        } else {
-            Algorithm::ReduceScatterAllgather
-        };
+        let (algorithm, segment) = self.rules.allreduce(self.members.len(), data.len(), n_values);
+        match algorithm {
+            Algorithm::Ring | Algorithm::SegmentedRing => {
+                self.ring_allreduce(data, combine, segment)?;
+                return Ok(algorithm);
+            }
+            Algorithm::ReduceBroadcast => {
+                self.reduce(0, data, combine)?;
+                self.broadcast(0, data)?;
+                return Ok(algorithm);
+            }
+            _ => {}
+        }
         // Of the first ranks, as many pairs as there are members beyond a power of two, the even ones sit out.
         let n_pairs = self.members.len() - most;
         let is_paired = self.me < 2 * n_pairs;
@@ -192,7 +221,12 @@ impl<'a, 'w, S: Switch> Group<'a, 'w, S> {
     pub fn allgather(&mut self, data: &mut Block) -> Result<Algorithm, Stopped> {
         let (n, me) = (self.members.len(), self.me);
         let block = data.len() / n;
-        if data.len() < ALLGATHER_LONG_BYTES && n.is_power_of_two() {
+        let algorithm = self.rules.allgather(n, data.len());
+        if algorithm == Algorithm::NeighbourExchange {
+            self.neighbour_exchange(data)?;
+            return Ok(algorithm);
+        }
+        if algorithm == Algorithm::RecursiveDoubling {
             for distance in doublings(n) {
                 let (partner, own) = (me ^ distance, me / distance * distance);
                 let part = self.exchange(partner, data.part(own * block..(own + distance) * block), partner)?;
@@ -201,7 +235,7 @@ impl<'a, 'w, S: Switch> Group<'a, 'w, S> {
             }
             return Ok(Algorithm::RecursiveDoubling);
         }
-        if data.len() < ALLGATHER_SHORT_BYTES {
+        if algorithm == Algorithm::Bruck {
             let mut turned = data.part(me * block..(me + 1) * block);
             for distance in doublings(n) {
                 let n_blocks = distance.min(n - distance);
@@ -224,7 +258,8 @@ impl<'a, 'w, S: Switch> Group<'a, 'w, S> {
         let at = |idx: usize| idx * block..(idx + 1) * block;
         let mut result = data.like(data.len());
         result.put(at(me), &data.part(at(me)));
-        if block <= ALLTOALL_SHORT_BYTES && n >= BROADCAST_RANKS_MIN {
+        let algorithm = self.rules.alltoall(n, block);
+        if algorithm == Algorithm::Bruck {
             // What is for the member so far ahead; each bit of the distance is one step of the way.
             let mut turned = data.clone();
             turned.rotate_left(me * block);
@@ -242,7 +277,7 @@ impl<'a, 'w, S: Switch> Group<'a, 'w, S> {
             }
             return Ok((result, Algorithm::Bruck));
         }
-        if block <= ALLTOALL_MEDIUM_BYTES {
+        if algorithm == Algorithm::Spread {
             let parts: Vec<Block> = (0..n).map(|to| data.part(at(to))).collect();
             for (from, part) in self.spread(parts)?.iter().enumerate() {
                 result.put(at(from), part);
@@ -250,7 +285,7 @@ impl<'a, 'w, S: Switch> Group<'a, 'w, S> {
             return Ok((result, Algorithm::Spread));
         }
         for distance in 1..n {
-            let (to, from) = if n.is_power_of_two() {
+            let (to, from) = if n.is_power_of_two() && self.rules == Rules::Mpich {
                 (me ^ distance, me ^ distance)
             } else {
                 ((me + distance) % n, (me + n - distance) % n)
@@ -259,6 +294,20 @@ impl<'a, 'w, S: Switch> Group<'a, 'w, S> {
             result.put(at(from), &part);
         }
         Ok((result, Algorithm::Pairwise))
+    }
+
+    fn up(&mut self, root: usize, data: &mut Block, combine: &Combine<'_>) -> Result<(), Stopped> {
+        let (n, place) = (self.members.len(), self.place(root));
+        for distance in doublings(n) {
+            if place & distance != 0 {
+                return self.send(self.at(root, place - distance), data.clone());
+            }
+            if place + distance < n {
+                let part = self.receive(self.at(root, place + distance))?;
+                data.combine_all(&part, combine);
+            }
+        }
+        Ok(())
     }
 
     fn down(&mut self, root: usize, data: &mut Block) -> Result<(), Stopped> {

@@ -17,6 +17,8 @@ mod taken_over;
 
 use units::{Bandwidth, ByteCount, Rank, SimDuration};
 
+use crate::collective::Rules;
+
 pub use description::{Description, EagerLimit, Factors, Level, Levels, Segment, Site, SiteLink};
 pub use error::MachineError;
 pub use length::{Length, LengthError};
@@ -32,6 +34,7 @@ pub type LinkIdx = u32;
 pub struct Machine {
     name: String,
     poll: SimDuration,
+    collectives: Rules,
     places: Vec<Place>,
     sites: Vec<Cluster>,
     /// By [`Distance`].
@@ -164,6 +167,7 @@ impl Machine {
         Ok(Self {
             name: description.name.clone(),
             poll: description.poll.0,
+            collectives: description.collectives,
             places,
             sites,
             levels,
@@ -188,6 +192,12 @@ impl Machine {
     #[must_use]
     pub fn poll(&self) -> SimDuration {
         self.poll
+    }
+
+    /// Whose rules choose the algorithms of collective calls, where ranks have no library beneath them.
+    #[must_use]
+    pub fn collectives(&self) -> Rules {
+        self.collectives
     }
 
     /// Where a rank runs.

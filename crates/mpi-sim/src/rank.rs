@@ -2,6 +2,7 @@
 
 use units::{Rank as RankIdx, SimDuration, SimTime};
 
+use crate::collective::Rules;
 use crate::message::{Context, Envelope, Handle, Message, MessageId, Mode, Wanted};
 use crate::switch::Switch;
 use crate::world::{Held, INSTANT, Lock, Operation, Post, Question, Stopped, World};
@@ -46,6 +47,11 @@ impl<'a, S: Switch> Rank<'a, S> {
     #[must_use]
     pub fn me(&self) -> RankIdx {
         self.me
+    }
+
+    /// Whose rules choose the algorithms of collective operations that are made of messages.
+    pub(crate) fn rules(&self) -> Rules {
+        self.world.hold().machine().collectives()
     }
 
     /// All ranks.

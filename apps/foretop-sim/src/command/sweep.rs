@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use mpi_run::{Measurement, Outcome, Writer};
+use mpi_sim::collective::Rules;
 use mpi_sim::machine::{Description, Mapping, MappingRule};
 use mpi_sim::replay::Script;
 use mpi_sim::result::{Point, RankTimes, Simulation, kind};
@@ -56,6 +57,10 @@ pub struct Sweep {
     /// Which rank gets which core: block, cyclic, sites [default: as the machine file says]
     #[arg(long, value_name = "MAPPING,…", value_delimiter = ',', value_parser = mapping)]
     mapping: Vec<MappingRule>,
+
+    /// Whose rules choose the algorithms of collective calls: mpich, open-mpi [default: as the machine file says]
+    #[arg(long, value_name = "RULES,…", value_delimiter = ',')]
+    collectives: Vec<Rules>,
 
     /// Write each point to this file as soon as it is known, as JSON Lines
     #[arg(long, value_name = "FILE.jsonl", help_heading = "Results")]
@@ -157,15 +162,20 @@ impl Sweep {
         let rules = self.mapping.iter().map(|rule| Mapping::Rule(*rule));
         let mappings: Vec<Mapping> =
             if self.mapping.is_empty() { vec![described.mapping.clone()] } else { rules.collect() };
+        let collectives =
+            if self.collectives.is_empty() { vec![described.collectives] } else { self.collectives.clone() };
         let mut machines = Vec::new();
         for mapping in &mappings {
             for latency in &self.latency {
                 for bandwidth in &self.bandwidth {
-                    let mut machine = described.clone();
-                    machine.mapping = mapping.clone();
-                    machine.factors.latency *= latency;
-                    machine.factors.bandwidth *= bandwidth;
-                    machines.push(machine);
+                    for collectives in &collectives {
+                        let mut machine = described.clone();
+                        machine.mapping = mapping.clone();
+                        machine.factors.latency *= latency;
+                        machine.factors.bandwidth *= bandwidth;
+                        machine.collectives = *collectives;
+                        machines.push(machine);
+                    }
                 }
             }
         }
@@ -203,6 +213,7 @@ fn point(swept: &Swept<'_>, machine: &Description) -> Result<Point, Failure> {
         latency: machine.factors.latency,
         bandwidth: machine.factors.bandwidth,
         mapping: mapping.to_owned(),
+        collectives: machine.collectives,
         span_ns: 0,
         waiting_ratio: 0.0,
     })

@@ -90,12 +90,13 @@ fn a_sweep_goes_on_where_it_was_ended() {
     let (folder, [trace, machine, out]) = folder();
     let words = |more: &'static str| {
         let swept = ["sweep", &trace, "--machine", &machine, "--latency", "1,10", "--mapping", "block,cyclic"];
-        let words = swept.into_iter().chain(["--out", &out]).chain(more.split_whitespace());
+        let rules = ["--collectives", "mpich,open-mpi"];
+        let words = swept.into_iter().chain(rules).chain(["--out", &out]).chain(more.split_whitespace());
         words.map(str::to_owned).collect::<Vec<_>>()
     };
     let sweep = |more| done(&words(more).iter().map(String::as_str).collect::<Vec<_>>());
     let shown = sweep("");
-    assert!(shown.contains("12.0 ms") && shown.contains("cyclic"), "{shown}");
+    assert!(shown.contains("12.0 ms") && shown.contains("cyclic") && shown.contains("open-mpi"), "{shown}");
     let whole = std::fs::read_to_string(&out).unwrap();
     let kept: Vec<&str> = whole.split_inclusive('\n').take(3).collect();
     std::fs::write(&out, kept.concat() + "{\"kind\":\"sim.po").unwrap();

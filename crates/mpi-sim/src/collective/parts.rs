@@ -5,9 +5,6 @@ use crate::message::Handle;
 use crate::switch::Switch;
 use crate::world::Stopped;
 
-/// Longer sums are scattered by one partner after the other (`MPIR_CVAR_REDUCE_SCATTER_COMMUTATIVE_LONG_MSG_SIZE`).
-const REDUCE_SCATTER_LONG_BYTES: usize = 524_288;
-
 impl<S: Switch> Group<'_, '_, S> {
     /// Brings everybody's block of the same length to the root, in the order of members; others get nothing.
     ///
@@ -15,6 +12,16 @@ impl<S: Switch> Group<'_, '_, S> {
     /// Where the simulation has stopped, as in all that follow.
     pub fn gather(&mut self, root: usize, block: &Block) -> Result<(Block, Algorithm), Stopped> {
         let (n, place) = (self.members.len(), self.place(root));
+        let (algorithm, segment) = self.rules.gather(n, block.len());
+        if algorithm != Algorithm::Binomial {
+            let parts = match algorithm {
+                Algorithm::LinearInTurn => self.gather_in_turn(root, block, segment)?,
+                _ => self.gather_parts(root, block)?.0,
+            };
+            let mut all = block.like(0);
+            parts.iter().for_each(|part| all.append(part));
+            return Ok((all, algorithm));
+        }
         let mut collected = block.clone();
         for distance in doublings(n) {
             if place & distance != 0 {
@@ -33,6 +40,11 @@ impl<S: Switch> Group<'_, '_, S> {
     /// Brings each member its block of the root's `data`, of which only the root's counts.
     pub fn scatter(&mut self, root: usize, data: &Block, block: usize) -> Result<(Block, Algorithm), Stopped> {
         let (n, place) = (self.members.len(), self.place(root));
+        if self.rules.scatter(n, block) == Algorithm::Linear {
+            let n_parts = if place == 0 { n } else { 0 };
+            let parts: Vec<Block> = (0..n_parts).map(|to| data.part(to * block..(to + 1) * block)).collect();
+            return self.scatter_parts(root, &parts);
+        }
         let span = span(place, n);
         let mut part = if place == 0 {
             let mut turned = data.clone();
@@ -53,6 +65,22 @@ impl<S: Switch> Group<'_, '_, S> {
     /// they are.
     pub fn scan(&mut self, data: &mut Block, combine: &Combine<'_>, includes_own: bool) -> Result<Algorithm, Stopped> {
         let (n, me) = (self.members.len(), self.me);
+        if self.rules.scan() == Algorithm::Linear {
+            let before = if me > 0 { Some(self.receive(me - 1)?) } else { None };
+            let mut whole = data.clone();
+            if let Some(before) = &before {
+                whole.combine_all(before, combine);
+            }
+            if me + 1 < n {
+                self.send(me + 1, whole.clone())?;
+            }
+            match before {
+                _ if includes_own => *data = whole,
+                Some(before) => *data = before,
+                None => {}
+            }
+            return Ok(Algorithm::Linear);
+        }
         let mut whole = data.clone();
         let mut has_result = includes_own;
         for partner in doublings(n).map(|distance| me ^ distance).filter(|partner| *partner < n) {
@@ -75,7 +103,17 @@ impl<S: Switch> Group<'_, '_, S> {
         let (n, me) = (self.members.len(), self.me);
         let block = data.len() / n;
         let own = me * block..(me + 1) * block;
-        if data.len() >= REDUCE_SCATTER_LONG_BYTES {
+        let algorithm = self.rules.reduce_scatter(n, data.len());
+        if algorithm == Algorithm::Ring {
+            let at = |idx: usize| idx % n * block..(idx % n + 1) * block;
+            for step in 0..n - 1 {
+                let (sent, received) = (at(me + 2 * n - 1 - step), at(me + 2 * n - 2 - step));
+                let part = self.exchange((me + 1) % n, data.part(sent), (me + n - 1) % n)?;
+                data.combine(received, &part, combine);
+            }
+            return Ok((data.part(own), algorithm));
+        }
+        if algorithm == Algorithm::Pairwise {
             let mut result = data.part(own);
             for distance in 1..n {
                 let (to, from) = ((me + distance) % n, (me + n - distance) % n);
@@ -157,7 +195,33 @@ impl<S: Switch> Group<'_, '_, S> {
         Ok((self.spread(parts)?, Algorithm::Spread))
     }
 
-    fn others(&self) -> impl Iterator<Item = usize> + use<S> {
+    /// The root asks each member for its block, and takes the first segment before it asks the next.
+    fn gather_in_turn(&mut self, root: usize, block: &Block, segment: usize) -> Result<Vec<Block>, Stopped> {
+        let first = segment.min(block.len());
+        if self.me != root {
+            self.receive(root)?;
+            self.send(root, block.part(0..first))?;
+            self.send(root, block.part(first..block.len()))?;
+            return Ok(Vec::new());
+        }
+        let others: Vec<usize> = self.others().collect();
+        let (mut parts, mut rest) = (Vec::with_capacity(others.len() + 1), Vec::with_capacity(others.len()));
+        for from in others {
+            let begun = self.rank.receive(self.wanted(from));
+            self.send(from, Block::Size(0))?;
+            rest.push(self.rank.receive(self.wanted(from)));
+            self.rank.wait_all(&[begun])?;
+            parts.push(self.take(begun));
+        }
+        self.rank.wait_all(&rest)?;
+        for (part, handle) in parts.iter_mut().zip(rest) {
+            part.append(&self.take(handle));
+        }
+        parts.insert(root, block.clone());
+        Ok(parts)
+    }
+
+    pub(super) fn others(&self) -> impl Iterator<Item = usize> + use<S> {
         let me = self.me;
         (0..self.members.len()).filter(move |member| *member != me)
     }

@@ -10,6 +10,7 @@ use super::error::{MachineError, wrong};
 use super::length::Length;
 use super::mapping::Mapping;
 use super::network::Network;
+use crate::collective::Rules;
 
 /// The one version of the format.
 pub(super) const FORMAT: u32 = 1;
@@ -37,6 +38,9 @@ pub struct Description {
     /// What one `Test` or `Iprobe` takes.
     #[serde(default = "poll")]
     pub poll: Length,
+    /// Whose rules choose the algorithms of collective calls, where ranks have no library beneath them.
+    #[serde(default)]
+    pub collectives: Rules,
     /// What measured and described times are multiplied by.
     #[serde(default, skip_serializing_if = "Factors::is_unit")]
     pub factors: Factors,
@@ -222,6 +226,7 @@ impl Description {
             name: name.to_owned(),
             mapping,
             poll: poll(),
+            collectives: Rules::default(),
             factors,
             site: vec![site],
             level,

@@ -66,6 +66,7 @@ fn of_points(points: &[Point]) -> Picture {
     let differs = |value: &fn(&Point) -> f64| points.iter().any(|point| value(point) != value(&points[0]));
     let at = values.iter().position(|(_, value)| differs(value)).unwrap_or(0);
     let (label, x) = values[at];
+    let are_rules_swept = points.iter().any(|point| point.collectives != points[0].collectives);
     let name = |point: &Point| {
         let others = values
             .iter()
@@ -73,7 +74,8 @@ fn of_points(points: &[Point]) -> Picture {
             .enumerate()
             .filter(|(idx, ((_, value), _))| *idx != at && differs(value));
         let words = others.map(|(_, ((_, value), word))| format!("{word} {}", value(point)));
-        words.chain([point.mapping.clone()]).collect::<Vec<_>>().join(", ")
+        let rules = are_rules_swept.then(|| format!("collectives of {}", point.collectives));
+        words.chain([point.mapping.clone()]).chain(rules).collect::<Vec<_>>().join(", ")
     };
     let mut lines: Vec<(String, Vec<(f64, f64)>)> = Vec::new();
     for point in points {

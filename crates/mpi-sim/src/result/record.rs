@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use units::{Rank, SimTime};
 
+use crate::collective::Rules;
 use crate::machine::Place;
 use crate::world::{Counts, RankCounts, Stopped, Wait, World};
 
@@ -169,6 +170,9 @@ pub struct Point {
     pub bandwidth: f64,
     /// Which rank has which core.
     pub mapping: String,
+    /// Whose rules choose the algorithms of collective calls.
+    #[serde(default)]
+    pub collectives: Rules,
     /// What the program takes.
     pub span_ns: u64,
     /// Share of all ranks' time in which they wait.

@@ -151,13 +151,15 @@ fn of_draws(draws: &[Draw]) -> String {
 }
 
 fn of_points(points: &[Point]) -> String {
-    let mut table = Table::of_figures(&["ranks", "latency x", "bandwidth x", "mapping", "time", "waiting"]);
+    let mut table =
+        Table::of_figures(&["ranks", "latency x", "bandwidth x", "mapping", "collectives", "time", "waiting"]);
     for point in points {
         table.row([
             point.n_ranks.to_string(),
             point.latency.to_string(),
             point.bandwidth.to_string(),
             point.mapping.clone(),
+            point.collectives.to_string(),
             span_ns(point.span_ns as f64),
             percent(point.waiting_ratio),
         ]);

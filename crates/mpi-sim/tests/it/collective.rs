@@ -4,42 +4,50 @@ use std::collections::BTreeSet;
 use std::num::NonZero;
 use std::sync::Mutex;
 
-use mpi_sim::collective::{Algorithm, Block, Combine, Group};
+use des::Protocol;
+use mpi_sim::collective::{Algorithm, Block, Combine, Group, Rules};
+use mpi_sim::machine::{Description, Machine};
 use mpi_sim::user::{self, Contexts};
 use mpi_sim::{Settings, Stopped, World};
 
 use units::SimDuration;
 
-use crate::world::machine;
-
-/// Runs `call` on groups of 1 to 33 with a few lengths of each member's data; the algorithms that ran.
+/// Runs `call` on groups of 1 to 33 with a few lengths of each member's data, by the rules of MPICH and of Open MPI; the algorithms that ran.
 fn check(
     lengths: &[usize],
     call: impl Fn(&mut Group<'_, '_, Contexts>, usize, usize) -> Result<Algorithm, Stopped> + Sync,
-) -> Vec<&'static str> {
-    let ran = Mutex::new(BTreeSet::new());
-    for n in 1..=33 {
-        let settings = Settings {
-            protocol: "sequential".parse().unwrap(),
-            n_workers: NonZero::<u32>::MIN,
-            has_unique_tags: false,
-        };
-        let world = World::new(machine(n, ""), settings);
-        // Places differ from ranks.
-        let members: Vec<u32> = (0..n).rev().collect();
-        user::run(&world, 256 * 1024, |rank| {
-            let me = (n - 1 - rank.me()) as usize;
-            let mut group = Group::new(rank, &members, 5).unwrap();
-            for length in lengths {
-                let algorithm = call(&mut group, me, *length)?;
-                ran.lock().unwrap().insert(algorithm.name());
-            }
-            Ok(())
-        })
-        .unwrap();
-        assert_eq!(world.hold().stopped(), None, "{n} ranks");
-    }
-    ran.into_inner().unwrap().into_iter().collect()
+) -> [Vec<&'static str>; 2] {
+    [Rules::Mpich, Rules::OpenMpi].map(|rules| {
+        let ran = Mutex::new(BTreeSet::new());
+        for n in 1..=33 {
+            let world = World::new(ruled(n, rules), SETTINGS);
+            // Places differ from ranks.
+            let members: Vec<u32> = (0..n).rev().collect();
+            user::run(&world, 256 * 1024, |rank| {
+                let me = (n - 1 - rank.me()) as usize;
+                let mut group = Group::new(rank, &members, 5).unwrap();
+                for length in lengths {
+                    let algorithm = call(&mut group, me, *length)?;
+                    ran.lock().unwrap().insert(algorithm.name());
+                }
+                Ok(())
+            })
+            .unwrap();
+            assert_eq!(world.hold().stopped(), None, "{n} ranks, {rules}");
+        }
+        ran.into_inner().unwrap().into_iter().collect()
+    })
+}
+
+const SETTINGS: Settings =
+    Settings { protocol: Protocol::Sequential, n_workers: NonZero::<u32>::MIN, has_unique_tags: false };
+
+fn ruled(n_ranks: u32, rules: Rules) -> Machine {
+    let text = format!(
+        "format = 1\ncollectives = '{rules}'\n[[site]]\nname = 'here'\nnodes = {n_ranks}\ncores = 1\n\
+         [level.cluster]\nlatency = '1us'\nbandwidth = '8Gbit/s'\neager-limit = '1KB'\n"
+    );
+    Machine::new(&Description::read(&text).unwrap(), n_ranks).unwrap()
 }
 
 /// Byte `idx` of what a member has for another.
@@ -70,31 +78,62 @@ fn total(n: usize, length: usize) -> Block {
 
 #[test]
 fn a_broadcast_brings_the_roots_data_to_all() {
-    let ran = check(&[0, 5, 20_001], |group, me, length| {
+    let ran = check(&[0, 5, 20_001, 400_001], |group, me, length| {
+        let length = if group.n_members() > 14 { length.min(20_001) } else { length };
         let root = length % group.n_members();
         let mut own = if me == root { data(root, length) } else { vec![0; length].into() };
         let algorithm = group.broadcast(root, &mut own)?;
         assert_eq!(own, data(root, length));
         Ok(algorithm)
     });
-    assert_eq!(ran, ["binomial", "scatter-ring"]);
+    assert_eq!(ran, [vec!["binomial", "scatter-ring"], vec!["binomial", "pipeline", "split-binary"]]);
 }
 
 #[test]
-fn sums_are_right_at_the_root_and_everywhere() {
-    let ran = check(&[0, 5, 3_001], |group, me, length| {
+fn sums_are_right_at_the_root() {
+    let ran = check(&[0, 5, 3_001, 21_000], |group, me, length| {
         let (root, n) = (length % group.n_members(), group.n_members());
         let mut own = data(me, length);
-        group.reduce(root, &mut own, &SUM)?;
+        let algorithm = group.reduce(root, &mut own, &SUM)?;
         if me == root {
             assert_eq!(own, total(n, length));
         }
+        Ok(algorithm)
+    });
+    assert_eq!(ran, [vec!["binomial"], vec!["binary", "binomial", "linear", "pipeline"]]);
+}
+
+#[test]
+fn sums_are_right_everywhere() {
+    let ran = check(&[0, 5, 3_001, 11_000], |group, me, length| {
+        let n = group.n_members();
         let mut own = data(me, length);
         let algorithm = group.allreduce(&mut own, &SUM)?;
         assert_eq!(own, total(n, length));
         Ok(algorithm)
     });
-    assert_eq!(ran, ["recursive-doubling", "reduce-scatter-allgather"]);
+    assert_eq!(ran, [vec!["recursive-doubling", "reduce-scatter-allgather"], vec!["recursive-doubling", "ring"]]);
+}
+
+#[test]
+fn sums_too_large_for_one_round_and_of_few_values_are_right_by_open_mpi_s_rules() {
+    // More than a MiB for each member; and one value, of a length that is not to be cut.
+    for (n, length, value_bytes, name) in
+        [(3, (3 << 20) + 5, 1, "segmented-ring"), (4, 12_000, 12_000, "reduce-broadcast"), (2, 40_000, 8, "ring")]
+    {
+        let world = World::new(ruled(n, Rules::OpenMpi), SETTINGS);
+        let members: Vec<u32> = (0..n).collect();
+        user::run(&world, 256 * 1024, |rank| {
+            let mut own = data(rank.me() as usize, length);
+            let algorithm =
+                Group::new(rank, &members, 5).unwrap().allreduce(&mut own, &Combine { value_bytes, with: &sum })?;
+            assert_eq!(algorithm.name(), name);
+            assert!(own == total(n as usize, length), "{name}");
+            Ok(())
+        })
+        .unwrap();
+        assert_eq!(world.hold().stopped(), None);
+    }
 }
 
 #[test]
@@ -107,7 +146,8 @@ fn blocks_come_to_all_and_from_all() {
         assert_eq!(all, expected);
         Ok(algorithm)
     });
-    assert_eq!(ran, ["bruck", "recursive-doubling", "ring"]);
+    let mpich = vec!["bruck", "recursive-doubling", "ring"];
+    assert_eq!(ran, [mpich, vec!["bruck", "neighbour-exchange", "recursive-doubling", "ring"]]);
     let ran = check(&[0, 3, 300, 33_000], |group, me, length| {
         let n = group.n_members();
         let length = if n > 5 { length.min(400) } else { length };
@@ -117,21 +157,22 @@ fn blocks_come_to_all_and_from_all() {
         assert_eq!(got, Block::Bytes(expected));
         Ok(algorithm)
     });
-    assert_eq!(ran, ["bruck", "pairwise", "spread"]);
+    assert_eq!(ran, [["bruck", "pairwise", "spread"]; 2]);
 }
 
 #[test]
 fn each_member_gets_its_part() {
-    let ran = check(&[0, 3, 40], |group, me, length| {
+    let ran = check(&[0, 3, 400, 7_000, 93_000], |group, me, length| {
+        let length = if group.n_members() > 9 { length.min(7_000) } else { length };
         let (root, n) = (length % group.n_members(), group.n_members());
         let all = joined((0..n).map(|member| data(member, length)));
-        let (gathered, _) = group.gather(root, &data(me, length))?;
+        let (gathered, algorithm) = group.gather(root, &data(me, length))?;
         assert_eq!(gathered, if me == root { all.clone() } else { Vec::new().into() });
-        let (own, algorithm) = group.scatter(root, &if me == root { all } else { Vec::new().into() }, length)?;
+        let (own, _) = group.scatter(root, &if me == root { all } else { Vec::new().into() }, length)?;
         assert_eq!(own, data(me, length));
         Ok(algorithm)
     });
-    assert_eq!(ran, ["binomial"]);
+    assert_eq!(ran, [vec!["binomial"], vec!["binomial", "linear", "linear-in-turn"]]);
     let ran = check(&[0, 3, 17_000], |group, me, length| {
         let n = group.n_members();
         let mut all = joined((0..n).map(|member| data(member, length)));
@@ -140,12 +181,12 @@ fn each_member_gets_its_part() {
         assert_eq!(own, Block::Bytes(expected));
         Ok(algorithm)
     });
-    assert_eq!(ran, ["pairwise", "recursive-halving"]);
+    assert_eq!(ran, [["pairwise", "recursive-halving"], ["recursive-halving", "ring"]]);
 }
 
 #[test]
 fn scans_hold_what_came_before() {
-    check(&[0, 5], |group, me, length| {
+    let ran = check(&[0, 5], |group, me, length| {
         let mut own = data(me, length);
         group.scan(&mut own, &SUM, true)?;
         assert_eq!(own, total(me + 1, length));
@@ -154,6 +195,7 @@ fn scans_hold_what_came_before() {
         assert_eq!(own, if me == 0 { data(0, length) } else { total(me, length) });
         Ok(algorithm)
     });
+    assert_eq!(ran, [["recursive-doubling"], ["linear"]]);
 }
 
 #[test]
@@ -174,7 +216,7 @@ fn parts_may_differ_in_length() {
         assert_eq!(got, expected);
         Ok(algorithm)
     });
-    assert_eq!(ran, ["spread"]);
+    assert_eq!(ran, [["spread"]; 2]);
 }
 
 #[test]
@@ -191,14 +233,9 @@ fn data_of_which_only_the_size_is_there_take_as_long() {
         |group, _, mut all| group.reduce_scatter(&mut all, &SUM).map(|(_, algorithm)| algorithm),
         |group, mut own, _| group.scan(&mut own, &SUM, false),
     ];
-    for n in [1, 2, 7, 8, 12, 33] {
+    for (n, rules) in [1, 2, 7, 8, 12, 33].into_iter().flat_map(|n| [(n, Rules::Mpich), (n, Rules::OpenMpi)]) {
         let took = |block: fn(usize) -> Block, call: Call, length: usize| {
-            let settings = Settings {
-                protocol: "sequential".parse().unwrap(),
-                n_workers: NonZero::<u32>::MIN,
-                has_unique_tags: false,
-            };
-            let world = World::new(machine(n, ""), settings);
+            let world = World::new(ruled(n, rules), SETTINGS);
             let members: Vec<u32> = (0..n).collect();
             user::run(&world, 256 * 1024, |rank| {
                 let mut group = Group::new(rank, &members, 5).unwrap();
@@ -227,5 +264,5 @@ fn nobody_leaves_a_barrier_before_all_have_come() {
         assert!(group.rank().now().as_nanos() >= latest);
         Ok(algorithm)
     });
-    assert_eq!(ran, ["dissemination"]);
+    assert_eq!(ran, [vec!["dissemination"], vec!["dissemination", "recursive-doubling"]]);
 }
