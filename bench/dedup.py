@@ -49,8 +49,8 @@ PEERS = ["none", "zstd-27", "zstd-30"]
 # Bytes that nothing is found in, and how often a small answer is fetched.
 N_NOISE = 200_000_000
 N_FIRST_BYTES = 300
-# The share of a store that is opened: its index has as many anchors as a terabyte's.
-TERABYTES = 1.0
+# How much data a store would have whose index is grown and opened; a terabyte takes a quarter of an hour.
+TERABYTES = 0.1
 CORPORA = TARGET / "bench" / "corpora"
 
 
