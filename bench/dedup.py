@@ -32,7 +32,7 @@ from report import TARGET, machine, print_machine, print_table, save
 
 TYPESCRIPT = ["5.6.2", "5.6.3", "5.7.2", "5.7.3", "5.8.2", "5.8.3", "5.9.2", "5.9.3"]
 NUMPY = ["2.2.2", "2.2.3", "2.2.4", "2.2.5", "2.2.6"]
-LEVELS = {"as it is set": 5, "slow": 19}
+LEVELS = {"as it is set": 5, "fast": 1, "slow": 19}
 SEGMENTERS = [
     "anchors-8",
     "anchors-7",
@@ -68,6 +68,7 @@ def main() -> None:
     for name, files in corpora.items():
         for what, level, segmenters in [
             ("as it is set", LEVELS["as it is set"], SEGMENTERS),
+            ("fast", LEVELS["fast"], ["anchors-8"]),
             ("slow", LEVELS["slow"], ["anchors-7"]),
             ("zstd -3", 3, PEERS),
         ]:
