@@ -21,7 +21,7 @@ pub struct Settings {
     /// Containers on disk. The journal and the index's snapshot come on top: two thousandths of them.
     pub disk_bytes: u64,
     /// How much of the journal is read again when the store is opened, a small store's: a snapshot is written after so many bytes. The tail
-    /// may grow to a part of the journal, and to eight times this.
+    /// may grow to a part of the journal, and to four times this.
     pub tail_bytes: u64,
     /// Which containers are given up first when the disk's budget is used.
     pub policy: Policy,

@@ -54,6 +54,8 @@ struct Shared {
     caller: Caller,
     connect: String,
     link: watch::Sender<Option<Arc<Link>>>,
+    /// Becomes true when no more programs are taken.
+    draining: watch::Sender<bool>,
 }
 
 impl Near {
@@ -95,8 +97,9 @@ impl Near {
         let (settings, steering, n_window) = (ready.settings, ready.steering, ready.n_window);
         let common = Common { memory, counters, settings, steering, n_window, stop: stopped };
         let caller = Caller::new(tls).map_err(|source| StartError::Call { source })?;
-        let link = watch::Sender::new(None);
-        let shared = Arc::new(Shared { common, components, token: ready.token, caller, connect: near.connect, link });
+        let (link, draining) = (watch::Sender::new(None), watch::Sender::new(false));
+        let shared =
+            Arc::new(Shared { common, components, token: ready.token, caller, connect: near.connect, link, draining });
         Ok(Self { listeners, shared, teller, status, stop })
     }
 
@@ -127,6 +130,7 @@ impl Near {
         let shared = &self.shared;
         let enough = async {
             enough.await;
+            shared.draining.send_replace(true);
             drain(shared).await;
             self.stop.send_replace(true);
             std::future::pending::<()>().await;
@@ -146,6 +150,12 @@ impl Near {
         shared.caller.leave().await;
         shared.common.end().await;
     }
+}
+
+/// Returns when no more programs are taken.
+async fn no_more_taken(shared: &Shared) {
+    // The sender is in `shared`.
+    let _ = shared.draining.subscribe().wait_for(|draining| *draining).await;
 }
 
 /// Waits until no stream is left.
@@ -202,6 +212,7 @@ async fn accept(listener: TcpListener, service: Service, shared: Arc<Shared>) {
         let accepted = tokio::select! {
             accepted = listener.accept() => accepted,
             Some(_) = clients.join_next() => continue,
+            () = no_more_taken(&shared) => break,
         };
         match accepted {
             Ok((client, _)) => {
@@ -214,6 +225,9 @@ async fn accept(listener: TcpListener, service: Service, shared: Arc<Shared>) {
             }
         }
     }
+    // Those who are there come to their end; whoever comes later is refused.
+    drop(listener);
+    while clients.join_next().await.is_some() {}
 }
 
 async fn serve(shared: &Shared, service: &Service, mut client: TcpStream) {

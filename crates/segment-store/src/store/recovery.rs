@@ -11,7 +11,7 @@ use crate::sparse::SparseIndex;
 /// The part of the journal that is read again when a store is opened: one in so many bytes, and at most so many times
 /// [`Settings::tail_bytes`](crate::Settings::tail_bytes).
 const TAIL_SHARE: u64 = 32;
-const TAIL_TIMES: u64 = 8;
+const TAIL_TIMES: u64 = 4;
 
 impl Store {
     /// Adds a record to the journal.

@@ -54,6 +54,29 @@ async fn bytes_are_exact_at_every_level() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn an_end_that_is_told_to_end_takes_nobody_more_and_breaks_nobody_off() {
+    let site = Site::new();
+    let far = site.far("127.0.0.1:*", Asked::default()).await;
+    let near = site.near(far.addresses[0], &echo().await.to_string(), Asked::default()).await;
+    let address = near.addresses[0];
+    let mut client = TcpStream::connect(address).await.unwrap();
+    client.write_all(b"half, ").await.unwrap();
+    // The stream is there once something of it has gone over the link.
+    let is_sent = async { while near.status().await.counts.given_bytes_total == 0 {} };
+    tokio::time::timeout(testkit::PATIENCE, is_sent).await.expect("nothing is sent");
+    let stopping = tokio::spawn(near.stop());
+    let is_closed = async { while TcpStream::connect(address).await.is_ok() {} };
+    tokio::time::timeout(testkit::PATIENCE, is_closed).await.expect("it takes more programs");
+    client.write_all(b"and the rest").await.unwrap();
+    client.shutdown().await.unwrap();
+    let mut heard = Vec::new();
+    client.read_to_end(&mut heard).await.unwrap();
+    assert_eq!(heard, b"half, and the rest");
+    stopping.await.unwrap();
+    far.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn many_streams_at_once_do_not_mix() {
     let site = Site::new();
     let far = site.far("127.0.0.1:*", Asked::default()).await;
