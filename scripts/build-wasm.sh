@@ -11,14 +11,14 @@ export CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-$PWD/target}"
 
 target=wasm32-unknown-unknown
 module=web/playback/playback.wasm
-from=(Cargo.lock web/wasm crates/{picture,playback,predict,series,statistics,text})
+from=(Cargo.lock web/wasm crates/{dedup,picture,playback,predict,segment-store,series,statistics,text})
 if [ -e "$module" ] && [ -z "$(find "${from[@]}" -newer "$module" -type f -print -quit)" ]; then
     exit 0
 fi
 scripts/install-system-packages.sh cargo cc
 
 sysroot=$(rustc --print sysroot)
-build=(cargo build --locked --profile wasm -p playback-wasm --target "$target")
+build=(cargo build --locked --profile wasm -p playback-wasm -p dedup -p segment-store --target "$target")
 if [ -d "$sysroot/lib/rustlib/$target" ]; then
     "${build[@]}"
 else

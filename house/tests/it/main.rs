@@ -1,5 +1,4 @@
 //! The rules of the house, on made-up packages, and that this workspace keeps them.
 
-mod browsers;
 mod rules;
 mod this_workspace;
