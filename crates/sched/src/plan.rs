@@ -17,7 +17,7 @@ const N_HALVINGS: usize = 20;
 ///
 /// Errors of workers on recorded loads are uncorrelated, but smaller than forecast on windows longer than any that was seen; independent workers
 /// would have the last of eight end later than it does. A common part stands for that, and for what hosts of a real pool have in common. It was
-/// chosen on `testdata/host-sensors`, and held against `testdata/host-load`: docs/howto/schedule.md has what came of it.
+/// chosen on `testdata/host-sensors`, and held against `testdata/host-load`; docs/howto/schedule.md says what came of it.
 const COMMON_PART: f64 = 0.25;
 /// Values of the common error, each as probable as the others.
 const N_COMMON: usize = 16;
