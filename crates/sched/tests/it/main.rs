@@ -130,7 +130,7 @@ fn a_trace_that_is_not_there_is_named() {
 
 /// A job on two workers that give what they are told to, half-way through by forecast of what came before.
 #[track_caller]
-fn check_within(known: &[f64], real: &[f64], traces: [Trace; 2], policies: &[(&str, f64)]) {
+fn check_within(known: &[f64], real: &[f64], traces: [Trace; 2], policies: &[(&str, f64)]) -> Vec<f64> {
     let advices = traces.each_ref().map(|trace| Advice::new(trace, &"NWS".parse().unwrap()).unwrap());
     let hosts: Vec<Host<'_>> = (0..2)
         .map(|at| Host {
@@ -148,11 +148,27 @@ fn check_within(known: &[f64], real: &[f64], traces: [Trace; 2], policies: &[(&s
         .collect();
     let [known, real] = [known, real].map(|costs| Work::new(costs.iter().copied()).unwrap());
     let least = bound(&hosts, &real).0;
+    let mut regrets = Vec::new();
     for (policy, most) in policies {
         let outcome = simulate(&hosts, &known, &real, policy.parse::<Spec>().unwrap().policy().as_mut());
         let regret = outcome.makespan / least;
         assert!(regret < *most, "{policy} takes {regret} of the bound");
+        regrets.push(regret);
     }
+    regrets
+}
+
+#[test]
+fn an_equal_split_takes_twice_as_long_where_one_of_two_gives_a_third() {
+    let steady = |name: &str, share: f64| {
+        let timed: Vec<_> = (0..600).map(|second| (Timestamp::from_nanos(1_000_000_000 * second), share)).collect();
+        Trace::new(name, &Series::from_timed(&timed).unwrap()).unwrap()
+    };
+    let costs = vec![0.5; 400];
+    let traces = [steady("busy", 0.3), steady("idle", 0.9)];
+    // (n - 1 + a) / (n a) for one of n workers that gives a of what each of the others gives.
+    let policies = [("EQUAL", 2.02), ("PREDICTED(q=0.5)", 1.02), ("CORRECTED(q=0.5)", 1.02)];
+    assert!(check_within(&costs, &costs, traces, &policies)[0] > 1.98);
 }
 
 #[test]
