@@ -54,8 +54,18 @@ def policies(given: argparse.Namespace, folder: Path) -> dict[str, float]:
     for (policy, _), found in cases.items():
         beside = statistics.median(case["makespan"] / base for case, base in zip(found, equal, strict=True)) - 1
         held = [f"{share(found, key):.1%}" for key in ("interval_80", "interval_95")]
+        held += [f"{mean(found, key):.1%}" for key in ("units_80", "units_95")]
         rows.append([policy, f"{regret(found):.3f}", f"{beside:+.1%}", f"{mean(found, 'idle'):.1%}", *held])
-    head = ["policy", "makespan over bound", "beside EQUAL", "idle", "80 % held", "95 % held"]
+    head = [
+        "policy",
+        "makespan over bound",
+        "beside EQUAL",
+        "idle",
+        "80 % held",
+        "95 % held",
+        "units 80 %",
+        "units 95 %",
+    ]
     print_table(f"Policies on recorded host loads, medians of {given.draws} runs", head, rows)
     return {policy: regret(found) for (policy, _), found in cases.items()}
 
@@ -127,8 +137,8 @@ def regret(cases: list[dict]) -> float:
 
 
 def mean(cases: list[dict], key: str) -> float:
-    """Return the mean of what stands under a key."""
-    return statistics.fmean(case[key] for case in cases)
+    """Return the mean of what stands under a key, where something does."""
+    return statistics.fmean(case[key] for case in cases if case[key] is not None)
 
 
 def share(cases: list[dict], key: str) -> float:

@@ -9,7 +9,7 @@ export CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-$PWD/target}"
 export OPENBLAS_NUM_THREADS=1
 binary="$CARGO_TARGET_DIR/dist/foretop"
 
-scripts/install-system-packages.sh borg bpftrace cargo cc clang espeak-ng ffmpeg libelf Rscript fracdiff mpifort.openmpi rsync rubberband smpicc soundstretch tc unshare zstd
+scripts/install-system-packages.sh Rscript borg bpftrace cargo cc clang espeak-ng ffmpeg fracdiff libelf mpifort.openmpi rsync rubberband smpicc soundstretch ssw-align tc unshare zstd
 scripts/python-venv.sh bench/requirements.txt
 scripts/python-package.sh dist
 cargo build --profile dist --locked -p bench --features skaters
@@ -39,6 +39,8 @@ cargo bench --locked -p mpi-sim
 .venv/bin/python bench/sim_paper.py --binary "$binary"
 cargo bench --locked -p sched
 .venv/bin/python bench/sched.py --binary "$CARGO_TARGET_DIR/dist/foretop-sched"
+# Control groups need root.
+[ "$(id -u)" -ne 0 ] || .venv/bin/python bench/sched_pool.py --binary "$CARGO_TARGET_DIR/dist/foretop-sched"
 cargo bench --locked -p playback
 .venv/bin/python bench/playback.py --binary "$CARGO_TARGET_DIR/dist/foretop-play"
 .venv/bin/python bench/stretch.py --binary "$CARGO_TARGET_DIR/dist/foretop-play"

@@ -1,5 +1,7 @@
 """Laws of playback, simulated from Python."""
 
+from typing import Any
+
 import foretop
 import numpy as np
 import pytest
@@ -21,12 +23,13 @@ def test_what_arrives_too_slowly_is_slowed_down() -> None:
 
 def test_what_is_out_of_range_is_named() -> None:
     rates = np.ones(60)
-    for arguments, told in [
+    refused: list[tuple[dict[str, Any], str]] = [
         ({"law": "fast"}, "`fast` is no law"),
         ({"speed": 0.0}, "a rate of 0 cannot be asked for"),
         ({"max_slow": 1.5}, "limits of 1.5"),
         ({"model": "MAGIC"}, "MAGIC"),
-    ]:
+    ]
+    for arguments, told in refused:
         with pytest.raises(ValueError, match=told):
             playback.simulate(rates, **arguments)
     with pytest.raises(ValueError, match="has -1 as sample 2"):

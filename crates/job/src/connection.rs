@@ -207,8 +207,15 @@ impl Connection {
                 return Err(AskError::Answer("it was asked what a unit wrote".to_owned()));
             };
             output.extend(STANDARD.decode(bytes).map_err(|error| AskError::Answer(error.to_string()))?);
-            if is_all || output.len() as u64 > OUTPUT_BYTES_MAX {
+            if is_all && output.len() as u64 != n_bytes {
+                let have = output.len();
+                return Err(AskError::Answer(format!("unit {unit} wrote {n_bytes} bytes, and {have} came")));
+            }
+            if is_all {
                 return Ok(output);
+            }
+            if output.len() as u64 > n_bytes {
+                return Err(AskError::Answer(format!("unit {unit} wrote {n_bytes} bytes, and more come")));
             }
         }
     }

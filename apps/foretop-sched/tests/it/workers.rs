@@ -83,6 +83,59 @@ fn a_run_on_real_workers_is_explained_and_drawn() {
 }
 
 #[test]
+fn a_worker_that_is_paused_costs_its_unfinished_units_only() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let hired = [0; 2].map(|_| hire(&["--allow", "sh=/bin/sh -c *[ */*"]));
+    // The last one is not done before the test wants it.
+    let unit = format!("[ {{unit}} != 19 ] || while [ ! -e {} ]; do sleep 0.05; done; echo {{unit}}", at("gate"));
+    let head = format!(
+        "format = 1\n[work]\nunits = 20\ncost = \"10ms\"\n[command]\nname = \"sh\"\nargs = [\"-c\", {unit:?}]\n"
+    );
+    let [one, two] = &hired;
+    let workers = [("one", one), ("two", two)]
+        .map(|(name, hired)| format!("[[worker]]\nname = \"{name}\"\nendpoint = \"{}\"\n", hired.endpoint));
+    fs::write(at("job.toml"), head + &workers.concat()).unwrap();
+    let mut command = foretop_sched();
+    command.args(["run", &at("job.toml"), "--run", &at("run"), "--lost-after", "1s"]);
+    let mut run = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(run.stderr.take().unwrap()).lines().map(Result::unwrap);
+    assert!(lines.any(|line| line.starts_with("all done after")));
+    let signal = |name: &str| {
+        let sent = Command::new("kill").args([name, &two.process.id().to_string()]).status().unwrap();
+        assert!(sent.success());
+    };
+    signal("-STOP");
+    assert!(lines.any(|line| line.starts_with("two is not there: ")));
+    // It is back, with results that nobody waits for.
+    signal("-CONT");
+    fs::write(at("gate"), "").unwrap();
+    assert!(lines.any(|line| line.starts_with("done after ")));
+    let numbers: String = (0..20).map(|unit| format!("{unit}\n")).collect();
+    assert_eq!(String::from_utf8(run.wait_with_output().unwrap().stdout).unwrap(), numbers);
+}
+
+#[test]
+fn a_full_disk_is_told_and_nothing_is_lost() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let hired = hire(&["--allow", "echo=/bin/echo"]);
+    let text = format!(
+        "format = 1\n[work]\nunits = 3\ncost = \"10ms\"\n[command]\nname = \"echo\"\nargs = [\"{{unit}}\"]\n\
+         [[worker]]\nname = \"here\"\nendpoint = \"{}\"\n",
+        hired.endpoint
+    );
+    fs::write(at("job.toml"), text).unwrap();
+    let run =
+        |out: &str| foretop_sched().args(["run", &at("job.toml"), "--run", &at("run"), "--out", out]).output().unwrap();
+    let full = run("/dev/full");
+    assert!(full.status.code() == Some(1) && told(&full).contains("No space left on device"), "{}", told(&full));
+    let again = run(&at("out"));
+    assert!(again.status.success() && told(&again).contains("everything was done before"), "{}", told(&again));
+    assert_eq!(fs::read_to_string(at("out")).unwrap(), "0\n1\n2\n");
+}
+
+#[test]
 fn a_folder_without_a_run_is_told() {
     let folder = tempfile::tempdir().unwrap();
     let ended = foretop_sched().args(["explain", folder.path().to_str().unwrap()]).output().unwrap();

@@ -1,5 +1,6 @@
 //! Runs with real workers, on the loopback.
 
+mod liar;
 mod tools;
 
 use std::cell::Cell;
@@ -119,6 +120,22 @@ fn what_a_lost_worker_had_is_done_by_the_others() {
     let (finished, outputs) = told.unwrap();
     assert_eq!((lost, text(&outputs)), (vec!["w1".to_owned()], numbers(40)));
     assert_eq!((finished.parts[0].n_units, finished.parts[1].n_units), (40, 0));
+}
+
+#[test]
+fn two_runs_on_the_same_workers_do_not_meet() {
+    let folder = tempfile::tempdir().unwrap();
+    let hired = [0; 2].map(|_| hire(&["echo=/bin/echo"], Security::default()));
+    let of = |name: &str, n_units: usize| {
+        let mut runner = runner(folder.path(), n_units, ECHO, &[&hired[0], &hired[1]]);
+        runner.folder = folder.path().join(name);
+        done(&runner).1
+    };
+    let both = std::thread::scope(|scope| {
+        let runs = [("first", 25), ("second", 35)].map(|(name, n_units)| scope.spawn(move || of(name, n_units)));
+        runs.map(|run| run.join().unwrap())
+    });
+    assert_eq!(both, [numbers(25), numbers(35)]);
 }
 
 #[test]

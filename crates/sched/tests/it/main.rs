@@ -1,8 +1,9 @@
 //! Policies on made availability: what holds for all of them, and what forecasts are good for.
 
-use sched::advice::Advisor;
+use sched::advice::{Advice, Advisor};
 use sched::report::{Case, Setting, SettingError, rows};
-use sched::{Job, Spec, Trace};
+use sched::simulate::{Host, bound, run as simulate};
+use sched::{Curve, Job, Spec, Trace, Work, Worker};
 use series::Series;
 use units::Timestamp;
 
@@ -125,4 +126,75 @@ fn a_trace_that_is_not_there_is_named() {
         matches!(error, SettingError::NoTrace { .. }) && error.to_string().contains("long, short, idle"),
         "{error}"
     );
+}
+
+/// A job on two workers that give what they are told to, half-way through by forecast of what came before.
+#[track_caller]
+fn check_within(known: &[f64], real: &[f64], traces: [Trace; 2], policies: &[(&str, f64)]) -> Vec<f64> {
+    let advices = traces.each_ref().map(|trace| Advice::new(trace, &"NWS".parse().unwrap()).unwrap());
+    let hosts: Vec<Host<'_>> = (0..2)
+        .map(|at| Host {
+            worker: Worker {
+                name: at.to_string(),
+                speed: 1.0,
+                start_seconds: 0.1,
+                unit_seconds: 0.0,
+                curve: Curve::constant(1.0).into(),
+            },
+            trace: &traces[at],
+            advice: &advices[at],
+            from: 100.0,
+        })
+        .collect();
+    let [known, real] = [known, real].map(|costs| Work::new(costs.iter().copied()).unwrap());
+    let least = bound(&hosts, &real).0;
+    let mut regrets = Vec::new();
+    for (policy, most) in policies {
+        let outcome = simulate(&hosts, &known, &real, policy.parse::<Spec>().unwrap().policy().as_mut());
+        let regret = outcome.makespan / least;
+        assert!(regret < *most, "{policy} takes {regret} of the bound");
+        regrets.push(regret);
+    }
+    regrets
+}
+
+#[test]
+fn an_equal_split_takes_twice_as_long_where_one_of_two_gives_a_third() {
+    let steady = |name: &str, share: f64| {
+        let timed: Vec<_> = (0..600).map(|second| (Timestamp::from_nanos(1_000_000_000 * second), share)).collect();
+        Trace::new(name, &Series::from_timed(&timed).unwrap()).unwrap()
+    };
+    let costs = vec![0.5; 400];
+    let traces = [steady("busy", 0.3), steady("idle", 0.9)];
+    // (n - 1 + a) / (n a) for one of n workers that gives a of what each of the others gives.
+    let policies = [("EQUAL", 2.02), ("PREDICTED(q=0.5)", 1.02), ("CORRECTED(q=0.5)", 1.02)];
+    assert!(check_within(&costs, &costs, traces, &policies)[0] > 1.98);
+}
+
+#[test]
+fn costs_that_are_off_by_ten_times_are_learned() {
+    let idle = || [turns("one", 600, 0.0), turns("two", 600, 0.0)];
+    let known = vec![1.0; 200];
+    for factor in [10.0, 0.1] {
+        check_within(&known, &[factor; 200], idle(), &[("CORRECTED(q=0.5)", 1.05), ("SELF(1)", 2.1)]);
+    }
+    // And those of the second half alone.
+    let real: Vec<f64> = (0..200).map(|unit| if unit < 100 { 1.0 } else { 10.0 }).collect();
+    check_within(&known, &real, idle(), &[("CORRECTED(q=0.5)", 1.1)]);
+}
+
+#[test]
+fn a_unit_that_is_larger_than_all_others_decides_how_long_it_takes() {
+    let mut costs = vec![1.0; 100];
+    costs[70] = 300.0;
+    // Nobody can be done earlier than after the large one, which makes 1.5 of the bound; behind others it waits for these.
+    let policies = [("CORRECTED(q=0.5)", 2.1), ("PREDICTED(q=0.5)", 2.1), ("SELF(1)", 2.1)];
+    check_within(&costs, &costs, [turns("one", 600, 0.0), turns("two", 600, 0.0)], &policies);
+}
+
+#[test]
+fn a_worker_that_gives_nothing_for_a_minute_is_relieved() {
+    let traces = || [turns("dead at times", 60, 0.0), turns("fine", 600, 0.0)];
+    let costs = vec![0.5; 400];
+    check_within(&costs, &costs, traces(), &[("CORRECTED(q=0.5)", 1.1), ("SELF(1)", 1.15)]);
 }
