@@ -14,7 +14,7 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 
-# Licences under which a program can be passed on with no more than a notice.
+# Licences under which a program can be passed on with no more than a notice; that of MPL-2.0 says where the package's own sources are.
 ALLOWED = {
     "0BSD",
     "Apache-2.0",
@@ -25,6 +25,7 @@ ALLOWED = {
     "CC0-1.0",
     "ISC",
     "MIT",
+    "MPL-2.0",
     "Unicode-3.0",
     "Unlicense",
     "Zlib",
@@ -42,6 +43,7 @@ SEVERAL_VERSIONS = {
     "getrandom": "ring and ahash are versions behind rand",
     "itertools": "prost, criterion and prometheus-parse each have their own; only prost's is in the program",
     "miniz_oxide": "png is a version behind flate2",
+    "nom": "bindgen, of the MPI programs, is a version behind lettre",
     "num-bigint": "der-parser, of tests, is a version behind parquet",
     "rand": "nkeys, with which async-nats reads credentials, is versions behind",
     "rand_chacha": "with rand",
