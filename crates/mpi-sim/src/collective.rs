@@ -1,14 +1,19 @@
-//! Collective operations as messages, for ranks that have no MPI library beneath them: user-level ranks and replays. [`Rules`] choose the algorithms.
+//! Collective operations as messages, for ranks that have no MPI library beneath them: user-level ranks and replays. The machine file's tables or a library's [`Rules`] choose the algorithms.
 //!
 //! Ranks that are processes run their library's own. Operations have to be commutative.
 
 mod block;
+mod chosen;
 mod parts;
 mod rules;
 mod tree;
 
 pub use block::Block;
+pub(crate) use chosen::Choices;
+pub use chosen::{Call, Chosen, ChosenError};
 pub use rules::{NoRules, Rules};
+
+use std::sync::Arc;
 
 use units::Rank as RankIdx;
 
@@ -101,7 +106,7 @@ pub struct Group<'a, 'w, S> {
     members: &'a [RankIdx],
     me: usize,
     context: Context,
-    rules: Rules,
+    choices: Arc<Choices>,
 }
 
 impl<'a, 'w, S: Switch> Group<'a, 'w, S> {
@@ -109,8 +114,8 @@ impl<'a, 'w, S: Switch> Group<'a, 'w, S> {
     #[must_use]
     pub fn new(rank: &'a mut Rank<'w, S>, members: &'a [RankIdx], context: Context) -> Option<Self> {
         let me = members.iter().position(|member| *member == rank.me())?;
-        let rules = rank.rules();
-        Some(Self { rank, members, me, context, rules })
+        let choices = rank.choices();
+        Some(Self { rank, members, me, context, choices })
     }
 
     /// How many call together.
@@ -130,7 +135,8 @@ impl<'a, 'w, S: Switch> Group<'a, 'w, S> {
     /// Where the simulation has stopped, as in all that follow.
     pub fn barrier(&mut self) -> Result<Algorithm, Stopped> {
         let (n, me) = (self.members.len(), self.me);
-        let algorithm = self.rules.barrier(n);
+        let algorithm =
+            self.named(Call::Barrier, 0).map_or_else(|| self.rules().barrier(n), |(algorithm, _)| algorithm);
         for distance in doublings(n) {
             let (to, from) = if algorithm == Algorithm::RecursiveDoubling {
                 (me ^ distance, me ^ distance)
@@ -144,7 +150,9 @@ impl<'a, 'w, S: Switch> Group<'a, 'w, S> {
 
     /// Brings the root's `data` to all, which have as many bytes.
     pub fn broadcast(&mut self, root: usize, data: &mut Block) -> Result<Algorithm, Stopped> {
-        let (algorithm, segment) = self.rules.broadcast(self.members.len(), data.len());
+        let (algorithm, segment) = self
+            .named(Call::Bcast, data.len())
+            .unwrap_or_else(|| self.rules().broadcast(self.members.len(), data.len()));
         match algorithm {
             Algorithm::ScatterRing => self.scatter_ring(root, data)?,
             Algorithm::SplitBinary => self.split_binary(root, data, segment)?,
@@ -156,7 +164,8 @@ impl<'a, 'w, S: Switch> Group<'a, 'w, S> {
 
     /// Combines everybody's `data` into the root's; others' are left in between.
     pub fn reduce(&mut self, root: usize, data: &mut Block, combine: &Combine<'_>) -> Result<Algorithm, Stopped> {
-        let choice = self.rules.reduce(self.members.len(), data.len());
+        let choice =
+            self.named(Call::Reduce, data.len()).unwrap_or_else(|| self.rules().reduce(self.members.len(), data.len()));
         match choice.0 {
             Algorithm::Binary | Algorithm::Pipeline => self.reduce_in_segments(root, data, combine, choice)?,
             Algorithm::Linear if self.me != root => self.send(root, data.clone())?,
@@ -175,7 +184,9 @@ impl<'a, 'w, S: Switch> Group<'a, 'w, S> {
     pub fn allreduce(&mut self, data: &mut Block, combine: &Combine<'_>) -> Result<Algorithm, Stopped> {
         let n_values = data.len() / combine.value_bytes.max(1);
         let most = 1 << self.members.len().ilog2();
-        let (algorithm, segment) = self.rules.allreduce(self.members.len(), data.len(), n_values);
+        let (algorithm, segment) = self
+            .named(Call::Allreduce, data.len())
+            .unwrap_or_else(|| self.rules().allreduce(self.members.len(), data.len(), n_values));
         match algorithm {
             Algorithm::Ring | Algorithm::SegmentedRing => {
                 self.ring_allreduce(data, combine, segment)?;
@@ -221,7 +232,9 @@ impl<'a, 'w, S: Switch> Group<'a, 'w, S> {
     pub fn allgather(&mut self, data: &mut Block) -> Result<Algorithm, Stopped> {
         let (n, me) = (self.members.len(), self.me);
         let block = data.len() / n;
-        let algorithm = self.rules.allgather(n, data.len());
+        let algorithm = self
+            .named(Call::Allgather, block)
+            .map_or_else(|| self.rules().allgather(n, data.len()), |(algorithm, _)| algorithm);
         if algorithm == Algorithm::NeighbourExchange {
             self.neighbour_exchange(data)?;
             return Ok(algorithm);
@@ -258,7 +271,9 @@ impl<'a, 'w, S: Switch> Group<'a, 'w, S> {
         let at = |idx: usize| idx * block..(idx + 1) * block;
         let mut result = data.like(data.len());
         result.put(at(me), &data.part(at(me)));
-        let algorithm = self.rules.alltoall(n, block);
+        let algorithm = self
+            .named(Call::Alltoall, block)
+            .map_or_else(|| self.rules().alltoall(n, block), |(algorithm, _)| algorithm);
         if algorithm == Algorithm::Bruck {
             // What is for the member so far ahead; each bit of the distance is one step of the way.
             let mut turned = data.clone();
@@ -285,7 +300,7 @@ impl<'a, 'w, S: Switch> Group<'a, 'w, S> {
             return Ok((result, Algorithm::Spread));
         }
         for distance in 1..n {
-            let (to, from) = if n.is_power_of_two() && self.rules == Rules::Mpich {
+            let (to, from) = if n.is_power_of_two() && self.rules() == Rules::Mpich {
                 (me ^ distance, me ^ distance)
             } else {
                 ((me + distance) % n, (me + n - distance) % n)
@@ -362,9 +377,9 @@ impl<'a, 'w, S: Switch> Group<'a, 'w, S> {
         data: &mut Block,
         combine: &Combine<'_>,
     ) -> Result<(), Stopped> {
-        let n_values = data.len() / combine.value_bytes;
-        let at =
-            |from: usize, to: usize| n_values * from / n * combine.value_bytes..n_values * to / n * combine.value_bytes;
+        let value_bytes = combine.value_bytes.max(1);
+        let n_values = data.len() / value_bytes;
+        let at = |from: usize, to: usize| n_values * from / n * value_bytes..n_values * to / n * value_bytes;
         let (mut low, mut high) = (0, n);
         for distance in halvings(n) {
             let (partner, middle) = (member(place ^ distance), (low + high) / 2);
@@ -382,6 +397,15 @@ impl<'a, 'w, S: Switch> Group<'a, 'w, S> {
             (low, high) = (low.min(other.0), high.max(other.1));
         }
         Ok(())
+    }
+
+    /// What the machine file names for a call, before the rules choose.
+    fn named(&self, call: Call, bytes: usize) -> Option<(Algorithm, usize)> {
+        self.choices.named(call, self.members.len(), bytes)
+    }
+
+    fn rules(&self) -> Rules {
+        self.choices.rules
     }
 
     /// Places count from the root.

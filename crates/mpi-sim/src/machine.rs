@@ -15,9 +15,11 @@ mod mapping;
 mod network;
 mod taken_over;
 
+use std::sync::Arc;
+
 use units::{Bandwidth, ByteCount, Rank, SimDuration};
 
-use crate::collective::Rules;
+use crate::collective::Choices;
 
 pub use description::{Description, EagerLimit, Factors, Level, Levels, Segment, Site, SiteLink};
 pub use error::MachineError;
@@ -34,7 +36,7 @@ pub type LinkIdx = u32;
 pub struct Machine {
     name: String,
     poll: SimDuration,
-    collectives: Rules,
+    choices: Arc<Choices>,
     places: Vec<Place>,
     sites: Vec<Cluster>,
     /// By [`Distance`].
@@ -167,7 +169,7 @@ impl Machine {
         Ok(Self {
             name: description.name.clone(),
             poll: description.poll.0,
-            collectives: description.collectives,
+            choices: Arc::new(description.choices()?),
             places,
             sites,
             levels,
@@ -194,10 +196,9 @@ impl Machine {
         self.poll
     }
 
-    /// Whose rules choose the algorithms of collective calls, where ranks have no library beneath them.
-    #[must_use]
-    pub fn collectives(&self) -> Rules {
-        self.collectives
+    /// What chooses the algorithms of collective calls, where ranks have no library beneath them.
+    pub(crate) fn choices(&self) -> &Arc<Choices> {
+        &self.choices
     }
 
     /// Where a rank runs.

@@ -39,6 +39,23 @@ fn collective_calls_give_what_mpi_says() {
 }
 
 #[test]
+fn the_machine_file_names_algorithms_of_single_calls() {
+    let folder = tempfile::tempdir().unwrap();
+    let kernel = compiled(&folder, include_str!("../programs/collectives.c"));
+    let file = folder.path().join("machine.toml");
+    let machine = include_str!("../../../../examples/sim/cluster.toml");
+    let table = "[[collective]]\ncall = 'scatter'\nalgorithm = 'linear'\n";
+    std::fs::write(&file, format!("{machine}\n{table}")).unwrap();
+    let words = ["kernel", "-n", "7", "--machine", file.to_str().unwrap(), "--", &kernel];
+    let told = done(&words);
+    assert!(told.contains("MPI_Scatter by linear") && told.contains("MPI_Gather by binomial"), "{told}");
+    assert!(told.contains("scatter by linear; else MPICH's, by its rules"), "{told}");
+    std::fs::write(&file, format!("{machine}\n{}", table.replace("linear", "ring"))).unwrap();
+    let told = refused(2, &words);
+    assert!(told.contains("`scatter` has no algorithm `ring`: write linear, binomial"), "{told}");
+}
+
+#[test]
 fn a_kernel_in_rust_runs_as_one_in_c_does() {
     let folder = tempfile::tempdir().unwrap();
     let [in_c, in_rust] = ["kernel.so", "ring.so"].map(|name| folder.path().join(name).to_str().unwrap().to_owned());
