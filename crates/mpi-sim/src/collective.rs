@@ -6,6 +6,7 @@ mod block;
 mod chosen;
 mod parts;
 mod rules;
+mod schedule;
 mod tree;
 
 pub use block::Block;
@@ -16,6 +17,8 @@ pub use rules::{NoRules, Rules};
 use std::sync::Arc;
 
 use units::Rank as RankIdx;
+
+use schedule::Schedule;
 
 use crate::message::{Context, Handle, Mode, Wanted};
 use crate::rank::{Rank, Taken};
@@ -63,6 +66,8 @@ pub enum Algorithm {
     NeighbourExchange,
     /// The root has messages with each, and asks one after the other.
     LinearInTurn,
+    /// Along a tree of a tree file.
+    Tree,
 }
 
 impl Algorithm {
@@ -88,6 +93,7 @@ impl Algorithm {
             Self::ReduceBroadcast => "reduce-broadcast",
             Self::NeighbourExchange => "neighbour-exchange",
             Self::LinearInTurn => "linear-in-turn",
+            Self::Tree => "tree",
         }
     }
 }
@@ -134,6 +140,9 @@ impl<'a, 'w, S: Switch> Group<'a, 'w, S> {
     /// # Errors
     /// Where the simulation has stopped, as in all that follow.
     pub fn barrier(&mut self) -> Result<Algorithm, Stopped> {
+        if let Some(schedule) = self.schedule(Call::Barrier, 0) {
+            return self.tree_barrier(&schedule);
+        }
         let (n, me) = (self.members.len(), self.me);
         let algorithm =
             self.named(Call::Barrier, 0).map_or_else(|| self.rules().barrier(n), |(algorithm, _)| algorithm);
@@ -150,6 +159,9 @@ impl<'a, 'w, S: Switch> Group<'a, 'w, S> {
 
     /// Brings the root's `data` to all, which have as many bytes.
     pub fn broadcast(&mut self, root: usize, data: &mut Block) -> Result<Algorithm, Stopped> {
+        if let Some(schedule) = self.schedule(Call::Bcast, data.len()) {
+            return self.tree_broadcast(&schedule, root, data);
+        }
         let (algorithm, segment) = self
             .named(Call::Bcast, data.len())
             .unwrap_or_else(|| self.rules().broadcast(self.members.len(), data.len()));
@@ -164,6 +176,9 @@ impl<'a, 'w, S: Switch> Group<'a, 'w, S> {
 
     /// Combines everybody's `data` into the root's; others' are left in between.
     pub fn reduce(&mut self, root: usize, data: &mut Block, combine: &Combine<'_>) -> Result<Algorithm, Stopped> {
+        if let Some(schedule) = self.schedule(Call::Reduce, data.len()) {
+            return self.tree_reduce(&schedule, root, data, combine);
+        }
         let choice =
             self.named(Call::Reduce, data.len()).unwrap_or_else(|| self.rules().reduce(self.members.len(), data.len()));
         match choice.0 {
@@ -182,6 +197,9 @@ impl<'a, 'w, S: Switch> Group<'a, 'w, S> {
 
     /// Combines everybody's `data` into everybody's.
     pub fn allreduce(&mut self, data: &mut Block, combine: &Combine<'_>) -> Result<Algorithm, Stopped> {
+        if let Some(schedule) = self.schedule(Call::Allreduce, data.len()) {
+            return self.tree_allreduce(&schedule, data, combine);
+        }
         let n_values = data.len() / combine.value_bytes.max(1);
         let most = 1 << self.members.len().ilog2();
         let (algorithm, segment) = self
@@ -404,6 +422,11 @@ impl<'a, 'w, S: Switch> Group<'a, 'w, S> {
         self.choices.named(call, self.members.len(), bytes)
     }
 
+    /// The tree that the machine file names for a call.
+    fn schedule(&self, call: Call, bytes: usize) -> Option<Arc<Schedule>> {
+        self.choices.schedule(call, self.members.len(), bytes)
+    }
+
     fn rules(&self) -> Rules {
         self.choices.rules
     }
@@ -422,10 +445,14 @@ impl<'a, 'w, S: Switch> Group<'a, 'w, S> {
     }
 
     fn begin_to_send(&mut self, to: usize, data: Block) -> Handle {
+        self.begin_to_send_tagged(to, TAG, data)
+    }
+
+    fn begin_to_send_tagged(&mut self, to: usize, tag: i32, data: Block) -> Handle {
         let to = self.members[to];
         match data {
-            Block::Bytes(bytes) => self.rank.send(to, self.context, TAG, Mode::Standard, bytes.into()),
-            Block::Size(size) => self.rank.send_sized(to, self.context, TAG, Mode::Standard, size as u64),
+            Block::Bytes(bytes) => self.rank.send(to, self.context, tag, Mode::Standard, bytes.into()),
+            Block::Size(size) => self.rank.send_sized(to, self.context, tag, Mode::Standard, size as u64),
         }
     }
 

@@ -136,6 +136,7 @@ impl Machine {
     /// [`MachineError`] where the description is wrong, or has no place for so many.
     pub fn new(description: &Description, n_ranks: u32) -> Result<Self, MachineError> {
         description.check()?;
+        description.collective.iter().try_for_each(|chosen| chosen.check_ranks(n_ranks))?;
         let factors = description.factors;
         let mut links = Vec::new();
         let mut sites = Vec::new();

@@ -11,6 +11,9 @@ impl<S: Switch> Group<'_, '_, S> {
     /// # Errors
     /// Where the simulation has stopped, as in all that follow.
     pub fn gather(&mut self, root: usize, block: &Block) -> Result<(Block, Algorithm), Stopped> {
+        if let Some(schedule) = self.schedule(Call::Gather, block.len()) {
+            return self.tree_gather(&schedule, root, block);
+        }
         let (n, place) = (self.members.len(), self.place(root));
         let (algorithm, segment) =
             self.named(Call::Gather, block.len()).unwrap_or_else(|| self.rules().gather(n, block.len()));
@@ -40,6 +43,9 @@ impl<S: Switch> Group<'_, '_, S> {
 
     /// Brings each member its block of the root's `data`, of which only the root's counts.
     pub fn scatter(&mut self, root: usize, data: &Block, block: usize) -> Result<(Block, Algorithm), Stopped> {
+        if let Some(schedule) = self.schedule(Call::Scatter, block) {
+            return self.tree_scatter(&schedule, root, data, block);
+        }
         let (n, place) = (self.members.len(), self.place(root));
         let algorithm =
             self.named(Call::Scatter, block).map_or_else(|| self.rules().scatter(n, block), |(algorithm, _)| algorithm);

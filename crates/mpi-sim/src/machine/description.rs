@@ -1,5 +1,7 @@
 //! A machine as its file describes it: `docs/formats/sim-machine.md`. It says nothing of a program or its ranks.
 
+use std::path::Path;
+
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, StandardNormal};
@@ -292,6 +294,14 @@ impl Description {
         self.check_levels()?;
         self.check_links()?;
         self.choices().map(drop)
+    }
+
+    /// Reads the tree files that tables `[[collective]]` name, from the folder of the machine file.
+    ///
+    /// # Errors
+    /// [`MachineError`] where there is none, or one that is wrong.
+    pub fn read_trees(&mut self, folder: &Path) -> Result<(), MachineError> {
+        Ok(self.collective.iter_mut().try_for_each(|chosen| chosen.read_trees(folder))?)
     }
 
     /// What chooses the algorithms of collective calls.

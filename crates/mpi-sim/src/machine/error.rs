@@ -76,7 +76,7 @@ pub enum MachineError {
         known: String,
     },
     /// An algorithm that a collective call cannot have.
-    #[error("a table [[collective]]: {0}")]
+    #[error(transparent)]
     Chosen(#[from] ChosenError),
     /// No ranks.
     #[error("0 ranks are no program: ask for 1 to {slots}, as the machine has {slots} cores")]

@@ -6,9 +6,10 @@ use std::sync::Mutex;
 
 use des::Protocol;
 use mpi_sim::collective::{Algorithm, Block, Combine, Group, Rules};
-use mpi_sim::machine::{Description, Machine};
+use mpi_sim::machine::{Description, Machine, MachineError};
 use mpi_sim::user::{self, Contexts};
 use mpi_sim::{Settings, Stopped, World};
+use mpi_tree::{Between, FanIn, Forest, Grain, Host, Layout, Order, Rule, Shape, Tree, Wake};
 
 use units::SimDuration;
 
@@ -140,7 +141,8 @@ fn gather_and_scatter(group: &mut Group<'_, '_, Contexts>, me: usize, length: us
     let all = joined((0..n).map(|member| data(member, length)));
     let (gathered, algorithm) = group.gather(root, &data(me, length))?;
     assert_eq!(gathered, if me == root { all.clone() } else { Vec::new().into() });
-    let (own, _) = group.scatter(root, &if me == root { all } else { Vec::new().into() }, length)?;
+    let (own, of_scatter) = group.scatter(root, &if me == root { all } else { Vec::new().into() }, length)?;
+    assert_eq!(algorithm == Algorithm::Tree, of_scatter == Algorithm::Tree);
     assert_eq!(own, data(me, length));
     Ok(algorithm)
 }
@@ -269,9 +271,14 @@ fn data_of_which_only_the_size_is_there_take_as_long() {
         |group, _, mut all| group.reduce_scatter(&mut all, &SUM).map(|(_, algorithm)| algorithm),
         |group, mut own, _| group.scan(&mut own, &SUM, false),
     ];
-    for (n, rules) in [1, 2, 7, 8, 12, 33].into_iter().flat_map(|n| [(n, Rules::Mpich), (n, Rules::OpenMpi)]) {
+    let machines = |n| {
+        let trees = LAYOUTS.map(|layout| treed(n, &scattered(n, layout)));
+        [ruled(n, Rules::Mpich), ruled(n, Rules::OpenMpi)].into_iter().chain(trees)
+    };
+    for machine in [1, 2, 7, 8, 12, 33].into_iter().flat_map(machines) {
+        let n = machine.n_ranks();
         let took = |block: fn(usize) -> Block, call: Call, length: usize| {
-            let world = World::new(ruled(n, rules), SETTINGS);
+            let world = World::new(machine.clone(), SETTINGS);
             let members: Vec<u32> = (0..n).collect();
             user::run(&world, 256 * 1024, |rank| {
                 let mut group = Group::new(rank, &members, 5).unwrap();
@@ -279,6 +286,7 @@ fn data_of_which_only_the_size_is_there_take_as_long() {
             })
             .unwrap();
             let world = world.hold();
+            assert_eq!(world.stopped(), None);
             (0..n).map(|rank| world.clock(rank)).collect::<Vec<_>>()
         };
         for (call, length) in calls.iter().flat_map(|call| [(call, 0), (call, 300), (call, 20_000)]) {
@@ -375,7 +383,7 @@ fn tables_that_no_call_fits_are_refused() {
     let unknown = told("call = 'allgatherv'\nalgorithm = 'ring'");
     assert!(unknown.contains("`allgatherv`") && unknown.contains("`reduce_scatter`"), "{unknown}");
     let unknown = told("call = 'scatter'\nalgorithm = 'ring'");
-    assert!(unknown.ends_with("`scatter` has no algorithm `ring`: write linear, binomial"), "{unknown}");
+    assert!(unknown.contains("`scatter` has no algorithm `ring`: write linear, binomial, or a tree"), "{unknown}");
     let ring = |more: &str| told(&format!("call = 'allreduce'\nalgorithm = 'ring'\n{more}"));
     assert!(ring("from = '2B'\nto = '1B'").ends_with("is 1B: write as much as `from` or more"));
     assert!(ring("ranks = [0, 2]").contains("is [0, 2]: write the least, 1 or more"));
@@ -386,4 +394,151 @@ fn tables_that_no_call_fits_are_refused() {
     let many = "[[collective]]\ncall = 'scan'\nalgorithm = 'linear'\n".repeat(257);
     let told = Description::read(&(described(2, Rules::Mpich) + &many)).unwrap_err().to_string();
     assert!(told.ends_with("is 257: write at most 256 tables"), "{told}");
+}
+
+/// Layouts that differ in all that decides who sends to whom.
+const LAYOUTS: [(Shape, Grain, Between); 4] = [
+    (Shape::Flat, Grain::Host, Between::Reduce),
+    (Shape::Binomial, Grain::Rank, Between::AllToAll),
+    (Shape::Binomial, Grain::Host, Between::AllToAll),
+    (Shape::Flat, Grain::Rank, Between::Reduce),
+];
+
+/// Trees over hosts of two clusters, whose ranks are dealt round.
+fn scattered(n_ranks: u32, (shape, grain, between): (Shape, Grain, Between)) -> String {
+    let n_hosts = n_ranks.min(5);
+    let host = |at: u32| Host {
+        name: format!("h{at}"),
+        cluster: Some(if at.is_multiple_of(2) { "even" } else { "odd" }.to_owned()),
+        ranks: (at..n_ranks).step_by(n_hosts as usize).collect(),
+    };
+    let hosts: Vec<Host> = (0..n_hosts).map(host).collect();
+    let inside = FanIn::new(2);
+    let layout = Layout { shape, grain, inside, between, order: Order::Fixed, wake: Wake::Spin };
+    let trees = vec![Tree::make("all", &hosts, &layout)];
+    let rules = vec![Rule { operation: None, bytes_max: None, tree: 0 }];
+    Forest { epoch: 0, hosts, trees, rules }.to_text()
+}
+
+const CARRIED: [&str; 6] = ["barrier", "bcast", "reduce", "allreduce", "gather", "scatter"];
+
+/// A machine all of whose calls that trees carry go over those of a file.
+fn treed(n_ranks: u32, trees: &str) -> Machine {
+    let table = |call| format!("[[collective]]\ncall = '{call}'\nalgorithm = 'tree.toml'\n");
+    Machine::new(&read(n_ranks, trees, &CARRIED.map(table).concat()).unwrap(), n_ranks).unwrap()
+}
+
+fn read(n_ranks: u32, trees: &str, tables: &str) -> Result<Description, MachineError> {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("tree.toml"), trees).unwrap();
+    let mut described = Description::read(&(described(n_ranks, Rules::Mpich) + tables))?;
+    described.read_trees(folder.path())?;
+    Ok(described)
+}
+
+/// All calls that trees carry.
+fn carried(group: &mut Group<'_, '_, Contexts>, me: usize, length: usize) -> Result<Algorithm, Stopped> {
+    for call in [barrier, broadcast, reduce, allreduce, gather_and_scatter] {
+        let algorithm = call(group, me, length)?;
+        assert_eq!(algorithm.name(), "tree");
+    }
+    Ok(Algorithm::Tree)
+}
+
+#[test]
+fn calls_over_trees_give_the_same() {
+    for layout in LAYOUTS {
+        for n in 1..=33 {
+            check_on(treed(n, &scattered(n, layout)), &[0, 5, 3_001], carried);
+        }
+    }
+}
+
+/// Nodes whose servers do not contribute to them, and servers that serve each other.
+const CROSSED: &str = r#"
+format = 1
+[[host]]
+name = "a"
+ranks = "0,3"
+[[host]]
+name = "b"
+ranks = "1-2"
+[[tree]]
+name = "crossed"
+[[tree.node]]
+name = "of-a"
+host = "a"
+contributors = ["1"]
+[[tree.node]]
+name = "of-b"
+host = "b"
+contributors = ["3", "of-a"]
+[[tree.node]]
+name = "top"
+host = "a"
+contributors = ["2", "of-b", "0"]
+[[rule]]
+operation = "*"
+tree = "crossed"
+"#;
+
+#[test]
+fn servers_that_serve_each_other_do_not_wait_for_each_other() {
+    check_on(treed(4, CROSSED), &[0, 5, 1_002, 3_001, 3_003, 3_004], carried);
+}
+
+#[test]
+fn a_tree_takes_a_message_each_way() {
+    let trees = CROSSED.replace("\"0,3\"", "\"0\"").replace("\"1-2\"", "\"1\"");
+    let node = "[[tree.node]]\nname = 'top'\nhost = 'a'\ncontributors = ['0-1']\n";
+    let from = trees.find("[[tree.node]]").unwrap()..trees.find("[[rule]]").unwrap();
+    let trees = [&trees[..from.start], node, &trees[from.end..]].concat();
+    let world = World::new(treed(2, &trees), SETTINGS);
+    user::run(&world, 256 * 1024, |rank| {
+        Group::new(rank, &[0, 1], 5).unwrap().barrier().map(|algorithm| assert_eq!(algorithm, Algorithm::Tree))
+    })
+    .unwrap();
+    let world = world.hold();
+    assert_eq!([0, 1].map(|rank| world.clock(rank).as_nanos()), [1_000, 2_000]);
+}
+
+#[test]
+fn smaller_communicators_do_not_go_over_the_tree() {
+    let world = World::new(treed(4, CROSSED), SETTINGS);
+    user::run(&world, 256 * 1024, |rank| {
+        if let Some(mut group) = Group::new(rank, &[0, 1, 3], 5) {
+            assert_eq!(group.barrier()?.name(), "dissemination");
+        }
+        Ok(())
+    })
+    .unwrap();
+    assert_eq!(world.hold().stopped(), None);
+}
+
+#[test]
+fn tree_files_that_do_not_fit_are_refused() {
+    let told = |n_ranks, trees: &str, table: &str| {
+        let described = read(n_ranks, trees, &format!("[[collective]]\n{table}"));
+        described.and_then(|described| Machine::new(&described, n_ranks)).unwrap_err().to_string()
+    };
+    let bcast = "call = 'bcast'\nalgorithm = 'tree.toml'\n";
+    let other = told(5, CROSSED, bcast);
+    assert!(other.contains("the tree file `tree.toml` of `bcast` does not fit") && other.contains('5'), "{other}");
+    assert!(told(4, CROSSED, &format!("{bcast}ranks = [5, 8]")).contains("as many ranks as the trees have"));
+    assert!(told(4, CROSSED, &format!("{bcast}segment = '1KiB'")).contains("does not cut data"));
+    assert!(
+        told(4, &CROSSED.replace("operation = \"*\"", "operation = \"reduce\""), bcast).contains("no rule for `bcast`")
+    );
+    assert!(told(4, "format = 2", bcast).contains("format"));
+    assert!(
+        told(4, CROSSED, &bcast.replace("tree", "oak")).contains("cannot read the tree file `oak.toml` of `bcast`")
+    );
+    assert!(told(4, CROSSED, &bcast.replace("bcast", "scan")).ends_with("write recursive-doubling, linear"));
+    assert!(told(4, CROSSED, &bcast.replace(".toml", "")).ends_with("or a tree file, as `tree.toml`"));
+    // Trees for larger or smaller communicators are no fault.
+    assert!(
+        read(9, CROSSED, &format!("[[collective]]\n{bcast}ranks = [4, 4]")).is_ok_and(|d| Machine::new(&d, 9).is_ok())
+    );
+    let unread = Description::read(&(described(4, Rules::Mpich) + "[[collective]]\n" + bcast)).unwrap();
+    assert!(Machine::new(&unread, 4).unwrap_err().to_string().contains("has not been read"));
 }
