@@ -1,16 +1,24 @@
-//! Collective operations as messages, for ranks that have no MPI library beneath them: user-level ranks and replays. [`Rules`] choose the algorithms.
+//! Collective operations as messages, for ranks that have no MPI library beneath them: user-level ranks and replays. The machine file's tables or a library's [`Rules`] choose the algorithms.
 //!
 //! Ranks that are processes run their library's own. Operations have to be commutative.
 
 mod block;
+mod chosen;
 mod parts;
 mod rules;
+mod schedule;
 mod tree;
 
 pub use block::Block;
+pub(crate) use chosen::Choices;
+pub use chosen::{Call, Chosen, ChosenError};
 pub use rules::{NoRules, Rules};
 
+use std::sync::Arc;
+
 use units::Rank as RankIdx;
+
+use schedule::Schedule;
 
 use crate::message::{Context, Handle, Mode, Wanted};
 use crate::rank::{Rank, Taken};
@@ -58,6 +66,8 @@ pub enum Algorithm {
     NeighbourExchange,
     /// The root has messages with each, and asks one after the other.
     LinearInTurn,
+    /// Along a tree of a tree file.
+    Tree,
 }
 
 impl Algorithm {
@@ -83,6 +93,7 @@ impl Algorithm {
             Self::ReduceBroadcast => "reduce-broadcast",
             Self::NeighbourExchange => "neighbour-exchange",
             Self::LinearInTurn => "linear-in-turn",
+            Self::Tree => "tree",
         }
     }
 }
@@ -101,7 +112,7 @@ pub struct Group<'a, 'w, S> {
     members: &'a [RankIdx],
     me: usize,
     context: Context,
-    rules: Rules,
+    choices: Arc<Choices>,
 }
 
 impl<'a, 'w, S: Switch> Group<'a, 'w, S> {
@@ -109,8 +120,8 @@ impl<'a, 'w, S: Switch> Group<'a, 'w, S> {
     #[must_use]
     pub fn new(rank: &'a mut Rank<'w, S>, members: &'a [RankIdx], context: Context) -> Option<Self> {
         let me = members.iter().position(|member| *member == rank.me())?;
-        let rules = rank.rules();
-        Some(Self { rank, members, me, context, rules })
+        let choices = rank.choices();
+        Some(Self { rank, members, me, context, choices })
     }
 
     /// How many call together.
@@ -129,8 +140,12 @@ impl<'a, 'w, S: Switch> Group<'a, 'w, S> {
     /// # Errors
     /// Where the simulation has stopped, as in all that follow.
     pub fn barrier(&mut self) -> Result<Algorithm, Stopped> {
+        if let Some(schedule) = self.schedule(Call::Barrier, 0) {
+            return self.tree_barrier(&schedule);
+        }
         let (n, me) = (self.members.len(), self.me);
-        let algorithm = self.rules.barrier(n);
+        let algorithm =
+            self.named(Call::Barrier, 0).map_or_else(|| self.rules().barrier(n), |(algorithm, _)| algorithm);
         for distance in doublings(n) {
             let (to, from) = if algorithm == Algorithm::RecursiveDoubling {
                 (me ^ distance, me ^ distance)
@@ -144,7 +159,12 @@ impl<'a, 'w, S: Switch> Group<'a, 'w, S> {
 
     /// Brings the root's `data` to all, which have as many bytes.
     pub fn broadcast(&mut self, root: usize, data: &mut Block) -> Result<Algorithm, Stopped> {
-        let (algorithm, segment) = self.rules.broadcast(self.members.len(), data.len());
+        if let Some(schedule) = self.schedule(Call::Bcast, data.len()) {
+            return self.tree_broadcast(&schedule, root, data);
+        }
+        let (algorithm, segment) = self
+            .named(Call::Bcast, data.len())
+            .unwrap_or_else(|| self.rules().broadcast(self.members.len(), data.len()));
         match algorithm {
             Algorithm::ScatterRing => self.scatter_ring(root, data)?,
             Algorithm::SplitBinary => self.split_binary(root, data, segment)?,
@@ -156,7 +176,11 @@ impl<'a, 'w, S: Switch> Group<'a, 'w, S> {
 
     /// Combines everybody's `data` into the root's; others' are left in between.
     pub fn reduce(&mut self, root: usize, data: &mut Block, combine: &Combine<'_>) -> Result<Algorithm, Stopped> {
-        let choice = self.rules.reduce(self.members.len(), data.len());
+        if let Some(schedule) = self.schedule(Call::Reduce, data.len()) {
+            return self.tree_reduce(&schedule, root, data, combine);
+        }
+        let choice =
+            self.named(Call::Reduce, data.len()).unwrap_or_else(|| self.rules().reduce(self.members.len(), data.len()));
         match choice.0 {
             Algorithm::Binary | Algorithm::Pipeline => self.reduce_in_segments(root, data, combine, choice)?,
             Algorithm::Linear if self.me != root => self.send(root, data.clone())?,
@@ -173,9 +197,14 @@ impl<'a, 'w, S: Switch> Group<'a, 'w, S> {
 
     /// Combines everybody's `data` into everybody's.
     pub fn allreduce(&mut self, data: &mut Block, combine: &Combine<'_>) -> Result<Algorithm, Stopped> {
+        if let Some(schedule) = self.schedule(Call::Allreduce, data.len()) {
+            return self.tree_allreduce(&schedule, data, combine);
+        }
         let n_values = data.len() / combine.value_bytes.max(1);
         let most = 1 << self.members.len().ilog2();
-        let (algorithm, segment) = self.rules.allreduce(self.members.len(), data.len(), n_values);
+        let (algorithm, segment) = self
+            .named(Call::Allreduce, data.len())
+            .unwrap_or_else(|| self.rules().allreduce(self.members.len(), data.len(), n_values));
         match algorithm {
             Algorithm::Ring | Algorithm::SegmentedRing => {
                 self.ring_allreduce(data, combine, segment)?;
@@ -221,7 +250,9 @@ impl<'a, 'w, S: Switch> Group<'a, 'w, S> {
     pub fn allgather(&mut self, data: &mut Block) -> Result<Algorithm, Stopped> {
         let (n, me) = (self.members.len(), self.me);
         let block = data.len() / n;
-        let algorithm = self.rules.allgather(n, data.len());
+        let algorithm = self
+            .named(Call::Allgather, block)
+            .map_or_else(|| self.rules().allgather(n, data.len()), |(algorithm, _)| algorithm);
         if algorithm == Algorithm::NeighbourExchange {
             self.neighbour_exchange(data)?;
             return Ok(algorithm);
@@ -258,7 +289,9 @@ impl<'a, 'w, S: Switch> Group<'a, 'w, S> {
         let at = |idx: usize| idx * block..(idx + 1) * block;
         let mut result = data.like(data.len());
         result.put(at(me), &data.part(at(me)));
-        let algorithm = self.rules.alltoall(n, block);
+        let algorithm = self
+            .named(Call::Alltoall, block)
+            .map_or_else(|| self.rules().alltoall(n, block), |(algorithm, _)| algorithm);
         if algorithm == Algorithm::Bruck {
             // What is for the member so far ahead; each bit of the distance is one step of the way.
             let mut turned = data.clone();
@@ -285,7 +318,7 @@ impl<'a, 'w, S: Switch> Group<'a, 'w, S> {
             return Ok((result, Algorithm::Spread));
         }
         for distance in 1..n {
-            let (to, from) = if n.is_power_of_two() && self.rules == Rules::Mpich {
+            let (to, from) = if n.is_power_of_two() && self.rules() == Rules::Mpich {
                 (me ^ distance, me ^ distance)
             } else {
                 ((me + distance) % n, (me + n - distance) % n)
@@ -362,9 +395,9 @@ impl<'a, 'w, S: Switch> Group<'a, 'w, S> {
         data: &mut Block,
         combine: &Combine<'_>,
     ) -> Result<(), Stopped> {
-        let n_values = data.len() / combine.value_bytes;
-        let at =
-            |from: usize, to: usize| n_values * from / n * combine.value_bytes..n_values * to / n * combine.value_bytes;
+        let value_bytes = combine.value_bytes.max(1);
+        let n_values = data.len() / value_bytes;
+        let at = |from: usize, to: usize| n_values * from / n * value_bytes..n_values * to / n * value_bytes;
         let (mut low, mut high) = (0, n);
         for distance in halvings(n) {
             let (partner, middle) = (member(place ^ distance), (low + high) / 2);
@@ -384,6 +417,20 @@ impl<'a, 'w, S: Switch> Group<'a, 'w, S> {
         Ok(())
     }
 
+    /// What the machine file names for a call, before the rules choose.
+    fn named(&self, call: Call, bytes: usize) -> Option<(Algorithm, usize)> {
+        self.choices.named(call, self.members.len(), bytes)
+    }
+
+    /// The tree that the machine file names for a call.
+    fn schedule(&self, call: Call, bytes: usize) -> Option<Arc<Schedule>> {
+        self.choices.schedule(call, self.members.len(), bytes)
+    }
+
+    fn rules(&self) -> Rules {
+        self.choices.rules
+    }
+
     /// Places count from the root.
     fn place(&self, root: usize) -> usize {
         (self.me + self.members.len() - root) % self.members.len()
@@ -398,10 +445,14 @@ impl<'a, 'w, S: Switch> Group<'a, 'w, S> {
     }
 
     fn begin_to_send(&mut self, to: usize, data: Block) -> Handle {
+        self.begin_to_send_tagged(to, TAG, data)
+    }
+
+    fn begin_to_send_tagged(&mut self, to: usize, tag: i32, data: Block) -> Handle {
         let to = self.members[to];
         match data {
-            Block::Bytes(bytes) => self.rank.send(to, self.context, TAG, Mode::Standard, bytes.into()),
-            Block::Size(size) => self.rank.send_sized(to, self.context, TAG, Mode::Standard, size as u64),
+            Block::Bytes(bytes) => self.rank.send(to, self.context, tag, Mode::Standard, bytes.into()),
+            Block::Size(size) => self.rank.send_sized(to, self.context, tag, Mode::Standard, size as u64),
         }
     }
 

@@ -15,9 +15,11 @@ mod mapping;
 mod network;
 mod taken_over;
 
+use std::sync::Arc;
+
 use units::{Bandwidth, ByteCount, Rank, SimDuration};
 
-use crate::collective::Rules;
+use crate::collective::Choices;
 
 pub use description::{Description, EagerLimit, Factors, Level, Levels, Segment, Site, SiteLink};
 pub use error::MachineError;
@@ -34,7 +36,7 @@ pub type LinkIdx = u32;
 pub struct Machine {
     name: String,
     poll: SimDuration,
-    collectives: Rules,
+    choices: Arc<Choices>,
     places: Vec<Place>,
     sites: Vec<Cluster>,
     /// By [`Distance`].
@@ -134,6 +136,7 @@ impl Machine {
     /// [`MachineError`] where the description is wrong, or has no place for so many.
     pub fn new(description: &Description, n_ranks: u32) -> Result<Self, MachineError> {
         description.check()?;
+        description.collective.iter().try_for_each(|chosen| chosen.check_ranks(n_ranks))?;
         let factors = description.factors;
         let mut links = Vec::new();
         let mut sites = Vec::new();
@@ -167,7 +170,7 @@ impl Machine {
         Ok(Self {
             name: description.name.clone(),
             poll: description.poll.0,
-            collectives: description.collectives,
+            choices: Arc::new(description.choices()?),
             places,
             sites,
             levels,
@@ -194,10 +197,9 @@ impl Machine {
         self.poll
     }
 
-    /// Whose rules choose the algorithms of collective calls, where ranks have no library beneath them.
-    #[must_use]
-    pub fn collectives(&self) -> Rules {
-        self.collectives
+    /// What chooses the algorithms of collective calls, where ranks have no library beneath them.
+    pub(crate) fn choices(&self) -> &Arc<Choices> {
+        &self.choices
     }
 
     /// Where a rank runs.

@@ -1,8 +1,10 @@
 //! What a rank asks of the simulation.
 
+use std::sync::Arc;
+
 use units::{Rank as RankIdx, SimDuration, SimTime};
 
-use crate::collective::Rules;
+use crate::collective::Choices;
 use crate::message::{Context, Envelope, Handle, Message, MessageId, Mode, Wanted};
 use crate::switch::Switch;
 use crate::world::{Held, INSTANT, Lock, Operation, Post, Question, Stopped, World};
@@ -49,9 +51,9 @@ impl<'a, S: Switch> Rank<'a, S> {
         self.me
     }
 
-    /// Whose rules choose the algorithms of collective operations that are made of messages.
-    pub(crate) fn rules(&self) -> Rules {
-        self.world.hold().machine().collectives()
+    /// What chooses the algorithms of collective operations that are made of messages.
+    pub(crate) fn choices(&self) -> Arc<Choices> {
+        Arc::clone(self.world.hold().machine().choices())
     }
 
     /// All ranks.

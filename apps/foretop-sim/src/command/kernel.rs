@@ -89,7 +89,7 @@ pub fn setup(machine: &Description, settings: Settings) -> Setup<'_> {
         machine,
         settings,
         compute: "what the kernel says; computing that it does not tell takes none".to_owned(),
-        algorithms: machine.collectives.said().to_owned(),
+        algorithms: machine.algorithms(),
         assumptions: &[],
     }
 }

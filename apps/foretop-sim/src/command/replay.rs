@@ -114,7 +114,7 @@ pub fn setup<'a>(described: &'a Description, settings: Settings, trace: &Path) -
         machine: described,
         settings,
         compute: format!("recorded in {}", trace.display()),
-        algorithms: described.collectives.said().to_owned(),
+        algorithms: described.algorithms(),
         assumptions: ASSUMPTIONS,
     }
 }

@@ -111,7 +111,9 @@ fn check(compute: &Compute, n_ranks: u32) -> Result<(), Failure> {
 
 impl Run {
     pub fn run(self, out: &mut dyn Write) -> Result<(), Failure> {
-        let described = description(&self.machine)?;
+        let mut described = description(&self.machine)?;
+        // Ranks that are processes bring their library's own algorithms.
+        described.collective.clear();
         let machine = Machine::new(&described, self.ranks).map_err(Failure::usage)?;
         let settings = self.running.settings();
         check(&self.compute, self.ranks)?;

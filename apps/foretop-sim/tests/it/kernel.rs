@@ -39,6 +39,47 @@ fn collective_calls_give_what_mpi_says() {
 }
 
 #[test]
+fn the_machine_file_names_algorithms_of_single_calls() {
+    let folder = tempfile::tempdir().unwrap();
+    let kernel = compiled(&folder, include_str!("../programs/collectives.c"));
+    let file = folder.path().join("machine.toml");
+    let machine = include_str!("../../../../examples/sim/cluster.toml");
+    let table = "[[collective]]\ncall = 'scatter'\nalgorithm = 'linear'\n";
+    std::fs::write(&file, format!("{machine}\n{table}")).unwrap();
+    let words = ["kernel", "-n", "7", "--machine", file.to_str().unwrap(), "--", &kernel];
+    let told = done(&words);
+    assert!(told.contains("MPI_Scatter by linear") && told.contains("MPI_Gather by binomial"), "{told}");
+    assert!(told.contains("scatter by linear; else MPICH's, by its rules"), "{told}");
+    std::fs::write(&file, format!("{machine}\n{}", table.replace("linear", "ring"))).unwrap();
+    let told = refused(2, &words);
+    assert!(told.contains("`scatter` has no algorithm `ring`: write linear, binomial"), "{told}");
+}
+
+#[test]
+fn calls_go_over_the_trees_of_a_file_beside_the_machine() {
+    let folder = tempfile::tempdir().unwrap();
+    let kernel = compiled(&folder, include_str!("../programs/collectives.c"));
+    let (file, trees) = (folder.path().join("machine.toml"), folder.path().join("tree.toml"));
+    let machine = include_str!("../../../../examples/sim/cluster.toml");
+    let table = |call| format!("[[collective]]\ncall = '{call}'\nalgorithm = 'tree.toml'\n");
+    std::fs::write(&file, format!("{machine}\n{}{}", table("scatter"), table("gather"))).unwrap();
+    let text = "format = 1\n[[host]]\nname = 'a'\nranks = '0-2'\n[[host]]\nname = 'b'\nranks = '3-6'\n\
+                [[tree]]\nname = 'all'\n[[tree.node]]\nname = 'of-b'\nhost = 'b'\ncontributors = ['3-6']\n\
+                [[tree.node]]\nname = 'top'\nhost = 'a'\ncontributors = ['0-2', 'of-b']\n\
+                [[rule]]\noperation = '*'\ntree = 'all'\n";
+    std::fs::write(&trees, text).unwrap();
+    let words = |n_ranks| ["kernel", "-n", n_ranks, "--machine", file.to_str().unwrap(), "--", &kernel];
+    let told = done(&words("7"));
+    assert!(told.contains("MPI_Scatter by tree") && told.contains("MPI_Gather by tree"), "{told}");
+    assert!(told.contains("scatter by tree.toml; gather by tree.toml; else MPICH's"), "{told}");
+    let told = refused(2, &words("8"));
+    assert!(told.contains("the tree file `tree.toml` of `scatter` does not fit"), "{told}");
+    std::fs::remove_file(&trees).unwrap();
+    let told = refused(2, &words("7"));
+    assert!(told.contains("cannot read the tree file `tree.toml` of `scatter`: No such file"), "{told}");
+}
+
+#[test]
 fn a_kernel_in_rust_runs_as_one_in_c_does() {
     let folder = tempfile::tempdir().unwrap();
     let [in_c, in_rust] = ["kernel.so", "ring.so"].map(|name| folder.path().join(name).to_str().unwrap().to_owned());

@@ -1,6 +1,6 @@
 //! Operations that leave each member with a part of the whole: gathers, scatters, scans, and those with parts of different lengths.
 
-use super::{Algorithm, Block, Combine, Group, doublings, halvings, span};
+use super::{Algorithm, Block, Call, Combine, Group, doublings, halvings, span};
 use crate::message::Handle;
 use crate::switch::Switch;
 use crate::world::Stopped;
@@ -11,8 +11,12 @@ impl<S: Switch> Group<'_, '_, S> {
     /// # Errors
     /// Where the simulation has stopped, as in all that follow.
     pub fn gather(&mut self, root: usize, block: &Block) -> Result<(Block, Algorithm), Stopped> {
+        if let Some(schedule) = self.schedule(Call::Gather, block.len()) {
+            return self.tree_gather(&schedule, root, block);
+        }
         let (n, place) = (self.members.len(), self.place(root));
-        let (algorithm, segment) = self.rules.gather(n, block.len());
+        let (algorithm, segment) =
+            self.named(Call::Gather, block.len()).unwrap_or_else(|| self.rules().gather(n, block.len()));
         if algorithm != Algorithm::Binomial {
             let parts = match algorithm {
                 Algorithm::LinearInTurn => self.gather_in_turn(root, block, segment)?,
@@ -39,8 +43,13 @@ impl<S: Switch> Group<'_, '_, S> {
 
     /// Brings each member its block of the root's `data`, of which only the root's counts.
     pub fn scatter(&mut self, root: usize, data: &Block, block: usize) -> Result<(Block, Algorithm), Stopped> {
+        if let Some(schedule) = self.schedule(Call::Scatter, block) {
+            return self.tree_scatter(&schedule, root, data, block);
+        }
         let (n, place) = (self.members.len(), self.place(root));
-        if self.rules.scatter(n, block) == Algorithm::Linear {
+        let algorithm =
+            self.named(Call::Scatter, block).map_or_else(|| self.rules().scatter(n, block), |(algorithm, _)| algorithm);
+        if algorithm == Algorithm::Linear {
             let n_parts = if place == 0 { n } else { 0 };
             let parts: Vec<Block> = (0..n_parts).map(|to| data.part(to * block..(to + 1) * block)).collect();
             return self.scatter_parts(root, &parts);
@@ -65,7 +74,9 @@ impl<S: Switch> Group<'_, '_, S> {
     /// they are.
     pub fn scan(&mut self, data: &mut Block, combine: &Combine<'_>, includes_own: bool) -> Result<Algorithm, Stopped> {
         let (n, me) = (self.members.len(), self.me);
-        if self.rules.scan() == Algorithm::Linear {
+        let algorithm =
+            self.named(Call::Scan, data.len()).map_or_else(|| self.rules().scan(), |(algorithm, _)| algorithm);
+        if algorithm == Algorithm::Linear {
             let before = if me > 0 { Some(self.receive(me - 1)?) } else { None };
             let mut whole = data.clone();
             if let Some(before) = &before {
@@ -103,7 +114,9 @@ impl<S: Switch> Group<'_, '_, S> {
         let (n, me) = (self.members.len(), self.me);
         let block = data.len() / n;
         let own = me * block..(me + 1) * block;
-        let algorithm = self.rules.reduce_scatter(n, data.len());
+        let algorithm = self
+            .named(Call::ReduceScatter, block)
+            .map_or_else(|| self.rules().reduce_scatter(n, data.len()), |(algorithm, _)| algorithm);
         if algorithm == Algorithm::Ring {
             let at = |idx: usize| idx % n * block..(idx % n + 1) * block;
             for step in 0..n - 1 {

@@ -1,5 +1,7 @@
 //! A machine as its file describes it: `docs/formats/sim-machine.md`. It says nothing of a program or its ranks.
 
+use std::path::Path;
+
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, StandardNormal};
@@ -10,7 +12,7 @@ use super::error::{MachineError, wrong};
 use super::length::Length;
 use super::mapping::Mapping;
 use super::network::Network;
-use crate::collective::Rules;
+use crate::collective::{Choices, Chosen, Rules};
 
 /// The one version of the format.
 pub(super) const FORMAT: u32 = 1;
@@ -20,6 +22,8 @@ const SHARE_MIN: f64 = 0.01;
 const SITES_MAX: usize = 1_024;
 /// A link takes some 24 bytes.
 const LINKS_MAX: u64 = 1 << 22;
+/// Each call looks through them.
+const CHOSEN_MAX: usize = 256;
 /// As many cores as ranks can be numbered on.
 const CORES_MAX: u64 = 1 << 24;
 
@@ -51,6 +55,9 @@ pub struct Description {
     /// Pairs of sites that have a link of their own.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub link: Vec<SiteLink>,
+    /// Algorithms of single calls, before the rules of `collectives`; the first that fits is taken.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub collective: Vec<Chosen>,
 }
 
 /// A cluster: equal nodes on one network.
@@ -231,6 +238,7 @@ impl Description {
             site: vec![site],
             level,
             link: Vec::new(),
+            collective: Vec::new(),
         }
     }
 
@@ -284,7 +292,32 @@ impl Description {
             ));
         }
         self.check_levels()?;
-        self.check_links()
+        self.check_links()?;
+        self.choices().map(drop)
+    }
+
+    /// Reads the tree files that tables `[[collective]]` name, from the folder of the machine file.
+    ///
+    /// # Errors
+    /// [`MachineError`] where there is none, or one that is wrong.
+    pub fn read_trees(&mut self, folder: &Path) -> Result<(), MachineError> {
+        Ok(self.collective.iter_mut().try_for_each(|chosen| chosen.read_trees(folder))?)
+    }
+
+    /// What chooses the algorithms of collective calls.
+    pub(super) fn choices(&self) -> Result<Choices, MachineError> {
+        if self.collective.len() > CHOSEN_MAX {
+            return Err(wrong("collective", "the machine", self.collective.len(), "at most 256 tables"));
+        }
+        let tables = self.collective.iter().map(Chosen::table).collect::<Result<_, _>>()?;
+        Ok(Choices { rules: self.collectives, tables })
+    }
+
+    /// What a result says of the algorithms of collective calls.
+    #[must_use]
+    pub fn algorithms(&self) -> String {
+        let named = self.collective.iter().map(Chosen::said).reduce(|before, said| before + "; " + &said);
+        named.map_or_else(|| self.collectives.said().to_owned(), |named| named + "; else " + self.collectives.said())
     }
 
     /// This machine with speeds and bandwidths drawn from normal distributions with their deviations. The same seed

@@ -1,6 +1,7 @@
 //! What a machine file may have wrong.
 
 use super::description::FORMAT;
+use crate::collective::ChosenError;
 
 /// Why a text is no machine.
 #[derive(Debug, thiserror::Error)]
@@ -74,6 +75,9 @@ pub enum MachineError {
         /// Those that are.
         known: String,
     },
+    /// An algorithm that a collective call cannot have.
+    #[error(transparent)]
+    Chosen(#[from] ChosenError),
     /// No ranks.
     #[error("0 ranks are no program: ask for 1 to {slots}, as the machine has {slots} cores")]
     NoRanks {
