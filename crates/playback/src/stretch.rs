@@ -29,6 +29,8 @@
 mod cross_fade;
 mod input;
 mod search;
+#[cfg(feature = "signalsmith")]
+mod signalsmith;
 #[cfg(test)]
 mod tests;
 
@@ -38,6 +40,8 @@ use std::ops::RangeInclusive;
 use cross_fade::CrossFade;
 use input::Input;
 use search::Search;
+#[cfg(feature = "signalsmith")]
+pub use signalsmith::Signalsmith;
 
 /// Rates that a stretcher plays at.
 pub const RATES: RangeInclusive<f64> = 0.5..=2.0;
