@@ -105,6 +105,21 @@ fn rates_that_change_at_every_block_do_not_click() {
 }
 
 #[test]
+fn rates_that_change_during_cross_fades_take_their_time_all_the_same() {
+    let format = Format { sample_rate_hertz: 8_000, n_channels: 1 };
+    let input = noise(48_000);
+    for n_frames in [30, 100, 170, 300] {
+        let rates = [2.0, 0.5].into_iter().cycle();
+        let pieces = input.chunks(n_frames).zip(rates).map(|(block, rate)| (block, rate, Tier::Full));
+        let expected: f64 = pieces.clone().map(|(block, rate, _)| block.len() as f64 / rate).sum();
+        let output = stretched(format, pieces);
+        // At each change, a part of a frame may be played by the rate before.
+        let most = 0.04 * 8_000.0 + (48_000 / n_frames) as f64;
+        assert!((output.len() as f64 - expected).abs() <= most, "{n_frames}: {} for {expected}", output.len());
+    }
+}
+
+#[test]
 fn what_is_not_finite_stays_where_it_is() {
     for tier in [Tier::Full, Tier::Coarse, Tier::Plain, Tier::None] {
         for rate in [0.5, 0.9, 1.0, 1.1, 2.0] {
