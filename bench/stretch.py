@@ -55,8 +55,9 @@ def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("--keep", type=Path, default=TARGET / "bench" / "stretched", help="where sounds are left")
     arguments.add_argument("--binary", type=Path, required=True, help="`foretop-play`")
+    arguments.add_argument("--also", action="append", default=[], choices=["signalsmith"], help="if it was built in")
     given = arguments.parse_args()
-    stretchers = [*STRETCHERS, foretop_play(given.binary)]
+    stretchers = [*STRETCHERS, *(foretop_play(given.binary, by) for by in ["own", *given.also])]
     kept = given.keep
     kept.mkdir(parents=True, exist_ok=True)
     sounds = made_sounds()
@@ -117,11 +118,11 @@ def ours(tier: str) -> Stretcher:
     return Stretcher(f"Foretop {tier}", command, ".f32")
 
 
-def foretop_play(binary: Path) -> Stretcher:
+def foretop_play(binary: Path, by: str) -> Stretcher:
     """Return the whole player, which decodes and decides too."""
-    steady = ["--virtual", "--max-slow", "1", "--max-fast", "1"]
+    steady = ["--virtual", "--max-slow", "1", "--max-fast", "1", "--stretcher", by]
     return Stretcher(
-        "foretop play",
+        "foretop play" if by == "own" else f"foretop play {by}",
         lambda given, output, rate: [str(binary), str(given), *steady, "--out", str(output), "--speed", f"{rate:g}"],
     )
 

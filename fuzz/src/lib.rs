@@ -5,6 +5,7 @@
 //! the decoder.
 #![forbid(unsafe_code)]
 
+mod arrival_trace;
 mod crossval_template;
 mod dedup_group;
 mod exporter_page;
@@ -12,13 +13,16 @@ mod flow_message;
 mod machine_file;
 mod monitor_results;
 mod mpi_trace_file;
+mod playback_rate;
 mod predictor_state;
 mod specification;
 mod stream_frame;
 mod stream_request;
+mod stretched_sound;
 mod tree_file;
 mod tunnel_frame;
 
+pub use arrival_trace::arrival_trace;
 pub use crossval_template::crossval_template;
 pub use dedup_group::dedup_group;
 pub use exporter_page::exporter_page;
@@ -26,9 +30,11 @@ pub use flow_message::flow_message;
 pub use machine_file::machine_file;
 pub use monitor_results::monitor_results;
 pub use mpi_trace_file::mpi_trace_file;
+pub use playback_rate::playback_rate;
 pub use predictor_state::{N_SAVED, predictor_state};
 pub use specification::specification;
 pub use stream_frame::stream_frame;
 pub use stream_request::stream_request;
+pub use stretched_sound::stretched_sound;
 pub use tree_file::tree_file;
 pub use tunnel_frame::tunnel_frame;

@@ -15,6 +15,7 @@ mod record;
 mod session;
 mod simulate;
 mod source;
+mod stretching;
 mod view;
 
 use std::io;

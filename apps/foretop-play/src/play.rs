@@ -23,6 +23,7 @@ use crate::processor::{Asked, Offered};
 use crate::session::{Parts, Session, TICK, Wish};
 use crate::simulate::trace;
 use crate::source::Source;
+use crate::stretching;
 use crate::view::{Keys, line, moment_csv};
 
 /// Arguments of a medium that is played.
@@ -50,6 +51,10 @@ pub struct Play {
     /// Who says what the processor will do: own (what decoding got so far), sensor (of CPU availability, in this process), or the address of a node
     #[arg(long, value_name = "WHO", default_value = "own")]
     cpu: Asked,
+
+    /// Who stretches sound; signalsmith is there if the program was built for it
+    #[arg(long, value_enum, default_value_t = stretching::Asked::Own)]
+    stretcher: stretching::Asked,
 
     /// How much of the medium may wait undecoded, in megabytes
     #[arg(long, value_name = "MB", default_value_t = 8.0)]
@@ -189,6 +194,7 @@ impl Play {
             policy: self.accepted.policy()?,
             capacity_bytes: (capacity * 1e6) as usize,
             target_seconds: self.target.map(|target| within("target", target, 0.0, 3_600.0)).transpose()?,
+            stretcher: self.stretcher.checked()?,
         })
     }
 

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use clock::{Clock, Stopwatch, thread_cpu};
-use playback::stretch::{Format, RATES, Stretcher, Tier};
+use playback::stretch::{Format, RATES, Tier};
 use playback::{
     AHEAD_SECONDS_MAX, Arrivals, Cause, Controller, Decision, Decoding, Law, Lead, Limits, LiveEdge, Processor,
     Situation, Work,
@@ -18,6 +18,7 @@ use crate::moment::{Moment, Request};
 use crate::output::Output;
 use crate::pace::Pace;
 use crate::processor::Offered;
+use crate::stretching::{Asked, Stretching};
 
 /// Sound is made in blocks of this length.
 pub const TICK: Duration = Duration::from_millis(20);
@@ -51,6 +52,8 @@ pub struct Wish {
     pub capacity_bytes: usize,
     /// Of a live medium: media that should be waiting, in seconds.
     pub target_seconds: Option<f64>,
+    /// Who stretches sound.
+    pub stretcher: Asked,
 }
 
 /// What a session plays with.
@@ -78,7 +81,7 @@ pub struct Session {
     controller: Controller,
     arrivals: Option<Arrivals>,
     processor: Option<Processor>,
-    stretcher: Option<Stretcher>,
+    stretcher: Option<Stretching>,
     /// Sound that is made and not out.
     made: VecDeque<f32>,
     /// The latest of what was played, to begin with after a break.
@@ -283,7 +286,8 @@ impl Session {
         let tier = *self.moment.tier.get_or_insert(Tier::Full);
         let Some(processor) = &self.processor else { return };
         let offered = self.parts.offered.as_ref().and_then(Offered::now);
-        if let Some(decision) = decision {
+        // Others have no tiers.
+        if let Some(decision) = decision.filter(|_| self.wish.stretcher == Asked::Own) {
             let next = processor.next_tier(tier, decision.rate, situation.requested_rate, offered.as_ref());
             self.moment.tier = Some(next);
         }
@@ -394,9 +398,8 @@ impl Session {
         let tier = self.moment.tier.unwrap_or(Tier::Full);
         let mut stretcher = match self.stretcher.take() {
             Some(stretcher) => stretcher,
-            None => Stretcher::new(format, tier).map_err(Failure::work)?,
+            None => Stretching::of(self.wish.stretcher, format).map_err(Failure::work)?,
         };
-        stretcher.set_tier(tier);
         let (watch, cpu) = (Stopwatch::start(), thread_cpu());
         let mut has_ended = false;
         let mut sound = Vec::new();
@@ -409,8 +412,8 @@ impl Session {
                 has_ended = self.parts.decoded.progress().has_ended;
                 break;
             }
-            stretcher.push(&frames, rate.clamp(*RATES.start(), *RATES.end())).map_err(Failure::work)?;
-            stretcher.pull(&mut sound);
+            let rate = rate.clamp(*RATES.start(), *RATES.end());
+            stretcher.play(&frames, rate, tier, &mut sound).map_err(Failure::work)?;
             self.recent.extend(&frames);
         }
         let n_recent = (RESUMED_SECONDS * f64::from(format.sample_rate_hertz)) as usize * n_channels;
@@ -422,8 +425,7 @@ impl Session {
         if self.made.len() < n_needed {
             // The last that there is goes out as it is; what may come goes on from there.
             let mut rest = Vec::new();
-            stretcher.finish();
-            stretcher.pull(&mut rest);
+            stretcher.finish(&mut rest);
             self.made.extend(rest);
             self.moment.media_seconds = self.base_seconds + stretcher.media_seconds();
             self.base_seconds = self.moment.media_seconds;
@@ -576,6 +578,7 @@ mod tests {
             policy: Some("LAST".parse().unwrap()),
             capacity_bytes: 8_000_000,
             target_seconds: None,
+            stretcher: Asked::Own,
         };
         let parts = Parts {
             capture,

@@ -191,6 +191,13 @@ mod tests {
     }
 
     #[test]
+    fn a_buffer_beyond_its_capacity_plays_by_us2004_as_fast_as_it_may() {
+        let situation = Situation { capacity_seconds: 3.0, does_sender_wait: false, ..situation(5.0, 4.0) };
+        let state = Law::Us2004.step(State::silent(1.0), &situation, Limits::default(), 1.0);
+        assert_eq!(state.rate, 1.1);
+    }
+
+    #[test]
     fn shaka_slows_down_below_half_of_what_it_wants_ahead_until_it_has_all_of_it() {
         let mut state = State::silent(1.0);
         let mut at = |buffer_seconds, left_seconds| {

@@ -73,7 +73,8 @@ mod tests {
         assert_eq!(lead.wanted(0.13, None, false), Wanted { n_blocks: 6, is_short: true });
         assert_eq!(lead.n_late(), 0);
         // A busy stretch is foreseen, and then it is over.
-        assert_eq!(lead.wanted(0.15, None, true).n_blocks, 40);
+        // 0.19 s are left: 40 blocks and a half to a second.
+        assert_eq!(lead.wanted(0.15, None, true).n_blocks, 41);
         assert_eq!(lead.wanted(0.17, None, false).n_blocks, 0);
         // Suspended for a minute: late once, and nothing is made up for.
         assert_eq!(lead.wanted(60.0, None, false), Wanted { n_blocks: 10, is_short: true });

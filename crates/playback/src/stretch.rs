@@ -29,6 +29,8 @@
 mod cross_fade;
 mod input;
 mod search;
+#[cfg(feature = "signalsmith")]
+mod signalsmith;
 #[cfg(test)]
 mod tests;
 
@@ -38,6 +40,8 @@ use std::ops::RangeInclusive;
 use cross_fade::CrossFade;
 use input::Input;
 use search::Search;
+#[cfg(feature = "signalsmith")]
+pub use signalsmith::Signalsmith;
 
 /// Rates that a stretcher plays at.
 pub const RATES: RangeInclusive<f64> = 0.5..=2.0;
@@ -296,7 +300,6 @@ impl Stretcher {
     /// Plays up to the next change, cross-fade or lack of input. Returns whether there was anything to play.
     fn play(&mut self, output: &mut Vec<f32>) -> bool {
         let due_parts = self.due_parts();
-        let in_parts = |frame: u64| i128::from(frame) * i128::from(PARTS);
         while self.settings.get(1).is_some_and(|next| in_parts(next.from_frame) <= due_parts) {
             self.settings.pop_front();
         }
@@ -334,29 +337,48 @@ impl Stretcher {
         let drift = setting.drift_parts();
         let overlap_frames = self.cross_fade.n_frames() as u64;
         let left_frames = self.input.end_frame() - self.at_frame;
-        let away_parts = self.drift_parts.abs();
-        // After the cross-fade, what is played is within the tolerance on the one side, and before it on the other.
-        let needed_parts = away_parts + overlap_frames as i64 * drift.abs() - self.tolerance_frames as i64 * PARTS;
-        let needed_frames = (needed_parts / PARTS) as u64 + 1;
+        let sign = if drift > 0 { -1 } else { 1 };
+        // After the cross-fade, what is played is within the tolerance on both sides, whatever rates it passes.
+        let passed_parts = self.drift_over(overlap_frames);
+        let away_parts = -sign * (self.drift_parts + passed_parts);
+        let tolerance_parts = self.tolerance_frames as i64 * PARTS;
+        let needed_frames = ((away_parts - tolerance_parts).max(0) / PARTS) as u64 + 1;
+        let allowed_frames = ((away_parts + tolerance_parts).max(0) / PARTS) as u64;
         let reach_frames = if drift > 0 { self.at_frame } else { left_frames.saturating_sub(overlap_frames) };
-        let longest = (2 * self.tolerance_frames).min(reach_frames);
+        let longest = (2 * self.tolerance_frames).min(allowed_frames).min(reach_frames);
         let shortest = needed_frames.max(self.shortest_lag_frames);
         if left_frames < overlap_frames || shortest > longest {
             return false;
         }
-        let sign = if drift > 0 { -1 } else { 1 };
         let found =
             self.search.best(&self.input, self.at_frame, sign, shortest as usize..=longest as usize, setting.tier);
         let lag = sign * found.lag_frames as i64;
         let to_frame = self.at_frame.strict_add_signed(lag);
         self.cross_fade.append(&self.input, self.at_frame, to_frame, found.similarity, output);
         self.at_frame = to_frame + overlap_frames;
-        self.drift_parts += lag * PARTS + overlap_frames as i64 * drift;
+        self.drift_parts += lag * PARTS + passed_parts;
         true
     }
 
+    /// What frames of output from here on add to the drift, by the rates that come due meanwhile.
+    fn drift_over(&self, n_frames: u64) -> i64 {
+        let (mut due_parts, mut left, mut sum) = (self.due_parts(), i128::from(n_frames), 0);
+        let mut settings = self.settings.iter().peekable();
+        while let Some(setting) = settings.next() {
+            let drift = i128::from(setting.drift_parts());
+            let rate_parts = i128::from(PARTS) - drift;
+            let until_change =
+                settings.peek().map_or(left, |next| div_ceil(in_parts(next.from_frame) - due_parts, rate_parts));
+            let n = until_change.clamp(0, left);
+            due_parts += n * rate_parts;
+            sum += n * drift;
+            left -= n;
+        }
+        sum as i64
+    }
+
     fn due_parts(&self) -> i128 {
-        i128::from(self.at_frame) * i128::from(PARTS) - i128::from(self.drift_parts)
+        in_parts(self.at_frame) - i128::from(self.drift_parts)
     }
 
     /// Input from what is played on that a jump needs at most.
@@ -369,6 +391,10 @@ impl Stretcher {
     fn ahead_frames_of(&self, drift: i64) -> u64 {
         if drift > 0 { self.cross_fade.n_frames() as u64 } else { self.ahead_frames() }
     }
+}
+
+fn in_parts(frame: u64) -> i128 {
+    i128::from(frame) * i128::from(PARTS)
 }
 
 /// The quotient of a positive divisor, rounded up.

@@ -376,3 +376,33 @@ fn a_frame_of_a_tunnel_is_written_as_it_was_read() {
     let frame = (0..13_u8, prop::collection::vec(byte, 0..40)).prop_map(|(kind, rest)| [vec![kind], rest].concat());
     check_inputs(frame, 500, fuzz::tunnel_frame);
 }
+
+/// Rows of traces of arrival, each right or nearly so.
+fn arrival_text() -> impl Strategy<Value = String> {
+    let rate = prop_oneof![50 => (0..40_u8).prop_map(|tenths| (f64::from(tenths) / 10.0).to_string()), 1 => Just(String::new()), 1 => "[-+0-9a-zE. ]{0,6}"];
+    let distance = prop_oneof![60 => Just(1.0), 1 => (0..30_u8).prop_map(f64::from), 1 => any::<f64>()];
+    prop::collection::vec((distance, rate), 0..40).prop_map(|rows| {
+        let mut at = 0.0;
+        let rows = rows.iter().map(|(distance, rate)| {
+            at += distance;
+            format!("{at},{rate}\n")
+        });
+        rows.fold("time,arrival_rate\n".to_owned(), |text, row| text + &row)
+    })
+}
+
+#[test]
+fn a_trace_of_arrival_is_played_or_refused() {
+    check_inputs(damaged(arrival_text()), 500, fuzz::arrival_trace);
+    check_inputs(".{0,300}".prop_map(String::into_bytes), 0, fuzz::arrival_trace);
+}
+
+#[test]
+fn no_situation_leads_to_a_rate_that_the_listener_does_not_accept() {
+    check_inputs(prop::collection::vec(any::<u8>(), 0..600), 1000, fuzz::playback_rate);
+}
+
+#[test]
+fn any_sound_is_stretched_the_same_however_it_is_cut() {
+    check_inputs(prop::collection::vec(any::<u8>(), 0..200), 1000, fuzz::stretched_sound);
+}

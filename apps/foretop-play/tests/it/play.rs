@@ -125,6 +125,7 @@ fn damaged(whole: &[u8], seed: u64) -> Vec<u8> {
     bytes
 }
 
+/// The decoder is part of the program, where no fuzzer reaches it: seeded changes have to do.
 #[test]
 fn hostile_sounds_end_with_a_sentence_and_never_in_a_panic() {
     let folder = tempdir().unwrap();
@@ -137,6 +138,24 @@ fn hostile_sounds_end_with_a_sentence_and_never_in_a_panic() {
         let err = String::from_utf8_lossy(&ended.stderr);
         assert!(matches!(ended.status.code(), Some(0 | 1)), "{seed}: {:?} {err}", ended.status);
         assert!(!err.contains("panicked"), "{seed}: {err}");
+    }
+}
+
+#[test]
+fn another_stretcher_plays_as_long_or_says_how_to_build_it() {
+    let folder = tempdir().unwrap();
+    tone(&folder.path().join("tone.wav"), 4.0);
+    let options = ["--virtual", "--out", "slow.wav", "--speed", "0.8", "--stretcher", "signalsmith"];
+    let ended = foretop_play(folder.path(), &[&["tone.wav"], &options[..]].concat());
+    if cfg!(feature = "signalsmith") {
+        let said = succeeds(&ended);
+        assert!(said.starts_with("4.00 s of the medium") && said.contains("no break"), "{said}");
+        let slow = samples(&folder.path().join("slow.wav"));
+        let seconds = slow.len() as f64 / f64::from(HERTZ);
+        assert!((seconds - 5.0).abs() < 0.1, "{seconds}");
+        assert!((pitch(&slow) - 220.0).abs() < 1.0, "{}", pitch(&slow));
+    } else {
+        fails(&ended, 2, "--features signalsmith");
     }
 }
 

@@ -25,7 +25,8 @@ pub(super) fn rate(situation: &Situation) -> f64 {
         // On demand, a full buffer is no reason for haste: the sender waits.
         0.0
     } else if held > high {
-        SCALE * ((held - high) / (max - high)).min(1.0).atanh()
+        // A buffer can hold more than it should: sizes in seconds are estimates.
+        SCALE * ((held - high) / (max - high).max(0.0)).min(1.0).atanh()
     } else {
         0.0
     };

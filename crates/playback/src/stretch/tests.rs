@@ -4,12 +4,12 @@ use proptest::prelude::*;
 
 use super::*;
 
-const MONO: Format = Format { sample_rate_hertz: 48_000, n_channels: 1 };
-const STEREO: Format = Format { sample_rate_hertz: 48_000, n_channels: 2 };
+pub(super) const MONO: Format = Format { sample_rate_hertz: 48_000, n_channels: 1 };
+pub(super) const STEREO: Format = Format { sample_rate_hertz: 48_000, n_channels: 2 };
 const SEARCHING: [Tier; 3] = [Tier::Full, Tier::Coarse, Tier::Plain];
 
 /// A sine of half the full scale in all channels.
-fn sine(format: Format, hertz: f64, seconds: f64) -> Vec<f32> {
+pub(super) fn sine(format: Format, hertz: f64, seconds: f64) -> Vec<f32> {
     let rate_hertz = f64::from(format.sample_rate_hertz);
     let sample = |idx: usize| (0.5 * (TAU * hertz * idx as f64 / rate_hertz).sin()) as f32;
     let frame = |idx| std::iter::repeat_n(sample(idx), usize::from(format.n_channels));
@@ -17,7 +17,7 @@ fn sine(format: Format, hertz: f64, seconds: f64) -> Vec<f32> {
 }
 
 /// Noise that is the same on every run, by xorshift.
-fn noise(n_samples: usize) -> Vec<f32> {
+pub(super) fn noise(n_samples: usize) -> Vec<f32> {
     let mut state = 0x9E37_79B9_u32;
     let mut next = || {
         state ^= state << 13;
@@ -47,7 +47,7 @@ fn largest_second_difference(samples: &[f32]) -> f32 {
 }
 
 /// Upward crossings of zero per second, from the first to the last.
-fn pitch_hertz(samples: &[f32], sample_rate_hertz: u32) -> f64 {
+pub(super) fn pitch_hertz(samples: &[f32], sample_rate_hertz: u32) -> f64 {
     let crossing = |(idx, of): (usize, &[f32])| {
         (of[0] < 0.0 && of[1] >= 0.0).then(|| idx as f64 + f64::from(of[0] / (of[0] - of[1])))
     };
@@ -101,6 +101,21 @@ fn rates_that_change_at_every_block_do_not_click() {
             let found = largest_second_difference(&output);
             assert!(found <= most, "{tier:?}, {hertz} Hz: {found} above {most}");
         }
+    }
+}
+
+#[test]
+fn rates_that_change_during_cross_fades_take_their_time_all_the_same() {
+    let format = Format { sample_rate_hertz: 8_000, n_channels: 1 };
+    let input = noise(48_000);
+    for n_frames in [30, 100, 170, 300] {
+        let rates = [2.0, 0.5].into_iter().cycle();
+        let pieces = input.chunks(n_frames).zip(rates).map(|(block, rate)| (block, rate, Tier::Full));
+        let expected: f64 = pieces.clone().map(|(block, rate, _)| block.len() as f64 / rate).sum();
+        let output = stretched(format, pieces);
+        // At each change, a part of a frame may be played by the rate before.
+        let most = 0.04 * 8_000.0 + (48_000 / n_frames) as f64;
+        assert!((output.len() as f64 - expected).abs() <= most, "{n_frames}: {} for {expected}", output.len());
     }
 }
 
