@@ -46,19 +46,23 @@ test("what was zero all along is folded away with its number, until it moves", a
   await expect(tile(page, "trial.zero")).toBeVisible();
 });
 
-test("a signal that surprised its forecast is shown first, with the reason", async ({ page, node }) => {
-  await node.push("trial.jump", wave(60));
-  await page.goto(node.url);
-  await expect.poll(() => page.locator(".worth").textContent()).not.toContain("waiting");
-  for (let n = 0; n < 12; n += 1) await node.feed("trial.jump", 50);
-  const shown = page.locator('.worth .tile[data-signal="trial.jump"]');
-  let value = 5_000;
-  // A signal without further samples is shown for that instead.
-  await expect(async () => {
-    await node.feed("trial.jump", value);
-    value *= 2;
-    await expect(shown.locator(".scale")).toHaveText(/unexpected|likely to fall/, { timeout: 1_000 });
-  }).toPass();
+test("a signal that surprised its forecast is shown first, with the reason", async ({ page }) => {
+  // What a busy host does surprises as well, and there is room for few.
+  const node = await Node.start("--only", "load.15m");
+  try {
+    await node.push("trial.jump", wave(60));
+    await page.goto(node.url);
+    await expect.poll(() => page.locator(".worth").textContent()).not.toContain("waiting");
+    for (let n = 0; n < 12; n += 1) await node.feed("trial.jump", 50);
+    const shown = page.locator('.worth .tile[data-signal="trial.jump"]');
+    // It stays where it jumped to: a greater jump would make this one small. Without further samples it would be shown for that.
+    await expect(async () => {
+      await node.feed("trial.jump", 5_000);
+      await expect(shown.locator(".scale")).toHaveText(/unexpected|likely to fall/, { timeout: 1_000 });
+    }).toPass();
+  } finally {
+    await node.dispose();
+  }
 });
 
 test("a group is folded away by its name, and the filter finds what is in it", async ({ page, node }) => {
