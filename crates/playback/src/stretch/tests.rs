@@ -1,3 +1,5 @@
+//! What a stretcher keeps to, whatever it is given.
+
 use std::f64::consts::TAU;
 
 use proptest::prelude::*;
