@@ -6,8 +6,8 @@ use std::time::Duration;
 use clock::{Clock, Stopwatch, thread_cpu};
 use playback::stretch::{Format, RATES, Tier};
 use playback::{
-    AHEAD_SECONDS_MAX, Arrivals, Cause, Controller, Decision, Decoding, Law, Lead, Limits, LiveEdge, Processor,
-    Situation, Work,
+    AHEAD_SECONDS_MAX, Arrivals, BUSY_LEAD_SECONDS, Cause, Controller, Decision, Decoding, LEAD_SECONDS, Law, Lead,
+    Limits, LiveEdge, Processor, Situation, Work,
 };
 use predict::Policy;
 use program::{Failure, Interruption};
@@ -251,10 +251,14 @@ impl Session {
         }
         let situation = self.situation(&level, &progress, per_byte);
         let has_all = level.has_ended || progress.has_ended;
+        // The first blocks are wanted all at once: what has arrived is not enough, it has to be decoded.
+        let first_seconds =
+            self.wish.start_seconds.clamp(LEAD_SECONDS, BUSY_LEAD_SECONDS) * self.wish.speed + FADE_SECONDS;
+        let ready_seconds = progress.n_ready as f64 / f64::from(format.sample_rate_hertz);
         if !self.is_playing
             && !self.moment.is_paused
             && (has_all || situation.buffer_seconds >= self.wish.start_seconds)
-            && (progress.n_ready > 0 || progress.has_ended)
+            && (ready_seconds >= first_seconds || progress.has_ended)
         {
             self.resume();
         }

@@ -5,10 +5,10 @@
 //! what is waiting to be heard.
 
 /// The usual lead. The kernel's quotas stop a process for up to a tenth of a second, and a block comes on top.
-const LEAD_SECONDS: f64 = 0.2;
+pub const LEAD_SECONDS: f64 = 0.2;
 
 /// The lead where the processor is foreseen to be short: quotas of longer periods, and blocks that take long themselves. Keys are obeyed so much later, too.
-const BUSY_LEAD_SECONDS: f64 = 1.0;
+pub const BUSY_LEAD_SECONDS: f64 = 1.0;
 
 /// Of the usual lead: with less than that waiting, blocks have to be made faster.
 const SHORT_RATIO: f64 = 0.5;

@@ -22,7 +22,7 @@ pub use arrival::{Arrival, Arrivals, Reach};
 pub use bound::{Bounds, bounds};
 pub use control::{Cause, Controller, Decision};
 pub use law::{Law, UnknownLaw};
-pub use lead::{Lead, Wanted};
+pub use lead::{BUSY_LEAD_SECONDS, LEAD_SECONDS, Lead, Wanted};
 pub use processor::{AHEAD_SECONDS_MAX, AHEAD_SECONDS_MIN, Processor, Work};
 pub use simulator::{Outcome, Setting, Step, TierCosts, simulate};
 pub use trace::{Kind, Trace, TraceError};
