@@ -10,8 +10,7 @@ use node_api::{Client, Forecast, NodeUrl};
 use playback::{Arrival, Arrivals};
 use predict::Policy;
 use program::Failure;
-use sensor::Host;
-use signal::Readings;
+use sensor::CoreShare;
 use units::Confidence;
 
 /// The signal, here and at a node.
@@ -73,8 +72,8 @@ impl Offered {
         let ask: Box<dyn FnOnce() + Send> = match asked {
             Asked::Nobody => return Ok(None),
             Asked::Sensor => {
-                let host = Host::open_availability(Path::new("/")).map_err(Failure::work)?;
-                Box::new(move || worker.read(host, policy))
+                let share = CoreShare::open(Path::new("/"));
+                Box::new(move || worker.read(share, policy))
             }
             Asked::Node(url) => Box::new(move || worker.ask(&Client::new(url, None))),
         };
@@ -107,13 +106,11 @@ impl Offered {
         }
     }
 
-    fn read(&self, mut host: Host, policy: Policy) {
-        let (clock, mut readings) = (System::start(), Readings::default());
+    fn read(&self, mut core: CoreShare, policy: Policy) {
+        let clock = System::start();
         let mut shares = Arrivals::new(policy);
         loop {
-            host.read(clock.monotonic(), &mut readings);
-            let share = readings.iter().find(|(signal, _)| **signal.id() == *SIGNAL).map(|(_, share)| share);
-            match share {
+            match core.offered(clock.monotonic()) {
                 Some(share) => shares.step(share, READ_EVERY.as_secs_f64(), false),
                 None => self.take(Err(format!("this host does not say its {SIGNAL}"))),
             }

@@ -8,14 +8,9 @@ use clock::Stopwatch;
 use predict::{Live, MeasurementError, Policy, Spec, WindowErrors};
 use sched::Curve;
 use sched::advice::{N_LEADS_MAX, curve, no_errors};
-use sensor::Host;
-use signal::Readings;
+use sensor::CoreShare;
 
 const STEP: Duration = Duration::from_secs(1);
-/// The signal that counts while slots have nothing to do: what a process would get.
-const AVAILABILITY: &str = "cpu.availability";
-/// Below that part of a step, what units got says too little.
-const BUSY_SECONDS_MIN: f64 = 0.3;
 
 /// What slots have used so far: processor time, and time in which they had a unit, both in seconds and of all slots together.
 #[derive(Clone, Copy, Debug, Default)]
@@ -32,8 +27,6 @@ pub struct Outlook {
 }
 
 /// Measures once a second, on a thread of its own, as long as somebody holds the outlook.
-///
-/// While units run, what they get is what the next second is forecast from: the host's availability would count the units themselves as load.
 pub fn start(used: impl Fn() -> Used + Send + 'static) -> Arc<Mutex<Outlook>> {
     let outlook = Arc::new(Mutex::new(Outlook { availability: 1.0, curve: Curve::constant(1.0) }));
     let shared = Arc::downgrade(&outlook);
@@ -55,8 +48,7 @@ pub fn start(used: impl Fn() -> Used + Send + 'static) -> Arc<Mutex<Outlook>> {
 }
 
 struct Gauge {
-    host: Option<Host>,
-    readings: Readings,
+    share: CoreShare,
     began: Stopwatch,
     live: Live,
     errors: WindowErrors,
@@ -67,8 +59,7 @@ impl Gauge {
     fn new() -> Self {
         let spec: Spec = "AUTO".parse().expect("a model that is there");
         Self {
-            host: Host::open(Path::new("/")).ok(),
-            readings: Readings::default(),
+            share: CoreShare::open(Path::new("/")),
             began: Stopwatch::start(),
             live: Live::new(Policy::of(&spec)).within(0.0, 1.0),
             errors: no_errors(),
@@ -77,9 +68,7 @@ impl Gauge {
     }
 
     fn step(&mut self, used: Used) -> Outlook {
-        let idle = self.host_availability();
-        let share = if used.busy >= BUSY_SECONDS_MIN { used.cpu / used.busy } else { idle.unwrap_or(self.last) };
-        self.last = share.clamp(0.0, 1.0);
+        self.last = self.share.read(self.began.elapsed(), used.cpu, used.busy).unwrap_or(self.last);
         self.live.step(self.last);
         let forecast = self.live.forecast(N_LEADS_MAX);
         self.errors.step(self.last, forecast.as_ref());
@@ -88,10 +77,5 @@ impl Gauge {
             |forecast| curve(&forecast, &self.errors, STEP, MeasurementError::default()),
         );
         Outlook { availability: self.last, curve }
-    }
-
-    fn host_availability(&mut self) -> Option<f64> {
-        self.host.as_mut()?.read(self.began.elapsed(), &mut self.readings);
-        self.readings.iter().find(|(signal, _)| &**signal.id() == AVAILABILITY).map(|(_, value)| value)
     }
 }

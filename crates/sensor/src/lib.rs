@@ -24,6 +24,7 @@
 
 mod availability;
 mod cgroup;
+mod core_share;
 mod counter;
 mod cpu;
 mod cpu_availability;
@@ -40,6 +41,7 @@ mod roster;
 mod swap;
 mod tick;
 
+pub use core_share::CoreShare;
 pub use error::{OpenError, ReadError};
 pub use host::{Absent, Host, host_name, n_cores};
 pub use hybrid::{HybridError, HybridSettings};

@@ -7,8 +7,7 @@ use std::time::Duration;
 
 use clock::Stopwatch;
 use predict::{Live, Policy, Spec};
-use sensor::Host;
-use signal::Readings;
+use sensor::CoreShare;
 
 use crate::counters::{Counters, Counts};
 use crate::level::{Chooser, Expected, Level, Seen};
@@ -16,14 +15,12 @@ use crate::level::{Chooser, Expected, Level, Seen};
 const STEP: Duration = Duration::from_secs(1);
 /// Decisions are for so many steps.
 const N_LEADS: usize = 5;
-/// Less of a step than this, and what the encoder got says too little.
-const BUSY_SECONDS_MIN: f64 = 0.3;
 /// A link that has something to write for this share of a step shows what it carries.
 const BUSY_SHARE_MIN: f64 = 0.5;
 /// Fewer bytes do not say what data are like.
 const N_TELLING: u64 = 1 << 18;
-/// The signal that counts while the encoder has nothing to do.
-const AVAILABILITY: &str = "cpu.availability";
+/// No encoder is taken to get less of a core.
+const SHARE_MIN: f64 = 0.01;
 
 /// The level, for whoever has a clone.
 #[derive(Clone, Debug)]
@@ -106,8 +103,7 @@ impl Step {
 }
 
 struct Gauge {
-    host: Option<Host>,
-    readings: Readings,
+    share: CoreShare,
     began: Stopwatch,
     link: Live,
     core: Live,
@@ -118,8 +114,7 @@ impl Gauge {
     fn new() -> Self {
         let spec: Spec = "AUTO".parse().expect("a model that is there");
         Self {
-            host: Host::open(Path::new("/")).ok(),
-            readings: Readings::default(),
+            share: CoreShare::open(Path::new("/")),
             began: Stopwatch::start(),
             link: Live::new(Policy::of(&spec)).within(0.0, f64::INFINITY),
             core: Live::new(Policy::of(&spec)).within(0.0, 1.0),
@@ -128,11 +123,8 @@ impl Gauge {
     }
 
     fn step(&mut self, level: Level, step: Step) -> Level {
-        let availability = self.availability();
-        // While it works, what it gets counts: it would count itself as load.
-        let is_telling = step.encoder_seconds >= BUSY_SECONDS_MIN;
-        let got = (step.seen.cpu_seconds / step.encoder_seconds).clamp(0.01, 1.0);
-        self.core.step(if is_telling { got } else { availability.unwrap_or(f64::NAN) });
+        let share = self.share.read(self.began.elapsed(), step.seen.cpu_seconds, step.encoder_seconds);
+        self.core.step(share.map_or(f64::NAN, |share| share.max(SHARE_MIN)));
         let is_full = step.writer_seconds >= BUSY_SHARE_MIN * STEP.as_secs_f64();
         self.link.step(if is_full { step.wire_bytes / STEP.as_secs_f64() } else { f64::NAN });
         if step.n_given < N_TELLING {
@@ -147,11 +139,6 @@ impl Gauge {
             (known, beyond) => known.or(beyond),
         };
         self.chooser.next(level, step.seen, link.map(|link| Expected { link, core }))
-    }
-
-    fn availability(&mut self) -> Option<f64> {
-        self.host.as_mut()?.read(self.began.elapsed(), &mut self.readings);
-        self.readings.iter().find(|(signal, _)| &**signal.id() == AVAILABILITY).map(|(_, value)| value)
     }
 }
 
@@ -168,7 +155,7 @@ mod tests {
 
     /// A world in which text is sent over a link of so many bytes a second, by an encoder that takes as long as the table says.
     fn after(n_steps: usize, link: f64) -> Level {
-        let mut gauge = Gauge { host: None, ..Gauge::new() };
+        let mut gauge = Gauge { share: CoreShare::open(Path::new("/nowhere")), ..Gauge::new() };
         let mut level = Level::Zstd(5);
         for i in 0..n_steps {
             let (cpu_ns, left): (f64, f64) = match level {
