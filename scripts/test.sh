@@ -134,7 +134,7 @@ run_rust() {
     every_ignored_test_has_a_part
     get_ready kill
     begin "rust: tests"
-    cargo test --locked -- --test-threads="$n_tests_at_once"
+    cargo test --locked --no-fail-fast -- --test-threads="$n_tests_at_once"
 }
 
 run_mpi() {
