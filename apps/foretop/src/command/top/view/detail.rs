@@ -30,8 +30,8 @@ pub fn draw(frame: &mut Frame<'_>, area: Rect, state: &State, palette: &Palette)
         frame.render_widget(Line::styled("this signal is gone; Esc goes back", palette.dim), area);
         return;
     };
-    let below =
-        Text::from([model_lines(row, &state.detail, palette), accuracy_lines(row, &state.detail, palette)].concat());
+    let model = model_lines(row, &state.detail, usize::from(area.width), palette);
+    let below = Text::from([model, accuracy_lines(row, &state.detail, palette)].concat());
     let [head, plot, rest] = Layout::vertical([
         Constraint::Length(2),
         Constraint::Min(5),
@@ -99,10 +99,10 @@ fn far_text(Far { outlook, .. }: &Far, unit: &str) -> Option<String> {
     ))
 }
 
-fn model_lines<'a>(row: &Row, detail: &Detail, palette: &Palette) -> Vec<Line<'a>> {
+fn model_lines<'a>(row: &Row, detail: &Detail, width: usize, palette: &Palette) -> Vec<Line<'a>> {
     let mut lines = vec![Line::from(vec![Span::styled("model     ", palette.dim), Span::raw(row.model.clone())])];
     if let Some(problem) = &detail.problem {
-        lines.push(Line::styled(printable(problem), palette.alarm));
+        lines.extend(wrapped(&printable(problem), width).into_iter().map(|line| Line::styled(line, palette.alarm)));
     }
     let Some(series) = &detail.series else { return lines };
     if let Some(waiting) = &series.waiting {
@@ -132,6 +132,18 @@ fn model_lines<'a>(row: &Row, detail: &Detail, palette: &Palette) -> Vec<Line<'a
             if !weights.is_empty() {
                 lines.push(Line::styled(format!("          {name}{}", weights_text(weights)), palette.dim));
             }
+        }
+    }
+    lines
+}
+
+/// Whole words, in lines of at most `width` characters where they fit.
+fn wrapped(text: &str, width: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= width => *line += &format!(" {word}"),
+            _ => lines.push(word.to_owned()),
         }
     }
     lines
@@ -181,4 +193,19 @@ fn accuracy_lines<'a>(row: &Row, detail: &Detail, palette: &Palette) -> Vec<Line
         ]));
     }
     lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_refusal_is_shown_to_its_end() {
+        let refusal = "load.1m has been measured for 1m; to look 6h ahead, in steps of 1m, takes 4m of it";
+        let lines = wrapped(refusal, 40);
+        assert_eq!(lines.len(), 3, "{lines:?}");
+        assert!(lines.iter().all(|line| line.len() <= 40));
+        assert_eq!(lines.join(" "), refusal);
+        assert_eq!(wrapped("a-word-without-an-end and more", 8), ["a-word-without-an-end", "and more"]);
+    }
 }
