@@ -41,7 +41,7 @@ def criterion_median_seconds(bench: str) -> float:
     for about in (TARGET / "criterion").glob("**/new/benchmark.json"):
         if json.loads(about.read_text())["full_id"] == bench:
             estimates = json.loads((about.parent / "estimates.json").read_text())
-            return estimates["median"]["point_estimate"] * 1e-9
+            return float(estimates["median"]["point_estimate"]) * 1e-9
     raise SystemExit(f"no result of `{bench}` under {TARGET}/criterion: run `cargo bench -p predict` before")
 
 
@@ -51,7 +51,8 @@ def rust_program(name: str, *arguments: str) -> dict[str, Any]:
     ended = subprocess.run(command, capture_output=True, text=True)
     if ended.returncode != 0:
         return {"refused": " ".join(ended.stderr.split()) or f"it ended with {ended.returncode}"}
-    return json.loads(ended.stdout)
+    found: dict[str, Any] = json.loads(ended.stdout)
+    return found
 
 
 def time_text(seconds: float) -> str:

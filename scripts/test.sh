@@ -167,11 +167,12 @@ run_python() {
     rm -rf "$CARGO_TARGET_DIR/tour"
     # What statsforecast is needed for comes after it, in the environment that has it.
     FORETOP_TOUR="$CARGO_TARGET_DIR/tour" noting_skipped .venv/bin/pytest python -k "not statsforecast" \
-        --ignore python/tests/test_statsforecast.py
+        --ignore python/tests/test_statsforecast.py --ignore python/tests/test_boom.py
     begin "python: what peers need"
     scripts/python-peers.sh
     begin "python: peers"
-    noting_skipped .venv/peers/bin/pytest python/tests/test_{crossval_peers,howto,statsforecast}.py -k statsforecast
+    noting_skipped .venv/peers/bin/pytest python/tests/test_{boom,crossval_peers,howto,statsforecast}.py \
+        -k "statsforecast or boom"
 }
 
 # Runs pytest, and notes how many tests it skipped and why, for the end.
@@ -187,7 +188,7 @@ run_peers() {
     begin "peers: what they need"
     scripts/python-peers.sh
     begin "peers: tests"
-    (cd python && ../.venv/peers/bin/pytest tests/test_howto.py tests/test_sklearn.py tests/test_sktime.py tests/test_statsforecast.py)
+    (cd python && ../.venv/peers/bin/pytest tests/test_boom.py tests/test_howto.py tests/test_sklearn.py tests/test_sktime.py tests/test_statsforecast.py)
 }
 
 run_servers() {
