@@ -7,10 +7,12 @@ is twice its base rate and the series is within its range. Beside it a straight 
 
 A warning begins when it is told and was not a step before, and is right if the series leaves the range within six hours. An
 event begins when the series leaves the range after six hours within it, and was foreseen if it was told at the step before.
+
+For the last table our probability is set to where as many events are foreseen as by a line; it is cleared at the same share of that as otherwise.
 """
 
 import argparse
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 import foretop
@@ -20,6 +22,8 @@ from outlook import Series, all_series, filled, margin
 from report import machine, print_machine, print_table, save
 
 Samples = npt.NDArray[np.float64]
+# Whether values are beyond a line, the line, and how often windows of the past were.
+Side = tuple[Callable[[Samples], npt.NDArray[np.bool_]], float, float]
 
 TAILS, MARGIN = [0.01, 0.99], 0.05
 RAISE, CLEAR, RATIO_MIN = 0.8, 0.5, 2.0
@@ -36,21 +40,77 @@ class Count(NamedTuple):
     foreseen: int
 
 
+class Walk(NamedTuple):
+    """What was said of a series step by step, for either side of its range, and what came."""
+
+    lead: int
+    came: npt.NDArray[np.bool_]
+    # Whether the series was beyond when it was said: then there is nothing to tell.
+    there: npt.NDArray[np.bool_]
+    chances: Samples
+    rates: Samples
+    # For each of LINE_HOURS, how far beyond the range its line gets.
+    margins: list[Samples]
+
+    def by_chance(self, threshold: float) -> Count:
+        """Count what is told from this probability on."""
+        told = np.zeros_like(self.there)
+        stood = np.zeros(2, bool)
+        for at, chance in enumerate(self.chances):
+            least = np.where(stood, threshold * CLEAR / RAISE, threshold)
+            stood = (chance >= least) & (chance >= RATIO_MIN * self.rates[at]) & ~self.there[at]
+            told[at] = stood
+        return count_of(told, self.came, self.lead)
+
+    def by_line(self, at: int) -> Count:
+        """Count what the line of `LINE_HOURS[at]` tells."""
+        return count_of((self.margins[at] > 0) & ~self.there, self.came, self.lead)
+
+
 def main() -> None:
     """Measure, print, save."""
-    argparse.ArgumentParser(description=__doc__).parse_args()
+    argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter).parse_args()
     names = ["excursions", *(f"line of {hours} h" for hours in LINE_HOURS)]
-    rows, totals = [], np.zeros((len(names), 4), int)
+    rows, walks = [], []
     for series in all_series():
-        counts = counts_of(series)
-        totals += np.array(counts)
-        events = counts[0].events
-        rows.append([series.name, str(events), *(shown(count) for count in counts)])
+        walks.append(walk := walk_of(series))
+        counts = [walk.by_chance(RAISE), *(walk.by_line(at) for at in range(len(LINE_HOURS)))]
+        rows.append([series.name, str(counts[0].events), *(shown(count) for count in counts)])
         print(rows[-1], flush=True)
-    rows.append(["all", str(totals[0][2]), *(shown(Count(*total)) for total in totals)])
+    lines = [total(walk.by_line(at) for walk in walks) for at in range(len(LINE_HOURS))]
+    totals = [total(walk.by_chance(RAISE) for walk in walks), *lines]
+    rows.append(["all", str(totals[0].events), *(shown(count) for count in totals)])
     print_table("Warned, of it rightly, events foreseen", ["series", "events", *names], rows)
+    equal = [equal_recall(walks, line) for line in lines]
+    head = ["", "events foreseen", "its false alarms", "our probability", "events foreseen", "our false alarms"]
+    print_table(
+        "False alarms where as many events are foreseen",
+        head,
+        [[name, *row] for name, row in zip(names[1:], equal, strict=True)],
+    )
     print_machine(machine())
-    save("excursions", {"names": names, "rows": rows, "totals": totals.tolist()})
+    save("excursions", {"names": names, "rows": rows, "totals": totals, "equal_recall": equal})
+
+
+def equal_recall(walks: list[Walk], line: Count) -> list[str]:
+    """Return a line's events and false alarms, and ours at the highest probability at which no fewer events are foreseen."""
+    ours = total(())
+    for threshold in np.arange(0.95, 0.0, -0.05):
+        ours = total(walk.by_chance(threshold) for walk in walks)
+        if ours.foreseen >= line.foreseen:
+            break
+    return [
+        str(line.foreseen),
+        str(line.warned - line.right),
+        f"{threshold:.2f}",
+        str(ours.foreseen),
+        str(ours.warned - ours.right),
+    ]
+
+
+def total(counts: Iterable[Count]) -> Count:
+    """Add counts up."""
+    return Count(*(sum(figures) for figures in zip(Count(0, 0, 0, 0), *counts, strict=True)))
 
 
 def shown(count: Count) -> str:
@@ -58,48 +118,37 @@ def shown(count: Count) -> str:
     return f"{count.warned} / {count.right} / {count.foreseen}"
 
 
-def counts_of(series: Series) -> list[Count]:
-    """Walk through a series and count each forecaster's warnings, ours first."""
+def walk_of(series: Series) -> Walk:
+    """Walk through a series, and note what everybody says at each step and what comes after it."""
     _, samples, day = series
     lead, first = day // 4, min(7 * day, len(samples) // 3)
     outlook = foretop.Outlook([day, 7 * day], lead)
     outlook.step(samples[:first])
-    told: list[list[npt.NDArray[np.bool_]]] = [[] for _ in range(1 + len(LINE_HOURS))]
-    beyond = []
+    there, came, chances, rates = [], [], [], []
+    margins: list[list[list[float]]] = [[] for _ in LINE_HOURS]
     for now in range(first, len(samples) - lead):
         if (now - first) % lead == 0:
             sides = sides_of(samples[max(0, now - 7 * day) : now], lead)
-        is_there = [bool(is_beyond(samples[now - 1])) for is_beyond, _, _ in sides]
+        there.append([bool(is_beyond(samples[now - 1])) for is_beyond, _, _ in sides])
         paths = outlook.paths(N_PATHS, lead)
-        ours = [np.mean(is_beyond(paths).any(axis=1)) for is_beyond, _, _ in sides]
-        rates = [rate for _, _, rate in sides]
-        stands = told[0][-1] if told[0] else [False, False]
-        told[0].append(
-            np.array(
-                [
-                    chance >= (CLEAR if stood else RAISE) and chance >= RATIO_MIN * rate and not there
-                    for chance, rate, there, stood in zip(ours, rates, is_there, stands, strict=True)
-                ]
-            )
-        )
+        chances.append([np.mean(is_beyond(paths).any(axis=1)) for is_beyond, _, _ in sides])
+        rates.append([rate for _, _, rate in sides])
         past = filled(samples[max(0, now - day) : now])
-        for at, hours in enumerate(LINE_HOURS, start=1):
+        for at, hours in enumerate(LINE_HOURS):
             n = int(hours * day / 24)
-            passed = [
-                margin(sign * past, sign * line, n, lead) > 0 for (_, line, _), sign in zip(sides, [-1, 1], strict=True)
-            ]
-            told[at].append(np.array([does and not there for does, there in zip(passed, is_there, strict=True)]))
-        beyond.append([bool(is_beyond(samples[now])) for is_beyond, _, _ in sides])
+            signed = zip(sides, [-1, 1], strict=True)
+            margins[at].append([margin(sign * past, sign * line, n, lead) for (_, line, _), sign in signed])
+        came.append([bool(is_beyond(samples[now])) for is_beyond, _, _ in sides])
         outlook.step(samples[now : now + 1])
-    came = np.array(beyond)
-    return [count_of(np.array(one), came, lead) for one in told]
+    of_lines = [np.array(one) for one in margins]
+    return Walk(lead, np.array(came), np.array(there), np.array(chances), np.array(rates), of_lines)
 
 
-def sides_of(week: Samples, lead: int) -> list[tuple[Callable[[Samples], npt.NDArray[np.bool_]], float, float]]:
-    """Return whether values are below the usual range, the line, and the base rate; the same above."""
+def sides_of(week: Samples, lead: int) -> list[Side]:
+    """Return what is below the usual range, and what above."""
     low, high = np.nanquantile(week, TAILS)
     width = MARGIN * (high - low)
-    sides = []
+    sides: list[Side] = []
     for line, sign in [(low - width, -1), (high + width, 1)]:
 
         def is_beyond(values: Samples, line: float = line, sign: int = sign) -> npt.NDArray[np.bool_]:
