@@ -97,3 +97,15 @@ fn a_young_series_says_what_it_needs() {
         refused.body
     );
 }
+
+#[test]
+fn a_scaler_finds_the_last_step_of_a_horizon_where_it_is_told() {
+    let (host, _) = Host::start().with_days(10 * DAY);
+    // As in docs/howto/autoscale.md: so many steps as the horizon has, counted from 0.
+    for (path, last) in [("forecast?horizon=4h&confidence=0.8", "/upper/7"), ("outlook?horizon=6h", "/upper/11")] {
+        let answer: serde_json::Value = host.get(&format!("/api/v1/series/shop.requests/{path}")).json();
+        assert!(answer.pointer(last).is_some_and(serde_json::Value::is_f64), "{path}: {answer}");
+        let beyond = last.replace("/7", "/8").replace("/11", "/12");
+        assert_eq!(answer.pointer(&beyond), None, "{path}");
+    }
+}
