@@ -42,18 +42,19 @@ impl Refusal for NoShape {
 }
 
 /// What a caller may set, within its limits.
-fn settings(level: i32, anchor_bits: u32) -> PyResult<Settings> {
+fn settings(level: Option<i32>, anchor_bits: u32) -> PyResult<Settings> {
     if !(4..=16).contains(&anchor_bits) {
         return Err(PyValueError::new_err(format!("anchor_bits is {anchor_bits}; it goes from 4 to 16")));
     }
     Ok(Settings { anchor_bits, packing: packing(level)?, ..Settings::default() })
 }
 
-fn packing(level: i32) -> PyResult<Packing> {
+fn packing(level: Option<i32>) -> PyResult<Packing> {
     match level {
-        0 => Ok(Packing::Plain),
-        1..=19 => Ok(Packing::Zstd(level)),
-        _ => Err(PyValueError::new_err(format!("level is {level}; it goes from 0, which packs nothing, to 19"))),
+        None => Ok(Packing::Paced),
+        Some(0) => Ok(Packing::Plain),
+        Some(level @ 1..=19) => Ok(Packing::Zstd(level)),
+        Some(level) => Err(PyValueError::new_err(format!("level is {level}; it goes from 0, which packs nothing, to 19"))),
     }
 }
 
@@ -69,7 +70,7 @@ pub(crate) struct DedupEncoder {
 #[pymethods]
 impl DedupEncoder {
     #[new]
-    fn new(run: [u8; 16], level: i32, anchor_bits: u32) -> PyResult<Self> {
+    fn new(run: [u8; 16], level: Option<i32>, anchor_bits: u32) -> PyResult<Self> {
         let settings = settings(level, anchor_bits)?;
         let mut history = MemoryHistory::new(settings.gear());
         let encoder = ::dedup::Encoder::new(settings, &mut history, RunId(run));
@@ -145,7 +146,7 @@ pub(crate) fn dedup_estimate<'py>(
     py: Python<'py>,
     parts: Vec<Vec<u8>>,
     segmenter: &str,
-    level: i32,
+    level: Option<i32>,
     n_flush: usize,
     shape: Option<(u32, u32, u32)>,
 ) -> PyResult<Bound<'py, PyDict>> {

@@ -67,7 +67,7 @@ const N_SAMPLED: u64 = 16;
 impl Default for Settings {
     fn default() -> Self {
         #[cfg(feature = "zstd")]
-        let packing = Packing::Zstd(5);
+        let packing = Packing::Paced;
         #[cfg(not(feature = "zstd"))]
         let packing = Packing::Plain;
         Self { key: Key::OPEN, anchor_bits: 8, packing, n_group_max: 1 << 20 }

@@ -104,16 +104,40 @@ impl Gear {
     /// Rolls over `bytes` until an anchor, and gives how many bytes that took. `hash` is what it was, and becomes what it is.
     #[inline]
     pub fn next_anchor(&self, hash: &mut u64, bytes: &[u8]) -> Option<usize> {
+        let (eights, rest) = bytes.as_chunks::<8>();
         let mut rolled = *hash;
-        for (i, &byte) in bytes.iter().enumerate() {
+        let mut n_passed = 0;
+        for eight in eights {
+            let (after, least) = self.roll_eight(rolled, eight);
+            // One test for all of them: an anchor is rare.
+            if self.is_anchor(least) {
+                break;
+            }
+            (rolled, n_passed) = (after, n_passed + 8);
+        }
+        let rest = if n_passed < eights.len() * 8 { &bytes[n_passed..n_passed + 8] } else { rest };
+        for (i, &byte) in rest.iter().enumerate() {
             rolled = self.roll(rolled, byte);
             if self.is_anchor(rolled) {
                 *hash = rolled;
-                return Some(i + 1);
+                return Some(n_passed + i + 1);
             }
         }
         *hash = rolled;
         None
+    }
+
+    /// The hash after eight bytes, and the least of those on the way. What the bytes add is summed up beside the hash, so that one of eight
+    /// steps waits for the last hash, not each of them.
+    #[inline]
+    fn roll_eight(&self, hash: u64, bytes: &[u8; 8]) -> (u64, u64) {
+        let (mut added, mut after, mut least) = (0, hash, u64::MAX);
+        for (i, &byte) in bytes.iter().enumerate() {
+            added = self.roll(added, byte);
+            after = (hash << (i + 1)).wrapping_add(added);
+            least = least.min(after);
+        }
+        (after, least)
     }
 }
 

@@ -2,30 +2,65 @@
 //!
 //! A table of a fixed size in which a later hint takes the place of an earlier one. It is of one process: what it forgets is found by anchors.
 
-use crate::gear::Anchor;
-use crate::history::Place;
+use crate::history::{Place, Run};
 
-/// 2^16 hints of 32 bytes.
-const N_SLOTS: usize = 1 << 16;
+/// 2^17 hints of 16 bytes.
+const N_SLOTS: usize = 1 << 17;
+/// Ends in the same 2^6 bytes of a run share a slot: few matches are that short, and neighbours stay in one line of a core's cache.
+const GRAIN_BITS: u32 = 6;
+/// Bits of a position, below those of the run. What lies beyond has no hints.
+const POSITION_BITS: u32 = 48;
 
-/// From the end of a match to where the next one began.
-pub(crate) struct Hints(Vec<Option<(Place, Place)>>);
+/// From the end of a match to where the next one began, both packed and zero where there is none.
+pub(crate) struct Hints(Vec<(u64, u64)>);
 
 impl Hints {
     pub fn new() -> Self {
-        Self(vec![None; N_SLOTS])
+        Self(vec![(0, 0); N_SLOTS])
     }
 
     pub fn set(&mut self, end: Place, next: Place) {
-        let slot = slot(end);
-        self.0[slot] = Some((end, next));
+        if let (Some(end), Some(next)) = (pack(end), pack(next)) {
+            self.0[slot(end)] = (end, next);
+        }
     }
 
     pub fn get(&self, end: Place) -> Option<Place> {
-        self.0[slot(end)].filter(|(known, _)| *known == end).map(|(_, next)| next)
+        let end = pack(end)?;
+        let (known, next) = self.0[slot(end)];
+        let next = (known == end).then_some(next)?;
+        Some(Place { run: Run((next >> POSITION_BITS) as u32 - 1), position: next & ((1 << POSITION_BITS) - 1) })
     }
 }
 
-fn slot(place: Place) -> usize {
-    Anchor(place.position ^ u64::from(place.run.0) << 48).mixed() as usize & (N_SLOTS - 1)
+fn pack(place: Place) -> Option<u64> {
+    let is_small = place.position < 1 << POSITION_BITS && place.run.0 < u32::from(u16::MAX);
+    is_small.then(|| (u64::from(place.run.0) + 1) << POSITION_BITS | place.position)
+}
+
+/// Ends that follow each other in a run have slots that do: a sender goes through an old version from its beginning to its end, and finds the
+/// next hint where the last one was, not somewhere in memory.
+fn slot(end: u64) -> usize {
+    let run = (end >> POSITION_BITS).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
+    ((end >> GRAIN_BITS).wrapping_add(run)) as usize & (N_SLOTS - 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hints_lead_back_to_any_place_that_they_can_hold() {
+        let place = |run, position| Place { run: Run(run), position };
+        let mut hints = Hints::new();
+        for (end, next) in [(place(0, 0), place(65_534, (1 << 48) - 1)), (place(65_534, 7), place(0, 0))] {
+            hints.set(end, next);
+            assert_eq!(hints.get(end), Some(next));
+        }
+        for beyond in [place(65_535, 0), place(u32::MAX, 0), place(0, 1 << 48), place(0, u64::MAX)] {
+            hints.set(beyond, place(0, 1));
+            hints.set(place(3, 3), beyond);
+            assert_eq!((hints.get(beyond), hints.get(place(3, 3))), (None, None));
+        }
+    }
 }

@@ -71,6 +71,8 @@ pub struct MemoryHistory {
     gear: Gear,
     runs: Vec<Written>,
     index: AnchorTable,
+    /// Anchors of what is being appended.
+    met: Vec<(Anchor, u64)>,
 }
 
 #[derive(Clone, Debug)]
@@ -84,7 +86,7 @@ impl MemoryHistory {
     /// An empty one, with these anchors.
     #[must_use]
     pub fn new(gear: Gear) -> Self {
-        Self { gear, runs: Vec::new(), index: AnchorTable::default() }
+        Self { gear, runs: Vec::new(), index: AnchorTable::default(), met: Vec::new() }
     }
 
     /// How many anchors are known.
@@ -146,9 +148,11 @@ impl History for MemoryHistory {
             at += taken;
             // In a stretch of one byte every hash is the same: the first place is enough.
             if last.replace(written.hash) != Some(written.hash) {
-                self.index.set(Anchor(written.hash), u64::from(run.0) << 48 | (base + at) as u64);
+                self.met.push((Anchor(written.hash), u64::from(run.0) << 48 | (base + at) as u64));
             }
         }
+        // One after the other, so that the processor waits for memory once, not for each.
+        self.met.drain(..).for_each(|(anchor, place)| self.index.set(anchor, place));
     }
 
     fn restore(&mut self, from: Place, bytes: &[u8]) {

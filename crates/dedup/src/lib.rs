@@ -31,5 +31,7 @@ pub use flow::Flow;
 pub use gear::{Anchor, Gear, Key, WINDOW};
 pub use group::{GroupError, HASH_BYTES};
 pub use history::{AnchorTable, History, MemoryHistory, Place, Run, RunId};
+#[cfg(feature = "zstd")]
+pub use literals::UnknownPacking;
 pub use literals::{Damaged, Packing};
 pub use varint::BadNumber;

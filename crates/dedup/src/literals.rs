@@ -8,6 +8,32 @@ pub enum Packing {
     /// Through zstd at this level, 1 to 19.
     #[cfg(feature = "zstd")]
     Zstd(i32),
+    /// Through zstd at level 5 where the bytes pack well, as text does, and at level 1 where level 5 would take most of the time for little.
+    #[cfg(feature = "zstd")]
+    Paced,
+}
+
+/// Text that names no packing.
+#[cfg(feature = "zstd")]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{text}` is no level: give `paced`, or a level of zstd from 0, which packs nothing, to 19")]
+pub struct UnknownPacking {
+    /// What was given.
+    pub text: String,
+}
+
+#[cfg(feature = "zstd")]
+impl std::str::FromStr for Packing {
+    type Err = UnknownPacking;
+
+    fn from_str(text: &str) -> Result<Self, UnknownPacking> {
+        match (text, text.parse()) {
+            ("paced", _) => Ok(Self::Paced),
+            (_, Ok(0)) => Ok(Self::Plain),
+            (_, Ok(level @ 1..=19)) => Ok(Self::Zstd(level)),
+            _ => Err(UnknownPacking { text: text.to_owned() }),
+        }
+    }
 }
 
 /// Literals that do not unpack to what the group says.
@@ -36,14 +62,53 @@ mod with_zstd {
     const N_WORTHWHILE: usize = 24;
     /// Fewer bytes than this do not say whether packing pays.
     const N_TELLING: usize = 256;
+    /// How well bytes pack is looked at over so many of them: less often, and data whose parts differ are packed at the wrong level; more
+    /// often, and frames that begin anew forget more than is won.
+    const N_PACED: usize = 2 << 20;
+
+    /// The level for bytes that pack well or not, by how the last ones did.
+    struct Pace {
+        level: i32,
+        n_given: usize,
+        n_packed: usize,
+    }
+
+    impl Pace {
+        const WELL: i32 = 5;
+        const FAST: i32 = 1;
+        /// The good level is left where it makes less than 3.6:1, and the fast one, which packs everything worse, where it makes more than 6:1:
+        /// in between a frame that begins anew would forget more than it wins. Both in tenths.
+        const WELL_MIN: usize = 36;
+        const FAST_MAX: usize = 60;
+
+        fn new() -> Self {
+            Self { level: Self::WELL, n_given: 0, n_packed: 0 }
+        }
+
+        fn see(&mut self, n_given: usize, n_packed: usize) {
+            self.n_given += n_given;
+            self.n_packed += n_packed;
+            if self.n_given < N_PACED {
+                return;
+            }
+            let n_tenths = self.n_given * 10;
+            let level = match self.level {
+                Self::WELL if n_tenths < self.n_packed * Self::WELL_MIN => Self::FAST,
+                Self::FAST if n_tenths > self.n_packed * Self::FAST_MAX => Self::WELL,
+                level => level,
+            };
+            *self = Self { level, n_given: 0, n_packed: 0 };
+        }
+    }
 
     /// One end of a stream of packed bytes.
     pub(crate) struct Packer {
         encoder: Option<Encoder<'static>>,
         /// The level of the frame that is being written, or the next.
-        level: i32,
+        pub(super) level: i32,
         /// What is wanted from here on.
         packing: Packing,
+        pace: Pace,
         window_log: u32,
         is_long: bool,
         scratch: Vec<u8>,
@@ -67,6 +132,7 @@ mod with_zstd {
                 encoder: None,
                 level: 0,
                 packing,
+                pace: Pace::new(),
                 window_log,
                 is_long,
                 scratch: vec![0; 1 << 16],
@@ -109,8 +175,10 @@ mod with_zstd {
 
         /// Appends the packed bytes, or says that it is better to leave them as they are. In either case nothing of them is held back.
         pub fn pack(&mut self, body: &[u8], out: &mut Vec<u8>) -> bool {
-            let Packing::Zstd(level) = self.packing else {
-                return false;
+            let level = match self.packing {
+                Packing::Plain => return false,
+                Packing::Zstd(level) => level,
+                Packing::Paced => self.pace.level,
             };
             if body.len() < N_WORTHWHILE {
                 return false;
@@ -136,6 +204,7 @@ mod with_zstd {
                     break;
                 }
             }
+            self.pace.see(body.len(), out.len() - began);
             if body.len() >= N_TELLING {
                 if out.len() - began > body.len() - body.len() / SAVING {
                     self.n_skipped = self.n_patience;
@@ -183,6 +252,45 @@ mod with_zstd {
             }
             if n_made == n_bytes && input.pos() == packed.len() { Ok(bytes) } else { Err(Damaged) }
         }
+    }
+}
+
+#[cfg(all(test, feature = "zstd"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_packing_is_read_or_refused_by_name() {
+        for (text, packing) in [("paced", Packing::Paced), ("0", Packing::Plain), ("19", Packing::Zstd(19))] {
+            assert_eq!(text.parse(), Ok(packing));
+        }
+        for text in ["", "20", "-1", "Paced", "auto"] {
+            let told = text.parse::<Packing>().unwrap_err().to_string();
+            assert!(told.contains(&format!("`{text}`")) && told.contains("`paced`"), "{told}");
+        }
+    }
+
+    #[test]
+    fn the_pace_follows_how_well_bytes_pack_and_all_of_them_come_back() {
+        // Every byte of noise once is 1:1, a line of it again and again is many to one.
+        let mut noise = vec![0; 16 << 10];
+        let (mut packer, mut unpacker) = (Packer::new(Packing::Paced), Unpacker::new());
+        let mut reader = blake3::Hasher::new().finalize_xof();
+        let mut levels = Vec::new();
+        for i in 0..1024 {
+            reader.fill(&mut noise);
+            // Half of the bits are zeros: it packs to a half, not better.
+            let mut body: Vec<u8> = noise.iter().map(|byte| byte & 0x0f).collect();
+            if i >= 512 {
+                body.fill(b'a');
+            }
+            let mut packed = Vec::new();
+            assert!(packer.pack(&body, &mut packed));
+            assert_eq!(unpacker.unpack(&packed, body.len()), Ok(body));
+            levels.push(packer.level);
+        }
+        levels.dedup();
+        assert_eq!(levels, [5, 1, 5]);
     }
 }
 

@@ -97,11 +97,13 @@ impl<H: History> Search<'_, H> {
 
     fn next(&mut self, end: Place, at: usize, data: &[u8]) -> Option<Match> {
         let rest = &data[at..];
-        for source in [Some(end), self.hints.get(end)].into_iter().flatten() {
+        let mut led = |source| {
             let n_bytes = grow_ahead(self.history, source, rest);
-            if n_bytes >= N_MIN_LED.min(rest.len()) {
-                return Some(Match { at, n_bytes, source });
-            }
+            (n_bytes >= N_MIN_LED.min(rest.len())).then_some(Match { at, n_bytes, source })
+        };
+        let found = led(end).or_else(|| self.hints.get(end).and_then(led));
+        if found.is_some() {
+            return found;
         }
         let (gap, source) = resync(self.history, end, rest)?;
         let n_bytes = grow_ahead(self.history, source, &rest[gap..]);
@@ -144,15 +146,50 @@ fn grow_behind(history: &mut impl History, mut before: Place, data: &[u8]) -> us
 
 /// How many bytes two slices of one length have in common at their beginning.
 fn n_same_ahead(one: &[u8], other: &[u8]) -> usize {
-    const STRIDE: usize = 64;
-    let mut n = 0;
-    while n + STRIDE <= one.len() && one[n..n + STRIDE] == other[n..n + STRIDE] {
-        n += STRIDE;
+    const STRIDE: usize = 32;
+    let ((one_strides, _), (other_strides, _)) = (one.as_chunks::<STRIDE>(), other.as_chunks::<STRIDE>());
+    let n = one_strides.iter().zip(other_strides).take_while(|(a, b)| a == b).count() * STRIDE;
+    let (one, other) = (&one[n..], &other[n..]);
+    let ((one_words, _), (other_words, _)) = (one.as_chunks::<8>(), other.as_chunks::<8>());
+    for (i, (&a, &b)) in one_words.iter().zip(other_words).enumerate() {
+        let differing = u64::from_le_bytes(a) ^ u64::from_le_bytes(b);
+        if differing != 0 {
+            return n + i * 8 + differing.trailing_zeros() as usize / 8;
+        }
     }
-    n + one[n..].iter().zip(&other[n..]).take_while(|(a, b)| a == b).count()
+    let n_words = one_words.len() * 8;
+    n + n_words + one[n_words..].iter().zip(&other[n_words..]).take_while(|(a, b)| a == b).count()
 }
 
 /// The same at their end.
 fn n_same_behind(one: &[u8], other: &[u8]) -> usize {
-    one.iter().rev().zip(other.iter().rev()).take_while(|(a, b)| a == b).count()
+    let ((_, one_words), (_, other_words)) = (one.as_rchunks::<8>(), other.as_rchunks::<8>());
+    for (i, (&a, &b)) in one_words.iter().rev().zip(other_words.iter().rev()).enumerate() {
+        let differing = u64::from_le_bytes(a) ^ u64::from_le_bytes(b);
+        if differing != 0 {
+            return i * 8 + differing.leading_zeros() as usize / 8;
+        }
+    }
+    let n = one_words.len() * 8;
+    let (one, other) = (&one[..one.len() - n], &other[..other.len() - n]);
+    n + one.iter().rev().zip(other.iter().rev()).take_while(|(a, b)| a == b).count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_the_same_is_counted_to_the_byte() {
+        for n in 0..150 {
+            let one: Vec<u8> = (0..n).collect();
+            assert_eq!((n_same_ahead(&one, &one), n_same_behind(&one, &one)), (one.len(), one.len()));
+            for differing in 0..one.len() {
+                let mut other = one.clone();
+                other[differing] ^= 0x10;
+                assert_eq!(n_same_ahead(&one, &other), differing);
+                assert_eq!(n_same_behind(&one, &other), one.len() - 1 - differing);
+            }
+        }
+    }
 }

@@ -18,15 +18,19 @@ pub(crate) fn resync(history: &mut impl History, end: Place, data: &[u8]) -> Opt
         return None;
     }
     // One gram in eight of what is known is enough: any match that is long enough has two of them. The first of those with the same
-    // hash stays.
-    let mut table = [0_u8; 256];
+    // slot stays. A slot has a place, and a second hash over the gram there: most grams that fall into it are others.
+    let mut table = [(0_u8, 0_u8); 256];
     for at in (0..known.len() - GRAM + 1).step_by(GRAM).rev() {
-        table[hash(&known[at..])] = at as u8 + 1;
+        let (slot, tag) = hash(known[at..].first_chunk().expect("there is a gram"));
+        table[slot] = (at as u8 + 1, tag);
     }
-    for (i, gram) in data.windows(GRAM).enumerate() {
-        let Some(at) = usize::from(table[hash(gram)]).checked_sub(1) else {
+    for (i, gram) in data.array_windows::<GRAM>().enumerate() {
+        let (slot, tag) = hash(gram);
+        let (at, known_tag) = table[slot];
+        if tag != known_tag || at == 0 {
             continue;
-        };
+        }
+        let at = usize::from(at - 1);
         let n_ahead = known[at..].iter().zip(&data[i..]).take_while(|(a, b)| a == b).count();
         if n_ahead < GRAM {
             continue;
@@ -39,7 +43,7 @@ pub(crate) fn resync(history: &mut impl History, end: Place, data: &[u8]) -> Opt
     None
 }
 
-fn hash(gram: &[u8]) -> usize {
-    let word = u64::from_le_bytes(*gram.first_chunk().expect("a gram is of eight bytes"));
-    (word.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56) as usize
+fn hash(gram: &[u8; GRAM]) -> (usize, u8) {
+    let hash = u64::from_le_bytes(*gram).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    ((hash >> 56) as usize, (hash >> 48) as u8)
 }

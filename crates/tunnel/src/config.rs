@@ -46,7 +46,7 @@ struct Transfer {
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(
     untagged,
-    expecting = "`level` is \"auto\", \"bypass\", \"anchors\", or a level of zstd from 0, which packs nothing, to 19"
+    expecting = "`level` is \"paced\", \"auto\", \"bypass\", \"anchors\", or a level of zstd from 0, which packs nothing, to 19"
 )]
 enum LevelText {
     Number(u8),
@@ -56,6 +56,7 @@ enum LevelText {
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum LevelName {
+    Paced,
     Auto,
     Bypass,
     Anchors,
@@ -150,12 +151,12 @@ pub(crate) struct Ready {
     pub status: PathBuf,
 }
 
-/// The level of zstd that is set unless another is; where levels are chosen, the first.
+/// Where levels are chosen, the first.
 const LEVEL: u8 = 5;
 
 impl Default for Transfer {
     fn default() -> Self {
-        let level = LevelText::Number(LEVEL);
+        let level = LevelText::Name(LevelName::Paced);
         Self { level, carrier: Carrier::Tcp, anchor_bits: 8, window: ByteCount::new(4 << 20) }
     }
 }
@@ -207,6 +208,7 @@ impl Config {
             LevelText::Number(0) | LevelText::Name(LevelName::Anchors) => (Level::Anchors, false),
             LevelText::Number(level) => (Level::Zstd(level), false),
             LevelText::Name(LevelName::Bypass) => (Level::Bypass, false),
+            LevelText::Name(LevelName::Paced) => (Level::Paced, false),
             LevelText::Name(LevelName::Auto) => (Level::Zstd(LEVEL), true),
         };
         // What each encoder is told before its first group.

@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
 use dedup::RunId;
@@ -17,7 +17,7 @@ use crate::counters::Counters;
 use crate::error::{LinkError, StartError};
 use crate::files;
 use crate::handshake::{HANDSHAKE_LIMIT, Terms, random, welcome};
-use crate::link::{Common, Link, Opening, Work};
+use crate::link::{Common, Link, Opening, Work, drain};
 use crate::memory::Memory;
 use crate::part::{Component, Components};
 use crate::relay::{Local, relay};
@@ -43,6 +43,9 @@ struct Shared {
     allow: Vec<Glob>,
     sockets: Vec<PathBuf>,
     files: Option<Arc<Path>>,
+    links: Mutex<Vec<Weak<Link>>>,
+    /// Becomes true when no more streams are taken.
+    draining: watch::Sender<bool>,
 }
 
 impl Far {
@@ -76,7 +79,9 @@ impl Far {
         let (stop, stopped) = watch::channel(false);
         let (settings, steering, n_window) = (ready.settings, ready.steering, ready.n_window);
         let common = Common { memory, counters, settings, steering, n_window, stop: stopped };
-        let shared = Arc::new(Shared { common, components, token: ready.token, allow, sockets, files });
+        let (links, draining) = (Mutex::default(), watch::Sender::new(false));
+        let token = ready.token;
+        let shared = Arc::new(Shared { common, components, token, allow, sockets, files, links, draining });
         Ok(Self { listener, shared, teller, status, stop })
     }
 
@@ -101,10 +106,12 @@ impl Far {
         Watcher::new(&self.teller)
     }
 
-    /// Serves until `enough`, then writes what the store has in memory only.
+    /// Serves until `enough`, then lets streams come to their end for a while, and writes what the store has in memory only.
     pub async fn run(self, enough: impl Future<Output = ()>) {
         let stop = async {
             enough.await;
+            self.shared.draining.send_replace(true);
+            drain(|| self.shared.links()).await;
             self.stop.send_replace(true);
             std::future::pending::<()>().await;
         };
@@ -116,6 +123,26 @@ impl Far {
         }
         self.listener.leave().await;
         self.shared.common.end().await;
+    }
+}
+
+impl Shared {
+    /// The links that are there.
+    fn links(&self) -> Vec<Arc<Link>> {
+        let links = self.links.lock().unwrap_or_else(PoisonError::into_inner);
+        links.iter().filter_map(Weak::upgrade).collect()
+    }
+
+    fn add(&self, link: &Arc<Link>) {
+        let mut links = self.links.lock().unwrap_or_else(PoisonError::into_inner);
+        links.retain(|link| link.strong_count() > 0);
+        links.push(Arc::downgrade(link));
+    }
+
+    /// Returns when no more streams are taken.
+    async fn no_more_taken(&self) {
+        // The sender is in `self`.
+        let _ = self.draining.subscribe().wait_for(|draining| *draining).await;
     }
 }
 
@@ -141,7 +168,7 @@ async fn accept(listener: &Listener, shared: &Arc<Shared>) {
         let accepted = tokio::select! {
             accepted = listener.accept() => accepted,
             Some(_) = links.join_next() => continue,
-            () = shared.common.stopped() => break,
+            () = shared.no_more_taken() => break,
         };
         match accepted {
             Ok((arrived, peer)) => {
@@ -178,6 +205,7 @@ async fn serve(shared: &Arc<Shared>, arrived: Arrived, peer: SocketAddr) {
         }
     };
     shared.common.counters.links_total.add(1);
+    shared.add(&link);
     tracing::info!(%peer, "link made");
     let (error, ()) = tokio::join!(link.run(parts), open_all(shared, &link, openings));
     if !matches!(error, LinkError::Ended) {
@@ -222,6 +250,9 @@ async fn open(shared: &Shared, link: &Arc<Link>, opening: Opening) {
 }
 
 async fn reach(shared: &Shared, component: &str, target: &str) -> Result<(Local, Box<dyn Component>), String> {
+    if *shared.draining.borrow() {
+        return Err("the far end is about to end".to_owned());
+    }
     let cutter = shared.components.make(component);
     let cutter = cutter
         .ok_or_else(|| format!("the far end has no component `{component}`; it has {}", shared.components.names()))?;

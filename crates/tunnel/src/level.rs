@@ -15,6 +15,8 @@ pub enum Level {
     Anchors,
     /// What is new goes through zstd at this level.
     Zstd(u8),
+    /// The same, at a level that suits how well it packs. It is set, never chosen.
+    Paced,
 }
 
 /// The highest level that is chosen; higher ones may be set.
@@ -81,6 +83,7 @@ impl Level {
             Self::Bypass => Effort::Bypass,
             Self::Anchors => Effort::Search(Packing::Plain),
             Self::Zstd(level) => Effort::Search(Packing::Zstd(i32::from(level))),
+            Self::Paced => Effort::Search(Packing::Paced),
         }
     }
 
@@ -89,6 +92,7 @@ impl Level {
             Self::Bypass => 0,
             Self::Anchors => 1,
             Self::Zstd(level) => 1 + level,
+            Self::Paced => u8::MAX,
         }
     }
 
@@ -96,6 +100,7 @@ impl Level {
         match code {
             0 => Self::Bypass,
             1 => Self::Anchors,
+            u8::MAX => Self::Paced,
             code => Self::Zstd(code - 1),
         }
     }
@@ -108,7 +113,7 @@ impl Level {
     fn of_tables(self) -> Option<usize> {
         match self {
             Self::Zstd(level) => Some((usize::from(level) - 1).min(ZSTD_CHOSEN_MAX - 1)),
-            Self::Bypass | Self::Anchors => None,
+            Self::Bypass | Self::Anchors | Self::Paced => None,
         }
     }
 }
@@ -119,6 +124,7 @@ impl std::fmt::Display for Level {
             Self::Bypass => f.write_str("bypass"),
             Self::Anchors => f.write_str("anchors"),
             Self::Zstd(level) => write!(f, "zstd {level}"),
+            Self::Paced => f.write_str("paced"),
         }
     }
 }
@@ -289,7 +295,7 @@ mod tests {
 
     #[test]
     fn levels_have_codes() {
-        for level in Level::all().chain([Zstd(19)]) {
+        for level in Level::all().chain([Zstd(19), Level::Paced]) {
             assert_eq!(Level::of_code(level.code()), level);
         }
     }

@@ -13,6 +13,7 @@ mod writing;
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use dedup::{RunId, Settings};
 use tokio::sync::{Semaphore, mpsc, watch};
@@ -35,6 +36,10 @@ const N_WORK: usize = 32;
 const N_GROUPS: usize = 16;
 /// What is read from a local program at once, and becomes a group.
 pub(crate) const PIECE_BYTES: usize = 1 << 16;
+/// How long streams have to come to their end when the process is told to.
+const DRAIN_LIMIT: Duration = Duration::from_secs(5);
+/// How often it is seen whether they have.
+const DRAIN_LOOK: Duration = Duration::from_millis(50);
 /// How many KiB may be on the way without an acknowledgement; both ends agree on it.
 const ROOM_KIB: usize = 16 << 10;
 
@@ -123,6 +128,8 @@ pub(crate) struct Link {
     room: Semaphore,
     /// Bytes of groups that wait for the decoder.
     n_queued: AtomicU64,
+    /// Work that was given and has not been written yet.
+    n_unwritten: AtomicU64,
     ended: watch::Sender<bool>,
     /// Where streams go that the peer opens; none may be opened without.
     openings: Option<mpsc::UnboundedSender<Opening>>,
@@ -180,6 +187,7 @@ impl Link {
             held: Mutex::default(),
             room: Semaphore::new(ROOM_KIB),
             n_queued: AtomicU64::new(0),
+            n_unwritten: AtomicU64::new(0),
             ended: watch::Sender::new(false),
             openings,
         };
@@ -232,6 +240,7 @@ impl Link {
     /// Hands over what a local program gave; false when the link has ended.
     pub async fn give(&self, work: Work) -> bool {
         self.common.counters.encoder_queue.add(1);
+        self.n_unwritten.fetch_add(1, Ordering::Relaxed);
         let is_given = self.work.send(work).await.is_ok();
         if !is_given {
             self.common.counters.encoder_queue.sub(1);
@@ -280,9 +289,10 @@ impl Link {
         let _ = self.ended.subscribe().wait_for(|ended| *ended).await;
     }
 
-    /// How many streams there are.
-    pub fn n_streams(&self) -> usize {
-        self.streams().len()
+    /// Whether all streams have ended, and all that was said on them has reached the peer.
+    fn is_drained(&self) -> bool {
+        let is_still = || self.n_unwritten.load(Ordering::Relaxed) == 0 && self.held().groups.is_empty();
+        self.has_ended() || self.streams().is_empty() && is_still()
     }
 
     fn close(&self) {
@@ -322,6 +332,16 @@ impl Link {
     fn held(&self) -> MutexGuard<'_, Held> {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Waits until the streams of these links have come to their ends, for a while: whoever is still there then is broken off.
+pub(crate) async fn drain(links: impl Fn() -> Vec<Arc<Link>>) {
+    let all_ended = async {
+        while !links().iter().all(|link| link.is_drained()) {
+            tokio::time::sleep(DRAIN_LOOK).await;
+        }
+    };
+    let _ = tokio::time::timeout(DRAIN_LIMIT, all_ended).await;
 }
 
 /// How much of the room a group takes.

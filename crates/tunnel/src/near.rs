@@ -15,7 +15,7 @@ use crate::counters::Counters;
 use crate::error::{LinkError, StartError};
 use crate::far::{bind, terms, told};
 use crate::handshake::{HANDSHAKE_LIMIT, greet};
-use crate::link::{Common, Inbound, Link, Parts};
+use crate::link::{Common, Inbound, Link, Parts, drain};
 use crate::memory::Memory;
 use crate::part::Components;
 use crate::proxy::{ASKING_LIMIT, answer, asked};
@@ -25,8 +25,6 @@ use crate::transport::{Caller, break_at_end, tune};
 
 /// How long a program waits for a link that is down.
 const LINK_LIMIT: Duration = Duration::from_secs(10);
-/// How long a program's streams have to come to their end when the process is told to.
-const DRAIN_LIMIT: Duration = Duration::from_secs(5);
 
 /// The component of what programs ask a proxy for, and of forwards that name none.
 pub(crate) const RAW: &str = "tcp";
@@ -131,7 +129,7 @@ impl Near {
         let enough = async {
             enough.await;
             shared.draining.send_replace(true);
-            drain(shared).await;
+            drain(|| shared.link.borrow().iter().cloned().collect()).await;
             self.stop.send_replace(true);
             std::future::pending::<()>().await;
         };
@@ -156,17 +154,6 @@ impl Near {
 async fn no_more_taken(shared: &Shared) {
     // The sender is in `shared`.
     let _ = shared.draining.subscribe().wait_for(|draining| *draining).await;
-}
-
-/// Waits until no stream is left.
-async fn drain(shared: &Shared) {
-    let all_ended = async {
-        while shared.link.borrow().as_ref().is_some_and(|link| link.n_streams() > 0) {
-            tokio::time::sleep(Duration::from_millis(50)).await;
-        }
-    };
-    // Whoever is still there then is broken off.
-    let _ = tokio::time::timeout(DRAIN_LIMIT, all_ended).await;
 }
 
 /// Makes a link, again whenever it is lost, until it is stopped.

@@ -164,7 +164,7 @@ mod tests {
                 Level::Zstd(1) => (4.7, 0.44),
                 Level::Zstd(2) => (5.1, 0.42),
                 Level::Zstd(3 | 4) => (7.0, 0.4),
-                Level::Zstd(_) => (12.0, 0.38),
+                Level::Zstd(_) | Level::Paced => (12.0, 0.38),
             };
             // It varies a little.
             let link = link * (1.0 + 0.05 * (i as f64).sin());

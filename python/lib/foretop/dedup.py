@@ -21,8 +21,8 @@ class Encoder:
 
     Parameters
     ----------
-    level : int
-        zstd's level for what is new, 0 (as it is) to 19.
+    level : int, optional
+        zstd's level for what is new, 0 (as it is) to 19. Unless given, it is 5 where that packs well and 1 where it does not.
     anchor_bits : int
         One anchor in ``2**anchor_bits`` bytes, 4 to 16.
 
@@ -38,7 +38,7 @@ class Encoder:
     True
     """
 
-    def __init__(self, *, level: int = 5, anchor_bits: int = 8) -> None:
+    def __init__(self, *, level: int | None = None, anchor_bits: int = 8) -> None:
         self._run = secrets.token_bytes(16)
         self._native = DedupEncoder(self._run, level, anchor_bits)
 
@@ -159,7 +159,7 @@ def estimate(
     parts: bytes | Iterable[bytes],
     segmenter: str = "anchors-8",
     *,
-    level: int = 5,
+    level: int | None = None,
     flush: int = 16384,
     shape: tuple[int, int, int] | None = None,
 ) -> Estimate:
@@ -171,8 +171,8 @@ def estimate(
         What would be sent, such as files in their order.
     segmenter : str
         As for ``foretop dedup estimate``: ``anchors-8``, ``fastcdc-1024``, ``lbfs-8192``, ``auto``, …
-    level : int
-        zstd's level for what is new, 0 (as it is) to 19.
+    level : int, optional
+        zstd's level for what is new, 0 (as it is) to 19. Unless given, it is 5 where that packs well and 1 where it does not.
     flush : int
         After how many bytes the receiver has all of them, at most 1 MiB.
     shape : (int, int, int), optional

@@ -46,9 +46,9 @@ pub struct Estimate {
     #[arg(long, value_name = "BYTES", default_value_t = 4, requires = "width")]
     pixel: u32,
 
-    /// zstd's level for what is new, or 0 to leave it as it is
-    #[arg(long, value_name = "0-19", default_value_t = 5, value_parser = clap::value_parser!(i32).range(0..=19))]
-    level: i32,
+    /// What packs new bytes: a level of zstd to 19, 0 to leave them as they are, or paced: level 5 where they pack well, 1 where they do not
+    #[arg(long, value_name = "LEVEL", default_value = "paced")]
+    level: Packing,
 
     /// After how many bytes all that was read is flushed, at most 1MiB
     #[arg(long, value_name = "SIZE", default_value = "16KiB")]
@@ -89,7 +89,6 @@ impl Estimate {
         if !(1..=FLUSH_MAX).contains(&n_flush) {
             return Err(Failure::usage(format!("--flush {} is not within 1B and 1MiB", self.flush)));
         }
-        let packing = if self.level == 0 { Packing::Plain } else { Packing::Zstd(self.level) };
         let shape = self.shape()?;
         let compared: &[Method] = match (&self.segmenter[..], shape) {
             ([], None) => &Method::COMPARED,
@@ -98,7 +97,7 @@ impl Estimate {
         };
         let mut rows = Vec::new();
         for &method in compared {
-            let mut estimator = Estimator::new(method, packing, shape)
+            let mut estimator = Estimator::new(method, self.level, shape)
                 .map_err(|error| Failure::usage(format!("{error}, with --width and --height")))?;
             if self.wire == OnWire::Paper {
                 let told = format!(

@@ -69,7 +69,7 @@ fn what_makes_no_sense_is_refused_with_what_would() {
     for (arguments, status, told) in [
         (&["--segmenter", "chunks", "README.md"][..], 2, "fastcdc-BYTES"),
         (&["--flush", "2MiB", "README.md"], 2, "1MiB"),
-        (&["--level", "20", "README.md"], 2, "0..=19"),
+        (&["--level", "20", "README.md"], 2, "`paced`"),
         (&["--segmenter", "varg-16", "README.md"], 2, "--width"),
         (&["--width", "0", "--height", "5", "README.md"], 2, "no picture"),
         (&["no-such-file"], 1, "no-such-file"),

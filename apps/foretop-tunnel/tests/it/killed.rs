@@ -13,7 +13,7 @@ use testkit::{PATIENCE, wait_until};
 /// How often an end is killed: each time, some other part of the file has come.
 const N_KILLS: usize = 100;
 
-struct End(Child);
+pub struct End(Child);
 
 impl Drop for End {
     fn drop(&mut self) {
@@ -23,8 +23,17 @@ impl Drop for End {
     }
 }
 
+impl End {
+    /// Tells it to end, and waits until it has, in order.
+    pub fn end(mut self) {
+        let pid = rustix::process::Pid::from_child(&self.0);
+        rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
+        assert!(self.0.wait().unwrap().success());
+    }
+}
+
 /// Starts an end, and says where it listens.
-fn start(end: &str, folder: &Path) -> (End, SocketAddr) {
+pub fn start(end: &str, folder: &Path) -> (End, SocketAddr) {
     let config = folder.join(format!("{end}.toml"));
     let mut child = Command::new(env!("CARGO_BIN_EXE_foretop-tunnel"))
         .args([end, "--config"])
@@ -38,7 +47,7 @@ fn start(end: &str, folder: &Path) -> (End, SocketAddr) {
     (End(child), line.trim().strip_prefix("listening at ").unwrap_or_else(|| panic!("{end}: {line}")).parse().unwrap())
 }
 
-fn configure(folder: &Path, far: &str, server: SocketAddr) {
+pub fn configure(folder: &Path, far: &str, server: SocketAddr) {
     let common = "format = 1\n[security]\ntoken = \"token\"\n[store]\nfolder = ";
     fs::write(folder.join("token"), "a-token-for-both-of-them").unwrap();
     fs::set_permissions(folder.join("token"), fs::Permissions::from_mode(0o600)).unwrap();
@@ -49,7 +58,7 @@ fn configure(folder: &Path, far: &str, server: SocketAddr) {
 }
 
 /// Says `data` to whoever says something.
-fn server(data: Vec<u8>) -> SocketAddr {
+pub fn server(data: Vec<u8>) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     thread::spawn(move || {
@@ -62,7 +71,7 @@ fn server(data: Vec<u8>) -> SocketAddr {
     address
 }
 
-fn fetch(address: SocketAddr) -> std::io::Result<Vec<u8>> {
+pub fn fetch(address: SocketAddr) -> std::io::Result<Vec<u8>> {
     let mut stream = TcpStream::connect(address)?;
     stream.write_all(b"?")?;
     let mut bytes = Vec::new();
@@ -80,7 +89,7 @@ fn begin(address: SocketAddr, n_bytes: usize) -> std::io::Result<(TcpStream, Vec
 }
 
 /// Bytes without redundancy, the same each time.
-fn noise(n_bytes: usize) -> Vec<u8> {
+pub fn noise(n_bytes: usize) -> Vec<u8> {
     let mut state = 1_u64;
     let mut next = || {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
@@ -128,7 +137,7 @@ fn an_end_that_is_told_to_end_ends_well_and_its_status_says_what_it_did() {
     let data = noise(1_000_000);
     let server = server(data.clone());
     configure(folder.path(), "127.0.0.1:0", server);
-    let (mut far, address) = start("far", folder.path());
+    let (far, address) = start("far", folder.path());
     configure(folder.path(), &address.to_string(), server);
     let (near, front) = start("near", folder.path());
     assert!(fetch(front).unwrap() == data);
@@ -141,9 +150,7 @@ fn an_end_that_is_told_to_end_ends_well_and_its_status_says_what_it_did() {
     assert!(told.contains("foretop_tunnel_given_bytes_total{end=\"far\"} 1000000\n"), "{told}");
     let told = String::from_utf8(status("table").stdout).unwrap();
     assert!(told.contains("ratio of what was sent"), "{told}");
-    let pid = rustix::process::Pid::from_child(&far.0);
-    rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
-    assert!(far.0.wait().unwrap().success());
+    far.end();
     let output = status("json");
     let complaint = String::from_utf8(output.stderr).unwrap();
     assert!(output.status.code() == Some(1) && complaint.contains("is it running?"), "{complaint}");

@@ -3,3 +3,4 @@
 mod estimate;
 mod killed;
 mod plan;
+mod slow_link;

@@ -1,5 +1,6 @@
 //! The writer: control frames first, then groups, as many at once as there are.
 
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use clock::Stopwatch;
@@ -25,10 +26,14 @@ pub(super) async fn write(
     let mut n_pings = 0;
     let mut bytes = Vec::new();
     loop {
+        let mut n_groups = 0;
         let frame = tokio::select! {
             biased;
             frame = control.recv() => frame,
-            frame = groups.recv() => frame,
+            frame = groups.recv() => {
+                n_groups += 1;
+                frame
+            }
             _ = pings.tick() => {
                 n_pings += 1;
                 Some(Frame::Ping { number: n_pings })
@@ -40,7 +45,8 @@ pub(super) async fn write(
         bytes.clear();
         frame.put(&mut bytes);
         while bytes.len() < N_GATHERED {
-            let Ok(frame) = control.try_recv().or_else(|_| groups.try_recv()) else {
+            let mut group = || groups.try_recv().inspect(|_| n_groups += 1);
+            let Ok(frame) = control.try_recv().or_else(|_| group()) else {
                 break;
             };
             frame.put(&mut bytes);
@@ -53,6 +59,7 @@ pub(super) async fn write(
         if let Err(error) = written.await {
             return error.into();
         }
+        link.n_unwritten.fetch_sub(n_groups, Ordering::Relaxed);
         link.common.counters.writer_busy_ns_total.add(busy.elapsed_ns());
         link.common.counters.wire_out_bytes_total.add(bytes.len() as u64);
     }

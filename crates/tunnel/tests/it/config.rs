@@ -27,7 +27,7 @@ async fn each_mistake_is_named() {
         ("format = 2\n", "this version reads 1"),
         ("format = 1\nspeed = 9\n", "speed"),
         ("format = 1\n[transfer]\nlevel = 20\n", "from 0"),
-        ("format = 1\n[transfer]\nlevel = \"fast\"\n", "`level` is \"auto\", \"bypass\""),
+        ("format = 1\n[transfer]\nlevel = \"fast\"\n", "`level` is \"paced\", \"auto\""),
         ("format = 1\n[transfer]\ncarrier = \"udp\"\n", "`tcp` or `quic`"),
         ("format = 1\n[transfer]\nwindow = \"1GiB\"\n", "from 64KiB"),
         ("format = 1\n[transfer]\nanchor_bits = 3\n", "from 4 to 16"),

@@ -77,6 +77,39 @@ async fn an_end_that_is_told_to_end_takes_nobody_more_and_breaks_nobody_off() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_far_end_that_is_told_to_end_refuses_new_streams_and_breaks_nobody_off() {
+    let site = Site::new();
+    let far = site.far("127.0.0.1:*", Asked::default()).await;
+    let near = site.near(far.addresses[0], &echo().await.to_string(), Asked::default()).await;
+    let address = near.addresses[0];
+    let mut client = TcpStream::connect(address).await.unwrap();
+    client.write_all(b"half, ").await.unwrap();
+    let is_sent = async { while near.status().await.counts.given_bytes_total == 0 {} };
+    tokio::time::timeout(testkit::PATIENCE, is_sent).await.expect("nothing is sent");
+    let stopping = tokio::spawn(far.stop());
+    let is_refused = async {
+        loop {
+            let mut other = TcpStream::connect(address).await.unwrap();
+            other.write_all(b"late").await.unwrap();
+            other.shutdown().await.unwrap();
+            if other.read_to_end(&mut Vec::new()).await.is_err() {
+                break;
+            }
+        }
+    };
+    tokio::time::timeout(testkit::PATIENCE, is_refused).await.expect("it takes more streams");
+    // More than fits on the way at once: all of it comes back before the link ends.
+    let rest = noise(9, 3_000_000);
+    client.write_all(&rest).await.unwrap();
+    client.shutdown().await.unwrap();
+    let mut heard = Vec::new();
+    client.read_to_end(&mut heard).await.unwrap();
+    assert!(heard == [b"half, ", &rest[..]].concat(), "{} bytes came back", heard.len());
+    stopping.await.unwrap();
+    near.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn many_streams_at_once_do_not_mix() {
     let site = Site::new();
     let far = site.far("127.0.0.1:*", Asked::default()).await;
