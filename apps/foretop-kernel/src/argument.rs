@@ -6,9 +6,6 @@ use program::Failure;
 
 use crate::command::failed;
 
-/// Where an agent listens, unless it is told otherwise.
-pub const DEFAULT_SOCKET: &str = "/run/foretop-kernel.sock";
-
 /// Where counters come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Source {

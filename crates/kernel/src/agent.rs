@@ -16,6 +16,9 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use crate::control::{Answer, Lease, Request};
 use crate::{Engine, Error, Pulled};
 
+/// Where an agent listens, unless it is told otherwise.
+pub const DEFAULT_SOCKET: &str = "/run/foretop-kernel.sock";
+
 /// As many controllers at a time.
 const CONNECTIONS_MAX: usize = 32;
 
@@ -24,6 +27,12 @@ const LINE_MAX: usize = 1 << 16;
 
 /// Longest wait, so that an order to end is soon seen.
 const WAIT_MAX: Duration = Duration::from_millis(100);
+
+/// An agent that calibrates its probes is silent for seconds.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Summaries of all subsystems of many nodes are below.
+const ANSWER_MAX: u64 = 16 << 20;
 
 /// What becomes of what an agent measures.
 pub trait Sink {
@@ -240,12 +249,23 @@ pub struct Client {
 }
 
 impl Client {
-    /// Connects to the agent at `path`.
+    /// Connects to the agent at `path`, and waits a minute for each answer.
     ///
     /// # Errors
     /// Where none listens.
     pub fn connect(path: &Path) -> Result<Self, Error> {
-        let stream = UnixStream::connect(path).map_err(|source| Error::NoAgent { path: path.into(), source })?;
+        Self::connect_for(path, PATIENCE)
+    }
+
+    /// The same, with another time that an answer may take; not zero.
+    ///
+    /// # Errors
+    /// Where none listens.
+    pub fn connect_for(path: &Path, patience: Duration) -> Result<Self, Error> {
+        let gone = |source| Error::NoAgent { path: path.into(), source };
+        let stream = UnixStream::connect(path).map_err(gone)?;
+        stream.set_read_timeout(Some(patience)).map_err(gone)?;
+        stream.set_write_timeout(Some(patience)).map_err(gone)?;
         Ok(Self { stream: io::BufReader::new(stream), path: path.into() })
     }
 
@@ -259,7 +279,10 @@ impl Client {
         line.push('\n');
         self.stream.get_mut().write_all(line.as_bytes()).map_err(gone)?;
         line.clear();
-        self.stream.read_line(&mut line).map_err(gone)?;
+        (&mut self.stream).take(ANSWER_MAX).read_line(&mut line).map_err(gone)?;
+        if !line.ends_with('\n') {
+            return Err(gone(ErrorKind::UnexpectedEof.into()));
+        }
         match serde_json::from_str(&line).map_err(|error| gone(io::Error::other(error)))? {
             Answer::Refused { why } => Err(Error::AgentRefused { why }),
             answer => Ok(answer),

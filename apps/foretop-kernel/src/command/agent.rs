@@ -7,14 +7,14 @@ use std::time::Duration;
 
 use clap::Args;
 use kernel::control::Change;
-use kernel::{Engine, Node, Pulled, Sink};
+use kernel::{DEFAULT_SOCKET, Engine, Node, Pulled, Sink};
 use program::{Failure, Interruption, written};
 use text::help::examples;
 use units::span;
 
 use super::failed;
 use super::record::FileFormat;
-use crate::argument::{self, DEFAULT_SOCKET, Source, share_of_core};
+use crate::argument::{self, Source, share_of_core};
 use crate::capture::{Capture, Origin};
 
 /// Serve controllers on a Unix socket: dormant until one of them turns it on
