@@ -6,7 +6,7 @@
 use std::fs::Permissions;
 use std::io::{self, BufRead, ErrorKind, Read, Write};
 use std::os::fd::AsFd;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{PermissionsExt, chown};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -66,11 +66,11 @@ struct Connection {
 }
 
 impl Agent {
-    /// Listens at `path`, for this user alone. A socket that a dead agent left there is replaced.
+    /// Listens at `path`, for this user and this group, if there is one. A socket that a dead agent left there is replaced.
     ///
     /// # Errors
     /// Where another agent listens, or the socket cannot be made.
-    pub fn listen(engine: Engine, path: &Path) -> Result<Self, Error> {
+    pub fn listen(engine: Engine, path: &Path, group: Option<u32>) -> Result<Self, Error> {
         let cannot = |source| Error::Listen { path: path.into(), source };
         if UnixStream::connect(path).is_ok() {
             return Err(cannot(ErrorKind::AddrInUse.into()));
@@ -81,6 +81,10 @@ impl Agent {
         }
         let listener = UnixListener::bind(path).map_err(cannot)?;
         std::fs::set_permissions(path, Permissions::from_mode(0o600)).map_err(cannot)?;
+        if group.is_some() {
+            chown(path, None, group).map_err(cannot)?;
+            std::fs::set_permissions(path, Permissions::from_mode(0o660)).map_err(cannot)?;
+        }
         listener.set_nonblocking(true).map_err(cannot)?;
         let began_ns = clock::monotonic_ns();
         Ok(Self {
