@@ -45,7 +45,8 @@ impl AgentAt {
             }
             found.secret
         });
-        let trust = self.ca.as_deref().map(Trust::from_file).transpose().map_err(Failure::usage_of)?.unwrap_or_default();
+        let trust =
+            self.ca.as_deref().map(Trust::from_file).transpose().map_err(Failure::usage_of)?.unwrap_or_default();
         node_api::Client::trusting(&trust, url.clone(), token).kernel(request).map_err(|error| match error {
             ClientError::Refused { message, .. } => Failure::work(message),
             error => Failure::of(error),

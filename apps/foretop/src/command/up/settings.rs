@@ -277,7 +277,11 @@ impl Settings {
 
     /// Feeds, streams and servers, each of which may have files open.
     pub fn n_neighbours(&self) -> usize {
-        let read = self.scrape.len() + self.query.len() + self.transfer.len() + usize::from(self.snmp.is_some()) + usize::from(self.kernel.is_some());
+        let read = self.scrape.len()
+            + self.query.len()
+            + self.transfer.len()
+            + usize::from(self.snmp.is_some())
+            + usize::from(self.kernel.is_some());
         let WarnSection { alertmanager, webhook, command, mail, .. } = &self.warn;
         let told = alertmanager.len() + webhook.len() + command.len() + mail.len();
         read + told + self.remote_write.len() + self.stream.len() + self.follow.len()

@@ -1,5 +1,7 @@
 //! Control of an agent that measures the kernel. It reads /proc here, which needs no root.
 
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
@@ -73,7 +75,10 @@ fn what_a_controller_asks_reaches_the_agent_and_the_answer_comes_back() {
     let agent = Agent::start();
     let host = agent.node();
     let status = host.get("/api/v1/kernel").json::<Value>();
-    assert_eq!((&status["is"], &status["is_on"], &status["budget_cores"]), (&"status".into(), &false.into(), &0.01.into()));
+    assert_eq!(
+        (&status["is"], &status["is_on"], &status["budget_cores"]),
+        (&"status".into(), &false.into(), &0.01.into())
+    );
     let set = post(&host, &[], r#"{"do":"set","is_on":true,"subsystems":{"task":{"is_on":false}}}"#);
     assert_eq!((set.status, set.json::<Value>()["is"].clone()), (200, "done".into()));
     assert_eq!(host.get("/api/v1/kernel").json::<Value>()["is_on"], true);
@@ -101,11 +106,15 @@ fn whoever_has_no_lease_while_another_has_is_told_who() {
 fn what_is_no_request_and_whoever_may_not_ask_never_reach_the_agent() {
     let agent = Agent::start();
     let host = agent.node();
-    post(&host, &[], r#"{"do":"dance"}"#).check_refused(400, BadBody, None);
-    post(&host, &[("Origin", "http://evil.example")], r#"{"do":"set","is_on":true}"#)
-        .check_refused(403, HostNotAllowed, Some("Origin"));
+    post(&host, &[], r#"{"do":"dance"}"#).check_refused(400, BadBody, Some("do"));
+    post(&host, &[("Origin", "http://evil.example")], r#"{"do":"set","is_on":true}"#).check_refused(
+        403,
+        HostNotAllowed,
+        Some("Origin"),
+    );
     let file = agent.folder.path().join("token");
     std::fs::write(&file, "0123456789abcdef0123456789abcdef").unwrap();
+    std::fs::set_permissions(&file, Permissions::from_mode(0o600)).unwrap();
     let token = Some(secret::Token::from_file(&file).unwrap());
     let guarded = Host::with(Config { kernel: Some(agent.path()), token, ..Config::default() });
     post(&guarded, &[], r#"{"do":"set","is_on":true}"#).check_refused(401, Unauthorized, Some("Authorization"));
