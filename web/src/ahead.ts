@@ -26,7 +26,6 @@ export class Ahead {
 
   constructor(api: Api) {
     this.#api = api;
-    this.element.hidden = true;
     this.element.append(make("h2", {}, "about to happen"), make("div", {}, this.#lines, this.#note));
   }
 

@@ -42,6 +42,11 @@ export class Api {
     return (await response.json()) as T;
   }
 
+  /** Sends a change under `api/v1/`. Throws as `json` does. */
+  async post(path: string, body: object): Promise<void> {
+    await this.#request(path, {}, "application/json", undefined, body);
+  }
+
   /** The bytes of an endless answer under `api/v1/`. Throws as `json` does. */
   async stream(path: string, query: Query, abort: AbortSignal): Promise<ReadableStream<Uint8Array>> {
     const response = await this.#request(path, query, "text/event-stream", abort);
@@ -49,14 +54,19 @@ export class Api {
     return response.body;
   }
 
-  async #request(path: string, query: Query, accept: string, abort?: AbortSignal): Promise<Response> {
+  async #request(path: string, query: Query, accept: string, abort?: AbortSignal, body?: object): Promise<Response> {
     const search = new URLSearchParams(query).toString();
     const url = `api/v1/${path}${search === "" ? "" : `?${search}`}`;
     for (;;) {
       const token = this.#tokens.current();
       const headers: Record<string, string> = { Accept: accept };
       if (token !== null) headers["Authorization"] = `Bearer ${token}`;
-      const response = await fetch(url, { headers, cache: "no-store", signal: abort ?? null });
+      const what: RequestInit = { headers, cache: "no-store", signal: abort ?? null };
+      if (body !== undefined) {
+        headers["Content-Type"] = "application/json";
+        Object.assign(what, { method: "POST", body: JSON.stringify(body) });
+      }
+      const response = await fetch(url, what);
       if (response.ok) return response;
       if (response.status !== 401) throw await errorOf(response);
       await this.#tokens.ask(token);

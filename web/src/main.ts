@@ -8,6 +8,7 @@ import { Detail } from "./detail.ts";
 import { make } from "./dom.ts";
 import { helpButton } from "./help.ts";
 import { Jobs } from "./jobs.ts";
+import { Kernel } from "./kernel.ts";
 import { Link, type LinkState } from "./link.ts";
 import { Ahead } from "./ahead.ts";
 import { Overview } from "./overview.ts";
@@ -41,6 +42,8 @@ const overview = new Overview(api, board, {
 const health = new HealthNotes();
 const help = helpButton();
 const jobs = new Jobs(api);
+const kernel = new Kernel(api);
+const above = make("div", { class: "above" }, ahead.element, kernel.element);
 const status = new StatusBar(
   jobs.link,
   overview.filter,
@@ -70,13 +73,15 @@ let wasOpenedHere = false;
 let scrollTop = 0;
 
 missing.hidden = true;
-document.body.replaceChildren(status.element, ignored, health.problems, ahead.element, overview.element, jobs.element, missing, health.absent);
+above.hidden = true;
+document.body.replaceChildren(status.element, ignored, health.problems, above, overview.element, jobs.element, missing, health.absent);
 document.addEventListener("keydown", onKey);
 window.addEventListener("hashchange", onHash);
 overview.element.addEventListener("click", onOpen);
 setInterval(() => list.run(), LIST_MS);
 setInterval(() => void jobs.look(), LIST_MS);
 setInterval(() => void ahead.look(), LIST_MS);
+setInterval(() => void kernel.look(), LIST_MS);
 setInterval(() => onClock(), CLOCK_MS);
 readHash();
 void link.run();
@@ -89,6 +94,7 @@ function onEvent({ event, data }: ServerEvent): void {
       list.run();
       void jobs.look();
       void ahead.look();
+      void kernel.look();
       detail?.refresh();
       break;
     case "tick":
@@ -169,7 +175,7 @@ function showRoute(): void {
   jobs.show(view.job);
   overview.element.hidden = detail !== null || view.job !== null;
   overview.filter.hidden = overview.element.hidden;
-  ahead.element.hidden = overview.element.hidden || view.filter !== "";
+  above.hidden = overview.element.hidden || view.filter !== "";
   const name = [view.job ?? detail?.signal.info.id, board.node?.host, "Foretop"];
   document.title = name.filter((part) => part !== undefined && part !== "").join(" · ");
 }
@@ -180,7 +186,7 @@ function closeDetail(): void {
   detail = null;
   wasOpenedHere = false;
   overview.element.hidden = false;
-  ahead.element.hidden = view.filter !== "";
+  above.hidden = view.filter !== "";
   window.scrollTo(0, scrollTop);
   if (id !== undefined) overview.focus(id);
 }

@@ -239,6 +239,29 @@ export interface MpiJob {
   problems: string[];
 }
 
+/** A subsystem of the kernel, as the agent measures it. */
+export interface KernelSubsystem {
+  node: number;
+  name: string;
+  is_on: boolean;
+  source: string;
+  weight: number | null;
+  cost_cores: number;
+  missing: string[];
+}
+
+/** How the agent that measures the kernel is doing: `docs/formats/kernel-control.md`. */
+export interface KernelStatus {
+  is_on: boolean;
+  interval_ms: number;
+  budget_cores: number | null;
+  cost_cores: number;
+  own_cores: number;
+  holder: [string, number] | null;
+  nodes: { number: number; node: string }[];
+  subsystems: KernelSubsystem[];
+}
+
 export interface MpiJobs {
   host: string;
   jobs: MpiJob[];

@@ -1,13 +1,58 @@
 //! What commands have in common: which subsystems of what, and how they are read.
 
+use std::path::PathBuf;
+
 use clap::{Args, ValueEnum};
-use kernel::{Bpf, BpfOpener, GroupLimits, Node, Opener, ProcOpener, Subsystem};
+use http_client::Trust;
+use kernel::control::{Answer, Request};
+use kernel::{Bpf, BpfOpener, Client, DEFAULT_SOCKET, GroupLimits, Node, Opener, ProcOpener, Subsystem};
+use node_api::{ClientError, NodeUrl};
 use program::Failure;
+use secret::{Form, Privacy};
 
 use crate::command::failed;
 
-/// Where an agent listens, unless it is told otherwise.
-pub const DEFAULT_SOCKET: &str = "/run/foretop-kernel.sock";
+/// Which agent to ask: by its socket, or through a node that was started with `foretop up --kernel`.
+#[derive(Args)]
+pub struct AgentAt {
+    /// Where the agent listens
+    #[arg(long, value_name = "PATH", default_value = DEFAULT_SOCKET)]
+    socket: PathBuf,
+
+    /// Ask through this node: http://host:7311
+    #[arg(long = "through", value_name = "URL", conflicts_with = "socket")]
+    url: Option<NodeUrl>,
+
+    /// File with the node's token
+    #[arg(long, value_name = "PATH", env = "FORETOP_TOKEN_FILE")]
+    token_file: Option<PathBuf>,
+
+    /// Certificates (PEM) to trust for https addresses, instead of the system's
+    #[arg(long, value_name = "FILE", env = "FORETOP_CA")]
+    ca: Option<PathBuf>,
+}
+
+impl AgentAt {
+    /// Asks the agent, and waits for the answer.
+    pub fn ask(&self, request: &Request) -> Result<Answer, Failure> {
+        let Some(url) = &self.url else {
+            return Client::connect(&self.socket).and_then(|mut client| client.ask(request)).map_err(failed);
+        };
+        let read = |path: &PathBuf| secret::read(path, Form::Token, Privacy::Advised).map_err(Failure::usage_of);
+        let token = self.token_file.as_ref().map(read).transpose()?.map(|found| {
+            if let Some(exposed) = found.exposed {
+                eprintln!("foretop kernel: warning: {exposed}");
+            }
+            found.secret
+        });
+        let trust =
+            self.ca.as_deref().map(Trust::from_file).transpose().map_err(Failure::usage_of)?.unwrap_or_default();
+        node_api::Client::trusting(&trust, url.clone(), token).kernel(request).map_err(|error| match error {
+            ClientError::Refused { message, .. } => Failure::work(message),
+            error => Failure::of(error),
+        })
+    }
+}
 
 /// Where counters come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -103,6 +148,19 @@ pub fn opener_with_ring(
         }
         Err(error) => Err(failed(error)),
     }
+}
+
+/// A group of this system, by its name or number.
+pub fn group(text: &str) -> Result<u32, String> {
+    if let Ok(number) = text.parse() {
+        return Ok(number);
+    }
+    let groups = std::fs::read_to_string("/etc/group").map_err(|error| format!("cannot read `/etc/group`: {error}"))?;
+    let number = groups.lines().find_map(|line| {
+        let mut fields = line.split(':');
+        (fields.next() == Some(text)).then(|| fields.nth(1)?.parse().ok()).flatten()
+    });
+    number.ok_or_else(|| format!("there is no group `{text}` in /etc/group; give its name there, or its number"))
 }
 
 /// A share of a core, as `1%` or `0.01`.

@@ -6,7 +6,7 @@
 use std::fs::Permissions;
 use std::io::{self, BufRead, ErrorKind, Read, Write};
 use std::os::fd::AsFd;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{PermissionsExt, chown};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -16,6 +16,9 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use crate::control::{Answer, Lease, Request};
 use crate::{Engine, Error, Pulled};
 
+/// Where an agent listens, unless it is told otherwise.
+pub const DEFAULT_SOCKET: &str = "/run/foretop-kernel.sock";
+
 /// As many controllers at a time.
 const CONNECTIONS_MAX: usize = 32;
 
@@ -24,6 +27,12 @@ const LINE_MAX: usize = 1 << 16;
 
 /// Longest wait, so that an order to end is soon seen.
 const WAIT_MAX: Duration = Duration::from_millis(100);
+
+/// An agent that calibrates its probes is silent for seconds.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Summaries of all subsystems of many nodes are below.
+const ANSWER_MAX: u64 = 16 << 20;
 
 /// What becomes of what an agent measures.
 pub trait Sink {
@@ -57,11 +66,11 @@ struct Connection {
 }
 
 impl Agent {
-    /// Listens at `path`, for this user alone. A socket that a dead agent left there is replaced.
+    /// Listens at `path`, for this user and this group, if there is one. A socket that a dead agent left there is replaced.
     ///
     /// # Errors
     /// Where another agent listens, or the socket cannot be made.
-    pub fn listen(engine: Engine, path: &Path) -> Result<Self, Error> {
+    pub fn listen(engine: Engine, path: &Path, group: Option<u32>) -> Result<Self, Error> {
         let cannot = |source| Error::Listen { path: path.into(), source };
         if UnixStream::connect(path).is_ok() {
             return Err(cannot(ErrorKind::AddrInUse.into()));
@@ -72,6 +81,10 @@ impl Agent {
         }
         let listener = UnixListener::bind(path).map_err(cannot)?;
         std::fs::set_permissions(path, Permissions::from_mode(0o600)).map_err(cannot)?;
+        if group.is_some() {
+            chown(path, None, group).map_err(cannot)?;
+            std::fs::set_permissions(path, Permissions::from_mode(0o660)).map_err(cannot)?;
+        }
         listener.set_nonblocking(true).map_err(cannot)?;
         let began_ns = clock::monotonic_ns();
         Ok(Self {
@@ -240,12 +253,23 @@ pub struct Client {
 }
 
 impl Client {
-    /// Connects to the agent at `path`.
+    /// Connects to the agent at `path`, and waits a minute for each answer.
     ///
     /// # Errors
     /// Where none listens.
     pub fn connect(path: &Path) -> Result<Self, Error> {
-        let stream = UnixStream::connect(path).map_err(|source| Error::NoAgent { path: path.into(), source })?;
+        Self::connect_for(path, PATIENCE)
+    }
+
+    /// The same, with another time that an answer may take; not zero.
+    ///
+    /// # Errors
+    /// Where none listens.
+    pub fn connect_for(path: &Path, patience: Duration) -> Result<Self, Error> {
+        let gone = |source| Error::NoAgent { path: path.into(), source };
+        let stream = UnixStream::connect(path).map_err(gone)?;
+        stream.set_read_timeout(Some(patience)).map_err(gone)?;
+        stream.set_write_timeout(Some(patience)).map_err(gone)?;
         Ok(Self { stream: io::BufReader::new(stream), path: path.into() })
     }
 
@@ -259,7 +283,10 @@ impl Client {
         line.push('\n');
         self.stream.get_mut().write_all(line.as_bytes()).map_err(gone)?;
         line.clear();
-        self.stream.read_line(&mut line).map_err(gone)?;
+        (&mut self.stream).take(ANSWER_MAX).read_line(&mut line).map_err(gone)?;
+        if !line.ends_with('\n') {
+            return Err(gone(ErrorKind::UnexpectedEof.into()));
+        }
         match serde_json::from_str(&line).map_err(|error| gone(io::Error::other(error)))? {
             Answer::Refused { why } => Err(Error::AgentRefused { why }),
             answer => Ok(answer),

@@ -28,7 +28,7 @@ mod traced;
 pub mod user;
 mod watch;
 
-pub use agent::{Agent, Client, Sink};
+pub use agent::{Agent, Client, DEFAULT_SOCKET, Sink};
 pub use arm::Arm;
 #[cfg(feature = "bpf")]
 pub use bpf::{Bpf, BpfOpener, Calibration, RING_BYTES, Tracer, calibrate, n_loaded};

@@ -62,6 +62,8 @@ pub enum ErrorCode {
     CannotFit,
     /// 500: a fault of the node.
     Internal,
+    /// 503: the agent that measures the kernel does not answer.
+    AgentUnavailable,
     /// 503: a limit of clients, series or work is reached.
     TooMany,
     /// 503: the store cannot be read or written.

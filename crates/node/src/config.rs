@@ -75,6 +75,8 @@ pub struct Config {
     pub warnings: WarnSettings,
     /// Where the folders of jobs of MPI programs are.
     pub mpi_jobs: PathBuf,
+    /// Where the agent listens that measures the kernel, for those who control it through the node.
+    pub kernel: Option<PathBuf>,
     /// Watches the threads of the node. What else it watches is told in the node's health as well.
     pub watch: Watch,
 }
@@ -99,6 +101,7 @@ impl Default for Config {
             follow: Vec::new(),
             warnings: WarnSettings::default(),
             mpi_jobs: mpi_job::root(),
+            kernel: None,
             watch: Watch::default(),
         }
     }

@@ -8,6 +8,7 @@ mod budget;
 mod events;
 mod extract;
 mod health;
+mod kernel;
 mod metrics;
 mod mpi;
 mod one_off;
@@ -21,6 +22,7 @@ mod server;
 mod warnings;
 mod workers;
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use axum::Json;
@@ -50,11 +52,15 @@ use crate::page;
 struct App {
     hub: Arc<Hub>,
     jobs: Arc<Jobs>,
+    /// Where the agent listens that measures the kernel.
+    kernel: Option<Arc<PathBuf>>,
     press: Arc<Press>,
     /// Fits of one-off forecasts. Two at once keep a small host usable, whatever is asked of it.
     fits: Workers,
     /// What clients may ask of them.
     budget: Budget,
+    /// Questions to that agent, which may be slow to answer.
+    asks: Workers,
     /// Reading and changing the store, and long answers.
     reads: Workers,
 }
@@ -64,7 +70,7 @@ struct App {
     info(title = "Foretop", description = "What this host delivers, and what it will deliver next."),
     modifiers(&TokenScheme),
     tags((name = "series"), (name = "pushed"), (name = "forecast"), (name = "live"), (name = "mpi"),
-         (name = "health"))
+         (name = "kernel"), (name = "health"))
 )]
 struct Description;
 
@@ -80,14 +86,16 @@ impl Modify for TokenScheme {
 }
 
 /// Every path of the node, ready to be served.
-pub(crate) fn router(hub: Arc<Hub>, jobs: Arc<Jobs>, access: Access) -> axum::Router {
+pub(crate) fn router(hub: Arc<Hub>, jobs: Arc<Jobs>, kernel: Option<PathBuf>, access: Access) -> axum::Router {
     let access = Arc::new(access);
     let app = App {
         press: Arc::new(Press::new(Arc::clone(&hub))),
         hub,
         jobs,
+        kernel: kernel.map(Arc::new),
         fits: Workers::new("fits", 2, 16),
         budget: Budget::default(),
+        asks: Workers::new("questions to the kernel's agent", 2, 16),
         reads: Workers::new("reads", 4, 64),
     };
     let (guarded, described) = described_routes(&access).with_state(app).split_for_parts();
@@ -131,6 +139,8 @@ fn described_routes(access: &Arc<Access>) -> OpenApiRouter<App> {
         .routes(routes!(mpi::pathmap))
         .routes(routes!(mpi::analysis))
         .routes(routes!(mpi::last_arrival))
+        .routes(routes!(kernel::status, kernel::ask))
+        .routes(routes!(kernel::summaries))
         .routes(routes!(metrics::metrics))
         .layer(from_fn_with_state(Arc::clone(access), access::require_token));
     guarded.merge(OpenApiRouter::new().routes(routes!(health::healthz)).routes(routes!(health::readyz)))

@@ -146,13 +146,14 @@ impl Node {
         if access.token.is_some() && tls.is_none() && !address.ip().is_loopback() {
             tracing::warn!(%address, "the token and all samples travel in the clear; give --tls-cert and --tls-key");
         }
+        let kernel = config.kernel.clone();
         let (clock, watch): (Arc<dyn Clock>, _) = (Arc::new(clock::System::start()), config.watch.clone());
         let begun = tokio::task::spawn_blocking(move || begin(&config, feeds, clock, address)).await;
         let (parts, hub) = begun.unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()))?;
         let absent = hub.health().absent;
         let is_encrypted = tls.is_some();
         let kept = Arc::downgrade(&hub);
-        let router = http::router(hub, Arc::clone(&parts.jobs), access);
+        let router = http::router(hub, Arc::clone(&parts.jobs), kernel, access);
         let server = Server::start(listener, tls, door, router);
         Ok(Self { address, is_encrypted, absent, watch, hub: kept, server, parts })
     }

@@ -323,6 +323,23 @@ pub static FAMILIES: &[Family] = &[
     rate("net.{interface}.received_packets", Unit::PacketsPerSecond, "Packets received per second on an interface."),
     rate("net.{interface}.sent_packets", Unit::PacketsPerSecond, "Packets sent per second on an interface."),
     gauge(
+        "kernel.cost",
+        Unit::Cores,
+        "What the probes of the kernel agent take of a core, by their calibrated prices.",
+    ),
+    rate("kernel.{point}.rate", Unit::OperationsPerSecond, "Events per second at a point in the kernel."),
+    gauge("kernel.{point}.time", Unit::Seconds, "Mean time that an operation took at a point in the kernel."),
+    gauge(
+        "kernel.{point}.active",
+        Unit::Tasks,
+        "Tasks that were in an operation of a point in the kernel, on average.",
+    ),
+    rate(
+        "kernel.{point}.bytes",
+        Unit::BytesPerSecond,
+        "Bytes per second that operations at a point in the kernel moved.",
+    ),
+    gauge(
         "flow.{peer}",
         Unit::BytesPerSecond,
         "Bytes per second that a new flow to this peer would get, from a test transfer or from what its links have left.",

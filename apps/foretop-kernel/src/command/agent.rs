@@ -7,14 +7,14 @@ use std::time::Duration;
 
 use clap::Args;
 use kernel::control::Change;
-use kernel::{Engine, Node, Pulled, Sink};
+use kernel::{DEFAULT_SOCKET, Engine, Node, Pulled, Sink};
 use program::{Failure, Interruption, written};
 use text::help::examples;
 use units::span;
 
 use super::failed;
 use super::record::FileFormat;
-use crate::argument::{self, DEFAULT_SOCKET, Source, share_of_core};
+use crate::argument::{self, Source, share_of_core};
 use crate::capture::{Capture, Origin};
 
 /// Serve controllers on a Unix socket: dormant until one of them turns it on
@@ -22,12 +22,17 @@ use crate::capture::{Capture, Origin};
 #[command(after_help = examples(&[
     "foretop kernel agent",
     "foretop kernel agent --on --budget 1%",
+    "foretop kernel agent --group foretop",
     "foretop kernel agent --node 0=host --node 7=tree:4711 --socket /tmp/kernel.sock",
 ]))]
 pub struct Agent {
-    /// Where controllers connect; for this user alone
+    /// Where controllers connect; for this user alone, unless --group names others
     #[arg(long, value_name = "PATH", default_value = DEFAULT_SOCKET)]
     socket: PathBuf,
+
+    /// A group whose members may connect too, such as that of a node's user, by name or number
+    #[arg(long, value_name = "GROUP", value_parser = argument::group)]
+    group: Option<u32>,
 
     /// A node with its number, such as `0=host`, `1=cgroup:/sys/fs/cgroup/…` or `7=tree:PID`; may be repeated [default: 0=host]
     #[arg(long, value_name = "N=NODE", value_parser = numbered)]
@@ -101,7 +106,7 @@ impl Agent {
         let is_over = Interruption::watch()?;
         let names = nodes.iter().map(|(number, node)| format!("{number}={node}")).collect();
         let engine = Engine::new(opener, nodes, self.interval.as_millis() as u64, self.budget);
-        let mut agent = kernel::Agent::listen(engine, &self.socket).map_err(failed)?;
+        let mut agent = kernel::Agent::listen(engine, &self.socket, self.group).map_err(failed)?;
         if self.on {
             agent.engine().change(&Change { is_on: Some(true), ..Change::default() }).map_err(failed)?;
         }

@@ -2,25 +2,21 @@
 
 use std::collections::BTreeMap;
 use std::io::Write;
-use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
-use kernel::Client;
 use kernel::control::{Answer, Change, PointState, Request, SubsystemChange};
 use program::{Failure, written};
 use text::help::examples;
 use units::span;
 
-use super::failed;
-use crate::argument::{DEFAULT_SOCKET, share_of_core};
+use crate::argument::{AgentAt, share_of_core};
 
 /// Which agent, and by what right.
 #[derive(Args)]
 struct Controlled {
-    /// Where the agent listens
-    #[arg(long, value_name = "PATH", default_value = DEFAULT_SOCKET)]
-    socket: PathBuf,
+    #[command(flatten)]
+    agent: AgentAt,
 
     /// What `foretop kernel lease` printed, where somebody has a lease
     #[arg(long, env = "FORETOP_KERNEL_LEASE")]
@@ -34,12 +30,8 @@ struct Controlled {
 impl Controlled {
     fn change(self, change: Change) -> Result<(), Failure> {
         let nodes = (!self.node.is_empty()).then_some(self.node);
-        ask(&self.socket, &Request::Set(Change { token: self.lease, nodes, ..change })).map(|_| ())
+        self.agent.ask(&Request::Set(Change { token: self.lease, nodes, ..change })).map(|_| ())
     }
-}
-
-fn ask(socket: &std::path::Path, request: &Request) -> Result<Answer, Failure> {
-    Client::connect(socket).and_then(|mut client| client.ask(request)).map_err(failed)
 }
 
 /// Turn the whole instrumentation on, or only some subsystems
@@ -161,9 +153,8 @@ pub struct Lease {
     #[arg(long)]
     wait: bool,
 
-    /// Where the agent listens
-    #[arg(long, value_name = "PATH", default_value = DEFAULT_SOCKET)]
-    socket: PathBuf,
+    #[command(flatten)]
+    agent: AgentAt,
 }
 
 impl Lease {
@@ -172,7 +163,7 @@ impl Lease {
         let name = self.name.unwrap_or_else(|| format!("{user} (process {})", std::process::id()));
         let seconds = u32::try_from(self.how_long.as_secs()).unwrap_or(u32::MAX);
         let Answer::Leased { token, is_held, ahead } =
-            ask(&self.socket, &Request::Lease { name, seconds, wait: self.wait })?
+            self.agent.ask(&Request::Lease { name, seconds, wait: self.wait })?
         else {
             return Err(Failure::work("the agent answered something else than a lease"));
         };
@@ -192,13 +183,12 @@ pub struct Release {
     #[arg(value_name = "TOKEN")]
     token: String,
 
-    /// Where the agent listens
-    #[arg(long, value_name = "PATH", default_value = DEFAULT_SOCKET)]
-    socket: PathBuf,
+    #[command(flatten)]
+    agent: AgentAt,
 }
 
 impl Release {
     pub fn run(self, _out: &mut dyn Write) -> Result<(), Failure> {
-        ask(&self.socket, &Request::Release { token: self.token }).map(|_| ())
+        self.agent.ask(&Request::Release { token: self.token }).map(|_| ())
     }
 }

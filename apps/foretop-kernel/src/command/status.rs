@@ -1,11 +1,9 @@
 //! `foretop kernel status`: how an agent is doing.
 
 use std::io::Write;
-use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
-use kernel::Client;
 use kernel::control::{Answer, PointState, Request, SubsystemStatus};
 use program::{Failure, written};
 use text::figure::percent;
@@ -13,8 +11,7 @@ use text::help::examples;
 use text::{Align, Table};
 use units::span;
 
-use super::failed;
-use crate::argument::DEFAULT_SOCKET;
+use crate::argument::AgentAt;
 
 /// Show what an agent measures, what that costs, and who may change it
 #[derive(Args)]
@@ -28,16 +25,14 @@ pub struct Status {
     #[arg(long, conflicts_with = "points")]
     summaries: bool,
 
-    /// Where the agent listens
-    #[arg(long, value_name = "PATH", default_value = DEFAULT_SOCKET)]
-    socket: PathBuf,
+    #[command(flatten)]
+    agent: AgentAt,
 }
 
 impl Status {
     pub fn run(self, out: &mut dyn Write) -> Result<(), Failure> {
         let request = if self.summaries { Request::Summaries } else { Request::Status };
-        let answer = Client::connect(&self.socket).and_then(|mut client| client.ask(&request)).map_err(failed)?;
-        match answer {
+        match self.agent.ask(&request)? {
             Answer::Status(status) if self.points => written(out.write_all(points(&status.subsystems).as_bytes())),
             Answer::Status(status) => written(out.write_all(shown(&status).as_bytes())),
             answer => {

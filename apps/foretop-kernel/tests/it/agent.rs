@@ -1,6 +1,8 @@
 //! An agent and its controllers. It reads /proc here, which needs no root.
 
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpListener;
+use std::os::unix::fs::MetadataExt;
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
@@ -106,6 +108,57 @@ fn what_is_no_request_is_told_so_and_harms_nobody() {
     // More than a line may hold: the agent hangs up.
     let _ = stream.write_all(&vec![b'x'; 1 << 20]);
     agent.done(&["status"]);
+}
+
+/// Stands in for a node: answers one request with this body, and hands over what was asked.
+fn node(status: &str, body: &str) -> (String, std::thread::JoinHandle<String>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let head = format!("HTTP/1.1 {status}\r\nContent-Type: application/json\r\nConnection: close\r\n");
+    let answer = format!("{head}Content-Length: {}\r\n\r\n{body}", body.len());
+    let serve = move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        let mut reader = BufReader::new(stream.try_clone().unwrap());
+        let mut asked = String::new();
+        while !asked.ends_with("\r\n\r\n") {
+            assert!(reader.read_line(&mut asked).unwrap() > 0, "{asked}");
+        }
+        let length = |line: &str| line.to_lowercase().strip_prefix("content-length:")?.trim().parse().ok();
+        let mut body = vec![0; asked.lines().find_map(length).unwrap()];
+        reader.read_exact(&mut body).unwrap();
+        stream.write_all(answer.as_bytes()).unwrap();
+        asked + &String::from_utf8(body).unwrap()
+    };
+    (url, std::thread::spawn(serve))
+}
+
+#[test]
+fn an_agent_can_be_asked_through_a_node() {
+    let (url, asked) = node("200 OK", r#"{"is":"done"}"#);
+    let output = kernel(&["off", "--through", &url]);
+    assert!(output.status.success(), "{output:?}");
+    let asked = asked.join().unwrap();
+    assert!(asked.starts_with("POST /api/v1/kernel HTTP/1.1") && asked.contains(r#"{"do":"set""#), "{asked}");
+
+    let refused = r#"{"error":{"code":"conflict","message":"`ann` has the lease for 9 s more"}}"#;
+    let (url, asked) = node("409 Conflict", refused);
+    let output = kernel(&["release", "1-1", "--through", &url]);
+    assert!(String::from_utf8(output.stderr).unwrap().contains("`ann` has the lease"));
+    assert_eq!(output.status.code(), Some(1));
+    asked.join().unwrap();
+
+    let output = kernel(&["off", "--through", "http://127.0.0.1:1", "--socket", "/x"]);
+    assert_eq!(output.status.code(), Some(2), "an agent is asked in one way or the other");
+}
+
+#[test]
+fn a_group_may_connect_where_it_is_named() {
+    let mode = |agent: &Agent| std::fs::metadata(agent.socket()).unwrap().mode() & 0o777;
+    let own = std::fs::metadata("/proc/self").unwrap().gid().to_string();
+    assert_eq!(mode(&Agent::start(&["--source", "proc", "--group", &own])), 0o660);
+    assert_eq!(mode(&Agent::start(&["--source", "proc"])), 0o600);
+    let output = kernel(&["agent", "--group", "no such group"]);
+    assert!(String::from_utf8(output.stderr).unwrap().contains("no group `no such group`"));
 }
 
 #[test]

@@ -56,6 +56,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(20);
     "foretop up --flow db2=db2.example:7312 --responder 0.0.0.0:7312 --flow-token-file ~/.config/foretop/flow-token",
     "foretop up --prometheus http://prometheus:9090 --query 'busy=sum(rate(node_cpu_seconds_total{mode!=\"idle\"}[1m]))'",
     "foretop up --remote-write http://prometheus:9090/api/v1/write",
+    "foretop up --kernel",
     "foretop up --rules rules.toml --alertmanager http://localhost:9093",
     "foretop up --stream connect:tcp:7313",
     "foretop up --follow source:tcp:localhost:7313",
@@ -188,6 +189,11 @@ struct Flags {
     /// Folder with the folders of this user's jobs of MPI programs [default: /dev/shm/foretop-UID]
     #[arg(long, value_name = "PATH", env = "FORETOP_MPI_JOBS")]
     mpi_jobs: Option<PathBuf>,
+
+    /// Turn what the kernel is doing into signals, from the agent at this socket (`foretop kernel agent`), and let clients control it
+    /// [default: /run/foretop-kernel.sock]
+    #[arg(long, value_name = "SOCKET", env = "FORETOP_KERNEL", num_args = 0..=1, default_missing_value = kernel::DEFAULT_SOCKET)]
+    kernel: Option<PathBuf>,
 
     /// Read /proc and /sys below this folder: a recorded host
     #[arg(long, value_name = "PATH", env = "FORETOP_ROOT")]

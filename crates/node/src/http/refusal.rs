@@ -50,7 +50,9 @@ fn status(code: ErrorCode) -> StatusCode {
         ErrorCode::UnsupportedMediaType => StatusCode::UNSUPPORTED_MEDIA_TYPE,
         ErrorCode::CannotFit => StatusCode::UNPROCESSABLE_ENTITY,
         ErrorCode::Internal => StatusCode::INTERNAL_SERVER_ERROR,
-        ErrorCode::TooMany | ErrorCode::StoreUnavailable => StatusCode::SERVICE_UNAVAILABLE,
+        ErrorCode::TooMany | ErrorCode::StoreUnavailable | ErrorCode::AgentUnavailable => {
+            StatusCode::SERVICE_UNAVAILABLE
+        }
     }
 }
 

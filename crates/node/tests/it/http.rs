@@ -1,6 +1,7 @@
 //! A node on a free port of loopback, and a client that sends exactly what it is told to.
 
 mod description;
+mod kernel;
 mod limits;
 mod metrics;
 mod mpi;
@@ -29,6 +30,7 @@ struct Host {
     runtime: tokio::runtime::Runtime,
     /// What is there for the node to find.
     _job: Option<(TempDir, Program)>,
+    _agent: Option<kernel::Agent>,
 }
 
 impl Host {
@@ -41,10 +43,10 @@ impl Host {
         let runtime = tokio::runtime::Runtime::new().unwrap();
         let config = Config { listen: "127.0.0.1:0".parse().unwrap(), ..config };
         let node = runtime.block_on(Node::start(config, Vec::new())).unwrap();
-        Self { node: Some(node), runtime, _job: None }
+        Self { node: Some(node), runtime, _job: None, _agent: None }
     }
 
-    /// One on which the job `heat` of an MPI program runs, and that watches the rule `busy`.
+    /// One on which the job `heat` of an MPI program runs, that watches the rule `busy`, and that has an agent for the kernel.
     fn with_job() -> Self {
         let root = tempfile::tempdir().unwrap();
         let program = Program::start(&Folder::create(&root.path().join("jobs/heat")).unwrap());
@@ -52,8 +54,10 @@ impl Host {
         let rules = root.path().join("rules.toml");
         std::fs::write(&rules, "[[rule]]\nname = \"busy\"\nwhen = \"trace > 0.9\"\nwithin = \"10s\"\n").unwrap();
         let warnings = WarnSettings { rules: Some(RulesFile::open(&rules).unwrap()), ..WarnSettings::default() };
-        let host = Self::with(Config { mpi_jobs: root.path().join("jobs"), warnings, ..Config::default() });
-        Self { _job: Some((root, program)), ..host }
+        let agent = kernel::Agent::start();
+        let (mpi_jobs, kernel) = (root.path().join("jobs"), Some(agent.path()));
+        let host = Self::with(Config { mpi_jobs, kernel, warnings, ..Config::default() });
+        Self { _job: Some((root, program)), _agent: Some(agent), ..host }
     }
 
     fn address(&self) -> SocketAddr {

@@ -1,6 +1,7 @@
-//! What a node reads besides its host, as the configuration says it: `[[scrape]]`, `[[query]]`, `[[transfer]]` and `[snmp]`; and
+//! What a node reads besides its host, as the configuration says it: `[kernel]`, `[[scrape]]`, `[[query]]`, `[[transfer]]` and `[snmp]`; and
 //! `[responder]`, which lets other hosts measure the flows to this one. Specified in docs/formats/cli.md.
 
+mod kernel;
 mod query;
 mod scrape;
 mod snmp;
@@ -14,6 +15,7 @@ use feed::transfer::ResponderSettings;
 use node::Feed;
 use signal::Source;
 
+pub use kernel::KernelSection;
 pub use query::{NamedExpression, QuerySection};
 pub use scrape::ScrapeSection;
 pub use snmp::SnmpSection;
@@ -31,7 +33,8 @@ impl Settings {
         let queries = self.query.iter().map(QuerySection::to_feed);
         let transfers = self.transfer.iter().map(TransferSection::to_feed);
         let snmp = self.snmp.iter().map(|snmp| snmp.to_feed(&self.node.root));
-        scrapes.chain(queries).chain(transfers).chain(snmp).collect()
+        let kernel = self.kernel.iter().map(|kernel| Ok(kernel.to_feed()));
+        scrapes.chain(kernel).chain(queries).chain(transfers).chain(snmp).collect()
     }
 
     /// What the responder is told, where there is one.
@@ -65,6 +68,9 @@ mod tests {
         [responder]
         listen = "127.0.0.1:7312"
         token_file = "flow-token"
+
+        [kernel]
+        socket = "/run/foretop-kernel.sock"
 
         [snmp]
         every = "5s"
@@ -101,6 +107,7 @@ mod tests {
         let sections: Settings = toml::from_str(ALL).unwrap();
         assert_eq!(toml::from_str::<Settings>(&toml::to_string(&sections).unwrap()).unwrap(), sections);
         assert_eq!(sections.scrape[0].every, Duration::from_secs(5));
+        assert_eq!(sections.kernel.unwrap().every, Duration::from_secs(5));
         assert_eq!(sections.transfer[0].every, Duration::from_secs(60));
     }
 

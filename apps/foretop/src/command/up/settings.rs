@@ -22,7 +22,7 @@ use units::ByteCount;
 use watch::Watch;
 
 use super::Flags;
-use super::feeds::{QuerySection, ResponderSection, ScrapeSection, SnmpSection, TransferSection};
+use super::feeds::{KernelSection, QuerySection, ResponderSection, ScrapeSection, SnmpSection, TransferSection};
 use super::remote_write::RemoteWriteSection;
 use super::streams::{FollowSection, StreamSection};
 use super::warnings::{ServerSection, WarnSection};
@@ -41,6 +41,8 @@ pub struct Settings {
     pub mpi: MpiSection,
     pub warn: WarnSection,
     pub log: LogSection,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kernel: Option<KernelSection>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub responder: Option<ResponderSection>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -219,6 +221,7 @@ impl Settings {
             rules,
             alertmanager,
             mpi_jobs,
+            kernel,
             log,
         } = flags;
         replace(&mut self.node.listen, listen);
@@ -246,6 +249,7 @@ impl Settings {
         replace_all(&mut self.transfer, transfers);
         let responder = responder.map(|listen| ResponderSection { listen, token_file: token() });
         self.responder = responder.or_else(|| self.responder.take());
+        self.kernel = kernel.map(KernelSection::new).or_else(|| self.kernel.take());
         let streams = (!stream.is_empty()).then(|| vec![StreamSection::new(stream, stream_token_file.clone())]);
         replace(&mut self.stream, streams);
         let followed = follow.into_iter().map(|endpoint| FollowSection::new(endpoint, stream_token_file.clone()));
@@ -273,7 +277,11 @@ impl Settings {
 
     /// Feeds, streams and servers, each of which may have files open.
     pub fn n_neighbours(&self) -> usize {
-        let read = self.scrape.len() + self.query.len() + self.transfer.len() + usize::from(self.snmp.is_some());
+        let read = self.scrape.len()
+            + self.query.len()
+            + self.transfer.len()
+            + usize::from(self.snmp.is_some())
+            + usize::from(self.kernel.is_some());
         let WarnSection { alertmanager, webhook, command, mail, .. } = &self.warn;
         let told = alertmanager.len() + webhook.len() + command.len() + mail.len();
         read + told + self.remote_write.len() + self.stream.len() + self.follow.len()
@@ -306,6 +314,7 @@ impl Settings {
             follow: self.follow.iter().map(FollowSection::to_follow).collect::<Result<_, _>>()?,
             warnings: self.to_warnings()?,
             mpi_jobs: self.mpi.jobs.clone(),
+            kernel: self.kernel.as_ref().map(|kernel| kernel.socket.clone()),
             watch,
             door,
         })

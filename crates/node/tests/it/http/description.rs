@@ -56,6 +56,7 @@ fn request(method: &str, path: &str) -> (String, String) {
         ("post", "/api/v1/series") => r#"{"id":"another","step":"1s"}"#,
         ("post", "/api/v1/series/{id}/samples") => r#"{"samples":[{"value":0.5},{"value":null}]}"#,
         ("post", "/api/v1/warnings/{name}/silence") => r#"{"for":"1h"}"#,
+        ("post", "/api/v1/kernel") => r#"{"do":"status"}"#,
         ("post", "/api/v1/forecast") => r#"{"model":"AR(1)","samples":[1,3,2,null,1,2],"horizon":3,"confidence":0.8}"#,
         ("post", "/api/v1/forecasts") => {
             r#"{"model":"AR(1)","series":{"a":[1,3,2,null,1,2],"b":[1,1,1,1]},"horizon":3}"#
