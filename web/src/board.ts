@@ -57,6 +57,11 @@ export class Signal {
     return Math.round(this.info.step_seconds * 1_000);
   }
 
+  /** The longest horizon that the signal's own model answers. */
+  get nearMs(): number {
+    return Math.round(this.info.near_seconds * 1_000);
+  }
+
   /** The value of the last slot; `null` in a gap or before the first sample. */
   get value(): number | null {
     return this.history.values.at(-1) ?? null;

@@ -7,7 +7,7 @@ import { History } from "./history.ts";
 import { farForecast } from "./lines.ts";
 import { Repeater } from "./queue.ts";
 import type { View } from "./route.ts";
-import { bucketMs, horizonsMs, isFar, nearest, spansMs } from "./reach.ts";
+import { bucketMs, horizonsMs, nearest, spansMs } from "./reach.ts";
 import type { Accuracy, Forecast, Outlook, Remembered, Samples, SeriesDetail } from "./wire.ts";
 
 /** The confidences of the bands, the widest last: that one is said in words. */
@@ -58,7 +58,7 @@ export class Inquiry {
 
   /** The horizons to choose from. */
   get horizonsMs(): number[] {
-    return horizonsMs(this.#signal.stepMs, this.#view.horizonMs);
+    return horizonsMs(this.#signal.stepMs, this.#signal.nearMs, this.#view.horizonMs);
   }
 
   /** The horizon in use: the chosen one, as the signal's step allows. */
@@ -66,9 +66,9 @@ export class Inquiry {
     return nearest(this.horizonsMs, this.#view.horizonMs);
   }
 
-  /** Whether the horizon in use is one of hours or days. */
+  /** Whether the horizon in use is answered by an outlook, and not by the signal's model. */
   get isFar(): boolean {
-    return isFar(this.horizonMs, this.#signal.stepMs);
+    return this.horizonMs > this.#signal.nearMs;
   }
 
   /** The lengths of history to choose from. */

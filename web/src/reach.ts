@@ -13,27 +13,19 @@ const HORIZON_STEPS = [1, 10, 30, 60];
 
 /** More steps than this are asked for as means over buckets. */
 const MOST_POINTS = 3_600;
-/** Beyond this, or this many steps, forecasts of the signal's model come to rest, and an outlook knows more. */
-const NEAR_MS = HOUR;
-const NEAR_STEPS = 600;
 /** As far as an outlook reaches. */
 const FARTHEST_MS = 14 * DAY;
 
 /**
- * The horizons to choose from, with `wanted` if the step allows it: at least one step, and in steps where the usual
+ * The horizons to choose from, up to `nearMs` those that the signal's model answers, with `wanted` if the step allows it: at least one step, and in steps where the usual
  * ones are too short.
  */
-export function horizonsMs(stepMs: number, wanted?: number): number[] {
+export function horizonsMs(stepMs: number, nearMs: number, wanted?: number): number[] {
   const isPossible = (horizon: number) => horizon >= stepMs && horizon <= FARTHEST_MS;
   const near = HORIZONS_MS.filter(isPossible);
   const usual = near.length >= 2 ? near : HORIZON_STEPS.map((steps) => steps * stepMs);
-  const far = FAR_HORIZONS_MS.filter((horizon) => horizon > Math.max(...usual) && isFar(horizon, stepMs));
+  const far = FAR_HORIZONS_MS.filter((horizon) => horizon > Math.max(...usual) && horizon > nearMs);
   return withWanted([...usual, ...far].filter(isPossible), wanted, isPossible);
-}
-
-/** Whether so long a horizon is answered by an outlook, and not by the signal's model. */
-export function isFar(horizonMs: number, stepMs: number): boolean {
-  return horizonMs > NEAR_MS || horizonMs / stepMs > NEAR_STEPS;
 }
 
 /** The lengths of history to choose from, likewise: at least ten steps. */

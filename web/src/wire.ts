@@ -23,6 +23,8 @@ export interface SeriesInfo {
   labels: Record<string, string>;
   source: "sensor" | "pushed";
   step_seconds: number;
+  /** The longest horizon that its own model answers; beyond, the outlook does. */
+  near_seconds: number;
   range: Range;
   last: { time: string; value: number | null } | null;
   n_samples: number;

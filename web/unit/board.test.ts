@@ -16,6 +16,7 @@ function info(id: string, more: Partial<SeriesInfo> = {}): SeriesInfo {
     labels: {},
     source: "sensor",
     step_seconds: 1,
+    near_seconds: 600,
     range: { min: 0, max: null },
     last: { time: new Date(T0).toISOString(), value: 1 },
     n_samples: 1,

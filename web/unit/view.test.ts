@@ -6,7 +6,7 @@ import { downState, retryDelayMs } from "../src/link.ts";
 import { aheadText, farForecast, farText, forecastLine, historyLine, readingText, rememberedLine } from "../src/lines.ts";
 import { neighbour } from "../src/neighbour.ts";
 import { waitingText } from "../src/panel.ts";
-import { bucketMs, horizonsMs, isFar, nearest, spansMs } from "../src/reach.ts";
+import { bucketMs, horizonsMs, nearest, spansMs } from "../src/reach.ts";
 import { DEFAULT_VIEW, hashOf, lengthIn, viewIn, type View } from "../src/route.ts";
 
 const T0 = Date.parse("2026-11-21T09:00:00Z");
@@ -26,19 +26,14 @@ const FORECAST = {
 
 test("the usual horizons are offered as the step allows", () => {
   const far = [21_600_000, 86_400_000, 604_800_000];
-  expect(horizonsMs(1_000)).toEqual([10_000, 30_000, 60_000, 300_000, 600_000, ...far]);
-  expect(horizonsMs(60_000)).toEqual([60_000, 300_000, 600_000, ...far]);
-  expect(horizonsMs(100_000)).toEqual([300_000, 600_000, ...far]);
-  expect(horizonsMs(3_600_000)).toEqual([...[1, 10, 30, 60].map((steps) => steps * 3_600_000), 604_800_000]);
-  expect(nearest(horizonsMs(60_000), 10_000)).toBe(60_000);
-  expect(horizonsMs(60_000, 120_000)).toEqual([60_000, 120_000, 300_000, 600_000, ...far]);
-  expect(horizonsMs(60_000, 1_000)).toEqual([60_000, 300_000, 600_000, ...far]);
-  expect(horizonsMs(1_000, 15 * 86_400_000)).not.toContain(15 * 86_400_000);
-});
-
-test("an outlook answers for more than an hour, and for more steps than a model has news of", () => {
-  expect([600_000, 601_000].map((ms) => isFar(ms, 1_000))).toEqual([false, true]);
-  expect([3_600_000, 3_660_000].map((ms) => isFar(ms, 60_000))).toEqual([false, true]);
+  expect(horizonsMs(1_000, 600_000)).toEqual([10_000, 30_000, 60_000, 300_000, 600_000, ...far]);
+  expect(horizonsMs(60_000, 3_600_000)).toEqual([60_000, 300_000, 600_000, ...far]);
+  expect(horizonsMs(100_000, 3_600_000)).toEqual([300_000, 600_000, ...far]);
+  expect(horizonsMs(3_600_000, 3_600_000)).toEqual([...[1, 10, 30, 60].map((steps) => steps * 3_600_000), 604_800_000]);
+  expect(nearest(horizonsMs(60_000, 3_600_000), 10_000)).toBe(60_000);
+  expect(horizonsMs(60_000, 3_600_000, 120_000)).toEqual([60_000, 120_000, 300_000, 600_000, ...far]);
+  expect(horizonsMs(60_000, 3_600_000, 1_000)).toEqual([60_000, 300_000, 600_000, ...far]);
+  expect(horizonsMs(1_000, 600_000, 15 * 86_400_000)).not.toContain(15 * 86_400_000);
 });
 
 test("an outlook says over what its values are means, and how far its band is more than a guess", () => {

@@ -39,6 +39,8 @@ pub struct Series {
     pub source: Source,
     /// Time between two samples.
     pub step_seconds: f64,
+    /// The longest horizon that its own model answers (`/forecast`). Beyond, `/outlook` knows more.
+    pub near_seconds: f64,
     /// What the quantity can be.
     pub range: Range,
     /// The last sample; `null` before the first.

@@ -28,5 +28,5 @@ pub use question::{Question, QuestionError};
 pub use record::{Bin, Record};
 pub use rule::{Rule, Rules, RulesError};
 pub use statement::{Comparison, Statement, StatementError, Subject};
-pub use steps::{HORIZON_MAX, n_steps, past, step};
+pub use steps::{HORIZON_MAX, n_steps, near, past, step};
 pub use trial::{Alarm, Trial, trial};

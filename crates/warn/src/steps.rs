@@ -12,6 +12,11 @@ const STEPS: [Duration; 4] =
 /// The furthest that is looked ahead.
 pub const HORIZON_MAX: Duration = Duration::from_secs(14 * 86_400);
 
+/// How far the model that follows a series' samples is asked, in time and in steps: beyond, its forecasts have come to rest, and what counts
+/// is the time of day.
+const NEAR_MAX: Duration = Duration::from_secs(3600);
+const N_STEPS_NEAR: u32 = 600;
+
 /// How far back is looked: four weeks, or as many steps.
 const HISTORY_MAX: Duration = Duration::from_secs(28 * 86_400);
 const N_HISTORY_MAX: u32 = 40_320;
@@ -22,6 +27,13 @@ const N_HISTORY_MAX: u32 = 40_320;
 pub fn step(own: Duration, horizon: Duration) -> Duration {
     let suits = |step: &Duration| *step >= own && n_steps(horizon, *step) <= N_LEADS_MAX;
     [own].into_iter().chain(STEPS).find(suits).unwrap_or(own)
+}
+
+/// The longest horizon at which a series that is sampled every `own` is forecast by the model that follows its samples. Beyond, an outlook
+/// answers.
+#[must_use]
+pub fn near(own: Duration) -> Duration {
+    NEAR_MAX.min(own.saturating_mul(N_STEPS_NEAR))
 }
 
 /// How much of the past is looked at in such steps.
@@ -54,6 +66,7 @@ mod tests {
         ] {
             assert_eq!(step(seconds(own), seconds(horizon)), seconds(expected), "{own} {horizon}");
         }
+        assert_eq!([1, 6, 300].map(|own| near(seconds(own))), [600, 3600, 3600].map(seconds));
         assert_eq!(past(seconds(1)), seconds(40_320));
         assert_eq!(past(seconds(3600)), HISTORY_MAX);
     }

@@ -17,7 +17,7 @@ use crate::terminal::write_json;
 
 /// Ask what a signal will be, or how probable something is
 ///
-/// Beyond the reach of the signal's own model (an hour, or 256 samples if that is less), the answer comes from a model that knows its
+/// Beyond the reach of the signal's own model (an hour, or 600 samples if that is less), the answer comes from a model that knows its
 /// days and weeks, as far as the node has seen any.
 #[derive(Args)]
 #[command(after_help = examples(&[
@@ -59,10 +59,6 @@ pub struct Ask {
 /// How far ahead, and how probable, where nothing else is said.
 const HORIZON: Duration = Duration::from_secs(30);
 const WITHIN: Duration = Duration::from_secs(1800);
-
-/// Up to so many steps of a signal, and up to this horizon, its own model is asked; beyond, what counts is the time of day.
-const N_LEADS_OWN: f64 = 256.0;
-const HORIZON_OWN: Duration = Duration::from_secs(3600);
 
 /// The answer: one lead of a forecast, and where it starts from. Specified in docs/formats/cli.md.
 #[derive(Debug, PartialEq, Serialize)]
@@ -139,8 +135,7 @@ impl Ask {
         let (horizon, confidence) = (self.horizon.unwrap_or(HORIZON), self.confidence.unwrap_or_default());
         let detail = client.detail(&self.subject)?;
         let last = detail.series.last;
-        let is_far = horizon > HORIZON_OWN || horizon.as_secs_f64() > N_LEADS_OWN * detail.series.step_seconds;
-        let answer = if is_far {
+        let answer = if horizon.as_secs_f64() > detail.series.near_seconds {
             far_answer(client.outlook(&self.subject, horizon, confidence)?, last)
         } else {
             answer(client.forecast(&self.subject, horizon, confidence)?, last)

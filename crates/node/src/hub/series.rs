@@ -61,6 +61,7 @@ fn series(entry: &Entry) -> api::Series {
         labels: about.labels(),
         source: if about.is_pushed() { api::Source::Pushed } else { api::Source::Sensor },
         step_seconds: about.step.as_secs_f64(),
+        near_seconds: warn::near(about.step).as_secs_f64(),
         range: about.range(),
         last: entry.last().map(|time| api::LastSample { time, value: value.is_finite().then_some(value) }),
         n_samples: live.counts.n_samples,

@@ -172,7 +172,7 @@ mod tests {
         assert_eq!(press(&mut state, &[KeyCode::Down, KeyCode::Enter]), Effect::Inquire);
         assert_eq!((state.mode, state.selected.as_deref()), (Mode::Detail, Some("load.1m")));
         assert_eq!(press(&mut state, &[KeyCode::Char('+')]), Effect::Inquire);
-        assert_eq!(state.horizon(Duration::from_secs(1)), (Duration::from_secs(120), false));
+        assert_eq!(state.horizon(&state.rows[1]), (Duration::from_secs(120), false));
         press(&mut state, &[KeyCode::Esc]);
         assert_eq!(state.mode, Mode::List);
     }

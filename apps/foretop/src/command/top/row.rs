@@ -28,6 +28,8 @@ pub struct Row {
     pub sentence: String,
     pub model: String,
     pub step_seconds: f64,
+    /// The longest horizon that its own model answers.
+    pub near_seconds: f64,
     /// Oldest first; NaN in a gap.
     pub history: VecDeque<f64>,
     /// The moment of the newest sample.
@@ -47,6 +49,7 @@ impl Row {
             sentence: String::new(),
             model: String::new(),
             step_seconds: series.step_seconds,
+            near_seconds: series.near_seconds,
             history: VecDeque::new(),
             time: None,
             forecast: None,
@@ -70,6 +73,7 @@ impl Row {
             None => printable(&series.model),
         };
         self.step_seconds = series.step_seconds;
+        self.near_seconds = series.near_seconds;
     }
 
     /// Takes a history over in place of the one it has. Means over several steps are none.

@@ -21,6 +21,7 @@ pub fn series(id: &str, unit: &str) -> api::Series {
         labels: BTreeMap::new(),
         source: api::Source::Sensor,
         step_seconds: 1.0,
+        near_seconds: 600.0,
         range: api::Range { min: Some(0.0), max: (unit == "ratio").then_some(1.0) },
         last: None,
         n_samples: 0,

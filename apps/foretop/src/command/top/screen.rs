@@ -78,7 +78,7 @@ fn take_inputs(state: &mut State, inputs: &Receiver<Input>) -> Effect {
 
 fn inquire(state: &State, questions: &Sender<Question>) {
     if let Some(row) = state.selected_row() {
-        let (horizon, is_far) = state.horizon(row.step());
+        let (horizon, is_far) = state.horizon(row);
         // The thread at the other end lives as long as this loop.
         let _ = questions.send(Question { id: row.id.clone(), horizon, is_far });
     }

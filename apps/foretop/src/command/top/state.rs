@@ -21,8 +21,6 @@ const FAR_HORIZONS: [Duration; 4] = [
     Duration::from_secs(86_400),
     Duration::from_secs(7 * 86_400),
 ];
-/// Up to here the signal's own model is asked, if the horizon has no more steps than the longest of [`HORIZONS`].
-const HORIZON_OWN: Duration = Duration::from_secs(3600);
 
 /// What the signals are sorted by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -145,11 +143,11 @@ impl State {
         LEADS[self.lead_idx]
     }
 
-    /// How far ahead the large view looks at a signal of this step, and whether that is for an outlook to say.
-    pub fn horizon(&self, step: Duration) -> (Duration, bool) {
-        let horizons = horizons(step);
+    /// How far ahead the large view looks at a signal, and whether that is for an outlook to say.
+    pub fn horizon(&self, row: &Row) -> (Duration, bool) {
+        let horizons = horizons(row.step());
         let horizon = horizons[self.horizon_idx.min(horizons.len() - 1)];
-        (horizon, horizon > HORIZON_OWN || horizon > step.saturating_mul(HORIZONS[HORIZONS.len() - 1]))
+        (horizon, horizon.as_secs_f64() > row.near_seconds)
     }
 
     /// Looks further ahead, or less far, in the view that is shown.
@@ -367,10 +365,12 @@ mod tests {
     }
 
     #[test]
-    fn beyond_an_hour_or_600_steps_an_outlook_answers() {
+    fn beyond_what_the_node_calls_near_an_outlook_answers() {
         let mut state = sample::state();
-        let at = |state: &State, step_seconds| {
-            let (horizon, is_far) = state.horizon(Duration::from_secs(step_seconds));
+        let at = |state: &State, step_seconds: u32| {
+            let step_seconds = f64::from(step_seconds);
+            let near_seconds = 3600.0_f64.min(600.0 * step_seconds);
+            let (horizon, is_far) = state.horizon(&Row { step_seconds, near_seconds, ..state.rows[0].clone() });
             (horizon.as_secs(), is_far)
         };
         assert_eq!((at(&state, 1), at(&state, 300)), ((60, false), (18_000, true)));
