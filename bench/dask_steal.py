@@ -18,9 +18,9 @@ from statistics import median
 from threading import Event, Thread
 
 from dask.distributed import Client, LocalCluster
-from foretop.sched.dask import PlaceByForecast, WorkerSensor, report
+from foretop.sched.dask import PlaceByForecast, WorkerSensor
 from report import machine, print_machine, print_table, save
-from sched_pool import follow, group, least
+from sched_pool import follow, group, least, limit
 
 BUSY = 0.15
 # What each worker gets of its share of a core, as time goes by in parts of the time that all would take without load.
@@ -82,18 +82,14 @@ def run(who: str, shares: list[Callable[[float], float]], n_tasks: int, cpu: flo
         client = stack.enter_context(Client(cluster, set_as_default=False))
         groups = [stack.enter_context(group(f"foretop-dask-{os.getpid()}-{nth}")) for nth in range(len(shares))]
         for nth, at in enumerate(groups):
+            limit(at, shares[nth](0.0))
             stack.enter_context(worker(cluster.scheduler_address, nth, at))
         client.wait_for_workers(len(groups), timeout=60)
         client.run(warm)
         if who == "foretop":
             client.register_plugin(WorkerSensor())
             client.register_plugin(PlaceByForecast(nodes={}))
-        stop = Event()
-        settle = Thread(target=follow, args=(groups, [lambda _, share=share: share(0.0) for share in shares], stop))
-        settle.start()
         time.sleep(SETTLE_SECONDS)
-        stop.set()
-        settle.join()
         stop = Event()
         replay = Thread(target=follow, args=(groups, shares, stop))
         replay.start()
@@ -102,13 +98,9 @@ def run(who: str, shares: list[Callable[[float], float]], n_tasks: int, cpu: flo
         seconds = time.monotonic() - began
         stop.set()
         replay.join()
-        if who == "foretop" and "DASK_STEAL_REPORT" in os.environ:
-            print(report(client), file=sys.stderr)
         # Throttled workers would take long to end.
         for at in groups:
-            (at / "cpu.max").write_text("max") if (at / "cpu.max").exists() else (at / "cpu.cfs_quota_us").write_text(
-                "-1"
-            )
+            limit(at, 1.0)
         return seconds
 
 
