@@ -144,9 +144,16 @@ def least(cpu: float, shares: list[Callable[[float], float]]) -> float:
 def follow(groups: list[Path], shares: list[Callable[[float], float]], stop: Event) -> None:
     """Set what each group gets, as time goes by."""
     began = time.monotonic()
-    while not stop.wait(0.05):
+    given: dict[Path, float] = {}
+    while True:
         for at, share in zip(groups, shares, strict=True):
-            limit(at, share(time.monotonic() - began))
+            cores = share(time.monotonic() - began)
+            # Each time that a quota is set, a period begins with all of it.
+            if given.get(at) != cores:
+                limit(at, cores)
+                given[at] = cores
+        if stop.wait(0.05):
+            return
 
 
 def limit(at: Path, cores: float) -> None:
@@ -164,6 +171,9 @@ def group(name: str) -> Iterator[Path]:
     root = Path("/sys/fs/cgroup")
     at = (root if (root / "cgroup.controllers").exists() else root / "cpu") / name
     at.mkdir()
+    # What else runs on the machine takes nothing of a group's share.
+    weight = at / "cpu.weight"
+    (weight if weight.exists() else at / "cpu.shares").write_text("10000")
     try:
         yield at
     finally:

@@ -42,6 +42,7 @@ cargo bench --locked -p sched
 .venv/bin/python bench/sched.py --binary "$CARGO_TARGET_DIR/dist/foretop-sched"
 # Control groups need root.
 [ "$(id -u)" -ne 0 ] || .venv/bin/python bench/sched_pool.py --binary "$CARGO_TARGET_DIR/dist/foretop-sched"
+[ "$(id -u)" -ne 0 ] || .venv/bin/python bench/dask_steal.py
 cargo bench --locked -p playback
 .venv/bin/python bench/playback.py --binary "$CARGO_TARGET_DIR/dist/foretop-play"
 .venv/bin/python bench/stretch.py --binary "$CARGO_TARGET_DIR/dist/foretop-play"

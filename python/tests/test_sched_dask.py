@@ -7,16 +7,17 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
+from threading import Event, Thread
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import dask
 import pytest
-from dask.distributed import Client, LocalCluster, get_worker
+from dask.distributed import Client, LocalCluster, as_completed, get_worker
 from foretop import InputError
 from foretop.sched._outlook import Outlook, Seat, ask, counts, known_or_worst
-from foretop.sched.dask import PlaceByForecast, report, split
+from foretop.sched._sensor import points, probe
+from foretop.sched.dask import PlaceByForecast, WorkerSensor, report, split
 
 # Whoever steals changes where things run.
 ALONE = {"distributed.scheduler.work-stealing": False}
@@ -54,9 +55,9 @@ def node(median: Callable[[float, int], float | None], token: str | None = None)
 
 
 @contextmanager
-def cluster() -> Iterator[Client]:
+def cluster(config: dict[str, bool] = ALONE) -> Iterator[Client]:
     with (
-        dask.config.set(ALONE),
+        dask.config.set(config),
         LocalCluster(n_workers=2, threads_per_worker=1, processes=False, dashboard_address=":0") as workers,
         Client(workers, set_as_default=False) as client,
     ):
@@ -65,6 +66,17 @@ def cluster() -> Iterator[Client]:
 
 def where(_: int) -> str:
     return str(get_worker().name)
+
+
+# Workers are threads of this process.
+RELEASED = Event()
+
+
+def where_unless_held(_: int) -> str:
+    name = where(_)
+    if name == "1":
+        RELEASED.wait()
+    return name
 
 
 def test_tasks_go_where_they_are_forecast_to_end_first() -> None:
@@ -134,6 +146,61 @@ def test_a_busy_worker_gets_less() -> None:
     assert counts(9, 1.0, [Seat(2, 0.0, idle), Seat(1, 0.0, idle)]) == [6, 3]
 
 
+def test_tasks_that_wait_move_away_from_a_worker_that_does_not_get_on() -> None:
+    RELEASED.clear()
+    with node(lambda cpu, _: cpu) as url, cluster({}) as client:
+        client.register_plugin(PlaceByForecast(nodes={"0": url, "1": url}))
+        futures = client.map(where_unless_held, range(20), pure=False)
+        ended = as_completed(futures, loop=client.loop, with_results=True)
+        done = Counter(next(ended)[1] for _ in range(19))
+        RELEASED.set()
+        assert (done, next(ended)[1]) == ({"0": 19}, "1")
+        told = report(client).values()
+        assert [of["n_placed"] for of in told] == [10, 10]
+        assert sum(of.get("n_moved", 0) for of in told) == 9
+
+
+def test_tasks_of_a_lost_worker_go_to_others() -> None:
+    RELEASED.clear()
+    with node(lambda cpu, _: cpu) as url, cluster() as client:
+        client.register_plugin(PlaceByForecast(nodes={"0": url, "1": url}))
+        held = next(a for a, of in client.scheduler_info(n_workers=-1)["workers"].items() if str(of["name"]) == "1")
+        futures = client.map(where_unless_held, range(20), pure=False)
+        ended = as_completed(futures, loop=client.loop, with_results=True)
+        first = Counter(next(ended)[1] for _ in range(10))
+
+        async def lose(dask_scheduler: Any) -> None:
+            await dask_scheduler.remove_worker(held, stimulus_id="lost")
+
+        client.run_on_scheduler(lose)
+        RELEASED.set()
+        assert first + Counter(name for _, name in ended) == {"0": 20}
+
+
+async def tell(dask_worker: Any) -> None:
+    await dask_worker.heartbeat()
+
+
+def test_a_sensor_in_each_worker_tells_what_nodes_would() -> None:
+    with cluster() as client:
+        client.register_plugin(WorkerSensor())
+        client.run(tell)
+        client.register_plugin(PlaceByForecast(nodes={}))
+        assert len(client.gather(client.map(where, range(40), pure=False))) == 40
+        told = list(report(client).values())
+        assert sum(of["n_placed"] for of in told) == 40
+        assert all(of["seconds_for_10"] >= 10 for of in told)
+        assert sum(len(part) for _, part in split(range(10), client, nodes={})) == 10
+
+
+def test_a_sensor_forecasts_from_what_it_measured() -> None:
+    assert points([0.5, 0.5]) == [(1.0, 2.0), (10.0, 20.0), (60.0, 120.0), (300.0, 600.0)]
+    assert points([0.05] * 50)[-1] == pytest.approx((10.0, 200.0))
+    assert 0 < probe() <= 1
+
+
 def test_periods_are_positive() -> None:
     with pytest.raises(InputError, match="more than 0"):
         PlaceByForecast(every=0)
+    with pytest.raises(InputError, match="probe_every=0"):
+        WorkerSensor(probe_every=0)

@@ -5,6 +5,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use predict::{Demand, Live, MeasurementError, Policy, RunTime, WindowErrors};
+use rand::SeedableRng;
+use rand_chacha::ChaCha8Rng;
+use rand_distr::{Distribution, LogNormal};
+use statrs::distribution::{ContinuousCDF, Normal};
 
 use crate::curve::{Curve, LEVELS};
 use crate::trace::Trace;
@@ -20,6 +24,9 @@ const N_DOUBLINGS: i32 = 13;
 /// How far forecasts look. Beyond, time goes on as in the last stretch.
 pub const N_LEADS_MAX: usize = 2_000;
 
+/// Forecasts that are further off than by that standard deviation of the logarithm say nothing.
+const OFF_MAX: f64 = 3.0;
+
 /// What forecasts the workers.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
@@ -30,6 +37,9 @@ pub enum Advisor {
     Sensor(Box<predict::Spec>, String),
     /// Forecasts that come true.
     Perfect,
+    /// The same times a factor that is drawn for each moment, log-normal with a median of 1 and this standard deviation of its logarithm; their
+    /// quantiles say so.
+    Off(f64),
 }
 
 /// What was forecast of a trace at each of its moments.
@@ -45,6 +55,11 @@ impl FromStr for Advisor {
         if text.eq_ignore_ascii_case("PERFECT") {
             return Ok(Self::Perfect);
         }
+        // A number that is none is told of as a model that is none.
+        let off = text.strip_prefix("PERFECT(").and_then(|rest| rest.strip_suffix(')')?.parse().ok());
+        if let Some(off) = off.filter(|off| (0.0..=OFF_MAX).contains(off)) {
+            return Ok(Self::Off(off));
+        }
         match text.split_once('@') {
             Some((model, sensor)) => Ok(Self::Sensor(Box::new(model.parse()?), sensor.to_owned())),
             None => Ok(Self::Model(Box::new(text.parse()?))),
@@ -58,6 +73,7 @@ impl std::fmt::Display for Advisor {
             Self::Model(spec) => spec.fmt(f),
             Self::Sensor(spec, sensor) => write!(f, "{spec}@{sensor}"),
             Self::Perfect => f.write_str("PERFECT"),
+            Self::Off(off) => write!(f, "PERFECT({off})"),
         }
     }
 }
@@ -75,6 +91,7 @@ impl Advice {
             Advisor::Perfect => {
                 Some(Self { curves: moments(trace).map(|moment| perfect(trace, moment).into()).collect() })
             }
+            Advisor::Off(off) => Some(Self { curves: off_by(trace, *off) }),
             Advisor::Model(spec) => Some(Self::by(trace, trace.samples(), spec)),
             Advisor::Sensor(spec, sensor) => Some(Self::by(trace, trace.readings(sensor)?, spec)),
         }
@@ -108,6 +125,24 @@ impl Advice {
 
 fn demands(step_seconds: f64) -> impl Iterator<Item = f64> {
     (0..N_DOUBLINGS).map(move |nth| step_seconds * 2_f64.powi(nth))
+}
+
+/// What is perfect but for a factor at each moment. The same for traces of one name.
+fn off_by(trace: &Trace, off: f64) -> Vec<Arc<Curve>> {
+    let mut seed = [0; 32];
+    seed.iter_mut().zip(trace.name().bytes()).for_each(|(to, byte)| *to = byte);
+    let mut chance = ChaCha8Rng::from_seed(seed);
+    let normal = Normal::standard();
+    let scores = LEVELS.map(|level| normal.inverse_cdf(level));
+    let wrong = LogNormal::new(0.0, off).expect("a checked standard deviation is one");
+    let curve = |moment: usize| {
+        let factor = wrong.sample(&mut chance);
+        let points = perfect(trace, moment).points().collect::<Vec<_>>().into_iter();
+        Curve::new(points.map(|(demand, times)| {
+            (demand, std::array::from_fn(|level| factor * times[level] * (off * scores[level]).exp()))
+        }))
+    };
+    moments(trace).map(curve).map(Arc::new).collect()
 }
 
 fn perfect(trace: &Trace, moment: usize) -> Curve {

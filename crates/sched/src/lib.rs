@@ -13,6 +13,7 @@
 pub mod advice;
 mod curve;
 pub mod draw;
+pub mod factors;
 mod job;
 mod plan;
 mod policy;

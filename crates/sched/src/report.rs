@@ -118,6 +118,8 @@ pub struct Row {
     pub units_95: Option<f64>,
     /// Of the 80 % interval, over the forecast; the median. Forecasts that are certain have none, and hold nothing.
     pub width_80: f64,
+    /// The same of the 95 % interval.
+    pub width_95: f64,
 }
 
 impl Setting {
@@ -263,6 +265,7 @@ fn row((policy, advisor): (&str, &str), cases: &[&Case], equal: &BTreeMap<usize,
     let mean = |values: Vec<f64>| values.iter().sum::<f64>() / values.len() as f64;
     let regret = || values(&|case| case.outcome.makespan / case.bound);
     let beside = |case: &Case| equal.get(&case.draw).map_or(f64::NAN, |equal| case.outcome.makespan / equal);
+    let width = |interval: statistics::Interval| interval.upper - interval.lower;
     let is_in =
         |interval: statistics::Interval, value: f64| f64::from(interval.lower <= value && value <= interval.upper);
     Row {
@@ -279,10 +282,8 @@ fn row((policy, advisor): (&str, &str), cases: &[&Case], equal: &BTreeMap<usize,
         coverage_95: mean(values(&|case| is_in(case.outcome.interval_95, case.outcome.makespan))),
         units_80: mean_of(cases, |outcome| outcome.units_80),
         units_95: mean_of(cases, |outcome| outcome.units_95),
-        width_80: at(
-            values(&|case| (case.outcome.interval_80.upper - case.outcome.interval_80.lower) / case.outcome.forecast),
-            0.5,
-        ),
+        width_80: at(values(&|case| width(case.outcome.interval_80) / case.outcome.forecast), 0.5),
+        width_95: at(values(&|case| width(case.outcome.interval_95) / case.outcome.forecast), 0.5),
     }
 }
 

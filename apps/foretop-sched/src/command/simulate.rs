@@ -8,6 +8,7 @@ use std::time::Duration;
 use clap::Args;
 use sched::advice::Advisor;
 use sched::draw;
+use sched::factors::{Level, vary, weights};
 use sched::report::{Case, Row, Setting, SettingError, rows};
 use sched::{Job, Spec, Trace};
 use series::csv::{self, Column};
@@ -47,8 +48,8 @@ pub struct Simulate {
     #[arg(long = "policy", value_name = "POLICY", default_value = "all")]
     policies: Vec<String>,
 
-    /// A model to forecast workers with, MODEL@COLUMN to forecast from another column than the real availability, or PERFECT;
-    /// several are compared
+    /// A model to forecast workers with, MODEL@COLUMN to forecast from another column than the real availability, PERFECT, or
+    /// PERFECT(0.5) for forecasts that are off by this standard deviation of their logarithm; several are compared
     #[arg(long = "model", value_name = "MODEL", default_values = ["AUTO", "PERFECT"])]
     models: Vec<Advisor>,
 
@@ -59,6 +60,11 @@ pub struct Simulate {
     /// Seed for all random draws
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
+
+    /// Also say what decides who wins: vary the start of a chunk, how much workers differ, the error of forecasts and the length of
+    /// the job, one at a time; takes about thirty times as long
+    #[arg(long)]
+    vary: bool,
 
     /// Write every run of every policy to this file, as JSON Lines
     #[arg(long, value_name = "FILE.jsonl")]
@@ -90,8 +96,57 @@ impl Simulate {
             draw_first(folder, &setting, &cases)?;
         }
         written(describe(&setting, n_workers, out))?;
-        written(out.write_all(table(&rows(&cases)).to_string().as_bytes()))
+        written(out.write_all(table(&rows(&cases)).to_string().as_bytes()))?;
+        if self.vary {
+            let levels = vary(&setting).map_err(Failure::usage)?;
+            if levels.is_empty() {
+                return Err(Failure::usage(
+                    "--vary compares policies that go by forecasts with others, and needs one of each",
+                ));
+            }
+            written(write_levels(&levels, out))?;
+        }
+        Ok(())
     }
+}
+
+/// Who wins at each level of each factor, and how much each factor decides.
+fn write_levels(levels: &[Level], out: &mut dyn Write) -> std::io::Result<()> {
+    let columns = [
+        "varied",
+        "level",
+        "without forecasts",
+        "over bound",
+        "by forecast",
+        "over bound",
+        "ratio",
+        "80 % held",
+        "width",
+    ];
+    let columns: Vec<(&str, Align)> = columns
+        .iter()
+        .zip([true, false, true, false, true, false, false, false, false])
+        .map(|(name, is_text)| (*name, if is_text { Align::Left } else { Align::Right }))
+        .collect();
+    let mut table = Table::new(&columns);
+    for level in levels {
+        table.row([
+            level.factor.to_owned(),
+            level.level.clone(),
+            level.plain.policy.clone(),
+            format!("{:.3}", level.plain.regret),
+            level.forecast.policy.clone(),
+            format!("{:.3}", level.forecast.regret),
+            format!("{:.3}", level.ratio()),
+            percent(level.forecast.coverage_80),
+            percent(level.forecast.width_80),
+        ]);
+    }
+    writeln!(out, "\nThe best policies of both kinds, one thing varied at a time\n\n{table}")?;
+    for (factor, weight) in weights(levels) {
+        writeln!(out, "{factor}: changes the ratio by a factor of {weight:.2}")?;
+    }
+    Ok(())
 }
 
 /// The traces in a folder, in the order of their names.
@@ -211,7 +266,8 @@ fn table(rows: &[Row]) -> Table {
         "moved",
         "80 % held",
         "95 % held",
-        "width",
+        "80 % width",
+        "95 % width",
         "units 80 %",
         "units 95 %",
     ];
@@ -236,6 +292,7 @@ fn table(rows: &[Row]) -> Table {
             if_uncertain(row.coverage_80),
             if_uncertain(row.coverage_95),
             if_uncertain(row.width_80),
+            if_uncertain(row.width_95),
             row.units_80.map_or_else(|| "-".to_owned(), if_uncertain),
             row.units_95.map_or_else(|| "-".to_owned(), if_uncertain),
         ]);

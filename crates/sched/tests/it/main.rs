@@ -1,6 +1,7 @@
 //! Policies on made availability: what holds for all of them, and what forecasts are good for.
 
 use sched::advice::{Advice, Advisor};
+use sched::factors::{vary, weights};
 use sched::report::{Case, Setting, SettingError, rows};
 use sched::simulate::{Host, bound, run as simulate};
 use sched::{Curve, Job, Spec, Trace, Work, Worker};
@@ -68,6 +69,25 @@ fn cases_are_the_same_at_any_number_of_threads() {
         pool.install(|| text(&setting(&Spec::ALL).cases().unwrap()))
     });
     assert_eq!(one, four);
+}
+
+#[test]
+fn what_decides_is_the_same_at_any_number_of_threads() {
+    let policies = ["EQUAL", "SELF(4)", "PREDICTED(q=0.5)"].map(|text| text.parse().unwrap());
+    let setting = Setting { n_draws: 4, advisors: vec![Advisor::Perfect], ..setting(&policies) };
+    let [one, three] = [1, 3].map(|n_threads| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(n_threads).build().unwrap();
+        pool.install(|| vary(&setting).unwrap())
+    });
+    assert_eq!(format!("{one:?}"), format!("{three:?}"));
+    assert_eq!(one.len(), 16);
+    let ratio = |factor: &str, at: usize| one.iter().filter(|level| level.factor == factor).nth(at).unwrap().ratio();
+    // A chunk that costs much to start, and workers that differ, are what forecasts are for; wrong ones are not.
+    assert!(ratio("start of a chunk", 3) < 0.9 * ratio("start of a chunk", 0), "{one:?}");
+    assert!(ratio("error of forecasts", 0) < 0.9 * ratio("error of forecasts", 3), "{one:?}");
+    assert!(weights(&one).iter().all(|(_, weight)| *weight >= 1.0));
+    // Policies of one kind have nobody to win over.
+    assert!(vary(&Setting { policies: vec!["EQUAL".parse().unwrap()], ..setting }).unwrap().is_empty());
 }
 
 #[test]
