@@ -54,7 +54,9 @@ fn packing(level: Option<i32>) -> PyResult<Packing> {
         None => Ok(Packing::Paced),
         Some(0) => Ok(Packing::Plain),
         Some(level @ 1..=19) => Ok(Packing::Zstd(level)),
-        Some(level) => Err(PyValueError::new_err(format!("level is {level}; it goes from 0, which packs nothing, to 19"))),
+        Some(level) => {
+            Err(PyValueError::new_err(format!("level is {level}; it goes from 0, which packs nothing, to 19")))
+        }
     }
 }
 
@@ -104,7 +106,7 @@ type Taken<'py> = Bound<'py, PyAny>;
 impl DedupDecoder {
     #[new]
     fn new(run: [u8; 16], anchor_bits: u32) -> PyResult<Self> {
-        let settings = settings(0, anchor_bits)?;
+        let settings = settings(Some(0), anchor_bits)?;
         let mut history = MemoryHistory::new(settings.gear());
         let decoder = ::dedup::Decoder::new(settings, &mut history, RunId(run));
         Ok(Self { decoder, history, flow: Flow::default(), lacking: None })
