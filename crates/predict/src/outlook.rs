@@ -19,7 +19,6 @@
 //! A step takes the same time and memory however long the series is.
 
 mod level;
-mod near;
 mod paths;
 mod periods;
 mod rung;
@@ -28,15 +27,12 @@ mod season;
 use statistics::Interval;
 use units::Confidence;
 
-use crate::forecast::half_width;
 use crate::intervals::Shares;
 use level::Level;
-use near::{Bend, bends};
 use paths::{Errors, Shocks};
 use rung::{N_CANDIDATES, NORMAL_DEVIATION, OF_LAST, Persistence, Rung, Said};
 use season::{Season, Step};
 
-pub use near::Near;
 pub use paths::Paths;
 pub use periods::{Periods, PeriodsError};
 
@@ -89,8 +85,6 @@ pub struct Outlook {
     /// In steps: memory is counted in it.
     period: f64,
     range: (f64, f64),
-    /// How the leads are moved by what is known of the next steps; none beyond.
-    bends: Vec<Bend>,
 }
 
 /// Where a lead lies between watched ones.
@@ -124,7 +118,6 @@ impl Outlook {
             rungs,
             period,
             range: (f64::NEG_INFINITY, f64::INFINITY),
-            bends: Vec::new(),
         }
     }
 
@@ -145,7 +138,6 @@ impl Outlook {
         if !sample.is_nan() {
             self.score(sample);
         }
-        self.bends.clear();
         let expected = self.seasonal_now();
         self.level.step(sample, expected);
         let step = Step { sample, short: self.level.mean(), long: self.level.long_mean() };
@@ -155,31 +147,6 @@ impl Outlook {
             self.fit();
         }
         self.note();
-    }
-
-    /// Takes another forecast's word for the next steps, lead 1 first, until the next sample: there, medians and the size of errors are its own, so that
-    /// both say the same. Leads up to `n_leads` beyond move with the last of them as far as their errors go together with its error.
-    pub fn meet(&mut self, near: &[Near], n_leads: usize) {
-        self.bends.clear();
-        if near.is_empty() || !self.is_ready() {
-            return;
-        }
-        let errors = self.errors();
-        let normal = 2.0 * half_width(Confidence::P80);
-        let wide = |(shares, unit): &(Shares, f64)| unit * (shares.quantile(0.9) - shares.quantile(0.1)) / normal;
-        let widths: Vec<f64> = errors.iter().map(wide).collect();
-        let middles: Vec<f64> = errors.iter().map(|(shares, unit)| unit * shares.quantile(0.5)).collect();
-        let at = |of: &[f64], Place { below, above, share }: Place| between(of[below], of[above], share);
-        let leads = 1..=n_leads;
-        let middle = |lead: usize| at(&middles, self.place(lead));
-        let median = |lead: usize| self.combined(lead, self.place(lead)) + middle(lead);
-        let said: Vec<(f64, f64)> = leads.clone().map(|lead| (median(lead), at(&widths, self.place(lead)))).collect();
-        let kept: Vec<f64> = leads.clone().map(|lead| self.persistence(self.place(lead)).kept).collect();
-        let bends = bends(near, &said, &kept);
-        // Errors are stretched about their median, which has to stay where it is.
-        let about =
-            |(lead, bend): (usize, Bend)| Bend { shift: bend.shift + (1.0 - bend.scale) * middle(lead), ..bend };
-        self.bends = leads.zip(bends).map(about).collect();
     }
 
     /// Whether there are samples enough to say anything.
@@ -261,14 +228,13 @@ impl Outlook {
             if share > 0.0 {
                 passing.copy_from_slice(shocks.next());
             }
-            let (said, scale) = (self.combined(lead, place), self.bend(lead).scale);
-            let said = said + self.bend(lead).shift;
+            let said = self.combined(lead, place);
             let (near, far) = (&errors[place.below], &errors[place.above]);
             let (of_lasting, of_passing) = ((1.0 - share).sqrt(), share.sqrt());
             let normals = lasting.iter().zip(&passing).map(|(one, other)| of_lasting * one + of_passing * other);
             paths.push(normals.map(|normal| {
                 let error = between(near.at(normal), far.at(normal), place.share);
-                (said + scale * error).clamp(min, max)
+                (said + error).clamp(min, max)
             }));
         }
         paths
@@ -369,13 +335,8 @@ impl Outlook {
     fn quantile_of(&self, lead: usize, probability: f64, errors: &[(Shares, f64)]) -> f64 {
         let place @ Place { below, above, share } = self.place(lead);
         let error = |idx: usize| errors[idx].1 * errors[idx].0.quantile(probability);
-        let Bend { shift, scale } = self.bend(lead);
-        let value = self.combined(lead, place) + shift + scale * between(error(below), error(above), share);
+        let value = self.combined(lead, place) + between(error(below), error(above), share);
         value.clamp(self.range.0, self.range.1)
-    }
-
-    fn bend(&self, lead: usize) -> Bend {
-        self.bends.get(lead - 1).copied().unwrap_or(Bend { shift: 0.0, scale: 1.0 })
     }
 
     /// The distribution of errors at each watched lead, and its unit.

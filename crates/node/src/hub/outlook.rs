@@ -3,11 +3,10 @@
 use std::iter;
 use std::time::Duration;
 
-use predict::{Near, Periods};
+use predict::Periods;
 use units::{Confidence, Timestamp, span};
 use warn::{HORIZON_MAX, History, Question, QuestionError, Statement, n_steps};
 
-use super::forecasts::Oracle;
 use super::history::TimeRange;
 use super::{Hub, QueryError, unknown};
 use crate::api;
@@ -52,8 +51,7 @@ impl Hub {
         confidence: Confidence,
     ) -> Result<api::Outlook, QueryError> {
         let past = self.past(id, horizon, "horizon")?;
-        let mut outlook = past.outlook();
-        outlook.meet(&self.near(&past), past.n_leads);
+        let outlook = past.outlook();
         let forecast = outlook.forecast(past.n_leads, confidence);
         if forecast.is_empty() {
             return Err(past.too_young());
@@ -71,28 +69,6 @@ impl Hub {
             id: past.id,
             unit: past.unit,
         })
-    }
-
-    /// What the model that follows the series says of the next steps of this past, so that a forecast and an outlook of the same moment are the same;
-    /// nothing where it has no word, or where its steps do not divide those of the past.
-    fn near(&self, past: &Past) -> Vec<Near> {
-        let end = past.origin + past.step;
-        let (oracle, known) = {
-            let engine = self.engine();
-            let Some(entry) = engine.get(&past.id).filter(|entry| entry.is_current()) else { return Vec::new() };
-            let Ok(oracle) = Oracle::of(entry) else { return Vec::new() };
-            let Some((start, kept)) = entry.live.kept() else { return Vec::new() };
-            // Of a series whose last samples are late, the next steps are not the first ones that it has not seen.
-            if oracle.origin + oracle.step < end || !past.step.as_nanos().is_multiple_of(oracle.step.as_nanos()) {
-                return Vec::new();
-            }
-            let n_before = n_steps(end.saturating_since(start), oracle.step) as usize;
-            let known: Vec<f64> = kept.iter().skip(n_before).copied().collect();
-            (oracle, known)
-        };
-        let n_fine = (past.step.as_nanos() / oracle.step.as_nanos()) as usize;
-        let n_leads = (warn::near(oracle.step).as_nanos() / oracle.step.as_nanos()) as usize;
-        Near::of(&oracle.forecast(n_leads), &known, n_fine)
     }
 
     /// How probable a statement is. Blocks while the store is read.

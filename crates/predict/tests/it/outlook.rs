@@ -1,10 +1,7 @@
 //! Hours and days ahead, from first principles: what is known of a made series, its forecast must find.
 
-use predict::{Near, Outlook, Periods, PeriodsError};
-use statistics::Interval;
+use predict::{Outlook, Periods, PeriodsError};
 use units::Confidence;
-
-use crate::testdata::{NAB, fitted, samples};
 
 /// Normal by the sum of twelve uniform numbers, which is good to three standard deviations.
 struct Noise(u64);
@@ -217,76 +214,4 @@ fn periods_are_refused_with_what_would_be_right() {
     assert_eq!(Periods::new(&[4.0, 8.0, 16.0]), Err(PeriodsError::TooMany { given: 3 }));
     assert_eq!(Periods::day_and_week(std::time::Duration::from_secs(300)), Periods::new(&[288.0, 2016.0]).unwrap());
     assert_eq!(Periods::day_and_week(std::time::Duration::from_secs(86_400)), Periods::new(&[7.0]).unwrap());
-}
-
-/// Over recorded traces at five minutes, with an hour answered by AUTO: the width of 80 % intervals five minutes later over that at the hour, as the mean
-/// absolute logarithm, and mean absolute errors within three hours, without and with a meeting.
-fn hand_over(samples: &[f64]) -> [(f64, f64); 2] {
-    const N_NEAR: usize = 12;
-    const N_LEADS: usize = 36;
-    let mut outlook = Outlook::new(Periods::new(&[288.0, 2016.0]).unwrap(), N_LEADS);
-    let mut auto = fitted("AUTO", &samples[..600]).predictor();
-    let mut sums = [(0.0, 0.0); 2];
-    let width = |interval: Interval| interval.upper - interval.lower;
-    for (t, sample) in samples.iter().enumerate() {
-        outlook.step(*sample);
-        if t >= 600 {
-            auto.step(*sample);
-        }
-        if t < 1500 || t % 13 != 0 || t + N_LEADS >= samples.len() {
-            continue;
-        }
-        let forecast = auto.forecast(N_NEAR);
-        for (idx, (jump, error)) in sums.iter_mut().enumerate() {
-            if idx == 1 {
-                outlook.meet(&Near::of(&forecast, &[], 1), N_LEADS);
-                assert!(
-                    (outlook.quantile(N_NEAR, 0.5).unwrap() - forecast.means()[N_NEAR - 1]).abs()
-                        < 1e-6 * sample.abs().max(1.0)
-                );
-            }
-            let said = outlook.forecast(N_LEADS, Confidence::P80);
-            *jump += (width(said[N_NEAR].1) / width(forecast.interval(N_NEAR, Confidence::P80))).ln().abs();
-            let errors = said.iter().zip(&samples[t + 1..]).map(|((median, _), came)| (came - median).abs());
-            *error += errors.filter(|error| !error.is_nan()).sum::<f64>();
-        }
-    }
-    sums
-}
-
-#[test]
-fn where_an_outlook_takes_over_intervals_have_no_jump_and_forecasts_are_no_worse() {
-    let traces = NAB.map(|trace| hand_over(&samples(&format!("nab/{trace}.csv"))[..2400]));
-    for [before, after] in traces {
-        // Where errors at neighbouring leads have nothing to do with each other, nothing reaches beyond.
-        assert!(after.0 <= before.0, "widths: {} after {}", after.0, before.0);
-        assert!(after.1 < 1.07 * before.1, "errors: {} after {}", after.1, before.1);
-    }
-    let sum = |idx: usize| traces.iter().map(|trace| trace[idx].0).sum::<f64>();
-    assert!(sum(1) < 0.2 * sum(0), "{} after {}", sum(1), sum(0));
-    let ratio = traces.iter().map(|[before, after]| (after.1 / before.1).ln()).sum::<f64>() / traces.len() as f64;
-    assert!(ratio < 0.0, "{ratio}");
-    println!(
-        "widths differ by {:.3} of what they did, errors are {:.3} of what they were",
-        sum(1) / sum(0),
-        ratio.exp()
-    );
-}
-
-#[test]
-fn paths_meet_a_near_forecast_too_until_the_next_sample() {
-    let (mut outlook, mut noise) = (daily(DAY), Noise(5));
-    (0..DAY * 8).for_each(|t| outlook.step(shape(t) + noise.next()));
-    let mut plain = outlook.clone();
-    let said = |outlook: &Outlook| [0.1, 0.5, 0.9].map(|probability| outlook.quantiles(DAY, probability));
-    let near = Near { mean: 30.0, deviation: 0.01 };
-    outlook.meet(&[near; 3], DAY);
-    let paths = outlook.paths(200, DAY, 1);
-    assert!(paths.at(3).iter().all(|value| (value - 30.0).abs() < 0.5), "{:?}", paths.at(3));
-    outlook.meet(&[], DAY);
-    assert_eq!(said(&outlook), said(&plain));
-    outlook.meet(&[near], DAY);
-    outlook.step(10.0);
-    plain.step(10.0);
-    assert_eq!(said(&outlook), said(&plain));
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use node_api::ErrorCode::{BadParameter, NotReady, UnknownSeries};
-use node_api::{Forecast, Outlook, Probability};
+use node_api::{Outlook, Probability};
 use serde_json::json;
 
 use super::Host;
@@ -44,20 +44,6 @@ fn tomorrow_looks_like_the_days_before() {
     for (idx, median) in outlook.median.iter().enumerate() {
         assert!((median - shape(n + idx)).abs() < 10.0, "step {idx}: {median} is not {}", shape(n + idx));
         assert!(outlook.lower[idx] <= *median && *median <= outlook.upper[idx]);
-    }
-}
-
-#[test]
-fn a_forecast_and_an_outlook_of_the_same_moment_are_the_same() {
-    let (host, _) = Host::start().with_days(10 * DAY);
-    let near: Forecast = host.get("/api/v1/series/shop.requests/forecast?horizon=1h&confidence=0.8").json();
-    let far: Outlook = host.get("/api/v1/series/shop.requests/outlook?horizon=24h&confidence=0.8").json();
-    assert_eq!((near.mean.len(), near.step_seconds), (2, far.step_seconds));
-    for (idx, mean) in near.mean.iter().enumerate() {
-        assert!((far.median[idx] - mean).abs() < 1e-9, "{} is not {mean}", far.median[idx]);
-        // Both ends of the outlook's lie as its own errors do, in a band as wide as the forecast's.
-        let [of_near, of_far] = [near.upper[idx] - near.lower[idx], far.upper[idx] - far.lower[idx]];
-        assert!((of_near / of_far - 1.0).abs() < 1e-6, "{of_far} is not {of_near}");
     }
 }
 
