@@ -255,6 +255,10 @@ impl Rung {
             return lasting;
         }
         let near = (product / square).clamp(far, 1.0);
+        // Errors that have nothing to do with each other: neither does their ratio say anything.
+        if near <= 0.0 {
+            return lasting;
+        }
         let kept = (far / near).powf(1.0 / (n_steps - spacing));
         Persistence { kept: kept.max(lasting.kept), passing: (1.0 - near / kept.powf(spacing)).clamp(0.0, 1.0) }
     }

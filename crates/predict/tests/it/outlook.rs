@@ -3,6 +3,8 @@
 use predict::{Outlook, Periods, PeriodsError};
 use units::Confidence;
 
+use crate::testdata::{NAB, samples};
+
 /// Normal by the sum of twelve uniform numbers, which is good to three standard deviations.
 struct Noise(u64);
 
@@ -214,4 +216,19 @@ fn periods_are_refused_with_what_would_be_right() {
     assert_eq!(Periods::new(&[4.0, 8.0, 16.0]), Err(PeriodsError::TooMany { given: 3 }));
     assert_eq!(Periods::day_and_week(std::time::Duration::from_secs(300)), Periods::new(&[288.0, 2016.0]).unwrap());
     assert_eq!(Periods::day_and_week(std::time::Duration::from_secs(86_400)), Periods::new(&[7.0]).unwrap());
+}
+
+#[test]
+fn paths_of_recorded_traces_are_numbers() {
+    for trace in NAB {
+        let mut outlook = Outlook::new(Periods::new(&[288.0, 2016.0]).unwrap(), 36);
+        for (t, sample) in samples(&format!("nab/{trace}.csv"))[..2400].iter().enumerate() {
+            outlook.step(*sample);
+            if t > 100 && t % 100 == 0 {
+                let paths = outlook.paths(50, 36, 1);
+                let all_are = |lead: usize| paths.at(lead).iter().all(|value| value.is_finite());
+                assert!((1..=36).all(all_are), "{trace}, step {t}");
+            }
+        }
+    }
 }
