@@ -45,7 +45,7 @@ fn a_worker_whose_disk_is_full_says_so_and_keeps_nothing_half_done() {
     mount(disk.path(), "size=64k");
     let place = disk.path().to_owned();
     // This one does not look at whether it could write.
-    let hired = hire_in(disk, &["sh=/bin/sh -c */*"], Security::default());
+    let hired = hire_in(disk, &["sh=/bin/sh -c */* *"], Security::default());
     let careless = "name = \"sh\"\nargs = [\"-c\", \"head -c 100000 /dev/zero 2>/dev/null; true\"]";
     let ended = run(&runner(folder.path(), 1, careless, &[&hired]), &|| false, &mut |_| {}).map(|_| ());
     let told = ended.unwrap_err().to_string();
