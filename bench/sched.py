@@ -6,6 +6,7 @@ everything. What is simulated does not depend on the machine; only the times of 
 
 import argparse
 import json
+import re
 import statistics
 import subprocess
 import tempfile
@@ -41,6 +42,7 @@ def main() -> None:
             "forecasting_regret_ratio": forecasting(given, folder),
             "sensors_regret_ratio": sensors(given, folder),
             "beside_self_scheduling_ratio": starts(given, folder),
+            "factor_weight": factors(given),
         }
     print_machine(machine())
     save("sched", figures)
@@ -53,7 +55,8 @@ def policies(given: argparse.Namespace, folder: Path) -> dict[str, float]:
     rows = []
     for (policy, _), found in cases.items():
         beside = statistics.median(case["makespan"] / base for case, base in zip(found, equal, strict=True)) - 1
-        held = [f"{share(found, key):.1%}" for key in ("interval_80", "interval_95")]
+        keys = ("interval_80", "interval_95")
+        held = [text for key in keys for text in (f"{share(found, key):.1%}", f"{width(found, key):.1%}")]
         held += [f"{mean(found, key):.1%}" for key in ("units_80", "units_95")]
         rows.append([policy, f"{regret(found):.3f}", f"{beside:+.1%}", f"{mean(found, 'idle'):.1%}", *held])
     head = [
@@ -62,7 +65,9 @@ def policies(given: argparse.Namespace, folder: Path) -> dict[str, float]:
         "beside EQUAL",
         "idle",
         "80 % held",
+        "width",
         "95 % held",
+        "width",
         "units 80 %",
         "units 95 %",
     ]
@@ -110,6 +115,29 @@ def starts(given: argparse.Namespace, folder: Path) -> dict[str, float]:
     return ratios
 
 
+def factors(given: argparse.Namespace) -> dict[str, float]:
+    """Say what decides who wins: one thing varied at a time."""
+    command = [
+        given.binary,
+        "simulate",
+        JOB,
+        "--traces",
+        TRACES,
+        "--draws",
+        str(given.draws // 5),
+        "--model",
+        "AUTO",
+        "--vary",
+    ]
+    told = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    table, weights = told.split("one thing varied at a time\n\n")[1].split("\n\n")[:2]
+    head, *rows = [re.split(r" {2,}", line.strip()) for line in table.splitlines()]
+    print_table(f"What decides who wins: the best of both kinds, medians of {given.draws // 5} runs", head, rows)
+    changes = [line.rsplit(": changes the ratio by a factor of ", 1) for line in weights.splitlines()]
+    print_table("How much each decides", ["varied", "changes the ratio by a factor of"], changes)
+    return {factor: float(weight) for factor, weight in changes}
+
+
 def simulated(
     given: argparse.Namespace,
     folder: Path,
@@ -144,6 +172,11 @@ def mean(cases: list[dict], key: str) -> float:
 def share(cases: list[dict], key: str) -> float:
     """Return the share of runs whose makespan lay in its interval."""
     return statistics.fmean(case[key]["lower"] <= case["makespan"] <= case[key]["upper"] for case in cases)
+
+
+def width(cases: list[dict], key: str) -> float:
+    """Return the median width of intervals over what was forecast."""
+    return statistics.median((case[key]["upper"] - case[key]["lower"]) / case["forecast"] for case in cases)
 
 
 if __name__ == "__main__":

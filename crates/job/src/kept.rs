@@ -213,7 +213,11 @@ impl Kept {
     pub fn keep(&mut self, unit: usize, bytes: &[u8], line: &Line) -> Result<(), KeptError> {
         let (path, part) = (self.output(unit), self.folder.join(OUTPUTS).join("part"));
         let io = |source| KeptError::Io { path: path.clone(), source };
-        fs::write(&part, bytes).and_then(|()| fs::rename(&part, &path)).map_err(io)?;
+        fs::write(&part, bytes).and_then(|()| fs::rename(&part, &path)).map_err(|source| {
+            // A disk that is full has no use for half of it.
+            let _ = fs::remove_file(&part);
+            io(source)
+        })?;
         self.note(line)?;
         self.done[unit] = true;
         Ok(())

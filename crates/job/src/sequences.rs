@@ -118,6 +118,14 @@ pub enum SearchError {
         /// Why not.
         source: io::Error,
     },
+    /// A part of a library that cannot be written.
+    #[error("cannot write a part of the library to `{}`", path.display())]
+    Unwritable {
+        /// The file or folder.
+        path: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
     /// A library that is not there.
     #[error("there is no library `{}`: {how}", path.display())]
     Library {
@@ -155,7 +163,7 @@ impl Search {
         let tool = Tool::of(words)?;
         let name = &words[0];
         let missing = |option| SearchError::Missing { tool: name.clone(), option };
-        let mut args: Vec<String> = words[1..].to_vec();
+        let mut args = tool.separated(&words[1..]);
         let format =
             value(&mut args, tool.format).map(|format| format.split(' ').next().unwrap_or_default().to_owned());
         tool.check(&args, format.as_deref())?;
@@ -413,11 +421,34 @@ mod tests {
     }
 
     #[test]
+    fn every_other_format_is_refused_with_its_reason() {
+        let told = |line: String| Search::new(&words(&line), None).unwrap_err().to_string();
+        for format in (0..=18).filter(|format| ![6, 10].contains(format)) {
+            let told = told(format!("blastp|-query|q|-db|d|-outfmt|{format} qseqid"));
+            assert!(told.starts_with(&format!("`-outfmt {format}` cannot be put together from parts: ")), "{told}");
+            assert!(!told.contains("only formats of one line"), "{told}");
+        }
+        for format in ["0", "5", "xml", "100", "daa", "101", "sam", "102", "103", "paf", "104", "json-flat"] {
+            let told = told(format!("diamond|blastp|-q|q|-d|d|--outfmt|{format}"));
+            assert!(
+                told.starts_with(&format!("`--outfmt {format}` cannot be put together from parts: "))
+                    || told.starts_with(&format!("`-f {format}`")),
+                "{told}"
+            );
+            assert!(!told.contains("only formats of one line"), "{told}");
+        }
+    }
+
+    #[test]
     fn what_cannot_be_put_together_is_refused() {
         for (line, wanted) in [
             ("grep|x", "`grep x` is no search that can be cut"),
             ("blastp|-query|q|-db|d", "`blastp` needs -outfmt 6 or 10"),
             ("blastp|-query|q|-db|d|-outfmt|5", "`-outfmt 5` cannot be put together"),
+            ("blastp|-query|q|-db|d|-outfmt=5", "`-outfmt 5` cannot be put together from parts: XML is one document"),
+            ("blastp|-query|q|-db|d|-outfmt|99", "`-outfmt 99` cannot be put together from parts: only formats of one"),
+            ("diamond|blastp|-q|q|-d|d|-f5", "`-f 5` cannot be put together from parts: XML"),
+            ("diamond|blastp|-q|q|-d|d|-ox", "`-o` cannot be put together"),
             ("blastp|-query|q|-db|d|-outfmt|6|-out|x", "`-out` cannot be put together"),
             ("blastp|-db|d|-outfmt|6 qseqid", "`blastp` needs a file of queries"),
             ("diamond|blastp|-q|nowhere.fa|-d|d", "cannot read `nowhere.fa`"),

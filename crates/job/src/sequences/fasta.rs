@@ -104,70 +104,126 @@ pub fn cut_library(
     has_names: bool,
 ) -> Result<Library, SearchError> {
     let unreadable = |source| SearchError::Unreadable { path: path.to_owned(), source };
-    let wrong = |line, why: &str| SearchError::Fasta { path: path.to_owned(), line, why: why.to_owned() };
     let file = File::open(path).map_err(unreadable)?;
     let n_bytes = file.metadata().map_err(unreadable)?.len();
-    fs::create_dir_all(folder).map_err(unreadable)?;
+    fs::create_dir_all(folder).map_err(|source| SearchError::Unwritable { path: folder.to_owned(), source })?;
     let mut reader = BufReader::with_capacity(BUFFER_BYTES, file);
-    let mut parts: Vec<(PathBuf, BufWriter<File>, u64)> = Vec::new();
-    let mut names: HashSet<Vec<u8>> = HashSet::new();
-    let (mut n_read, mut line) = (0_u64, 1);
-    // Of the line that is being read: whether something of it was, and its first bytes if it is a title.
-    let (mut is_begun, mut title): (bool, Option<Vec<u8>>) = (false, None);
+    let mut cutter = Cutter {
+        path,
+        folder,
+        n_parts: n_parts.get() as u64,
+        n_bytes,
+        names: has_names.then(HashSet::new),
+        parts: Vec::new(),
+        n_read: 0,
+        line: 1,
+        is_within_line: false,
+        title: None,
+    };
     loop {
         let buffer = reader.fill_buf().map_err(unreadable)?;
+        if buffer.is_empty() {
+            return cutter.end();
+        }
         let end = buffer.iter().position(|byte| *byte == b'\n').map_or(buffer.len(), |at| at + 1);
-        let (piece, is_whole) = (&buffer[..end], buffer[..end].ends_with(b"\n"));
-        if !is_begun && piece.first() == Some(&b'>') {
-            let is_due = n_read * n_parts.get() as u64 >= n_bytes * parts.len() as u64;
-            if is_due && parts.len() < n_parts.get() {
-                let place = folder.join(format!("{PART}{}.fa", parts.len()));
-                let file = BufWriter::new(File::create(&place).map_err(unreadable)?);
-                parts.push((place, file, 0));
-            }
-            title = Some(Vec::new());
+        cutter.take(&buffer[..end])?;
+        reader.consume(end);
+    }
+}
+
+/// A part of a library that is being written.
+struct CutPart {
+    place: PathBuf,
+    file: BufWriter<File>,
+    n_letters: u64,
+}
+
+/// Where cutting a library is.
+struct Cutter<'a> {
+    path: &'a Path,
+    folder: &'a Path,
+    n_parts: u64,
+    n_bytes: u64,
+    /// Those that were seen, where two may not be the same.
+    names: Option<HashSet<Vec<u8>>>,
+    parts: Vec<CutPart>,
+    n_read: u64,
+    line: usize,
+    /// Whether something of the line was taken.
+    is_within_line: bool,
+    /// What was taken of the line, if it is a title.
+    title: Option<Vec<u8>>,
+}
+
+impl Cutter<'_> {
+    /// Takes a line, or a piece of one.
+    fn take(&mut self, piece: &[u8]) -> Result<(), SearchError> {
+        if !self.is_within_line && piece.first() == Some(&b'>') {
+            self.begin_part_if_due()?;
+            self.title = Some(Vec::new());
         }
-        if piece.is_empty() {
-            break;
-        }
-        let Some((_, file, n_letters)) = parts.last_mut() else {
-            return Err(wrong(line, "a library in FASTA begins with `>`"));
+        let Some(part) = self.parts.last_mut() else {
+            return Err(self.wrong("a library in FASTA begins with `>`"));
         };
-        file.write_all(piece).map_err(unreadable)?;
-        match &mut title {
+        let unwritable = |source| SearchError::Unwritable { path: part.place.clone(), source };
+        part.file.write_all(piece).map_err(unwritable)?;
+        match &mut self.title {
             Some(title) if title.len() + piece.len() > TITLE_BYTES_MAX => {
-                return Err(wrong(line, "the title has more than 64 KiB"));
+                return Err(self.wrong("the title has more than 64 KiB"));
             }
             Some(title) => title.extend(piece),
-            None => *n_letters += piece.iter().filter(|byte| !byte.is_ascii_whitespace()).count() as u64,
+            None => part.n_letters += piece.iter().filter(|byte| !byte.is_ascii_whitespace()).count() as u64,
         }
-        n_read += piece.len() as u64;
-        reader.consume(end);
-        is_begun = !is_whole;
-        if is_whole {
-            line += 1;
-            if let Some(title) = title.take() {
-                let name = title[1..].split(u8::is_ascii_whitespace).next().unwrap_or_default();
-                if has_names && !names.insert(name.to_owned()) {
-                    return Err(SearchError::Parts {
-                        what: format!("`{}`", String::from_utf8_lossy(name)),
-                        why: "two sequences of the library have this name, and hits are told apart by it",
-                    });
-                }
-            }
+        self.n_read += piece.len() as u64;
+        self.is_within_line = !piece.ends_with(b"\n");
+        if self.is_within_line { Ok(()) } else { self.end_line() }
+    }
+
+    /// A part begins with the first title after its share of the bytes.
+    fn begin_part_if_due(&mut self) -> Result<(), SearchError> {
+        let n = self.parts.len() as u64;
+        if n < self.n_parts && self.n_read * self.n_parts >= self.n_bytes * n {
+            let place = self.folder.join(format!("{PART}{n}.fa"));
+            let file =
+                File::create(&place).map_err(|source| SearchError::Unwritable { path: place.clone(), source })?;
+            self.parts.push(CutPart { place, file: BufWriter::new(file), n_letters: 0 });
         }
+        Ok(())
     }
-    let n_letters: u64 = parts.iter().map(|part| part.2).sum();
-    if n_letters == 0 {
-        return Err(wrong(1, "there is no sequence in it"));
+
+    fn end_line(&mut self) -> Result<(), SearchError> {
+        self.line += 1;
+        let (Some(title), Some(names)) = (self.title.take(), &mut self.names) else { return Ok(()) };
+        let name = title[1..].split(u8::is_ascii_whitespace).next().unwrap_or_default();
+        if names.insert(name.to_owned()) {
+            return Ok(());
+        }
+        Err(SearchError::Parts {
+            what: format!("`{}`", String::from_utf8_lossy(name)),
+            why: "two sequences of the library have this name, and hits are told apart by it",
+        })
     }
-    for (_, file, _) in &mut parts {
-        file.flush().map_err(unreadable)?;
+
+    fn end(mut self) -> Result<Library, SearchError> {
+        let n_letters: u64 = self.parts.iter().map(|part| part.n_letters).sum();
+        if n_letters == 0 {
+            self.line = 1;
+            return Err(self.wrong("there is no sequence in it"));
+        }
+        for part in &mut self.parts {
+            let unwritable = |source| SearchError::Unwritable { path: part.place.clone(), source };
+            part.file.flush().map_err(unwritable)?;
+        }
+        // A part without a letter costs something, too.
+        let shares = self.parts.iter().map(|part| part.n_letters.max(1) as f64 / n_letters as f64).collect();
+        let unreadable = |source| SearchError::Unreadable { path: self.folder.to_owned(), source };
+        let input = Input::new(self.parts.into_iter().map(|part| part.place)).map_err(unreadable)?;
+        Ok(Library { parts: Parts { input, shares }, n_letters })
     }
-    // A part without a letter costs something, too.
-    let shares = parts.iter().map(|part| part.2.max(1) as f64 / n_letters as f64).collect();
-    let input = Input::new(parts.into_iter().map(|part| part.0)).map_err(unreadable)?;
-    Ok(Library { parts: Parts { input, shares }, n_letters })
+
+    fn wrong(&self, why: &str) -> SearchError {
+        SearchError::Fasta { path: self.path.to_owned(), line: self.line, why: why.to_owned() }
+    }
 }
 
 #[cfg(test)]

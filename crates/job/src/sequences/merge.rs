@@ -95,12 +95,21 @@ impl Columns {
 
     /// What a user wanted of a line, and what the merge needs of it; nothing if it has another number of columns.
     fn of<'a>(&self, line: &'a str) -> Option<(&'a str, [&'a str; NEEDED.len()])> {
-        let columns: Vec<&str> = line.split('\t').collect();
-        if columns.len() != self.names.len() {
-            return None;
+        let mut needed = [""; NEEDED.len()];
+        let (mut n_columns, mut begin, mut n_bytes) = (0, 0, 0);
+        for end in memchr::memchr_iter(b'\t', line.as_bytes()).chain([line.len()]) {
+            for (needed, at) in needed.iter_mut().zip(self.needed) {
+                if at == n_columns {
+                    *needed = &line[begin..end];
+                }
+            }
+            n_columns += 1;
+            if n_columns == self.n_wanted {
+                n_bytes = end;
+            }
+            begin = end + 1;
         }
-        let n_bytes = columns[..self.n_wanted].iter().map(|column| column.len() + 1).sum::<usize>() - 1;
-        Some((&line[..n_bytes], self.needed.map(|at| columns[at])))
+        (n_columns == self.names.len()).then(|| (&line[..n_bytes], needed))
     }
 }
 
@@ -167,6 +176,8 @@ pub fn merge(
     // For each query, for each part that has any of it, what it has.
     let mut found: Vec<Vec<Vec<Subject<'_>>>> = queries.iter().map(|_| Vec::new()).collect();
     for (part, text) in parts.iter().enumerate() {
+        // Lines of a query stand together.
+        let mut latest = None;
         for (at, whole) in text.lines().enumerate() {
             let line = at + 1;
             let none = || MergeError::Columns { part, line };
@@ -174,8 +185,12 @@ pub fn merge(
             let number = |text: &str| text.trim().parse().map_err(|_| none());
             let (evalue, score): (f64, f64) = (number(evalue)?, number(score)?);
             let length = length.trim().parse().map_err(|_| none())?;
-            let place = places.get(query).ok_or_else(|| MergeError::Query { part, line, query: query.to_owned() })?;
-            let of_query = &mut found[*place];
+            let place = match latest {
+                Some((name, place)) if name == query => place,
+                _ => *places.get(query).ok_or_else(|| MergeError::Query { part, line, query: query.to_owned() })?,
+            };
+            latest = Some((query, place));
+            let of_query = &mut found[place];
             if of_query.last().is_none_or(|subjects| subjects[0].part != part) {
                 of_query.push(Vec::new());
             }

@@ -13,6 +13,8 @@ pub struct Tool {
     pub format: &'static [&'static str],
     /// Formats whose parts are a whole when put together: no heads, no tails.
     mergeable: &'static [&'static str],
+    /// The others, and why they are not.
+    formats_refused: &'static [Refused],
     needs_format: bool,
     refused: &'static [Refused],
     refused_by_library: &'static [Refused],
@@ -39,6 +41,17 @@ const OTHER_FILES: &str = "it names other files";
 const WRITES: &str = "it writes other files";
 const WHOLE: &str = "it compares hits of the whole library";
 
+const PAIRWISE: &str =
+    "pairwise alignments have a head, a tail with statistics, and a list of hits before the alignments";
+const XML: &str = "XML is one document with one root";
+const JSON: &str = "JSON is one document";
+const SAM: &str = "SAM has a head that names the program's run";
+const BINARY: &str = "it is no text";
+const ASN_1: &str = "ASN.1 is one document";
+const COMMENTS: &str = "comments count the hits of a query, and the last one counts queries; 6 has the same columns";
+const ANCHORED: &str = "alignments that are anchored to the query are laid out by all hits of it";
+const UNKNOWN: &str = "only formats of one line for each hit can be";
+
 const NCBI: Tool = Tool {
     family: Family::Ncbi,
     words: &["blastp"],
@@ -46,6 +59,25 @@ const NCBI: Tool = Tool {
     library: &["-db"],
     format: &["-outfmt"],
     mergeable: &["6", "10"],
+    formats_refused: &[
+        ("0", PAIRWISE),
+        ("1", ANCHORED),
+        ("2", ANCHORED),
+        ("3", ANCHORED),
+        ("4", ANCHORED),
+        ("5", XML),
+        ("7", COMMENTS),
+        ("8", ASN_1),
+        ("9", BINARY),
+        ("11", ASN_1),
+        ("12", JSON),
+        ("13", "it writes several files"),
+        ("14", "it writes several files"),
+        ("15", JSON),
+        ("16", XML),
+        ("17", SAM),
+        ("18", "a report of organisms counts all hits"),
+    ],
     needs_format: true,
     refused: &[
         ("-out", ELSEWHERE),
@@ -81,7 +113,21 @@ const DIAMOND: Tool = Tool {
     query: &["-q", "--query"],
     library: &["-d", "--db"],
     format: &["-f", "--outfmt"],
-    mergeable: &["6"],
+    mergeable: &["6", "tab"],
+    formats_refused: &[
+        ("0", PAIRWISE),
+        ("5", XML),
+        ("xml", XML),
+        ("100", BINARY),
+        ("daa", BINARY),
+        ("101", SAM),
+        ("sam", SAM),
+        ("102", "a query's taxon is that of all its hits, and needs a library with taxa"),
+        ("103", "PAF has no e-values in the order of the hits"),
+        ("paf", "PAF has no e-values in the order of the hits"),
+        ("104", JSON),
+        ("json-flat", JSON),
+    ],
     needs_format: false,
     refused: &[
         ("-o", ELSEWHERE),
@@ -116,6 +162,7 @@ const SSW: Tool = Tool {
     library: &[],
     format: &[],
     mergeable: &[],
+    formats_refused: &[],
     needs_format: false,
     refused: &[("-a", OTHER_FILES), ("-h", "outputs with heads are no whole when put together")],
     refused_by_library: &[],
@@ -137,6 +184,25 @@ impl Tool {
         }
     }
 
+    /// Arguments with each value in a word of its own, as all else here expects: BLAST+ takes `-outfmt=5` and DIAMOND `-f5` as well.
+    pub fn separated(&self, args: &[String]) -> Vec<String> {
+        let split = |arg: &str| match self.family {
+            Family::Ncbi if arg.starts_with('-') => arg.find('=').map(|at| (at, at + 1)),
+            Family::Diamond => {
+                let mut letters = arg.chars();
+                let is_short =
+                    letters.next() == Some('-') && letters.next().is_some_and(|one| one.is_ascii_alphabetic());
+                (is_short && letters.next().is_some()).then_some((2, 2))
+            }
+            _ => None,
+        };
+        let words = |arg: &String| match split(arg) {
+            Some((end, begin)) => vec![arg[..end].to_owned(), arg[begin..].to_owned()],
+            None => vec![arg.clone()],
+        };
+        args.iter().flat_map(words).collect()
+    }
+
     /// Refuses what cannot be put together from parts.
     pub fn check(&self, args: &[String], format: Option<&str>) -> Result<(), SearchError> {
         for (refused, why) in self.refused {
@@ -147,7 +213,8 @@ impl Tool {
         match format {
             Some(format) if !self.mergeable.contains(&format) => {
                 let option = format!("{} {format}", self.format[0]);
-                Err(SearchError::Option { option, why: "only formats of one line for each hit can be" })
+                let known = self.formats_refused.iter().find(|(refused, _)| *refused == format);
+                Err(SearchError::Option { option, why: known.map_or(UNKNOWN, |(_, why)| why) })
             }
             None if self.needs_format => Err(SearchError::Missing {
                 tool: self.words[0].to_owned(),

@@ -47,7 +47,11 @@ impl Inputs {
         match add() {
             Ok(length) if length == offset => Ok(()),
             Ok(length) => Err(format!("`{file}` has {length} bytes, and the next ones are for {offset}")),
-            Err(error) => Err(format!("`{file}` cannot be kept: {error}")),
+            Err(error) => {
+                // Whoever tries again begins anew.
+                let _ = fs::remove_dir_all(&folder);
+                Err(format!("`{file}` cannot be kept: {error}"))
+            }
         }
     }
 

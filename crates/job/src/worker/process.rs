@@ -6,6 +6,7 @@ use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
 use std::process::{Child, Command};
 
+use rustix::fs::statvfs;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 
 use crate::protocol::{COMPLAINT_BYTES, Unit};
@@ -57,7 +58,9 @@ pub fn wait(mut child: Child, folder: &Path, bytes_max: u64) -> (f64, Option<Str
     }
     let cpu_seconds = cpu_seconds(id).unwrap_or(0.0);
     let failure = match child.wait() {
-        Ok(status) if status.success() => None,
+        // Not every program looks at whether it could write.
+        Ok(status) if status.success() => is_full(folder)
+            .then(|| "the disk of the worker's folder is full, so that what it wrote may not be all of it".to_owned()),
         Ok(status) => Some(match (status.signal(), status.code()) {
             // What the limit sends, or what a shell says of a process that got it.
             (Some(SIGXFSZ), _) | (_, Some(AFTER_SIGXFSZ)) => {
@@ -69,6 +72,10 @@ pub fn wait(mut child: Child, folder: &Path, bytes_max: u64) -> (f64, Option<Str
         Err(error) => Some(format!("it cannot be waited for: {error}")),
     };
     (cpu_seconds, failure)
+}
+
+fn is_full(folder: &Path) -> bool {
+    statvfs(folder).is_ok_and(|disk| disk.f_blocks > 0 && disk.f_bavail == 0)
 }
 
 /// Ends a unit's process and all that it started.

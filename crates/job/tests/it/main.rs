@@ -1,6 +1,7 @@
 //! Runs with real workers, on the loopback.
 
 mod liar;
+mod root;
 mod tools;
 
 use std::cell::Cell;
@@ -22,7 +23,10 @@ struct Hired {
 }
 
 fn hire(allowed: &[&str], security: Security) -> Hired {
-    let folder = tempfile::tempdir().unwrap();
+    hire_in(tempfile::tempdir().unwrap(), allowed, security)
+}
+
+fn hire_in(folder: TempDir, allowed: &[&str], security: Security) -> Hired {
     let limits = Limits { n_slots: 1, run_bytes: 16 << 20, input_bytes: 1 << 20, folder: folder.path().to_owned() };
     let allowed = allowed.iter().map(|text| Allowed::new(text).unwrap()).collect();
     let mut mirror = Mirror::new("worker", Worker::new(allowed, limits).unwrap()).with_security(security);
