@@ -58,17 +58,8 @@ pub fn outcome(result: &anyhow::Result<()>) -> Outcome {
         None if error.chain().any(|cause| cause.is::<UsageError>()) => USAGE,
         None => FAILED,
     };
-    let causes: Vec<String> = error.chain().map(in_one_line).collect();
+    let causes: Vec<String> = error.chain().map(|cause| text::without_picture(cause.to_string().trim_end())).collect();
     Outcome::Failed { status, message: text::printable(&causes.join(": ")) }
-}
-
-/// What is wrong with TOML is told with a picture of several lines, of which the place is taken.
-fn in_one_line(cause: &(dyn std::error::Error + 'static)) -> String {
-    let Some(error) = cause.downcast_ref::<toml::de::Error>() else { return cause.to_string() };
-    match error.to_string().lines().next().filter(|_| error.span().is_some()) {
-        Some(place) => format!("{place}: {}", error.message()),
-        None => error.message().to_owned(),
-    }
 }
 
 /// Ends the process with status 1 when any of its threads panics. For components, which are of one piece: what goes on without a part would

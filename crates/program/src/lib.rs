@@ -18,7 +18,7 @@ pub fn end(name: &str, done: Result<(), Failure>, out: &mut dyn Write, err: &mut
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
             // Nothing is left to be done when even standard error is gone.
-            let _ = writeln!(err, "{name}: {}", text::printable(&failure.message));
+            let _ = writeln!(err, "{name}: {}", text::printable(&text::without_picture(&failure.message)));
             ExitCode::from(failure.status())
         }
     }

@@ -10,6 +10,6 @@ mod harmless;
 pub mod help;
 mod table;
 
-pub use causes::with_causes;
+pub use causes::{with_causes, without_picture};
 pub use harmless::{markdown_cell, markup, printable};
 pub use table::{Align, Table};
