@@ -18,7 +18,7 @@ export class Kernel {
     this.#api = api;
     this.element.hidden = true;
     this.#switch.addEventListener("click", () => void this.#turn());
-    this.element.append(make("h2", {}, "kernel measurement"), make("div", {}, this.#says, this.#parts, this.#switch));
+    this.element.append(make("h2", {}, "kernel probes"), make("div", {}, this.#says, this.#parts, this.#switch));
   }
 
   /** Asks the agent how it is, through the node. */

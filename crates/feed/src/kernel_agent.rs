@@ -1,7 +1,7 @@
 //! Summaries of this host's kernel as signals, from the agent that makes them (`foretop kernel agent`).
 //!
 //! Each point that was ever passed has signals. The agent's pulls are not this source's: between two pulls a value stays, and one that
-//! is older than it may be is left out, so that an agent that was turned off leaves gaps.
+//! is older than it may be is left out, so that an agent that was turned off leaves gaps, and so do probes that are too dear.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -93,7 +93,8 @@ impl KernelAgent {
     fn take(&mut self, summary: &Summarized, now_ns: u64, readings: &mut Readings) {
         let span_ns = summary.end_ns.saturating_sub(summary.start_ns);
         let lasts_ns = span_ns.max(self.step.as_nanos() as u64).saturating_mul(N_INTERVALS_MAX);
-        if now_ns.saturating_sub(summary.end_ns) > lasts_ns {
+        // Probes that were taken off for the budget's sake saw nothing, which is not that nothing happened.
+        if summary.weight.is_none() || now_ns.saturating_sub(summary.end_ns) > lasts_ns {
             return;
         }
         // Figures without a count are shares of processors' time, which the node has from its own sensors.
@@ -190,6 +191,14 @@ mod tests {
         taken(&mut agent, &summary(0, &[("Read", 10)]), 3_000_000_000);
         let quiet = taken(&mut agent, &summary(0, &[]), 3_000_000_000);
         assert_eq!(quiet, [("kernel.filesystem.Read.rate".to_owned(), 0.0)]);
+    }
+
+    #[test]
+    fn what_is_too_dear_to_look_at_is_a_gap() {
+        let mut agent = agent();
+        taken(&mut agent, &summary(0, &[("Read", 10)]), 3_000_000_000);
+        let off = Summarized { weight: None, ..summary(0, &[]) };
+        assert!(taken(&mut agent, &off, 3_000_000_000).is_empty());
     }
 
     #[test]
