@@ -103,7 +103,7 @@ def main() -> None:
                 # Half-hourly demand and five-minute traces.
                 write(Path(made) / series.name.replace("/", "-"), f"{1440 // series.day}T", [series.samples])
         try:
-            rows = [row for task in tasks(given.folder or Path(made), given.limit) for row in [scores_of(task)]]
+            rows = [scores_of(task) for task in tasks(given.folder or Path(made), given.limit)]
         except ValueError as error:
             sys.exit(f"error: {error}")
     if not rows:
