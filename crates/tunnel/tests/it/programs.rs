@@ -6,7 +6,7 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-use crate::world::{Asked, Site, echo, fetch, listener, noise, server};
+use crate::world::{Asked, Running, Site, echo, fetch, listener, noise, server};
 
 /// Says `data`, then the end of it, and hears the same.
 pub async fn check_echo(address: SocketAddr, data: &[u8]) {
@@ -53,17 +53,23 @@ async fn bytes_are_exact_at_every_level() {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn an_end_that_is_told_to_end_takes_nobody_more_and_breaks_nobody_off() {
-    let site = Site::new();
+/// A near end, a far end, and a program that has said a half to an echo through them.
+async fn half_said(site: &Site) -> (Running, Running, TcpStream) {
     let far = site.far("127.0.0.1:*", Asked::default()).await;
     let near = site.near(far.addresses[0], &echo().await.to_string(), Asked::default()).await;
-    let address = near.addresses[0];
-    let mut client = TcpStream::connect(address).await.unwrap();
+    let mut client = TcpStream::connect(near.addresses[0]).await.unwrap();
     client.write_all(b"half, ").await.unwrap();
     // The stream is there once something of it has gone over the link.
     let is_sent = async { while near.status().await.counts.given_bytes_total == 0 {} };
     tokio::time::timeout(testkit::PATIENCE, is_sent).await.expect("nothing is sent");
+    (near, far, client)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_end_that_is_told_to_end_takes_nobody_more_and_breaks_nobody_off() {
+    let site = Site::new();
+    let (near, far, mut client) = half_said(&site).await;
+    let address = near.addresses[0];
     let stopping = tokio::spawn(near.stop());
     let is_closed = async { while TcpStream::connect(address).await.is_ok() {} };
     tokio::time::timeout(testkit::PATIENCE, is_closed).await.expect("it takes more programs");
@@ -79,13 +85,8 @@ async fn an_end_that_is_told_to_end_takes_nobody_more_and_breaks_nobody_off() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_far_end_that_is_told_to_end_refuses_new_streams_and_breaks_nobody_off() {
     let site = Site::new();
-    let far = site.far("127.0.0.1:*", Asked::default()).await;
-    let near = site.near(far.addresses[0], &echo().await.to_string(), Asked::default()).await;
+    let (near, far, mut client) = half_said(&site).await;
     let address = near.addresses[0];
-    let mut client = TcpStream::connect(address).await.unwrap();
-    client.write_all(b"half, ").await.unwrap();
-    let is_sent = async { while near.status().await.counts.given_bytes_total == 0 {} };
-    tokio::time::timeout(testkit::PATIENCE, is_sent).await.expect("nothing is sent");
     let stopping = tokio::spawn(far.stop());
     let is_refused = async {
         loop {
