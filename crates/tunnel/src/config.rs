@@ -4,6 +4,7 @@ use std::fs;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use dedup::{Key, Packing};
 use rustls::pki_types::ServerName;
@@ -34,13 +35,14 @@ struct Text {
     far: Option<Far>,
 }
 
-#[derive(Clone, Copy, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 struct Transfer {
     level: LevelText,
     carrier: Carrier,
     anchor_bits: u32,
     window: ByteCount,
+    drain: String,
 }
 
 #[derive(Clone, Copy, Debug, Deserialize)]
@@ -147,6 +149,7 @@ pub(crate) struct Ready {
     pub settings: dedup::Settings,
     pub steering: Steering,
     pub n_window: u32,
+    pub drain: Duration,
     pub store: Store,
     pub status: PathBuf,
 }
@@ -157,7 +160,8 @@ const LEVEL: u8 = 5;
 impl Default for Transfer {
     fn default() -> Self {
         let level = LevelText::Name(LevelName::Paced);
-        Self { level, carrier: Carrier::Tcp, anchor_bits: 8, window: ByteCount::new(4 << 20) }
+        let (window, drain) = (ByteCount::new(4 << 20), "5s".to_owned());
+        Self { level, carrier: Carrier::Tcp, anchor_bits: 8, window, drain }
     }
 }
 
@@ -196,7 +200,11 @@ impl Config {
         if !((64 << 10)..=(64 << 20)).contains(&window.bytes()) {
             return Err(self.wrong(format!("`window` is {window}; it goes from 64KiB to 64MiB")));
         }
-        Ok(())
+        self.drain().map(drop)
+    }
+
+    fn drain(&self) -> Result<Duration, StartError> {
+        units::span::parse(&self.text.transfer.drain).map_err(|error| self.wrong(format!("`drain`: {error}")))
     }
 
     pub(crate) fn ready(&self) -> Result<Ready, StartError> {
@@ -231,7 +239,15 @@ impl Config {
         let store = Store::open(Box::new(folder), store_settings)
             .map_err(|source| StartError::Store { path: path.clone(), source })?;
         let steering = Steering::new(level, is_chosen);
-        Ok(Ready { token, settings, steering, n_window: window.bytes() as u32, store, status: self.status() })
+        Ok(Ready {
+            token,
+            settings,
+            steering,
+            n_window: window.bytes() as u32,
+            drain: self.drain()?,
+            store,
+            status: self.status(),
+        })
     }
 
     pub(crate) fn near(&self, components: &Components) -> Result<(Near, NearTlsChoice), StartError> {

@@ -17,7 +17,7 @@ use crate::counters::Counters;
 use crate::error::{LinkError, StartError};
 use crate::files;
 use crate::handshake::{HANDSHAKE_LIMIT, Terms, random, welcome};
-use crate::link::{Common, Link, Opening, Work, drain};
+use crate::link::{Common, Link, Opening, Work};
 use crate::memory::Memory;
 use crate::part::{Component, Components};
 use crate::relay::{Local, relay};
@@ -78,7 +78,7 @@ impl Far {
         let status = status.map_err(|source| StartError::Unreadable { path: ready.status, source })?;
         let (stop, stopped) = watch::channel(false);
         let (settings, steering, n_window) = (ready.settings, ready.steering, ready.n_window);
-        let common = Common { memory, counters, settings, steering, n_window, stop: stopped };
+        let common = Common { memory, counters, settings, steering, n_window, drain: ready.drain, stop: stopped };
         let (links, draining) = (Mutex::default(), watch::Sender::new(false));
         let token = ready.token;
         let shared = Arc::new(Shared { common, components, token, allow, sockets, files, links, draining });
@@ -111,7 +111,7 @@ impl Far {
         let stop = async {
             enough.await;
             self.shared.draining.send_replace(true);
-            drain(|| self.shared.links()).await;
+            self.shared.common.drain(|| self.shared.links()).await;
             self.stop.send_replace(true);
             std::future::pending::<()>().await;
         };

@@ -36,8 +36,6 @@ const N_WORK: usize = 32;
 const N_GROUPS: usize = 16;
 /// What is read from a local program at once, and becomes a group.
 pub(crate) const PIECE_BYTES: usize = 1 << 16;
-/// How long streams have to come to their end when the process is told to.
-const DRAIN_LIMIT: Duration = Duration::from_secs(5);
 /// How often it is seen whether they have.
 const DRAIN_LOOK: Duration = Duration::from_millis(50);
 /// How many KiB may be on the way without an acknowledgement; both ends agree on it.
@@ -52,6 +50,8 @@ pub(crate) struct Common {
     pub steering: Steering,
     /// How many bytes of a stream are taken before credit is given.
     pub n_window: u32,
+    /// How long streams have to come to their end when the process is told to.
+    pub drain: Duration,
     /// Becomes true when all links have to end.
     pub stop: watch::Receiver<bool>,
 }
@@ -115,6 +115,16 @@ struct HeldGroup {
     n_asked: u32,
 }
 
+/// Closes the link of a run that has ended, or was dropped on the way: its threads would wait forever.
+struct Closing<'a>(&'a Link);
+
+impl Drop for Closing<'_> {
+    fn drop(&mut self) {
+        self.0.close();
+        self.0.common.counters.links.sub(1);
+    }
+}
+
 /// One end of a link, for those who use it.
 #[derive(Debug)]
 pub(crate) struct Link {
@@ -160,6 +170,16 @@ impl Common {
         self.memory.flush().await;
     }
 
+    /// Waits until the streams of these links have come to their ends, for a while: whoever is still there then is broken off.
+    pub async fn drain(&self, links: impl Fn() -> Vec<Arc<Link>>) {
+        let all_ended = async {
+            while !links().iter().all(|link| link.is_drained()) {
+                tokio::time::sleep(DRAIN_LOOK).await;
+            }
+        };
+        let _ = tokio::time::timeout(self.drain, all_ended).await;
+    }
+
     /// Returns when all links have to end.
     pub async fn stopped(&self) {
         // Without anybody who could stop it, it is stopped.
@@ -198,6 +218,7 @@ impl Link {
     pub async fn run(self: &Arc<Self>, parts: Parts) -> LinkError {
         let counters = &self.common.counters;
         counters.links.add(1);
+        let closing = Closing(self);
         let (reader, writer) = tokio::io::split(parts.stream);
         let (groups_in, groups) = mpsc::channel(N_GROUPS);
         let (incoming_in, incoming) = mpsc::unbounded_channel();
@@ -217,8 +238,7 @@ impl Link {
             decoded = &mut decoder => decoded.unwrap_or(LinkError::Ended),
             () = self.common.stopped() => LinkError::Ended,
         };
-        self.close();
-        counters.links.sub(1);
+        drop(closing);
         // They have the store, which whoever comes next may open.
         if !encoder.is_finished() {
             drop(encoder.await);
@@ -332,16 +352,6 @@ impl Link {
     fn held(&self) -> MutexGuard<'_, Held> {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-/// Waits until the streams of these links have come to their ends, for a while: whoever is still there then is broken off.
-pub(crate) async fn drain(links: impl Fn() -> Vec<Arc<Link>>) {
-    let all_ended = async {
-        while !links().iter().all(|link| link.is_drained()) {
-            tokio::time::sleep(DRAIN_LOOK).await;
-        }
-    };
-    let _ = tokio::time::timeout(DRAIN_LIMIT, all_ended).await;
 }
 
 /// How much of the room a group takes.

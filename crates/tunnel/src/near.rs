@@ -15,7 +15,7 @@ use crate::counters::Counters;
 use crate::error::{LinkError, StartError};
 use crate::far::{bind, terms, told};
 use crate::handshake::{HANDSHAKE_LIMIT, greet};
-use crate::link::{Common, Inbound, Link, Parts, drain};
+use crate::link::{Common, Inbound, Link, Parts};
 use crate::memory::Memory;
 use crate::part::Components;
 use crate::proxy::{ASKING_LIMIT, answer, asked};
@@ -93,7 +93,7 @@ impl Near {
         let status = status.map_err(|source| StartError::Unreadable { path: ready.status, source })?;
         let (stop, stopped) = watch::channel(false);
         let (settings, steering, n_window) = (ready.settings, ready.steering, ready.n_window);
-        let common = Common { memory, counters, settings, steering, n_window, stop: stopped };
+        let common = Common { memory, counters, settings, steering, n_window, drain: ready.drain, stop: stopped };
         let caller = Caller::new(tls).map_err(|source| StartError::Call { source })?;
         let (link, draining) = (watch::Sender::new(None), watch::Sender::new(false));
         let shared =
@@ -129,7 +129,7 @@ impl Near {
         let enough = async {
             enough.await;
             shared.draining.send_replace(true);
-            drain(|| shared.link.borrow().iter().cloned().collect()).await;
+            shared.common.drain(|| shared.link.borrow().iter().cloned().collect()).await;
             self.stop.send_replace(true);
             std::future::pending::<()>().await;
         };

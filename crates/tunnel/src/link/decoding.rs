@@ -51,7 +51,7 @@ impl Receiver<'_> {
     fn run(&mut self, mut incoming: mpsc::UnboundedReceiver<Incoming>) -> LinkError {
         while let Some(next) = incoming.blocking_recv() {
             let done = match next {
-                Incoming::Group { stream, lane, group } => self.group((stream, lane), &group, incoming.is_empty()),
+                Incoming::Group { stream, lane, group } => self.group((stream, lane), &group),
                 Incoming::End { stream } => {
                     forget(&mut self.flows, stream);
                     self.hand(stream, Inbound::End)
@@ -64,11 +64,14 @@ impl Receiver<'_> {
             if let Err(error) = done {
                 return error;
             }
+            if self.n_unacknowledged == N_ACK || incoming.is_empty() {
+                self.acknowledge();
+            }
         }
         LinkError::Ended
     }
 
-    fn group(&mut self, at: (u32, u8), group: &[u8], is_last: bool) -> Result<(), LinkError> {
+    fn group(&mut self, at: (u32, u8), group: &[u8]) -> Result<(), LinkError> {
         let counters = &self.link.common.counters;
         counters.decoder_queue.sub(1);
         counters.came_bytes_total.add(group.len() as u64);
@@ -86,7 +89,7 @@ impl Receiver<'_> {
                     counters.groups_received_total.add(1);
                     counters.received_bytes_total.add(bytes.len() as u64);
                     self.n_groups += 1;
-                    self.acknowledge(is_last);
+                    self.n_unacknowledged += 1;
                     return self.hand(at.0, Inbound::Data(bytes));
                 }
                 Decoded::Lacking(lacking) => decoded = self.ask(at, lacking)?,
@@ -108,11 +111,10 @@ impl Receiver<'_> {
         Ok(self.decoder.repair(&mut *self.link.common.memory.lock(), flow, lacking, &bytes)?)
     }
 
-    fn acknowledge(&mut self, is_last: bool) {
-        self.n_unacknowledged += 1;
-        if is_last || self.n_unacknowledged == N_ACK {
-            self.link.say(Frame::Ack { n_groups: self.n_unacknowledged });
-            self.n_unacknowledged = 0;
+    fn acknowledge(&mut self) {
+        let n_groups = std::mem::take(&mut self.n_unacknowledged);
+        if n_groups > 0 {
+            self.link.say(Frame::Ack { n_groups });
         }
     }
 

@@ -30,6 +30,7 @@ async fn each_mistake_is_named() {
         ("format = 1\n[transfer]\nlevel = \"fast\"\n", "`level` is \"paced\", \"auto\""),
         ("format = 1\n[transfer]\ncarrier = \"udp\"\n", "`tcp` or `quic`"),
         ("format = 1\n[transfer]\nwindow = \"1GiB\"\n", "from 64KiB"),
+        ("format = 1\n[transfer]\ndrain = \"5\"\n", "`drain`: `5` is not a length of time"),
         ("format = 1\n[transfer]\nanchor_bits = 3\n", "from 4 to 16"),
     ] {
         std::fs::write(&path, format!("{text}{SECURITY}{STORE}")).unwrap();

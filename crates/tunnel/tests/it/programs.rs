@@ -5,12 +5,19 @@ use std::net::SocketAddr;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
+use tunnel::{Config, Near};
 
 use crate::world::{Asked, Running, Site, echo, fetch, listener, noise, server};
 
 /// Says `data`, then the end of it, and hears the same.
 pub async fn check_echo(address: SocketAddr, data: &[u8]) {
-    let (mut reader, mut writer) = TcpStream::connect(address).await.unwrap().into_split();
+    let heard = say_and_hear(TcpStream::connect(address).await.unwrap(), data).await;
+    assert!(heard == data, "{} bytes came back of {}", heard.len(), data.len());
+}
+
+/// All that comes while `data` and an end are said: at the same time, as an echo would otherwise block once all buffers are full.
+async fn say_and_hear(stream: TcpStream, data: &[u8]) -> Vec<u8> {
+    let (mut reader, mut writer) = stream.into_split();
     let say = async {
         writer.write_all(data).await.unwrap();
         writer.shutdown().await.unwrap();
@@ -18,7 +25,7 @@ pub async fn check_echo(address: SocketAddr, data: &[u8]) {
     let mut heard = Vec::new();
     let (_, n_heard) = tokio::join!(say, reader.read_to_end(&mut heard));
     n_heard.unwrap();
-    assert!(heard == data, "{} bytes came back of {}", heard.len(), data.len());
+    heard
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -55,8 +62,10 @@ async fn bytes_are_exact_at_every_level() {
 
 /// A near end, a far end, and a program that has said a half to an echo through them.
 async fn half_said(site: &Site) -> (Running, Running, TcpStream) {
-    let far = site.far("127.0.0.1:*", Asked::default()).await;
-    let near = site.near(far.addresses[0], &echo().await.to_string(), Asked::default()).await;
+    // Nobody is broken off because the machine is busy.
+    let asked = Asked { transfer: "drain = \"1h\"", ..Asked::default() };
+    let far = site.far("127.0.0.1:*", asked).await;
+    let near = site.near(far.addresses[0], &echo().await.to_string(), asked).await;
     let mut client = TcpStream::connect(near.addresses[0]).await.unwrap();
     client.write_all(b"half, ").await.unwrap();
     // The stream is there once something of it has gone over the link.
@@ -68,16 +77,12 @@ async fn half_said(site: &Site) -> (Running, Running, TcpStream) {
 #[tokio::test(flavor = "multi_thread")]
 async fn an_end_that_is_told_to_end_takes_nobody_more_and_breaks_nobody_off() {
     let site = Site::new();
-    let (near, far, mut client) = half_said(&site).await;
+    let (near, far, client) = half_said(&site).await;
     let address = near.addresses[0];
     let stopping = tokio::spawn(near.stop());
     let is_closed = async { while TcpStream::connect(address).await.is_ok() {} };
     tokio::time::timeout(testkit::PATIENCE, is_closed).await.expect("it takes more programs");
-    client.write_all(b"and the rest").await.unwrap();
-    client.shutdown().await.unwrap();
-    let mut heard = Vec::new();
-    client.read_to_end(&mut heard).await.unwrap();
-    assert_eq!(heard, b"half, and the rest");
+    assert_eq!(say_and_hear(client, b"and the rest").await, b"half, and the rest");
     stopping.await.unwrap();
     far.stop().await;
 }
@@ -85,29 +90,39 @@ async fn an_end_that_is_told_to_end_takes_nobody_more_and_breaks_nobody_off() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_far_end_that_is_told_to_end_refuses_new_streams_and_breaks_nobody_off() {
     let site = Site::new();
-    let (near, far, mut client) = half_said(&site).await;
+    let (near, far, client) = half_said(&site).await;
     let address = near.addresses[0];
     let stopping = tokio::spawn(far.stop());
-    let is_refused = async {
-        loop {
-            let mut other = TcpStream::connect(address).await.unwrap();
-            other.write_all(b"late").await.unwrap();
-            other.shutdown().await.unwrap();
-            if other.read_to_end(&mut Vec::new()).await.is_err() {
-                break;
-            }
-        }
+    // It may be broken off at any step.
+    let late = async || {
+        let mut other = TcpStream::connect(address).await?;
+        other.write_all(b"late").await?;
+        other.shutdown().await?;
+        other.read_to_end(&mut Vec::new()).await
     };
+    let is_refused = async { while late().await.is_ok() {} };
     tokio::time::timeout(testkit::PATIENCE, is_refused).await.expect("it takes more streams");
     // More than fits on the way at once: all of it comes back before the link ends.
     let rest = noise(9, 3_000_000);
-    client.write_all(&rest).await.unwrap();
-    client.shutdown().await.unwrap();
-    let mut heard = Vec::new();
-    client.read_to_end(&mut heard).await.unwrap();
+    let heard = say_and_hear(client, &rest).await;
     assert!(heard == [b"half, ", &rest[..]].concat(), "{} bytes came back", heard.len());
     stopping.await.unwrap();
     near.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_end_that_is_dropped_gives_up_its_store() {
+    let site = Site::new();
+    let (near, far, _client) = half_said(&site).await;
+    near.abort().await;
+    let config = Config::read(&site.path("near.toml")).unwrap();
+    let is_given_up = async {
+        while Near::start(&config).await.is_err() {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(testkit::PATIENCE, is_given_up).await.expect("a thread has it");
+    far.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -104,6 +104,12 @@ impl Running {
         self.task.await.unwrap();
     }
 
+    /// Drops it where it is.
+    pub async fn abort(self) {
+        self.task.abort();
+        assert!(self.task.await.unwrap_err().is_cancelled());
+    }
+
     pub async fn status(&self) -> Status {
         status(&self.status).await
     }
