@@ -16,7 +16,7 @@ declare -A about=(
     [mpi]="programs under Open MPI and MPICH"
     [kernel]="programs in the kernel: what needs clang, BTF and root"
     [python]="the Python package: its tests, signatures and tour"
-    [servers]="a real Prometheus, NATS server, node exporter and snmpd, at the same time"
+    [servers]="a real Prometheus, Alertmanager, NATS server, node exporter and snmpd, at the same time"
     [root]="what root alone can do"
     [chaos]="a node for a minute under kills, full disks, clocks that jump, hostile clients (make soak: for longer)"
     [page]="the page: its units, and in a browser"
@@ -102,7 +102,7 @@ at_once() {
 # An ignored test outside these files would be run by nobody.
 every_ignored_test_has_a_part() {
     local stray
-    stray=$(git grep -n '#\[ignore' -- '*.rs' | grep -v '/tests/it/\(mpi\|nats\|node_exporter\|prometheus\|root\|snmpd\|tools\)\(/[a-z_]*\)\?\.rs:' || true)
+    stray=$(git grep -n '#\[ignore' -- '*.rs' | grep -v '/tests/it/\(alertmanager\|mpi\|nats\|node_exporter\|prometheus\|root\|snmpd\|tools\)\(/[a-z_]*\)\?\.rs:' || true)
     if [ -n "$stray" ]; then
         printf 'ignored tests that no part of scripts/test.sh runs:\n%s\n' "$stray" >&2
         return 1
@@ -192,14 +192,23 @@ run_peers() {
 }
 
 run_servers() {
+    local modules
     get_ready snmpd blastp diamond ssw-align
     FORETOP_PROMETHEUS=$(scripts/unpack-package.sh prometheus)
     FORETOP_NATS_SERVER=$(scripts/unpack-package.sh nats-server)
     FORETOP_NODE_EXPORTER=$(scripts/unpack-package.sh prometheus-node-exporter)
+    FORETOP_ALERTMANAGER=$(scripts/unpack-package.sh prometheus-alertmanager)
     FORETOP_SNMPD=$(PATH="$PATH:/usr/sbin" type -P snmpd)
-    export FORETOP_PROMETHEUS FORETOP_NATS_SERVER FORETOP_NODE_EXPORTER FORETOP_SNMPD
+    export FORETOP_PROMETHEUS FORETOP_ALERTMANAGER FORETOP_NATS_SERVER FORETOP_NODE_EXPORTER FORETOP_SNMPD
     begin "servers: tests"
-    at_once prometheus nats node_exporter snmpd tools
+    modules=(prometheus nats node_exporter snmpd tools)
+    # The package's program looks for files in /usr/share, which a namespace of its own shows it there.
+    if type -P prometheus-alertmanager >/dev/null || unshare --user --map-root-user --mount true 2>/dev/null; then
+        modules+=(alertmanager)
+    else
+        skipped+=("$step: Alertmanager needs namespaces of the user's own; allow them, or install prometheus-alertmanager")
+    fi
+    at_once "${modules[@]}"
 }
 
 run_root() {

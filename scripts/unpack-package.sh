@@ -2,7 +2,7 @@
 # Prints the path of the program called like a package of the distribution: the one in PATH, or the package unpacked below the target folder.
 #
 # Unpacked and not installed, because Debian's packages of servers start one on the machine that they are installed on.
-# Usage: scripts/unpack-package.sh nats-server|prometheus|prometheus-node-exporter
+# Usage: scripts/unpack-package.sh nats-server|prometheus|prometheus-alertmanager|prometheus-node-exporter
 set -euo pipefail
 cd "$(dirname "$0")/.."
 package="$1"

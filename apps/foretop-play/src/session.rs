@@ -1,10 +1,11 @@
 //! A medium that is played: arrival, decoding, the controller, the stretcher and the output, tick by tick.
 
-use std::collections::VecDeque;
+mod voice;
+
 use std::time::Duration;
 
-use clock::{Clock, Stopwatch, thread_cpu};
-use playback::stretch::{Format, RATES, Tier};
+use clock::Clock;
+use playback::stretch::{Format, Tier};
 use playback::{
     AHEAD_SECONDS_MAX, Arrivals, BUSY_LEAD_SECONDS, Cause, Controller, Decision, Decoding, LEAD_SECONDS, Law, Lead,
     Limits, LiveEdge, Processor, Situation, Work,
@@ -18,7 +19,8 @@ use crate::moment::{Moment, Request};
 use crate::output::Output;
 use crate::pace::Pace;
 use crate::processor::Offered;
-use crate::stretching::{Asked, Stretching};
+use crate::stretching::Asked;
+use voice::{FADE_SECONDS, How, Voice};
 
 /// Sound is made in blocks of this length.
 pub const TICK: Duration = Duration::from_millis(20);
@@ -29,12 +31,6 @@ const BUSY_RATIO: f64 = 1.5;
 /// What a medium says of its length is believed up to this factor from what was decoded of it, once that is some seconds.
 const LENGTH_FACTOR_MAX: f64 = 4.0;
 const LENGTH_CHECKED_SECONDS: f64 = 5.0;
-
-/// After a break, play goes on so much before where it broke off (Gupta, as quoted in the reply, [0061]).
-const RESUMED_SECONDS: f64 = 0.5;
-
-/// Ends of sound fade over this time: an edge is heard as a click.
-const FADE_SECONDS: f64 = 0.01;
 
 /// How a medium is to be played.
 pub struct Wish {
@@ -81,17 +77,8 @@ pub struct Session {
     controller: Controller,
     arrivals: Option<Arrivals>,
     processor: Option<Processor>,
-    stretcher: Option<Stretching>,
-    /// Sound that is made and not out.
-    made: VecDeque<f32>,
-    /// The latest of what was played, to begin with after a break.
-    recent: VecDeque<f32>,
-    /// Where in the medium the stretcher began.
-    base_seconds: f64,
-    /// As it was, and as it is to be.
-    volume: (f32, f32),
+    voice: Voice,
     is_playing: bool,
-    fades_in: bool,
     /// What is done once sound has faded out.
     pending: Option<Request>,
     lead: Lead,
@@ -127,15 +114,10 @@ impl Session {
             arrivals: wish.policy.clone().map(Arrivals::new),
             processor: wish.policy.clone().map(Processor::new),
             moment: Moment { requested_rate: wish.speed, mean_rate: wish.speed, ..Moment::default() },
+            voice: Voice::new(wish.stretcher),
             wish,
             parts,
-            stretcher: None,
-            made: VecDeque::new(),
-            recent: VecDeque::new(),
-            base_seconds: 0.0,
-            volume: (1.0, 1.0),
             is_playing: false,
-            fades_in: false,
             pending: None,
             lead: Lead::new(TICK.as_secs_f64()),
             seen: Seen::default(),
@@ -201,7 +183,9 @@ impl Session {
         match request {
             Request::Pause => {
                 self.moment.is_paused = !self.moment.is_paused;
-                self.fades_in = !self.moment.is_paused;
+                if !self.moment.is_paused {
+                    self.voice.fade_in();
+                }
                 self.controller.fall_silent();
             }
             Request::Speed(by) => {
@@ -215,12 +199,11 @@ impl Session {
                 let to = (self.moment.media_seconds + by).max(0.0);
                 let to = self.moment.length_seconds.map_or(to, |length| to.min((length - 1.0).max(0.0)));
                 self.fall_silent();
-                self.recent.clear();
-                self.made.clear();
+                self.voice.leave();
                 self.parts.decoded.seek(to);
                 self.moment.media_seconds = to;
             }
-            Request::Volume(factor) => self.volume.1 = (self.volume.1 * factor).clamp(0.0, 4.0),
+            Request::Volume(factor) => self.voice.turn(factor),
             Request::Quit => {}
         }
     }
@@ -245,7 +228,7 @@ impl Session {
             return Ok(!progress.has_ended);
         };
         if let Some(landed) = self.parts.decoded.landed() {
-            self.base_seconds = landed;
+            self.voice.land(landed);
             self.seen.n_received_before = level.n_received - level.n_held as u64;
             self.seen.n_frames_before = progress.n_frames - progress.n_ready as u64;
         }
@@ -398,91 +381,34 @@ impl Session {
 
     /// Makes and puts out a block at this rate. `false` when all is out.
     fn make(&mut self, format: Format, n_out: usize, rate: f64) -> Result<bool, Failure> {
-        let n_channels = usize::from(format.n_channels);
         let tier = self.moment.tier.unwrap_or(Tier::Full);
-        let mut stretcher = match self.stretcher.take() {
-            Some(stretcher) => stretcher,
-            None => Stretching::of(self.wish.stretcher, format).map_err(Failure::work)?,
-        };
-        let (watch, cpu) = (Stopwatch::start(), thread_cpu());
-        let mut has_ended = false;
-        let mut sound = Vec::new();
-        // Always so much in hand that its end can fade.
-        let n_fade = (FADE_SECONDS * f64::from(format.sample_rate_hertz)) as usize;
-        let n_needed = (n_out + n_fade) * n_channels;
-        while self.made.len() + sound.len() < n_needed {
-            let frames = self.parts.decoded.take((rate * n_out as f64).ceil() as usize);
-            if frames.is_empty() {
-                has_ended = self.parts.decoded.progress().has_ended;
-                break;
-            }
-            let rate = rate.clamp(*RATES.start(), *RATES.end());
-            stretcher.play(&frames, rate, tier, &mut sound).map_err(Failure::work)?;
-            self.recent.extend(&frames);
-        }
-        let n_recent = (RESUMED_SECONDS * f64::from(format.sample_rate_hertz)) as usize * n_channels;
-        self.recent.drain(..self.recent.len().saturating_sub(n_recent));
-        self.seen.stretching.0 += watch.elapsed();
-        self.seen.stretching.1 += thread_cpu().saturating_sub(cpu);
-        self.made.extend(sound);
-        self.moment.media_seconds = self.base_seconds + stretcher.media_seconds();
-        if self.made.len() < n_needed {
-            // The last that there is goes out as it is; what may come goes on from there.
-            let mut rest = Vec::new();
-            stretcher.finish(&mut rest);
-            self.made.extend(rest);
-            self.moment.media_seconds = self.base_seconds + stretcher.media_seconds();
-            self.base_seconds = self.moment.media_seconds;
-        } else {
-            self.stretcher = Some(stretcher);
-        }
-        let is_short = self.made.len() < n_needed;
-        let n = if is_short { self.made.len() } else { n_out * n_channels };
-        let mut block: Vec<f32> = self.made.drain(..n).collect();
-        let n_fade = n_fade.min(n / n_channels);
-        if std::mem::take(&mut self.fades_in) {
-            fade(block.chunks_exact_mut(n_channels).take(n_fade), n_fade);
-        }
-        // A medium ends as it does.
-        if (is_short && !has_ended) || self.pending.is_some() {
-            fade(block.chunks_exact_mut(n_channels).rev().take(n_fade), n_fade);
-        }
-        let n_frames = block.len() / n_channels;
-        for (idx, frame) in block.chunks_exact_mut(n_channels).enumerate() {
-            // A step of the volume would click.
-            let share = (idx + 1) as f32 / n_frames as f32;
-            let volume = self.volume.0 + share * (self.volume.1 - self.volume.0);
-            frame.iter_mut().for_each(|sample| *sample *= volume);
-        }
-        self.volume.0 = self.volume.1;
-        if is_short {
-            block.resize(block.len().max(n_out * n_channels), 0.0);
-        }
-        self.parts.output.write(format, &block)?;
-        if is_short && !has_ended {
+        let how = How { format, n_out, rate, tier, fades_out: self.pending.is_some() };
+        let block = self.voice.make(&self.parts.decoded, &how)?;
+        self.seen.stretching.0 += block.took.0;
+        self.seen.stretching.1 += block.took.1;
+        self.moment.media_seconds = self.voice.media_seconds();
+        self.parts.output.write(format, &block.sound)?;
+        if block.is_short && !block.has_ended {
             self.moment.n_breaks += 1;
             self.fall_silent();
         }
-        Ok(!(is_short && has_ended))
+        Ok(!(block.is_short && block.has_ended))
     }
 
     fn fall_silent(&mut self) {
         self.is_playing = false;
         self.controller.fall_silent();
-        self.stretcher = None;
-        self.base_seconds = self.moment.media_seconds;
+        self.voice.fall_silent();
     }
 
     /// Begins, or goes on from shortly before where it broke off.
     fn resume(&mut self) {
         self.is_playing = true;
-        self.fades_in = true;
         if self.moment.start_up_seconds.is_none() {
             self.moment.start_up_seconds = Some(self.moment.wall_seconds);
         }
         self.controller.fall_silent();
-        let again: Vec<f32> = self.recent.drain(..).collect();
-        self.base_seconds -= self.parts.decoded.put_back(&again);
+        self.voice.resume(&self.parts.decoded);
     }
 
     fn tell(&mut self, situation: &Situation, progress: &Progress, decision: Option<Decision>, elapsed: f64) {
@@ -534,14 +460,6 @@ pub fn seconds_per_byte(level: &Level, progress: &Progress) -> Option<f64> {
             Some(if (1.0 / LENGTH_FACTOR_MAX..=LENGTH_FACTOR_MAX).contains(&factor) { told } else { decoded })
         }
         (told, decoded) => told.or(decoded),
-    }
-}
-
-/// From silence upward over `n` frames, along half a period of a cosine.
-fn fade<'a>(frames: impl Iterator<Item = &'a mut [f32]>, n: usize) {
-    for (idx, frame) in frames.enumerate() {
-        let weight = 0.5 - 0.5 * (std::f32::consts::PI * (idx as f32 + 0.5) / n as f32).cos();
-        frame.iter_mut().for_each(|sample| *sample *= weight);
     }
 }
 
@@ -617,7 +535,7 @@ mod tests {
         assert_eq!(moments[149].media_seconds, moments[60].media_seconds);
         let asked: Vec<f64> = [220, 260].map(|at: usize| moments[at].requested_rate).into();
         assert!((asked[0] - 2.0 / 1.1).abs() < 1e-9 && (asked[1] - 0.5 / 0.8).abs() < 1e-9, "{asked:?}");
-        assert!(moments.iter().all(|moment| moment.rate == 0.0 || RATES.contains(&moment.rate)));
+        assert!(moments.iter().all(|moment| moment.rate == 0.0 || playback::stretch::RATES.contains(&moment.rate)));
         assert_eq!(moments.last().unwrap().n_breaks, 0);
     }
 

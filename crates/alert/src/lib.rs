@@ -37,6 +37,9 @@ pub struct Alert {
     pub probability: f64,
     /// Whether it stands, or is over.
     pub stands: bool,
+    /// Whether others were told before that it stands.
+    #[serde(default)]
+    pub repeated: bool,
     /// When it was raised.
     pub since: Timestamp,
     /// When this was said.
@@ -167,13 +170,17 @@ impl Alert {
     /// That it is over now.
     #[must_use]
     pub fn over(self, at: Timestamp) -> Self {
-        Self { stands: false, at, ..self }
+        Self { stands: false, repeated: false, at, ..self }
     }
 }
 
 impl fmt::Display for Alert {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let what = if self.stands { "WARNING" } else { "over" };
+        let what = match (self.stands, self.repeated) {
+            (true, false) => "WARNING",
+            (true, true) => "still WARNING",
+            (false, _) => "over",
+        };
         write!(f, "{what} {} on {}: {}", self.rule, self.host, self.summary)
     }
 }

@@ -88,11 +88,17 @@ impl Mail {
 /// The only warning, or how many there are.
 fn subject(changes: &[Alert]) -> String {
     if let [one] = changes {
-        let what = if one.stands { "Warning" } else { "Over" };
+        let what = match (one.stands, one.repeated) {
+            (true, false) => "Warning",
+            (true, true) => "Still",
+            (false, _) => "Over",
+        };
         return text::printable(&format!("{what}: {} on {}", one.rule, one.host));
     }
-    let n_raised = changes.iter().filter(|alert| alert.stands).count();
-    format!("{n_raised} warnings, {} over", changes.len() - n_raised)
+    let n_over = changes.iter().filter(|alert| !alert.stands).count();
+    let n_repeated = changes.iter().filter(|alert| alert.repeated).count();
+    let still = if n_repeated > 0 { format!(", {n_repeated} still stand") } else { String::new() };
+    format!("{} warnings{still}, {n_over} over", changes.len() - n_over - n_repeated)
 }
 
 fn body(changes: &[Alert]) -> String {

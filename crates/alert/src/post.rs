@@ -179,6 +179,7 @@ mod tests {
             summary: "load.1m > 3 within 1h: 90 %".to_owned(),
             probability: 0.9,
             stands,
+            repeated: false,
             since: at,
             at,
             origin: at,

@@ -165,7 +165,9 @@ pub(crate) enum QueryError {
         id: String,
     },
     /// Too few samples for a forecast.
-    #[error("`{id}` has {have} samples, but a forecast needs {need}; wait for the next ones")]
+    #[error(
+        "`{id}` has {have} samples, but a forecast needs {need} without a gap between them; wait for the next ones"
+    )]
     NotReady {
         /// The series.
         id: String,

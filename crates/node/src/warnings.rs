@@ -40,13 +40,15 @@ pub struct WarnSettings {
     pub ways: Vec<Way>,
     /// Time between two looks.
     pub every: Duration,
+    /// After which time others are told again of a warning that still stands; never unless given.
+    pub repeat: Option<Duration>,
     /// Whether signals that will leave their usual range are looked for.
     pub excursions: bool,
 }
 
 impl Default for WarnSettings {
     fn default() -> Self {
-        Self { rules: None, ways: Vec::new(), every: Duration::from_secs(60), excursions: true }
+        Self { rules: None, ways: Vec::new(), every: Duration::from_secs(60), repeat: None, excursions: true }
     }
 }
 
@@ -66,6 +68,7 @@ pub(crate) struct Warden {
     changes: Vec<Alert>,
     file: Option<File>,
     every: Duration,
+    repeat: Option<Duration>,
     host: String,
     /// The address of the page.
     page: String,
@@ -98,7 +101,7 @@ impl Warden {
     ) -> Result<Self, StartError> {
         let (file, kept) = data_dir.map(File::open).unzip();
         let Kept { standing, silences, mut waiting } = kept.unwrap_or_default();
-        let WarnSettings { rules, ways, every, excursions } = settings.clone();
+        let WarnSettings { rules, ways, every, repeat, excursions } = settings.clone();
         let posts = alert::names(&ways).into_iter().zip(ways).map(|(name, way)| {
             let waiting = waiting.remove(&name).unwrap_or_default();
             Post::start(&name, way, waiting, every, watch).map_err(StartError::NoThread)
@@ -113,6 +116,7 @@ impl Warden {
             changes: Vec::new(),
             file,
             every,
+            repeat,
             host: hub.info().host,
             hub,
             page,
@@ -143,7 +147,7 @@ impl Warden {
             watched.ask(&self.hub, &mut self.lookout, now);
             let is_silent = silences.contains_key(&watched.rule.name);
             let stands = watched.standing(is_silent, now, &self.host, &self.page);
-            self.changes.extend(watched.change(stands.as_ref(), now));
+            self.changes.extend(watched.change(stands.as_ref(), self.repeat, now));
             standing.extend(stands);
         }
         if let Some(excursions) = &mut self.excursions {

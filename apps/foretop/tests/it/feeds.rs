@@ -31,6 +31,7 @@ fn what_an_exporter_offers_is_stored_forecast_and_shown() {
     let args = [&args[..], &only].concat();
     let node = Running::start(&args);
     node.wait_for_samples("foretop_load_1m_tasks", 3);
+    node.wait_for_forecast("foretop_load_1m_tasks");
     let line = node.run(&["ask", "foretop_load_1m_tasks", "--horizon", "1s"]).output();
     assert!(line.starts_with("foretop_load_1m_tasks in 1s: "), "{line}");
     let list = node.get("/api/v1/series").to_string();
@@ -71,7 +72,7 @@ fn a_flow_to_a_node_with_a_responder_is_asked_for_like_any_signal() {
         let list = node.get("/api/v1/series").to_string();
         ["flow.db2", "flow.db2.round_trip", "flow.db2.retransmits"].iter().all(|id| list.contains(id)).then_some(())
     });
-    node.wait_for_samples("flow.db2", 2);
+    node.wait_for_forecast("flow.db2");
     let line = node.run(&["ask", "flow.db2", "--horizon", "5s"]).output();
     assert!(line.starts_with("flow.db2 in 5s: ") && line.contains("B/s"), "{line}");
 }

@@ -1,6 +1,7 @@
 //! The command line from outside: the real binary, real nodes, real files.
 #![forbid(unsafe_code)]
 
+mod alertmanager;
 mod analyze;
 mod cluster;
 mod command;

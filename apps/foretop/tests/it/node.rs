@@ -86,6 +86,13 @@ impl Running {
         });
     }
 
+    /// Waits until a signal has a forecast. On a busy machine there are gaps between samples, and no forecast before two without one.
+    #[track_caller]
+    pub fn wait_for_forecast(&self, id: &str) {
+        let url = format!("{}/api/v1/series/{id}/forecast?horizon=1s", self.url);
+        wait_until(&format!("{id} has a forecast"), PATIENCE, || ureq::get(&url).call().is_ok().then_some(()));
+    }
+
     /// The JSON at a path.
     #[track_caller]
     pub fn get(&self, path: &str) -> serde_json::Value {

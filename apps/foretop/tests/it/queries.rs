@@ -11,7 +11,7 @@ const NOBODY: &str = "http://127.0.0.1:1";
 #[test]
 fn ask_answers_in_one_line() {
     let node = Running::in_memory();
-    node.wait_for_samples("load.1m", 3);
+    node.wait_for_forecast("load.1m");
     let line = node.run(&["ask", "load.1m", "--horizon", "2s", "--confidence", "0.8"]).output();
     assert!(line.starts_with("load.1m in 2s: "), "{line}");
     assert!(line.contains(" tasks (80 %: ") && line.contains(" tasks now, by ") && line.lines().count() == 1, "{line}");
@@ -20,7 +20,7 @@ fn ask_answers_in_one_line() {
 #[test]
 fn ask_gives_programs_every_figure() {
     let node = Running::in_memory();
-    node.wait_for_samples("load.1m", 3);
+    node.wait_for_forecast("cpu.availability");
     let answer = node.run(&["ask", "cpu.availability", "--horizon", "1s", "--format", "json"]).json();
     assert_eq!((&answer["id"], &answer["unit"]), (&"cpu.availability".into(), &"ratio".into()));
     assert_eq!((answer["lead_seconds"].as_f64(), answer["confidence"].as_f64()), (Some(1.0), Some(0.95)));
@@ -111,8 +111,10 @@ fn export_gives_what_the_node_holds() {
     let times: Vec<Timestamp> = rows.iter().map(|(time, _)| time.parse().unwrap()).collect();
     assert!(times.len() >= 5 && times.is_sorted_by(|a, b| a < b), "{csv}");
     let json = node.run(&["export", "load.1m", "--from", rows[0].0, "--to", rows[2].0, "--format", "json"]).json();
-    assert_eq!(json["samples"].as_array().unwrap().len(), 2, "{json}");
-    assert_eq!(json["samples"][0]["value"].as_f64(), Some(rows[0].1));
+    // On a busy machine there may be gaps between them.
+    let values: Vec<f64> =
+        json["samples"].as_array().unwrap().iter().filter_map(|sample| sample["value"].as_f64()).collect();
+    assert_eq!(values, [rows[0].1, rows[1].1], "{json}");
     node.run(&["export", "load.1m", "--from", "-1s", "--to", "-1min"]).check_failed(2, "the range from ");
 }
 

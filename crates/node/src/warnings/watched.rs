@@ -114,6 +114,7 @@ impl Watched {
             summary,
             probability: said.chance.probability,
             stands: true,
+            repeated: false,
             since: self.since.unwrap_or(now),
             at: now,
             origin: said.origin,
@@ -122,19 +123,25 @@ impl Watched {
     }
 
     /// What has changed since others were told last. Who was told that it stands is told of its end as well, whatever was silenced
-    /// since.
-    pub(super) fn change(&mut self, standing: Option<&Alert>, now: Timestamp) -> Option<Alert> {
+    /// since. A warning that stands is told again after `repeat`.
+    pub(super) fn change(
+        &mut self,
+        standing: Option<&Alert>,
+        repeat: Option<Duration>,
+        now: Timestamp,
+    ) -> Option<Alert> {
         if !self.alarm.stands() {
             let over = self.told.take()?.over(now);
             let summary = self.said.map(|said| self.rule.says(said.chance.probability));
             let probability = self.said.map_or(over.probability, |said| said.chance.probability);
             return Some(Alert { summary: summary.unwrap_or_else(|| over.summary.clone()), probability, ..over });
         }
-        if self.told.is_some() {
-            return None;
-        }
-        self.told = standing.cloned();
-        self.told.clone()
+        let repeated = self.told.is_some();
+        let is_due =
+            self.told.as_ref().is_none_or(|told| repeat.is_some_and(|after| now.saturating_since(told.at) >= after));
+        let change = Alert { repeated, ..standing.filter(|_| is_due)?.clone() };
+        self.told = Some(change.clone());
+        Some(change)
     }
 
     /// As it is told over HTTP.

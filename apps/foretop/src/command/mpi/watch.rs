@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use anyhow::Context;
 use clap::{Args, ValueEnum};
-use clock::{Clock, thread_cpu};
+use clock::{Clock, Stopwatch, thread_cpu};
 use event_space::{Hop, Live, LiveError, Scope, Setting, Sites, SitesError, Strategy, ask_job};
 use mpi_analysis::KernelLog;
 use mpi_job::{Folder, kernel_of};
@@ -33,8 +33,8 @@ use component::Publisher;
 /// How long monitors on the network have to say that they are there.
 pub const SEARCH_TIME: Duration = Duration::from_secs(2);
 
-/// Times that monitors may have different tree files before that is an error.
-const N_TRIES: u32 = 3;
+/// How long monitors may have different tree files before that is an error.
+const ALIKE_WITHIN: Duration = Duration::from_secs(30);
 
 /// Watch the collective operations of a job
 ///
@@ -157,15 +157,18 @@ impl Watch {
 
     /// The same once the tree file in force is the same everywhere: not all hosts replace it at the same moment.
     fn open_alike(&self, setting: &Setting) -> anyhow::Result<Vec<Watched>> {
-        for _ in 0..N_TRIES {
+        let waiting = Stopwatch::start();
+        loop {
             match self.open(setting) {
                 Err(error) if matches!(error.downcast_ref(), Some(SitesError::OtherTree { .. })) => {
+                    if waiting.elapsed() >= ALIKE_WITHIN {
+                        return Err(error).or_usage();
+                    }
                     clock::sleep(self.every);
                 }
                 opened => return opened,
             }
         }
-        self.open(setting).or_usage()
     }
 
     /// Opens all trees, on all hosts that can be found.

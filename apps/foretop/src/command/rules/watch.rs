@@ -130,6 +130,7 @@ impl Watch {
             summary: rule.says(answer.probability),
             probability: answer.probability,
             stands: alarm.stands(),
+            repeated: false,
             since: *since,
             at,
             origin: answer.origin,

@@ -423,6 +423,22 @@ pub mod span_text {
     }
 }
 
+/// The same where none may be given.
+pub mod optional_span_text {
+    use std::time::Duration;
+
+    use serde::{Deserializer, Serialize, Serializer};
+    use units::span;
+
+    pub fn serialize<S: Serializer>(value: &Option<Duration>, serializer: S) -> Result<S::Ok, S::Error> {
+        value.map(span::format).serialize(serializer)
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Duration>, D::Error> {
+        super::span_text::deserialize(deserializer).map(Some)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use secret::{Form, Privacy};
 
-use super::settings::{Settings, login, span_text, trust, warn_of_clear};
+use super::settings::{Settings, login, optional_span_text, span_text, trust, warn_of_clear};
 use crate::secret::warn_of;
 
 /// `[warn]`
@@ -21,6 +21,8 @@ pub struct WarnSection {
     pub rules: Option<PathBuf>,
     #[serde(with = "span_text")]
     pub every: Duration,
+    #[serde(with = "optional_span_text", skip_serializing_if = "Option::is_none")]
+    pub repeat: Option<Duration>,
     pub excursions: bool,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub alertmanager: Vec<ServerSection>,
@@ -71,9 +73,9 @@ pub struct MailSection {
 
 impl Default for WarnSection {
     fn default() -> Self {
-        let WarnSettings { every, excursions, .. } = Config::default().warnings;
+        let WarnSettings { every, repeat, excursions, .. } = Config::default().warnings;
         let (alertmanager, webhook, command, mail) = Default::default();
-        Self { rules: None, every, excursions, alertmanager, webhook, command, mail }
+        Self { rules: None, every, repeat, excursions, alertmanager, webhook, command, mail }
     }
 }
 
@@ -134,7 +136,7 @@ impl Settings {
     /// # Errors
     /// When the file of rules is none, or a way makes no sense. The message begins with the section.
     pub fn to_warnings(&self) -> anyhow::Result<WarnSettings> {
-        let WarnSection { rules, every, excursions, alertmanager, webhook, command, mail } = &self.warn;
+        let WarnSection { rules, every, repeat, excursions, alertmanager, webhook, command, mail } = &self.warn;
         let mut ways = Vec::new();
         for one in alertmanager {
             ways.push(Way::Alertmanager(one.to_server().context("[[warn.alertmanager]]")?));
@@ -149,6 +151,6 @@ impl Settings {
             ways.push(Way::Mail(one.to_mail().with_context(|| format!("[[warn.mail]] by `{}`", one.server))?));
         }
         let rules = rules.as_deref().map(RulesFile::open).transpose()?;
-        Ok(WarnSettings { rules, ways, every: *every, excursions: *excursions })
+        Ok(WarnSettings { rules, ways, every: *every, repeat: *repeat, excursions: *excursions })
     }
 }

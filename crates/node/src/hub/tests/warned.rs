@@ -1,5 +1,6 @@
 //! Looking ahead by a clock that the test moves.
 
+use testkit::{PATIENCE, wait_until};
 use units::Timestamp;
 
 use super::*;
@@ -24,9 +25,13 @@ fn with_course(folder: &Path, n: u32, course: impl Fn(u32) -> f64) -> World {
 }
 
 fn warden(world: &World, folder: &Path, rules: &str) -> Warden {
+    warden_of(world, folder, rules, WarnSettings::default())
+}
+
+fn warden_of(world: &World, folder: &Path, rules: &str, settings: WarnSettings) -> Warden {
     let path = folder.join("rules.toml");
     fs::write(&path, rules).unwrap();
-    let settings = WarnSettings { rules: Some(RulesFile::open(&path).unwrap()), ..WarnSettings::default() };
+    let settings = WarnSettings { rules: Some(RulesFile::open(&path).unwrap()), ..settings };
     let page = "http://host/".to_owned();
     Warden::new(&settings, Arc::clone(&world.hub), Some(folder), page, &world.config.watch).unwrap()
 }
@@ -56,6 +61,29 @@ fn a_rule_warns_before_it_comes_true_and_stands_over_a_restart() {
     let mut second = warden(&world, folder.path(), &rules);
     second.look();
     assert_eq!(world.hub.warnings().rules[0].since, since, "it stands since it was raised");
+}
+
+#[test]
+fn a_warning_that_stands_is_told_again_when_it_is_asked_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let world = filling(folder.path(), 60);
+    let told = folder.path().join("told");
+    let arguments = ["-c", "cat >> $0; echo >> $0", told.to_str().unwrap()].map(str::to_owned).to_vec();
+    let ways = vec![alert::Way::Command(alert::Command { program: "/bin/sh".to_owned(), arguments })];
+    let settings = WarnSettings { ways, repeat: Some(2 * MINUTE), ..WarnSettings::default() };
+    let mut warden = warden_of(&world, folder.path(), &rule("full", "mine > 70"), settings);
+    for _ in 0..5 {
+        warden.look();
+        world.clock.pass(MINUTE);
+    }
+    let repeated = wait_until("it is told three times", PATIENCE, || {
+        let told = fs::read_to_string(&told).ok()?;
+        let changes = told.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
+        let changes = changes.flat_map(|message| message["warnings"].as_array().unwrap().clone());
+        let repeated: Vec<bool> = changes.map(|change| change["repeated"] == true).collect();
+        (repeated.len() >= 3).then_some(repeated)
+    });
+    assert_eq!(repeated, [false, true, true]);
 }
 
 #[test]
