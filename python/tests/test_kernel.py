@@ -1,4 +1,4 @@
-"""Control of a kernel agent: what is asked of one that plays along, and a real one that reads /proc, which needs no root."""
+"""Control of a kernel agent: what is asked of one that plays along, and a real one, which reads /proc without root."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 from foretop import InputError
-from foretop.kernel import Agent, AgentError
+from foretop.kernel import Agent, AgentError, PointState
 
 ROOT = Path(__file__).parents[2]
 
@@ -51,8 +51,8 @@ def test_requests_are_those_of_the_format(tmp_path: Path) -> None:
     with playing(tmp_path / "socket", answers) as asked, Agent(tmp_path / "socket") as agent:
         agent.on("vm", "fs", nodes=[7])
         with agent.lease("ann", seconds=60):
-            points = {"fs.Read": "trace", "fs.Write": "inactive"}
-            agent.set(points=points, budget_cores=0.01, interval_seconds=0.5, group_limits=[64, 512])  # type: ignore[arg-type]
+            points: dict[str, PointState] = {"fs.Read": "trace", "fs.Write": "inactive"}
+            agent.set(points=points, budget_cores=0.01, interval_seconds=0.5, group_limits=[64, 512])
         agent.off()
     assert asked == [
         {"do": "set", "is_on": True, "subsystems": {"vm": {"is_on": True}, "fs": {"is_on": True}}, "nodes": [7]},

@@ -1,7 +1,7 @@
-"""Control of what is measured of a kernel: an agent's status, on and off, points, and the lease of one who wants to be alone.
+"""Control of what is measured of a kernel: status, on and off, points, and the lease of one who wants to be alone.
 
-``foretop kernel agent`` has to run on this host; :class:`Agent` talks to it over its Unix socket, as ``foretop kernel on`` does
-(``docs/formats/kernel-control.md``).
+``foretop kernel agent`` has to run on this host; :class:`Agent` talks to it over its Unix socket, as
+``foretop kernel on`` does (``docs/formats/kernel-control.md``).
 """
 
 from __future__ import annotations
@@ -40,7 +40,8 @@ class Agent:
     Raises
     ------
     AgentError
-        If nobody listens there, or this user may not connect. All methods raise it where the agent refuses, with its reason, or is gone.
+        If nobody listens there, or this user may not connect. All methods raise it where the agent is gone, or refuses,
+        with its reason.
     """
 
     def __init__(self, path: str | PathLike[str] = DEFAULT_SOCKET, *, timeout_seconds: float = 30.0) -> None:
@@ -52,14 +53,17 @@ class Agent:
             self._connection.connect(self._path)
         except OSError as error:
             self._connection.close()
-            message = f"cannot connect to an agent at `{self._path}`: {error.strerror or error}; start one with `foretop kernel agent`"
+            why = f"{error.strerror or error}; start one with `foretop kernel agent`"
+            message = f"cannot connect to an agent at `{self._path}`: {why}"
             raise AgentError(message, kind="Unreachable", path=self._path) from error
         self._answers = self._connection.makefile("r", encoding="utf-8", newline="\n")
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self.close()
 
     def close(self) -> None:
@@ -117,7 +121,8 @@ class Agent:
         Parameters
         ----------
         points : mapping of str to str, optional
-            What becomes of the events of points, such as ``{"fs.Read": "trace"}``: ``"inactive"``, ``"summary"`` or ``"trace"``.
+            What becomes of the events of points, such as ``{"fs.Read": "trace"}``: ``"inactive"``, ``"summary"`` or
+            ``"trace"``.
         budget_cores : float, optional
             What all probes may take of a core.
         interval_seconds : float, optional
@@ -147,7 +152,7 @@ class Agent:
 
     @contextmanager
     def lease(self, name: str, *, seconds: int = 600) -> Iterator[Self]:
-        """Have the right to change things alone, for the time of a ``with`` statement and no longer than so many seconds.
+        """Have the right to change things alone, for a ``with`` statement and no longer than so many seconds.
 
         Parameters
         ----------
