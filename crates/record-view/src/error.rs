@@ -65,4 +65,7 @@ pub enum Error {
     /// What was extracted cannot be written.
     #[error("cannot write the values")]
     Write(#[from] csv::Error),
+    /// The same as Parquet.
+    #[error("cannot write the values as Parquet")]
+    Parquet(#[from] parquet::errors::ParquetError),
 }

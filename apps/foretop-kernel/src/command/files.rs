@@ -10,7 +10,7 @@ use picture::{Kind, Size};
 use program::{Failure, written};
 use record::info::Info;
 use record::{Items, Output};
-use record_view::{By, Plot as What};
+use record_view::{Bands, By, Line, Plot as What};
 use text::help::examples;
 use units::span;
 
@@ -51,9 +51,12 @@ impl Show {
     }
 }
 
-/// Write fields of all records of a type as CSV, exactly
+/// Write fields of all records of a type as CSV or Parquet, exactly
 #[derive(Args)]
-#[command(after_help = examples(&["foretop kernel extract host.kernel 'VM Summary' start_ns PageFaults.count"]))]
+#[command(after_help = examples(&[
+    "foretop kernel extract host.kernel 'VM Summary' start_ns PageFaults.count",
+    "foretop kernel extract host.kernel 'VM Summary' --format parquet --out vm.parquet",
+]))]
 pub struct Extract {
     /// In the own format or SDDF
     #[arg(value_name = "FILE")]
@@ -66,6 +69,22 @@ pub struct Extract {
     /// Its fields [default: all]
     #[arg(value_name = "FIELD")]
     fields: Vec<String>,
+
+    /// As what they are written
+    #[arg(long, value_enum, default_value_t = TableFormat::Csv)]
+    format: TableFormat,
+
+    /// A file for them, which Parquet needs [default for CSV: standard output]
+    #[arg(long, value_name = "FILE", required_if_eq("format", "parquet"))]
+    out: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum TableFormat {
+    /// One record a line; an array's items are parted by spaces
+    Csv,
+    /// Columns; arrays are lists, units and meanings stand in the metadata
+    Parquet,
 }
 
 /// A reader that went away had enough.
@@ -75,7 +94,14 @@ fn is_gone(error: &csv::Error) -> bool {
 
 impl Extract {
     pub fn run(self, out: &mut dyn Write) -> Result<(), Failure> {
-        let extracted = record_view::extract(open(&self.file)?, &self.record, &self.fields, out);
+        let items = open(&self.file)?;
+        let file = self.out.as_deref().map(create).transpose()?.map(BufWriter::new);
+        let extracted = match (self.format, file) {
+            (TableFormat::Csv, None) => record_view::extract(items, &self.record, &self.fields, out),
+            (TableFormat::Csv, Some(file)) => record_view::extract(items, &self.record, &self.fields, file),
+            (TableFormat::Parquet, Some(file)) => record_view::extract_parquet(items, &self.record, &self.fields, file),
+            (TableFormat::Parquet, None) => unreachable!("clap has asked for a file"),
+        };
         match extracted {
             Err(record_view::Error::Write(error)) if is_gone(&error) => Ok(()),
             extracted => extracted.map(|_| ()).map_err(wrong(&self.file)),
@@ -225,10 +251,11 @@ impl Split {
     }
 }
 
-/// Draw any field of a type against any other
+/// Draw any field of a type against any other, over bands that say what a program did
 #[derive(Args)]
 #[command(after_help = examples(&[
     "foretop kernel plot host.kernel 'VM Summary' start_ns PageFaults.count --by node --out faults.svg",
+    "foretop kernel plot both.sort-merge 'VM Summary' end_ns PageFaults.time_ns --also 'CPU Utilization Summary' User.time_ns --share --most 2 --bands sort-trace event --bands-of rank=0 --out phases.svg",
 ]))]
 pub struct Plot {
     /// In the own format or SDDF
@@ -251,9 +278,38 @@ pub struct Plot {
     #[arg(long, value_name = "FIELD")]
     by: Option<String>,
 
+    /// Another type and its field upward, in the same picture; may be repeated
+    #[arg(long, num_args = 2, value_names = ["RECORD", "Y"])]
+    also: Vec<String>,
+
+    /// Divide what goes upward by the time that each record is of, from start_ns to end_ns: times become shares of it
+    #[arg(long)]
+    share: bool,
+
+    /// The upper end of the axis; what lies above is marked there
+    #[arg(long, value_name = "Y")]
+    most: Option<f64>,
+
+    /// Bands that say what a program did: each record of this type begins one at its at_ns, named by this field
+    #[arg(long, num_args = 2, value_names = ["RECORD", "FIELD"])]
+    bands: Vec<String>,
+
+    /// Bands of those records only whose field has this value, such as `rank=0`
+    #[arg(long, value_name = "FIELD=VALUE", requires = "bands", value_parser = field_and_value)]
+    bands_of: Option<(String, String)>,
+
     /// The picture, .svg or .png
     #[arg(long, value_name = "FILE")]
     out: PathBuf,
+}
+
+/// The time of what a program traces.
+const BAND_TIME: &str = "at_ns";
+
+fn field_and_value(text: &str) -> Result<(String, String), String> {
+    let (field, value) =
+        text.split_once('=').ok_or_else(|| format!("`{text}` is no field with a value; write one such as `rank=0`"))?;
+    Ok((field.into(), value.into()))
 }
 
 const SIZE: Size = Size { width: 900.0, height: 420.0 };
@@ -263,7 +319,23 @@ impl Plot {
         let ending = self.out.extension().unwrap_or_default().to_string_lossy();
         let kind: Kind = ending.parse().map_err(Failure::usage)?;
         let files = file_name(&self.file);
-        let what = What { record: self.record, x: self.x, y: self.y, by: self.by, files };
+        let line = |record: &str, y: &str| Line { record: record.into(), y: y.into() };
+        let also = self.also.chunks_exact(2).map(|pair| line(&pair[0], &pair[1]));
+        let bands = self.bands.first_chunk().map(|[record, name]| Bands {
+            record: record.clone(),
+            time: BAND_TIME.into(),
+            name: name.clone(),
+            of: self.bands_of,
+        });
+        let what = What {
+            lines: std::iter::once(line(&self.record, &self.y)).chain(also).collect(),
+            x: self.x,
+            by: self.by,
+            bands,
+            is_share: self.share,
+            most: self.most,
+            files,
+        };
         let panel = record_view::plot(open(&self.file)?, &what).map_err(wrong(&self.file))?;
         let bytes = panel.picture(SIZE).encode(kind).map_err(Failure::of)?;
         std::fs::write(&self.out, bytes)

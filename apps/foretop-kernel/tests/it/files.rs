@@ -67,6 +67,22 @@ fn two_files_of_a_boot_are_merged_and_plotted() {
     assert!(std::fs::read_to_string(picture).unwrap().contains("VM Summary: PageFaults.count against start_ns"));
 }
 
+#[test]
+fn extracted_tables_go_to_files_as_well() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = recorded(folder.path(), "own");
+    let file = file.to_str().unwrap();
+    let [csv, table] = ["vm.csv", "vm.parquet"].map(|name| folder.path().join(name));
+    let arguments = ["extract", file, "VM Summary", "start_ns", "FileMap.ranges"];
+    done(&[&arguments[..], &["--out", csv.to_str().unwrap()]].concat());
+    assert_eq!(std::fs::read_to_string(csv).unwrap(), done(&arguments));
+    done(&[&arguments[..], &["--format", "parquet", "--out", table.to_str().unwrap()]].concat());
+    let table = std::fs::read(table).unwrap();
+    assert!(table.starts_with(b"PAR1") && table.ends_with(b"PAR1"));
+    let output = kernel(&["extract", file, "VM Summary", "--format", "parquet"]);
+    assert!(output.status.code() == Some(2) && String::from_utf8_lossy(&output.stderr).contains("--out"), "{output:?}");
+}
+
 /// The counts that a text beside a file states, added up.
 fn stated(file: &Path) -> u64 {
     let info = std::fs::read_to_string(format!("{}.info", file.display())).unwrap();
