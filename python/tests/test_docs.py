@@ -5,11 +5,12 @@ import inspect
 
 import foretop
 import pytest
-from foretop import crossval, dedup, mpi_trace, playback, sklearn
+from foretop import crossval, dedup, kernel, mpi_trace, playback, sklearn
 
 PUBLIC = {name: getattr(foretop, name) for name in foretop.__all__}
 PUBLIC |= {f"crossval.{name}": getattr(crossval, name) for name in crossval.__all__}
 PUBLIC |= {f"mpi_trace.{name}": getattr(mpi_trace, name) for name in mpi_trace.__all__}
+PUBLIC |= {f"kernel.{name}": getattr(kernel, name) for name in kernel.__all__ if inspect.isclass(getattr(kernel, name))}
 PUBLIC |= {f"dedup.{name}": getattr(dedup, name) for name in dedup.__all__}
 PUBLIC |= {f"playback.{name}": getattr(playback, name) for name in playback.__all__}
 PUBLIC |= {f"sklearn.{name}": getattr(sklearn, name) for name in sklearn.__all__}

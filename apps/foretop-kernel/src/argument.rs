@@ -74,7 +74,7 @@ pub struct Measured {
 
     /// Points of your own, in TOML: tracepoints and functions; docs/kernel/user.md. Without names of subsystems, these alone
     #[arg(long, value_name = "FILE.toml")]
-    points: Option<std::path::PathBuf>,
+    points: Option<PathBuf>,
 
     /// What to measure: `host`, `cgroup:/sys/fs/cgroup/…`, or `tree:PID` for a process and its descendants
     #[arg(long, default_value = "host")]

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use kernel::{Engine, Error, Pulled, Recorder, Sink, Traced};
 use program::Failure;
 use record::Format;
+use record::info::Info;
 
 use crate::command::failed;
 
@@ -51,8 +52,7 @@ impl Capture {
         let date = clock::now().to_string();
         let stamp: String = date.chars().filter(char::is_ascii_digit).take(14).collect();
         let path = folder.join(format!("{host}_{stamp}.kernel"));
-        let file = File::create_new(&path)
-            .map_err(|error| Failure::work(format!("cannot make the file `{}`: {error}", path.display())))?;
+        let file = create(&path)?;
         let mut head = vec![
             ("FileName".to_owned(), path.file_name().unwrap_or_default().to_string_lossy().into_owned()),
             (
@@ -105,13 +105,8 @@ impl Capture {
     pub fn end(mut self, engine: &mut Engine) -> Result<(PathBuf, Fate), Failure> {
         let fate = self.settle(engine).map_err(failed)?;
         let recorder = self.recorder.take().ok_or_else(|| Failure::work("the file has ended already"))?;
-        let (out, mut info) = recorder.finish().map_err(failed)?;
-        let cannot = |error| Failure::work(format!("cannot write `{}`: {error}", self.path.display()));
-        let size = out.get_ref().metadata().map_err(cannot)?.len();
-        info.head.insert(1, ("FileSize".into(), size.to_string()));
-        let beside = info_path(&self.path);
-        std::fs::write(&beside, info.text())
-            .map_err(|error| Failure::work(format!("cannot write `{}`: {error}", beside.display())))?;
+        let (_, info) = recorder.finish().map_err(failed)?;
+        describe(&self.path, info)?;
         Ok((self.path, fate))
     }
 
@@ -154,11 +149,23 @@ impl Sink for Capture {
     }
 }
 
-/// The text beside a file.
-pub fn info_path(path: &Path) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(".info");
-    name.into()
+/// A file that was not there before.
+pub fn create(path: &Path) -> Result<File, Failure> {
+    File::create_new(path).map_err(|error| Failure::work(format!("cannot make the file `{}`: {error}", path.display())))
+}
+
+/// Writes the text beside a file that is finished, which begins with the file's name and size.
+pub fn describe(path: &Path, mut info: Info) -> Result<(), Failure> {
+    let cannot =
+        |path: &Path, error: std::io::Error| Failure::work(format!("cannot write `{}`: {error}", path.display()));
+    let size = path.metadata().map_err(|error| cannot(path, error))?.len();
+    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    info.head.retain(|(name, _)| name != "FileName");
+    info.head.splice(..0, [("FileName".into(), name), ("FileSize".into(), size.to_string())]);
+    let mut beside = path.as_os_str().to_owned();
+    beside.push(".info");
+    let beside = PathBuf::from(beside);
+    std::fs::write(&beside, info.text()).map_err(|error| cannot(&beside, error))
 }
 
 fn boot_id() -> String {

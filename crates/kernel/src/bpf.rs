@@ -5,6 +5,7 @@
 
 mod calibrate;
 mod drive;
+mod flood;
 mod layout;
 mod opener;
 mod run_time;
@@ -22,6 +23,7 @@ use libbpf_rs::{
 };
 
 pub use calibrate::{Calibration, calibrate};
+pub use flood::{Flood, flood};
 use layout::Settings;
 pub use opener::BpfOpener;
 pub use tracer::Tracer;

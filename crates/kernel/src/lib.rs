@@ -31,7 +31,7 @@ mod watch;
 pub use agent::{Agent, Client, DEFAULT_SOCKET, Sink};
 pub use arm::Arm;
 #[cfg(feature = "bpf")]
-pub use bpf::{Bpf, BpfOpener, Calibration, RING_BYTES, Tracer, calibrate, n_loaded};
+pub use bpf::{Bpf, BpfOpener, Calibration, Flood, RING_BYTES, Tracer, calibrate, flood, n_loaded};
 pub use budget::{Budget, Load, Measure};
 pub use engine::{Engine, Opener, ProcOpener};
 pub use error::Error;

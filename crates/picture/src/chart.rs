@@ -41,6 +41,17 @@ pub enum Mark {
         /// How thick it is, in pixels.
         height: f64,
     },
+    /// A band over the whole height of the field.
+    Band {
+        /// Where it begins, to the right.
+        from: f64,
+        /// Where it ends.
+        to: f64,
+        /// Its colour, which should be a pale one.
+        colour: Colour,
+    },
+    /// A small arrow at the upper edge, for a point that lies above it.
+    Above(f64, Colour),
     /// A dot with words to its right.
     Named((f64, f64), String),
     /// A dashed line across at this height.
@@ -159,6 +170,19 @@ impl Field<'_> {
                 picture.shapes.extend(places.map(|centre| Shape::Disc { centre, radius: 2.4, colour: *colour }));
             }
             Mark::Bar { from, to, colour, height } => picture.shapes.push(self.line(&[*from, *to], *colour, *height)),
+            Mark::Band { from, to, colour } => {
+                let (low, high) = self.chart.x.range;
+                let (Some(from), Some(to)) = (self.x(from.max(low)), self.x(to.min(high))) else { return };
+                let middle = self.frame.corner.y + 0.5 * self.frame.height;
+                picture.shapes.push(straight((from, middle), (to, middle), *colour, self.frame.height));
+            }
+            Mark::Above(x, colour) => {
+                let Some(x) = self.x(*x) else { return };
+                let top = self.frame.corner.y;
+                let places =
+                    [(x - 4.0, top + 6.0), (x, top), (x + 4.0, top + 6.0)].map(|(x, y)| Place { x, y }).to_vec();
+                picture.shapes.push(Shape::Line { places, colour: *colour, width: 1.6, is_dashed: false });
+            }
             Mark::Named(point, name) => {
                 let Some(centre) = self.place(*point) else { return };
                 picture.shapes.push(Shape::Disc { centre, radius: 3.0, colour: Colour::DATA });
@@ -234,6 +258,23 @@ mod tests {
         let is_red =
             |shape: &&Shape| matches!(shape, Shape::Disc { colour, .. } | Shape::Line { colour, .. } if *colour == red);
         assert_eq!(picture.shapes.iter().filter(is_red).count(), 3);
+    }
+
+    #[test]
+    fn a_band_is_as_high_as_the_field_and_ends_at_its_edges() {
+        let pale = Colour(240, 240, 255);
+        let picture = chart(vec![Mark::Band { from: -3.0, to: 5.0, colour: pale }, Mark::Above(5.0, pale)]);
+        let [band, above] = &picture
+            .shapes
+            .iter()
+            .filter(|shape| matches!(shape, Shape::Line { colour, .. } if *colour == pale))
+            .collect::<Vec<_>>()[..]
+        else {
+            panic!("{picture:?}")
+        };
+        let places = [(84.0, 152.0), (234.0, 152.0)].map(|(x, y)| Place { x, y }).to_vec();
+        assert_eq!(**band, Shape::Line { places, colour: pale, width: 200.0, is_dashed: false });
+        assert!(matches!(above, Shape::Line { places, .. } if places[1] == Place { x: 234.0, y: 52.0 }), "{above:?}");
     }
 
     #[test]

@@ -45,7 +45,27 @@ pub enum Error {
         /// Of another.
         other: String,
     },
+    /// A time that spans cannot be measured in.
+    #[error("the field `{name}` has the unit `{unit}`, which is none of time; it would be `ns`, `us`, `ms` or `s`")]
+    NoUnitOfTime {
+        /// Which.
+        name: String,
+        /// Its unit.
+        unit: String,
+    },
+    /// A file that would fall into too many parts.
+    #[error("the file has more than {most} parts; split it by something that more records have in common")]
+    TooManyParts {
+        /// So many there may be.
+        most: usize,
+    },
+    /// A part that cannot be begun.
+    #[error(transparent)]
+    Open(std::io::Error),
     /// What was extracted cannot be written.
     #[error("cannot write the values")]
     Write(#[from] csv::Error),
+    /// The same as Parquet.
+    #[error("cannot write the values as Parquet")]
+    Parquet(#[from] parquet::errors::ParquetError),
 }

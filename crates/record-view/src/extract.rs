@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use record::{Item, Items, RecordType, Value};
+use record::{Field, Item, Items, RecordType, Value};
 
 use crate::Error;
 use crate::structure::{find, position};
@@ -13,20 +13,39 @@ use crate::structure::{find, position};
 /// # Errors
 /// Where the type or a field is not there, the file is damaged, or nothing can be written.
 pub fn extract(items: Items<'_>, record: &str, fields: &[String], out: impl Write) -> Result<u64, Error> {
-    let mut out = csv::Writer::from_writer(out);
+    let mut lines = Lines(csv::Writer::from_writer(out));
+    let n_records = choose(items, record, fields, &mut lines)?;
+    lines.0.flush().map_err(csv::Error::from)?;
+    Ok(n_records)
+}
+
+/// Where fields of the records of one type go.
+pub(crate) trait Rows {
+    /// What the file says of itself.
+    fn attribute(&mut self, _name: &str, _text: &str) {}
+
+    /// The fields, once, before all records.
+    fn begin(&mut self, fields: &[&Field]) -> Result<(), Error>;
+
+    /// What a record has in them.
+    fn row(&mut self, values: &[&Value]) -> Result<(), Error>;
+}
+
+/// Hands over fields of all records of a type; all fields where none is named. Gives the number of records.
+pub(crate) fn choose(items: Items<'_>, record: &str, fields: &[String], rows: &mut impl Rows) -> Result<u64, Error> {
     let mut types: Vec<RecordType> = Vec::new();
     let mut chosen: Option<(usize, Vec<usize>)> = None;
     let mut n_records = 0;
     for item in items {
         match item? {
-            Item::Attribute(..) => {}
+            Item::Attribute(name, text) => rows.attribute(&name, &text),
             Item::Type(of) => {
                 if of.name == record {
                     let places = match fields {
                         [] => (0..of.fields.len()).collect(),
                         fields => fields.iter().map(|field| position(&of, field)).collect::<Result<Vec<_>, _>>()?,
                     };
-                    out.write_record(places.iter().map(|place| of.fields[*place].name.as_str()))?;
+                    rows.begin(&places.iter().map(|place| &of.fields[*place]).collect::<Vec<_>>())?;
                     chosen = Some((types.len(), places));
                 }
                 types.push(of);
@@ -35,15 +54,26 @@ pub fn extract(items: Items<'_>, record: &str, fields: &[String], out: impl Writ
                 if let Some((chosen, places)) = &chosen
                     && *chosen == of
                 {
-                    out.write_record(places.iter().map(|place| text(&values[*place])))?;
+                    rows.row(&places.iter().map(|place| &values[*place]).collect::<Vec<_>>())?;
                     n_records += 1;
                 }
             }
         }
     }
     find(&types, record)?;
-    out.flush().map_err(csv::Error::from)?;
     Ok(n_records)
+}
+
+struct Lines<W: Write>(csv::Writer<W>);
+
+impl<W: Write> Rows for Lines<W> {
+    fn begin(&mut self, fields: &[&Field]) -> Result<(), Error> {
+        Ok(self.0.write_record(fields.iter().map(|field| field.name.as_str()))?)
+    }
+
+    fn row(&mut self, values: &[&Value]) -> Result<(), Error> {
+        Ok(self.0.write_record(values.iter().map(|value| text(value)))?)
+    }
 }
 
 fn text(value: &Value) -> String {
@@ -59,7 +89,7 @@ fn text(value: &Value) -> String {
 
 #[cfg(test)]
 mod tests {
-    use record::{Field, Kind, Writer};
+    use record::{Kind, Writer};
 
     use super::*;
 

@@ -1,4 +1,4 @@
-//! What is in files of records, whatever they measure: their structure, fields as CSV, several files as one, plots.
+//! What is in files of records, whatever they measure: their structure, fields as CSV or Parquet, several files as one and one as several, plots.
 //!
 //! Everything here reads items once, in order, and keeps no more than it needs.
 #![forbid(unsafe_code)]
@@ -7,10 +7,14 @@ mod error;
 mod extract;
 mod merge;
 mod plot;
+mod split;
 mod structure;
+mod table;
 
 pub use error::Error;
 pub use extract::extract;
 pub use merge::{Merged, merge};
-pub use plot::{Plot, plot};
+pub use plot::{Bands, Line, Plot, plot};
+pub use split::{By, PARTS_MAX, Part, split};
 pub use structure::{Structure, structure};
+pub use table::extract_parquet;

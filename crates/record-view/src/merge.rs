@@ -9,6 +9,9 @@ use crate::Error;
 /// What tells the boot of a file's clock.
 const BOOT: &str = "BootId";
 
+/// Says which file what follows is from, until it is said again.
+pub(crate) const ORIGIN: &str = "MergedFrom";
+
 /// What was merged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Merged {
@@ -21,6 +24,8 @@ pub struct Merged {
 struct Input<'a> {
     items: Items<'a>,
     label: String,
+    /// The label, and within a file that was merged itself, that of the file there.
+    origin: String,
     /// The number of each of its types in the merged file, and where its time stands.
     types: Vec<(usize, Option<usize>)>,
     ahead: Option<(f64, usize, Vec<Value>)>,
@@ -28,7 +33,8 @@ struct Input<'a> {
 }
 
 /// Writes the records of all inputs, each with a label, in the order of the first field of `times` that their type has. A type without any
-/// of them keeps its place behind what came before it. What files say of themselves is kept under `LABEL.NAME`.
+/// of them keeps its place behind what came before it. What files say of themselves is kept under `LABEL.NAME`, and where records come
+/// from another file than the one before, `MergedFrom` says from which.
 ///
 /// # Errors
 /// Where types of one name differ, boots differ, a file is damaged, or nothing can be written.
@@ -37,11 +43,13 @@ pub fn merge<W: Write>(
     times: &[String],
     out: &mut Output<W>,
 ) -> Result<Merged, Error> {
-    let mut merger = Merger { times, types: Vec::new(), boot: None, merged: Merged::default(), out };
-    let mut inputs: Vec<Input<'_>> = inputs
-        .into_iter()
-        .map(|(label, items)| Input { items, label, types: Vec::new(), ahead: None, time: f64::NEG_INFINITY })
-        .collect();
+    let mut merger =
+        Merger { times, types: Vec::new(), boot: None, origin: String::new(), merged: Merged::default(), out };
+    let input = |(label, items): (String, _)| {
+        let origin = label.clone();
+        Input { items, label, origin, types: Vec::new(), ahead: None, time: f64::NEG_INFINITY }
+    };
+    let mut inputs: Vec<Input<'_>> = inputs.into_iter().map(input).collect();
     for input in &mut inputs {
         merger.advance(input)?;
     }
@@ -50,6 +58,7 @@ pub fn merge<W: Write>(
         // Ties go to the first input, so that the result is the same every time.
         let Some((_, i)) = waiting.min_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1))) else { break };
         if let Some((_, of, values)) = inputs[i].ahead.take() {
+            merger.say_origin(&inputs[i].origin)?;
             merger.out.record(of, &values)?;
             merger.merged.n_records += 1;
         }
@@ -62,6 +71,7 @@ struct Merger<'a, W: Write> {
     times: &'a [String],
     types: Vec<RecordType>,
     boot: Option<String>,
+    origin: String,
     merged: Merged,
     out: &'a mut Output<W>,
 }
@@ -71,7 +81,11 @@ impl<W: Write> Merger<'_, W> {
     fn advance(&mut self, input: &mut Input<'_>) -> Result<(), Error> {
         for item in &mut input.items {
             match item? {
-                Item::Attribute(name, text) => self.attribute(&input.label, &name, &text)?,
+                Item::Attribute(name, text) if name == ORIGIN => input.origin = format!("{}.{text}", input.label),
+                Item::Attribute(name, text) => {
+                    self.say_origin(&input.origin)?;
+                    self.attribute(&input.label, &name, &text)?;
+                }
                 Item::Type(of) => {
                     let time = self.times.iter().find_map(|time| of.position(time));
                     input.types.push((self.define(of)?, time));
@@ -90,8 +104,18 @@ impl<W: Write> Merger<'_, W> {
         Ok(())
     }
 
+    /// Says where what follows is from, where that is news.
+    fn say_origin(&mut self, origin: &str) -> Result<(), Error> {
+        if self.origin != origin {
+            self.out.attribute(ORIGIN, origin)?;
+            self.origin = origin.into();
+        }
+        Ok(())
+    }
+
     fn attribute(&mut self, label: &str, name: &str, text: &str) -> Result<(), Error> {
-        if name == BOOT {
+        // In a file that was merged itself it has labels before it.
+        if name.rsplit('.').next() == Some(BOOT) {
             match &self.boot {
                 Some(boot) if boot != text => return Err(Error::OtherBoot { one: boot.clone(), other: text.into() }),
                 _ => self.boot = Some(text.into()),
@@ -129,12 +153,16 @@ mod tests {
         writer.finish().unwrap()
     }
 
-    fn merged(files: &[Vec<u8>]) -> Result<Vec<Item>, Error> {
+    fn merged_file(files: &[Vec<u8>]) -> Result<Vec<u8>, Error> {
         let inputs =
             files.iter().enumerate().map(|(i, file)| (i.to_string(), record::read(&file[..]).unwrap())).collect();
         let mut out = Output::new(Format::Own, Vec::new()).unwrap();
         merge(inputs, &["start_ns".into()], &mut out)?;
-        Ok(record::read(&out.finish().unwrap()[..]).unwrap().collect::<Result<_, _>>().unwrap())
+        Ok(out.finish()?)
+    }
+
+    fn merged(files: &[Vec<u8>]) -> Result<Vec<Item>, Error> {
+        Ok(record::read(&merged_file(files)?[..])?.collect::<Result<_, _>>()?)
     }
 
     #[test]
@@ -146,11 +174,19 @@ mod tests {
         });
         assert_eq!(records.collect::<Vec<_>>(), [(0, 1.0), (1, 2.0), (0, 5.0), (1, 5.0), (1, 6.0), (0, 9.0)]);
         assert!(items.contains(&Item::Attribute("1.BootId".into(), "x".into())));
+        let origins = items.iter().filter_map(|item| match item {
+            Item::Attribute(name, text) if name == ORIGIN => Some(text.as_str()),
+            _ => None,
+        });
+        // Two for what the files say of themselves, then one wherever the records change over.
+        assert_eq!(origins.collect::<Vec<_>>(), ["0", "1", "0", "1", "0", "1", "0"]);
     }
 
     #[test]
     fn files_whose_times_do_not_compare_are_refused() {
         let error = merged(&[file("A", "x", &[1]), file("B", "y", &[2])]).unwrap_err().to_string();
         assert!(error.contains("different boots (x and y)"), "{error}");
+        let both = merged_file(&[file("A", "x", &[1]), file("B", "x", &[2])]).unwrap();
+        assert!(merged(&[both, file("C", "y", &[3])]).is_err(), "the boot of a merged file was not seen");
     }
 }

@@ -7,7 +7,7 @@ use crate::Error;
 /// What is in a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Structure {
-    /// What it says of itself.
+    /// What it says of itself, the same once.
     pub attributes: Vec<(String, String)>,
     /// Each type, and how many records of it there are.
     pub types: Vec<(RecordType, u64)>,
@@ -18,7 +18,13 @@ pub fn structure(items: Items<'_>) -> (Structure, Result<(), Error>) {
     let mut found = Structure::default();
     for item in items {
         match item {
-            Ok(Item::Attribute(name, text)) => found.attributes.push((name, text)),
+            Ok(Item::Attribute(name, text)) => {
+                let said = (name, text);
+                // A merged file says again and again which file it goes on with.
+                if !found.attributes.contains(&said) {
+                    found.attributes.push(said);
+                }
+            }
             Ok(Item::Type(of)) => found.types.push((of, 0)),
             Ok(Item::Record { of, .. }) => found.types[of].1 += 1,
             Err(error) => return (found, Err(error.into())),

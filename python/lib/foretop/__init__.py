@@ -7,7 +7,7 @@ forecasts continue. ``Fleet`` is the same for many series, from arrays, dictiona
 :mod:`foretop.sklearn`, :mod:`foretop.statsforecast` and :mod:`foretop.sktime` have forecasters that look like those of these libraries.
 """
 
-from foretop import crossval, dedup, mpi_trace, playback, sequences
+from foretop import crossval, dedup, kernel, mpi_trace, playback, sequences
 from foretop._errors import (
     CompareError,
     ConfidenceError,
@@ -57,6 +57,7 @@ __all__ = [
     "evaluate",
     "fit",
     "hurst",
+    "kernel",
     "kpss",
     "models",
     "mpi_trace",

@@ -24,6 +24,18 @@ class Error(ValueError):
         self.__dict__.update(fields, kind=kind)
 
 
+class AgentError(Error):
+    """An agent that cannot be reached, or refuses what is asked of it.
+
+    Attributes
+    ----------
+    path : str
+        Its socket.
+    """
+
+    path: str
+
+
 class InputError(Error):
     """Samples that are no row of numbers, or an option that is out of range.
 

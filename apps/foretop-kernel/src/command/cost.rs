@@ -6,7 +6,7 @@ use clap::Args;
 use kernel::{Attach, Bpf, Drive, Node};
 use program::{Failure, written};
 use text::Table;
-use text::figure::span_ns;
+use text::figure::{number, span_ns};
 use text::help::examples;
 
 use super::failed;
@@ -14,14 +14,21 @@ use crate::argument::Measured;
 
 /// Measure what each probe costs on this host: without it, with it looking away, with it counting
 #[derive(Args)]
-#[command(after_help = examples(&["foretop kernel cost", "foretop kernel cost vm fs"]))]
+#[command(after_help = examples(&["foretop kernel cost", "foretop kernel cost vm fs", "foretop kernel cost --traced 1000000000"]))]
 pub struct Cost {
+    /// Instead, trace so many reads of its own into a receiver that only counts, and say what became of each
+    #[arg(long, value_name = "N", conflicts_with_all = ["subsystems", "points", "node", "groups"])]
+    traced: Option<u64>,
+
     #[command(flatten)]
     measured: Measured,
 }
 
 impl Cost {
     pub fn run(self, out: &mut dyn Write) -> Result<(), Failure> {
+        if let Some(n_reads) = self.traced {
+            return flood(n_reads, out);
+        }
         let subsystems = self.measured.subsystems()?;
         let host = Bpf::open(Node::Host, self.measured.limits()?).map_err(failed)?;
         let mut events = Table::of_figures(&[
@@ -70,4 +77,20 @@ impl Cost {
              Each program, when it finds nothing to count:\n\n{programs}"
         ))
     }
+}
+
+/// Each record that was made has to be received or counted as dropped.
+fn flood(n_reads: u64, out: &mut dyn Write) -> Result<(), Failure> {
+    let flood = kernel::flood(n_reads).map_err(failed)?;
+    let kernel::Flood { counted, made, received, dropped, elapsed } = flood;
+    let per_sec = number(counted as f64 / elapsed.as_secs_f64());
+    let lines = format!(
+        "{n_reads} reads made, {counted} counted, {per_sec} a second\n\
+         {made} traced events made, {received} received, {dropped} dropped\n"
+    );
+    written(out.write_all(lines.as_bytes()))?;
+    if counted < n_reads || made != counted || made != received + dropped {
+        return Err(Failure::work("events are missing: reads, counts and records do not add up"));
+    }
+    Ok(())
 }

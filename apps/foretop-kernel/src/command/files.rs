@@ -1,22 +1,30 @@
-//! `foretop kernel show|extract|merge|plot`: what is in files of records.
+//! `foretop kernel show|extract|merge|split|plot`: what is in files of records.
 
 use std::fs::File;
 use std::io::{BufReader, BufWriter, Write};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use picture::{Kind, Size};
 use program::{Failure, written};
-use record::{Items, Output, info};
-use record_view::Plot as What;
+use record::info::Info;
+use record::{Items, Output};
+use record_view::{Bands, By, Line, Plot as What};
 use text::help::examples;
+use units::span;
 
 use super::record::FileFormat;
+use crate::capture::{create, describe};
 
 fn open(path: &Path) -> Result<Items<'static>, Failure> {
     let wrong = |error: &dyn std::fmt::Display| Failure::work(format!("`{}`: {error}", path.display()));
     let file = File::open(path).map_err(|error| wrong(&error))?;
     record::read(BufReader::new(file)).map_err(|error| wrong(&error))
+}
+
+fn file_name(path: &Path) -> String {
+    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
 fn wrong(path: &Path) -> impl Fn(record_view::Error) -> Failure + '_ {
@@ -35,7 +43,7 @@ pub struct Show {
 impl Show {
     pub fn run(self, out: &mut dyn Write) -> Result<(), Failure> {
         let (found, result) = record_view::structure(open(&self.file)?);
-        let info = info::Info { head: found.attributes, types: found.types };
+        let info = Info { head: found.attributes, types: found.types };
         for line in info.text().lines() {
             written(writeln!(out, "{}", text::printable(line)))?;
         }
@@ -43,9 +51,12 @@ impl Show {
     }
 }
 
-/// Write fields of all records of a type as CSV, exactly
+/// Write fields of all records of a type as CSV or Parquet, exactly
 #[derive(Args)]
-#[command(after_help = examples(&["foretop kernel extract host.kernel 'VM Summary' start_ns PageFaults.count"]))]
+#[command(after_help = examples(&[
+    "foretop kernel extract host.kernel 'VM Summary' start_ns PageFaults.count",
+    "foretop kernel extract host.kernel 'VM Summary' --format parquet --out vm.parquet",
+]))]
 pub struct Extract {
     /// In the own format or SDDF
     #[arg(value_name = "FILE")]
@@ -58,6 +69,22 @@ pub struct Extract {
     /// Its fields [default: all]
     #[arg(value_name = "FIELD")]
     fields: Vec<String>,
+
+    /// As what they are written
+    #[arg(long, value_enum, default_value_t = TableFormat::Csv)]
+    format: TableFormat,
+
+    /// A file for them, which Parquet needs [default for CSV: standard output]
+    #[arg(long, value_name = "FILE", required_if_eq("format", "parquet"))]
+    out: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum TableFormat {
+    /// One record a line; an array's items are parted by spaces
+    Csv,
+    /// Columns; arrays are lists, units and meanings stand in the metadata
+    Parquet,
 }
 
 /// A reader that went away had enough.
@@ -67,7 +94,14 @@ fn is_gone(error: &csv::Error) -> bool {
 
 impl Extract {
     pub fn run(self, out: &mut dyn Write) -> Result<(), Failure> {
-        let extracted = record_view::extract(open(&self.file)?, &self.record, &self.fields, out);
+        let items = open(&self.file)?;
+        let file = self.out.as_deref().map(create).transpose()?.map(BufWriter::new);
+        let extracted = match (self.format, file) {
+            (TableFormat::Csv, None) => record_view::extract(items, &self.record, &self.fields, out),
+            (TableFormat::Csv, Some(file)) => record_view::extract(items, &self.record, &self.fields, file),
+            (TableFormat::Parquet, Some(file)) => record_view::extract_parquet(items, &self.record, &self.fields, file),
+            (TableFormat::Parquet, None) => unreachable!("clap has asked for a file"),
+        };
         match extracted {
             Err(record_view::Error::Write(error)) if is_gone(&error) => Ok(()),
             extracted => extracted.map(|_| ()).map_err(wrong(&self.file)),
@@ -98,11 +132,13 @@ pub struct Merge {
 
 impl Merge {
     pub fn run(self, out: &mut dyn Write) -> Result<(), Failure> {
-        let named =
-            |path: &PathBuf| Ok((path.file_name().unwrap_or_default().to_string_lossy().into_owned(), open(path)?));
-        let inputs = self.files.iter().map(named).collect::<Result<Vec<_>, Failure>>()?;
-        let file = File::create_new(&self.out)
-            .map_err(|error| Failure::work(format!("cannot make the file `{}`: {error}", self.out.display())))?;
+        // Files of one name in several folders keep them apart.
+        let is_unique =
+            |path: &PathBuf| self.files.iter().filter(|other| file_name(other) == file_name(path)).count() == 1;
+        let label = |path: &PathBuf| if is_unique(path) { file_name(path) } else { path.display().to_string() };
+        let inputs =
+            self.files.iter().map(|path| Ok((label(path), open(path)?))).collect::<Result<Vec<_>, Failure>>()?;
+        let file = create(&self.out)?;
         let mut output = Output::new(self.format.into(), BufWriter::new(file)).map_err(Failure::of)?;
         let merged = record_view::merge(inputs, &self.times, &mut output).map_err(Failure::of)?;
         output.finish().map_err(Failure::of)?;
@@ -114,10 +150,112 @@ impl Merge {
     }
 }
 
-/// Draw any field of a type against any other
+/// Make several files of one, the inverse of merge: each record goes to one of them, and each has a text .info with counts
+#[derive(Args)]
+#[command(after_help = examples(&[
+    "foretop kernel split both.sort-merge --by file --out apart",
+    "foretop kernel split host.kernel --by time --span 10min --out apart",
+]))]
+pub struct Split {
+    /// In the own format or SDDF
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+
+    /// What the records of a part have in common
+    #[arg(long, value_enum)]
+    by: SplitBy,
+
+    /// The length of a part in time
+    #[arg(long, value_parser = span::parse, required_if_eq("by", "time"))]
+    span: Option<Duration>,
+
+    /// A field that tells a record's time; the first one that its type has counts; may be repeated
+    #[arg(long = "time", value_name = "FIELD", default_values_t = ["start_ns".to_owned(), "at_ns".to_owned()])]
+    times: Vec<String>,
+
+    /// The folder of the parts
+    #[arg(long, value_name = "FOLDER", default_value = ".")]
+    out: PathBuf,
+
+    /// The format of the parts
+    #[arg(long, value_enum, default_value_t = FileFormat::Own)]
+    format: FileFormat,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum SplitBy {
+    /// The file that a merged record is from
+    File,
+    /// The field `host` of the record, else what its file calls HostName
+    Host,
+    /// The field `instrument` of the record, else what its file calls Instrument
+    Instrument,
+    /// The type
+    Record,
+    /// The time, in spans that begin with the first record's
+    Time,
+}
+
+impl Split {
+    fn by(&self) -> By {
+        let about = |field: &str, attribute: &str| By::About { field: field.into(), attribute: attribute.into() };
+        match self.by {
+            SplitBy::File => By::File,
+            SplitBy::Host => about("host", "HostName"),
+            SplitBy::Instrument => about("instrument", "Instrument"),
+            SplitBy::Record => By::Record,
+            SplitBy::Time => {
+                let span_ns = self.span.unwrap_or_default().as_nanos().try_into().unwrap_or(u64::MAX);
+                By::Time { fields: self.times.clone(), span_ns }
+            }
+        }
+    }
+
+    /// Where a part is written: under its own name where it was a file once, else under that of the whole with the part's within.
+    fn path(&self, part: &str) -> PathBuf {
+        let plain = |name: &str| name.replace(|c: char| !c.is_alphanumeric() && !"._-".contains(c), "_");
+        let name = file_name(&self.file);
+        self.out.join(match (self.by, part) {
+            (SplitBy::File, "") => name,
+            (SplitBy::File, part) => plain(part),
+            (_, part) => {
+                let within = if part.is_empty() { "unknown".into() } else { plain(part) };
+                match name.rsplit_once('.') {
+                    Some((stem, ending)) => format!("{stem}.{within}.{ending}"),
+                    None => format!("{name}.{within}"),
+                }
+            }
+        })
+    }
+
+    pub fn run(self, out: &mut dyn Write) -> Result<(), Failure> {
+        if self.span.is_some_and(|span| span.is_zero()) {
+            return Err(Failure::usage("a span of no length; give one such as `--span 10min`"));
+        }
+        let make = |part: &str| create(&self.path(part)).map(BufWriter::new).map_err(std::io::Error::other);
+        let (parts, read) =
+            record_view::split(open(&self.file)?, &self.by(), self.format.into(), make).map_err(wrong(&self.file))?;
+        let whole = file_name(&self.file);
+        let mut n_all = 0;
+        for part in parts {
+            let path = self.path(&part.name);
+            let n: u64 = part.structure.types.iter().map(|(_, n)| n).sum();
+            n_all += n;
+            let mut head = part.structure.attributes;
+            head.insert(0, ("SplitFrom".into(), whole.clone()));
+            describe(&path, Info { head, types: part.structure.types })?;
+            written(writeln!(out, "{n} records in {}", path.display()))?;
+        }
+        written(writeln!(out, "{n_all} records in all"))?;
+        read.map_err(wrong(&self.file))
+    }
+}
+
+/// Draw any field of a type against any other, over bands that say what a program did
 #[derive(Args)]
 #[command(after_help = examples(&[
     "foretop kernel plot host.kernel 'VM Summary' start_ns PageFaults.count --by node --out faults.svg",
+    "foretop kernel plot both.sort-merge 'VM Summary' end_ns PageFaults.time_ns --also 'CPU Utilization Summary' User.time_ns --share --most 2 --bands sort-trace event --bands-of rank=0 --out phases.svg",
 ]))]
 pub struct Plot {
     /// In the own format or SDDF
@@ -140,9 +278,38 @@ pub struct Plot {
     #[arg(long, value_name = "FIELD")]
     by: Option<String>,
 
+    /// Another type and its field upward, in the same picture; may be repeated
+    #[arg(long, num_args = 2, value_names = ["RECORD", "Y"])]
+    also: Vec<String>,
+
+    /// Divide what goes upward by the time that each record is of, from start_ns to end_ns: times become shares of it
+    #[arg(long)]
+    share: bool,
+
+    /// The upper end of the axis; what lies above is marked there
+    #[arg(long, value_name = "Y")]
+    most: Option<f64>,
+
+    /// Bands that say what a program did: each record of this type begins one at its at_ns, named by this field
+    #[arg(long, num_args = 2, value_names = ["RECORD", "FIELD"])]
+    bands: Vec<String>,
+
+    /// Bands of those records only whose field has this value, such as `rank=0`
+    #[arg(long, value_name = "FIELD=VALUE", requires = "bands", value_parser = field_and_value)]
+    bands_of: Option<(String, String)>,
+
     /// The picture, .svg or .png
     #[arg(long, value_name = "FILE")]
     out: PathBuf,
+}
+
+/// The time of what a program traces.
+const BAND_TIME: &str = "at_ns";
+
+fn field_and_value(text: &str) -> Result<(String, String), String> {
+    let (field, value) =
+        text.split_once('=').ok_or_else(|| format!("`{text}` is no field with a value; write one such as `rank=0`"))?;
+    Ok((field.into(), value.into()))
 }
 
 const SIZE: Size = Size { width: 900.0, height: 420.0 };
@@ -151,8 +318,24 @@ impl Plot {
     pub fn run(self, _out: &mut dyn Write) -> Result<(), Failure> {
         let ending = self.out.extension().unwrap_or_default().to_string_lossy();
         let kind: Kind = ending.parse().map_err(Failure::usage)?;
-        let files = self.file.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let what = What { record: self.record, x: self.x, y: self.y, by: self.by, files };
+        let files = file_name(&self.file);
+        let line = |record: &str, y: &str| Line { record: record.into(), y: y.into() };
+        let also = self.also.chunks_exact(2).map(|pair| line(&pair[0], &pair[1]));
+        let bands = self.bands.first_chunk().map(|[record, name]| Bands {
+            record: record.clone(),
+            time: BAND_TIME.into(),
+            name: name.clone(),
+            of: self.bands_of,
+        });
+        let what = What {
+            lines: std::iter::once(line(&self.record, &self.y)).chain(also).collect(),
+            x: self.x,
+            by: self.by,
+            bands,
+            is_share: self.share,
+            most: self.most,
+            files,
+        };
         let panel = record_view::plot(open(&self.file)?, &what).map_err(wrong(&self.file))?;
         let bytes = panel.picture(SIZE).encode(kind).map_err(Failure::of)?;
         std::fs::write(&self.out, bytes)

@@ -68,6 +68,64 @@ fn two_files_of_a_boot_are_merged_and_plotted() {
 }
 
 #[test]
+fn extracted_tables_go_to_files_as_well() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = recorded(folder.path(), "own");
+    let file = file.to_str().unwrap();
+    let [csv, table] = ["vm.csv", "vm.parquet"].map(|name| folder.path().join(name));
+    let arguments = ["extract", file, "VM Summary", "start_ns", "FileMap.ranges"];
+    done(&[&arguments[..], &["--out", csv.to_str().unwrap()]].concat());
+    assert_eq!(std::fs::read_to_string(csv).unwrap(), done(&arguments));
+    done(&[&arguments[..], &["--format", "parquet", "--out", table.to_str().unwrap()]].concat());
+    let table = std::fs::read(table).unwrap();
+    assert!(table.starts_with(b"PAR1") && table.ends_with(b"PAR1"));
+    let output = kernel(&["extract", file, "VM Summary", "--format", "parquet"]);
+    assert!(output.status.code() == Some(2) && String::from_utf8_lossy(&output.stderr).contains("--out"), "{output:?}");
+}
+
+/// The counts that a text beside a file states, added up.
+fn stated(file: &Path) -> u64 {
+    let info = std::fs::read_to_string(format!("{}.info", file.display())).unwrap();
+    info.lines().filter_map(|line| line.strip_prefix("Count: ")?.parse::<u64>().ok()).sum()
+}
+
+#[test]
+fn a_merged_file_is_split_again_and_nothing_is_lost() {
+    let folder = tempfile::tempdir().unwrap();
+    let files = ["own", "sddf"].map(|format| recorded(folder.path(), format));
+    let merged = folder.path().join("both.sort-merge");
+    done(&["merge", files[0].to_str().unwrap(), files[1].to_str().unwrap(), "--out", merged.to_str().unwrap()]);
+    let n_all: u64 = files.iter().map(|file| stated(file)).sum();
+    for by in [&["file"][..], &["host"], &["instrument"], &["record"], &["time", "--span", "30ms"]] {
+        let out = folder.path().join(by[0]);
+        std::fs::create_dir(&out).unwrap();
+        let arguments = ["split", merged.to_str().unwrap(), "--out", out.to_str().unwrap(), "--by"];
+        let told = done(&[&arguments, by].concat());
+        assert!(told.ends_with(&format!("\n{n_all} records in all\n")), "{told}");
+        let parts = std::fs::read_dir(&out).unwrap().map(|entry| entry.unwrap().path());
+        let parts: Vec<PathBuf> = parts.filter(|path| path.extension().unwrap() != "info").collect();
+        assert_eq!(parts.iter().map(|part| stated(part)).sum::<u64>(), n_all, "by {by:?}");
+        for part in parts {
+            let shown = done(&["show", part.to_str().unwrap()]);
+            let counts = shown.lines().filter_map(|line| line.strip_prefix("Count: ")?.parse::<u64>().ok());
+            assert_eq!(counts.sum::<u64>(), stated(&part), "{}", part.display());
+        }
+    }
+    // They differ in their folders alone, where both began within a second.
+    let parts = std::fs::read_dir(folder.path().join("file")).unwrap().count();
+    assert_eq!(parts, 2 * files.len(), "a part for each file, and a text beside each");
+}
+
+#[test]
+fn a_split_by_time_needs_a_length() {
+    for (arguments, part) in [(&[][..], "--span"), (&["--span", "0s"], "a span of no length")] {
+        let output = kernel(&[&["split", "x", "--by", "time"], arguments].concat());
+        let told = String::from_utf8(output.stderr).unwrap();
+        assert!(output.status.code() == Some(2) && told.contains(part), "{told}");
+    }
+}
+
+#[test]
 fn a_cut_file_shows_what_is_whole_and_says_where_it_ends() {
     let folder = tempfile::tempdir().unwrap();
     let file = recorded(folder.path(), "own");

@@ -16,6 +16,17 @@ fn the_price_of_each_probe_is_measured() {
 
 #[test]
 #[ignore = "needs root; scripts/kernel.sh test runs it"]
+fn a_flood_of_traced_events_adds_up() {
+    let output = run(&["cost", "--traced", "100000"]);
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success(), "{text}{}", String::from_utf8_lossy(&output.stderr));
+    let line = text.lines().find(|line| line.contains("traced events made")).unwrap();
+    let numbers: Vec<u64> = line.split(' ').filter_map(|word| word.parse().ok()).collect();
+    assert!(numbers[0] >= 100_000 && numbers[0] == numbers[1] + numbers[2], "{text}");
+}
+
+#[test]
+#[ignore = "needs root; scripts/kernel.sh test runs it"]
 fn a_killed_agent_leaves_nothing_attached() {
     let agent = Agent::start(&["--source", "bpf", "--on", "--interval", "20ms", "--budget", "5%"]);
     assert!(kernel::n_loaded() > 0);

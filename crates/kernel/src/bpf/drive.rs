@@ -13,7 +13,7 @@ use crate::Drive;
 /// Rounds of each time that work is done; the fastest counts, as only delays come from elsewhere.
 const N_ROUNDS: usize = 3;
 const N_CALLS: u32 = 20_000;
-const N_READS: u32 = 10_000;
+const N_READS: u64 = 10_000;
 const N_PAGES: u32 = 2_000;
 const N_THREADS: u32 = 60;
 const N_MESSAGES: u32 = 5_000;
@@ -33,7 +33,7 @@ pub fn n_events(drive: Drive) -> u64 {
 fn work(drive: Drive) -> (fn(), u32) {
     match drive {
         Drive::None => (|| {}, 1),
-        Drive::Reads => (reads, N_READS),
+        Drive::Reads => (|| reads(N_READS), N_READS as u32),
         Drive::Faults => (faults, N_PAGES),
         Drive::Threads => (threads, N_THREADS),
         Drive::Messages => (messages, 2 * N_MESSAGES),
@@ -89,7 +89,8 @@ fn calls() {
     }
 }
 
-fn reads() {
+/// So many reads of 64 bytes.
+pub fn reads(n: u64) {
     // SAFETY: the name ends with a zero; the descriptor is new, or the assertion fails.
     let file = unsafe {
         let file = libc::memfd_create(c"price".as_ptr(), libc::MFD_CLOEXEC);
@@ -98,7 +99,7 @@ fn reads() {
     };
     let mut bytes = [0u8; 64];
     (&file).write_all(&bytes).expect("there is memory for a file of 64 bytes");
-    for _ in 0..N_READS {
+    for _ in 0..n {
         // SAFETY: the buffer is as long as it says.
         unsafe { libc::pread(file.as_raw_fd(), bytes.as_mut_ptr().cast(), bytes.len(), 0) };
     }
