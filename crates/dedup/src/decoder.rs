@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use crate::encoder::{Settings, hash, note};
-use crate::flow::Flow;
+use crate::flow::{Flow, Role};
 use crate::group::{Framed, GroupError, Hash, Parts, Slots};
 use crate::history::{History, RunId};
 use crate::literals::Unpacker;
@@ -134,7 +134,7 @@ impl Decoder {
             return Decoded::Lacking(lacking);
         }
         if hash(&self.settings.key, &lacking.data) == lacking.hash {
-            note(history, self.slots.0[0], flow, &lacking.copies, &lacking.data, None);
+            note(history, self.slots.0[0], flow, &lacking.copies, &lacking.data, Role::Receiver);
             return Decoded::Whole(lacking.data);
         }
         lacking.ranges = lacking.copies.iter().map(|copy| copy.at..copy.at + copy.n_bytes).collect();

@@ -4,6 +4,7 @@
 //! ever. Either end may lose any part of any run at any time: the receiver asks for what it lacks.
 
 use crate::gear::{Anchor, Gear};
+use crate::hints::Hints;
 
 /// The name of a run: drawn at random by its writer, anew each time that it starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -47,6 +48,12 @@ pub trait History {
     /// Remembers more of a run, with its anchors.
     fn append(&mut self, run: Run, bytes: &[u8]);
 
+    /// Where what followed a match that ended there began the last time, if that is known.
+    fn led(&self, end: Place) -> Option<Place>;
+
+    /// Remembers it, until it is forgotten. It is a sender's; [`Hints`] are made for it.
+    fn lead(&mut self, end: Place, next: Place);
+
     /// Remembers bytes of a run that were forgotten, or are not the right ones there. They are from before its end.
     fn restore(&mut self, from: Place, bytes: &[u8]);
 }
@@ -71,6 +78,7 @@ pub struct MemoryHistory {
     gear: Gear,
     runs: Vec<Written>,
     index: AnchorTable,
+    hints: Hints,
     /// Anchors of what is being appended.
     met: Vec<(Anchor, u64)>,
 }
@@ -86,7 +94,7 @@ impl MemoryHistory {
     /// An empty one, with these anchors.
     #[must_use]
     pub fn new(gear: Gear) -> Self {
-        Self { gear, runs: Vec::new(), index: AnchorTable::default(), met: Vec::new() }
+        Self { gear, runs: Vec::new(), index: AnchorTable::default(), hints: Hints::default(), met: Vec::new() }
     }
 
     /// How many anchors are known.
@@ -153,6 +161,14 @@ impl History for MemoryHistory {
         }
         // One after the other, so that the processor waits for memory once, not for each.
         self.met.drain(..).for_each(|(anchor, place)| self.index.set(anchor, place));
+    }
+
+    fn led(&self, end: Place) -> Option<Place> {
+        self.hints.get(end)
+    }
+
+    fn lead(&mut self, end: Place, next: Place) {
+        self.hints.set(end, next);
     }
 
     fn restore(&mut self, from: Place, bytes: &[u8]) {
