@@ -39,7 +39,22 @@ pub trait History {
     /// The bytes from there on that can be had at once: some, or none if there are none, or no longer.
     fn ahead(&mut self, from: Place) -> &[u8];
 
-    /// The same of the bytes before.
+    /// Copies the bytes from there on, and says how many there were: fewer than there is room for where the next one is forgotten.
+    fn copy_ahead(&mut self, from: Place, bytes: &mut [u8]) -> usize {
+        let mut n_copied = 0;
+        while n_copied < bytes.len() {
+            let known = self.ahead(from.after(n_copied));
+            let n = known.len().min(bytes.len() - n_copied);
+            if n == 0 {
+                break;
+            }
+            bytes[n_copied..n_copied + n].copy_from_slice(&known[..n]);
+            n_copied += n;
+        }
+        n_copied
+    }
+
+    /// Those before, like [`History::ahead`].
     fn behind(&mut self, before: Place) -> &[u8];
 
     /// Where the next bytes of a run go.

@@ -138,6 +138,12 @@ impl Store {
         &self.gear
     }
 
+    /// The run of this name, if it is known: unlike [`History::run`] it makes none.
+    #[must_use]
+    pub fn known_run(&self, id: RunId) -> Option<Run> {
+        self.catalogue.known(id)
+    }
+
     /// How it grew, and what it was good for, as [`Store::note`] was told.
     #[must_use]
     pub fn periods(&self) -> &[Period] {
