@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use dedup::Packing;
 use dedup::plan::Model;
-use dedup::segmenter::{Field, Static};
+use dedup::segmenter::{Field, Segmenter, Static};
 use dedup::two_level::{Exchange, Exchanged, Fingerprints, Settings as Levels, Wire};
 use picture::Scale;
 use rand::{RngExt, SeedableRng};
@@ -22,16 +22,20 @@ const SIZES: [usize; 5] = [16, 32, 64, 128, 256];
 const PUBLISHED_GAIN: f64 = 2.28 / 1.14;
 const SHARE_REPRODUCED: f64 = 0.8;
 /// A field at most.
-const N_FIELD: usize = 1 << 20;
+pub(crate) const N_FIELD: usize = 1 << 20;
 
 /// Sends data in fields, and checks what arrives.
-fn exchanged(levels: Levels, wire: Wire, n_segment: usize, data: &[u8]) -> Exchanged {
+pub(crate) fn exchanged(levels: Levels, wire: Wire, segmenter: &mut dyn Segmenter, data: &[u8]) -> Exchanged {
     let mut exchange = Exchange::new(levels, wire, (1 << 30, 4096));
     for part in data.chunks(N_FIELD) {
-        let arrived = exchange.send(&Field::line(part), &mut Static { n_bytes: n_segment });
+        let arrived = exchange.send(&Field::line(part), segmenter);
         assert!(arrived.as_deref() == Ok(part), "both ends keep to the protocol");
     }
     exchange.tally()
+}
+
+fn of_bytes(n_bytes: usize) -> Static {
+    Static { n_bytes }
 }
 
 fn outcome(is_reproduced: bool) -> &'static str {
@@ -50,11 +54,11 @@ pub(crate) fn one_against_two(settings: Settings) -> Answer {
     let data = of_redundancy(settings.n_segments, REDUNDANCY, settings.seed);
     let model = Model::new(1e11, REDUNDANCY);
     let levels = Levels { n_field_max: N_FIELD, ..Levels::default() };
-    let paper = exchanged(levels, Wire::Paper, 32, &data);
-    let packed = exchanged(levels, plain(), 32, &data);
-    let longer = exchanged(Levels { n_group: 84, ..levels }, plain(), 32, &data);
+    let paper = exchanged(levels, Wire::Paper, &mut of_bytes(32), &data);
+    let packed = exchanged(levels, plain(), &mut of_bytes(32), &data);
+    let longer = exchanged(Levels { n_group: 84, ..levels }, plain(), &mut of_bytes(32), &data);
     // One level is a hash for each segment, and what is new: the same exchange with groups of one has both.
-    let one = exchanged(Levels { id_bytes: 8, n_group: 1, ..levels }, Wire::Paper, 32, &data);
+    let one = exchanged(Levels { id_bytes: 8, n_group: 1, ..levels }, Wire::Paper, &mut of_bytes(32), &data);
     let one_bytes = one.n_there as f64 - (data.len() / 32) as f64 * 9.0;
     let one_level = data.len() as f64 / one_bytes;
     let mut table = Table::of_figures(&["protocol", "paper", "formula", "on the wire here"]);
@@ -98,7 +102,7 @@ pub(crate) fn segment_sizes(settings: Settings) -> Answer {
         // A multiple of every size.
         let data = if n_segment < 32 { halves(&data(32)) } else { data(n_segment) };
         let levels = Levels { n_field_max: N_FIELD, ..Levels::default() };
-        let found = [Wire::Paper, plain()].map(|wire| ratio(exchanged(levels, wire, n_segment, &data)));
+        let found = [Wire::Paper, plain()].map(|wire| ratio(exchanged(levels, wire, &mut of_bytes(n_segment), &data)));
         let row = [model.ratio(), model.one_level(), found[0], found[1]];
         pays &= row[2] > 1.0 && row[2] > row[1];
         for (line, value) in lines.iter_mut().zip(row) {
@@ -231,7 +235,7 @@ pub(crate) fn fingerprints(settings: Settings) -> Answer {
     let sent = of_redundancy(settings.n_segments.min(4_000), REDUNDANCY, settings.seed);
     let with = |fingerprints| {
         let levels = Levels { n_field_max: N_FIELD, fingerprints, ..Levels::default() };
-        ratio(exchanged(levels, Wire::Paper, 32, &sent))
+        ratio(exchanged(levels, Wire::Paper, &mut of_bytes(32), &sent))
     };
     let (printed, ours) = (with(Fingerprints::Published), with(Fingerprints::Keyed));
     Answer {

@@ -6,8 +6,10 @@
 
 mod data;
 mod levels;
+mod memory;
 mod plot;
 mod shapes;
+mod streams;
 mod tables;
 
 use picture::Picture;
@@ -43,15 +45,22 @@ impl Default for Settings {
     }
 }
 
+/// How many questions there are.
+const N_ANSWERS: usize = 12;
+
 /// All answers, one after the other.
 pub fn answers(settings: Settings) -> impl Iterator<Item = Answer> {
-    let all: [fn(Settings) -> Answer; 8] = [
+    let all: [fn(Settings) -> Answer; N_ANSWERS] = [
         levels::one_against_two,
         levels::segment_sizes,
         levels::collisions,
         levels::groups,
         levels::fingerprints,
+        streams::segmenters,
+        streams::locality,
         tables::tables,
+        memory::split,
+        memory::search,
         shapes::smaller_segments,
         shapes::dimensions,
     ];
@@ -68,7 +77,7 @@ mod tests {
         let texts =
             || answers(settings).map(|answer| format!("{}{}", answer.table, answer.verdict)).collect::<Vec<_>>();
         let first = texts();
-        assert_eq!(first.len(), 8);
+        assert_eq!(first.len(), N_ANSWERS);
         assert_eq!(first, texts());
         assert!(answers(settings).filter(|answer| answer.picture.is_some()).count() >= 4);
     }

@@ -10,19 +10,20 @@ use text::Table;
 use crate::{Answer, Settings};
 
 /// Bytes of an entry, as published: bits of the id, offset and size.
-const ENTRY_BYTES: usize = 8;
+pub(crate) const ENTRY_BYTES: usize = 8;
 /// How many tables after and before the one that was used last are tried next. The paper names it and gives no number.
 const N_NEAR: usize = 4;
 /// Versions, and the share of segments that each later one has new.
-const N_VERSIONS: usize = 6;
-const NEW: f64 = 0.05;
+pub(crate) const N_VERSIONS: usize = 6;
+pub(crate) const NEW: f64 = 0.05;
 /// The share of all entries whose tables are in memory.
-const RESIDENT: f64 = 0.25;
+pub(crate) const RESIDENT: f64 = 0.25;
 /// What the published filter lets pass.
 const FALSE_POSITIVES: f64 = 0.0216;
 
+/// Which piece leaves memory first.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Leaves {
+pub(crate) enum Leaves {
     LeastRecentlyUsed,
     Oldest,
 }
@@ -130,7 +131,7 @@ impl Cache {
 }
 
 /// Versions by ids: each is the last one with some segments replaced.
-fn run(cache: &mut Cache, n_segments: usize, seed: u64) {
+pub(crate) fn each_id(n_segments: usize, seed: u64, mut with: impl FnMut(u64, &mut ChaCha8Rng)) {
     let mut chance = ChaCha8Rng::seed_from_u64(seed);
     let mut version: Vec<u64> = (0..n_segments).map(|_| chance.random()).collect();
     for number in 0..N_VERSIONS {
@@ -138,16 +139,22 @@ fn run(cache: &mut Cache, n_segments: usize, seed: u64) {
             if number > 0 && chance.random_bool(NEW) {
                 *id = chance.random();
             }
-            if cache.places.contains_key(id) {
-                cache.read(*id);
-            } else {
-                if chance.random_bool(FALSE_POSITIVES) {
-                    cache.search_all();
-                }
-                cache.write(*id);
-            }
+            with(*id, &mut chance);
         }
     }
+}
+
+fn run(cache: &mut Cache, n_segments: usize, seed: u64) {
+    each_id(n_segments, seed, |id, chance| {
+        if cache.places.contains_key(&id) {
+            cache.read(id);
+        } else {
+            if chance.random_bool(FALSE_POSITIVES) {
+                cache.search_all();
+            }
+            cache.write(id);
+        }
+    });
 }
 
 pub(crate) fn tables(settings: Settings) -> Answer {

@@ -3,9 +3,9 @@
 use std::ops::Range;
 
 use crate::encoder::{Settings, hash, note};
-use crate::flow::Flow;
+use crate::flow::{Flow, Role};
 use crate::group::{Framed, GroupError, Hash, Parts, Slots};
-use crate::history::{History, RunId};
+use crate::history::{History, Place, RunId};
 use crate::literals::Unpacker;
 use crate::matching::Match;
 
@@ -29,7 +29,10 @@ pub enum Decoded {
 }
 
 /// A group that waits for bytes. Until it has them, no later group can be decoded.
-#[derive(Debug)]
+///
+/// Whoever has bytes from elsewhere than from the sender tries them on a clone: should [`Decoder::repair`] not make it whole, they were
+/// other ones, and nothing has changed.
+#[derive(Clone, Debug)]
 pub struct Lacking {
     data: Vec<u8>,
     copies: Vec<Match>,
@@ -89,7 +92,7 @@ impl Decoder {
         };
         let mut ranges = Vec::new();
         for copy in &copies {
-            let n = fetch(history, copy, &mut data[copy.at..copy.at + copy.n_bytes]);
+            let n = history.copy_ahead(copy.source, &mut data[copy.at..copy.at + copy.n_bytes]);
             if n < copy.n_bytes {
                 ranges.push(copy.at + n..copy.at + copy.n_bytes);
             }
@@ -134,7 +137,7 @@ impl Decoder {
             return Decoded::Lacking(lacking);
         }
         if hash(&self.settings.key, &lacking.data) == lacking.hash {
-            note(history, self.slots.0[0], flow, &lacking.copies, &lacking.data, None);
+            note(history, self.slots.0[0], flow, &lacking.copies, &lacking.data, Role::Receiver);
             return Decoded::Whole(lacking.data);
         }
         lacking.ranges = lacking.copies.iter().map(|copy| copy.at..copy.at + copy.n_bytes).collect();
@@ -150,6 +153,11 @@ impl Lacking {
         &self.ranges
     }
 
+    /// Where in the history what is asked for belongs, range by range: whoever else remembers the run may have it.
+    pub fn places(&self) -> impl Iterator<Item = (Place, usize)> {
+        self.ranges.iter().filter_map(|range| Some((place(&self.copies, range)?, range.len())))
+    }
+
     /// Whether all was there, but not the right bytes.
     #[must_use]
     pub fn is_collision(&self) -> bool {
@@ -161,14 +169,20 @@ impl Lacking {
     }
 }
 
-/// Remembers again what had to be asked for: each range lies within a match.
+/// Remembers again what had to be asked for.
 fn restore(history: &mut impl History, copies: &[Match], ranges: &[Range<usize>], data: &[u8]) {
     for range in ranges {
-        let copy = copies.iter().find(|copy| (copy.at..copy.at + copy.n_bytes).contains(&range.start));
-        if let Some(copy) = copy {
-            history.restore(copy.source.after(range.start - copy.at), &data[range.clone()]);
+        if let Some(place) = place(copies, range) {
+            history.restore(place, &data[range.clone()]);
         }
     }
+}
+
+/// Where what a range of the group has was copied from: each range lies within a match.
+fn place(copies: &[Match], range: &Range<usize>) -> Option<Place> {
+    // They are in the order of the group, one after the other.
+    let copy = &copies[..copies.partition_point(|copy| copy.at <= range.start)].last()?;
+    (range.start < copy.at + copy.n_bytes).then(|| copy.source.after(range.start - copy.at))
 }
 
 /// Puts what is new between the matches.
@@ -180,19 +194,4 @@ fn fill_literals(parts: &Parts<'_>, data: &mut [u8]) {
         data[at..end].copy_from_slice(part);
         (bytes, at) = (rest, next);
     }
-}
-
-/// Copies what is there, and says how much that is.
-fn fetch(history: &mut impl History, copy: &Match, data: &mut [u8]) -> usize {
-    let mut n_fetched = 0;
-    while n_fetched < data.len() {
-        let known = history.ahead(copy.source.after(n_fetched));
-        let n = known.len().min(data.len() - n_fetched);
-        if n == 0 {
-            break;
-        }
-        data[n_fetched..n_fetched + n].copy_from_slice(&known[..n]);
-        n_fetched += n;
-    }
-    n_fetched
 }

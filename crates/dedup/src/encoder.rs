@@ -1,9 +1,8 @@
 //! The sender's half: what of a group is known goes as matches, the rest packed, and a hash over all of it right behind.
 
-use crate::flow::Flow;
+use crate::flow::{Flow, Role};
 use crate::gear::{Gear, Key};
 use crate::group::{HASH_BYTES, Hash, Slots, flag};
-use crate::hints::Hints;
 use crate::history::{History, Run, RunId};
 use crate::literals::{Packer, Packing};
 use crate::matching::{Match, Search};
@@ -51,7 +50,6 @@ pub struct Encoder {
     gear: Gear,
     slots: Slots,
     packer: Packer,
-    hints: Hints,
     found: Vec<Match>,
     body: Vec<u8>,
     /// How many bytes the last group was of.
@@ -98,7 +96,6 @@ impl Encoder {
             gear: settings.gear(),
             slots,
             packer: Packer::new(settings.packing),
-            hints: Hints::new(),
             found: Vec::new(),
             body: Vec::new(),
             n_last: 0,
@@ -127,7 +124,7 @@ impl Encoder {
         let mut found = std::mem::take(&mut self.found);
         let is_searched = self.effort != Effort::Bypass || self.n_groups.is_multiple_of(N_SAMPLED);
         self.n_groups += 1;
-        let mut search = Search { gear: &self.gear, history: &mut *history, hints: &self.hints };
+        let mut search = Search { gear: &self.gear, history: &mut *history };
         if is_searched {
             search.matches(flow, data, &mut found);
         } else {
@@ -135,7 +132,7 @@ impl Encoder {
         }
         self.put_frame(history, flow, &found, data, out);
         out.extend_from_slice(&hash(&self.settings.key, data));
-        note(history, self.slots.0[0], flow, &found, data, Some(&mut self.hints));
+        note(history, self.slots.0[0], flow, &found, data, Role::Sender);
         self.count(&found, data.len(), out.len() - began);
         self.found = found;
     }
@@ -207,20 +204,13 @@ fn literals<'a>(found: &'a [Match], data: &'a [u8]) -> impl Iterator<Item = &'a 
     begins.zip(ends).map(|(begin, end)| &data[begin..end])
 }
 
-/// Remembers a group; sender and receiver alike, but for the sender's hints.
-pub(crate) fn note(
-    history: &mut impl History,
-    run: Run,
-    flow: &mut Flow,
-    found: &[Match],
-    data: &[u8],
-    mut hints: Option<&mut Hints>,
-) {
+/// Remembers a group; sender and receiver alike, but for what leads the sender.
+pub(crate) fn note(history: &mut impl History, run: Run, flow: &mut Flow, found: &[Match], data: &[u8], role: Role) {
     let mut at = 0;
     for copy in found {
-        flow.note_literal(history, run, &data[at..copy.at], hints.as_deref_mut());
+        flow.note_literal(history, run, &data[at..copy.at], role);
         at = copy.at + copy.n_bytes;
-        flow.note_copy(history, run, copy.source, &data[copy.at..at], hints.as_deref_mut());
+        flow.note_copy(history, run, copy.source, &data[copy.at..at], role);
     }
-    flow.note_literal(history, run, &data[at..], hints);
+    flow.note_literal(history, run, &data[at..], role);
 }

@@ -1,106 +1,28 @@
 //! What a method would save on given data: the bytes that it would send, by its own encoder, and nothing sent.
 
-use std::collections::HashSet;
+mod chunks;
+mod method;
+mod sprung;
+
 use std::fmt;
-use std::str::FromStr;
 
 use crate::encoder::{Encoder, Settings, Tally};
 use crate::flow::Flow;
-use crate::gear::Key;
-use crate::group::HASH_BYTES;
 use crate::history::{MemoryHistory, RunId};
 use crate::literals::{Packer, Packing};
-use crate::segmenter::{Anchoring, Area, FastCdc, Field, Grid, Lbfs, Manber, Segmenter, Squares, Static, Tiles, Varg};
-use crate::spring::{Spring, Token};
-use crate::two_level;
+use crate::segmenter::Segmenter;
+use crate::spring::Spring;
 
-/// How redundancy is looked for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Method {
-    /// Anchors, one in 2^n bytes, grown both ways.
-    Anchors {
-        /// The n.
-        bits: u32,
-    },
-    /// Whole chunks of a size.
-    Static {
-        /// The size in bytes.
-        n_bytes: u32,
-    },
-    /// Whole chunks that end where the content says.
-    FastCdc {
-        /// Their average size in bytes.
-        n_bytes: u32,
-    },
-    /// Manber's windows at selected fingerprints, one in as many bytes as they have.
-    Manber {
-        /// The window in bytes, a power of two.
-        n_bytes: u32,
-    },
-    /// The chunks of LBFS.
-    Lbfs {
-        /// Their average size in bytes, a power of two.
-        n_bytes: u32,
-    },
-    /// Spring and Wetherall's matches, from segments around selected fingerprints, as adapted to a cache of segments.
-    Spring {
-        /// The size of a segment in bytes.
-        n_bytes: u32,
-    },
-    /// Spring and Wetherall's matches as they were, from one queue of bytes.
-    Fifo {
-        /// How many MiB the queue has.
-        n_mib: u32,
-    },
-    /// Tiles of one size.
-    Grid {
-        /// Their side in pixels.
-        side: u32,
-    },
-    /// Columns of a fixed width with rows that the content chooses, or the same sideways.
-    Varg {
-        /// The width in pixels.
-        width: u32,
-    },
-    /// Large tiles with content that chooses columns and rows.
-    Tiles {
-        /// Their side in pixels.
-        side: u32,
-    },
-    /// Squares at selected hashes, wherever they are.
-    Squares {
-        /// Their side in pixels.
-        side: u32,
-    },
-    /// Each of those that are compared over the beginning, and then the one that sent least.
-    Auto,
-    /// Nothing is looked for: only packing.
-    None,
-    /// zstd by itself, with long-distance matching.
-    Zstd {
-        /// The binary logarithm of its window, which is in memory at both ends.
-        window_log: u32,
-    },
-}
+use chunks::Chunks;
+use sprung::Sprung;
 
-/// Text that names no method.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "`{text}` is no segmenter; there are anchors-N (N of 4 to 16), static-BYTES, fastcdc-BYTES (256 to 1048576), manber-BYTES and lbfs-BYTES (powers of two), \
-     spring-BYTES, fifo-MIB, zstd-N (zstd alone, with a window of 2^N bytes, N of 20 to 30), auto and none; for pixels grid-SIDE, varg-WIDTH, tiles-SIDE and squares-SIDE"
-)]
-pub struct UnknownMethod {
-    /// What was given.
-    pub text: String,
-}
+pub use method::{Method, UnknownMethod};
 
 /// An estimate under way.
 pub struct Estimator(Inner);
 
 /// How many bytes `auto` compares methods over.
 const N_TRIAL: u64 = 8 << 20;
-/// Sides of tiles, squares and columns.
-const SIDES: std::ops::RangeInclusive<u32> = 1..=1024;
 
 /// Pictures, one after the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -132,113 +54,6 @@ pub struct Estimate {
     pub tally: Tally,
     /// How many entries the index has in the end.
     pub n_entries: u64,
-}
-
-impl Method {
-    /// Those that an estimate compares unless it is told which.
-    pub const COMPARED: [Self; 6] = [
-        Self::Anchors { bits: 8 },
-        Self::FastCdc { n_bytes: 1024 },
-        Self::FastCdc { n_bytes: 8192 },
-        Self::Static { n_bytes: 1024 },
-        Self::Zstd { window_log: 27 },
-        Self::None,
-    ];
-
-    /// The same for pictures.
-    pub const OF_PIXELS: [Self; 7] = [
-        Self::Anchors { bits: 8 },
-        Self::FastCdc { n_bytes: 1024 },
-        Self::Grid { side: 16 },
-        Self::Varg { width: 16 },
-        Self::Tiles { side: 64 },
-        Self::Squares { side: 16 },
-        Self::None,
-    ];
-
-    fn is_of_pixels(self) -> bool {
-        matches!(self, Self::Grid { .. } | Self::Varg { .. } | Self::Tiles { .. } | Self::Squares { .. })
-    }
-
-    /// What cuts, for methods that only cut.
-    fn segmenter(self) -> Option<Box<dyn Segmenter + Send>> {
-        let anchoring = Anchoring::default();
-        Some(match self {
-            Self::Static { n_bytes } => Box::new(Static { n_bytes: n_bytes as usize }),
-            Self::FastCdc { n_bytes } => Box::new(FastCdc::new(n_bytes)?),
-            Self::Manber { n_bytes } => Box::new(Manber { n_bytes: n_bytes as usize, bits: n_bytes.ilog2() }),
-            Self::Lbfs { n_bytes } => Box::new(Lbfs::new(n_bytes)?),
-            Self::Grid { side } => Box::new(Grid { side: side as usize }),
-            Self::Varg { width } => Box::new(Varg::new(width as usize, anchoring)),
-            Self::Tiles { side } => Box::new(Tiles { side: side as usize, anchoring }),
-            // As many squares as would tile the picture, twice: about one pixel in seven stays uncovered.
-            Self::Squares { side } => {
-                let bits = (side * side / 2).max(2).ilog2();
-                Box::new(Squares { side: side as usize, bits })
-            }
-            Self::Anchors { .. }
-            | Self::Spring { .. }
-            | Self::Fifo { .. }
-            | Self::Auto
-            | Self::None
-            | Self::Zstd { .. } => {
-                return None;
-            }
-        })
-    }
-}
-
-impl fmt::Display for Method {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Anchors { bits } => write!(f, "anchors-{bits}"),
-            Self::Static { n_bytes } => write!(f, "static-{n_bytes}"),
-            Self::FastCdc { n_bytes } => write!(f, "fastcdc-{n_bytes}"),
-            Self::Manber { n_bytes } => write!(f, "manber-{n_bytes}"),
-            Self::Lbfs { n_bytes } => write!(f, "lbfs-{n_bytes}"),
-            Self::Spring { n_bytes } => write!(f, "spring-{n_bytes}"),
-            Self::Fifo { n_mib } => write!(f, "fifo-{n_mib}"),
-            Self::Grid { side } => write!(f, "grid-{side}"),
-            Self::Varg { width } => write!(f, "varg-{width}"),
-            Self::Tiles { side } => write!(f, "tiles-{side}"),
-            Self::Squares { side } => write!(f, "squares-{side}"),
-            Self::Auto => f.write_str("auto"),
-            Self::None => f.write_str("none"),
-            Self::Zstd { window_log } => write!(f, "zstd-{window_log}"),
-        }
-    }
-}
-
-impl FromStr for Method {
-    type Err = UnknownMethod;
-
-    fn from_str(text: &str) -> Result<Self, UnknownMethod> {
-        let unknown = || UnknownMethod { text: text.to_owned() };
-        match text {
-            "none" => return Ok(Self::None),
-            "auto" => return Ok(Self::Auto),
-            _ => {}
-        }
-        let (name, number) = text.split_once('-').ok_or_else(unknown)?;
-        let number: u32 = number.parse().map_err(|_| unknown())?;
-        match name {
-            "anchors" if (4..=16).contains(&number) => Ok(Self::Anchors { bits: number }),
-            "static" if (16..=1 << 20).contains(&number) => Ok(Self::Static { n_bytes: number }),
-            "zstd" if (20..=30).contains(&number) => Ok(Self::Zstd { window_log: number }),
-            "manber" if (16..=4096).contains(&number) && number.is_power_of_two() => {
-                Ok(Self::Manber { n_bytes: number })
-            }
-            "lbfs" if Lbfs::new(number).is_some() => Ok(Self::Lbfs { n_bytes: number }),
-            "spring" if (64..=558).contains(&number) => Ok(Self::Spring { n_bytes: number }),
-            "fifo" if (1..=1 << 16).contains(&number) => Ok(Self::Fifo { n_mib: number }),
-            "grid" if SIDES.contains(&number) => Ok(Self::Grid { side: number }),
-            "varg" if SIDES.contains(&number) => Ok(Self::Varg { width: number }),
-            "tiles" if SIDES.contains(&number) => Ok(Self::Tiles { side: number }),
-            "squares" if SIDES.contains(&number) => Ok(Self::Squares { side: number }),
-            "fastcdc" if FastCdc::AVERAGES.contains(&number) => Ok(Self::FastCdc { n_bytes: number }),
-            _ => Err(unknown()),
-        }
-    }
 }
 
 impl Shape {
@@ -274,8 +89,7 @@ impl Estimator {
             let shape = shape.filter(|_| method.is_of_pixels());
             Inner::Chunks(Box::new(Chunks::new(segmenter, shape, Packer::new(packing))))
         };
-        let spring =
-            |spring| Inner::Spring(Box::new(Sprung { spring, packer: Packer::new(packing), tally: Tally::default() }));
+        let spring = |spring| Inner::Spring(Box::new(Sprung::new(spring, Packer::new(packing))));
         Ok(Self(match method {
             Method::Anchors { bits } => {
                 let settings = Settings { anchor_bits: bits, packing, ..Settings::default() };
@@ -304,10 +118,9 @@ impl Estimator {
     #[must_use]
     pub fn on_paper(mut self) -> Option<Self> {
         match &mut self.0 {
-            Inner::Chunks(chunks) if chunks.segmenter.is_some() => chunks.is_on_paper = true,
-            _ => return None,
+            Inner::Chunks(chunks) => chunks.count_published().then_some(self),
+            _ => None,
         }
-        Some(self)
     }
 
     /// The next bytes, which are flushed: a receiver would have them. Chunks that are not complete wait for more.
@@ -339,9 +152,9 @@ impl Estimator {
             Inner::Anchors { history, .. } => history.n_anchors(),
             Inner::Chunks(chunks) => {
                 chunks.add(&[], true);
-                chunks.known.len()
+                chunks.n_entries()
             }
-            Inner::Spring(sprung) => sprung.spring.n_entries(),
+            Inner::Spring(sprung) => sprung.n_entries(),
             Inner::Auto(all) => {
                 let all = std::mem::take(all).into_iter().map(Self::finish);
                 return all.min_by_key(|estimate| estimate.tally.n_wire).expect("there is one at least");
@@ -360,200 +173,18 @@ impl Estimator {
     }
 }
 
-/// Matches under a hash for each group.
-struct Sprung {
-    spring: Spring,
-    packer: Packer,
-    tally: Tally,
-}
-
-impl Sprung {
-    fn add(&mut self, data: &[u8]) {
-        let tokens = self.spring.encode(data);
-        let mut body = Vec::new();
-        for token in &tokens {
-            match token {
-                Token::Literal(bytes) => body.extend_from_slice(bytes),
-                Token::Copy(copy) => {
-                    self.tally.n_matches += 1;
-                    self.tally.n_matched += copy.n_bytes() as u64;
-                }
-            }
-        }
-        self.tally.n_given += data.len() as u64;
-        self.tally.n_wire +=
-            (tokens.iter().map(|token| self.spring.head_bytes(token)).sum::<usize>() + HASH_BYTES) as u64;
-        self.tally.n_wire += packed(&mut self.packer, &body);
-    }
-}
-
 /// How many bytes these take, packed where that pays.
 fn packed(packer: &mut Packer, body: &[u8]) -> u64 {
     let mut wire = Vec::new();
     if packer.pack(body, &mut wire) { wire.len() as u64 } else { body.len() as u64 }
 }
 
-/// Segments under two levels of fingerprints: an id of 40 bits and meta-data for each, a hash for each group.
-struct Chunks {
-    segmenter: Option<Box<dyn Segmenter + Send>>,
-    shape: Option<Shape>,
-    packer: Packer,
-    /// What has not been cut yet.
-    waiting: Vec<u8>,
-    known: HashSet<[u8; 16]>,
-    /// Whether table 18's messages are counted.
-    is_on_paper: bool,
-    tally: Tally,
-}
-
-/// What table 18's messages have beside ids, hashes and bytes.
-mod paper {
-    pub const TYPE: usize = 1;
-    /// Type, number, length.
-    pub const SEGMENT: usize = TYPE + 4 + 2;
-    /// Type, length.
-    pub const LITERAL: usize = TYPE + 2;
-    /// Type, bytes, width, number of segments.
-    pub const FIELD: usize = TYPE + 12;
-}
-
-impl Chunks {
-    /// As many bytes are cut at a time: enough that few chunks are seen twice.
-    const N_CUT: usize = 1 << 20;
-    const ID_BYTES: usize = 5;
-    /// How many segments have a hash of their own.
-    const GROUP: usize = 20;
-
-    fn new(segmenter: Option<Box<dyn Segmenter + Send>>, shape: Option<Shape>, packer: Packer) -> Self {
-        let (waiting, known, tally) = Default::default();
-        Self { segmenter, shape, packer, waiting, known, is_on_paper: false, tally }
-    }
-
-    fn add(&mut self, data: &[u8], is_end: bool) {
-        self.tally.n_given += data.len() as u64;
-        if self.segmenter.is_none() {
-            self.tally.n_wire += packed(&mut self.packer, data);
-            return;
-        }
-        self.waiting.extend_from_slice(data);
-        let waiting = std::mem::take(&mut self.waiting);
-        let n_cut = match self.shape {
-            None if waiting.len() < Self::N_CUT && !is_end => 0,
-            None => self.cut(&Field::line(&waiting), is_end),
-            Some(shape) => {
-                let mut n_cut = 0;
-                for picture in waiting.chunks(shape.n_bytes()) {
-                    if picture.len() == shape.n_bytes() || is_end {
-                        self.cut_picture(shape, picture);
-                        n_cut += picture.len();
-                    }
-                }
-                n_cut
-            }
-        };
-        self.waiting.extend_from_slice(&waiting[n_cut..]);
-    }
-
-    /// A picture, or the whole rows of one that ended early, and what is no row.
-    fn cut_picture(&mut self, shape: Shape, picture: &[u8]) {
-        let n_row = shape.width * shape.unit;
-        let (rows, rest) = picture.split_at(picture.len() / n_row * n_row);
-        if let Ok(field) = Field::rows(rows, n_row, shape.unit) {
-            self.cut(&field, true);
-        }
-        self.tally.n_wire += match self.is_on_paper {
-            true if rest.is_empty() => 0,
-            true => (paper::LITERAL + rest.len()) as u64,
-            false => packed(&mut self.packer, rest),
-        };
-    }
-
-    /// Sends a field but for the last chunk of a line that goes on, and says how many bytes that is.
-    fn cut(&mut self, field: &Field<'_>, is_end: bool) -> usize {
-        let Some(segmenter) = &mut self.segmenter else {
-            return 0;
-        };
-        let mut areas = segmenter.cut(field);
-        let mut n_cut = field.bytes().len();
-        if !is_end && let Some(last) = areas.last() {
-            // The last chunk ended because the bytes did; behind the last window another may begin.
-            let goes_on = last.x + last.width == n_cut;
-            n_cut = if goes_on { last.x } else { (last.x + last.width).max(n_cut - Self::N_CUT / 2) };
-            if goes_on {
-                areas.pop();
-            }
-        }
-        let mut is_covered = vec![false; field.bytes().len()];
-        let mut last = Area::default();
-        let (mut body, mut head, mut one) = (Vec::new(), Vec::new(), Vec::new());
-        for group in areas.chunks(Self::GROUP) {
-            head.clear();
-            for &area in group {
-                one.clear();
-                field.take(area, &mut one);
-                area.put_meta(last, self.shape.is_none(), &mut head);
-                last = area;
-                let hash = Key::OPEN.hasher().update(&one).finalize();
-                let is_new = self.known.insert(*hash.as_bytes().first_chunk().expect("32 > 16"));
-                if is_new && self.is_on_paper {
-                    // A segment is sent whole.
-                    self.tally.n_wire += (paper::SEGMENT + one.len()) as u64;
-                    area.mark(&mut is_covered, field.width());
-                } else if is_new {
-                    // Bytes travel once, also those of several segments.
-                    for y in area.y..area.y + area.height {
-                        let at = y * field.width() + area.x;
-                        let row = at..at + area.width;
-                        body.extend(
-                            field.bytes()[row.clone()]
-                                .iter()
-                                .zip(&is_covered[row])
-                                .filter(|(_, c)| !**c)
-                                .map(|(b, _)| b),
-                        );
-                    }
-                    area.mark(&mut is_covered, field.width());
-                } else {
-                    self.tally.n_matched += area.mark(&mut is_covered, field.width()) as u64;
-                    self.tally.n_matches += 1;
-                }
-            }
-            let n_said = if self.is_on_paper {
-                group.len() * (paper::TYPE + Self::ID_BYTES) + paper::TYPE + two_level::HASH_BYTES
-            } else {
-                group.len() * Self::ID_BYTES + HASH_BYTES
-            };
-            self.tally.n_wire += (head.len() + n_said) as u64;
-            self.tally.n_wire += packed(&mut self.packer, &body);
-            body.clear();
-        }
-        body.extend(field.bytes()[..n_cut].iter().zip(&is_covered).filter(|(_, c)| !**c).map(|(b, _)| b));
-        if self.is_on_paper {
-            let n_literals = body.len().div_ceil(usize::from(u16::MAX));
-            self.tally.n_wire += (paper::FIELD + n_literals * paper::LITERAL + body.len()) as u64;
-            return n_cut;
-        }
-        self.tally.n_wire += packed(&mut self.packer, &body);
-        n_cut
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::gear::Key;
 
-    #[test]
-    fn a_method_is_read_as_it_is_written() {
-        for method in Method::COMPARED.into_iter().chain(Method::OF_PIXELS).chain(ALL) {
-            assert_eq!(method.to_string().parse(), Ok(method));
-        }
-        for text in ["", "anchors", "anchors-3", "anchors-17", "static-1", "fastcdc-255", "chunks-7", "anchors--8"] {
-            let refused = text.parse::<Method>().unwrap_err().to_string();
-            assert!(refused.contains(text) && refused.contains("fastcdc-BYTES"), "{refused}");
-        }
-    }
-
-    const ALL: [Method; 6] = [
+    pub(super) const ALL: [Method; 6] = [
         Method::Manber { n_bytes: 32 },
         Method::Lbfs { n_bytes: 1024 },
         Method::Spring { n_bytes: 256 },

@@ -1,6 +1,5 @@
 //! What both ends know of one stream of bytes beside its history: where the next match is expected, and what is still to be remembered.
 
-use crate::hints::Hints;
 use crate::history::{History, Place, Run};
 
 /// How much of a match is remembered again on each side of what was new: enough that a later version finds an anchor there that leads to
@@ -24,22 +23,23 @@ pub struct Flow {
     n_head: usize,
 }
 
+/// Who remembers: a sender also keeps what leads it the next time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Role {
+    Sender,
+    Receiver,
+}
+
 impl Flow {
-    /// Remembers bytes that were new, after what led to them. The sender also keeps hints.
-    pub(crate) fn note_literal(
-        &mut self,
-        history: &mut impl History,
-        run: Run,
-        bytes: &[u8],
-        hints: Option<&mut Hints>,
-    ) {
+    /// Remembers bytes that were new, after what led to them.
+    pub(crate) fn note_literal(&mut self, history: &mut impl History, run: Run, bytes: &[u8], role: Role) {
         if bytes.is_empty() {
             return;
         }
         history.append(run, &self.tail);
         self.tail.clear();
-        if let (Some(hints), Some(ended)) = (hints, self.ended.take()) {
-            hints.set(ended, history.end(run));
+        if let Some(ended) = self.ended.take().filter(|_| role == Role::Sender) {
+            history.lead(ended, history.end(run));
         }
         history.append(run, bytes);
         self.n_head = CONTEXT;
@@ -47,22 +47,15 @@ impl Flow {
     }
 
     /// Remembers of bytes that are known what follows new ones, and keeps what may lead to the next.
-    pub(crate) fn note_copy(
-        &mut self,
-        history: &mut impl History,
-        run: Run,
-        source: Place,
-        bytes: &[u8],
-        hints: Option<&mut Hints>,
-    ) {
+    pub(crate) fn note_copy(&mut self, history: &mut impl History, run: Run, source: Place, bytes: &[u8], role: Role) {
         let (head, rest) = bytes.split_at(self.n_head.min(bytes.len()));
         history.append(run, head);
-        if let Some(hints) = hints {
+        if role == Role::Sender {
             if let Some(ended) = self.ended.filter(|&ended| ended != source) {
-                hints.set(ended, source);
+                history.lead(ended, source);
             }
             if self.n_head > 0 && self.n_head == head.len() {
-                hints.set(history.end(run), source.after(head.len()));
+                history.lead(history.end(run), source.after(head.len()));
             }
         }
         self.n_head -= head.len();

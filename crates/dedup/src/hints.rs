@@ -1,6 +1,8 @@
 //! What followed the end of a match the last time: the sender's way back into the last version, without a search.
 //!
-//! A table of a fixed size in which a later hint takes the place of an earlier one. It is of one process: what it forgets is found by anchors.
+//! A table of a fixed size in which a later hint takes the place of an earlier one. What it forgets is found by anchors, most of it.
+
+use std::fmt;
 
 use crate::history::{Place, Run};
 
@@ -11,31 +13,54 @@ const GRAIN_BITS: u32 = 6;
 /// Bits of a position, below those of the run. What lies beyond has no hints.
 const POSITION_BITS: u32 = 48;
 
-/// From the end of a match to where the next one began, both packed and zero where there is none.
-pub(crate) struct Hints(Vec<(u64, u64)>);
+/// From the end of a match to where the next one began.
+#[derive(Clone)]
+pub struct Hints(
+    /// Both packed, and zero where there is none.
+    Vec<(u64, u64)>,
+);
 
-impl Hints {
-    pub fn new() -> Self {
+impl Default for Hints {
+    fn default() -> Self {
         Self(vec![(0, 0); N_SLOTS])
     }
+}
 
+impl fmt::Debug for Hints {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Hints").finish_non_exhaustive()
+    }
+}
+
+impl Hints {
+    /// Remembers where what followed a match that ended there began.
     pub fn set(&mut self, end: Place, next: Place) {
         if let (Some(end), Some(next)) = (pack(end), pack(next)) {
             self.0[slot(end)] = (end, next);
         }
     }
 
+    /// Where it began the last time, if that is known.
+    #[must_use]
     pub fn get(&self, end: Place) -> Option<Place> {
         let end = pack(end)?;
         let (known, next) = self.0[slot(end)];
-        let next = (known == end).then_some(next)?;
-        Some(Place { run: Run((next >> POSITION_BITS) as u32 - 1), position: next & ((1 << POSITION_BITS) - 1) })
+        (known == end).then(|| unpacked(next))
+    }
+
+    /// All that are known: ends, and what began there.
+    pub fn entries(&self) -> impl Iterator<Item = (Place, Place)> {
+        self.0.iter().filter(|(end, _)| *end != 0).map(|&(end, next)| (unpacked(end), unpacked(next)))
     }
 }
 
 fn pack(place: Place) -> Option<u64> {
     let is_small = place.position < 1 << POSITION_BITS && place.run.0 < u32::from(u16::MAX);
     is_small.then(|| (u64::from(place.run.0) + 1) << POSITION_BITS | place.position)
+}
+
+fn unpacked(packed: u64) -> Place {
+    Place { run: Run((packed >> POSITION_BITS) as u32 - 1), position: packed & ((1 << POSITION_BITS) - 1) }
 }
 
 /// Ends that follow each other in a run have slots that do: a sender goes through an old version from its beginning to its end, and finds the
@@ -52,10 +77,11 @@ mod tests {
     #[test]
     fn hints_lead_back_to_any_place_that_they_can_hold() {
         let place = |run, position| Place { run: Run(run), position };
-        let mut hints = Hints::new();
+        let mut hints = Hints::default();
         for (end, next) in [(place(0, 0), place(65_534, (1 << 48) - 1)), (place(65_534, 7), place(0, 0))] {
             hints.set(end, next);
             assert_eq!(hints.get(end), Some(next));
+            assert!(hints.entries().any(|entry| entry == (end, next)));
         }
         for beyond in [place(65_535, 0), place(u32::MAX, 0), place(0, 1 << 48), place(0, u64::MAX)] {
             hints.set(beyond, place(0, 1));

@@ -4,6 +4,7 @@
 //! ever. Either end may lose any part of any run at any time: the receiver asks for what it lacks.
 
 use crate::gear::{Anchor, Gear};
+use crate::hints::Hints;
 
 /// The name of a run: drawn at random by its writer, anew each time that it starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -38,7 +39,22 @@ pub trait History {
     /// The bytes from there on that can be had at once: some, or none if there are none, or no longer.
     fn ahead(&mut self, from: Place) -> &[u8];
 
-    /// The same of the bytes before.
+    /// Copies the bytes from there on, and says how many there were: fewer than there is room for where the next one is forgotten.
+    fn copy_ahead(&mut self, from: Place, bytes: &mut [u8]) -> usize {
+        let mut n_copied = 0;
+        while n_copied < bytes.len() {
+            let known = self.ahead(from.after(n_copied));
+            let n = known.len().min(bytes.len() - n_copied);
+            if n == 0 {
+                break;
+            }
+            bytes[n_copied..n_copied + n].copy_from_slice(&known[..n]);
+            n_copied += n;
+        }
+        n_copied
+    }
+
+    /// Those before, like [`History::ahead`].
     fn behind(&mut self, before: Place) -> &[u8];
 
     /// Where the next bytes of a run go.
@@ -46,6 +62,12 @@ pub trait History {
 
     /// Remembers more of a run, with its anchors.
     fn append(&mut self, run: Run, bytes: &[u8]);
+
+    /// Where what followed a match that ended there began the last time, if that is known.
+    fn led(&self, end: Place) -> Option<Place>;
+
+    /// Remembers it, until it is forgotten. It is a sender's; [`Hints`] are made for it.
+    fn lead(&mut self, end: Place, next: Place);
 
     /// Remembers bytes of a run that were forgotten, or are not the right ones there. They are from before its end.
     fn restore(&mut self, from: Place, bytes: &[u8]);
@@ -71,6 +93,7 @@ pub struct MemoryHistory {
     gear: Gear,
     runs: Vec<Written>,
     index: AnchorTable,
+    hints: Hints,
     /// Anchors of what is being appended.
     met: Vec<(Anchor, u64)>,
 }
@@ -86,7 +109,7 @@ impl MemoryHistory {
     /// An empty one, with these anchors.
     #[must_use]
     pub fn new(gear: Gear) -> Self {
-        Self { gear, runs: Vec::new(), index: AnchorTable::default(), met: Vec::new() }
+        Self { gear, runs: Vec::new(), index: AnchorTable::default(), hints: Hints::default(), met: Vec::new() }
     }
 
     /// How many anchors are known.
@@ -153,6 +176,14 @@ impl History for MemoryHistory {
         }
         // One after the other, so that the processor waits for memory once, not for each.
         self.met.drain(..).for_each(|(anchor, place)| self.index.set(anchor, place));
+    }
+
+    fn led(&self, end: Place) -> Option<Place> {
+        self.hints.get(end)
+    }
+
+    fn lead(&mut self, end: Place, next: Place) {
+        self.hints.set(end, next);
     }
 
     fn restore(&mut self, from: Place, bytes: &[u8]) {

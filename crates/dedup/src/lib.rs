@@ -30,6 +30,7 @@ pub use encoder::{Effort, Encoder, Settings, Tally};
 pub use flow::Flow;
 pub use gear::{Anchor, Gear, Key, WINDOW};
 pub use group::{GroupError, HASH_BYTES};
+pub use hints::Hints;
 pub use history::{AnchorTable, History, MemoryHistory, Place, Run, RunId};
 #[cfg(feature = "zstd")]
 pub use literals::UnknownPacking;

@@ -2,7 +2,6 @@
 
 use crate::flow::Flow;
 use crate::gear::{Anchor, Gear, WINDOW};
-use crate::hints::Hints;
 use crate::history::{History, Place};
 use crate::resync::resync;
 
@@ -26,36 +25,48 @@ pub(crate) struct Match {
 pub(crate) struct Search<'a, H> {
     pub gear: &'a Gear,
     pub history: &'a mut H,
-    pub hints: &'a Hints,
 }
 
 impl<H: History> Search<'_, H> {
     /// All matches in `data`, which goes on where `flow` was, in order and without overlap.
     pub fn matches(&mut self, flow: &mut Flow, data: &[u8], found: &mut Vec<Match>) {
         found.clear();
-        let mut at = match flow.expected {
+        let at = match flow.expected {
             Some(expected) => self.follow(expected, 0, data, found),
             None => 0,
         };
         if at > 0 {
             flow.hash = self.gear.hash(&data[..at]);
         }
+        self.scan(&mut flow.hash, at, data, found);
+        if flow.expected.is_none()
+            && let Some(first) = found.first()
+        {
+            // What the first match led to may have brought the anchors before it into memory.
+            let mut earlier = Vec::new();
+            self.scan(&mut 0, 0, &data[..first.at], &mut earlier);
+            found.splice(0..0, earlier);
+        }
+    }
+
+    /// The matches from `at` on, by anchors and what those lead to. `hash` is that of the bytes before.
+    fn scan(&mut self, hash: &mut u64, mut at: usize, data: &[u8], found: &mut Vec<Match>) {
         let mut n_covered = at;
         let mut refused = None;
-        while let Some(taken) = self.gear.next_anchor(&mut flow.hash, &data[at..]) {
+        while let Some(taken) = self.gear.next_anchor(hash, &data[at..]) {
             at += taken;
-            if refused == Some(flow.hash) {
+            if refused == Some(*hash) {
                 continue;
             }
-            let Some(copy) = self.at_anchor(Anchor(flow.hash), at, n_covered, data) else {
-                refused = Some(flow.hash);
+            let Some(copy) = self.at_anchor(Anchor(*hash), at, n_covered, data) else {
+                refused = Some(*hash);
                 continue;
             };
             found.push(copy);
             n_covered = self.follow(copy.source.after(copy.n_bytes), copy.at + copy.n_bytes, data, found);
             if n_covered > at {
                 at = n_covered;
-                flow.hash = self.gear.hash(&data[at.saturating_sub(WINDOW)..at]);
+                *hash = self.gear.hash(&data[at.saturating_sub(WINDOW)..at]);
             }
         }
     }
@@ -97,11 +108,12 @@ impl<H: History> Search<'_, H> {
 
     fn next(&mut self, end: Place, at: usize, data: &[u8]) -> Option<Match> {
         let rest = &data[at..];
-        let mut led = |source| {
-            let n_bytes = grow_ahead(self.history, source, rest);
+        let led = |history: &mut H, source| {
+            let n_bytes = grow_ahead(history, source, rest);
             (n_bytes >= N_MIN_LED.min(rest.len())).then_some(Match { at, n_bytes, source })
         };
-        let found = led(end).or_else(|| self.hints.get(end).and_then(led));
+        let found =
+            led(self.history, end).or_else(|| self.history.led(end).and_then(|source| led(self.history, source)));
         if found.is_some() {
             return found;
         }

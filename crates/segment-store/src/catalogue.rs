@@ -53,6 +53,11 @@ impl Catalogue {
         })
     }
 
+    /// The run of this name, if it is known.
+    pub fn known(&self, id: RunId) -> Option<Run> {
+        self.by_id.get(&id).copied()
+    }
+
     /// One in which so many slots have been given.
     pub fn of_slots(n_slots: u32) -> Self {
         Self { n_slots, ..Self::default() }

@@ -10,6 +10,7 @@
 mod catalogue;
 mod container;
 mod growth;
+mod hints;
 mod journal;
 mod settings;
 mod snapshot;

@@ -7,10 +7,11 @@ mod writing;
 
 use std::collections::HashMap;
 
-use dedup::{Anchor, AnchorTable, Gear, History, Place, Run, RunId};
+use dedup::{Anchor, AnchorTable, Gear, Hints, History, Place, Run, RunId};
 
 use crate::catalogue::{Catalogue, Container};
 use crate::growth::{Growth, N_AGES, Period, Traffic};
+use crate::hints;
 use crate::journal::{self, Entry, HEAD_BYTES, Head, Record};
 use crate::settings::{OpenError, Settings, Statistics};
 use crate::snapshot;
@@ -31,6 +32,9 @@ pub struct Store {
     /// Where each run that was written to since the store was opened ends.
     ends: HashMap<Run, u64>,
     sparse: SparseIndex,
+    hints: Hints,
+    /// Whether there are hints that are not on disk.
+    has_new_hints: bool,
     /// Anchors of what is in memory: the container's slot above the offset.
     dense: AnchorTable,
     growth: Growth,
@@ -79,6 +83,8 @@ impl Store {
             active: HashMap::new(),
             ends: HashMap::new(),
             sparse: SparseIndex::default(),
+            hints: Hints::default(),
+            has_new_hints: false,
             dense: AnchorTable::default(),
             growth: Growth::default(),
             counted: Counted::default(),
@@ -105,6 +111,10 @@ impl Store {
         }
         store.replay().map_err(OpenError::Journal)?;
         store.remove_strays();
+        let known = |id| store.catalogue.known(id);
+        if let Some(hints) = hints::read(&mut *store.storage, head, known) {
+            store.hints = hints;
+        }
         Ok(store)
     }
 
@@ -126,6 +136,12 @@ impl Store {
     #[must_use]
     pub fn gear(&self) -> &Gear {
         &self.gear
+    }
+
+    /// The run of this name, if it is known: unlike [`History::run`] it makes none.
+    #[must_use]
+    pub fn known_run(&self, id: RunId) -> Option<Run> {
+        self.catalogue.known(id)
     }
 
     /// How it grew, and what it was good for, as [`Store::note`] was told.
@@ -219,6 +235,15 @@ impl History for Store {
 
     fn append(&mut self, run: Run, bytes: &[u8]) {
         self.write((run, Writing::End), bytes);
+    }
+
+    fn led(&self, end: Place) -> Option<Place> {
+        self.hints.get(end)
+    }
+
+    fn lead(&mut self, end: Place, next: Place) {
+        self.hints.set(end, next);
+        self.has_new_hints = true;
     }
 
     fn restore(&mut self, from: Place, bytes: &[u8]) {

@@ -101,6 +101,11 @@ pub(crate) struct Near {
     #[serde(default)]
     pub forward: Vec<Forward>,
     pub proxy: Option<SocketAddr>,
+    /// Where other near ends may ask for what this one remembers.
+    lend: Option<SocketAddr>,
+    /// Near ends that are asked for what is missing here.
+    #[serde(default)]
+    neighbours: Vec<String>,
 }
 
 /// A place here that stands for one at the far end.
@@ -132,6 +137,14 @@ struct Far {
 pub struct Config {
     path: PathBuf,
     text: Text,
+}
+
+/// What a near end does, and how it knows those whom it calls and is known by those who call it.
+pub(crate) struct NearReady {
+    pub near: Near,
+    pub tls: NearTlsChoice,
+    pub neighbours: Vec<(String, NearTlsChoice)>,
+    pub lend: Option<(SocketAddr, FarTls)>,
 }
 
 /// What a far end serves.
@@ -250,7 +263,7 @@ impl Config {
         })
     }
 
-    pub(crate) fn near(&self, components: &Components) -> Result<(Near, NearTlsChoice), StartError> {
+    pub(crate) fn near(&self, components: &Components) -> Result<NearReady, StartError> {
         let near = self.text.near.clone().ok_or_else(|| self.wrong("there is no section [near]".to_owned()))?;
         if near.forward.is_empty() && near.proxy.is_none() {
             return Err(self.wrong("nothing would listen: [near] has neither `forward` nor `proxy`".to_owned()));
@@ -261,17 +274,29 @@ impl Config {
                 return Err(self.wrong(format!("`component` of {listen} is `{component}`; there are {known}")));
             }
         }
-        let host = near.connect.rsplit_once(':').map(|(host, _)| host.trim_matches(['[', ']']).to_owned());
-        let host = host.ok_or_else(|| self.wrong(format!("`connect` is `{}`, which lacks `:PORT`", near.connect)))?;
+        let tls = self.calling("connect", &near.connect, self.text.security.name.as_ref())?;
+        let calling = |address: &String| Ok((address.clone(), self.calling("neighbours", address, None)?));
+        let neighbours = near.neighbours.iter().map(calling).collect::<Result<_, StartError>>()?;
+        let lend = match near.lend {
+            Some(listen) => Some((listen, self.called(&listen)?)),
+            None => None,
+        };
+        Ok(NearReady { near, tls, neighbours, lend })
+    }
+
+    /// How whoever listens at `address`, which `key` has, is known: by this name, or that of the host.
+    fn calling(&self, key: &str, address: &str, name: Option<&String>) -> Result<NearTlsChoice, StartError> {
+        let host = address.rsplit_once(':').map(|(host, _)| host.trim_matches(['[', ']']).to_owned());
+        let host = host.ok_or_else(|| self.wrong(format!("`{key}` has `{address}`, which lacks `:PORT`")))?;
         let Some(authorities) = &self.text.security.authorities else {
             let is_local = host == "localhost" || host.parse().is_ok_and(|ip| is_loopback(&SocketAddr::new(ip, 0)));
             let is_quic = self.text.transfer.carrier == Carrier::Quic;
             return match is_local {
                 true if is_quic => Err(self.wrong(
-                    "QUIC is always encrypted: give `authorities`, certificates that vouch for the far end, in [security]"
+                    "QUIC is always encrypted: give `authorities`, certificates that vouch for the other end, in [security]"
                         .to_owned(),
                 )),
-                true => Ok((near, NearTlsChoice::Tcp(None))),
+                true => Ok(NearTlsChoice::Tcp(None)),
                 false => Err(self.wrong(format!(
                     "`{host}` is another machine: give `authorities`, certificates that vouch for it, in [security]"
                 ))),
@@ -280,15 +305,14 @@ impl Config {
         let path = self.place(authorities);
         let config = tls::certificates(&read(&path)?).and_then(tls::client);
         let config = config.map_err(|source| StartError::Tls { path, source })?;
-        let name = self.text.security.name.clone().unwrap_or(host);
+        let name = name.cloned().unwrap_or(host);
         let name = ServerName::try_from(name.clone())
             .map_err(|_| self.wrong(format!("`name` is `{name}`, which is neither a host's name nor an address")))?;
         let tls = NearTls { config, name };
-        let choice = match self.text.transfer.carrier {
+        Ok(match self.text.transfer.carrier {
             Carrier::Tcp => NearTlsChoice::Tcp(Some(tls)),
             Carrier::Quic => NearTlsChoice::Quic(tls),
-        };
-        Ok((near, choice))
+        })
     }
 
     pub(crate) fn far(&self) -> Result<FarReady, StartError> {
@@ -302,31 +326,31 @@ impl Config {
         if let Some(missing) = files.as_ref().filter(|folder: &&Arc<Path>| !folder.is_dir()) {
             return Err(self.wrong(format!("`files` is `{}`, which is no folder", missing.display())));
         }
-        let sockets = far.sockets.clone();
+        let tls = self.called(&far.listen)?;
+        Ok(FarReady { listen: far.listen, allow, sockets: far.sockets.clone(), files, tls })
+    }
+
+    /// How this end is known by those who call it at `listen`.
+    fn called(&self, listen: &SocketAddr) -> Result<FarTls, StartError> {
         let (certificate, key) = match (&self.text.security.certificate, &self.text.security.key) {
             (Some(certificate), Some(key)) => (self.place(certificate), self.place(key)),
             (None, None) if self.text.transfer.carrier == Carrier::Quic => {
                 let wanted = "QUIC is always encrypted: give `certificate` and `key` in [security]";
                 return Err(self.wrong(wanted.to_owned()));
             }
-            (None, None) if is_loopback(&far.listen) => {
-                return Ok(FarReady { listen: far.listen, allow, sockets, files, tls: FarTls::Tcp(None) });
-            }
+            (None, None) if is_loopback(listen) => return Ok(FarTls::Tcp(None)),
             (None, None) => {
-                return Err(self.wrong(format!(
-                    "other machines can reach {}: give `certificate` and `key` in [security]",
-                    far.listen
-                )));
+                let wanted = format!("other machines can reach {listen}: give `certificate` and `key` in [security]");
+                return Err(self.wrong(wanted));
             }
             _ => return Err(self.wrong("`certificate` and `key` go together".to_owned())),
         };
         let config = tls::server(&read(&certificate)?, &read(&key)?);
         let config = config.map_err(|source| StartError::Tls { path: certificate, source })?;
-        let tls = match self.text.transfer.carrier {
+        Ok(match self.text.transfer.carrier {
             Carrier::Tcp => FarTls::Tcp(Some(config)),
             Carrier::Quic => FarTls::Quic(config),
-        };
-        Ok(FarReady { listen: far.listen, allow, sockets, files, tls })
+        })
     }
 
     fn place(&self, path: &Path) -> PathBuf {

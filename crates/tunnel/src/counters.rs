@@ -69,6 +69,12 @@ counters! {
     groups_collided_total,
     /// Bytes that were sent again because the peer asked.
     repaired_bytes_total,
+    /// Bytes that this end lacked and neighbours gave.
+    borrowed_bytes_total,
+    /// Groups that neighbours gave other bytes for.
+    groups_misled_total,
+    /// Bytes that neighbours were given.
+    lent_bytes_total,
     /// Nanoseconds in which the encoder was at work.
     encoder_busy_ns_total,
     /// Nanoseconds of processor time that it got.

@@ -46,7 +46,7 @@ pub enum LinkError {
         ours: u32,
     },
     /// It does not have the token.
-    #[error("the other end has another token; both need a copy of the same file")]
+    #[error("the other end has another token, or is no such end; both need a copy of the same file")]
     Proof,
     /// Its settings do not fit.
     #[error(
@@ -58,6 +58,9 @@ pub enum LinkError {
         /// What this has.
         ours: u32,
     },
+    /// It remembers for somebody else.
+    #[error("the neighbour has another tenant; neighbours need the same `tenant`")]
+    Tenant,
     /// Its certificate is not believed.
     #[error("the far end is not believed: {0}")]
     Certificate(tls::Complaint),

@@ -16,7 +16,7 @@ use crate::config::{Config, FarReady};
 use crate::counters::Counters;
 use crate::error::{LinkError, StartError};
 use crate::files;
-use crate::handshake::{HANDSHAKE_LIMIT, Terms, random, welcome};
+use crate::handshake::{HANDSHAKE_LIMIT, LINK, Terms, random, welcome};
 use crate::link::{Common, Link, Opening, Work};
 use crate::memory::Memory;
 use crate::part::{Component, Components};
@@ -78,7 +78,16 @@ impl Far {
         let status = status.map_err(|source| StartError::Unreadable { path: ready.status, source })?;
         let (stop, stopped) = watch::channel(false);
         let (settings, steering, n_window) = (ready.settings, ready.steering, ready.n_window);
-        let common = Common { memory, counters, settings, steering, n_window, drain: ready.drain, stop: stopped };
+        let common = Common {
+            memory,
+            counters,
+            settings,
+            steering,
+            neighbours: None,
+            n_window,
+            drain: ready.drain,
+            stop: stopped,
+        };
         let (links, draining) = (Mutex::default(), watch::Sender::new(false));
         let token = ready.token;
         let shared = Arc::new(Shared { common, components, token, allow, sockets, files, links, draining });
@@ -108,6 +117,11 @@ impl Far {
 
     /// Serves until `enough`, then lets streams come to their end for a while, and writes what the store has in memory only.
     pub async fn run(self, enough: impl Future<Output = ()>) {
+        let shared = &self.shared;
+        let accept = self.listener.serve(shared.no_more_taken(), |arrived, peer| {
+            let shared = Arc::clone(shared);
+            async move { serve(&shared, arrived, peer).await }
+        });
         let stop = async {
             enough.await;
             self.shared.draining.send_replace(true);
@@ -116,7 +130,7 @@ impl Far {
             std::future::pending::<()>().await;
         };
         tokio::select! {
-            () = accept(&self.listener, &self.shared) => {}
+            () = accept => {}
             () = stop => {}
             () = self.teller.tell(self.status) => {}
             () = self.shared.common.keep() => {}
@@ -161,35 +175,12 @@ pub(crate) fn terms(common: &Common) -> Result<Terms, LinkError> {
     Ok(Terms { run, anchor_bits: common.settings.anchor_bits, n_window: common.n_window })
 }
 
-/// Serves whoever connects, until it is stopped and all links have ended.
-async fn accept(listener: &Listener, shared: &Arc<Shared>) {
-    let mut links = JoinSet::new();
-    loop {
-        let accepted = tokio::select! {
-            accepted = listener.accept() => accepted,
-            Some(_) = links.join_next() => continue,
-            () = shared.no_more_taken() => break,
-        };
-        match accepted {
-            Ok((arrived, peer)) => {
-                let shared = Arc::clone(shared);
-                links.spawn(async move { serve(&shared, arrived, peer).await });
-            }
-            Err(error) => {
-                tracing::warn!(%error, "cannot take a connection");
-                tokio::time::sleep(Duration::from_millis(100)).await;
-            }
-        }
-    }
-    while links.join_next().await.is_some() {}
-}
-
 async fn serve(shared: &Arc<Shared>, arrived: Arrived, peer: SocketAddr) {
     let (openings_in, openings) = mpsc::unbounded_channel();
     let made = async {
         let (mut stream, binding) = arrived.admit().await?;
         let ours = terms(&shared.common)?;
-        let theirs = welcome(&mut stream, binding, &shared.token, ours).await?;
+        let theirs = welcome(&mut stream, binding, &shared.token, LINK, ours).await?;
         Ok::<_, LinkError>(Link::new(shared.common.clone(), stream, (ours, theirs), Some(openings_in)))
     };
     let made = tokio::select! {

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use dedup::RunId;
 use tokio::io::{AsyncRead, AsyncReadExt};
 
 use crate::part::N_LANES;
@@ -92,6 +93,27 @@ pub enum Frame {
         /// What was said.
         number: u64,
     },
+    /// Said to a neighbour, not on a link: what do you remember of these places?
+    Borrow {
+        /// The places.
+        wanted: Vec<Wanted>,
+    },
+    /// The answer.
+    Lend {
+        /// All bytes of each place, or none.
+        parts: Vec<Vec<u8>>,
+    },
+}
+
+/// Bytes of a run, as one end names them to another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Wanted {
+    /// The run.
+    pub run: RunId,
+    /// Where in it they begin.
+    pub position: u64,
+    /// How many.
+    pub n_bytes: u32,
 }
 
 /// Bytes that are no frame.
@@ -144,6 +166,21 @@ impl Frame {
             Self::Credit { stream, n_bytes } => put(out, 9, &[&stream.to_le_bytes(), &n_bytes.to_le_bytes()]),
             Self::Ping { number } => put(out, 10, &[&number.to_le_bytes()]),
             Self::Pong { number } => put(out, 11, &[&number.to_le_bytes()]),
+            Self::Borrow { wanted } => {
+                out.push(12);
+                for Wanted { run, position, n_bytes } in wanted {
+                    out.extend_from_slice(&run.0);
+                    out.extend_from_slice(&position.to_le_bytes());
+                    out.extend_from_slice(&n_bytes.to_le_bytes());
+                }
+            }
+            Self::Lend { parts } => {
+                out.push(13);
+                for part in parts {
+                    out.extend_from_slice(&(part.len() as u32).to_le_bytes());
+                    out.extend_from_slice(part);
+                }
+            }
         }
         let length = (out.len() - began - 4) as u32;
         out[began..began + 4].copy_from_slice(&length.to_le_bytes());
@@ -179,6 +216,8 @@ impl Frame {
             9 => take_u32(rest).zip(take_u32(rest)).map(|(stream, n_bytes)| Self::Credit { stream, n_bytes }),
             10 => take_u64(rest).map(|number| Self::Ping { number }),
             11 => take_u64(rest).map(|number| Self::Pong { number }),
+            12 => take_each(rest, take_wanted).map(|wanted| Self::Borrow { wanted }),
+            13 => take_each(rest, take_part).map(|parts| Self::Lend { parts }),
             kind => return Err(FrameError::Kind { kind }),
         })
     }
@@ -238,6 +277,26 @@ fn take_ranges(rest: &mut &[u8]) -> Option<Vec<Range<usize>>> {
     Some(ranges)
 }
 
+/// One after the other until the end.
+fn take_each<T>(rest: &mut &[u8], take_one: fn(&mut &[u8]) -> Option<T>) -> Option<Vec<T>> {
+    let mut all = Vec::new();
+    while !rest.is_empty() && all.len() < RANGES_MAX {
+        all.push(take_one(rest)?);
+    }
+    Some(all)
+}
+
+fn take_wanted(rest: &mut &[u8]) -> Option<Wanted> {
+    Some(Wanted { run: RunId(take(rest)?), position: take_u64(rest)?, n_bytes: take_u32(rest)? })
+}
+
+fn take_part(rest: &mut &[u8]) -> Option<Vec<u8>> {
+    let n_bytes = take_u32(rest)? as usize;
+    let (part, after) = rest.split_at_checked(n_bytes)?;
+    *rest = after;
+    Some(part.to_vec())
+}
+
 /// The next frame; `None` at the end of the connection.
 pub(crate) async fn next(reader: &mut (impl AsyncRead + Unpin)) -> Result<Option<Frame>, crate::LinkError> {
     let mut length = [0; 4];
@@ -272,6 +331,8 @@ mod tests {
             Frame::Credit { stream: 7, n_bytes: 65_536 },
             Frame::Ping { number: 1 },
             Frame::Pong { number: 1 },
+            Frame::Borrow { wanted: vec![Wanted { run: RunId([7; 16]), position: 1 << 40, n_bytes: 9 }; 2] },
+            Frame::Lend { parts: vec![vec![1, 2, 3], Vec::new()] },
         ];
         for frame in frames {
             let mut bytes = Vec::new();
@@ -289,6 +350,7 @@ mod tests {
         assert_eq!(Frame::read(&[3, 1, 0, 0, 0, N_LANES]), Err(FrameError::Damaged { kind: 3 }));
         assert_eq!(Frame::read(&[1, 1, 0, 0, 0, 9, 1]), Err(FrameError::Damaged { kind: 1 }));
         assert_eq!(Frame::read(&[4, 1, 0, 0, 0, 9]), Err(FrameError::Damaged { kind: 4 }));
+        assert_eq!(Frame::read(&[13, 2, 0, 0, 0, 9]), Err(FrameError::Damaged { kind: 13 }));
         let mut backwards = Vec::new();
         Frame::Ask { group: 1, ranges: vec![5..9, 0..5] }.put(&mut backwards);
         assert_eq!(Frame::read(&backwards[4..]), Err(FrameError::Damaged { kind: 7 }));

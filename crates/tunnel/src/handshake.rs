@@ -20,8 +20,19 @@ const WRONG_PAUSE: Duration = Duration::from_secs(1);
 
 const MAGIC: [u8; 8] = *b"foretunl";
 const VERSION: u32 = 1;
-const NEAR: &[u8] = b"foretop tunnel 1 near";
-const FAR: &[u8] = b"foretop tunnel 1 far";
+
+/// Who the two sides are: a proof says it, so that one kind of connection is not taken for another.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Speakers {
+    connecting: &'static [u8],
+    listening: &'static [u8],
+}
+
+/// The ends of a link.
+pub(crate) const LINK: Speakers = Speakers { connecting: b"foretop tunnel 1 near", listening: b"foretop tunnel 1 far" };
+/// Two near ends.
+pub(crate) const NEIGHBOURS: Speakers =
+    Speakers { connecting: b"foretop tunnel 1 borrower", listening: b"foretop tunnel 1 lender" };
 
 /// What one end tells the other about itself; the proof covers it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,6 +68,7 @@ pub(crate) async fn greet(
     stream: &mut Bytes,
     binding: Binding,
     token: &Token,
+    speakers: Speakers,
     ours: Terms,
 ) -> Result<Terms, LinkError> {
     let nonce = random::<NONCE_BYTES>()?;
@@ -66,11 +78,11 @@ pub(crate) async fn greet(
     let theirs = read::<{ Terms::BYTES }>(stream).await?;
     let proof: Proof = read(stream).await?;
     let seal = Seal::new(token.clone(), nonce, their_nonce);
-    if !seal.is_proof(FAR, &[&theirs[..], &binding].concat(), &proof) {
+    if !seal.is_proof(speakers.listening, &[&theirs[..], &binding].concat(), &proof) {
         return Err(LinkError::Proof);
     }
     let told = ours.to_bytes();
-    let proof = seal.proof(NEAR, &[&told[..], &binding].concat());
+    let proof = seal.proof(speakers.connecting, &[&told[..], &binding].concat());
     say(stream, &[&told, &proof]).await?;
     agreed(ours, Terms::of_bytes(theirs))
 }
@@ -80,6 +92,7 @@ pub(crate) async fn welcome(
     stream: &mut Bytes,
     binding: Binding,
     token: &Token,
+    speakers: Speakers,
     ours: Terms,
 ) -> Result<Terms, LinkError> {
     check_version(stream).await?;
@@ -87,11 +100,11 @@ pub(crate) async fn welcome(
     let nonce = random::<NONCE_BYTES>()?;
     let seal = Seal::new(token.clone(), their_nonce, nonce);
     let told = ours.to_bytes();
-    let proof = seal.proof(FAR, &[&told[..], &binding].concat());
+    let proof = seal.proof(speakers.listening, &[&told[..], &binding].concat());
     say(stream, &[&MAGIC, &VERSION.to_le_bytes(), &nonce, &told, &proof]).await?;
     let theirs = read::<{ Terms::BYTES }>(stream).await?;
     let proof = read::<PROOF_BYTES>(stream).await?;
-    if !seal.is_proof(NEAR, &[&theirs[..], &binding].concat(), &proof) {
+    if !seal.is_proof(speakers.connecting, &[&theirs[..], &binding].concat(), &proof) {
         tokio::time::sleep(WRONG_PAUSE).await;
         return Err(LinkError::Proof);
     }

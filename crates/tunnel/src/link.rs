@@ -23,6 +23,7 @@ use crate::error::LinkError;
 use crate::frame::Frame;
 use crate::handshake::Terms;
 use crate::memory::Memory;
+use crate::neighbour::Neighbours;
 use crate::steering::Steering;
 use crate::transport::Bytes;
 
@@ -48,6 +49,8 @@ pub(crate) struct Common {
     pub counters: Arc<Counters>,
     pub settings: Settings,
     pub steering: Steering,
+    /// Who is asked for what is missing, before the peer is.
+    pub neighbours: Option<Arc<Neighbours>>,
     /// How many bytes of a stream are taken before credit is given.
     pub n_window: u32,
     /// How long streams have to come to their end when the process is told to.
@@ -224,13 +227,13 @@ impl Link {
         let (incoming_in, incoming) = mpsc::unbounded_channel();
         let (repairs_in, repairs) = mpsc::unbounded_channel();
         let runtime = tokio::runtime::Handle::current();
-        let link = Arc::clone(self);
+        let (link, handle) = (Arc::clone(self), runtime.clone());
         let mut encoder = tokio::task::spawn_blocking(move || {
-            encoding::encode(&link, &runtime, parts.own_run, parts.work, &groups_in);
+            encoding::encode(&link, &handle, parts.own_run, parts.work, &groups_in);
         });
         let link = Arc::clone(self);
         let mut decoder =
-            tokio::task::spawn_blocking(move || decoding::decode(&link, parts.their_run, incoming, repairs));
+            tokio::task::spawn_blocking(move || decoding::decode(&link, runtime, parts.their_run, incoming, repairs));
         let error = tokio::select! {
             error = reading::read(self, reader, incoming_in, repairs_in) => error,
             error = writing::write(self, writer, parts.control, groups) => error,

@@ -7,24 +7,28 @@ use std::time::Duration;
 use clock::Backoff;
 use secret::Token;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::watch;
+use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
 
-use crate::config::Config;
+use crate::config::{Config, NearReady};
 use crate::counters::Counters;
 use crate::error::{LinkError, StartError};
 use crate::far::{bind, terms, told};
-use crate::handshake::{HANDSHAKE_LIMIT, greet};
+use crate::handshake::{HANDSHAKE_LIMIT, LINK, greet};
 use crate::link::{Common, Inbound, Link, Parts};
 use crate::memory::Memory;
+use crate::neighbour::{Neighbours, borrowing_terms, lend};
 use crate::part::Components;
 use crate::proxy::{ASKING_LIMIT, answer, asked};
 use crate::relay::{Local, relay};
 use crate::status::{Status, Teller, Watcher};
-use crate::transport::{Caller, break_at_end, tune};
+use crate::transport::{Caller, Listener, break_at_end, tune};
 
 /// How long a program waits for a link that is down.
 const LINK_LIMIT: Duration = Duration::from_secs(10);
+
+/// Neighbours that are answered at the same time.
+const N_BORROWERS: usize = 64;
 
 /// The component of what programs ask a proxy for, and of forwards that name none.
 pub(crate) const RAW: &str = "tcp";
@@ -32,6 +36,8 @@ pub(crate) const RAW: &str = "tcp";
 /// A near end that listens.
 pub struct Near {
     listeners: Vec<(TcpListener, Service)>,
+    /// Where neighbours ask.
+    lender: Option<Listener>,
     shared: Arc<Shared>,
     teller: Teller,
     status: tokio::net::UnixListener,
@@ -70,7 +76,7 @@ impl Near {
     /// # Errors
     /// When the configuration makes no sense, or something in it cannot be had.
     pub async fn start_with(config: &Config, components: Components) -> Result<Self, StartError> {
-        let (near, tls) = config.near(&components)?;
+        let NearReady { near, tls, neighbours, lend } = config.near(&components)?;
         let mut listeners = Vec::new();
         for forward in &near.forward {
             let (component, target) = (forward.component.as_str().into(), forward.target.as_str().into());
@@ -79,12 +85,21 @@ impl Near {
         if let Some(address) = near.proxy {
             listeners.push((bind(address).await?, Service::Proxy));
         }
+        let lender = match lend {
+            Some((address, tls)) => Some(Listener::bind(address, tls).await?),
+            None => None,
+        };
         let ready = config.ready()?;
         let memory = Memory::new(ready.store);
         let counters = Arc::new(Counters::default());
         let teller = Teller {
             end: "near",
-            listens: listeners.iter().map(|(listener, _)| told(listener.local_addr())).collect(),
+            listens: listeners
+                .iter()
+                .map(|(listener, _)| listener.local_addr())
+                .chain(lender.iter().map(Listener::address))
+                .map(told)
+                .collect(),
             counters: Arc::clone(&counters),
             memory: memory.clone(),
             steering: ready.steering.clone(),
@@ -93,21 +108,29 @@ impl Near {
         let status = status.map_err(|source| StartError::Unreadable { path: ready.status, source })?;
         let (stop, stopped) = watch::channel(false);
         let (settings, steering, n_window) = (ready.settings, ready.steering, ready.n_window);
-        let common = Common { memory, counters, settings, steering, n_window, drain: ready.drain, stop: stopped };
-        let caller = Caller::new(tls).map_err(|source| StartError::Call { source })?;
+        let call = |tls| Caller::new(tls).map_err(|source| StartError::Call { source });
+        let caller = call(tls)?;
+        let neighbours: Result<Vec<_>, StartError> =
+            neighbours.into_iter().map(|(address, tls)| Ok((address, call(tls)?))).collect();
+        let neighbours = Some(neighbours?).filter(|neighbours| !neighbours.is_empty());
+        let neighbours = neighbours
+            .map(|neighbours| Arc::new(Neighbours::new(neighbours, ready.token.clone(), borrowing_terms(&settings))));
+        let common =
+            Common { memory, counters, settings, steering, neighbours, n_window, drain: ready.drain, stop: stopped };
         let (link, draining) = (watch::Sender::new(None), watch::Sender::new(false));
         let shared =
             Arc::new(Shared { common, components, token: ready.token, caller, connect: near.connect, link, draining });
-        Ok(Self { listeners, shared, teller, status, stop })
+        Ok(Self { listeners, lender, shared, teller, status, stop })
     }
 
-    /// Where programs connect: forwards in the order of the configuration, then the proxy.
+    /// Where programs connect: forwards in the order of the configuration, then the proxy; and last where neighbours ask.
     ///
     /// # Panics
     /// Never: what is bound has an address.
     #[must_use]
     pub fn addresses(&self) -> Vec<SocketAddr> {
         let addresses = self.listeners.iter().map(|(listener, _)| listener.local_addr());
+        let addresses = addresses.chain(self.lender.iter().map(Listener::address));
         addresses.map(|address| address.expect("what is bound has an address")).collect()
     }
 
@@ -143,11 +166,37 @@ impl Near {
             () = enough => {}
             () = self.teller.tell(self.status) => {}
             () = shared.common.keep() => {}
+            () = lend_all(self.lender.as_ref(), shared) => {}
         }
         listeners.shutdown().await;
         shared.caller.leave().await;
+        if let Some(neighbours) = &shared.common.neighbours {
+            neighbours.leave().await;
+        }
+        if let Some(lender) = &self.lender {
+            lender.leave().await;
+        }
         shared.common.end().await;
     }
+}
+
+/// Answers neighbours until all is over.
+async fn lend_all(lender: Option<&Listener>, shared: &Arc<Shared>) {
+    let Some(lender) = lender else { return std::future::pending().await };
+    let room = Arc::new(Semaphore::new(N_BORROWERS));
+    let serve = |arrived, peer| {
+        let (shared, room) = (Arc::clone(shared), Arc::clone(&room));
+        async move {
+            let Ok(_place) = room.try_acquire() else {
+                tracing::warn!(%peer, "more than {N_BORROWERS} neighbours ask at the same time");
+                return;
+            };
+            if let Err(error) = lend(&shared.common, &shared.token, arrived).await {
+                tracing::info!(%peer, error = &error as &dyn std::error::Error, "a neighbour is not answered");
+            }
+        }
+    };
+    lender.serve(std::future::pending(), serve).await;
 }
 
 /// Returns when no more programs are taken.
@@ -189,7 +238,7 @@ async fn keep_linked(shared: &Arc<Shared>) {
 async fn make_link(shared: &Shared) -> Result<(Arc<Link>, Parts), LinkError> {
     let (mut stream, binding) = shared.caller.connect(&shared.connect).await?;
     let ours = terms(&shared.common)?;
-    let theirs = greet(&mut stream, binding, &shared.token, ours).await?;
+    let theirs = greet(&mut stream, binding, &shared.token, LINK, ours).await?;
     Ok(Link::new(shared.common.clone(), stream, (ours, theirs), None))
 }
 

@@ -15,6 +15,7 @@ use socket2::{SockRef, TcpKeepalive};
 use tls::Complaint;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::task::JoinSet;
 use tokio_rustls::{TlsAcceptor, TlsConnector};
 
 use crate::error::{LinkError, StartError};
@@ -100,7 +101,7 @@ impl Listener {
         }
     }
 
-    pub async fn accept(&self) -> io::Result<(Arrived, SocketAddr)> {
+    async fn accept(&self) -> io::Result<(Arrived, SocketAddr)> {
         match self {
             Self::Tcp(listener, tls) => {
                 let (stream, peer) = listener.accept().await?;
@@ -115,6 +116,31 @@ impl Listener {
                 None => std::future::pending().await,
             },
         }
+    }
+
+    /// Serves whoever connects, one beside the other, until `enough`; then waits for those who are there to leave.
+    pub async fn serve<Served: Future<Output = ()> + Send + 'static>(
+        &self,
+        enough: impl Future<Output = ()>,
+        serve: impl Fn(Arrived, SocketAddr) -> Served,
+    ) {
+        let mut served = JoinSet::new();
+        tokio::pin!(enough);
+        loop {
+            let accepted = tokio::select! {
+                accepted = self.accept() => accepted,
+                Some(_) = served.join_next() => continue,
+                () = &mut enough => break,
+            };
+            match accepted {
+                Ok((arrived, peer)) => drop(served.spawn(serve(arrived, peer))),
+                Err(error) => {
+                    tracing::warn!(%error, "cannot take a connection");
+                    tokio::time::sleep(Duration::from_millis(100)).await;
+                }
+            }
+        }
+        while served.join_next().await.is_some() {}
     }
 
     /// Tells near ends that this end has gone, where that is not told by itself.

@@ -373,7 +373,7 @@ fn what_is_sent_by_redundancy_elimination_arrives_and_other_bytes_are_refused() 
 fn a_frame_of_a_tunnel_is_written_as_it_was_read() {
     // Small numbers, as lanes and lengths are.
     let byte = prop_oneof![2 => 0..3_u8, 1 => 0..200_u8];
-    let frame = (0..13_u8, prop::collection::vec(byte, 0..40)).prop_map(|(kind, rest)| [vec![kind], rest].concat());
+    let frame = (0..15_u8, prop::collection::vec(byte, 0..40)).prop_map(|(kind, rest)| [vec![kind], rest].concat());
     check_inputs(frame, 500, fuzz::tunnel_frame);
 }
 

@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::Store;
 use crate::container;
+use crate::hints;
 use crate::journal::{self, HEAD_BYTES, Record};
 use crate::snapshot::{self, Snapshot, Standing};
 use crate::sparse::SparseIndex;
@@ -152,7 +153,7 @@ impl Store {
             let number = container::number(&name);
             self.next_number = self.next_number.max(number.map_or(0, |number| number + 1));
             let is_stray = number.is_some_and(|number| !known.contains(&number));
-            if is_stray || [journal::NEXT, snapshot::NEXT].contains(&&name[..]) {
+            if is_stray || [journal::NEXT, snapshot::NEXT, hints::NEXT].contains(&&name[..]) {
                 // It takes room until the store is opened the next time.
                 let _ = self.storage.remove(&name);
             }

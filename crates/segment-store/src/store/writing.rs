@@ -1,10 +1,11 @@
 //! Appending: in memory until a container is full or finished, and on disk from then on.
 
-use dedup::{Anchor, Place, Run};
+use dedup::{Anchor, Place, Run, RunId};
 
 use super::Store;
 use crate::catalogue::Loaded;
 use crate::container::{self, BLOCK_BYTES};
+use crate::hints;
 use crate::journal::{Entry, Record};
 
 /// Bytes of memory for an anchor: two slots of sixteen bytes in the table, and its entry in the container's outline.
@@ -52,6 +53,12 @@ impl Store {
         let all: Vec<(Run, Writing)> = self.active.keys().copied().collect();
         for key in all {
             self.seal(key);
+        }
+        if std::mem::take(&mut self.has_new_hints) {
+            let runs: Vec<RunId> = self.catalogue.runs.iter().map(|run| run.id).collect();
+            // Without them, more is sent after a restart.
+            let written = hints::write(&mut *self.storage, self.head, &self.hints, &runs);
+            self.statistics.n_unwritten += u64::from(written.is_err());
         }
     }
 

@@ -3,7 +3,7 @@
 use dedup::{History, Key, RunId};
 use segment_store::{Folder, FolderError, OpenError, Settings, Store};
 
-use crate::world::{Connection, noise, open, small};
+use crate::world::{Connection, Disk, noise, open, small};
 
 #[test]
 fn the_same_content_after_a_restart_of_both_ends_costs_a_thousandth() {
@@ -70,4 +70,47 @@ fn a_store_is_for_one_process_one_key_and_one_kind_of_anchors() {
     assert!(matches!(reopened(Settings { anchor_bits: 7, ..small() }), Err(OpenError::Anchors { bits: 8, .. })));
     std::fs::write(folder.path().join("journal"), "not a journal at all, but long enough").unwrap();
     assert!(matches!(reopened(small()), Err(OpenError::Format)));
+}
+
+/// Pieces of what came before, with a few new bytes between them: each end of a piece leads somewhere else than the last time.
+fn pieces() -> Vec<u8> {
+    let mut data = noise(5, 300_000);
+    for i in 0..400 {
+        let at = i * 7_919 % 290_000;
+        data.extend_from_within(at..at + 4_000);
+        data.extend(noise(100 + i as u64, 40));
+    }
+    data
+}
+
+/// How many bytes it takes to send [`pieces`] again after a restart of both ends, before which `damage` was done to the sender's folder.
+fn n_wire_after_restart(damage: impl Fn(&std::path::Path)) -> usize {
+    let folders = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
+    let mut n_wire = 0;
+    for run in 1..3 {
+        let [mut sender, mut receiver] = [0, 1].map(|i| open(folders[i].path(), small()));
+        n_wire = Connection::new(&mut sender, &mut receiver, run).check(&pieces());
+        sender.flush();
+        receiver.flush();
+        drop(sender);
+        damage(folders[0].path());
+    }
+    n_wire
+}
+
+#[test]
+fn what_leads_a_sender_outlives_the_process() {
+    let [mut sender, mut receiver] = [(); 2].map(|()| Store::open(Box::new(Disk::default()), small()).unwrap());
+    let [_, without] = [1, 2].map(|run| Connection::new(&mut sender, &mut receiver, run).check(&pieces()));
+    let after = n_wire_after_restart(|_| {});
+    assert!(after < without + without / 20, "{after} bytes after a restart, {without} without one");
+    // Wrong hints are none: more is sent, and the right bytes.
+    let lost = n_wire_after_restart(|folder| std::fs::remove_file(folder.join("hints")).unwrap());
+    let altered = n_wire_after_restart(|folder| {
+        let mut bytes = std::fs::read(folder.join("hints")).unwrap();
+        bytes[100] ^= 1;
+        std::fs::write(folder.join("hints"), bytes).unwrap();
+    });
+    assert_eq!(lost, altered);
+    assert!(lost > after + after / 2, "{lost} bytes without hints, {after} with them");
 }

@@ -4,12 +4,13 @@ use std::collections::HashMap;
 use std::sync::atomic::Ordering;
 
 use clock::Stopwatch;
-use dedup::{Decoded, Decoder, Flow, History, Lacking, RunId};
+use dedup::{Decoded, Decoder, Flow, History, Lacking, Place, RunId};
+use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 
-use super::{Inbound, Incoming, Link, STREAMS_MAX};
+use super::{Common, Inbound, Incoming, Link, STREAMS_MAX};
 use crate::error::LinkError;
-use crate::frame::Frame;
+use crate::frame::{Frame, Wanted};
 use crate::part::N_LANES;
 
 /// So many groups are acknowledged at once while more are waiting.
@@ -20,12 +21,14 @@ pub(super) type Repair = (u64, Vec<u8>);
 
 pub(super) fn decode(
     link: &Link,
+    runtime: Handle,
     run: RunId,
     incoming: mpsc::UnboundedReceiver<Incoming>,
     repairs: mpsc::UnboundedReceiver<Repair>,
 ) -> LinkError {
     let decoder = Decoder::new(link.common.settings, &mut *link.common.memory.lock(), run);
-    let mut receiver = Receiver { link, decoder, repairs, flows: HashMap::new(), n_groups: 0, n_unacknowledged: 0 };
+    let flows = HashMap::new();
+    let mut receiver = Receiver { link, runtime, decoder, repairs, flows, n_groups: 0, n_unacknowledged: 0 };
     let error = receiver.run(incoming);
     let mut store = link.common.memory.lock();
     let run = store.run(run);
@@ -40,6 +43,7 @@ pub(super) fn forget(flows: &mut HashMap<(u32, u8), Flow>, stream: u32) {
 
 struct Receiver<'a> {
     link: &'a Link,
+    runtime: Handle,
     decoder: Decoder,
     repairs: mpsc::UnboundedReceiver<Repair>,
     flows: HashMap<(u32, u8), Flow>,
@@ -102,6 +106,9 @@ impl Receiver<'_> {
         let counter =
             if lacking.is_collision() { &counters.groups_collided_total } else { &counters.groups_lacking_total };
         counter.add(1);
+        if let Some(whole) = self.borrow(at, &lacking) {
+            return Ok(whole);
+        }
         self.link.say(Frame::Ask { group: self.n_groups, ranges: lacking.ranges().to_vec() });
         let (number, bytes) = self.repairs.blocking_recv().ok_or(LinkError::Ended)?;
         if number != self.n_groups {
@@ -109,6 +116,37 @@ impl Receiver<'_> {
         }
         let flow = self.flows.entry(at).or_default();
         Ok(self.decoder.repair(&mut *self.link.common.memory.lock(), flow, lacking, &bytes)?)
+    }
+
+    /// The group with what neighbours have of it, if it is whole then. If not, it is as if nobody had been asked.
+    fn borrow(&mut self, at: (u32, u8), lacking: &Lacking) -> Option<Decoded> {
+        let Common { neighbours, memory, counters, .. } = &self.link.common;
+        let neighbours = neighbours.as_ref()?;
+        let wanted: Vec<Wanted> = {
+            let store = memory.lock();
+            let wanted = |(place, n_bytes): (Place, usize)| Wanted {
+                run: store.id(place.run),
+                position: place.position,
+                n_bytes: n_bytes as u32,
+            };
+            lacking.places().map(wanted).collect()
+        };
+        let borrowed = async {
+            tokio::select! {
+                () = self.link.ended() => None,
+                lent = neighbours.borrow(&wanted) => lent,
+            }
+        };
+        let lent = self.runtime.block_on(borrowed)?;
+        let flow = self.flows.entry(at).or_default();
+        let tried = self.decoder.repair(&mut *memory.lock(), flow, lacking.clone(), &lent.bytes);
+        if let Ok(whole @ Decoded::Whole(_)) = tried {
+            counters.borrowed_bytes_total.add(lent.bytes.len() as u64);
+            return Some(whole);
+        }
+        counters.groups_misled_total.add(1);
+        self.runtime.block_on(neighbours.distrust(&lent));
+        None
     }
 
     fn acknowledge(&mut self) {

@@ -70,6 +70,9 @@ fn take(
             true
         }
         Frame::Pong { .. } => true,
+        Frame::Borrow { .. } | Frame::Lend { .. } => {
+            return Err(LinkError::Protocol { what: "it takes a link for a neighbour's connection" });
+        }
     };
     if is_taken { Ok(()) } else { Err(LinkError::Ended) }
 }

@@ -47,6 +47,18 @@ async fn each_mistake_is_named() {
         ),
         ("[near]\nconnect = \"far.example:7400\"\nproxy = \"127.0.0.1:0\"\n", "`authorities`"),
         (
+            "[near]\nconnect = \"127.0.0.1:1\"\nproxy = \"127.0.0.1:0\"\nneighbours = [\"other.example:1\"]\n",
+            "`other.example` is another machine: give `authorities`",
+        ),
+        (
+            "[near]\nconnect = \"127.0.0.1:1\"\nproxy = \"127.0.0.1:0\"\nneighbours = [\"other\"]\n",
+            "`neighbours` has `other`, which lacks `:PORT`",
+        ),
+        (
+            "[near]\nconnect = \"127.0.0.1:1\"\nproxy = \"127.0.0.1:0\"\nlend = \"0.0.0.0:0\"\n",
+            "`certificate` and `key`",
+        ),
+        (
             "[transfer]\ncarrier = \"quic\"\n[near]\nconnect = \"127.0.0.1:1\"\nproxy = \"127.0.0.1:0\"\n",
             "QUIC is always encrypted",
         ),

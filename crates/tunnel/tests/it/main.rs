@@ -3,6 +3,7 @@
 mod components;
 mod config;
 mod hostile;
+mod neighbours;
 mod programs;
 mod quic;
 mod restart;

@@ -22,7 +22,7 @@ async fn is_linked(near: &Running) -> bool {
 }
 
 pub fn certificate(site: &Site, name: &str) {
-    let made = rcgen::generate_simple_self_signed(vec!["far.example".to_owned()]).unwrap();
+    let made = rcgen::generate_simple_self_signed(["far.example", "127.0.0.1"].map(str::to_owned)).unwrap();
     fs::write(site.path(&format!("{name}.pem")), made.cert.pem()).unwrap();
     fs::write(site.path(&format!("{name}.key")), made.signing_key.serialize_pem()).unwrap();
 }
